@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from enum import Enum, auto
 from hashlib import sha256
 
-from bot.channels.conditions.condition import ALL_REGIONS, FilterFields
+from bot.channels.conditions.condition import ALL_REGIONS, EVERY_VALUE, FilterFields
 from bot.channels.conditions.course_condition import has_course, takes_course
 from bot.channels.conditions.mention_condition import HERE, is_mention
 from bot.channels.conditions.table import BY_FIELD, CONDITIONS
@@ -75,7 +75,9 @@ def without(before: ChannelFilter, named: Mapping[str, Collection[str]]) -> Chan
 
     Without its only course, or its only race class, a filter would take all of them.
     """
-    values = {field: BY_FIELD[field].without(before, words) for field, words in named.items() if words}
+    whole = [field for field, words in named.items() if EVERY_VALUE in words]
+    ended = {**named, **{other: (EVERY_VALUE,) for field in whole for other in BY_FIELD[field].ends_too}}
+    values = {field: BY_FIELD[field].without(before, words) for field, words in ended.items() if words}
     after = before.model_copy(update=values)
     ending = [one for one in CONDITIONS if (one.is_narrowing or one.is_needed) and one.of(before) and not one.of(after)]
     return None if ending else after

@@ -60,7 +60,7 @@ class Escalated(Value):
 class Escalation:
     """`post`: the escalation's message. `alert`: the message with the button, and its acknowledgement.
 
-    `is_replaced`: a newer message of the channel asks.
+    `minutes`: from the message with the button to the escalation. `is_replaced`: a newer message of the channel asks.
     """
 
     post: OutboxMessage
@@ -182,7 +182,7 @@ def read(session: Session, posts: Sequence[OutboxMessage]) -> dict[int, Escalati
             targets.get(post.edits_id, post),
             views[one.message_id],
             one.people,
-            AckRequest.model_validate_json(rows[one.message_id].asked).minutes,
+            _minutes_asked(targets.get(post.edits_id, post), views[one.message_id].post),
             is_replaced=rows[one.message_id].state == AckState.REPLACED,
         )
         for post in posts
@@ -234,6 +234,12 @@ def _told_at(alert: OutboxMessage, *, is_closed: bool) -> datetime | None:
     if is_closed and alert.state in UNSENT:
         return alert.received_at
     return alert.sent_at or alert.given_up_at
+
+
+def _minutes_asked(escalation: OutboxMessage, alert: OutboxMessage) -> int:
+    """Whole minutes."""
+    since = alert.sent_at or alert.given_up_at or alert.received_at
+    return max(1, (escalation.received_at - since) // MINUTE)
 
 
 def _is_moot(alert: OutboxMessage) -> bool:

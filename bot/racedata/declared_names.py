@@ -21,12 +21,13 @@ from bot.racedata.near_misses import likely
 NAMES_DAYS = 30
 """Days back in the race book, enough for most active names."""
 
-COMING_MAX = 3
+COMING_MAX = 200
+"""Races of a name. A jockey has some ten rides a day."""
 
 
 @dataclass
 class KnownName:
-    """`coming`: the races from today on, by day. `near`: published names alike, for an unknown name."""
+    """`coming`: the races from today on, by day and off time. `near`: published names alike, for an unknown name."""
 
     is_known: bool = False
     coming: list[tuple[Race, RaceOutcome]] = field(default_factory=list)
@@ -50,11 +51,21 @@ def look_up(session: Session, wanted: Sequence[WatchedName], today: date) -> dic
                     found[one].coming.append((race, RaceOutcome.OPEN))
     outcomes = _outcomes(session, [race for known in found.values() for race, _ in known.coming])
     for one, known in found.items():
-        known.coming = [outcomes.get(race.race_id, (race, outcome)) for race, outcome in known.coming]
+        coming = [outcomes.get(race.race_id, (race, outcome)) for race, outcome in known.coming]
+        known.coming = sorted(coming, key=_off)
         if not known.is_known:
             names = published[one.kind]
             known.near = tuple(names[bare] for bare in likely(keys[one].bare, names))
     return found
+
+
+def _off(coming: tuple[Race, RaceOutcome]) -> tuple[str, datetime, int]:
+    """A race without a moment comes last of its day, and by the clock of its course."""
+    race, _ = coming
+    off_at = race.off.off_at
+    is_moment = off_at is not None and off_at.utcoffset() is not None
+    moment = off_at if off_at is not None and is_moment else datetime.max.replace(tzinfo=UTC)
+    return race.race_date or "", moment, race.off.minute_of_day or 0
 
 
 def _outcomes(session: Session, races: Sequence[Race]) -> dict[str | None, tuple[Race, RaceOutcome]]:

@@ -19,7 +19,7 @@ from bot.sandbox.demo_day import Day
 from bot.sandbox.demo_prompt import stay_up
 from bot.sandbox.demo_screen import Screen, make_console
 from bot.sandbox.demo_stage import CHANNELS, PEOPLE, Stage, open_stage
-from bot.sandbox.loopback_server import serve
+from bot.sandbox.loopback_server import PortTakenError, serve
 from bot.sandbox.page.counts import count
 from bot.sandbox.page.page_app import build_page, open_page
 
@@ -48,6 +48,12 @@ def run_demo(demo: Demo) -> int:
         if demo.headless:
             print(json.dumps({"ok": False, "failed": str(failure), "log": str(folder / "bot.log")}))
         # The folder stays, because the log in the folder tells why.
+        return 1
+    except PortTakenError as taken:
+        shutil.rmtree(folder, ignore_errors=True)
+        if demo.headless:
+            print(json.dumps({"ok": False, "failed": str(taken)}))
+        screen.problem(str(taken))
         return 1
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)

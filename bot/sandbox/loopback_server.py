@@ -4,6 +4,7 @@ An app can also cut a connection, which ASGI has no message for.
 """
 
 import asyncio
+import errno
 import random
 import socket
 from collections.abc import AsyncIterator, Collection, Iterator
@@ -77,11 +78,19 @@ def _listen(port: int) -> socket.socket:
         listener.bind((LOOPBACK, port))
         # Connections wait from here on until uvicorn accepts.
         listener.listen(512)
-    except OSError:
+    except OSError as error:
         listener.close()
+        if error.errno == errno.EADDRINUSE:
+            raise PortTakenError(
+                f"Port {port} is in use. Name another port, or none: then a free port is taken."
+            ) from None
         raise
     listener.setblocking(False)
     return listener
+
+
+class PortTakenError(OSError):
+    """`str()` says what to do."""
 
 
 class _Protocol(HttpToolsProtocol):

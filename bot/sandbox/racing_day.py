@@ -1,4 +1,4 @@
-"""A made-up day's racing, equal for equal seeds and dates."""
+"""A made-up day's racing, equal for equal seeds, whatever the date is today."""
 
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, timezone
@@ -61,8 +61,10 @@ class Meeting:
 
 
 @lru_cache(maxsize=1024)
-def meetings_on(seed: int, day: date) -> tuple[Meeting, ...]:
-    rng = Random(f"{seed}:{day.isoformat()}")
+def meetings_on(seed: int, today: date, ahead: int) -> tuple[Meeting, ...]:
+    """Of the day so many days after today. Only ids and dates depend on `today`."""
+    day = today + timedelta(days=ahead)
+    rng = Random(f"{seed}:{ahead}")
     meetings: list[Meeting] = []
     for region in REGIONS:
         courses = courses_of(region.code)

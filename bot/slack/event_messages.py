@@ -53,25 +53,24 @@ class PostRenderer:
             return Message.from_json(claim.post.content or "")
         # An edit keeps the lateness of the first post.
         made_at = max(shown.post.sent_at or now, shown.post.received_at).replace(microsecond=0)
-        later = shown.superseded.message_ts if shown.superseded else None
-        links = (
-            self._link(claim, shown.previous_ts),
-            self._link(claim, shown.meeting_ts),
-            self._link(claim, later),
+        return self._message(
+            _Telling(shown.own.id, shown.same, made_at, self._late_after_s, self._links(claim.channel_id, shown), shown)
         )
-        return self._message(_Telling(shown.own.id, shown.same, made_at, self._late_after_s, links, shown))
 
     def _escalation(self, told: Escalation, now: datetime) -> Message:
-        """The abandonment as it is known now, without the mentions and the button of its own message."""
+        """The abandonment as it is known now, without the mentions, watches and button of its own message."""
         alert, channel_id = told.alert, told.alert.post.channel_id
         made_at = max(alert.post.sent_at or now, alert.post.received_at).replace(microsecond=0)
-        shown = replace(alert, mentions=(), asked=None)
-        message = _message(_Telling(alert.own.id, (), made_at, self._late_after_s, (None, None, None), shown))
+        shown = replace(alert, mentions=(), watched=(), asked=None)
+        message = _message(
+            _Telling(alert.own.id, (), made_at, self._late_after_s, self._links(channel_id, alert), shown)
+        )
         asked = alert.asked
         return escalation(
             message.text,
             channel_id,
-            self.identity.permalink(channel_id, alert.post.message_ts) if alert.post.message_ts else None,
+            self._link(channel_id, alert.post.message_ts),
+            is_there=told.post.channel_id == channel_id,
             key=alert.post.idempotency_key,
             minutes=told.minutes,
             people=told.people,
@@ -79,8 +78,13 @@ class PostRenderer:
             taken=(asked.by, asked.at) if asked and asked.by and asked.at else None,
         )
 
-    def _link(self, claim: Claim, message_ts: str | None) -> str | None:
-        return self.identity.permalink(claim.channel_id, message_ts) if message_ts else None
+    def _links(self, channel_id: str, shown: MessageView) -> tuple[str | None, str | None, str | None]:
+        later = shown.superseded.message_ts if shown.superseded else None
+        earlier, meeting, later = (self._link(channel_id, ts) for ts in (shown.previous_ts, shown.meeting_ts, later))
+        return earlier, meeting, later
+
+    def _link(self, channel_id: str, message_ts: str | None) -> str | None:
+        return self.identity.permalink(channel_id, message_ts) if message_ts else None
 
 
 @dataclass(frozen=True)

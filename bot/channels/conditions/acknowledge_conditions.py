@@ -29,6 +29,7 @@ class AckCondition(ChoiceCondition):
     """At most a single value, as "10m"."""
 
     field = file_key = ACK
+    ends_too = (ESCALATE,)
     file_noun = "a time to acknowledge"
     topic = Topic.ABANDONMENTS
 

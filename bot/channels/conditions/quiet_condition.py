@@ -21,7 +21,7 @@ class QuietCondition(ChoiceCondition):
     def stored(self, typed: str) -> str:
         """As "22:00-07:00"."""
         found = _HOURS.fullmatch(typed.strip())
-        each = [time_of_day(found[part]) for part in (1, 4)] if found else []
+        each = [time_of_day(found[part]) for part in (1, 5)] if found else []
         if None in each or len(set(each)) < len(("begin", "end")):
             raise ValueError(f"{typed[:40]} are no quiet hours: write {QUIET_EXAMPLE}, for example")
         return "-".join(f"{one:%H:%M}" for one in each if one is not None)

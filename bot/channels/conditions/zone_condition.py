@@ -1,5 +1,6 @@
 """The time zone of a filter's hours: a name of the time zone database; UTC without a name."""
 
+import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, tzinfo
 from functools import cache
@@ -20,6 +21,11 @@ NEAR_ZONE_SCORE = 70.0
 
 _NOT_FOR_PEOPLE = ("posix/", "right/", "localtime", "Factory", "SystemV/")
 
+_OFFSET = re.compile(r"(?:gmt|utc)?_?[+\-\u2212\u2013][0-9:.]*", re.IGNORECASE)
+"""Names no place. The database's own names of offsets have the other sign: Etc/GMT+2 is two hours behind UTC."""
+
+_OFFSETS = "etc/gmt"
+
 
 class ZoneCondition(ChoiceCondition):
     """At most a single value."""
@@ -38,6 +44,10 @@ class ZoneCondition(ChoiceCondition):
 def zone_named(typed: str) -> str:
     """The name of a zone typed in any letter case, or by the city alone. Raises ValueError with the nearest names."""
     names, word = _names(), "_".join(typed.split()).casefold()
+    if _OFFSET.fullmatch(word):
+        raise ValueError(
+            f"{typed[:40]} is an offset, and knows no summer time: write a city's zone, {ZONE_EXAMPLE} for example"
+        )
     if word in names:
         return names[word]
     cities = [name for folded, name in names.items() if folded.rpartition("/")[2] == word]
@@ -59,7 +69,7 @@ def zone_of(chosen: FilterFields) -> tzinfo | None:
 
 
 def _near(word: str) -> list[str]:
-    cities = {folded: folded.rpartition("/")[2] for folded in _names()}
+    cities = {folded: folded.rpartition("/")[2] for folded in _names() if not folded.startswith(_OFFSETS)}
     whole = process.extract(word, list(cities), scorer=fuzz.ratio, score_cutoff=NEAR_ZONE_SCORE, limit=NEAR_ZONES)
     by_city = process.extract(word, cities, scorer=fuzz.ratio, score_cutoff=NEAR_ZONE_SCORE, limit=NEAR_ZONES)
     scored = [(score, name) for name, score, _ in whole] + [(score, name) for _, score, name in by_city]

@@ -44,7 +44,7 @@ class Racing:
         return [
             meeting
             for each in days
-            for meeting in meetings_on(self._seed, each)
+            for meeting in meetings_on(self._seed, self.today, (each - self.today).days)
             if region in (None, meeting.course.region)
         ]
 
@@ -106,7 +106,8 @@ class Racing:
     def _first_state(self, race: Race) -> RaceState:
         if race.race_date >= self.today:
             return RaceState()
-        draw = int(made_up_id("", race.race_id), 16)
+        ahead = (race.race_date - self.today).days
+        draw = int(made_up_id("", self._seed, ahead, race.course.course_id, race.number), 16)
         return RaceState("result") if draw % 60 else RaceState("abandoned", REASONS[draw % len(REASONS)])
 
     def _days(self) -> Iterator[date]:

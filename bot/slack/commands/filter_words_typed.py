@@ -56,6 +56,8 @@ Values = tuple[tuple[str, tuple[Any, ...]], ...]
 
 _CLOCK = re.compile(r"[0-9]{1,2}[.:][0-9]{2}")
 
+_UNITS = frozenset(["m", "min", "mins", "minute", "minutes", "h", "hour", "hours", "am", "pm", "a.m.", "p.m."])
+
 
 @dataclass(frozen=True)
 class TypedFilter:
@@ -398,13 +400,23 @@ def _joins_region_and_course(phrases: Sequence[Phrase], place: int) -> bool:
     return here.kind in {Kind.AND, Kind.OR} and {before and before.kind, after.kind} == {Kind.REGION, Kind.COURSE}
 
 
+def _ends_with_time(word: Word) -> bool:
+    name, value = parted(word.text)
+    return name.casefold() in TYPED_AS and TYPED_AS[name.casefold()] in CHOICES and value[-1:].isdecimal()
+
+
 def _together(words: Sequence[Word]) -> list[Word]:
-    """The words, with `course:` joined to the name after a space: `course: Ascot` is `course:Ascot`."""
+    """The words, with `course:` joined to the name after a space: `course: Ascot` is `course:Ascot`.
+
+    So is the unit of a time: `ack:10 minutes` is `ack:10minutes`.
+    """
     found: list[Word] = []
     left = iter(words)
     for word in left:
         name, value = parted(word.text)
-        if name and not value:
+        if found and not word.is_quoted and word.text.casefold() in _UNITS and _ends_with_time(found[-1]):
+            found[-1] = Word(f"{found[-1].text}{word.text}", found[-1].is_quoted, word.has_comma)
+        elif name and not value:
             follows = next(left, Word(""))
             if not follows.text or parted(follows.text)[0]:
                 view = TYPED_AS.get(name.casefold())

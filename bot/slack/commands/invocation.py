@@ -99,8 +99,8 @@ None after a form was opened.
 class Command:
     """A line of the table: source of registration, help and manifest.
 
-    `examples`: lines after /racing. `mistakes`: frequent mistakes, for the help. `answer_s`: a longer answer is given
-    up. `group`: None for buttons, which the help leaves out.
+    `examples`: lines after /racing. `details`: a line of help on each of the harder words. `mistakes`: frequent
+    mistakes, for the help. `answer_s`: a longer answer is given up. `group`: None for buttons, left out by the help.
     """
 
     name: str
@@ -111,6 +111,7 @@ class Command:
     check: CommandCheck | None = None
     changes: CommandChanges | None = None
     examples: tuple[str, ...] = ()
+    details: tuple[str, ...] = ()
     mistakes: str = ""
     answer_s: float = COMMAND_ANSWER_S
     group: HelpGroup | None = None

@@ -25,8 +25,7 @@ async def with_working_offers(
 ) -> CommandError:
     """The refusal of a line, with only the offers whose lines pass the check and change something.
 
-    After `within_s` no further offers are tried. Where every offer would leave the channel as it is, the refusal says
-    so.
+    After `within_s` no further offers are tried. The refusal names offers that would leave the channel as it is.
     """
     trying = _Trying(desk, invocation, line)
     try:
@@ -35,9 +34,10 @@ async def with_working_offers(
     except TimeoutError:
         log.warning("offers_not_all_checked", reference=invocation.reference, within_s=within_s)
     told = error.offering(trying.found)
-    if trying.idle and not trying.found:
+    if trying.idle:
         lines = listed([f"/racing {line}" for line in dict.fromkeys(trying.idle)])
-        told.after = f"This channel has that already: {lines}. {error.after}".strip()
+        that = "" if trying.found else " that"
+        told.after = f"This channel has{that} already: {lines}. {error.after}".strip()
     return told.offering(trying.found)
 
 

@@ -34,6 +34,7 @@ from bot.slack.messages.answers.help_answer import HelpGroup, command_help, usag
 from bot.slack.messages.answers.mute_answer import UNMUTE
 from bot.slack.messages.answers.subscription_buttons import EDIT, REMOVE
 from bot.slack.messages.answers.watch_answer import UNWATCH
+from bot.slack.messages.conditions.table import CHOICES
 
 RACECARD = Command(
     "racecard",
@@ -69,6 +70,14 @@ USAGE = Command(
 
 HELP = "help"
 
+_WITHIN = {view.typed_as.removesuffix(":"): "subscribe" for view in CHOICES} | {
+    "acknowledge": "subscribe",
+    "mute": "list",
+    "unmute": "list",
+    "unwatch": "watching",
+}
+"""Words that are no commands, with the command that does what the words say."""
+
 
 async def _help(_desk: Desk, invocation: Invocation, _committed: Any) -> Message:
     if not invocation.text:
@@ -85,7 +94,7 @@ def _named(text: str) -> Command:
     """Accepts "subscribe", "/racecard" and "/racing pause"."""
     words = [word.lower().removeprefix("/") for word in text.split()]
     named = words[1] if len(words) > 1 and f"/{words[0]}" in SLASH_COMMANDS else words[0]
-    command = RACING_COMMANDS.get(named)
+    command = RACING_COMMANDS.get(_WITHIN.get(named.removesuffix(":"), named))
     if command is None:
         error = unknown_command(named)
         raise CommandError(
@@ -98,7 +107,8 @@ def unknown_command(line: str) -> CommandError:
     """Offers similar commands, and commands with the same beginning."""
     word = line.split(maxsplit=1)[0]
     begin_so = [name for name in RACING_COMMANDS if name.startswith(word.lower())]
-    meant = list(dict.fromkeys([*likely(word, list(RACING_COMMANDS)), *begin_so]))
+    within = _WITHIN.get(word.lower())
+    meant = [within] if within else list(dict.fromkeys([*likely(word, list(RACING_COMMANDS)), *begin_so]))
     return CommandError(
         f"I don't know /racing {word[:TYPED_MAX]}.",
         typed=word,
@@ -138,6 +148,7 @@ RACING_COMMANDS: dict[str, Command] = {
             subscribe.check,
             subscribe.changes,
             examples=("subscribe GB and Ireland results only", "subscribe GB except Ascot"),
+            details=tuple(f"`{view.typed_as}{view.typed_example}`: {view.help}" for view in CHOICES),
             mistakes=(
                 "It adds to what the channel has, and takes nothing away: `unsubscribe` does. A course alone, as in "
                 "`subscribe York`, is that course alone. Abandonments come unless you name other topics: `subscribe GB "
@@ -148,7 +159,7 @@ RACING_COMMANDS: dict[str, Command] = {
         Command(
             "unsubscribe",
             '[REGION…|all] [results] [abandonments] [racecards] [course:"Name"] [-course:"Name"] [class:1] '
-            "[digest] [cards:19:00] [quiet] [zone] [show]",
+            "[digest] [cards:19:00] [quiet] [zone] [show] [ack] [escalate:U0123ABCD]",
             "End a subscription of this channel, or parts of it",
             unsubscribe.answer,
             unsubscribe.commit,
@@ -207,7 +218,7 @@ RACING_COMMANDS: dict[str, Command] = {
             examples=('watch horse:"Golden Melody"', 'watch jockey:"R Moore" me'),
             mistakes=(
                 "It takes the whole name, as published; letter case, accents and the country in brackets don't matter. "
-                "With `me`, and in the direct messages with me, you alone are told. `watching` ends a watch."
+                "With `me`, and in the direct messages with me, you alone are told. Buttons of `watching` end a watch."
             ),
             group=HelpGroup.CHANNEL,
         ),
@@ -233,12 +244,15 @@ RACING_COMMANDS: dict[str, Command] = {
         ),
         Command(
             "trace",
-            "RACE_ID",
+            "RACE_ID|course time",
             "Who was told of a race and when, or why not; admins see every channel",
             trace.answer,
             check=trace.check,
-            examples=("trace rc_7094aa36a0ff", "trace inbox-1"),
-            mistakes="It takes an id, exactly as it stands in the small print of a message, and no name or time.",
+            examples=("trace York 14:30", "trace rc_7094aa36a0ff"),
+            mistakes=(
+                "An id is typed exactly as the small print of a message shows the id. The course alone will do for an "
+                "abandoned meeting."
+            ),
             group=HelpGroup.BOT,
         ),
         Command(

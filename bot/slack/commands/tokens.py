@@ -10,7 +10,11 @@ from bot.slack.messages.conditions.table import TYPED_AS
 SINGLE_QUOTES = "'‘’‚‛`´"  # noqa: RUF001  as phones and habits type them
 """Quotes at the ends of a word; within a word these are apostrophes."""
 
-_QUOTES = str.maketrans(dict.fromkeys("“”„‟«»\u2039\u203a\u301d\u301e\u301f\uff02", '"'))
+_TYPED = str.maketrans(
+    {**dict.fromkeys("“”„‟«»\u2039\u203a\u301d\u301e\u301f\uff02", '"'), "\N{RATIO}": ":", "\uff1a": ":"}
+)
+"""Quotes of every kind, and colons: copied from an answer, where `:18:` would be an emoji, or typed full width."""
+
 _TOKEN = re.compile(
     rf"""(?P<name>[^\s"{SINGLE_QUOTES}:]*:)?[{SINGLE_QUOTES}](?P<single>[^"]{{1,100}}?)[{SINGLE_QUOTES}](?=\s|$)"""
     r"""|[^\s"]*"[^"]*"?|[^\s"]+"""
@@ -69,7 +73,7 @@ def read_page(word: str) -> int | None:
 
 
 def _tokens(text: str) -> list[tuple[str, bool]]:
-    found = ((_unquoted(token), _is_quoted(token)) for token in _TOKEN.finditer(_visible(text).translate(_QUOTES)))
+    found = ((_unquoted(token), _is_quoted(token)) for token in _TOKEN.finditer(_visible(text).translate(_TYPED)))
     return [(" ".join(word.split()), is_quoted) for word, is_quoted in found if word.strip()]
 
 

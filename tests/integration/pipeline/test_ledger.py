@@ -1,5 +1,7 @@
 """The ledger: of each event who was told and when, or why not. On both engines."""
 
+from datetime import timedelta
+
 import pytest
 from sqlalchemy import update
 from sqlmodel import col
@@ -10,8 +12,8 @@ from bot.outbox.ledger import LedgerOutcome
 from bot.sandbox.slack import failures
 from bot.slack.commands.trace import named_race
 from bot.slack.messages.answers.trace_answer import trace_answer
+from tests.integration.pipeline.racing_day import meeting, tell
 from tests.integration.pipeline.racing_day import result as day_result
-from tests.integration.pipeline.racing_day import tell
 
 
 def result(race_id="rc_1", horse="Blue Moon", **race):
@@ -187,3 +189,20 @@ async def test_race_is_found_by_course_and_time(pipeline):
         None,
         None,
     ]
+
+
+async def test_lost_race_and_course_are_found_by_the_abandonment_of_their_meeting(pipeline):
+    await pipeline.subscribe("CGB", "GB")
+    lost = meeting("rc_8", course="York")
+    await tell(pipeline, day_result("rc_1", course="York", off_time="13:30"), lost)
+
+    async def key(words):
+        return await pipeline.database.read(lambda session: named_race(session, words, pipeline.clock()))
+
+    assert await key("York 13:30") == "rc_1"
+    (found,) = {await key(words) for words in ("York 14:05", "york", "YORK 9.30")}
+    assert found.startswith("meeting.abandoned:")
+    assert "1 posted" in shown(await trace(pipeline, found))
+    assert await key("Yo") is None
+    pipeline.clock.now += timedelta(days=3)
+    assert await key("York") is None

@@ -408,6 +408,15 @@ async def test_form_takes_race_classes_and_says_what_is_none(channel):
         await channel.saves(await channel.opens("GB"), {"classes": "--"})
 
 
+async def test_end_of_acknowledgement_ends_with_everybody_who_is_told(channel):
+    await channel.types("GB ack:10m escalate:U1")
+    await channel.ends("ack")
+    assert describe((await channel.receives())["GB"]) == "results and abandonments from GB"
+    await channel.types("GB escalate:U1")
+    await channel.ends("ack")
+    assert describe((await channel.receives())["GB"]) == "results and abandonments from GB"
+
+
 # Quiet hours and their zone
 
 
@@ -419,6 +428,11 @@ async def test_form_takes_race_classes_and_says_what_is_none(channel):
         ("GB quiet: 22.30–7.05 zone:'new york'", "quiet hours from 22:30 to 07:05 America/New_York"),  # noqa: RUF001
         ("GB quiet:22:00-24:00,12-13", "quiet hours from 22:00 to 00:00 and 12:00 to 13:00 UTC"),
         ("GB digest:18 zone:London", "results together at 18:00 Europe/London"),
+        ("GB digest\u223618:00", "results together at 18:00 UTC"),
+        ("GB digest:6pm quiet:10pm-7am", "results together at 18:00 UTC, quiet hours from 22:00 to 07:00 UTC"),
+        ("GB digest: 6.30 p.m.", "results together at 18:30 UTC"),
+        ("GB ack:1 hour", "abandonments to be acknowledged within 60 minutes"),
+        ("GB ack:10 minutes", "abandonments to be acknowledged within 10 minutes"),
         ("GB zone:EUROPE/paris", "the clock of Europe/Paris"),
     ],
 )
@@ -444,6 +458,9 @@ async def test_hour_for_cards_asks_for_cards(channel):
     [
         ("GB digest:noon", "is no time of day: write 18:00"),
         ("GB cards:24:30", "is no time of day: write 19:00"),
+        ("GB digest:13pm", "is no time of day: write 18:00"),
+        ("GB zone:GMT+2", "is an offset, and knows no summer time: write a city's zone, Europe/London for example"),
+        ("GB zone:UTC-5", "is an offset"),
         ("GB digest", "digest: needs a value: write digest:18:00"),
         ("GB quiet:", "Nothing follows .quiet:.. Write quiet:22:00-07:00"),
         ("GB quiet", "quiet: needs a value: write quiet:22:00-07:00"),

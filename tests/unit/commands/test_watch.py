@@ -10,7 +10,7 @@ from bot.channels import watches
 from bot.channels.watches import WatchedName
 from bot.db.tables import WatchKind
 from bot.errors import CommandError
-from bot.events.races import OffTime, Race, Runner
+from bot.events.races import Course, OffTime, Race, Runner
 from bot.events.watched import name_key
 from bot.racedata import race_book_store
 from bot.racedata.declared_names import look_up
@@ -106,6 +106,29 @@ async def test_race_book_says_where_a_name_runs_and_which_names_are_alike(databa
     assert [race.race_id for race, _ in found[GOLDEN].coming] == ["rc_1"]
     assert [race.race_id for race, _ in found[MOORE].coming] == ["rc_1"]
     assert (found[misspelt].is_known, found[misspelt].near) == (False, ("Golden Melody (IRE)",))
+
+
+async def test_every_ride_that_is_lost_is_named_and_the_rides_to_come_are_counted(database):
+    """By off time. Races of the book have no order."""
+    rides = [
+        Race(
+            race_id=f"rc_{10 - number}",
+            race_date="2026-11-20",
+            region="GB",
+            course=Course(name=name),
+            off=OffTime(text=f"{12 + number}:00", off_at=NOW.replace(hour=12 + number, minute=0)),
+            runners=(Runner(horse=f"Horse {number}", jockey="R Moore"),),
+            abandoned=name == "York",
+        )
+        for number, name in enumerate(["Ascot", *["Bath"] * 6, "York", "York"])
+    ]
+    await database.write(lambda session: race_book_store.put(session, rides, NOW))
+    found = await database.read(lambda session: look_up(session, [MOORE], date(2026, 11, 20)))
+    said = watched([NowWatched(MOORE, found[MOORE])], is_own=False).text
+    assert "R Moore is declared: Ascot 12:00 (GB), Fri 20 Nov; Bath 13:00 (GB), Fri 20 Nov; Bath 14:00" in said
+    assert "Bath 16:00 (GB), Fri 20 Nov; and 2 more races." in said
+    assert said.count("*ABANDONED*") == 2
+    assert "York 19:00 (GB)" in said
 
 
 async def test_person_has_one_place_and_each_name_once(database):

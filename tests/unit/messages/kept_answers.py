@@ -300,6 +300,7 @@ COMMANDS: list[Any] = [
         usage="[region] [date]",
         summary="the cards of a day",
         examples=("racecard GB tomorrow", "racecard Ascot 22 Nov"),
+        details=("`class:1`: races of the class",),
         mistakes="One region at a time.",
         group=HelpGroup.RACING,
     ),
@@ -308,10 +309,13 @@ COMMANDS: list[Any] = [
         usage="[REGION…]",
         summary="results of regions, here",
         examples=("subscribe GB", "subscribe Ireland"),
+        details=(),
         mistakes="",
         group=HelpGroup.CHANNEL,
     ),
-    SimpleNamespace(name="help", usage="", summary="every command", examples=(), mistakes="", group=HelpGroup.BOT),
+    SimpleNamespace(
+        name="help", usage="", summary="every command", examples=(), details=(), mistakes="", group=HelpGroup.BOT
+    ),
 ]
 
 
@@ -327,11 +331,19 @@ def _waited(because: str, remarks: VersionRemarks = NO_REMARKS) -> Backlog:
 _LIVE = OutboxMessage(channel_id="C1", idempotency_key="live", kind=MessageKind.LIVE, priority=2, received_at=NOON)
 _OF_KEMPTON = MutedMeeting(course=KEMPTON.course, race_date=TODAY.isoformat(), region="GB")
 
-_ESCALATION: dict[str, Any] = {"key": "race.abandoned:rc_1#1@C1", "minutes": 10, "people": ("U1", "S1")}
+_ESCALATION: dict[str, Any] = {
+    "key": "race.abandoned:rc_1#1@C1",
+    "minutes": 10,
+    "people": ("U1", "S1"),
+    "is_there": False,
+}
 _ALERT = "ABANDONED: Kempton 14:30 (GB), frozen track"
 
 ANSWERS: dict[str, partial[Any]] = {
     "escalation": partial(escalation, _ALERT, "C1", _address("C1", "1.2"), **_ESCALATION, taken=None),
+    "escalation_there": partial(
+        escalation, _ALERT, "C1", _address("C1", "1.2"), **(_ESCALATION | {"is_there": True}), taken=None
+    ),
     "escalation_taken": partial(escalation, _ALERT, "C1", None, **_ESCALATION, taken=("U2", NOON)),
     "escalation_replaced": partial(
         escalation, _ALERT, "C1", _address("C1", "1.2"), **_ESCALATION, taken=None, is_replaced=True

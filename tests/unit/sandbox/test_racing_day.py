@@ -1,4 +1,4 @@
-"""The made-up racing: plausible, and the same for the same seed and date."""
+"""The made-up racing: plausible, and the same for the same seed on every date."""
 
 from datetime import date, timedelta
 
@@ -9,19 +9,29 @@ DAY = date(2025, 11, 20)
 
 
 def a_fortnight(seed=1):
-    return [meeting for ahead in range(14) for meeting in meetings_on(seed, DAY + timedelta(days=ahead))]
+    return [meeting for ahead in range(14) for meeting in meetings_on(seed, DAY, ahead)]
 
 
-def test_racing_is_the_same_for_the_same_seed_and_date():
-    before = meetings_on(7, DAY)
+def drawn(meetings):
+    """All but ids and dates."""
+    return [
+        (meeting.course, [(race.off_time, race.title, race.runners) for race in meeting.races]) for meeting in meetings
+    ]
+
+
+def test_racing_of_a_seed_is_the_same_whatever_the_date_is_but_for_ids_and_dates():
+    before = meetings_on(7, DAY, 0)
     meetings_on.cache_clear()
-    meetings_on(7, DAY - timedelta(days=1))
-    assert meetings_on(7, DAY) == before
+    other = meetings_on(7, DAY + timedelta(days=100), 0)
+    assert meetings_on(7, DAY, 0) == before
+    assert drawn(other) == drawn(before)
+    assert {meeting.race_date for meeting in other} == {DAY + timedelta(days=100)}
+    assert not {meeting.meeting_id for meeting in other} & {meeting.meeting_id for meeting in before}
 
 
 def test_racing_differs_between_seeds_and_between_days():
-    assert meetings_on(7, DAY) != meetings_on(8, DAY)
-    assert meetings_on(7, DAY) != meetings_on(7, DAY + timedelta(days=1))
+    assert drawn(meetings_on(7, DAY, 0)) != drawn(meetings_on(8, DAY, 0))
+    assert drawn(meetings_on(7, DAY, 0)) != drawn(meetings_on(7, DAY, 1))
 
 
 def test_ids_are_unique_and_carry_their_prefix():

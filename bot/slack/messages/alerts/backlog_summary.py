@@ -4,6 +4,7 @@ Each abandonment is named; other events are counted. Of a channel's own hours, r
 """
 
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 
 from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import VersionRemarks
@@ -20,7 +21,7 @@ from bot.slack.messages.kit.marks import ABANDONED
 from bot.slack.messages.kit.mentions import mentions_in_markup, with_mentions
 from bot.slack.messages.kit.names import card_name, course_name, race_day, race_name, reason, region_mark
 from bot.slack.messages.kit.text import code, counted, joined, listed, safe, size
-from bot.slack.messages.kit.times import moment_for_readers, off_text
+from bot.slack.messages.kit.times import aware, moment_for_readers, off_text
 
 ABANDONMENTS_TEXT_MAX = 3_000
 """Size of the abandonments named in a message. Further abandonments go into a further message."""
@@ -79,11 +80,23 @@ def _message(summary: Backlog, named: Sequence[str], mentions: Sequence[str], *,
 
 
 def _lines(summary: Backlog) -> dict[str, str]:
-    """Results and cards by event key."""
-    results = {event.key: _result(event, remarks) + _had(summary, remarks) for event, remarks in summary.results}
-    cards = {event.key: _card(event, is_lost=event.key in summary.lost) for event, _ in summary.cards}
+    """Results and cards by event key, by day, meeting and off time."""
+    results = {
+        event.key: _result(event, remarks) + _had(summary, remarks)
+        for event, remarks in sorted(summary.results, key=_by_meeting)
+    }
+    cards = {
+        event.key: _card(event, is_lost=event.key in summary.lost)
+        for event, _ in sorted(summary.cards, key=_by_meeting)
+    }
     said = {event.key: _watched(summary, event) for event, _ in (*summary.results, *summary.cards)}
     return {key: line + said[key] for key, line in (results | cards).items()}
+
+
+def _by_meeting(told: tuple[RacingEvent, VersionRemarks]) -> tuple[str, str, str, datetime, int]:
+    race = told[0].race
+    off_at = aware(race.off.off_at) or datetime.max.replace(tzinfo=UTC)
+    return race.race_date or "", race.region or "", course_name(race) or "", off_at, race.off.minute_of_day or 0
 
 
 def _watched(summary: Backlog, event: RacingEvent) -> str:

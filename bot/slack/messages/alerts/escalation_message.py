@@ -19,6 +19,7 @@ def escalation(
     channel_id: str,
     link: str | None,
     *,
+    is_there: bool,
     key: str,
     minutes: int,
     people: tuple[str, ...],
@@ -27,10 +28,11 @@ def escalation(
 ) -> Message:
     """`alert`: the text of the abandonment's message. `link`: to that message in its channel.
 
-    `is_replaced`: a newer message in the channel asks.
+    `is_there`: the escalation is for the same channel. `is_replaced`: a newer message in the channel asks.
     """
     told = clip(alert, ALERT_MAX)
-    where = f"<{link.replace('&', '&amp;')}|See it> in {named(channel_id)}" if link else f"It is in {named(channel_id)}"
+    see = f"<{link.replace('&', '&amp;')}|See the alert>" if link else "The alert is"
+    where = see if is_there and link else f"{see} in {named(channel_id)}"
     if taken is not None:
         by, at = taken
         text = clip(f"{told}. {taken_words(by, utc_clock(at))}", TEXT_MAX)

@@ -28,6 +28,8 @@ class Helped(Protocol):
     @property
     def examples(self) -> Sequence[str]: ...
     @property
+    def details(self) -> Sequence[str]: ...
+    @property
     def mistakes(self) -> str: ...
     @property
     def group(self) -> HelpGroup | None: ...
@@ -55,10 +57,12 @@ def command_help(commands: Sequence[Helped], alone: Sequence[str]) -> Message:
 def usage_of(command: Helped) -> Message:
     usage = command.usage.lower()
     examples = [f"• `/racing {one}`" for one in command.examples]
+    details = [f"• {one}" for one in command.details]
+    details = ["Words for after the region:", *details] if details else []
     worth = [f"Worth knowing: {command.mistakes}"] if command.mistakes else []
     words = [*([DAYS] if "date" in usage or "today" in usage else []), *([PLACES] if "region" in usage else [])]
     first = f"`{f'/racing {command.name} {command.usage}'.strip()}` — {escape(command.summary)}"
-    return listing(first, ["For example:", *examples, *worth, *words, "`/racing help` lists all commands."])
+    return listing(first, ["For example:", *examples, *details, *worth, *words, "`/racing help` lists all commands."])
 
 
 def _group(group: HelpGroup, commands: Sequence[Helped]) -> str:

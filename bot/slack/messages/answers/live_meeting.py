@@ -14,7 +14,7 @@ from bot.slack.messages.kit.text import clip, counted, joined, safe
 from bot.slack.messages.kit.times import off_text, weekday_and_day
 
 OFF_NEXT = "*off next*"
-NOT_WHOLE = "I have not read the whole card yet, so races may be missing here: `/racecard` reads it."
+NOT_WHOLE = "I have not read the whole card yet, so races may be missing here: `{}` reads the card."
 
 MARKS = {RaceOutcome.ABANDONED: ABANDONED, RaceOutcome.BOTH: CONFLICTING, RaceOutcome.VOID: VOIDED}
 
@@ -41,7 +41,8 @@ def live_meeting(live: LiveMeeting, now: datetime) -> Message:
     following = _next(races, now)
     lines = [_line(race, outcome, became(race, outcome) or _open(race, following, now)) for race, outcome in races]
     text = joined([f"{place}, {day}", figures.replace("*", "")], ": ")
-    note = section(joined(["Results are in the thread.", None if live.is_whole else NOT_WHOLE], " "))
+    more = None if live.is_whole else NOT_WHOLE.format(joined(["/racecard", region], " "))
+    note = section(joined(["Results are in the thread.", more], " "))
     return Message(text, tuple(block for block in (lines_section(first, lines, len(lines)), note) if block))
 
 

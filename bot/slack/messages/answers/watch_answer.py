@@ -16,12 +16,18 @@ from bot.slack.messages.kit.buttons import action_button, actions, command_butto
 from bot.slack.messages.kit.mentions import named
 from bot.slack.messages.kit.names import HORSE_MAX, SHORT_MAX, race_day, race_name
 from bot.slack.messages.kit.pages import Paper, Turning, Unit, paged
-from bot.slack.messages.kit.text import joined, listed, safe
+from bot.slack.messages.kit.text import counted, joined, listed, safe
 from bot.slack.messages.kit.times import moment_for_readers
 
 UNWATCH = "end_watch"
 
+LOST = frozenset({RaceOutcome.ABANDONED, RaceOutcome.BOTH})
+RUN = frozenset({RaceOutcome.SETTLED, RaceOutcome.VOID})
+
 WATCHES_PER_PAGE = 15
+
+RACES_MAX = 5
+"""Of each kind, to come and known already. Abandonments and conflicts are always named."""
 
 
 @dataclass(frozen=True)
@@ -96,16 +102,21 @@ def _known(one: NowWatched) -> str:
     name = safe(one.name.name, HORSE_MAX) or "?"
     if not one.known.coming:
         return f"{name} is in no race that I know of from today on."
-    coming = [_race(race) for race, outcome in one.known.coming if outcome is RaceOutcome.OPEN]
-    over = [joined([_race(race), became(race, outcome)], ", ") for race, outcome in one.known.coming]
-    over = [
-        words for words, (_, outcome) in zip(over, one.known.coming, strict=True) if outcome is not RaceOutcome.OPEN
-    ]
+    coming, lost, run = (
+        [joined([_race(race), became(race, outcome)], ", ") for race, outcome in one.known.coming if outcome in which]
+        for which in ({RaceOutcome.OPEN}, LOST, RUN)
+    )
+    over = _races([*lost, *run], max(RACES_MAX, len(lost)))
     said = [
-        f"{name} is declared: {'; '.join(coming)}." if coming else None,
-        f"No alert will come of what is known already of {name}: {'; '.join(over)}." if over else None,
+        f"{name} is declared: {_races(coming, RACES_MAX)}." if coming else None,
+        f"No alert will come of what is known already of {name}: {over}." if over else None,
     ]
     return " ".join(filter(None, said))
+
+
+def _races(each: Sequence[str], most: int) -> str:
+    rest = len(each) - most
+    return "; ".join([*each[:most], *([f"and {counted(rest, 'more race')}"] if rest > 0 else [])])
 
 
 def _race(race: Race) -> str:

@@ -36,6 +36,7 @@ class AckView(ChoiceView):
     typed_as = f"{choice.field}:"
     typed_example = ACK_EXAMPLE
     label = "Abandonments to be acknowledged within"
+    help = "each abandonment has a button, and somebody is to press the button within that time"
     hint = f"Write {ACK_EXAMPLE} for ten minutes. Each abandonment has a button, and everybody sees who has taken it."
 
     def words(self, chosen: ChannelFilter, _names_max: int | None) -> str:
@@ -57,6 +58,7 @@ class EscalateView(ChoiceView):
     condition = choice = EscalateCondition()
     typed_as = f"{choice.field}:"
     typed_example = ESCALATE_EXAMPLE
+    help = "who is told of an abandonment that nobody has acknowledged: a person, a user group or a channel"
 
     def said(self, chosen: ChannelFilter) -> str:
         return f"else telling {listed(list(chosen.escalate))}" if chosen.escalate else "else telling nobody"

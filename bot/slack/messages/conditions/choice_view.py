@@ -19,11 +19,12 @@ TYPED_CHOICE_MAX = 200
 
 
 class ChoiceView(ConditionView):
-    """`label` and `hint` are of the form's field, which has the condition's name."""
+    """`label` and `hint` are of the form's field, which has the condition's name. `help`: what the typed word does."""
 
     choice: ChoiceCondition
     label: str
     hint: str
+    help: str
 
     def words(self, chosen: ChannelFilter, _names_max: int | None) -> str:
         return f", {self.said(chosen)}" if self.condition.of(chosen) else ""

@@ -14,6 +14,7 @@ class DigestView(ChoiceView):
     typed_as = f"{choice.field}:"
     typed_example = DIGEST_EXAMPLE
     label = "Results together, once a day at"
+    help = "a day's results come in one message at that time"
     hint = f"For example: {DIGEST_EXAMPLE}. Abandonments, and changes of what was told, come at once."
 
     def said(self, chosen: ChannelFilter) -> str:
@@ -25,6 +26,7 @@ class EveView(ChoiceView):
     typed_as = f"{choice.field}:"
     typed_example = EVE_EXAMPLE
     label = "Racecards together, on the day before at"
+    help = "racecards come in one message on the eve of the racing, at that time"
     hint = f"For example: {EVE_EXAMPLE}. For racecards, which are to be chosen above. A later card comes at once."
 
     def said(self, chosen: ChannelFilter) -> str:
@@ -36,6 +38,7 @@ class QuietView(ChoiceView):
     typed_as = f"{choice.field}:"
     typed_example = QUIET_EXAMPLE
     label = "Quiet hours"
+    help = "results and racecards wait in these hours, and come in one message at the end; abandonments never wait"
     hint = (
         f"For example: {QUIET_EXAMPLE}. Results and racecards wait, and come together at the end. Abandonments come at "
         "once."
@@ -53,6 +56,7 @@ class ZoneView(ChoiceView):
     typed_as = f"{choice.field}:"
     typed_example = ZONE_EXAMPLE
     label = "Time zone of these hours"
+    help = "the time zone of all these hours; UTC without a zone"
     hint = f"For example: {ZONE_EXAMPLE}. Without a time zone the hours are UTC."
 
     def words(self, chosen: ChannelFilter, names_max: int | None) -> str:

@@ -12,6 +12,7 @@ class ShowView(ChoiceView):
     condition = choice = ShowCondition()
     typed_as = f"{choice.field}:"
     typed_example = MEETINGS
+    help = "one message a meeting is kept up to date, and the results stand in its thread"
 
     def said(self, chosen: ChannelFilter) -> str:
         return "one message a meeting, results in its thread" if chosen.show else "every result in the channel"
