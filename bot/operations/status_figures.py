@@ -16,7 +16,7 @@ from bot.deliveries.inbox import FirstWaiting
 from bot.operations import missing_rows
 from bot.operations.jobs import job_runs
 from bot.operations.jobs.table import JOBS
-from bot.outbox import traffic
+from bot.outbox import acknowledgements, traffic
 from bot.outbox.traffic import Sent, WaitingChannel
 from bot.racedata import quota_store
 from bot.racedata.forecast import Forecast
@@ -38,7 +38,7 @@ class JobDone:
 
 @dataclass(frozen=True)
 class Status:
-    """`deliveries`: last day, by event. `missing`: by kind.
+    """`deliveries`: last day, by event. `missing`: by kind. `untaken`: abandonments of the last day that nobody took.
 
     `waiting_posts`: of all channels, or of the given channel. `repaired_at`: None without a recent repair.
     """
@@ -51,6 +51,7 @@ class Status:
     waiting_posts: int
     waiting_channels: Sequence[WaitingChannel]
     missing: dict[str, int]
+    untaken: int
     reading: QuotaReading | None
     expected: Forecast | None
     jobs: Sequence[JobDone]
@@ -78,6 +79,7 @@ def read_status(session: Session, clock: Clock, *, channel_id: str | None = None
         waiting_posts=waiting_posts,
         waiting_channels=channels,
         missing=missing_rows.count_told(session),
+        untaken=acknowledgements.count_untaken(session, now - FIGURES_COVER, channel_id),
         reading=reading,
         expected=expected_by(session, reading) if reading else None,
         jobs=done,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, literal_column, select, update
+from sqlalchemy import ColumnElement, func, literal_column, select, update
 from sqlmodel import Session, col
 
 from bot.channels.ack_request import AckRequest
@@ -163,6 +163,19 @@ def of_messages(session: Session, message_ids: Collection[int]) -> dict[int, Ack
         return {}
     statement = select(Acknowledgement).where(col(Acknowledgement.message_id).in_(sorted(message_ids)))
     return {row.message_id: row for row in session.execute(statement).scalars()}
+
+
+def count_untaken(session: Session, since: datetime, channel_id: str | None = None) -> int:
+    """Abandonments posted since then, in all channels or in the given channel, that ask and that nobody has taken."""
+    statement = (
+        select(func.count())
+        .select_from(Acknowledgement)
+        .join(OutboxMessage, col(OutboxMessage.id) == col(Acknowledgement.message_id))
+        .where(_is_any(NOT_TAKEN), col(OutboxMessage.sent_at) >= since)
+    )
+    if channel_id is not None:
+        statement = statement.where(col(OutboxMessage.channel_id) == channel_id)
+    return int(session.execute(statement).scalar_one())
 
 
 def read(session: Session, posts: Sequence[OutboxMessage]) -> dict[int, Escalation]:

@@ -46,6 +46,13 @@ async def press(pipeline, key, user="UALICE"):
     return taken
 
 
+async def untaken(pipeline, channel_id=None):
+    since = pipeline.clock() - timedelta(days=1)
+    return await pipeline.database.read(
+        lambda session: acknowledgements.count_untaken(session, since, channel_id=channel_id)
+    )
+
+
 def key_in(message):
     (button,) = [
         element
@@ -68,8 +75,10 @@ async def test_first_press_is_shown_in_place_and_later_presses_learn_who_was_fir
     alert, other = asking.slack.messages("CGB")
     assert "I have it" in shown(alert)
     assert "I have it" not in shown(other)
+    assert [await untaken(asking, channel) for channel in (None, "CGB", "CALL")] == [1, 1, 0]
     first = await press(asking, key_in(alert))
     assert (first.by, first.is_news) == ("UALICE", True)
+    assert await untaken(asking) == 0
     second = await press(asking, key_in(alert), "UBOB")
     assert (second.by, second.is_news) == ("UALICE", False)
     taken, _ = asking.slack.messages("CGB")

@@ -79,7 +79,7 @@ def status_answer(found: Status, scope: StatusScope) -> Message:
 
 
 def _health(found: Status, scope: StatusScope) -> str:
-    if not scope.degraded and not found.missing:
+    if not (scope.degraded or found.missing or found.untaken):
         return "All is well."
     wrong = len(scope.degraded)
     words = "1 thing is not as it should be." if wrong == 1 else f"{wrong} things are not as they should be."
@@ -87,6 +87,9 @@ def _health(found: Status, scope: StatusScope) -> str:
     return joined(
         [
             words if wrong else None,
+            f"Taken by nobody: {counted(found.untaken, 'abandonment')} of the last 24 hours."
+            if found.untaken
+            else None,
             f"Missing: {', '.join(missing)}." if missing else None,
             "An admin can see why." if scope.only_channel and wrong else None,
         ],
