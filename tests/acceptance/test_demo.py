@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -18,6 +19,17 @@ from bot.sandbox.demo_stage import Stage
 ROOT = Path(__file__).parents[2]
 LINE = re.compile(r"^(?:#(?P<channel>[\w-]+))? +[│┃┊] (?P<text>.*)$")
 DONE_S = 60
+
+
+def test_port_in_use_is_told_of_in_a_line(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with demo(tmp_path, "--port", str(port)) as process:
+            assert process.wait(DONE_S) == 1
+    said = (tmp_path / "demo.out").read_text()
+    assert f"Port {port} is in use." in said
+    assert "Traceback" not in said
+    assert [one.name for one in tmp_path.iterdir()] == ["demo.out"], "the demo leaves its folder nowhere"
 
 
 @contextmanager

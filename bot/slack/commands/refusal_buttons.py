@@ -35,9 +35,9 @@ async def with_working_offers(
         log.warning("offers_not_all_checked", reference=invocation.reference, within_s=within_s)
     told = error.offering(trying.found)
     if trying.idle:
-        lines = listed([f"/racing {line}" for line in dict.fromkeys(trying.idle)])
-        that = "" if trying.found else " that"
-        told.after = f"This channel has{that} already: {lines}. {error.after}".strip()
+        lines = listed([f"/racing {line}" for line in dict.fromkeys(trying.idle.values())])
+        has = f"{listed(list(trying.idle))} already" if trying.found else f"that already: {lines}"
+        told.after = f"This channel has {has}. {error.after}".strip()
     return told.offering(trying.found)
 
 
@@ -47,14 +47,14 @@ class _Trying:
     invocation: Invocation
     refused: str
     found: dict[str, str] = field(default_factory=dict)
-    idle: list[str] = field(default_factory=list)
+    idle: dict[str, str] = field(default_factory=dict)
 
     async def work(self, lines: Mapping[str, str], tries: int, before: str = "") -> None:
         for label, line in list(lines.items())[:OFFERED_MAX]:
             shown = _label(before, label) if before else label
             error, changes = await self._try(line)
             if error is None and not changes:
-                self.idle.append(line)
+                self.idle[shown] = line
             elif error is None and line not in self.found.values():
                 self.found.setdefault(shown, line)
             elif error is not None and tries and not self._would_turn(line):

@@ -381,6 +381,13 @@ async def test_reading_that_would_change_nothing_is_no_button(town):
     assert "This channel has that already: /racing subscribe GB and /racing subscribe GB course:York." in str(error)
 
 
+async def test_reading_that_would_change_nothing_is_named_beside_the_buttons(town):
+    here = await town.here("subscribe GB")
+    error = await town.refused(here, "subscribe Ascot")
+    assert list(error.lines) == ["Ascot (AUS)"]
+    assert "This channel has Ascot (GB) already." in str(error)
+
+
 @pytest.mark.parametrize(
     ("lines", "lacking"),
     [

@@ -24,6 +24,7 @@ NOBODY: Any = None
         ("sub GB", "subscribe GB"),
         ("uns GB", "unsubscribe GB"),
         ("zzz GB", None),
+        ('unwatch horse:"Silver Cavalier"', "watching"),
     ],
 )
 async def test_mistyped_command_is_offered_with_its_words(database, line, offered):
@@ -65,6 +66,9 @@ async def helped(text):
         ("/racing", "list help", "list"),
         ("/racing", "help racecard", "racecard"),
         ("/racing", "help /racecard", "racecard"),
+        ("/racing", "help ack", "subscribe"),
+        ("/racing", "help quiet: 22-7", "subscribe"),
+        ("/racing", "help unwatch", "watching"),
     ],
 )
 async def test_help_is_given_where_it_is_typed(command, text, about):

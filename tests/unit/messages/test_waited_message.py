@@ -8,7 +8,7 @@ from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import VersionRemarks
 from bot.events.kinds import ABANDONMENTS
 from bot.events.races import Course, OffTime, Race, Runner
-from bot.outbox.held_queues import PAUSED, Held
+from bot.outbox.held_queues import DIGEST, PAUSED, Held
 from bot.outbox.resume import Backlog
 from bot.slack.messages.alerts.backlog_summary import COUNTED, waited
 from bot.slack.messages.kit.blocks import weight
@@ -46,6 +46,23 @@ def test_summary_names_abandonments_first_and_counts_the_rest():
     )
     shown = str(message.blocks)
     assert shown.index("ABANDONED: Kempton") < shown.index("Bath 14:30, Fri 20 Nov (GB): 1 Blue Moon")
+
+
+def test_summary_names_results_by_meeting_and_off_time():
+    """Whatever the order of receipt. Ten o'clock comes after nine."""
+    raced = [("York", "13:30"), ("Ascot", "10:05"), ("York", "12:55"), ("Ascot", "9:30"), ("York", "14:05")]
+    results = [
+        (
+            event(EventKind.RESULT_RECEIVED, course=course, off=off)[0].model_copy(update={"key": f"{course} {off}"}),
+            NO_REMARKS,
+        )
+        for course, off in raced
+    ]
+    ((message, _),) = waited(make([], results, because=DIGEST))
+    shown = str(message.blocks)
+    order = ["Ascot 9:30", "Ascot 10:05", "York 12:55", "York 13:30", "York 14:05"]
+    assert sorted(order, key=shown.index) == order
+    assert sorted(order, key=message.text.index) == order
 
 
 def test_every_kind_is_named_in_words():
