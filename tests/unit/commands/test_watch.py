@@ -108,6 +108,28 @@ async def test_race_book_says_where_a_name_runs_and_which_names_are_alike(databa
     assert (found[misspelt].is_known, found[misspelt].near) == (False, ("Golden Melody (IRE)",))
 
 
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("Golden Melody", "Kempton 14:30 (GB), Fri 20 Nov, as Golden Melody (IRE)."),
+        ("golden melody (ire)", "Kempton 14:30 (GB), Fri 20 Nov."),
+    ],
+)
+async def test_published_name_is_told_where_the_country_is_missing_in_one_of_the_names(database, typed, said):
+    race = Race(
+        race_id="rc_1",
+        race_date="2026-11-20",
+        region="GB",
+        course=Course(name="Kempton"),
+        off=OffTime(text="14:30"),
+        runners=(Runner(horse="Golden Melody (IRE)"),),
+    )
+    await database.write(lambda session: race_book_store.put(session, [race], NOW))
+    name = WatchedName(WatchKind.HORSE, typed)
+    found = await database.read(lambda session: look_up(session, [name], date(2026, 11, 20)))
+    assert watched([NowWatched(name, found[name])], is_own=False).text.endswith(said)
+
+
 async def test_every_ride_that_is_lost_is_named_and_the_rides_to_come_are_counted(database):
     """By off time. Races of the book have no order."""
     rides = [

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from bot.channels.watches import WatchedName
 from bot.db.tables import WatchRow
 from bot.events.races import Race
+from bot.events.watched import name_key
 from bot.outbox.message import Message
 from bot.racedata.day_card import RaceOutcome
 from bot.racedata.declared_names import KnownName
@@ -103,7 +104,11 @@ def _known(one: NowWatched) -> str:
     if not one.known.coming:
         return f"{name} is in no race that I know of from today on."
     coming, lost, run = (
-        [joined([_race(race), became(race, outcome)], ", ") for race, outcome in one.known.coming if outcome in which]
+        [
+            joined([_race(race), _published_as(one.name, race), became(race, outcome)], ", ")
+            for race, outcome in one.known.coming
+            if outcome in which
+        ]
         for which in ({RaceOutcome.OPEN}, LOST, RUN)
     )
     over = _races([*lost, *run], max(RACES_MAX, len(lost)))
@@ -112,6 +117,16 @@ def _known(one: NowWatched) -> str:
         f"No alert will come of what is known already of {name}: {over}." if over else None,
     ]
     return " ".join(filter(None, said))
+
+
+def _published_as(watched: WatchedName, race: Race) -> str | None:
+    """The published name, where the country of birth stands in one of the two names alone: maybe two horses."""
+    wanted = name_key(watched.name)
+    published = [name for runner in race.runners if isinstance(name := getattr(runner, watched.kind), str)]
+    same = [name for name in published if name_key(name).may_be(wanted)]
+    if not same or any(name_key(name).country == wanted.country for name in same):
+        return None
+    return f"as {safe(same[0], HORSE_MAX)}"
 
 
 def _races(each: Sequence[str], most: int) -> str:
