@@ -26,6 +26,9 @@ PEOPLE = {"U0ALICE": "alice", "U0BOB": "bob"}
 ADMIN = "U0ALICE"
 COMMANDS = ("/racing", "/racecard", "/results", "/usage")
 EVENTS = tuple(kind.value for kind in EventKind)
+FULL_DAY = 60
+"""The seed of a day with racing in every region, and in GB on the flat and over jumps."""
+
 PLAN = "live"
 QUOTA_CHECK_S = 2
 REPAIR_CHECK_S = 5
@@ -153,7 +156,7 @@ async def open_stage(
         slack.add_channel(channel_id, name)
     slack.on_message(screen.message)
     switches = Switches(allow_http_loopback=True, delivery_timeout_s=SERVICE_TIMEOUT_S, retry_gaps_s=RETRY_GAPS_S)
-    service = RacingService(datetime.now(UTC).date(), plan=PLAN, switches=switches)
+    service = RacingService(datetime.now(UTC).date(), seed=FULL_DAY, plan=PLAN, switches=switches)
     async with service, slack.running(), serve(service.app) as address:
         stage = Stage(service, slack, BotProcess(folder, database_url), screen, f"{address}/v1", speed)
         try:
