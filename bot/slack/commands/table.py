@@ -70,13 +70,10 @@ USAGE = Command(
 
 HELP = "help"
 
-_WITHIN = {view.typed_as.removesuffix(":"): "subscribe" for view in CHOICES} | {
-    "acknowledge": "subscribe",
-    "mute": "list",
-    "unmute": "list",
-    "unwatch": "watching",
-}
+_MEANT = {"acknowledge": "subscribe", "cards": "racecard", "mute": "list", "unmute": "list", "unwatch": "watching"}
 """Words that are no commands, with the command that does what the words say."""
+
+_CHOSEN = dict.fromkeys((view.typed_as.removesuffix(":") for view in CHOICES), "subscribe")
 
 
 async def _help(_desk: Desk, invocation: Invocation, _committed: Any) -> Message:
@@ -94,7 +91,7 @@ def _named(text: str) -> Command:
     """Accepts "subscribe", "/racecard" and "/racing pause"."""
     words = [word.lower().removeprefix("/") for word in text.split()]
     named = words[1] if len(words) > 1 and f"/{words[0]}" in SLASH_COMMANDS else words[0]
-    command = RACING_COMMANDS.get(_WITHIN.get(named.removesuffix(":"), named))
+    command = RACING_COMMANDS.get((_CHOSEN | _MEANT).get(named.removesuffix(":"), named))
     if command is None:
         error = unknown_command(named)
         raise CommandError(
@@ -107,8 +104,9 @@ def unknown_command(line: str) -> CommandError:
     """Offers similar commands, and commands with the same beginning."""
     word = line.split(maxsplit=1)[0]
     begin_so = [name for name in RACING_COMMANDS if name.startswith(word.lower())]
-    within = _WITHIN.get(word.lower())
-    meant = [within] if within else list(dict.fromkeys([*likely(word, list(RACING_COMMANDS)), *begin_so]))
+    alike = list(dict.fromkeys([*likely(word, list(RACING_COMMANDS)), *begin_so]))
+    does_it = _MEANT.get(word.lower()) or (None if alike else _CHOSEN.get(word.lower()))
+    meant = [does_it] if does_it else alike
     return CommandError(
         f"I don't know /racing {word[:TYPED_MAX]}.",
         typed=word,
