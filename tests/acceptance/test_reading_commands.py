@@ -27,8 +27,9 @@ async def answered(answer):
 
 
 def settle_and_abandon(world):
-    """Of the first meeting of GB today: a race that settles, one that is called off, and those that are open."""
-    meeting = world.service.racing.meetings(world.service.racing.today, "GB")[0]
+    """Of a meeting of GB today, on the flat: a race that settles, one that is called off, and those that are open."""
+    meetings = world.service.racing.meetings(world.service.racing.today, "GB")
+    meeting = next(meeting for meeting in meetings if meeting.races[0].run_type == "Flat")
     settled, lost, still_open = meeting.races[:3]
     world.service.racing.settle(settled)
     world.service.racing.abandon(lost, "Waterlogged")
