@@ -79,22 +79,24 @@ class ClaimSender:
         self.unanswered.sent(claim)
         return Posted(claim, message_ts)
 
-    async def _say(self, claim: Claim, message: Message, begun_at_s: float) -> str | None:
-        """The message's ts; None if the time for the call is over. Refused native blocks are sent again in sections."""
+    async def _say(
+        self, claim: Claim, message: Message, begun_at_s: float, refused: tuple[Message, ...] = ()
+    ) -> str | None:
+        """The message's ts; None if the time for the call is over. After a refusal the next plainer form is sent."""
         # The database's clock may differ.
         left_s = POST_CALL_S - (self.monotonic() - begun_at_s)
         if left_s <= 0:
             # The process slept: another process may have the lease.
             return None
         try:
-            return await self._call(claim, message, left_s)
+            message_ts = await self._call(claim, message, left_s)
         except SlackMessageRefused as error:
-            if not message.plain_blocks:
+            if message.plainer is None:
                 raise
             log.warning("native_blocks_refused", post=claim.post.idempotency_key, reason=str(error))
-        message_ts = await self._say(claim, message.in_sections(), begun_at_s)
-        if message_ts is not None:
-            self.native.refused()
+            return await self._say(claim, message.plainer, begun_at_s, (*refused, message))
+        for form in refused:
+            self.native.refused(form, taken=message)
         return message_ts
 
     async def _call(self, claim: Claim, message: Message, timeout_s: float) -> str:

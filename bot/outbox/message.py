@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -18,24 +18,47 @@ ASK_AGAIN_S = 86_400.0
 class Message:
     """`text` is for notifications and screen readers, `blocks` for the eye. Both are already escaped.
 
-    Not every workspace has native tables and charts. `sections` makes blocks with the same content, when first needed.
+    Workspaces get new kinds of blocks at different times. `make_plainer` makes the same message of older kinds, when
+    first needed; the plainest form has sections alone.
     """
 
     text: str
     blocks: Blocks = ()
-    sections: Callable[[], Blocks] | None = field(default=None, compare=False, repr=False)
+    make_plainer: Callable[[], "Message | None"] | None = field(default=None, compare=False, repr=False)
 
     @cached_property
+    def plainer(self) -> "Message | None":
+        made = self.make_plainer() if self.make_plainer else None
+        return made if made and made.blocks else None
+
+    @property
+    def forms(self) -> "Iterator[Message]":
+        """The newest blocks first."""
+        form: Message | None = self
+        while form:
+            yield form
+            form = form.plainer
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        return frozenset(block["type"] for block in self.blocks)
+
+    @property
     def plain_blocks(self) -> Blocks:
         """Empty if `blocks` has nothing native."""
-        return self.sections() if self.sections else ()
+        return self.in_sections().blocks if self.plainer else ()
 
     def changed(self, text: str, change: Callable[[Blocks], Blocks]) -> "Message":
-        sections = (lambda: change(self.plain_blocks)) if self.sections else None
-        return Message(text, change(self.blocks), sections)
+        return Message(
+            text, change(self.blocks), (lambda: self._plainer_changed(text, change)) if self.make_plainer else None
+        )
+
+    def _plainer_changed(self, text: str, change: Callable[[Blocks], Blocks]) -> "Message":
+        return self.plainer.changed(text, change) if self.plainer else Message(text)
 
     def in_sections(self) -> "Message":
-        return Message(text=self.text, blocks=self.plain_blocks or self.blocks)
+        *_, plainest = self.forms
+        return plainest
 
     def in_words(self) -> "Message":
         return Message(text=self.text)
@@ -47,21 +70,25 @@ class Message:
     def from_json(cls, stored: str) -> "Message":
         """Raises ValueError or KeyError."""
         kept = json.loads(stored)
-        plain_blocks: Blocks = tuple(kept.get("plain_blocks", ()))
-        return cls(kept["text"], tuple(kept.get("blocks", ())), (lambda: plain_blocks) if plain_blocks else None)
+        in_sections = cls(kept["text"], tuple(kept.get("plain_blocks", ())))
+        return cls(kept["text"], tuple(kept.get("blocks", ())), (lambda: in_sections) if in_sections.blocks else None)
 
 
 class NativeBlocks:
-    """Whether the workspace takes native blocks. Each process learns by a refusal, and asks again after a day."""
+    """The kinds of blocks that the workspace refused. Each process learns by a refusal, and asks again after a day."""
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._monotonic = monotonic
-        self._refused_at_s: float | None = None
+        self._refused_at_s: dict[str, float] = {}
 
     def form_of(self, message: Message) -> Message:
-        """In sections after a refusal."""
-        spared = self._refused_at_s is not None and self._monotonic() - self._refused_at_s < ASK_AGAIN_S
-        return message.in_sections() if spared else message
+        """The newest form without a refused kind; else the plainest form."""
+        if not self._refused_at_s:
+            return message
+        now_s = self._monotonic()
+        refused = {kind for kind, at_s in self._refused_at_s.items() if now_s - at_s < ASK_AGAIN_S}
+        return next((form for form in message.forms if not form.kinds & refused), message.in_sections())
 
-    def refused(self) -> None:
-        self._refused_at_s = self._monotonic()
+    def refused(self, refused: Message, taken: Message) -> None:
+        """The kinds to blame are those that only the refused form has."""
+        self._refused_at_s |= dict.fromkeys(refused.kinds - taken.kinds, self._monotonic())

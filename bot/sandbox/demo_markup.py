@@ -62,6 +62,9 @@ def _block_lines(block: Json, names: Mapping[str, str] | None) -> Iterator[Text]
     elif kind == "data_table":
         # A table's cells are raw: entities are left as typed.
         yield from (Text("  ".join(cell["text"] for cell in row)) for row in block["rows"][1:])
+    elif kind == "container":
+        # Collapsed, as in a channel.
+        yield from (Text("▸ ").append_text(line) for line in _read(block["title"], names))
 
 
 def _joined(texts: Iterable[Json], within: str, names: Mapping[str, str] | None) -> Iterator[Text]:

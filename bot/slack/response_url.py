@@ -82,13 +82,15 @@ class Responder:
             host = getattr(_parts(reply.response_url), "hostname", None)
             log.error("response_url_refused", reference=reply.reference, host=host)
             return False
-        form, refused_native, was_in_doubt, pause_s = self.native.form_of(message), False, False, self.pause_s
+        form, was_in_doubt, pause_s = self.native.form_of(message), False, self.pause_s
+        refused: list[Message] = []
         # Progress gets no second try.
         uses = URL_USES if is_last else min(reply.uses + 1, URL_USES - USES_KEPT_FOR_ANSWER)
         while reply.uses < uses:
             outcome = await self._send(reply, form)
-            if outcome is ResponseOutcome.TAKEN and refused_native and form.blocks:
-                self.native.refused()
+            if outcome is ResponseOutcome.TAKEN and form.blocks:
+                for one in refused:
+                    self.native.refused(one, taken=form)
             is_second_doubt = was_in_doubt and outcome is ResponseOutcome.IN_DOUBT
             if outcome in {ResponseOutcome.TAKEN, ResponseOutcome.OVER} or is_second_doubt:
                 return outcome is ResponseOutcome.TAKEN
@@ -99,10 +101,10 @@ class Responder:
             elif not form.blocks:
                 return False
             else:
-                if form.plain_blocks and outcome is ResponseOutcome.BLOCKS_REFUSED:
-                    refused_native = True
+                if outcome is ResponseOutcome.BLOCKS_REFUSED:
+                    refused.append(form)
                 # Slack always takes plain text, so the last use is for text.
-                form = form.in_sections() if form.plain_blocks and uses - reply.uses > 1 else form.in_words()
+                form = form.plainer if form.plainer and uses - reply.uses > 1 else form.in_words()
         return False
 
     async def _send(self, reply: Reply, form: Message) -> ResponseOutcome:

@@ -6,6 +6,7 @@ import re
 import pytest
 
 from bot.sandbox.racing_service.switches import Switches
+from bot.sandbox.slack.block_rules import NEW_BLOCKS
 from tests.acceptance.conftest import settled
 from tests.acceptance.payloads import abandoned
 
@@ -72,7 +73,7 @@ async def test_results_tell_of_deliveries_that_no_list_has(world):
 @pytest.mark.parametrize("refused", [True, False])
 async def test_card_of_a_course_has_its_runners_with_or_without_tables(world, refused):
     world.service.set_plan("analyst")
-    world.slack.refuse_new_blocks = refused
+    world.slack.refused_blocks = NEW_BLOCKS if refused else ()
     _, run, _, still_open = settle_and_abandon(world)
     person = world.person()
     day = words(await answered(await person.types("/racecard GB", channel=CHANNEL)))

@@ -9,6 +9,7 @@ import pytest
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 ROOT = Path(__file__).parents[2]
+FORMS = ("blocks", "plainer_blocks", "plain_blocks")
 KEPT = ROOT / "tests/unit/messages/snapshots"
 AXE = Path(os.environ.get("AXE", ROOT / ".tool/axe/package/axe.min.js"))
 SERIOUS = {"serious", "critical"}
@@ -26,7 +27,7 @@ async def test_every_kept_message_and_form_is_drawn_without_an_unknown_block(des
     unknown = {}
     for path in sorted(KEPT.glob("*.json")):
         said = json.loads(path.read_text("utf-8"))
-        for blocks in (said.get("blocks"), said.get("plain_blocks"), said.get("view", {}).get("blocks")):
+        for blocks in (*(said.get(form) for form in FORMS), said.get("view", {}).get("blocks")):
             if blocks and (found := await page.evaluate(DRAW, blocks)):
                 unknown[path.stem] = found
     assert unknown == {}

@@ -12,6 +12,7 @@ from bot.sandbox.demo_stage import PLAN, SERVICE_TIMEOUT_S, Stage
 from bot.sandbox.page.happenings import burst
 from bot.sandbox.racing_service.plan_table import PLANS
 from bot.sandbox.slack import failures
+from bot.sandbox.slack.block_rules import NEW_BLOCKS
 from bot.sandbox.slack.failures import Failure
 from bot.sandbox.slack.values import EphemeralMessage, PostedMessage
 
@@ -104,11 +105,11 @@ async def _invite_bot(stage: Stage) -> None:
 
 
 async def _refuse_blocks(stage: Stage) -> None:
-    stage.slack.refuse_new_blocks = True
+    stage.slack.refused_blocks = NEW_BLOCKS
 
 
 async def _take_blocks(stage: Stage) -> None:
-    stage.slack.refuse_new_blocks = False
+    stage.slack.refused_blocks = ()
 
 
 async def _kill(stage: Stage) -> None:

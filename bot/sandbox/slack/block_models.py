@@ -346,14 +346,43 @@ class Input(BlockPart):
     dispatch_action: NotRequired[bool]
 
 
+CheckedSection = Annotated[Section, AfterValidator(_has_text)]
+CheckedImageBlock = Annotated[Image, AfterValidator(_has_one_source)]
+
+
+# Containers, docs.slack.dev/reference/block-kit/blocks/container-block
+
+
+class Container(BlockPart):
+    """Native tables and charts are not among the blocks that Slack takes inside."""
+
+    type: Literal["container"]
+    title: Plain150
+    subtitle: NotRequired[Annotated[Text, _at_most(150)]]
+    icon: NotRequired[CheckedImage]
+    width: NotRequired[Literal["narrow", "standard", "wide", "full"]]
+    is_collapsible: NotRequired[bool]
+    default_collapsed: NotRequired[bool]
+    child_blocks: Annotated[
+        list[
+            Annotated[
+                Header | Divider | CheckedSection | Context | Actions | CheckedImageBlock | Input,
+                Field(discriminator="type"),
+            ]
+        ],
+        Len(1, 10),
+    ]
+
+
 Block = Annotated[
     Header
     | Divider
-    | Annotated[Section, AfterValidator(_has_text)]
+    | CheckedSection
     | Context
     | Actions
-    | Annotated[Image, AfterValidator(_has_one_source)]
+    | CheckedImageBlock
     | Input
+    | Container
     | DataTable
     | DataVisualization,
     Field(discriminator="type"),

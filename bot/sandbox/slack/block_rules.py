@@ -1,7 +1,7 @@
 """Slack's complaints about blocks and views, each with a json-pointer."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
@@ -13,31 +13,31 @@ VIEW_BLOCKS = 100
 MESSAGE_CHARACTERS = 13_200
 """Undocumented: github.com/slackapi/bolt-js/issues/2509 says "about 13,200"."""
 MESSAGE_CHARTS = 2
-NEW_BLOCKS = frozenset({"data_table", "data_visualization"})
+NEW_BLOCKS = frozenset({"container", "data_table", "data_visualization"})
 _NOT_SHOWN = frozenset({"type", "block_id", "action_id"})
 
 Error = dict[str, Any]
 
 
-def block_problems(blocks: Any, *, most: int = MESSAGE_BLOCKS, refuse_new: bool = False) -> list[str]:
+def block_problems(blocks: Any, *, most: int = MESSAGE_BLOCKS, refused: Collection[str] = ()) -> list[str]:
     """Empty if Slack would take the blocks.
 
-    With `refuse_new` the workspace does not know `NEW_BLOCKS` yet.
+    `refused`: kinds of blocks that the workspace does not know yet.
     """
     found = _problems(BLOCKS, blocks, "/blocks")
     if isinstance(blocks, list):
         found += _together([block for block in blocks if isinstance(block, dict)])
-        found += _new_blocks(blocks) if refuse_new else ()
+        found += _new_blocks(blocks, refused)
         if len(blocks) > most:
             found.append(problem(f"no more than {most} items allowed", "/blocks"))
     return found
 
 
-def view_problems(view: Any, kind: str, *, refuse_new: bool = False) -> list[str]:
+def view_problems(view: Any, kind: str, *, refused: Collection[str] = ()) -> list[str]:
     """`kind` is "modal" or "home"."""
     found = _problems(VIEWS[kind], view, "/view")
     blocks = view.get("blocks") if isinstance(view, dict) else None
-    return found if blocks is None else found + block_problems(blocks, most=VIEW_BLOCKS, refuse_new=refuse_new)
+    return found if blocks is None else found + block_problems(blocks, most=VIEW_BLOCKS, refused=refused)
 
 
 def shown_characters(blocks: Any) -> int:
@@ -69,9 +69,9 @@ def _together(blocks: list[dict[str, Any]]) -> Iterator[str]:
         yield problem(f"tables must have less than {TABLE_CHARACTERS + 1} characters together", "/blocks")
 
 
-def _new_blocks(blocks: list[Any]) -> Iterator[str]:
+def _new_blocks(blocks: list[Any], refused: Collection[str]) -> Iterator[str]:
     for index, block in enumerate(blocks):
-        if isinstance(block, dict) and block.get("type") in NEW_BLOCKS:
+        if isinstance(block, dict) and block.get("type") in refused:
             yield problem(f"unsupported type: {block['type']}", f"/blocks/{index}/type")
 
 

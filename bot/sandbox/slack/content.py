@@ -1,5 +1,6 @@
 """A message's text, blocks and metadata, checked as Slack does."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,19 +30,19 @@ class Content:
     warnings: Json
 
 
-def read_content(args: Arguments, *, refuse_new_blocks: bool) -> Content:
-    blocks = read_blocks(args, refuse_new_blocks=refuse_new_blocks)
+def read_content(args: Arguments, *, refused_kinds: Collection[str]) -> Content:
+    blocks = read_blocks(args, refused_kinds=refused_kinds)
     text = args.text("text") or ""
     if not text.strip() and not blocks:
         raise Refused("no_text")
     return Content(text[:TEXT_CUT_AT], blocks, _TRUNCATED if len(text) > TEXT_CUT_AT else {})
 
 
-def read_blocks(args: Arguments, *, refuse_new_blocks: bool) -> tuple[Json, ...]:
+def read_blocks(args: Arguments, *, refused_kinds: Collection[str]) -> tuple[Json, ...]:
     blocks = args.structure("blocks", "invalid_blocks_format")
     if blocks is None:
         return ()
-    problems = block_problems(blocks, refuse_new=refuse_new_blocks)
+    problems = block_problems(blocks, refused=refused_kinds)
     if problems:
         raise refused_for("invalid_blocks", problems)
     if shown_characters(blocks) > MESSAGE_CHARACTERS:

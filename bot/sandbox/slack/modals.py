@@ -63,7 +63,7 @@ def carry_out(state: WorkspaceState, view_id: str, answer: Answer) -> Answer:
             for one in [one for one, other in state.views.items() if other["root_view_id"] == view["root_view_id"]]:
                 del state.views[one]
         case "update" | "push" as action:
-            if view_problems(said.get("view"), "modal", refuse_new=state.refuse_new_blocks):
+            if view_problems(said.get("view"), "modal", refused=state.refused_blocks):
                 return replace(answer, error="invalid_view")
             new_id = view_id if action == "update" else f"V{next(state.numbers):06d}"
             store_view(state, said["view"], new_id, root_id=view["root_view_id"])

@@ -29,7 +29,7 @@ def take_response(state: WorkspaceState, url: ResponseUrl, values: Json, *, via:
 def _read(state: WorkspaceState, values: Json, via: str) -> SentResponse:
     args = Arguments(values)
     delete_original = _boolean(values, "delete_original")
-    content = Content("", (), {}) if delete_original else read_content(args, refuse_new_blocks=state.refuse_new_blocks)
+    content = Content("", (), {}) if delete_original else read_content(args, refused_kinds=state.refused_blocks)
     response_type = values.get("response_type", "ephemeral")
     if not isinstance(response_type, str) or response_type not in RESPONSE_TYPES:
         raise Refused("invalid_response_type")

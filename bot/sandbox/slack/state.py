@@ -1,7 +1,7 @@
 """The workspace's state and switches."""
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from itertools import count
 
@@ -43,7 +43,7 @@ class WorkspaceState:
         self.clock = clock
         self.scopes = set(scopes)
         self.limits: SlackLimits | None = None
-        self.refuse_new_blocks = False
+        self.refused_blocks: Collection[str] = ()
         self.history_lag_s = 0.0
         self.ack_timeout_s = ACK_TIMEOUT_S
         self.address: str | None = None

@@ -4,7 +4,7 @@
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Collection, Iterable
 from contextlib import asynccontextmanager
 
 from starlette.applications import Starlette
@@ -37,7 +37,7 @@ class SlackWorkspace(Interactions):
         clock: Clock = utc_now,
         scopes: Iterable[str] = DEFAULT_SCOPES,
         limits: SlackLimits | None = None,
-        refuse_new_blocks: bool = False,
+        refused_blocks: Collection[str] = (),
         history_lag_s: float = 0.0,
     ) -> None:
         if not any(word in bot_token.lower() for word in _HARMLESS):
@@ -47,7 +47,7 @@ class SlackWorkspace(Interactions):
         )
         self.socket_mode = socket_mode
         self.limits = limits
-        self.refuse_new_blocks = refuse_new_blocks
+        self.refused_blocks = refused_blocks
         self.history_lag_s = history_lag_s
         self.app: Starlette = build_app(self)
         self.users[self.bot_user_id] = User(id=self.bot_user_id, name="racing-bot", is_bot=True)

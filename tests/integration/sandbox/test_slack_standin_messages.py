@@ -9,6 +9,7 @@ import pytest
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
+from bot.sandbox.slack.block_rules import NEW_BLOCKS
 from bot.sandbox.slack.limits import SlackLimits
 from bot.sandbox.slack.workspace import SlackWorkspace
 
@@ -219,7 +220,7 @@ async def test_new_blocks_can_be_refused(client, workspace):
     cells = [[{"type": "raw_text", "text": "Horse"}], [{"type": "raw_text", "text": "Ann's Joy"}]]
     table = {"type": "data_table", "caption": "Runners", "rows": cells}
     await client.chat_postMessage(channel="C1", text="x", blocks=[table])
-    workspace.refuse_new_blocks = True
+    workspace.refused_blocks = NEW_BLOCKS
     assert (await _refusal(client.chat_postMessage(channel="C1", text="x", blocks=[table])))["error"] == (
         "invalid_blocks"
     )

@@ -148,7 +148,7 @@ async def test_answer_that_is_refused_goes_out_in_plain_text_with_what_is_left(w
 
 TABLE = ({"type": "data_table"},)
 SECTIONS = ({"type": "section"},)
-NATIVE = Message(text="Answer", blocks=TABLE, sections=lambda: SECTIONS)
+NATIVE = Message(text="Answer", blocks=TABLE, make_plainer=lambda: Message(text="Answer", blocks=SECTIONS))
 
 
 @pytest.mark.parametrize(

@@ -31,9 +31,11 @@ def result(*positions, **more):
 
 
 def seen(message):
+    """Collapsed blocks too."""
     texts = [
         text["text"]
-        for block in message.blocks
+        for outer in message.blocks
+        for block in outer.get("child_blocks", [outer])
         for text in [
             *([block["text"]] if "text" in block else []),
             *block.get("fields", []),
@@ -46,6 +48,11 @@ def seen(message):
 def rows(message):
     (table,) = [block for block in message.blocks if block["type"] == "data_table"]
     return [[one["text"] for one in row] for row in table["rows"]]
+
+
+def collapsed(message):
+    (rest,) = [block for block in message.blocks if block["type"] == "container"]
+    return rest["title"]["text"], "\n".join(block["text"]["text"] for block in rest["child_blocks"])
 
 
 def with_context(**changes):
@@ -88,7 +95,24 @@ def test_table_shows_data_as_it_came_on_one_line():
 def test_runners_that_no_table_holds_are_counted():
     runners = tuple(Runner(horse="x" * 60, jockey="y" * 60, position=str(n)) for n in range(1, 151))
     message = render(event(EventKind.RESULT_RECEIVED, RACE.model_copy(update={"runners": runners})), CONTEXT)
-    assert f"and {151 - len(rows(message))} more" in seen(message)
+    assert f"and {151 - len(rows(message.plainer))} more" in seen(message.plainer)
+    title, lines = collapsed(message)
+    assert title == "147 other runners"
+    assert re.search(rf"and {147 - len(re.findall('x{60}', lines))} more$", lines)
+
+
+def test_table_has_the_first_three_and_the_container_the_others():
+    message = render(result("PU", "2=", "1", "2=", "4", "5", "0"), CONTEXT)
+    assert [row[0] for row in rows(message)] == ["Pos", "1", "2=", "2="]
+    assert collapsed(message) == ("4 other runners", "4  Horse E\n5  Horse F\nPU: Horse A\n0: Horse G")
+    assert rows(message.plainer)[4:] == [["4", "Horse E"], ["5", "Horse F"], ["PU", "Horse A"], ["0", "Horse G"]]
+
+
+@pytest.mark.parametrize("positions", [("1", "2", "3", "4", "5"), "1" * 6])
+def test_small_field_and_many_in_front_are_one_table(positions):
+    message = render(result(*positions), CONTEXT)
+    assert len(rows(message)) == 1 + len(positions)
+    assert "container" not in message.kinds
 
 
 @pytest.mark.parametrize("kind", [EventKind.RACE_ABANDONED, EventKind.MEETING_ABANDONED])
@@ -184,8 +208,9 @@ def test_grand_national_is_shown_whole():
     )
     message = render(event(EventKind.RESULT_RECEIVED, RACE.model_copy(update={"runners": runners})), CONTEXT)
     assert "40  A Long Horse Name 40 (A Jockey / A Trainer)  SP 100/1" in seen(message.in_sections())
-    assert rows(message)[-1] == ["40", "A Long Horse Name 40", "100/1", "A Jockey", "A Trainer"]
-    assert " more" not in seen(message.in_sections()) + seen(message)
+    assert rows(message.plainer)[-1] == ["40", "A Long Horse Name 40", "100/1", "A Jockey", "A Trainer"]
+    assert "40  A Long Horse Name 40 (A Jockey / A Trainer)  SP 100/1" in collapsed(message)[1]
+    assert not any(" more" in seen(form) for form in message.forms)
 
 
 def test_corrected_result_says_what_changed_and_links_the_earlier_message():
@@ -223,7 +248,7 @@ def test_correction_says_who_has_which_place_now(before, now, said):
     assert text.startswith(f"CORRECTION: Kempton 14:30 (GB): {said}. Now ")
 
 
-def test_disqualified_winner_is_said_before_the_moves_and_its_reason_stands_in_the_table():
+def test_disqualified_winner_is_said_before_the_moves_and_its_reason_stands_with_the_runner():
     old, new = result(*"1234567"), result("DSQ", *"123456")
     first, *others = new.race.runners
     runners = (first.model_copy(update={"position_reason": "Weighed in light"}), *others)
@@ -233,7 +258,8 @@ def test_disqualified_winner_is_said_before_the_moves_and_its_reason_stands_in_t
         ": Horse A is now DSQ (was 1st), because: Weighed in light; 1st was Horse A, now Horse B; 2nd was"
         in message.text
     )
-    assert rows(message)[-1] == ["DSQ", "Horse A", "Weighed in light"]
+    assert rows(message.plainer)[-1] == ["DSQ", "Horse A", "Weighed in light"]
+    assert "DSQ: Horse A (Weighed in light)" in collapsed(message)[1]
 
 
 def test_runner_without_a_name_is_said_by_its_number():

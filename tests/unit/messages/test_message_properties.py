@@ -13,10 +13,10 @@ from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import Change
 from bot.events.kinds import DECLARATIONS
 from bot.events.races import Course, OffTime, Race, Runner
-from bot.sandbox.slack.block_rules import block_problems
+from bot.sandbox.slack.block_rules import NEW_BLOCKS, block_problems
 from bot.slack.messages import Corrected, MessageContext, SupersededBy, render
 from bot.slack.messages.kit.blocks import weight
-from bot.slack.messages.kit.native_blocks import CELL_MAX, NATIVE
+from bot.slack.messages.kit.native_blocks import CELL_MAX
 from bot.slack.messages.kit.text import MESSAGE_MAX, TEXT_MAX, size
 from tests.said import as_posted
 
@@ -212,6 +212,11 @@ def check_block(block):
     if block["type"] == "data_table":
         check_table(block)
         return
+    if block["type"] == "container":
+        assert block_problems([block]) == []
+        for inner in block["child_blocks"]:
+            check_block(inner)
+        return
     longest = {"header": 150, "section": 2_000 if "fields" in block else 3_000, "context": 3_000, "actions": 75}[
         block["type"]
     ]
@@ -238,12 +243,11 @@ def check_table(block):
 
 
 def check(event, message):
-    check_form(event, message)
-    if any(block["type"] in NATIVE for block in message.blocks):
-        assert event.kind is EventKind.RESULT_RECEIVED
-        assert message.plain_blocks
-        assert not any(block["type"] in NATIVE for block in message.plain_blocks)
-        check_form(event, message.in_sections())
+    for form in message.forms:
+        check_form(event, form)
+        for newer in NEW_BLOCKS & form.kinds:
+            assert event.kind is EventKind.RESULT_RECEIVED
+            assert form.plainer, newer
 
 
 def check_form(event, message):

@@ -35,8 +35,10 @@ def messages_of(made):
 
 
 def as_kept(message):
-    plain = {"plain_blocks": message.plain_blocks} if message.plain_blocks else {}
-    return {"text": message.text, "blocks": message.blocks} | plain
+    newest, *between = message.forms
+    plainest = [("plain_blocks", between.pop())] if between else []
+    forms = [("blocks", newest), *(("plainer_blocks", form) for form in between), *plainest]
+    return {"text": message.text} | {name: form.blocks for name, form in forms}
 
 
 def check(name, value):
@@ -51,7 +53,7 @@ def check(name, value):
 def test_message_is_as_kept(name):
     messages = messages_of(MESSAGES[name]())
     for message in messages:
-        for form in (message, message.in_sections()):
+        for form in message.forms:
             assert block_problems(list(form.blocks), most=MESSAGE_BLOCKS) == []
     assert len(messages) == 1
     check(name, as_kept(messages[0]))

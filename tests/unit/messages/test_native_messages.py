@@ -40,7 +40,7 @@ def chart(made):
 
 
 def check(made):
-    for form in (made, made.in_sections()):
+    for form in made.forms:
         assert block_problems(list(form.blocks), most=MESSAGE_BLOCKS) == []
         assert weight(form.blocks) <= MESSAGE_MAX
 
@@ -119,6 +119,22 @@ NATIVE = Message("text", blocks=({"type": "data_table"},))
 SECTIONS = ({"type": "section"},)
 
 
+def test_each_kind_of_block_is_refused_by_itself_and_asked_again_after_a_day():
+    now = [0.0]
+    known = NativeBlocks(lambda: now[0])
+    in_sections = Message("text", blocks=SECTIONS)
+    table = with_native(NATIVE, lambda: in_sections)
+    collapsed = with_native(Message("text", blocks=(*NATIVE.blocks, {"type": "container"})), lambda: table)
+    assert [form.kinds for form in collapsed.forms] == [{"data_table", "container"}, {"data_table"}, {"section"}]
+    assert known.form_of(collapsed) is collapsed
+    known.refused(collapsed, taken=table)
+    assert known.form_of(collapsed) is known.form_of(table) is table
+    known.refused(table, taken=in_sections)
+    assert known.form_of(collapsed) is known.form_of(table) is in_sections
+    now[0] = 86_400.0
+    assert known.form_of(collapsed) is collapsed
+
+
 def test_sections_are_made_when_they_are_needed_and_once():
     made = []
 
@@ -147,4 +163,4 @@ def test_sections_that_cannot_be_made_leave_the_text(capsys):
 
     native = with_native(NATIVE, in_sections)
     assert native.plain_blocks == ()
-    assert "sections_not_built" in capsys.readouterr().out
+    assert "plainer_form_not_built" in capsys.readouterr().out

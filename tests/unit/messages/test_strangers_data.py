@@ -81,7 +81,7 @@ def check(kept, words):
     made = kept.func(*(with_words(one, words) for one in kept.args), **kept.keywords)
     for message in [made] if isinstance(made, Message) else [message for message, _named in made]:
         assert 1 <= size(message.text) <= TEXT_MAX
-        for form in (message, message.in_sections()):
+        for form in message.forms:
             assert block_problems(list(form.blocks), most=MESSAGE_BLOCKS) == []
             assert weight(form.blocks) <= MESSAGE_MAX
             assert not ACTS.search(shown(form.blocks))

@@ -49,6 +49,10 @@ def _table(rows=2, columns=1, **fields):
     return {"type": "data_table", "caption": "Runners", "rows": cells, **fields}
 
 
+def _container(**fields):
+    return {"type": "container", "title": _plain(150), "child_blocks": [_section(text=_mrkdwn())], **fields}
+
+
 def _chart(**fields):
     series = [{"name": "used", "data": [{"label": "Mon", "value": 1}]}]
     axis = {"categories": ["Mon"], "x_label": "day", "y_label": "requests"}
@@ -96,6 +100,8 @@ TAKEN = [
     [_table(page_size=100, row_header_column_index=0)],
     [_pie([SEGMENT] * 6)],
     [_chart(), _chart()],
+    [_container(subtitle=_mrkdwn(150), width="full", is_collapsible=True, default_collapsed=True)],
+    [_container(child_blocks=[_section(text=_mrkdwn(3000))] * 10)],
     [{"type": "divider"}] * 50,
 ]
 
@@ -147,6 +153,12 @@ REFUSED = [
     ("must be an integer from 1 to 100", [_table(page_size=101)]),
     ("tables must have less than 10001", [_table(101, 50)] * 2),
     ("must be less than 51 characters", [{**_chart(), "title": "x" * 51}]),
+    ("must be less than 151 characters [json-pointer:/blocks/0/title/text]", [_container(title=_plain(151))]),
+    ("unsupported text type", [_container(title=_mrkdwn())]),
+    ("no more than 10 items allowed", [_container(child_blocks=[{"type": "divider"}] * 11)]),
+    ("no fewer than 1 items allowed", [_container(child_blocks=[])]),
+    ("unsupported type: data_table", [_container(child_blocks=[_table()])]),
+    ("value must be one of", [_container(width="huge")]),
     ("labels must match the categories", [_chart(axis_config={"categories": ["Tue"]})]),
     ("no more than 6 items allowed", [_pie([SEGMENT] * 7)]),
     ("must be greater than 0", [_pie([{"label": "a", "value": 0}])]),
@@ -180,9 +192,11 @@ def test_blocks_made_by_slacks_sdk_are_taken():
     assert block_problems([HeaderBlock(text="Result").to_dict(), section.to_dict()]) == []
 
 
-@pytest.mark.parametrize("block", [_table(), _chart()], ids=["data_table", "data_visualization"])
+@pytest.mark.parametrize(
+    "block", [_table(), _chart(), _container()], ids=["data_table", "data_visualization", "container"]
+)
 def test_new_blocks_are_refused_by_a_workspace_that_lacks_them(block):
-    assert block_problems([block], refuse_new=True) == [
+    assert block_problems([block], refused=NEW_BLOCKS) == [
         f"unsupported type: {block['type']} [json-pointer:/blocks/0/type]"
     ]
 

@@ -14,7 +14,7 @@ from bot.sandbox.slack.values import EphemeralMessage, Json, PostedMessage
 def post_message(state: WorkspaceState, args: Arguments) -> Json:
     """docs.slack.dev/reference/methods/chat.postMessage."""
     channel = writable_channel(state, args)
-    content = read_content(args, refuse_new_blocks=state.refuse_new_blocks)
+    content = read_content(args, refused_kinds=state.refused_blocks)
     thread_ts = args.text("thread_ts")
     if thread_ts is not None and state.message(channel.id, thread_ts) is None:
         raise Refused("thread_not_found")
@@ -45,7 +45,7 @@ def post_ephemeral(state: WorkspaceState, args: Arguments) -> Json:
     user = args.required("user", "user_not_found")
     if user not in channel.members:
         raise Refused("user_not_in_channel")
-    content = read_content(args, refuse_new_blocks=state.refuse_new_blocks)
+    content = read_content(args, refused_kinds=state.refused_blocks)
     message = state.put_ephemeral(
         EphemeralMessage(
             ts=state.timestamps.issue(),
@@ -69,7 +69,7 @@ def update(state: WorkspaceState, args: Arguments) -> Json:
     text = args.text("text")
     if len(text or "") > UPDATE_TEXT_LIMIT:
         raise Refused("msg_too_long")
-    blocks = read_blocks(args, refuse_new_blocks=state.refuse_new_blocks) if "blocks" in args else message.blocks
+    blocks = read_blocks(args, refused_kinds=state.refused_blocks) if "blocks" in args else message.blocks
     if text is None and "blocks" not in args:
         raise Refused("no_text")
     metadata = (read_metadata(args) or None) if "metadata" in args else message.metadata

@@ -42,7 +42,7 @@ def publish(state: WorkspaceState, args: Arguments) -> Json:
 
 def read_view(state: WorkspaceState, args: Arguments, kind: str) -> Json:
     view = args.structure("view", "invalid_arguments")
-    problems = view_problems(view, kind, refuse_new=state.refuse_new_blocks)
+    problems = view_problems(view, kind, refused=state.refused_blocks)
     if problems:
         raise refused_for("invalid_arguments", problems)
     if len(json.dumps(view)) > VIEW_BYTES:

@@ -13,18 +13,18 @@ from bot.slack.messages.alerts.alert_context import MessageContext
 from bot.slack.messages.alerts.alert_notes import asides, late_mark, small_print
 from bot.slack.messages.alerts.corrections import DISAGREE, changes_in_words
 from bot.slack.messages.alerts.runner_table import RESULT_COLUMNS, runners_table
-from bot.slack.messages.kit.blocks import header, message, room_beside, section
+from bot.slack.messages.kit.blocks import TEXT_OBJECT, header, line_sections, message, room_beside, section
 from bot.slack.messages.kit.marks import CONFLICTING, CORRECTED, VOIDED
 from bot.slack.messages.kit.names import SHORT_MAX, horse_name, race_details, race_name, region_mark, runner_line
-from bot.slack.messages.kit.native_blocks import with_native
-from bot.slack.messages.kit.text import clip, joined, safe
+from bot.slack.messages.kit.native_blocks import collapsed, with_native
+from bot.slack.messages.kit.text import clip, counted, joined, safe
 
 IS_VOID = "Race declared void"
 NO_ORDER = "Result in, placings not received"
 CORRECTION = "CORRECTION"
 
 PLACES_PER_PAGE = 5
-"""The other runners are on further pages of the table."""
+"""Of a table with all runners. A race with more runners has the first three in the table, and the others collapsed."""
 
 _NO_PLACINGS = "placings not received"
 
@@ -52,15 +52,32 @@ def result(event: RacingEvent, context: MessageContext) -> Message:
     text = _text(event, context, placed, changed)
     foot = [small_print(event, context), alert_buttons(event)]
 
-    def in_sections() -> Message:
-        lines = (runner_line(runner, safe(runner.position, _POSITION_MAX)) for runner in placed)
-        unplaced = section(clip("\n".join(_others_lines(others)), _OTHERS_MAX))
-        return message(text, head, lines, len(placed), [unplaced, *foot])
+    return _with_runners(message(text, head), foot, placed, others)
 
-    room = room_beside([*head, *foot])
+
+def _with_runners(said: Message, foot: Sequence[Block | None], placed: list[Runner], others: list[Runner]) -> Message:
+    """The first three in a table and the others in a collapsed container; else all in a table; else all in sections."""
+    head = said.blocks
+    unplaced = section(clip("\n".join(_others_lines(others)), _OTHERS_MAX))
+    front, behind = _front(placed), placed[len(_front(placed)) :]
     runners = [*placed, *others]
-    table = runners_table("Finishing order", runners, RESULT_COLUMNS, room, PLACES_PER_PAGE) if placed else []
-    return with_native(message(text, [*head, *table], foot=foot), in_sections) if table else in_sections()
+
+    def in_sections() -> Message:
+        return message(said.text, head, _lines(placed), len(placed), [unplaced, *foot])
+
+    def in_table() -> Message:
+        table = runners_table("Finishing order", runners, RESULT_COLUMNS, room_beside([*head, *foot]), PLACES_PER_PAGE)
+        return with_native(message(said.text, [*head, *table], foot=foot), in_sections) if table else in_sections()
+
+    if not placed:
+        return in_sections()
+    if len(runners) <= PLACES_PER_PAGE or len(front) > PLACES_PER_PAGE:
+        return in_table()
+    table = runners_table("First home", front, RESULT_COLUMNS, room_beside([*head, *foot]), PLACES_PER_PAGE)
+    room = room_beside([*head, *table, unplaced, *foot]) - TEXT_OBJECT
+    hidden = [*line_sections(_lines(behind), len(behind), room), *filter(None, [unplaced])]
+    rest = collapsed(counted(len(behind) + len(others), "other runner"), hidden)
+    return with_native(message(said.text, [*head, *table, rest], foot=foot), in_table) if table else in_table()
 
 
 def _title(words: str, order: str, *, is_news: bool) -> list[Block | None]:
@@ -105,10 +122,18 @@ def _order_in_text(placed: Sequence[Runner], *, with_prices: bool = False) -> st
     """The first three places, dead heats included: "1 Horse A, 2 Horse B, 3 Horse C"."""
     if not placed:
         return _NO_PLACINGS
-    front = list(takewhile(lambda runner: (runner.finishing_position or 0) <= 3, placed)) or placed[:1]
+    front = _front(placed)
     named = [_in_order(runner, with_price=with_prices) for runner in front[:_NAMED_IN_TEXT]]
     more = len(front) - len(named)
     return ", ".join(named + ([f"and {more} more"] if more else []))
+
+
+def _front(placed: Sequence[Runner]) -> Sequence[Runner]:
+    return list(takewhile(lambda runner: (runner.finishing_position or 0) <= 3, placed)) or placed[:1]
+
+
+def _lines(placed: Sequence[Runner]) -> Iterator[str]:
+    return (runner_line(runner, safe(runner.position, _POSITION_MAX)) for runner in placed)
 
 
 def _in_order(runner: Runner, *, with_price: bool) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from bot.events.races import Runner
 from bot.outbox.message import Block
-from bot.slack.messages.kit.blocks import CONTAINER, section
+from bot.slack.messages.kit.blocks import TEXT_OBJECT, section
 from bot.slack.messages.kit.native_blocks import ROWS_PER_PAGE, TABLE_ROWS_MAX, cell, data_table
 
 HORSE = "Horse"
@@ -28,7 +28,7 @@ FULL_RESULT_COLUMNS = RESULT_COLUMNS | {
     "Beaten": lambda runner: runner.beaten,
 }
 
-_FOR_THE_REST = CONTAINER + 40
+_FOR_THE_REST = TEXT_OBJECT + 40
 
 
 def runners_table(

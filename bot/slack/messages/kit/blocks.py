@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from bot.outbox.message import Block, Message
-from bot.slack.messages.kit.native_blocks import NATIVE
+from bot.slack.messages.kit.native_blocks import CONTAINER, NATIVE
 from bot.slack.messages.kit.text import (
     BLOCKS_MAX,
     CONTEXT_ELEMENTS_MAX,
@@ -18,7 +18,7 @@ from bot.slack.messages.kit.text import (
     size,
 )
 
-CONTAINER = 80
+TEXT_OBJECT = 80
 """Assumed cost of a text object beside its text."""
 
 LIST_LINE_MAX = 600
@@ -73,24 +73,25 @@ def message(
     """`head` and `foot` whole; between them as many of the `total` lines as fit."""
     above = [block for block in head if block]
     below = [block for block in foot if block]
-    listed = _listed(lines, total, room_beside([*above, *below])) if total else ()
-    blocks = (*above, *listed, *below)[: BLOCKS_MAX - 1]
+    between = line_sections(lines, total, room_beside([*above, *below])) if total else ()
+    blocks = (*above, *between, *below)[: BLOCKS_MAX - 1]
     return Message(text=clip(text, TEXT_MAX), blocks=blocks)
 
 
-def _listed(lines: Iterable[str], total: int, room: int) -> list[Block]:
+def line_sections(lines: Iterable[str], total: int, room: int) -> list[Block]:
+    """Sections with as many of the `total` lines as fit."""
     sections: list[list[str]] = []
-    shown, space, room = 0, 0, room - CONTAINER - _MORE_ROOM
+    shown, space, room = 0, 0, room - TEXT_OBJECT - _MORE_ROOM
     for line in lines:
         cost = size(line := clip(line, LIST_LINE_MAX)) + 1
         opens = cost > space
-        if room < cost + CONTAINER * opens:
+        if room < cost + TEXT_OBJECT * opens:
             break
         if opens:
             sections.append([])
             space = SECTION_MAX - _MORE_ROOM
         sections[-1].append(line)
-        shown, space, room = shown + 1, space - cost, room - cost - CONTAINER * opens
+        shown, space, room = shown + 1, space - cost, room - cost - TEXT_OBJECT * opens
     if shown < total:
         sections[-1:] = [[*(sections[-1] if sections else []), f"and {total - shown} more"]]
     return [block for block in (section("\n".join(section_lines)) for section_lines in sections) if block]
@@ -98,8 +99,10 @@ def _listed(lines: Iterable[str], total: int, room: int) -> list[Block]:
 
 def _weight(block: Block) -> int:
     if block["type"] in NATIVE:
-        return CONTAINER + sum(map(size, _strings(block)))
-    return sum(size(text["text"]) + CONTAINER for text in _texts(block))
+        return TEXT_OBJECT + sum(map(size, _strings(block)))
+    if block["type"] == CONTAINER:
+        return size(block["title"]["text"]) + TEXT_OBJECT + weight(block["child_blocks"])
+    return sum(size(text["text"]) + TEXT_OBJECT for text in _texts(block))
 
 
 def _strings(value: Any) -> Iterator[str]:

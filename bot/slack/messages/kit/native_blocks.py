@@ -1,4 +1,4 @@
-"""Slack's native table and chart; slack_sdk has no class for either.
+"""Slack's native table, chart and container; slack_sdk has no class for any of them.
 
 Some workspaces refuse native blocks, so each message has a form in sections too (`with_native`).
 """
@@ -8,14 +8,16 @@ from dataclasses import replace
 from functools import partial
 
 from bot.logs import get_logger
-from bot.outbox.message import Block, Blocks, Message
+from bot.outbox.message import Block, Message
 from bot.slack.messages.kit.text import clip, flatten, is_as_it_is, size
 
 log = get_logger(__name__)
 
 DATA_TABLE = "data_table"
 DATA_VISUALIZATION = "data_visualization"
+CONTAINER = "container"
 NATIVE = frozenset({DATA_TABLE, DATA_VISUALIZATION})
+"""Blocks that count with all their words. A container counts with its title and its blocks."""
 
 TABLE_ROWS_MAX = 101
 TABLE_COLUMNS_MAX = 20
@@ -33,6 +35,10 @@ SERIES_MAX = 6
 CATEGORIES_MAX = 20
 CHART_LABEL_MAX = 20
 """For series and categories: https://docs.slack.dev/reference/block-kit/blocks/data-visualization-block"""
+
+CONTAINER_TITLE_MAX = 150
+CONTAINER_BLOCKS_MAX = 10
+"""https://docs.slack.dev/reference/block-kit/blocks/container-block"""
 
 NOTHING_CAME = "\N{EN DASH}"
 """Slack refuses empty cells."""
@@ -92,17 +98,32 @@ def line_chart(title: str, x_label: str, labels: Sequence[str], series: Mapping[
     }
 
 
-def with_native(native: Message, in_sections: Callable[[], Message]) -> Message:
-    return replace(native, sections=partial(_sections, in_sections))
+def collapsed(title: str, blocks: Sequence[Block]) -> Block:
+    """Shows the title alone; a click shows the blocks. Slack takes no native table inside.
+
+    https://docs.slack.dev/reference/block-kit/blocks/container-block
+    """
+    return {
+        "type": CONTAINER,
+        "title": {"type": "plain_text", "text": clip(title, CONTAINER_TITLE_MAX), "emoji": False},
+        "is_collapsible": True,
+        "default_collapsed": True,
+        "child_blocks": list(blocks[:CONTAINER_BLOCKS_MAX]),
+    }
 
 
-def _sections(in_sections: Callable[[], Message]) -> Blocks:
+def with_native(native: Message, plainer: Callable[[], Message]) -> Message:
+    """`plainer` makes the same message of older kinds of blocks, and may have a plainer form itself."""
+    return replace(native, make_plainer=partial(_made, plainer))
+
+
+def _made(plainer: Callable[[], Message]) -> Message | None:
     try:
-        return in_sections().blocks
+        return plainer()
     except Exception:
-        # The message is on its way. Without sections Slack shows the text alone.
-        log.exception("sections_not_built")
-        return ()
+        # The message is on its way. Without a plainer form Slack shows the text alone.
+        log.exception("plainer_form_not_built")
+        return None
 
 
 def _points(categories: Sequence[str], values: Sequence[int]) -> list[Block]:
