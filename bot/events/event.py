@@ -53,6 +53,11 @@ class RacingEvent(Value):
         return self.race.region, self.race.course.course_id, self.race.course.name
 
     @property
+    def reports_loss(self) -> bool:
+        """An abandonment; or a result or a racecard that marks a race abandoned."""
+        return self.is_abandonment or any(race.abandoned for race in (self.race, *self.races))
+
+    @property
     def contradicting_key(self) -> str | None:
         """The key of the same race's event that can't be true together with this event."""
         other = CONTRADICTIONS.get(self.kind) if self.kind else None

@@ -144,6 +144,11 @@ class Race(Value):
     def is_void(self) -> bool:
         return letters(self.status) in VOID_STATUSES
 
+    @property
+    def is_lost(self) -> bool:
+        """Marked abandoned, and no runner has a place."""
+        return bool(self.abandoned) and not any(runner.finishing_position for runner in self.runners)
+
     def placed(self) -> tuple[Runner, ...]:
         places = ((runner.finishing_position, runner) for runner in self.runners)
         finished = sorted(((place, runner) for place, runner in places if place is not None), key=itemgetter(0))

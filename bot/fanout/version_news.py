@@ -149,12 +149,15 @@ class KnownEvents:
     def _contradicted(self, event: RacingEvent, *, is_first: bool) -> EventKind | None:
         """The kind of the contradicted event of the same race.
 
-        Only a result's first version contradicts a meeting's abandonment: later, the meeting's message omits the race.
+        A result without placings that is marked abandoned contradicts no abandonment. Only a result's first version
+        contradicts a meeting's abandonment: later, the meeting's message omits the race.
         """
         others = self._rows.get(event.contradicting_key or "")
+        is_result = event.kind is EventKind.RESULT_RECEIVED
         if others and others[-1].kind:
-            return EventKind(others[-1].kind)
-        is_named = event.kind is EventKind.RESULT_RECEIVED and bool(self._meetings.naming(event.race.race_id))
+            result = event if is_result else event_store.known(others[-1])[0]
+            return None if result.race.is_lost else EventKind(others[-1].kind)
+        is_named = is_result and not event.race.is_lost and bool(self._meetings.naming(event.race.race_id))
         return EventKind.MEETING_ABANDONED if is_named and is_first else None
 
 

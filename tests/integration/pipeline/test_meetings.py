@@ -279,7 +279,7 @@ async def test_race_that_is_reported_lost_and_run_is_a_number_of_its_own(pipelin
     whole = pipeline.slack.messages("CGB")[-1]
     gb = ChannelFilter(region="GB", topics=frozenset(Topic))
     assert "1 race lost, 1 run" in whole.text
-    assert "1 CONFLICT: reported as run too" in shown(whole)
+    assert "CONFLICT: 1 race reported as run too" in shown(whole)
     recent = await pipeline.database.read(
         lambda session: recent_races.recent(session, [gb], pipeline.clock().date(), pipeline.clock())
     )

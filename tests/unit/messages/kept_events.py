@@ -10,8 +10,8 @@ from bot.events.watched import WatchedRunner
 from bot.outbox.message import Message
 from bot.outbox.message_view import AskedInView
 from bot.racedata.reference_store import KnownCountry
-from bot.slack.messages import EVENT_MESSAGES, Corrected, MessageContext, SupersededBy
-from bot.slack.messages.alerts.result import void_race
+from bot.slack.messages import EVENT_MESSAGES, Corrected, MessageContext, SupersededBy, render
+from bot.slack.messages.alerts.result import lost_race, void_race
 from bot.slack.messages.alerts.unreadable import unreadable
 
 OFF_AT = datetime(2026, 11, 20, 14, 30, tzinfo=UTC)
@@ -49,6 +49,12 @@ RACES = tuple(
 PARTLY = KnownCountry(country_code="GB", name="Great Britain", full_result_order=False, position_pct=0.612)
 RESULT = RacingEvent(key="result.received:rc_1", kind=EventKind.RESULT_RECEIVED, race=RACE)
 VOID = RESULT.model_copy(update={"race": RACE.model_copy(update={"status": "Void"})})
+LOST = RESULT.model_copy(
+    update={
+        "race": RACE.model_copy(update={"status": "Abandoned", "abandoned": True, "runners": ()}),
+        "reason": "unsafe ground",
+    }
+)
 ABANDONED = RacingEvent(
     key="race.abandoned:rc_1",
     kind=EventKind.RACE_ABANDONED,
@@ -140,6 +146,28 @@ _EVENTS: dict[str, tuple[RacingEvent, MessageContext]] = {
         MEETING,
         ON_TIME.model_copy(update={"watched": (WatchedRunner(horse="Desert Crown", off="14:30"),)}),
     ),
+    "result_with_places_marked_abandoned": (
+        RESULT.model_copy(update={"race": RACE.model_copy(update={"abandoned": True})}),
+        ON_TIME,
+    ),
+    "result_of_another_day": (
+        RESULT.model_copy(update={"race": RACE.model_copy(update={"race_date": "2026-11-19"})}),
+        ON_TIME,
+    ),
+    "race_abandoned_of_another_day": (
+        ABANDONED.model_copy(update={"race": ABANDONED.race.model_copy(update={"race_date": "2026-11-28"})}),
+        ON_TIME,
+    ),
+    "racecard_marked_abandoned": (
+        RACECARD.model_copy(update={"race": CARD.model_copy(update={"abandoned": True}), "reason": "frost"}),
+        ON_TIME,
+    ),
+    "racecard_with_an_abandoned_race": (
+        RACECARD.model_copy(
+            update={"races": (RACES[0].model_copy(update={"abandoned": True, "reason": "fog"}), *RACES[1:])}
+        ),
+        ON_TIME,
+    ),
     "race_abandoned": (ABANDONED, ON_TIME),
     "race_abandoned_of_a_meeting": (ABANDONED, ON_TIME.model_copy(update={"in_meeting": True, "meeting_link": LINK})),
     "race_abandoned_from_the_book": (
@@ -204,7 +232,14 @@ _EVENTS: dict[str, tuple[RacingEvent, MessageContext]] = {
     "unreadable": (UNREADABLE, ON_TIME),
 }
 
+
+def _builder(event, context):
+    """`render` where the mark of a later message stands above the builder's message."""
+    return render if context.superseded else EVENT_MESSAGES[event.kind] if event.kind else unreadable
+
+
 EVENTS: dict[str, partial[Message]] = {
+    "result_marked_abandoned": partial(lost_race, LOST, ON_TIME),
     "result_declared_void": partial(
         void_race, VOID, ON_TIME.model_copy(update={"changes": MADE_VOID, "previous_link": LINK})
     ),
@@ -213,7 +248,4 @@ EVENTS: dict[str, partial[Message]] = {
         VOID,
         ON_TIME.model_copy(update={"changes": (*MADE_VOID, *GOING), "previous_link": LINK, "order_unknown": True}),
     ),
-} | {
-    name: partial(EVENT_MESSAGES[event.kind] if event.kind else unreadable, event, context)
-    for name, (event, context) in _EVENTS.items()
-}
+} | {name: partial(_builder(event, context), event, context) for name, (event, context) in _EVENTS.items()}

@@ -188,7 +188,8 @@ def test_nothing_is_called_corrected_where_the_order_is_unknown(say):
 def test_contradiction_is_in_the_headline(kind):
     message = render(event(kind), with_context(contradicts="race.abandoned"))
     assert "CONFLICT" in message.blocks[0]["text"]["text"]
-    assert message.text.startswith("Result: " if kind is EventKind.RESULT_RECEIVED else "ABANDONED: ")
+    assert message.text.startswith("CONFLICT: " if kind is EventKind.RESULT_RECEIVED else "ABANDONED: ")
+    assert "CONFLICT" in message.text
 
 
 def test_result_that_is_also_marked_abandoned_says_so():
@@ -340,7 +341,7 @@ def test_abandoned_race_names_course_time_region_and_reason():
 
 def test_abandoned_race_of_another_day_names_the_day():
     race = RACE.model_copy(update={"race_date": "2026-11-28"})
-    assert render(event(EventKind.RACE_ABANDONED, race), CONTEXT).text == "ABANDONED: Kempton 14:30 (GB), on Sat 28 Nov"
+    assert render(event(EventKind.RACE_ABANDONED, race), CONTEXT).text == "ABANDONED: Kempton 14:30, Sat 28 Nov (GB)"
 
 
 def test_abandoned_race_of_unknown_region_is_marked_in_text_and_blocks():
@@ -376,7 +377,7 @@ def test_abandoned_meeting_names_itself_and_counts_its_races():
     meeting = Race(region="GB", course=Course(name="Ascot"), race_date="2026-11-21")
     races = (Race(off=OffTime(text="13:00"), title="First"), Race(race_id="rc_2"))
     message = render(event(EventKind.MEETING_ABANDONED, meeting, races=races, reason="waterlogged"), CONTEXT)
-    assert message.text == "ABANDONED: Ascot, whole meeting, Sat 21 Nov (GB), 2 races, waterlogged"
+    assert message.text == "ABANDONED: Ascot, whole meeting, Sat 21 Nov (GB), waterlogged, 2 races"
     assert "13:00  First\nrace rc_2" in seen(message)
 
 
@@ -462,6 +463,6 @@ def test_small_print_stands_under_every_message(kind):
         "2026-11-20",
         "race rc_1",
         "received <!date^1795185130^{time_secs}|14:32:10 UTC>",
-        "data as of 2026-11-20T14:00:00+00:00",
+        "data as of <!date^1795183200^{date_short} {time}|2026-11-20 14:00 UTC>",
         "may be a repeat",
     ]

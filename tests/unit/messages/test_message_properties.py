@@ -242,7 +242,19 @@ def check_table(block):
         assert "None" not in cell["text"]
 
 
-def check(event, message):
+def says_lost(event, context):
+    race = event.race
+    match event.kind:
+        case EventKind.RESULT_RECEIVED:
+            return race.is_lost and not race.is_void
+        case EventKind.RACECARD_PUBLISHED:
+            return bool(race.abandoned) or context.card_lost
+    return event.is_abandonment
+
+
+def check(event, context):
+    message = render(event, context)
+    assert as_posted(message.text).startswith("ABANDONED: ") is says_lost(event, context)
     for form in message.forms:
         check_form(event, form)
         for newer in NEW_BLOCKS & form.kinds:
@@ -255,7 +267,6 @@ def check_form(event, message):
     assert "\n" not in message.text
     check_text(message.text)
     check_formatting(message.text)
-    assert as_posted(message.text).startswith("ABANDONED: ") is event.is_abandonment
     assert 1 <= len(message.blocks) <= 50
     assert weight(message.blocks) <= MESSAGE_MAX
     assert [block["type"] for block in message.blocks if block["type"] != "actions"][-1] == "context"
@@ -268,11 +279,11 @@ def check_form(event, message):
 @given(EVENTS, CONTEXTS)
 @example(RacingEvent(key=""), WORST_CONTEXT)
 def test_message_holds_every_limit_and_data_does_nothing(event, context):
-    check(event, render(event, context))
+    check(event, context)
 
 
 @pytest.mark.parametrize("kind", [*EventKind, None])
 @pytest.mark.parametrize("listed", [0, 1, 40, 500])
 def test_message_of_the_longest_fields_holds_every_limit(kind, listed):
     event = RacingEvent(key="k", kind=kind, name="<" * 999, race=WORST, races=(WORST,) * listed, reason="&" * 10_000)
-    check(event, render(event, WORST_CONTEXT))
+    check(event, WORST_CONTEXT)

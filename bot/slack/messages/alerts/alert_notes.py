@@ -16,9 +16,10 @@ from bot.slack.messages.alerts.finishing_order import order_note
 from bot.slack.messages.alerts.watched_line import watched_line
 from bot.slack.messages.kit.blocks import context as context_block
 from bot.slack.messages.kit.blocks import mrkdwn, plain_text, section
-from bot.slack.messages.kit.names import ID_MAX, SHORT_MAX, race_date, region_in_words
+from bot.slack.messages.kit.marks import CONFLICTING, CORRECTED
+from bot.slack.messages.kit.names import ID_MAX, race_date, race_day, region_in_words
 from bot.slack.messages.kit.text import TEXT_MAX, clip, plain, safe
-from bot.slack.messages.kit.times import aware, in_readers_zone, utc_clock
+from bot.slack.messages.kit.times import aware, in_readers_zone, published_moment, utc_clock
 
 _LINK = re.compile(r"https://[!-;=?-{}~]{1,500}")
 """Printable ASCII without the characters that end a link's address: `<`, `>` and `|`."""
@@ -44,37 +45,49 @@ def late_mark(context: MessageContext) -> str:
     return f" (alert {minutes} min late)" if minutes else ""
 
 
-def asides(context: MessageContext, *, in_text: bool = False) -> list[str]:
-    """Sentences on corrections and on related messages. `in_text`: times stand in UTC, for notifications."""
+def asides(context: MessageContext, *, in_text: bool = False, conflict_said: bool = False) -> list[str]:
+    """Sentences on corrections and on related messages.
+
+    `in_text`: for a notification, with times in UTC and without marks. `conflict_said`: CONFLICT stands before.
+    """
+    edited = "" if in_text else f"{CORRECTED} "
     said = [watched_line(context.watched)] if context.watched else []
     if context.asked and context.asked.by and context.asked.at:
         clock = utc_clock(context.asked.at) if in_text else in_readers_zone(context.asked.at)
         said.insert(0, taken_words(context.asked.by, clock))
     if context.corrected:
         clock = utc_clock(context.corrected.at) if in_text else in_readers_zone(context.corrected.at)
-        said.append(corrected_in_words(context.corrected, clock))
+        said.append(edited + corrected_in_words(context.corrected, clock))
     if context.repeated:
         clock = utc_clock(context.repeated.at) if in_text else in_readers_zone(context.repeated.at)
-        said.append(repeated_in_words(context.repeated, clock))
+        said.append(edited + repeated_in_words(context.repeated, clock))
     if context.in_meeting or context.card_lost:
         words = "This meeting was abandoned" if context.card_lost else "Part of the abandoned meeting"
         link = _linked(context.meeting_link, "see its message")
         said.append(f"{words}: {link}" if link else words)
     if context.contradicts is not None:
-        said.append(
-            f"CONFLICT: check which is true. Contradicts an earlier message: {_contradicted(context.contradicts)}"
-        )
+        kind = "Check" if conflict_said else "CONFLICT: check"
+        said.append(f"{kind} which is true. Contradicts an earlier message: {_contradicted(context.contradicts)}")
     if link := _linked(context.previous_link, "earlier message"):
         said.append(f"See the {link}")
     return said
 
 
+def other_day(event: RacingEvent, context: MessageContext) -> str:
+    """For example ", Sat 28 Nov", if different from the day of receipt: readers take "14:30" for today."""
+    is_another = event.race.race_date != f"{context.received_at:%Y-%m-%d}"
+    day = race_day(event.race)
+    return f", {day}" if day and is_another else ""
+
+
 def superseded(message: Message, context: MessageContext) -> Message:
     if context.superseded is None:
         return message
-    mark = section(_superseded(context.superseded, in_readers_zone(context.superseded.at)))
-    text = f"{_superseded(context.superseded, utc_clock(context.superseded.at))}. {message.text}"
-    return message.changed(clip(text, TEXT_MAX), partial(_after, mark))
+    later = context.superseded
+    mark = CONFLICTING if later.contradicted_by or later.disagrees else CORRECTED
+    first = section(f"{mark} {_superseded(later, in_readers_zone(later.at))}")
+    text = f"{_superseded(later, utc_clock(later.at))}. {message.text}"
+    return message.changed(clip(text, TEXT_MAX), partial(_after, first))
 
 
 def _superseded(later: SupersededBy, clock: str) -> str:
@@ -86,8 +99,8 @@ def _superseded(later: SupersededBy, clock: str) -> str:
     return f"Contradicted {clock}: {DECLARATIONS[later.contradicted_by].contradicted}{see}"
 
 
-def _after(mark: Block | None, blocks: Blocks) -> Blocks:
-    return tuple(block for block in (mark, *blocks) if block) if blocks else ()
+def _after(first: Block | None, blocks: Blocks) -> Blocks:
+    return tuple(block for block in (first, *blocks) if block) if blocks else ()
 
 
 def _linked(address: str | None, words: str) -> str | None:
@@ -145,7 +158,7 @@ def _enumerated(words: list[str]) -> str:
 
 
 def _of_the_post(context: MessageContext) -> list[Block]:
-    as_of = safe(context.data_as_of, SHORT_MAX)
+    as_of = published_moment(context.data_as_of)
     minutes, country = minutes_late(context), context.country
     said = (
         order_note((country,), {country.country_code}) if country else None,

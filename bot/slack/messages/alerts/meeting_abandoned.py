@@ -12,7 +12,7 @@ from bot.slack.messages.alerts.alert_context import MessageContext
 from bot.slack.messages.alerts.alert_notes import asides, late_mark, shows_filled_in, small_print
 from bot.slack.messages.alerts.corrections import correction
 from bot.slack.messages.kit.blocks import header, message, section
-from bot.slack.messages.kit.marks import ABANDONED, headline
+from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, CORRECTED, headline
 from bot.slack.messages.kit.mentions import mentions_in_markup, with_mentions
 from bot.slack.messages.kit.names import course_name, race_day, race_line, reason, region_mark
 from bot.slack.messages.kit.text import counted, joined, safe
@@ -28,12 +28,16 @@ def meeting_abandoned(event: RacingEvent, context: MessageContext) -> Message:
     race = event.race
     title, is_whole = headline(ABANDONED, f"ABANDONED: {_meeting(race, run)}{region_mark(event)}", reason(event))
     figures = _races_in_figures(event, len(lost), run) or _run_in_words(run)
-    facts = [None if is_whole else reason(event), figures, _in_conflict(disputed)]
+    facts = [
+        figures,
+        f"{CONFLICTING} {_in_conflict(disputed)}" if disputed else None,
+        None if is_whole else reason(event),
+    ]
     head = [
         header(title),
         section(mentions_in_markup(context.mentions)),
         section(joined(facts)),
-        section("\n".join([*corrected, *asides(context)])),
+        section("\n".join([*(f"{CORRECTED} {words}" for words in corrected), *asides(context)])),
     ]
     line = partial(_line, event=event)
     details = shows_filled_in(lost, line)
@@ -47,8 +51,8 @@ def _text(event: RacingEvent, context: MessageContext, races: tuple[int, int], n
     lost, run = races
     facts = [
         f"ABANDONED: {_meeting(event.race, run)}{region_mark(event)}",
-        _races_in_figures(event, lost, run),
         reason(event),
+        _races_in_figures(event, lost, run),
     ]
     return ". ".join([", ".join(filter(None, facts)), *notes]) + late_mark(context)
 
@@ -93,7 +97,7 @@ def _settled(race: Race, context: MessageContext) -> bool:
 
 
 def _in_conflict(disputed: list[Race]) -> str | None:
-    return f"{len(disputed)} CONFLICT: reported as run too" if disputed else None
+    return f"CONFLICT: {counted(len(disputed), 'race')} reported as run too" if disputed else None
 
 
 def _run_in_words(run: int) -> str | None:

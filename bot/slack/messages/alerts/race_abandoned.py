@@ -5,10 +5,10 @@ from bot.events.races import Race
 from bot.outbox.message import Message
 from bot.slack.messages.alerts.alert_buttons import alert_buttons
 from bot.slack.messages.alerts.alert_context import MessageContext
-from bot.slack.messages.alerts.alert_notes import asides, late_mark, small_print
+from bot.slack.messages.alerts.alert_notes import asides, late_mark, other_day, small_print
 from bot.slack.messages.alerts.corrections import correction
 from bot.slack.messages.kit.blocks import header, message, section
-from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, headline
+from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, CORRECTED, headline
 from bot.slack.messages.kit.mentions import mentions_in_markup, with_mentions
 from bot.slack.messages.kit.names import ID_MAX, SHORT_MAX, course_name, race_day, race_details, reason, region_mark
 from bot.slack.messages.kit.text import joined, safe
@@ -20,15 +20,16 @@ def race_abandoned(event: RacingEvent, context: MessageContext) -> Message:
     race = event.race
     corrected = correction(context, race.runners)
     conflict = "" if context.contradicts is None else f". {CONFLICTING} CONFLICT: reported as run too"
-    first = f"ABANDONED: {_course_and_time(race)}{region_mark(event)}"
-    title, is_whole = headline(ABANDONED, first, reason(event), conflict)
+    title, is_whole = headline(ABANDONED, _first(event, context), reason(event), conflict)
     said = None if is_whole else reason(event)
-    facts = [_else_named(race), said, race_day(race), race_details(race), _status(race)]
+    day = None if other_day(event, context) else race_day(race)
+    details = race_details(race.model_copy(update={"title": None}) if _else_named(race) else race)
+    facts = [_else_named(race), day, details, _status(race), said]
     head = [
         header(title),
         section(mentions_in_markup(context.mentions)),
         section(joined(facts)),
-        section("\n".join([*corrected, *asides(context)])),
+        section("\n".join([*(f"{CORRECTED} {words}" for words in corrected), *asides(context, conflict_said=True)])),
     ]
     notes = [*corrected, *asides(context, in_text=True)]
     text = with_mentions(_text(event, context, notes), context.mentions)
@@ -36,13 +37,13 @@ def race_abandoned(event: RacingEvent, context: MessageContext) -> Message:
 
 
 def _text(event: RacingEvent, context: MessageContext, notes: list[str]) -> str:
-    facts = [
-        f"ABANDONED: {_course_and_time(event.race)}{region_mark(event)}",
-        _else_named(event.race),
-        reason(event),
-        _other_day(event, context),
-    ]
+    facts = [_first(event, context), _else_named(event.race), reason(event)]
     return ". ".join([", ".join(filter(None, facts)), *notes]) + late_mark(context)
+
+
+def _first(event: RacingEvent, context: MessageContext) -> str:
+    """For example "ABANDONED: Kempton 14:30, Sat 28 Nov (GB)"."""
+    return f"ABANDONED: {_course_and_time(event.race)}{other_day(event, context)}{region_mark(event)}"
 
 
 def _course_and_time(race: Race) -> str:
@@ -64,10 +65,3 @@ def _else_named(race: Race) -> str | None:
     named = safe(race.title) or (f"race {race_id}" if race_id else None)
     nothing_said = course_name(race) is None and off_text(race.off) is None
     return named or ("the delivery did not say which race" if nothing_said else None)
-
-
-def _other_day(event: RacingEvent, context: MessageContext) -> str | None:
-    """The date, if different from the day of receipt: readers take "14:30" for today."""
-    is_another = event.race.race_date != f"{context.received_at:%Y-%m-%d}"
-    day = race_day(event.race)
-    return f"on {day}" if day and is_another else None

@@ -11,7 +11,7 @@ from bot.slack.messages.alerts.alert_context import MessageContext
 from bot.slack.messages.alerts.alert_notes import asides, late_mark, shows_filled_in, small_print
 from bot.slack.messages.alerts.corrections import DISAGREE, changes_in_words
 from bot.slack.messages.kit.blocks import header, message, section
-from bot.slack.messages.kit.marks import ABANDONED
+from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, CORRECTED, headline
 from bot.slack.messages.kit.names import (
     SHORT_MAX,
     card_name,
@@ -32,13 +32,12 @@ _LOST_NAMED = 3
 
 def racecard_published(event: RacingEvent, context: MessageContext) -> Message:
     changed = changes_in_words(context.changes, event.race.runners, disagree=context.order_unknown)
-    off = off_text(event.race.off)
     lost = _lost(event)
     head = [
-        header(f"Racecard: {_name(event.race)}{region_mark(event)}"),
-        section(lost),
-        section(joined([f"Off {off}" if off else None, race_details(event.race)])),
-        section("\n".join([*([f"{_changed(context)}: {changed}"] if changed else []), *asides(context)])),
+        header(_headline(event, context, changed)),
+        section(f"{ABANDONED} {lost}" if any(race.abandoned for race in event.races) else lost),
+        section(race_details(event.race)),
+        section("\n".join([*filter(None, [_changed(changed, context)]), *asides(context)])),
     ]
     total = len(event.races or event.race.runners)
     details = shows_filled_in(event.races, _line)
@@ -47,14 +46,32 @@ def racecard_published(event: RacingEvent, context: MessageContext) -> Message:
 
 
 def _text(event: RacingEvent, context: MessageContext, changed: str, lost: str) -> str:
-    card = f"Racecard: {_name(event.race)}{region_mark(event)}: {declared(event)}"
+    name = f"{_name(event.race)}{region_mark(event)}"
+    card = f"Racecard: {name}: {declared(event)}"
     kind = DISAGREE if context.order_unknown else "CORRECTION"
-    first = f"{kind}: {card}. {_changed(context)}: {changed}" if changed else card
+    first = f"{kind}: {card}. {_changed(changed, context)}" if changed else card
+    if _is_lost(event, context):
+        first = ", ".join(filter(None, [f"ABANDONED: {name}", reason(event)]))
     return ". ".join([first, *filter(None, [lost]), *asides(context, in_text=True)]) + late_mark(context)
 
 
-def _changed(context: MessageContext) -> str:
-    return DISAGREE if context.order_unknown else "Changed"
+def _headline(event: RacingEvent, context: MessageContext, changed: str) -> str:
+    name = f"{_name(event.race)}{region_mark(event)}"
+    if _is_lost(event, context):
+        return headline(ABANDONED, f"ABANDONED: {name}", reason(event))[0]
+    if not changed:
+        return f"Racecard: {name}"
+    return f"{CONFLICTING} {DISAGREE}: {name}" if context.order_unknown else f"{CORRECTED} CORRECTION: Racecard: {name}"
+
+
+def _is_lost(event: RacingEvent, context: MessageContext) -> bool:
+    """The whole card, or the only race, is abandoned."""
+    return bool(event.race.abandoned) or context.card_lost
+
+
+def _changed(changed: str, context: MessageContext) -> str:
+    """The header says of two versions that the versions disagree."""
+    return changed if context.order_unknown or not changed else f"Changed: {changed}"
 
 
 def _name(race: Race) -> str:
@@ -70,7 +87,9 @@ def declared(event: RacingEvent) -> str:
 
 
 def _lost(event: RacingEvent) -> str:
-    said = joined([*_became(event.race, "this card" if event.races else "this race"), reason(event)])
+    # The header of an abandoned card has the reason.
+    why = None if event.race.abandoned else reason(event)
+    said = joined([*_became(event.race, "this card" if event.races else "this race"), why])
     lost = [joined([race_line(race), safe(race.reason)]) for race in event.races if race.abandoned]
     if not lost:
         return said

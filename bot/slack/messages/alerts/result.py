@@ -10,12 +10,20 @@ from bot.events.races import VOID_STATUSES, WALKOVER_STATUSES, Race, Runner, is_
 from bot.outbox.message import Block, Message
 from bot.slack.messages.alerts.alert_buttons import alert_buttons
 from bot.slack.messages.alerts.alert_context import MessageContext
-from bot.slack.messages.alerts.alert_notes import asides, late_mark, small_print
+from bot.slack.messages.alerts.alert_notes import asides, late_mark, other_day, small_print
 from bot.slack.messages.alerts.corrections import DISAGREE, changes_in_words
 from bot.slack.messages.alerts.runner_table import RESULT_COLUMNS, runners_table
 from bot.slack.messages.kit.blocks import TEXT_OBJECT, header, line_sections, message, room_beside, section
-from bot.slack.messages.kit.marks import CONFLICTING, CORRECTED, VOIDED
-from bot.slack.messages.kit.names import SHORT_MAX, horse_name, race_details, race_name, region_mark, runner_line
+from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, CORRECTED, VOIDED, headline
+from bot.slack.messages.kit.names import (
+    SHORT_MAX,
+    horse_name,
+    race_details,
+    race_name,
+    reason,
+    region_mark,
+    runner_line,
+)
 from bot.slack.messages.kit.native_blocks import collapsed, with_native
 from bot.slack.messages.kit.text import clip, counted, joined, safe
 
@@ -40,14 +48,16 @@ def result(event: RacingEvent, context: MessageContext) -> Message:
     if race.is_void:
         return void_race(event, context)
     placed, others = _split(race)
+    if race.is_lost:
+        return lost_race(event, context)
     changed = changes_in_words(context.changes, race.runners, disagree=context.order_unknown)
     kind = _kind(changed, context)
     order = _order_in_text(placed) if placed else NO_ORDER
     facts = joined([race_details(race), _winning_time(race), _unusual_status(race)])
     head = [
-        *_title(_headline(event, context, kind), order, is_news=bool(changed) or context.contradicts is not None),
+        *_title(_headline(event, context, kind), order, is_news=bool(changed) or _is_conflict(race, context)),
         section(facts),
-        section("\n".join([*([f"{_changed(context)}: {changed}"] if changed else []), *asides(context)])),
+        section("\n".join([*([_changed(changed, context)] if changed else []), *asides(context, conflict_said=True)])),
     ]
     text = _text(event, context, placed, changed)
     foot = [small_print(event, context), alert_buttons(event)]
@@ -86,20 +96,29 @@ def _title(words: str, order: str, *, is_news: bool) -> list[Block | None]:
 
 
 def _text(event: RacingEvent, context: MessageContext, placed: Sequence[Runner], changed: str) -> str:
-    name = f"{race_name(event.race)}{region_mark(event)}"
+    name = f"{race_name(event.race)}{other_day(event, context)}{region_mark(event)}"
     order = _order_in_text(placed)
     now = "The later delivery says" if context.order_unknown else "Now"
-    first = f"{_kind(changed, context)}: {name}: " + (f"{changed}. {now} {order}" if changed else order)
-    said = [first, *filter(None, [_unusual_status(event.race)]), *asides(context, in_text=True)]
+    kind = _kind(changed, context)
+    if _is_conflict(event.race, context):
+        kind = "CONFLICT"
+        name = f"{name} reported abandoned and run"
+    first = f"{kind}: {name}: " + (f"{changed}. {now} {order}" if changed else order)
+    said = [first, *filter(None, [_unusual_status(event.race)]), *asides(context, in_text=True, conflict_said=True)]
     return ". ".join(said) + late_mark(context)
 
 
 def _headline(event: RacingEvent, context: MessageContext, kind: str) -> str:
-    name = f"{race_name(event.race)}{region_mark(event)}"
-    if context.contradicts is not None:
+    name = f"{race_name(event.race)}{other_day(event, context)}{region_mark(event)}"
+    if _is_conflict(event.race, context):
         return f"{CONFLICTING} CONFLICT: {name} reported abandoned and run"
     mark = {DISAGREE: f"{CONFLICTING} ", CORRECTION: f"{CORRECTED} "}.get(kind, "")
     return f"{mark}{kind}: {name}"
+
+
+def _is_conflict(race: Race, context: MessageContext) -> bool:
+    """An abandonment was told before; or the delivery has placings, and marks the race abandoned."""
+    return context.contradicts is not None or bool(race.abandoned)
 
 
 def _kind(changed: str, context: MessageContext) -> str:
@@ -108,8 +127,9 @@ def _kind(changed: str, context: MessageContext) -> str:
     return DISAGREE if context.order_unknown else CORRECTION
 
 
-def _changed(context: MessageContext) -> str:
-    return DISAGREE if context.order_unknown else "Changed"
+def _changed(changed: str, context: MessageContext) -> str:
+    """The header says of two versions that the versions disagree."""
+    return changed if context.order_unknown else f"Changed: {changed}"
 
 
 def order_with_prices(race: Race) -> str | None:
@@ -182,10 +202,26 @@ def _walkover(race: Race) -> str | None:
     return f"Walkover: {horse_name(alone[0])}" if len(alone) == 1 else None
 
 
+def lost_race(event: RacingEvent, context: MessageContext) -> Message:
+    """A result without placings whose status is abandoned. `text` begins with "ABANDONED: "."""
+    race = event.race
+    first = f"ABANDONED: {race_name(race)}{other_day(event, context)}{region_mark(event)}"
+    changed = changes_in_words(context.changes, race.runners, disagree=context.order_unknown)
+    said = ["The result says so", *([_changed(changed, context)] if changed else [])]
+    head = [
+        header(headline(ABANDONED, first, reason(event))[0]),
+        section(race_details(race)),
+        section("\n".join([*said, *asides(context)])),
+    ]
+    first = ", ".join(filter(None, [first, reason(event)]))
+    text = ". ".join([first, *said, *asides(context, in_text=True)]) + late_mark(context)
+    return message(text, head, foot=[small_print(event, context), alert_buttons(event)])
+
+
 def void_race(event: RacingEvent, context: MessageContext) -> Message:
     """`text` begins with "VOID: "."""
     race = event.race
-    name = f"VOID: {race_name(race)}{region_mark(event)}"
+    name = f"VOID: {race_name(race)}{other_day(event, context)}{region_mark(event)}"
     said = [_void_in_words(context), *_other_changes(event, context)]
     head = [
         header(f"{VOIDED} {name}"),

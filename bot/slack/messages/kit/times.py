@@ -31,6 +31,15 @@ def moment_for_readers(moment: datetime, *, seconds: bool = True) -> str:
     return f"<!date^{int(moment.timestamp())}^{{date_short}} {style}|{in_utc}>"
 
 
+def published_moment(published: str | None) -> str | None:
+    """In each reader's zone, if the text is a moment with an offset; else as published."""
+    try:
+        moment = aware(datetime.fromisoformat(published or ""))
+    except ValueError:
+        moment = None
+    return moment_for_readers(moment, seconds=False) if moment else safe(published, _TIME_TEXT_MAX)
+
+
 def day_in_words(day: date) -> str:
     return f"{day.day} {day:%B}"
 
