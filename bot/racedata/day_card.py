@@ -12,6 +12,7 @@ from bot.errors import ServiceError
 from bot.events.event import EventKind, RacingEvent
 from bot.events.meeting_parts import is_part_of
 from bot.events.merge import completed
+from bot.events.off_times import in_the_afternoon, is_off_at
 from bot.events.races import Course, OffTime, Race, is_same_course, may_be_same_course
 
 
@@ -98,21 +99,31 @@ class Card:
 
 
 def at_off(card: Card, off: str | None) -> Card:
-    """The card with the races of this published time alone; the whole card if no race has the time."""
+    """The card with the races of this published time alone; the whole card if no race has the time.
+
+    Where no race is off at 2:40, the 14:40 is meant.
+    """
     if off is None or not card.meetings:
         return card
-    races = [
-        (meeting, race, card.outcomes.of[place, number])
-        for place, meeting in enumerate(card.meetings)
-        for number, race in enumerate(meeting.races)
-        if (race.off.text or "").lstrip("0") == off.lstrip("0")
-    ]
+    races = _races_at(card, off)
+    later = None if races else in_the_afternoon(off)
+    if later and (races := _races_at(card, later)):
+        off = later
     if not races:
         return replace(card, missed_off=off)
     # Each race has its own outcome. A lost meeting would be named beside a race that was run.
     meetings = tuple(replace(meeting, races=(race,)) for meeting, race, _ in races)
     outcomes = Outcomes(meetings, {(place, 0): outcome for place, (_, _, outcome) in enumerate(races)})
     return replace(card, outcomes=outcomes, off=off)
+
+
+def _races_at(card: Card, off: str) -> list[tuple[MeetingCard, Race, RaceOutcome]]:
+    return [
+        (meeting, race, card.outcomes.of[place, number])
+        for place, meeting in enumerate(card.meetings)
+        for number, race in enumerate(meeting.races)
+        if is_off_at(race.off, off)
+    ]
 
 
 def none_hidden(races: Iterable[Race], course: Course | None) -> bool:

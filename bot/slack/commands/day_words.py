@@ -12,6 +12,7 @@ from datetime import date
 
 from bot.errors import CommandError
 from bot.events.days import is_day_phrase, likely_day, parse_day
+from bot.events.off_times import read_off
 from bot.events.races import Course
 from bot.racedata.day_card import MeetingCard
 from bot.racedata.lexicon import Lexicon
@@ -34,7 +35,6 @@ from bot.slack.commands.tokens import SINGLE_QUOTES, Word, join, parted, read_pa
 
 ALL_REGIONS_WORD = "all"
 
-_OFF = re.compile("[0-2]?[0-9]:[0-5][0-9]", re.ASCII)
 _LIKE_A_REGION = re.compile("[A-Z]{2,4}")
 
 MeetingsOf = Callable[[date], Awaitable[Sequence[MeetingCard]]]
@@ -164,8 +164,8 @@ def read_words(
     found: set[str] = set()
     page = 1
     for word in _joined([word for word in map(_bare, words_of(text)) if word.text]):
-        if _OFF.fullmatch(word.text):
-            offs.append(word.text)
+        if off := read_off(word.text):
+            offs.append(off)
             continue
         day = _day(word.text, today, looks_back=looks_back)
         folded = word.text.lower()

@@ -27,6 +27,7 @@ from bot.slack.commands.line_parses import (
 )
 from bot.slack.commands.line_phrases import THINGS, Kind, Phrase, PhraseReader
 from bot.slack.commands.tokens import Word, join, parted, words_of
+from bot.slack.messages.conditions.choice_view import ChoiceView
 from bot.slack.messages.conditions.table import CHOICES, TYPED_AS, VIEWS
 from bot.slack.messages.conditions.topic_view import topics_in_order
 from bot.slack.messages.kit.text import listed
@@ -55,6 +56,11 @@ NO_LISTS = Lexicon()
 Values = tuple[tuple[str, tuple[Any, ...]], ...]
 
 _CLOCK = re.compile(r"[0-9]{1,2}[.:][0-9]{2}")
+
+WORDS_OF_A_VALUE = 5
+"""The words of "10 pm to 7 am"."""
+
+_BEFORE_A_VALUE = frozenset(["at", "from", "after", "within", "between", "daily", "hours", "to", "in"])
 
 _UNITS = frozenset(["m", "min", "mins", "minute", "minutes", "h", "hour", "hours", "am", "pm", "a.m.", "p.m."])
 
@@ -129,7 +135,7 @@ class TypedFilter:
 
 
 def read_typed_filter(text: str, lexicon: Lexicon = NO_LISTS) -> TypedFilter:
-    every = PhraseReader(lexicon, OWN, is_day=_is_day, reads_values=True).read(_together(words_of(text)))
+    every = PhraseReader(lexicon, OWN, is_day=_is_day, reads_values=True).read(_together(_with_colons(words_of(text))))
     typed, values, not_values = _without_values(every)
     ways = without_not_only(typed, lexicon)
     phrases = ways[0]
@@ -403,6 +409,43 @@ def _joins_region_and_course(phrases: Sequence[Phrase], place: int) -> bool:
 def _ends_with_time(word: Word) -> bool:
     name, value = parted(word.text)
     return name.casefold() in TYPED_AS and TYPED_AS[name.casefold()] in CHOICES and value[-1:].isdecimal()
+
+
+def _with_colons(words: Sequence[Word]) -> list[Word]:
+    """The words, with a choice's name joined to the value that follows: "quiet 10pm to 7am" is `quiet:10pm-7am`."""
+    found: list[Word] = []
+    start = 0
+    while start < len(words):
+        word, size = _chosen_from(words, start)
+        found.append(word)
+        start += size
+    return found
+
+
+def _chosen_from(words: Sequence[Word], start: int) -> tuple[Word, int]:
+    """The word at `start`, and 1; or a choice with its value, and the number of words."""
+    word = words[start]
+    view = None if word.is_quoted else TYPED_AS.get(f"{word.text.casefold()}:")
+    if not isinstance(view, ChoiceView):
+        return word, 1
+    first = start + 1
+    while first < len(words) and words[first].text.casefold() in _BEFORE_A_VALUE:
+        first += 1
+    for end in range(min(len(words), first + WORDS_OF_A_VALUE), first, -1):
+        run = [one.text.casefold() for one in words[first:end]]
+        value = re.sub(r" ?(?:\bto\b|\buntil\b|\btill\b|[-–—]) ?", "-", " ".join(run))  # noqa: RUF001  as typed
+        for typed in (" ".join(one.text for one in words[first:end]), value, value.replace(" ", "")):
+            if _is_value(view, typed):
+                return Word(f"{view.typed_as}{typed}", is_quoted=True, has_comma=words[end - 1].has_comma), end - start
+    return word, 1
+
+
+def _is_value(view: ChoiceView, typed: str) -> bool:
+    try:
+        view.choice.stored(typed)
+    except ValueError:
+        return False
+    return True
 
 
 def _together(words: Sequence[Word]) -> list[Word]:

@@ -16,6 +16,8 @@ from bot.slack.messages.conditions.table import CHOICES
 
 _RACE_CLASS = re.compile("(class|group|grade) [0-9]", re.IGNORECASE | re.ASCII)
 
+_IN_BRACKETS = re.compile(r"\((.+)\)")
+
 _CHOSEN = frozenset(view.typed_as for view in CHOICES)
 
 WORDS_OF_A_NAME = 6
@@ -149,6 +151,9 @@ class PhraseReader:
         folded = text.casefold()
         if self.lexicon.is_region(text):
             return Kind.REGION, text
+        if (inner := _IN_BRACKETS.fullmatch(text)) and self.lexicon.is_region(inner[1]):
+            # As answers name a course: "Ascot (GB)".
+            return Kind.REGION, inner[1]
         if word.is_quoted and self.lexicon.has_course_word(text):
             return Kind.COURSE, text
         if folded in self.own:

@@ -259,13 +259,17 @@ def _check_courses(rows: Sequence[ChannelSubscriptionRow], wanted: TypedFilter) 
             continue
         if field == "courses" and (lines := _taken_back(filters, typed)):
             raise CommandError(f"{typed} is already left out.", lines=lines)
-        is_whole_region = len(filters) == 1 and filters[0].region != ALL_REGIONS and not filters[0].courses
+        whole = [one.region for one in filters if not one.courses] if field == "courses" else []
+        left_out = {
+            f"Leave out {typed}{f' of {region_named(region)}' if len(whole) > 1 else ''}": join(
+                ["subscribe", region_words(region), f"{NOT_COURSE}{typed}"]
+            )
+            for region in whole
+        }
         raise CommandError(
             f"No subscription of this channel names the course {typed}, so nothing was changed. /racing list shows "
-            'what there is; /racing subscribe GB -course:"Name" would leave one out.',
-            lines={f"Leave out {typed}": join(["subscribe", filters[0].region, f"{NOT_COURSE}{typed}"])}
-            if is_whole_region and field == "courses"
-            else None,
+            "what there is." + (" The course can be left out:" if left_out else ""),
+            lines=left_out,
         )
 
 

@@ -10,7 +10,7 @@ from bot.db.tables import ChannelQueue, InboxDelivery
 from bot.outbox import ledger
 from bot.outbox.ledger import LedgerOutcome
 from bot.sandbox.slack import failures
-from bot.slack.commands.trace import named_race
+from bot.slack.commands.trace import named_race, races_there
 from bot.slack.messages.answers.trace_answer import trace_answer
 from tests.integration.pipeline.racing_day import meeting, tell
 from tests.integration.pipeline.racing_day import result as day_result
@@ -182,13 +182,18 @@ async def test_race_is_found_by_course_and_time(pipeline):
     def named(words):
         return pipeline.database.read(lambda session: named_race(session, words, pipeline.clock()))
 
-    assert [await named(words) for words in ("York 13:30", "york, 14.30", "York 9:30", "rc_1", "York")] == [
-        "rc_1",
-        "rc_2",
-        None,
-        None,
-        None,
-    ]
+    said = {"York 13:30": "rc_1", "york, 14.30": "rc_2", "york 1.30": "rc_1", "York 2.30pm": "rc_2"}
+    assert {words: await named(words) for words in said} == said
+    assert [await named(words) for words in ("York 9:30", "rc_1", "York", "York again")] == [None] * 4
+
+
+@pytest.mark.parametrize("words", ["york", "YORK 9.30"])
+async def test_races_of_a_course_are_offered_where_no_race_is_named(pipeline, words):
+    await tell(pipeline, day_result("rc_1", course="York", off_time="13:30"), day_result("rc 2", course="York"))
+    await tell(pipeline, day_result("rc_3", course="Ayr"))
+    there = await pipeline.database.read(lambda session: races_there(session, words, pipeline.clock()))
+    assert [label.rpartition(",")[0] for label in there] == ["York 14:30", "York 13:30"]
+    assert list(there.values()) == ['trace "rc 2"', "trace rc_1"]
 
 
 async def test_lost_race_and_course_are_found_by_the_abandonment_of_their_meeting(pipeline):

@@ -430,6 +430,11 @@ async def test_end_of_acknowledgement_ends_with_everybody_who_is_told(channel):
         ("GB digest:18 zone:London", "results together at 18:00 Europe/London"),
         ("GB digest\u223618:00", "results together at 18:00 UTC"),
         ("GB digest:6pm quiet:10pm-7am", "results together at 18:00 UTC, quiet hours from 22:00 to 07:00 UTC"),
+        ("GB quiet 10pm to 7am", "quiet hours from 22:00 to 07:00 UTC"),
+        ("GB quiet hours from 10 pm until 7.30 am", "quiet hours from 22:00 to 07:30 UTC"),
+        ("GB Quiet 22:00-07:00", "quiet hours from 22:00 to 07:00 UTC"),
+        ("digest at 6pm for GB", "results together at 18:00 UTC"),
+        ("GB digest 6pm zone London", "results together at 18:00 Europe/London"),
         ("GB digest: 6.30 p.m.", "results together at 18:30 UTC"),
         ("GB ack:1 hour", "abandonments to be acknowledged within 60 minutes"),
         ("GB ack:10 minutes", "abandonments to be acknowledged within 10 minutes"),
@@ -485,6 +490,15 @@ async def test_hours_alone_add_no_topic_and_newly_typed_hours_replace_the_hours_
     for hours in ("22:00-07:00", "23:00-06:00"):
         await channel.types(f"GB quiet:{hours}")
         assert (await channel.receives())["GB"] == there.model_copy(update={"quiet": (hours,)})
+
+
+async def test_hour_for_cards_is_typed_with_or_without_a_colon(channel):
+    await channel.types("GB cards at 7pm")
+    typed = (await channel.receives())["GB"]
+    await channel.ends("all")
+    await channel.types("GB cards:19:00")
+    assert (await channel.receives())["GB"] == typed
+    assert typed.cards == ("19:00",)
 
 
 async def test_name_alone_takes_all_quiet_hours_away(channel):

@@ -32,7 +32,11 @@ async def test_unsubscribing_in_plain_english(town, typed, receives):
         ("GB no results", "I can't end all but something", {}),
         ("Germany", "no subscription to Germany", {}),
         ("GB tomorrow", "has no day", {"Without the day": "unsubscribe GB"}),
-        ("Ffos Las", "names the course Ffos Las", {}),
+        (
+            "Ffos Las",
+            "names the course Ffos Las",
+            {"Leave out Ffos Las of GB": 'subscribe GB -course:"Ffos Las"'},
+        ),
     ],
 )
 async def test_what_would_end_too_much_is_refused(town, typed, told, buttons):
@@ -85,6 +89,13 @@ async def test_course_that_is_left_out_already_is_offered_to_be_taken_back(town)
 async def test_course_of_another_region_is_never_subscribed_by_a_button_of_unsubscribe(town):
     error = await town.refused(await town.here("subscribe GB"), "unsubscribe Curragh")
     assert error.lines == {}
+
+
+async def test_course_of_all_regions_is_offered_to_be_left_out(town):
+    here = await town.here("subscribe all")
+    error = await town.refused(here, "unsubscribe York")
+    await town.types(here, error.lines["Leave out York"])
+    assert await town.receives(here) == [f"{BOTH} from all regions, without York"]
 
 
 async def test_course_of_a_whole_region_is_offered_to_be_left_out(town):

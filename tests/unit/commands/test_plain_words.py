@@ -22,6 +22,8 @@ from tests.unit.commands.town import BOTH, BUT_GB
         ("to GB, IRE and FR", [f"{BOTH} from {code}" for code in ("FR", "GB", "IRE")], []),
         ("GB + IRE racecards please", ["racecards from GB", "racecards from IRE"], []),
         ("Ascot GB", [f"{BOTH} from GB, only Ascot"], []),
+        ("Ascot (GB)", [f"{BOTH} from GB, only Ascot"], []),
+        ("GB cards", ["racecards from GB"], []),
         ("Ascot, GB", [f"{BOTH} from GB, only Ascot"], []),
         ("York", [f"{BOTH} from GB, only York"], []),
         ("the course York", [f"{BOTH} from GB, only York"], []),

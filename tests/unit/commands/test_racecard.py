@@ -374,6 +374,19 @@ async def test_course_with_an_off_time_is_that_race_alone_and_no_race_is_hidden_
     assert asked == [(None, TODAY, ASCOT)] * 3
 
 
+@pytest.mark.parametrize("words", ["Ascot 14.30", "2.30pm Ascot", "Ascot 2:30", "2.30 Ascot"])
+async def test_off_time_is_read_as_people_say_it(make_desk, asked, words):
+    said = await command.answer(make_desk(make_card(OF_A_DAY[:2], course=ASCOT)), typed(words), None)
+    assert said.text.startswith("Racecard: Ascot (GB), 14:30, Fri 20 Nov: 1 meeting, 1 race.")
+    assert len(asked) == 1
+
+
+async def test_day_and_off_time_are_told_apart(make_desk, asked):
+    said = await command.answer(make_desk(make_card(OF_A_DAY[:2], course=ASCOT)), typed("Ascot 5/12 2pm"), None)
+    assert asked == [(None, date(2026, 12, 5), ASCOT)]
+    assert "I know no race off at 14:00 there" in said.text
+
+
 async def test_two_off_times_are_asked_back(make_desk):
     with pytest.raises(CommandError, match="One off time at a time") as refused:
         await command.answer(make_desk(make_card()), typed("Ascot 14:30 15:00"), None)
