@@ -47,6 +47,13 @@ def small_print(blocks: Iterable[Json], names: Mapping[str, str] | None = None) 
     return [line for block in blocks if block.get("type") == "context" for line in _block_lines(block, names)]
 
 
+def button_line(blocks: Iterable[Json]) -> Text | None:
+    """For example "[Full result] [Who was told]"; None without buttons."""
+    elements = (one for block in blocks for one in (*block.get("elements", ()), block.get("accessory") or {}))
+    labels = [f"[{one['text']['text']}]" for one in elements if one.get("type") == "button"]
+    return Text(" ".join(labels), "cyan") if labels else None
+
+
 def _block_lines(block: Json, names: Mapping[str, str] | None) -> Iterator[Text]:
     """A block for the mouse only has no lines."""
     kind = block.get("type")
@@ -61,7 +68,9 @@ def _block_lines(block: Json, names: Mapping[str, str] | None) -> Iterator[Text]
         yield from _joined((each for each in block["elements"] if "text" in each), " ", names)
     elif kind == "data_table":
         # A table's cells are raw: entities are left as typed.
-        yield from (Text("  ".join(cell["text"] for cell in row)) for row in block["rows"][1:])
+        head, *rows = (Text("  ".join(cell["text"] for cell in row)) for row in block["rows"])
+        head.stylize("dim")
+        yield from (head, *rows)
     elif kind == "container":
         # Collapsed, as in a channel.
         yield from (Text("▸ ").append_text(line) for line in _read(block["title"], names))

@@ -7,6 +7,7 @@ from typing import TextIO
 
 from bot.sandbox.demo_stage import CHANNELS, Stage
 
+PRESS = "press"
 CHANNEL, USER = "C0ALL", "U0ALICE"
 
 
@@ -15,10 +16,10 @@ async def stay_up(stage: Stage, stdin: TextIO) -> None:
     delivering = asyncio.create_task(stage.service.run_deliveries())
     try:
         if stdin.isatty():
-            stage.screen.show_whole_answers()
+            stage.screen.show_to_a_person()
             stage.screen.plain(
                 "Type a command as if in #everything, as an admin: /racecard IRE, /racing drill, /racing trace inbox-1 "
-                "or /racing help."
+                "or /racing help. Press a button by its words: press Who was told."
             )
             async for line in typed_lines(stdin.fileno()):
                 await answer(stage, line)
@@ -28,17 +29,21 @@ async def stay_up(stage: Stage, stdin: TextIO) -> None:
 
 
 async def answer(stage: Stage, line: str) -> None:
-    """Lines are such as "/racecard IRE" or "#everything /racecard IRE"."""
+    """Lines are such as "/racecard IRE", "#everything /racecard IRE" or "press Full result"."""
     where, _, rest = line.strip().partition(" ")
     by_name = {f"#{name}": channel_id for channel_id, name in CHANNELS.items()}
     if where.startswith("#") and where not in by_name:
         stage.screen.note(f"{where} is no channel here; the channels are {', '.join(by_name)}.")
         return
+    problem: str | None = None
     channel_id, command = (by_name[where], rest.strip()) if where in by_name else (CHANNEL, line.strip())
-    if command:
+    verb, _, label = command.partition(" ")
+    if verb == PRESS:
+        problem = await stage.press(channel_id, USER, label.strip(" []"))
+    elif command:
         problem = await stage.say(channel_id, USER, command)
-        if problem is not None:
-            stage.screen.note(problem)
+    if problem is not None:
+        stage.screen.note(problem)
 
 
 async def typed_lines(descriptor: int) -> AsyncGenerator[str]:

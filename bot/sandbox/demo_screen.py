@@ -8,11 +8,11 @@ from typing import TextIO
 from rich.console import Console
 from rich.text import Text
 
-from bot.sandbox.demo_markup import body_lines, readable, small_print
+from bot.sandbox.demo_markup import body_lines, button_line, readable, small_print
 from bot.sandbox.slack.values import EphemeralMessage, PostedMessage
 
 WIDTH_OF_A_PIPE = 100
-POST_LINES = 7
+POST_LINES = 9
 """A screen has room for several posts."""
 
 ANSWER_LINES = 13
@@ -40,6 +40,8 @@ def make_console(file: TextIO, environ: Mapping[str, str] = os.environ) -> Conso
     )
 
 
+DIRECT = "direct message"
+
 MARKS = ("Superseded ", "Contradicted ")
 """The first words of a message that a later message replaces."""
 
@@ -53,9 +55,11 @@ class Screen:
         self._names = {**channels, **people}
         self._seen: set[str] = set()
         self._answer_lines: int | None = ANSWER_LINES
+        self._is_typed_at = False
 
-    def show_whole_answers(self) -> None:
-        self._answer_lines = None
+    def show_to_a_person(self) -> None:
+        """Whole answers, and buttons: a person at the terminal can press buttons."""
+        self._answer_lines, self._is_typed_at = None, True
 
     def title(self, words: str) -> None:
         self._console.print()
@@ -83,7 +87,8 @@ class Screen:
     def _post(self, message: PostedMessage) -> None:
         alarm = message.text.startswith("ABANDONED")
         if message.text in self._seen or message.text.startswith(MARKS):
-            lines = [readable(message.text, self._names)]
+            whole = body_lines(message.blocks, message.text, self._names)
+            lines = whole[:1] if alarm else [readable(message.text, self._names)]
         else:
             lines = _clipped(body_lines(message.blocks, message.text, self._names), POST_LINES)
         self._seen.add(message.text)
@@ -91,16 +96,23 @@ class Screen:
             lines[0].stylize(_ALARM)
         if message.edited:
             lines[-1].append(" (edited)", "dim")
+        lines += self._buttons(message)
         self._lines(message.channel, "┃" if alarm else "│", lines, style="bold red" if alarm else "dim")
 
     def _answer(self, message: EphemeralMessage) -> None:
         """Only one person sees the answer, so no channel's name is shown."""
         lines = _clipped(body_lines(message.blocks, message.text, self._names), self._answer_lines)
         lines += [_dim(line) for line in small_print(message.blocks, self._names)]
+        lines += self._buttons(message)
         self._lines("", "┊", lines, style="dim")
+
+    def _buttons(self, message: PostedMessage | EphemeralMessage) -> list[Text]:
+        line = button_line(message.blocks) if self._is_typed_at else None
+        return [line] if line else []
 
     def _lines(self, channel_id: str, edge: str, lines: Sequence[Text], style: str) -> None:
         name = f"#{self._channels[channel_id]}" if channel_id in self._channels else ""
+        name = name or (DIRECT if channel_id.startswith("D") else "")
         first = Text(f"{name:<{_NAME_WIDTH}} ", self._colour(channel_id))
         room = max(_NARROWEST, self._console.width - _NAME_WIDTH - 3)
         for line in lines:

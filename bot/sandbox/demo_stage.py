@@ -17,6 +17,8 @@ from bot.sandbox.loopback_server import serve
 from bot.sandbox.racing_service.racing_standin import RacingService
 from bot.sandbox.racing_service.switches import RETRY_GAPS_S as SPECIFIED_GAPS_S
 from bot.sandbox.racing_service.switches import Switches
+from bot.sandbox.slack.answers import Answer
+from bot.sandbox.slack.person import Person
 from bot.sandbox.slack.values import DEFAULT_SCOPES
 from bot.sandbox.slack.workspace import SlackWorkspace
 
@@ -75,9 +77,23 @@ class Stage:
             return f"{name} is no command here; Slack knows {', '.join(COMMANDS)}."
         open_before = set(self.slack.views)
         answer = await self.slack.command(self.bot.url, name, words, channel=channel_id, user=user_id)
+        if answer.error is None:
+            self.expectations.typed(channel_id, line)
+        return await self._outcome(line, answer, open_before)
+
+    async def press(self, channel_id: str, user_id: str, label: str) -> str | None:
+        """The newest button of this label in the channel. None after an answer, else the problem."""
+        open_before = set(self.slack.views)
+        person = Person(self.slack, user_id, self.bot.url)
+        try:
+            answer = await person.clicks(label, channel=channel_id)
+        except LookupError:
+            return f"There is no button {label!r} in #{CHANNELS.get(channel_id, channel_id)}."
+        return await self._outcome(label, answer, open_before)
+
+    async def _outcome(self, line: str, answer: Answer, open_before: set[str]) -> str | None:
         if answer.error is not None:
             return f"{line}: Slack would show {answer.error}."
-        self.expectations.typed(channel_id, line)
         answered = asyncio.create_task(answer.responses(timeout_s=ANSWER_S))
         opened = asyncio.create_task(self.slack.wait_for(lambda: bool(set(self.slack.views) - open_before), ANSWER_S))
         done, waiting = await asyncio.wait({answered, opened}, return_when=asyncio.FIRST_COMPLETED)

@@ -42,7 +42,7 @@ async def test_typed_changes_that_take_something_away_are_told_there_once(world)
     await world.say("/racing", "resume", channel="CONE")
     await world.say("/racing", "resume", channel="CONE")
     texts = await world.wait_for_posts("CONE", 5)
-    assert f"{ALICE} ended the pause here: what waited is posted now." in texts
+    assert f"{ALICE} ended the pause here: anything that waited is posted now." in texts
     assert sum(text.startswith("ABANDONED") for text in texts) == 1
     await world.say("/racing", "unsubscribe FR", channel="CONE")
     assert await newest(world, "CONE", 6) == (

@@ -146,6 +146,9 @@ async def test_form_is_told_of_at_the_terminal_at_once(world):
     assert told.startswith("Slack shows the form")
     assert "Regions" in told
     assert await stage.say("CGB", "UALICE", "/racing help") is None
+    await stage.say("CGB", "UALICE", "/racing subscirbe GB")
+    assert await stage.press("CGB", "UALICE", "subscribe") is None
+    assert await stage.press("CGB", "UALICE", "No such") == "There is no button 'No such' in #CGB."
 
 
 @pytest.mark.long

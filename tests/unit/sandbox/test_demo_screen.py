@@ -84,9 +84,24 @@ def test_answer_to_a_person_at_the_terminal_is_shown_whole():
     screen = screen_on(out)
     screen.message(whisper("\n".join(f"line {n}" for n in range(30))))
     assert out.getvalue().endswith("more lines\n")
-    screen.show_whole_answers()
+    screen.show_to_a_person()
     screen.message(whisper("\n".join(f"line {n}" for n in range(30))))
     assert out.getvalue().endswith("line 29\n")
+
+
+def test_person_at_the_terminal_sees_buttons_and_whose_message_it_is():
+    button = {"type": "button", "text": {"type": "plain_text", "text": "I have it"}, "action_id": "a"}
+    blocks = [
+        {"type": "section", "text": {"type": "mrkdwn", "text": "frost"}},
+        {"type": "actions", "elements": [button]},
+    ]
+    out = io.StringIO()
+    screen = Screen(CHANNELS, {"U1": "alice"}, make_console(out))
+    screen.message(post("ABANDONED: Ascot", blocks=blocks))
+    assert "I have it" not in out.getvalue()
+    screen.show_to_a_person()
+    screen.message(post("ABANDONED: York", channel="D0ALICE", blocks=blocks))
+    assert out.getvalue().endswith("direct message  ┃ frost\n                ┃ [I have it]\n")
 
 
 @given(st.text(), st.text())

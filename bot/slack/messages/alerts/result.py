@@ -56,8 +56,8 @@ def result(event: RacingEvent, context: MessageContext) -> Message:
     facts = joined([race_details(race), _winning_time(race), _unusual_status(race)])
     head = [
         *_title(_headline(event, context, kind), order, is_news=bool(changed) or _is_conflict(race, context)),
-        section(facts),
         section("\n".join([*([_changed(changed, context)] if changed else []), *asides(context, conflict_said=True)])),
+        section(facts),
     ]
     text = _text(event, context, placed, changed)
     foot = [small_print(event, context), alert_buttons(event)]
