@@ -147,11 +147,13 @@ async def test_racecard_says_that_its_meeting_was_abandoned_in_either_order(worl
             world,
             EVERYWHERE,
             lambda message, course=course: (
-                message.text.startswith(f"Racecard: {course}") and "This meeting was abandoned" in message.text
+                message.text.startswith(f"ABANDONED: {course}") and "This meeting was abandoned" in message.text
             ),
         )
         lost = await found(
-            world, EVERYWHERE, lambda message, course=course: message.text.startswith(f"ABANDONED: {course}")
+            world,
+            EVERYWHERE,
+            lambda message, course=course: message.text.startswith(f"ABANDONED: {course}, whole meeting"),
         )
         assert "12:50" in shown(lost)
         assert lost.ts.replace(".", "") in shown(card)
