@@ -299,11 +299,12 @@ async def test_racecard_is_marked_and_tells_the_races_of_its_abandoned_meeting(p
     card = meeting("rc_1", "rc_2", date=TODAY) | {"event": "racecard.published", "reason": None}
     whole = meeting(course=None, date=None, region=None)
     await tell(pipeline, *([card, whole] if card_first else [whole, card]))
-    published = next(one for one in pipeline.slack.messages("CGB") if one.text.startswith("Racecard"))
-    lost = next(one for one in pipeline.slack.messages("CGB") if one.text.startswith("ABANDONED"))
+    here = pipeline.slack.messages("CGB")
+    (published,) = [one for one in here if "This meeting was abandoned" in one.text]
+    (lost,) = [one for one in here if one is not published]
+    assert published.text.startswith("ABANDONED: Ascot, ")
     assert lost.text.startswith(f"ABANDONED: Ascot, whole meeting, {weekday_and_day(date.fromisoformat(TODAY))} (GB)")
     assert "Title rc_1" in shown(lost)
-    assert "This meeting was abandoned" in published.text
     assert lost.ts.replace(".", "") in shown(published)
     (elsewhere,) = pipeline.texts("CALL")
     assert "This meeting was abandoned" in elsewhere
@@ -358,7 +359,7 @@ async def test_error_of_ours_in_filling_in_holds_up_no_alert(pipeline, monkeypat
     with capture_logs(), monkeypatch.context() as patched:
         patched.setattr("bot.fanout.plan.Plan.amend", broken)
         await tell(pipeline, bare("race.abandoned", "rc_2"), result("rc_2", date=TODAY))
-    assert [as_posted(text)[:9] for text in pipeline.texts("CGB")] == ["ABANDONED"] * 3 + ["Result: A"]
+    assert [as_posted(text)[:9] for text in pipeline.texts("CGB")] == ["ABANDONED"] * 3 + ["CONFLICT:"]
 
 
 async def test_reason_of_a_result_is_no_reason_of_an_abandonment(pipeline):
