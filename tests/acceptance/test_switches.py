@@ -4,7 +4,7 @@ import asyncio
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from functools import reduce
 from itertools import product
 
@@ -40,13 +40,15 @@ class Place:
 
     def expected(self) -> list[str]:
         """How the messages begin: the result twice, since it is corrected."""
-        result = f"{self.ran.course.name} {self.ran.races[0].off_time} ({self.region})"
         lost_on, *coming_on = [weekday_and_day(one.race_date) for one in (self.lost, *self.coming)]
+        is_today = self.ran.race_date == datetime.now(UTC).date()
+        day = "" if is_today else f", {weekday_and_day(self.ran.race_date)}"
+        result = f"{self.ran.course.name} {self.ran.races[0].off_time}{day} ({self.region})"
         return sorted(
             [
                 f"Result: {result}",
                 f"CORRECTION: {result}",
-                f"ABANDONED: {self.ran.course.name} {self.ran.races[1].off_time} ({self.region})",
+                f"ABANDONED: {self.ran.course.name} {self.ran.races[1].off_time}{day} ({self.region})",
                 f"ABANDONED: {self.lost.course.name}, whole meeting, {lost_on} ({self.region})",
                 *(
                     f"Racecard: {one.course.name}, {on} ({self.region})"

@@ -158,13 +158,13 @@ def listed():
 
 BY_ORDER = re.compile(
     r"<!date[^>]*>|, on [0-9-]{10}|(\. |\n)?(Part of the abandoned meeting|Contradicts an earlier message: [a-z ]*"
-    r"|CONFLICT: (check which is true|reported as run too))"
+    r"|(CONFLICT: )?[Cc]heck which is true|CONFLICT: reported as run too)"
 )
 """What a message says of when it came, and of what came before it."""
 
 
-CONFLICT = re.compile("\N{WARNING SIGN}\N{VARIATION SELECTOR-16} CONFLICT: (.*) reported abandoned and run")
-"""The header of a result that came after an abandonment."""
+CONFLICT = re.compile("(?:\N{WARNING SIGN}\N{VARIATION SELECTOR-16} )?CONFLICT: (.*) reported abandoned and run")
+"""The header, and the text, of a result that came after an abandonment."""
 
 NO_TEXT = {"type", "action_id", "value", "style"}
 
