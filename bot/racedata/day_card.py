@@ -12,8 +12,8 @@ from bot.errors import ServiceError
 from bot.events.event import EventKind, RacingEvent
 from bot.events.meeting_parts import is_part_of
 from bot.events.merge import completed
-from bot.events.off_times import in_the_afternoon, is_off_at
 from bot.events.races import Course, OffTime, Race, is_same_course, may_be_same_course
+from bot.events.typed_off import in_the_afternoon, is_off_at
 
 
 class Coverage(StrEnum):

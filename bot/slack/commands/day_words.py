@@ -12,8 +12,8 @@ from datetime import date
 
 from bot.errors import CommandError
 from bot.events.days import is_day_phrase, likely_day, parse_day
-from bot.events.off_times import read_off
 from bot.events.races import Course
+from bot.events.typed_off import read_off
 from bot.racedata.day_card import MeetingCard
 from bot.racedata.lexicon import Lexicon
 from bot.racedata.near_misses import (

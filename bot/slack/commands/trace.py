@@ -13,8 +13,8 @@ from bot.db.database_clock import database_now
 from bot.db.tables import EventVersion
 from bot.errors import CommandError
 from bot.events.event import EventKind, RacingEvent
-from bot.events.off_times import in_the_afternoon, is_off_at, read_off
 from bot.events.races import Race
+from bot.events.typed_off import in_the_afternoon, is_off_at, read_off
 from bot.outbox import ledger
 from bot.outbox.message import Message
 from bot.racedata.near_misses import TYPED_MAX
@@ -29,7 +29,7 @@ _COURSE_AND_TIME = re.compile(r"([^\W\d][^\d:#|]{2,}?)(?:[ ,]+(\d.*))?")
 NAMED_WITHIN = timedelta(days=7)
 LOST_WITHIN = timedelta(days=1)
 
-OFFERED_MAX = 10
+RACES_OFFERED_MAX = 10
 
 AROUND_AN_ID = "`'\"“”‘’ "  # noqa: RUF001  as an id is copied, and as phones write quotes
 
@@ -87,7 +87,7 @@ def races_there(session: Session, wanted: str, now: datetime) -> dict[str, str]:
     for row, race in _events_at(session, course, now) if course else ():
         named = joined([race_name(race), race_day(race)], ", ") if race.off.text else f"{card_name(race)}, the meeting"
         lines.setdefault(named, join(["trace", row.race_id or row.event_key]))
-    return dict(islice(lines.items(), OFFERED_MAX))
+    return dict(islice(lines.items(), RACES_OFFERED_MAX))
 
 
 def _course_and_off(wanted: str) -> tuple[str | None, str | None]:
