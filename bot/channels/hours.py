@@ -15,7 +15,7 @@ def has_hours(chosen: ChannelFilter) -> bool:
 
 def kept_until(filters: Iterable[ChannelFilter], event: RacingEvent, now: datetime) -> datetime | None:
     """The earliest moment of the filters that take the event; None for an event that is told at once."""
-    if event.topic not in QUIETED or event.race.is_void or event.reports_loss:
+    if event.topic not in QUIETED or event.reports_loss:
         return None
     moments = [_told_at(chosen, event, now) for chosen in filters if chosen.matches(event)]
     first = min(moments, default=now)

@@ -54,8 +54,8 @@ class RacingEvent(Value):
 
     @property
     def reports_loss(self) -> bool:
-        """An abandonment; or a result or a racecard that marks a race abandoned."""
-        return self.is_abandonment or any(race.abandoned for race in (self.race, *self.races))
+        """True for an abandonment, a void race, and a result or a racecard with a race marked abandoned."""
+        return self.is_abandonment or self.race.is_void or any(race.abandoned for race in (self.race, *self.races))
 
     @property
     def contradicting_key(self) -> str | None:

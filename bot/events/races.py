@@ -138,7 +138,7 @@ class Race(Value):
 
     @property
     def is_settled(self) -> bool:
-        return is_settled_status(self.status) or any(runner.finishing_position for runner in self.runners)
+        return is_settled_status(self.status) or self.has_places
 
     @property
     def is_void(self) -> bool:
@@ -146,8 +146,12 @@ class Race(Value):
 
     @property
     def is_lost(self) -> bool:
-        """Marked abandoned, and no runner has a place."""
-        return bool(self.abandoned) and not any(runner.finishing_position for runner in self.runners)
+        """True for a race that is marked abandoned and has no placed runner."""
+        return bool(self.abandoned) and not self.has_places
+
+    @property
+    def has_places(self) -> bool:
+        return any(runner.finishing_position for runner in self.runners)
 
     def placed(self) -> tuple[Runner, ...]:
         places = ((runner.finishing_position, runner) for runner in self.runners)

@@ -1,4 +1,4 @@
-"""Off times as people type them: "14:40", "14.40", "2.40pm"; and "2:40", which may be of the afternoon."""
+"""Off times as people type times: "14:40", "14.40", "2.40pm". "2:40" may mean the afternoon."""
 
 import re
 
@@ -10,16 +10,19 @@ NOON_H = 12
 
 
 def read_off(typed: str) -> str | None:
-    """As "14:40"; None for words that are no off time. An hour alone needs "am" or "pm"."""
+    """For example "14:40"; None for other words. An hour alone needs "am" or "pm"."""
     found = _TYPED.fullmatch(typed.strip())
     if found is None or not (found[2] or found[3]):
         return None
-    hour, half = int(found[1]), (found[3] or "").lower()
-    if half:
-        if not 1 <= hour <= NOON_H:
-            return None
-        hour = hour % NOON_H + (NOON_H if half == "p" else 0)
-    return f"{hour}:{found[2] or '00'}"
+    hour = hour_of_day(int(found[1]), found[3])
+    return None if hour is None else f"{hour}:{found[2] or '00'}"
+
+
+def hour_of_day(hour: int, half: str | None) -> int | None:
+    """From 0 to 23 for an hour with a `half` of the day: "a", "p", or no half. None for an hour outside the half."""
+    if not half:
+        return hour
+    return hour % NOON_H + (NOON_H if half.lower() == "p" else 0) if 1 <= hour <= NOON_H else None
 
 
 def is_off_at(off: OffTime, typed: str) -> bool:
@@ -27,6 +30,6 @@ def is_off_at(off: OffTime, typed: str) -> bool:
 
 
 def in_the_afternoon(typed: str) -> str | None:
-    """The same time twelve hours later, for a time before noon: "the 2:40" is said of the 14:40."""
+    """Twelve hours later, for a time before noon: people call the 14:40 race "the 2:40"."""
     hour, _, minutes = typed.partition(":")
     return f"{int(hour) + NOON_H}:{minutes}" if int(hour) < NOON_H else None

@@ -38,4 +38,4 @@ class Hours:
 
 
 def is_urgent(event: RacingEvent, remarks: VersionRemarks) -> bool:
-    return event.reports_loss or remarks.contradicts is not None or event.race.is_void
+    return event.reports_loss or remarks.contradicts is not None

@@ -95,8 +95,7 @@ class ClaimSender:
                 raise
             log.warning("native_blocks_refused", post=claim.post.idempotency_key, reason=str(error))
             return await self._say(claim, message.plainer, begun_at_s, (*refused, message))
-        for form in refused:
-            self.native.refused(form, taken=message)
+        self.native.refused(refused, taken=message)
         return message_ts
 
     async def _call(self, claim: Claim, message: Message, timeout_s: float) -> str:

@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -49,12 +49,10 @@ class Message:
         return self.in_sections().blocks if self.plainer else ()
 
     def changed(self, text: str, change: Callable[[Blocks], Blocks]) -> "Message":
-        return Message(
-            text, change(self.blocks), (lambda: self._plainer_changed(text, change)) if self.make_plainer else None
-        )
+        def plainer() -> "Message | None":
+            return self.plainer and self.plainer.changed(text, change)
 
-    def _plainer_changed(self, text: str, change: Callable[[Blocks], Blocks]) -> "Message":
-        return self.plainer.changed(text, change) if self.plainer else Message(text)
+        return Message(text, change(self.blocks), plainer if self.make_plainer else None)
 
     def in_sections(self) -> "Message":
         *_, plainest = self.forms
@@ -89,6 +87,7 @@ class NativeBlocks:
         refused = {kind for kind, at_s in self._refused_at_s.items() if now_s - at_s < ASK_AGAIN_S}
         return next((form for form in message.forms if not form.kinds & refused), message.in_sections())
 
-    def refused(self, refused: Message, taken: Message) -> None:
-        """The kinds to blame are those that only the refused form has."""
-        self._refused_at_s |= dict.fromkeys(refused.kinds - taken.kinds, self._monotonic())
+    def refused(self, forms: Iterable[Message], taken: Message) -> None:
+        """Blames the kinds of blocks that the refused forms have and the taken form lacks."""
+        kinds = frozenset[str]().union(*(form.kinds for form in forms))
+        self._refused_at_s |= dict.fromkeys(kinds - taken.kinds, self._monotonic())

@@ -89,8 +89,7 @@ class Responder:
         while reply.uses < uses:
             outcome = await self._send(reply, form)
             if outcome is ResponseOutcome.TAKEN and form.blocks:
-                for one in refused:
-                    self.native.refused(one, taken=form)
+                self.native.refused(refused, taken=form)
             is_second_doubt = was_in_doubt and outcome is ResponseOutcome.IN_DOUBT
             if outcome in {ResponseOutcome.TAKEN, ResponseOutcome.OVER} or is_second_doubt:
                 return outcome is ResponseOutcome.TAKEN

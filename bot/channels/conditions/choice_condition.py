@@ -7,13 +7,12 @@ from datetime import UTC, date, datetime, time, tzinfo
 
 from bot.channels.conditions.condition import EVERY_VALUE, Condition, FileData, FilterFields, word_of
 from bot.events.event import RacingEvent, Topic
+from bot.events.typed_off import hour_of_day
 
 TIME = r"(2[0-4]|[01]?[0-9])(?:[:.]([0-5][0-9]))?(?: ?([AaPp])\.?[Mm]\.?)?"
 """An hour, with or without minutes, such as "18:00", "18" and "6pm"."""
 
 _TIME = re.compile(TIME, re.ASCII)
-
-HALF_DAY_H = 12
 
 
 class ChoiceCondition(Condition):
@@ -54,11 +53,9 @@ def time_of_day(typed: str) -> time | None:
     found = _TIME.fullmatch(typed.strip())
     if found is None:
         return None
-    hour, minute = int(found[1]), int(found[2] or 0)
-    if half := (found[3] or "").lower():
-        if not 1 <= hour <= HALF_DAY_H:
-            return None
-        hour = hour % HALF_DAY_H + (HALF_DAY_H if half == "p" else 0)
+    hour, minute = hour_of_day(int(found[1]), found[3]), int(found[2] or 0)
+    if hour is None:
+        return None
     if hour == 24:
         return None if minute else time()
     return time(hour, minute)

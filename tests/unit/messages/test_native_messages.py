@@ -127,9 +127,9 @@ def test_each_kind_of_block_is_refused_by_itself_and_asked_again_after_a_day():
     collapsed = with_native(Message("text", blocks=(*NATIVE.blocks, {"type": "container"})), lambda: table)
     assert [form.kinds for form in collapsed.forms] == [{"data_table", "container"}, {"data_table"}, {"section"}]
     assert known.form_of(collapsed) is collapsed
-    known.refused(collapsed, taken=table)
+    known.refused([collapsed], taken=table)
     assert known.form_of(collapsed) is known.form_of(table) is table
-    known.refused(table, taken=in_sections)
+    known.refused([table], taken=in_sections)
     assert known.form_of(collapsed) is known.form_of(table) is in_sections
     now[0] = 86_400.0
     assert known.form_of(collapsed) is collapsed

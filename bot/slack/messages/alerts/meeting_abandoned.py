@@ -93,7 +93,7 @@ def _line(race: Race, event: RacingEvent) -> str:
 
 
 def _settled(race: Race, context: MessageContext) -> bool:
-    return race.race_id in context.settled or any(runner.finishing_position for runner in race.runners)
+    return race.race_id in context.settled or race.has_places
 
 
 def _in_conflict(disputed: list[Race]) -> str | None:
