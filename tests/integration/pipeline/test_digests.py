@@ -47,6 +47,33 @@ async def test_correction_of_a_result_in_a_digest_comes_at_once(daily):
     assert corrected.startswith("Two versions disagree: Ascot 14:30")
 
 
+async def test_digest_says_the_status_of_a_race_that_was_not_run(daily):
+    unusual = {"York": "Provisional", "Bath": "Postponed", "Wells": "Cancelled"}
+    placings = {"placings": ()}
+    await tell(
+        daily,
+        result("rc_1", status="Inquiry"),
+        *(
+            result(f"rc_{course}", course=course, status=status, **({} if course == "York" else placings))
+            for course, status in unusual.items()
+        ),
+    )
+    await end_of(daily)
+    (digest,) = daily.slack.messages("CGB")
+    lines = digest.text.split("; ")
+    assert ["Status: " in line for line in lines] == [True] * 4
+    assert "result in" not in shown(digest)
+
+
+async def test_race_marked_abandoned_by_its_result_is_not_held_for_the_digest(daily):
+    await tell(daily, result("rc_1", status="Abandoned", placings=()), result("rc_2", course="York"))
+    (text,) = daily.texts("CGB")
+    assert text.startswith("ABANDONED: Ascot 14:30")
+    await tell(daily, result("rc_2", course="York", status="Abandoned"))
+    assert daily.texts("CGB")[-1].startswith("CONFLICT: York 14:30")
+    assert await end_of(daily) == 0
+
+
 async def test_contradiction_brings_the_result_out_of_the_digest(daily):
     await tell(daily, result("rc_1"), result("rc_3", course="York"), abandonment("rc_1"))
     assert [text.startswith("ABANDONED") for text in daily.texts("CGB")] == [False, True]

@@ -99,6 +99,21 @@ async def test_void_comes_at_once_also_of_a_result_that_waits(pipeline, told_bef
     assert await end_of(pipeline) == 0
 
 
+async def test_card_that_marks_a_race_abandoned_comes_at_once(quiet):
+    def of_two_races(sequence, **second):
+        races = [{"race_id": "rc_1", "off_time": "14:30"}, {"race_id": "rc_2", "off_time": "15:00"} | second]
+        meeting = {"meeting_id": "mt_1", "course": "Ascot", "date": DAY, "region": "GB", "races": races}
+        return {"event": "racecard.published", "sequence": sequence, "meeting": meeting}
+
+    await tell(quiet, of_two_races(1))
+    assert quiet.texts("CGB") == []
+    await tell(quiet, of_two_races(2, abandoned=True))
+    assert "15:00 is now marked abandoned" in quiet.texts("CGB")[-1]
+    await tell(quiet, card(abandoned=True))
+    assert quiet.texts("CGB")[-1].startswith("ABANDONED: York 14:30")
+    assert await end_of(quiet) == 0
+
+
 async def test_correction_of_a_told_result_does_not_wait(pipeline):
     await pipeline.subscribe("CGB", "GB")
     await tell(pipeline, result("rc_1"))

@@ -1,6 +1,7 @@
 import re
 from datetime import UTC, datetime
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,10 +13,12 @@ from bot.outbox.held_queues import DIGEST, PAUSED, Held
 from bot.outbox.resume import Backlog
 from bot.slack.messages.alerts.backlog_summary import COUNTED, waited
 from bot.slack.messages.kit.blocks import weight
+from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, VOIDED
 from bot.slack.messages.kit.text import MESSAGE_MAX, SECTION_MAX, TEXT_MAX, size
 
 SINCE = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 NO_REMARKS = VersionRemarks()
+WON = (Runner(horse="Blue Moon", position="1"),)
 BALLOON = "stewards.weather_balloon.sighted"
 
 
@@ -63,6 +66,32 @@ def test_summary_names_results_by_meeting_and_off_time():
     order = ["Ascot 9:30", "Ascot 10:05", "York 12:55", "York 13:30", "York 14:05"]
     assert sorted(order, key=shown.index) == order
     assert sorted(order, key=message.text.index) == order
+
+
+@pytest.mark.parametrize(
+    ("race", "said"),
+    [
+        ({"abandoned": True, "status": "Abandoned"}, f"{ABANDONED} ABANDONED, frost"),
+        ({"status": "Void", "runners": WON}, f"{VOIDED} VOID"),
+        ({"status": "Postponed"}, "placings not received, Status: Postponed"),
+        ({"status": "Provisional", "runners": WON}, "1 Blue Moon, Status: Provisional"),
+        (
+            {"abandoned": True, "status": "Abandoned", "runners": WON},
+            f"1 Blue Moon, {CONFLICTING} CONFLICT: reported abandoned and run, Status: Abandoned",
+        ),
+        ({"status": "Walkover", "runners": WON}, "1 Blue Moon, Walkover: Blue Moon"),
+        ({"status": "Result"}, "result in"),
+    ],
+)
+@pytest.mark.parametrize("because", [DIGEST, PAUSED])
+def test_summary_says_of_each_result_what_its_own_message_would_say(race, said, because):
+    told = event(EventKind.RESULT_RECEIVED, reason="frost", **race)
+    ((message, _),) = waited(make([], [told], because=because))
+    line = f"Kempton 14:30, Fri 20 Nov (GB): {said}"
+    assert line in str(message.blocks[-2])
+    # A loss is in the notification too.
+    is_loud = race.get("abandoned") or race["status"] == "Void"
+    assert message.text.endswith(line) is bool(is_loud or because == DIGEST)
 
 
 def test_every_kind_is_named_in_words():

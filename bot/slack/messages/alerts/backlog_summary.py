@@ -9,15 +9,16 @@ from datetime import UTC, datetime
 from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import VersionRemarks
 from bot.events.kinds import ABANDONMENTS, DECLARATIONS
+from bot.events.races import Race
 from bot.outbox.held_queues import CARDS, DIGEST, KEPT, PAUSED, QUIET, UNDELIVERED
 from bot.outbox.message import Message
 from bot.outbox.resume import Backlog
 from bot.slack.messages.alerts.racecard_published import declared
-from bot.slack.messages.alerts.result import order_with_prices
+from bot.slack.messages.alerts.result import WITHOUT_ORDER, order_with_prices, unusual_status
 from bot.slack.messages.alerts.unreadable import EVENT_NAME_MAX
 from bot.slack.messages.alerts.watched_line import watched_line
 from bot.slack.messages.kit.blocks import context, header, message, mrkdwn, section
-from bot.slack.messages.kit.marks import ABANDONED
+from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, VOIDED
 from bot.slack.messages.kit.mentions import mentions_in_markup, with_mentions
 from bot.slack.messages.kit.names import card_name, course_name, race_day, race_name, reason, region_mark
 from bot.slack.messages.kit.text import code, counted, joined, listed, safe, size
@@ -58,7 +59,9 @@ def _message(summary: Backlog, named: Sequence[str], mentions: Sequence[str], *,
     rest = _rest(summary) if is_last else None
     lines = _lines(summary) if is_last else {}
     total = summary.counts.get(EventKind.RESULT_RECEIVED, 0) + len(summary.cards) if is_last else 0
-    told = "; ".join(line for key, line in lines.items() if summary.held.because in KEPT or summary.watched.get(key))
+    loud = {event.key for event, _ in summary.results if event.reports_loss or event.race.is_void}
+    in_text = [key for key in lines if summary.held.because in KEPT or summary.watched.get(key) or key in loud]
+    told = "; ".join(lines[key] for key in in_text)
     text = ". ".join(filter(None, [f"ABANDONED: {'; '.join(named)}" if named else None, _why(summary), rest, told]))
     head = [
         header(_heading(summary, is_urgent=bool(named))),
@@ -125,13 +128,25 @@ def _abandonment(event: RacingEvent, remarks: VersionRemarks) -> str:
 
 def _result(event: RacingEvent, remarks: VersionRemarks) -> str:
     race = event.race
-    won = order_with_prices(race) or "result in"
     said = [
-        f"{joined([race_name(race), race_day(race)], ', ')}{region_mark(event)}: {'VOID' if race.is_void else won}",
+        f"{joined([race_name(race), race_day(race)], ', ')}{region_mark(event)}: {_outcome(race)}",
+        reason(event) if race.is_lost else None,
         "corrected" if remarks.changes else None,
         "though it was reported abandoned" if remarks.contradicts else None,
     ]
     return ", ".join(filter(None, said))
+
+
+def _outcome(race: Race) -> str:
+    """The order and an unusual status, as the result's own message says them; of a lost or void race the mark."""
+    if race.is_void:
+        return f"{VOIDED} VOID"
+    if race.is_lost:
+        return f"{ABANDONED} ABANDONED"
+    status = unusual_status(race)
+    order = order_with_prices(race) or (WITHOUT_ORDER if status else "result in")
+    conflict = f"{CONFLICTING} CONFLICT: reported abandoned and run" if race.abandoned else None
+    return joined([order, conflict, status], ", ")
 
 
 def _card(event: RacingEvent, *, is_lost: bool) -> str:

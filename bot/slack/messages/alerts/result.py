@@ -29,12 +29,11 @@ from bot.slack.messages.kit.text import clip, counted, joined, safe
 
 IS_VOID = "Race declared void"
 NO_ORDER = "Result in, placings not received"
+WITHOUT_ORDER = "placings not received"
 CORRECTION = "CORRECTION"
 
 PLACES_PER_PAGE = 5
 """Of a table with all runners. A race with more runners has the first three in the table, and the others collapsed."""
-
-_NO_PLACINGS = "placings not received"
 
 _NAMED_IN_TEXT = 6
 _OTHERS_NAMED = 60
@@ -53,7 +52,7 @@ def result(event: RacingEvent, context: MessageContext) -> Message:
     changed = changes_in_words(context.changes, race.runners, disagree=context.order_unknown)
     kind = _kind(changed, context)
     order = _order_in_text(placed) if placed else NO_ORDER
-    facts = joined([race_details(race), _winning_time(race), _unusual_status(race)])
+    facts = joined([race_details(race), _winning_time(race), unusual_status(race)])
     head = [
         *_title(_headline(event, context, kind), order, is_news=bool(changed) or _is_conflict(race, context)),
         section("\n".join([*([_changed(changed, context)] if changed else []), *asides(context, conflict_said=True)])),
@@ -104,7 +103,7 @@ def _text(event: RacingEvent, context: MessageContext, placed: Sequence[Runner],
         kind = "CONFLICT"
         name = f"{name} reported abandoned and run"
     first = f"{kind}: {name}: " + (f"{changed}. {now} {order}" if changed else order)
-    said = [first, *filter(None, [_unusual_status(event.race)]), *asides(context, in_text=True, conflict_said=True)]
+    said = [first, *filter(None, [unusual_status(event.race)]), *asides(context, in_text=True, conflict_said=True)]
     return ". ".join(said) + late_mark(context)
 
 
@@ -141,7 +140,7 @@ def order_with_prices(race: Race) -> str | None:
 def _order_in_text(placed: Sequence[Runner], *, with_prices: bool = False) -> str:
     """The first three places, dead heats included: "1 Horse A, 2 Horse B, 3 Horse C"."""
     if not placed:
-        return _NO_PLACINGS
+        return WITHOUT_ORDER
     front = _front(placed)
     named = [_in_order(runner, with_price=with_prices) for runner in front[:_NAMED_IN_TEXT]]
     more = len(front) - len(named)
@@ -186,7 +185,8 @@ def _winning_time(race: Race) -> str | None:
     return f"Winning time {time}" if time else None
 
 
-def _unusual_status(race: Race) -> str | None:
+def unusual_status(race: Race) -> str | None:
+    """For example "Status: Postponed"; None for a settled status."""
     walkover = _walkover(race)
     status = None if is_settled_status(race.status) or walkover else safe(race.status, SHORT_MAX)
     is_said = letters(race.status).startswith(_LOST)
