@@ -352,6 +352,8 @@ class OutboxMessage(SQLModel, table=True):
     received_at: datetime
     not_before: datetime | None = None
     """While set, a queued message waits: until then, or until the job is done that tells what waited."""
+    due_at: datetime | None = None
+    """When a message that waited was due: lateness and age count from here. None of a message that never waited."""
     attempts: int = 0
     sending_at: datetime | None = None
     """Start of the last call."""

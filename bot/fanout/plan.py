@@ -83,7 +83,7 @@ class Plan:
         if self._hours and is_urgent(news.event, news.remarks):
             self.carry_out()
             keys = {news.event.key, news.event.contradicting_key or news.event.key}
-            message_store.wait_no_longer(self._session, keys, news.event.race.race_id)
+            message_store.wait_no_longer(self._session, keys, news.event.race.race_id, now=self._hours.now)
         places = self._places(news, muted)
         superseded = self._superseded(news)
         waiting = self._waiting(news, channels)
@@ -162,7 +162,7 @@ class Plan:
         earlier = message_store.waiting_of(self._session, news.event.key)
         watched = event_store.known(news.version)[1].watched if earlier else {}
         if hurried := earlier.keys() & watched.keys():
-            message_store.wait_no_longer(self._session, {news.event.key}, None, only=hurried)
+            message_store.wait_no_longer(self._session, {news.event.key}, None, now=self._hours.now, only=hurried)
         return own | {channel: until for channel, until in earlier.items() if channel not in hurried}
 
     def _write(self, new: Sequence[NewPost]) -> None:
@@ -220,7 +220,7 @@ class Plan:
         if event.kind is EventKind.MEETING_ABANDONED:
             named_races.add(self._session, event.key, (race.race_id for race in event.races))
         if watching and self._hours:
-            message_store.wait_no_longer(self._session, {event.key}, None, only=watching)
+            message_store.wait_no_longer(self._session, {event.key}, None, now=self._hours.now, only=watching)
         if is_seen or watching:
             self._mend_seen(event, row, now, None if is_seen else watching)
         news = News(row, event, VersionRemarks(), rings=False, is_first=False)

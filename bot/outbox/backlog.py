@@ -13,8 +13,8 @@ from bot.channels.hours import kept_until
 from bot.db.tables import ChannelQueue, EventVersion, MessageKind, MessageState, OutboxMessage, Reason
 from bot.events import event_store
 from bot.outbox import held_queues, live_meetings, message_store
-from bot.outbox.held_queues import Held
-from bot.outbox.message_store import IS_DUE, IS_UNSENT
+from bot.outbox.held_queues import KEPT, Held
+from bot.outbox.message_store import COUNTS_FROM, IS_DUE, IS_UNSENT
 from bot.outbox.states import ESCALATION_KINDS, LIVE_KINDS, WAITING_STATES, Happened, move
 
 NUMBERS_PER_STATEMENT = 1_000
@@ -38,17 +38,21 @@ class WaitingPost:
 
 
 def of_queue(session: Session, channel_id: str, before: datetime) -> list[WaitingPost]:
-    """In order, with the edits. Without messages that wait for a moment."""
+    """Messages older than `before`, in order, with the edits. Without messages that wait for a moment."""
     rows = session.execute(_of_channel(channel_id).where(IS_DUE)).all()
     old = {row[0] for row in rows if row[5] is None and row[6] < before}
     return [WaitingPost(*row[:6]) for row in rows if row[0] in old or row[5] in old]
 
 
 def channels_due(session: Session, now: datetime, limit: int) -> dict[str, datetime]:
-    """Channels with messages that have waited for their moment, and the receipt of the first."""
+    """Channels with messages that have waited for their moment, and the receipt of the first.
+
+    In a held queue the messages go on waiting.
+    """
     statement = (
         select(col(OutboxMessage.channel_id), func.min(col(OutboxMessage.received_at)))
-        .where(col(OutboxMessage.not_before) <= now, *_IS_QUEUED)
+        .join(ChannelQueue, col(ChannelQueue.channel_id) == col(OutboxMessage.channel_id))
+        .where(col(OutboxMessage.not_before) <= now, *_IS_QUEUED, col(ChannelQueue.state).not_in(WAITING_STATES))
         .group_by(col(OutboxMessage.channel_id))
         .order_by(col(OutboxMessage.channel_id))
         .limit(limit)
@@ -60,7 +64,7 @@ def release(session: Session, channel_id: str, now: datetime) -> list[WaitingPos
     """Queue what has waited for its moment. Returns the events' messages with their edits, in order."""
     rows = session.execute(_of_channel(channel_id).where(col(OutboxMessage.not_before) <= now)).all()
     for some in _in_parts([row[0] for row in rows]):
-        session.execute(update(OutboxMessage).where(col(OutboxMessage.id).in_(some)).values(not_before=None))
+        message_store.release(session, col(OutboxMessage.id).in_(some))
     return _whole([WaitingPost(*row[:6]) for row in rows])
 
 
@@ -88,7 +92,7 @@ def _of_channel(channel_id: str) -> Select[int | None, int | None, str, int, str
             col(EventVersion.version),
             col(EventVersion.kind),
             col(OutboxMessage.edits_id),
-            col(OutboxMessage.received_at),
+            COUNTS_FROM,
         )
         .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
         .where(col(OutboxMessage.channel_id) == channel_id, *_IS_QUEUED)
@@ -145,13 +149,18 @@ def fold(session: Session, post_ids: Sequence[int], into: int) -> None:
 
 
 def unfold(session: Session, channel_id: str) -> None:
-    """Take back unsent summaries, and queue the messages folded into them."""
+    """Take back unsent summaries, and queue the messages folded into them. What waited for an hour waits again."""
     statement = select(col(OutboxMessage.id)).where(
         col(OutboxMessage.channel_id) == channel_id, *_IS_QUEUED, col(OutboxMessage.kind) == MessageKind.SUMMARY
     )
     summaries = list(session.execute(statement).scalars())
     if not summaries:
         return
+    kept = or_(*(col(OutboxMessage.idempotency_key).startswith(f"{because}:") for because in sorted(KEPT)))
+    of_hours = select(col(OutboxMessage.id)).where(col(OutboxMessage.id).in_(summaries), kept)
+    waited = (col(OutboxMessage.folded_into).in_(of_hours), col(OutboxMessage.due_at).is_not(None))
+    waiting = update(OutboxMessage).where(*waited).values(not_before=col(OutboxMessage.due_at))
+    session.execute(waiting.execution_options(synchronize_session=False))
     message_store.unfold(session, summaries)
     session.execute(delete(OutboxMessage).where(col(OutboxMessage.id).in_(summaries)))
 
@@ -164,13 +173,16 @@ def post_ids(session: Session, idempotency_keys: Sequence[str]) -> dict[str, int
 
 
 def give_up(session: Session, before: datetime, limit: int, now: datetime) -> dict[str, tuple[Held, int]]:
-    """Give up old event messages of held queues. Channel → why, and how many. Locked queues are left out."""
+    """Give up old event messages of held queues. Channel → why, and how many. Locked queues are left out.
+
+    A message that waits for an hour is old once the hour is long over.
+    """
     statement = (
         select(col(OutboxMessage.id), ChannelQueue)
         .select_from(ChannelQueue)
         .join(OutboxMessage, col(OutboxMessage.channel_id) == col(ChannelQueue.channel_id))
         .where(col(ChannelQueue.state).in_(WAITING_STATES), *_IS_QUEUED)
-        .where(col(OutboxMessage.event_id).is_not(None), col(OutboxMessage.received_at) < before)
+        .where(col(OutboxMessage.event_id).is_not(None), before > COUNTS_FROM)
         .order_by(col(ChannelQueue.channel_id), col(OutboxMessage.id))
         .limit(limit)
         .with_for_update(of=ChannelQueue, skip_locked=True)

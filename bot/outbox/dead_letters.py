@@ -44,7 +44,7 @@ def newest(session: Session, at_most: int, now: datetime) -> Sequence[DeadLetter
 def post_again(session: Session, message_id: int, now: datetime) -> str | None:
     """Queue the alert as a new message. The channel's id; None for an alert outside `newest`.
 
-    The new message keeps the event's receipt, and so says the lateness. It asks for whoever was to be asked.
+    The new message keeps the event's receipt and hour, and so says the lateness. It asks for whoever was to be asked.
     """
     found = session.execute(_offered(now).where(col(OutboxMessage.id) == message_id)).first()
     if found is None:
@@ -57,6 +57,7 @@ def post_again(session: Session, message_id: int, now: datetime) -> str | None:
         Priority(post.priority),
         post.received_at,
         event_id=post.event_id,
+        due_at=post.due_at,
         asked=acknowledgements.of_message(session, message_id),
     )
     acknowledgements.end(session, [message_id])

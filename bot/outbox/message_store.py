@@ -36,6 +36,11 @@ IS_UNSENT = col(OutboxMessage.state).in_([literal_column(f"'{state}'") for state
 
 IS_DUE = col(OutboxMessage.not_before).is_(None)
 
+_WAITS_UNTIL = case((col(OutboxMessage.not_before) > col(OutboxMessage.received_at), col(OutboxMessage.not_before)))
+
+COUNTS_FROM = func.coalesce(_WAITS_UNTIL, col(OutboxMessage.due_at), col(OutboxMessage.received_at))
+"""The later of the receipt and of the moment that the channel chose. A message is late, and old, from here on."""
+
 POSTS_FOR_CLOCK = 20
 ANSWERED_WITHIN = timedelta(seconds=10)
 """A post answered within this time tells how far Slack's clock is ahead."""
@@ -78,8 +83,8 @@ class NewPost:
     """A message to be made, unless its `idempotency_key` exists.
 
     `edits_id`: an edit of this message. `folded`: the message says the same already. `muted_by`: who muted the meeting.
-    `not_before`: the message waits. `written`: content of a message rendered when sent, as JSON. `thread_of`: a live
-    message. `asked`: the message is to be acknowledged.
+    `not_before`: the message waits. `due_at`: a message that waited was due then. `written`: content of a message
+    rendered when sent, as JSON. `thread_of`: a live message. `asked`: the message is to be acknowledged.
     """
 
     channel_id: str
@@ -93,6 +98,7 @@ class NewPost:
     folded: bool = False
     muted_by: str | None = None
     not_before: datetime | None = None
+    due_at: datetime | None = None
     written: str | None = None
     thread_of: int | None = None
     asked: AckRequest | None = None
@@ -166,6 +172,7 @@ def row_of(post: NewPost, sending: Sending | None) -> dict[str, Any]:
         "plain": False,
         "received_at": post.received_at,
         "not_before": not_before,
+        "due_at": post.due_at,
         "attempts": 1 if begun else 0,
         "sending_at": begun.at if begun else None,
         "deadline_at": begun.deadline_at if begun else None,
@@ -338,8 +345,20 @@ def waiting_of(session: Session, event_key: str) -> dict[str, datetime]:
     return {channel_id: until for channel_id, until in session.execute(statement)}  # noqa: C416  rows are no pairs to mypy
 
 
+def release(session: Session, *where: ColumnElement[bool], due_at: datetime | None = None) -> None:
+    """The messages wait no longer. `due_at`: now, for messages whose moment has not come."""
+    ended = COUNTS_FROM if due_at is None else due_at
+    statement = update(OutboxMessage).where(~IS_DUE, *where).values(due_at=ended, not_before=None)
+    session.execute(statement.execution_options(synchronize_session=False))
+
+
 def wait_no_longer(
-    session: Session, event_keys: Collection[str], race_id: str | None, *, only: Collection[str] | None = None
+    session: Session,
+    event_keys: Collection[str],
+    race_id: str | None,
+    *,
+    now: datetime,
+    only: Collection[str] | None = None,
 ) -> None:
     """Messages of these events, or of the race, wait no longer: news follows that may not wait.
 
@@ -357,7 +376,7 @@ def wait_no_longer(
     found = list(session.execute(statement).scalars())
     if found:
         with_edits = or_(col(OutboxMessage.id).in_(found), col(OutboxMessage.edits_id).in_(found))
-        session.execute(update(OutboxMessage).where(with_edits).values(not_before=None))
+        release(session, with_edits, due_at=now)
 
 
 def let_edits_wait(session: Session, channel_ids: Collection[str]) -> None:

@@ -168,6 +168,8 @@ class Reopening:
         held = held or held_queues.resume(session, channel_id)
         if held is None:
             return False
+        # What was due since is told by the job `tell_due`.
+        backlog.release(session, channel_id, now - SUMMARY_AFTER)
         waiting = backlog.of_queue(session, channel_id, now - SUMMARY_AFTER)
         given_up = backlog.count_given_up(session, channel_id, held)
         if not waiting and not given_up:

@@ -176,7 +176,7 @@ async def test_pause_holds_the_summary_and_unsubscribing_takes_back_what_waits(q
     await end_of(quiet)
     assert quiet.texts("CGB") == []
     await quiet.database.write(lambda session: quiet.reopening.resume(session, "CGB", quiet.clock()))
-    await quiet.post_all()
+    assert await end_of(quiet, clock=quiet.clock) == 1
     assert len(quiet.texts("CGB")) == 1
     await quiet.subscribe("CGB", "GB", quiet=(around(quiet.clock()),))
     await tell(quiet, result("rc_4"))
