@@ -8,10 +8,11 @@ from sqlalchemy import Select, and_, delete, func, literal_column, or_, select, 
 from sqlmodel import Session, col
 
 from bot.channels import watches
-from bot.channels.filters import ChannelFilter
+from bot.channels.filters import ChannelFilter, Meeting
 from bot.channels.hours import kept_until
 from bot.db.tables import ChannelQueue, EventVersion, MessageKind, MessageState, OutboxMessage, Reason
 from bot.events import event_store
+from bot.events.event import RacingEvent
 from bot.outbox import held_queues, live_meetings, message_store
 from bot.outbox.held_queues import KEPT, Held
 from bot.outbox.message_store import COUNTS_FROM, IS_DUE, IS_UNSENT
@@ -21,6 +22,7 @@ NUMBERS_PER_STATEMENT = 1_000
 """SQLite takes some thirty thousand parameters."""
 
 UNSUBSCRIBED = "the channel unsubscribed while it waited"
+MUTED = "the channel muted the meeting while it waited"
 
 _IS_QUEUED = (IS_UNSENT, col(OutboxMessage.state) == MessageState.QUEUED)
 
@@ -68,19 +70,54 @@ def release(session: Session, channel_id: str, now: datetime) -> list[WaitingPos
     return _whole([WaitingPost(*row[:6]) for row in rows])
 
 
-def wait_anew(session: Session, channel_id: str, filters: Sequence[ChannelFilter], now: datetime) -> None:
-    """The channel's hours have changed: what waits, waits by the new hours. A moment that has come stays."""
+def wait_anew(
+    session: Session, channel_id: str, filters: Sequence[ChannelFilter], now: datetime, *, new_hours: bool = True
+) -> None:
+    """The channel's filters have changed: what waits for an hour goes by the filters that are left.
+
+    An event that no filter takes is withdrawn. `new_hours`: the other events wait by the filters' hours, unless their
+    moment has come.
+    """
+    waiting = _waiting(session, channel_id)
+    taken = {event.key for _, event, _ in waiting if any(chosen.matches(event) for chosen in filters)}
+    _withdraw(session, [number for number, event, _ in waiting if event.key not in taken], UNSUBSCRIBED, now)
+    for number, event, until in waiting if new_hours else ():
+        if event.key in taken and until > now:
+            anew = kept_until(filters, event, now) or now
+            with_edits = or_(col(OutboxMessage.id) == number, col(OutboxMessage.edits_id) == number)
+            session.execute(update(OutboxMessage).where(with_edits, ~IS_DUE).values(not_before=anew))
+
+
+def withdraw_muted(session: Session, channel_id: str, meeting: Meeting, now: datetime) -> int:
+    """The channel muted the meeting: what waits for an hour is withdrawn, as new messages would be muted."""
+    muted = [number for number, event, _ in _waiting(session, channel_id) if meeting.has(event.race)]
+    _withdraw(session, muted, MUTED, now)
+    return len(muted)
+
+
+def _waiting(session: Session, channel_id: str) -> list[tuple[int, RacingEvent, datetime]]:
+    """The messages that wait for an hour, with their events and moments, without edits."""
     statement = (
-        select(col(OutboxMessage.id), EventVersion)
+        select(col(OutboxMessage.id), EventVersion, col(OutboxMessage.not_before))
         .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
-        .where(col(OutboxMessage.channel_id) == channel_id, col(OutboxMessage.not_before) > now, *_IS_QUEUED)
+        .where(col(OutboxMessage.channel_id) == channel_id, ~IS_DUE, *_IS_QUEUED)
         .where(col(OutboxMessage.edits_id).is_(None))
+        .order_by(col(OutboxMessage.id))
     )
-    for post_id, version in session.execute(statement).all():
-        until = kept_until(filters, event_store.known(version)[0], now) or now
-        with_edits = or_(col(OutboxMessage.id) == post_id, col(OutboxMessage.edits_id) == post_id)
-        waits = with_edits & col(OutboxMessage.not_before).is_not(None)
-        session.execute(update(OutboxMessage).where(waits).values(not_before=until))
+    return [(number, event_store.known(row)[0], until) for number, row, until in session.execute(statement).all()]
+
+
+def _withdraw(session: Session, post_ids: Sequence[int], detail: str, now: datetime) -> None:
+    """With their edits."""
+    for some in _in_parts(post_ids):
+        move(
+            session,
+            Happened.EXPIRED,
+            or_(col(OutboxMessage.id).in_(some), col(OutboxMessage.edits_id).in_(some)),
+            reason=Reason.UNSUBSCRIBED,
+            detail=detail,
+            given_up_at=now,
+        )
 
 
 def _of_channel(channel_id: str) -> Select[int | None, int | None, str, int, str | None, int | None, datetime]:
@@ -205,17 +242,20 @@ def give_up(session: Session, before: datetime, limit: int, now: datetime) -> di
 
 
 def drop(session: Session, channel_id: str, now: datetime) -> int:
-    """The channel unsubscribed. While the channel watches names, the messages stay: some may be of a watched runner."""
+    """The channel unsubscribed. While the channel watches names, messages stay: some may be of a watched runner.
+
+    A message that waits for an hour is of no watched runner, and is dropped.
+    """
     # Deleted, so that a later subscription gets a live message.
     live = (col(OutboxMessage.channel_id) == channel_id, col(OutboxMessage.kind).in_(LIVE_KINDS))
     session.execute(delete(OutboxMessage).where(*live, *_IS_QUEUED))
-    if watches.has_any(session, channel_id):
-        return 0
+    watching = [~IS_DUE] if watches.has_any(session, channel_id) else []
     return move(
         session,
         Happened.EXPIRED,
         col(OutboxMessage.channel_id) == channel_id,
         col(OutboxMessage.event_id).is_not(None),
+        *watching,
         reason=Reason.UNSUBSCRIBED,
         detail=UNSUBSCRIBED,
         given_up_at=now,

@@ -9,6 +9,7 @@ from bot.channels import mutes
 from bot.channels.filters import Abandonments, Meeting, meeting_of
 from bot.errors import CommandError
 from bot.events import event_store
+from bot.outbox import backlog
 from bot.outbox.channel_move import move_person
 from bot.outbox.message import Message
 from bot.slack.channel_membership import DIRECT_MESSAGE
@@ -48,6 +49,7 @@ async def commit_mute(desk: Desk, invocation: Invocation) -> Muted:
         number = mutes.mute(session, invocation.channel_id, meeting, invocation.user_id, now)
         abandonments = abandonments_here(session, invocation.channel_id, meeting, now)
         if number not in known:
+            backlog.withdraw_muted(session, invocation.channel_id, meeting, now)
             note(session, desk, invocation, "mute", before=meeting_words(meeting), after=_words(meeting))
             announce(session, desk, invocation, muted_by(invocation.user_id, meeting, abandonments))
         return Muted(meeting, number, abandonments)

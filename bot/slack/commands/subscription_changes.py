@@ -69,8 +69,10 @@ def audited(session: Session, desk: Books, invocation: Invocation, action: str) 
             by = invocation.user_id
             announce(session, desk, invocation, paused_by(by, (), now_paused) if now_paused else resumed_by(by))
         return
-    if _hours(before) != _hours(after):
-        backlog.wait_anew(session, invocation.channel_id, [one.chosen for one in after], desk.clock())
+    filters, had = [one.chosen for one in after], [one.chosen for one in before]
+    if filters != had:
+        new_hours = _hours(before) != _hours(after)
+        backlog.wait_anew(session, invocation.channel_id, filters, desk.clock(), new_hours=new_hours)
     note(session, desk, invocation, action, before=_words(before, after), after=_words(after, before))
     # A channel that has not invited the bot yet has received nothing, and loses nothing.
     if any(one.state != SubscriptionState.WAITING for one in before):
