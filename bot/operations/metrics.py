@@ -177,7 +177,7 @@ class Metrics:
         )
         self._receipt_to_slack = Histogram(
             f"{METRIC_PREFIX}receipt_to_slack_seconds",
-            "Time from the receipt of a delivery to Slack's answer to the event's message",
+            "Time from the receipt of a delivery, or from the hour that the channel chose, to Slack's answer",
             buckets=RECEIPT_TO_SLACK_S,
             registry=self.registry,
         )

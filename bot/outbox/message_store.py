@@ -534,10 +534,10 @@ _IS_HELD = and_(
 
 
 def depths(session: Session) -> dict[str, Depth]:
-    """Without dead letters that nobody wanted."""
+    """Without dead letters that nobody wanted. The age of a message that waited for an hour counts from the hour."""
     state = case((_IS_HELD, literal_column(f"'{HELD_STATE}'")), else_=col(OutboxMessage.state)).label("shown_state")
     unsent = (
-        select(state, func.count(), func.min(col(OutboxMessage.received_at)))
+        select(state, func.count(), func.min(func.coalesce(col(OutboxMessage.due_at), col(OutboxMessage.received_at))))
         .outerjoin(ChannelQueue, col(ChannelQueue.channel_id) == col(OutboxMessage.channel_id))
         .where(IS_UNSENT)
         .group_by(state)

@@ -82,6 +82,7 @@ class MessageView:
         versions = (self.own.id, *(version.id for version in self.later), self.event, self.lost)
         post = (
             self.post.received_at,
+            self.post.due_at,
             self.post.may_be_repeat,
             self.in_meeting,
             self.mentions,

@@ -249,7 +249,7 @@ class Poster:
             return
         self.on_outcome(outcome.name)
         if isinstance(outcome, Posted) and claim.post.kind == MessageKind.EVENT:
-            self.on_told(self._since_receipt_s(claim))
+            self.on_told((self.clock() - (claim.post.due_at or claim.post.received_at)).total_seconds())
 
     async def _written_with_others(self, outcome: Posted, begun_at_s: float) -> bool | None:
         """Whether the lease was ours; None if not recorded."""

@@ -13,7 +13,7 @@ from bot.db.tables import ChannelQueue, OutboxMessage
 from bot.events import drill_mark
 from bot.outbox import call_holds
 from bot.outbox.ledger import LedgerOutcome, outcome_of
-from bot.outbox.message_store import IS_UNSENT
+from bot.outbox.message_store import COUNTS_FROM, IS_UNSENT
 
 _IS_SENT_EVENT = (
     col(OutboxMessage.state) == literal_column("'sent'"),
@@ -24,7 +24,7 @@ _IS_SENT_EVENT = (
 
 @dataclass(frozen=True)
 class Sent:
-    """Percentiles of the seconds from receipt to Slack's answer."""
+    """Percentiles of the seconds from receipt, or from the hour that the channel chose, to Slack's answer."""
 
     posts: int
     p50_s: float | None = None
@@ -91,7 +91,7 @@ def waiting(
 
 
 def _took_s(dialect: str) -> ColumnElement[float]:
-    sent_at, received_at = col(OutboxMessage.sent_at), col(OutboxMessage.received_at)
+    sent_at = col(OutboxMessage.sent_at)
     if dialect == "sqlite":
-        return (func.julianday(sent_at) - func.julianday(received_at)) * 86_400.0
-    return type_coerce(extract("epoch", sent_at - received_at), Float())
+        return (func.julianday(sent_at) - func.julianday(COUNTS_FROM)) * 86_400.0
+    return type_coerce(extract("epoch", sent_at - COUNTS_FROM), Float())

@@ -110,6 +110,7 @@ def _message(telling: _Telling) -> Message:
         now=max(telling.made_at, post.received_at),
         late_after_s=telling.late_after_s,
         had_at=remarks.had_at,
+        due_at=post.due_at,
         changes=remarks.changes,
         corrected=_corrected(shown),
         repeated=_repeated(shown),

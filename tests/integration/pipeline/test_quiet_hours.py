@@ -12,7 +12,7 @@ from bot.channels.watches import WatchedName
 from bot.db.tables import OutboxMessage, WatchKind
 from bot.events.event import Topic
 from bot.operations.jobs.tell_due import DueTelling
-from bot.outbox import backlog, ledger, message_store
+from bot.outbox import backlog, ledger, message_store, traffic
 from bot.outbox.channel_closing import pause_channel
 from tests.integration.pipeline.racing_day import DAY, abandonment, result, shown, states, tell
 from tests.integration.pipeline.test_round_trips import counting
@@ -271,3 +271,34 @@ async def test_quiet_hours_add_no_statement_to_a_result(pipeline):
         await pipeline.deliver(result("rc_3"))
         await pipeline.fanout.run_once()
     assert len(after.statements) <= len(before.statements), str(after)
+
+
+async def test_single_result_at_its_hour_is_not_late_but_a_result_after_its_hour_is(quiet):
+    took_s = []
+    quiet.poster.on_told = took_s.append
+    await tell(quiet, result("rc_1"))
+    await end_of(quiet)
+    quiet.clock.forward(-LEFT.total_seconds())
+    await tell(quiet, result("rc_2", course="York"))
+    # The job is late itself, as after an outage.
+    quiet.clock.forward(1_800)
+    await end_of(quiet)
+    in_time, late = quiet.texts("CGB")
+    assert "min late" not in in_time
+    assert late.endswith("(alert 30 min late)")
+    assert [int(seconds // 60) for seconds in took_s] == [0, 30]
+    sent = await quiet.database.read(lambda s: traffic.sent_since(s, quiet.clock() - timedelta(days=1)))
+    assert sent.p50_s <= 60
+    # An edit keeps what the message said.
+    await tell(quiet, result("rc_1", going="Soft"))
+    (message, _) = quiet.slack.messages("CGB")
+    assert "Soft" in shown(message)
+    assert "min late" not in message.text
+
+
+async def test_result_that_an_abandonment_brings_before_its_hour_is_not_late(quiet):
+    await tell(quiet, result("rc_1"))
+    quiet.clock.forward(3_600)
+    await tell(quiet, abandonment("rc_1"))
+    earlier, _ = quiet.texts("CGB")
+    assert "min late" not in earlier

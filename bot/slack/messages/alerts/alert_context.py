@@ -38,12 +38,13 @@ class SupersededBy(Value):
 class MessageContext(Value):
     """The circumstances of a post.
 
-    `received_at`: receipt of this version. `had_at`: when the data service had this version, if published. A message
-    rendered (`now`) more than `late_after_s` seconds later says how late the alert is. `changes`: values that differ
-    from the posted version (bot.events.facts). `previous_link`: https address of the posted version. `order_unknown`:
-    nothing tells the newer version. `may_be_repeat`: Slack may have this post already. `contradicts`: name of the
-    contradicted event ("race.abandoned"), or words. `reference`: finds the delivery for admins. `mentions`: rung by an
-    abandonment (bot.channels.filters). `watched`: the runners that the channel watches.
+    `received_at`: receipt of this version. `had_at`: when the data service had this version, if published. `due_at`:
+    the hour for which the channel let the message wait. A message rendered (`now`) more than `late_after_s` seconds
+    later says how late the alert is. `changes`: values that differ from the posted version (bot.events.facts).
+    `previous_link`: https address of the posted version. `order_unknown`: nothing tells the newer version.
+    `may_be_repeat`: Slack may have this post already. `contradicts`: name of the contradicted event ("race.abandoned"),
+    or words. `reference`: finds the delivery for admins. `mentions`: rung by an abandonment (bot.channels.filters).
+    `watched`: the runners that the channel watches.
 
     For edits: `corrected` by a later version; `repeated`: an earlier version came again; `superseded` by a later
     message; `in_meeting`: the race belongs to an abandoned meeting; `card_lost`: the racecard's meeting was abandoned.
@@ -58,6 +59,7 @@ class MessageContext(Value):
     now: AwareDatetime
     late_after_s: float
     had_at: AwareDatetime | None = None
+    due_at: AwareDatetime | None = None
     changes: Changes = ()
     previous_link: str | None = None
     order_unknown: bool = False
@@ -83,9 +85,9 @@ class MessageContext(Value):
 def minutes_late(context: MessageContext) -> int | None:
     """Whole minutes of lateness; None below `late_after_s`.
 
-    Measured from when the service had this version, else from receipt. The off time is no measure: a race settles
-    minutes after the off, and corrections come hours later.
+    Measured from the hour for which the channel let the message wait, else from when the service had this version, else
+    from receipt. The off time is no measure: a race settles minutes after the off, and corrections come hours later.
     """
-    since = min(context.had_at or context.received_at, context.received_at)
+    since = context.due_at or min(context.had_at or context.received_at, context.received_at)
     late_s = (context.now - since).total_seconds()
     return int(late_s // 60) if late_s > context.late_after_s and late_s >= 60 else None
