@@ -274,7 +274,7 @@ async def test_quiet_hours_add_no_statement_to_a_result(pipeline):
 
 
 async def test_single_result_at_its_hour_is_not_late_but_a_result_after_its_hour_is(quiet):
-    took_s = []
+    took_s: list[float] = []
     quiet.poster.on_told = took_s.append
     await tell(quiet, result("rc_1"))
     await end_of(quiet)
