@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from datetime import datetime
+from operator import itemgetter
 
 from bot.channels.conditions.digest_condition import told_at
 from bot.channels.conditions.quiet_condition import quiet_until
@@ -13,16 +14,34 @@ def has_hours(chosen: ChannelFilter) -> bool:
     return bool(chosen.quiet or chosen.digest or chosen.cards)
 
 
-def kept_until(filters: Iterable[ChannelFilter], event: RacingEvent, now: datetime) -> datetime | None:
-    """The earliest moment of the filters that take the event; None for an event that is told at once."""
+def kept_until(
+    filters: Iterable[ChannelFilter], event: RacingEvent, received_at: datetime, now: datetime
+) -> datetime | None:
+    """The earliest moment of the filters that take the event; None for an event that is told at once.
+
+    The moment follows from the receipt. A moment before `now` has come while the delivery waited for fan-out.
+    """
     if event.topic not in QUIETED or event.reports_loss:
         return None
-    moments = [_told_at(chosen, event, now) for chosen in filters if chosen.matches(event)]
-    first = min(moments, default=now)
-    return first if first > now else None
+    first = _first(filters, event, received_at, now)
+    return first[0] if first and first[0] > received_at else None
 
 
-def _told_at(chosen: ChannelFilter, event: RacingEvent, now: datetime) -> datetime:
-    """A moment within quiet hours waits for the end."""
-    at = told_at(chosen, event, now)
-    return quiet_until(chosen, at) or at
+def chosen_by(filters: Iterable[ChannelFilter], event: RacingEvent, received_at: datetime) -> ChannelFilter | None:
+    """The filter whose moment is the earliest; None if no filter takes the event."""
+    first = _first(filters, event, received_at, received_at)
+    return first[1] if first else None
+
+
+def _first(
+    filters: Iterable[ChannelFilter], event: RacingEvent, received_at: datetime, now: datetime
+) -> tuple[datetime, ChannelFilter] | None:
+    moments = [(_told_at(chosen, event, received_at, now), chosen) for chosen in filters if chosen.matches(event)]
+    return min(moments, key=itemgetter(0), default=None)
+
+
+def _told_at(chosen: ChannelFilter, event: RacingEvent, received_at: datetime, now: datetime) -> datetime:
+    """A moment within quiet hours waits for the end. So does a moment that has come, where quiet hours are now."""
+    at = told_at(chosen, event, received_at)
+    at = quiet_until(chosen, at) or at
+    return at if at > now else quiet_until(chosen, now) or at

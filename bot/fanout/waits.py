@@ -32,7 +32,11 @@ class Hours:
         """A watch stands beside the filters, and has no hours."""
         if not self.filters or is_urgent(event, remarks):
             return {}
-        found = {one: kept_until(self.filters[one], event, self.now) for one in channels if one in self.filters}
+        found = {
+            one: kept_until(self.filters[one], event, version.received_at, self.now)
+            for one in channels
+            if one in self.filters
+        }
         watched = event_store.known(version)[1].watched if any(found.values()) else {}
         return {channel: until for channel, until in found.items() if until is not None and channel not in watched}
 

@@ -83,7 +83,7 @@ def wait_anew(
     _withdraw(session, [number for number, event, _ in waiting if event.key not in taken], UNSUBSCRIBED, now)
     for number, event, until in waiting if new_hours else ():
         if event.key in taken and until > now:
-            anew = kept_until(filters, event, now) or now
+            anew = kept_until(filters, event, now, now) or now
             with_edits = or_(col(OutboxMessage.id) == number, col(OutboxMessage.edits_id) == number)
             session.execute(update(OutboxMessage).where(with_edits, ~IS_DUE).values(not_before=anew))
 

@@ -15,9 +15,10 @@ from sqlmodel import Session
 
 from bot.channels import channel_lock, pauses, subscriptions
 from bot.channels.filters import ChannelFilter, mentions
+from bot.channels.hours import chosen_by
 from bot.clock import Clock
 from bot.db.engine import is_unavailable
-from bot.db.tables import MessageKind
+from bot.db.tables import EventVersion, MessageKind
 from bot.deliveries import inbox
 from bot.errors import LockTaken
 from bot.events import event_store
@@ -143,9 +144,11 @@ class Reopening:
     ) -> None:
         """A single event is sent by itself, unless in a digest."""
         filters = [subscriptions.read_filter(row) for row in subscriptions.of_channel(session, channel_id)]
+        newest_of_all = _newest(kept)
+        rows = {row.id: row for row in backlog.versions(session, [one.event_id for one in newest_of_all])}
         together: dict[str, list[WaitingPost]] = {}
-        for one in _newest(kept):
-            together.setdefault(_kept_for(one, filters), []).append(one)
+        for one in newest_of_all:
+            together.setdefault(_kept_for(rows[one.event_id], filters), []).append(one)
         for because, newest in together.items():
             if because != DIGEST and sum(one.edits_id is None for one in _with_edits(kept, newest)) == 1:
                 continue
@@ -276,10 +279,11 @@ def _newest(waiting: list[WaitingPost]) -> list[WaitingPost]:
     return list(own.values())
 
 
-def _kept_for(one: WaitingPost, filters: Sequence[ChannelFilter]) -> str:
-    if one.kind == EventKind.RESULT_RECEIVED and any(chosen.digest for chosen in filters):
+def _kept_for(version: EventVersion, filters: Sequence[ChannelFilter]) -> str:
+    chosen = chosen_by(filters, event_store.known(version)[0], version.received_at)
+    if version.kind == EventKind.RESULT_RECEIVED and chosen and chosen.digest:
         return DIGEST
-    if one.kind == EventKind.RACECARD_PUBLISHED and any(chosen.cards for chosen in filters):
+    if version.kind == EventKind.RACECARD_PUBLISHED and chosen and chosen.cards:
         return CARDS
     return QUIET
 

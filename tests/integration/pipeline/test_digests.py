@@ -6,7 +6,7 @@ import pytest
 
 from bot.events.event import Topic
 from tests.integration.pipeline.racing_day import abandonment, meeting, result, shown, tell
-from tests.integration.pipeline.test_quiet_hours import LEFT, card, end_of
+from tests.integration.pipeline.test_quiet_hours import LEFT, around, card, end_of
 
 
 def hour(pipeline) -> str:
@@ -37,6 +37,28 @@ async def test_results_come_in_one_digest_at_the_hour_and_abandonments_at_once(d
     assert await end_of(daily, clock=daily.clock) == 0
     assert len(daily.texts("CGB")) == 4
     assert "1 result. Wells 14:30" in daily.texts("CGB")[-1]
+
+
+async def test_result_received_before_the_hour_and_fanned_out_after_is_in_the_digest_of_that_hour(daily):
+    await tell(daily, result("rc_1"))
+    daily.clock.forward(LEFT.total_seconds() - 120)
+    # Stored and answered. Then the process dies.
+    await daily.deliver(result("rc_2", course="York"))
+    daily.clock.forward(600)
+    await daily.post_all()
+    assert daily.texts("CGB") == []
+    assert await end_of(daily, clock=daily.clock) == 1
+    (text,) = daily.texts("CGB")
+    assert text.startswith("Results together. 2 results. Ascot")
+
+
+async def test_each_summary_says_the_choice_that_let_its_results_wait(pipeline):
+    await pipeline.subscribe("CGB", "GB", frozenset(Topic), digest=(hour(pipeline),))
+    await pipeline.subscribe("CGB", "IRE", frozenset(Topic), quiet=(around(pipeline.clock()),))
+    for region in ("GB", "IRE"):
+        await tell(pipeline, *(result(f"rc_{region}_{course}", region=region, course=course) for course in ("A", "B")))
+    await end_of(pipeline)
+    assert [text.split(". ")[0] for text in pipeline.texts("CGB")] == ["Results together", "The quiet hours are over"]
 
 
 async def test_correction_of_a_result_in_a_digest_comes_at_once(daily):

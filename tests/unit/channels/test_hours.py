@@ -6,7 +6,7 @@ import pytest
 
 from bot.channels.conditions.quiet_condition import quiet_until
 from bot.channels.filters import ChannelFilter
-from bot.channels.hours import kept_until
+from bot.channels.hours import chosen_by, kept_until
 from bot.events.event import EventKind, RacingEvent, Topic
 from bot.events.races import Race
 
@@ -51,6 +51,11 @@ def event(kind=EventKind.RESULT_RECEIVED, **race):
     return RacingEvent(key="k", kind=kind, race=Race(region="GB", **race))
 
 
+def kept(filters, event, received_at):
+    """By a fan-out at the moment of receipt."""
+    return kept_until(filters, event, received_at, received_at)
+
+
 NIGHT = at("2026-11-20T23:00")
 QUIET = hours("22:00-07:00")
 
@@ -58,19 +63,19 @@ QUIET = hours("22:00-07:00")
 @pytest.mark.parametrize("kind", list(EventKind))
 def test_results_and_cards_wait_and_abandonments_do_not(kind):
     waits = kind in {EventKind.RESULT_RECEIVED, EventKind.RACECARD_PUBLISHED}
-    assert (kept_until([QUIET], event(kind), NIGHT) is not None) is waits
+    assert (kept([QUIET], event(kind), NIGHT) is not None) is waits
 
 
 def test_void_result_and_delivery_that_can_not_be_read_do_not_wait():
-    assert kept_until([QUIET], event(status="void"), NIGHT) is None
-    assert kept_until([QUIET], RacingEvent(key="k", kind=None), NIGHT) is None
+    assert kept([QUIET], event(status="void"), NIGHT) is None
+    assert kept([QUIET], RacingEvent(key="k", kind=None), NIGHT) is None
 
 
 def test_earliest_filter_that_takes_the_event_decides():
     ends_at_six, of_ireland = hours("22:00-06:00"), BASE.model_copy(update={"region": "IRE"})
-    assert kept_until([QUIET, ends_at_six, of_ireland], event(), NIGHT) == at("2026-11-21T06:00")
-    assert kept_until([QUIET, BASE], event(), NIGHT) is None
-    assert kept_until([of_ireland], event(), NIGHT) is None
+    assert kept([QUIET, ends_at_six, of_ireland], event(), NIGHT) == at("2026-11-21T06:00")
+    assert kept([QUIET, BASE], event(), NIGHT) is None
+    assert kept([of_ireland], event(), NIGHT) is None
 
 
 LONDON = "Europe/London"
@@ -89,14 +94,14 @@ LONDON = "Europe/London"
 )
 def test_result_waits_for_the_next_hour_of_the_digest(now, at_six):
     chosen = BASE.model_copy(update={"digest": ("18:00",), "zone": (LONDON,)})
-    assert kept_until([chosen], event(), at(now)) == at(at_six)
-    assert kept_until([chosen], event(EventKind.RACECARD_PUBLISHED), at(now)) is None
+    assert kept([chosen], event(), at(now)) == at(at_six)
+    assert kept([chosen], event(EventKind.RACECARD_PUBLISHED), at(now)) is None
 
 
 def test_earliest_of_several_digests_counts():
     chosen = BASE.model_copy(update={"digest": ("18:00", "13:00")})
-    assert kept_until([chosen], event(), at("2026-11-20T12:00")) == at("2026-11-20T13:00")
-    assert kept_until([chosen], event(), at("2026-11-20T13:30")) == at("2026-11-20T18:00")
+    assert kept([chosen], event(), at("2026-11-20T12:00")) == at("2026-11-20T13:00")
+    assert kept([chosen], event(), at("2026-11-20T13:30")) == at("2026-11-20T18:00")
 
 
 @pytest.mark.parametrize(
@@ -114,9 +119,43 @@ def test_earliest_of_several_digests_counts():
 def test_card_waits_for_the_eve_and_a_late_card_does_not_wait(race_date, now, until):
     chosen = BASE.model_copy(update={"cards": ("19:00",)})
     card = event(EventKind.RACECARD_PUBLISHED, race_date=race_date)
-    assert kept_until([chosen], card, at(now)) == (at(until) if until else None)
+    assert kept([chosen], card, at(now)) == (at(until) if until else None)
 
 
 def test_digest_within_quiet_hours_comes_at_their_end():
     chosen = BASE.model_copy(update={"digest": ("23:00",), "quiet": ("22:00-07:00",)})
-    assert kept_until([chosen], event(), at("2026-11-20T12:00")) == at("2026-11-21T07:00")
+    assert kept([chosen], event(), at("2026-11-20T12:00")) == at("2026-11-21T07:00")
+
+
+@pytest.mark.parametrize(
+    ("received", "now", "until"),
+    [
+        # The hour came while the delivery waited for fan-out: the result is due, with the digest.
+        ("2026-11-20T17:59", "2026-11-20T18:10", "2026-11-20T18:00"),
+        ("2026-11-20T18:01", "2026-11-20T18:10", "2026-11-21T18:00"),
+        ("2026-11-20T17:59", "2026-11-20T23:00", "2026-11-21T07:00"),
+    ],
+)
+def test_hour_of_a_digest_follows_from_the_receipt(received, now, until):
+    chosen = QUIET.model_copy(update={"digest": ("18:00",)})
+    assert kept_until([chosen], event(), at(received), at(now)) == at(until)
+
+
+@pytest.mark.parametrize(
+    ("received", "now", "until"),
+    [
+        ("2026-11-21T06:59", "2026-11-21T07:10", "2026-11-21T07:00"),
+        ("2026-11-20T21:59", "2026-11-20T22:10", "2026-11-21T07:00"),
+        ("2026-11-20T21:50", "2026-11-20T21:55", None),
+        ("2026-11-20T21:59", "2026-11-21T08:00", None),
+    ],
+)
+def test_quiet_hours_count_at_the_receipt_and_at_fan_out(received, now, until):
+    assert kept_until([QUIET], event(), at(received), at(now)) == (at(until) if until else None)
+
+
+def test_filter_with_the_earliest_moment_says_why_an_event_waited():
+    daily = BASE.model_copy(update={"region": "*", "digest": ("18:00",)})
+    assert chosen_by([daily, QUIET], event(), NIGHT) is QUIET
+    assert chosen_by([QUIET.model_copy(update={"region": "IRE"}), daily], event(), NIGHT) is daily
+    assert chosen_by([], event(), NIGHT) is None
