@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, func, literal_column, select, update
+from sqlalchemy import ColumnElement, func, literal_column, or_, select, update
 from sqlmodel import Session, col
 
 from bot.channels.ack_request import AckRequest
@@ -42,18 +42,33 @@ NOT_TAKEN = (*OPEN, AckState.UNANSWERED)
 
 REMINDER = "reminder"
 BY_WHOM = "taken"
-"""End the keys of messages that follow from an acknowledgement, after the key of the message with the button."""
+"""End the keys of messages that follow from an acknowledgement, after the key of the first message with the button."""
 
 MINUTE = timedelta(minutes=1)
 
 STEPS_PER_COMMIT = 50
 
 
+class Asked(AckRequest):
+    """What a row stores of the request.
+
+    `first_key`: the key of the first message that asked, where the row's message took that message's place.
+    `moved_to`: the message that took the place of the row's message, and asks on.
+    """
+
+    first_key: str | None = None
+    moved_to: int | None = None
+
+
 class Escalated(Value):
-    """The content of an escalation's message. `people` are mentioned while nobody has taken the abandonment."""
+    """The content of an escalation's message. `people` are mentioned while nobody has taken the abandonment.
+
+    `message_id`: the message that asks. `minutes`: nobody had taken the abandonment for so long.
+    """
 
     message_id: int
     people: tuple[str, ...] = ()
+    minutes: int | None = None
 
 
 @dataclass(frozen=True)
@@ -81,20 +96,25 @@ class Press:
 
 
 def take(session: Session, key: str, user_id: str, now: datetime) -> Press | None:
-    """Somebody pressed the button of the message with this key. None for an unknown message."""
-    statement = select(Acknowledgement, OutboxMessage).join(
+    """Somebody pressed the button of the message with this key. None for an unknown message.
+
+    A press on an earlier message counts for the message that took its place.
+    """
+    statement = select(col(Acknowledgement.message_id)).join(
         OutboxMessage, col(OutboxMessage.id) == col(Acknowledgement.message_id)
     )
-    found = session.execute(statement.where(col(OutboxMessage.idempotency_key) == key)).first()
-    if found is None:
-        return None
-    row, alert = found
-    is_news = _move(session, alert.id or 0, NOT_TAKEN, state=AckState.TAKEN, taken_by=user_id, taken_at=now)
-    if not is_news:
-        session.refresh(row)
-        return Press(alert.channel_id, row.taken_by, row.taken_at, is_news=False)
-    message_store.add(session, [_edit_of_alert(alert, now), *_edits_of_escalations(session, alert, row, now)])
-    return Press(alert.channel_id, user_id, now, is_news=True)
+    number = session.execute(statement.where(col(OutboxMessage.idempotency_key) == key)).scalar_one_or_none()
+    press: Press | None = None
+    while number is not None:
+        alert = session.get_one(OutboxMessage, number)
+        is_news = _move(session, number, NOT_TAKEN, state=AckState.TAKEN, taken_by=user_id, taken_at=now)
+        row = session.get_one(Acknowledgement, number, populate_existing=True)
+        press = Press(alert.channel_id, row.taken_by, row.taken_at, is_news=is_news)
+        if is_news:
+            message_store.add(session, [_edit_of_alert(alert, now), *_edits_of_escalations(session, alert, row, now)])
+        # Read after the move: another transaction may have moved the row on meanwhile.
+        number = _asked(row).moved_to if row.state == AckState.REPLACED else None
+    return press
 
 
 def end(session: Session, message_ids: Collection[int]) -> None:
@@ -105,19 +125,44 @@ def end(session: Session, message_ids: Collection[int]) -> None:
     session.execute(open_rows.values(state=AckState.REPLACED))
 
 
-def of_message(session: Session, message_id: int | None) -> AckRequest | None:
-    """What the message was to ask, if nobody has taken the abandonment."""
-    row = session.get(Acknowledgement, message_id) if message_id is not None else None
-    return AckRequest.model_validate_json(row.asked) if row is not None and row.state in NOT_TAKEN else None
+def ask_instead(session: Session, message_id: int, instead_of: int, now: datetime) -> None:
+    """The message takes the place of an earlier message that Slack does not show or edit, and asks on.
+
+    Whoever has the abandonment keeps it, and nobody is told a second time. Escalations show the new message.
+    """
+    row = session.get(Acknowledgement, instead_of, with_for_update=True, populate_existing=True)
+    if row is None or row.state == AckState.REPLACED:
+        return
+    asked, earlier = _asked(row), session.get_one(OutboxMessage, instead_of)
+    told = _escalations(session, earlier, row)
+    asks_on = asked.model_copy(update={"first_key": asked.first_key or earlier.idempotency_key})
+    session.add(
+        Acknowledgement(
+            message_id=message_id,
+            asked=asks_on.model_dump_json(),
+            state=row.state,
+            stepped_at=row.stepped_at,
+            taken_by=row.taken_by,
+            taken_at=row.taken_at,
+        )
+    )
+    row.state, row.taken_by, row.taken_at = AckState.REPLACED, None, None
+    row.asked = asked.model_copy(update={"moved_to": message_id}).model_dump_json()
+    session.flush()
+    _show(session, told, message_id, now)
 
 
-def ask_instead(session: Session, message_id: int, instead_of: int) -> None:
-    """The message takes the place of an earlier message that is not in the channel. The time begins anew."""
-    asked = of_message(session, instead_of)
-    if asked is not None:
-        end(session, [instead_of])
-        session.add(Acknowledgement(message_id=message_id, asked=asked.model_dump_json()))
-        session.flush()
+def _show(session: Session, escalations: Sequence[OutboxMessage], message_id: int, now: datetime) -> None:
+    """The escalations, and their waiting edits, show this message from now on."""
+    if not escalations:
+        return
+    numbers = [post.id for post in escalations]
+    with_edits = or_(col(OutboxMessage.id).in_(numbers), col(OutboxMessage.edits_id).in_(numbers))
+    for post in session.execute(select(OutboxMessage).where(with_edits)).scalars():
+        said = Escalated.model_validate_json(post.content or "{}")
+        post.content = said.model_copy(update={"message_id": message_id}).model_dump_json()
+    session.flush()
+    message_store.add(session, [_edit_of_escalation(post, f"instead:{message_id}", now) for post in escalations])
 
 
 def follow(session: Session, edits: Sequence[NewPost]) -> list[NewPost]:
@@ -151,7 +196,7 @@ def escalate(session: Session, now: datetime) -> int:
             continue
         is_closed = queue_state == QueueState.CLOSED
         since = row.stepped_at or _told_at(alert, is_closed=is_closed)
-        if since is not None and since + AckRequest.model_validate_json(row.asked).minutes * MINUTE <= now:
+        if since is not None and since + _asked(row).minutes * MINUTE <= now:
             steps += _step(session, row, alert, now, is_closed=is_closed)
         if steps >= STEPS_PER_COMMIT:
             break
@@ -195,7 +240,7 @@ def read(session: Session, posts: Sequence[OutboxMessage]) -> dict[int, Escalati
             targets.get(post.edits_id, post),
             views[one.message_id],
             one.people,
-            _minutes_asked(targets.get(post.edits_id, post), views[one.message_id].post),
+            one.minutes or _minutes_asked(targets.get(post.edits_id, post), views[one.message_id].post),
             is_replaced=rows[one.message_id].state == AckState.REPLACED,
         )
         for post in posts
@@ -204,8 +249,13 @@ def read(session: Session, posts: Sequence[OutboxMessage]) -> dict[int, Escalati
 
 
 def keys_of_escalations(alert: OutboxMessage, row: Acknowledgement) -> list[str]:
-    asked = AckRequest.model_validate_json(row.asked)
-    return [_key(alert, one) for one in (REMINDER, *asked.channels, *filter(is_person, asked.people))]
+    asked = _asked(row)
+    first_key = asked.first_key or alert.idempotency_key
+    return [_key(first_key, one) for one in (REMINDER, *asked.channels, *filter(is_person, asked.people))]
+
+
+def _asked(row: Acknowledgement) -> Asked:
+    return Asked.model_validate_json(row.asked)
 
 
 def _step(session: Session, row: Acknowledgement, alert: OutboxMessage, now: datetime, *, is_closed: bool) -> bool:
@@ -214,7 +264,7 @@ def _step(session: Session, row: Acknowledgement, alert: OutboxMessage, now: dat
     Without another channel, people are told in direct messages. False if there is nobody to tell before a closed
     channel is back.
     """
-    asked = AckRequest.model_validate_json(row.asked)
+    asked = _asked(row)
     is_unreachable = is_closed or alert.state == MessageState.DEAD_LETTER
     reminds = row.state == AckState.ASKED and bool(asked.people or not asked.channels) and not is_unreachable
     told = [alert.channel_id] if reminds else list(asked.channels or filter(is_person, asked.people))
@@ -223,13 +273,17 @@ def _step(session: Session, row: Acknowledgement, alert: OutboxMessage, now: dat
     after = AckState.REMINDED if reminds and asked.channels else AckState.UNANSWERED
     if not _move(session, row.message_id, OPEN, state=after, stepped_at=now):
         return False
-    content = Escalated(message_id=row.message_id, people=asked.people if reminds else ())
+    content = Escalated(
+        message_id=row.message_id,
+        people=asked.people if reminds else (),
+        minutes=_minutes_untaken(row, alert, asked, now, is_closed=is_closed),
+    )
     message_store.add(
         session,
         [
             NewPost(
                 channel_id,
-                _key(alert, REMINDER if reminds else channel_id),
+                _key(asked.first_key or alert.idempotency_key, REMINDER if reminds else channel_id),
                 MessageKind.ESCALATION,
                 Priority.ABANDONMENT,
                 now,
@@ -249,6 +303,16 @@ def _told_at(alert: OutboxMessage, *, is_closed: bool) -> datetime | None:
     return alert.sent_at or alert.given_up_at
 
 
+def _minutes_untaken(
+    row: Acknowledgement, alert: OutboxMessage, asked: Asked, now: datetime, *, is_closed: bool
+) -> int:
+    """Whole minutes. A message in the place of an earlier message may be younger than the last step."""
+    since = _told_at(alert, is_closed=is_closed) or alert.received_at
+    if row.stepped_at is not None:
+        since = min(since, row.stepped_at - asked.minutes * MINUTE)
+    return max(1, (now - since) // MINUTE)
+
+
 def _minutes_asked(escalation: OutboxMessage, alert: OutboxMessage) -> int:
     """Whole minutes."""
     since = alert.sent_at or alert.given_up_at or alert.received_at
@@ -264,7 +328,7 @@ def _is_moot(alert: OutboxMessage) -> bool:
 def _edit_of_alert(alert: OutboxMessage, now: datetime) -> NewPost:
     return NewPost(
         alert.channel_id,
-        _key(alert, BY_WHOM),
+        _key(alert.idempotency_key, BY_WHOM),
         MessageKind.EDIT,
         Priority.ABANDONMENT,
         now,
@@ -288,7 +352,7 @@ def _escalations(session: Session, alert: OutboxMessage, row: Acknowledgement) -
 def _edit_of_escalation(post: OutboxMessage, what: str, now: datetime) -> NewPost:
     return NewPost(
         post.channel_id,
-        _key(post, what),
+        _key(post.idempotency_key, what),
         MessageKind.ESCALATION_EDIT,
         Priority.ABANDONMENT,
         now,
@@ -297,8 +361,8 @@ def _edit_of_escalation(post: OutboxMessage, what: str, now: datetime) -> NewPos
     )
 
 
-def _key(message: OutboxMessage, what: str) -> str:
-    return f"{message.idempotency_key}!{what}"
+def _key(key: str, what: str) -> str:
+    return f"{key}!{what}"
 
 
 def _is_any(states: Collection[AckState]) -> ColumnElement[bool]:

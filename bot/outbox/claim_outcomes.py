@@ -395,7 +395,7 @@ def record_not_edited(session: Session, claimed: Claim, *, free_at: datetime, de
     if corrects and view.post is not claimed.post:
         others = update(OutboxMessage).where(col(OutboxMessage.edits_id) == edits_id)
         session.execute(others.where(col(OutboxMessage.id) != claimed.post.id).values(edits_id=claimed.post.id))
-        acknowledgements.ask_instead(session, claimed.post.id or 0, edits_id or 0)
+        acknowledgements.ask_instead(session, claimed.post.id or 0, edits_id or 0, free_at)
     return move_one(
         session,
         Happened.NOT_EDITED,

@@ -44,7 +44,7 @@ def newest(session: Session, at_most: int, now: datetime) -> Sequence[DeadLetter
 def post_again(session: Session, message_id: int, now: datetime) -> str | None:
     """Queue the alert as a new message. The channel's id; None for an alert outside `newest`.
 
-    The new message keeps the event's receipt and hour, and so says the lateness. It asks for whoever was to be asked.
+    The new message keeps the event's receipt and hour, and so says the lateness. An acknowledgement goes on with the message.
     """
     found = session.execute(_offered(now).where(col(OutboxMessage.id) == message_id)).first()
     if found is None:
@@ -58,10 +58,12 @@ def post_again(session: Session, message_id: int, now: datetime) -> str | None:
         post.received_at,
         event_id=post.event_id,
         due_at=post.due_at,
-        asked=acknowledgements.of_message(session, message_id),
     )
-    acknowledgements.end(session, [message_id])
-    return post.channel_id if message_store.add(session, [again]) else None
+    message_store.make_queues(session, [post.channel_id])
+    made = message_store.insert(session, [again])
+    for number in made.values():
+        acknowledgements.ask_instead(session, number, message_id, now)
+    return post.channel_id if made else None
 
 
 def _offered(now: datetime) -> Select[OutboxMessage, EventVersion]:
