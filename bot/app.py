@@ -71,7 +71,7 @@ from bot.slack.admin_check import AdminCheck
 from bot.slack.background_tasks import Tasks
 from bot.slack.bolt_app import make_bolt
 from bot.slack.bot_identity import BotIdentity
-from bot.slack.channel_membership import is_member
+from bot.slack.channel_membership import is_member, members
 from bot.slack.commands.invocation import Desk
 from bot.slack.event_messages import PostRenderer
 from bot.slack.listeners.app_home import HomeListener
@@ -403,7 +403,9 @@ class Service:
             channels=ChannelCheck(self.database, is_in, self.reopening, self.clock, self.queued),
             pauses=PauseEnd(self.database, self.reopening, self.clock, self.queued),
             due=DueTelling(self.database, self.reopening, self.clock, self.queued),
-            escalation=EscalationCheck(self.database, self.clock, self.queued),
+            escalation=EscalationCheck(
+                self.database, self.notices, partial(members, self.slack), self.clock, self.queued
+            ),
             drills=self.drills,
             deliveries=DeliveryWatch(self.database, self.notices, self.races_for_jobs, quota, self.clock, self.queued),
             repair=Repair(

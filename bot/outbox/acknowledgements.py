@@ -1,7 +1,7 @@
-"""Abandonments that a channel wants acknowledged: who has taken each, and whom the bot tells while nobody has.
+"""Abandonments that a channel wants acknowledged: who has taken each, and the messages that show so.
 
-A row belongs to the message with the button, and is made in the message's transaction. Each step moves the row and
-makes the step's message in one transaction, so that a kill repeats no step.
+A row belongs to the message with the button, and is made in the message's transaction. bot.outbox.escalations tells
+more people while nobody has taken the abandonment.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -18,20 +18,15 @@ from bot.db.engine import affected
 from bot.db.tables import (
     Acknowledgement,
     AckState,
-    ChannelQueue,
     EventVersion,
     MessageKind,
-    MessageState,
     OutboxMessage,
-    QueueState,
-    Reason,
 )
 from bot.events.races import Value
 from bot.logs import get_logger
 from bot.outbox import message_store, message_view
 from bot.outbox.message_store import NewPost, Priority
 from bot.outbox.message_view import MessageView
-from bot.outbox.states import UNSENT
 
 log = get_logger(__name__)
 
@@ -46,10 +41,8 @@ BY_WHOM = "taken"
 
 MINUTE = timedelta(minutes=1)
 
-STEPS_PER_COMMIT = 50
 
-
-class Asked(AckRequest):
+class StoredRequest(AckRequest):
     """What a row stores of the request.
 
     `first_key`: the key of the first message that asked, where the row's message took that message's place.
@@ -107,20 +100,21 @@ def take(session: Session, key: str, user_id: str, now: datetime) -> Press | Non
     press: Press | None = None
     while number is not None:
         alert = session.get_one(OutboxMessage, number)
-        is_news = _move(session, number, NOT_TAKEN, state=AckState.TAKEN, taken_by=user_id, taken_at=now)
+        is_news = move(session, number, NOT_TAKEN, state=AckState.TAKEN, taken_by=user_id, taken_at=now)
         row = session.get_one(Acknowledgement, number, populate_existing=True)
         press = Press(alert.channel_id, row.taken_by, row.taken_at, is_news=is_news)
         if is_news:
             message_store.add(session, [_edit_of_alert(alert, now), *_edits_of_escalations(session, alert, row, now)])
         # Read after the move: another transaction may have moved the row on meanwhile.
-        number = _asked(row).moved_to if row.state == AckState.REPLACED else None
+        asked = asked_of(row) if row.state == AckState.REPLACED else None
+        number = asked.moved_to if asked is not None else None
     return press
 
 
 def end(session: Session, message_ids: Collection[int]) -> None:
     """Newer messages of the channels ask instead of these."""
     open_rows = update(Acknowledgement).where(
-        col(Acknowledgement.message_id).in_(sorted(message_ids)), _is_any(NOT_TAKEN)
+        col(Acknowledgement.message_id).in_(sorted(message_ids)), is_any(NOT_TAKEN)
     )
     session.execute(open_rows.values(state=AckState.REPLACED))
 
@@ -131,9 +125,10 @@ def ask_instead(session: Session, message_id: int, instead_of: int, now: datetim
     Whoever has the abandonment keeps it, and nobody is told a second time. Escalations show the new message.
     """
     row = session.get(Acknowledgement, instead_of, with_for_update=True, populate_existing=True)
-    if row is None or row.state == AckState.REPLACED:
+    asked = asked_of(row) if row is not None else None
+    if row is None or asked is None or row.state == AckState.REPLACED:
         return
-    asked, earlier = _asked(row), session.get_one(OutboxMessage, instead_of)
+    earlier = session.get_one(OutboxMessage, instead_of)
     told = _escalations(session, earlier, row)
     asks_on = asked.model_copy(update={"first_key": asked.first_key or earlier.idempotency_key})
     session.add(
@@ -179,30 +174,6 @@ def follow(session: Session, edits: Sequence[NewPost]) -> list[NewPost]:
     ]
 
 
-def escalate(session: Session, now: datetime) -> int:
-    """Take the steps that are due. Returns how many; rows that another replica holds are left out."""
-    statement = (
-        select(Acknowledgement, OutboxMessage, col(ChannelQueue.state))
-        .join(OutboxMessage, col(OutboxMessage.id) == col(Acknowledgement.message_id))
-        .join(ChannelQueue, col(ChannelQueue.channel_id) == col(OutboxMessage.channel_id))
-        .where(_is_any(OPEN))
-        .order_by(col(Acknowledgement.message_id))
-        .with_for_update(of=Acknowledgement, skip_locked=True)
-    )
-    steps = 0
-    for row, alert, queue_state in session.execute(statement).all():
-        if _is_moot(alert):
-            steps += _move(session, row.message_id, OPEN, state=AckState.REPLACED)
-            continue
-        is_closed = queue_state == QueueState.CLOSED
-        since = row.stepped_at or _told_at(alert, is_closed=is_closed)
-        if since is not None and since + _asked(row).minutes * MINUTE <= now:
-            steps += _step(session, row, alert, now, is_closed=is_closed)
-        if steps >= STEPS_PER_COMMIT:
-            break
-    return steps
-
-
 def of_messages(session: Session, message_ids: Collection[int]) -> dict[int, Acknowledgement]:
     if not message_ids:
         return {}
@@ -216,7 +187,7 @@ def count_untaken(session: Session, since: datetime, channel_id: str | None = No
         select(func.count())
         .select_from(Acknowledgement)
         .join(OutboxMessage, col(OutboxMessage.id) == col(Acknowledgement.message_id))
-        .where(_is_any(NOT_TAKEN), col(OutboxMessage.sent_at) >= since)
+        .where(is_any(NOT_TAKEN), col(OutboxMessage.sent_at) >= since)
     )
     if channel_id is not None:
         statement = statement.where(col(OutboxMessage.channel_id) == channel_id)
@@ -249,80 +220,42 @@ def read(session: Session, posts: Sequence[OutboxMessage]) -> dict[int, Escalati
 
 
 def keys_of_escalations(alert: OutboxMessage, row: Acknowledgement) -> list[str]:
-    asked = _asked(row)
-    first_key = asked.first_key or alert.idempotency_key
-    return [_key(first_key, one) for one in (REMINDER, *asked.channels, *filter(is_person, asked.people))]
+    asked = asked_of(row)
+    if asked is None:
+        return []
+    return [key_of(alert, asked, one) for one in (REMINDER, *asked.channels, *filter(is_person, asked.people))]
 
 
-def _asked(row: Acknowledgement) -> Asked:
-    return Asked.model_validate_json(row.asked)
+def key_of(alert: OutboxMessage, asked: StoredRequest, told: str) -> str:
+    """The key of an escalation. `told`: REMINDER, a channel or a person."""
+    return _key(asked.first_key or alert.idempotency_key, told)
 
 
-def _step(session: Session, row: Acknowledgement, alert: OutboxMessage, now: datetime, *, is_closed: bool) -> bool:
-    """Mention people in the channel; where that is done, or nobody reads the channel, tell the other channels.
-
-    Without another channel, people are told in direct messages. False if there is nobody to tell before a closed
-    channel is back.
-    """
-    asked = _asked(row)
-    is_unreachable = is_closed or alert.state == MessageState.DEAD_LETTER
-    reminds = row.state == AckState.ASKED and bool(asked.people or not asked.channels) and not is_unreachable
-    told = [alert.channel_id] if reminds else list(asked.channels or filter(is_person, asked.people))
-    if is_closed and not told:
-        return False
-    after = AckState.REMINDED if reminds and asked.channels else AckState.UNANSWERED
-    if not _move(session, row.message_id, OPEN, state=after, stepped_at=now):
-        return False
-    content = Escalated(
-        message_id=row.message_id,
-        people=asked.people if reminds else (),
-        minutes=_minutes_untaken(row, alert, asked, now, is_closed=is_closed),
+def waiting_in(session: Session, channel_id: str) -> list[str]:
+    """The channels whose escalations wait to be posted in this channel."""
+    waiting = select(col(OutboxMessage.content)).where(
+        col(OutboxMessage.channel_id) == channel_id,
+        message_store.IS_UNSENT,
+        col(OutboxMessage.kind) == MessageKind.ESCALATION,
     )
-    message_store.add(
-        session,
-        [
-            NewPost(
-                channel_id,
-                _key(asked.first_key or alert.idempotency_key, REMINDER if reminds else channel_id),
-                MessageKind.ESCALATION,
-                Priority.ABANDONMENT,
-                now,
-                written=content.model_dump_json(),
-            )
-            for channel_id in told
-        ],
-    )
-    log.info("escalated", post=alert.idempotency_key, state=after.value, channels=told)
-    return True
+    said = [Escalated.model_validate_json(content or "{}") for content in session.execute(waiting).scalars()]
+    alerts = col(OutboxMessage.id).in_(sorted({one.message_id for one in said}))
+    channels = select(col(OutboxMessage.channel_id)).where(alerts).distinct()
+    return sorted(session.execute(channels).scalars()) if said else []
 
 
-def _told_at(alert: OutboxMessage, *, is_closed: bool) -> datetime | None:
-    """Since when somebody could have taken the abandonment, or since when the channel could not be told."""
-    if is_closed and alert.state in UNSENT:
-        return alert.received_at
-    return alert.sent_at or alert.given_up_at
-
-
-def _minutes_untaken(
-    row: Acknowledgement, alert: OutboxMessage, asked: Asked, now: datetime, *, is_closed: bool
-) -> int:
-    """Whole minutes. A message in the place of an earlier message may be younger than the last step."""
-    since = _told_at(alert, is_closed=is_closed) or alert.received_at
-    if row.stepped_at is not None:
-        since = min(since, row.stepped_at - asked.minutes * MINUTE)
-    return max(1, (now - since) // MINUTE)
+def asked_of(row: Acknowledgement) -> StoredRequest | None:
+    """None if unreadable: the button works all the same."""
+    try:
+        return StoredRequest.model_validate_json(row.asked)
+    except ValueError:
+        return None
 
 
 def _minutes_asked(escalation: OutboxMessage, alert: OutboxMessage) -> int:
     """Whole minutes."""
     since = alert.sent_at or alert.given_up_at or alert.received_at
     return max(1, (escalation.received_at - since) // MINUTE)
-
-
-def _is_moot(alert: OutboxMessage) -> bool:
-    """A summary tells of the abandonment, it is of another day, or nobody in the channel wants it any more."""
-    needless = (Reason.UNSUBSCRIBED, Reason.WAITED_TOO_LONG)
-    return alert.state == MessageState.FOLDED or (alert.state == MessageState.DEAD_LETTER and alert.reason in needless)
 
 
 def _edit_of_alert(alert: OutboxMessage, now: datetime) -> NewPost:
@@ -365,12 +298,12 @@ def _key(key: str, what: str) -> str:
     return f"{key}!{what}"
 
 
-def _is_any(states: Collection[AckState]) -> ColumnElement[bool]:
+def is_any(states: Collection[AckState]) -> ColumnElement[bool]:
     """Literals, in the words of the index."""
     return col(Acknowledgement.state).in_([literal_column(f"'{state}'") for state in states])
 
 
-def _move(session: Session, message_id: int, origins: Collection[AckState], **written: Any) -> bool:
+def move(session: Session, message_id: int, origins: Collection[AckState], **written: Any) -> bool:
     """Of two writers at the same time one finds the row in another state."""
-    moved = update(Acknowledgement).where(col(Acknowledgement.message_id) == message_id, _is_any(origins))
+    moved = update(Acknowledgement).where(col(Acknowledgement.message_id) == message_id, is_any(origins))
     return affected(session, moved.values(**written).execution_options(synchronize_session=False)) > 0

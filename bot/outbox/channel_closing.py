@@ -9,7 +9,7 @@ from sqlmodel import Session
 
 from bot.channels import subscriptions, watches
 from bot.logs import get_logger
-from bot.outbox import backlog, held_queues
+from bot.outbox import acknowledgements, backlog, held_queues
 from bot.outbox.held_queues import Held
 from bot.outbox.notices import Notices
 
@@ -22,11 +22,10 @@ def close_channel(session: Session, notices: Notices, channel_id: str, reason: s
     since = held_queues.close(session, channel_id, reason, now)
     backlog.unfold(session, channel_id)
     notices.divert(session, channel_id, reason, since)
-    escalating = subscriptions.escalating_to(session, channel_id)
+    escalating = _escalating(session, channel_id)
     # After a failed trial the subscriptions are still suspended: nobody is told again.
     if suspended or (since == now and (escalating or watches.has_any(session, channel_id))):
-        held, naming = Held(reason, since), sorted({row.channel_id for row in escalating})
-        notices.channel_closed(session, channel_id, held, _creators(session, channel_id), naming)
+        notices.channel_closed(session, channel_id, Held(reason, since), _creators(session, channel_id), escalating)
     log.warning("channel_closed", channel_id=channel_id, reason=reason, suspended=suspended)
 
 
@@ -52,8 +51,14 @@ def is_used(session: Session, channel_id: str) -> bool:
     return bool(
         subscriptions.of_channel(session, channel_id)
         or watches.has_any(session, channel_id)
-        or subscriptions.escalating_to(session, channel_id)
+        or _escalating(session, channel_id)
     )
+
+
+def _escalating(session: Session, channel_id: str) -> list[str]:
+    """Channels whose escalations go here, or wait here although the subscription has ended."""
+    naming = {row.channel_id for row in subscriptions.escalating_to(session, channel_id)}
+    return sorted(naming.union(acknowledgements.waiting_in(session, channel_id)))
 
 
 def _creators(session: Session, channel_id: str) -> list[str]:

@@ -177,6 +177,29 @@ class Notices:
                 channel_id,
             )
 
+    def unreadable_acknowledgement(self, session: Session, channel_id: str, key: str) -> None:
+        self.tell(
+            session,
+            f"acknowledgement:{key}",
+            f"Who is to be told when nobody takes an abandonment in channel {channel_id} is stored, and can't be read. "
+            f"The button works, and nobody else is told ({key}).",
+            channel_id,
+            urgency=Urgency.WARNING,
+        )
+
+    def not_escalated(self, session: Session, key: str, channel_ids: Sequence[str]) -> None:
+        """`channel_ids`: of each abandonment. `key`: of one of their messages."""
+        channels = sorted(set(channel_ids))
+        one, many = "An abandonment was taken by nobody", f"{len(channel_ids)} abandonments were taken by nobody"
+        self.tell(
+            session,
+            f"not-escalated:{key}",
+            f"{many if len(channel_ids) > 1 else one}, and the day of the races was over before I could tell more "
+            f"people. So I tell nobody else ({', '.join(channels)}). /racing trace says of a race who was told.",
+            *channels,
+            urgency=Urgency.WARNING,
+        )
+
     def channel_closed(
         self, session: Session, channel_id: str, held: Held, creators: Iterable[str], escalating: Sequence[str] = ()
     ) -> None:

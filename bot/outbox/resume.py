@@ -27,7 +27,7 @@ from bot.events.facts import VersionRemarks
 from bot.events.kinds import ABANDONMENTS
 from bot.events.watched import WatchedRunner
 from bot.logs import get_logger
-from bot.outbox import backlog, held_queues, message_store
+from bot.outbox import acknowledgements, backlog, held_queues, message_store
 from bot.outbox.backlog import WaitingPost
 from bot.outbox.held_queues import CARDS, DIGEST, KEPT, QUIET, UNDELIVERED, Held
 from bot.outbox.message import Message
@@ -115,10 +115,13 @@ class Reopening:
     def summarise_late(self, session: Session, event_ids: Sequence[int], since: datetime, now: datetime) -> None:
         """Say several late versions, queued in this transaction, in one message a channel.
 
-        `since`: when the data service had the first version. A single event is sent by itself.
+        `since`: when the data service had the first version. A single event is sent by itself, and so is an
+        abandonment that is to be acknowledged.
         """
         held = Held(UNDELIVERED, since)
-        for channel_id, late in backlog.of_versions(session, event_ids).items():
+        for channel_id, found in backlog.of_versions(session, event_ids).items():
+            asking = acknowledgements.of_messages(session, [one.post_id for one in found])
+            late = [one for one in found if one.post_id not in asking and one.edits_id not in asking]
             if len(_newest(late)) > 1:
                 is_urgent = any(one.kind in ABANDONMENTS for one in late)
                 priority = Priority.ABANDONMENT if is_urgent else Priority.OTHER

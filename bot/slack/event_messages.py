@@ -75,6 +75,7 @@ class PostRenderer:
             minutes=told.minutes,
             people=told.people,
             is_replaced=told.is_replaced,
+            may_be_repeat=told.post.may_be_repeat,
             taken=(asked.by, asked.at) if asked and asked.by and asked.at else None,
         )
 

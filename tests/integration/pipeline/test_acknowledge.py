@@ -13,7 +13,7 @@ from sqlmodel import col
 from bot.db.engine import Database
 from bot.db.tables import Acknowledgement, AckState, OutboxMessage
 from bot.events.event import Topic
-from bot.outbox import acknowledgements, backlog, channel_move, dead_letters, ledger
+from bot.outbox import acknowledgements, backlog, channel_move, dead_letters, escalations, ledger
 from bot.outbox.channel_closing import close_channel, pause_channel
 from bot.outbox.notices import Notices
 from bot.sandbox.slack import failures
@@ -29,10 +29,10 @@ async def asking(pipeline):
     return pipeline
 
 
-async def after(pipeline, passed):
+async def after(pipeline, passed, absent=()):
     """The job, so long after now; then all that is due is posted."""
-    at = pipeline.clock() + passed
-    steps = await pipeline.database.write(lambda session: acknowledgements.escalate(session, at))
+    at, notices = pipeline.clock() + passed, pipeline.notices
+    steps = await pipeline.database.write(lambda session: escalations.escalate(session, at, notices, absent))
     await free_all(pipeline)
     await pipeline.post_all()
     return steps
@@ -267,8 +267,8 @@ async def test_replicas_that_escalate_and_take_at_the_same_time_leave_one_taker_
         await tell(asking, abandonment(f"rc_{number}", off_time=f"14:{number:02}"))
         key = key_in(asking.slack.messages("CGB")[-1])
         works = [
-            lambda session: acknowledgements.escalate(session, at),
-            lambda session: acknowledgements.escalate(session, at),
+            lambda session: escalations.escalate(session, at, asking.notices),
+            lambda session: escalations.escalate(session, at, asking.notices),
             lambda session, key=key: acknowledgements.take(session, key, "UALICE", at),
             lambda session, key=key: acknowledgements.take(session, key, "UBOB", at),
         ]

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from bot.outbox.message import Message
 from bot.slack.messages.alerts.acknowledge_words import acknowledge_button, taken_words
-from bot.slack.messages.kit.blocks import message, section
+from bot.slack.messages.kit.blocks import context, message, mrkdwn, section
 from bot.slack.messages.kit.buttons import actions
 from bot.slack.messages.kit.marks import ABANDONED
 from bot.slack.messages.kit.mentions import mentions_in_markup, named, with_mentions
@@ -25,22 +25,25 @@ def escalation(
     people: tuple[str, ...],
     taken: tuple[str, datetime] | None,
     is_replaced: bool = False,
+    may_be_repeat: bool = False,
 ) -> Message:
-    """`alert`: the text of the abandonment's message. `link`: to that message in its channel.
+    """`alert`: the text of the abandonment's message. `link`: to that message in its channel; None if not there.
 
     `is_there`: the escalation is for the same channel. `is_replaced`: a newer message in the channel asks.
     """
     told = clip(alert, ALERT_MAX)
-    see = f"<{link.replace('&', '&amp;')}|See the alert>" if link else "The alert is"
-    where = see if is_there and link else f"{see} in {named(channel_id)}"
+    see = f"<{link.replace('&', '&amp;')}|See the alert>" if link else "The alert is for"
+    where = see if is_there and link else f"{see} in {named(channel_id)}" if link else f"{see} {named(channel_id)}"
+    repeat = context([mrkdwn("may be a repeat")]) if may_be_repeat else None
     if taken is not None:
         by, at = taken
         text = clip(f"{told}. {taken_words(by, utc_clock(at))}", TEXT_MAX)
         head = [section(f"{ABANDONED} *{told}*"), section(f"{taken_words(by, in_readers_zone(at))}. {where}.")]
-        return message(text, head)
+        return message(text, head, foot=[repeat])
     if is_replaced:
         text = clip(f"{told}. A newer message in {named(channel_id)} tells more", TEXT_MAX)
-        return message(text, [section(f"{ABANDONED} *{told}*"), section(f"{where}. A newer message there tells more.")])
+        head = [section(f"{ABANDONED} *{told}*"), section(f"{where}. A newer message there tells more.")]
+        return message(text, head, foot=[repeat])
     unanswered = f"Nobody has taken it after {counted(minutes, 'minute')}"
     return message(
         with_mentions(f"{told}. {unanswered}.", people),
@@ -48,5 +51,5 @@ def escalation(
             section(f"{ABANDONED} *{told}*"),
             section(joined([f"{unanswered}.", mentions_in_markup(people), f"{where}."], " ")),
         ],
-        foot=[actions([acknowledge_button(key)])],
+        foot=[actions([acknowledge_button(key)]), repeat],
     )

@@ -1,0 +1,220 @@
+"""The steps of escalations: whom the bot tells while nobody has taken an abandonment.
+
+Each step moves the acknowledgement and makes the step's messages in one transaction, so that a kill repeats no step.
+"""
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+
+from sqlalchemy import select
+from sqlmodel import Session, col
+
+from bot.channels.conditions.mention_condition import is_person
+from bot.db.tables import (
+    Acknowledgement,
+    AckState,
+    ChannelQueue,
+    EventVersion,
+    InboxDelivery,
+    MessageKind,
+    MessageState,
+    OutboxMessage,
+    QueueState,
+    Reason,
+)
+from bot.logs import get_logger
+from bot.outbox import message_store
+from bot.outbox.acknowledgements import MINUTE, OPEN, REMINDER, StoredRequest, Escalated, asked_of, is_any, key_of, move
+from bot.outbox.message_store import NewPost, Priority
+from bot.outbox.notices import Notices
+from bot.outbox.states import UNSENT
+
+log = get_logger(__name__)
+
+STEPS_PER_COMMIT = 50
+
+DAY_OVER = timedelta(hours=36)
+"""From the beginning of a date in UTC until the date has ended in every time zone."""
+
+ESCALATED_FOR = timedelta(days=1)
+"""After the post, where the abandonment has no date, or came after its day."""
+
+Absent = Collection[tuple[str, str]]
+"""Channel and person: the person is not in the channel, as Slack says."""
+
+
+@dataclass(frozen=True)
+class Open:
+    """An abandonment that nobody has taken, with a step left.
+
+    `told_at`: since when somebody could have taken the abandonment, or since when the channel could not be told; by
+    the clock of the database. None for a message that waits for the channel.
+    """
+
+    row: Acknowledgement
+    alert: OutboxMessage
+    is_closed: bool
+    race_date: str | None
+    told_at: datetime | None
+
+    @property
+    def is_folded(self) -> bool:
+        """The message may be unfolded, and asks on then."""
+        return self.alert.state == MessageState.FOLDED
+
+    def is_moot(self, now: datetime) -> bool:
+        """Nobody wants the abandonment, or the message waited too long, or a summary has told of the abandonment."""
+        needless = (Reason.UNSUBSCRIBED, Reason.WAITED_TOO_LONG)
+        is_unwanted = self.alert.state == MessageState.DEAD_LETTER and self.alert.reason in needless
+        return is_unwanted or (self.is_folded and self.is_past(now))
+
+    def is_due(self, asked: StoredRequest, now: datetime) -> bool:
+        since = self.row.stepped_at or self.told_at
+        return not self.is_folded and since is not None and since + asked.minutes * MINUTE <= now
+
+    def is_past(self, now: datetime) -> bool:
+        """The day of the race is over: nobody is rung for the abandonment any more."""
+        since = self.told_at or self.alert.received_at
+        ends = [since + ESCALATED_FOR]
+        if (day := _day(self.race_date)) is not None:
+            ends.append(day + DAY_OVER)
+        return max(ends) <= now
+
+    def minutes_untaken(self, asked: StoredRequest, now: datetime) -> int:
+        """Whole minutes. A message in the place of an earlier message may be younger than the last step."""
+        since = self.told_at or self.alert.received_at
+        if self.row.stepped_at is not None:
+            since = min(since, self.row.stepped_at - asked.minutes * MINUTE)
+        return max(1, (now - since) // MINUTE)
+
+
+def escalate(session: Session, now: datetime, notices: Notices, absent: Absent = ()) -> int:
+    """Take the steps that are due. Returns how many; rows that another replica holds are left out.
+
+    An abandonment whose day is over rings nobody: admins are told once, with the number.
+    """
+    steps = 0
+    past: list[Open] = []
+    for one in _open(session, locked=True):
+        if one.is_moot(now):
+            steps += move(session, one.row.message_id, OPEN, state=AckState.REPLACED)
+        elif (asked := asked_of(one.row)) is None:
+            notices.unreadable_acknowledgement(session, one.alert.channel_id, one.alert.idempotency_key)
+        elif one.is_due(asked, now):
+            if not one.is_past(now):
+                steps += _step(session, one, asked, now, absent)
+            elif move(session, one.row.message_id, OPEN, state=AckState.UNANSWERED):
+                past.append(one)
+        if steps >= STEPS_PER_COMMIT:
+            break
+    if past:
+        notices.not_escalated(session, past[0].alert.idempotency_key, [one.alert.channel_id for one in past])
+    return steps + len(past)
+
+
+def people_to_be_told(session: Session, now: datetime) -> dict[str, set[str]]:
+    """Channel → the people whom steps that are due mention there."""
+    found: dict[str, set[str]] = {}
+    for one in _open(session):
+        asked = asked_of(one.row)
+        if asked is not None and one.is_due(asked, now) and _reminds(one, asked) and not one.is_past(now):
+            found.setdefault(one.alert.channel_id, set()).update(filter(is_person, asked.people))
+    return {channel_id: people for channel_id, people in found.items() if people}
+
+
+def _open(session: Session, *, locked: bool = False) -> Iterator[Open]:
+    statement = (
+        select(
+            Acknowledgement,
+            OutboxMessage,
+            col(ChannelQueue.state),
+            col(EventVersion.race_date),
+            col(InboxDelivery.done_at),
+        )
+        .join(OutboxMessage, col(OutboxMessage.id) == col(Acknowledgement.message_id))
+        .join(ChannelQueue, col(ChannelQueue.channel_id) == col(OutboxMessage.channel_id))
+        .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
+        .join(InboxDelivery, col(InboxDelivery.id) == col(EventVersion.inbox_id))
+        .where(is_any(OPEN))
+        .order_by(col(Acknowledgement.message_id))
+    )
+    if locked:
+        statement = statement.with_for_update(of=Acknowledgement, skip_locked=True)
+    for row, alert, queue_state, race_date, fanned_out_at in session.execute(statement).all():
+        is_closed = queue_state == QueueState.CLOSED
+        told_at = alert.sent_at or alert.given_up_at
+        if is_closed and alert.state in UNSENT:
+            # The moment of receipt is by the receiver's clock.
+            told_at = fanned_out_at or alert.received_at
+        yield Open(row, alert, is_closed, race_date, told_at)
+
+
+def _reminds(one: Open, asked: StoredRequest) -> bool:
+    """The step posts in the channel of the abandonment."""
+    is_lost = one.alert.state == MessageState.DEAD_LETTER
+    wanted = bool(asked.people or is_lost or not _elsewhere(one, asked))
+    return one.row.state == AckState.ASKED and wanted and not one.is_closed
+
+
+def _elsewhere(one: Open, asked: StoredRequest) -> list[str]:
+    return [channel_id for channel_id in asked.channels if channel_id != one.alert.channel_id]
+
+
+def _step(session: Session, one: Open, asked: StoredRequest, now: datetime, absent: Absent) -> bool:
+    """Mention people in the channel; where that is done, or nobody reads the channel, tell the other channels.
+
+    Where Slack took no message of the abandonment, both are one step. People are told by direct message where they
+    are not in the channel, and where a closed channel has no other channel. False if there is nobody to tell before a
+    closed channel is back.
+    """
+    elsewhere, people = _elsewhere(one, asked), list(filter(is_person, asked.people))
+    reminds, is_lost = _reminds(one, asked), one.alert.state == MessageState.DEAD_LETTER
+    if reminds:
+        told = [person for person in people if (one.alert.channel_id, person) in absent]
+        told += elsewhere if is_lost else []
+    else:
+        told = elsewhere or (people if one.row.state == AckState.ASKED else [])
+    if one.is_closed and not told:
+        return False
+    after = AckState.REMINDED if reminds and elsewhere and not is_lost else AckState.UNANSWERED
+    if not move(session, one.row.message_id, OPEN, state=after, stepped_at=now):
+        return False
+    reminders = [(one.alert.channel_id, REMINDER, asked.people)] if reminds else []
+    _add(session, one, asked, [*reminders, *((channel_id, channel_id, ()) for channel_id in told)], now=now)
+    channels = [channel_id for channel_id, _, _ in reminders] + told
+    log.info("escalated", post=one.alert.idempotency_key, state=after.value, channels=channels)
+    return True
+
+
+def _add(
+    session: Session,
+    one: Open,
+    asked: StoredRequest,
+    told: Iterable[tuple[str, str, tuple[str, ...]]],
+    *,
+    now: datetime,
+) -> None:
+    """`told`: channel, the end of the message's key, and the people mentioned."""
+    minutes = one.minutes_untaken(asked, now)
+    message_store.add(
+        session,
+        [
+            NewPost(
+                channel_id,
+                key_of(one.alert, asked, what),
+                MessageKind.ESCALATION,
+                Priority.ABANDONMENT,
+                now,
+                written=Escalated(message_id=one.row.message_id, people=people, minutes=minutes).model_dump_json(),
+            )
+            for channel_id, what, people in told
+        ],
+    )
+
+
+def _day(race_date: str | None) -> datetime | None:
+    try:
+        return datetime.combine(date.fromisoformat(race_date or ""), time(), UTC)
+    except ValueError:
+        return None
