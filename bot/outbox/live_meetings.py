@@ -18,7 +18,8 @@ from bot.db.tables import MessageKind, MessageState, OutboxMessage
 from bot.outbox import message_store
 from bot.outbox.message_store import NewPost, Priority
 from bot.racedata import day_path, race_book_store
-from bot.racedata.day_card import Outcomes, outcomes_of
+from bot.racedata.day_card import Outcomes
+from bot.racedata.meeting_day import KnownDay, folded_name, outcomes_at
 
 LIVE_FOR = timedelta(days=1)
 """After a meeting's day, which may end later than a day of UTC. Then live messages are needless."""
@@ -54,7 +55,7 @@ def keys_of(meeting: Meeting) -> tuple[str, ...]:
 
     The first is of a new message. The others are of a message that was made while less was known of the meeting.
     """
-    name = " ".join((meeting.course.name or "").split()).casefold()
+    name = folded_name(meeting.course.name)
     regions = dict.fromkeys((meeting.region or "", "")) if name else ()
     places = [*(f"{region}:{name}" for region in regions), meeting.course.course_id]
     day = _day_of(meeting)
@@ -166,26 +167,26 @@ def read(session: Session, posts: Sequence[OutboxMessage], now: datetime) -> dic
         return {}
     edited = select(OutboxMessage).where(col(OutboxMessage.id).in_(sorted(post.edits_id or 0 for post in posts)))
     lives = {post.id: post for post in session.execute(edited).scalars()}
-    days: dict[str, tuple[Outcomes, bool]] = {}
+    days: dict[date, KnownDay] = {}
+    shown: dict[str, tuple[Outcomes, bool]] = {}
     found: dict[int, LiveMeeting] = {}
     for post in posts:
         meeting = Meeting.model_validate_json(post.content or "{}")
-        of = meeting.model_dump_json()
-        if of not in days:
-            days[of] = _outcomes(session, meeting, now)
-        found[post.id or 0] = LiveMeeting(lives.get(post.edits_id, post), meeting, *days[of])
+        of, day = meeting.model_dump_json(), _day_of(meeting)
+        if day is not None and day not in days:
+            days[day] = _known_day(session, day)
+        if of not in shown:
+            shown[of] = (
+                outcomes_at(days[day], meeting.course, meeting.region) if day else Outcomes(),
+                day is not None and day_path.is_whole(session, meeting.region, day, now),
+            )
+        found[post.id or 0] = LiveMeeting(lives.get(post.edits_id, post), meeting, *shown[of])
     return found
 
 
-def _outcomes(session: Session, meeting: Meeting, now: datetime) -> tuple[Outcomes, bool]:
-    day = _day_of(meeting)
-    if day is None:
-        return Outcomes(), False
+def _known_day(session: Session, day: date) -> KnownDay:
     since, until = (datetime.combine(day, clock, UTC) for clock in (time.min, time.max))
-    races = [one.race for one in race_book_store.of_day(session, day.isoformat(), meeting.region)]
-    told = race_book_store.told_of_day(session, day.isoformat(), since, until)
-    outcomes = outcomes_of(races, told, meeting.region, meeting.course)
-    return outcomes, day_path.is_whole(session, meeting.region, day, now)
+    return race_book_store.known_day(session, day.isoformat(), since, until)
 
 
 def _day_of(meeting: Meeting) -> date | None:

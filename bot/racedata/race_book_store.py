@@ -3,11 +3,11 @@
 import hashlib
 from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime, timedelta
-from functools import cache
+from functools import cache, partial
 from itertools import islice
 from typing import NamedTuple, TypeVar
 
-from sqlalchemy import Insert, bindparam, delete, or_, select, union
+from sqlalchemy import CompoundSelect, Insert, bindparam, delete, or_, select, union
 from sqlmodel import Session, col
 
 from bot.db.engine import dialect_of, insert_here, insert_into, table_of
@@ -19,6 +19,7 @@ from bot.events.merge import completed_runners
 from bot.events.pairs import is_whole
 from bot.events.races import Race, Value
 from bot.logs import get_logger
+from bot.racedata.meeting_day import DayRow, KnownDay
 
 log = get_logger(__name__)
 
@@ -163,15 +164,46 @@ def by_id(session: Session, race_id: str) -> Race | None:
 
 def told_of_day(session: Session, day: str, since: datetime, until: datetime) -> list[RacingEvent]:
     """Results and abandonments of a race date, or received from `since` to `until` (included) without a date."""
+    keys = _told_keys(day, since, until)
+    newest = event_store.latest(session, session.execute(keys).scalars())
+    return [event_store.read(version)[0] for version in newest.values()]
+
+
+def known_day(session: Session, day: str, since: datetime, until: datetime) -> KnownDay:
+    """A day's rows of the race book, and the latest version of each event of `told_of_day`."""
+    book, event = BookRace, EventVersion
+    races = select(col(book.race_id), col(book.region), col(book.data)).where(col(book.race_date) == day)
+    told = (
+        select(col(event.event_key), col(event.race_id), col(event.data))
+        .where(col(event.event_key).in_(_told_keys(day, since, until)))
+        .order_by(col(event.version))
+    )
+    latest = {key: (race_id, data) for key, race_id, data in session.execute(told)}
+    return KnownDay(
+        [
+            DayRow(race_id, data, partial(read_row, race_id, region, data))
+            for race_id, region, data in session.execute(races.order_by(col(book.race_id)))
+        ],
+        [DayRow(race_id, data, partial(_event, key, data)) for key, (race_id, data) in latest.items()],
+    )
+
+
+def _event(key: str, data: str) -> RacingEvent | None:
+    try:
+        return RacingEvent.model_validate_json(data)
+    except ValueError:
+        log.warning("event_of_the_day_not_readable", event_key=key)
+        return None
+
+
+def _told_keys(day: str, since: datetime, until: datetime) -> CompoundSelect[str]:
     row = EventVersion
     of_these = col(row.kind).in_(OUTCOMES)
     undated = (col(row.race_date).is_(None), col(row.received_at) >= since, col(row.received_at) <= until)
-    keys = union(
+    return union(
         select(col(row.event_key)).where(of_these, col(row.race_date) == day),
         select(col(row.event_key)).where(of_these, *undated),
     )
-    newest = event_store.latest(session, session.execute(keys).scalars())
-    return [event_store.read(version)[0] for version in newest.values()]
 
 
 def merged(known: Race, news: Race, *, whole: bool) -> Race:
