@@ -404,6 +404,22 @@ class Acknowledgement(SQLModel, table=True):
     taken_at: datetime | None = None
 
 
+class LiveMeetingRow(SQLModel, table=True):
+    """All that is known of a live message's meeting. The channel is the message's."""
+
+    __tablename__ = "live_meeting"
+    __table_args__ = (Index("ix_live_meeting_race_date", "race_date"),)
+
+    message_id: int = Field(sa_column=Column(BigKey, primary_key=True, autoincrement=False))
+    race_date: str
+    region: str | None = None
+    course_id: str | None = None
+    course_name: str | None = None
+    """As first published."""
+    folded_name: str | None = None
+    """For comparing: names of one course differ in letter case."""
+
+
 class Generation(SQLModel, table=True):
     """One row; see bot.db.generation."""
 

@@ -37,7 +37,7 @@ class LiveMessages:
         self._session = session
         self._filters = filters
         self._now = now
-        self._touched: dict[tuple[str, ...], _Touched] = {}
+        self._touched: dict[Meeting, _Touched] = {}
 
     def __bool__(self) -> bool:
         return bool(self._filters)
@@ -45,27 +45,27 @@ class LiveMessages:
     def threads(self, news: News, channels: Sequence[str], held_back: Collection[str]) -> Mapping[str, int]:
         """Channel → the live message for the version's thread. `held_back`: channels without a new live message."""
         event = news.event
-        keys = self.refresh(event.race, news.version.received_at) if event.kind and event.drill is None else ()
-        choosing = self._choosing(event, channels) if keys else ()
-        if not choosing:
+        touched = self.refresh(event.race, news.version.received_at) if event.kind and event.drill is None else None
+        choosing = self._choosing(event, channels) if touched else ()
+        if not (touched and choosing):
             return {}
-        touched = self._touched[keys]
         if not live_meetings.is_over(touched.meeting, self._now):
             touched.making |= set(choosing).difference(held_back)
         if not _goes_into_thread(news):
             return {}
         # The live message goes out before the replies.
-        live = self._made(keys, touched, choosing)
+        live = self._made(touched, choosing)
         watching = event_store.known(news.version)[1].watched
         return {channel: number for channel, number in live.items() if channel not in watching}
 
-    def refresh(self, race: Race, received_at: datetime) -> tuple[str, ...]:
-        """Edit the live messages of the race's meeting. Returns `live_meetings.keys_of`."""
+    def refresh(self, race: Race, received_at: datetime) -> _Touched | None:
+        """Edit the live messages of the race's meeting. None for a meeting without day or course."""
         meeting = meeting_of(race)
-        keys = live_meetings.keys_of(meeting)
-        if keys and self._filters:
-            self._touched.setdefault(keys, _Touched(meeting, received_at)).received_at = received_at
-        return keys
+        if not self._filters or live_meetings.key_of(meeting) is None:
+            return None
+        touched = self._touched.setdefault(meeting, _Touched(meeting, received_at))
+        touched.received_at = received_at
+        return touched
 
     def finish(self) -> None:
         """Call last in the transaction, because of the locks of `live_meetings.edit`.
@@ -78,25 +78,23 @@ class LiveMessages:
         except Exception as error:
             if is_unavailable(error):
                 raise
-            log.exception("live_messages_not_made", meetings=sorted(self._touched))
+            log.exception(
+                "live_messages_not_made", meetings=[live_meetings.key_of(meeting) for meeting in self._touched]
+            )
 
     def _finish(self) -> None:
-        found = [
-            (keys[0], one, live)
-            for keys, one in self._touched.items()
-            if (live := self._made(keys, one, self._filters))
-        ]
-        for key, one, live in found:
-            live_meetings.edit(self._session, key, one.meeting, live, one.received_at)
+        found = [(one, live) for one in self._touched.values() if (live := self._made(one, self._filters))]
+        for one, live in found:
+            live_meetings.edit(self._session, one.meeting, live, one.received_at)
 
-    def _made(self, keys: tuple[str, ...], one: _Touched, channels: Collection[str]) -> dict[str, int]:
+    def _made(self, one: _Touched, channels: Collection[str]) -> dict[str, int]:
         """Channel → its live message, which is made if needed."""
-        live = live_meetings.of_channels(self._session, keys, channels)
+        live = live_meetings.of_channels(self._session, one.meeting, channels)
         lacking = one.making.intersection(channels).difference(live)
-        if not lacking:
-            return live
-        live_meetings.make(self._session, keys[0], one.meeting, sorted(lacking), one.received_at)
-        return live_meetings.of_channels(self._session, keys, channels)
+        if lacking:
+            live_meetings.make(self._session, one.meeting, sorted(lacking), one.received_at)
+            live = live_meetings.of_channels(self._session, one.meeting, channels)
+        return {channel: number for channel, number in live.items() if number is not None}
 
     def _choosing(self, event: RacingEvent, channels: Iterable[str]) -> list[str]:
         return [

@@ -9,12 +9,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 
-from sqlalchemy import ColumnElement, func, literal_column, or_, select, update
+from sqlalchemy import ColumnElement, and_, func, literal_column, or_, select, update
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col
 
 from bot.channels.filters import Meeting
-from bot.db.tables import MessageKind, MessageState, OutboxMessage
+from bot.db.engine import insert_here
+from bot.db.tables import LiveMeetingRow, MessageKind, MessageState, OutboxMessage
 from bot.outbox import message_store
 from bot.outbox.message_store import NewPost, Priority
 from bot.racedata import day_path, race_book_store
@@ -50,16 +51,11 @@ class LiveMeeting:
     is_whole: bool = True
 
 
-def keys_of(meeting: Meeting) -> tuple[str, ...]:
-    """The beginnings of the live message's key; empty for a meeting without day or course.
-
-    The first is of a new message. The others are of a message that was made while less was known of the meeting.
-    """
-    name = folded_name(meeting.course.name)
-    regions = dict.fromkeys((meeting.region or "", "")) if name else ()
-    places = [*(f"{region}:{name}" for region in regions), meeting.course.course_id]
-    day = _day_of(meeting)
-    return tuple(f"live:{day}:{place}" for place in places if place) if day else ()
+def key_of(meeting: Meeting) -> str | None:
+    """The beginning of the key of a new live message; None for a meeting without day or course."""
+    day, name = _day_of(meeting), folded_name(meeting.course.name)
+    place = f"{meeting.region or ''}:{name}" if name else meeting.course.course_id
+    return f"live:{day}:{place}" if day and place else None
 
 
 def is_of_day_before(moment: datetime) -> ColumnElement[bool]:
@@ -72,41 +68,83 @@ def is_over(meeting: Meeting, now: datetime) -> bool:
     return day is not None and day < (now - LIVE_FOR).date()
 
 
-def make(session: Session, key: str, meeting: Meeting, channels: Iterable[str], received_at: datetime) -> None:
-    """Unless the channel has the live message."""
-    message_store.add(
-        session,
-        [
-            NewPost(
-                channel,
-                f"{key}@{channel}",
-                MessageKind.LIVE,
-                Priority.OTHER,
-                received_at,
-                written=meeting.model_dump_json(),
-            )
-            for channel in channels
-        ],
-    )
+def make(session: Session, meeting: Meeting, channels: Iterable[str], received_at: datetime) -> None:
+    """Unless the channel has a message of the same key."""
+    key = key_of(meeting)
+    keys = {f"{key}@{channel}": channel for channel in channels}
+    posts = [
+        NewPost(channel, of, MessageKind.LIVE, Priority.OTHER, received_at, written=meeting.model_dump_json())
+        for of, channel in keys.items()
+    ]
+    if not message_store.add(session, posts):
+        return
+    made = select(col(OutboxMessage.id)).where(col(OutboxMessage.idempotency_key).in_(sorted(keys)))
+    rows = [{"message_id": number, **_columns(meeting)} for number in session.execute(made).scalars()]
+    session.execute(insert_here(session, LiveMeetingRow).on_conflict_do_nothing(), rows)
 
 
-def of_channels(session: Session, keys: Sequence[str], channels: Collection[str]) -> dict[str, int]:
-    """Channel → its live message."""
+def of_channels(session: Session, meeting: Meeting, channels: Collection[str]) -> dict[str, int | None]:
+    """Channel → its live message of the meeting. The rows learn what the meeting knows.
+
+    None for a channel that gets no other: its live message was given up or deleted, or one of several may be meant.
+    """
+    course_id, name = meeting.course.course_id, folded_name(meeting.course.name)
+    row = LiveMeetingRow
+    places = [
+        *([col(row.course_id) == course_id] if course_id else []),
+        *([col(row.folded_name) == name] if name else []),
+    ]
+    if not (places and channels):
+        return {}
+    is_usable = and_(col(OutboxMessage.state) != MessageState.DEAD_LETTER, ~_IS_GONE)
     statement = (
-        select(col(OutboxMessage.channel_id), col(OutboxMessage.id))
+        select(row, col(OutboxMessage.channel_id), is_usable)
+        .join(OutboxMessage, col(OutboxMessage.id) == col(row.message_id))
         .where(
-            col(OutboxMessage.idempotency_key).in_(
-                [f"{key}@{channel}" for key in keys for channel in sorted(channels)]
-            ),
-            col(OutboxMessage.state) != MessageState.DEAD_LETTER,
-            ~_IS_GONE,
+            col(row.race_date) == meeting.race_date, or_(*places), col(OutboxMessage.channel_id).in_(sorted(channels))
         )
-        .order_by(col(OutboxMessage.id).desc())
+        .order_by(col(row.message_id))
     )
-    return {channel: number for channel, number in session.execute(statement) if number}
+    there: dict[str, list[tuple[LiveMeetingRow, bool]]] = {}
+    for found, channel, usable in session.execute(statement):
+        there.setdefault(channel, []).append((found, usable))
+    live: dict[str, int | None] = {}
+    for channel, rows in there.items():
+        meant = _meant([found for found, _ in rows], meeting.region)
+        if meant is not None:
+            _learn(meant, meeting)
+            live[channel] = meant.message_id if (meant, True) in rows else None
+        elif meeting.region is None:
+            live[channel] = None
+    session.flush()
+    return live
 
 
-def edit(session: Session, key: str, meeting: Meeting, live: Mapping[str, int], received_at: datetime) -> None:
+def _meant(rows: Sequence[LiveMeetingRow], region: str | None) -> LiveMeetingRow | None:
+    """The row of the region, else the row without a region. Without a region: the only row."""
+    if region is None:
+        return rows[0] if len(rows) == 1 else None
+    of_region = [row for row in rows if row.region == region]
+    return next(iter(of_region or [row for row in rows if row.region is None]), None)
+
+
+def _learn(row: LiveMeetingRow, meeting: Meeting) -> None:
+    for name, value in _columns(meeting).items():
+        if value is not None and getattr(row, name) is None:
+            setattr(row, name, value)
+
+
+def _columns(meeting: Meeting) -> dict[str, str | None]:
+    return {
+        "race_date": meeting.race_date,
+        "region": meeting.region,
+        "course_id": meeting.course.course_id,
+        "course_name": meeting.course.name,
+        "folded_name": folded_name(meeting.course.name) or None,
+    }
+
+
+def edit(session: Session, meeting: Meeting, live: Mapping[str, int], received_at: datetime) -> None:
     """Queue an edit of each live message without a queued edit.
 
     Call last in a transaction, so that the transaction waits for no lock after the messages' locks. A live message that
@@ -125,7 +163,7 @@ def edit(session: Session, key: str, meeting: Meeting, live: Mapping[str, int], 
         [
             NewPost(
                 channel,
-                f"{key}@{channel}~{secrets.token_hex(8)}",
+                f"{key_of(meeting)}@{channel}~{secrets.token_hex(8)}",
                 MessageKind.LIVE_EDIT,
                 Priority.OTHER,
                 received_at,
@@ -167,11 +205,15 @@ def read(session: Session, posts: Sequence[OutboxMessage], now: datetime) -> dic
         return {}
     edited = select(OutboxMessage).where(col(OutboxMessage.id).in_(sorted(post.edits_id or 0 for post in posts)))
     lives = {post.id: post for post in session.execute(edited).scalars()}
+    rows = session.execute(select(LiveMeetingRow).where(col(LiveMeetingRow.message_id).in_(_lives(posts)))).scalars()
+    kept = {row.message_id: row for row in rows}
     days: dict[date, KnownDay] = {}
     shown: dict[str, tuple[Outcomes, bool]] = {}
     found: dict[int, LiveMeeting] = {}
     for post in posts:
         meeting = Meeting.model_validate_json(post.content or "{}")
+        if (row := kept.get(post.edits_id or post.id or 0)) is not None:
+            meeting = _as_known(meeting, row)
         of, day = meeting.model_dump_json(), _day_of(meeting)
         if day is not None and day not in days:
             days[day] = _known_day(session, day)
@@ -182,6 +224,15 @@ def read(session: Session, posts: Sequence[OutboxMessage], now: datetime) -> dic
             )
         found[post.id or 0] = LiveMeeting(lives.get(post.edits_id, post), meeting, *shown[of])
     return found
+
+
+def _lives(posts: Sequence[OutboxMessage]) -> list[int]:
+    return sorted({post.edits_id or post.id or 0 for post in posts})
+
+
+def _as_known(meeting: Meeting, row: LiveMeetingRow) -> Meeting:
+    course = meeting.course.model_copy(update={"course_id": row.course_id, "name": row.course_name})
+    return meeting.model_copy(update={"course": course, "region": row.region, "meeting_id": None})
 
 
 def _known_day(session: Session, day: date) -> KnownDay:

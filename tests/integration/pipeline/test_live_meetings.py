@@ -449,3 +449,96 @@ async def test_abandonment_passes_an_edit_that_a_dead_process_left_while_edits_a
     (live, *_), _ = shown(pipeline)
     assert live.endswith("1 ABANDONED")
     assert await pipeline.waiting() == {}
+
+
+async def subscribe_to_all(pipeline):
+    await pipeline.subscribe("CGB", "*", EVERYTHING, show=(MEETINGS,))
+
+
+def lines(pipeline, beginning):
+    """The lines of the only live message with this beginning."""
+    (live,) = [one for one in pipeline.slack.messages("CGB") if not one.thread_ts and one.text.startswith(beginning)]
+    return [line for block in live.blocks for line in block["text"]["text"].split("\n")]
+
+
+def times(pipeline, beginning):
+    return [line.split(" ")[0] for line in lines(pipeline, beginning) if line[:1].isdecimal()]
+
+
+async def test_race_of_unknown_region_stays_in_the_live_message_once_the_region_is_known(pipeline):
+    await subscribe_to_all(pipeline)
+    await tell(pipeline, result("rc_1", region=None), result("rc_2", off_time="15:05"))
+    assert times(pipeline, "Ascot (GB)") == ["14:30", "15:05"]
+
+
+async def test_live_message_of_a_region_takes_no_race_of_another_region(pipeline):
+    await subscribe_to_all(pipeline)
+    await tell(
+        pipeline,
+        result("rc_1", region=None),
+        result("rc_2", off_time="15:05"),
+        result("rc_9", region="AUS", off_time="05:05"),
+    )
+    (gb, aus), threads = shown(pipeline)
+    assert gb.startswith("Ascot (GB)")
+    assert aus.startswith("Ascot (AUS)")
+    assert [live.split(",")[0] for live, _ in threads] == ["Ascot (GB)", "Ascot (GB)", "Ascot (AUS)"]
+    assert times(pipeline, "Ascot (AUS)") == ["05:05"]
+
+
+async def test_result_that_may_be_of_two_meetings_is_told_flat(pipeline):
+    await subscribe_to_all(pipeline)
+    await tell(pipeline, result("rc_1"), result("rc_9", region="AUS"), result("rc_2", region=None, off_time="15:05"))
+    (_, _, told), threads = shown(pipeline)
+    assert told.startswith("Result: Ascot 15:05")
+    assert len(threads) == 2
+
+
+async def test_event_of_unknown_region_goes_to_the_only_live_message_of_its_course(pipeline):
+    await subscribe_to_all(pipeline)
+    await tell(
+        pipeline,
+        result("rc_1"),
+        result("rc_2", region=None, off_time="15:05"),
+        abandonment("rc_4", region=None, off_time="16:15"),
+    )
+    flat, threads = shown(pipeline)
+    assert [text.split(",")[0] for text in flat] == ["Ascot (GB)", "ABANDONED: Ascot 16:15 (region unknown)"]
+    assert len(threads) == 2
+    assert times(pipeline, "Ascot (GB)") == ["14:30", "15:05", "16:15"]
+
+
+async def test_course_by_id_and_by_name_has_one_live_message(pipeline):
+    await subscribe(pipeline)
+    by_id, by_both = {"course_id": "cr_asc"}, {"course_id": "cr_asc", "name": "Ascot"}
+    await tell(
+        pipeline,
+        result("rc_1", course=by_id),
+        result("rc_2", off_time="12:05", course=by_both),
+        result("rc_3", off_time="15:40"),
+        result("rc_4", off_time="16:15", course=by_id),
+    )
+    (live,), threads = shown(pipeline)
+    assert live.startswith("Ascot (GB)")
+    assert len(threads) == 4
+    assert times(pipeline, "Ascot (GB)") == ["12:05", "14:30", "15:40", "16:15"]
+
+
+async def test_course_by_name_and_then_by_id_has_one_live_message_once_both_are_known(pipeline):
+    await subscribe(pipeline)
+    await tell(
+        pipeline,
+        result("rc_1"),
+        result("rc_2", off_time="15:05", course={"course_id": "cr_asc", "name": "ASCOT"}),
+        result("rc_3", off_time="15:40", course={"course_id": "cr_asc"}),
+    )
+    (_,), threads = shown(pipeline)
+    assert len(threads) == 3
+    assert times(pipeline, "Ascot (GB)") == ["14:30", "15:05", "15:40"]
+
+
+async def test_letter_case_of_a_course_loses_no_race(pipeline):
+    await subscribe(pipeline)
+    await tell(pipeline, result("rc_1"), result("rc_2", off_time="15:05", course="ASCOT"))
+    (live,), _ = shown(pipeline)
+    assert live.endswith("2 run so far")
