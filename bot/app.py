@@ -40,6 +40,7 @@ from bot.operations.heartbeat import Heartbeat, open_http
 from bot.operations.jobs.check_channels import ChannelCheck
 from bot.operations.jobs.end_pauses import PauseEnd
 from bot.operations.jobs.escalate import EscalationCheck
+from bot.operations.jobs.follow_off_times import OffTimes
 from bot.operations.jobs.scheduler import Jobs
 from bot.operations.jobs.table import JobParts
 from bot.operations.jobs.tell_due import DueTelling
@@ -406,6 +407,7 @@ class Service:
             escalation=EscalationCheck(
                 self.database, self.notices, partial(members, self.slack), self.clock, self.queued
             ),
+            off_times=OffTimes(self.database, self.clock, self.queued),
             drills=self.drills,
             deliveries=DeliveryWatch(self.database, self.notices, self.races_for_jobs, quota, self.clock, self.queued),
             repair=Repair(

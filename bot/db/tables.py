@@ -408,7 +408,10 @@ class LiveMeetingRow(SQLModel, table=True):
     """All that is known of a live message's meeting. The channel is the message's."""
 
     __tablename__ = "live_meeting"
-    __table_args__ = (Index("ix_live_meeting_race_date", "race_date"),)
+    __table_args__ = (
+        Index("ix_live_meeting_race_date", "race_date"),
+        Index("ix_live_meeting_changes_at", "changes_at", info={WHERE: "changes_at IS NOT NULL"}),
+    )
 
     message_id: int = Field(sa_column=Column(BigKey, primary_key=True, autoincrement=False))
     race_date: str
@@ -418,6 +421,8 @@ class LiveMeetingRow(SQLModel, table=True):
     """As first published."""
     folded_name: str | None = None
     """For comparing: names of one course differ in letter case."""
+    changes_at: datetime | None = None
+    """When the message as last sent is out of date by the time alone. None while an edit waits."""
 
 
 class Generation(SQLModel, table=True):

@@ -6,12 +6,14 @@ unknown.
 
 import re
 from collections.abc import Sequence
-from datetime import UTC, date, datetime, timedelta, tzinfo
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from difflib import get_close_matches
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 ARCHIVE_STARTS = 2017
 """Interface, What the service does."""
+
+EASTERNMOST = timedelta(hours=14)
 
 _ISO = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _NUMERIC = re.compile(r"([0-9]{1,2})(?:([/.-])([0-9]{1,2})\2([0-9]{4}|[0-9]{2})|/([0-9]{1,2}))")
@@ -45,6 +47,11 @@ class DayUnclearError(ValueError):
     def __init__(self, told: str, meant: Sequence[date] = ()) -> None:
         super().__init__(told)
         self.meant = tuple(meant)
+
+
+def begins_at(day: date) -> datetime:
+    """When the day begins in the last time zone east of UTC."""
+    return datetime.combine(day, time.min, UTC) - EASTERNMOST
 
 
 def utc_today(now: datetime) -> date:

@@ -5,25 +5,30 @@ rendered when sent, so that a waiting edit has all later news.
 """
 
 import secrets
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
+from typing import Any
 
-from sqlalchemy import ColumnElement, and_, func, literal_column, or_, select, update
+from sqlalchemy import ColumnElement, Select, and_, func, literal_column, or_, select, update
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col
 
 from bot.channels.filters import Meeting
 from bot.db.engine import insert_here
 from bot.db.tables import LiveMeetingRow, MessageKind, MessageState, OutboxMessage
+from bot.events.races import Course
 from bot.outbox import message_store
 from bot.outbox.message_store import NewPost, Priority
 from bot.racedata import day_path, race_book_store
-from bot.racedata.day_card import Outcomes
+from bot.racedata.day_card import Outcomes, RaceOutcome, to_come_until
 from bot.racedata.meeting_day import KnownDay, folded_name, outcomes_at
 
 LIVE_FOR = timedelta(days=1)
 """After a meeting's day, which may end later than a day of UTC. Then live messages are needless."""
+
+EDITS_PER_COMMIT = 20
+"""The number is small, because ingest waits for the transaction."""
 
 _QUEUED: ColumnElement[str] = literal_column(f"'{MessageState.QUEUED}'")
 
@@ -200,13 +205,18 @@ def threads(session: Session, message_ids: Collection[int]) -> dict[int, str]:
 
 
 def read(session: Session, posts: Sequence[OutboxMessage], now: datetime) -> dict[int, LiveMeeting]:
-    """By message, for live messages and edits of live messages."""
+    """By message, for live messages and edits of live messages that are to be sent.
+
+    Notes when the words will be out of date. A row that fan-out holds is passed over, because fan-out adds an edit.
+    """
     if not posts:
         return {}
     edited = select(OutboxMessage).where(col(OutboxMessage.id).in_(sorted(post.edits_id or 0 for post in posts)))
     lives = {post.id: post for post in session.execute(edited).scalars()}
-    rows = session.execute(select(LiveMeetingRow).where(col(LiveMeetingRow.message_id).in_(_lives(posts)))).scalars()
-    kept = {row.message_id: row for row in rows}
+    kept = {row.message_id: row for row in session.execute(_rows(posts)).scalars()}
+    mine = set(
+        session.execute(_rows(posts, col(LiveMeetingRow.message_id)).with_for_update(skip_locked=True)).scalars()
+    )
     days: dict[date, KnownDay] = {}
     shown: dict[str, tuple[Outcomes, bool]] = {}
     found: dict[int, LiveMeeting] = {}
@@ -223,11 +233,50 @@ def read(session: Session, posts: Sequence[OutboxMessage], now: datetime) -> dic
                 day is not None and day_path.is_whole(session, meeting.region, day, now),
             )
         found[post.id or 0] = LiveMeeting(lives.get(post.edits_id, post), meeting, *shown[of])
+        if row is not None and row.message_id in mine:
+            row.changes_at = _changes_at(found[post.id or 0].outcomes, now)
+    session.flush()
     return found
 
 
-def _lives(posts: Sequence[OutboxMessage]) -> list[int]:
-    return sorted({post.edits_id or post.id or 0 for post in posts})
+def edit_what_is_out_of_date(session: Session, channels: Callable[[], Collection[str]], now: datetime) -> int:
+    """Queue an edit of each live message whose time has come, in these channels. Returns how many rows were looked at.
+
+    `channels`: the channels with live messages, asked for only if the time of a message has come.
+    """
+    row = LiveMeetingRow
+    due = (
+        select(row, col(OutboxMessage.channel_id))
+        .join(OutboxMessage, col(OutboxMessage.id) == col(row.message_id))
+        .where(col(row.changes_at).is_not(None), col(row.changes_at) <= now)
+        .where(col(OutboxMessage.message_ts).is_not(None), ~_IS_GONE)
+        .order_by(col(row.changes_at), col(row.message_id))
+        .limit(EDITS_PER_COMMIT)
+        .with_for_update(of=row, skip_locked=True)
+    )
+    found = [(one, channel) for one, channel in session.execute(due)]
+    listening = channels() if found else ()
+    for one, _ in found:
+        one.changes_at = None
+    session.flush()
+    for one, channel in found:
+        if channel in listening:
+            course = Course(course_id=one.course_id, name=one.course_name)
+            meeting = Meeting(course=course, race_date=one.race_date, region=one.region)
+            edit(session, meeting, {channel: one.message_id}, now)
+    return len(found)
+
+
+def _changes_at(outcomes: Outcomes, now: datetime) -> datetime | None:
+    """When the first race to come is to come no more."""
+    coming = [to_come_until(race) for race, outcome in outcomes.in_order() if outcome is RaceOutcome.OPEN]
+    return min((until for until in coming if until and until > now), default=None)
+
+
+def _rows(posts: Sequence[OutboxMessage], column: Any = LiveMeetingRow) -> Select[Any]:
+    return select(column).where(
+        col(LiveMeetingRow.message_id).in_(sorted({post.edits_id or post.id or 0 for post in posts}))
+    )
 
 
 def _as_known(meeting: Meeting, row: LiveMeetingRow) -> Meeting:

@@ -9,6 +9,7 @@ from datetime import date, datetime
 from enum import StrEnum
 
 from bot.errors import ServiceError
+from bot.events.days import begins_at
 from bot.events.event import EventKind, RacingEvent
 from bot.events.meeting_parts import is_part_of
 from bot.events.merge import completed
@@ -64,6 +65,12 @@ class Outcomes:
 
     def count(self, *which: RaceOutcome) -> int:
         return sum(outcome in which for outcome in self.of.values())
+
+    def in_order(self) -> list[tuple[Race, RaceOutcome]]:
+        """The races of all meetings together, by off time."""
+        races = [one for place in range(len(self.meetings)) for one in self.of_meeting(place)]
+        order = _order_of([race for race, _ in races])
+        return sorted(races, key=lambda one: order(one[0]))
 
     def of_meeting(self, place: int) -> list[tuple[Race, RaceOutcome]]:
         return [(race, self.of[place, number]) for number, race in enumerate(self.meetings[place].races)]
@@ -124,6 +131,20 @@ def _races_at(card: Card, off: str) -> list[tuple[MeetingCard, Race, RaceOutcome
         for number, race in enumerate(meeting.races)
         if is_off_at(race.off, off)
     ]
+
+
+def to_come_until(race: Race) -> datetime | None:
+    """A race is certainly to come before this moment: its off, or the beginning of its day where no offset is known.
+
+    None if the day is not known either (Spec gap G16).
+    """
+    off_at = race.off.off_at
+    if off_at is not None and off_at.utcoffset() is not None:
+        return off_at
+    try:
+        return begins_at(date.fromisoformat(race.race_date or ""))
+    except (ValueError, OverflowError):
+        return None
 
 
 def none_hidden(races: Iterable[Race], course: Course | None) -> bool:

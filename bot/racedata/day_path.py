@@ -5,7 +5,7 @@ races, or of meetings, or an object with either.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import date, datetime
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -15,7 +15,7 @@ from sqlmodel import Session
 from bot.clock import Clock
 from bot.db import named_values
 from bot.db.engine import Database
-from bot.events.days import day_before
+from bot.events.days import begins_at, day_before
 from bot.events.races import Race, Value
 from bot.events.reading.aliases import CARD_LISTS, MEETING_LISTS, RACE_LISTS
 from bot.events.reading.json_values import fields_of, fold
@@ -28,8 +28,6 @@ from bot.racedata.client.service_client import RacingClient
 from bot.racedata.client.service_errors import AnswerUnreadable, InvalidParam, NotFound
 from bot.racedata.month_quota import month_key
 from bot.racedata.race_walk import ALL_REGIONS_WALK, Errand, is_proven, stored_walk
-
-EASTERNMOST = timedelta(hours=14)
 
 log = get_logger(__name__)
 
@@ -57,7 +55,7 @@ def stored_day(session: Session, errand: Errand) -> DayRead | None:
 
 def is_whole(session: Session, region: str | None, day: date, now: datetime) -> bool:
     """Whether the race book has all races of a day, read after the day began in the last time zone east of UTC."""
-    since = datetime.combine(day, time.min, UTC) - EASTERNMOST
+    since = begins_at(day)
     for of in dict.fromkeys([region, None]):
         read = stored_day(session, Errand(of, day, now.date(), since))
         by_path = read is not None and read.proves(Errand(of, day, now.date(), since))

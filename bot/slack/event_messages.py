@@ -45,7 +45,8 @@ class PostRenderer:
 
     def _render(self, claim: Claim, now: datetime) -> Message:
         if claim.live is not None:
-            return live_meeting(claim.live, now)
+            # By the clock of `live_meetings.read`, which notes when the words will be out of date.
+            return live_meeting(claim.live, claim.claimed_at)
         if claim.escalation is not None:
             return self._escalation(claim.escalation, now)
         shown = claim.view

@@ -11,6 +11,7 @@ from bot.operations.jobs.check_quota import QuotaCheck
 from bot.operations.jobs.end_pauses import PauseEnd
 from bot.operations.jobs.escalate import EscalationCheck
 from bot.operations.jobs.expire_queue import expire_queue
+from bot.operations.jobs.follow_off_times import OffTimes
 from bot.operations.jobs.prune_bodies import prune_bodies
 from bot.operations.jobs.refresh_reference import CHECK_EVERY_S, refresh_for_filters, refresh_reference
 from bot.operations.jobs.tell_due import DueTelling
@@ -24,6 +25,7 @@ from bot.settings import Settings
 HOUR_S = 3_600
 TELL_EVERY_S = 30
 ESCALATE_EVERY_S = 15
+FOLLOW_EVERY_S = 15
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,7 @@ class JobParts:
     pauses: PauseEnd
     due: DueTelling
     escalation: EscalationCheck
+    off_times: OffTimes
     drills: Drills
     deliveries: DeliveryWatch
     repair: Repair
@@ -82,6 +85,10 @@ async def _escalate(parts: JobParts) -> None:
     await parts.escalation()
 
 
+async def _follow_off_times(parts: JobParts) -> None:
+    await parts.off_times()
+
+
 async def _end_drills(parts: JobParts) -> None:
     await end_drills(parts.drills)
 
@@ -108,6 +115,7 @@ JOBS: tuple[Job, ...] = (
     Job("end_pauses", lambda _settings: 30, _end_pauses),
     Job("tell_due", lambda _settings: TELL_EVERY_S, _tell_due),
     Job("escalate", lambda _settings: ESCALATE_EVERY_S, _escalate),
+    Job("follow_off_times", lambda _settings: FOLLOW_EVERY_S, _follow_off_times),
     Job("end_drills", lambda _settings: 60, _end_drills),
     Job("expire_queue", lambda _settings: HOUR_S, _expire_queue),
     Job("watch_deliveries", lambda _settings: WATCH_EVERY_S, _watch_deliveries),

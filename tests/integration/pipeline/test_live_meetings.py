@@ -1,6 +1,7 @@
 """A channel with live messages: one message a meeting, results in its thread, abandonments in the channel too."""
 
 import asyncio
+import re
 from dataclasses import replace
 from datetime import timedelta
 
@@ -12,10 +13,11 @@ from bot.channels.conditions.show_condition import MEETINGS
 from bot.channels.filters import Meeting
 from bot.db import named_values
 from bot.db.database_clock import database_now
-from bot.db.tables import ChannelQueue, MessageKind, OutboxMessage
+from bot.db.tables import BookRace, ChannelQueue, LiveMeetingRow, MessageKind, OutboxMessage
 from bot.events.event import Topic
 from bot.events.races import Course, Race
 from bot.operations.jobs.expire_queue import expire_queue
+from bot.operations.jobs.follow_off_times import OffTimes
 from bot.outbox import backlog, call_holds, channel_move, channel_queues
 from bot.outbox.channel_closing import close_channel, pause_channel
 from bot.outbox.messenger import Call
@@ -542,3 +544,73 @@ async def test_letter_case_of_a_course_loses_no_race(pipeline):
     await tell(pipeline, result("rc_1"), result("rc_2", off_time="15:05", course="ASCOT"))
     (live,), _ = shown(pipeline)
     assert live.endswith("2 run so far")
+
+
+async def off_times_pass(pipeline, passed, replicas=()):
+    """As if so much time had passed for the race book and the live messages, on PostgreSQL too; then the job runs."""
+
+    def move(session):
+        for row in session.execute(select(BookRace)).scalars():
+            race = Race.model_validate_json(row.data)
+            if race.off.off_at:
+                off = race.off.model_copy(update={"off_at": race.off.off_at - passed})
+                row.data = race.model_copy(update={"off": off}).model_dump_json(exclude_defaults=True)
+        for row in session.execute(select(LiveMeetingRow).where(col(LiveMeetingRow.changes_at).is_not(None))).scalars():
+            row.changes_at -= passed
+
+    await pipeline.database.write(move)
+    jobs = [OffTimes(one.database, one.clock, asyncio.Event()) for one in replicas or (pipeline,)]
+    counts = await asyncio.gather(*(job() for job in jobs))
+    await free_all(pipeline)
+    await pipeline.post_all()
+    return sum(counts)
+
+
+def card(pipeline, *minutes):
+    """A racecard whose off times have offsets, so many minutes from now."""
+    at = [(pipeline.clock() + timedelta(minutes=of)).isoformat() for of in minutes]
+    races = [{"race_id": f"rc_{number}", "off_time": off} for number, off in enumerate(at, start=1)]
+    return {
+        "event": "racecard.published",
+        "meeting": {"course": "Ascot", "date": DAY, "region": "GB"},
+        "races": races,
+    }
+
+
+def said(pipeline):
+    found = [re.search("off next|no result yet|to come|won by", line) for line in lines(pipeline, "Ascot (GB)")]
+    return [one[0] for one in found if one]
+
+
+async def test_off_time_gone_by_is_an_edit_without_an_event(pipeline):
+    await subscribe(pipeline)
+    await tell(pipeline, card(pipeline, 5, 40, 75))
+    assert said(pipeline) == ["off next", "to come", "to come"]
+    assert await off_times_pass(pipeline, timedelta(minutes=1)) == 0
+    assert await off_times_pass(pipeline, timedelta(minutes=10)) == 1
+    assert said(pipeline) == ["no result yet", "off next", "to come"]
+    assert await off_times_pass(pipeline, timedelta(minutes=1)) == 0
+    assert await off_times_pass(pipeline, timedelta(hours=3)) == 1
+    assert said(pipeline) == ["no result yet"] * 3
+    assert await off_times_pass(pipeline, timedelta(hours=3)) == 0
+    assert len(edits(pipeline.slack)) == 2
+
+
+async def test_off_time_is_one_edit_over_replicas_and_none_for_a_channel_that_unsubscribed(make_pipeline):
+    one, other = make_pipeline(), make_pipeline()
+    await subscribe(one)
+    await tell(one, card(one, 5, 40, 75))
+    assert await off_times_pass(one, timedelta(minutes=10), (one, other)) == 1
+    assert len(edits(one.slack)) == 1
+    await one.database.write(lambda session: subscriptions.remove(session, "CGB"))
+    await off_times_pass(one, timedelta(minutes=35))
+    assert len(edits(one.slack)) == 1
+
+
+async def test_settled_race_says_that_earlier_races_without_a_moment_are_off(pipeline):
+    await subscribe(pipeline)
+    races = [listed(f"rc_{number}", off=off) for number, off in enumerate(("13:30", "14:30", "17:00", "17:30"), 1)]
+    await read_list(pipeline, *races)
+    await tell(pipeline, result("rc_3", off_time="17:00"))
+    # The day has begun in some time zone, so nothing is certain of the 17:30 either.
+    assert said(pipeline) == ["no result yet", "no result yet", "won by", "no result yet"]

@@ -1,17 +1,19 @@
 """The live message of a meeting: each race with its winner, its abandonment, or when it is off."""
 
+from collections.abc import Sequence
 from datetime import date, datetime
+from operator import itemgetter
 
 from bot.events.races import OffTime, Race
 from bot.outbox.live_meetings import LiveMeeting
 from bot.outbox.message import Message
-from bot.racedata.day_card import RaceOutcome
+from bot.racedata.day_card import RaceOutcome, to_come_until
 from bot.slack.messages.answers.racecard_answer import CARD_LINE_MAX, NO_RESULT_YET, TO_COME, became, lines_section
 from bot.slack.messages.kit.blocks import section
 from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, VOIDED
 from bot.slack.messages.kit.names import SHORT_MAX, course_name, race_line
 from bot.slack.messages.kit.text import clip, counted, joined, safe
-from bot.slack.messages.kit.times import off_text, weekday_and_day
+from bot.slack.messages.kit.times import aware, off_text, weekday_and_day
 
 OFF_NEXT = "*off next*"
 NOT_WHOLE = "I have not read the whole card yet, so races may be missing here: `{}` reads the card."
@@ -21,7 +23,7 @@ MARKS = {RaceOutcome.ABANDONED: ABANDONED, RaceOutcome.BOTH: CONFLICTING, RaceOu
 
 def live_meeting(live: LiveMeeting, now: datetime) -> Message:
     outcomes, meeting = live.outcomes, live.meeting
-    races = [one for place in range(len(outcomes.meetings)) for one in outcomes.of_meeting(place)]
+    races = outcomes.in_order()
     named = course_name(Race(course=meeting.course, region=meeting.region)) or safe(meeting.course.course_id)
     # Courses of two regions share names.
     place = joined([named, f"({region})" if (region := safe(meeting.region, SHORT_MAX)) else None], " ")
@@ -38,8 +40,8 @@ def live_meeting(live: LiveMeeting, now: datetime) -> Message:
         ", ",
     )
     first = joined([f"*{place}*, {day}", figures], ": ")
-    following = _next(races, now)
-    lines = [_line(race, outcome, became(race, outcome) or _open(race, following, now)) for race, outcome in races]
+    still_open = _Open(races, now)
+    lines = [_line(race, outcome, became(race, outcome) or still_open.words(race)) for race, outcome in races]
     text = joined([f"{place}, {day}", figures.replace("*", "")], ": ")
     more = None if live.is_whole else NOT_WHOLE.format(joined(["/racecard", region], " "))
     note = section(joined(["Results are in the thread.", more], " "))
@@ -57,16 +59,28 @@ def _line(race: Race, outcome: RaceOutcome, said: str) -> str:
     return joined([f"{off}  {mark} {said}" if off and mark else f"{off}  {said}" if off else said, details])
 
 
-def _next(races: list[tuple[Race, RaceOutcome]], now: datetime) -> Race | None:
-    coming = [race for race, outcome in races if outcome is RaceOutcome.OPEN and race.off.off_at]
-    return min(
-        (race for race in coming if race.off.off_at and race.off.off_at > now),
-        key=lambda race: race.off.off_at or now,
-        default=None,
-    )
+class _Open:
+    """The words of races without an outcome. "To come" is said only while certain (Spec gap G16)."""
 
+    def __init__(self, races: Sequence[tuple[Race, RaceOutcome]], now: datetime) -> None:
+        self._now = now
+        settled = [race.off.minute_of_day for race, outcome in races if outcome is RaceOutcome.SETTLED]
+        self._last = max((minute for minute in settled if minute is not None), default=None)
+        # A race without a moment may be off before the first race with a moment.
+        left = [race for race, outcome in races if outcome is RaceOutcome.OPEN and not self._is_past(race)]
+        coming = [(until, race) for race in left if (until := to_come_until(race)) and until > now]
+        has_moments = all(aware(race.off.off_at) for race in left)
+        self._next = min(coming, key=itemgetter(0), default=(now, None))[1] if has_moments else None
 
-def _open(race: Race, following: Race | None, now: datetime) -> str:
-    if race is following:
-        return OFF_NEXT
-    return NO_RESULT_YET if race.off.off_at and race.off.off_at <= now else TO_COME
+    def words(self, race: Race) -> str:
+        if race is self._next:
+            return OFF_NEXT
+        until = to_come_until(race)
+        return TO_COME if until and until > self._now and not self._is_past(race) else NO_RESULT_YET
+
+    def _is_past(self, race: Race) -> bool:
+        """Off, as its moment says, or as a later race with a result says where no moment was published."""
+        if (off_at := aware(race.off.off_at)) is not None:
+            return off_at <= self._now
+        minute = race.off.minute_of_day
+        return minute is not None and self._last is not None and minute < self._last

@@ -5,10 +5,12 @@ import json
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0017"
-down_revision = "0016"
+revision = "0018"
+down_revision = "0017"
 branch_labels = None
 depends_on = None
+
+_WAITS = "changes_at IS NOT NULL"
 
 
 def upgrade() -> None:
@@ -26,8 +28,16 @@ def upgrade() -> None:
         sa.Column("course_id", sa.String(), nullable=True),
         sa.Column("course_name", sa.String(), nullable=True),
         sa.Column("folded_name", sa.String(), nullable=True),
+        sa.Column("changes_at", sa.DateTime(timezone=True), nullable=True),
     )
     op.create_index("ix_live_meeting_race_date", "live_meeting", ["race_date"])
+    op.create_index(
+        "ix_live_meeting_changes_at",
+        "live_meeting",
+        ["changes_at"],
+        sqlite_where=sa.text(_WAITS),
+        postgresql_where=sa.text(_WAITS),
+    )
     kept = op.get_bind().execute(sa.text("SELECT id, content FROM message WHERE kind = 'live'")).all()
     if rows := [row for number, content in kept if (row := _row(number, json.loads(content)))]:
         op.bulk_insert(table, rows)
