@@ -25,7 +25,7 @@ RacingBotError
     ├── SlackWait                 Slack asks for a wait of `retry_after_s`: not carried out
     ├── SlackChannelClosed        the channel is gone, archived or closed to us: somebody has to change that
     ├── SlackCredentialsDead      our token is dead, or the workspace refuses us: an operator has to act
-    ├── SlackScopeMissing         the method needs another scope; other methods may work
+    ├── SlackScopeMissing         the token may not call the method; other methods may work
     ├── SlackMessageRefused       the message breaks Slack's rules: our bug, a retry can't help
     ├── SlackEditRefused          Slack refuses an edit: the words need a new message
     └── SlackRefused              an unknown code: not carried out

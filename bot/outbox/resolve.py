@@ -140,10 +140,7 @@ class Resolver:
         match error:
             case SlackCredentialsDead():
                 return self._look_again(claim, str(error), CREDENTIALS_WAIT)
-            case SlackScopeMissing():
-                # A channel's history may be readable where threads are not.
-                return self._unresolved(claim, str(error), seen, into_channel=True)
-            case SlackChannelClosed():
+            case SlackScopeMissing() | SlackChannelClosed():
                 return self._unresolved(claim, str(error), seen)
             case _ if failed_looks + 1 >= FAILED_LOOKS_MAX[self.in_doubt]:
                 return self._unresolved(claim, str(error), seen)
@@ -151,10 +148,10 @@ class Resolver:
                 wait_s = FAILED_LOOK_WAITS_S[min(failed_looks, len(FAILED_LOOK_WAITS_S) - 1)]
                 return self._look_again(claim, str(error), timedelta(seconds=wait_s), failed=1)
 
-    def _unresolved(self, claim: Claim, reason: str, seen: Unanswered, *, into_channel: bool = False) -> ClaimOutcome:
-        """The operator's choice for a message without a readable history. `into_channel`: no more in a thread."""
+    def _unresolved(self, claim: Claim, reason: str, seen: Unanswered) -> ClaimOutcome:
+        """The operator's choice for a message without a readable history."""
         if self.in_doubt is DoubtfulPosts.REPEAT:
-            return _repeat(claim, reason, seen, may_be_repeat=True, into_channel=into_channel)
+            return _repeat(claim, reason, seen, may_be_repeat=True)
         told = f"it may have been posted, and I can't look ({reason})"
         return GivenUp(claim, Reason.UNRESOLVED, reason, told)
 
@@ -163,9 +160,8 @@ class Resolver:
         return LookAgain(claim, reason, after, claim.post.looks + looked, claim.post.failed_looks + failed)
 
 
-def _repeat(
-    claim: Claim, reason: str, seen: Unanswered, *, may_be_repeat: bool, into_channel: bool = False
-) -> ClaimOutcome:
+def _repeat(claim: Claim, reason: str, seen: Unanswered, *, may_be_repeat: bool) -> ClaimOutcome:
+    """`may_be_repeat`: nobody could look. Such a repeat goes into the channel, whose history may be readable."""
     if seen.is_poison:
         why = f"{seen.times} calls for it ended in doubt while Slack took other posts"
         return GivenUp(claim, Reason.IN_VAIN, reason, f"{why}; it may have been posted" if may_be_repeat else why)
@@ -174,7 +170,7 @@ def _repeat(
         reason,
         plain=seen.wants_plain or claim.post.plain,
         may_be_repeat=may_be_repeat or claim.post.may_be_repeat,
-        thread_of=None if into_channel else claim.post.thread_of,
+        thread_of=None if may_be_repeat else claim.post.thread_of,
         is_stuck=seen.is_stuck,
     )
 

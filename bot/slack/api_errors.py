@@ -38,14 +38,24 @@ WORKSPACE_CLOSED = frozenset(
     {
         "org_login_required",
         "accesslimited",
-        "team_access_not_granted",
         "two_factor_setup_required",
     }
 )
 """No channel and no message is to blame."""
 
-NOT_GRANTED = frozenset({"missing_scope", "access_denied", "enterprise_is_restricted", "not_allowed_token_type"})
+NOT_GRANTED = frozenset(
+    {
+        *("missing_scope", "access_denied", "enterprise_is_restricted", "not_allowed_token_type"),
+        "team_access_not_granted",
+    }
+)
 """The token may not call this method. Without `POST_METHOD` or `EDIT_METHOD` nothing can be posted."""
+
+NOT_READABLE = frozenset({"user_is_bot", "user_is_restricted", "method_not_supported_for_channel_type"})
+"""The token may not read messages by `HISTORY_METHOD` or `REPLIES_METHOD`.
+
+Slack's page on `REPLIES_METHOD` lists bot tokens, and says that bot tokens can't read threads of channels.
+"""
 
 WAIT = frozenset(
     {
@@ -74,6 +84,8 @@ MESSAGE_REFUSED = frozenset(
 
 POST_METHOD = "chat.postMessage"
 EDIT_METHOD = "chat.update"
+HISTORY_METHOD = "conversations.history"
+REPLIES_METHOD = "conversations.replies"
 
 RETRY_AFTER_DEFAULT_S = 5.0
 
@@ -85,9 +97,11 @@ def classify(method: str, code: str, *, retry_after: str | None = None, details:
         return SlackWait(method, code, wait_s(retry_after))
     if code in IN_DOUBT:
         return SlackDoubtful(method, code)
+    if code in NOT_READABLE and method in {HISTORY_METHOD, REPLIES_METHOD}:
+        return SlackScopeMissing(method, code, details=details)
     if code in CREDENTIALS_DEAD | WORKSPACE_CLOSED or (code in NOT_GRANTED and method in {POST_METHOD, EDIT_METHOD}):
         return SlackCredentialsDead(method, code, details=details)
-    if code == "missing_scope":
+    if code in NOT_GRANTED:
         return SlackScopeMissing(method, code, details=details)
     if code in CHANNEL_CLOSED or (code.startswith("restricted_action") and code not in THREAD_CLOSED):
         return SlackChannelClosed(method, code)

@@ -19,7 +19,7 @@ from slack_sdk.web.async_slack_response import AsyncSlackResponse
 from bot.errors import SlackDoubtful, SlackError, SlackRefused, SlackUnreached
 from bot.outbox.message import Message
 from bot.outbox.messenger import Call, HistoryPage
-from bot.slack.api_errors import EDIT_METHOD, POST_METHOD, WAIT, classify
+from bot.slack.api_errors import EDIT_METHOD, HISTORY_METHOD, POST_METHOD, REPLIES_METHOD, WAIT, classify
 
 WEB_API_TIMEOUT_S = 10.0
 """Posts pass their own deadline."""
@@ -32,8 +32,6 @@ EDITS_MAX = 100
 HISTORY_PAGE = 100
 """Slack may give fewer: 15 for an app sold outside its Marketplace (docs.slack.dev/changelog, 2025-05-29)."""
 
-HISTORY_METHOD = "conversations.history"
-REPLIES_METHOD = "conversations.replies"
 NO_THREAD = "thread_not_found"
 
 METHOD_OF: Mapping[str, str] = {Call.POST: POST_METHOD, Call.EDIT: EDIT_METHOD, Call.LOOK: HISTORY_METHOD}

@@ -1,0 +1,81 @@
+"""Replies in the thread of a live message whose outcome nobody heard."""
+
+import pytest
+
+from bot.sandbox.slack import failures
+from bot.settings import DoubtfulPosts
+from tests.integration.pipeline.racing_day import abandonment, past_waits, result, tell
+from tests.integration.pipeline.racing_day import shown as shown_by
+from tests.integration.pipeline.test_live_meetings import shown, subscribe
+
+NOT_READABLE = (
+    *("missing_scope", "not_allowed_token_type", "access_denied", "enterprise_is_restricted"),
+    *("team_access_not_granted", "user_is_bot", "method_not_supported_for_channel_type"),
+    *("no_permission", "channel_not_found", "not_in_channel", "ekm_access_denied"),
+)
+
+
+async def leave_a_reply_in_doubt(pipeline, *looks, posted=False):
+    """And an abandonment behind. `looks`: the failures of the looks into the thread."""
+    await subscribe(pipeline)
+    await tell(pipeline, result("rc_1"))
+    failure = failures.http_error(503)
+    pipeline.slack.script("chat.postMessage", [failure.accepted() if posted else failure])
+    pipeline.slack.script("conversations.replies", list(looks))
+    await tell(pipeline, result("rc_2", off_time="15:05"))
+    await pipeline.deliver(abandonment("rc_3", off_time="15:40"))
+
+
+async def look_once(pipeline):
+    await past_waits(pipeline, 20)
+    await pipeline.post_all()
+
+
+def looks_into_threads(pipeline):
+    return sum(call.method == "conversations.replies" for call in pipeline.slack.calls)
+
+
+def beginnings(texts):
+    return [text.split(" (")[0] for text in texts]
+
+
+@pytest.mark.parametrize("posted", [True, False])
+@pytest.mark.parametrize("code", NOT_READABLE)
+async def test_reply_whose_thread_may_not_be_read_is_told_in_the_channel_after_one_look(pipeline, code, posted):
+    await leave_a_reply_in_doubt(pipeline, *[failures.slack_error(code)] * 99, posted=posted)
+    await look_once(pipeline)
+    (_, *flat), threads = shown(pipeline)
+    assert looks_into_threads(pipeline) == 1
+    assert sum("ABANDONED: Ascot 15:40" in text for text in flat) == 1
+    messages = [message for message in pipeline.slack.messages("CGB") if message.thread_ts is None]
+    (told,) = [message for message in messages if "Result: Ascot 15:05" in message.text]
+    assert "may be a repeat" in shown_by(told)
+    assert len(threads) == 1 + posted
+    assert (await pipeline.waiting(), await pipeline.holds()) == ({}, {})
+
+
+@pytest.mark.parametrize("code", NOT_READABLE)
+async def test_reply_whose_thread_may_not_be_read_is_held_after_one_look(make_pipeline, code):
+    pipeline = make_pipeline(doubtful=DoubtfulPosts.HOLD)
+    await leave_a_reply_in_doubt(pipeline, *[failures.slack_error(code)] * 99)
+    await look_once(pipeline)
+    (live, *flat), threads = shown(pipeline)
+    assert looks_into_threads(pipeline) == 1
+    assert beginnings(flat) == ["ABANDONED: Ascot 15:40"]
+    assert live.endswith("2 run so far, 1 ABANDONED")
+    assert len(threads) == 1
+    assert await pipeline.waiting() == {"dead_letter": 1}
+    (told,) = pipeline.texts("CADMIN")
+    assert "it may have been posted, and I can't look" in told
+
+
+async def test_reply_whose_thread_fails_again_and_again_is_told_in_the_channel(pipeline):
+    await leave_a_reply_in_doubt(pipeline, *[failures.http_error(503)] * 99, posted=True)
+    for _ in range(6):
+        await past_waits(pipeline, 60)
+        await pipeline.post_all()
+    (_, *flat), threads = shown(pipeline)
+    assert sum("Result: Ascot 15:05" in text for text in flat) == 1
+    assert sum("ABANDONED: Ascot 15:40" in text for text in flat) == 1
+    assert len(threads) == 2
+    assert await pipeline.waiting() == {}
