@@ -201,9 +201,15 @@ def _with_views(session: Session, claims: list[Claim]) -> list[Claim]:
 
 
 def with_threads(session: Session, claims: list[Claim]) -> list[Claim]:
-    """A live message that is not in the channel has no thread."""
+    """A live message that was not in the channel at the message's last call had no thread."""
     threads = live_meetings.threads(session, {claim.thread_of for claim in claims if claim.thread_of})
-    return [replace(claim, thread_ts=threads.get(claim.thread_of or 0)) for claim in claims] if threads else claims
+    if not threads:
+        return claims
+    return [
+        replace(claim, thread_ts=thread.ts_at((claim.edited or claim.post).sending_at)) if thread else claim
+        for claim in claims
+        for thread in [threads.get(claim.thread_of or 0)]
+    ]
 
 
 def _begin(session: Session, begun: Sequence[Claim], *, lease_s: float, call_s: float) -> None:

@@ -33,17 +33,16 @@ EDITS_PER_COMMIT = 20
 _QUEUED: ColumnElement[str] = literal_column(f"'{MessageState.QUEUED}'")
 
 _EDIT = aliased(OutboxMessage)
-_IS_GONE = (
-    select(col(_EDIT.id))
-    .where(
-        col(_EDIT.edits_id) == col(OutboxMessage.id),
-        col(_EDIT.kind) == MessageKind.LIVE_EDIT,
-        col(_EDIT.state) == MessageState.FOLDED,
-    )
-    .correlate(OutboxMessage)
-    .exists()
+_REFUSED = (
+    col(_EDIT.edits_id) == col(OutboxMessage.id),
+    col(_EDIT.kind) == MessageKind.LIVE_EDIT,
+    col(_EDIT.state) == MessageState.FOLDED,
 )
+_IS_GONE = select(col(_EDIT.id)).where(*_REFUSED).correlate(OutboxMessage).exists()
 """Slack refused an edit. Somebody may have deleted the message."""
+
+_GONE_SINCE = select(func.min(col(_EDIT.sending_at))).where(*_REFUSED).correlate(OutboxMessage).scalar_subquery()
+"""The start of the refused call."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +53,19 @@ class LiveMeeting:
     meeting: Meeting
     outcomes: Outcomes
     is_whole: bool = True
+
+
+@dataclass(frozen=True)
+class Thread:
+    """`gone_since`: from then on no reply goes into the thread. The replies of earlier calls stay there."""
+
+    ts: str
+    gone_since: datetime | None
+
+    def ts_at(self, called_at: datetime | None) -> str | None:
+        """The ts for a message whose call began then. None in the channel."""
+        is_there = self.gone_since is None or (called_at is not None and called_at < self.gone_since)
+        return self.ts if is_there else None
 
 
 def key_of(meeting: Meeting) -> str | None:
@@ -194,14 +206,14 @@ def move(session: Session, old_id: str, new_id: str) -> None:
     session.execute(statement.values(idempotency_key=moved).execution_options(synchronize_session=False))
 
 
-def threads(session: Session, message_ids: Collection[int]) -> dict[int, str]:
-    """Live message → ts, for live messages with a thread."""
+def threads(session: Session, message_ids: Collection[int]) -> dict[int, Thread]:
+    """By live message, for live messages that were posted."""
     if not message_ids:
         return {}
-    statement = select(col(OutboxMessage.id), col(OutboxMessage.message_ts)).where(
-        col(OutboxMessage.id).in_(sorted(message_ids)), col(OutboxMessage.message_ts).is_not(None), ~_IS_GONE
+    statement = select(col(OutboxMessage.id), col(OutboxMessage.message_ts), _GONE_SINCE).where(
+        col(OutboxMessage.id).in_(sorted(message_ids)), col(OutboxMessage.message_ts).is_not(None)
     )
-    return {number: ts for number, ts in session.execute(statement) if number and ts}
+    return {number: Thread(ts, gone_since) for number, ts, gone_since in session.execute(statement) if number and ts}
 
 
 def read(session: Session, posts: Sequence[OutboxMessage], now: datetime) -> dict[int, LiveMeeting]:

@@ -1,12 +1,17 @@
-"""Replies in the thread of a live message whose outcome nobody heard."""
+"""Replies in the thread of a live message whose outcome nobody heard, and edits of live messages without an answer."""
+
+from datetime import timedelta
 
 import pytest
 
+from bot.db.database_clock import database_now
+from bot.outbox import call_holds, channel_queues
+from bot.outbox.messenger import Call
 from bot.sandbox.slack import failures
 from bot.settings import DoubtfulPosts
-from tests.integration.pipeline.racing_day import abandonment, past_waits, result, tell
+from tests.integration.pipeline.racing_day import abandonment, free_all, past_waits, result, tell
 from tests.integration.pipeline.racing_day import shown as shown_by
-from tests.integration.pipeline.test_live_meetings import shown, subscribe
+from tests.integration.pipeline.test_live_meetings import kinds, look_for_what_is_in_doubt, shown, subscribe
 
 NOT_READABLE = (
     *("missing_scope", "not_allowed_token_type", "access_denied", "enterprise_is_restricted"),
@@ -78,4 +83,38 @@ async def test_reply_whose_thread_fails_again_and_again_is_told_in_the_channel(p
     assert sum("Result: Ascot 15:05" in text for text in flat) == 1
     assert sum("ABANDONED: Ascot 15:40" in text for text in flat) == 1
     assert len(threads) == 2
+    assert await pipeline.waiting() == {}
+
+
+async def test_reply_in_doubt_is_found_in_its_thread_after_the_live_message_was_deleted(pipeline):
+    """A dead process left an edit, and edits are held until a reply is in doubt."""
+    await subscribe(pipeline)
+    await tell(pipeline, result("rc_1"))
+    await pipeline.deliver(result("rc_2", off_time="15:05"))
+    await pipeline.fanout.run_once()
+
+    def hold_edits(session):
+        until = database_now(session, pipeline.clock) + timedelta(seconds=60)
+        call_holds.hold_call(session, Call.EDIT, until, "ratelimited")
+
+    def claim_and_die(session):
+        now = database_now(session, pipeline.clock)
+        return channel_queues.claim(session, now, limit=9, lease_s=9, call_s=5, allowed={Call.POST: 0})
+
+    (left,) = await pipeline.database.write(claim_and_die)
+    assert left.call is Call.EDIT
+    await past_waits(pipeline, 20)
+    await pipeline.database.write(hold_edits)
+    await pipeline.deliver(result("rc_3", off_time="15:40"))
+    await pipeline.fanout.run_once()
+    pipeline.slack.script("chat.postMessage", [failures.passes(), failures.http_error(503).accepted()])
+    for _ in range(2):
+        await pipeline.poster.start_due()
+        await pipeline.poster.finish()
+    assert [state for _, state in await kinds(pipeline)] == ["sent", "sent", "sent", "sending", "in_doubt", "queued"]
+    pipeline.slack.script("chat.update", [], then_always=failures.slack_error("message_not_found"))
+    await free_all(pipeline)
+    await look_for_what_is_in_doubt(pipeline)
+    flat, threads = shown(pipeline)
+    assert (len(flat), len(threads)) == (1, 3)
     assert await pipeline.waiting() == {}
