@@ -27,7 +27,8 @@ RacingBotError
     ├── SlackCredentialsDead      our token is dead, or the workspace refuses us: an operator has to act
     ├── SlackScopeMissing         the token may not call the method; other methods may work
     ├── SlackMessageRefused       the message breaks Slack's rules: our bug, a retry can't help
-    ├── SlackEditRefused          Slack refuses an edit: the words need a new message
+    ├── SlackMessageGone          the edited message was deleted, or can't be edited any more
+    ├── SlackEditRefused          Slack refuses an edit for another cause: the words need a new message
     └── SlackRefused              an unknown code: not carried out
 
 Handlers branch on the class, never on a status or a message.
@@ -207,6 +208,10 @@ class SlackScopeMissing(SlackError):
 
 
 class SlackMessageRefused(SlackError):
+    pass
+
+
+class SlackMessageGone(SlackError):
     pass
 
 

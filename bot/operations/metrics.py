@@ -19,6 +19,7 @@ from bot.errors import (
     SlackDoubtful,
     SlackEditRefused,
     SlackError,
+    SlackMessageGone,
     SlackMessageRefused,
     SlackRefused,
     SlackScopeMissing,
@@ -77,6 +78,7 @@ SLACK_ANSWERS: Mapping[type[SlackError], str] = {
     SlackCredentialsDead: "credentials_dead",
     SlackScopeMissing: "scope_missing",
     SlackMessageRefused: "message_refused",
+    SlackMessageGone: "message_gone",
     SlackEditRefused: "edit_refused",
     SlackRefused: "refused",
 }

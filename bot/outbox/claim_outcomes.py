@@ -109,7 +109,7 @@ class NotSent(ClaimOutcome):
 
 @dataclass(frozen=True)
 class NotEdited(ClaimOutcome):
-    """The edit becomes a message of its own."""
+    """The edit becomes a message of its own, or is needless."""
 
     name = "not_edited"
 
@@ -238,7 +238,7 @@ class GivenUp(ClaimOutcome):
     told: str | None = None
 
     def record(self, session: Session, now: datetime, context: OutcomeContext) -> bool:
-        free_at = now + context.channel_pause
+        free_at = now + context.pause_after(self.claim)
         if not record_given_up(session, self.claim, now, free_at=free_at, reason=self.reason, detail=self.detail):
             return False
         is_closed = self.reason is Reason.NO_ENTRY

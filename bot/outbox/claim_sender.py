@@ -14,6 +14,7 @@ from bot.errors import (
     SlackDoubtful,
     SlackEditRefused,
     SlackError,
+    SlackMessageGone,
     SlackMessageRefused,
     SlackScopeMissing,
     SlackUnreached,
@@ -139,8 +140,8 @@ class ClaimSender:
             case SlackMessageRefused() if not claim.post.plain:
                 log.error("blocks_refused", post=claim.post.idempotency_key, reason=reason)
                 return NotSent(claim, reason, plain=True)
-            case SlackEditRefused() | SlackMessageRefused() if claim.edited:
-                return await self._edit_refused(claim, reason)
+            case SlackMessageGone() | SlackEditRefused() | SlackMessageRefused() if claim.edited:
+                return await self._edit_refused(claim, error)
             case _ if claim.thread_ts and not claim.edited:
                 return NotInThread(claim, reason)
             case _:
@@ -153,28 +154,28 @@ class ClaimSender:
         """
         seen = self.unanswered.count(claim, left=isinstance(error, SlackDoubtful))
         if claim.edited:
-            if self.unanswered.is_poison_edit(seen):
-                return await self._edit_refused(claim, str(error))
+            if self.unanswered.is_poison_edit(claim, seen):
+                return await self._edit_refused(claim, error)
             return CallHeld(claim, str(error), error.code, _backoff_s(claim))
         if isinstance(error, SlackUnreached):
             return NotSent(claim, str(error), _backoff_s(claim))
         return NoAnswer(claim, str(error))
 
-    async def _edit_refused(self, claim: Claim, reason: str) -> ClaimOutcome:
-        """The edit becomes a message of its own, unless an earlier unanswered call has made the edit."""
+    async def _edit_refused(self, claim: Claim, refusal: SlackError) -> ClaimOutcome:
+        """The edit is not made, unless an earlier unanswered call has made the edit."""
         edited = claim.edited
         if edited is None or edited.message_ts is None or claim.post.attempts < 2:
-            return NotEdited(claim, reason)
+            return _not_edited(claim, refusal)
         try:
             edits = await self._edits_said(claim, edited.idempotency_key, edited.message_ts)
         except (SlackScopeMissing, SlackChannelClosed) as error:
-            return NotEdited(claim, f"{reason}, and I can't look at the message ({error})")
+            return _not_edited(claim, refusal, f", and I can't look at the message ({error})")
         except SlackError as error:
             if not self.unanswered.look_failed(claim):
-                return NotEdited(claim, reason)
+                return _not_edited(claim, refusal)
             return CallHeld(claim, str(error), error.code, _backoff_s(claim))
         if claim.post.id not in edits:
-            return NotEdited(claim, reason)
+            return _not_edited(claim, refusal)
         return Found(claim.saying(edits), edited.message_ts)
 
     async def _edits_said(self, claim: Claim, post_key: str, message_ts: str) -> frozenset[int]:
@@ -193,6 +194,18 @@ class ClaimSender:
         except TimeoutError:
             raise SlackUnreached(HISTORY_IN_WORDS, f"not read within {EDIT_LOOK_S:g} s") from None
         return page.edits
+
+
+def _not_edited(claim: Claim, refusal: SlackError, more: str = "") -> ClaimOutcome:
+    """An edit of an event becomes a message of its own.
+
+    An edit without an event can't. Such an edit is needless once the message is gone, and is given up otherwise.
+    """
+    reason = f"{refusal}{more}"
+    if claim.event is not None or isinstance(refusal, SlackMessageGone):
+        return NotEdited(claim, reason)
+    is_unanswered = isinstance(refusal, SlackUnreached | SlackDoubtful)
+    return GivenUp(claim, Reason.IN_VAIN if is_unanswered else Reason.REFUSED, reason)
 
 
 def _backoff_s(claim: Claim) -> float:

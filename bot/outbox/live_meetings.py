@@ -39,7 +39,7 @@ _REFUSED = (
     col(_EDIT.state) == MessageState.FOLDED,
 )
 _IS_GONE = select(col(_EDIT.id)).where(*_REFUSED).correlate(OutboxMessage).exists()
-"""Slack refused an edit. Somebody may have deleted the message."""
+"""Slack said of an edit that the message is gone, or is edited no more."""
 
 _GONE_SINCE = select(func.min(col(_EDIT.sending_at))).where(*_REFUSED).correlate(OutboxMessage).scalar_subquery()
 """The start of the refused call."""
@@ -182,7 +182,7 @@ def edit(session: Session, meeting: Meeting, live: Mapping[str, int], received_a
                 channel,
                 f"{key_of(meeting)}@{channel}~{secrets.token_hex(8)}",
                 MessageKind.LIVE_EDIT,
-                Priority.OTHER,
+                Priority.LIVE_EDIT,
                 received_at,
                 edits_id=number,
                 written=meeting.model_dump_json(),

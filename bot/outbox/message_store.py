@@ -76,6 +76,8 @@ class Priority(IntEnum):
     ABANDONMENT = 0
     ADMIN = 1
     OTHER = 2
+    LIVE_EDIT = 3
+    """While such an edit waits through an outage of edits, other edits go on."""
 
 
 @dataclass(frozen=True)

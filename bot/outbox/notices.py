@@ -258,12 +258,14 @@ class Notices:
             log.error("notice_not_posted", post=claim.post.idempotency_key, reason=error)
             self._tell_elsewhere(session, claim)
             return
-        # A person who closed direct messages, or has left, may watch many names.
-        about = f"{claim.channel_id}:{self._clock():%Y-%m-%d}" if is_closed else claim.post.idempotency_key
+        # A person who closed direct messages, or has left, may watch many names. A live message has many edits.
+        key = (claim.edited or claim.post).idempotency_key
+        about = f"{claim.channel_id}:{self._clock():%Y-%m-%d}" if is_closed else key
+        what = "An edit in channel {} was not made" if claim.edited else "A message for channel {} was not posted"
         self.tell(
             session,
             f"parked:{about}",
-            f"A message for channel {claim.channel_id} was not posted: {error}. It is kept, and not tried again by "
+            f"{what.format(claim.channel_id)}: {error}. It is kept, and not tried again by "
             f"itself ({claim.post.idempotency_key}).",
             claim.channel_id,
         )

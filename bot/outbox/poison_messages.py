@@ -17,7 +17,7 @@ EDIT_LOOKS_MAX = 8
 """Failed looks at the message of a refused edit. Then the edit becomes a message of its own."""
 
 EDIT_ATTEMPTS = 5
-"""Unanswered calls with other messages sent meanwhile. Then the edit becomes a message of its own."""
+"""Unanswered calls while others passed. Then the edit of an event becomes a message of its own."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Unanswered:
     """As seen by this process.
 
     `while_others_passed`: calls with another message sent since the call before. `sent_at_first`, `sent_before`:
-    messages sent by the first and by the last of the calls.
+    messages sent by the first and by the last of the calls. `edits_at_first`: edits made by the first.
     """
 
     message_id: int | None = None
@@ -33,6 +33,7 @@ class Unanswered:
     while_others_passed: int = 0
     sent_at_first: int = 0
     sent_before: int = 0
+    edits_at_first: int = 0
     failed_looks: int = 0
 
     @property
@@ -55,12 +56,15 @@ class UnansweredCalls:
     """By queue: the first message and the first edit."""
 
     _sent: int = 0
+    _edits: int = 0
     _messages_fail: bool = False
     _firsts: dict[tuple[str, bool], Unanswered] = field(default_factory=dict)
 
     def of(self, claim: Claim) -> Unanswered:
         found = self._firsts.get(_place(claim))
-        return found if found and found.message_id == claim.post.id else Unanswered(claim.post.id, 0, 0, self._sent)
+        if found and found.message_id == claim.post.id:
+            return found
+        return Unanswered(claim.post.id, sent_at_first=self._sent, edits_at_first=self._edits)
 
     def count(self, claim: Claim, *, left: bool) -> Unanswered:
         """A message's call that never `left` the host does not count."""
@@ -85,14 +89,22 @@ class UnansweredCalls:
         seen = self._firsts[_place(claim)] = replace(seen, failed_looks=seen.failed_looks + 1)
         return seen.failed_looks < EDIT_LOOKS_MAX
 
-    def is_poison_edit(self, edit: Unanswered) -> bool:
-        """The edit is at fault: other messages were sent since, and the last call for a message passed."""
-        sent_since = self._sent > edit.sent_at_first and not self._messages_fail
-        return edit.times >= EDIT_ATTEMPTS and sent_since
+    def is_poison_edit(self, claim: Claim, edit: Unanswered) -> bool:
+        """An edit of an event: messages were sent since, and the last call for a message passed.
+
+        An edit without an event can't become a message, and waits through an outage of edits: other edits were made.
+        """
+        if claim.event is None:
+            others_passed = self._edits > edit.edits_at_first
+        else:
+            others_passed = self._sent > edit.sent_at_first and not self._messages_fail
+        return edit.times >= EDIT_ATTEMPTS and others_passed
 
     def sent(self, claim: Claim) -> None:
         self._firsts.pop(_place(claim), None)
-        if not _is_edit(claim):
+        if _is_edit(claim):
+            self._edits += 1
+        else:
             self._sent += 1
             self._messages_fail = False
 

@@ -9,6 +9,7 @@ from bot.errors import (
     SlackDoubtful,
     SlackEditRefused,
     SlackError,
+    SlackMessageGone,
     SlackMessageRefused,
     SlackRefused,
     SlackScopeMissing,
@@ -82,6 +83,9 @@ MESSAGE_REFUSED = frozenset(
     }
 )
 
+MESSAGE_GONE = frozenset({"message_not_found", "cant_update_message", "edit_window_closed", "is_inactive"})
+"""Of `EDIT_METHOD`: no edit of this message can succeed. docs.slack.dev/reference/methods/chat.update"""
+
 POST_METHOD = "chat.postMessage"
 EDIT_METHOD = "chat.update"
 HISTORY_METHOD = "conversations.history"
@@ -107,6 +111,8 @@ def classify(method: str, code: str, *, retry_after: str | None = None, details:
         return SlackChannelClosed(method, code)
     if code in MESSAGE_REFUSED:
         return SlackMessageRefused(method, code, details=details)
+    if code in MESSAGE_GONE and method == EDIT_METHOD:
+        return SlackMessageGone(method, code, details=details)
     if method == EDIT_METHOD:
         # Also for unknown codes: the message is posted anew, and the post tells any other problem.
         return SlackEditRefused(method, code, details=details)

@@ -5,6 +5,8 @@ from datetime import timedelta
 import pytest
 
 from bot.db.database_clock import database_now
+from bot.db.tables import MessageKind
+from bot.errors import SlackDoubtful
 from bot.outbox import call_holds, channel_queues
 from bot.outbox.messenger import Call
 from bot.sandbox.slack import failures
@@ -118,3 +120,94 @@ async def test_reply_in_doubt_is_found_in_its_thread_after_the_live_message_was_
     flat, threads = shown(pipeline)
     assert (len(flat), len(threads)) == (1, 3)
     assert await pipeline.waiting() == {}
+
+
+async def test_outage_of_edits_ends_no_live_message(pipeline):
+    await subscribe(pipeline)
+    await tell(pipeline, result("rc_1"))
+    pipeline.slack.script("chat.update", [failures.http_error(503)] * 7)
+    for number in range(2, 9):
+        await tell(pipeline, result(f"rc_{number}", off_time=f"15:0{number}"))
+        await free_all(pipeline)
+        await pipeline.post_all()
+    for _ in range(7):
+        await free_all(pipeline)
+        await pipeline.post_all()
+    (live,), threads = shown(pipeline)
+    assert live.endswith("8 run so far")
+    assert len(threads) == 8
+    assert await pipeline.waiting() == {}
+
+
+async def test_edit_refused_for_another_cause_ends_no_live_message(pipeline):
+    await subscribe(pipeline)
+    await tell(pipeline, result("rc_1"))
+    pipeline.slack.script("chat.update", [failures.slack_error("msg_blocked_by_policy")])
+    await tell(pipeline, result("rc_2", off_time="15:05"), result("rc_3", off_time="15:40"))
+    (live,), threads = shown(pipeline)
+    assert live.endswith("3 run so far")
+    assert len(threads) == 3
+    assert await pipeline.waiting() == {"dead_letter": 1}
+    (told,) = pipeline.texts("CADMIN")
+    assert "msg_blocked_by_policy" in told
+
+
+@pytest.mark.parametrize("code", ["message_not_found", "cant_update_message", "edit_window_closed", "is_inactive"])
+async def test_edit_refused_because_the_message_is_gone_ends_the_live_message(pipeline, code):
+    await subscribe(pipeline)
+    await tell(pipeline, result("rc_1"))
+    pipeline.slack.script("chat.update", [failures.slack_error(code)])
+    await tell(pipeline, result("rc_2", off_time="15:05"), result("rc_3", off_time="15:40"))
+    (_, told), threads = shown(pipeline)
+    assert told.startswith("Result: Ascot 15:40")
+    assert len(threads) == 2
+    assert await pipeline.waiting() == {}
+
+
+async def test_edit_of_a_result_waits_for_no_edit_of_a_live_message(pipeline):
+    await subscribe(pipeline)
+    await pipeline.subscribe("CIRE", "IRE")
+    await tell(pipeline, result("rc_1", going="Good"))
+    pipeline.slack.script("chat.update", [], then_always=failures.http_error(503))
+    await tell(pipeline, result("rc_2", off_time="15:05"), result("rc_1", going="Soft"))
+    for number in range(8):
+        await tell(pipeline, result(f"rc_ire_{number}", region="IRE", course="Naas"))
+        await free_all(pipeline)
+        await pipeline.post_all()
+    assert any("Soft in the other" in text for text in pipeline.texts("CGB"))
+    assert (MessageKind.LIVE_EDIT, "queued") in await kinds(pipeline)
+    pipeline.slack.script("chat.update", [])
+    await free_all(pipeline)
+    await pipeline.post_all()
+    assert pipeline.texts("CGB")[0].endswith("2 run so far")
+    assert await pipeline.waiting() == {}
+
+
+async def test_edit_at_fault_is_given_up_and_the_next_news_edits_the_live_message(pipeline, monkeypatch):
+    """Slack answers the edits of the other live message."""
+    await subscribe(pipeline)
+    await subscribe(pipeline, "CALL")
+    await tell(pipeline, result("rc_1"))
+    sender = pipeline.poster.claim_sender.sender
+    update = sender.update
+
+    async def fail_in_one(channel_id, *args, **more):
+        if channel_id == "CGB":
+            raise SlackDoubtful("chat.update", "HTTP 503")
+        await update(channel_id, *args, **more)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(sender, "update", fail_in_one)
+        await tell(pipeline, result("rc_2", off_time="15:05"))
+        for _ in range(4):
+            await free_all(pipeline)
+            await pipeline.post_all()
+    (live,), _ = shown(pipeline)
+    assert live.endswith("1 run so far")
+    assert await pipeline.waiting() == {"dead_letter": 1}
+    (told,) = pipeline.texts("CADMIN")
+    assert told.partition(":")[0].endswith("was not made")
+    await tell(pipeline, result("rc_3", off_time="15:40"))
+    (live,), threads = shown(pipeline)
+    assert live.endswith("3 run so far")
+    assert len(threads) == 3
