@@ -1,15 +1,24 @@
-"""Slack: token, scopes, admins, channels, history, Socket Mode. Posts nothing, opens no connection."""
+"""Slack: token, scopes, admins, channels, history, replies, Socket Mode. Posts nothing, opens no connection."""
 
 import asyncio
 from functools import partial
+from typing import Any
 
 from bot.channels import subscriptions
 from bot.channels.conditions.mention_condition import is_person
 from bot.doctor.deployment import HTTP_TIMEOUT_S, Deployment, Patient
 from bot.doctor.findings import Finding, NotApplicable, Seen, failed, warning
-from bot.errors import SlackChannelClosed, SlackCredentialsDead, SlackError, SlackScopeMissing, SlackWait
+from bot.errors import (
+    SlackChannelClosed,
+    SlackCredentialsDead,
+    SlackError,
+    SlackRefused,
+    SlackScopeMissing,
+    SlackWait,
+)
 from bot.manifest import read_manifest
 from bot.settings import DoubtfulPosts
+from bot.slack.api_errors import HISTORY_METHOD, REPLIES_METHOD
 from bot.slack.channel_membership import DIRECT_MESSAGE, SCOPES_HEADER, is_member, problem_of_channel, problem_of_person
 from bot.slack.socket_mode import OPEN_METHOD
 
@@ -34,6 +43,9 @@ MOST_CHANNELS = 40
 """conversations.info allows about fifty calls a minute."""
 
 SLACK_CALLS_AT_ONCE = 8
+
+NEWEST_MESSAGES = 15
+"""The newest may be somebody's joining, which Slack lets have no thread."""
 
 
 async def slack_token(patient: Patient) -> Seen:
@@ -135,7 +147,7 @@ async def history(patient: Patient) -> Seen | NotApplicable:
     for place in (place for place in places[:MOST_CHANNELS] if place.startswith(("C", "G"))):
         try:
             await deployment.slack.call(
-                "conversations.history",
+                HISTORY_METHOD,
                 partial(deployment.slack.web.conversations_history, channel=place, limit=1, include_all_metadata=True),
             )
         except SlackChannelClosed:
@@ -151,6 +163,66 @@ def _unread_history(deployment: Deployment, error: SlackScopeMissing) -> Finding
     cost = "is repeated with a mark" if repeats else "is held until an admin looks"
     told = f"The history can't be read ({error}): a post of unknown outcome {cost}."
     return warning("history_not_readable", told, f"For the history, {REINSTALL}.")
+
+
+async def replies(patient: Patient) -> Seen | NotApplicable:
+    """Asks for the replies of the newest message, in channels with live messages first."""
+    deployment = patient.deployment
+    chosen = await deployment.read(subscriptions.every)
+    live = sorted({channel_id for channel_id, one in chosen if one.show})
+    others = sorted({channel_id for channel_id, _ in chosen})
+    known = dict.fromkeys([*live, *others, deployment.settings.admin_channel or ""])
+    places = [place for place in known if place.startswith(("C", "G"))]
+    try:
+        for place in places[:MOST_CHANNELS]:
+            message_ts = await _newest_message(deployment, place)
+            if message_ts is None:
+                continue
+            problem = await _problem_of_replies(deployment, place, message_ts)
+            if problem is not None:
+                return _unread_replies(deployment, place, problem, live)
+            return Seen(f"the replies to a message of {place} can be read")
+    except SlackError as error:
+        return NotApplicable(f"Slack did not say ({error})")
+    return NotApplicable("not tried: there is no channel with the bot in it and a message that the bot can see")
+
+
+async def _newest_message(deployment: Deployment, channel_id: str) -> str | None:
+    try:
+        answer = await deployment.slack.call(
+            HISTORY_METHOD,
+            partial(deployment.slack.web.conversations_history, channel=channel_id, limit=NEWEST_MESSAGES),
+        )
+    except (SlackChannelClosed, SlackScopeMissing):
+        return None
+    messages: list[dict[str, Any]] = answer.get("messages") or []
+    return next((one["ts"] for one in messages if one.get("ts") and "subtype" not in one), None)
+
+
+async def _problem_of_replies(deployment: Deployment, channel_id: str, message_ts: str) -> SlackError | None:
+    """None if the replies can be read. Raises SlackError without an answer."""
+    try:
+        await deployment.slack.call(
+            REPLIES_METHOD,
+            partial(deployment.slack.web.conversations_replies, channel=channel_id, ts=message_ts, limit=1),
+        )
+    except (SlackChannelClosed, SlackScopeMissing, SlackRefused) as error:
+        return error
+    return None
+
+
+def _unread_replies(deployment: Deployment, place: str, error: SlackError, live: list[str]) -> Seen:
+    """A warning if any channel has live messages."""
+    repeats = deployment.settings.doubtful_posts is DoubtfulPosts.REPEAT
+    cost = "is repeated in the channel with a mark" if repeats else "is not repeated, and admins are told"
+    told = f"The replies in {place} can't be read ({error}): a result of unknown outcome in a thread {cost}."
+    if not live:
+        return Seen(f"{told} No channel has results in threads")
+    mend = (
+        f"Type `/racing unsubscribe show` in {', '.join(live)} to have results in the channel; or, where a scope is "
+        f"missing, {REINSTALL}."
+    )
+    return Seen(place, (warning("replies_not_readable", told, mend),))
 
 
 async def socket_mode(patient: Patient) -> Seen | NotApplicable:

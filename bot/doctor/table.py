@@ -44,5 +44,6 @@ CHECKS: tuple[DoctorCheck[Patient], ...] = (
     DoctorCheck("admins", slack_checks.admins, needs=("slack token",)),
     DoctorCheck("channels", slack_checks.channels, needs=("slack token", "schema")),
     DoctorCheck("history", slack_checks.history, needs=("slack token", "schema")),
+    DoctorCheck("replies", slack_checks.replies, needs=("slack token", "schema")),
     DoctorCheck("socket mode", slack_checks.socket_mode, needs=(SETTINGS,)),
 )

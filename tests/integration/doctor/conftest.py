@@ -34,6 +34,7 @@ from bot.sandbox.racing_service.racing_standin import RacingService
 from bot.sandbox.racing_service.switches import Switches
 from bot.sandbox.slack.workspace import SlackWorkspace
 from bot.settings import Settings, load_settings
+from bot.slack.web_client import make_session, make_web_client
 
 KEY, TOKEN, APP_TOKEN, SIGNING_SECRET = (
     "doctors-racing-key",
@@ -89,6 +90,11 @@ class Clinic:
             secret=Vault([OLD_KEY]).lock("secret-of-a-subscription"),
             created_at=self.clock(),
         )
+
+    async def post(self, channel_id: str) -> None:
+        """A message of the bot's."""
+        async with make_session() as session:
+            await make_web_client(TOKEN, self.slack.api_url, session).chat_postMessage(channel=channel_id, text="said")
 
     async def retire(self, number: int) -> None:
         """Do as `racing-bot subscribe --retire` does."""

@@ -13,6 +13,7 @@ from datetime import timedelta
 
 import pytest
 
+from bot.channels.conditions.show_condition import MEETINGS
 from bot.channels.filters import ChannelFilter
 from bot.cli.unlatch_command import run_unlatch
 from bot.db import migrate
@@ -24,7 +25,7 @@ from bot.racedata.client.service_errors import Unauthorized
 from bot.sandbox.loopback_server import free_port
 from bot.sandbox.racing_service.plan_table import PLANS
 from bot.sandbox.racing_service.service_state import USAGE
-from bot.sandbox.slack.failures import http_error, rate_limited
+from bot.sandbox.slack.failures import http_error, rate_limited, slack_error
 from tests.integration.doctor.authority import Authority
 from tests.integration.doctor.conftest import APP_TOKEN, KEY, NEW_KEY, OLD_KEY, SIGNING_SECRET, TOKEN, Clinic
 from tests.integration.doctor.programs import answering, healthy_program, proxy, redirecting
@@ -547,6 +548,15 @@ async def no_history(clinic):
     clinic.slack.scopes.add("channels:history")
 
 
+@case("replies_not_readable", "replies", WARNING, "Type `/racing unsubscribe show` in CGB")
+async def no_replies(clinic):
+    await clinic.post("CGB")
+    await clinic.choose("CGB", ChannelFilter(region="GB", topics=frozenset(Topic), show=(MEETINGS,)))
+    clinic.slack.script("conversations.replies", [], then_always=slack_error("not_allowed_token_type"))
+    yield
+    await clinic.choose("CGB", ChannelFilter(region="GB", topics=frozenset(Topic)))
+
+
 @case("socket_mode_refused", "socket mode", FAILED, "Set SLACK_APP_TOKEN")
 async def a_wrong_app_token(clinic):
     clinic.settings["slack_app_token"] = "xapp-of-yesterday"
@@ -583,3 +593,33 @@ async def test_check_that_hangs_is_told_and_the_other_checks_go_on(clinic):
     }
     assert found["data service"].findings[0].code == "too_slow"
     assert (await clinic.examine("key"))["key"].outcome == "ok"
+
+
+@pytest.mark.parametrize("code", ["missing_scope", "no_permission", "channel_not_found", "user_is_bot", "unheard_of"])
+@pytest.mark.parametrize(("choice", "cost"), [("repeat", "is repeated in the channel"), ("hold", "is not repeated")])
+async def test_cost_of_unreadable_replies_is_told(clinic, code, choice, cost):
+    clinic.settings["doubtful_posts"] = choice
+    await clinic.post("CADMIN")
+    clinic.slack.script("conversations.replies", [], then_always=slack_error(code))
+    told = (await clinic.examine("replies"))["replies"]
+    assert told.outcome == "ok"
+    assert code in told.told
+    assert cost in told.told
+    await clinic.choose("CGB", ChannelFilter(region="GB", topics=frozenset(Topic), show=(MEETINGS,)))
+    (finding,) = (await clinic.examine("replies"))["replies"].findings
+    assert cost in finding.told
+
+
+async def test_replies_are_not_tried_without_a_message_in_a_channel(clinic):
+    told = (await clinic.examine("replies"))["replies"]
+    assert (told.outcome, told.told.partition(":")[0]) == ("skipped", "not tried")
+    assert [call.method for call in clinic.slack.calls if call.method.startswith("chat.")] == []
+
+
+@pytest.mark.parametrize("failure", [http_error(503), rate_limited(30)])
+@pytest.mark.parametrize("method", ["conversations.history", "conversations.replies"])
+async def test_replies_of_which_slack_does_not_say_are_no_finding(clinic, method, failure):
+    await clinic.post("CADMIN")
+    clinic.slack.script(method, [], then_always=failure)
+    told = (await clinic.examine("replies"))["replies"]
+    assert (told.outcome, told.told.partition(" (")[0]) == ("skipped", "Slack did not say")

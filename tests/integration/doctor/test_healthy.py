@@ -24,6 +24,7 @@ def dump(clinic: Clinic) -> list[str]:
 
 async def test_every_check_is_ok_or_has_nothing_to_look_at(clinic):
     await clinic.choose("CGB", ChannelFilter(region="GB", topics=DEFAULT_TOPICS))
+    await clinic.post("CGB")
     await clinic.start_bot(until=set())
     found = await clinic.examine()
     ended = {name: str(one.outcome) for name, one in found.items()}
@@ -36,6 +37,7 @@ async def test_every_check_is_ok_or_has_nothing_to_look_at(clinic):
 
 
 async def test_check_up_changes_nothing_and_spends_no_quota(clinic):
+    await clinic.post("CADMIN")
     before, used, asked = dump(clinic), clinic.service.used, len(clinic.service.requests)
     posted = len(clinic.slack.calls)
     await clinic.examine()
@@ -44,7 +46,7 @@ async def test_check_up_changes_nothing_and_spends_no_quota(clinic):
     assert {request.endpoint for request in clinic.service.requests[asked:]} == {USAGE}
     assert len(clinic.service.requests) == asked + 1
     assert {call.method for call in clinic.slack.calls[posted:]} == {
-        *("auth.test", "api.test", "conversations.info", "conversations.history")
+        *("auth.test", "api.test", "conversations.info", "conversations.history", "conversations.replies")
     }
 
 
