@@ -1,7 +1,8 @@
 """Fills in events: before the news, and again later. Later values edit messages, and may bring in further channels."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from types import MappingProxyType
 from typing import NamedTuple
 
 from sqlmodel import Session
@@ -18,7 +19,8 @@ from bot.events.watched import WatchedIn
 from bot.fanout.asking import Asking
 from bot.fanout.known_meetings import KnownMeetings
 from bot.fanout.live_messages import LiveMessages
-from bot.fanout.plan import Plan
+from bot.fanout.plan import Amended, Plan
+from bot.fanout.version_news import Repeat
 from bot.fanout.waits import Hours
 from bot.fanout.watchers import watched_in
 from bot.logs import get_logger
@@ -34,13 +36,22 @@ EDITED_WITHIN = timedelta(hours=1)
 """After receipt, sent messages are edited for so long; later only unsent messages."""
 
 
+NOTHING: Mapping[str, Repeat] = MappingProxyType({})
+
+
 class Changed(NamedTuple):
-    """`event`: filled in again. `row`: the newest version. `watched`: of channels that watch a newly known runner."""
+    """`event`: filled in again. `row`: the newest version. `watched`: of channels that watch a newly known runner.
+
+    `received_at`: of the last delivery. `is_recent`: filters are asked too. `is_seen`: all messages show a difference.
+    """
 
     stored: RacingEvent
     event: RacingEvent
     row: EventVersion
     watched: WatchedIn
+    received_at: datetime
+    is_recent: bool
+    is_seen: bool
 
 
 def fill(elsewhere: KnownElsewhere, meetings: KnownMeetings, delivered: Sequence[RacingEvent]) -> list[RacingEvent]:
@@ -66,18 +77,19 @@ def tell_again(
     known: FanoutKnowledge,
     *,
     now: datetime,
+    repeats: Mapping[str, Repeat] = NOTHING,
 ) -> None:
-    """Fill in the last hour's events again, and edit their messages. A savepoint keeps errors from deliveries."""
-    lately = meetings.told_lately()
+    """Fill in the last hour's events again, and edit their messages. A savepoint keeps errors from deliveries.
+
+    `repeats`: deliveries without news, of events of any age. Watches are asked about a repeat as about any delivery.
+    """
+    lately = {stored.key: (stored, row) for stored, row in meetings.told_lately()}
     # An unchanged source gives each field the same value as before.
-    elsewhere.read([stored for stored, _ in lately])
-    again = [(stored, elsewhere.filled(stored.as_delivered(), stored), row) for stored, row in lately]
-    changed = [
-        Changed(stored, event, row, watched)
-        for stored, event, row in again
-        for watched in [_watched_now(known, elsewhere, event, row)]
-        if event != stored or watched
-    ]
+    elsewhere.read([stored for stored, _ in lately.values()])
+    older = {key: meetings.told(key) for key in repeats if key not in lately}
+    told = [*lately.values(), *(one for one in older.values() if one[0].unreadable_because is None)]
+    again = [_again(known, elsewhere, one, repeats.get(one[0].key), is_recent=one[0].key in lately) for one in told]
+    changed = [one for one in again if one.watched or one.event != one.stored]
     if not changed:
         return
     plan.carry_out()
@@ -127,8 +139,27 @@ def _fill_in_again(session: Session, race_ids: Sequence[str], now: datetime) -> 
     return live
 
 
-def _watched_now(known: FanoutKnowledge, elsewhere: KnownElsewhere, event: RacingEvent, row: EventVersion) -> WatchedIn:
-    watched = watched_in(known.watches, elsewhere, event, row.received_at)
+def _again(
+    known: FanoutKnowledge,
+    elsewhere: KnownElsewhere,
+    told: tuple[RacingEvent, EventVersion],
+    repeat: Repeat | None,
+    *,
+    is_recent: bool,
+) -> Changed:
+    """Only channels that watch a newly known runner see the values that a repeat adds silently."""
+    stored, row = told
+    event = elsewhere.filled(stored.as_delivered(), stored) if is_recent else stored
+    is_seen = is_recent and not shows_the_same(event, stored)
+    asked, received_at = repeat or Repeat(event, row.received_at)
+    watched = _watched_now(known, elsewhere, asked, row, received_at)
+    return Changed(stored, asked if watched else event, row, watched, received_at, is_recent, is_seen)
+
+
+def _watched_now(
+    known: FanoutKnowledge, elsewhere: KnownElsewhere, event: RacingEvent, row: EventVersion, received_at: datetime
+) -> WatchedIn:
+    watched = watched_in(known.watches, elsewhere, event, received_at)
     noted = event_store.known(row)[1].watched if watched else {}
     # A later delivery may name fewer runners: the message keeps the others.
     return {name: runners for name, runners in watched.items() if len(runners) > len(noted.get(name, ()))}
@@ -143,15 +174,20 @@ def _tell(
     now: datetime,
 ) -> None:
     muted = known.mutes(now)
-    for _, event, row, watched in changed:
-        event_store.amend(row, event)
-        if watched:
-            event_store.note_watched(row, watched)
-        meetings.learn(event, row)
-    for stored, event, row, watched in changed:
-        matching = {channel_id for channel_id, chosen in known.listening if chosen.matches(event)}
-        moved = matching if event.place != stored.place else set[str]()
-        is_seen = not shows_the_same(event, stored)
-        plan.amend(event, row, moved, set(watched), mutes.muting(muted, event), now=now, is_seen=is_seen)
+    for one in changed:
+        event_store.amend(one.row, one.event)
+        if one.watched:
+            event_store.note_watched(one.row, one.watched)
+        meetings.learn(one.event, one.row)
+    for one in changed:
+        matching = {channel_id for channel_id, chosen in known.listening if chosen.matches(one.event)}
+        moved = matching if one.is_recent and one.event.place != one.stored.place else set[str]()
+        plan.amend(
+            Amended(one.event, one.row, one.received_at, one.is_seen),
+            moved,
+            set(one.watched),
+            mutes.muting(muted, one.event),
+            now=now,
+        )
     plan.link()
     plan.carry_out()

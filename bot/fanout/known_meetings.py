@@ -77,6 +77,10 @@ class KnownMeetings:
         # An unreadable stored event stays as stored.
         return [(event, row) for event, row in lately if event.unreadable_because is None]
 
+    def told(self, key: str) -> tuple[RacingEvent, EventVersion]:
+        """The newest version of a known event, of any age."""
+        return self._events[key], self._rows[key]
+
     def events(self) -> list[RacingEvent]:
         return list(self._events.values())
 

@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import NamedTuple
 
 from sqlmodel import Session
 
@@ -31,11 +32,21 @@ class MessagePlace:
     folded: bool = False
 
 
+class Amended(NamedTuple):
+    """A version with later values. `received_at`: of the last delivery. `is_seen`: every message shows a difference."""
+
+    event: RacingEvent
+    row: EventVersion
+    received_at: datetime
+    is_seen: bool
+
+
 @dataclass(frozen=True)
 class _Planned:
     """A version's messages by channel.
 
     `muted`: by whom. `waiting`: until when. `threads`: the live message. `asking`: what is to be acknowledged.
+    `received_at`: of the delivery that brings the messages, if the delivery brings no version.
     """
 
     news: News
@@ -44,6 +55,7 @@ class _Planned:
     waiting: Mapping[str, datetime]
     threads: Mapping[str, int] = field(default_factory=dict)
     asking: Mapping[str, AckRequest] = field(default_factory=dict)
+    received_at: datetime | None = None
 
 
 class Plan:
@@ -200,23 +212,16 @@ class Plan:
         return news.rings and news.version.version > 1
 
     def amend(
-        self,
-        event: RacingEvent,
-        row: EventVersion,
-        moved: set[str],
-        watching: set[str],
-        muted: Mapping[str, str],
-        *,
-        now: datetime,
-        is_seen: bool,
+        self, amended: Amended, moved: set[str], watching: set[str], muted: Mapping[str, str], *, now: datetime
     ) -> None:
         """Edit the messages of a version after later values.
 
         `moved`: channels that match now. `watching`: channels that watch a newly known runner. Both get a message if
-        not told. `is_seen`: every message shows a difference.
+        not told.
         """
+        event, row, received_at, is_seen = amended
         self.carry_out()
-        self._live.refresh(event.race, row.received_at)
+        self._live.refresh(event.race, received_at)
         if event.kind is EventKind.MEETING_ABANDONED:
             named_races.add(self._session, event.key, (race.race_id for race in event.races))
         if watching and self._hours:
@@ -229,7 +234,8 @@ class Plan:
             places = self._places(news, muted)
             waiting = self._waiting(news, sorted(new))
             told = {channel: places.get(channel) for channel in sorted(new)}
-            self._new.append(_Planned(news, told, muted, waiting, asking=self._asking.of(event, told)))
+            asking = self._asking.of(event, told)
+            self._new.append(_Planned(news, told, muted, waiting, asking=asking, received_at=received_at))
             self.posts += len(new)
             row.posts += len(new)
         self._linked.add(event.key)
@@ -336,7 +342,7 @@ def _post(planned: _Planned, channel_id: str, place: MessagePlace | None) -> New
         f"{news.event.key}#{news.version.version}@{channel_id}",
         MessageKind.EDIT if place else MessageKind.EVENT,
         _priority(news.event),
-        news.version.received_at,
+        planned.received_at or news.version.received_at,
         news.version.id,
         edits_id=place.post_id if place else None,
         folded=place is not None and place.folded,

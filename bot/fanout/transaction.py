@@ -182,7 +182,15 @@ class _Transaction:
             self._plan_messages(versions, elsewhere, delivery, event)
             done += 1
         self._plan.link()
-        tell_again(self._session, self._plan, elsewhere, self._meetings, self._known, now=self._now)
+        tell_again(
+            self._session,
+            self._plan,
+            elsewhere,
+            self._meetings,
+            self._known,
+            now=self._now,
+            repeats=versions.repeats,
+        )
         added = self._hand_over(claiming)
         self._plan.let_edits_wait()
         message_store.hurry_races(self._session, self._hurried)

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from bot.db.tables import EventVersion
 from bot.events import event_store
@@ -32,14 +33,25 @@ class News:
         return not self.rings and all(change.is_addition for change in self.remarks.changes)
 
 
+class Repeat(NamedTuple):
+    """A delivery without news. `event`: the stored event, with the values that the delivery adds silently."""
+
+    event: RacingEvent
+    received_at: datetime
+
+
 class KnownEvents:
-    """The versions of a transaction's events, stored and new."""
+    """The versions of a transaction's events, stored and new.
+
+    `repeats`: by key, of the events whose newest version was delivered again.
+    """
 
     def __init__(self, about: Iterable[RacingEvent], meetings: KnownMeetings, elsewhere: KnownElsewhere) -> None:
         """`meetings` have read the versions of these events."""
         self._meetings = meetings
         self._elsewhere = elsewhere
         self._rows = meetings.versions_of(event_store.keys_of(about))
+        self.repeats: dict[str, Repeat] = {}
 
     def news(self, event: RacingEvent, inbox_id: int, received_at: datetime) -> News | None:
         if event.key not in self._rows:
@@ -47,6 +59,8 @@ class KnownEvents:
             return self._made(event, remarks, inbox_id, received_at, rings=True)
         event = event.as_delivered()
         stored, said = event_store.known(self._rows[event.key][-1])
+        if event.key in self.repeats:
+            stored = self.repeats[event.key].event
         newer = event.is_newer_than(stored)
         # None where the payloads give no order: the newer of two crossing attempts may come first.
         before = stored.as_delivered()
@@ -61,7 +75,9 @@ class KnownEvents:
         remarks = self._remarks(event, delivered, before, told, received_at, order_unknown=newer is None)
         moves = event.place != stored.place
         if not (remarks.changes or placings_come or moves):
-            self._keep_order(event, stored)
+            self._keep_order(event)
+            if event.kind is not None:
+                self.repeats[event.key] = Repeat(event, received_at)
             return None
         # A repeat with one more value does not renew a statement that was contradicted since.
         is_stated_anew = newer or placings_come or not all(change.is_addition for change in remarks.changes)
@@ -79,7 +95,7 @@ class KnownEvents:
     ) -> News | None:
         """Reports the return of a superseded version once. The event stays unchanged."""
         if remarks.again in self._told_again(event.key):
-            self._keep_order(event, stored)
+            self._keep_order(event)
             return None
         kept = stored.model_copy(update=event.latest_order(stored))
         return self._made(kept, remarks, inbox_id, received_at, rings=False)
@@ -102,10 +118,11 @@ class KnownEvents:
             numbers.add(again)
         return numbers
 
-    def _keep_order(self, event: RacingEvent, stored: RacingEvent) -> None:
+    def _keep_order(self, event: RacingEvent) -> None:
         """A delivery without news may still state an order."""
+        row = self._rows[event.key][-1]
+        stored, _ = event_store.known(row)
         if (kept := stored.model_copy(update=event.latest_order(stored))) != stored:
-            row = self._rows[event.key][-1]
             event_store.amend(row, kept)
             self._meetings.learn(kept, row)
 
@@ -123,6 +140,7 @@ class KnownEvents:
         row = event_store.make(event, version, remarks=remarks, inbox_id=inbox_id, received_at=received_at)
         rows.append(row)
         self._meetings.made(event, row)
+        self.repeats.pop(event.key, None)
         return News(row, event, remarks, rings, is_first=version == 1)
 
     def _remarks(

@@ -7,6 +7,7 @@ import pytest
 from bot.channels import subscriptions, watches
 from bot.channels.watches import WatchedName
 from bot.db.tables import WatchKind
+from bot.events.event import Topic
 from bot.outbox import backlog, channel_move
 from bot.outbox.channel_closing import pause_channel
 from tests.integration.pipeline.racing_day import DAY, abandonment, meeting, result, shown, tell
@@ -92,6 +93,90 @@ async def test_declaration_that_becomes_known_later_brings_the_message(pipeline)
     assert sorted(text.split(":")[0] for text in pipeline.texts("CHORSE")) == ["ABANDONED", "Racecard"]
     # A watch takes what is received after the watch was made.
     assert [text.split(":")[0] for text in pipeline.texts("CLATE")] == ["Racecard"]
+
+
+@pytest.mark.parametrize("gap_s", [600, 7_200, 3 * 86_400])
+async def test_runners_of_a_later_delivery_of_the_card_are_told(pipeline, gap_s):
+    await watch(pipeline, "CHORSE", "Golden Melody")
+    await tell(pipeline, card(runners=[]))
+    assert pipeline.texts("CHORSE") == []
+    pipeline.clock.forward(gap_s)
+    await tell(pipeline, card())
+    (told,) = pipeline.texts("CHORSE")
+    assert told.startswith("Racecard: ")
+    assert "1 runner declared. Watched here: Golden Mélody (IRE)" in told
+
+
+def meeting_card(runners=(), **race):
+    races = [{"race_id": "rc_1", "off_time": "14:30"} | ({"runners": runners} if runners else {}) | race]
+    card = {"meeting_id": "mt_1", "course": "Ascot", "date": DAY, "region": "GB", "races": races}
+    return {"event": "racecard.published", "meeting": card}
+
+
+@pytest.mark.parametrize("gap_s", [600, 7_200])
+@pytest.mark.parametrize("race_id", ["rc_1", None])
+async def test_runners_of_a_later_delivery_of_the_meeting_card_are_told(pipeline, gap_s, race_id):
+    await watch(pipeline, "CHORSE", "Golden Melody")
+    await tell(pipeline, meeting_card(race_id=race_id))
+    pipeline.clock.forward(gap_s)
+    await tell(pipeline, meeting_card(GOLDEN, race_id=race_id))
+    (told,) = pipeline.texts("CHORSE")
+    assert "Watched here: Golden Mélody (IRE) (14:30)" in told
+
+
+async def test_jockeys_of_a_later_delivery_of_the_meeting_card_are_told(pipeline):
+    await watch(pipeline, "CJOCKEY", "R. Moore", kind=WatchKind.JOCKEY)
+    await tell(pipeline, meeting_card([{"number": "4", "horse": "Golden Mélody (IRE)"}]))
+    pipeline.clock.forward(7_200)
+    await tell(pipeline, meeting_card(GOLDEN))
+    (told,) = pipeline.texts("CJOCKEY")
+    assert "Watched here: Golden Mélody (IRE) (14:30, jockey R. Moore)" in told
+
+
+async def test_watch_made_between_two_deliveries_of_a_card_is_told_of_the_second_alone(pipeline):
+    await pipeline.subscribe("CALL", "GB", frozenset(Topic))
+    await tell(pipeline, card())
+    await watch(pipeline, "CHORSE", "Golden Melody")
+    assert pipeline.texts("CHORSE") == []
+    pipeline.clock.forward(7_200)
+    # The same card in another body.
+    await tell(pipeline, card() | {"delivered": 2}, card() | {"delivered": 3})
+    (told,) = pipeline.texts("CHORSE")
+    assert "Watched here: Golden Mélody (IRE)" in told
+    (unwatched,) = pipeline.slack.messages("CALL")
+    assert not unwatched.edited
+
+
+async def test_watch_made_between_two_deliveries_is_told_when_fan_out_has_both_at_once(pipeline):
+    await pipeline.deliver(card())
+    pipeline.clock.forward(1)
+    await watch(pipeline, "CHORSE", "Golden Melody")
+    await pipeline.deliver(card() | {"delivered": 2})
+    await pipeline.post_all()
+    (told,) = pipeline.texts("CHORSE")
+    assert "Watched here: Golden Mélody (IRE)" in told
+
+
+async def test_old_card_that_was_told_shows_a_runner_who_is_watched_since(pipeline):
+    await pipeline.subscribe("CGB", "GB", frozenset(Topic))
+    await tell(pipeline, meeting_card())
+    await watch(pipeline, "CGB", "Golden Melody")
+    pipeline.clock.forward(7_200)
+    await tell(pipeline, meeting_card(GOLDEN))
+    (told,) = pipeline.texts("CGB")
+    assert "Watched here: Golden Mélody (IRE) (14:30)" in told
+
+
+async def test_delivery_without_news_costs_no_statement_for_watches(pipeline):
+    await pipeline.subscribe("CGB", "GB", frozenset(Topic))
+    await tell(pipeline, card(), card() | {"delivered": 2})
+    with counting(pipeline.database) as before:
+        await tell(pipeline, card() | {"delivered": 3})
+    await watch(pipeline, "CHORSE", "Red Sky")
+    await tell(pipeline, card() | {"delivered": 4})
+    with counting(pipeline.database) as after:
+        await tell(pipeline, card() | {"delivered": 5})
+    assert len(after.statements) == len(before.statements), str(after)
 
 
 @pytest.mark.parametrize("typed", ["R Moore", "r. moore", "R.Moore"])
