@@ -330,9 +330,14 @@ def rename_watching(session: Session, old_id: str, new_id: str) -> None:
 
 def watched_in(channel_id: str, versions: Sequence[EventVersion]) -> tuple[WatchedRunner, ...]:
     """As the latest version with the channel's watches says."""
+    return noted_in(versions).get(channel_id, ())
+
+
+def noted_in(versions: Sequence[EventVersion]) -> WatchedIn:
+    """The watched runners by channel, each channel's by the latest version that has any."""
     # Few versions have any: the others are not parsed.
     having = [row for row in versions if row.remarks and '"watched"' in row.remarks]
-    return next((found for row in reversed(having) if (found := remarks_of(row).watched.get(channel_id))), ())
+    return {channel_id: runners for row in having for channel_id, runners in known(row)[1].watched.items()}
 
 
 def remarks_of(row: EventVersion) -> VersionRemarks:

@@ -2,11 +2,11 @@
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from bot.events.races import Value, plain_name
+from bot.events.races import Race, Value, finishing_position, plain_name
 
 _COUNTRY = re.compile(r"\(([a-z]{2,3})\)$")
 
@@ -44,14 +44,53 @@ class WatchedRunner(Value):
     """A runner with a watched name.
 
     `by`: the watched trainer or jockey, as "trainer A. Smith"; empty where the horse is watched. `off`: of a race of a
-    meeting or card. `position`: of a result.
+    meeting or card. `position`: of a result. `is_lost`: an earlier version had the runner, and the newest has not.
     """
 
     horse: str | None = None
     by: tuple[str, ...] = ()
     off: str | None = None
     position: str | None = None
+    is_lost: bool = False
+
+    def is_covered_by(self, horse: str | None, by: Collection[str]) -> bool:
+        """True for the same horse with the watched people."""
+        people = {name_key(words).bare for words in by}
+        return _bare(self.horse) == _bare(horse) and all(name_key(words).bare in people for words in self.by)
 
 
 WatchedIn = Mapping[str, tuple[WatchedRunner, ...]]
 """By channel."""
+
+
+def renewed(
+    noted: Sequence[WatchedRunner], found: Sequence[WatchedRunner], races: Sequence[Race]
+) -> tuple[WatchedRunner, ...]:
+    """The runners that a version `found` by today's watches, and the runners `noted` with an earlier version.
+
+    A noted runner is lost if no race has the runner any more, with the same jockey and trainer. So is a runner whose
+    place another horse has: maybe a corrected name. A runner whose watch has ended stays.
+    """
+    lost = [one for one in noted if _is_lost(one, races)]
+    is_there = [one for one in found if not any(gone.is_covered_by(one.horse, one.by) for gone in lost)]
+    others = [
+        one.model_copy(update={"is_lost": False})
+        for one in noted
+        if one not in lost and not any(one.is_covered_by(other.horse, other.by) for other in found)
+    ]
+    return (*is_there, *others, *(one.model_copy(update={"is_lost": True}) for one in lost))
+
+
+def _is_lost(noted: WatchedRunner, races: Sequence[Race]) -> bool:
+    same = [
+        runner
+        for race in races
+        for runner in race.runners
+        if noted.is_covered_by(runner.horse, [f"trainer {runner.trainer}", f"jockey {runner.jockey}"])
+    ]
+    was_placed = bool(finishing_position(noted.position))
+    return not same or (was_placed and not any(runner.position for runner in same))
+
+
+def _bare(horse: str | None) -> str | None:
+    return name_key(horse).bare if horse else None

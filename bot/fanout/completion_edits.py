@@ -15,14 +15,14 @@ from bot.deliveries import inbox
 from bot.events import event_store
 from bot.events.event import RacingEvent
 from bot.events.meeting_parts import shows_the_same
-from bot.events.watched import WatchedIn
+from bot.events.watched import WatchedIn, WatchedRunner
 from bot.fanout.asking import Asking
 from bot.fanout.known_meetings import KnownMeetings
 from bot.fanout.live_messages import LiveMessages
 from bot.fanout.plan import Amended, Plan
 from bot.fanout.version_news import Repeat
 from bot.fanout.waits import Hours
-from bot.fanout.watchers import watched_in
+from bot.fanout.watchers import noted_with, watched_in
 from bot.logs import get_logger
 from bot.outbox import fanout_knowledge
 from bot.outbox.claim_at_fanout import Added
@@ -161,8 +161,12 @@ def _watched_now(
 ) -> WatchedIn:
     watched = watched_in(known.watches, elsewhere, event, received_at)
     noted = event_store.known(row)[1].watched if watched else {}
-    # A later delivery may name fewer runners: the message keeps the others.
-    return {name: runners for name, runners in watched.items() if len(runners) > len(noted.get(name, ()))}
+    now = noted_with(elsewhere, event, noted, watched)
+    return {name: now[name] for name in watched if _count(now[name]) > _count(noted.get(name, ()))}
+
+
+def _count(runners: Sequence[WatchedRunner]) -> int:
+    return sum(not one.is_lost for one in runners)
 
 
 def _tell(

@@ -27,7 +27,7 @@ from bot.fanout.live_messages import LiveMessages
 from bot.fanout.plan import Plan
 from bot.fanout.version_news import KnownEvents, News
 from bot.fanout.waits import Hours
-from bot.fanout.watchers import watched_in
+from bot.fanout.watchers import noted_with, watched_in
 from bot.logs import get_logger
 from bot.outbox import fanout_knowledge, message_store
 from bot.outbox.claim_at_fanout import Added, Tells
@@ -215,7 +215,7 @@ class _Transaction:
             self._lines.append(LogLine("same_event_again", {"reference": reference, "event_key": event.key}))
             return
         misled = self._plan.misled(news)
-        channels = self._channels(news, elsewhere, misled)
+        channels = self._channels(news, versions, elsewhere, misled)
         news.version.posts = len(channels)
         muted = {} if news.remarks.contradicts else mutes.muting(self._mutes, news.event)
         self._plan.add(news, channels, muted, left=misled - self._known.listeners)
@@ -228,15 +228,15 @@ class _Transaction:
         fields = {"reference": reference, "event_key": event.key, "channels": len(channels)}
         self._lines.append(LogLine("fanned_out", fields))
 
-    def _channels(self, news: News, elsewhere: KnownElsewhere, misled: set[str]) -> list[str]:
+    def _channels(self, news: News, versions: KnownEvents, elsewhere: KnownElsewhere, misled: set[str]) -> list[str]:
         listening = self._known.listening
         if news.event.drill is not None:
             matching = drill_fanout.channels(news.event, listening)
         else:
             matching = {channel_id for channel_id, chosen in listening if chosen.matches(news.event)}
         watched = watched_in(self._known.watches, elsewhere, news.event, news.version.received_at)
-        if watched:
-            event_store.note_watched(news.version, watched)
+        if noted := noted_with(elsewhere, news.event, versions.noted(news.event.key), watched):
+            event_store.note_watched(news.version, noted)
         return sorted(matching | set(watched) | (misled & self._known.listeners))
 
     def _hand_over(self, claiming: tuple[Outbox, float] | None) -> Added:

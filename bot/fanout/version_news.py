@@ -10,6 +10,7 @@ from bot.events import event_store
 from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import VersionRemarks, brings_placings, changes_between
 from bot.events.merge import completed
+from bot.events.watched import WatchedIn
 from bot.fanout.known_meetings import KnownMeetings
 from bot.racedata.event_completion import KnownElsewhere
 
@@ -89,6 +90,10 @@ class KnownEvents:
             remarks = remarks.model_copy(update={"again": repeated, "contradicts": said.contradicts})
             return self._delivered_again(event, stored, remarks, inbox_id, received_at)
         return self._made(event, remarks, inbox_id, received_at, rings=rings)
+
+    def noted(self, event_key: str) -> WatchedIn:
+        """The watched runners of the event's versions; of each channel those of the latest version with any."""
+        return event_store.noted_in(self._rows.get(event_key, ()))
 
     def _delivered_again(
         self, event: RacingEvent, stored: RacingEvent, remarks: VersionRemarks, inbox_id: int, received_at: datetime

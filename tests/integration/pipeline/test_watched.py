@@ -84,6 +84,72 @@ async def test_correction_reaches_a_watcher_whose_jockey_was_replaced(pipeline):
     assert "T. Marquand" in shown(message)
 
 
+LOST_RIDE = "Watched here before: Golden Mélody (IRE) (jockey R. Moore). Corrected"
+
+
+async def test_lost_ride_is_told_as_lost(pipeline):
+    await watch(pipeline, "CJOCKEY", "R. Moore", kind=WatchKind.JOCKEY)
+    await tell(pipeline, card() | {"sequence": 1})
+    await tell(pipeline, card(runners=[GOLDEN[0] | {"jockey": "T. Marquand"}]) | {"sequence": 2})
+    (told,) = pipeline.texts("CJOCKEY")
+    assert LOST_RIDE in told
+    assert "was R. Moore, now T. Marquand" in told
+    assert "Watched here: " not in told
+    # Later versions repeat the line, and a returning jockey ends it.
+    await tell(pipeline, card(runners=[GOLDEN[0] | {"jockey": "T. Marquand"}], going="Soft") | {"sequence": 3})
+    assert LOST_RIDE in pipeline.texts("CJOCKEY")[0]
+    await tell(pipeline, card(going="Soft") | {"sequence": 4})
+    assert "Watched here: Golden Mélody (IRE) (jockey R. Moore). Added" in pipeline.texts("CJOCKEY")[0]
+    assert "before" not in pipeline.texts("CJOCKEY")[0]
+
+
+async def test_jockey_who_changes_horses_is_told_with_both(pipeline):
+    await watch(pipeline, "CJOCKEY", "R. Moore", kind=WatchKind.JOCKEY)
+    other = {"number": "5", "horse": "Red Sky", "jockey": "X"}
+    await tell(pipeline, card(runners=[GOLDEN[0], other]) | {"sequence": 1})
+    moved = [GOLDEN[0] | {"jockey": "X"}, other | {"jockey": "R. Moore"}]
+    await tell(pipeline, card(runners=moved) | {"sequence": 2})
+    (told,) = pipeline.texts("CJOCKEY")
+    assert "Watched here: Red Sky (jockey R. Moore). " + LOST_RIDE in told
+
+
+async def test_horse_taken_off_the_card_is_told_as_lost(pipeline):
+    await watch(pipeline, "CHORSE", "Golden Melody")
+    others = [{"number": str(number), "horse": f"Horse {number}"} for number in range(5, 9)]
+    await tell(pipeline, card(runners=[*GOLDEN, *others]) | {"sequence": 1}, card(runners=others) | {"sequence": 2})
+    (told,) = pipeline.texts("CHORSE")
+    assert "Watched here before: Golden Mélody (IRE). Corrected" in told
+
+
+async def test_correction_of_a_winners_name_is_told_to_the_watcher_as_lost(pipeline):
+    await watch(pipeline, "CHORSE", "Golden Melody")
+    await tell(pipeline, result(placings=("Golden Melody", "Blue Moon")) | {"sequence": 1})
+    await tell(pipeline, result(placings=("Golden Medley", "Blue Moon")) | {"sequence": 2})
+    first, corrected = pipeline.texts("CHORSE")
+    assert first.startswith("Superseded")
+    assert "Watched here: Golden Melody (position 1)" in first
+    assert corrected.startswith("CORRECTION: ")
+    assert corrected.endswith("Watched here before: Golden Melody (position 1)")
+    await tell(pipeline, result(placings=("Golden Medley", "Blue Moon"), going="Soft") | {"sequence": 3})
+    assert "Watched here before: Golden Melody (position 1). Added" in pipeline.texts("CHORSE")[1]
+
+
+async def test_message_of_an_ended_watch_shows_what_is_lost_since(pipeline):
+    await watch(pipeline, "CJOCKEY", "R. Moore", kind=WatchKind.JOCKEY)
+    await tell(pipeline, card() | {"sequence": 1})
+
+    def end(session):
+        (row,) = watches.of_channel(session, "CJOCKEY")
+        watches.end(session, row)
+
+    await pipeline.database.write(end)
+    await pipeline.subscribe("CJOCKEY", "GB", frozenset(Topic))
+    await tell(pipeline, card(going="Soft") | {"sequence": 2})
+    assert "Watched here: Golden Mélody (IRE) (jockey R. Moore). Added" in pipeline.texts("CJOCKEY")[0]
+    await tell(pipeline, card(runners=[GOLDEN[0] | {"jockey": "T. Marquand"}], going="Soft") | {"sequence": 3})
+    assert LOST_RIDE in pipeline.texts("CJOCKEY")[0]
+
+
 async def test_declaration_that_becomes_known_later_brings_the_message(pipeline):
     await watch(pipeline, "CHORSE", "Golden Melody")
     await tell(pipeline, abandonment("rc_1"))

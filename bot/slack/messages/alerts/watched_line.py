@@ -10,10 +10,16 @@ RUNNERS_NAMED = 8
 
 
 def watched_line(watched: Sequence[WatchedRunner]) -> str:
-    """For example "Watched here: Golden Melody (14:30), Blue Moon (trainer A Smith)"."""
+    """For example "Watched here: Golden Melody (14:30). Watched here before: Blue Moon (trainer A Smith)"."""
+    now, before = ([one for one in watched if one.is_lost is is_lost] for is_lost in (False, True))
+    said = {"Watched here": now, "Watched here before": before}
+    return ". ".join(f"{words}: {_named(runners)}" for words, runners in said.items() if runners)
+
+
+def _named(watched: Sequence[WatchedRunner]) -> str:
     named = [_runner(one) for one in watched[:RUNNERS_NAMED]]
     more = len(watched) - len(named)
-    return f"Watched here: {', '.join(named)}{f' and {more} more' if more else ''}"
+    return f"{', '.join(named)}{f' and {more} more' if more else ''}"
 
 
 def _runner(one: WatchedRunner) -> str:
