@@ -2,6 +2,7 @@
 
 import json
 
+from bot.sandbox.slack.failures import slack_error
 from tests.acceptance.conftest import settled
 from tests.acceptance.payloads import TODAY, abandoned, result
 
@@ -90,3 +91,27 @@ async def test_person_mutes_a_meeting_in_the_direct_message(world):
     _, conflict = await world.wait_for_posts(direct, 2)
     assert "rc_2" in json.dumps(world.slack.messages(direct)[-1].blocks)
     assert "CONFLICT" in conflict
+
+
+async def test_direct_message_that_may_not_be_read_gets_no_result_twice(world):
+    direct = world.slack.add_dm("UALICE").id
+    world.slack.script("conversations.history", [slack_error("missing_scope")] * 20)
+    await world.say("/racing", 'watch horse:"Blue Moon" me', channel="CGB")
+    await world.subscribe(direct, "GB")
+    await world.subscribe("CALL", "GB")
+    await world.bot.deliver(result("rc_1"))
+    await world.wait_for_posts(direct, 1)
+    await world.wait_for_posts("CALL", 1)
+    await world.bot.deliver(abandoned("rc_2"))
+    first, second = (await world.wait_for_posts(direct, 2))[:2]
+    assert first.startswith("Result: ")
+    assert "Watched here: Blue Moon" in first
+    assert second.startswith("ABANDONED: ")
+    assert len(world.texts(direct)) == 2
+
+
+async def test_pause_in_a_direct_message_that_may_not_be_read_holds_the_own_watches(world):
+    direct = world.slack.add_dm("UALICE").id
+    world.slack.script("conversations.history", [slack_error("missing_scope")] * 20)
+    await world.say("/racing", 'watch horse:"Blue Moon" me', channel="CGB")
+    assert "PAUSED until" in await world.say("/racing", "pause", channel=direct)

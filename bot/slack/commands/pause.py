@@ -65,7 +65,8 @@ async def commit_pause(desk: Desk, invocation: Invocation) -> Paused:
     await desk.people.check_may_change(invocation.user_id, invocation.channel_id)
     paused = await _read(desk, invocation)
     is_direct = invocation.channel_id.startswith(DIRECT_MESSAGE)
-    is_own = is_direct and await is_member(desk.slack, invocation.channel_id, invocation.left_s(PAUSE_MEMBERSHIP_S))
+    left_s = invocation.left_s(PAUSE_MEMBERSHIP_S)
+    is_own = is_direct and await is_member(desk.slack, invocation.channel_id, left_s) is not False
 
     def pause(session: Session) -> bool | None:
         """Whether abandonments are to be acknowledged; None if there is nothing to pause."""

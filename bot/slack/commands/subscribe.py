@@ -148,8 +148,7 @@ async def store(
     await check_escalation(desk, invocation, filters)
 
     def save(session: Session) -> Subscribed:
-        if member:
-            _open(session, desk, invocation)
+        _open(session, desk, invocation, is_member=member)
         rows = subscriptions.of_channel(session, invocation.channel_id)
         there = {row.region: subscriptions.read_filter(row) for row in rows}
         if instead_of is not None and there.pop(instead_of.region, None) != instead_of:
@@ -181,12 +180,12 @@ async def store(
     return stored
 
 
-def _open(session: Session, desk: Desk, invocation: Invocation) -> None:
-    """The bot can post in the channel."""
+def _open(session: Session, desk: Desk, invocation: Invocation, *, is_member: bool | None) -> None:
     if invocation.channel_id.startswith(DIRECT_MESSAGE):
-        # Watches of the same person would tell every alert a second time.
+        # Watches of the same person would tell every alert a second time, also where Slack hides the membership.
         move_person(session, invocation.user_id, invocation.channel_id)
-    desk.reopening.reopen(session, invocation.channel_id, desk.clock())
+    if is_member:
+        desk.reopening.reopen(session, invocation.channel_id, desk.clock())
 
 
 def _unchecked_as(before: ChannelFilter | None, chosen: ChannelFilter) -> ChannelFilter:
