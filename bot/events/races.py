@@ -26,7 +26,8 @@ _SHARED_AFTER = re.compile(r"=|tied|joint|dead|dh", re.IGNORECASE)
 
 _COUNTRY = re.compile(r" *\([A-Za-z]{2,3}\)$")
 
-_APOSTROPHES = str.maketrans("", "", "'\u2019\u2018`\u00b4")
+APOSTROPHES = str.maketrans("", "", "'\u2019\u2018\u201b\u02bc\u02bb\u2032\uff07`\u00b4")
+"""As feeds and phones write an apostrophe, with modifier letters and the prime."""
 
 FEW_MINUTES = 5
 """Larger moves of a race of today are a new message."""
@@ -182,7 +183,7 @@ def is_settled_status(status: str | None) -> bool:
 
 def plain_name(horse: str) -> str:
     """Without the country of birth and apostrophes, because not every delivery has these."""
-    return _COUNTRY.sub("", " ".join(horse.translate(_APOSTROPHES).split())) or horse
+    return _COUNTRY.sub("", " ".join(horse.translate(APOSTROPHES).split())) or horse
 
 
 def _minute_of_day(text: str | None) -> int | None:

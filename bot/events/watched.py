@@ -6,12 +6,31 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from bot.events.races import Race, Value, finishing_position, plain_name
+from bot.events.races import APOSTROPHES, Race, Value, finishing_position, plain_name
 
 _COUNTRY = re.compile(r"\(([a-z]{2,3})\)$")
 
 
-_SIGNS = str.maketrans(".-", "  ")
+_SIGNS = str.maketrans(dict.fromkeys(".-\u2010\u2011\u2012\u2013\u2014\u2015\u2212", " "))
+
+_LETTERS = str.maketrans(
+    {
+        "\u00f8": "o",
+        "\u0142": "l",
+        "\u0111": "d",
+        "\u00f0": "d",
+        "\u0127": "h",
+        "\u0131": "i",
+        "\u00e6": "ae",
+        "\u0153": "oe",
+        "\u00fe": "th",
+    }
+)
+"""Latin letters with a stroke, and ligatures, which Unicode does not take apart: Søren, Łukasz, Đorđe, Ægir.
+
+A library (unidecode, anyascii) also respells Greek or Chinese names, where two names become the same. The table has
+the letters of the languages of published names, and a name in any other script is compared as written.
+"""
 
 
 class NameKey(NamedTuple):
@@ -33,7 +52,9 @@ class NameKey(NamedTuple):
 
 @lru_cache(maxsize=16_384)
 def name_key(name: str) -> NameKey:
-    parts = unicodedata.normalize("NFKD", name.casefold())
+    # Before NFKD, which makes a space of an acute accent that stands for an apostrophe.
+    bare = name.translate(APOSTROPHES).casefold().translate(_LETTERS)
+    parts = unicodedata.normalize("NFKD", bare)
     letters = "".join(part for part in parts if not unicodedata.combining(part) and unicodedata.category(part) != "Cf")
     folded = " ".join(letters.translate(_SIGNS).split())
     country = _COUNTRY.search(folded)
