@@ -115,3 +115,12 @@ async def test_pause_in_a_direct_message_that_may_not_be_read_holds_the_own_watc
     world.slack.script("conversations.history", [slack_error("missing_scope")] * 20)
     await world.say("/racing", 'watch horse:"Blue Moon" me', channel="CGB")
     assert "PAUSED until" in await world.say("/racing", "pause", channel=direct)
+
+
+async def test_button_for_the_kind_of_a_name_keeps_the_names_before(world):
+    said = await world.say("/racing", 'watch horse:"Golden Melody" "Blue Moon"', channel="CGB")
+    assert "Is Blue Moon a horse, a trainer or a jockey?" in said
+    pressed = await world.person().clicks("Horse", channel="CGB")
+    assert "horse Golden Melody and horse Blue Moon" in (await settled(pressed)).text
+    said = await world.say("/racing", 'watch horse:"Red Sky", "Grey Dawn" and jockey:"A. Rider"', channel="CGB")
+    assert "horse Red Sky, horse Grey Dawn and jockey A. Rider" in said

@@ -9,11 +9,14 @@ from bot.db.tables import WatchKind
 from bot.errors import CommandError
 from bot.events.watched import name_key
 from bot.racedata.near_misses import TYPED_MAX
-from bot.slack.commands.tokens import Word, join, words_of
+from bot.slack.commands.tokens import Word, words_of
+from bot.slack.messages.kit.text import listed
 
 ME = "me"
 INSTEAD_OF = ("instead", "of")
 NAMES_MAX = 10
+JOINING_NAMES = frozenset({"and", "&", "+"})
+"""Between two names. Within a name without quotes they are part of the name: `trainer:John & Thady Gosden`."""
 
 _NAMED = re.compile(r"(horse|trainer|jockey):(.*)", re.IGNORECASE | re.DOTALL)
 _KINDS = frozenset(WatchKind)
@@ -35,22 +38,25 @@ class WatchWords:
 def watch_line(names: Sequence[WatchedName], *, is_own: bool, replaced: WatchedName | None = None) -> str:
     """The words after /racing."""
     instead = [*INSTEAD_OF, _typed(replaced)] if replaced else []
-    return join(["watch", *map(_typed, names), *instead, *([ME] if is_own else [])])
+    return " ".join(["watch", *map(_typed, names), *instead, *([ME] if is_own else [])])
 
 
 def _typed(name: WatchedName) -> str:
-    return f"{name.kind}:{name.name}"
+    return f"{name.kind}:{name.name}" if name.name.isalnum() else f'{name.kind}:"{name.name}"'
 
 
 @dataclass
 class _Typed:
+    """`is_joined`: a comma or a joining word follows, and a further name has the same kind."""
+
     kind: WatchKind | None
     words: list[str] = field(default_factory=list)
     is_quoted: bool = False
+    is_joined: bool = False
 
     @property
     def is_whole(self) -> bool:
-        return self.is_quoted and bool(self.words)
+        return bool(self.words) and (self.is_quoted or self.is_joined)
 
 
 def read_watch_words(text: str) -> WatchWords:
@@ -68,16 +74,34 @@ def read_watch_words(text: str) -> WatchWords:
             lines={"What is watched": "watching"},
         )
     if loose := [name for kind, name in names if kind is None]:
-        name = loose[0][:TYPED_MAX]
-        lines = {kind.capitalize(): watch_line([WatchedName(kind, name)], is_own=is_own) for kind in WatchKind}
-        raise CommandError(f"Is {name} a horse, a trainer or a jockey?", lines=lines)
+        raise CommandError(_kind_wanted(loose), lines=_lines_by_kind(names, is_own=is_own, replaced=replaced))
     return WatchWords(tuple(dict.fromkeys(_checked(kind, name) for kind, name in names if kind)), is_own, *replaced)
+
+
+def _kind_wanted(loose: Sequence[str]) -> str:
+    if len(loose) == 1:
+        return f"Is {loose[0][:TYPED_MAX]} a horse, a trainer or a jockey?"
+    return f"Are {listed([name[:TYPED_MAX] for name in loose])} horses, trainers or jockeys?"
+
+
+def _lines_by_kind(
+    names: Sequence[tuple[WatchKind | None, str]], *, is_own: bool, replaced: Sequence[WatchedName]
+) -> dict[str, str]:
+    """The whole line by the kind that the names without a kind get."""
+    return {
+        chosen.capitalize(): watch_line(
+            [WatchedName(kind or chosen, name[:TYPED_MAX]) for kind, name in names],
+            is_own=is_own,
+            replaced=next(iter(replaced), None),
+        )
+        for chosen in WatchKind
+    }
 
 
 def _names(words: Sequence[Word]) -> list[tuple[WatchKind | None, str]]:
     typed: list[_Typed] = []
-    for word in words:
-        _read(word, typed)
+    for place, word in enumerate(words):
+        _read(word, words[place + 1 : place + 2], typed)
     return [(one.kind, " ".join(one.words)) for one in typed]
 
 
@@ -102,15 +126,30 @@ def _without_me(words: Sequence[Word]) -> tuple[Sequence[Word], bool]:
     return (words[:-1] if words and words[-1].text.casefold() == "for" else words), True
 
 
-def _read(word: Word, typed: list[_Typed]) -> None:
+def _read(word: Word, after: Sequence[Word], typed: list[_Typed]) -> None:
     last = typed[-1] if typed else None
+    if last is not None and _joins(word, after, last):
+        last.is_joined = True
+        return
+    _read_name(word, last, typed)
+    typed[-1].is_joined = word.has_comma
+
+
+def _joins(word: Word, after: Sequence[Word], last: _Typed) -> bool:
+    if word.is_quoted or word.text.casefold() not in JOINING_NAMES or not last.words:
+        return False
+    return last.is_whole or any(_NAMED.fullmatch(one.text) for one in after)
+
+
+def _read_name(word: Word, last: _Typed | None, typed: list[_Typed]) -> None:
     if found := _NAMED.fullmatch(word.text):
         name = found[2].strip()
         typed.append(_Typed(WatchKind(found[1].lower()), [name] if name else [], word.is_quoted))
     elif word.text.lower() in _KINDS and not word.is_quoted and (last is None or last.is_whole):
         typed.append(_Typed(WatchKind(word.text.lower())))
     elif last is None or last.is_whole or (word.is_quoted and last.words):
-        typed.append(_Typed(None, [word.text], word.is_quoted))
+        kind = last.kind if last is not None and last.is_joined else None
+        typed.append(_Typed(kind, [word.text], word.is_quoted))
     else:
         last.words.append(word.text)
         last.is_quoted = word.is_quoted

@@ -21,6 +21,9 @@ from bot.slack.messages.answers.watch_answer import NowWatched, watched
 
 GOLDEN = WatchedName(WatchKind.HORSE, "Golden Melody")
 MOORE = WatchedName(WatchKind.JOCKEY, "R Moore")
+BLUE = WatchedName(WatchKind.HORSE, "Blue Moon")
+RED = WatchedName(WatchKind.HORSE, "Red Sky")
+CRISFORD = WatchedName(WatchKind.TRAINER, "Simon and Ed Crisford")
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
 
@@ -36,6 +39,20 @@ NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
         ('horse:"Follow Me"', [WatchedName(WatchKind.HORSE, "Follow Me")], False),
         ("horse:Iron Horse", [WatchedName(WatchKind.HORSE, "Iron Horse")], False),
         ("trainer:A. P. O'Brien", [WatchedName(WatchKind.TRAINER, "A. P. O'Brien")], False),
+        ('horse:"Golden Melody" and jockey:"R Moore"', [GOLDEN, MOORE], False),
+        ('horse:"Golden Melody" & jockey:"R Moore" me', [GOLDEN, MOORE], True),
+        ('horse:"Golden Melody" + jockey:R Moore', [GOLDEN, MOORE], False),
+        ('horse:"Golden Melody", "Blue Moon"', [GOLDEN, BLUE], False),
+        ("horse:Golden Melody, Blue Moon", [GOLDEN, BLUE], False),
+        ('horse:"Golden Melody" and "Blue Moon"', [GOLDEN, BLUE], False),
+        ('horse:"Golden Melody", "Blue Moon" and "Red Sky", jockey:R Moore', [GOLDEN, BLUE, RED, MOORE], False),
+        ('horse:"Golden Melody", jockey:"R Moore"', [GOLDEN, MOORE], False),
+        ("trainer:John & Thady Gosden", [WatchedName(WatchKind.TRAINER, "John & Thady Gosden")], False),
+        ("trainer:Simon and Ed Crisford jockey:R Moore", [CRISFORD, MOORE], False),
+        ('trainer:"Simon and Ed Crisford" and jockey:R Moore', [CRISFORD, MOORE], False),
+        ("horse:Golden Melody and jockey:R Moore", [GOLDEN, MOORE], False),
+        ('horse:"And"', [WatchedName(WatchKind.HORSE, "And")], False),
+        ("horse:And", [WatchedName(WatchKind.HORSE, "And")], False),
     ],
 )
 def test_names_are_read_with_their_kind(typed, names, is_own):
@@ -80,6 +97,23 @@ async def test_name_without_a_kind_is_asked_for_with_a_button_for_each(town):
     assert str(refused).startswith("Is Golden Melody a horse, a trainer or a jockey?")
     assert refused.lines["Horse"] == 'watch horse:"Golden Melody"'
     assert set(refused.lines) == {"Horse", "Trainer", "Jockey"}
+
+
+@pytest.mark.parametrize(
+    ("typed", "lines"),
+    [
+        ('horse:"Golden Melody" "R Moore" me', 'watch horse:"Golden Melody" jockey:"R Moore" me'),
+        ('"R Moore" horse:"Golden Melody"', 'watch jockey:"R Moore" horse:"Golden Melody"'),
+        ('"R Moore", horse:Fog', 'watch jockey:"R Moore" horse:Fog'),
+        ('"R Moore" instead of jockey:Moor', 'watch jockey:"R Moore" instead of jockey:Moor'),
+        ('"R Moore", "W Buick"', 'watch jockey:"R Moore" jockey:"W Buick"'),
+    ],
+)
+async def test_button_for_a_kind_carries_the_whole_line(town, typed, lines):
+    refused = await town.refused(await town.here(), f"watch {typed}")
+    assert "R Moore" in str(refused)
+    assert "?" in str(refused)
+    assert refused.lines["Jockey"] == lines
 
 
 @pytest.mark.parametrize(
