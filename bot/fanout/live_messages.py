@@ -10,13 +10,16 @@ from bot.channels.filters import ChannelFilter, Meeting, meeting_of
 from bot.db.engine import is_unavailable
 from bot.events import event_store
 from bot.events.event import EventKind, RacingEvent
-from bot.events.races import Race
+from bot.events.facts import POSITION_FACT
+from bot.events.races import Race, finishing_position
 from bot.fanout.version_news import News
 from bot.fanout.waits import is_urgent
 from bot.logs import get_logger
-from bot.outbox import live_meetings
+from bot.outbox import live_meetings, message_store
 
 log = get_logger(__name__)
+
+HORSE_FACT = "runner.horse"
 
 _IN_THREADS = frozenset({EventKind.RESULT_RECEIVED, EventKind.RACECARD_PUBLISHED})
 
@@ -51,12 +54,20 @@ class LiveMessages:
             return {}
         if not live_meetings.is_over(touched.meeting, self._now):
             touched.making |= set(choosing).difference(held_back)
-        if not _goes_into_thread(news):
+        if event.kind not in _IN_THREADS or is_urgent(event, news.remarks) or _changes_winner(news):
             return {}
         # The live message goes out before the replies.
         live = self._made(touched, choosing)
-        watching = event_store.known(news.version)[1].watched
-        return {channel: number for channel, number in live.items() if channel not in watching}
+        flat = {*event_store.known(news.version)[1].watched, *self._with_flat(news, live)}
+        return {channel: number for channel, number in live.items() if channel not in flat}
+
+    def _with_flat(self, news: News, channels: Collection[str]) -> list[str]:
+        """Channels that have the event outside a thread. A racecard that changes is for the channel everywhere."""
+        if news.is_first or not channels:
+            return []
+        is_card = news.event.kind is EventKind.RACECARD_PUBLISHED
+        had = message_store.threads_of(self._session, news.event.key, channels)
+        return [channel for channel, thread_of in had.items() if is_card or thread_of is None]
 
     def refresh(self, race: Race, received_at: datetime) -> _Touched | None:
         """Edit the live messages of the race's meeting. None for a meeting without day or course."""
@@ -104,5 +115,11 @@ class LiveMessages:
         ]
 
 
-def _goes_into_thread(news: News) -> bool:
-    return news.event.kind in _IN_THREADS and news.is_first and not is_urgent(news.event, news.remarks)
+def _changes_winner(news: News) -> bool:
+    """True also for another name of the winner."""
+    winners = {runner.horse for runner in news.event.race.runners if runner.finishing_position == 1}
+    return any(
+        (change.field == POSITION_FACT and 1 in {finishing_position(change.before), finishing_position(change.now)})
+        or (change.field == HORSE_FACT and change.now in winners)
+        for change in news.remarks.changes
+    )

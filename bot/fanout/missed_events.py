@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime
+from typing import NamedTuple
 
 from sqlmodel import Session
 
@@ -23,8 +24,15 @@ from bot.racedata.event_completion import KnownElsewhere, lacks
 from bot.racedata.published_lists import read_lists
 
 
-def post_missed(session: Session, channel_id: str, chosen: ChannelFilter, *, since: datetime, now: datetime) -> int:
-    """Post matching events received since `since`, by their newest versions. Returns the count of events."""
+class Missed(NamedTuple):
+    """`events`: their number. `live`: to be finished last in the transaction."""
+
+    events: int
+    live: LiveMessages
+
+
+def post_missed(session: Session, channel_id: str, chosen: ChannelFilter, *, since: datetime, now: datetime) -> Missed:
+    """Post matching events received since `since`, by their newest versions."""
     first = {row.event_key: row for row in reversed(event_store.received_since(session, since))}
     newest = event_store.latest(session, first)
     anew = _anew(session, newest)
@@ -34,11 +42,12 @@ def post_missed(session: Session, channel_id: str, chosen: ChannelFilter, *, sin
     muted = mutes.active(session, now)
     meetings = KnownMeetings(session, now)
     meetings.read(missed.values())
+    live = LiveMessages(session, {channel_id: [chosen]} if chosen.show else {}, now)
     plan = Plan(
         session,
         meetings,
         Hours(now, {channel_id: [chosen]} if has_hours(chosen) else {}),
-        LiveMessages(session, {}, now),
+        live,
         Asking(session, {channel_id: [chosen]} if asks(chosen) else {}),
     )
     for key in sorted(missed, key=lambda key: first[key].id or 0):
@@ -51,7 +60,7 @@ def post_missed(session: Session, channel_id: str, chosen: ChannelFilter, *, sin
     plan.carry_out()
     plan.let_edits_wait()
     message_store.hurry_races(session, [event.race.race_id for event in missed.values() if event.is_abandonment])
-    return len(missed)
+    return Missed(len(missed), live)
 
 
 def _told(first: EventVersion, newest: EventVersion, event: RacingEvent) -> list[News]:

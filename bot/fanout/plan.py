@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import NamedTuple
 
@@ -229,13 +229,16 @@ class Plan:
         if is_seen or watching:
             self._mend_seen(event, row, now, None if is_seen else watching)
         news = News(row, event, VersionRemarks(), rings=False, is_first=False)
+        as_stored = replace(news, remarks=event_store.known(row)[1])
         matching = moved | watching
         if new := matching - (message_store.channels_told(self._session, {event.key}) if matching else set()):
             places = self._places(news, muted)
             waiting = self._waiting(news, sorted(new))
             told = {channel: places.get(channel) for channel in sorted(new)}
+            held_back = {*places, *muted, *waiting}
+            threads = self._live.threads(as_stored, sorted(new), held_back) if self._live else {}
             asking = self._asking.of(event, told)
-            self._new.append(_Planned(news, told, muted, waiting, asking=asking, received_at=received_at))
+            self._new.append(_Planned(news, told, muted, waiting, threads, asking, received_at))
             self.posts += len(new)
             row.posts += len(new)
         self._linked.add(event.key)

@@ -16,7 +16,7 @@ from bot.channels.subscriptions import UnreadFilter
 from bot.db.tables import ChannelSubscriptionRow
 from bot.deliveries import inbox
 from bot.events.races import Course
-from bot.fanout.missed_events import post_missed
+from bot.fanout.missed_events import Missed, post_missed
 from bot.logs import get_logger
 from bot.outbox.notices import Notices
 from bot.racedata import reference_store
@@ -42,8 +42,10 @@ def check_filters(session: Session, notices: Notices, now: datetime) -> bool:
         subscriptions.put_filter(session, row, since_now, row.updated_at)
     if reference_store.regions(session) is not None:
         lists = kept(session)
-        for row in _locked(session, partial(subscriptions.to_be_checked, regions=lists.regions)):
-            _check(session, notices, row, lists, now)
+        rows = _locked(session, partial(subscriptions.to_be_checked, regions=lists.regions))
+        for missed in [_check(session, notices, row, lists, now) for row in rows]:
+            if missed is not None:
+                missed.live.finish()
     return True
 
 
@@ -58,29 +60,33 @@ def _locked(
     return [row for row in find(session) if row.channel_id in channel_ids]
 
 
-def _check(session: Session, notices: Notices, row: ChannelSubscriptionRow, lists: Lexicon, now: datetime) -> None:
+def _check(
+    session: Session, notices: Notices, row: ChannelSubscriptionRow, lists: Lexicon, now: datetime
+) -> Missed | None:
     before = subscriptions.read_filter(row)
     region = _region_of(session, row, lists)
     if region is None:
         if before.unchecked_since is not None:
             subscriptions.put_filter(session, row, before.model_copy(update={"unchecked_since": None}), now)
         notices.tell_channel(session, _key(row, row.region), row.channel_id, _no_region(row.region, lists))
-        return
+        return None
     mended = before.model_copy(update={"region": region})
     if before.unchecked_since is not None and _typed_courses(before) and not lists.courses:
         _mend_silently(session, row, mended, now)
-        return
+        return None
     after, wrong = _with_courses(mended, lists.courses) if before.unchecked_since is not None else (mended, ())
     if after == before:
-        return
+        return None
     is_joined = _store(session, row, after, now)
     missed = _post_missed(session, row, before, after, now)
     typed = before.model_copy(update={"region": before.typed_region or before.region})
-    if said := _said(typed, after, wrong, missed, is_joined=is_joined):
+    count = missed.events if missed else None
+    if said := _said(typed, after, wrong, count, is_joined=is_joined):
         key = _key(row, f"{_moment(before.unchecked_since)}:{_words(typed)}")
         notices.tell_channel(session, key, row.channel_id, said)
     _audit(session, row, before, after, now)
-    log.info("filter_checked", channel_id=row.channel_id, region=after.region, missed=missed)
+    log.info("filter_checked", channel_id=row.channel_id, region=after.region, missed=count)
+    return missed
 
 
 def _mend_silently(session: Session, row: ChannelSubscriptionRow, mended: ChannelFilter, now: datetime) -> None:
@@ -165,7 +171,7 @@ def course_of(typed: Course, courses: Sequence[KnownCourse]) -> Course | None:
 
 def _post_missed(
     session: Session, row: ChannelSubscriptionRow, before: ChannelFilter, after: ChannelFilter, now: datetime
-) -> int | None:
+) -> Missed | None:
     """None where the beginning of the gap is unknown."""
     if before.unchecked_since is None:
         return None

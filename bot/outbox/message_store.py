@@ -243,6 +243,18 @@ def is_event_of_race(kind: str, event_key: str | None, race_id: str | None) -> C
     return and_(col(EventVersion.kind) == kind, or_(*(column == value for column, value in names if value is not None)))
 
 
+def threads_of(session: Session, event_key: str, channels: Collection[str]) -> dict[str, int | None]:
+    """Channel → the live message in whose thread the event's newest message is; None for a message in the channel."""
+    statement = (
+        select(col(OutboxMessage.channel_id), col(OutboxMessage.thread_of))
+        .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
+        .where(col(EventVersion.event_key) == event_key, col(OutboxMessage.channel_id).in_(sorted(channels)))
+        .where(STANDS_ALONE, _IS_TOLD)
+        .order_by(col(OutboxMessage.id))
+    )
+    return {channel_id: thread_of for channel_id, thread_of in session.execute(statement)}  # noqa: C416  rows are no pairs to mypy
+
+
 def said_by(session: Session, event_key: str) -> dict[str, int]:
     """Channel → the newest message of the event, even within another message."""
     statement = (

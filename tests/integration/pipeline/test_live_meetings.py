@@ -26,7 +26,8 @@ from bot.racedata.race_walk import Pass, Walk
 from bot.sandbox.slack import failures
 from tests.integration.pipeline.racing_day import DAY, abandonment, edits, free_all, past_waits, result, tell
 from tests.integration.pipeline.racing_day import shown as shown_by
-from tests.integration.pipeline.test_filled_in import listed, read_list
+from tests.integration.pipeline.test_filled_in import bare, listed, read_list
+from tests.integration.pipeline.test_unchecked import check, service_is_back
 
 EVERYTHING = frozenset(Topic)
 
@@ -322,6 +323,83 @@ async def test_meeting_whose_region_becomes_known_keeps_its_live_message(pipelin
     await tell(pipeline, result("rc_1", region=None), result("rc_2", off_time="15:05"))
     flat, threads = shown(pipeline)
     assert (len(flat), len(threads)) == (1, 2)
+
+
+NO_PLACINGS = ()
+
+
+async def test_results_whose_region_the_race_book_tells_later_are_in_the_thread(pipeline):
+    await subscribe(pipeline)
+    for number in (2, 3):
+        await tell(pipeline, bare("result.received", f"rc_{number}", runners=[{"position": 1, "horse": "Blue Moon"}]))
+    assert shown(pipeline) == ([], [])
+    await read_list(pipeline, *(listed(f"rc_{number}", off=f"15:0{number}") for number in (2, 3)))
+    for _ in range(3):
+        await pipeline.post_all()
+        await free_all(pipeline)
+    (live,), threads = shown(pipeline)
+    assert live.endswith("2 run so far")
+    assert sorted(text.split(" (")[0] for _, text in threads) == ["Result: Ascot 15:02", "Result: Ascot 15:03"]
+
+
+async def test_missed_results_are_in_the_thread(pipeline):
+    await pipeline.subscribe("CGB", "gb", EVERYTHING, show=(MEETINGS,), unchecked_since=pipeline.clock())
+    pipeline.clock.forward(1)
+    await tell(
+        pipeline,
+        result("rc_1"),
+        result("rc_1", going="Soft"),
+        abandonment("rc_2", off_time="15:05"),
+        result("rc_3", off_time="15:40"),
+    )
+    assert shown(pipeline)[1] == []
+    await service_is_back(pipeline)
+    await check(pipeline)
+    flat, threads = shown(pipeline)
+    assert sorted(text.split(":")[0].split(",")[0] for text in flat) == [
+        "ABANDONED",
+        "Ascot (GB)",
+        "This channel was subscribed to gb while I could not check that. The data service calls it GB",
+    ]
+    assert [text.split(" (")[0] for _, text in threads] == ["Result: Ascot 14:30", "Result: Ascot 15:40"]
+
+
+async def test_placings_that_come_later_are_in_the_thread(pipeline):
+    await subscribe(pipeline)
+    await tell(pipeline, result("rc_1", placings=NO_PLACINGS), result("rc_1"))
+    (live,), ((_, first), (_, placed)) = shown(pipeline)
+    assert live.endswith("1 run so far")
+    assert "Result: Ascot 14:30" in first
+    assert "1 Blue Moon, 2 Red Sky" in placed
+
+
+async def test_correction_is_in_the_thread_with_the_result_unless_the_winner_changes(pipeline):
+    await subscribe(pipeline)
+    third = (
+        result("rc_1", placings=("Blue Moon", "Red Sky", "Grey Dawn")),
+        result("rc_1", placings=("Blue Moon", "Red Sky", "Fog")),
+    )
+    await tell(pipeline, *(one | {"sequence": number} for number, one in enumerate(third, 1)))
+    (_,), (_, (_, corrected)) = shown(pipeline)
+    assert corrected.startswith("CORRECTION: Ascot 14:30")
+    await tell(pipeline, result("rc_1", placings=("Red Sky", "Blue Moon", "Fog")) | {"sequence": 3})
+    (_, winner), threads = shown(pipeline)
+    assert "1st was Blue Moon, now Red Sky" in winner
+    assert len(threads) == 2
+    # The channel has the result by now.
+    await tell(pipeline, result("rc_1", placings=("Red Sky", "Blue Moon", "Grey Dawn")) | {"sequence": 4})
+    flat, threads = shown(pipeline)
+    assert (len(flat), len(threads)) == (3, 2)
+
+
+async def test_winner_of_another_name_is_in_the_channel(pipeline):
+    await subscribe(pipeline)
+    for number, horse in enumerate(("Blue Moon", "Blue Noon"), 1):
+        runners = [{"position": 1, "number": "4", "horse": horse}, {"position": 2, "number": "5", "horse": "Red Sky"}]
+        await tell(pipeline, result("rc_1", placings=(), runners=runners) | {"sequence": number})
+    (_, corrected), threads = shown(pipeline)
+    assert "Blue Noon" in corrected
+    assert len(threads) == 1
 
 
 async def test_live_message_shows_also_what_the_channel_is_not_told(pipeline):
