@@ -130,3 +130,17 @@ async def test_admin_posts_after_all_what_slack_refused_and_only_once(make_world
         assert text.startswith("ABANDONED: ")
         await world.slack.wait_for(lambda: "Post it after all" not in home(world), timeout_s=60)
         assert len(world.texts(CHANNEL)) == 1
+
+
+async def test_channel_with_watches_alone_is_shown_and_resumed(world):
+    world.slack.add_user("UBOB", "bob")
+    world.slack.channels[CHANNEL].members.add("UALICE")
+    await world.say("/racing", 'watch horse:"Golden Melody" horse:"Blue Moon"', channel=CHANNEL)
+    shown = await opened(world, f"<#{CHANNEL}>")
+    assert "2 names watched" in shown
+    assert "Channels that you subscribed or changed" in shown
+    assert "have not subscribed" in await opened(world, "have not subscribed", "UBOB")
+    assert "PAUSED until" in await world.say("/racing", "pause", channel=CHANNEL)
+    assert "paused" in await opened(world, "Resume")
+    await press(world, "Resume")
+    await world.slack.wait_for(lambda: '"Pause"' in home(world), timeout_s=60)

@@ -42,7 +42,7 @@ NOTHING_YET = (
 
 @dataclass(frozen=True)
 class HomeChannel:
-    """`state` in words; `is_paused`: the button resumes. `muted` counts meetings."""
+    """`state` in words; `is_paused`: the button resumes. `muted` counts meetings, `watched` names."""
 
     channel_id: str
     filters: Sequence[ChannelFilter]
@@ -50,6 +50,7 @@ class HomeChannel:
     is_paused: bool
     last_post_at: datetime | None
     muted: int = 0
+    watched: int = 0
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,10 @@ def _words(one: HomeChannel) -> str:
     last = f"last post {moment_for_readers(one.last_post_at)}" if one.last_post_at else "no post lately"
     muted = f"{counted(one.muted, 'meeting')} muted" if one.muted else None
     state = joined([safe(one.state), muted, last])
-    words = clip(f"*{named(one.channel_id)}*\n{in_markup(*one.filters)}\n{state}", CHANNEL_WORDS_MAX)
+    watched = f"{counted(one.watched, 'name')} watched" if one.watched else ""
+    received = in_markup(*one.filters) if one.filters else ""
+    lines = [f"*{named(one.channel_id)}*", received, watched, state or ""]
+    words = clip("\n".join(filter(None, lines)), CHANNEL_WORDS_MAX)
     left = len(one.filters) - CHANGES_MAX
     more = f"{words}\n{counted(left, 'subscription')} without a button: type `/racing list` there"
     return more if left > 0 else words

@@ -7,12 +7,12 @@ from functools import partial
 from typing import Any
 
 from slack_bolt.async_app import AsyncAck, AsyncApp
-from sqlalchemy import func, or_, select
+from sqlalchemy import Select, func, or_, select, union_all
 from sqlmodel import Session, col
 
 from bot.channels import mutes, subscriptions, watches
 from bot.channels.subscriptions import read_filter
-from bot.db.tables import AuditEntry, ChannelSubscriptionRow, MessageKind, OutboxMessage, SubscriptionState
+from bot.db.tables import AuditEntry, ChannelSubscriptionRow, MessageKind, OutboxMessage, SubscriptionState, WatchRow
 from bot.errors import CommandError, SlackError
 from bot.logs import get_logger
 from bot.operations.status_figures import read_status
@@ -109,25 +109,38 @@ def _page(session: Session, *, desk: Desk, user_id: str, is_admin: bool, said: s
 
 
 def _channel_ids(session: Session, user_id: str | None) -> list[str]:
-    """The subscribed channels; of a person: those that the person subscribed or changed."""
-    row = ChannelSubscriptionRow
-    statement = select(col(row.channel_id)).group_by(col(row.channel_id)).order_by(func.max(col(row.updated_at)).desc())
+    """The channels that are subscribed or watch; of a person: those that the person subscribed or changed."""
+    row, watch = ChannelSubscriptionRow, WatchRow
+    subscribed: Select[str, str, datetime] = select(
+        col(row.channel_id), col(row.created_by), col(row.updated_at).label("changed_at")
+    )
+    watching: Select[str, str, datetime] = select(
+        col(watch.channel_id), col(watch.created_by), col(watch.created_at).label("changed_at")
+    )
+    of_both = union_all(subscribed, watching.where(col(watch.person_id).is_(None))).subquery()
+    channel_id = of_both.c.channel_id
+    statement = select(channel_id).group_by(channel_id).order_by(func.max(of_both.c.changed_at).desc())
     if user_id is not None:
         changed = select(col(AuditEntry.channel_id)).where(col(AuditEntry.user_id) == user_id)
-        statement = statement.where(or_(col(row.created_by) == user_id, col(row.channel_id).in_(changed)))
+        statement = statement.where(or_(of_both.c.created_by == user_id, channel_id.in_(changed)))
     return list(session.execute(statement).scalars())
 
 
 def _channel(session: Session, channel_id: str, now: datetime) -> HomeChannel:
     rows = subscriptions.of_channel(session, channel_id)
+    watched = watches.of_channel(session, channel_id)
+    ends = [one.paused_until for one in rows] + [one.paused_until for one in watched]
+    is_paused = any(until is not None for until in ends)
+    of_watches = SubscriptionState.PAUSED if is_paused else SubscriptionState.LIVE
     states = dict.fromkeys(STATE_WORDS[SubscriptionState(row.state)] for row in rows)
     return HomeChannel(
         channel_id=channel_id,
         filters=as_shown(session, map(read_filter, rows)),
-        state=", ".join(states),
-        is_paused=any(row.paused_until is not None for row in rows),
+        state=", ".join(states) or STATE_WORDS[of_watches],
+        is_paused=is_paused,
         last_post_at=_last_post(session, channel_id),
         muted=len(mutes.of_channel(session, channel_id, now)),
+        watched=len(watched),
     )
 
 
