@@ -8,22 +8,25 @@ from bot.outbox.message import Message
 from bot.slack.messages.alerts.alert_buttons import alert_buttons
 from bot.slack.messages.alerts.alert_context import MessageContext
 from bot.slack.messages.alerts.alert_notes import asides, late_mark, small_print
-from bot.slack.messages.kit.blocks import message, section
+from bot.slack.messages.kit.blocks import header, message, section
+from bot.slack.messages.kit.marks import UNREAD
 from bot.slack.messages.kit.text import code, safe
 
 EVENT_NAME_MAX = 80
-WHAT_TO_DO = "It may be an abandonment: check your other source. Admins were told."
+HEADLINE = f"{UNREAD} A delivery could not be read: it may be an abandonment"
 _REFERENCE_LENGTH = 12
 _HASH = re.compile(r"[0-9a-f]{64}\Z")
 
 
 def unreadable(event: RacingEvent, context: MessageContext) -> Message:
     name, because = code(event.name, EVENT_NAME_MAX), safe(event.unreadable_because)
-    line = f"A delivery could not be read. {WHAT_TO_DO} Reference {safe(context.reference) or reference(event.key)}"
-    line += f" (event {name})" if name else ""
+    known_as = f"Admins were told. Reference {safe(context.reference) or reference(event.key)}"
+    known_as += f" (event {name})" if name else ""
+    line = f"A delivery could not be read. It may be an abandonment: check your other source. {known_as}"
     text = ". ".join([line, *asides(context, in_text=True)]) + late_mark(context)
-    said = [line, *([f"Because: {because}"] if because else []), *asides(context)]
-    return message(text, [section("\n".join(said))], foot=[small_print(event, context), alert_buttons(event)])
+    reason = [f"Because: {because}"] if because else []
+    said = "\n".join([f"Check your other source. {known_as}", *reason, *asides(context)])
+    return message(text, [header(HEADLINE), section(said)], foot=[small_print(event, context), alert_buttons(event)])
 
 
 def reference(key: str) -> str:
