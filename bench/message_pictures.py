@@ -1,7 +1,8 @@
 """`python -m bench.message_pictures`: draws a picture of each kind of message, at a phone's and a desktop's width.
 
 The messages are the kept snapshots, drawn by the demo's page in a real browser. The pictures stand in
-docs/pictures/README.md, which the command writes too.
+docs/pictures/README.md, which the command writes too. The marks need a font with emoji, such as Debian's
+fonts-noto-color-emoji.
 """
 
 import asyncio
@@ -114,6 +115,12 @@ KINDS = {
         "unwatched": "A watch is ended",
         "unwatched_by": "Somebody ended a watch of the channel",
     },
+    "Notices to admins": {
+        "notice": "An urgent notice",
+        "notice_of_a_channel": "A warning",
+        "notice_to_know": "A note",
+        "notice_of_the_end": "All clear",
+    },
     "Help, and the bot itself": {
         "home": "App Home",
         "home_of_an_admin": "App Home of an admin",
@@ -127,7 +134,7 @@ KINDS = {
         "drill_report": "`/racing drill`",
         "error_with_buttons": "A mistyped command",
         "error_with_reference": "The bot could not answer",
-        "notice": "A notice to admins",
+        "answer_in_a_sentence": "An answer in a sentence",
         "form_outdated": "A form that is too old",
         "form_saved": "A form is saved",
     },

@@ -83,8 +83,8 @@ from bot.slack.listeners.direct_messages import DirectMessageListener
 from bot.slack.listeners.forms import FormListener
 from bot.slack.listeners.installation import InstallationListener
 from bot.slack.listeners.slash_commands import CommandListener
+from bot.slack.messages.alerts.admin_notice import admin_notice
 from bot.slack.messages.alerts.backlog_summary import waited
-from bot.slack.messages.kit.sentences import sentence
 from bot.slack.permissions import People
 from bot.slack.response_url import Responder
 from bot.slack.web_client import METHOD_OF, METHODS, SlackClient, make_session, make_web_client
@@ -140,7 +140,7 @@ class Service:
         self.identity = BotIdentity(settings.slack_bot_token.get_secret_value())
         self.web = make_web_client(self.identity.token, settings.slack_api_url)
         self.slack = SlackClient(self.web, count=self.metrics.slack_call)
-        self.notices = Notices(settings.admin_channel, sentence, clock=clock, admin_users=settings.admin_users)
+        self.notices = Notices(settings.admin_channel, admin_notice, clock=clock, admin_users=settings.admin_users)
         self.telling = Telling(self.database, self.notices, settings.max_body_bytes, clock, self.queued)
         self.reopening = Reopening(waited)
         self.ingest = Ingest(self.database)

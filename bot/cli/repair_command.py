@@ -33,8 +33,8 @@ from bot.racedata.race_book import RaceBook
 from bot.settings import Settings
 from bot.slack.bot_identity import BotIdentity
 from bot.slack.event_messages import PostRenderer
+from bot.slack.messages.alerts.admin_notice import admin_notice
 from bot.slack.messages.alerts.backlog_summary import waited
-from bot.slack.messages.kit.sentences import sentence
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ async def _repair(settings: Settings, clock: Clock, *, reads_only: bool) -> Asyn
     quota_book = QuotaBook(database, client, settings, clock)
     paths = Paths(race=settings.racing_race_path, day=settings.racing_day_path)
     races = RaceBook(database, client, clock, quota_book, paths)
-    notices = Notices(settings.admin_channel, sentence, clock=clock, admin_users=settings.admin_users)
+    notices = Notices(settings.admin_channel, admin_notice, clock=clock, admin_users=settings.admin_users)
     wake = asyncio.Event()
     fanout = Fanout(
         database,

@@ -16,14 +16,14 @@ from bot.outbox.notices import Notices
 from bot.outbox.restored import PutInDoubt, put_in_doubt
 from bot.outbox.resume import Reopening
 from bot.settings import Settings
+from bot.slack.messages.alerts.admin_notice import admin_notice
 from bot.slack.messages.alerts.backlog_summary import waited
-from bot.slack.messages.kit.sentences import sentence
 
 
 async def run_restored(settings: Settings) -> str:
     """Raises StorageError; the command can then be repeated."""
     database = Database(settings.database_url.get_secret_value(), busy_s=TOOL_BUSY_S)
-    notices = Notices(settings.admin_channel, sentence, clock=utc_now, admin_users=settings.admin_users)
+    notices = Notices(settings.admin_channel, admin_notice, clock=utc_now, admin_users=settings.admin_users)
     try:
         if not await Schema(database).prepare():
             raise StorageUnavailable("the database is not ready; see `racing-bot migrate`.")

@@ -9,7 +9,7 @@ from bot.channels.filters import ChannelFilter
 from bot.events.event import EventKind, RacingEvent
 from bot.fanout import drill_records
 from bot.logs import get_logger
-from bot.outbox.notices import Notices
+from bot.outbox.notices import Notices, Urgency
 
 log = get_logger(__name__)
 
@@ -54,4 +54,5 @@ def tell_unknown(session: Session, notices: Notices, event: RacingEvent, referen
         f"A signed drill came ({reference}) that I did not begin. No channel was told. If another bot of yours has the "
         "same signing secret, its PUBLIC_URL leads to me. Else somebody has a signing secret of mine: make a new one "
         "with `racing-bot subscribe --again`, and retire the old one.",
+        urgency=Urgency.WARNING,
     )

@@ -18,7 +18,7 @@ from bot.deliveries import inbox
 from bot.events.races import Course
 from bot.fanout.missed_events import Missed, post_missed
 from bot.logs import get_logger
-from bot.outbox.notices import Notices
+from bot.outbox.notices import Notices, Urgency
 from bot.racedata import reference_store
 from bot.racedata.lexicon import Lexicon, kept
 from bot.racedata.near_misses import likely
@@ -68,7 +68,8 @@ def _check(
     if region is None:
         if before.unchecked_since is not None:
             subscriptions.put_filter(session, row, before.model_copy(update={"unchecked_since": None}), now)
-        notices.tell_channel(session, _key(row, row.region), row.channel_id, _no_region(row.region, lists))
+        said = _no_region(row.region, lists)
+        notices.tell_channel(session, _key(row, row.region), row.channel_id, said, urgency=Urgency.WARNING)
         return None
     mended = before.model_copy(update={"region": region})
     if before.unchecked_since is not None and _typed_courses(before) and not lists.courses:
@@ -83,7 +84,9 @@ def _check(
     count = missed.events if missed else None
     if said := _said(typed, after, wrong, count, is_joined=is_joined):
         key = _key(row, f"{_moment(before.unchecked_since)}:{_words(typed)}")
-        notices.tell_channel(session, key, row.channel_id, said)
+        # A gap that nobody filled, or a course without events: somebody should act.
+        urgency = Urgency.WARNING if wrong or missed is None else Urgency.NOTE
+        notices.tell_channel(session, key, row.channel_id, said, urgency=urgency)
     _audit(session, row, before, after, now)
     log.info("filter_checked", channel_id=row.channel_id, region=after.region, missed=count)
     return missed

@@ -27,7 +27,7 @@ URGENCIES = (
     (100, Urgency.CRITICAL, "Used up."),
     (95, Urgency.WARNING, "Almost used up."),
     (80, Urgency.WARNING, "Running low."),
-    (0, Urgency.NOTE, "For your information."),
+    (0, Urgency.NOTE, ""),
 )
 
 

@@ -38,6 +38,7 @@ class Telling:
             f"{count} deliveries in a row carried a signature that none of my signing secrets matches: they were "
             "refused with 401, and the data service will try each again for about a day. Most likely the secret in "
             "RACING_WEBHOOK_SECRETS is not the one that this subscription was given.",
+            Urgency.CRITICAL,
         )
 
     async def too_large(self) -> None:
@@ -45,6 +46,7 @@ class Telling:
             f"too-large:{self._today()}",
             f"A delivery of more than {self.max_body_bytes} bytes was refused with 413. If it was the data service's, "
             "raise MAX_BODY_BYTES: it will send it again for about a day.",
+            Urgency.WARNING,
         )
 
     async def circuit_open(self, error: ServiceFailure) -> None:
@@ -103,9 +105,9 @@ class Telling:
                 urgency=Urgency.NOTE,
             )
 
-    async def _tell(self, key: str, words: str, urgency: Urgency | None = None) -> bool:
+    async def _tell(self, key: str, words: str, urgency: Urgency) -> bool:
         try:
-            if await self.database.write(partial(self.notices.tell, key=key, words=words, urgency=urgency)):
+            if await self.database.write(lambda session: self.notices.tell(session, key, words, urgency=urgency)):
                 self.wake.set()
         except StorageError as error:
             log.warning("admins_not_told", key=key, words=words, reason=str(error))

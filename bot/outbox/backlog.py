@@ -39,6 +39,15 @@ class WaitingPost:
     edits_id: int | None
 
 
+@dataclass(frozen=True)
+class Lost:
+    """What a held queue gave up. `has_abandonment`: among the `count` messages."""
+
+    held: Held
+    count: int
+    has_abandonment: bool
+
+
 def of_queue(session: Session, channel_id: str, before: datetime) -> list[WaitingPost]:
     """Messages older than `before`, in order, with the edits. Without messages that wait for a moment."""
     rows = session.execute(_of_channel(channel_id).where(IS_DUE)).all()
@@ -209,24 +218,25 @@ def post_ids(session: Session, idempotency_keys: Sequence[str]) -> dict[str, int
     return {key: number for key, number in session.execute(statement) if number}
 
 
-def give_up(session: Session, before: datetime, limit: int, now: datetime) -> dict[str, tuple[Held, int]]:
-    """Give up old event messages of held queues. Channel → why, and how many. Locked queues are left out.
+def give_up(session: Session, before: datetime, limit: int, now: datetime) -> dict[str, Lost]:
+    """Give up old event messages of held queues, by channel. Locked queues are left out.
 
     A message that waits for an hour is old once the hour is long over.
     """
     statement = (
-        select(col(OutboxMessage.id), ChannelQueue)
+        select(col(OutboxMessage.id), ChannelQueue, EventVersion)
         .select_from(ChannelQueue)
         .join(OutboxMessage, col(OutboxMessage.channel_id) == col(ChannelQueue.channel_id))
+        .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
         .where(col(ChannelQueue.state).in_(WAITING_STATES), *_IS_QUEUED)
-        .where(col(OutboxMessage.event_id).is_not(None), before > COUNTS_FROM)
+        .where(before > COUNTS_FROM)
         .order_by(col(ChannelQueue.channel_id), col(OutboxMessage.id))
         .limit(limit)
         .with_for_update(of=ChannelQueue, skip_locked=True)
     )
-    found: dict[tuple[str, Held], list[int]] = {}
-    for post_id, queue in session.execute(statement):
-        found.setdefault((queue.channel_id, held_queues.held(queue)), []).append(post_id)
+    found: dict[tuple[str, Held], dict[int, EventVersion]] = {}
+    for post_id, queue, version in session.execute(statement):
+        found.setdefault((queue.channel_id, held_queues.held(queue)), {})[post_id] = version
     for (_, held), ids in found.items():
         move(
             session,
@@ -237,8 +247,11 @@ def give_up(session: Session, before: datetime, limit: int, now: datetime) -> di
             given_up_at=now,
         )
         # Messages folded into a dead letter are younger.
-        message_store.unfold(session, ids)
-    return {channel_id: (held, len(ids)) for (channel_id, held), ids in found.items()}
+        message_store.unfold(session, list(ids))
+    return {
+        channel_id: Lost(held, len(lost), any(event_store.known(version)[0].reports_loss for version in lost.values()))
+        for (channel_id, held), lost in found.items()
+    }
 
 
 def drop(session: Session, channel_id: str, now: datetime) -> int:

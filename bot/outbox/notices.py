@@ -9,6 +9,7 @@ from sqlmodel import Session
 from bot.channels.conditions.mention_condition import is_person
 from bot.clock import Clock
 from bot.db.tables import MessageKind
+from bot.events import event_store
 from bot.events.event import RacingEvent
 from bot.logs import get_logger
 from bot.outbox import held_queues, message_store
@@ -25,15 +26,22 @@ _WORDS = {"is_archived": "archived", "not_in_channel": "I am not in the channel"
 _MENDS = {"is_archived": "Unarchive the channel, and invite me back if I am gone"}
 """By Slack's code."""
 
-RenderNotice = Callable[[str, Iterable[str]], Message]
-"""Makes a message of plain sentences, with ids shown by name."""
-
 
 class Urgency(StrEnum):
-    ALL_CLEAR = "\N{LARGE GREEN CIRCLE}"
-    NOTE = "\N{LARGE YELLOW CIRCLE}"
-    WARNING = "\N{LARGE ORANGE CIRCLE}"
-    CRITICAL = "\N{LARGE RED CIRCLE}"
+    """The level of a notice. docs/messages.md, Looks, has the rule and examples."""
+
+    ALL_CLEAR = "all clear"
+    """The trouble of an earlier notice is over."""
+    NOTE = "note"
+    """Worth knowing. Nobody has to act."""
+    WARNING = "warning"
+    """A message was lost, or a channel is closed. Somebody should act today."""
+    CRITICAL = "critical"
+    """Abandonments may be missed, or the data service refuses the bot, until somebody acts."""
+
+
+RenderNotice = Callable[[Urgency, str, Iterable[str]], Message]
+"""Makes a message of plain sentences that begins with the level, with ids shown by name."""
 
 
 CHANNEL_OPEN_KEY = "admin-channel-open"
@@ -56,13 +64,12 @@ class Notices:
         self._render = render
         self._clock = clock
 
-    def tell(self, session: Session, key: str, words: str, *named_ids: str, urgency: Urgency | None = None) -> bool:
+    def tell(self, session: Session, key: str, words: str, *named_ids: str, urgency: Urgency) -> bool:
         """False if the key was told before. `named_ids`: ids in the words."""
-        words = f"{urgency} {words}" if urgency else words
         places = self.places(session)
-        news = message_store.add_notice(session, key, places, self._render(words, named_ids), self._clock())
+        news = message_store.add_notice(session, key, places, self._render(urgency, words, named_ids), self._clock())
         if news:
-            log.warning("admins_told", key=key, words=words, places=places)
+            log.warning("admins_told", key=key, urgency=urgency.value, words=words, places=places)
         return news
 
     def places(self, session: Session) -> Sequence[str]:
@@ -120,6 +127,7 @@ class Notices:
             f"Slack does not let me post in the channel for warnings, {channel_id} ({closed_words(reason)}). Until it "
             "does, warnings come to you directly, because ADMIN_USERS names you. Invite me to that channel, or set "
             "ADMIN_CHANNEL to the id of another and start me again.",
+            urgency=Urgency.WARNING,
         )
 
     def is_back(self, session: Session, since: datetime) -> None:
@@ -131,14 +139,14 @@ class Notices:
             "post none here."
         )
         key = _of_closing(CHANNEL_OPEN_KEY, self.admin_channel, since)
-        message_store.add_notice(session, key, [self.admin_channel], self._render(words, []), self._clock())
+        message = self._render(Urgency.ALL_CLEAR, words, [])
+        message_store.add_notice(session, key, [self.admin_channel], message, self._clock())
 
-    def tell_channel(self, session: Session, key: str, channel_id: str, words: str) -> None:
+    def tell_channel(self, session: Session, key: str, channel_id: str, words: str, *, urgency: Urgency) -> None:
         """Tell a channel, and admins of the message."""
-        if self.tell(session, key, f"I tell channel {channel_id}: {words}", channel_id):
-            message_store.add_notice(
-                session, f"{key}:{channel_id}", [channel_id], self._render(words, []), self._clock()
-            )
+        if self.tell(session, key, f"I tell channel {channel_id}: {words}", channel_id, urgency=urgency):
+            message = self._render(urgency, words, [])
+            message_store.add_notice(session, f"{key}:{channel_id}", [channel_id], message, self._clock())
 
     def unreadable(self, session: Session, event: RacingEvent, reference: str, channels: int) -> None:
         """`channels`: how many get a plain line of the unreadable delivery."""
@@ -149,18 +157,20 @@ class Notices:
         self.tell(
             session,
             key,
-            f"A signed delivery could not be read: {because}. It is kept whole as {reference}. Channels that take all "
-            f"regions are told of such: {told}.",
+            f"A signed delivery could not be read: {because}. It may be an abandonment, and is kept whole as "
+            f"{reference}. Channels that take all regions are told of such: {told}.",
+            urgency=Urgency.CRITICAL,
         )
 
     def stands_still(self, session: Session, reason: str) -> None:
         """Once a day and cause."""
         cause = reason.partition(" (")[0]
-        self.tell(session, f"standstill:{cause}:{self._clock():%Y-%m-%d}", _standstill(reason))
+        key = f"standstill:{cause}:{self._clock():%Y-%m-%d}"
+        self.tell(session, key, _standstill(reason), urgency=Urgency.CRITICAL)
 
     def standstill_message(self, reason: str) -> Message:
         """The same, for a post past the queue."""
-        return self._render(_standstill(reason), [])
+        return self._render(Urgency.CRITICAL, _standstill(reason), [])
 
     def ways(self) -> Sequence[Sequence[str]]:
         """Without the database; the best way first."""
@@ -175,6 +185,7 @@ class Notices:
                 f"What channel {channel_id} subscribed to is stored, and can't be read. Until somebody there types "
                 "/racing subscribe anew, it gets the results and abandonments of that subscription's region.",
                 channel_id,
+                urgency=Urgency.WARNING,
             )
 
     def unreadable_acknowledgement(self, session: Session, channel_id: str, key: str) -> None:
@@ -212,9 +223,9 @@ class Notices:
         creators = sorted(filter(is_person, creators))
         made_by = f" Subscribed by {', '.join(creators)}." if creators else ""
         key = _of_closing("closed", channel_id, held.since)
-        self.tell(session, key, what + made_by, channel_id, *escalating, *creators)
+        self.tell(session, key, what + made_by, channel_id, *escalating, *creators, urgency=Urgency.WARNING)
         why = f"{what} I tell you because you subscribed it."
-        self._tell_people(session, key, why, [channel_id, *escalating], creators)
+        self._tell_people(session, key, why, [channel_id, *escalating], creators, urgency=Urgency.WARNING)
 
     def channel_open(self, session: Session, channel_id: str, closed_at: datetime, creators: Iterable[str]) -> None:
         """Tell those who were told of the closing."""
@@ -222,29 +233,45 @@ class Notices:
             return
         key = _of_closing("open", channel_id, closed_at)
         what = f"Slack lets me post in channel {channel_id} again. Its subscriptions go on, and what waited is posted."
-        self.tell(session, key, what, channel_id)
-        self._tell_people(session, key, what, [channel_id], filter(is_person, creators))
+        self.tell(session, key, what, channel_id, urgency=Urgency.ALL_CLEAR)
+        people = filter(is_person, creators)
+        self._tell_people(session, key, what, [channel_id], people, urgency=Urgency.ALL_CLEAR)
 
     def _tell_people(
-        self, session: Session, key: str, words: str, named_ids: Sequence[str], user_ids: Iterable[str]
+        self,
+        session: Session,
+        key: str,
+        words: str,
+        named_ids: Sequence[str],
+        user_ids: Iterable[str],
+        *,
+        urgency: Urgency,
     ) -> None:
-        message = self._render(words, named_ids)
+        message = self._render(urgency, words, named_ids)
         told = self.places(session)
         for user_id in user_ids:
             if user_id not in told:
                 message_store.add_notice(session, f"{key}:{user_id}", [user_id], message, self._clock())
 
-    def given_up(self, session: Session, channel_id: str, held: Held, keep_hours: int) -> None:
-        """Once a closing."""
+    def given_up(
+        self, session: Session, channel_id: str, held: Held, keep_hours: int, *, has_abandonment: bool
+    ) -> None:
+        """Once a closing. A later abandonment is told once more, because the first notice was no urgent notice."""
         since = held.since.astimezone(UTC)
+        key = f"given-up:{channel_id}:{since.isoformat()}"
+        key_of_abandonments = f"{key}:abandonments"
+        if not has_abandonment and message_store.is_noted(session, key_of_abandonments):
+            return
+        among = ", abandonments among them," if has_abandonment else ""
         later = " Once the channel is back, a summary there says how many they were." if held.because != DELETED else ""
         self.tell(
             session,
-            f"given-up:{channel_id}:{since.isoformat()}",
-            f"Messages for channel {channel_id} are being given up, each once it has waited more than {keep_hours} "
-            f"hours ({held.because} since {since:%Y-%m-%d %H:%M} UTC). They are kept, but not posted: /racing trace "
-            f"says of a race who was told.{later}",
+            key_of_abandonments if has_abandonment else key,
+            f"Messages for channel {channel_id}{among} are being given up, each once it has waited more than "
+            f"{keep_hours} hours ({held.because} since {since:%Y-%m-%d %H:%M} UTC). They are kept, but not posted: "
+            f"/racing trace says of a race who was told.{later}",
             channel_id,
+            urgency=Urgency.CRITICAL if has_abandonment else Urgency.WARNING,
         )
 
     def dead_letter(self, session: Session, claim: Claim, error: str, *, is_closed: bool = False) -> None:
@@ -261,13 +288,17 @@ class Notices:
         # A person who closed direct messages, or has left, may watch many names. A live message has many edits.
         key = (claim.edited or claim.post).idempotency_key
         about = f"{claim.channel_id}:{self._clock():%Y-%m-%d}" if is_closed else key
-        what = "An edit in channel {} was not made" if claim.edited else "A message for channel {} was not posted"
+        named = _message_of(claim)
+        missing = f"{named.capitalize()} for channel {{}} was not posted"
+        what = f"An edit of {named} in channel {{}} was not made" if claim.edited else missing
         self.tell(
             session,
             f"parked:{about}",
             f"{what.format(claim.channel_id)}: {error}. It is kept, and not tried again by "
             f"itself ({claim.post.idempotency_key}).",
             claim.channel_id,
+            # Only the person could open direct messages again.
+            urgency=Urgency.WARNING if is_closed else _urgency_of(claim),
         )
 
     def _tell_elsewhere(self, session: Session, claim: Claim) -> None:
@@ -279,21 +310,42 @@ class Notices:
             message_store.resend_notice(session, claim.post, [self.admin_channel])
 
     def stuck(self, session: Session, claim: Claim, now: datetime) -> None:
-        """Tell once an hour. The notice also shows whether Slack takes other messages (bot.outbox.poison_messages)."""
-        at = now.astimezone(UTC)
+        """Tell once an hour and level. The notice also shows whether Slack takes other messages.
+
+        See bot.outbox.poison_messages.
+        """
+        at, urgency = now.astimezone(UTC), _urgency_of(claim)
         self.tell(
             session,
-            f"stuck:{at:%Y-%m-%dT%H}",
-            f"Several calls for a message ended in doubt, and channel {claim.channel_id} waits for it: "
+            f"stuck:{at:%Y-%m-%dT%H}:{urgency.value}",
+            f"Several calls for {_message_of(claim)} ended in doubt, and channel {claim.channel_id} waits for it: "
             f"{claim.post.idempotency_key}. I go on trying, and give it up if Slack goes on taking others. Other "
             "channels may wait too.",
             # A person would be rung for nothing.
             *([] if is_person(claim.channel_id) else [claim.channel_id]),
+            urgency=urgency,
         )
 
 
 def closed_words(reason: str) -> str:
     return _WORDS.get(reason, reason)
+
+
+def _urgency_of(claim: Claim) -> Urgency:
+    """An unreadable delivery may be an abandonment."""
+    is_unreadable = claim.event is not None and claim.event.kind is None
+    return Urgency.CRITICAL if is_unreadable or _is_of_abandonment(claim) else Urgency.WARNING
+
+
+def _message_of(claim: Claim) -> str:
+    return "an abandonment's message" if _is_of_abandonment(claim) else "a message"
+
+
+def _is_of_abandonment(claim: Claim) -> bool:
+    if claim.event is None:
+        return claim.post.kind == MessageKind.ESCALATION
+    event, _ = event_store.known(claim.event)
+    return event.reports_loss
 
 
 def _standstill(reason: str) -> str:

@@ -10,6 +10,7 @@ import pytest
 
 from tests.acceptance.payloads import abandoned
 from tests.acceptance.test_resilience import readiness
+from tests.notice_levels import URGENT
 
 FASTER = 12.0
 """The bot's minute takes five seconds."""
@@ -41,6 +42,7 @@ async def test_accepted_delivery_that_is_told_nobody_is_said_by_readyz_and_to_ad
         refuse(world, "event", "notice")
         assert (await world.bot.deliver(abandoned())).status_code == 200
         (told,) = await world.wait_for_posts("CADMIN", 1)
+        assert told.startswith(f"{URGENT}inbox-")
         assert "was accepted more than a minute ago, and nobody is told (IntegrityError" in told
         assert world.texts("CGB") == []
         async with asyncio.timeout(60):

@@ -8,6 +8,7 @@ import httpx
 from bot.sandbox.slack import failures
 from tests.acceptance.conftest import until
 from tests.acceptance.payloads import abandoned, result
+from tests.notice_levels import URGENT, WARNING
 
 
 async def readiness(world) -> tuple[int, dict[str, Any]]:
@@ -52,7 +53,7 @@ async def test_wrong_secret_is_told_to_admins_once(world):
     for number in range(8):
         assert (await world.bot.deliver(result(f"rc_{number}"), secret="wrong")).status_code == 401
     (told,) = await world.wait_for_posts("CADMIN", 1)
-    assert "5 deliveries in a row" in told
+    assert told.startswith(f"{URGENT}5 deliveries in a row")
     assert "RACING_WEBHOOK_SECRETS" in told
 
 
@@ -61,6 +62,7 @@ async def test_too_large_delivery_is_413_and_told(make_world):
         answer = await world.bot.deliver(b"x" * 4096)
         assert answer.status_code == 413
         (told,) = await world.wait_for_posts("CADMIN", 1)
+        assert told.startswith(WARNING)
         assert "MAX_BODY_BYTES" in told
 
 

@@ -8,19 +8,20 @@ import pytest
 
 from bot.sandbox.racing_places import courses_of
 from tests.acceptance.payloads import abandoned, result
+from tests.notice_levels import without_level
 
 A_MINUTE_S = 60
 
 
 async def wait_for_post(world, channel, beginning, *, timeout_s=A_MINUTE_S):
     def is_there():
-        return any(text.startswith(beginning) for text in world.texts(channel))
+        return any(without_level(text).startswith(beginning) for text in world.texts(channel))
 
     await world.slack.wait_for(is_there, timeout_s=timeout_s)
 
 
 def count(world, channel, beginning):
-    return sum(text.startswith(beginning) for text in world.texts(channel))
+    return sum(without_level(text).startswith(beginning) for text in world.texts(channel))
 
 
 @pytest.mark.long

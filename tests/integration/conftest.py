@@ -32,8 +32,8 @@ from bot.sandbox.slack.workspace import SlackWorkspace
 from bot.settings import DoubtfulPosts
 from bot.slack.bot_identity import BotIdentity
 from bot.slack.event_messages import PostRenderer
+from bot.slack.messages.alerts.admin_notice import admin_notice
 from bot.slack.messages.alerts.backlog_summary import waited
-from bot.slack.messages.kit.sentences import sentence
 from bot.slack.web_client import METHOD_OF, SlackClient, make_session, make_web_client
 from tests.databases import current, empty
 from tests.postgres import new_postgres_database
@@ -178,7 +178,7 @@ async def make_pipeline(database, slack):
         clock = clock or Moment()
         pace = pace or Pace(channel_s=0.0, workspace_per_minute=None)
         client = SlackClient(make_web_client(TOKEN, slack.api_url, session))
-        notices = Notices("CADMIN", sentence, clock=clock)
+        notices = Notices("CADMIN", admin_notice, clock=clock)
         # Patient: what a test is about is not how busy the machine is.
         ingest = Ingest(database, patience_s=20)
         poster = Poster(

@@ -12,6 +12,7 @@ from datetime import datetime
 from itertools import pairwise
 
 from bot.sandbox.slack.values import PostedMessage
+from tests.notice_levels import without_level
 from tests.said import as_posted
 from tests.soak.racing import Delivery, SoakChannel
 
@@ -21,7 +22,8 @@ Receipt = tuple[datetime, int]
 ADMINS = "CADMIN"
 
 _GIVEN_UP = re.compile(
-    r"A message for channel \S+ was not posted: chat\.postMessage: msg_too_long\b.* \((?P<key>\S+)\)\."
+    r"(?:A message|An abandonment's message) for channel \S+ was not posted: "
+    r"chat\.postMessage: msg_too_long\b.* \((?P<key>\S+)\)\."
 )
 _CLOSED = re.compile(r"Slack no longer lets me post in channel <#(?P<channel>\w+)> \(archived\)\. ")
 _OPEN = re.compile(r"Slack lets me post in channel <#(?P<channel>\w+)> again\. ")
@@ -120,12 +122,13 @@ class Oracle:
             here = list({key_of(message): message for message in here}.values())
         closed: Counter[str] = Counter()
         for message in here:
-            if found := _CLOSED.match(message.text):
+            words = _plain(message.text)
+            if found := _CLOSED.match(words):
                 verdict.closings += channel_id == ADMINS
                 closed[found["channel"]] += 1
-            elif found := _OPEN.match(message.text):
+            elif found := _OPEN.match(words):
                 closed[found["channel"]] -= 1
-            elif channel_id != ADMINS or not _GIVEN_UP.match(_plain(message.text)):
+            elif channel_id != ADMINS or not _GIVEN_UP.match(words):
                 verdict.noise.append(f"{channel_id}: {message.text}")
         # A closing goes on until a post is taken. The last may find none left to be tried with.
         verdict.noise += [
@@ -182,8 +185,8 @@ def given_up(admins: Iterable[PostedMessage]) -> list[str]:
 
 
 def _plain(text: str) -> str:
-    """The text with the signs of before."""
-    return text.translate(_LOOK_ALIKES)
+    """The text without the notice's level, with the signs of before."""
+    return without_level(text).translate(_LOOK_ALIKES)
 
 
 def of_event(key: str) -> str:

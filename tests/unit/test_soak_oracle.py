@@ -7,6 +7,7 @@ from random import Random
 import pytest
 
 from bot.sandbox.slack.values import PostedMessage
+from tests.notice_levels import ALL_CLEAR, WARNING
 from tests.soak.oracle import ADMINS, Oracle, missing, received_in_order
 from tests.soak.racing import Races, SoakChannel
 
@@ -62,13 +63,13 @@ def key_in_channel(delivery):
 
 def was_given_up(delivery):
     return (
-        f"A message for channel <#{CHANNEL.channel_id}> was not posted: chat.postMessage: msg_too_long. It is kept, "
-        f"and not tried again by itself ({key_in_channel(delivery)})."
+        f"{WARNING}A message for channel <#{CHANNEL.channel_id}> was not posted: chat.postMessage: msg_too_long. It is "
+        f"kept, and not tried again by itself ({key_in_channel(delivery)})."
     )
 
 
-CLOSED = f"Slack no longer lets me post in channel <#{CHANNEL.channel_id}> (archived). Its subscriptions are suspended."
-OPEN = f"Slack lets me post in channel <#{CHANNEL.channel_id}> again. Its subscriptions go on."
+CLOSED = f"{WARNING}Slack no longer lets me post in channel <#{CHANNEL.channel_id}> (archived). Invite me back."
+OPEN = f"{ALL_CLEAR}Slack lets me post in channel <#{CHANNEL.channel_id}> again. Its subscriptions go on."
 
 
 def test_soak_oracle_is_content_with_what_is_right(races):

@@ -35,6 +35,6 @@ def _expire(session: Session, notices: Notices, keep_hours: int, clock: Clock) -
     now = database_now(session, clock)
     backlog.drop_of_past_meetings(session, clock() - MEETING_FOR, now)
     given_up = backlog.give_up(session, clock() - timedelta(hours=keep_hours), EXPIRED_PER_COMMIT, now)
-    for channel_id, (held, _) in given_up.items():
-        notices.given_up(session, channel_id, held, keep_hours)
-    return sum(count for _, count in given_up.values())
+    for channel_id, lost in given_up.items():
+        notices.given_up(session, channel_id, lost.held, keep_hours, has_abandonment=lost.has_abandonment)
+    return sum(lost.count for lost in given_up.values())

@@ -12,7 +12,7 @@ from bot.events.kinds import DECLARATIONS
 from bot.events.races import Value
 from bot.operations.repair.failed_record import Failed
 from bot.outbox import message_store
-from bot.outbox.notices import Notices
+from bot.outbox.notices import Notices, Urgency
 
 OUTAGES_APART = timedelta(hours=1)
 """First attempts closer than this belong to the same outage.
@@ -38,10 +38,16 @@ class Outage(Value):
     until: AwareDatetime
     kinds: Mapping[str, int]
     answers: Mapping[str, int]
+    has_abandonment: bool = False
 
     @property
     def count(self) -> int:
         return sum(self.kinds.values())
+
+    @property
+    def urgency(self) -> Urgency:
+        """An abandonment that comes a day late was missed, and the cause may go on."""
+        return Urgency.CRITICAL if self.has_abandonment else Urgency.WARNING
 
     def goes_on(self, found: "Outage") -> bool:
         return found.since <= self.until + OUTAGES_APART and found.until >= self.since - OUTAGES_APART
@@ -53,6 +59,7 @@ class Outage(Value):
             until=max(self.until, found.until),
             kinds=Counter(self.kinds) + Counter(found.kinds),
             answers=Counter(self.answers) + Counter(found.answers),
+            has_abandonment=self.has_abandonment or found.has_abandonment,
         )
 
     @property
@@ -61,11 +68,13 @@ class Outage(Value):
         deliveries = "1 delivery to me" if one else f"{self.count} deliveries to me"
         kinds = ", ".join(f"{kind}: {self.kinds[kind]}" for kind in IN_WORDS.values() if kind in self.kinds)
         when = _moment(self.since) if self.since == self.until else f"{_moment(self.since)} to {_moment(self.until)}"
+        unless = "" if self.urgency is Urgency.CRITICAL else ", unless an abandonment is among it"
         return (
             f"The data service gave up {deliveries} ({kinds}), first tried {when} UTC. My endpoint's last answers, by "
             f"the service's records: {_in_words(self.answers)}. I post {'the event' if one else 'all events'} now, "
             "marked late, abandonments first. If the service gives up more of the same outage, I post that without "
-            "another warning. Check the address, the certificate and the load balancer in front of me for that time."
+            f"another warning{unless}. Check the address, the certificate and the load balancer in front of me for "
+            "that time."
         )
 
 
@@ -74,18 +83,25 @@ def outage_of(made: Sequence[Failed], now: datetime) -> Outage:
     answers = Counter(one.answered.told for one in made)
     kinds = Counter(IN_WORDS[one.event.kind] for one in made)
     since = min(moments)
-    return Outage(name=since.isoformat(), since=since, until=max(moments), kinds=kinds, answers=answers)
+    return Outage(
+        name=since.isoformat(),
+        since=since,
+        until=max(moments),
+        kinds=kinds,
+        answers=answers,
+        has_abandonment=any(one.event.reports_loss for one in made),
+    )
 
 
 def note(session: Session, notices: Notices, found: Outage | None, now: datetime, *, is_last: bool) -> None:
-    """Add found deliveries to their outage. `is_last`: tell admins, once for each outage."""
+    """Add found deliveries to their outage. `is_last`: tell admins, once for each outage and level."""
     kept = named_values.get(session, _OUTAGE)
     known = Outage.model_validate(kept[0]) if kept else None
     if found is not None:
         known = known.with_(found) if known and known.goes_on(found) else found
         named_values.put(session, _OUTAGE, known.model_dump(mode="json"), now)
     if known is not None and is_last:
-        notices.tell(session, _key(known), known.told)
+        notices.tell(session, _key(known), known.told, urgency=known.urgency)
 
 
 def has_news(session: Session, unread: Sequence[str]) -> bool:
@@ -105,6 +121,7 @@ def note_unread(session: Session, notices: Notices, names: Sequence[str], now: d
         f"outage-unread:{now.astimezone(UTC).isoformat()}",
         f"The data service lists failed deliveries to me that I can't make good, because their records name no event: "
         f"{some}{' and others' if len(set(names)) > UNREAD_NAMED else ''}. Look them up with the data service.",
+        urgency=Urgency.CRITICAL,
     )
 
 
@@ -114,7 +131,7 @@ def _news(session: Session, names: Sequence[str]) -> set[str]:
 
 
 def _key(known: Outage) -> str:
-    return f"outage:{known.name}"
+    return f"outage:{known.name}{':abandonments' if known.urgency is Urgency.CRITICAL else ''}"
 
 
 def _in_words(answers: Mapping[str, int]) -> str:

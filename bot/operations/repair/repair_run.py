@@ -27,7 +27,7 @@ from bot.logs import get_logger
 from bot.operations.repair import outage
 from bot.operations.repair.failed_record import Failed, name_of, read_record
 from bot.operations.repair.missing_deliveries import days_of, find_lacking, find_missing, in_order
-from bot.outbox.notices import Notices
+from bot.outbox.notices import Notices, Urgency
 from bot.outbox.resume import SUMMARY_AFTER, Reopening
 from bot.racedata import quota_store
 from bot.racedata.client.service_client import DELIVERIES_PATH, RacingClient
@@ -348,6 +348,7 @@ class Repair:
             f"repair-refused:{error.code or type(error).__name__}:{month_key(now)}",
             f"I can't look up {which} that the data service gave up. {error.told} I try again by "
             "myself: what was given up meanwhile is posted as soon as I can look it up, for 30 days.",
+            urgency=Urgency.WARNING,
         )
 
 

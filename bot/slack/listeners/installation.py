@@ -1,14 +1,13 @@
 """The app was uninstalled, or its token revoked."""
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from slack_bolt.async_app import AsyncApp
 
 from bot.db.engine import Database
 from bot.logs import get_logger
-from bot.outbox.notices import Notices
+from bot.outbox.notices import Notices, Urgency
 
 log = get_logger(__name__)
 
@@ -38,4 +37,4 @@ class InstallationListener:
         )
         # Slack sends an event again under the same id.
         key = f"revoked:{body.get('event_id') or event.get('event_ts')}"
-        await self.database.write(partial(self.notices.tell, key=key, words=words))
+        await self.database.write(lambda session: self.notices.tell(session, key, words, urgency=Urgency.CRITICAL))

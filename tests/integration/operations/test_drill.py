@@ -23,6 +23,7 @@ from bot.outbox.channel_closing import close_channel, pause_channel
 from bot.outbox.ledger import LedgerOutcome
 from bot.sandbox.slack import failures
 from bot.slack.messages.answers.drill_report import drill_report
+from tests.notice_levels import WARNING
 
 FINE = AddressAnswer("https://bot.example.com/webhooks/racing", 0.1)
 
@@ -280,6 +281,7 @@ async def test_signed_drill_that_nobody_began_tells_no_channel_and_admins_once(s
     await pipeline.post_all()
     assert pipeline.texts("CGB") == pipeline.texts("CALL") == []
     (told,) = pipeline.texts("CADMIN")
+    assert told.startswith(f"{WARNING}A signed drill came (inbox-")
     assert "did not begin" in told
 
 

@@ -12,12 +12,12 @@ import pytest
 from bot.app import Service
 from bot.deliveries import inbox
 from bot.operations.jobs.table import JOBS
-from bot.outbox.notices import Urgency
 from bot.sandbox.loopback_server import serve
 from bot.sandbox.racing_service.racing_standin import RacingService
 from bot.sandbox.racing_service.switches import Switches
 from bot.settings import load_settings
 from tests.integration.conftest import TOKEN, Moment
+from tests.notice_levels import ALL_CLEAR, WARNING
 
 SECRET = "whsec-of-a-test"
 API_KEY = "key-of-a-test"
@@ -93,7 +93,7 @@ async def test_outcome_that_never_came_is_told_once_and_taken_back_when_the_resu
     world.clock.forward(600)
     assert await run(WATCH) is True
     told = await world.told(1)
-    assert told.startswith(f"{Urgency.WARNING} 1 race should have been over for 3 hours or more")
+    assert told.startswith(f"{WARNING}1 race should have been over for 3 hours or more")
     assert f"Kempton {off_at:%H:%M} (GB, {off_at.date()})" in told
     world.clock.forward(600)
     assert [await run(WATCH), len(world.slack.messages("CADMIN"))] == [True, 1]
@@ -101,4 +101,4 @@ async def test_outcome_that_never_came_is_told_once_and_taken_back_when_the_resu
     await world.fanned_out()
     world.clock.forward(600)
     assert await run(WATCH) is True
-    assert (await world.told(2)).startswith(f"{Urgency.ALL_CLEAR} The outcome of 1 race has come after all: Kempton")
+    assert (await world.told(2)).startswith(f"{ALL_CLEAR}The outcome of 1 race has come after all: Kempton")

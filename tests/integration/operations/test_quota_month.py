@@ -31,20 +31,13 @@ from bot.settings import Settings
 from bot.slack.commands import usage as usage_command
 from bot.slack.commands.invocation import Invocation
 from tests.integration.conftest import first_on_both
+from tests.notice_levels import ALL_CLEAR, NOTE, URGENT, WARNING, level_and_words
 
 ON_SQLITE = pytest.mark.parametrize("database", ["sqlite"], indirect=True)
 """For what rests on no statement that the month does not try on both engines."""
 
 KEY = "sk_of_a_test_0123456789"
 EVERY_S = 86_400
-NOTE, WARNING, CRITICAL, ALL_CLEAR = (
-    "\N{LARGE YELLOW CIRCLE}",
-    "\N{LARGE ORANGE CIRCLE}",
-    "\N{LARGE RED CIRCLE}",
-    ("\N{LARGE GREEN CIRCLE}"),
-)
-
-
 SATURDAY = 5
 
 
@@ -187,11 +180,14 @@ def at(year: int, month: int, day: int) -> datetime:
 
 
 def gist(text: str) -> str:
-    """The mark, the first words, and the month and percentage where there are some."""
-    lead = re.match(r"(\S+ [^.]+?)[.:;]", text)
+    """The level, the first words, and the month and percentage where there are some."""
+    level, words = level_and_words(text)
+    lead = re.match(r"([^.]+?)[.:;]", words)
     figures = re.search(r"\((\d+)%\)", text)
     month = re.search(r"quota for (\d{4}-\d{2})", text)
-    return " | ".join([lead[1] if lead else text, *([month[1]] if month else []), *([figures[1]] if figures else [])])
+    return level + " | ".join(
+        [lead[1] if lead else words, *([month[1]] if month else []), *([figures[1]] if figures else [])]
+    )
 
 
 async def test_each_warning_is_told_once_over_a_month_and_a_year(make_world):
@@ -201,15 +197,15 @@ async def test_each_warning_is_told_once_over_a_month_and_a_year(make_world):
     await world.days(at(2027, 1, 1), 400)
     await world.days(at(2027, 1, 4), 300)
     assert [gist(text) for text in await world.said()] == [
-        f"{WARNING} Running low | 2026-11 | 85",
-        f"{ALL_CLEAR} A new month has begun | 2",
-        f"{NOTE} May not last | 2026-12 | 26",
-        f"{WARNING} Not expected to last | 2026-12 | 45",
-        f"{NOTE} For your information | 2026-12 | 53",
-        f"{WARNING} Running low | 2026-12 | 82",
-        f"{WARNING} Almost used up | 2026-12 | 96",
-        f"{CRITICAL} Used up | 2026-12 | 104",
-        f"{ALL_CLEAR} A new month has begun | 2",
+        f"{WARNING}Running low | 2026-11 | 85",
+        f"{ALL_CLEAR}A new month has begun | 2",
+        f"{NOTE}May not last | 2026-12 | 26",
+        f"{WARNING}Not expected to last | 2026-12 | 45",
+        f"{NOTE}The data service's quota for 2026-12 | 2026-12 | 53",
+        f"{WARNING}Running low | 2026-12 | 82",
+        f"{WARNING}Almost used up | 2026-12 | 96",
+        f"{URGENT}Used up | 2026-12 | 104",
+        f"{ALL_CLEAR}A new month has begun | 2",
     ]
     assert world.deaths >= 2
 
@@ -220,9 +216,9 @@ async def test_warnings_are_the_same_in_whatever_words_usage_comes(make_world, u
     world.service.spend_quota(7_000)
     await world.days(at(2026, 11, 30), 700)
     assert [gist(text) for text in await world.said()] == [
-        f"{NOTE} For your information | 2026-11 | 51",
-        f"{WARNING} Running low | 2026-11 | 84",
-        f"{CRITICAL} Used up | 2026-11 | 102",
+        f"{NOTE}The data service's quota for 2026-11 | 2026-11 | 51",
+        f"{WARNING}Running low | 2026-11 | 84",
+        f"{URGENT}Used up | 2026-11 | 102",
     ]
 
 
@@ -237,13 +233,13 @@ async def test_plan_that_changes_up_and_down_is_told_and_counts_anew(make_world)
     await world.days(at(2026, 11, 12), 60_000)
     said = await world.said()
     assert [gist(text) for text in said] == [
-        f"{NOTE} For your information | 2026-11 | 66",
-        f"{NOTE} The data service now serves us under the plan live (window 2025 → upcoming)",
-        f"{NOTE} The data service now serves us under the plan free (window 2026 → upcoming)",
-        f"{CRITICAL} Used up | 2026-11 | 120",
-        f"{NOTE} The data service now serves us under the plan archive (window 2017 → today)",
-        f"{NOTE} For your information | 2026-11 | 52",
-        f"{WARNING} Running low | 2026-11 | 92",
+        f"{NOTE}The data service's quota for 2026-11 | 2026-11 | 66",
+        f"{NOTE}The data service now serves us under the plan live (window 2025 → upcoming)",
+        f"{NOTE}The data service now serves us under the plan free (window 2026 → upcoming)",
+        f"{URGENT}Used up | 2026-11 | 120",
+        f"{NOTE}The data service now serves us under the plan archive (window 2017 → today)",
+        f"{NOTE}The data service's quota for 2026-11 | 2026-11 | 52",
+        f"{WARNING}Running low | 2026-11 | 92",
     ]
     assert "The plan allows 250,000 requests a month; before, 15,000." in said[1]
 
@@ -259,8 +255,8 @@ async def test_usage_that_gives_no_answer_for_days_is_told_once_and_nothing_is_m
     await world.days(at(2026, 11, 27), 100)
     said = await world.said()
     assert [gist(text) for text in said] == [
-        f"{WARNING} The quota was last read on 2026-11-20 12",
-        f"{CRITICAL} Used up | 2026-11 | 108",
+        f"{WARNING}The quota was last read on 2026-11-20 12",
+        f"{URGENT}Used up | 2026-11 | 108",
     ]
 
 
@@ -270,7 +266,7 @@ async def test_errors_that_jump_are_told_once_a_day(make_world):
     for errors in (10, 9, 12, 8, 11, 10, 9, 12, 400, 10):
         await world.day(300, errors=errors)
     (told,) = await world.said()
-    assert told.startswith(f"{WARNING} The data service counts unusually many errors of this key: 400 today (UTC)")
+    assert told.startswith(f"{WARNING}The data service counts unusually many errors of this key: 400 today (UTC)")
 
 
 @ON_SQLITE
@@ -308,11 +304,11 @@ async def test_refusal_is_told_at_once_and_the_turn_of_the_month_after_a_refusal
         with pytest.raises(ServiceFailure, match="quota_exceeded"):
             await replica.client.countries()
     (told,) = await world.said()
-    assert told.startswith(f"{CRITICAL} This month's allowance of requests is used up.")
+    assert told.startswith(f"{URGENT}This month's allowance of requests is used up.")
     world.service.heal()
     world.now = at(2027, 1, 1)
     await world.days(at(2027, 1, 3), 100)
-    assert [gist(text) for text in (await world.said())[1:]] == [f"{ALL_CLEAR} A new month has begun | 0"]
+    assert [gist(text) for text in (await world.said())[1:]] == [f"{ALL_CLEAR}A new month has begun | 0"]
     assert await outcome(world.replicas[0].client.countries()) == "asked"
 
 

@@ -39,6 +39,7 @@ from bot.sandbox.racing_service.event_payloads import Happening
 from bot.sandbox.racing_service.race_shapes import race_record
 from bot.slack.bot_identity import BotIdentity
 from bot.slack.event_messages import PostRenderer
+from tests.notice_levels import URGENT, WARNING, level_of
 
 ALL_TOPICS = frozenset(Topic)
 TAKEN = {"CGB": "GB", "CIRE": "IRE", "CALL": "*"}
@@ -278,6 +279,7 @@ async def test_three_hours_of_forty_events_are_made_good_once_twice(listening, o
     for channel_id in TAKEN:
         summary_has_each_once(listening, outage, channel_id, first)
     (told,) = listening.texts("CADMIN")
+    assert level_of(told) == URGENT
     for words in (
         "gave up 40 deliveries",
         "abandoned races: 4",
@@ -486,6 +488,7 @@ async def test_record_that_names_no_event_is_told_to_admins_once(listening, outa
         repaired = await mend(listening, make_repair(listening))
         assert repaired.unread == ("dl_00000001",)
     (told,) = listening.texts("CADMIN")
+    assert told.startswith(f"{URGENT}The data service lists failed deliveries")
     assert "dl_00000001" in told
 
 
@@ -613,7 +616,7 @@ async def test_spent_month_is_said_and_asked_again_later(listening, outage, make
             await repair.as_job()
     await listening.post_all()
     (told,) = listening.texts("CADMIN")
-    assert "can't look up deliveries that the data service gave up" in told
+    assert told.startswith(f"{WARNING}I can't look up deliveries that the data service gave up")
     assert len([one for one in outage.service.requests if one.endpoint == "/webhooks/deliveries"]) == 1
     await repair._client.breakers.reset("quota_exceeded")
     outage.service.set_used(0)

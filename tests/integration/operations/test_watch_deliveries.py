@@ -11,7 +11,6 @@ from bot.events.races import Course, OffTime, Race
 from bot.operations import missing_rows
 from bot.operations.jobs.watch_deliveries import REQUESTS_LEFT_TO_PEOPLE, DeliveryWatch
 from bot.operations.watchdog import read_delivery_state
-from bot.outbox.notices import Urgency
 from bot.racedata import quota_store, race_book_store, webhook_subscriptions
 from bot.racedata.client.service_errors import ServerFault
 from bot.racedata.month_quota import QuotaReading, QuotaSource
@@ -19,6 +18,7 @@ from bot.racedata.quota_book import QuotaBook
 from bot.racedata.race_book import RaceBook
 from bot.settings import load_settings
 from tests.integration.conftest import TOKEN, Moment
+from tests.notice_levels import ALL_CLEAR, URGENT, WARNING, level_of, words_of
 from tests.unit.racedata.conftest import FakeClient
 
 NOW = datetime(2026, 11, 20, 18, tzinfo=UTC)
@@ -32,7 +32,7 @@ class Watched:
     def __init__(self, pipeline, client):
         self.pipeline, self.client = pipeline, client
         self.clock = Moment(NOW)
-        self.marks = []
+        self.levels = []
 
     def watch(self):
         database = self.pipeline.database
@@ -54,8 +54,8 @@ class Watched:
         await self.watch()()
         await self.pipeline.post_all()
         texts = self.pipeline.texts("CADMIN")[before:]
-        self.marks = [text.partition(" ")[0] for text in texts]
-        return [text.partition(" ")[2] for text in texts]
+        self.levels = [level_of(text) for text in texts]
+        return [words_of(text) for text in texts]
 
     async def subscribed(self, region=None, events=OUTCOMES, days=30):
         made_at = NOW - timedelta(days=days)
@@ -102,7 +102,7 @@ async def test_race_without_outcome_is_told_once_when_it_is_long_past_and_taken_
         "1 race should have been over for 3 hours or more, and I know neither a result nor an abandonment: Ascot 18:00 "
         "(GB, 2026-11-20). The data service's list has no outcome either."
     )
-    assert watched.marks == [Urgency.WARNING]
+    assert watched.levels == [WARNING]
     assert [one for one in watched.client.asked if isinstance(one, tuple)] == [("GB", None)]
     for _ in range(3):
         assert await watched.run(timedelta(hours=2)) == []
@@ -110,7 +110,7 @@ async def test_race_without_outcome_is_told_once_when_it_is_long_past_and_taken_
     await watched.pipeline.deliver(result(1))
     await watched.pipeline.post_all()
     assert await watched.run() == ["The outcome of 1 race has come after all: Ascot 18:00 (GB, 2026-11-20)."]
-    assert watched.marks == [Urgency.ALL_CLEAR]
+    assert watched.levels == [ALL_CLEAR]
     assert [await watched.run(timedelta(hours=2)), await watched.has_open()] == [[], []]
 
 
@@ -218,7 +218,7 @@ async def test_subscription_whose_last_racing_days_brought_nothing_is_told_in_th
     await pipeline.deliver(result("3_0", date="2026-11-17", course="Ascot", region="GB"))
     await pipeline.fanout.run_once()
     told = await watched.run()
-    assert watched.marks == [Urgency.CRITICAL, Urgency.WARNING]
+    assert watched.levels == [URGENT, WARNING]
     assert [one[:60] for one in told] == [
         "Nothing is delivered any more by the webhook subscription to",
         "2 races should have been over for 3 hours or more, and I kno",

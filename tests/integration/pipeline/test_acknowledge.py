@@ -17,7 +17,7 @@ from bot.outbox import acknowledgements, backlog, channel_move, dead_letters, es
 from bot.outbox.channel_closing import close_channel, pause_channel
 from bot.outbox.notices import Notices
 from bot.sandbox.slack import failures
-from bot.slack.messages.kit.sentences import sentence
+from bot.slack.messages.alerts.admin_notice import admin_notice
 from tests.integration.pipeline.racing_day import abandonment, free_all, meeting, result, shown, tell
 
 MINUTES = timedelta(minutes=10)
@@ -150,7 +150,7 @@ async def test_abandoned_meeting_asks_in_place_of_its_races(asking):
 
 
 async def test_abandonment_that_a_closed_channel_never_got_is_told_to_the_second_channel(asking):
-    notices = Notices("CADMIN", sentence, clock=asking.clock)
+    notices = Notices("CADMIN", admin_notice, clock=asking.clock)
     now = asking.clock()
     await asking.database.write(lambda session: close_channel(session, notices, "CGB", "is_archived", now))
     await tell(asking, abandonment())

@@ -5,10 +5,12 @@ from functools import partial
 import pytest
 
 from bot.outbox.channel_closing import pause_channel
+from bot.outbox.notices import Urgency
 from bot.sandbox.slack import failures
 from bot.settings import DoubtfulPosts
 from bot.slack.admin_check import AdminCheck
 from tests.integration.pipeline.racing_day import free_all
+from tests.notice_levels import words_of
 
 
 @pytest.fixture
@@ -35,14 +37,23 @@ def admin_check(pipeline):
 async def warn(pipeline, *keys):
     """Tell admins of each, and post all."""
     for key in keys:
-        await pipeline.database.write(partial(pipeline.notices.tell, key=key, words=f"Warning {key}."))
+        await pipeline.database.write(told_of(pipeline, key))
     await pipeline.post_all()
+
+
+def told_of(pipeline, key):
+    return partial(pipeline.notices.tell, key=key, words=f"Trouble {key}.", urgency=Urgency.WARNING)
+
+
+def warnings(texts):
+    """The warnings of the test among the texts, without their level."""
+    return [words for words in map(words_of, texts) if words.startswith("Trouble")]
 
 
 def direct(pipeline, user_id):
     """The warnings that a person has."""
     texts = pipeline.texts(pipeline.slack.direct_message(user_id).id)
-    return [text for text in texts if text.startswith("Warning")]
+    return warnings(texts)
 
 
 async def problem(pipeline):
@@ -67,11 +78,11 @@ async def test_warnings_that_wait_for_a_closed_channel_reach_each_admin_once(pip
     await warn(pipeline, "a")
     close(pipeline, how)
     for key in ("b", "c", "d"):
-        await pipeline.database.write(partial(pipeline.notices.tell, key=key, words=f"Warning {key}."))
+        await pipeline.database.write(told_of(pipeline, key))
     await pipeline.post_all()
     await warn(pipeline, "b", "e")
     for user_id in admins:
-        assert direct(pipeline, user_id) == ["Warning b.", "Warning c.", "Warning d.", "Warning e."]
+        assert direct(pipeline, user_id) == ["Trouble b.", "Trouble c.", "Trouble d.", "Trouble e."]
     assert how in (await problem(pipeline) or "")
 
 
@@ -83,7 +94,7 @@ async def test_channel_is_found_closed_before_anything_is_posted_there(pipeline,
     assert how in (await problem(pipeline) or "")
     await warn(pipeline, "a")
     told = pipeline.texts(pipeline.slack.direct_message("UONE").id)
-    assert [text[:30] for text in told] == ["Slack does not let me post in ", "Warning a."]
+    assert [words_of(text)[:30] for text in told] == ["Slack does not let me post in ", "Trouble a."]
     assert sum(call.method == "chat.postMessage" and not call.ok for call in pipeline.slack.calls) == 0
 
 
@@ -95,8 +106,8 @@ async def test_channel_that_is_open_again_has_the_next_warning_and_no_old_one(pi
     await pipeline.post_all()
     await admin_check.check()
     await warn(pipeline, "b")
-    assert [text[:20] for text in pipeline.texts("CADMIN")] == ["Warnings for admins ", "Warning b."]
-    assert [direct(pipeline, user_id) for user_id in admins] == [["Warning a."]] * 2
+    assert [words_of(text)[:20] for text in pipeline.texts("CADMIN")] == ["Warnings for admins ", "Trouble b."]
+    assert [direct(pipeline, user_id) for user_id in admins] == [["Trouble a."]] * 2
     assert await problem(pipeline) is None
 
 
@@ -109,15 +120,15 @@ async def test_channel_that_looks_open_and_takes_no_post_costs_no_warning(pipeli
         pipeline.slack.script("chat.postMessage", refusals)
         await warn(pipeline, key)
         assert "CADMIN" in (await problem(pipeline) or "")
-    assert [direct(pipeline, user_id) for user_id in admins] == [["Warning a.", "Warning b.", "Warning c."]] * 2
+    assert [direct(pipeline, user_id) for user_id in admins] == [["Trouble a.", "Trouble b.", "Trouble c."]] * 2
     assert pipeline.texts("CADMIN") == []
 
 
 async def test_warning_that_is_refused_for_good_goes_to_admins_directly(pipeline, admins):
     pipeline.slack.script("chat.postMessage", [failures.slack_error("as_user_not_supported")])
     await warn(pipeline, "a", "b")
-    assert [direct(pipeline, user_id) for user_id in admins] == [["Warning a."]] * 2
-    assert pipeline.texts("CADMIN") == ["Warning b."]
+    assert [direct(pipeline, user_id) for user_id in admins] == [["Trouble a."]] * 2
+    assert warnings(pipeline.texts("CADMIN")) == ["Trouble b."]
 
 
 async def test_warning_waits_for_the_channel_where_nobody_else_can_be_told(pipeline, admin_check):
@@ -130,17 +141,14 @@ async def test_warning_waits_for_the_channel_where_nobody_else_can_be_told(pipel
     await admin_check.check()
     await free_all(pipeline)
     await pipeline.post_all()
-    assert sorted(text for text in pipeline.texts("CADMIN") if text.startswith("Warning ")) == [
-        "Warning a.",
-        "Warning b.",
-    ]
+    assert sorted(warnings(pipeline.texts("CADMIN"))) == ["Trouble a.", "Trouble b."]
 
 
 async def test_pause_of_the_admins_channel_holds_back_no_warning(pipeline, admins):
     await pipeline.subscribe("CADMIN", "GB")
     await pipeline.database.write(lambda session: pause_channel(session, "CADMIN", None, pipeline.clock()))
     await warn(pipeline, "a")
-    assert pipeline.texts("CADMIN") == ["Warning a."]
+    assert warnings(pipeline.texts("CADMIN")) == ["Trouble a."]
     assert await problem(pipeline) is None
 
 
@@ -163,7 +171,7 @@ async def test_slack_that_does_not_answer_closes_nothing(pipeline, admins, admin
     assert not await admin_check.check()
     assert await problem(pipeline) is None
     await warn(pipeline, "a")
-    assert pipeline.texts("CADMIN") == ["Warning a."]
+    assert warnings(pipeline.texts("CADMIN")) == ["Trouble a."]
 
 
 async def test_public_channel_is_open_to_a_bot_that_may_post_anywhere(pipeline, admins, admin_check):
@@ -172,7 +180,7 @@ async def test_public_channel_is_open_to_a_bot_that_may_post_anywhere(pipeline, 
     assert await admin_check.check()
     assert await problem(pipeline) is None
     await warn(pipeline, "a")
-    assert pipeline.texts("CADMIN") == ["Warning a."]
+    assert warnings(pipeline.texts("CADMIN")) == ["Trouble a."]
 
 
 @pytest.fixture
@@ -192,7 +200,7 @@ async def test_message_that_is_refused_makes_nobody_unreachable(pipeline, only_a
     assert await problem(pipeline) is None
     pipeline.slack.script("chat.postMessage", [])
     await warn(pipeline, "b", "c")
-    assert direct(pipeline, only_admin)[-2:] == ["Warning b.", "Warning c."]
+    assert direct(pipeline, only_admin)[-2:] == ["Trouble b.", "Trouble c."]
 
 
 # PostgreSQL's deadlines go by its own clock, which no test moves.
@@ -210,7 +218,7 @@ async def test_message_in_doubt_makes_nobody_unreachable(make_pipeline):
         await pipeline.post_all()
     await warn(pipeline, "b")
     assert await problem(pipeline) is None
-    assert "Warning b." in direct(pipeline, "UONE")
+    assert "Trouble b." in direct(pipeline, "UONE")
 
 
 @pytest.mark.parametrize("code", ["messages_tab_disabled", "cannot_dm_bot", "user_not_found"])
@@ -221,7 +229,7 @@ async def test_refusal_of_direct_messages_ends_with_a_post_that_is_taken(pipelin
         assert await admin_check.check()
         assert code in (await problem(pipeline) or "")
     await warn(pipeline, "c")
-    assert direct(pipeline, only_admin) == ["Warning c."]
+    assert direct(pipeline, only_admin) == ["Trouble c."]
     assert await problem(pipeline) is None
 
 
@@ -231,6 +239,6 @@ async def test_admin_who_refused_a_warning_is_tried_beside_those_who_take_warnin
     await pipeline.post_all()
     pipeline.slack.script("chat.postMessage", [failures.slack_error("messages_tab_disabled")])
     await warn(pipeline, "a")
-    assert sorted(direct(pipeline, user_id) for user_id in admins) == [[], ["Warning a."]]
+    assert sorted(direct(pipeline, user_id) for user_id in admins) == [[], ["Trouble a."]]
     await warn(pipeline, "b")
-    assert sorted(direct(pipeline, user_id) for user_id in admins) == [["Warning a.", "Warning b."], ["Warning b."]]
+    assert sorted(direct(pipeline, user_id) for user_id in admins) == [["Trouble a.", "Trouble b."], ["Trouble b."]]

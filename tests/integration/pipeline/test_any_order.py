@@ -28,7 +28,7 @@ from bot.outbox.notices import Notices
 from bot.racedata import race_book_store, reference_store
 from bot.slack.bot_identity import BotIdentity
 from bot.slack.event_messages import PostRenderer
-from bot.slack.messages.kit.sentences import sentence
+from bot.slack.messages.alerts.admin_notice import admin_notice
 from tests.databases import empty
 from tests.integration.conftest import START
 
@@ -78,7 +78,7 @@ class Channel:
         self.said: dict[str, list[str]] = {}
         self._database = database
         self._count = 0
-        notices = Notices(None, sentence, clock=self.clock)
+        notices = Notices(None, admin_notice, clock=self.clock)
         ingest = Ingest(database)
         self._fanout = Fanout(
             database,

@@ -14,6 +14,7 @@ from bot.outbox.channel_move import move_channel
 from bot.slack.bot_identity import BotIdentity
 from bot.slack.listeners.channel_life import ChannelListener
 from bot.slack.listeners.direct_messages import DirectMessageListener
+from tests.notice_levels import URGENT, WARNING, level_of
 
 BOT = "U0BOT"
 
@@ -164,6 +165,7 @@ async def test_deleted_channel_is_told_as_what_can_not_come_back(pipeline, chann
     await expire_queue(pipeline.database, pipeline.notices, 72, lambda: later)
     await post_all(pipeline)
     closed, given_up = pipeline.texts("CADMIN")
+    assert [level_of(closed), level_of(given_up)] == [WARNING, WARNING]
     assert "It can't come back" in closed
     assert "Type /racing subscribe in another channel" in closed
     assert "nvite" not in closed
@@ -176,5 +178,6 @@ async def test_reason_that_ends_a_sentence_gets_no_second_full_stop(pipeline):
     await post_all(pipeline)
     (told,) = pipeline.texts("CADMIN")
     assert told.startswith(
-        "A signed delivery could not be read: The JSON is not one object. It is kept whole as inbox-"
+        f"{URGENT}A signed delivery could not be read: The JSON is not one object. It may be an abandonment, and is "
+        "kept whole as inbox-"
     )

@@ -67,8 +67,8 @@ from bot.outbox.resolve import Resolver
 from bot.outbox.resume import Reopening
 from bot.outbox.states import FINAL, UNSENT
 from bot.settings import DoubtfulPosts
+from bot.slack.messages.alerts.admin_notice import admin_notice
 from bot.slack.messages.alerts.backlog_summary import waited as summarise
-from bot.slack.messages.kit.sentences import sentence
 from tests.databases import empty
 from tests.integration.conftest import START
 from tests.integration.pipeline.racing_day import abandonment, meeting, result
@@ -193,7 +193,7 @@ class Outbox(RuleBasedStateMachine):
         self.first_kinds: dict[int, str] = {}
         self.repeats: set[str] = set()
         self.excused: set[str] = set()
-        self.notices = Notices(None, sentence, clock=lambda: self.now)
+        self.notices = Notices(None, admin_notice, clock=lambda: self.now)
         self.reopening = Reopening(summarise)
         self._restart(sends_at_once=False)
         for channel_id in CHANNELS:

@@ -6,6 +6,7 @@ import pytest
 
 from bot.events.event import Topic
 from bot.events.races import Course
+from tests.notice_levels import URGENT
 
 
 def result(race_id="rc_1", region="GB", *, time="14:30", course="Ascot", winner="Blue Moon", **envelope):
@@ -105,6 +106,7 @@ async def test_admins_hear_that_nobody_was_told_of_an_unreadable_payload_where_n
     await pipeline.deliver(b"not json")
     await pipeline.post_all()
     (told,) = pipeline.texts("CADMIN")
+    assert told.startswith(f"{URGENT}A signed delivery could not be read")
     assert "nobody is told" in told
 
 

@@ -14,9 +14,11 @@ from bot.operations.jobs.end_pauses import PauseEnd
 from bot.operations.jobs.expire_queue import expire_queue
 from bot.outbox import ledger
 from bot.outbox.channel_closing import pause_channel
+from bot.outbox.notices import Urgency
 from bot.sandbox.slack import failures
 from bot.slack.bot_identity import BotIdentity
 from bot.slack.listeners.channel_life import ChannelListener
+from tests.notice_levels import ALL_CLEAR, NOTE, URGENT, WARNING
 
 BALLOON_SIGHTED, BALLOON_LANDED = "stewards.weather_balloon.sighted", "stewards.weather_balloon.landed"
 
@@ -194,6 +196,7 @@ async def test_what_waits_too_long_is_given_up_kept_and_told_once(pipeline):
     assert (await states(pipeline)).count("dead_letter") == 3
     await post_all(pipeline)
     _closing, given_up = pipeline.texts("CADMIN")
+    assert given_up.startswith(f"{URGENT}Messages for channel <#CGB>, abandonments among them, are being given up")
     assert "72 hours" in given_up
     await reopen(pipeline)
     (summary,) = pipeline.texts("CGB")
@@ -218,9 +221,13 @@ async def test_paused_channel_gets_notices_and_no_events_until_the_pause_is_over
     paused = await pipeline.database.write(lambda s: pause_channel(s, "CADMIN", until, pipeline.clock()))
     assert paused == 1
     await pipeline.deliver(abandonment())
-    await pipeline.database.write(lambda session: pipeline.notices.tell(session, "key", "Something to know"))
+
+    def tell_something(session):
+        pipeline.notices.tell(session, "key", "Something to know", urgency=Urgency.NOTE)
+
+    await pipeline.database.write(tell_something)
     await post_all(pipeline)
-    assert pipeline.texts("CADMIN") == ["Something to know"]
+    assert pipeline.texts("CADMIN") == [f"{NOTE}Something to know"]
     ends = PauseEnd(pipeline.database, pipeline.reopening, pipeline.clock, pipeline.poster.wake)
     assert await ends() == 0
     pipeline.clock.forward(3_601)
@@ -314,8 +321,9 @@ async def test_summary_that_slack_refuses_is_told_to_admins_and_its_messages_are
     await reopen(pipeline)
     await post_all(pipeline)
     _, refused, over = pipeline.texts("CADMIN")
+    assert refused.startswith(f"{WARNING}A message for channel <#CGB> was not posted")
     assert "never_heard_of_it" in refused
-    assert "again" in over
+    assert over.startswith(f"{ALL_CLEAR}Slack lets me post in channel <#CGB> again")
     assert await states(pipeline) == ["sent", "dead_letter"]
     assert len(pipeline.texts("CGB")) == 1
 

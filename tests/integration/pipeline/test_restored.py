@@ -15,7 +15,7 @@ from bot.outbox import held_queues
 from bot.outbox.notices import Notices
 from bot.sandbox.slack import failures
 from bot.settings import DoubtfulPosts
-from bot.slack.messages.kit.sentences import sentence
+from bot.slack.messages.alerts.admin_notice import admin_notice
 from tests.integration.pipeline.racing_day import abandonment, past_waits, result, tell
 from tests.integration.pipeline.test_digests import hour
 from tests.integration.pipeline.test_quiet_hours import LEFT, end_of
@@ -71,7 +71,7 @@ async def put_back(make_pipeline):
         database = Database(url, busy_s=20)
         opened.append(database)
         pipeline = make_pipeline(database=database, clock=clock, **settings)
-        doubted = await restored(database, Notices("CADMIN", sentence, clock=clock), clock)
+        doubted = await restored(database, Notices("CADMIN", admin_notice, clock=clock), clock)
         return pipeline, doubted
 
     yield make

@@ -9,6 +9,7 @@ from bot.errors import StorageUnavailable
 from bot.fanout.standstill import Standstill
 from bot.sandbox.slack import failures
 from tests.integration.pipeline.racing_day import abandonment, free_all, result
+from tests.notice_levels import URGENT
 
 LONG_S = 61
 
@@ -119,7 +120,9 @@ async def test_admins_hear_of_it_once_and_past_the_queue_where_that_takes_nothin
     for _ in range(3):
         await standstill.look()
     (told,) = pipeline.texts("CADMIN")
-    assert told.startswith("Deliveries are taken and none is posted: fan-out gets nothing done (our own ZeroDivision")
+    assert told.startswith(
+        f"{URGENT}Deliveries are taken and none is posted: fan-out gets nothing done (our own ZeroDivision"
+    )
 
 
 async def test_poster_that_gets_nothing_done_is_told_past_the_queue(pipeline, standstill):
@@ -188,5 +191,5 @@ async def test_database_that_can_not_be_read_is_told_directly(pipeline, standsti
     await stand_still(pipeline, standstill, monkeypatch, refuse_at_once)
     (told,) = pipeline.texts("CADMIN")
     assert told.startswith(
-        "The database can't be read, so nothing is posted and new deliveries may be refused: fan-out "
+        f"{URGENT}The database can't be read, so nothing is posted and new deliveries may be refused: fan-out "
     )

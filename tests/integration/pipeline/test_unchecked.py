@@ -15,6 +15,7 @@ from bot.fanout.unchecked_filters import check_filters
 from bot.racedata import reference_store
 from bot.racedata.reference_store import KnownCourse
 from tests.integration.pipeline.racing_day import DAY, abandonment, meeting, result, tell
+from tests.notice_levels import BEGINNINGS, NOTE, without_level
 
 COURSES = [
     KnownCourse(course_id="cr_asc", name="Ascot", shortcode="ASC", region="GB"),
@@ -50,12 +51,12 @@ async def filters(pipeline, channel_id):
 
 
 def beginnings(pipeline, channel_id):
-    return [text.split(":")[0].split(" ")[0] for text in pipeline.texts(channel_id)]
+    return [without_level(text).split(":")[0].split(" ")[0] for text in pipeline.texts(channel_id)]
 
 
 def racing(pipeline, channel_id):
     """What the channel was told of races, without words on the subscription."""
-    return [text for text in pipeline.texts(channel_id) if not text.startswith(("This channel", "What came"))]
+    return [text for text in pipeline.texts(channel_id) if not text.startswith(BEGINNINGS)]
 
 
 async def test_what_was_missed_is_posted_once_whatever_is_done_again(pipeline):
@@ -149,7 +150,7 @@ async def test_channel_is_told_of_its_region_and_courses_at_once(pipeline, regio
     for _ in range(2):
         await check(pipeline)
     (told,) = [text for text in pipeline.texts("CGB") if not text.startswith("Result")]
-    assert told.startswith(f"This channel was subscribed to {region}, ascot while I could not check that.")
+    assert told.startswith(f"{NOTE}This channel was subscribed to {region}, ascot while I could not check that.")
     assert "so the subscription is to GB, Ascot now" in told
     assert "follows now, late: 1 message." in told
     assert len(racing(pipeline, "CGB")) == 1
@@ -360,7 +361,7 @@ async def test_region_typed_again_before_the_check_gets_what_came(pipeline):
         await check(pipeline)
     assert [one.region for one in await filters(pipeline, "CGB")] == ["GB"]
     assert len(racing(pipeline, "CGB")) == 1
-    (said,) = [text for text in pipeline.texts("CGB") if text.startswith("This channel")]
+    (said,) = [text for text in pipeline.texts("CGB") if text.startswith(BEGINNINGS)]
     assert "had a subscription to GB already. The two are one now" in said
 
 
@@ -432,7 +433,7 @@ async def test_words_that_are_unchecked_once_more_are_told_of_once_more(pipeline
         await service_is_back(pipeline)
         await check(pipeline)
         pipeline.clock.forward(1)
-    assert sum(text.startswith("This channel") for text in pipeline.texts("CGB")) == 2
+    assert sum(text.startswith(BEGINNINGS) for text in pipeline.texts("CGB")) == 2
     assert len(racing(pipeline, "CGB")) == 2
 
 

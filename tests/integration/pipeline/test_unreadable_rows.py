@@ -10,6 +10,7 @@ from bot.db.tables import ChannelSubscriptionRow, EventVersion, MutedMeetingRow,
 from bot.errors import StorageUnavailable
 from tests.integration.pipeline.racing_day import DAY, abandonment, meeting, result, tell
 from tests.integration.pipeline.test_standstill import standstill_of
+from tests.notice_levels import URGENT, WARNING
 
 OF_CGB = col(ChannelSubscriptionRow.channel_id) == "CGB"
 
@@ -29,7 +30,7 @@ async def test_filter_that_cant_be_read_stops_nobody_and_admins_hear_of_it(pipel
     assert [len(pipeline.texts(channel)) for channel in ("CGB", "CALL")] == [2, 3]
     assert "<@UALICE>" in pipeline.texts("CALL")[0]
     (told,) = pipeline.texts("CADMIN")
-    assert "CGB" in told
+    assert told.startswith(f"{WARNING}What channel <#CGB> subscribed to")
 
 
 async def test_filter_that_becomes_unreadable_while_a_post_waits_stops_nobody(pipeline):
@@ -137,6 +138,6 @@ async def test_admins_are_told_once_a_day_that_nothing_is_posted(pipeline, monke
             await pipeline.poster.start_due()
             await pipeline.poster.finish()
             assert len(pipeline.texts("CADMIN")) == told
-    assert pipeline.texts("CADMIN")[0].startswith("Deliveries are taken and none is posted")
+    assert pipeline.texts("CADMIN")[0].startswith(f"{URGENT}Deliveries are taken and none is posted")
     await pipeline.post_all()
     assert len(pipeline.texts("CGB")) == 1

@@ -38,8 +38,8 @@ from bot.slack.listeners.direct_messages import DirectMessageListener
 from bot.slack.listeners.forms import FormListener
 from bot.slack.listeners.installation import InstallationListener
 from bot.slack.listeners.slash_commands import CommandListener
+from bot.slack.messages.alerts.admin_notice import admin_notice
 from bot.slack.messages.alerts.backlog_summary import waited
-from bot.slack.messages.kit.sentences import sentence
 from bot.slack.request_guard import SLACK_PATH, SlackEndpoint
 from bot.web.request_body import BodyReader
 
@@ -202,7 +202,7 @@ class Endpoint:
             wake=wake,
         )
         runner = CommandRunner(desk, nobody, SimpleNamespace(start=lambda answer, _name: answer.close()))  # type: ignore[arg-type]  # answers are of no concern here
-        notices = Notices(None, sentence, clock=lambda: NOW)
+        notices = Notices(None, admin_notice, clock=lambda: NOW)
         channels = ChannelListener(database, desk.identity, notices, desk.reopening, desk.clock, wake)
         listeners: list[Listener] = [CommandListener(runner), ActionListener(runner), FormListener(runner), channels]
         listeners += [
@@ -321,6 +321,7 @@ def test_each_loss_of_the_token_is_logged_and_told_once(runner, endpoint, capsys
     logged = capsys.readouterr().out
     assert logged.count("slack_token_revoked") == 3
     assert [logged.count(f"key=revoked:{event_id} ") for event_id in ("EvPerson", "EvLost1", "EvLost2")] == [0, 1, 1]
+    assert logged.count("urgency=critical") == 2
     for event_id in ("EvLost1", "EvLost2"):
         assert runner.run(endpoint.database.read(partial(message_store.is_noted, key=f"revoked:{event_id}")))
 

@@ -43,10 +43,10 @@ from bot.slack.commands import mute, pause, subscribe, subscription_pages, unsub
 from bot.slack.commands.form_submission import submit
 from bot.slack.commands.invocation import Invocation
 from bot.slack.forms.subscribe_form import FormOf
+from bot.slack.messages.alerts.admin_notice import admin_notice
 from bot.slack.messages.alerts.backlog_summary import waited
 from bot.slack.messages.conditions.region_view import REGIONS_FIELD
 from bot.slack.messages.conditions.table import VIEWS
-from bot.slack.messages.kit.sentences import sentence
 from bot.slack.web_client import SlackClient, make_session, make_web_client
 from tests.databases import empty
 from tests.integration.conftest import TOKEN
@@ -65,7 +65,7 @@ class Replica:
     database: Database
     slack: SlackClient
     reopening: Reopening = field(default_factory=lambda: Reopening(waited))
-    notices: Notices = field(default_factory=lambda: Notices("CADMIN", sentence, clock=now))
+    notices: Notices = field(default_factory=lambda: Notices("CADMIN", admin_notice, clock=now))
 
     @property
     def desk(self) -> Any:

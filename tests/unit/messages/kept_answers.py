@@ -33,6 +33,7 @@ from bot.outbox.held_queues import CARDS, DIGEST, PAUSED, QUIET, UNDELIVERED, He
 from bot.outbox.ledger import LedgerLine, Trace, TracedDelivery, TracedVersion
 from bot.outbox.ledger import LedgerOutcome as Became
 from bot.outbox.live_meetings import LiveMeeting
+from bot.outbox.notices import Urgency
 from bot.outbox.resume import Backlog
 from bot.outbox.traffic import Sent, WaitingChannel
 from bot.racedata.day_card import Card, Coverage, MeetingCard, Outcomes, RaceOutcome
@@ -44,6 +45,7 @@ from bot.racedata.reference_store import KnownCountry, KnownCourse
 from bot.slack.commands.error_answers import explain
 from bot.slack.forms.home_view import HomeChannel, HomePage, home_view
 from bot.slack.forms.subscribe_form import FormOf, outdated, saved, subscribe_form
+from bot.slack.messages.alerts.admin_notice import admin_notice
 from bot.slack.messages.alerts.backlog_summary import waited
 from bot.slack.messages.alerts.drill_message import drill
 from bot.slack.messages.alerts.escalation_message import escalation
@@ -354,9 +356,32 @@ ANSWERS: dict[str, partial[Any]] = {
         live_meeting, LiveMeeting(_LIVE, _OF_KEMPTON, replace(OUTCOMES, lost=())), NOON + timedelta(hours=2)
     ),
     "live_meeting_abandoned": partial(live_meeting, LiveMeeting(_LIVE, _OF_KEMPTON, OUTCOMES), NOON),
-    "notice": partial(sentence, "3 deliveries have failed since 14:30. <!channel> & *more*: /racing status says why."),
+    "answer_in_a_sentence": partial(sentence, "The message goes to C1 now.", ["C1"]),
+    "notice": partial(
+        admin_notice,
+        Urgency.CRITICAL,
+        "5 deliveries in a row carried a signature that none of my signing secrets matches: they were refused with "
+        "401, and the data service will try each again for about a day. Most likely the secret in "
+        "RACING_WEBHOOK_SECRETS is not the one that this subscription was given.",
+    ),
     "notice_of_a_channel": partial(
-        sentence, "Slack no longer lets me post in channel C1 (archived). Subscribed by U1.", ["C1", "U1"]
+        admin_notice,
+        Urgency.WARNING,
+        "Slack no longer lets me post in channel C1 (archived). Its subscriptions are suspended, nothing is deleted, "
+        "and what waits is kept. Unarchive the channel, and invite me back if I am gone, and it goes on. Subscribed by "
+        "U1.",
+        ["C1", "U1"],
+    ),
+    "notice_to_know": partial(
+        admin_notice,
+        Urgency.NOTE,
+        "The data service now serves us under the plan live (window 2025); before it was free (window 2026).",
+    ),
+    "notice_of_the_end": partial(
+        admin_notice,
+        Urgency.ALL_CLEAR,
+        "Slack lets me post in channel C1 again. Its subscriptions go on, and what waited is posted.",
+        ["C1"],
     ),
     "error_with_buttons": partial(
         explain,

@@ -4,9 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bot.outbox.notices import Urgency
+from bot.sandbox.slack.block_rules import MESSAGE_BLOCKS, block_problems
 from bot.slack.commands.audit import read_target
+from bot.slack.messages.alerts.admin_notice import admin_notice
 from bot.slack.messages.kit.mentions import named
 from bot.slack.messages.kit.sentences import sentence
+from tests.notice_levels import BEGINNINGS
 
 
 @pytest.mark.parametrize(
@@ -25,10 +29,10 @@ def test_what_is_no_id_makes_no_mention(slack_id):
 
 def test_notice_names_whom_it_was_told_to_name_and_nobody_else():
     words = "In channel C1 (U2, @U1, C12 and late:rc_1@C1 <@U1> <!channel>). Subscribed by U1."
-    said = sentence(words, ["C1", "U1"])
     shown = "In channel <#C1> (U2, @U1, C12 and late:rc_1@C1 &lt;@U1&gt; &lt;!channel&gt;). Subscribed by <@U1>."
-    assert said.text == shown
-    assert said.blocks[0]["text"]["text"] == shown
+    for said in (sentence(words, ["C1", "U1"]), *(admin_notice(level, words, ["C1", "U1"]) for level in Urgency)):
+        assert said.text.endswith(shown)
+        assert said.blocks[-1]["text"]["text"].endswith(shown)
 
 
 @given(st.text(max_size=60))
@@ -36,6 +40,14 @@ def test_strangers_words_in_a_notice_mention_nobody(words):
     shown = sentence(f"In C1: {words}", ["C1"]).text
     assert shown.startswith("In <#C1>: "[: len(shown)])
     assert "<" not in shown.replace("<#C1>", "")
+
+
+@given(st.sampled_from(Urgency), st.sampled_from(["<!channel> & *more*", "&" * 9_999, ""]) | st.text(max_size=60))
+def test_notice_begins_with_its_level_and_mentions_nobody_whatever_the_words(level, words):
+    said = admin_notice(level, words)
+    assert said.text.startswith(BEGINNINGS)
+    assert "<" not in f"{said.text} {said.blocks}"
+    assert block_problems(list(said.blocks), most=MESSAGE_BLOCKS) == []
 
 
 @pytest.mark.parametrize(("typed", "words"), [("<#C1|gb>", "in <#C1>"), ("U1", "by <@U1>"), ("all", "anywhere")])

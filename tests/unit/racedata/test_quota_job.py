@@ -6,11 +6,12 @@ from sqlmodel import select
 from bot.db.tables import Notice
 from bot.operations.jobs.check_quota import QuotaCheck
 from bot.operations.jobs.refresh_reference import refresh_reference
-from bot.outbox.message import Message
 from bot.outbox.notices import Notices
 from bot.racedata.client.service_errors import ServerFault
 from bot.racedata.quota_book import QuotaBook
 from bot.racedata.reference_book import ReferenceBook
+from bot.slack.messages.alerts.admin_notice import admin_notice
+from tests.notice_levels import ALL_CLEAR, URGENT, WARNING
 
 
 @pytest.fixture
@@ -20,12 +21,13 @@ def told():
 
 @pytest.fixture
 def check(database, client, settings, clock, told):
-    def render(words, _named_ids):
-        told.append(words)
-        return Message(text=words)
+    def render(urgency, words, named_ids):
+        made = admin_notice(urgency, words, named_ids)
+        told.append(made.text)
+        return made
 
     class Once(Notices):
-        def tell(self, session, key, words, *named_ids, urgency=None):
+        def tell(self, session, key, words, *named_ids, urgency):
             before = len(told)
             news = super().tell(session, key, words, *named_ids, urgency=urgency)
             if not news:
@@ -53,11 +55,11 @@ async def test_admins_are_told_of_the_highest_threshold_once(check, told, databa
     await check(12_600)
     assert len(told) == 1
     assert "2026-11: 12,500 of 15,000 requests are used (83%)." in told[0]
-    assert told[0].startswith("\N{LARGE ORANGE CIRCLE} Running low.")
+    assert told[0].startswith(f"{WARNING}Running low.")
     assert "Most requests went to /races/search (12,400), /courses (9)." in told[0]
     assert "Plans with more requests a month: archive (150,000), live (250,000), complete" in told[0]
     await check(15_000)
-    assert told[1].startswith("\N{LARGE RED CIRCLE} Used up.")
+    assert told[1].startswith(f"{URGENT}Used up.")
     assert "Requests are refused until 1 December. Alerts go on" in told[1]
 
 
@@ -74,7 +76,7 @@ async def test_admins_are_told_anew_when_the_month_turns(check, told, clock):
     await check(20)
     clock.now = datetime(2026, 12, 20, tzinfo=UTC)
     await check(8_000)
-    assert [words[:12] for words in told] == [told[0][:12], "\N{LARGE GREEN CIRCLE} A new mont", told[0][:12]]
+    assert [words[:20] for words in told] == [told[0][:20], f"{ALL_CLEAR}A new month"[:20], told[0][:20]]
 
 
 async def test_turn_of_a_month_without_warnings_is_not_told(check, told, clock):
@@ -104,7 +106,7 @@ async def test_admins_are_asked_once_for_a_limit_that_is_not_known(check, told, 
 async def test_failure_is_left_to_the_scheduler_to_tell(database, client, settings, clock):
     fault = ServerFault("account/usage", code="server_error", status=500)
     client.answers = {"usage by day": fault, "courses": fault, "reference": fault, "countries": fault}
-    notices = Notices(None, lambda words, _named_ids: Message(text=words), clock=clock)
+    notices = Notices(None, admin_notice, clock=clock)
     with pytest.raises(ServerFault):
         await QuotaCheck(QuotaBook(database, client, settings, clock), notices, database, settings, clock)()
     await refresh_reference(ReferenceBook(database, client, clock), database, notices, clock)
@@ -117,7 +119,7 @@ async def test_countries_are_read_once_a_day_without_anybody_asking(database, cl
         "countries": [{"country_code": "ITY", "full_result_order": False}],
     }
     book = ReferenceBook(database, client, clock)
-    notices = Notices(None, lambda words, _named_ids: Message(text=words), clock=clock)
+    notices = Notices(None, admin_notice, clock=clock)
     for _ in range(3):
         await refresh_reference(book, database, notices, clock)
         clock.pass_(hours=1)

@@ -15,6 +15,8 @@ from bot.outbox.notices import Notices
 from bot.racedata import reference_store
 from bot.racedata.client.service_errors import ServerFault
 from bot.racedata.reference_book import ReferenceBook
+from bot.slack.messages.alerts.admin_notice import admin_notice
+from tests.notice_levels import WARNING, level_of, words_of
 from tests.unit.racedata.conftest import START
 
 FAULT = ServerFault("reference", code="server_error", status=500)
@@ -26,7 +28,7 @@ BACK = {"courses": [], "reference": {"regions": ["AUS", "GB", "HK", "hk", "IRE"]
 def refresh(database, client, clock):
     """What the job does, some time later, with the service away or back."""
     book = ReferenceBook(database, client, clock)
-    notices = Notices("CADMINS", lambda words, _named_ids: Message(text=words), clock=clock)
+    notices = Notices("CADMINS", admin_notice, clock=clock)
     client.answers = AWAY
 
     async def run(answers=None):
@@ -84,7 +86,8 @@ async def test_region_in_other_letter_case_is_mended_told_and_audited_once(
     assert (admins[0], here[0]) == ("CADMINS", "C1")
     assert "was subscribed to gb" in here[1]
     assert "the subscription is to GB now" in here[1]
-    assert admins[1] == f"I tell channel C1: {here[1]}"
+    assert admins[1] == f"{WARNING}I tell channel <#C1>: {words_of(here[1])}"
+    assert level_of(here[1]) == WARNING
     entry = await database.read(lambda session: audit_log.last_of_channel(session, "C1"))
     assert (entry.before, entry.after) == ("the region gb", "the region GB")
 
@@ -109,6 +112,7 @@ async def test_region_that_can_not_be_mended_is_told_once_with_what_may_be_right
     words = (await told())[1][1]
     assert f"This channel is subscribed to {regions[0]}, but the data service publishes no such region" in words
     assert question in words
+    assert [level_of(text) for _, text in await told()] == [WARNING, WARNING]
 
 
 @pytest.mark.parametrize("case", [(("gb", "GB"), "GB"), (("IRL",), "IRE"), (("great britain",), "GB")])
@@ -172,7 +176,7 @@ async def test_filter_that_can_not_be_read_is_joined_with_none(database, refresh
 def replicas(database, client, clock):
     """What the job does in each of its slots, in one of three replicas by turns; how many requests each made."""
     client.answers = AWAY
-    notices = Notices("CADMINS", lambda words, _named_ids: Message(text=words), clock=clock)
+    notices = Notices("CADMINS", admin_notice, clock=clock)
     books = [ReferenceBook(database, client, clock) for _ in range(3)]
 
     async def run(slots):

@@ -1,5 +1,8 @@
 """The mark of each urgent kind of message, always the same. A mark stands before the words, never in their place."""
 
+from collections.abc import Mapping
+
+from bot.outbox.notices import Urgency
 from bot.slack.messages.kit.text import HEADER_MAX, clip, size
 
 ABANDONED = "\N{OCTAGONAL SIGN}"
@@ -9,6 +12,14 @@ UNREAD = CONFLICTING
 VOIDED = "\N{NO ENTRY SIGN}"
 DRILLED = "\N{TEST TUBE}"
 TAKEN_OVER = "\N{RAISED HAND}"
+
+LEVELS: Mapping[Urgency, str] = {
+    Urgency.CRITICAL: "\N{LARGE RED CIRCLE} URGENT",
+    Urgency.WARNING: "\N{LARGE ORANGE CIRCLE} Warning",
+    Urgency.NOTE: "\N{LARGE YELLOW CIRCLE} Note",
+    Urgency.ALL_CLEAR: "\N{LARGE GREEN CIRCLE} All clear",
+}
+"""The beginning of each notice. Not everybody tells red from green, so each circle has a word."""
 
 REASON_MIN = 12
 """Less of a reason says nothing."""

@@ -1,0 +1,268 @@
+"""The level of each notice: a notice without a level fails type checking, and every place that tells is tried here."""
+
+import ast
+import asyncio
+import inspect
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from sqlmodel import select
+
+from bot.db.tables import EventVersion, MessageKind, OutboxMessage
+from bot.events import drill_mark
+from bot.events.drill_mark import Drill
+from bot.events.event import EventKind, RacingEvent
+from bot.events.races import Race
+from bot.fanout.drill_fanout import tell_unknown
+from bot.operations.repair import outage
+from bot.operations.repair.outage import Outage
+from bot.operations.self_notices import Telling
+from bot.outbox.channel_queues import Claim
+from bot.outbox.held_queues import PAUSED, Held
+from bot.outbox.message import Message
+from bot.outbox.notices import Notices, Urgency
+from bot.racedata.client.calls import AccountState
+from bot.racedata.client.service_errors import QuotaExceeded, Unauthorized
+from bot.slack.listeners.installation import InstallationListener
+from bot.slack.messages.alerts.admin_notice import admin_notice
+from bot.slack.messages.kit.marks import LEVELS
+from tests.notice_levels import ALL_CLEAR, BEGINNINGS, NOTE, URGENT, WARNING, level_of
+from tests.unit.messages.kept_answers import ANSWERS
+
+ROOT = Path(__file__).parents[3]
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+TELLING = {
+    f"{notices}.{tell}"
+    for notices in ("notices", "self.notices", "self._notices", "context.notices")
+    for tell in ("tell", "tell_channel")
+}
+"""As code names the methods that tell, outside of their class."""
+
+HELD = Held("is_archived", NOW)
+DRILL = RacingEvent(key="drill:1", drill=Drill(drill_id="1"))
+UNREADABLE = RacingEvent(key="unreadable:1", unreadable_because="no JSON")
+
+
+@pytest.fixture
+def notices():
+    return Notices("CADMIN", admin_notice, clock=lambda: NOW, admin_users=["UADMIN"])
+
+
+@pytest.fixture
+def told(database):
+    async def read():
+        """The levels of all notices, admins' first."""
+        posts = await database.read(lambda session: session.exec(select(OutboxMessage)).all())
+        return [level_of(Message.from_json(post.content).text) for post in posts]
+
+    return read
+
+
+def claim_of(event, kind=MessageKind.EVENT):
+    post = OutboxMessage(channel_id="C1", idempotency_key="k@C1", kind=kind, priority=2, received_at=NOW)
+    return Claim("C1", "lease", post, event and version_of(event), in_doubt=False, claimed_at=NOW)
+
+
+def version_of(event):
+    kind = event.kind or (drill_mark.KIND if event.drill else None)
+    data = event.model_dump_json()
+    return EventVersion(event_key=event.key, version=1, kind=kind, data=data, inbox_id=1, received_at=NOW)
+
+
+def outage_of(kinds, **more):
+    return Outage(name="o", since=NOW, until=NOW, kinds=dict.fromkeys(kinds, 1), answers={"503": 1}, **more)
+
+
+def event_of(kind, **race):
+    return RacingEvent(key="k", kind=kind, race=Race(**race))
+
+
+ABANDONMENT = claim_of(event_of(EventKind.RACE_ABANDONED))
+MEETING = claim_of(event_of(EventKind.MEETING_ABANDONED))
+RESULT = claim_of(event_of(EventKind.RESULT_RECEIVED))
+MARKED = claim_of(event_of(EventKind.RESULT_RECEIVED, abandoned=True))
+ESCALATION, SUMMARY = claim_of(None, MessageKind.ESCALATION), claim_of(None, MessageKind.SUMMARY)
+UNKNOWN, OF_A_DRILL = claim_of(UNREADABLE), claim_of(DRILL)
+LOST_RESULTS = outage_of(["results"])
+LOST_ALL = outage_of(["results", "abandoned races"], has_abandonment=True)
+
+CASES = [
+    ("tell", URGENT, lambda n, s: n.tell(s, "k", "words", urgency=Urgency.CRITICAL)),
+    ("tell", WARNING, lambda n, s: n.tell(s, "k", "words", urgency=Urgency.WARNING)),
+    ("tell", NOTE, lambda n, s: n.tell(s, "k", "words", urgency=Urgency.NOTE)),
+    ("tell", ALL_CLEAR, lambda n, s: n.tell(s, "k", "words", urgency=Urgency.ALL_CLEAR)),
+    ("tell_channel", WARNING, lambda n, s: n.tell_channel(s, "k", "C1", "words", urgency=Urgency.WARNING)),
+    ("tell_channel", NOTE, lambda n, s: n.tell_channel(s, "k", "C1", "words", urgency=Urgency.NOTE)),
+    ("divert", WARNING, lambda n, s: n.divert(s, "CADMIN", "is_archived", NOW)),
+    ("is_back", ALL_CLEAR, lambda n, s: n.is_back(s, NOW)),
+    ("unreadable", URGENT, lambda n, s: n.unreadable(s, UNREADABLE, "inbox-1", 0)),
+    ("unreadable", URGENT, lambda n, s: n.unreadable(s, UNREADABLE.model_copy(update={"name": "x"}), "inbox-1", 3)),
+    ("stands_still", URGENT, lambda n, s: n.stands_still(s, "Deliveries are taken and none is posted")),
+    ("unread_filters", WARNING, lambda n, s: n.unread_filters(s, ["C1"])),
+    ("channel_closed", WARNING, lambda n, s: n.channel_closed(s, "C1", HELD, ["U1"], ["C2"])),
+    ("given_up", WARNING, lambda n, s: n.given_up(s, "C1", HELD, 72, has_abandonment=False)),
+    ("given_up", URGENT, lambda n, s: n.given_up(s, "C1", HELD, 72, has_abandonment=True)),
+    ("dead_letter", URGENT, lambda n, s: n.dead_letter(s, ABANDONMENT, "msg_too_long")),
+    ("dead_letter", URGENT, lambda n, s: n.dead_letter(s, MEETING, "msg_too_long")),
+    ("dead_letter", URGENT, lambda n, s: n.dead_letter(s, MARKED, "msg_too_long")),
+    ("dead_letter", URGENT, lambda n, s: n.dead_letter(s, ESCALATION, "msg_too_long")),
+    ("dead_letter", URGENT, lambda n, s: n.dead_letter(s, UNKNOWN, "msg_too_long")),
+    ("dead_letter", WARNING, lambda n, s: n.dead_letter(s, RESULT, "msg_too_long")),
+    ("dead_letter", WARNING, lambda n, s: n.dead_letter(s, OF_A_DRILL, "msg_too_long")),
+    ("dead_letter", WARNING, lambda n, s: n.dead_letter(s, SUMMARY, "msg_too_long")),
+    ("dead_letter", WARNING, lambda n, s: n.dead_letter(s, ABANDONMENT, "cannot_dm_bot", is_closed=True)),
+    ("stuck", URGENT, lambda n, s: n.stuck(s, ABANDONMENT, NOW)),
+    ("stuck", WARNING, lambda n, s: n.stuck(s, RESULT, NOW)),
+    ("drill_fanout.tell_unknown", WARNING, lambda n, s: tell_unknown(s, n, DRILL, "inbox-1", NOW)),
+    ("outage.note", URGENT, lambda n, s: outage.note(s, n, LOST_ALL, NOW, is_last=True)),
+    ("outage.note", WARNING, lambda n, s: outage.note(s, n, LOST_RESULTS, NOW, is_last=True)),
+    ("outage.note_unread", URGENT, lambda n, s: outage.note_unread(s, n, ["dl_1"], NOW)),
+]
+"""Place, level, and what tells."""
+
+ELSEWHERE = {
+    "channel_open": "test_subscriber_hears_the_end_of_a_closing_as_all_clear",
+    "standstill_message": "test_standstill_past_the_queue_is_urgent",
+    "self_notices._tell": "test_notices_about_the_service_itself",
+    "self_notices._note_account": "test_notices_about_the_service_itself",
+    "installation.on_revoked": "test_lost_token_is_urgent",
+    "check_quota._tell": "tests/unit/racedata/test_quota_job.py",
+    "check_quota._tell_unread": "tests/integration/operations/test_quota_month.py",
+    "watch_deliveries._take_back": "tests/integration/operations/test_watch_deliveries.py",
+    "watch_deliveries._tell_above": "tests/integration/operations/test_watch_deliveries.py",
+    "watch_deliveries._tell_races": "tests/integration/operations/test_watch_deliveries.py",
+    "repair_run._tell_refused": "tests/integration/operations/test_repair.py",
+    "unchecked_filters._check": "tests/unit/racedata/test_wrong_regions.py",
+}
+"""Places that tell, with the test of the level."""
+
+
+@pytest.mark.parametrize("case", CASES, ids=[f"{place}-{level}" for place, level, _ in CASES])
+async def test_notice_has_the_level_of_its_urgency(database, notices, told, case):
+    _place, level, tell = case
+    await database.write(lambda session: tell(notices, session))
+    assert set(await told()) == {level}
+
+
+async def test_subscriber_hears_the_end_of_a_closing_as_all_clear(database, notices, told):
+    def close_and_open(session):
+        notices.channel_closed(session, "C1", HELD, ["U1"])
+        notices.channel_open(session, "C1", NOW, ["U1"])
+
+    await database.write(close_and_open)
+    assert await told() == [WARNING, WARNING, ALL_CLEAR, ALL_CLEAR]
+
+
+def test_standstill_past_the_queue_is_urgent(notices):
+    assert level_of(notices.standstill_message("Deliveries are taken and none is posted").text) == URGENT
+
+
+async def test_notices_about_the_service_itself(database, notices, told):
+    telling = Telling(database, notices, 1_000, lambda: NOW, asyncio.Event())
+    await telling.mismatches(5)
+    await telling.too_large()
+    for error in (QuotaExceeded("races", code="quota_exceeded"), Unauthorized("races", code="unauthorized")):
+        await telling.circuit_open(error)
+    for plan in ("free", "live"):
+        await telling.account(AccountState(), AccountState(plan=plan, window="2026"))
+    assert await told() == [URGENT, WARNING, URGENT, URGENT, NOTE]
+    posts = await database.read(lambda session: session.exec(select(OutboxMessage)).all())
+    assert Message.from_json(posts[0].content) == ANSWERS["notice"](), "the kept example is a real notice"
+
+
+async def test_lost_token_is_urgent(database, notices, told):
+    await InstallationListener(database, notices).on_revoked({"type": "app_uninstalled"}, {"event_id": "Ev1"})
+    assert await told() == [URGENT]
+
+
+@pytest.mark.parametrize("first", [False, True])
+async def test_abandonment_given_up_after_a_result_is_told_and_a_result_after_an_abandonment_is_not(
+    database, notices, told, first
+):
+    def give_up(session):
+        for has_abandonment in (first, not first, first):
+            notices.given_up(session, "C1", Held(PAUSED, NOW), 72, has_abandonment=has_abandonment)
+
+    await database.write(give_up)
+    assert await told() == ([URGENT] if first else [WARNING, URGENT])
+
+
+@pytest.mark.parametrize(
+    ("found", "levels"), [((LOST_RESULTS, LOST_ALL), [WARNING, URGENT]), ((LOST_ALL, LOST_RESULTS), [URGENT])]
+)
+async def test_abandonment_found_later_in_an_outage_is_told_and_a_result_is_not(database, notices, told, found, levels):
+    def note(session):
+        for one in found:
+            outage.note(session, notices, one, NOW, is_last=True)
+
+    await database.write(note)
+    assert await told() == levels
+
+
+async def test_stuck_abandonment_is_told_though_a_stuck_result_was_told_within_the_hour(database, notices, told):
+    def stick(session):
+        for minutes, stuck in enumerate((RESULT, RESULT, ABANDONMENT, MEETING)):
+            notices.stuck(session, stuck, NOW + timedelta(minutes=minutes))
+
+    await database.write(stick)
+    assert await told() == [WARNING, URGENT]
+
+
+def test_type_checking_refuses_a_notice_without_urgency(notices):
+    """`mypy` fails here once `urgency` has a default: the comments would ignore nothing."""
+    typed: Notices = notices
+    with pytest.raises(TypeError, match="urgency"):
+        typed.tell(None, "k", "words")  # type: ignore[call-arg, arg-type]
+    with pytest.raises(TypeError, match="urgency"):
+        typed.tell_channel(None, "k", "C1", "words")  # type: ignore[call-arg, arg-type]
+    with pytest.raises(TypeError, match="words"):
+        admin_notice("words")  # type: ignore[call-arg, arg-type]
+
+
+def test_no_function_that_tells_has_a_default_urgency():
+    for owner in (Notices, Telling):
+        for name, function in inspect.getmembers(owner, inspect.isfunction):
+            urgency = inspect.signature(function).parameters.get("urgency")
+            assert urgency is None or urgency.default is inspect.Parameter.empty, name
+
+
+def test_every_place_that_tells_is_tried():
+    notices_py = ROOT / "bot/outbox/notices.py"
+    within = {place for place in _places(notices_py) if not place.startswith("_")}
+    files = [path for path in (ROOT / "bot").rglob("*.py") if path != notices_py and "sandbox" not in path.parts]
+    outside = {f"{path.stem}.{place}" for path in files for place in _places(path)}
+    assert within | outside == {place for place, _, _ in CASES} | ELSEWHERE.keys()
+    for test in ELSEWHERE.values():
+        assert test in globals() or "notice_levels import" in (ROOT / test).read_text(encoding="utf-8"), test
+
+
+def test_no_place_tells_by_partial():
+    """`mypy` does not see an argument that `partial` lacks."""
+    for path in (ROOT / "bot").rglob("*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+        named = [one for one in ast.walk(tree) if isinstance(one, ast.Attribute) and ast.unparse(one) in TELLING]
+        assert all(id(one) in called for one in named), path
+
+
+def _places(path):
+    """Functions that render a notice, or tell by `Notices`."""
+    for function in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+            read = {ast.unparse(node) for node in ast.walk(function) if isinstance(node, ast.Attribute)}
+            ours = {"self.tell", "self._render"} if path.stem == "notices" else set()
+            if read & (ours | TELLING):
+                yield function.name
+
+
+def test_levels_differ_by_word_and_are_in_the_docs():
+    assert [f"{LEVELS[urgency]}: " for urgency in reversed(Urgency)] == list(BEGINNINGS)
+    shown = (ROOT / "docs/messages.md").read_text(encoding="utf-8")
+    for beginning in BEGINNINGS:
+        assert f"`{beginning.strip()}`" in shown
+
+
+def test_kept_example_of_each_level():
+    kept = [made.args[0] for made in ANSWERS.values() if made.func is admin_notice]
+    assert set(kept) == set(Urgency)
