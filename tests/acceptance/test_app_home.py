@@ -122,7 +122,7 @@ async def test_admin_posts_after_all_what_slack_refused_and_only_once(make_world
         assert (await world.bot.deliver(abandoned("rc_1"))).status_code == 200
         await world.slack.wait_for(lambda: bool(world.slack.messages("CADMIN")), timeout_s=60)
         shown = await opened(world, "Post it after all")
-        assert "ABANDONED: " in shown
+        assert "🛑 ABANDONED: " in shown
         assert "Quota" in shown
         assert "Post it after all" not in await opened(world, "have not subscribed", "UBOB")
         await press(world, "Post it after all")

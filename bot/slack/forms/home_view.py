@@ -15,6 +15,7 @@ from bot.slack.messages.answers.watch_answer import UNWATCH
 from bot.slack.messages.conditions.region_view import region_named
 from bot.slack.messages.kit.blocks import context, header, mrkdwn, section
 from bot.slack.messages.kit.buttons import action_button, actions
+from bot.slack.messages.kit.marks import ABANDONED
 from bot.slack.messages.kit.mentions import named
 from bot.slack.messages.kit.names import HORSE_MAX, course_name, race_name, reason
 from bot.slack.messages.kit.text import clip, counted, joined, safe
@@ -138,7 +139,7 @@ def _dead_letters(letters: Sequence[DeadLetter]) -> list[Block | None]:
     blocks: list[Block | None] = [header("Given up")]
     for one in letters:
         name = joined([race_name(one.event.race) or course_name(one.event.race), reason(one.event)])
-        kind = "ABANDONED: " if one.event.is_abandonment else ""
+        kind = f"{ABANDONED} ABANDONED: " if one.event.is_abandonment else ""
         words = f"{kind}{name}, for {named(one.channel_id)}, {moment_for_readers(one.given_up_at)}"
         blocks += [
             section(f"{words}\n{safe(one.reason, DETAIL_MAX) or ''}"),

@@ -119,8 +119,9 @@ async def test_abandonment_correction_and_contradiction_are_in_the_channel_and_i
     assert "ABANDONED" in contradicted
     assert len(threads) == 1
     (message, *_) = pipeline.slack.messages("CGB")
-    assert "*ABANDONED*, frost" in str(message.blocks)
-    assert "*CONFLICT*" in str(message.blocks)
+    assert "🛑 *1 ABANDONED*, ⚠️ *1 CONFLICT*" in str(message.blocks)
+    assert "🛑 *ABANDONED*, frost" in str(message.blocks)
+    assert "⚠️ *CONFLICT*" in str(message.blocks)
 
 
 async def test_first_abandonment_is_told_before_the_live_message(pipeline):

@@ -72,8 +72,8 @@ def test_card_marks_an_abandoned_race(course):
     text = shown(racecard(make_card(OF_A_DAY, told=[RACE_OFF], course=course), NOW))
     assert "🛑 *ABANDONED*\nAscot 15:00, Frost" in text
     assert text.index("🛑") < text.index("Hurdle")
-    assert "15:00  Chase · *ABANDONED*, Frost" in text
-    assert text.count("*ABANDONED*") == 2
+    assert "15:00  🛑 *ABANDONED*, Frost · Chase" in text
+    assert text.count("🛑 *ABANDONED*") == text.count("ABANDONED") == 2
 
 
 def test_dead_meeting_is_one_line_of_a_day_and_a_line_for_each_race_of_its_own_card():
@@ -83,16 +83,16 @@ def test_dead_meeting_is_one_line_of_a_day_and_a_line_for_each_race_of_its_own_c
     assert text.count("Ascot") == 1
     assert "*Naas*" in text
     own = shown(racecard(make_card(OF_A_DAY, told=[MEETING_OFF], course=ASCOT), NOW))
-    assert "14:30  Hurdle · *ABANDONED*, Flood" in own
-    assert "15:00  Chase · *ABANDONED*, Flood" in own
+    assert "14:30  🛑 *ABANDONED*, Flood · Hurdle" in own
+    assert "15:00  🛑 *ABANDONED*, Flood · Chase" in own
 
 
 def test_meeting_of_which_a_race_was_run_is_abandoned_for_the_rest():
     run = make_race("14:00", title="Flat", runners=(Runner(horse="Early Bird", position="1"),))
     text = shown(racecard(make_card([run, *OF_A_DAY], told=[MEETING_OFF]), NOW))
     assert "Ascot, rest of the meeting, Flood" in text
-    assert "14:00  Flat · 1 runner · won by *Early Bird*" in text
-    assert "14:30  Hurdle · *ABANDONED*, Flood" in text
+    assert "14:00  won by *Early Bird* · Flat · 1 runner" in text
+    assert "14:30  🛑 *ABANDONED*, Flood · Hurdle" in text
 
 
 def test_abandoned_races_of_a_meeting_with_one_reason_are_one_line():
@@ -108,14 +108,39 @@ def test_abandoned_races_of_a_meeting_with_one_reason_are_one_line():
     [
         (["2", "1"], "won by *Horse 1*"),
         (["1=", "=1"], "dead heat *Horse 0 and Horse 1*"),
-        ([], "placings not received"),
+        ([], "result in, placings not received"),
     ],
 )
 def test_race_that_was_run_shows_its_winner(positions, said):
     runners = tuple(Runner(horse=f"Horse {number}", position=place) for number, place in enumerate(positions))
     text = shown(racecard(make_card([make_race(title="Hurdle", status="result", runners=runners)]), NOW))
-    assert re.search(rf"14:30  Hurdle.* · .*{re.escape(said)}", text)
+    assert f"14:30  {said} · Hurdle" in text
     assert "1 race, 1 run" in text
+
+
+@pytest.mark.parametrize("course", [None, ASCOT])
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"status": "Void"}, "🚫 *VOID*"),
+        ({"abandoned": True, "reason": "Frost"}, "🛑 *ABANDONED*, Frost"),
+        ({"abandoned": True, "reason": "Frost", "status": "result"}, "⚠️ *CONFLICT*: reported abandoned (Frost) and as"),
+        ({"status": "result", "runners": (Runner(horse="Early Bird", position="1"),)}, "won by *Early Bird*"),
+        ({}, "no result yet"),
+    ],
+)
+def test_outcome_of_a_race_stands_with_its_mark_before_the_details(fields, said, course):
+    race = make_race("11:00", title="Hurdle", distance="2m", **fields)
+    race = race.model_copy(update={"off": OffTime(text="11:00", off_at=NOW.replace(hour=11))})
+    text = shown(racecard(make_card([race, make_race("15:00")], course=course), NOW))
+    (line,) = re.findall(rf"^.*11:00.*{re.escape(said)}.*$", text, re.MULTILINE)
+    assert line.index(said) < line.index("Hurdle") < line.index("2m")
+
+
+def test_line_of_a_race_without_a_title_names_no_id_beside_its_time():
+    lost = make_race("15:00", abandoned=True)
+    assert "\n15:00  🛑 *ABANDONED*" in shown(racecard(make_card([lost, make_race("16:00")]), NOW))
+    assert "Ascot-15:00" not in shown(racecard(make_card([lost, make_race("16:00")]), NOW))
 
 
 def test_card_marks_a_course_at_which_another_meetings_id_was_abandoned():
@@ -124,7 +149,7 @@ def test_card_marks_a_course_at_which_another_meetings_id_was_abandoned():
     )
     card = make_card([make_race(meeting_id="m_2"), make_race(course="Naas", meeting_id="m_3")], told=[lost])
     text = shown(racecard(card, NOW))
-    assert "*Ascot* · *MEETING ABANDONED*" in text
+    assert "*Ascot* · 🛑 *MEETING ABANDONED*" in text
     assert "*Naas*\n" in text
 
 
@@ -265,7 +290,7 @@ def test_card_of_a_race_that_was_run_has_the_winner_first():
     runners = (Runner(number="1", horse="Fell", position="F"), Runner(number="2", horse="Winner", position="1"))
     message = racecard(make_card([make_race(title="Hurdle", runners=runners)], course=ASCOT), NOW)
     assert tables(message) == [[["Pos", "No.", "Horse"], ["1", "2", "Winner"], ["F", "1", "Fell"]]]
-    assert "*14:30*  Hurdle  won by *Winner*\n1  Winner · no. 2\nF  Fell · no. 1" in shown(message.in_sections())
+    assert "*14:30*  won by *Winner* · Hurdle\n1  Winner · no. 2\nF  Fell · no. 1" in shown(message.in_sections())
 
 
 def test_pages_of_a_large_course_card_hold_slacks_limits_and_the_same_races_in_both_forms():

@@ -70,7 +70,7 @@ def test_results_tell_each_race_of_a_day():
     message = show(make_day(RACES, [LOST]))
     text = text_of(message)
     assert "14:30  1 Winner, 2= Second, 2= Also Second, 3 Third" in text
-    assert "15:00  *ABANDONED*, Frost" in text
+    assert "15:00  🛑 *ABANDONED*, Frost" in text
     assert "15:30  no result yet" in text
     assert "13:00  result in, placings not received" in text
     assert "1 meeting and 1 other race abandoned, 2 results in, 1 not known yet" in text
@@ -89,7 +89,7 @@ def test_results_of_all_regions_name_what_is_known_and_count_the_rest():
     perth = [make_race(f"1{hour}:10", course="Perth", region="AUS", abandoned=True, reason="Wind") for hour in range(3)]
     message = show(make_day([*RACES[:3], *elsewhere, *perth], region=None))
     text = text_of(message)
-    assert "14:30  1 Winner, 2= Second, 2= Also Second, 3 Third\n15:00  *ABANDONED*, Frost" in text
+    assert "14:30  1 Winner, 2= Second, 2= Also Second, 3 Third\n15:00  🛑 *ABANDONED*, Frost" in text
     assert "🛑 *ABANDONED*\nAscot (GB) 15:00, Frost\nPerth (AUS) 10:10, 11:10 and 12:10, Wind" in text
     assert "4 races abandoned, 1 result in, 7 not known yet" in text
     assert text.count("not known yet") == 1
@@ -160,7 +160,14 @@ def pages_of(show_page):
 
 def test_contradiction_is_told_as_one():
     text = text_of(show(make_day([make_race("14:30", runners=FIELD, abandoned=True)])))
-    assert "*CONFLICT*: reported abandoned and as run: check" in text
+    said = "14:30  ⚠️ *CONFLICT*: reported abandoned and as run: check · 1 Winner, 2= Second, 2= Also Second, 3 Third"
+    assert said in text
+
+
+def test_void_race_stands_with_its_mark():
+    races = [make_race("14:30", status="void"), make_race("15:00", status="result")]
+    assert "14:30  🚫 *VOID*" in text_of(show(make_day(races)))
+    assert "*14:30*\n🚫 *VOID*" in text_of(show(make_day(races, course=Course(name="Ascot"))))
 
 
 def test_results_of_very_many_meetings_hold_slacks_limits_and_lose_none():

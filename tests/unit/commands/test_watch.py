@@ -186,10 +186,12 @@ async def test_every_ride_that_is_lost_is_named_and_the_rides_to_come_are_counte
     ]
     await database.write(lambda session: race_book_store.put(session, rides, NOW))
     found = await database.read(lambda session: look_up(session, [MOORE], date(2026, 11, 20)))
-    said = watched([NowWatched(MOORE, found[MOORE])], is_own=False).text
+    message = watched([NowWatched(MOORE, found[MOORE])], is_own=False)
+    said = message.text
     assert "R Moore is declared: Ascot 12:00 (GB), Fri 20 Nov; Bath 13:00 (GB), Fri 20 Nov; Bath 14:00" in said
     assert "Bath 16:00 (GB), Fri 20 Nov; and 2 more races." in said
-    assert said.count("*ABANDONED*") == 2
+    assert said.count(", ABANDONED") == 2
+    assert str(message.blocks).count("🛑 *ABANDONED*") == 2
     assert "York 19:00 (GB)" in said
 
 

@@ -10,7 +10,7 @@ from bot.outbox.message import Block
 from bot.racedata.day_card import Card, Coverage, Outcomes, RaceOutcome
 from bot.slack.messages.answers.failure_words import AnswerReader, failure_words, shown_to
 from bot.slack.messages.kit.blocks import context, mrkdwn, section
-from bot.slack.messages.kit.marks import ABANDONED
+from bot.slack.messages.kit.marks import MARKED_LOST
 from bot.slack.messages.kit.names import SHORT_MAX, course_name, race_name, reason
 from bot.slack.messages.kit.pages import PAGE_LINE_MAX, Unit, line_units
 from bot.slack.messages.kit.text import clip, counted, joined, listed, safe, size
@@ -18,8 +18,6 @@ from bot.slack.messages.kit.times import in_readers_zone, off_text, weekday_and_
 
 LOST_NAMED = 12
 """Abandonments named in the notification text. The blocks name all."""
-
-ABANDONED_TITLE = f"{ABANDONED} *ABANDONED*"
 
 ON_EVERY_PAGE_MAX = 2_000
 """Longer lists of abandonments are on pages of their own, before the meetings."""
@@ -149,6 +147,11 @@ def abandoned_in_figures(outcomes: Outcomes) -> str | None:
     return f"{meetings}{more} abandoned"
 
 
+def conflicts_in_figures(outcomes: Outcomes) -> str | None:
+    disputed = outcomes.count(RaceOutcome.BOTH)
+    return f"{counted(disputed, 'race')} in conflict" if disputed else None
+
+
 def _is_of_lost(race: Race, outcomes: Outcomes) -> bool:
     return any(is_part_of(RacingEvent(key="", race=race), event) for event in outcomes.lost)
 
@@ -157,10 +160,10 @@ def abandoned_parts(lines: Sequence[str]) -> tuple[Block | None, list[Unit]]:
     """The block for every page; a long list as units."""
     if not lines:
         return None, []
-    text = "\n".join([ABANDONED_TITLE, *(clip(line, PAGE_LINE_MAX) for line in lines)])
+    text = "\n".join([MARKED_LOST, *(clip(line, PAGE_LINE_MAX) for line in lines)])
     if size(text) <= ON_EVERY_PAGE_MAX:
         return section(text), []
-    return None, line_units([ABANDONED_TITLE, *lines])
+    return None, line_units([MARKED_LOST, *lines])
 
 
 def abandoned_in_text(lines: Sequence[str]) -> str | None:

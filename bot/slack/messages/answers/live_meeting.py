@@ -4,21 +4,20 @@ from collections.abc import Sequence
 from datetime import date, datetime
 from operator import itemgetter
 
-from bot.events.races import OffTime, Race
+from bot.events.races import Race
 from bot.outbox.live_meetings import LiveMeeting
 from bot.outbox.message import Message
 from bot.racedata.day_card import RaceOutcome, to_come_until
-from bot.slack.messages.answers.racecard_answer import CARD_LINE_MAX, NO_RESULT_YET, TO_COME, became, lines_section
+from bot.slack.messages.answers.outcome_words import NO_RESULT_YET, TO_COME, became, outcome_line
+from bot.slack.messages.answers.racecard_answer import lines_section
 from bot.slack.messages.kit.blocks import section
-from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, VOIDED
-from bot.slack.messages.kit.names import SHORT_MAX, course_name, race_line
-from bot.slack.messages.kit.text import clip, counted, joined, safe
-from bot.slack.messages.kit.times import aware, off_text, weekday_and_day
+from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, MARKED_LOST_MEETING, without_marks
+from bot.slack.messages.kit.names import SHORT_MAX, course_name
+from bot.slack.messages.kit.text import counted, joined, safe
+from bot.slack.messages.kit.times import aware, weekday_and_day
 
 OFF_NEXT = "*off next*"
 NOT_WHOLE = "I have not read the whole card yet, so races may be missing here: `{}` reads the card."
-
-MARKS = {RaceOutcome.ABANDONED: ABANDONED, RaceOutcome.BOTH: CONFLICTING, RaceOutcome.VOID: VOIDED}
 
 
 def live_meeting(live: LiveMeeting, now: datetime) -> Message:
@@ -32,17 +31,17 @@ def live_meeting(live: LiveMeeting, now: datetime) -> Message:
     run = outcomes.count(RaceOutcome.SETTLED, RaceOutcome.VOID)
     figures = joined(
         [
-            "*MEETING ABANDONED*" if outcomes.lost else None,
+            MARKED_LOST_MEETING if outcomes.lost else None,
             _run_so_far(run, len(races), is_whole=live.is_whole) if races else None,
-            f"*{lost} ABANDONED*" if lost else None,
-            f"*{disputed} CONFLICT*" if disputed else None,
+            f"{ABANDONED} *{lost} ABANDONED*" if lost else None,
+            f"{CONFLICTING} *{disputed} CONFLICT*" if disputed else None,
         ],
         ", ",
     )
     first = joined([f"*{place}*, {day}", figures], ": ")
     still_open = _Open(races, now)
-    lines = [_line(race, outcome, became(race, outcome) or still_open.words(race)) for race, outcome in races]
-    text = joined([f"{place}, {day}", figures.replace("*", "")], ": ")
+    lines = [outcome_line(race, became(race, outcome) or still_open.words(race)) for race, outcome in races]
+    text = joined([f"{place}, {day}", without_marks(figures)], ": ")
     more = None if live.is_whole else NOT_WHOLE.format(joined(["/racecard", region], " "))
     note = section(joined(["Results are in the thread.", more], " "))
     return Message(text, tuple(block for block in (lines_section(first, lines, len(lines)), note) if block))
@@ -50,13 +49,6 @@ def live_meeting(live: LiveMeeting, now: datetime) -> Message:
 
 def _run_so_far(run: int, races: int, *, is_whole: bool) -> str:
     return f"{run} of {counted(races, 'race')} run" if is_whole else f"{run} run so far"
-
-
-def _line(race: Race, outcome: RaceOutcome, said: str) -> str:
-    """The time and the outcome first: the rest of a line may be off a small screen."""
-    off, mark = off_text(race.off), MARKS.get(outcome)
-    details = clip(race_line(race.model_copy(update={"off": OffTime()})) if off else race_line(race), CARD_LINE_MAX)
-    return joined([f"{off}  {mark} {said}" if off and mark else f"{off}  {said}" if off else said, details])
 
 
 class _Open:

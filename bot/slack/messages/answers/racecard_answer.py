@@ -6,8 +6,7 @@ from datetime import datetime
 from bot.events.days import utc_today
 from bot.events.races import Race, Runner, is_same_course
 from bot.outbox.message import Block, Message
-from bot.racedata.day_card import Card, MeetingCard, Outcomes, RaceOutcome
-from bot.slack.messages.alerts.result import NO_ORDER
+from bot.racedata.day_card import Card, MeetingCard, RaceOutcome
 from bot.slack.messages.alerts.runner_table import HORSE, RunnerColumns, runners_table
 from bot.slack.messages.answers.day_answer import (
     abandoned_in_figures,
@@ -17,14 +16,17 @@ from bot.slack.messages.answers.day_answer import (
     card_title,
     command_line,
     completeness,
+    conflicts_in_figures,
     is_dead,
     missed_off_words,
     small_print,
     unchecked_words,
 )
 from bot.slack.messages.answers.failure_words import NOBODY_KNOWN, AnswerReader
+from bot.slack.messages.answers.outcome_words import CARD_LINE_MAX, NO_RESULT_YET, became, outcome_line
 from bot.slack.messages.kit.blocks import mrkdwn, section
 from bot.slack.messages.kit.buttons import command_button, fits
+from bot.slack.messages.kit.marks import MARKED_LOST_MEETING
 from bot.slack.messages.kit.names import (
     PERSON_MAX,
     RUNNERS_PLAUSIBLE,
@@ -35,13 +37,9 @@ from bot.slack.messages.kit.names import (
     race_line,
 )
 from bot.slack.messages.kit.pages import Paper, Turning, Unit, paged
-from bot.slack.messages.kit.text import SECTION_MAX, clip, counted, joined, listed, safe, sentences, size
+from bot.slack.messages.kit.text import SECTION_MAX, clip, counted, joined, safe, sentences, size
 from bot.slack.messages.kit.times import aware, off_for_readers, off_text
 
-CARD_LINE_MAX = 300
-
-NO_RESULT_YET = "no result yet"
-TO_COME = "to come"
 MORE_ROOM = 40
 
 TABLE_ROOM = 4_000
@@ -114,7 +112,7 @@ def meeting_title(meeting: MeetingCard, card: Card) -> str:
         for event in card.outcomes.lost
     )
     return joined(
-        [joined([f"*{name}*", f"({region})" if region else None], " "), "*MEETING ABANDONED*" if lost else None]
+        [joined([f"*{name}*", f"({region})" if region else None], " "), MARKED_LOST_MEETING if lost else None]
     )
 
 
@@ -144,48 +142,14 @@ def _meeting(place: int, card: Card, now: datetime) -> Unit:
 
 
 def _race(race: Race, outcome: RaceOutcome, now: datetime) -> str:
+    return outcome_line(race, _said(race, outcome, now))
+
+
+def _said(race: Race, outcome: RaceOutcome, now: datetime) -> str | None:
     """A race to come needs no words. A race past its off without a result is marked."""
     off = aware(race.off.off_at)
     overdue = NO_RESULT_YET if outcome is RaceOutcome.OPEN and off is not None and off <= now else None
-    return joined([clip(race_line(race), CARD_LINE_MAX), became(race, outcome) or overdue])
-
-
-def became(race: Race, outcome: RaceOutcome) -> str | None:
-    return {
-        RaceOutcome.SETTLED: _winner(race),
-        RaceOutcome.ABANDONED: lost_words(race),
-        RaceOutcome.BOTH: conflict_words(race),
-        RaceOutcome.VOID: "*VOID*",
-        RaceOutcome.OPEN: None,
-    }[outcome]
-
-
-def _winner(race: Race) -> str:
-    first = [horse_name(runner) for runner in race.runners if runner.finishing_position == 1]
-    if not first:
-        return NO_ORDER.lower()
-    return f"{'dead heat' if len(first) > 1 else 'won by'} *{listed(first)}*"
-
-
-def conflicts_in_figures(outcomes: Outcomes) -> str | None:
-    disputed = outcomes.count(RaceOutcome.BOTH)
-    return f"{disputed} CONFLICT" if disputed else None
-
-
-def is_to_come(race: Race, now: datetime) -> bool:
-    """By the moment of the off, where a moment was published. Without a moment a race of a later day is to come."""
-    if (off := aware(race.off.off_at)) is not None:
-        return off > now
-    return (race.race_date or "") > now.date().isoformat()
-
-
-def lost_words(race: Race) -> str:
-    return joined(["*ABANDONED*", safe(race.reason, SHORT_MAX * 2)], ", ")
-
-
-def conflict_words(race: Race) -> str:
-    because = safe(race.reason, SHORT_MAX * 2)
-    return f"*CONFLICT*: reported abandoned{f' ({because})' if because else ''} and as run: check"
+    return became(race, outcome) or overdue
 
 
 def _course_units(card: Card, now: datetime) -> list[Unit]:
@@ -203,8 +167,9 @@ def _race_with_runners(race: Race, outcome: RaceOutcome, at: str | None, now: da
         return Unit((lines_section(joined([at, _race(race, outcome, now)], "  "), [], 0),))
     off = off_for_readers(race.off)
     details = clip(race_details(race), CARD_LINE_MAX) or None
-    said = became(race, outcome)
-    name = joined([at, f"*{off}*" if off else None, details, said], "  ") or race_line(race)
+    said = _said(race, outcome, now)
+    first = joined([at, f"*{off}*" if off else None, said], "  ")
+    name = joined([first, details], " · " if said else "  ") or race_line(race)
     columns, line = CARD_COLUMNS, _declared
     if outcome in {RaceOutcome.SETTLED, RaceOutcome.BOTH}:
         columns, line = RUN_COLUMNS, _placed

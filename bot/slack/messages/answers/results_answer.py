@@ -19,6 +19,7 @@ from bot.slack.messages.answers.day_answer import (
     card_title,
     command_line,
     completeness,
+    conflicts_in_figures,
     is_dead,
     missed_off_words,
     nowhere_else,
@@ -26,19 +27,17 @@ from bot.slack.messages.answers.day_answer import (
     unchecked_words,
 )
 from bot.slack.messages.answers.failure_words import NOBODY_KNOWN, AnswerReader
-from bot.slack.messages.answers.racecard_answer import (
+from bot.slack.messages.answers.outcome_words import (
     CARD_LINE_MAX,
     NO_RESULT_YET,
     TO_COME,
     conflict_words,
-    conflicts_in_figures,
-    course_button,
     is_to_come,
-    lines_section,
     lost_words,
-    meeting_title,
 )
+from bot.slack.messages.answers.racecard_answer import course_button, lines_section, meeting_title
 from bot.slack.messages.kit.blocks import section
+from bot.slack.messages.kit.marks import MARKED_VOID
 from bot.slack.messages.kit.names import horse_name, race_line, runner_line
 from bot.slack.messages.kit.pages import Paper, Turning, Unit, paged
 from bot.slack.messages.kit.text import clip, counted, joined, safe, sentences
@@ -166,8 +165,8 @@ def _said(race: Race, outcome: RaceOutcome, now: datetime) -> str:
     return {
         RaceOutcome.SETTLED: settled,
         RaceOutcome.ABANDONED: lost_words(race),
-        RaceOutcome.BOTH: f"{settled}. {conflict_words(race)}",
-        RaceOutcome.VOID: "*VOID*",
+        RaceOutcome.BOTH: joined([conflict_words(race), settled]),
+        RaceOutcome.VOID: MARKED_VOID,
         RaceOutcome.OPEN: TO_COME if is_to_come(race, now) else NO_RESULT_YET,
     }[outcome]
 

@@ -11,9 +11,10 @@ from bot.outbox.message import Message
 from bot.racedata.day_card import RaceOutcome
 from bot.racedata.declared_names import KnownName
 from bot.racedata.near_misses import question
-from bot.slack.messages.answers.racecard_answer import became
+from bot.slack.messages.answers.outcome_words import became
 from bot.slack.messages.kit.blocks import message, mrkdwn, section
 from bot.slack.messages.kit.buttons import action_button, actions, command_button
+from bot.slack.messages.kit.marks import without_marks
 from bot.slack.messages.kit.mentions import named
 from bot.slack.messages.kit.names import HORSE_MAX, SHORT_MAX, race_day, race_name
 from bot.slack.messages.kit.pages import Paper, Turning, Unit, paged
@@ -54,7 +55,7 @@ def watched(names: Sequence[NowWatched], *, is_own: bool, ended: WatchedName | N
     ]
     unknown = [_unknown(one) for one in names if not one.known.is_known]
     lines = [*unknown, " ".join(filter(None, said)), *(_known(one) for one in names if one.known.is_known)]
-    text = "\n".join(lines)
+    text = without_marks("\n".join(lines))
     buttons = [command_button(f"Watch {near} instead", line) for one in names for near, line in one.near.items()]
     return message(
         text, [section(line) for line in lines] + [actions([*buttons, command_button("What is watched", "watching")])]

@@ -1,5 +1,6 @@
 """The mark of each urgent kind of message, always the same. A mark stands before the words, never in their place."""
 
+import re
 from collections.abc import Mapping
 
 from bot.outbox.notices import Urgency
@@ -21,8 +22,21 @@ LEVELS: Mapping[Urgency, str] = {
 }
 """The beginning of each notice. Not everybody tells red from green, so each circle has a word."""
 
+MARKED_LOST = f"{ABANDONED} *ABANDONED*"
+MARKED_LOST_MEETING = f"{ABANDONED} *MEETING ABANDONED*"
+MARKED_CONFLICT = f"{CONFLICTING} *CONFLICT*"
+MARKED_VOID = f"{VOIDED} *VOID*"
+"""The loud words of lists. Lists take the words from here, so that no list leaves a mark out."""
+
+_MARKED = re.compile(rf"(?:{ABANDONED}|{CONFLICTING}|{VOIDED}) \*([^*]+)\*")
+
 REASON_MIN = 12
 """Less of a reason says nothing."""
+
+
+def without_marks(words: str) -> str:
+    """For `text`: the loud words alone. No data has an asterisk, so marks within data stay."""
+    return _MARKED.sub(r"\1", words)
 
 
 def headline(mark: str, words: str, reason: str | None = None, after: str = "") -> tuple[str, bool]:

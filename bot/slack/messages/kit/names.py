@@ -78,10 +78,13 @@ def runner_line(runner: Runner, first: str | None) -> str:
 
 def race_line(race: Race) -> str:
     """For example "14:30  Novices' Hurdle  ·  2m  ·  Class 4  ·  12 runners"."""
-    number = safe(race.number, SHORT_MAX)
-    name = joined([off_text(race.off), safe(race.title) or (f"race {number}" if number else None)], "  ")
-    details = joined([safe(race.distance, SHORT_MAX), class_name(race), runners_count(race)])
-    return joined([name or _race_by_id(race) or "race not named", details])
+    name = joined([off_text(race.off), _title(race)], "  ")
+    return joined([name or _race_by_id(race) or "race not named", _in_short(race)])
+
+
+def race_line_after_off(race: Race) -> str:
+    """`race_line` without the off time, for a line that begins with the off time; "" if nothing else is known."""
+    return joined([_title(race), _in_short(race)])
 
 
 def class_name(race: Race) -> str | None:
@@ -99,6 +102,15 @@ def runners_count(race: Race) -> str | None:
 def race_details(race: Race) -> str:
     short = (race.distance, race.going, race.surface, race.race_type)
     return joined([safe(race.title), class_name(race), *(safe(value, SHORT_MAX) for value in short)])
+
+
+def _title(race: Race) -> str | None:
+    number = safe(race.number, SHORT_MAX)
+    return safe(race.title) or (f"race {number}" if number else None)
+
+
+def _in_short(race: Race) -> str:
+    return joined([safe(race.distance, SHORT_MAX), class_name(race), runners_count(race)])
 
 
 def _connections(runner: Runner) -> str:

@@ -1,0 +1,60 @@
+"""The outcome of a race in lists: its words with their mark, and a line with the outcome before the details."""
+
+from datetime import datetime
+
+from bot.events.races import Race
+from bot.racedata.day_card import RaceOutcome
+from bot.slack.messages.alerts.result import NO_ORDER
+from bot.slack.messages.kit.marks import MARKED_CONFLICT, MARKED_LOST, MARKED_VOID
+from bot.slack.messages.kit.names import SHORT_MAX, horse_name, race_line, race_line_after_off
+from bot.slack.messages.kit.text import clip, joined, listed, safe
+from bot.slack.messages.kit.times import aware, off_text
+
+CARD_LINE_MAX = 300
+
+NO_RESULT_YET = "no result yet"
+TO_COME = "to come"
+
+
+def became(race: Race, outcome: RaceOutcome) -> str | None:
+    """None for an open race."""
+    return {
+        RaceOutcome.SETTLED: _winner(race),
+        RaceOutcome.ABANDONED: lost_words(race),
+        RaceOutcome.BOTH: conflict_words(race),
+        RaceOutcome.VOID: MARKED_VOID,
+        RaceOutcome.OPEN: None,
+    }[outcome]
+
+
+def lost_words(race: Race) -> str:
+    return joined([MARKED_LOST, safe(race.reason, SHORT_MAX * 2)], ", ")
+
+
+def conflict_words(race: Race) -> str:
+    because = safe(race.reason, SHORT_MAX * 2)
+    return f"{MARKED_CONFLICT}: reported abandoned{f' ({because})' if because else ''} and as run: check"
+
+
+def outcome_line(race: Race, said: str | None) -> str:
+    """For example "14:30  won by *Desert Crown* · Novices' Hurdle · 2m". A small screen may cut the details off."""
+    off = off_text(race.off)
+    if not said:
+        return clip(race_line(race), CARD_LINE_MAX)
+    if not off:
+        return joined([said, clip(race_line(race), CARD_LINE_MAX)])
+    return joined([f"{off}  {said}", clip(race_line_after_off(race), CARD_LINE_MAX)])
+
+
+def is_to_come(race: Race, now: datetime) -> bool:
+    """By the moment of the off, where a moment was published. Without a moment a race of a later day is to come."""
+    if (off := aware(race.off.off_at)) is not None:
+        return off > now
+    return (race.race_date or "") > now.date().isoformat()
+
+
+def _winner(race: Race) -> str:
+    first = [horse_name(runner) for runner in race.runners if runner.finishing_position == 1]
+    if not first:
+        return NO_ORDER.lower()
+    return f"{'dead heat' if len(first) > 1 else 'won by'} *{listed(first)}*"
