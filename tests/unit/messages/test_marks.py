@@ -41,6 +41,12 @@ def test_loud_word_of_an_answer_stands_behind_its_mark(name):
         assert [where for text in texts(forms) for where in unmarked(text)] == []
 
 
+@pytest.mark.parametrize("name", ANSWERS)
+def test_text_of_an_answer_has_the_word_alone(name):
+    for message, _ in made(name):
+        assert not any(mark in message.text for mark in MARK_OF.values())
+
+
 def test_only_the_marks_of_our_own_words_are_taken_off():
     said = f"15:00  {ABANDONED} *ABANDONED*, {ABANDONED} frost · {CONFLICTING} *1 CONFLICT*"
     assert without_marks(said) == f"15:00  ABANDONED, {ABANDONED} frost · 1 CONFLICT"

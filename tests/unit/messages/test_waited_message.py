@@ -13,7 +13,7 @@ from bot.outbox.held_queues import DIGEST, PAUSED, Held
 from bot.outbox.resume import Backlog
 from bot.slack.messages.alerts.backlog_summary import COUNTED, waited
 from bot.slack.messages.kit.blocks import weight
-from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, VOIDED
+from bot.slack.messages.kit.marks import MARKED_CONFLICT, MARKED_LOST, MARKED_VOID, without_marks
 from bot.slack.messages.kit.text import MESSAGE_MAX, SECTION_MAX, TEXT_MAX, size
 
 SINCE = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -71,13 +71,13 @@ def test_summary_names_results_by_meeting_and_off_time():
 @pytest.mark.parametrize(
     ("race", "said"),
     [
-        ({"abandoned": True, "status": "Abandoned"}, f"{ABANDONED} ABANDONED, frost"),
-        ({"status": "Void", "runners": WON}, f"{VOIDED} VOID"),
+        ({"abandoned": True, "status": "Abandoned"}, f"{MARKED_LOST}, frost"),
+        ({"status": "Void", "runners": WON}, MARKED_VOID),
         ({"status": "Postponed"}, "placings not received, Status: Postponed"),
         ({"status": "Provisional", "runners": WON}, "1 Blue Moon, Status: Provisional"),
         (
             {"abandoned": True, "status": "Abandoned", "runners": WON},
-            f"1 Blue Moon, {CONFLICTING} CONFLICT: reported abandoned and run, Status: Abandoned",
+            f"1 Blue Moon, {MARKED_CONFLICT}: reported abandoned and run, Status: Abandoned",
         ),
         ({"status": "Walkover", "runners": WON}, "1 Blue Moon, Walkover: Blue Moon"),
         ({"status": "Result"}, "result in"),
@@ -91,7 +91,18 @@ def test_summary_says_of_each_result_what_its_own_message_would_say(race, said, 
     assert line in str(message.blocks[-2])
     # A loss is in the notification too.
     is_loud = race.get("abandoned") or race["status"] == "Void"
-    assert message.text.endswith(line) is bool(is_loud or because == DIGEST)
+    assert message.text.endswith(without_marks(line)) is bool(is_loud or because == DIGEST)
+
+
+def test_lost_card_and_void_race_of_a_digest_have_a_mark_in_the_list_and_the_word_alone_in_text():
+    card, void = event(EventKind.RACECARD_PUBLISHED, abandoned=True), event(EventKind.RESULT_RECEIVED, status="void")
+    counts: dict[str | None, int] = {EventKind.RESULT_RECEIVED: 1, EventKind.RACECARD_PUBLISHED: 1}
+    card = card[0].model_copy(update={"key": "card"}), NO_REMARKS
+    ((message, _),) = waited(Backlog(Held(DIGEST, SINCE), (), (void,), counts, 0, cards=(card,)))
+    assert ", 🛑 *ABANDONED*" in str(message.blocks)
+    assert ": 🚫 *VOID*" in str(message.blocks)
+    assert ", ABANDONED" in message.text
+    assert ": VOID" in message.text
 
 
 def test_every_kind_is_named_in_words():

@@ -18,7 +18,7 @@ from bot.slack.messages.alerts.result import WITHOUT_ORDER, order_with_prices, u
 from bot.slack.messages.alerts.unreadable import EVENT_NAME_MAX
 from bot.slack.messages.alerts.watched_line import watched_line
 from bot.slack.messages.kit.blocks import context, header, message, mrkdwn, section
-from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, VOIDED
+from bot.slack.messages.kit.marks import ABANDONED, MARKED_CONFLICT, MARKED_LOST, MARKED_VOID, without_marks
 from bot.slack.messages.kit.mentions import mentions_in_markup, with_mentions
 from bot.slack.messages.kit.names import card_name, course_name, race_day, race_name, reason, region_mark
 from bot.slack.messages.kit.text import code, counted, joined, listed, safe, size
@@ -59,9 +59,9 @@ def _message(summary: Backlog, named: Sequence[str], mentions: Sequence[str], *,
     rest = _rest(summary) if is_last else None
     lines = _lines(summary) if is_last else {}
     total = summary.counts.get(EventKind.RESULT_RECEIVED, 0) + len(summary.cards) if is_last else 0
-    loud = {event.key for event, _ in summary.results if event.reports_loss or event.race.is_void}
+    loud = {event.key for event, _ in summary.results if event.reports_loss}
     in_text = [key for key in lines if summary.held.because in KEPT or summary.watched.get(key) or key in loud]
-    told = "; ".join(lines[key] for key in in_text)
+    told = without_marks("; ".join(lines[key] for key in in_text))
     text = ". ".join(filter(None, [f"ABANDONED: {'; '.join(named)}" if named else None, _why(summary), rest, told]))
     head = [
         header(_heading(summary, is_urgent=bool(named))),
@@ -140,17 +140,17 @@ def _result(event: RacingEvent, remarks: VersionRemarks) -> str:
 def _outcome(race: Race) -> str:
     """The order and an unusual status, as the result's own message says them; of a lost or void race the mark."""
     if race.is_void:
-        return f"{VOIDED} VOID"
+        return MARKED_VOID
     if race.is_lost:
-        return f"{ABANDONED} ABANDONED"
+        return MARKED_LOST
     status = unusual_status(race)
     order = order_with_prices(race) or (WITHOUT_ORDER if status else "result in")
-    conflict = f"{CONFLICTING} CONFLICT: reported abandoned and run" if race.abandoned else None
+    conflict = f"{MARKED_CONFLICT}: reported abandoned and run" if race.abandoned else None
     return joined([order, conflict, status], ", ")
 
 
 def _card(event: RacingEvent, *, is_lost: bool) -> str:
-    lost = f"{ABANDONED} ABANDONED" if is_lost or event.race.abandoned else None
+    lost = MARKED_LOST if is_lost or event.race.abandoned else None
     return joined([f"{card_name(event.race)}{region_mark(event)}: {declared(event)}", lost], ", ")
 
 
