@@ -400,6 +400,16 @@ ANSWERS: dict[str, partial[Any]] = {
     "welcome_without_subscriptions": partial(welcome, [], is_paused=False),
     "waited": partial(waited, _waited("is_archived")),
     "waited_in_a_pause": partial(waited, _waited(PAUSED)),
+    "waited_with_one_abandonment": partial(
+        waited,
+        Backlog(
+            Held("is_archived", NOON),
+            ((ABANDONED, NO_REMARKS),),
+            ((RESULT, NO_REMARKS),),
+            {EventKind.RESULT_RECEIVED: 12},
+            0,
+        ),
+    ),
     "waited_for_a_digest": partial(
         waited, Backlog(Held(DIGEST, NOON), (), ((RESULT, NO_REMARKS),), {EventKind.RESULT_RECEIVED: 1}, 0)
     ),

@@ -9,12 +9,12 @@ from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import VersionRemarks
 from bot.events.kinds import ABANDONMENTS
 from bot.events.races import Course, OffTime, Race, Runner
-from bot.outbox.held_queues import DIGEST, PAUSED, Held
+from bot.outbox.held_queues import DIGEST, PAUSED, UNDELIVERED, Held
 from bot.outbox.resume import Backlog
 from bot.slack.messages.alerts.backlog_summary import COUNTED, waited
 from bot.slack.messages.kit.blocks import weight
 from bot.slack.messages.kit.marks import MARKED_CONFLICT, MARKED_LOST, MARKED_VOID, without_marks
-from bot.slack.messages.kit.text import MESSAGE_MAX, SECTION_MAX, TEXT_MAX, size
+from bot.slack.messages.kit.text import HEADER_MAX, MESSAGE_MAX, SECTION_MAX, TEXT_MAX, size
 
 SINCE = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 NO_REMARKS = VersionRemarks()
@@ -49,6 +49,59 @@ def test_summary_names_abandonments_first_and_counts_the_rest():
     )
     shown = str(message.blocks)
     assert shown.index("ABANDONED: Kempton") < shown.index("Bath 14:30, Fri 20 Nov (GB): 1 Blue Moon")
+
+
+def header_and_facts(*abandonments, **fields):
+    """The header of the only message, and the section below the header."""
+    ((message, _),) = waited(make(abandonments, **fields))
+    shown = [block["text"]["text"] for block in message.blocks if "text" in block]
+    return shown[0], shown[1]
+
+
+def test_only_abandonment_of_a_summary_is_the_header_as_in_its_alert():
+    race = event(EventKind.RACE_ABANDONED, reason="Frozen track")
+    assert header_and_facts(race) == (
+        "🛑 ABANDONED: Kempton 14:30, Fri 20 Nov (GB), Frozen track",
+        "Told late",
+    )
+    meeting = event(EventKind.MEETING_ABANDONED, off=None, reason="Frozen track")
+    assert header_and_facts(meeting, because=PAUSED) == (
+        "🛑 ABANDONED: Kempton, whole meeting, Fri 20 Nov (GB), Frozen track",
+        "Told late",
+    )
+    bare = RacingEvent(key="k", kind=EventKind.RACE_ABANDONED), VersionRemarks(contradicts=EventKind.RESULT_RECEIVED)
+    title, facts = header_and_facts(bare)
+    assert title.startswith(
+        "🛑 ABANDONED: course not given, time not given, date not given (region unknown). ⚠️ CONFLICT: "
+    )
+    assert facts == "Told late"
+
+
+def test_reason_without_room_in_the_header_of_the_only_abandonment_stands_below():
+    why = "Standing water in the back straight " * 4
+    header, facts = header_and_facts(event(EventKind.RACE_ABANDONED, reason=why))
+    assert header.startswith("🛑 ABANDONED: Kempton 14:30, Fri 20 Nov (GB), Standing water")
+    assert facts == f"Told late · {why.strip()}"
+
+
+def test_only_abandonment_that_is_known_since_long_says_since_when():
+    lost = event(EventKind.RACE_ABANDONED)[0], VersionRemarks(had_at=SINCE)
+    assert header_and_facts(lost, because=UNDELIVERED)[1].startswith("Told late, known since <!date^")
+
+
+def test_several_abandonments_of_a_summary_are_lines():
+    header, lines = header_and_facts(event(EventKind.RACE_ABANDONED), event(EventKind.RACE_ABANDONED, course="Bath"))
+    assert header == "🛑 ABANDONED while nothing could be posted here"
+    assert lines == "🛑 ABANDONED: Kempton, 14:30, Fri 20 Nov (GB)\n🛑 ABANDONED: Bath, 14:30, Fri 20 Nov (GB)"
+
+
+def test_only_abandonment_with_names_too_long_for_the_header_is_a_line():
+    lost = event(EventKind.RACE_ABANDONED, course="C" * 80, off="T" * 40)[0]
+    long = lost.model_copy(update={"race": lost.race.model_copy(update={"region": "R" * 40})}), NO_REMARKS
+    header, line = header_and_facts(long)
+    assert header == "🛑 ABANDONED while nothing could be posted here"
+    assert line.startswith("🛑 ABANDONED: CCC")
+    assert f"({'R' * 40})" in line
 
 
 def test_summary_names_results_by_meeting_and_off_time():
@@ -174,9 +227,10 @@ def test_every_abandonment_is_whole_in_one_message_and_no_limit_is_met(given_eve
         assert len(message.blocks) <= 50
         assert weight(message.blocks) <= MESSAGE_MAX
         assert "<!here>" not in str(message)
-        sections = [block["text"]["text"] for block in message.blocks if block["type"] == "section"]
-        assert all(size(text) <= SECTION_MAX for text in sections)
-        assert sum(text.count("ABANDONED: ") for text in sections) >= named
+        shown = [block["text"]["text"] for block in message.blocks if block["type"] in {"header", "section"}]
+        assert all(size(text) <= SECTION_MAX for text in shown)
+        assert size(shown[0]) <= HEADER_MAX
+        assert sum(text.count("ABANDONED: ") for text in shown) >= named
 
 
 def test_held_since_is_shown_in_the_readers_zone():

@@ -18,10 +18,17 @@ from bot.slack.messages.alerts.result import WITHOUT_ORDER, order_with_prices, u
 from bot.slack.messages.alerts.unreadable import EVENT_NAME_MAX
 from bot.slack.messages.alerts.watched_line import watched_line
 from bot.slack.messages.kit.blocks import context, header, message, mrkdwn, section
-from bot.slack.messages.kit.marks import ABANDONED, MARKED_CONFLICT, MARKED_LOST, MARKED_VOID, without_marks
+from bot.slack.messages.kit.marks import (
+    ABANDONED,
+    MARKED_CONFLICT,
+    MARKED_LOST,
+    MARKED_VOID,
+    headline,
+    without_marks,
+)
 from bot.slack.messages.kit.mentions import mentions_in_markup, with_mentions
 from bot.slack.messages.kit.names import card_name, course_name, race_day, race_name, reason, region_mark
-from bot.slack.messages.kit.text import code, counted, joined, listed, safe, size
+from bot.slack.messages.kit.text import HEADER_MAX, code, counted, joined, listed, safe, size
 from bot.slack.messages.kit.times import aware, moment_for_readers, off_text
 
 ABANDONMENTS_TEXT_MAX = 3_000
@@ -63,15 +70,11 @@ def _message(summary: Backlog, named: Sequence[str], mentions: Sequence[str], *,
     in_text = [key for key in lines if summary.held.because in KEPT or summary.watched.get(key) or key in loud]
     told = without_marks("; ".join(lines[key] for key in in_text))
     text = ". ".join(filter(None, [f"ABANDONED: {'; '.join(named)}" if named else None, _why(summary), rest, told]))
-    head = [
-        header(_heading(summary, is_urgent=bool(named))),
-        section(mentions_in_markup(mentions)),
-        *(
-            section("\n".join(f"{ABANDONED} ABANDONED: {line}" for line in some))
-            for some in _parts(named, SUMMARY_LINE_MAX * 5)
-        ),
-        section(rest or ""),
-    ]
+    title, lost = _only_abandonment(summary) or (
+        _heading(summary, is_urgent=bool(named)),
+        ["\n".join(f"{ABANDONED} ABANDONED: {line}" for line in some) for some in _parts(named, SUMMARY_LINE_MAX * 5)],
+    )
+    head = [header(title), section(mentions_in_markup(mentions)), *map(section, lost), section(rest or "")]
     since = "The first came" if summary.held.because in KEPT else f"{_why(summary)}, since"
     return message(
         with_mentions(text, mentions),
@@ -80,6 +83,27 @@ def _message(summary: Backlog, named: Sequence[str], mentions: Sequence[str], *,
         total,
         [context([mrkdwn(f"{since} {moment_for_readers(summary.held.since)}")])],
     )
+
+
+def _only_abandonment(summary: Backlog) -> tuple[str, list[str]] | None:
+    """Header and facts, as in the abandonment's own alert, but always with the day: the alert is late.
+
+    None for several abandonments, and for names too long.
+    """
+    if len(summary.abandonments) != 1:
+        return None
+    ((event, remarks),) = summary.abandonments
+    race, is_meeting = event.race, event.kind is EventKind.MEETING_ABANDONED
+    course, off = course_name(race), off_text(race.off)
+    place = f"{course} {off}" if course and off else f"{course or 'course not given'}, {off or 'time not given'}"
+    what = f"{course or 'course not given'}, whole meeting" if is_meeting else place
+    name = f"{what}, {race_day(race) or 'date not given'}"
+    conflict = f". {CONFLICTING} CONFLICT: reported as run too" if remarks.contradicts else ""
+    title, is_whole = headline(ABANDONED, f"ABANDONED: {name}{region_mark(event)}", reason(event), conflict)
+    if size(title) > HEADER_MAX:
+        return None
+    facts = joined([f"Told late{_had(summary, remarks)}", None if is_whole else reason(event)])
+    return title, [facts + _watched(summary, event)]
 
 
 def _lines(summary: Backlog) -> dict[str, str]:
