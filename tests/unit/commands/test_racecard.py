@@ -76,15 +76,75 @@ def test_card_marks_an_abandoned_race(course):
     assert text.count("🛑 *ABANDONED*") == text.count("ABANDONED") == 2
 
 
-def test_dead_meeting_is_one_line_of_a_day_and_a_line_for_each_race_of_its_own_card():
+def test_dead_meeting_is_one_line_of_a_day():
     message = racecard(make_card(OF_A_DAY, told=[MEETING_OFF]), NOW)
     assert "3 races, 1 meeting (2 races) abandoned. ABANDONED: Ascot, whole meeting, Flood" in message.text
     text = shown(message)
     assert text.count("Ascot") == 1
     assert "*Naas*" in text
-    own = shown(racecard(make_card(OF_A_DAY, told=[MEETING_OFF], course=ASCOT), NOW))
-    assert "14:30  🛑 *ABANDONED*, Flood · Hurdle" in own
-    assert "15:00  🛑 *ABANDONED*, Flood · Chase" in own
+
+
+def test_dead_meeting_is_one_line_of_its_own_card():
+    message = racecard(make_card(OF_A_DAY, told=[MEETING_OFF], course=ASCOT), NOW)
+    assert message.text == (
+        "Racecard: Ascot (GB), Fri 20 Nov: 1 meeting (2 races) abandoned. ABANDONED: Ascot, whole meeting, Flood"
+    )
+    assert [block["text"]["text"] for block in message.blocks if "text" in block] == [
+        "Racecard: Ascot (GB), Fri 20 Nov",
+        "🛑 *ABANDONED*\nAscot, whole meeting, Flood",
+        "1 meeting (2 races) abandoned",
+    ]
+
+
+def test_dead_meeting_beside_a_meeting_of_the_same_name_leaves_the_other_its_card():
+    races = [make_race("14:30", region="GB"), make_race("15:00", region="AUS", title="Cup", runners=DECLARED)]
+    lost = MEETING_OFF.model_copy(update={"race": make_race(None, race_id=None, region="GB")})
+    text = shown(racecard(make_card(races, told=[lost], course=ASCOT, region=None), NOW))
+    assert "Ascot (GB), whole meeting, Flood" in text
+    assert "*15:00*  Cup" in text
+    assert "14:30" not in text
+
+
+def test_course_whose_races_are_lost_one_by_one_is_no_more_than_their_line():
+    races = [make_race("14:30", abandoned=True, reason="Frost"), make_race("15:00", abandoned=True, reason="Frost")]
+    text = shown(racecard(make_card(races, course=ASCOT), NOW))
+    assert "🛑 *ABANDONED*\nAscot 14:30 and 15:00, Frost\n2 races abandoned\n" in text
+    assert text.count("ABANDONED") == 1
+
+
+DISPUTED = make_race("13:00", abandoned=True, reason="Frost", status="result", title="Flat")
+
+
+@pytest.mark.parametrize("course", [None, ASCOT])
+def test_disputed_race_has_a_list_of_its_own_right_after_the_abandonments(course):
+    message = racecard(make_card([DISPUTED, *OF_A_DAY], told=[RACE_OFF], course=course), NOW)
+    text = shown(message)
+    assert (
+        "🛑 *ABANDONED*\nAscot 15:00, Frost\n⚠️ *CONFLICT*: reported abandoned and as run, check\nAscot 13:00, Frost\n"
+    ) in text
+    assert "1 race abandoned, 1 race in conflict" in text
+    assert (
+        "ABANDONED: Ascot 15:00, Frost. CONFLICT, reported abandoned and as run, check: Ascot 13:00, Frost"
+    ) in message.text
+
+
+def test_disputed_race_of_a_lost_meeting_is_named():
+    lost = make_card([DISPUTED, make_race("14:30")], told=[MEETING_OFF])
+    assert "as run, check\nAscot 13:00, Frost" in shown(racecard(lost, NOW))
+
+
+def test_disputed_races_without_number_are_all_on_the_pages():
+    why = "Standing water in the back straight after heavy rain, and the stewards could not agree"
+    races = [
+        make_race("13:00", f"Course {number:03}", abandoned=True, reason=why, status="result") for number in range(60)
+    ]
+    pages = pages_of(lambda page: racecard(make_card([*races, make_race(abandoned=True)]), NOW, page=page))
+    listed = [line for page in pages for line in shown(page).split("\n") if line.endswith(f"13:00, {why}")]
+    assert listed == [f"Course {number:03} 13:00, {why}" for number in range(60)]
+    for page in pages:
+        assert "1 race abandoned, 60 races in conflict" in shown(page)
+        assert "🛑 *ABANDONED*\nAscot 14:30\n" in shown(page)
+        assert "and 48 more, listed below" in page.text
 
 
 def test_meeting_of_which_a_race_was_run_is_abandoned_for_the_rest():
@@ -392,6 +452,7 @@ async def test_course_with_an_off_time_is_that_race_alone_and_no_race_is_hidden_
     lost = await command.answer(desk, typed("15:00 Ascot"), None)
     assert "ABANDONED: Ascot 15:00, Frost" in lost.text
     assert "Hurdle" not in shown(lost)
+    assert "1 race abandoned" in shown(lost)
     whole = await command.answer(desk, typed("Ascot 15:01"), None)
     assert "I know no race off at 15:01 there: this is the whole card." in whole.text
     assert "Hurdle" in shown(whole)

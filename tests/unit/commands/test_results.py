@@ -102,6 +102,33 @@ def test_results_of_a_course_tell_everybody_who_ran():
     assert "1  Winner  SP 5/2\n2=  Second\n2=  Also Second\n3  Third\n4  Fourth\nF  Fell" in text
 
 
+def test_dead_meeting_is_one_line_of_its_own_results():
+    races = [make_race("14:30", course="Bath"), make_race("15:00", course="Bath")]
+    message = show(make_day(races, [LOST], course=Course(name="Bath")))
+    assert message.text == (
+        "Results: Bath (GB), Fri 20 Nov: 1 meeting (2 races) abandoned. ABANDONED: Bath, whole meeting, Waterlogged"
+    )
+    assert text_of(message).split("\n") == [
+        "Results: Bath (GB), Fri 20 Nov",
+        "🛑 *ABANDONED*",
+        "Bath, whole meeting, Waterlogged",
+        "1 meeting (2 races) abandoned",
+    ]
+
+
+@pytest.mark.parametrize("only_abandonments", [False, True])
+def test_disputed_race_is_named_right_after_the_abandonments(only_abandonments):
+    races = [make_race("14:30", runners=FIELD, abandoned=True), make_race("15:00", abandoned=True, reason="Frost")]
+    text = text_of(show(make_day(races), only_abandonments=only_abandonments))
+    assert (
+        "🛑 *ABANDONED*\nAscot 15:00, Frost\n⚠️ *CONFLICT*: reported abandoned and as run, check\nAscot 14:30\n" in text
+    )
+    alone = text_of(show(make_day(races[:1]), only_abandonments=only_abandonments))
+    assert "ABANDONED" not in alone
+    assert "⚠️ *CONFLICT*: reported abandoned and as run, check\nAscot 14:30\n1 race in conflict" in alone
+    assert "No abandonment is known" not in alone
+
+
 def test_abandonments_alone_name_no_result():
     text = text_of(show(make_day(RACES, [LOST]), only_abandonments=True))
     assert "Bath, whole meeting, Waterlogged\nAscot 15:00, Frost" in text

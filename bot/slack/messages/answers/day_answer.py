@@ -1,6 +1,7 @@
-"""Shared parts of `/racecard` and `/results`: place, completeness, abandonments, small print."""
+"""Shared parts of `/racecard` and `/results`: place, completeness, abandonments, conflicts, small print."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import date
 
 from bot.events.event import RacingEvent
@@ -10,17 +11,21 @@ from bot.outbox.message import Block
 from bot.racedata.day_card import Card, Coverage, Outcomes, RaceOutcome
 from bot.slack.messages.answers.failure_words import AnswerReader, failure_words, shown_to
 from bot.slack.messages.kit.blocks import context, mrkdwn, section
-from bot.slack.messages.kit.marks import MARKED_LOST
+from bot.slack.messages.kit.marks import MARKED_CONFLICT, MARKED_LOST
 from bot.slack.messages.kit.names import SHORT_MAX, course_name, race_name, reason
 from bot.slack.messages.kit.pages import PAGE_LINE_MAX, Unit, line_units
-from bot.slack.messages.kit.text import clip, counted, joined, listed, safe, size
+from bot.slack.messages.kit.text import clip, counted, joined, listed, safe, sentences, size
 from bot.slack.messages.kit.times import in_readers_zone, off_text, weekday_and_day
 
 LOST_NAMED = 12
-"""Abandonments named in the notification text. The blocks name all."""
+"""Abandonments, and conflicts, named in the notification text. The blocks name all."""
+
+IN_CONFLICT = "reported abandoned and as run, check"
 
 ON_EVERY_PAGE_MAX = 2_000
 """Longer lists of abandonments are on pages of their own, before the meetings."""
+
+CONFLICTS_ON_EVERY_PAGE_MAX = 1_000
 
 
 def place_of(region: str | None, course: Course | None) -> str:
@@ -118,26 +123,49 @@ def _failure(card: Card, reader: AnswerReader) -> str:
     return shown_to(words, reader) or "The data service did not do what was asked."
 
 
-def abandoned_lines(outcomes: Outcomes, region: str | None = None) -> list[str]:
-    """A line for each abandoned meeting, and for the other abandoned races of a meeting with one reason."""
+@dataclass(frozen=True)
+class Losses:
+    """A line for each abandoned meeting, and for the other abandoned races of a meeting with one reason.
+
+    `disputed`: such lines of races that were reported abandoned and run.
+    """
+
+    lost: Sequence[str]
+    disputed: Sequence[str]
+
+    @property
+    def in_text(self) -> str | None:
+        lost = f"ABANDONED: {_first_named(self.lost)}" if self.lost else None
+        disputed = f"CONFLICT, {IN_CONFLICT}: {_first_named(self.disputed)}" if self.disputed else None
+        return sentences([lost, disputed]) or None
+
+    def parts(self) -> tuple[list[Block | None], list[Unit]]:
+        """The blocks for every page, and a long list as units."""
+        lost, lost_units = _part(MARKED_LOST, self.lost, ON_EVERY_PAGE_MAX)
+        disputed, disputed_units = _part(
+            f"{MARKED_CONFLICT}: {IN_CONFLICT}", self.disputed, CONFLICTS_ON_EVERY_PAGE_MAX
+        )
+        return [lost, disputed], [*lost_units, *disputed_units]
+
+
+def losses_of(card: Card) -> Losses:
+    outcomes, region = card.outcomes, card.region
+    places = range(len(outcomes.meetings))
     whole = [_lost_meeting(event, outcomes, region) for event in outcomes.lost]
-    singly = [line for place in range(len(outcomes.meetings)) for line in _lost_races(outcomes, place, region)]
-    return [*whole, *singly]
+    singly = [line for place in places for line in _lines(_lost_singly(place, outcomes), region)]
+    disputed = [line for place in places for line in _lines(_of(place, outcomes, RaceOutcome.BOTH), region)]
+    return Losses([*whole, *singly], disputed)
 
 
 def is_dead(outcomes: Outcomes, place: int) -> bool:
-    """True for a meeting without a race that was run or may be run: `abandoned_lines` says everything."""
+    """True for a meeting without a race that was run or may be run: `Losses` says everything."""
     return all(outcome is RaceOutcome.ABANDONED for _, outcome in outcomes.of_meeting(place))
 
 
 def abandoned_in_figures(outcomes: Outcomes) -> str | None:
     """For example "1 meeting (6 races) and 1 other race abandoned". Each race counts once."""
-    races = [
-        race
-        for place in range(len(outcomes.meetings))
-        for race, outcome in outcomes.of_meeting(place)
-        if outcome is RaceOutcome.ABANDONED
-    ]
+    places = range(len(outcomes.meetings))
+    races = [race for place in places for race in _of(place, outcomes, RaceOutcome.ABANDONED)]
     of_lost = sum(_is_of_lost(race, outcomes) for race in races)
     others = len(races) - of_lost
     if not outcomes.lost:
@@ -156,30 +184,39 @@ def _is_of_lost(race: Race, outcomes: Outcomes) -> bool:
     return any(is_part_of(RacingEvent(key="", race=race), event) for event in outcomes.lost)
 
 
-def abandoned_parts(lines: Sequence[str]) -> tuple[Block | None, list[Unit]]:
-    """The block for every page; a long list as units."""
+def _part(title: str, lines: Sequence[str], on_every_page_max: int) -> tuple[Block | None, list[Unit]]:
     if not lines:
         return None, []
-    text = "\n".join([MARKED_LOST, *(clip(line, PAGE_LINE_MAX) for line in lines)])
-    if size(text) <= ON_EVERY_PAGE_MAX:
-        return section(text), []
-    return None, line_units([MARKED_LOST, *lines])
+    text = "\n".join([title, *(clip(line, PAGE_LINE_MAX) for line in lines)])
+    return (section(text), []) if size(text) <= on_every_page_max else (None, line_units([title, *lines]))
 
 
-def abandoned_in_text(lines: Sequence[str]) -> str | None:
+def _first_named(lines: Sequence[str]) -> str:
     more = [f"and {len(lines) - LOST_NAMED} more, listed below"] if len(lines) > LOST_NAMED else []
-    return f"ABANDONED: {'; '.join([*lines[:LOST_NAMED], *more])}" if lines else None
+    return "; ".join([*lines[:LOST_NAMED], *more])
 
 
-def _lost_races(outcomes: Outcomes, place: int, region: str | None) -> Iterator[str]:
-    together: dict[tuple[str | None, str | None, RaceOutcome], list[Race]] = {}
-    for race, outcome in outcomes.of_meeting(place):
-        if outcome in {RaceOutcome.ABANDONED, RaceOutcome.BOTH} and not _is_of_lost(race, outcomes):
-            together.setdefault((course_name(race), safe(race.reason), outcome), []).append(race)
-    for (course, because, outcome), races in together.items():
-        unknown = "" if races[0].region else " (region unknown)"
-        conflict = "but reported as run too: check" if outcome is RaceOutcome.BOTH else None
-        yield joined([_named_together(course, races, region), because, conflict], ", ") + unknown
+def _lost_singly(place: int, outcomes: Outcomes) -> list[Race]:
+    return [race for race in _of(place, outcomes, RaceOutcome.ABANDONED) if not _is_of_lost(race, outcomes)]
+
+
+def _of(place: int, outcomes: Outcomes, outcome: RaceOutcome) -> Iterator[Race]:
+    """A race without a course or region of its own has those of the meeting."""
+    meeting = outcomes.meetings[place]
+    for race, of_race in outcomes.of_meeting(place):
+        if of_race is outcome:
+            course = race.course if course_name(race) else meeting.course
+            yield race.model_copy(update={"course": course, "region": race.region or meeting.region})
+
+
+def _lines(races: Iterable[Race], region: str | None) -> Iterator[str]:
+    """A line for the races with one reason."""
+    together: dict[tuple[str | None, str | None], list[Race]] = {}
+    for race in races:
+        together.setdefault((course_name(race), safe(race.reason)), []).append(race)
+    for (course, because), same in together.items():
+        unknown = "" if same[0].region else " (region unknown)"
+        yield joined([_named_together(course, same, region), because], ", ") + unknown
 
 
 def _named_together(course: str | None, races: Sequence[Race], region: str | None) -> str:

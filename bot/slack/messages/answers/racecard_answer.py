@@ -10,14 +10,12 @@ from bot.racedata.day_card import Card, MeetingCard, RaceOutcome
 from bot.slack.messages.alerts.runner_table import HORSE, RunnerColumns, runners_table
 from bot.slack.messages.answers.day_answer import (
     abandoned_in_figures,
-    abandoned_in_text,
-    abandoned_lines,
-    abandoned_parts,
     card_title,
     command_line,
     completeness,
     conflicts_in_figures,
     is_dead,
+    losses_of,
     missed_off_words,
     small_print,
     unchecked_words,
@@ -66,13 +64,13 @@ def racecard(
     notes = (missed_off_words(card), completeness(card, today, unchecked, reader), unchecked_words(unchecked))
     said = [words for words in notes if words]
     summary = _summary(card)
-    lost = abandoned_lines(card.outcomes, card.region)
-    abandoned, listed_first = abandoned_parts(lost)
+    losses = losses_of(card)
+    on_every_page, listed_first = losses.parts()
     paper = Paper(
         title,
-        lambda shown: sentences([joined([shown, summary], ": "), abandoned_in_text(lost), *said]),
-        [*listed_first, *(_course_units(card, now) if card.course else _day_units(card, now))],
-        head=[abandoned, section("\n".join([*said, *([summary] if summary else [])]))],
+        lambda shown: sentences([joined([shown, summary], ": "), losses.in_text, *said]),
+        [*listed_first, *(_course_units if card.course else _day_units)(card, now)],
+        head=[*on_every_page, section("\n".join([*said, *([summary] if summary else [])]))],
         foot=small_print(card),
     )
     return paged(paper, Turning(command_line("racecard", card), page))
@@ -81,6 +79,8 @@ def racecard(
 def _summary(card: Card) -> str | None:
     if not card.meetings:
         return None
+    if not _alive(card):
+        return abandoned_in_figures(card.outcomes)
     races = sum(len(meeting.races) for meeting in card.meetings)
     run = card.outcomes.count(RaceOutcome.SETTLED)
     figures = [
@@ -126,9 +126,13 @@ def course_button(label: str, name: str, meeting: MeetingCard, card: Card) -> Bl
     return button if fits(button) else None
 
 
+def _alive(card: Card) -> list[int]:
+    """The places of the meetings that are not dead. Dead meetings have their line among the abandonments."""
+    return [place for place in range(len(card.meetings)) if not is_dead(card.outcomes, place)]
+
+
 def _day_units(card: Card, now: datetime) -> list[Unit]:
-    """Dead meetings have their line among the abandonments."""
-    return [_meeting(place, card, now) for place in range(len(card.meetings)) if not is_dead(card.outcomes, place)]
+    return [_meeting(place, card, now) for place in _alive(card)]
 
 
 def _meeting(place: int, card: Card, now: datetime) -> Unit:
@@ -155,8 +159,8 @@ def _said(race: Race, outcome: RaceOutcome, now: datetime) -> str | None:
 def _course_units(card: Card, now: datetime) -> list[Unit]:
     several = len(card.meetings) > 1
     return [
-        _race_with_runners(race, outcome, meeting_title(meeting, card) if several else None, now)
-        for place, meeting in enumerate(card.meetings)
+        _race_with_runners(race, outcome, meeting_title(card.meetings[place], card) if several else None, now)
+        for place in _alive(card)
         for race, outcome in card.outcomes.of_meeting(place)
     ]
 

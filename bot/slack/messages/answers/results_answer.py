@@ -12,15 +12,14 @@ from bot.racedata.reference_store import KnownCountry
 from bot.slack.messages.alerts.finishing_order import order_note
 from bot.slack.messages.alerts.result import NO_ORDER
 from bot.slack.messages.answers.day_answer import (
+    Losses,
     abandoned_in_figures,
-    abandoned_in_text,
-    abandoned_lines,
-    abandoned_parts,
     card_title,
     command_line,
     completeness,
     conflicts_in_figures,
     is_dead,
+    losses_of,
     missed_off_words,
     nowhere_else,
     small_print,
@@ -65,14 +64,15 @@ class ResultsQuestion:
 def results_of_day(card: Card, question: ResultsQuestion) -> Message:
     kind = "Abandonments" if question.only_abandonments else "Results"
     title = card_title(kind, card, question.today)
-    lost = abandoned_lines(card.outcomes, card.region)
-    abandoned, listed_first = abandoned_parts(lost)
+    losses = losses_of(card)
+    on_every_page, listed_first = losses.parts()
     summary = _summary(card, question)
     notes = [
         words
         for words in (
             missed_off_words(card),
-            completeness(card, question.today, question.unchecked, question.reader) or _none_lost(card, lost, question),
+            completeness(card, question.today, question.unchecked, question.reader)
+            or _none_lost(card, losses, question),
             unchecked_words(question.unchecked),
             None if question.only_abandonments else order_note(question.countries, _settled_in(card)),
         )
@@ -80,9 +80,9 @@ def results_of_day(card: Card, question: ResultsQuestion) -> Message:
     ]
     paper = Paper(
         title,
-        lambda shown: sentences([joined([shown, summary], ": "), abandoned_in_text(lost), *notes]),
+        lambda shown: sentences([joined([shown, summary], ": "), losses.in_text, *notes]),
         [*listed_first, *([] if question.only_abandonments else _units(card, question.now))],
-        head=[abandoned, section("\n".join([*([summary] if summary else []), *notes]))],
+        head=[*on_every_page, section("\n".join([*([summary] if summary else []), *notes]))],
         foot=small_print(card),
     )
     words = (ABANDONMENTS_LIST,) if question.only_abandonments else ()
@@ -104,8 +104,8 @@ def _summary(card: Card, question: ResultsQuestion) -> str | None:
     return joined(figures, ", ") or None
 
 
-def _none_lost(card: Card, lost: Sequence[str], question: ResultsQuestion) -> str | None:
-    if lost or not question.only_abandonments:
+def _none_lost(card: Card, losses: Losses, question: ResultsQuestion) -> str | None:
+    if losses.lost or losses.disputed or not question.only_abandonments:
         return None
     day = weekday_and_day(card.day, question.today)
     return f"No abandonment is known {nowhere_else(card.region, card.course)} on {day}."
@@ -122,11 +122,10 @@ def _units(card: Card, now: datetime) -> list[Unit]:
 
     Abandonments have their own list. Of all regions, only meetings with a result are listed.
     """
-    places = range(len(card.meetings))
+    shown = [place for place in range(len(card.meetings)) if not is_dead(card.outcomes, place)]
     if card.course is not None:
-        races = [one for place in places for one in card.outcomes.of_meeting(place)]
+        races = [one for place in shown for one in card.outcomes.of_meeting(place)]
         return [_whole_race(race, outcome, now) for race, outcome in races]
-    shown = [place for place in places if not is_dead(card.outcomes, place)]
     if card.region is None:
         shown = [place for place in shown if _has_results(place, card)]
     return [_meeting(place, card, now) for place in sorted(shown, key=lambda place: not _has_results(place, card))]
