@@ -54,7 +54,7 @@ async def test_trace_is_in_sentences_and_subscribing_counts_in_them(world):
     for stumble in ("versions of events", "0 attempts", "because:", "by another message, by"):
         assert stumble not in said + elsewhere + waiting
     told = await world.say("/racing", "subscribe GB", channel="CIRE")
-    assert "Already abandoned today: Nowhere Park 15:05." in told
+    assert "Already abandoned today: Nowhere Park 15:05, Frozen track." in told
 
 
 async def test_only_admins_read_of_a_shell_and_others_whom_to_tell(make_world):

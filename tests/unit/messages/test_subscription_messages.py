@@ -128,11 +128,13 @@ def test_unsubscribe_says_what_has_ended_and_what_has_changed():
 def test_subscribe_names_what_is_abandoned_today_where_abandonments_are_taken():
     race = Race(course=Course(name="Kempton"), off=OffTime(text="14:30"))
     lost = (
-        RacingEvent(key="a", kind=EventKind.RACE_ABANDONED, race=race),
+        RacingEvent(key="a", kind=EventKind.RACE_ABANDONED, race=race, reason="frozen track"),
         RacingEvent(key="b", kind=EventKind.MEETING_ABANDONED, race=Race(course=Course(name="Ascot"))),
     )
     recent = Recent(results=0, abandonments=2, is_whole=True, abandoned=lost)
-    assert "Already abandoned today: Ascot, whole meeting and Kempton 14:30." in check(said(recent=recent))
+    message = said(recent=recent)
+    assert "Already abandoned today: Ascot, whole meeting; Kempton 14:30, frozen track." in message.text
+    assert "🛑 *Already abandoned today*\\nAscot, whole meeting\\nKempton 14:30, frozen track'" in check(message)
     results = GB.model_copy(update={"topics": frozenset({Topic.RESULTS})})
     assert "Already" not in check(said(results, recent=recent))
 
@@ -146,7 +148,21 @@ def test_subscribe_says_how_to_see_the_abandonments_that_it_does_not_name(filter
     lost = tuple(RacingEvent(key=f"{n}", kind=EventKind.RACE_ABANDONED, race=race) for n, race in enumerate(races))
     shown = check(said(*filters, recent=Recent(results=0, abandonments=31, is_whole=True, abandoned=lost)))
     assert [f"Course {number:02}" in shown for number in range(31)] == [True] * 20 + [False] * 11
-    assert f" and 11 more. {command} lists them all." in shown
+    assert f"; and 11 more. {command} lists them all." in shown
+    assert f"\\nand 11 more: {command} lists them all" in shown
+
+
+def test_subscribe_names_what_is_in_conflict_today_apart_from_what_is_abandoned():
+    disputed = tuple(
+        RacingEvent(key=f"{n}", kind=EventKind.RACE_ABANDONED, race=Race(course=Course(name=f"Course {n}")))
+        for n in range(7)
+    )
+    message = said(recent=replace(lost_today(1, "Lost"), disputed=disputed[:1]))
+    assert "Already abandoned today: Lost 00. CONFLICT, reported abandoned and as run, check: Course 0." in message.text
+    assert "⚠️ *CONFLICT*: reported abandoned and as run, check\\nCourse 0'" in check(message)
+    alone = said(recent=replace(NOTHING, disputed=disputed))
+    assert "lready abandoned" not in check(alone)
+    assert "Course 4; and 2 more. `/results GB abandonments` lists them all." in alone.text
 
 
 def lost_today(count, name):
@@ -158,16 +174,17 @@ def lost_today(count, name):
 def test_text_has_what_is_abandoned_today_right_after_what_arrives():
     text = said(recent=lost_today(2, "Course")).text
     assert text.startswith(
-        "This channel receives results and abandonments from GB. Already abandoned today: Course 00 and Course 01. In "
+        "This channel receives results and abandonments from GB. Already abandoned today: Course 00; Course 01. In "
     )
 
 
 def test_text_has_every_abandonment_that_is_named_whatever_else_there_is_to_say():
     overrides = [Overridden(chosen=LONGEST, by=LONGEST, topics=frozenset(Topic), courses=LONGEST.courses)] * 9
-    recent = lost_today(20, "x" * 70)
+    recent = replace(lost_today(20, "x" * 70), disputed=lost_today(5, "y" * 70).abandoned)
     message = said(*[LONGEST] * 12, recent=recent, notes=["&" * 999] * 9, overridden=overrides)
     shown = check(message)
     assert message.text.count("x" * 70) == 20
+    assert message.text.count("y" * 70) == 5
     assert "<!channel>" not in shown
 
 

@@ -7,6 +7,7 @@ from bot.channels.filters import ChannelFilter, Overridden
 from bot.events.event import EventKind, RacingEvent, Topic
 from bot.outbox.message import Message
 from bot.racedata.recent_races import RECENT_DAYS, Recent
+from bot.slack.messages.answers.day_answer import IN_CONFLICT
 from bot.slack.messages.answers.filter_words import (
     FILTER_WORDS_MAX,
     all_courses_are_shown,
@@ -17,10 +18,14 @@ from bot.slack.messages.answers.subscription_buttons import abandonments_buttons
 from bot.slack.messages.conditions.region_view import region_words
 from bot.slack.messages.kit.blocks import message, section
 from bot.slack.messages.kit.buttons import actions
-from bot.slack.messages.kit.names import course_name, race_name
-from bot.slack.messages.kit.text import TEXT_MAX, clip, code, counted, listed, safe, size
+from bot.slack.messages.kit.marks import ABANDONED, MARKED_CONFLICT
+from bot.slack.messages.kit.names import course_name, race_name, reason
+from bot.slack.messages.kit.text import TEXT_MAX, clip, code, counted, joined, listed, safe, size
 
 ABANDONMENTS_NAMED = 20
+CONFLICTS_NAMED = 5
+
+ABANDONED_TODAY = "Already abandoned today"
 
 ABANDONMENT_NAME_MAX = 120
 
@@ -51,12 +56,13 @@ class Said:
 
 
 def subscribed(said: Said) -> Message:
-    first, rest, abandoned = _first(said), _rest(said), abandoned_today(said)
+    first, rest, today = _first(said), _rest(said), _lost_today(said)
+    abandoned = " ".join(filter(None, [one.in_text for one in today]))
     # The beginning gives way, so that no abandonment is cut off the text.
     head = clip(" ".join(first), TEXT_MAX - size(abandoned) - 1)
     text = " ".join(filter(None, [head, abandoned, *rest]))
     buttons = actions([*abandonments_buttons(said.lacking), *overriding_buttons(said.overridden[:OVERRIDDEN_NAMED])])
-    return message(text, [section(" ".join([*first, *rest])), section(abandoned), buttons])
+    return message(text, [section(" ".join([*first, *rest])), *(section(one.in_lines) for one in today), buttons])
 
 
 def _first(said: Said) -> list[str]:
@@ -101,17 +107,49 @@ def _invite(said: Said) -> str:
     return f"`/invite @{said.bot_name}`"
 
 
-def abandoned_today(said: Said) -> str:
+@dataclass(frozen=True)
+class _Today:
+    """A list of today's abandonments or conflicts: its title in blocks and in `text`, and the command for the rest."""
+
+    marked: str
+    title: str
+    names: Sequence[str]
+    most: int
+    command: str
+
+    @property
+    def in_text(self) -> str:
+        more = [f"and {self._left} more"] if self._left else []
+        see = f" {self.command} lists them all." if self._left else ""
+        return f"{self.title}: {'; '.join([*self.names[: self.most], *more])}.{see}" if self.names else ""
+
+    @property
+    def in_lines(self) -> str:
+        more = [f"and {self._left} more: {self.command} lists them all"] if self._left else []
+        return "\n".join([self.marked, *self.names[: self.most], *more]) if self.names else ""
+
+    @property
+    def _left(self) -> int:
+        return max(0, len(self.names) - self.most)
+
+
+def _lost_today(said: Said) -> list[_Today]:
+    if not any(Topic.ABANDONMENTS in chosen.topics for chosen in said.filters):
+        return []
     recent = said.recent
-    lost = [*recent.abandoned, *recent.disputed]
-    if not any(Topic.ABANDONMENTS in chosen.topics for chosen in said.filters) or not lost:
-        return ""
-    names = sorted(clip(_abandoned(event, recent), ABANDONMENT_NAME_MAX) for event in lost)
-    more = [f"{len(names) - ABANDONMENTS_NAMED} more"] if len(names) > ABANDONMENTS_NAMED else []
     regions = {region_words(chosen.region) for chosen in said.filters}
     where = safe(regions.pop()) if len(regions) == 1 else "all"
-    see = f" `/results {where} abandonments` lists them all." if more else ""
-    return f"Already abandoned today: {listed(names[:ABANDONMENTS_NAMED] + more)}.{see}"
+    command = f"`/results {where} abandonments`"
+    lost, disputed = (_names(events, recent) for events in (recent.abandoned, recent.disputed))
+    marked = f"{ABANDONED} *{ABANDONED_TODAY}*"
+    return [
+        _Today(marked, ABANDONED_TODAY, lost, ABANDONMENTS_NAMED, command),
+        _Today(f"{MARKED_CONFLICT}: {IN_CONFLICT}", f"CONFLICT, {IN_CONFLICT}", disputed, CONFLICTS_NAMED, command),
+    ]
+
+
+def _names(events: Sequence[RacingEvent], recent: Recent) -> list[str]:
+    return sorted(clip(_abandoned(event, recent), ABANDONMENT_NAME_MAX) for event in events)
 
 
 def unsubscribed(
@@ -145,11 +183,10 @@ def _lately(recent: Recent, topics: frozenset[Topic]) -> list[str]:
 
 
 def _abandoned(event: RacingEvent, recent: Recent) -> str:
-    if event.kind is EventKind.MEETING_ABANDONED:
-        part = "rest of the meeting" if event.key in recent.partly else "whole meeting"
-        return f"{course_name(event.race) or 'course not given'}, {part}"
-    note = " (reported as run too: check)" if event in recent.disputed else ""
-    return f"{race_name(event.race)}{note}"
+    if event.kind is not EventKind.MEETING_ABANDONED:
+        return joined([race_name(event.race), reason(event)], ", ")
+    part = "rest of the meeting" if event.key in recent.partly else "whole meeting"
+    return joined([course_name(event.race) or "course not given", part, reason(event)], ", ")
 
 
 def _where_courses_are(filters: Sequence[ChannelFilter]) -> list[str]:
