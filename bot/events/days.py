@@ -59,10 +59,14 @@ def utc_today(now: datetime) -> date:
 
 
 def zone_of(name: str | None) -> tzinfo:
+    return known_zone(name) or UTC
+
+
+def known_zone(name: str | None) -> tzinfo | None:
     try:
-        return ZoneInfo(name) if name else UTC
+        return ZoneInfo(name) if name else None
     except (ValueError, OSError, ZoneInfoNotFoundError):
-        return UTC
+        return None
 
 
 def day_before(day: date) -> str:

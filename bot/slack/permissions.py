@@ -3,8 +3,10 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import tzinfo
 
 from bot.errors import CommandError, SlackError, SlackScopeMissing
+from bot.events.days import known_zone
 from bot.logs import get_logger
 from bot.settings import SubscribeBy
 from bot.slack.channel_membership import DIRECT_MESSAGE, creator
@@ -53,6 +55,11 @@ class People:
     async def person(self, user_id: str) -> Person | None:
         found = await self._look_up(user_id)
         return found if isinstance(found, Person) else None
+
+    async def zone(self, user_id: str) -> tzinfo | None:
+        """None without users:read, without Slack's answer, and for an unknown name."""
+        person = await self.person(user_id)
+        return known_zone(person.zone) if person else None
 
     async def check_is_admin(self, user_id: str, otherwise: str) -> None:
         """Raise CommandError: with `otherwise` for other people, and with a try-again while Slack does not answer."""

@@ -13,7 +13,7 @@ from bot.slack.permissions import FAILURE_CACHED_S, LOOKUP_CACHED_S, People
 class Slack:
     """Slack as users.info and conversations.info tell of it. `fails` is raised in their place, but for `answers`."""
 
-    users: dict[str, dict[str, bool]] = field(default_factory=dict)
+    users: dict[str, dict[str, bool | str]] = field(default_factory=dict)
     creator: str | None = None
     fails: Exception | None = None
     answers: frozenset[str] = frozenset()
@@ -91,6 +91,20 @@ async def test_failing_call_leaves_what_was_known_for_a_while():
     assert await known.is_admin("U1")
     slack.fails, slack.users, clock.now_s = None, {}, LOOKUP_CACHED_S + FAILURE_CACHED_S
     assert not await known.is_admin("U1")
+
+
+async def test_zone_of_a_person_is_as_slack_tells_and_is_asked_for_once():
+    slack = Slack(users={"U1": {"tz": "Europe/Paris"}, "U2": {"tz": "Nowhere/Land"}, "U3": {}})
+    known = people(slack)
+    assert str(await known.zone("U1")) == "Europe/Paris"
+    assert await known.zone("U1") == await known.zone("U1")
+    assert slack.calls == ["users.info"]
+    assert await known.zone("U2") is await known.zone("U3") is None
+
+
+@pytest.mark.parametrize("error", [SlackScopeMissing, SlackDoubtful, SlackUnreached])
+async def test_zone_that_slack_does_not_tell_is_unknown(error):
+    assert await people(Slack(fails=error("users.info", "no answer"))).zone("U1") is None
 
 
 async def test_members_may_change_what_their_channel_receives():

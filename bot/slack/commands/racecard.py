@@ -1,5 +1,6 @@
 """`/racecard`: the cards of a day."""
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -9,7 +10,7 @@ from bot.racedata.day_card import STOPPED, at_off
 from bot.slack.commands.day_words import Asked, DayPlace, find_place, read_words
 from bot.slack.commands.invocation import Desk, Invocation, reader_of
 from bot.slack.messages.answers.failure_words import NOBODY_KNOWN
-from bot.slack.messages.answers.racecard_answer import racecard
+from bot.slack.messages.answers.racecard_answer import racecard, shows_readers_clock
 
 NAME = "racecard"
 
@@ -24,6 +25,8 @@ async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message
     if card.failure is not None and card.is_empty:
         raise card.failure
     reader = await reader_of(desk, invocation) if card.coverage in STOPPED else NOBODY_KNOWN
+    if shows_readers_clock(card):
+        reader = replace(reader, zone=await desk.people.zone(invocation.user_id))
     return racecard(card, desk.clock(), place.unchecked, asked.page, reader)
 
 

@@ -1,6 +1,7 @@
 import re
 from datetime import UTC, date, datetime
 from types import SimpleNamespace
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given
@@ -471,6 +472,48 @@ async def test_day_and_off_time_are_told_apart(make_desk, asked):
     said = await command.answer(make_desk(make_card(OF_A_DAY[:2], course=ASCOT)), typed("Ascot 5/12 2pm"), None)
     assert asked == [(None, date(2026, 12, 5), ASCOT)]
     assert "I know no race off at 14:00 there" in said.text
+
+
+PARIS = ZoneInfo("Europe/Paris")
+WITH_MOMENTS = [
+    make_race("13:30").model_copy(update={"off": OffTime(text="13:30", off_at=NOW.replace(minute=30))}),
+    make_race("15:00").model_copy(update={"off": OffTime(text="15:00", off_at=NOW.replace(hour=15))}),
+]
+
+
+@pytest.mark.parametrize("zone", [PARIS, None])
+async def test_readers_clock_is_told_only_where_it_differs(make_desk, zone):
+    asks = []
+
+    async def tell(user_id):
+        asks.append(user_id)
+        return zone
+
+    desk = make_desk(make_card(WITH_MOMENTS, course=ASCOT))
+    desk.people.zone = tell
+    text = shown(await command.answer(desk, typed("Ascot"), None))
+    assert ("*13:30*" in text) == (zone is PARIS)
+    assert "*15:00 (your clock: <!date^" in text
+    assert text.count("your clock") == (1 if zone else 2)
+    assert asks == ["U1"]
+
+
+@pytest.mark.parametrize(
+    "card",
+    [
+        make_card(WITH_MOMENTS),
+        make_card([make_race()], course=ASCOT),
+        make_card(WITH_MOMENTS, told=[MEETING_OFF], course=ASCOT),
+        make_card([WITH_MOMENTS[0].model_copy(update={"abandoned": True}), make_race("16:00")], course=ASCOT),
+    ],
+)
+async def test_slack_is_not_asked_for_a_clock_that_no_line_shows(make_desk, card):
+    async def refuse(_user_id):
+        raise AssertionError
+
+    desk = make_desk(card)
+    desk.people.zone = refuse
+    assert "your clock" not in shown(await command.answer(desk, typed("Ascot"), None))
 
 
 async def test_two_off_times_are_asked_back(make_desk):

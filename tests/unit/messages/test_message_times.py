@@ -1,4 +1,5 @@
 from datetime import UTC, datetime, timedelta, timezone
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -26,6 +27,30 @@ def test_off_time_with_an_offset_shows_in_the_readers_zone_too():
     off = OffTime(text="13:00", off_at=NOON)
     assert off_text(off) == "13:00"
     assert off_for_readers(off) == "13:00 (your clock: <!date^1795176000^{time}|12:00 UTC>)"
+
+
+LONDON, PARIS = ZoneInfo("Europe/London"), ZoneInfo("Europe/Paris")
+
+
+@pytest.mark.parametrize(
+    ("text", "zone", "is_left_out"),
+    [
+        ("13:00", PARIS, True),
+        ("1:00 pm", PARIS, True),
+        ("13:00", LONDON, False),
+        ("1:00", PARIS, False),
+        ("after racing", PARIS, False),
+        ("13:00", None, False),
+    ],
+)
+def test_readers_clock_is_left_out_only_where_it_is_known_to_show_the_published_time(text, zone, is_left_out):
+    shown = off_for_readers(OffTime(text=text, off_at=NOON), zone)
+    assert shown == (text if is_left_out else f"{text} (your clock: <!date^1795176000^{{time}}|12:00 UTC>)")
+
+
+def test_readers_clock_holds_at_the_end_of_the_calendar():
+    last = OffTime(text="23:00", off_at=datetime.max.replace(microsecond=0, tzinfo=UTC))
+    assert "your clock" in (off_for_readers(last, PARIS) or "")
 
 
 def test_off_time_known_only_as_a_moment_shows_in_utc():

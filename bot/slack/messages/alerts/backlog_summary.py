@@ -20,6 +20,7 @@ from bot.slack.messages.alerts.watched_line import watched_line
 from bot.slack.messages.kit.blocks import context, header, message, mrkdwn, section
 from bot.slack.messages.kit.marks import (
     ABANDONED,
+    CONFLICTING,
     MARKED_CONFLICT,
     MARKED_LOST,
     MARKED_VOID,

@@ -1,7 +1,7 @@
 """Failures of the data service in words. Only admins read shell commands."""
 
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, tzinfo
 
 from bot.errors import ServiceError
 from bot.racedata.client.service_errors import CircuitOpen, QuotaExceeded, ServiceFailure, Unauthorized
@@ -17,11 +17,12 @@ FAILURE_WORDS_MAX = 600
 
 @dataclass(frozen=True)
 class AnswerReader:
-    """The person who reads an answer. `admins`: ids of ADMIN_USERS."""
+    """The person who reads an answer. `admins`: ids of ADMIN_USERS. `zone`: None if unknown."""
 
     is_admin: bool = False
     admins: tuple[str, ...] = ()
     today: date | None = None
+    zone: tzinfo | None = None
 
     @property
     def whom_to_tell(self) -> str:

@@ -1,7 +1,7 @@
 """The answer of `/racecard`: a section for each meeting, or a table of runners for each race of a single course."""
 
 from collections.abc import Iterator, Sequence
-from datetime import datetime
+from datetime import datetime, tzinfo
 
 from bot.events.days import utc_today
 from bot.events.races import Race, Runner, is_same_course
@@ -69,11 +69,19 @@ def racecard(
     paper = Paper(
         title,
         lambda shown: sentences([joined([shown, summary], ": "), losses.in_text, *said]),
-        [*listed_first, *(_course_units if card.course else _day_units)(card, now)],
+        [*listed_first, *(_course_units(card, now, reader.zone) if card.course else _day_units(card, now))],
         head=[*on_every_page, section("\n".join([*said, *([summary] if summary else [])]))],
         foot=small_print(card),
     )
     return paged(paper, Turning(command_line("racecard", card), page))
+
+
+def shows_readers_clock(card: Card) -> bool:
+    """True if the reader's time zone matters: a race's own lines on a course's card, with a time and its moment."""
+    races = (one for place in _alive(card) for one in card.outcomes.of_meeting(place))
+    return card.course is not None and any(
+        race.off.text and aware(race.off.off_at) for race, outcome in races if outcome is not RaceOutcome.ABANDONED
+    )
 
 
 def _summary(card: Card) -> str | None:
@@ -156,20 +164,20 @@ def _said(race: Race, outcome: RaceOutcome, now: datetime) -> str | None:
     return became(race, outcome) or overdue
 
 
-def _course_units(card: Card, now: datetime) -> list[Unit]:
+def _course_units(card: Card, now: datetime, zone: tzinfo | None) -> list[Unit]:
     several = len(card.meetings) > 1
     return [
-        _race_with_runners(race, outcome, meeting_title(card.meetings[place], card) if several else None, now)
+        _race_with_runners(race, outcome, meeting_title(card.meetings[place], card) if several else None, now, zone)
         for place in _alive(card)
         for race, outcome in card.outcomes.of_meeting(place)
     ]
 
 
-def _race_with_runners(race: Race, outcome: RaceOutcome, at: str | None, now: datetime) -> Unit:
+def _race_with_runners(race: Race, outcome: RaceOutcome, at: str | None, now: datetime, zone: tzinfo | None) -> Unit:
     runners = [runner for runner in race.runners if runner.horse or runner.number]
     if outcome is RaceOutcome.ABANDONED or (not runners and race.field_size):
         return Unit((lines_section(joined([at, _race(race, outcome, now)], "  "), [], 0),))
-    off = off_for_readers(race.off)
+    off = off_for_readers(race.off, zone)
     details = clip(race_details(race), CARD_LINE_MAX) or None
     said = _said(race, outcome, now)
     first = joined([at, f"*{off}*" if off else None, said], "  ")

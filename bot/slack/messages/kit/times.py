@@ -1,6 +1,6 @@
 """Times as published, and in the reader's zone if an offset was published (Spec gap G16)."""
 
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, tzinfo
 
 from bot.events.races import OffTime
 from bot.slack.messages.kit.text import safe
@@ -55,11 +55,20 @@ def off_text(off: OffTime) -> str | None:
     return safe(off.text, _TIME_TEXT_MAX) or (utc_clock(moment) if moment else None)
 
 
-def off_for_readers(off: OffTime) -> str | None:
+def off_for_readers(off: OffTime, zone: tzinfo | None = None) -> str | None:
+    """With the time by the reader's clock, unless the clock in the reader's `zone` shows the published time."""
     text, moment = safe(off.text, _TIME_TEXT_MAX), aware(off.off_at)
-    if moment is None:
+    if moment is None or (text and zone and off.minute_of_day == _minute_by_clock(moment, zone)):
         return text
     return f"{text} (your clock: {in_readers_zone(moment)})" if text else in_readers_zone(moment)
+
+
+def _minute_by_clock(moment: datetime, zone: tzinfo) -> int | None:
+    try:
+        there = moment.astimezone(zone)
+    except OverflowError:  # at both ends of the calendar
+        return None
+    return there.hour * 60 + there.minute
 
 
 def aware(moment: datetime | None) -> datetime | None:
