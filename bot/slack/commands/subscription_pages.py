@@ -11,6 +11,7 @@ from bot.channels.conditions.mention_condition import is_person
 from bot.channels.filters import ALL_REGIONS, Abandonments, ChannelFilter, Meeting, Overridden, without_abandonments
 from bot.db.tables import AuditEntry, ChannelSubscriptionRow, MutedMeetingRow, OutboxMessage
 from bot.errors import CommandError
+from bot.events.days import utc_today
 from bot.outbox import backlog
 from bot.outbox.message import Message
 from bot.racedata import reference_store
@@ -59,6 +60,7 @@ async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message
             total=found.total,
             mutes=found.mutes,
             last_change=found.change if is_admin else None,
+            today=utc_today(desk.clock()),
         )
     )
 

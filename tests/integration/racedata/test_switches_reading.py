@@ -109,7 +109,7 @@ async def test_racecard_is_whole_for_every_combination(service, empty_database, 
             assert {race.course.name for race in shown} == {race.course.name for race in listed}
             assert card.data_as_of == datetime(2025, 11, 20, 12, tzinfo=UTC).isoformat()
             said = racecard(card, datetime.combine(today, time(12), UTC))
-            assert f"data as of {card.data_as_of}" in str(said.blocks)
+            assert "data as of <!date^1763640000^{time}|12:00 UTC>" in str(said.blocks)
             assert said.text.startswith(f"Racecard: GB, {weekday_and_day(day)}: ")
 
 

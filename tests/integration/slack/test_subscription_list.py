@@ -73,7 +73,7 @@ async def test_list_of_a_word_is_refused(listed, text):
 
 async def test_region_and_course_that_are_published_no_longer_are_flagged(database, listed):
     await subscribe(database, gb(courses=(ASCOT,), not_courses=(YORK,)), gb(region="GONE"))
-    assert ":warning:" not in await listed()
+    assert "⚠️" not in await listed()
 
     def publish(session):
         reference_store.put_regions(session, ["GB"], START)
@@ -83,7 +83,7 @@ async def test_region_and_course_that_are_published_no_longer_are_flagged(databa
     said = await listed()
     assert "publishes no region GONE, so nothing from it arrives." in said
     assert "no longer publishes the course York" in said
-    assert said.count(":warning:") == 2
+    assert said.count("⚠️") == 2
 
 
 async def test_region_that_was_never_one_is_flagged_as_soon_as_the_service_is_back(database, listed):
@@ -93,7 +93,7 @@ async def test_region_that_was_never_one_is_flagged_as_soon_as_the_service_is_ba
         await database.write(lambda session: reference_store.put_regions(session, ["GB"], START))
 
     said = await listed(book=SimpleNamespace(regions=reads))
-    assert ":warning: The data service publishes no region gb, so nothing from it arrives. Did you mean GB?" in said
+    assert "⚠️ The data service publishes no region gb, so nothing from it arrives. Did you mean GB?" in said
 
 
 async def test_creator_who_is_deactivated_is_flagged_where_slack_may_be_asked(database, slack, listed):
@@ -102,7 +102,7 @@ async def test_creator_who_is_deactivated_is_flagged_where_slack_may_be_asked(da
     await subscribe(database, gb(), user_id="UBOB")
     assert "deactivated" in await listed()
     slack.scopes -= {"users:read", "channels:read"}
-    assert ":warning:" not in await listed()
+    assert "⚠️" not in await listed()
 
 
 async def test_thirty_subscriptions_are_listed_whole_a_page_at_a_time(database, listed):

@@ -96,8 +96,8 @@ def test_pause_until_any_text_is_a_coming_moment_or_refused(typed):
 def test_pause_says_the_zone_in_which_it_was_read():
     until = datetime(2026, 11, 20, 17, 30, tzinfo=UTC)
     in_paris, in_utc = (paused(until, FRIDAY, 72, zone).text for zone in ("Europe/Paris", "UTC"))
-    assert "That is 2026-11-20 18:30 in Europe/Paris, your time zone in Slack." in in_paris
-    assert "That is 2026-11-20 17:30 UTC: I don't know your time zone." in in_utc
+    assert "That is Fri 20 Nov 18:30 in Europe/Paris, your time zone in Slack." in in_paris
+    assert "That is Fri 20 Nov 17:30 UTC: I don't know your time zone." in in_utc
 
 
 @given(st.text())

@@ -54,7 +54,22 @@ def test_card_lists_each_courses_races_in_order():
     assert "🛑 *ABANDONED*\nNaas 15:00, Frost" in text
     assert "*Naas*" not in text
     assert "Racecard: GB, Fri 20 Nov" in text
-    assert "data as of 2026-11-20T11" in text
+    assert "data as of <!date^1795175940^{time}|11:59 UTC>" in text
+
+
+@pytest.mark.parametrize(
+    ("published", "said"),
+    [
+        ("2026-11-20T00:01:00Z", "<!date^1795132860^{time}|00:01 UTC>"),
+        ("2026-11-19T23:59:00+00:00", "<!date^1795132740^{date_short} {time}|2026-11-19 23:59 UTC>"),
+        ("2026-11-19", "Thu 19 Nov"),
+        ("0001-01-01T00:00:00+14:00", "0001-01-01T00:00:00+14:00"),
+        ("2026-11-20T12:59:00", "2026-11-20T12:59:00"),
+        ("half past *two*", "half past \N{ASTERISK OPERATOR}two\N{ASTERISK OPERATOR}"),
+    ],
+)
+def test_time_of_the_data_is_said_by_the_readers_clock_with_the_day_where_it_is_long_ago(published, said):
+    assert f"\ndata as of {said}\n" in shown(racecard(make_card([make_race()], data_as_of=published), NOW))
 
 
 ASCOT = Course(name="Ascot")
@@ -228,7 +243,10 @@ def test_card_of_a_day_of_which_only_an_abandonment_is_known_does_not_say_that_t
         (make_card(region=None), "lists none in any region on Fri 20 Nov"),
         (make_card(course=Course(name="Ascot")), r"none for Ascot \(GB\)"),
         (make_card(day=TOMORROW), "No card has been published yet for GB on Sat 21 Nov"),
-        (make_card(coverage=Coverage.UNREAD, reached="2019-03-02"), "Not read yet: .* come to 2019-03-02. Ask again"),
+        (
+            make_card(coverage=Coverage.UNREAD, reached="2019-03-02"),
+            "Not read yet: .* come to Sat 2 Mar 2019. Ask again",
+        ),
         (make_card([make_race()], Coverage.PARTIAL), "This may not be all: "),
         (make_card(coverage=Coverage.OUTSIDE_WINDOW, window="2023 → upcoming"), r"outside your plan's window \(2023 →"),
         (make_card(coverage=Coverage.QUOTA), "Not read: stopped by quota. .*COMMAND_QUOTA_SHARE|Not read: stopped by"),

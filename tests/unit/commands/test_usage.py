@@ -68,8 +68,23 @@ async def test_usage_says_used_left_and_forecast():
     for said in ("10,000 (66%)", "15,000 (free)", "*Left*\n5,000", "20,000 by the end of the month"):
         assert said in text
     assert "(in 8 of 10 cases between 18,000 and 22,000): it runs out on 23 November, perhaps on 21 November" in text
-    assert text.index("2026-11-02: 6,000 requests, 3 errors") < text.index("2026-11-01: 4,000 requests")
-    assert "Quota 2026-11: 10,000 (66%) used" in message.text
+    assert text.index("• Mon 2 Nov: 6,000 requests, 3 errors") < text.index("• Sun 1 Nov: 4,000 requests")
+    assert message.text.startswith("Quota, November 2026: 10,000 (66%) used")
+    assert "2026-11" not in str(message.blocks)
+
+
+async def test_usage_row_that_is_no_day_is_as_published():
+    rows = tuple(
+        UsageRow(label=label, requests=1) for label in ("2026-11-31", "today", "2026-11-01T00:00:00Z", "2025-11-01")
+    )
+    text = shown((await answer("", make_reading(rows=rows)))[1])
+    for said in (
+        "• 2026-11-31: 1 request",
+        "• today: 1 request",
+        "• Sun 1 Nov: 1 request",
+        "• Sat 1 Nov 2025: 1 request",
+    ):
+        assert said in text
 
 
 async def test_usage_says_that_the_allowance_may_run_out():

@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any
 
 import pytest
@@ -270,7 +270,7 @@ def test_list_of_a_full_page_of_the_longest_subscriptions_holds_every_limit():
 
 def test_list_shows_creator_state_last_post_and_turns_both_ways():
     shown = check(page(Listed(row(), GB, NOW, "https://x.slack.com/p1"), total=12, number=2))
-    for words in ("by <@U1> on 2026-11-20", "live", "<https://x.slack.com/p1|2026-11-20 14:32:00 UTC>", "page 2 of 3"):
+    for words in ("by <@U1> on Fri 20 Nov", "live", "<https://x.slack.com/p1|2026-11-20 14:32:00 UTC>", "page 2 of 3"):
         assert words in shown
     for command in ("list page:1", "list page:3"):
         assert command in shown
@@ -293,6 +293,18 @@ def test_list_says_in_which_state_each_subscription_is(changes, words):
     in_text = "paused" if words == "paused, by" else words
     assert f"This channel has 1 subscription: results and abandonments from GB, {in_text}" in shown.text
     assert "<!date" not in shown.text
+
+
+def test_list_says_the_year_of_an_older_subscription():
+    one = Listed(row(), GB)
+    shown = check(subscription_list(ListPage([one], 1, 1, 1, [], today=date(2027, 1, 2))))
+    assert "by <@U1> on Fri 20 Nov 2026" in shown
+
+
+def test_list_flags_what_a_subscription_lacks_with_the_mark_itself():
+    shown = check(page(Listed(row(), GB, orphaned=["GB is no longer published."])))
+    assert "⚠️ GB is no longer published." in shown
+    assert ":warning" not in shown
 
 
 def test_list_of_live_subscriptions_does_not_say_so_of_each_in_its_text():
@@ -353,8 +365,14 @@ def test_event_with_a_key_that_no_button_can_carry_has_no_buttons():
 
 def test_muted_meeting_is_named_with_what_still_comes_and_the_way_back():
     shown = check(muted(Meeting(course=Course(name="Ascot"), race_date="2026-11-20"), 7, Abandonments.POSTED))
-    for words in ("Ascot, 2026-11-20", "Abandonments of it still are", "Undo", "'7'"):
+    for words in ("Ascot, Fri 20 Nov are", "Abandonments of it still are", "Undo", "'7'"):
         assert words in shown
+
+
+def test_full_result_says_its_day_as_people_do():
+    race = Race(course=Course(name="Ascot"), race_date="2026-11-20", winning_time="2m 3.4s")
+    shown = check(full_result(RacingEvent(key="k", kind=EventKind.RESULT_RECEIVED, race=race), None, NOW))
+    assert "Fri 20 Nov · winning time 2m 3.4s" in shown
 
 
 def test_full_result_lists_every_runner_with_what_was_published():

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 
 from bot.events.event import RacingEvent
 from bot.events.meeting_parts import is_part_of
@@ -15,7 +15,7 @@ from bot.slack.messages.kit.marks import MARKED_CONFLICT, MARKED_LOST
 from bot.slack.messages.kit.names import SHORT_MAX, course_name, race_name, reason
 from bot.slack.messages.kit.pages import PAGE_LINE_MAX, Unit, line_units
 from bot.slack.messages.kit.text import clip, counted, joined, listed, safe, sentences, size
-from bot.slack.messages.kit.times import in_readers_zone, off_text, weekday_and_day
+from bot.slack.messages.kit.times import in_readers_zone, off_text, published_day, published_moment, weekday_and_day
 
 LOST_NAMED = 12
 """Abandonments, and conflicts, named in the notification text. The blocks name all."""
@@ -59,8 +59,8 @@ def completeness(card: Card, today: date, unchecked: Sequence[str], reader: Answ
     day = weekday_and_day(card.day, today)
     told: dict[Coverage, Callable[[], str | None]] = {
         Coverage.COMPLETE: lambda: _none(card, today, unchecked) if card.is_empty else None,
-        Coverage.PARTIAL: lambda: f"This may not be all: {_reached(card)}",
-        Coverage.UNREAD: lambda: f"Not read yet: {_reached(card)}",
+        Coverage.PARTIAL: lambda: f"This may not be all: {_reached(card, today)}",
+        Coverage.UNREAD: lambda: f"Not read yet: {_reached(card, today)}",
         Coverage.OUTSIDE_WINDOW: lambda: f"{day} is outside your plan's window{_window(card)}.",
         Coverage.QUOTA: lambda: f"{_incomplete(card)}: stopped by quota. {_quota(card, reader)}",
         Coverage.FAILED: lambda: f"{_incomplete(card)}. {_failure(card, reader)}",
@@ -76,8 +76,8 @@ def unchecked_words(words: Sequence[str]) -> str | None:
     return f"I could not check {listed(named)} against the data service's lists: taken as typed."
 
 
-def small_print(card: Card) -> Block | None:
-    as_of = safe(card.data_as_of, SHORT_MAX)
+def small_print(card: Card, now: datetime) -> Block | None:
+    as_of = published_moment(card.data_as_of, now)
     said = (
         card.day.isoformat(),
         f"read {in_readers_zone(card.read_at)}" if card.read_at else None,
@@ -96,8 +96,8 @@ def _none(card: Card, today: date, unchecked: Sequence[str]) -> str:
     return f"No racing: the data service lists none {where} on {day}."
 
 
-def _reached(card: Card) -> str:
-    reached = safe(card.reached, SHORT_MAX)
+def _reached(card: Card, today: date) -> str:
+    reached = published_day(card.reached, today)
     so_far = f" and have come to {reached}" if reached else ""
     return f"I am still reading the data service's list{so_far}. Ask again in a moment."
 

@@ -14,7 +14,7 @@ from bot.slack.messages.alerts.finishing_order import order_note
 from bot.slack.messages.alerts.result import IS_VOID, NO_ORDER
 from bot.slack.messages.alerts.runner_table import FULL_RESULT_COLUMNS, runners_table
 from bot.slack.messages.kit.blocks import context, header, message, mrkdwn, room_beside, section
-from bot.slack.messages.kit.names import SHORT_MAX, race_date, race_details, race_name, region_mark, runner_line
+from bot.slack.messages.kit.names import SHORT_MAX, race_day, race_details, race_name, region_mark, runner_line
 from bot.slack.messages.kit.native_blocks import with_native
 from bot.slack.messages.kit.text import counted, joined, safe
 from bot.slack.messages.kit.times import moment_for_readers
@@ -42,7 +42,7 @@ def full_result(
     none = None if runners else section(nothing)
     kind = _kind(changed) if corrected else "Full result"
     text = f"{kind}: {name}: {counted(len(runners), 'runner') if runners else nothing}"
-    head = [header(f"{kind}: {name}"), section(joined([race_date(race), _time(race), race_details(race)]))]
+    head = [header(f"{kind}: {name}"), section(joined([race_day(race), _time(race), race_details(race)]))]
     head += [section(corrected), none]
     small = [order_note(countries, {event.race.region}), f"Result received {moment_for_readers(received_at)}"]
     foot = context([mrkdwn(words) for words in small if words])

@@ -5,6 +5,7 @@ from bot.outbox.message import Block, Message
 from bot.slack.messages.kit.blocks import message, section
 from bot.slack.messages.kit.buttons import action_button, actions
 from bot.slack.messages.kit.text import joined, safe
+from bot.slack.messages.kit.times import published_day
 
 UNMUTE = "unmute_meeting"
 
@@ -22,7 +23,7 @@ def abandonments_words(abandonments: Abandonments) -> str:
 
 
 def meeting_words(meeting: Meeting) -> str:
-    name = joined([safe(meeting.course.name or meeting.course.course_id), safe(meeting.race_date)], ", ")
+    name = joined([safe(meeting.course.name or meeting.course.course_id), published_day(meeting.race_date)], ", ")
     return name or f"meeting {safe(meeting.meeting_id)}"
 
 

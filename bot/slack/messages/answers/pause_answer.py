@@ -8,7 +8,7 @@ from bot.outbox.resume import SUMMARY_AFTER
 from bot.slack.messages.kit.blocks import message, section
 from bot.slack.messages.kit.buttons import actions, command_button
 from bot.slack.messages.kit.text import counted, safe
-from bot.slack.messages.kit.times import moment_for_readers
+from bot.slack.messages.kit.times import moment_for_readers, weekday_and_day
 
 NOT_ASKED = ", and until they are posted nobody is asked to acknowledge them, and nobody else is told"
 
@@ -21,7 +21,7 @@ def paused(
     hours, kept = counted(int(SUMMARY_AFTER.total_seconds()) // 3600, "hour"), counted(keep_hours, "hour")
     held = f"Abandonments are held too{NOT_ASKED if asks else ''}."
     words = (
-        f"PAUSED {ends}. {held}{_too_long(until, now, keep_hours)}{_in_zone(until, zone)} When the "
+        f"PAUSED {ends}. {held}{_too_long(until, now, keep_hours)}{_in_zone(until, now, zone)} When the "
         f"pause is over, the last {hours} are posted as usual, and one summary names every older abandonment and the "
         f"results. Alerts that have waited more than {kept} are not posted."
     )
@@ -41,10 +41,11 @@ def _too_long(until: datetime | None, now: datetime, keep_hours: int) -> str:
     return f" This is longer than {hours}: older alerts, abandonments included, will be dropped."
 
 
-def _in_zone(until: datetime | None, zone: str | None) -> str:
+def _in_zone(until: datetime | None, now: datetime, zone: str | None) -> str:
     if until is None or zone is None:
         return ""
-    moment = f"{until.astimezone(zone_of(zone)):%Y-%m-%d %H:%M}"
+    there, today = until.astimezone(zone_of(zone)), now.astimezone(zone_of(zone)).date()
+    moment = f"{weekday_and_day(there.date(), today)} {there:%H:%M}"
     if zone == UTC_NAME:
         return f" That is {moment} UTC: I don't know your time zone."
     return f" That is {moment} in {safe(zone)}, your time zone in Slack."

@@ -71,7 +71,7 @@ def racecard(
         lambda shown: sentences([joined([shown, summary], ": "), losses.in_text, *said]),
         [*listed_first, *(_course_units(card, now, reader.zone) if card.course else _day_units(card, now))],
         head=[*on_every_page, section("\n".join([*said, *([summary] if summary else [])]))],
-        foot=small_print(card),
+        foot=small_print(card, now),
     )
     return paged(paper, Turning(command_line("racecard", card), page))
 

@@ -83,7 +83,7 @@ def results_of_day(card: Card, question: ResultsQuestion) -> Message:
         lambda shown: sentences([joined([shown, summary], ": "), losses.in_text, *notes]),
         [*listed_first, *([] if question.only_abandonments else _units(card, question.now))],
         head=[*on_every_page, section("\n".join([*([summary] if summary else []), *notes]))],
-        foot=small_print(card),
+        foot=small_print(card, question.now),
     )
     words = (ABANDONMENTS_LIST,) if question.only_abandonments else ()
     return paged(paper, Turning(command_line("results", card, *words), question.page))

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 
 from bot.channels.filters import Abandonments, ChannelFilter, Meeting, Overridden
 from bot.channels.pauses import UNTIL_RESUMED
@@ -15,10 +15,11 @@ from bot.slack.messages.answers.pause_answer import resume_button
 from bot.slack.messages.answers.subscription_buttons import edit_button, overriding_buttons, remove_button
 from bot.slack.messages.kit.blocks import context, message, mrkdwn, section
 from bot.slack.messages.kit.buttons import actions
+from bot.slack.messages.kit.marks import CONFLICTING
 from bot.slack.messages.kit.mentions import named
 from bot.slack.messages.kit.pages import Turning, page_mark, turns
 from bot.slack.messages.kit.text import clip, counted, safe
-from bot.slack.messages.kit.times import moment_for_readers
+from bot.slack.messages.kit.times import moment_for_readers, weekday_and_day
 
 PER_PAGE = 5
 SUBSCRIPTION_WORDS_MAX = 1_400
@@ -55,6 +56,7 @@ class ListPage:
     total: int
     mutes: Sequence[tuple[MutedMeetingRow, Meeting, Abandonments]]
     last_change: AuditEntry | None = None
+    today: date | None = None
 
 
 def subscription_list(page: ListPage) -> Message:
@@ -70,7 +72,7 @@ def subscription_list(page: ListPage) -> Message:
         text = "This channel has no subscriptions. For example: /racing subscribe GB results abandonments"
         head.append(section(text))
     for one in page.listed:
-        head += [section(_subscription(one)), _buttons(one)]
+        head += [section(_subscription(one, page.today)), _buttons(one)]
     for row, meeting, abandonments in page.mutes[:MUTES_SHOWN]:
         head += [section(_muted(row, meeting, abandonments)), actions([undo_button(row.id or 0)])]
     if more := page.mutes[MUTES_SHOWN:]:
@@ -84,16 +86,17 @@ def page_of(typed: str) -> int:
     return max(1, int(digits)) if digits.isascii() and digits.isdecimal() and len(digits) <= 6 else 1
 
 
-def _subscription(one: Listed) -> str:
+def _subscription(one: Listed, today: date | None) -> str:
     row = one.row
-    made = f"by {named(row.created_by)} on {row.created_at.date().isoformat()}"
+    made = f"by {named(row.created_by)} on {weekday_and_day(row.created_at.date(), today)}"
     state = _state_words(row, moment_for_readers)
     lines = [f"• {in_markup(one.chosen)}", f"{state}, {made} · {_last_post(one)}"]
     if not all_courses_are_shown(one.chosen):
         lines.append("Edit shows all courses.")
     arriving = map(still_arrives, one.overridden)
     return clip(
-        "\n".join([*lines, *(f":warning: {safe(words)}" for words in one.orphaned), *arriving]), SUBSCRIPTION_WORDS_MAX
+        "\n".join([*lines, *(f"{CONFLICTING} {safe(words)}" for words in one.orphaned), *arriving]),
+        SUBSCRIPTION_WORDS_MAX,
     )
 
 

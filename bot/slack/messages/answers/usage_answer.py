@@ -13,7 +13,7 @@ from bot.racedata.quota_purposes import tier_of
 from bot.slack.messages.kit.blocks import context, fields, header, message, mrkdwn, section
 from bot.slack.messages.kit.native_blocks import CATEGORIES_MAX, line_chart, with_native
 from bot.slack.messages.kit.text import counted, joined, safe
-from bot.slack.messages.kit.times import day_in_words, in_readers_zone
+from bot.slack.messages.kit.times import day_in_words, in_readers_zone, month_in_words, published_day
 
 KINDS_SHOWN = 8
 
@@ -35,7 +35,7 @@ def usage(reading: QuotaReading, expected: Forecast | None, failure: str | None 
     percent = f" ({reading.percent}%)" if reading.percent is not None else ""
     used = f"{at_least}{reading.used:,}{percent}"
     head = [
-        header(f"Quota, {reading.month}"),
+        header(f"Quota, {month_in_words(reading.month)}"),
         fields(
             [
                 ("Used", used),
@@ -52,7 +52,7 @@ def usage(reading: QuotaReading, expected: Forecast | None, failure: str | None 
     ]
     text = joined(
         [
-            f"Quota {reading.month}: {used} used",
+            f"Quota, {month_in_words(reading.month)}: {used} used",
             f"limit {_limit(reading)}",
             _spent(reading),
             joined(["forecast", _expected(reading, expected)], " ") if expected and not reading.is_spent else None,
@@ -65,7 +65,7 @@ def usage(reading: QuotaReading, expected: Forecast | None, failure: str | None 
     foot = context([mrkdwn(f"read {in_readers_zone(reading.taken_at)}"), mrkdwn("reading it costs no quota")])
 
     def made(*chart: Block) -> Message:
-        return message(text, [*head, *chart, title], map(_row, rows), len(rows), [foot])
+        return message(text, [*head, *chart, title], (_row(row, reading) for row in rows), len(rows), [foot])
 
     chart = _chart(reading)
     return with_native(made(chart), made) if chart else made()
@@ -77,7 +77,7 @@ def in_short(reading: QuotaReading, expected: Forecast | None) -> str:
     month_end = _expected(reading, expected)
     return joined(
         [
-            f"{at_least}{reading.used:,}{of_limit} used in {reading.month}",
+            f"{at_least}{reading.used:,}{of_limit} used in {month_in_words(reading.month)}",
             _spent(reading),
             f"forecast: {month_end}" if month_end else None,
         ],
@@ -95,7 +95,7 @@ def _chart(reading: QuotaReading) -> Block | None:
     step = -(-len(by_day) // CATEGORIES_MAX)
     shown = [str(day.day) for day in by_day][::-step][::-1]
     series = {"Used": used[::-step][::-1]} | ({"Limit": [reading.limit] * len(shown)} if reading.limit else {})
-    return line_chart(f"Requests in {reading.month}", "Day of the month (UTC)", shown, series)
+    return line_chart(f"Requests in {month_in_words(reading.month)}", "Day of the month (UTC)", shown, series)
 
 
 def _days_of_the_month(reading: QuotaReading) -> dict[date, int]:
@@ -164,8 +164,8 @@ def _in_order(reading: QuotaReading) -> list[UsageRow]:
     return sorted(reading.rows, key=lambda row: (-(row.requests or 0), row.label))
 
 
-def _row(row: UsageRow) -> str:
-    label = safe(row.label, 80) or "?"
+def _row(row: UsageRow, reading: QuotaReading) -> str:
+    label = (_day(row.label, reading) if reading.grouped_by == "day" else None) or safe(row.label, 80) or "?"
     return f"• {label}: " + joined(
         [
             _counted(row.requests, "request"),
@@ -174,6 +174,12 @@ def _row(row: UsageRow) -> str:
         ],
         ", ",
     )
+
+
+def _day(label: str, reading: QuotaReading) -> str | None:
+    """For example "Fri 20 Nov"; None for a label that is no day."""
+    day, _, _ = label.partition("T")
+    return published_day(day, reading.taken_at.date()) if len(day) == len("2026-11-20") else None
 
 
 def _counted(number: int | None, noun: str) -> str | None:

@@ -1,14 +1,9 @@
 """Names of races, runners, courses, regions and classes in messages."""
 
-import re
-from datetime import date
-
 from bot.events.event import RacingEvent
 from bot.events.races import Race, Runner
 from bot.slack.messages.kit.text import counted, joined, safe
-from bot.slack.messages.kit.times import off_text, weekday_and_day
-
-_ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+from bot.slack.messages.kit.times import off_text, published_day
 
 COURSE_MAX = 80
 HORSE_MAX = 60
@@ -40,13 +35,7 @@ def race_date(race: Race) -> str | None:
 
 def race_day(race: Race) -> str | None:
     """For example "Sat 21 Nov"; another form of a date as published."""
-    published = race.race_date or ""
-    if not _ISO_DATE.fullmatch(published):
-        return race_date(race)
-    try:
-        return weekday_and_day(date.fromisoformat(published))
-    except ValueError:
-        return race_date(race)
+    return published_day(race.race_date)
 
 
 def region_mark(event: RacingEvent) -> str:

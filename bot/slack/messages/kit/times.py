@@ -1,12 +1,18 @@
 """Times as published, and in the reader's zone if an offset was published (Spec gap G16)."""
 
-from datetime import UTC, date, datetime, tzinfo
+import re
+from contextlib import suppress
+from datetime import UTC, date, datetime, timedelta, tzinfo
 
 from bot.events.races import OffTime
 from bot.slack.messages.kit.text import safe
 
 _TIME_TEXT_MAX = 40
 _DAY_S = 86_400
+_ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+
+DAY_UNSAID_WITHIN = timedelta(hours=12)
+"""An older moment is said with its day."""
 
 
 def utc_clock(moment: datetime, *, seconds: bool = False) -> str:
@@ -31,15 +37,6 @@ def moment_for_readers(moment: datetime, *, seconds: bool = True) -> str:
     return f"<!date^{int(moment.timestamp())}^{{date_short}} {style}|{in_utc}>"
 
 
-def published_moment(published: str | None) -> str | None:
-    """In each reader's zone, if the text is a moment with an offset; else as published."""
-    try:
-        moment = aware(datetime.fromisoformat(published or ""))
-    except ValueError:
-        moment = None
-    return moment_for_readers(moment, seconds=False) if moment else safe(published, _TIME_TEXT_MAX)
-
-
 def day_in_words(day: date) -> str:
     return f"{day.day} {day:%B}"
 
@@ -48,6 +45,28 @@ def weekday_and_day(day: date, today: date | None = None) -> str:
     """For example "Sat 21 Nov"; "Sat 21 Nov 2020" if the year is not today's."""
     year = f" {day.year}" if today and day.year != today.year else ""
     return f"{day:%a} {day.day} {day:%b}{year}"
+
+
+def month_in_words(month: str) -> str:
+    """For example "November 2026", of "2026-11"."""
+    return f"{date.fromisoformat(f'{month}-01'):%B %Y}"
+
+
+def published_day(published: str | None, today: date | None = None) -> str | None:
+    """`weekday_and_day` of "2026-11-21"; another form of a date as published."""
+    if _ISO_DATE.fullmatch(published or ""):
+        with suppress(ValueError):
+            return weekday_and_day(date.fromisoformat(published or ""), today)
+    return safe(published, _TIME_TEXT_MAX)
+
+
+def published_moment(published: str | None, now: datetime | None = None) -> str | None:
+    """In each reader's zone, without the day if near to `now`; a text that is no moment with an offset as published."""
+    with suppress(ValueError, OverflowError):
+        if moment := aware(datetime.fromisoformat(published or "")):
+            is_near = now is not None and abs(now - moment) < DAY_UNSAID_WITHIN
+            return in_readers_zone(moment) if is_near else moment_for_readers(moment, seconds=False)
+    return published_day(published, now.date() if now else None)
 
 
 def off_text(off: OffTime) -> str | None:
