@@ -120,7 +120,7 @@ async def test_list_edits_removes_and_turns_pages(world):
     assert "last post" not in await world.say("/racing", "list", channel=channel)
     await world.bot.deliver(result("rc_1"))
     await world.wait_for_posts(channel, 1)
-    while "last post <https://" not in (listed := await world.say("/racing", "list", channel=channel)):
+    while "|open>" not in (listed := await world.say("/racing", "list", channel=channel)):
         continue
     assert "<@UALICE>" in listed
     answer = await world.person().clicks("Edit", channel=channel)

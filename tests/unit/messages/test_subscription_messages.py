@@ -270,7 +270,12 @@ def test_list_of_a_full_page_of_the_longest_subscriptions_holds_every_limit():
 
 def test_list_shows_creator_state_last_post_and_turns_both_ways():
     shown = check(page(Listed(row(), GB, NOW, "https://x.slack.com/p1"), total=12, number=2))
-    for words in ("by <@U1> on Fri 20 Nov", "live", "<https://x.slack.com/p1|2026-11-20 14:32:00 UTC>", "page 2 of 3"):
+    for words in (
+        "by <@U1> on Fri 20 Nov",
+        "live",
+        "last post <!date^1795185120^{date_short} {time}|2026-11-20 14:32 UTC> (<https://x.slack.com/p1|open>)",
+        "page 2 of 3",
+    ):
         assert words in shown
     for command in ("list page:1", "list page:3"):
         assert command in shown

@@ -103,8 +103,8 @@ def _subscription(one: Listed, today: date | None) -> str:
 def _last_post(one: Listed) -> str:
     if one.last_post_at is None:
         return "no post of it lately"
-    when = moment_for_readers(one.last_post_at)
-    return f"last post <{one.last_post_link}|{_plain(when)}>" if one.last_post_link else f"last post {when}"
+    when = f"last post {moment_for_readers(one.last_post_at, seconds=False)}"
+    return f"{when} (<{one.last_post_link}|open>)" if one.last_post_link else when
 
 
 def _plain(moment: str) -> str:
