@@ -75,6 +75,7 @@ KINDS = {
     },
     "Summaries": {
         "waited": "What waited while the channel was closed",
+        "waited_with_one_abandonment": "The same, with a single abandonment",
         "waited_in_a_pause": "What waited in a pause",
         "waited_for_a_digest": "A digest",
         "waited_for_the_eve": "The cards of the next day",
