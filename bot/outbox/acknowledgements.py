@@ -141,10 +141,14 @@ def ask_instead(session: Session, message_id: int, instead_of: int, now: datetim
             taken_at=row.taken_at,
         )
     )
-    row.state, row.taken_by, row.taken_at = AckState.REPLACED, None, None
-    row.asked = asked.model_copy(update={"moved_to": message_id}).model_dump_json()
+    _replace(row, asked, message_id)
     session.flush()
     _show(session, told, message_id, now)
+
+
+def _replace(row: Acknowledgement, asked: StoredRequest, message_id: int) -> None:
+    row.state, row.taken_by, row.taken_at = AckState.REPLACED, None, None
+    row.asked = asked.model_copy(update={"moved_to": message_id}).model_dump_json()
 
 
 def _show(session: Session, escalations: Sequence[OutboxMessage], message_id: int, now: datetime) -> None:

@@ -21,8 +21,8 @@ from bot.outbox.states import ESCALATION_KINDS, LIVE_KINDS, WAITING_STATES, Happ
 NUMBERS_PER_STATEMENT = 1_000
 """SQLite takes some thirty thousand parameters."""
 
-UNSUBSCRIBED = "the channel unsubscribed while it waited"
-MUTED = "the channel muted the meeting while it waited"
+UNWANTED = "the channel unsubscribed while it waited"
+MEETING_MUTED = "the channel muted the meeting while it waited"
 
 _IS_QUEUED = (IS_UNSENT, col(OutboxMessage.state) == MessageState.QUEUED)
 
@@ -89,7 +89,7 @@ def wait_anew(
     """
     waiting = _waiting(session, channel_id)
     taken = {event.key for _, event, _ in waiting if any(chosen.matches(event) for chosen in filters)}
-    _withdraw(session, [number for number, event, _ in waiting if event.key not in taken], UNSUBSCRIBED, now)
+    _withdraw(session, [number for number, event, _ in waiting if event.key not in taken], UNWANTED, now)
     for number, event, until in waiting if new_hours else ():
         if event.key in taken and until > now:
             anew = kept_until(filters, event, now, now) or now
@@ -100,7 +100,7 @@ def wait_anew(
 def withdraw_muted(session: Session, channel_id: str, meeting: Meeting, now: datetime) -> int:
     """The channel muted the meeting: what waits for an hour is withdrawn, as new messages would be muted."""
     muted = [number for number, event, _ in _waiting(session, channel_id) if meeting.has(event.race)]
-    _withdraw(session, muted, MUTED, now)
+    _withdraw(session, muted, MEETING_MUTED, now)
     return len(muted)
 
 
@@ -270,7 +270,7 @@ def drop(session: Session, channel_id: str, now: datetime) -> int:
         col(OutboxMessage.event_id).is_not(None),
         *watching,
         reason=Reason.UNSUBSCRIBED,
-        detail=UNSUBSCRIBED,
+        detail=UNWANTED,
         given_up_at=now,
     )
 

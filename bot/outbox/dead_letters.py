@@ -44,7 +44,8 @@ def newest(session: Session, at_most: int, now: datetime) -> Sequence[DeadLetter
 def post_again(session: Session, message_id: int, now: datetime) -> str | None:
     """Queue the alert as a new message. The channel's id; None for an alert outside `newest`.
 
-    The new message keeps the event's receipt and hour, and so says the lateness. An acknowledgement goes on with the message.
+    The new message keeps the event's receipt and hour, and so says the lateness. An acknowledgement goes on with the
+    new message.
     """
     found = session.execute(_offered(now).where(col(OutboxMessage.id) == message_id)).first()
     if found is None:

@@ -25,7 +25,7 @@ from bot.db.tables import (
 )
 from bot.logs import get_logger
 from bot.outbox import message_store
-from bot.outbox.acknowledgements import MINUTE, OPEN, REMINDER, StoredRequest, Escalated, asked_of, is_any, key_of, move
+from bot.outbox.acknowledgements import MINUTE, OPEN, REMINDER, Escalated, StoredRequest, asked_of, is_any, key_of, move
 from bot.outbox.message_store import NewPost, Priority
 from bot.outbox.notices import Notices
 from bot.outbox.states import UNSENT

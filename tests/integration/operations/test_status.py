@@ -20,6 +20,7 @@ from bot.operations.jobs.table import Job
 from bot.operations.status_figures import read_status
 from bot.outbox import traffic
 from bot.outbox.ledger import LedgerOutcome
+from bot.outbox.notices import Urgency
 from bot.racedata import quota_store
 from bot.racedata.month_quota import QuotaReading, QuotaSource, month_key
 from bot.slack.commands.invocation import Invocation
@@ -77,7 +78,7 @@ async def test_one_post_is_its_own_median_and_no_time_is_negative(pipeline):
 
 async def test_edits_notices_and_summaries_are_no_posts(told):
     await tell(told, result("rc_1", going="Soft"))
-    await told.database.write(lambda session: told.notices.tell(session, "key", "words"))
+    await told.database.write(lambda session: told.notices.tell(session, "key", "words", urgency=Urgency.NOTE))
     await told.post_all()
     assert (await read(told)).sent.posts == 18
 

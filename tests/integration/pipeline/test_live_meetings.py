@@ -28,6 +28,7 @@ from tests.integration.pipeline.racing_day import DAY, abandonment, edits, free_
 from tests.integration.pipeline.racing_day import shown as shown_by
 from tests.integration.pipeline.test_filled_in import bare, listed, read_list
 from tests.integration.pipeline.test_unchecked import check, service_is_back
+from tests.notice_levels import without_level
 
 EVERYTHING = frozenset(Topic)
 
@@ -357,7 +358,7 @@ async def test_missed_results_are_in_the_thread(pipeline):
     await service_is_back(pipeline)
     await check(pipeline)
     flat, threads = shown(pipeline)
-    assert sorted(text.split(":")[0].split(",")[0] for text in flat) == [
+    assert sorted(without_level(text).split(":")[0].split(",")[0] for text in flat) == [
         "ABANDONED",
         "Ascot (GB)",
         "This channel was subscribed to gb while I could not check that. The data service calls it GB",

@@ -14,6 +14,7 @@ from bot.settings import DoubtfulPosts
 from tests.integration.pipeline.racing_day import abandonment, free_all, past_waits, result, tell
 from tests.integration.pipeline.racing_day import shown as shown_by
 from tests.integration.pipeline.test_live_meetings import kinds, look_for_what_is_in_doubt, shown, subscribe
+from tests.notice_levels import words_of
 
 NOT_READABLE = (
     *("missing_scope", "not_allowed_token_type", "access_denied", "enterprise_is_restricted"),
@@ -206,7 +207,7 @@ async def test_edit_at_fault_is_given_up_and_the_next_news_edits_the_live_messag
     assert live.endswith("1 run so far")
     assert await pipeline.waiting() == {"dead_letter": 1}
     (told,) = pipeline.texts("CADMIN")
-    assert told.partition(":")[0].endswith("was not made")
+    assert words_of(told).partition(":")[0] == "An edit of a message in channel <#CGB> was not made"
     await tell(pipeline, result("rc_3", off_time="15:40"))
     (live,), threads = shown(pipeline)
     assert live.endswith("3 run so far")

@@ -156,6 +156,6 @@ def test_quiet_hours_count_at_the_receipt_and_at_fan_out(received, now, until):
 
 def test_filter_with_the_earliest_moment_says_why_an_event_waited():
     daily = BASE.model_copy(update={"region": "*", "digest": ("18:00",)})
-    assert chosen_by([daily, QUIET], event(), NIGHT) is QUIET
+    assert chosen_by([daily, QUIET], event(), NIGHT) == QUIET
     assert chosen_by([QUIET.model_copy(update={"region": "IRE"}), daily], event(), NIGHT) is daily
     assert chosen_by([], event(), NIGHT) is None

@@ -38,6 +38,7 @@ JOB_WORDS = {
     "end_pauses": "Pauses ended",
     "tell_due": "Digests and quiet hours told",
     "escalate": "Abandonments that nobody has told to more people",
+    "follow_off_times": "Live messages brought up to the off times",
     "end_drills": "Drills ended",
     "expire_queue": "Messages that waited too long given up",
     "watch_deliveries": "Missing results and deliveries looked for",
