@@ -34,6 +34,8 @@ from bot.deliveries import inbox
 from bot.deliveries.payload import identify
 from bot.events.event import Topic
 from bot.logs import configure_logging
+from bot.operations.jobs.follow_off_times import OffTimes
+from bot.operations.jobs.table import FOLLOW_EVERY_S
 from bot.outbox import channel_queues
 from bot.outbox.message_store import IS_UNSENT, Priority
 from bot.sandbox.racing_day import Meeting
@@ -174,6 +176,8 @@ class Day:
 
     def __init__(self, service: Service, slack: SlackWorkspace, clock: MovedClock) -> None:
         self._service, self._slack, self._clock = service, slack, clock
+        self._off_times = OffTimes(service.database, clock, service.queued)
+        self._follow_at = clock()
 
     async def play(self, programme: Programme, chosen: dict[str, ChannelFilter]) -> Figures:
         await self._service.database.write(partial(_subscribe, chosen=chosen, now=self._clock()))
@@ -196,17 +200,23 @@ class Day:
         )
 
     async def _post_until(self, end: datetime | None) -> None:
-        """Moves the clock from one due message to the next. Without an end: until nothing waits."""
+        """Moves the clock from one due message, or run of the job, to the next. Without an end: until nothing waits."""
         service = self._service
         while await service.fanout.run_once():
             continue
-        while await service.database.read(self._next_due) is not None and (end is None or self._clock.now < end):
+        while end is None or self._clock.now < end:
+            if self._clock.now >= self._follow_at:
+                await self._off_times()
+                self._follow_at = self._clock.now + timedelta(seconds=FOLLOW_EVERY_S)
+            if await service.database.read(self._next_due) is None:
+                if end is None:
+                    return
+                self._clock.now = min(end, self._follow_at)
+                continue
             wait_s = await service.poster.start_due()
             await service.poster.finish()
             urgent = await service.database.read(_abandonment_waits)
             self._clock.now += timedelta(seconds=max(wait_s, STEP_S if urgent else OTHER_STEP_S))
-        if end is not None:
-            self._clock.now = max(self._clock.now, end)
 
     def _next_due(self, session: Session) -> datetime | None:
         return channel_queues.next_due(session, database_now(session, self._clock))
