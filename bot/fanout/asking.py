@@ -33,7 +33,7 @@ class Asking:
         if replaced := [post_id for channel, post_id in messages if channel in self.filters]:
             acknowledgements.end(self.session, replaced)
 
-    def followed(self, edits: Sequence[NewPost]) -> list[NewPost]:
-        """The edits, and those of the escalations of the edited messages."""
-        asking = [edit for edit in edits if edit.channel_id in self.filters]
-        return [*edits, *(acknowledgements.follow(self.session, asking) if asking else ())]
+    def followed(self, posts: Sequence[NewPost]) -> list[NewPost]:
+        """Edits of the escalations of messages that these posts edit, whatever the channel wants now."""
+        edits = [post for post in posts if post.edits_id is not None and not post.folded]
+        return acknowledgements.follow(self.session, edits) if edits else []

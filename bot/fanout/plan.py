@@ -152,7 +152,7 @@ class Plan:
         )
         self._new.clear()
         self._edits = self._edits or any(post.edits_id for post in new)
-        return new, tells
+        return [*new, *self._asking.followed(new)], tells
 
     def let_edits_wait(self) -> None:
         """Call last, after all messages are stored."""
@@ -250,21 +250,20 @@ class Plan:
             messages = message_store.bearers(self._session, event.key)
         else:
             messages = {post_id: channel for channel, post_id in self._messages(event.key).items()}
-        self._write(
-            [
-                NewPost(
-                    channel,
-                    f"{event.key}#{row.version}+{known}@{channel}~{post_id}",
-                    MessageKind.EDIT,
-                    _priority(event),
-                    row.received_at,
-                    row.id,
-                    edits_id=post_id,
-                )
-                for post_id, channel in messages.items()
-                if only is None or channel in only
-            ],
-        )
+        edits = [
+            NewPost(
+                channel,
+                f"{event.key}#{row.version}+{known}@{channel}~{post_id}",
+                MessageKind.EDIT,
+                _priority(event),
+                row.received_at,
+                row.id,
+                edits_id=post_id,
+            )
+            for post_id, channel in messages.items()
+            if only is None or channel in only
+        ]
+        self._write([*edits, *self._asking.followed(edits)])
 
     def link(self) -> None:
         """Have messages on races and racecards link the message of the abandoned meeting."""
@@ -328,7 +327,7 @@ class Plan:
             )
             for channel, post_id in messages
         ]
-        self._write(self._asking.followed(edits))
+        self._write([*edits, *self._asking.followed(edits)])
 
 
 def _priority(event: RacingEvent) -> Priority:

@@ -18,8 +18,9 @@ from bot.outbox.channel_closing import is_used, pause_channel
 from bot.outbox.messenger import Call
 from bot.sandbox.slack import failures
 from bot.slack.channel_membership import members
-from tests.integration.pipeline.racing_day import abandonment, free_all, past_waits, shown, tell
+from tests.integration.pipeline.racing_day import abandonment, free_all, past_waits, result, shown, tell
 from tests.integration.pipeline.test_acknowledge import after, closed, key_in, press, states_of
+from tests.integration.pipeline.test_filled_in import bare, listed, read_list
 
 NO_EDIT = failures.slack_error("edit_window_closed")
 GONE = failures.slack_error("message_not_found")
@@ -329,3 +330,34 @@ async def test_person_who_is_not_in_the_channel_is_told_by_direct_message_too(pi
     assert pipeline.texts("CALL") == []
     await press(pipeline, key_in(pipeline.slack.messages("CGB")[1]), "UBOB")
     assert all("<@UBOB> has it since" in one.text for one in pipeline.slack.messages("DALICE"))
+
+
+async def escalated(pipeline, payload):
+    """Everybody has been told of the abandonment."""
+    await tell(pipeline, payload)
+    for minutes in (11, 22):
+        await after(pipeline, timedelta(minutes=minutes))
+
+
+async def test_escalations_show_what_the_race_book_learns_later(desk):
+    await escalated(desk, bare())
+    assert "course not given" in desk.texts("CALL")[0]
+    await read_list(desk, listed())
+    await all_posted(desk)
+    for message in (*desk.slack.messages("CGB"), *desk.slack.messages("CALL")):
+        assert message.text.startswith("ABANDONED: Ascot 14:30 (GB)")
+
+
+@pytest.mark.parametrize("asks_still", [True, False])
+async def test_escalations_show_a_correction_also_after_the_channel_stopped_asking(desk, asks_still):
+    await escalated(desk, abandonment(reason="frost"))
+    if not asks_still:
+        await desk.subscribe("CGB", "GB", frozenset(Topic))
+    await tell(desk, abandonment(reason="waterlogged"))
+    await all_posted(desk)
+    for message in (*desk.slack.messages("CGB"), *desk.slack.messages("CALL")):
+        assert "waterlogged" in shown(message)
+    await tell(desk, result())
+    await all_posted(desk)
+    told = desk.slack.messages("CALL")[0]
+    assert "CONFLICT" in told.text or "ontradict" in told.text
