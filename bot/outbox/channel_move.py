@@ -2,7 +2,8 @@
 
 import json
 
-from sqlalchemy import delete, func, select, update
+from sqlalchemy import ColumnElement, SQLColumnExpression, delete, func, or_, select, update
+from sqlalchemy.orm import aliased
 from sqlmodel import Session, col
 
 from bot.channels import channel_lock, watches
@@ -12,21 +13,25 @@ from bot.db.tables import (
     AuditEntry,
     ChannelQueue,
     ChannelSubscriptionRow,
+    MessageKind,
+    MessageState,
     MutedMeetingRow,
     OutboxMessage,
 )
 from bot.deliveries import inbox
 from bot.errors import LockTaken
 from bot.events import event_store
-from bot.outbox import live_meetings
-from bot.outbox.message_store import ALWAYS
-from bot.outbox.states import ESCALATION_KINDS
+from bot.outbox import acknowledgements, live_meetings
+from bot.outbox.acknowledgements import OPEN, is_any
+from bot.outbox.message_store import ALWAYS, is_told
+from bot.outbox.states import ESCALATION_KINDS, Happened, move
 
 
 def move_channel(session: Session, old_id: str, new_id: str) -> int:
     """Returns how many subscriptions go on; 0 after an earlier move.
 
-    If both ids subscribe to a region, the new id's subscription stays, as the later choice. A worker posting under the
+    If both ids subscribe to a region, the new id's subscription stays, as the later choice. What both ids were told
+    stays, and what waits under one id and was told under the other is not told again. A worker posting under the
     old id loses the lease, and the message is looked for under the new id. Raises LockTaken while another replica fans
     out: new messages would stay under the old id.
     """
@@ -81,15 +86,24 @@ def _rename_told(session: Session, old_id: str, new_id: str) -> None:
     for table, column in ((ChannelSubscriptionRow, "filter"), (Acknowledgement, "asked")):
         told = table_of(table).c[column]
         named = update(table).where(told.contains(before, autoescape=True))
+        if table is Acknowledgement:
+            # Where both ids were told, the request goes on to name both escalations.
+            named = named.where(or_(~told.contains(after, autoescape=True), is_any(OPEN)))
         session.execute(named.values({column: func.replace(told, before, after)}))
     # The keys of escalations name the channel as the request does.
-    key, before, after = col(OutboxMessage.idempotency_key), f"!{old_id}", f"!{new_id}"
-    told_there = update(OutboxMessage).where(
-        col(OutboxMessage.channel_id) == new_id,
-        col(OutboxMessage.kind).in_(ESCALATION_KINDS),
-        key.contains(before, autoescape=True),
-    )
-    session.execute(told_there.values(idempotency_key=func.replace(key, before, after)))
+    key, told_there = _renamed(col(OutboxMessage.idempotency_key), old_id, new_id), _of_escalations(OutboxMessage)
+    other = aliased(OutboxMessage)
+    is_free = ~select(col(other.id)).where(col(other.idempotency_key) == key).exists()
+    rename = update(OutboxMessage).where(col(OutboxMessage.channel_id) == new_id, told_there, is_free)
+    session.execute(rename.values(idempotency_key=key).execution_options(synchronize_session=False))
+
+
+def _renamed(key: SQLColumnExpression[str], old_id: str, new_id: str) -> ColumnElement[str]:
+    return func.replace(key, f"!{old_id}", f"!{new_id}")
+
+
+def _of_escalations(message: type[OutboxMessage]) -> ColumnElement[bool]:
+    return col(message.kind).in_(ESCALATION_KINDS)
 
 
 def _has_escalation(session: Session, channel_id: str) -> bool:
@@ -103,4 +117,49 @@ def _move_messages(session: Session, old_id: str, new_id: str) -> None:
     """Slack edits and links sent messages under the new id only."""
     live_meetings.move(session, old_id, new_id)
     event_store.rename_watching(session, old_id, new_id)
+    _drop_repeated_escalations(session, old_id, new_id)
+    _fold_repeats(session, old_id, new_id)
     session.execute(update(OutboxMessage).where(col(OutboxMessage.channel_id) == old_id).values(channel_id=new_id))
+
+
+def _fold_repeats(session: Session, old_id: str, new_id: str) -> None:
+    """Of two messages of a version a waiting message is folded into the other, unless it alone asks."""
+    one, other = aliased(OutboxMessage), aliased(OutboxMessage)
+    stand = [col(each.kind) == MessageKind.EVENT for each in (one, other)]
+    stand += [is_told(each) for each in (one, other)]
+    stand += [col(each.state) != MessageState.FOLDED for each in (one, other)]
+    pairs = session.execute(
+        select(one, other)
+        .join(other, col(other.event_id) == col(one.event_id))
+        .where(col(one.channel_id) == old_id, col(other.channel_id) == new_id, *stand)
+        .order_by(col(one.id))
+    ).all()
+    asking = acknowledgements.of_messages(session, [each.id or 0 for pair in pairs for each in pair])
+    for pair in pairs:
+        waiting = [each for each in pair if each.state == MessageState.QUEUED]
+        if not waiting:
+            continue
+        # A message for an hour goes before a message that is due, and a message that asks stays.
+        folded = min(waiting, key=lambda each: (each.id in asking, each.not_before is None))
+        (bearer,) = (each for each in pair if each is not folded)
+        if folded.id in asking and bearer.id not in asking:
+            continue
+        move(session, Happened.SUMMARISED, col(OutboxMessage.id) == folded.id, folded_into=bearer.id, detail=None)
+        for column in ("edits_id", "folded_into"):
+            points = update(OutboxMessage).where(table_of(OutboxMessage).c[column] == folded.id)
+            session.execute(points.values({column: bearer.id}).execution_options(synchronize_session=False))
+
+
+def _drop_repeated_escalations(session: Session, old_id: str, new_id: str) -> None:
+    """Of two escalations of an abandonment a waiting escalation is dropped."""
+    one, other = aliased(OutboxMessage), aliased(OutboxMessage)
+    pairs = session.execute(
+        select(one, other)
+        .join(other, col(other.idempotency_key) == _renamed(col(one.idempotency_key), old_id, new_id))
+        .where(col(one.channel_id) == old_id, col(other.channel_id) == new_id, col(one.kind) == MessageKind.ESCALATION)
+        .order_by(col(one.id))
+    ).all()
+    waiting = [[each.id for each in pair if each.state == MessageState.QUEUED] for pair in pairs]
+    dropped = [ids[0] for ids in waiting if ids]
+    with_edits = or_(col(OutboxMessage.id).in_(dropped), col(OutboxMessage.edits_id).in_(dropped))
+    session.execute(delete(OutboxMessage).where(with_edits).execution_options(synchronize_session=False))

@@ -60,7 +60,8 @@ class Membership(WorkspaceState):
         channel.id = new_id
         self.channels[new_id] = channel
         moved = self.posted.pop(channel_id, {})
-        self.posted[new_id] = {ts: replace(message, channel=new_id) for ts, message in moved.items()}
+        there = self.posted.setdefault(new_id, {})
+        there.update((ts, replace(message, channel=new_id)) for ts, message in moved.items())
         event = {"type": "channel_id_changed", "old_channel_id": channel_id, "new_channel_id": new_id}
         return await self._tell_bot(bot_url, event)
 

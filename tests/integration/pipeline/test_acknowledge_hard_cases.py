@@ -13,7 +13,7 @@ from bot.channels import subscriptions
 from bot.db.tables import Acknowledgement, AckState, EventVersion, OutboxMessage
 from bot.events.event import Topic
 from bot.operations.jobs.escalate import EscalationCheck
-from bot.outbox import call_holds, dead_letters, escalations, ledger
+from bot.outbox import call_holds, channel_move, dead_letters, escalations, ledger
 from bot.outbox.channel_closing import is_used, pause_channel
 from bot.outbox.messenger import Call
 from bot.sandbox.slack import failures
@@ -361,3 +361,34 @@ async def test_escalations_show_a_correction_also_after_the_channel_stopped_aski
     await all_posted(desk)
     told = desk.slack.messages("CALL")[0]
     assert "CONFLICT" in told.text or "ontradict" in told.text
+
+
+async def moved(pipeline, old_id, new_id):
+    await pipeline.slack.change_id(old_id, new_id)
+    await pipeline.database.write(lambda session: channel_move.move_channel(session, old_id, new_id))
+
+
+@pytest.mark.parametrize("is_told", [True, False])
+async def test_two_channels_that_become_one_have_every_escalation_followed_and_get_no_second(pipeline, is_told):
+    await pipeline.subscribe("CGB", "GB", ack=("10m",), escalate=("CALL", "CIRE"))
+    await tell(pipeline, abandonment())
+    if is_told:
+        await after(pipeline, timedelta(minutes=11))
+    await moved(pipeline, "CALL", "CIRE")
+    assert await after(pipeline, timedelta(minutes=22)) == (0 if is_told else 1)
+    told = pipeline.slack.messages("CIRE")
+    assert len(told) == (2 if is_told else 1)
+    await press(pipeline, key_in(told[0]))
+    assert all("<@UALICE> has it since" in one.text for one in pipeline.slack.messages("CIRE"))
+
+
+async def test_escalation_that_waits_in_two_channels_that_become_one_is_posted_once(pipeline):
+    await pipeline.subscribe("CGB", "GB", ack=("10m",), escalate=("CALL", "CIRE"))
+    await tell(pipeline, abandonment())
+    at = pipeline.clock() + timedelta(minutes=11)
+    assert (await states_now(pipeline, at)) == [AckState.UNANSWERED]
+    await moved(pipeline, "CALL", "CIRE")
+    await all_posted(pipeline)
+    (told,) = pipeline.slack.messages("CIRE")
+    await press(pipeline, key_in(told))
+    assert "<@UALICE> has it since" in pipeline.texts("CIRE")[0]

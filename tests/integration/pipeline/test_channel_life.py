@@ -1,6 +1,6 @@
 """Invitations, new ids and direct messages: what becomes of subscriptions and of what waits. On both engines."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from sqlalchemy import select, update
@@ -9,6 +9,7 @@ from sqlmodel import col
 from bot.channels import subscriptions
 from bot.db.tables import ChannelQueue, OutboxMessage
 from bot.operations.jobs.expire_queue import expire_queue
+from bot.outbox import message_store
 from bot.outbox.channel_closing import pause_channel
 from bot.outbox.channel_move import move_channel
 from bot.slack.bot_identity import BotIdentity
@@ -124,6 +125,30 @@ async def test_move_to_an_id_that_is_known_keeps_what_was_said_last(pipeline):
     )
     assert list(found[0]) == ["CIRE"]
     assert [post.channel_id for post in found[1]] == ["CIRE"]
+
+
+@pytest.mark.parametrize("told", [(), ("CGB",), ("CIRE",), ("CGB", "CIRE")])
+async def test_event_of_both_ids_rings_once_and_is_corrected_once(pipeline, told):
+    for channel_id in ("CGB", "CIRE"):
+        await pipeline.subscribe(channel_id, "GB")
+    holding = {"CGB", "CIRE"}.difference(told)
+    await pipeline.database.write(lambda session: hold(session, holding))
+    await pipeline.deliver(result())
+    await pipeline.post_all()
+    await pipeline.slack.change_id("CGB", "CIRE")
+    await pipeline.database.write(lambda session: move_channel(session, "CGB", "CIRE"))
+    await post_all(pipeline)
+    assert len(pipeline.texts("CIRE")) == max(1, len(told))
+    await pipeline.deliver(corrected("rc_1"))
+    await post_all(pipeline)
+    assert len(pipeline.texts("CIRE")) == max(1, len(told)) + 1
+    assert pipeline.texts("CIRE")[-1].startswith("Two versions disagree")
+
+
+def hold(session, channel_ids):
+    message_store.make_queues(session, ["CGB", "CIRE"])
+    held = update(ChannelQueue).where(col(ChannelQueue.channel_id).in_(channel_ids))
+    session.execute(held.values(next_free_at=datetime.now(UTC) + timedelta(seconds=60)))
 
 
 async def test_post_under_way_while_its_channel_moves_is_found_and_not_repeated(pipeline, channels):
