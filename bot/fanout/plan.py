@@ -193,7 +193,7 @@ class Plan:
             own = self._messages(news.event.key)
             having = {channel for channel in own if channel in muted or not news.rings}
             places |= {channel: MessagePlace(own[channel], folded=not news.remarks.changes) for channel in having}
-        if news.only_adds:
+        if news.only_adds or _is_small(news):
             said = message_store.said_by(self._session, news.event.key)
             places = {channel: MessagePlace(post_id, folded=True) for channel, post_id in said.items()} | places
         return places
@@ -328,6 +328,12 @@ class Plan:
             for channel, post_id in messages
         ]
         self._write([*edits, *self._asking.followed(edits)])
+
+
+def _is_small(news: News) -> bool:
+    """A change that only edits a result's message. Where a summary told the result, nothing is told."""
+    is_statement = news.remarks.contradicts is not None or news.remarks.again is not None
+    return not (news.is_first or news.rings or is_statement) and news.event.kind is EventKind.RESULT_RECEIVED
 
 
 def _priority(event: RacingEvent) -> Priority:

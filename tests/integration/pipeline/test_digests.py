@@ -69,6 +69,22 @@ async def test_correction_of_a_result_in_a_digest_comes_at_once(daily):
     assert corrected.startswith("Two versions disagree: Ascot 14:30")
 
 
+async def test_small_change_of_a_result_in_a_digest_is_silent_and_a_changed_winner_comes_at_once(daily):
+    await daily.subscribe("CALL", "GB")
+    await tell(daily, result("rc_1", going="Good"))
+    await end_of(daily)
+    await tell(daily, result("rc_1", going="Soft"), result("rc_1", going="Heavy"))
+    assert [len(daily.texts(channel)) for channel in ("CGB", "CALL")] == [1, 1]
+    assert "Heavy" in shown(daily.slack.messages("CALL")[0])
+    await tell(daily, result("rc_1", going="Heavy", placings=("Red Sky", "Blue Moon")))
+    _, corrected = daily.slack.messages("CGB")
+    assert "Red Sky" in corrected.text
+    assert "Heavy" in shown(corrected)
+    await tell(daily, result("rc_1", going="Firm", placings=("Red Sky", "Blue Moon")))
+    _, corrected = daily.slack.messages("CGB")
+    assert "Firm" in shown(corrected)
+
+
 async def test_digest_says_the_status_of_a_race_that_was_not_run(daily):
     unusual = {"York": "Provisional", "Bath": "Postponed", "Wells": "Cancelled"}
     placings = {"placings": ()}
