@@ -61,6 +61,13 @@ class LiveMessages:
         flat = {*event_store.known(news.version)[1].watched, *self._with_flat(news, live)}
         return {channel: number for channel, number in live.items() if channel not in flat}
 
+    def correcting(self, news: News, channels: Iterable[str]) -> set[str]:
+        """Of these, the channels whose live message has shown a winner that the version changes."""
+        if not self._filters or news.is_first or not _changes_winner(news):
+            return set()
+        showing = self._filters.keys() & set(channels)
+        return set(live_meetings.of_channels(self._session, meeting_of(news.event.race), showing)) if showing else set()
+
     def _with_flat(self, news: News, channels: Collection[str]) -> list[str]:
         """Channels that have the event outside a thread. A racecard that changes is for the channel everywhere."""
         if news.is_first or not channels:

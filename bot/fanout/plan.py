@@ -162,7 +162,8 @@ class Plan:
     def _waiting(self, news: News, channels: Sequence[str]) -> Mapping[str, datetime]:
         """Channels whose message waits, and until when.
 
-        A change of what a channel was told does not wait. A change of what waits, waits with it.
+        A change of what a channel was told does not wait, and neither does a winner that a live message has shown. Any
+        other change of what waits, waits with it.
         """
         waiting = self._hours.waiting(news.event, news.version, news.remarks, channels)
         if news.is_first or not self._hours:
@@ -173,9 +174,10 @@ class Plan:
         # The earlier version may wait although its hour is over.
         earlier = message_store.waiting_of(self._session, news.event.key)
         watched = event_store.known(news.version)[1].watched if earlier else {}
-        if hurried := earlier.keys() & watched.keys():
+        hurried = (earlier.keys() & watched.keys()) | self._live.correcting(news, {*own, *earlier})
+        if hurried:
             message_store.wait_no_longer(self._session, {news.event.key}, None, now=self._hours.now, only=hurried)
-        return own | {channel: until for channel, until in earlier.items() if channel not in hurried}
+        return {channel: until for channel, until in (own | earlier).items() if channel not in hurried}
 
     def _write(self, new: Sequence[NewPost]) -> None:
         self._edits = self._edits or any(post.edits_id for post in new)

@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import pytest
 
+from bot.channels.conditions.show_condition import MEETINGS
 from bot.events.event import Topic
 from tests.integration.pipeline.racing_day import abandonment, meeting, result, shown, tell
 from tests.integration.pipeline.test_quiet_hours import LEFT, around, card, end_of
@@ -83,6 +84,23 @@ async def test_small_change_of_a_result_in_a_digest_is_silent_and_a_changed_winn
     await tell(daily, result("rc_1", going="Firm", placings=("Red Sky", "Blue Moon")))
     _, corrected = daily.slack.messages("CGB")
     assert "Firm" in shown(corrected)
+
+
+async def test_winner_that_a_live_message_has_shown_is_corrected_at_once(pipeline):
+    await pipeline.subscribe("CGB", "GB", frozenset(Topic), digest=(hour(pipeline),), show=(MEETINGS,))
+    await tell(pipeline, abandonment("rc_2", off_time="15:05"), result("rc_1"), result("rc_3", course="York"))
+    live = next(one for one in pipeline.slack.messages("CGB") if "Blue Moon" in shown(one))
+    assert len(pipeline.texts("CGB")) == 2
+    await tell(pipeline, result("rc_1", placings=("Blue Moon", "Grey Dawn")))
+    assert len(pipeline.texts("CGB")) == 2
+    await tell(pipeline, result("rc_1", placings=("Red Sky", "Blue Moon")))
+    await tell(pipeline, result("rc_3", course="York", placings=("Red Sky", "Blue Moon")))
+    corrected = pipeline.slack.messages("CGB")[-1]
+    assert corrected.text.startswith("Two versions disagree: Ascot 14:30")
+    assert corrected.thread_ts is None
+    assert "Red Sky" in shown(next(one for one in pipeline.slack.messages("CGB") if one.ts == live.ts))
+    await end_of(pipeline)
+    assert pipeline.texts("CGB")[-1].startswith("Results together. 1 result. York 14:30")
 
 
 async def test_digest_says_the_status_of_a_race_that_was_not_run(daily):
