@@ -4,14 +4,16 @@ import json
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import lru_cache
+from typing import TypeVar
 
-from sqlalchemy import ColumnElement, delete, func, literal_column, or_, select, update
+from sqlalchemy import ColumnElement, Select, delete, func, literal_column, or_, select, update
+from sqlalchemy.orm import aliased
 from sqlmodel import Session, col
 
 from bot.channels import channel_lock, pauses
 from bot.channels.filters import ALL_REGIONS, ChannelFilter
 from bot.db.engine import affected, table_of
-from bot.db.tables import ChannelSubscriptionRow, EventVersion, OutboxMessage, SubscriptionState
+from bot.db.tables import ChannelSubscriptionRow, EventVersion, MessageKind, OutboxMessage, SubscriptionState
 from bot.events.event import DEFAULT_TOPICS, RacingEvent
 from bot.logs import get_logger
 
@@ -19,6 +21,8 @@ CLOSED_STATES = (SubscriptionState.WAITING, SubscriptionState.SUSPENDED)
 """States that end when the bot is in the channel."""
 
 log = get_logger(__name__)
+
+Selected = TypeVar("Selected")
 
 
 class UnreadFilter(ChannelFilter):
@@ -28,8 +32,8 @@ class UnreadFilter(ChannelFilter):
 SENT_LITERAL: ColumnElement[str] = literal_column("'sent'")
 """In the words of the index: otherwise SQLite does not use an index over some states only."""
 
-POSTS_SEARCHED = 200
-"""Posts of a channel among which `last_posts` looks."""
+EVENTS_SEARCHED = 200
+"""Events told to a channel among which `last_posts` looks."""
 
 
 def of_channel(session: Session, channel_id: str) -> Sequence[ChannelSubscriptionRow]:
@@ -227,15 +231,34 @@ def mentioning(session: Session, channel_ids: Iterable[str]) -> dict[str, list[C
 
 
 def last_posts(session: Session, channel_id: str, filters: Sequence[ChannelFilter]) -> list[OutboxMessage | None]:
+    """Each filter's last post: a message of an event that the filter takes, or a summary that told of such an event."""
+    newest = _sent(select(col(OutboxMessage.id)), channel_id).limit(EVENTS_SEARCHED)
+    said = aliased(OutboxMessage)
     statement = (
         select(OutboxMessage, EventVersion)
-        .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
-        .where(col(OutboxMessage.channel_id) == channel_id, col(OutboxMessage.state) == SENT_LITERAL)
-        .order_by(col(OutboxMessage.id).desc())
-        .limit(POSTS_SEARCHED)
+        .select_from(OutboxMessage)
+        .join(said, or_(col(said.id) == col(OutboxMessage.id), col(said.folded_into) == col(OutboxMessage.id)))
+        .join(EventVersion, col(EventVersion.id) == col(said.event_id))
+        .where(col(OutboxMessage.id).in_(newest))
+        .order_by(col(OutboxMessage.id).desc(), col(said.id).desc())
+        .limit(EVENTS_SEARCHED)
     )
     sent = [(post, RacingEvent.model_validate_json(event.data)) for post, event in session.execute(statement)]
     return [next((post for post, event in sent if chosen.matches(event)), None) for chosen in filters]
+
+
+def last_post_at(session: Session, channel_id: str) -> datetime | None:
+    """Of an event or a summary, without edits."""
+    newest = _sent(select(col(OutboxMessage.sent_at)), channel_id).where(col(OutboxMessage.edits_id).is_(None))
+    moment: datetime | None = session.execute(newest.limit(1)).scalar_one_or_none()
+    return moment
+
+
+def _sent(of: Select[Selected], channel_id: str) -> Select[Selected]:
+    """Messages of events, and summaries, the newest first."""
+    kinds = [MessageKind.EVENT, MessageKind.EDIT, MessageKind.SUMMARY]
+    is_sent = (col(OutboxMessage.channel_id) == channel_id, col(OutboxMessage.state) == SENT_LITERAL)
+    return of.where(*is_sent, col(OutboxMessage.kind).in_(kinds)).order_by(col(OutboxMessage.id).desc())
 
 
 def escalating_to(session: Session, channel_id: str) -> list[ChannelSubscriptionRow]:

@@ -12,7 +12,7 @@ from sqlmodel import Session, col
 
 from bot.channels import mutes, subscriptions, watches
 from bot.channels.subscriptions import read_filter
-from bot.db.tables import AuditEntry, ChannelSubscriptionRow, MessageKind, OutboxMessage, SubscriptionState, WatchRow
+from bot.db.tables import AuditEntry, ChannelSubscriptionRow, SubscriptionState, WatchRow
 from bot.errors import CommandError, SlackError
 from bot.logs import get_logger
 from bot.operations.status_figures import read_status
@@ -138,15 +138,7 @@ def _channel(session: Session, channel_id: str, now: datetime) -> HomeChannel:
         filters=as_shown(session, map(read_filter, rows)),
         state=", ".join(states) or STATE_WORDS[of_watches],
         is_paused=is_paused,
-        last_post_at=_last_post(session, channel_id),
+        last_post_at=subscriptions.last_post_at(session, channel_id),
         muted=len(mutes.of_channel(session, channel_id, now)),
         watched=len(watched),
     )
-
-
-def _last_post(session: Session, channel_id: str) -> Any:
-    post = OutboxMessage
-    sent = col(post.state) == subscriptions.SENT_LITERAL
-    statement = select(col(post.sent_at)).where(col(post.channel_id) == channel_id, sent)
-    newest = statement.where(col(post.kind) == MessageKind.EVENT).order_by(col(post.id).desc()).limit(1)
-    return session.execute(newest).scalar_one_or_none()

@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import pytest
 
+from bot.channels import subscriptions
 from bot.channels.conditions.show_condition import MEETINGS
 from bot.events.event import Topic
 from tests.integration.pipeline.racing_day import abandonment, meeting, result, shown, tell
@@ -101,6 +102,25 @@ async def test_winner_that_a_live_message_has_shown_is_corrected_at_once(pipelin
     assert "Red Sky" in shown(next(one for one in pipeline.slack.messages("CGB") if one.ts == live.ts))
     await end_of(pipeline)
     assert pipeline.texts("CGB")[-1].startswith("Results together. 1 result. York 14:30")
+
+
+async def test_digest_is_the_last_post_of_the_subscription_whose_results_it_tells(daily):
+    await daily.subscribe("CGB", "IRE", frozenset(Topic), digest=(hour(daily),))
+
+    def last(session):
+        filters = [subscriptions.read_filter(row) for row in subscriptions.of_channel(session, "CGB")]
+        return subscriptions.last_posts(session, "CGB", filters), subscriptions.last_post_at(session, "CGB")
+
+    await tell(daily, result("rc_1"), result("rc_2", course="York"))
+    assert await daily.database.read(last) == ([None, None], None)
+    await end_of(daily)
+    (digest,) = daily.slack.messages("CGB")
+    (of_gb, of_ire), at = await daily.database.read(last)
+    assert (of_gb.message_ts, of_gb.sent_at, of_ire) == (digest.ts, at, None)
+    # A later small change is in no post.
+    await tell(daily, result("rc_1", winning_time="1m 2s"), result("rc_1", winning_time="1m 3s"))
+    (of_gb, _), _ = await daily.database.read(last)
+    assert of_gb.message_ts == digest.ts
 
 
 async def test_digest_says_the_status_of_a_race_that_was_not_run(daily):
