@@ -128,3 +128,25 @@ async def test_digest_that_a_pause_stopped_waits_for_the_end_of_the_pause(pipeli
     await resume(pipeline)
     assert await tell_due(pipeline) == 1
     assert [text.split(". ")[0] for text in pipeline.texts("CGB")] == ["Results together"]
+
+
+async def test_card_waits_for_its_eve_while_digests_and_summaries_of_a_pause_are_made_and_taken_back(pipeline):
+    eve = pipeline.clock() + timedelta(days=4) + LEFT
+    await pipeline.subscribe("CGB", "GB", frozenset(Topic), digest=(hour(pipeline),), cards=(f"{eve:%H:%M}",))
+    await tell(pipeline, result("rc_1"), result("rc_2", course="York"))
+    await tell(pipeline, cards_of(f"{eve + timedelta(days=1):%Y-%m-%d}"))
+    pipeline.clock.forward(LEFT.total_seconds())
+    assert await pipeline.database.write(lambda session: pipeline.reopening.tell_due(session, pipeline.clock)) == 1
+    await pause(pipeline)
+    pipeline.clock.forward(4 * 3_600)
+    await pipeline.database.write(lambda session: pipeline.reopening.resume(session, "CGB", pipeline.clock()))
+    await pause(pipeline)
+    await resume(pipeline)
+    await tell_due(pipeline)
+    (text,) = pipeline.texts("CGB")
+    assert text.startswith("This channel was paused. 2 results")
+    pipeline.clock.forward(4 * DAY_S - 4 * 3_600 - 60)
+    assert await tell_due(pipeline) == 0
+    pipeline.clock.forward(120)
+    assert await tell_due(pipeline) == 1
+    assert pipeline.texts("CGB")[-1].startswith("Racecard: Ascot")
