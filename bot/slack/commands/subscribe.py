@@ -7,6 +7,7 @@ from functools import partial
 from sqlmodel import Session
 
 from bot.channels import pauses, subscriptions
+from bot.channels.conditions.acknowledge_conditions import minutes_of
 from bot.channels.conditions.condition import EVERY_VALUE
 from bot.channels.filters import ALL_REGIONS, ChannelFilter, Overridden, without_abandonments
 from bot.db.tables import SubscriptionState
@@ -202,6 +203,7 @@ def _said(session: Session, desk: Desk, channel_id: str, committed: Subscribed, 
         notes=committed.notes,
         overridden=_overridden(session, channel_id, committed.filters),
         lacking=_lacking(session, channel_id, committed.filters),
+        minutes_alone=_minutes_alone(session, channel_id, committed.filters),
         uncovered=_uncovered(session, committed.filters),
         recent=recent(session, committed.filters, utc_today(now), now),
         is_member=is_member,
@@ -215,6 +217,14 @@ def _said(session: Session, desk: Desk, channel_id: str, committed: Subscribed, 
 def _lacking(session: Session, channel_id: str, saved: Sequence[ChannelFilter]) -> tuple[ChannelFilter, ...]:
     rows = subscriptions.of_channel(session, channel_id)
     return without_abandonments(saved, [subscriptions.read_filter(row) for row in rows])
+
+
+def _minutes_alone(session: Session, channel_id: str, saved: Sequence[ChannelFilter]) -> int | None:
+    """The time to acknowledge, of a subscription to abandonments for which nobody else is told."""
+    rows = subscriptions.of_channel(session, channel_id)
+    telling = {row.region for row in rows if subscriptions.read_filter(row).escalate}
+    alone = [one for one in saved if Topic.ABANDONMENTS in one.topics and telling.isdisjoint({ALL_REGIONS, one.region})]
+    return next((minutes for one in alone if (minutes := minutes_of(one)) is not None), None)
 
 
 def _overridden(session: Session, channel_id: str, saved: Sequence[ChannelFilter]) -> tuple[Overridden, ...]:

@@ -227,3 +227,20 @@ async def test_course_is_told_apart_by_what_only_it_has(database, namesakes, nam
     asked = [Course(course_id="cr_0", name="Ascot"), Course(name="Ascot"), Course(course_id="cr_9", name="Ascot")]
     shown = await database.read(lambda session: reference_store.told_apart(session, asked))
     assert [one.name for one in shown] == [name, "Ascot", "Ascot"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "alone"),
+    [
+        (["GB ack:10m"], True),
+        (["all escalate:U1", "GB ack:10m"], False),
+        (["IRE escalate:U1", "GB ack:10m"], True),
+        (["GB ack:10m escalate:U1"], False),
+        (["GB results"], False),
+    ],
+)
+async def test_answer_says_where_nobody_else_is_told_of_an_abandonment_that_nobody_takes(channel, lines, alone):
+    for line in lines:
+        message = await told(channel, line)
+    said = "If nobody has pressed *I have it* after 10 minutes, I post once more here. Nobody else is told unless you add"
+    assert (said in message.text) is alone

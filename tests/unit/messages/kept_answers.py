@@ -459,6 +459,18 @@ ANSWERS: dict[str, partial[Any]] = {
     "help": partial(command_help, COMMANDS, ["/racecard", "/results", "/usage"]),
     "help_on_a_command": partial(usage_of, COMMANDS[0]),
     "subscribed": partial(subscribed, SAID),
+    "subscribed_with_nobody_told_further": partial(
+        subscribed,
+        replace(
+            SAID,
+            filters=(GB.model_copy(update={"ack": ("10m",)}),),
+            minutes_alone=10,
+            is_member=True,
+            is_paused=False,
+            unchecked=(),
+            uncovered=(),
+        ),
+    ),
     "subscribed_beside_all_regions": partial(
         subscribed, replace(SAID, overridden=BESIDE_ALL, is_member=True, is_paused=False, uncovered=())
     ),

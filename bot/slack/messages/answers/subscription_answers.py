@@ -39,6 +39,7 @@ class Said:
     `is_member` None: Slack does not say whether the bot is in the channel. `suspended` is the reason of a suspension.
     `unchecked` words were taken as typed. `uncovered` events are not delivered to us. `notes` are sentences on words
     and courses. `overridden` parts arrive though left out. `lacking` are filters without abandonments in the channel.
+    `minutes_alone`: the time to acknowledge where nobody else is told.
     """
 
     filters: Sequence[ChannelFilter]
@@ -53,6 +54,7 @@ class Said:
     notes: Sequence[str] = ()
     overridden: Sequence[Overridden] = ()
     lacking: Sequence[ChannelFilter] = ()
+    minutes_alone: int | None = None
 
 
 def subscribed(said: Said) -> Message:
@@ -86,6 +88,11 @@ def _rest(said: Said) -> list[str]:
     if said.uncovered:
         events = listed([code(one) or "?" for one in said.uncovered])
         parts.append(f"But the data service is not asked to deliver {events}: an admin has to subscribe to it.")
+    if said.minutes_alone is not None:
+        parts.append(
+            f"If nobody has pressed *I have it* after {counted(said.minutes_alone, 'minute')}, I post once more here. Nobody "
+            "else is told unless you add `escalate:` and an id, or choose people or channels by Edit in `/racing list`."
+        )
     if said.is_paused:
         parts.append("The channel is paused, though: what comes is kept until the pause ends, or `/racing resume`.")
     topics = frozenset().union(*(chosen.topics for chosen in said.filters))
