@@ -17,6 +17,7 @@ from bot.operations import missing_rows
 from bot.operations.jobs import job_runs
 from bot.operations.jobs.table import JOBS
 from bot.outbox import acknowledgements, traffic
+from bot.outbox.acknowledgements import Untaken
 from bot.outbox.traffic import Sent, WaitingChannel
 from bot.racedata import quota_store
 from bot.racedata.forecast import Forecast
@@ -40,7 +41,8 @@ class JobDone:
 class Status:
     """`deliveries`: last day, by event. `missing`: by kind. `untaken`: abandonments of the last day that nobody took.
 
-    `waiting_posts`: of all channels, or of the given channel. `repaired_at`: None without a recent repair.
+    `untaken_here`: of them those of one channel. `waiting_posts`: of all channels, or of the given channel.
+    `repaired_at`: None without a recent repair.
     """
 
     at: datetime
@@ -51,7 +53,8 @@ class Status:
     waiting_posts: int
     waiting_channels: Sequence[WaitingChannel]
     missing: dict[str, int]
-    untaken: int
+    untaken: Untaken
+    untaken_here: Untaken | None
     reading: QuotaReading | None
     expected: Forecast | None
     jobs: Sequence[JobDone]
@@ -61,8 +64,10 @@ class Status:
     version: str
 
 
-def read_status(session: Session, clock: Clock, *, channel_id: str | None = None) -> Status:
+def read_status(session: Session, clock: Clock, *, channel_id: str | None = None, here: str | None = None) -> Status:
+    """`channel_id`: of this channel alone. `here`: of all channels, with this channel's untaken abandonments."""
     now = clock()
+    since = now - FIGURES_COVER
     # Leases and holds use the database's clock.
     database_at = database_now(session, clock)
     waiting_posts, channels = traffic.waiting(session, database_at, at_most=STATUS_CHANNELS_MAX, channel_id=channel_id)
@@ -72,14 +77,15 @@ def read_status(session: Session, clock: Clock, *, channel_id: str | None = None
     reading = latest.reading if latest else None
     return Status(
         at=now,
-        deliveries=inbox.count_received(session, now - FIGURES_COVER),
-        sent=traffic.sent_since(session, now - FIGURES_COVER),
+        deliveries=inbox.count_received(session, since),
+        sent=traffic.sent_since(session, since),
         waiting_deliveries=inbox.count_waiting(session),
         first_waiting=inbox.first_waiting(session),
         waiting_posts=waiting_posts,
         waiting_channels=channels,
         missing=missing_rows.count_told(session),
-        untaken=acknowledgements.count_untaken(session, now - FIGURES_COVER, channel_id),
+        untaken=acknowledgements.untaken(session, since, channel_id),
+        untaken_here=acknowledgements.untaken(session, since, here) if here else None,
         reading=reading,
         expected=expected_by(session, reading) if reading else None,
         jobs=done,

@@ -22,6 +22,8 @@ from bot.db.tables import (
     MessageKind,
     OutboxMessage,
 )
+from bot.events import event_store
+from bot.events.event import RacingEvent
 from bot.events.races import Value
 from bot.logs import get_logger
 from bot.outbox import message_store, message_view
@@ -40,6 +42,8 @@ BY_WHOM = "taken"
 """End the keys of messages that follow from an acknowledgement, after the key of the first message with the button."""
 
 MINUTE = timedelta(minutes=1)
+
+UNTAKEN_NAMED = 3
 
 
 class StoredRequest(AckRequest):
@@ -76,6 +80,14 @@ class Escalation:
     people: tuple[str, ...]
     minutes: int
     is_replaced: bool
+
+
+@dataclass(frozen=True)
+class Untaken:
+    """`first`: at most UNTAKEN_NAMED of the `count` abandonments, the earliest told first."""
+
+    count: int = 0
+    first: tuple[RacingEvent, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -185,17 +197,24 @@ def of_messages(session: Session, message_ids: Collection[int]) -> dict[int, Ack
     return {row.message_id: row for row in session.execute(statement).scalars()}
 
 
-def count_untaken(session: Session, since: datetime, channel_id: str | None = None) -> int:
+def untaken(session: Session, since: datetime, channel_id: str | None = None) -> Untaken:
     """Abandonments posted since then, in all channels or in the given channel, that ask and that nobody has taken."""
-    statement = (
-        select(func.count())
+    key, sent_at = col(EventVersion.event_key), col(OutboxMessage.sent_at)
+    of_messages = (
+        select(key)
         .select_from(Acknowledgement)
         .join(OutboxMessage, col(OutboxMessage.id) == col(Acknowledgement.message_id))
-        .where(is_any(NOT_TAKEN), col(OutboxMessage.sent_at) >= since)
+        .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
+        .where(is_any(NOT_TAKEN), sent_at >= since)
+        .group_by(key)
+        .order_by(func.min(sent_at), key)
     )
     if channel_id is not None:
-        statement = statement.where(col(OutboxMessage.channel_id) == channel_id)
-    return int(session.execute(statement).scalar_one())
+        of_messages = of_messages.where(col(OutboxMessage.channel_id) == channel_id)
+    keys = session.execute(of_messages).scalars().all()
+    newest = select(EventVersion).where(key.in_(keys[:UNTAKEN_NAMED])).order_by(col(EventVersion.version))
+    events = {row.event_key: event_store.known(row)[0] for row in session.execute(newest).scalars()}
+    return Untaken(len(keys), tuple(events[one] for one in keys[:UNTAKEN_NAMED]))
 
 
 def read(session: Session, posts: Sequence[OutboxMessage]) -> dict[int, Escalation]:

@@ -13,11 +13,13 @@ from sqlmodel import col
 from bot.db.engine import Database
 from bot.db.tables import Acknowledgement, AckState, OutboxMessage
 from bot.events.event import Topic
+from bot.operations.status_figures import read_status
 from bot.outbox import acknowledgements, backlog, channel_move, dead_letters, escalations, ledger
 from bot.outbox.channel_closing import close_channel, pause_channel
 from bot.outbox.notices import Notices
 from bot.sandbox.slack import failures
 from bot.slack.messages.alerts.admin_notice import admin_notice
+from bot.slack.messages.answers.status_answer import StatusScope, status_answer
 from tests.integration.pipeline.racing_day import abandonment, free_all, meeting, result, shown, tell
 
 MINUTES = timedelta(minutes=10)
@@ -48,9 +50,10 @@ async def press(pipeline, key, user="UALICE"):
 
 async def untaken(pipeline, channel_id=None):
     since = pipeline.clock() - timedelta(days=1)
-    return await pipeline.database.read(
-        lambda session: acknowledgements.count_untaken(session, since, channel_id=channel_id)
+    found = await pipeline.database.read(
+        lambda session: acknowledgements.untaken(session, since, channel_id=channel_id)
     )
+    return found.count
 
 
 def key_in(message):
@@ -86,6 +89,34 @@ async def test_first_press_is_shown_in_place_and_later_presses_learn_who_was_fir
     assert "I have it" not in shown(taken)
     assert await after(asking, 9 * MINUTES) == 0
     assert await press(asking, "no such message") is None
+
+
+async def test_status_names_the_first_abandonments_that_nobody_has_taken_here_and_in_all(asking):
+    await asking.subscribe("CALL", "IRE", ack=("10m",))
+    await tell(asking, *(abandonment(f"rc_{hour}", off_time=f"{hour}:00") for hour in (13, 14, 15)))
+    await tell(asking, meeting(course="York"), abandonment("rc_16", course="Naas", region="IRE", off_time="16:00"))
+    await press(asking, key_in(asking.slack.messages("CGB")[0]))
+    await tell(asking, abandonment("rc_14", off_time="14:05"))
+
+    def said(*, only=None, here=None):
+        def read(session):
+            return status_answer(read_status(session, asking.clock, channel_id=only, here=here), StatusScope({}, only))
+
+        return asking.database.read(read)
+
+    races = "Ascot 14:05, Ascot 15:00{} York (whole meeting)"
+    of_channel = await said(only="CGB")
+    assert (
+        f"Taken by nobody in <#CGB>: 3 abandonments of the last 24 hours ({races.format(' and')})." in of_channel.text
+    )
+    of_all = await said(here="CALL")
+    told = f"4 abandonments of the last 24 hours ({races.format(',')} and 1 more)"
+    assert f"Taken by nobody: {told}, in this channel 1 (Naas 16:00)." in of_all.text
+    assert "in this channel none." in (await said(here="CADMIN")).text
+    for one in (*asking.slack.messages("CGB"), *asking.slack.messages("CALL")):
+        if "I have it" in shown(one):
+            await press(asking, key_in(one))
+    assert "Taken by nobody" not in (await said(here="CGB")).text
 
 
 async def test_nobody_within_the_time_means_people_are_mentioned_and_later_the_second_channel_is_told_each_once(asking):

@@ -242,5 +242,5 @@ async def test_course_is_told_apart_by_what_only_it_has(database, namesakes, nam
 async def test_answer_says_where_nobody_else_is_told_of_an_abandonment_that_nobody_takes(channel, lines, alone):
     for line in lines:
         message = await told(channel, line)
-    said = "If nobody has pressed *I have it* after 10 minutes, I post once more here. Nobody else is told unless you add"
+    said = "If nobody has pressed *I have it* after 10 minutes, I post once more here. Nobody else is told unless"
     assert (said in message.text) is alone

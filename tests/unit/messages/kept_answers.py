@@ -28,6 +28,7 @@ from bot.events.races import Course, OffTime, Race, Runner
 from bot.fanout.drill_records import KeptDrill
 from bot.operations.drill_run import AddressAnswer, DrillReport, Problem, Stop
 from bot.operations.status_figures import JobDone, Status
+from bot.outbox.acknowledgements import Untaken
 from bot.outbox.dead_letters import DeadLetter
 from bot.outbox.held_queues import CARDS, DIGEST, PAUSED, QUIET, UNDELIVERED, Held
 from bot.outbox.ledger import LedgerLine, Trace, TracedDelivery, TracedVersion
@@ -273,7 +274,8 @@ STATUS = Status(
         WaitingChannel("C2", 3, RECEIVED_AT, Became.IN_DOUBT, None),
     ),
     missing={"race": 2, "day": 1},
-    untaken=1,
+    untaken=Untaken(5, (ABANDONED, MEETING, ABANDONED.model_copy(update={"race": FROZEN}))),
+    untaken_here=Untaken(1, (ABANDONED,)),
     reading=READING,
     expected=forecast(READING.used, READING.limit, NOON, USE),
     jobs=(JobDone("check_quota", NOON), JobDone("repair", NOON), JobDone("prune_bodies", None)),
@@ -291,7 +293,8 @@ WELL = replace(
     waiting_posts=0,
     waiting_channels=(),
     missing={},
-    untaken=0,
+    untaken=Untaken(),
+    untaken_here=Untaken(),
     reading=None,
     expected=None,
     repaired_at=None,
@@ -528,7 +531,7 @@ ANSWERS: dict[str, partial[Any]] = {
     ),
     "narrowed_by": partial(narrowed_by, "U1", [GB, ALL], [GB]),
     "status": partial(status_answer, STATUS, StatusScope(DEGRADED)),
-    "status_for_anybody": partial(status_answer, STATUS, StatusScope(DEGRADED, "C1")),
+    "status_for_anybody": partial(status_answer, replace(STATUS, untaken_here=None), StatusScope(DEGRADED, "C1")),
     "status_where_all_is_well": partial(status_answer, WELL, StatusScope({})),
     "trace": partial(trace_answer, TRACE, "rc_1", _address, None),
     "trace_of_nothing": partial(trace_answer, Trace((), (), 0, NOON), "rc_2", _address, None),
@@ -570,7 +573,7 @@ VIEWS: dict[str, partial[Any]] = {
             [HOME_LIVE],
             21,
             is_admin=True,
-            status=status_answer(STATUS, StatusScope(DEGRADED)),
+            status=status_answer(replace(STATUS, untaken_here=None), StatusScope(DEGRADED)),
             dead_letters=[HOME_LOST],
             at=NOON,
         ),

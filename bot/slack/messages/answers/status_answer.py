@@ -5,14 +5,17 @@ from dataclasses import dataclass
 
 from bot.db.tables import MissingKind
 from bot.deliveries.inbox import reference
+from bot.events.event import EventKind
 from bot.operations.status_figures import Status
+from bot.outbox.acknowledgements import Untaken
 from bot.outbox.message import Message
 from bot.outbox.traffic import WaitingChannel
 from bot.slack.messages.answers.trace_answer import why_not_posted
 from bot.slack.messages.answers.usage_answer import in_short
 from bot.slack.messages.kit.blocks import context, fields, header, message, mrkdwn, section
 from bot.slack.messages.kit.mentions import named
-from bot.slack.messages.kit.text import code, counted, joined, safe
+from bot.slack.messages.kit.names import course_name, race_name
+from bot.slack.messages.kit.text import code, counted, joined, listed, safe
 from bot.slack.messages.kit.times import moment_for_readers
 
 REASON_MAX = 300
@@ -80,7 +83,7 @@ def status_answer(found: Status, scope: StatusScope) -> Message:
 
 
 def _health(found: Status, scope: StatusScope) -> str:
-    if not (scope.degraded or found.missing or found.untaken):
+    if not (scope.degraded or found.missing or found.untaken.count):
         return "All is well."
     wrong = len(scope.degraded)
     words = "1 thing is not as it should be." if wrong == 1 else f"{wrong} things are not as they should be."
@@ -88,14 +91,34 @@ def _health(found: Status, scope: StatusScope) -> str:
     return joined(
         [
             words if wrong else None,
-            f"Taken by nobody: {counted(found.untaken, 'abandonment')} of the last 24 hours."
-            if found.untaken
-            else None,
+            _untaken(found, scope.only_channel) if found.untaken.count else None,
             f"Missing: {', '.join(missing)}." if missing else None,
             "An admin can see why." if scope.only_channel and wrong else None,
         ],
         " ",
     )
+
+
+def _untaken(found: Status, only_channel: str | None) -> str:
+    where = f" in {named(only_channel)}" if only_channel else ""
+    told = f"Taken by nobody{where}: {counted(found.untaken.count, 'abandonment')} of the last 24 hours"
+    here = found.untaken_here
+    if here is None:
+        return f"{told} ({_races(found.untaken)})."
+    inside = f"{here.count} ({_races(here)})" if here.count else "none"
+    return f"{told} ({_races(found.untaken)}), in this channel {inside}."
+
+
+def _races(untaken: Untaken) -> str:
+    """For example "Ascot 14:30, York (whole meeting) and 2 more"."""
+    names = [
+        f"{course_name(event.race) or 'course not given'} (whole meeting)"
+        if event.kind is EventKind.MEETING_ABANDONED
+        else race_name(event.race)
+        for event in untaken.first
+    ]
+    more = untaken.count - len(names)
+    return listed([*names, f"{more} more"] if more else names)
 
 
 def _reasons(degraded: Mapping[str, str]) -> Iterator[str]:

@@ -89,9 +89,10 @@ def _rest(said: Said) -> list[str]:
         events = listed([code(one) or "?" for one in said.uncovered])
         parts.append(f"But the data service is not asked to deliver {events}: an admin has to subscribe to it.")
     if said.minutes_alone is not None:
+        span = counted(said.minutes_alone, "minute")
         parts.append(
-            f"If nobody has pressed *I have it* after {counted(said.minutes_alone, 'minute')}, I post once more here. Nobody "
-            "else is told unless you add `escalate:` and an id, or choose people or channels by Edit in `/racing list`."
+            f"If nobody has pressed *I have it* after {span}, I post once more here. Nobody else is told unless you "
+            "add `escalate:` and an id, or choose people or channels by Edit in `/racing list`."
         )
     if said.is_paused:
         parts.append("The channel is paused, though: what comes is kept until the pause ends, or `/racing resume`.")
