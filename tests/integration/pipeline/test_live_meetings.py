@@ -694,3 +694,36 @@ async def test_settled_race_says_that_earlier_races_without_a_moment_are_off(pip
     await tell(pipeline, result("rc_3", off_time="17:00"))
     # The day has begun in some time zone, so nothing is certain of the 17:30 either.
     assert said(pipeline) == ["no result yet", "no result yet", "won by", "no result yet"]
+
+
+async def tell_at_once(pipeline, *payloads):
+    for payload in payloads:
+        await pipeline.deliver(payload)
+    await pipeline.post_all()
+
+
+WORDY = {"title": "The Very Long Stakes " * 10}
+
+
+async def test_long_card_shows_every_race(pipeline):
+    await subscribe(pipeline)
+    run = [result(f"rc_{n}", off_time=f"12:{n}", placings=("H" * 60, "Red Sky"), **WORDY) for n in range(10, 26)]
+    lost = [abandonment(f"rc_{n}", off_time=f"12:{n}", reason="frost " * 30, **WORDY) for n in range(26, 30)]
+    await tell_at_once(pipeline, *run, *lost)
+    assert len(times(pipeline, "Ascot (GB)")) == 20
+    assert sum("ABANDONED*, frost" in line for line in lines(pipeline, "Ascot (GB)")) == 4
+
+
+async def test_card_that_is_too_long_cuts_no_race_with_a_mark_and_counts_what_is_cut(pipeline):
+    await subscribe(pipeline)
+    await tell_at_once(
+        pipeline,
+        *(result(f"rc_{number}", off_time=f"12:{number}", **WORDY) for number in range(10, 60)),
+        *(abandonment(f"rc_1{n}", off_time=f"15:{n}", **WORDY) for n in range(10, 20)),
+        abandonment("rc_59", off_time="12:59", **WORDY),
+        result("rc_90", off_time="16:00", status="void", placings=(), **WORDY),
+    )
+    (_, *shown_lines, cut, _) = lines(pipeline, "Ascot (GB)")
+    marked = [line.split(" ")[0] for line in shown_lines if re.search("ABANDONED|CONFLICT|VOID", line)]
+    assert marked == times(pipeline, "Ascot (GB)")[:12] == ["12:59", *(f"15:{n}" for n in range(10, 20)), "16:00"]
+    assert cut == f"and {61 - len(shown_lines)} more"

@@ -8,9 +8,8 @@ from bot.events.races import Race
 from bot.outbox.live_meetings import LiveMeeting
 from bot.outbox.message import Message
 from bot.racedata.day_card import RaceOutcome, to_come_until
-from bot.slack.messages.answers.outcome_words import NO_RESULT_YET, TO_COME, became, outcome_line
-from bot.slack.messages.answers.racecard_answer import lines_section
-from bot.slack.messages.kit.blocks import section
+from bot.slack.messages.answers.outcome_words import MARKED, NO_RESULT_YET, TO_COME, became, outcome_line
+from bot.slack.messages.kit.blocks import all_fit, message, room_beside, section
 from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, MARKED_LOST_MEETING, without_marks
 from bot.slack.messages.kit.names import SHORT_MAX, course_name
 from bot.slack.messages.kit.text import counted, joined, safe
@@ -40,11 +39,18 @@ def live_meeting(live: LiveMeeting, now: datetime) -> Message:
     )
     first = joined([f"*{place}*, {day}", figures], ": ")
     still_open = _Open(races, now)
-    lines = [outcome_line(race, became(race, outcome) or still_open.words(race)) for race, outcome in races]
+    lines = [(outcome, outcome_line(race, became(race, outcome) or still_open.words(race))) for race, outcome in races]
     text = joined([f"{place}, {day}", without_marks(figures)], ": ")
     more = None if live.is_whole else NOT_WHOLE.format(joined(["/racecard", region], " "))
-    note = section(joined(["Results are in the thread.", more], " "))
-    return Message(text, tuple(block for block in (lines_section(first, lines, len(lines)), note) if block))
+    foot = [section(joined(["Results are in the thread.", more], " "))]
+    return message(text, (), [first, *_marked_first(first, lines, room_beside(foot))], len(lines) + 1, foot)
+
+
+def _marked_first(first: str, lines: Sequence[tuple[RaceOutcome, str]], room: int) -> list[str]:
+    """By off time. Where lines are cut, no race with a mark is cut for a race without a mark."""
+    if not all_fit([first, *(line for _, line in lines)], room):
+        lines = sorted(lines, key=lambda one: one[0] not in MARKED)
+    return [line for _, line in lines]
 
 
 def _run_so_far(run: int, races: int, *, is_whole: bool) -> str:

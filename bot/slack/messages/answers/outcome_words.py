@@ -12,6 +12,9 @@ from bot.slack.messages.kit.times import aware, off_text
 
 CARD_LINE_MAX = 300
 
+MARKED = frozenset({RaceOutcome.ABANDONED, RaceOutcome.BOTH, RaceOutcome.VOID})
+"""Outcomes whose words have a mark."""
+
 NO_RESULT_YET = "no result yet"
 TO_COME = "to come"
 

@@ -80,8 +80,21 @@ def message(
 
 def line_sections(lines: Iterable[str], total: int, room: int) -> list[Block]:
     """Sections with as many of the `total` lines as fit."""
+    sections = _packed(lines, room)
+    shown = sum(map(len, sections))
+    if shown < total:
+        sections[-1:] = [[*(sections[-1] if sections else []), f"and {total - shown} more"]]
+    return [block for block in (section("\n".join(section_lines)) for section_lines in sections) if block]
+
+
+def all_fit(lines: Sequence[str], room: int) -> bool:
+    """Whether `line_sections` cuts no line."""
+    return sum(map(len, _packed(lines, room))) == len(lines)
+
+
+def _packed(lines: Iterable[str], room: int) -> list[list[str]]:
     sections: list[list[str]] = []
-    shown, space, room = 0, 0, room - TEXT_OBJECT - _MORE_ROOM
+    space, room = 0, room - TEXT_OBJECT - _MORE_ROOM
     for line in lines:
         cost = size(line := clip(line, LIST_LINE_MAX)) + 1
         opens = cost > space
@@ -91,10 +104,8 @@ def line_sections(lines: Iterable[str], total: int, room: int) -> list[Block]:
             sections.append([])
             space = SECTION_MAX - _MORE_ROOM
         sections[-1].append(line)
-        shown, space, room = shown + 1, space - cost, room - cost - TEXT_OBJECT * opens
-    if shown < total:
-        sections[-1:] = [[*(sections[-1] if sections else []), f"and {total - shown} more"]]
-    return [block for block in (section("\n".join(section_lines)) for section_lines in sections) if block]
+        space, room = space - cost, room - cost - TEXT_OBJECT * opens
+    return sections
 
 
 def _weight(block: Block) -> int:
