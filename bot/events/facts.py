@@ -3,7 +3,7 @@
 A change of a field that is `Told` rings (a new message) or edits the message.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
@@ -36,6 +36,7 @@ SOON = timedelta(hours=24)
 MOST_OF_FIELD = 50
 
 POSITION_FACT = "runner.position"
+HORSE_FACT = "runner.horse"
 
 NAMED, NON_RUNNER = "named", "NR"
 
@@ -123,6 +124,16 @@ def changes_between(old: RacingEvent, new: RacingEvent, *, received_at: datetime
 
 def brings_placings(old: RacingEvent, new: RacingEvent) -> bool:
     return _has_placings(new) and not _has_places(old) and _has_places(new)
+
+
+def changes_winner(race: Race, changes: Iterable[Change]) -> bool:
+    """True also for another name of the winner. `race`: after the changes."""
+    winners = {runner.horse for runner in race.runners if runner.finishing_position == 1}
+    return any(
+        (change.field == POSITION_FACT and 1 in {finishing_position(change.before), finishing_position(change.now)})
+        or (change.field == HORSE_FACT and change.now in winners)
+        for change in changes
+    )
 
 
 @dataclass(frozen=True)

@@ -10,16 +10,14 @@ from bot.channels.filters import ChannelFilter, Meeting, meeting_of
 from bot.db.engine import is_unavailable
 from bot.events import event_store
 from bot.events.event import EventKind, RacingEvent
-from bot.events.facts import POSITION_FACT
-from bot.events.races import Race, finishing_position
+from bot.events.facts import changes_winner
+from bot.events.races import Race
 from bot.fanout.version_news import News
 from bot.fanout.waits import is_urgent
 from bot.logs import get_logger
 from bot.outbox import live_meetings, message_store
 
 log = get_logger(__name__)
-
-HORSE_FACT = "runner.horse"
 
 _IN_THREADS = frozenset({EventKind.RESULT_RECEIVED, EventKind.RACECARD_PUBLISHED})
 
@@ -54,7 +52,9 @@ class LiveMessages:
             return {}
         if not live_meetings.is_over(touched.meeting, self._now):
             touched.making |= set(choosing).difference(held_back)
-        if event.kind not in _IN_THREADS or is_urgent(event, news.remarks) or _changes_winner(news):
+        if event.kind not in _IN_THREADS or is_urgent(event, news.remarks):
+            return {}
+        if changes_winner(event.race, news.remarks.changes):
             return {}
         # The live message goes out before the replies.
         live = self._made(touched, choosing)
@@ -120,13 +120,3 @@ class LiveMessages:
             for channel in channels
             if any(chosen.show and chosen.matches(event) for chosen in self._filters.get(channel, ()))
         ]
-
-
-def _changes_winner(news: News) -> bool:
-    """True also for another name of the winner."""
-    winners = {runner.horse for runner in news.event.race.runners if runner.finishing_position == 1}
-    return any(
-        (change.field == POSITION_FACT and 1 in {finishing_position(change.before), finishing_position(change.now)})
-        or (change.field == HORSE_FACT and change.now in winners)
-        for change in news.remarks.changes
-    )

@@ -3,10 +3,11 @@
 Outcomes come from the race book and all deliveries: neither source has every race.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from enum import StrEnum
+from types import MappingProxyType
 
 from bot.errors import ServiceError
 from bot.events.days import begins_at
@@ -50,9 +51,15 @@ class RaceOutcome(StrEnum):
     ABANDONED = "abandoned"
     BOTH = "both"
     """A result and an abandonment contradict each other."""
+    UNCERTAIN = "uncertain"
+    """Two versions of the result name two winners, and nothing tells the newer version."""
     VOID = "void"
     """The result says that the race was declared void."""
     OPEN = "open"
+
+
+CONFLICTS = frozenset({RaceOutcome.BOTH, RaceOutcome.UNCERTAIN})
+WITH_RESULT = CONFLICTS | {RaceOutcome.SETTLED}
 
 
 @dataclass(frozen=True)
@@ -188,9 +195,13 @@ def _number(race: Race) -> int:
 
 @dataclass
 class _Known:
+    """`reason`: of the race's own abandonment. `doubt`: of the result, BOTH or UNCERTAIN."""
+
     race: Race
     has_result: bool = False
     is_lost: bool = False
+    reason: str | None = None
+    doubt: RaceOutcome | None = None
 
     @property
     def outcome(self) -> RaceOutcome:
@@ -200,25 +211,34 @@ class _Known:
             return RaceOutcome.BOTH if settled and not is_void else RaceOutcome.ABANDONED
         if is_void:
             return RaceOutcome.VOID
-        return RaceOutcome.SETTLED if settled else RaceOutcome.OPEN
+        return (self.doubt or RaceOutcome.SETTLED) if settled else RaceOutcome.OPEN
+
+
+NO_DOUBTS: Mapping[str, RaceOutcome] = MappingProxyType({})
 
 
 def outcomes_of(
-    races: Iterable[Race], told: Sequence[RacingEvent], region: str | None, course: Course | None
+    races: Iterable[Race],
+    told: Sequence[RacingEvent],
+    region: str | None,
+    course: Course | None,
+    doubts: Mapping[str, RaceOutcome] = NO_DOUBTS,
 ) -> Outcomes:
-    """The outcomes in a region (None: all) and at a course (None: all).
+    """The outcomes in a region (None: all) and at a course (None: all). `doubts`: of results, by event key.
 
     An abandonment of unknown region or course counts as being there. A race with a result is never lost with its
-    meeting.
+    meeting. The race's own reason goes before the meeting's.
     """
     known = [_Known(race) for race in races]
     by_id = {one.race.race_id: one for one in known if one.race.race_id}
     here = [event for event in told if _is_of(event, region, by_id)]
     lost = [event for event in here if event.kind is EventKind.MEETING_ABANDONED]
     for event in here:
-        _add(event, known, by_id)
+        _add(event, known, by_id, doubts.get(event.key))
     for meeting in lost:
         _lose(meeting, known)
+    for one in known:
+        one.race = one.race.model_copy(update={"reason": one.reason or one.race.reason})
     at = [one for one in known if _is_at(one, course)]
     meetings = by_meeting([one.race for one in at])
     outcome_of = {id(one.race): one.outcome for one in at}
@@ -239,14 +259,15 @@ def _is_of(event: RacingEvent, region: str | None, by_id: dict[str, _Known]) -> 
     return event.is_abandonment and event.race.region is None
 
 
-def _add(event: RacingEvent, known: list[_Known], by_id: dict[str, _Known]) -> None:
+def _add(event: RacingEvent, known: list[_Known], by_id: dict[str, _Known], doubt: RaceOutcome | None) -> None:
     told = event.races if event.kind is EventKind.MEETING_ABANDONED else (event.race,)
     for race in told:
-        shared = {"reason": race.reason or event.reason, "region": race.region or event.race.region}
-        one = _find_or_add(race.model_copy(update=shared), known, by_id)
-        one.has_result = one.has_result or event.kind is EventKind.RESULT_RECEIVED
+        one = _find_or_add(race.model_copy(update={"region": race.region or event.race.region}), known, by_id)
+        if event.kind is EventKind.RESULT_RECEIVED:
+            one.has_result, one.doubt = True, one.doubt or doubt
         # A meeting's own delivery may name races that were run before the meeting was lost.
-        one.is_lost = one.is_lost or event.kind is EventKind.RACE_ABANDONED
+        if event.kind is EventKind.RACE_ABANDONED:
+            one.is_lost, one.reason = True, one.reason or event.reason or race.reason
 
 
 def _find_or_add(told: Race, known: list[_Known], by_id: dict[str, _Known]) -> _Known:
@@ -279,11 +300,13 @@ def _is_same_race(one: Race, other: Race) -> bool:
 
 def _lose(meeting: RacingEvent, known: list[_Known]) -> None:
     for one in known:
-        if not (one.has_result or one.race.is_settled) and is_part_of(RacingEvent(key="", race=one.race), meeting):
+        if not is_part_of(RacingEvent(key="", race=one.race), meeting):
+            continue
+        if not (one.has_result or one.race.is_settled):
             one.is_lost = True
-            one.race = one.race.model_copy(
-                update={"reason": one.race.reason or meeting.reason or meeting.race.reason, "abandoned": True}
-            )
+            one.race = one.race.model_copy(update={"abandoned": True})
+        if one.outcome in {RaceOutcome.ABANDONED, RaceOutcome.BOTH}:
+            one.reason = one.reason or one.race.reason or meeting.reason or meeting.race.reason
 
 
 def _together(told: Race, kept: Race) -> Race:

@@ -5,14 +5,14 @@ live messages while the database's writer waits.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Generic, TypeVar
 
 from bot.events.event import RacingEvent
 from bot.events.races import Course, Race
-from bot.racedata.day_card import Outcomes, outcomes_of
+from bot.racedata.day_card import Outcomes, RaceOutcome, outcomes_of
 
 _Stored = TypeVar("_Stored", Race, RacingEvent)
 
@@ -45,10 +45,11 @@ class DayRow(Generic[_Stored]):
 
 @dataclass(frozen=True)
 class KnownDay:
-    """All races of the race book and all stored events of a day, in all regions."""
+    """All races of the race book and all stored events of a day, in all regions. `doubts`: of results, by event key."""
 
     races: Sequence[DayRow[Race]] = ()
     told: Sequence[DayRow[RacingEvent]] = ()
+    doubts: Mapping[str, RaceOutcome] = field(default_factory=dict)
 
 
 def folded_name(name: str | None) -> str:
@@ -74,7 +75,7 @@ def outcomes_at(day: KnownDay, course: Course, region: str | None) -> Outcomes:
     near_keys = set(map(id, near.told))
     by_id = [row for row in day.told if id(row) not in near_keys and row.race_id in chosen.ids]
     told = [chosen.event_here(event) for event in _values([*near.told, *by_id]) if chosen.has_event(event)]
-    return outcomes_of(races, told, region, place.course)
+    return outcomes_of(races, told, region, place.course, day.doubts)
 
 
 def _near(day: KnownDay, place: "_Place", region: str | None) -> KnownDay:

@@ -23,7 +23,7 @@ from bot.logs import get_logger
 from bot.racedata import race_book_store
 from bot.racedata.client.service_client import RacingClient
 from bot.racedata.client.service_errors import OutsideWindow, QuotaExceeded, RateLimited, ServiceFailure, Spared
-from bot.racedata.day_card import Card, Coverage, MeetingCard, Outcomes, none_hidden, outcomes_of
+from bot.racedata.day_card import Card, Coverage, MeetingCard, Outcomes, RaceOutcome, none_hidden, outcomes_of
 from bot.racedata.day_path import DayRead, PathReader, Paths
 from bot.racedata.quota_book import QuotaBook
 from bot.racedata.race_book_store import StoredRace
@@ -108,12 +108,13 @@ class RaceBook:
     ) -> Card:
         """A stale book is read on first. Raises no ServiceError: the card holds the failure."""
         standing = await self.top_up(region, day, budget or Budget())
-        kept, told = await self._database.read(lambda session: _known(session, region, day))
-        return self._card(standing, kept, course, outcomes_of([one.race for one in kept], told, region, course))
+        kept, told, doubts = await self._database.read(lambda session: _known(session, region, day))
+        outcomes = outcomes_of([one.race for one in kept], told, region, course, doubts)
+        return self._card(standing, kept, course, outcomes)
 
     async def meetings(self, day: date) -> tuple[MeetingCard, ...]:
         """Makes no request."""
-        kept, told = await self._database.read(lambda session: _known(session, None, day))
+        kept, told, _ = await self._database.read(lambda session: _known(session, None, day))
         return outcomes_of([one.race for one in kept], told, None, None).meetings
 
     async def race(self, race_id: str) -> Race | None:
@@ -255,10 +256,13 @@ class RaceBook:
         return self._client.state.window or (day_read and day_read.window) or walk.window
 
 
-def _known(session: Session, region: str | None, day: date) -> tuple[list[StoredRace], list[RacingEvent]]:
+def _known(
+    session: Session, region: str | None, day: date
+) -> tuple[list[StoredRace], list[RacingEvent], dict[str, RaceOutcome]]:
     since, until = (datetime.combine(day, clock, UTC) for clock in (time.min, time.max))
     told = race_book_store.told_of_day(session, day.isoformat(), since, until)
-    return race_book_store.of_day(session, day.isoformat(), region), told
+    doubts = race_book_store.doubts_of_day(session, day.isoformat(), since, until)
+    return race_book_store.of_day(session, day.isoformat(), region), told, doubts
 
 
 def _stopped_by(error: ServiceError, day: date) -> Coverage:

@@ -1,10 +1,10 @@
 """The race book's rows: races by day and region, merged field by field from all sources."""
 
 import hashlib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import cache, partial
-from itertools import islice
+from itertools import islice, takewhile
 from typing import NamedTuple, TypeVar
 
 from sqlalchemy import CompoundSelect, Insert, bindparam, delete, or_, select, union
@@ -13,12 +13,14 @@ from sqlmodel import Session, col
 from bot.db.engine import dialect_of, insert_here, insert_into, table_of
 from bot.db.tables import BookRace, EventVersion, LearntRace
 from bot.events import event_store
-from bot.events.event import RacingEvent
+from bot.events.event import EventKind, RacingEvent
+from bot.events.facts import Change, VersionRemarks, changes_winner
 from bot.events.kinds import OUTCOMES, WHOLE_LISTS
 from bot.events.merge import completed_runners
 from bot.events.pairs import is_whole
 from bot.events.races import Race, Value
 from bot.logs import get_logger
+from bot.racedata.day_card import RaceOutcome
 from bot.racedata.meeting_day import DayRow, KnownDay
 
 log = get_logger(__name__)
@@ -169,6 +171,40 @@ def told_of_day(session: Session, day: str, since: datetime, until: datetime) ->
     return [event_store.read(version)[0] for version in newest.values()]
 
 
+def doubts_of_day(session: Session, day: str, since: datetime, until: datetime) -> dict[str, RaceOutcome]:
+    """The results of `told_of_day` that are not certain, by event key.
+
+    BOTH: came after the abandonment of a meeting that names the race. UNCERTAIN: as RaceOutcome says.
+    """
+    row = EventVersion
+    after_meeting = f'"contradicts":"{EventKind.MEETING_ABANDONED}"'
+    statement = (
+        select(row)
+        .where(col(row.event_key).in_(_told_keys(day, since, until)), col(row.kind) == EventKind.RESULT_RECEIVED)
+        .where(or_(col(row.version) > 1, col(row.remarks).contains(after_meeting, autoescape=True)))
+        .order_by(col(row.version))
+    )
+    versions: dict[str, list[tuple[RacingEvent, VersionRemarks]]] = {}
+    for one in session.execute(statement).scalars():
+        versions.setdefault(one.event_key, []).append(event_store.known(one))
+    found = {key: _doubt(said) for key, said in versions.items()}
+    return {key: doubt for key, doubt in found.items() if doubt}
+
+
+def _doubt(versions: Sequence[tuple[RacingEvent, VersionRemarks]]) -> RaceOutcome | None:
+    if any(remarks.contradicts is EventKind.MEETING_ABANDONED for _, remarks in versions):
+        return RaceOutcome.BOTH
+    changed = [(event, remarks, _but_additions(remarks)) for event, remarks in reversed(versions)]
+    # A version that only adds values says nothing of the order either.
+    unordered = takewhile(lambda one: one[1].order_unknown or not one[2], changed)
+    disagree = any(changes_winner(event.race, changes) for event, _, changes in unordered)
+    return RaceOutcome.UNCERTAIN if disagree else None
+
+
+def _but_additions(remarks: VersionRemarks) -> list[Change]:
+    return [change for change in remarks.changes if not change.is_addition]
+
+
 def known_day(session: Session, day: str, since: datetime, until: datetime) -> KnownDay:
     """A day's rows of the race book, and the latest version of each event of `told_of_day`."""
     book, event = BookRace, EventVersion
@@ -185,6 +221,7 @@ def known_day(session: Session, day: str, since: datetime, until: datetime) -> K
             for race_id, region, data in session.execute(races.order_by(col(book.race_id)))
         ],
         [DayRow(race_id, data, partial(_event, key, data)) for key, (race_id, data) in latest.items()],
+        doubts_of_day(session, day, since, until),
     )
 
 

@@ -24,7 +24,7 @@ from bot.outbox.messenger import Call
 from bot.racedata import race_book_store
 from bot.racedata.race_walk import Pass, Walk
 from bot.sandbox.slack import failures
-from tests.integration.pipeline.racing_day import DAY, abandonment, edits, free_all, past_waits, result, tell
+from tests.integration.pipeline.racing_day import DAY, abandonment, edits, free_all, meeting, past_waits, result, tell
 from tests.integration.pipeline.racing_day import shown as shown_by
 from tests.integration.pipeline.test_filled_in import bare, listed, read_list
 from tests.integration.pipeline.test_unchecked import check, service_is_back
@@ -727,3 +727,56 @@ async def test_card_that_is_too_long_cuts_no_race_with_a_mark_and_counts_what_is
     marked = [line.split(" ")[0] for line in shown_lines if re.search("ABANDONED|CONFLICT|VOID", line)]
     assert marked == times(pipeline, "Ascot (GB)")[:12] == ["12:59", *(f"15:{n}" for n in range(10, 20)), "16:00"]
     assert cut == f"and {61 - len(shown_lines)} more"
+
+
+async def test_result_after_the_abandonment_of_its_meeting_is_no_certain_winner(pipeline):
+    await subscribe(pipeline)
+    await tell(pipeline, meeting("rc_1", "rc_2", reason="waterlogged"), result("rc_1"))
+    (live, *_) = [message for message in pipeline.slack.messages("CGB") if message.text.startswith("Ascot")]
+    assert live.text.endswith("MEETING ABANDONED, 0 run so far, 1 ABANDONED, 1 CONFLICT")
+    (line,) = [line for line in lines(pipeline, "Ascot (GB)") if line.startswith("14:30")]
+    assert "⚠️ *CONFLICT*: reported abandoned (waterlogged) and as run" in line
+    assert "won by" not in shown_by(live)
+
+
+async def test_meeting_that_is_abandoned_after_a_race_contradicts_no_winner(pipeline):
+    await subscribe(pipeline)
+    await tell(pipeline, result("rc_1"), meeting("rc_1", "rc_2"))
+    assert "won by *Blue Moon*" in str(lines(pipeline, "Ascot (GB)"))
+
+
+async def test_winner_of_results_that_disagree_is_marked_until_the_newer_version_is_known(pipeline):
+    await subscribe(pipeline)
+    other = result("rc_1", placings=("Red Sky", "Blue Moon"))
+    await tell(pipeline, result("rc_1"), other, other | {"going": "Soft"})
+    (_, line, *_) = lines(pipeline, "Ascot (GB)")
+    assert line.startswith(
+        "14:30  ⚠️ *CONFLICT*: two versions of the result disagree: check. The later says won by *Red Sky*"
+    )
+    assert shown(pipeline)[0][0].endswith("1 CONFLICT")
+    for number, one in ((1, other), (2, result("rc_1"))):
+        await tell(pipeline, one | {"sequence": number})
+    (_, line, *_) = lines(pipeline, "Ascot (GB)")
+    assert line.startswith("14:30  won by *Blue Moon*")
+
+
+async def test_reason_of_a_race_goes_before_the_reason_of_its_meeting(pipeline):
+    await subscribe(pipeline)
+    named = meeting("rc_1", "rc_2", "rc_3", reason="waterlogged")
+    await tell(
+        pipeline,
+        named,
+        abandonment("rc_1", off_time="13:00", reason="frost"),
+        abandonment("rc_3", off_time="14:00", reason=None),
+        result("rc_3", off_time="14:00"),
+        # The later of two versions, so that the meeting is read after the race.
+        named | {"reason": "flooded", "sequence": 2},
+        result("rc_4", off_time="15:00", reason="photo finish"),
+        abandonment("rc_4", off_time="15:00", reason=None),
+    )
+    shown_lines = lines(pipeline, "Ascot (GB)")
+    said = {line[:5]: line for line in shown_lines if line[:1].isdecimal()}
+    assert "ABANDONED*, frost" in said["13:00"]
+    assert "reported abandoned (flooded) and as run" in said["14:00"]
+    assert "photo finish" not in said["15:00"]
+    assert any("ABANDONED*, flooded" in line and "rc_2" in line for line in shown_lines)

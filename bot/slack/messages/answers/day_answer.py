@@ -8,7 +8,7 @@ from bot.events.event import RacingEvent
 from bot.events.meeting_parts import is_part_of
 from bot.events.races import Course, Race
 from bot.outbox.message import Block
-from bot.racedata.day_card import Card, Coverage, Outcomes, RaceOutcome
+from bot.racedata.day_card import CONFLICTS, Card, Coverage, Outcomes, RaceOutcome
 from bot.slack.messages.answers.failure_words import AnswerReader, failure_words, shown_to
 from bot.slack.messages.kit.blocks import context, mrkdwn, section
 from bot.slack.messages.kit.marks import MARKED_CONFLICT, MARKED_LOST
@@ -176,7 +176,7 @@ def abandoned_in_figures(outcomes: Outcomes) -> str | None:
 
 
 def conflicts_in_figures(outcomes: Outcomes) -> str | None:
-    disputed = outcomes.count(RaceOutcome.BOTH)
+    disputed = outcomes.count(*CONFLICTS)
     return f"{counted(disputed, 'race')} in conflict" if disputed else None
 
 
@@ -236,7 +236,7 @@ def _lost_meeting(event: RacingEvent, outcomes: Outcomes, region: str | None) ->
 
 def _was_partly_run(event: RacingEvent, outcomes: Outcomes) -> bool:
     return any(
-        outcome is RaceOutcome.SETTLED and is_part_of(RacingEvent(key="", race=race), event)
+        outcome in {RaceOutcome.SETTLED, RaceOutcome.UNCERTAIN} and is_part_of(RacingEvent(key="", race=race), event)
         for place in range(len(outcomes.meetings))
         for race, outcome in outcomes.of_meeting(place)
     )

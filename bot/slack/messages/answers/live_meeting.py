@@ -7,13 +7,15 @@ from operator import itemgetter
 from bot.events.races import Race
 from bot.outbox.live_meetings import LiveMeeting
 from bot.outbox.message import Message
-from bot.racedata.day_card import RaceOutcome, to_come_until
+from bot.racedata.day_card import CONFLICTS, RaceOutcome, to_come_until
 from bot.slack.messages.answers.outcome_words import MARKED, NO_RESULT_YET, TO_COME, became, outcome_line
 from bot.slack.messages.kit.blocks import all_fit, message, room_beside, section
 from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, MARKED_LOST_MEETING, without_marks
 from bot.slack.messages.kit.names import SHORT_MAX, course_name
 from bot.slack.messages.kit.text import counted, joined, safe
 from bot.slack.messages.kit.times import aware, weekday_and_day
+
+WAS_RUN = frozenset({RaceOutcome.SETTLED, RaceOutcome.UNCERTAIN})
 
 OFF_NEXT = "*off next*"
 NOT_WHOLE = "I have not read the whole card yet, so races may be missing here: `{}` reads the card."
@@ -26,7 +28,7 @@ def live_meeting(live: LiveMeeting, now: datetime) -> Message:
     # Courses of two regions share names.
     place = joined([named, f"({region})" if (region := safe(meeting.region, SHORT_MAX)) else None], " ")
     day = weekday_and_day(date.fromisoformat(meeting.race_date or ""), now.date())
-    lost, disputed = outcomes.count(RaceOutcome.ABANDONED), outcomes.count(RaceOutcome.BOTH)
+    lost, disputed = outcomes.count(RaceOutcome.ABANDONED), outcomes.count(*CONFLICTS)
     run = outcomes.count(RaceOutcome.SETTLED, RaceOutcome.VOID)
     figures = joined(
         [
@@ -62,7 +64,7 @@ class _Open:
 
     def __init__(self, races: Sequence[tuple[Race, RaceOutcome]], now: datetime) -> None:
         self._now = now
-        settled = [race.off.minute_of_day for race, outcome in races if outcome is RaceOutcome.SETTLED]
+        settled = [race.off.minute_of_day for race, outcome in races if outcome in WAS_RUN]
         self._last = max((minute for minute in settled if minute is not None), default=None)
         # A race without a moment may be off before the first race with a moment.
         left = [race for race, outcome in races if outcome is RaceOutcome.OPEN and not self._is_past(race)]

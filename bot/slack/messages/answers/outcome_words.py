@@ -12,7 +12,7 @@ from bot.slack.messages.kit.times import aware, off_text
 
 CARD_LINE_MAX = 300
 
-MARKED = frozenset({RaceOutcome.ABANDONED, RaceOutcome.BOTH, RaceOutcome.VOID})
+MARKED = frozenset({RaceOutcome.ABANDONED, RaceOutcome.BOTH, RaceOutcome.UNCERTAIN, RaceOutcome.VOID})
 """Outcomes whose words have a mark."""
 
 NO_RESULT_YET = "no result yet"
@@ -25,6 +25,7 @@ def became(race: Race, outcome: RaceOutcome) -> str | None:
         RaceOutcome.SETTLED: _winner(race),
         RaceOutcome.ABANDONED: lost_words(race),
         RaceOutcome.BOTH: conflict_words(race),
+        RaceOutcome.UNCERTAIN: uncertain_words(_winner(race)),
         RaceOutcome.VOID: MARKED_VOID,
         RaceOutcome.OPEN: None,
     }[outcome]
@@ -37,6 +38,11 @@ def lost_words(race: Race) -> str:
 def conflict_words(race: Race) -> str:
     because = safe(race.reason, SHORT_MAX * 2)
     return f"{MARKED_CONFLICT}: reported abandoned{f' ({because})' if because else ''} and as run: check"
+
+
+def uncertain_words(said: str) -> str:
+    """`said`: of the later version, for example "won by *Desert Crown*"."""
+    return f"{MARKED_CONFLICT}: two versions of the result disagree: check. The later says {said}"
 
 
 def outcome_line(race: Race, said: str | None) -> str:

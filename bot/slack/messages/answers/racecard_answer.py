@@ -6,7 +6,7 @@ from datetime import datetime, tzinfo
 from bot.events.days import utc_today
 from bot.events.races import Race, Runner, is_same_course
 from bot.outbox.message import Block, Message
-from bot.racedata.day_card import Card, MeetingCard, RaceOutcome
+from bot.racedata.day_card import WITH_RESULT, Card, MeetingCard, RaceOutcome
 from bot.slack.messages.alerts.runner_table import HORSE, RunnerColumns, runners_table
 from bot.slack.messages.answers.day_answer import (
     abandoned_in_figures,
@@ -183,7 +183,7 @@ def _race_with_runners(race: Race, outcome: RaceOutcome, at: str | None, now: da
     first = joined([at, f"*{off}*" if off else None, said], "  ")
     name = joined([first, details], " · " if said else "  ") or race_line(race)
     columns, line = CARD_COLUMNS, _declared
-    if outcome in {RaceOutcome.SETTLED, RaceOutcome.BOTH}:
+    if outcome in WITH_RESULT:
         columns, line = RUN_COLUMNS, _placed
         # Sorting keeps the card's order among runners without a place.
         runners = sorted(runners, key=lambda runner: runner.finishing_position or RUNNERS_PLAUSIBLE)

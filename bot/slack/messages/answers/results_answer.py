@@ -7,7 +7,7 @@ from datetime import date, datetime
 from bot.events.days import utc_today
 from bot.events.races import Race
 from bot.outbox.message import Message
-from bot.racedata.day_card import Card, RaceOutcome
+from bot.racedata.day_card import WITH_RESULT, Card, RaceOutcome
 from bot.racedata.reference_store import KnownCountry
 from bot.slack.messages.alerts.finishing_order import order_note
 from bot.slack.messages.alerts.result import NO_ORDER
@@ -33,6 +33,7 @@ from bot.slack.messages.answers.outcome_words import (
     conflict_words,
     is_to_come,
     lost_words,
+    uncertain_words,
 )
 from bot.slack.messages.answers.racecard_answer import course_button, lines_section, meeting_title
 from bot.slack.messages.kit.blocks import section
@@ -114,7 +115,7 @@ def _none_lost(card: Card, losses: Losses, question: ResultsQuestion) -> str | N
 def _settled_in(card: Card) -> set[str | None]:
     places = range(len(card.meetings))
     races = (one for place in places for one in card.outcomes.of_meeting(place))
-    return {race.region or card.region for race, outcome in races if outcome in {RaceOutcome.SETTLED, RaceOutcome.BOTH}}
+    return {race.region or card.region for race, outcome in races if outcome in WITH_RESULT}
 
 
 def _units(card: Card, now: datetime) -> list[Unit]:
@@ -138,8 +139,7 @@ def _known(place: int, card: Card) -> list[tuple[Race, RaceOutcome]]:
 
 
 def _has_results(place: int, card: Card) -> bool:
-    with_result = {RaceOutcome.SETTLED, RaceOutcome.BOTH, RaceOutcome.VOID}
-    return any(outcome in with_result for _, outcome in card.outcomes.of_meeting(place))
+    return any(outcome in WITH_RESULT | {RaceOutcome.VOID} for _, outcome in card.outcomes.of_meeting(place))
 
 
 def _meeting(place: int, card: Card, now: datetime) -> Unit:
@@ -165,6 +165,7 @@ def _said(race: Race, outcome: RaceOutcome, now: datetime) -> str:
         RaceOutcome.SETTLED: settled,
         RaceOutcome.ABANDONED: lost_words(race),
         RaceOutcome.BOTH: joined([conflict_words(race), settled]),
+        RaceOutcome.UNCERTAIN: uncertain_words(settled),
         RaceOutcome.VOID: MARKED_VOID,
         RaceOutcome.OPEN: TO_COME if is_to_come(race, now) else NO_RESULT_YET,
     }[outcome]
