@@ -8,15 +8,18 @@ import secrets
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
+from enum import StrEnum
 from typing import Any
 
 from sqlalchemy import ColumnElement, Select, and_, func, literal_column, or_, select, update
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col
 
-from bot.channels.filters import Meeting
+from bot.channels import subscriptions
+from bot.channels.filters import ALL_REGIONS, Meeting
 from bot.db.engine import insert_here
 from bot.db.tables import LiveMeetingRow, MessageKind, MessageState, OutboxMessage
+from bot.events.event import Topic
 from bot.events.races import Course
 from bot.outbox import message_store
 from bot.outbox.message_store import NewPost, Priority
@@ -45,6 +48,14 @@ _GONE_SINCE = select(func.min(col(_EDIT.sending_at))).where(*_REFUSED).correlate
 """The start of the refused call."""
 
 
+class ResultsIn(StrEnum):
+    """Where the channel's filters have the meeting's results told."""
+
+    THREAD = "thread"
+    CHANNEL = "channel"
+    NOWHERE = "nowhere"
+
+
 @dataclass(frozen=True)
 class LiveMeeting:
     """`post`: the live message. `is_whole`: the race book has the whole card."""
@@ -53,6 +64,7 @@ class LiveMeeting:
     meeting: Meeting
     outcomes: Outcomes
     is_whole: bool = True
+    results_in: ResultsIn = ResultsIn.THREAD
 
 
 @dataclass(frozen=True)
@@ -244,11 +256,26 @@ def read(session: Session, posts: Sequence[OutboxMessage], now: datetime) -> dic
                 outcomes_at(days[day], meeting.course, meeting.region) if day else Outcomes(),
                 day is not None and day_path.is_whole(session, meeting.region, day, now),
             )
-        found[post.id or 0] = LiveMeeting(lives.get(post.edits_id, post), meeting, *shown[of])
+        results_in = _results_in(session, post.channel_id, meeting)
+        found[post.id or 0] = LiveMeeting(lives.get(post.edits_id, post), meeting, *shown[of], results_in)
         if row is not None and row.message_id in mine:
             row.changes_at = _changes_at(found[post.id or 0].outcomes, now)
     session.flush()
     return found
+
+
+def _results_in(session: Session, channel_id: str, meeting: Meeting) -> ResultsIn:
+    filters = [subscriptions.read_filter(row) for row in subscriptions.of_channel(session, channel_id)]
+    regions = {ALL_REGIONS, meeting.region}
+    here = [
+        chosen
+        for chosen in filters
+        if (meeting.region is None or chosen.region in regions) and chosen.takes_course(meeting.course)
+    ]
+    taking = [chosen for chosen in here if Topic.RESULTS in chosen.topics]
+    if not taking:
+        return ResultsIn.NOWHERE
+    return ResultsIn.THREAD if any(chosen.show for chosen in taking) else ResultsIn.CHANNEL
 
 
 def edit_what_is_out_of_date(session: Session, channels: Callable[[], Collection[str]], now: datetime) -> int:

@@ -780,3 +780,22 @@ async def test_reason_of_a_race_goes_before_the_reason_of_its_meeting(pipeline):
     assert "reported abandoned (flooded) and as run" in said["14:00"]
     assert "photo finish" not in said["15:00"]
     assert any("ABANDONED*, flooded" in line and "rc_2" in line for line in shown_lines)
+
+
+async def test_live_message_says_where_the_results_are(pipeline):
+    lost = frozenset({Topic.ABANDONMENTS})
+    await pipeline.subscribe("CGB", "GB", lost, show=(MEETINGS,))
+    await tell(pipeline, abandonment("rc_1"), result("rc_2", off_time="15:05"))
+    assert lines(pipeline, "Ascot (GB)")[-1].startswith(
+        "This channel is told of no results: they are shown here alone."
+    )
+    assert shown(pipeline)[1] == []
+    await pipeline.subscribe("CGB", "*", frozenset({Topic.RESULTS}))
+    await tell(pipeline, result("rc_3", off_time="15:40"))
+    assert lines(pipeline, "Ascot (GB)")[-1].startswith("Results are in the channel.")
+    await pipeline.subscribe("CGB", "GB", show=(MEETINGS,))
+    await tell(pipeline, result("rc_4", off_time="16:15"))
+    assert lines(pipeline, "Ascot (GB)")[-1].startswith("Results are in the thread.")
+    flat, ((_, told),) = shown(pipeline)
+    assert [text.split(":")[0] for text in flat] == ["ABANDONED", "Ascot (GB), Tue 24 Nov", "Result"]
+    assert told.startswith("Result: Ascot 16:15")

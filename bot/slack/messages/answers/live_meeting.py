@@ -5,7 +5,7 @@ from datetime import date, datetime
 from operator import itemgetter
 
 from bot.events.races import Race
-from bot.outbox.live_meetings import LiveMeeting
+from bot.outbox.live_meetings import LiveMeeting, ResultsIn
 from bot.outbox.message import Message
 from bot.racedata.day_card import CONFLICTS, RaceOutcome, to_come_until
 from bot.slack.messages.answers.outcome_words import MARKED, NO_RESULT_YET, TO_COME, became, outcome_line
@@ -16,6 +16,12 @@ from bot.slack.messages.kit.text import counted, joined, safe
 from bot.slack.messages.kit.times import aware, weekday_and_day
 
 WAS_RUN = frozenset({RaceOutcome.SETTLED, RaceOutcome.UNCERTAIN})
+
+RESULTS_ARE = {
+    ResultsIn.THREAD: "Results are in the thread.",
+    ResultsIn.CHANNEL: "Results are in the channel.",
+    ResultsIn.NOWHERE: "This channel is told of no results: they are shown here alone.",
+}
 
 OFF_NEXT = "*off next*"
 NOT_WHOLE = "I have not read the whole card yet, so races may be missing here: `{}` reads the card."
@@ -44,7 +50,7 @@ def live_meeting(live: LiveMeeting, now: datetime) -> Message:
     lines = [(outcome, outcome_line(race, became(race, outcome) or still_open.words(race))) for race, outcome in races]
     text = joined([f"{place}, {day}", without_marks(figures)], ": ")
     more = None if live.is_whole else NOT_WHOLE.format(joined(["/racecard", region], " "))
-    foot = [section(joined(["Results are in the thread.", more], " "))]
+    foot = [section(joined([RESULTS_ARE[live.results_in], more], " "))]
     return message(text, (), [first, *_marked_first(first, lines, room_beside(foot))], len(lines) + 1, foot)
 
 
