@@ -23,7 +23,7 @@ from bot.events.event import Topic
 from bot.events.races import Course
 from bot.outbox import message_store
 from bot.outbox.message_store import NewPost, Priority
-from bot.racedata import day_path, race_book_store
+from bot.racedata import race_book_store, whole_days
 from bot.racedata.day_card import Outcomes, RaceOutcome, to_come_until
 from bot.racedata.meeting_day import KnownDay, folded_name, outcomes_at
 
@@ -254,7 +254,7 @@ def read(session: Session, posts: Sequence[OutboxMessage], now: datetime) -> dic
         if of not in shown:
             shown[of] = (
                 outcomes_at(days[day], meeting.course, meeting.region) if day else Outcomes(),
-                day is not None and day_path.is_whole(session, meeting.region, day, now),
+                day is not None and whole_days.has(session, meeting.region, day),
             )
         results_in = _results_in(session, post.channel_id, meeting)
         found[post.id or 0] = LiveMeeting(lives.get(post.edits_id, post), meeting, *shown[of], results_in)

@@ -5,7 +5,7 @@ races, or of meetings, or an object with either.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from datetime import date, datetime
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -22,12 +22,12 @@ from bot.events.reading.json_values import fields_of, fold
 from bot.events.reading.race_list import lists_races, read_races
 from bot.events.reading.race_record import read_race
 from bot.logs import get_logger
-from bot.racedata import quota_store, race_book_store, reference_store
+from bot.racedata import quota_store, race_book_store, reference_store, whole_days
 from bot.racedata.client.records import AnyPage
 from bot.racedata.client.service_client import RacingClient
 from bot.racedata.client.service_errors import AnswerUnreadable, InvalidParam, NotFound
 from bot.racedata.month_quota import month_key
-from bot.racedata.race_walk import ALL_REGIONS_WALK, Errand, is_proven, stored_walk
+from bot.racedata.race_walk import ALL_REGIONS_WALK, Errand
 
 log = get_logger(__name__)
 
@@ -51,17 +51,6 @@ class DayRead(Value):
 def stored_day(session: Session, errand: Errand) -> DayRead | None:
     kept = named_values.get(session, _name(errand))
     return DayRead.model_validate(kept[0]) if kept else None
-
-
-def is_whole(session: Session, region: str | None, day: date, now: datetime) -> bool:
-    """Whether the race book has all races of a day, read after the day began in the last time zone east of UTC."""
-    since = begins_at(day)
-    for of in dict.fromkeys([region, None]):
-        read = stored_day(session, Errand(of, day, now.date(), since))
-        by_path = read is not None and read.proves(Errand(of, day, now.date(), since))
-        if by_path or is_proven(stored_walk(session, of), day.isoformat(), since):
-            return True
-    return False
 
 
 class PathReader:
@@ -131,8 +120,12 @@ class PathReader:
         await self._database.write(lambda session: race_book_store.put(session, races, now, region=region))
 
     def _note(self, session: Session, errand: Errand, read: DayRead | None) -> None:
-        if read is not None:
-            named_values.put(session, _name(errand), read.model_dump(mode="json"), self._clock())
+        if read is None:
+            return
+        now = self._clock()
+        named_values.put(session, _name(errand), read.model_dump(mode="json"), now)
+        if read.proves(replace(errand, fresh_since=begins_at(errand.day))):
+            whole_days.note(session, errand.region, errand.day, now)
 
 
 def read_day(data: Any, shared: Race) -> tuple[Race, ...] | None:

@@ -18,7 +18,7 @@ from bot.events.facts import Change, VersionRemarks, changes_winner
 from bot.events.kinds import OUTCOMES, WHOLE_LISTS
 from bot.events.merge import completed_runners
 from bot.events.pairs import is_whole
-from bot.events.races import Race, Value
+from bot.events.races import Course, Race, Value
 from bot.logs import get_logger
 from bot.racedata.day_card import RaceOutcome
 from bot.racedata.meeting_day import DayRow, KnownDay
@@ -51,10 +51,14 @@ def put(session: Session, races: Iterable[Race], now: datetime, *, region: str |
     named = ((race, region is not None) for race in races)
     done = [one for one in _put(session, named, now, region) if one.race.race_date]
     since = (now - NEWS_MAX_AGE).date().isoformat()
-    rows = [{"race_id": one.race_id} for one in done if one.is_news and (one.race.race_date or "") >= since]
+    note_news(session, [one.race_id for one in done if one.is_news and (one.race.race_date or "") >= since])
+    return len(done)
+
+
+def note_news(session: Session, race_ids: Iterable[str]) -> None:
+    rows = [{"race_id": race_id} for race_id in race_ids]
     if rows:
         session.execute(insert_here(session, LearntRace).on_conflict_do_nothing(), rows)
-    return len(done)
 
 
 def learn(session: Session, told: Iterable[RacingEvent], now: datetime) -> dict[str, Race]:
@@ -157,6 +161,19 @@ def of_day(session: Session, day: str, region: str | None = None) -> list[Stored
         statement = statement.where(col(BookRace.region) == region)
     rows = session.execute(statement).scalars().all()
     return [StoredRace(_with_region(Race.model_validate_json(row.data), row.region), row.updated_at) for row in rows]
+
+
+def race_of_each_meeting(session: Session, day: str, region: str | None) -> list[tuple[str, str | None]]:
+    """The id and the region of a race of each meeting."""
+    row = BookRace
+    statement = select(col(row.race_id), col(row.region), col(row.data)).where(col(row.race_date) == day)
+    if region is not None:
+        statement = statement.where(col(row.region) == region)
+    found: dict[tuple[str, Course], str] = {}
+    for race_id, of, data in session.execute(statement.order_by(col(row.race_id))):
+        if race := _race(race_id, data):
+            found.setdefault((of, race.course), race_id)
+    return [(race_id, of or None) for (of, _), race_id in found.items()]
 
 
 def by_id(session: Session, race_id: str) -> Race | None:

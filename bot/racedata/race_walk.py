@@ -26,14 +26,17 @@ from sqlmodel import Session
 from bot.clock import Clock
 from bot.db import named_values
 from bot.db.engine import Database
-from bot.events.days import day_before, widens
+from bot.events.days import begins_at, day_before, utc_today, widens
 from bot.events.races import Race, Value
 from bot.events.reading.race_record import read_race
-from bot.racedata import quota_store, race_book_store
+from bot.racedata import quota_store, race_book_store, whole_days
 from bot.racedata.client.cursor_walk import Step
 from bot.racedata.client.records import RaceRecord
 from bot.racedata.client.service_client import RECORDS_PER_PAGE, RacingClient, WalkPosition
 from bot.racedata.month_quota import month_key
+
+DAYS_NEAR = (-1, 0, 1)
+"""The days from today whose whole card may be read while racing goes on in some time zone."""
 
 
 class Order(StrEnum):
@@ -343,6 +346,9 @@ class WalkReader:
         # In the list of all regions each race names its own region; "" replaces no region.
         race_book_store.put(session, races, now, region=walk.region or race_book_store.REGION_UNKNOWN)
         named_values.put(session, _name(walk.region), walk.model_dump(mode="json"), now)
+        for day in (utc_today(now) + timedelta(days=ahead) for ahead in DAYS_NEAR):
+            if is_proven(walk, day.isoformat(), begins_at(day)):
+                whole_days.note(session, walk.region, day, now)
         quota_store.spend(session, month_key(now), 1, now, by_commands=1)
 
 

@@ -3,15 +3,16 @@
 import asyncio
 import re
 from dataclasses import replace
-from datetime import timedelta
+from datetime import date, timedelta
+from typing import Any
 
+import pytest
 from sqlalchemy import select, update
 from sqlmodel import col
 
 from bot.channels import mutes, subscriptions
 from bot.channels.conditions.show_condition import MEETINGS
 from bot.channels.filters import Meeting
-from bot.db import named_values
 from bot.db.database_clock import database_now
 from bot.db.tables import BookRace, ChannelQueue, LiveMeetingRow, MessageKind, OutboxMessage
 from bot.events.event import Topic
@@ -21,14 +22,16 @@ from bot.operations.jobs.follow_off_times import OffTimes
 from bot.outbox import backlog, call_holds, channel_move, channel_queues
 from bot.outbox.channel_closing import close_channel, pause_channel
 from bot.outbox.messenger import Call
-from bot.racedata import race_book_store
-from bot.racedata.race_walk import Pass, Walk
+from bot.racedata.day_path import Paths
+from bot.racedata.race_book import RaceBook
 from bot.sandbox.slack import failures
 from tests.integration.pipeline.racing_day import DAY, abandonment, edits, free_all, meeting, past_waits, result, tell
 from tests.integration.pipeline.racing_day import shown as shown_by
 from tests.integration.pipeline.test_filled_in import bare, listed, read_list
 from tests.integration.pipeline.test_unchecked import check, service_is_back
 from tests.notice_levels import without_level
+from tests.unit.racedata.conftest import FakeClient
+from tests.unit.racedata.test_racebook import FakeQuota
 
 EVERYTHING = frozenset(Topic)
 
@@ -84,24 +87,51 @@ async def test_results_are_in_the_thread_of_their_meeting_and_the_live_message_i
     assert (len(flat), in_threads) == (3, [])
 
 
-async def test_message_counts_the_races_of_the_card_once_the_whole_card_was_read(pipeline):
+def seven_races(course="Ascot", race_id="rc_{}"):
+    return [
+        {"race_id": race_id.format(number), "course": course, "date": DAY, "region": "GB"} for number in range(1, 8)
+    ]
+
+
+def race_book(pipeline, races, **paths):
+    quota: Any = FakeQuota()
+    client: Any = FakeClient(races=races, page_size=100, answers={f"/days/{DAY}": {"races": races}})
+    return RaceBook(pipeline.database, client, pipeline.clock, quota, Paths(**paths))
+
+
+@pytest.mark.parametrize("paths", [{}, {"day": "/days/{date}"}])
+async def test_message_counts_the_races_of_the_card_once_the_whole_card_was_read(pipeline, paths):
     await subscribe(pipeline)
-    races = [Race(race_id=f"rc_{n}", course=Course(name="Ascot"), race_date=DAY, region="GB") for n in range(1, 8)]
-    now = pipeline.clock()
-    walk = Walk(region="GB", limit=100, newest_pass=Pass(started_at=now, ended=True))
-
-    def read_card(session):
-        race_book_store.put(session, races, now, region="GB")
-        named_values.put(session, "racebook.walk.GB", walk.model_dump(mode="json"), now)
-
     await tell(pipeline, result("rc_1"))
     (live, _) = pipeline.slack.messages("CGB")
     assert "I have not read the whole card" in shown_by(live)
-    await pipeline.database.write(read_card)
+    book = race_book(pipeline, seven_races(), **paths)
+    await book.card("GB", date.fromisoformat(DAY))
     await tell(pipeline, result("rc_2"))
     live = pipeline.slack.messages("CGB")[0]
     assert live.text.endswith("2 of 7 races run")
     assert "I have not read the whole card" not in shown_by(live)
+
+
+@pytest.mark.parametrize("paths", [{}, {"day": "/days/{date}"}])
+@pytest.mark.parametrize("region", ["GB", None])
+async def test_whole_card_that_teaches_no_race_is_one_edit_of_each_live_message(pipeline, paths, region):
+    await subscribe(pipeline)
+    ascot, york = seven_races(), seven_races("York", "rc_y{}")
+    for course, races in (("Ascot", ascot), ("York", york)):
+        meeting_of_all = {"course": course, "date": DAY, "region": "GB"}
+        await tell(pipeline, {"event": "racecard.published", "meeting": meeting_of_all, "races": races})
+    book = race_book(pipeline, [*ascot, *york], **paths)
+    before = len(edits(pipeline.slack))
+    for _ in range(2):
+        await book.card(region, date.fromisoformat(DAY))
+        await pipeline.post_all()
+        # Stale: the next card is read anew, and meanwhile the day stays whole.
+        pipeline.clock.forward(1_000)
+    lives = [message for message in pipeline.slack.messages("CGB") if not message.thread_ts]
+    assert [live.text.split(": ")[1] for live in lives] == ["0 of 7 races run"] * 2
+    assert not any("I have not read the whole card" in shown_by(live) for live in lives)
+    assert len(edits(pipeline.slack)) == before + 2
 
 
 async def test_abandonment_correction_and_contradiction_are_in_the_channel_and_in_the_live_message(pipeline):
@@ -797,5 +827,5 @@ async def test_live_message_says_where_the_results_are(pipeline):
     await tell(pipeline, result("rc_4", off_time="16:15"))
     assert lines(pipeline, "Ascot (GB)")[-1].startswith("Results are in the thread.")
     flat, ((_, told),) = shown(pipeline)
-    assert [text.split(":")[0] for text in flat] == ["ABANDONED", "Ascot (GB), Tue 24 Nov", "Result"]
+    assert [re.split("[:,]", text)[0] for text in flat] == ["ABANDONED", "Ascot (GB)", "Result"]
     assert told.startswith("Result: Ascot 16:15")
