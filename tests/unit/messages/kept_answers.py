@@ -336,7 +336,57 @@ def _waited(because: str, remarks: VersionRemarks = NO_REMARKS) -> Backlog:
 
 
 _LIVE = OutboxMessage(channel_id="C1", idempotency_key="live", kind=MessageKind.LIVE, priority=2, received_at=NOON)
-_OF_KEMPTON = MutedMeeting(course=KEMPTON.course, race_date=TODAY.isoformat(), region="GB")
+_PLUMPTON = Course(course_id="cr_plu", name="Plumpton", country="England")
+_AT_PLUMPTON = MutedMeeting(course=_PLUMPTON, race_date=TODAY.isoformat(), region="GB")
+
+
+def _at_plumpton(number: int, off: str, title: str, distance: str, field: int, **fields: Any) -> Race:
+    return Race(
+        race_id=f"rc_plu_{number}",
+        region="GB",
+        course=_PLUMPTON,
+        race_date=TODAY.isoformat(),
+        off=OffTime(text=off, off_at=datetime.fromisoformat(f"{TODAY}T{off}:00+00:00")),
+        title=title,
+        number=str(number),
+        race_class="4",
+        distance=distance,
+        field_size=field,
+        **fields,
+    )
+
+
+_WON = (Runner(horse="Harbour Lights", position="1"), Runner(horse="Miller's Lane", position="2"))
+_WON_OR_LOST = (Runner(horse="Copper Beech", position="1"), Runner(horse="Sea Fret", position="2"))
+_PLUMPTON_RACES = (
+    _at_plumpton(1, "12:30", "Juvenile Hurdle", "2m", 9, runners=_WON),
+    _at_plumpton(2, "13:05", "Mares' Novices' Hurdle", "2m 4f", 7, reason="Unsafe ground on the bend", abandoned=True),
+    _at_plumpton(3, "13:40", "Novices' Handicap Chase", "2m 1f", 6, reason="Low sun", runners=_WON_OR_LOST),
+    _at_plumpton(4, "14:15", "Southdown Handicap Hurdle", "3m 1f", 12),
+    _at_plumpton(5, "14:50", "Sussex Handicap Chase", "3m 2f", 8),
+    _at_plumpton(6, "15:30", "Maiden Open National Hunt Flat Race", "2m 1f", 14),
+)
+_FIRST_OUTCOMES = (RaceOutcome.SETTLED, RaceOutcome.ABANDONED, RaceOutcome.BOTH)
+
+
+def _outcomes_at_plumpton(races: tuple[Race, ...], rest: RaceOutcome, **lost: Any) -> Outcomes:
+    outcomes = (*_FIRST_OUTCOMES, rest, rest, rest)
+    meetings = (MeetingCard(course=_PLUMPTON, region="GB", races=races),)
+    return Outcomes(meetings, {(0, number): outcome for number, outcome in enumerate(outcomes)}, **lost)
+
+
+_LOST_AT_PLUMPTON = RacingEvent(
+    key="meeting.abandoned:mt_plu",
+    kind=EventKind.MEETING_ABANDONED,
+    race=Race(meeting_id="mt_plu", region="GB", course=_PLUMPTON, race_date=TODAY.isoformat()),
+    reason="Waterlogged",
+)
+_LIVE_MEETING = _outcomes_at_plumpton(_PLUMPTON_RACES, RaceOutcome.OPEN)
+_LIVE_MEETING_ABANDONED = _outcomes_at_plumpton(
+    tuple(race.model_copy(update={"reason": race.reason or "Waterlogged"}) for race in _PLUMPTON_RACES),
+    RaceOutcome.ABANDONED,
+    lost=(_LOST_AT_PLUMPTON,),
+)
 
 _ESCALATION: dict[str, Any] = {
     "key": "race.abandoned:rc_1#1@C1",
@@ -355,10 +405,10 @@ ANSWERS: dict[str, partial[Any]] = {
     "escalation_replaced": partial(
         escalation, _ALERT, "C1", _address("C1", "1.2"), **_ESCALATION, taken=None, is_replaced=True
     ),
-    "live_meeting": partial(
-        live_meeting, LiveMeeting(_LIVE, _OF_KEMPTON, replace(OUTCOMES, lost=())), NOON + timedelta(hours=2)
+    "live_meeting": partial(live_meeting, LiveMeeting(_LIVE, _AT_PLUMPTON, _LIVE_MEETING), NOON + timedelta(hours=2)),
+    "live_meeting_abandoned": partial(
+        live_meeting, LiveMeeting(_LIVE, _AT_PLUMPTON, _LIVE_MEETING_ABANDONED), NOON + timedelta(hours=2)
     ),
-    "live_meeting_abandoned": partial(live_meeting, LiveMeeting(_LIVE, _OF_KEMPTON, OUTCOMES), NOON),
     "answer_in_a_sentence": partial(sentence, "The message goes to C1 now.", ["C1"]),
     "notice": partial(
         admin_notice,
