@@ -162,9 +162,16 @@ def none_hidden(races: Iterable[Race], course: Course | None) -> bool:
 
 
 def by_meeting(races: Sequence[Race]) -> tuple[MeetingCard, ...]:
+    """A race without a course id is at the only course of its name in the region."""
+    ids: dict[tuple[str | None, str | None], set[str]] = {}
+    for race in races:
+        if race.course.course_id:
+            ids.setdefault((race.region, race.course.name), set()).add(race.course.course_id)
     groups: dict[tuple[str, str], list[Race]] = {}
     for race in races:
-        place = race.course.course_id or race.course.name or race.meeting_id or ""
+        known = ids.get((race.region, race.course.name), set()) if race.course.name else set()
+        course_id = race.course.course_id or (next(iter(known)) if len(known) == 1 else None)
+        place = course_id or race.course.name or race.meeting_id or ""
         groups.setdefault((race.region or "", place), []).append(race)
     meetings = [
         MeetingCard(_fullest(group), group[0].region, tuple(sorted(group, key=_order_of(group))))
@@ -174,19 +181,21 @@ def by_meeting(races: Sequence[Race]) -> tuple[MeetingCard, ...]:
 
 
 def _fullest(races: Sequence[Race]) -> Course:
-    return next((race.course for race in races if race.course.name), races[0].course)
+    courses = [race.course for race in races if race.course.name] or [races[0].course]
+    return next((course for course in courses if course.course_id), courses[0])
 
 
-def _order_of(races: Sequence[Race]) -> Callable[[Race], tuple[str, int]]:
-    """By moment if all races have a moment, else by the published time."""
+def _order_of(races: Sequence[Race]) -> Callable[[Race], tuple[float, int]]:
+    """By moment if all races have a moment, else by the published time. Races without a time come first."""
     if all(race.off.off_at for race in races):
-        return lambda race: (race.off.off_at.isoformat() if race.off.off_at else "", _number(race))
-    return lambda race: (_clock(race.off), _number(race))
+        return lambda race: (race.off.off_at.timestamp() if race.off.off_at else 0, _number(race))
+    return lambda race: (_minute(race.off), _number(race))
 
 
-def _clock(off: OffTime) -> str:
-    """The published time, padded: "9:30" sorts before "14:30"."""
-    return (off.text or (f"{off.off_at:%H:%M}" if off.off_at else "")).rjust(5)
+def _minute(off: OffTime) -> int:
+    if off.minute_of_day is not None:
+        return off.minute_of_day
+    return off.off_at.hour * 60 + off.off_at.minute if off.off_at else -1
 
 
 def _number(race: Race) -> int:

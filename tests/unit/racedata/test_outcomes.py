@@ -121,6 +121,23 @@ def test_races_stand_in_order_where_a_delivery_told_no_moment():
     assert [race.off.off_at for race in meeting.races if race.race_id == "14:30"] == [at[1].off_at]
 
 
+def test_races_with_and_without_a_course_id_are_one_meeting_in_order():
+    at = {"13:00": ASCOT, "1:35 pm": Course(name="Ascot"), "14:10": Course(course_id="cr_1"), "14:45": ASCOT}
+    told = [
+        make_event(EventKind.RACE_ABANDONED, make_race(off, course, off=OffTime(text=off)))
+        for off, course in at.items()
+    ]
+    (meeting,) = outcomes_of([], told[::-1], "GB", None).meetings
+    assert [race.race_id for race in meeting.races] == list(at)
+    assert meeting.course == ASCOT
+
+
+def test_two_courses_of_one_name_are_two_meetings():
+    courses = (ASCOT, Course(course_id="cr_2", name="Ascot"), Course(name="Ascot"))
+    told = [make_event(EventKind.RACE_ABANDONED, make_race(str(number), of)) for number, of in enumerate(courses)]
+    assert len(outcomes_of([], told, "GB", None).meetings) == 3
+
+
 def test_abandonment_without_an_id_and_a_result_with_one_contradict_each_other():
     off = OffTime(text="14:30")
     told = [
