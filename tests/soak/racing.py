@@ -23,6 +23,7 @@ BOTH = frozenset({Topic.RESULTS, Topic.ABANDONMENTS})
 class Delivery:
     """A body that each channel of its region and topic is told of. `begins` and `says` tell the message's text.
 
+    `where`: course and off time, for example "Park00001 14:30"; the course alone of a meeting.
     `edits`: it makes no message of its own, but changes the one of the version before.
     """
 
@@ -33,6 +34,7 @@ class Delivery:
     key: str
     version: int
     body: bytes
+    where: str
     begins: str
     says: str
     edits: bool = False
@@ -84,11 +86,15 @@ CHANNELS = (
 
 @dataclass
 class Races:
-    """Races without end. Each is a story: what comes of it, in that order."""
+    """Races without end. Each is a story: what comes of it, in that order.
+
+    `races_a_meeting`: so many races in a row are at one course, a minute after each other; 29 at most.
+    """
 
     random: Random
     now: datetime = field(default_factory=lambda: datetime.now(UTC))
     regions: tuple[str, ...] = REGIONS
+    races_a_meeting: int = 1
     count: int = 0
 
     def simple(self) -> Iterator[list[Delivery]]:
@@ -129,7 +135,8 @@ class Races:
         body = self._body(EventKind.MEETING_ABANDONED, {"meeting": meeting, "reason": "Waterlogged"}, 1)
         key = f"meeting.abandoned:meeting=mt_{number:05}"
         begins = f"ABANDONED: Park{number:05}, whole meeting"
-        return [Delivery(EventKind.MEETING_ABANDONED, region, key, key, 1, body, begins, "Waterlogged")]
+        where = f"Park{number:05}"
+        return [Delivery(EventKind.MEETING_ABANDONED, region, key, key, 1, body, where, begins, "Waterlogged")]
 
     def _results(self, versions: int) -> list[Delivery]:
         number, region = self._next()
@@ -141,20 +148,21 @@ class Races:
         runners = [{"position": place, "horse": name} for place, name in enumerate(order, start=1)]
         race = self._race(number, region) | {"runners": runners, "going": f"good{number:05}"}
         body = self._body(EventKind.RESULT_RECEIVED, {"race": race}, version)
-        where = f"Park{number:05} 14:30 ({region})"
-        said = (f"Result: {where}", f"1 {names[0]}, 2 ")
+        where = self._where(number)
+        said = (f"Result: {where} ({region})", f"1 {names[0]}, 2 ")
         if version > 1:
-            said = (f"CORRECTION: {where}", f"1st was {names[version - 2]}, now {names[version - 1]}")
+            said = (f"CORRECTION: {where} ({region})", f"1st was {names[version - 2]}, now {names[version - 1]}")
         race_id = f"rc_{number:05}"
         key = f"result.received:{race_id}"
-        return Delivery(EventKind.RESULT_RECEIVED, region, race_id, key, version, body, *said)
+        return Delivery(EventKind.RESULT_RECEIVED, region, race_id, key, version, body, where, *said)
 
     def _abandoned(self, number: int, region: str) -> Delivery:
         race_id = f"rc_{number:05}"
         body = self._body(EventKind.RACE_ABANDONED, {"race": self._race(number, region), "reason": "Frozen track"}, 1)
-        begins = f"ABANDONED: Park{number:05} 14:30 ({region})"
+        where = self._where(number)
+        begins = f"ABANDONED: {where} ({region})"
         key = f"race.abandoned:{race_id}"
-        return Delivery(EventKind.RACE_ABANDONED, region, race_id, key, 1, body, begins, "Frozen track")
+        return Delivery(EventKind.RACE_ABANDONED, region, race_id, key, 1, body, where, begins, "Frozen track")
 
     def _next(self) -> tuple[int, str]:
         self.count += 1
@@ -163,11 +171,23 @@ class Races:
     def _race(self, number: int, region: str) -> dict[str, Any]:
         return {
             "race_id": f"rc_{number:05}",
-            "course": f"Park{number:05}",
+            "course": self._course(number),
             "region": region,
             "date": self._date,
-            "off_time": "14:30",
+            "off_time": self._off(number),
         }
+
+    def _where(self, number: int) -> str:
+        return f"{self._course(number)} {self._off(number)}"
+
+    def _course(self, number: int) -> str:
+        return f"Park{number - self._place(number):05}"
+
+    def _off(self, number: int) -> str:
+        return f"14:{30 + self._place(number)}"
+
+    def _place(self, number: int) -> int:
+        return (number - 1) % self.races_a_meeting
 
     @property
     def _date(self) -> str:

@@ -1,4 +1,7 @@
-"""Channels with choices under kills: live meetings, acknowledgements, digests, quiet hours, watches: all told once."""
+"""Channels with choices under kills: live meetings, acknowledgements, digests, quiet hours, watches: all told once.
+
+Each live message shows every race of its meeting at the end.
+"""
 
 import asyncio
 import json
@@ -29,6 +32,7 @@ WATCHED = range(1, 400)
 QUIET_FOR = timedelta(minutes=1)
 AT_LEAST, GIVE_UP_AFTER = QUIET_FOR + timedelta(seconds=10), timedelta(minutes=5)
 KILLS = 25
+RACES_A_MEETING = 6
 PRESSED_EVERY = 2
 """One of so many abandonments is taken by a press."""
 
@@ -75,7 +79,14 @@ async def test_soak_of_choices_tells_everything_once(engine, tmp_path, request, 
         url = new_postgres_database(request.getfixturevalue("own_server").address)
     chosen = channels(datetime.now(UTC))
     async with run_world(
-        tmp_path, url, pace=PACE, times=Times(), channels=chosen, waiting_at_most=15, simple=True
+        tmp_path,
+        url,
+        pace=PACE,
+        times=Times(),
+        channels=chosen,
+        waiting_at_most=15,
+        simple=True,
+        races_a_meeting=RACES_A_MEETING,
     ) as world:
         # No message is refused for good: every one has to be there in the end.
         world.slack.failure_of = lambda _method, _args: None
@@ -143,7 +154,7 @@ def problems(world: World, pressed: Collection[str]) -> list[str]:
         if not delivery.is_abandonment and int(number) in WATCHED:
             wanted[WATCHING] = 1
         for name, count in wanted.items():
-            told = telling(world.slack.messages(name), number)
+            told = telling(world.slack.messages(name), delivery.where)
             if told != count:
                 found.append(f"{delivery.name} is told {told} times in {name}")
         if delivery.is_abandonment:
@@ -153,13 +164,14 @@ def problems(world: World, pressed: Collection[str]) -> list[str]:
         found += [f"{key} stands twice in {name}" for key in twice]
     found += [f"{key} was pressed, and nobody has it" for key in sorted(set(pressed) - set(taken(world)))]
     found += in_wrong_place(world)
+    found += not_in_the_live_message(world)
     return found
 
 
-def telling(messages: Iterable[PostedMessage], number: str) -> int:
+def telling(messages: Iterable[PostedMessage], where: str) -> int:
     """Messages that tell the race's event: live messages and escalations show it once more."""
     own = [one for one in messages if not key_of(one).startswith("live:") and "!" not in key_of(one)]
-    return sum(f"Park{number} 14:30" in one.text or f"Park{number} 14:30" in json.dumps(one.blocks) for one in own)
+    return sum(where in one.text or where in json.dumps(one.blocks) for one in own)
 
 
 def of_escalation(world: World, delivery: Delivery) -> list[str]:
@@ -179,6 +191,26 @@ def in_wrong_place(world: World) -> list[str]:
         for one in here
         if one.ts not in live and (one.thread_ts in live) != key_of(one).startswith("result.")
     ]
+
+
+def not_in_the_live_message(world: World) -> list[str]:
+    """Each race has a line in the only live message of its course: with its winner, or its mark."""
+    lives = [one for one in world.slack.messages("CLIVE") if key_of(one).startswith("live:")]
+    found: list[str] = []
+    for delivery in world.sender.delivered:
+        course, off = delivery.where.split(" ")
+        shown = [
+            line
+            for live in lives
+            if live.text.startswith(f"{course} ({delivery.region}), ")
+            for block in live.blocks
+            for line in block["text"]["text"].split("\n")
+            if line.startswith(f"{off}  ")
+        ]
+        wanted = "ABANDONED*, Frozen track" if delivery.is_abandonment else f"won by *Horse{delivery.race[3:]}A*"
+        if [wanted in line for line in shown] != [True]:
+            found.append(f"{delivery.name} is shown as {shown} in the live message of {course}")
+    return found
 
 
 def keys(world: World, channel_id: str, part: str) -> Sequence[str]:

@@ -243,6 +243,7 @@ async def run_world(
     waiting_at_most: int = 60,
     part: int = 0,
     simple: bool = False,
+    races_a_meeting: int = 1,
 ) -> AsyncIterator[World]:
     """A world whose database is ready and whose Slack answers, without a process of the bot.
 
@@ -258,7 +259,7 @@ async def run_world(
         weather.begin(times)
     ports = [free_port() for _ in range(processes)]
     regions = tuple(sorted({region for channel in channels for region in channel.regions} - {"*"}))
-    races = Races(random, regions=regions)
+    races = Races(random, regions=regions, races_a_meeting=races_a_meeting)
     stories = races.simple() if simple else races.stories()
     async with slack.running(), make_session() as session:
         sender = Sender(session, stories, ports, random, lambda: world.expected() - world.posted() < waiting_at_most)
