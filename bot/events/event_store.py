@@ -1,7 +1,7 @@
 """The stored versions of events."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -28,7 +28,7 @@ from bot.db.tables import BookRace, EventVersion, NamedRace, OutboxMessage
 from bot.events import drill_mark
 from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import VersionRemarks
-from bot.events.kinds import Subject, kinds_about
+from bot.events.kinds import OUTCOMES, Subject, kinds_about
 from bot.events.races import Course, Race
 from bot.events.watched import WatchedIn, WatchedRunner
 from bot.logs import get_logger
@@ -78,6 +78,22 @@ def kinds_of_meetings(session: Session, meeting_ids: Iterable[str]) -> set[tuple
     of_these = (col(row.meeting_id).in_(ids), col(row.kind).in_(OF_MEETINGS), col(row.race_id).is_(None))
     found = session.execute(select(col(row.meeting_id), col(row.kind)).where(*of_these).distinct())
     return {(meeting_id, EventKind(kind)) for meeting_id, kind in found if meeting_id and kind}
+
+
+def outcomes_near(
+    session: Session, race_ids: Collection[str], meeting_ids: Collection[str], places: Collection[DayAndCourse]
+) -> list[RacingEvent]:
+    """Results and abandonments, in their latest versions. The caller compares the courses of places."""
+    row = EventVersion
+    ways = [
+        *([col(row.race_id).in_(sorted(race_ids))] if race_ids else []),
+        *([col(row.meeting_id).in_(sorted(meeting_ids))] if meeting_ids else []),
+        *([is_at(session, row, places)] if places else []),
+    ]
+    if not ways:
+        return []
+    statement = select(row).where(col(row.kind).in_(OUTCOMES), or_(*ways)).order_by(col(row.version))
+    return [known(rows[-1])[0] for rows in _by_key(session.execute(statement).scalars()).values()]
 
 
 @dataclass(frozen=True)

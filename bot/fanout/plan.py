@@ -108,7 +108,7 @@ class Plan:
         self.posts += len(channels)
         if news.event.kind in event_store.OF_MEETINGS:
             self._linked.add(news.event.key)
-        elif news.remarks.contradicts and news.event.kind is EventKind.RESULT_RECEIVED:
+        elif news.event.kind is EventKind.RESULT_RECEIVED:
             self._take_out(news)
         told = {*channels, *left} - set(places)
         if asking:
@@ -294,12 +294,16 @@ class Plan:
         return message_store.messages_of(self._session, {event_key}, locked=locked).get(event_key, {})
 
     def _take_out(self, news: News) -> None:
-        """Take a race with a result out of messages on abandoned meetings."""
+        """Take a race with a result out of messages on abandoned meetings, which then say "rest of the meeting"."""
         race_id = news.event.race.race_id
-        self.carry_out()
-        lost = message_store.meetings_saying(self._session, race_id, news.event.contradicting_key or news.event.key)
-        saying = {(channel, post_id) for post_id, channel in lost.items()}
-        for key in self._meetings.naming(race_id):
+        keys = {meeting.key for meeting in self._meetings.of(news.event)} if news.is_first else set[str]()
+        saying = set[tuple[str, int]]()
+        if news.remarks.contradicts:
+            keys |= set(self._meetings.naming(race_id))
+            self.carry_out()
+            lost = message_store.meetings_saying(self._session, race_id, news.event.contradicting_key or news.event.key)
+            saying |= {(channel, post_id) for post_id, channel in lost.items()}
+        for key in keys:
             saying |= set(self._messages(key).items())
         self._mend(news.event, news.version, sorted(saying, key=lambda one: one[1]))
 

@@ -23,7 +23,7 @@ from bot.events.watched import WatchedRunner
 from bot.logs import get_logger
 from bot.outbox import message_store
 from bot.outbox.fanout_knowledge import FanoutKnowledge
-from bot.racedata import event_completion, reference_store
+from bot.racedata import event_completion, partly_run_meetings, reference_store
 from bot.racedata.event_completion import KnownElsewhere
 from bot.racedata.published_lists import read_lists
 from bot.racedata.reference_store import KnownCountry
@@ -49,8 +49,8 @@ class MessageView:
     `event`: of `newest`, completed; None if unreadable.
 
     Of an abandoned meeting: `lost` has the abandonments of its races, `settled` the ids of its races with a result, and
-    `disputed` those of races with a result and an abandonment of their own. Of
-    a race of an abandoned meeting: `in_meeting`, and `meeting_ts` once the meeting's message is sent.
+    `disputed` those of races with a result and an abandonment of their own. `partly_run`: a race was run.
+    Of a race of an abandoned meeting: `in_meeting`, and `meeting_ts` once the meeting's message is sent.
 
     `edits`: the ids of waiting edits in the message. `mentions`: by the channel's filters. `watched`: by the channel.
     `country`: of a result, if the country publishes no full finishing order. `previous_ts`: the earlier message that
@@ -64,6 +64,7 @@ class MessageView:
     event: RacingEvent | None = None
     lost: tuple[RacingEvent, ...] = ()
     settled: frozenset[str] = frozenset()
+    partly_run: bool = False
     disputed: frozenset[str] = frozenset()
     in_meeting: bool = False
     meeting_ts: str | None = None
@@ -90,7 +91,7 @@ class MessageView:
             self.superseded,
             self.asked,
         )
-        return (versions, post, self.settled, self.disputed, self.country)
+        return (versions, post, self.settled, self.disputed, self.partly_run, self.country)
 
 
 @dataclass(frozen=True)
@@ -148,7 +149,7 @@ def views_of_new(session: Session, heads: Sequence[StoredPost], new: NewEvents) 
 
 def _completed(session: Session, said: Mapping[int, MessageView], new: NewEvents | None) -> dict[int, MessageView]:
     said = {number: replace(one, previous_ts=_previous_ts(session, one)) for number, one in said.items()}
-    said = _without_races_with_result(session, _with_events(session, said, new))
+    said = _without_races_with_result(session, _with_events(session, said, new), careful=new is None)
     known = new.known if new else None
     said = _with_acknowledgements(session, _with_mentions(session, said, known), known)
     return _with_countries(session, said, known)
@@ -384,20 +385,22 @@ def _around(session: Session, about: Sequence[RacingEvent]) -> list[RacingEvent]
     return [event_store.known(rows[-1])[0] for _, rows in sorted(found.items())]
 
 
-def _without_races_with_result(session: Session, said: Mapping[int, MessageView]) -> dict[int, MessageView]:
+def _without_races_with_result(
+    session: Session, said: Mapping[int, MessageView], *, careful: bool
+) -> dict[int, MessageView]:
     """A race with a result is not lost."""
     meetings = {
         number: one.event for number, one in said.items() if one.event and one.event.kind is EventKind.MEETING_ABANDONED
     }
-    named = {race.race_id for event in meetings.values() for race in event.races if race.race_id}
     lost = [event for number in meetings for event in said[number].lost]
-    kinds = event_store.kinds_of_races(session, named.union(event.race.race_id for event in lost if event.race.race_id))
-    with_result = frozenset(race_id for race_id, kind in kinds if kind is EventKind.RESULT_RECEIVED)
+    ids = [event.race.race_id for event in lost if event.race.race_id]
+    partly_run, with_result = partly_run_meetings.run_races(session, list(meetings.values()), ids, careful=careful)
     without_id = _results_without_id(session, lost)
     return dict(said) | {
         number: replace(
             said[number],
             settled=with_result,
+            partly_run=meetings[number].key in partly_run,
             disputed=frozenset(event.race.race_id for event in said[number].lost if event.race.race_id in with_result)
             - {None},
             lost=tuple(event for event in said[number].lost if event.key not in without_id),

@@ -32,6 +32,7 @@ from bot.outbox.backlog import WaitingPost
 from bot.outbox.held_queues import CARDS, DIGEST, KEPT, QUIET, UNDELIVERED, Held
 from bot.outbox.message import Message
 from bot.outbox.message_store import NewPost, Priority
+from bot.racedata import partly_run_meetings
 
 log = get_logger(__name__)
 
@@ -57,7 +58,8 @@ class Backlog:
     `results` has the newest only. `counts` has all events by kind; an unknown kind counts under its own name, and a
     delivery without a name under None. `given_up`: messages that waited too long, in addition. `cards` are named
     where the channel chose to hear of them later, or watches a runner; `lost` are the keys of cards whose meeting was
-    abandoned since. `watched`: the channel's watched runners by event key.
+    abandoned since. `partly_run`: keys of abandoned meetings with a race that was run. `watched`: the channel's
+    watched runners by event key.
     """
 
     held: Held
@@ -68,6 +70,7 @@ class Backlog:
     mentions: tuple[str, ...] = ()
     cards: tuple[EventWithRemarks, ...] = ()
     lost: frozenset[str] = frozenset()
+    partly_run: frozenset[str] = frozenset()
     watched: Mapping[str, Sequence[WatchedRunner]] = field(default_factory=dict)
 
 
@@ -248,15 +251,17 @@ class Reopening:
         versions = backlog.versions(session, [one.event_id for one in abandoned + results + cards])
         read = {row.id: event_store.read(row) for row in versions}
         watched = {row.event_key: event_store.watched_in(channel_id, [row]) for row in versions}
+        events = [read[one.event_id] for one in abandoned]
         return Backlog(
             held=held,
-            abandonments=tuple(read[one.event_id] for one in abandoned),
+            abandonments=tuple(events),
             results=tuple(read[one.event_id] for one in results),
             counts=_counts(session, newest),
             given_up=given_up,
-            mentions=_mentions(session, channel_id, [read[one.event_id][0] for one in abandoned]),
+            mentions=_mentions(session, channel_id, [event for event, _ in events]),
             cards=tuple(read[one.event_id] for one in cards if held.because in KEPT or watched[one.event_key]),
             lost=_lost(waiting),
+            partly_run=partly_run_meetings.partly_run(session, [event for event, _ in events]),
             watched=watched,
         )
 

@@ -79,6 +79,16 @@ class Outcomes:
         order = _order_of([race for race, _ in races])
         return sorted(races, key=lambda one: order(one[0]))
 
+    def partly_run(self, meeting: RacingEvent) -> bool:
+        """True if a race of the abandoned meeting was run. A void race and a race in conflict are no proof."""
+        return any(
+            outcome is RaceOutcome.SETTLED and is_part_of(RacingEvent(key="", race=self._race(*where)), meeting)
+            for where, outcome in self.of.items()
+        )
+
+    def _race(self, place: int, number: int) -> Race:
+        return self.meetings[place].races[number]
+
     def of_meeting(self, place: int) -> list[tuple[Race, RaceOutcome]]:
         return [(race, self.of[place, number]) for number, race in enumerate(self.meetings[place].races)]
 

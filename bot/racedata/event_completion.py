@@ -147,16 +147,7 @@ class KnownElsewhere:
 
     def look_up(self, find: Callable[[], Mapping[str, Race]], events: Sequence[RacingEvent]) -> None:
         """Add the races of `find`. Raises BookFailed unless careful."""
-        try:
-            with self._session.begin_nested() if self._is_careful else nullcontext():
-                self.learn(find())
-        except Exception as error:
-            # The book is a convenience; the alert is what people pay for.
-            if is_unavailable(error) and not is_damage(error):
-                raise
-            if not self._is_careful:
-                raise BookFailed("the race book can't be read or written") from error
-            log.exception("race_book_failed", events=[event.key for event in events])
+        guarded(self._session, lambda: self.learn(find()), events, careful=self._is_careful)
 
     def filled(self, event: RacingEvent, before: RacingEvent | None = None) -> RacingEvent:
         """The event, filled in. Fields filled in `before` stay where no source knows better.
@@ -314,6 +305,20 @@ class KnownElsewhere:
         if self._passed is not None:
             return self._passed
         return [chosen for _, chosen in subscriptions.listening(self._session)]
+
+
+def guarded(session: Session, use_book: Callable[[], None], events: Sequence[RacingEvent], *, careful: bool) -> None:
+    """Use the race book. A savepoint survives a failure if `careful`; otherwise raises BookFailed."""
+    try:
+        with session.begin_nested() if careful else nullcontext():
+            use_book()
+    except Exception as error:
+        # The book is a convenience; the alert is what people pay for.
+        if is_unavailable(error) and not is_damage(error):
+            raise
+        if not careful:
+            raise BookFailed("the race book can't be read or written") from error
+        log.exception("race_book_failed", events=[event.key for event in events])
 
 
 class _Same(NamedTuple):

@@ -11,9 +11,8 @@ from bot.channels.filters import ALL_REGIONS, ChannelFilter
 from bot.db.tables import EventVersion, InboxDelivery
 from bot.events.event import EventKind, RacingEvent
 from bot.events.kinds import OUTCOMES
-from bot.events.meeting_parts import is_part_of
 from bot.events.races import Race
-from bot.racedata import race_book_store
+from bot.racedata import partly_run_meetings, race_book_store
 
 RECENT_DAYS = 7
 
@@ -22,14 +21,15 @@ RECENT_DAYS = 7
 class Recent:
     """`is_whole`: deliveries cover all RECENT_DAYS days. `abandoned` are today's abandonments by published date.
 
-    `partly`: keys of abandoned meetings with a race that was run. `disputed`: today's, of races with a result.
+    `partly_run`: keys of today's abandoned meetings with a race that was run. `disputed`: today's abandonments of races
+    with a result.
     """
 
     results: int
     abandonments: int
     is_whole: bool
     abandoned: tuple[RacingEvent, ...]
-    partly: frozenset[str] = frozenset()
+    partly_run: frozenset[str] = frozenset()
     disputed: tuple[RacingEvent, ...] = ()
 
 
@@ -44,15 +44,15 @@ def recent(session: Session, filters: Sequence[ChannelFilter], today: date, now:
     of_meetings = {race.race_id for event in lost.values() for race in event.races if race.race_id}
     disputed = [event for name, event in lost.items() if name in run and event.kind is EventKind.RACE_ABANDONED]
     lost = {name: event for name, event in lost.items() if name not in {*of_meetings, *settled, *run}}
-    meetings = [event for event in lost.values() if event.kind is EventKind.MEETING_ABANDONED]
     first = session.execute(select(col(InboxDelivery.received_at)).order_by(col(InboxDelivery.id)).limit(1))
     since = first.scalar_one_or_none()
+    abandoned = tuple(event for event in lost.values() if event.race.race_date == today.isoformat())
     return Recent(
         results=len(settled),
         abandonments=len(lost),
         is_whole=since is not None and since <= now - timedelta(days=RECENT_DAYS),
-        abandoned=tuple(event for event in lost.values() if event.race.race_date == today.isoformat()),
-        partly=frozenset(one.key for one in meetings if any(is_part_of(event, one) for event in run.values())),
+        abandoned=abandoned,
+        partly_run=partly_run_meetings.partly_run(session, abandoned),
         disputed=tuple(event for event in disputed if event.race.race_date == today.isoformat()),
     )
 

@@ -125,6 +125,7 @@ def _message(telling: _Telling) -> Message:
         meeting_link=meeting_link,
         lost=shown.lost,
         settled=shown.settled,
+        partly_run=shown.partly_run,
         disputed=shown.disputed,
         data_as_of=event.data_as_of,
         may_be_repeat=post.may_be_repeat,

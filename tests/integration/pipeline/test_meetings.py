@@ -283,5 +283,5 @@ async def test_race_that_is_reported_lost_and_run_is_a_number_of_its_own(pipelin
     recent = await pipeline.database.read(
         lambda session: recent_races.recent(session, [gb], pipeline.clock().date(), pipeline.clock())
     )
-    assert [event.race.meeting_id for event in recent.abandoned if event.key in recent.partly] == ["mt_1"]
+    assert [event.race.meeting_id for event in recent.abandoned if event.key in recent.partly_run] == ["mt_1"]
     assert [event.race.race_id for event in recent.disputed] == ["rc_1"]

@@ -185,6 +185,7 @@ _EVENTS: dict[str, tuple[RacingEvent, MessageContext]] = {
             update={
                 "corrected": Corrected(at=RECEIVED_AT + timedelta(minutes=9), changes=MORE_RACES),
                 "settled": frozenset({"rc_2"}),
+                "partly_run": True,
                 "lost": (ABANDONED.model_copy(update={"race": RACES[3]}), ABANDONED),
             }
         ),

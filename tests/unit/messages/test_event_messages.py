@@ -412,7 +412,7 @@ def test_racecard_says_from_the_race_book_only_what_a_line_shows():
 
 def test_race_with_a_result_is_not_shown_abandoned():
     races = (RACE.model_copy(update={"runners": finish("1", "2"), "title": "Settled one"}), Race(race_id="rc_2"))
-    message = render(event(EventKind.MEETING_ABANDONED, races=races), CONTEXT)
+    message = render(event(EventKind.MEETING_ABANDONED, races=races), with_context(partly_run=True))
     assert message.text == ("ABANDONED: Kempton, rest of the meeting, Fri 20 Nov (GB), 1 race lost, 1 run")
     assert "\n1 race lost, 1 run\n" in seen(message)
     assert "Settled one" not in seen(message)

@@ -159,6 +159,7 @@ CONTEXTS = st.builds(
     meeting_link=st.sampled_from([None, "https://x.slack.com/p1?a=1&b=2", "https://x|<!channel>"]),
     lost=st.lists(LOST, max_size=2).map(tuple),
     settled=st.frozensets(HOSTILE, max_size=2),
+    partly_run=st.booleans(),
     mentions=st.lists(HOSTILE | st.sampled_from(["U7", "S7", "here", "channel", "U7>", "everyone"]), max_size=4).map(
         tuple
     ),

@@ -28,7 +28,7 @@ from bot.slack.messages.kit.marks import (
     without_marks,
 )
 from bot.slack.messages.kit.mentions import mentions_in_markup, with_mentions
-from bot.slack.messages.kit.names import card_name, course_name, race_day, race_name, reason, region_mark
+from bot.slack.messages.kit.names import card_name, course_name, lost_part, race_day, race_name, reason, region_mark
 from bot.slack.messages.kit.text import HEADER_MAX, code, counted, joined, listed, safe, size
 from bot.slack.messages.kit.times import aware, moment_for_readers, off_text
 
@@ -50,7 +50,7 @@ def waited(summary: Backlog) -> list[tuple[Message, int]]:
     """Messages, each with its number of named abandonments. The last message adds results and counts."""
     rung = mentions_in_markup(summary.mentions)
     named = [
-        _abandonment(event, remarks) + _had(summary, remarks) + _watched(summary, event)
+        _abandonment(summary, event, remarks) + _had(summary, remarks) + _watched(summary, event)
         for event, remarks in summary.abandonments
     ]
     parts = _parts(named, ABANDONMENTS_TEXT_MAX - size(rung))
@@ -97,7 +97,7 @@ def _only_abandonment(summary: Backlog) -> tuple[str, list[str]] | None:
     race, is_meeting = event.race, event.kind is EventKind.MEETING_ABANDONED
     course, off = course_name(race), off_text(race.off)
     place = f"{course} {off}" if course and off else f"{course or 'course not given'}, {off or 'time not given'}"
-    what = f"{course or 'course not given'}, whole meeting" if is_meeting else place
+    what = f"{course or 'course not given'}, {_lost_part(summary, event)}" if is_meeting else place
     name = f"{what}, {race_day(race) or 'date not given'}"
     conflict = f". {CONFLICTING} CONFLICT: reported as run too" if remarks.contradicts else ""
     title, is_whole = headline(ABANDONED, f"ABANDONED: {name}{region_mark(event)}", reason(event), conflict)
@@ -141,11 +141,15 @@ def _parts(lines: Sequence[str], room: int) -> list[list[str]]:
     return lots
 
 
-def _abandonment(event: RacingEvent, remarks: VersionRemarks) -> str:
+def _lost_part(summary: Backlog, event: RacingEvent) -> str:
+    return lost_part(partly_run=event.key in summary.partly_run)
+
+
+def _abandonment(summary: Backlog, event: RacingEvent, remarks: VersionRemarks) -> str:
     """Course, time, date, region, reason. Missing values are named, because readers overlook a gap."""
     race = event.race
     is_meeting = event.kind is EventKind.MEETING_ABANDONED
-    time = "whole meeting" if is_meeting else off_text(race.off) or "time not given"
+    time = _lost_part(summary, event) if is_meeting else off_text(race.off) or "time not given"
     place = f"{course_name(race) or 'course not given'}, {time}, {race_day(race) or 'date not given'}"
     contradicts = "though a result was reported" if remarks.contradicts else None
     return ", ".join(filter(None, [f"{place}{region_mark(event)}", reason(event), contradicts]))

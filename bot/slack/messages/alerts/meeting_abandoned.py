@@ -14,7 +14,7 @@ from bot.slack.messages.alerts.corrections import correction
 from bot.slack.messages.kit.blocks import header, message, section
 from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, CORRECTED, headline
 from bot.slack.messages.kit.mentions import mentions_in_markup, with_mentions
-from bot.slack.messages.kit.names import course_name, race_day, race_line, reason, region_mark
+from bot.slack.messages.kit.names import course_name, lost_part, race_day, race_line, reason, region_mark
 from bot.slack.messages.kit.text import counted, joined, safe
 
 
@@ -23,11 +23,11 @@ def meeting_abandoned(event: RacingEvent, context: MessageContext) -> Message:
     races = _races(event, context)
     disputed = [race for race in races if race.race_id in context.disputed]
     lost = [race for race in races if not (_settled(race, context) or race in disputed)]
-    run = len(races) - len(lost) - len(disputed)
+    run = len(races) - len(lost) - len(disputed) if context.partly_run else 0
     corrected = correction(context, ())
     race = event.race
-    title, is_whole = headline(ABANDONED, f"ABANDONED: {_meeting(race, run)}{region_mark(event)}", reason(event))
-    figures = _races_in_figures(event, len(lost), run) or _run_in_words(run)
+    title, is_whole = headline(ABANDONED, f"ABANDONED: {_meeting(race, context)}{region_mark(event)}", reason(event))
+    figures = _races_in_figures(event, context, len(lost), run) or _run_in_words(run)
     facts = [
         figures,
         f"{CONFLICTING} {_in_conflict(disputed)}" if disputed else None,
@@ -50,24 +50,26 @@ def meeting_abandoned(event: RacingEvent, context: MessageContext) -> Message:
 def _text(event: RacingEvent, context: MessageContext, races: tuple[int, int], notes: list[str]) -> str:
     lost, run = races
     facts = [
-        f"ABANDONED: {_meeting(event.race, run)}{region_mark(event)}",
+        f"ABANDONED: {_meeting(event.race, context)}{region_mark(event)}",
         reason(event),
-        _races_in_figures(event, lost, run),
+        _races_in_figures(event, context, lost, run),
     ]
     return ". ".join([", ".join(filter(None, facts)), *notes]) + late_mark(context)
 
 
-def _meeting(race: Race, run: int) -> str:
-    lost = "rest of the meeting" if run else "whole meeting"
-    return f"{course_name(race) or 'course not given'}, {lost}, {race_day(race) or 'date not given'}"
+def _meeting(race: Race, context: MessageContext) -> str:
+    part = lost_part(partly_run=context.partly_run)
+    return f"{course_name(race) or 'course not given'}, {part}, {race_day(race) or 'date not given'}"
 
 
-def _races_in_figures(event: RacingEvent, lost: int, run: int) -> str | None:
+def _races_in_figures(event: RacingEvent, context: MessageContext, lost: int, run: int) -> str | None:
     """For example "6 races", "6 races lost, 1 run"; None if the list may be incomplete."""
     # The race book's list may lack races.
     if not lost or not event.races or event.races_from_book:
         return None
-    return f"{counted(lost, 'race')} lost, {run} run" if run else counted(lost, "race")
+    if not context.partly_run:
+        return counted(lost, "race")
+    return joined([f"{counted(lost, 'race')} lost", f"{run} run" if run else None], ", ")
 
 
 def _races(event: RacingEvent, context: MessageContext) -> list[Race]:

@@ -12,7 +12,7 @@ from bot.racedata.day_card import CONFLICTS, Card, Coverage, Outcomes, RaceOutco
 from bot.slack.messages.answers.failure_words import AnswerReader, failure_words, shown_to
 from bot.slack.messages.kit.blocks import context, mrkdwn, section
 from bot.slack.messages.kit.marks import MARKED_CONFLICT, MARKED_LOST
-from bot.slack.messages.kit.names import SHORT_MAX, course_name, race_name, reason
+from bot.slack.messages.kit.names import SHORT_MAX, course_name, lost_part, race_name, reason
 from bot.slack.messages.kit.pages import PAGE_LINE_MAX, Unit, line_units
 from bot.slack.messages.kit.text import clip, counted, joined, listed, safe, sentences, size
 from bot.slack.messages.kit.times import in_readers_zone, off_text, published_day, published_moment, weekday_and_day
@@ -230,16 +230,8 @@ def _named_together(course: str | None, races: Sequence[Race], region: str | Non
 def _lost_meeting(event: RacingEvent, outcomes: Outcomes, region: str | None) -> str:
     unknown = "" if event.race.region else " (region unknown)"
     course = _in_region(course_name(event.race) or "course not given", event.race, region)
-    what = "rest of the meeting" if _was_partly_run(event, outcomes) else "whole meeting"
-    return joined([course, f"{what}{unknown}", reason(event)], ", ")
-
-
-def _was_partly_run(event: RacingEvent, outcomes: Outcomes) -> bool:
-    return any(
-        outcome in {RaceOutcome.SETTLED, RaceOutcome.UNCERTAIN} and is_part_of(RacingEvent(key="", race=race), event)
-        for place in range(len(outcomes.meetings))
-        for race, outcome in outcomes.of_meeting(place)
-    )
+    part = lost_part(partly_run=outcomes.partly_run(event))
+    return joined([course, f"{part}{unknown}", reason(event)], ", ")
 
 
 def _in_region(course: str, race: Race, region: str | None) -> str:

@@ -19,7 +19,7 @@ from bot.slack.messages.conditions.region_view import region_words
 from bot.slack.messages.kit.blocks import message, section
 from bot.slack.messages.kit.buttons import actions
 from bot.slack.messages.kit.marks import ABANDONED, MARKED_CONFLICT
-from bot.slack.messages.kit.names import course_name, race_name, reason
+from bot.slack.messages.kit.names import course_name, lost_part, race_name, reason
 from bot.slack.messages.kit.text import TEXT_MAX, clip, code, counted, joined, listed, safe, size
 
 ABANDONMENTS_NAMED = 20
@@ -193,7 +193,7 @@ def _lately(recent: Recent, topics: frozenset[Topic]) -> list[str]:
 def _abandoned(event: RacingEvent, recent: Recent) -> str:
     if event.kind is not EventKind.MEETING_ABANDONED:
         return joined([race_name(event.race), reason(event)], ", ")
-    part = "rest of the meeting" if event.key in recent.partly else "whole meeting"
+    part = lost_part(partly_run=event.key in recent.partly_run)
     return joined([course_name(event.race) or "course not given", part, reason(event)], ", ")
 
 

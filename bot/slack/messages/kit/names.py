@@ -28,6 +28,11 @@ def card_name(race: Race) -> str:
     return joined([course_name(race), race_day(race)], ", ") or _race_by_id(race) or "card not named"
 
 
+def lost_part(*, partly_run: bool) -> str:
+    """Of an abandoned meeting. `partly_run`: see bot.racedata.partly_run_meetings."""
+    return "rest of the meeting" if partly_run else "whole meeting"
+
+
 def race_date(race: Race) -> str | None:
     """As published, for copying into a command."""
     return safe(race.race_date, SHORT_MAX)
