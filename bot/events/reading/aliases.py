@@ -111,6 +111,9 @@ OFF = names(
 )
 OFF_OWN = names("time start datetime")
 
+HORSE_NAMES = names("name horse_name runner_name")
+"""In the object of a horse, which may name its jockey and trainer too."""
+
 RUNNER_FIELDS: Mapping[str, Names] = {
     "horse": names("horse horse_name runner_name runner name"),
     "number": names(

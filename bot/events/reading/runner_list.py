@@ -95,7 +95,11 @@ def _read_list(entries: list[Any], *, in_order: bool) -> tuple[Runner, ...]:
 def _from_fields(fields: Fields, position: str | None) -> Runner | None:
     if not is_runner(fields) and not ONLY_RACES.isdisjoint(fields):
         return None
+    horse = fields_of(fields["horse"]) if isinstance(fields.get("horse"), dict) else {}
     read = {name: find([fields], names, text) for name, names in aliases.RUNNER_FIELDS.items()}
+    read["horse"] = find([horse], aliases.HORSE_NAMES, text) or read["horse"]
+    # A horse's own number may be of a register, so only people are taken from the horse.
+    read |= {name: find([fields, horse], aliases.RUNNER_FIELDS[name], text) for name in ("jockey", "trainer")}
     if not read["horse"] and not read["number"]:
         return None
     status = find([fields], aliases.RUNNER_STATUS, _read_status)

@@ -57,6 +57,20 @@ async def test_channel_with_subscription_and_several_watches_gets_one_message(pi
     assert "Watched here: Blue Moon (position 1), Golden Mélody (position 2, jockey R. Moore)" in text
 
 
+OF_HORSE = {"name": "Golden Melody", "trainer": {"name": "A. Smith"}, "jockey": {"name": "R. Moore"}}
+
+
+@pytest.mark.parametrize("runner", [{"horse": OF_HORSE}, {"runner": {"horse": OF_HORSE}}])
+@pytest.mark.parametrize(("kind", "name"), [(WatchKind.TRAINER, "a smith"), (WatchKind.JOCKEY, "R Moore")])
+async def test_watched_person_is_found_in_the_object_of_the_horse(pipeline, runner, kind, name):
+    await watch(pipeline, "CPEOPLE", name, kind=kind)
+    await tell(pipeline, card(runners=[runner]), result("rc_1", placings=(), runners=[runner | {"position": 1}]))
+    declared, settled = pipeline.slack.messages("CPEOPLE")
+    assert "Watched here: Golden Melody" in declared.text
+    assert "R. Moore" in shown(settled)
+    assert "A. Smith" in shown(settled)
+
+
 @pytest.mark.parametrize("typed", ["Golden Melody (GB)", "Golden", "Melody"])
 async def test_other_names_match_nothing(pipeline, typed):
     await watch(pipeline, "CHORSE", typed)

@@ -207,6 +207,24 @@ def test_runner_is_read_from_objects_numbers_and_other_names():
 
 
 @pytest.mark.parametrize(
+    "runner",
+    [
+        {"horse": {"name": "Frankel", "trainer": {"name": "H Cecil"}}, "jockey": "T Queally"},
+        {"horse": {"name": "Frankel", "trainer": "H Cecil", "jockey": {"name": "T Queally"}}},
+        {"runner": {"horse": {"name": "Frankel", "trainer": {"name": "H Cecil"}}, "jockey": {"name": "T Queally"}}},
+        {"horse": {"runner_name": "Frankel", "jockey_name": "T Queally", "trainer_name": "H Cecil"}},
+        {"horse": {"horse_name": "Frankel", "trainer": "An earlier one", "jockey": "T Queally"}, "trainer": "H Cecil"},
+        {"horse": {"name": "Frankel", "trainer": "Earlier", "jockey": "T Queally"}, "trainerName": "H Cecil"},
+        {"horse": {"name": "Frankel", "number": "UK-7"}, "rider": {"name": "T Queally"}, "trainer": {"name": "H Cecil"}},
+    ],
+)
+def test_jockey_and_trainer_are_read_of_the_runner_or_else_of_the_horse(runner):
+    assert read_race({"runners": [runner]}).runners == (
+        Runner(horse="Frankel", jockey="T Queally", trainer="H Cecil"),
+    )
+
+
+@pytest.mark.parametrize(
     ("position", "place"),
     [
         *(("1", 1), ("12", 12), (" 2= ", 2), ("2nd", 2), ("3 (DSQ)", 3), ("1.0", 1), ("0", 0)),
