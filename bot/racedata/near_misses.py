@@ -73,11 +73,15 @@ def nearest_names(pairs: Iterable[tuple[str, str]]) -> str:
 
 
 def find_courses(courses: Sequence[KnownCourse], typed: str) -> list[KnownCourse]:
+    """By id, name or shortcode; else by the name without its bracket: "wolverhampton" is "Wolverhampton (AW)"."""
     for field in ("course_id", "name", "shortcode"):
         found = [course for course in courses if getattr(course, field) == typed]
         if found:
             return found
-    return []
+    folded = typed.casefold()
+    found = [course for course in courses if folded and _without_bracket((course.name or "").casefold()) == folded]
+    # "ascot" may be Ascot as well as Ascot (AUS).
+    return [] if any((course.name or "").casefold() == folded for course in found) else found
 
 
 def course_words(courses: Sequence[KnownCourse]) -> dict[str, str]:
@@ -141,7 +145,7 @@ def _spellings(values: Iterable[str]) -> dict[str, list[str]]:
     for value in every:
         found.setdefault(value.casefold(), []).append(value)
     for value in every:
-        bare = value.casefold().partition(" (")[0]
+        bare = _without_bracket(value.casefold())
         if value not in found.setdefault(bare, []):
             found[bare].append(value)
     return found
@@ -158,3 +162,7 @@ def _wrong(typed: str, scored: Sequence[tuple[str, float]], vocabulary: Vocabula
 
 def _shown(meant: str) -> str:
     return meant.removeprefix(COURSE_PREFIX)
+
+
+def _without_bracket(name: str) -> str:
+    return name.partition(" (")[0]

@@ -19,6 +19,7 @@ COURSES = [
     KnownCourse(course_id="cr_1", name="Ascot", shortcode="ASC", region="GB"),
     KnownCourse(course_id="cr_2", name="Ascot Heath", region="AUS"),
     KnownCourse(course_id="cr_3", name="Fairyhouse's End", region="IRE"),
+    KnownCourse(course_id="cr_4", name="Wolverhampton (AW)", region="GB"),
 ]
 
 
@@ -147,6 +148,9 @@ async def test_place_of_a_meeting_in_another_region_is_none(make_book):
         ("all tomorrow", None, None),
         ("IRE", "IRE", None),
         ("Ascot", "GB", "cr_1"),
+        ("Wolverhampton", "GB", "cr_4"),
+        ("gb wolverhampton tomorrow", "GB", "cr_4"),
+        ("Wolverhampton (AW)", "GB", "cr_4"),
         ("ASC GB", "GB", "cr_1"),
         ("cr_2", "AUS", "cr_2"),
         ("Ascot Heath", "AUS", "cr_2"),

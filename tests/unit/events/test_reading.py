@@ -215,13 +215,15 @@ def test_runner_is_read_from_objects_numbers_and_other_names():
         {"horse": {"runner_name": "Frankel", "jockey_name": "T Queally", "trainer_name": "H Cecil"}},
         {"horse": {"horse_name": "Frankel", "trainer": "An earlier one", "jockey": "T Queally"}, "trainer": "H Cecil"},
         {"horse": {"name": "Frankel", "trainer": "Earlier", "jockey": "T Queally"}, "trainerName": "H Cecil"},
-        {"horse": {"name": "Frankel", "number": "UK-7"}, "rider": {"name": "T Queally"}, "trainer": {"name": "H Cecil"}},
+        {
+            "horse": {"name": "Frankel", "number": "UK-7"},
+            "rider": {"name": "T Queally"},
+            "trainer": {"name": "H Cecil"},
+        },
     ],
 )
 def test_jockey_and_trainer_are_read_of_the_runner_or_else_of_the_horse(runner):
-    assert read_race({"runners": [runner]}).runners == (
-        Runner(horse="Frankel", jockey="T Queally", trainer="H Cecil"),
-    )
+    assert read_race({"runners": [runner]}).runners == (Runner(horse="Frankel", jockey="T Queally", trainer="H Cecil"),)
 
 
 @pytest.mark.parametrize(

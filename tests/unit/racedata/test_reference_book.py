@@ -127,6 +127,28 @@ async def test_course_that_is_none_gets_near_misses(book):
         await book.check_course("x" * 40_000)
 
 
+WITH_BRACKETS = [
+    *COURSES,
+    {"course_id": "cr_6", "name": "Wolverhampton (AW)", "country": "England", "region": "GB"},
+    {"course_id": "cr_7", "name": "Ascot (AUS)", "country": "Australia", "region": "AUS"},
+    {"course_id": "cr_8", "name": "Curragh (AW)", "country": "Ireland", "region": "IRE"},
+    {"course_id": "cr_9", "name": "Curragh (Jumps)", "country": "Ireland", "region": "IRE"},
+]
+
+
+async def test_course_is_found_without_its_bracket_where_nothing_else_is_meant(book, client):
+    client.answers["courses"] = WITH_BRACKETS
+    for typed in ("Wolverhampton", "wolverhampton"):
+        found = await book.check_course(typed)
+        assert (found.course_id, found.name) == ("cr_6", "Wolverhampton (AW)")
+    assert (await book.check_course("Ascot")).course_id == "cr_1"
+    with pytest.raises(CommandError, match=r"Which Curragh\?") as caught:
+        await book.check_course("Curragh")
+    assert list(caught.value.offers) == ["Curragh (AW) (IRE, cr_8)", "Curragh (Jumps) (IRE, cr_9)"]
+    with pytest.raises(CommandError, match=r'no course "ascot"\. Did you mean Ascot or Ascot \(AUS\)\?'):
+        await book.check_course("ascot")
+
+
 async def test_course_whose_name_is_shared_asks_for_the_id(book):
     with pytest.raises(CommandError, match=r"Which Newcastle\?"):
         await book.check_course("Newcastle")
