@@ -97,7 +97,8 @@ class Outcomes:
 class Card:
     """`region`, `course` and `off`: None means all. `reached` is the day that an unfinished walk had come to.
 
-    `missed_off`: the asked off time, without a race.
+    `read_at`: when the list was last read for the whole day. `latest_at`: the latest news of a race, by list or
+    delivery. `missed_off`: the asked off time, without a race.
     """
 
     day: date
@@ -107,6 +108,7 @@ class Card:
     coverage: Coverage
     failure: ServiceError | None = field(default=None, compare=False)
     read_at: datetime | None = None
+    latest_at: datetime | None = None
     reached: str | None = None
     data_as_of: str | None = None
     window: str | None = None

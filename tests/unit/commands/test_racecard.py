@@ -55,6 +55,13 @@ def test_card_lists_each_courses_races_in_order():
     assert "*Naas*" not in text
     assert "Racecard: GB, Fri 20 Nov" in text
     assert "data as of <!date^1795175940^{time}|11:59 UTC>" in text
+    assert "list read <!date^1795176000^{time}|12:00 UTC>; news since then from deliveries" in text
+
+
+def test_card_of_a_list_that_was_not_read_lately_says_the_latest_news_alone():
+    text = shown(racecard(make_card([make_race()], latest_at=datetime(2026, 11, 19, 21, 30, tzinfo=UTC)), NOW))
+    assert "latest news <!date^1795123800^{date_short} {time}|2026-11-19 21:30 UTC>" in text
+    assert "list read" not in text
 
 
 @pytest.mark.parametrize(

@@ -66,6 +66,7 @@ async def test_card_shows_a_days_races_once_the_list_is_read_past_it(book, clien
     card = await book.card("GB", day(0))
     assert (card.coverage, titles(card)) == (Coverage.COMPLETE, ["r05000-0", "r05000-1"])
     assert card.read_at is not None
+    assert card.latest_at is not None
     assert card.data_as_of == "as of"
 
 

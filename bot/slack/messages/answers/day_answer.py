@@ -15,7 +15,7 @@ from bot.slack.messages.kit.marks import MARKED_CONFLICT, MARKED_LOST
 from bot.slack.messages.kit.names import SHORT_MAX, course_name, lost_part, race_name, reason
 from bot.slack.messages.kit.pages import PAGE_LINE_MAX, Unit, line_units
 from bot.slack.messages.kit.text import clip, counted, joined, listed, safe, sentences, size
-from bot.slack.messages.kit.times import in_readers_zone, off_text, published_day, published_moment, weekday_and_day
+from bot.slack.messages.kit.times import off_text, published_day, published_moment, weekday_and_day
 
 LOST_NAMED = 12
 """Abandonments, and conflicts, named in the notification text. The blocks name all."""
@@ -80,11 +80,18 @@ def small_print(card: Card, now: datetime) -> Block | None:
     as_of = published_moment(card.data_as_of, now)
     said = (
         card.day.isoformat(),
-        f"read {in_readers_zone(card.read_at)}" if card.read_at else None,
+        _sources(card, now),
         f"data as of {as_of}" if as_of else None,
         "dates and times as published",
     )
     return context([mrkdwn(words) for words in said if words])
+
+
+def _sources(card: Card, now: datetime) -> str | None:
+    """The list is read now and then; deliveries come at any moment."""
+    if card.read_at:
+        return f"list read {published_moment(card.read_at.isoformat(), now)}; news since then from deliveries"
+    return f"latest news {published_moment(card.latest_at.isoformat(), now)}" if card.latest_at else None
 
 
 def _none(card: Card, today: date, unchecked: Sequence[str]) -> str:
