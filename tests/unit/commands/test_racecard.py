@@ -174,6 +174,7 @@ def test_meeting_of_which_a_race_was_run_is_abandoned_for_the_rest():
     run = make_race("14:00", title="Flat", runners=(Runner(horse="Early Bird", position="1"),))
     text = shown(racecard(make_card([run, *OF_A_DAY], told=[MEETING_OFF]), NOW))
     assert "Ascot, rest of the meeting, Flood" in text
+    assert "*Ascot* · 🛑 *REST OF THE MEETING ABANDONED*" in text
     assert "14:00  won by *Early Bird* · Flat · 1 runner" in text
     assert "14:30  🛑 *ABANDONED*, Flood · Hurdle" in text
 

@@ -3,7 +3,6 @@
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
-from types import SimpleNamespace
 from typing import Any
 
 from bot.channels.audit_log import AuditPage
@@ -44,6 +43,7 @@ from bot.racedata.month_quota import QuotaReading, QuotaSource, UsageRow
 from bot.racedata.recent_races import Recent
 from bot.racedata.reference_store import KnownCountry, KnownCourse
 from bot.slack.commands.error_answers import explain
+from bot.slack.commands.table import RACING_COMMANDS
 from bot.slack.forms.home_view import HomeChannel, HomePage, home_view
 from bot.slack.forms.subscribe_form import FormOf, outdated, saved, subscribe_form
 from bot.slack.messages.alerts.admin_notice import admin_notice
@@ -64,7 +64,7 @@ from bot.slack.messages.answers.courses_answer import courses
 from bot.slack.messages.answers.coverage_answer import coverage
 from bot.slack.messages.answers.drill_report import drill_report
 from bot.slack.messages.answers.full_result_answer import full_result
-from bot.slack.messages.answers.help_answer import HelpGroup, command_help, usage_of
+from bot.slack.messages.answers.help_answer import command_help, usage_of
 from bot.slack.messages.answers.live_meeting import live_meeting
 from bot.slack.messages.answers.mute_answer import muted, unmuted
 from bot.slack.messages.answers.pause_answer import paused, resumed
@@ -79,6 +79,7 @@ from bot.slack.messages.answers.watch_answer import NowWatched, unwatched, watch
 from bot.slack.messages.answers.welcome import welcome
 from bot.slack.messages.conditions.condition_view import PublishedChoices
 from bot.slack.messages.kit.sentences import sentence
+from tests.unit.messages import kept_day
 from tests.unit.messages.kept_events import (
     ABANDONED,
     MEETING,
@@ -110,8 +111,24 @@ OUTCOMES = Outcomes(
     ),
     lost=(MEETING,),
 )
-CARD = Card(TODAY, "GB", None, OUTCOMES, Coverage.COMPLETE, read_at=NOON, data_as_of="2026-11-20T11:59:00+00:00")
-ONE_COURSE = Card(TODAY, "GB", KEMPTON.course, OUTCOMES, Coverage.PARTIAL, read_at=NOON, reached="2026-11-19")
+CARD = Card(
+    TODAY,
+    "GB",
+    None,
+    kept_day.OF_THE_DAY,
+    Coverage.COMPLETE,
+    read_at=kept_day.LIST_READ_AT,
+    data_as_of="2026-11-20T14:36:00+00:00",
+)
+ONE_COURSE = Card(
+    TODAY,
+    "GB",
+    Course(name="Kempton"),
+    kept_day.OF_KEMPTON,
+    Coverage.PARTIAL,
+    latest_at=RECEIVED_AT,
+    reached="2026-11-19",
+)
 DECLARED = RACE.model_copy(
     update={
         "status": None,
@@ -161,17 +178,24 @@ BY_ENDPOINT = READING.model_copy(
 
 USE = {date(2026, 11, day): 450 + day % 3 * 50 for day in range(1, 20)}
 
-SUBSCRIPTION = ChannelSubscriptionRow(
-    id=1,
-    channel_id="C1",
-    region="GB",
-    filter="{}",
-    state="suspended",
-    state_reason="is_archived",
-    created_by="U1",
-    created_at=NOON,
-    updated_at=NOON,
-)
+CURRAGH = Course(course_id="cr_3", name="Curragh", country="Ireland")
+IRELAND = GB.model_copy(update={"region": "IRE", "not_courses": (CURRAGH,)})
+JERSEY = ChannelFilter(region="JER", topics=frozenset({Topic.RESULTS}))
+
+
+def _subscribed(number: int, chosen: ChannelFilter) -> ChannelSubscriptionRow:
+    """In a channel with two pages of subscriptions, of which the first is to all regions."""
+    return ChannelSubscriptionRow(
+        id=number,
+        channel_id="C1",
+        region=chosen.region,
+        filter="{}",
+        created_by="U1",
+        created_at=NOON,
+        updated_at=NOON,
+    )
+
+
 CHANGE = AuditEntry(
     id=1,
     at=NOON,
@@ -204,6 +228,7 @@ OWN_WATCH = WatchRow(**WATCH.model_dump() | {"id": 8, "channel_id": "D1", "perso
 ASCOT = MutedMeeting(course=Course(name="Ascot"), race_date="2026-11-21")
 MUTE = MutedMeetingRow(id=7, channel_id="C1", meeting="{}", muted_by="U1", muted_at=NOON)
 RECENT = Recent(results=12, abandonments=1, is_whole=True, abandoned=(ABANDONED,))
+NONE_LOST = replace(RECENT, abandonments=0, abandoned=())
 SAID = Said(
     filters=(GB,),
     unchecked=("Kemton",),
@@ -215,9 +240,9 @@ SAID = Said(
 )
 BESIDE_ALL = [
     Overridden(
-        chosen=GB,
+        chosen=IRELAND,
         by=ALL.model_copy(update={"not_courses": ()}),
-        courses=(Course(course_id="cr_1", name="Kempton"),),
+        courses=(CURRAGH,),
         topics=frozenset({Topic.RACECARDS}),
     )
 ]
@@ -301,29 +326,6 @@ WELL = replace(
     replicas=1,
 )
 DEGRADED = {"slack": "auth.test: token_revoked <!channel>", "job check_quota": "the data service did not answer"}
-COMMANDS: list[Any] = [
-    SimpleNamespace(
-        name="racecard",
-        usage="[region] [date]",
-        summary="the cards of a day",
-        examples=("racecard GB tomorrow", "racecard Ascot 22 Nov"),
-        details=("`class:1`: races of the class",),
-        mistakes="One region at a time.",
-        group=HelpGroup.RACING,
-    ),
-    SimpleNamespace(
-        name="subscribe",
-        usage="[REGION…]",
-        summary="results of regions, here",
-        examples=("subscribe GB", "subscribe Ireland"),
-        details=(),
-        mistakes="",
-        group=HelpGroup.CHANNEL,
-    ),
-    SimpleNamespace(
-        name="help", usage="", summary="every command", examples=(), details=(), mistakes="", group=HelpGroup.BOT
-    ),
-]
 
 
 def _address(channel_id: str, message_ts: str) -> str | None:
@@ -483,12 +485,12 @@ ANSWERS: dict[str, partial[Any]] = {
     ),
     "waited_undelivered": partial(waited, _waited(UNDELIVERED, VersionRemarks(had_at=NOON))),
     "full_result": partial(full_result, RESULT, None, RECEIVED_AT, (ITALY, PARTLY)),
-    "card": partial(racecard, CARD, NOON),
-    "card_of_a_course": partial(racecard, ONE_COURSE, NOON, ["Kemton"]),
+    "card": partial(racecard, CARD, kept_day.NOW),
+    "card_of_a_course": partial(racecard, ONE_COURSE, kept_day.NOW, ["Kempton"]),
     "card_of_a_course_to_come": partial(racecard, TO_COME, NOON),
-    "results_of_day": partial(results_of_day, CARD, ResultsQuestion(NOON, countries=(ITALY, PARTLY))),
-    "results_of_a_course": partial(results_of_day, ONE_COURSE, ResultsQuestion(NOON)),
-    "abandonments_of_day": partial(results_of_day, CARD, ResultsQuestion(NOON, only_abandonments=True)),
+    "results_of_day": partial(results_of_day, CARD, ResultsQuestion(kept_day.NOW, countries=(ITALY,))),
+    "results_of_a_course": partial(results_of_day, ONE_COURSE, ResultsQuestion(kept_day.NOW)),
+    "abandonments_of_day": partial(results_of_day, CARD, ResultsQuestion(kept_day.NOW, only_abandonments=True)),
     "coverage": partial(
         coverage,
         [
@@ -509,8 +511,8 @@ ANSWERS: dict[str, partial[Any]] = {
     "usage_that_may_not_last": partial(usage, READING, forecast(READING.used, 14_900, NOON, USE)),
     "usage_by_endpoint": partial(usage, BY_ENDPOINT, None),
     "usage_read_before": partial(usage, READING.model_copy(update={"rows": ()}), None, "The service failed."),
-    "help": partial(command_help, COMMANDS, ["/racecard", "/results", "/usage"]),
-    "help_on_a_command": partial(usage_of, COMMANDS[0]),
+    "help": partial(command_help, list(RACING_COMMANDS.values()), ["/racecard", "/results", "/usage"]),
+    "help_on_a_command": partial(usage_of, RACING_COMMANDS["racecard"]),
     "subscribed": partial(subscribed, SAID),
     "subscribed_with_nobody_told_further": partial(
         subscribed,
@@ -525,20 +527,29 @@ ANSWERS: dict[str, partial[Any]] = {
         ),
     ),
     "subscribed_beside_all_regions": partial(
-        subscribed, replace(SAID, overridden=BESIDE_ALL, is_member=True, is_paused=False, uncovered=())
+        subscribed,
+        replace(
+            SAID,
+            filters=(IRELAND,),
+            unchecked=(),
+            recent=NONE_LOST,
+            overridden=BESIDE_ALL,
+            is_member=True,
+            is_paused=False,
+            uncovered=(),
+        ),
     ),
     "unsubscribed": partial(unsubscribed, 1, [ALL]),
     "subscription_list": partial(
         subscription_list,
         ListPage(
             [
-                Listed(
-                    SUBSCRIPTION, GB, NOON, "https://example.slack.com/p1", ["GB is no longer published."], BESIDE_ALL
-                )
+                Listed(_subscribed(6, IRELAND), IRELAND, NOON, "https://example.slack.com/p1", overridden=BESIDE_ALL),
+                Listed(_subscribed(7, JERSEY), JERSEY, orphaned=["JER is no longer published."]),
             ],
             2,
-            3,
-            12,
+            2,
+            7,
             [(MUTE, ASCOT, Abandonments.POSTED)],
             CHANGE,
         ),

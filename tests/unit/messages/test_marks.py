@@ -24,7 +24,7 @@ def unmarked(text):
     return [
         text[max(0, found.start() - 30) : found.end()]
         for found in re.finditer(r"\b(?:ABANDONED|CONFLICT|VOID)\b", text)
-        if not re.search(rf"{MARK_OF[found[0]]} \*?(?:\d+ |MEETING )?$", text[: found.start()])
+        if not re.search(rf"{MARK_OF[found[0]]} \*?(?:\d+ |(?:REST OF THE )?MEETING )?$", text[: found.start()])
     ]
 
 

@@ -24,7 +24,7 @@ from bot.slack.messages.answers.failure_words import NOBODY_KNOWN, AnswerReader
 from bot.slack.messages.answers.outcome_words import CARD_LINE_MAX, NO_RESULT_YET, became, outcome_line
 from bot.slack.messages.kit.blocks import mrkdwn, section
 from bot.slack.messages.kit.buttons import command_button, fits
-from bot.slack.messages.kit.marks import MARKED_LOST_MEETING
+from bot.slack.messages.kit.marks import MARKED_LOST_MEETING, MARKED_LOST_REST
 from bot.slack.messages.kit.names import (
     PERSON_MAX,
     RUNNERS_PLAUSIBLE,
@@ -115,13 +115,13 @@ def lines_section(first: str, lines: Iterator[str] | Sequence[str], total: int) 
 def meeting_title(meeting: MeetingCard, card: Card) -> str:
     name = course_name(meeting.races[0].model_copy(update={"course": meeting.course})) or "course not named"
     region = safe(meeting.region, SHORT_MAX) if card.region is None else None
-    lost = any(
-        is_same_course(event.race.course, meeting.course) and event.race.region in {meeting.region, None}
+    lost = [
+        event
         for event in card.outcomes.lost
-    )
-    return joined(
-        [joined([f"*{name}*", f"({region})" if region else None], " "), MARKED_LOST_MEETING if lost else None]
-    )
+        if is_same_course(event.race.course, meeting.course) and event.race.region in {meeting.region, None}
+    ]
+    marked = MARKED_LOST_REST if any(map(card.outcomes.partly_run, lost)) else MARKED_LOST_MEETING
+    return joined([joined([f"*{name}*", f"({region})" if region else None], " "), marked if lost else None])
 
 
 def course_button(label: str, name: str, meeting: MeetingCard, card: Card) -> Block | None:

@@ -24,6 +24,7 @@ LEVELS: Mapping[Urgency, str] = {
 
 MARKED_LOST = f"{ABANDONED} *ABANDONED*"
 MARKED_LOST_MEETING = f"{ABANDONED} *MEETING ABANDONED*"
+MARKED_LOST_REST = f"{ABANDONED} *REST OF THE MEETING ABANDONED*"
 MARKED_CONFLICT = f"{CONFLICTING} *CONFLICT*"
 MARKED_VOID = f"{VOIDED} *VOID*"
 """The loud words of lists. Lists take the words from here, so that no list leaves a mark out."""
