@@ -100,7 +100,7 @@ def outcomes_near(
 class Around:
     """`places` find abandoned meetings, and events received since `recent`.
 
-    `whole_places`, of meetings and cards, find all racecards and abandoned races.
+    `whole_places`, of meetings, cards and abandoned races, find all racecards and abandoned races.
     """
 
     race_ids: frozenset[str] = frozenset()
@@ -139,12 +139,12 @@ def around_of(about: Iterable[RacingEvent], recent: datetime = FAR_AHEAD) -> Aro
     about = list(about)
     keys = keys_of(about)
     about = [event for event in about if event.kind is not None]
-    of_meetings = [event for event in about if event.kind in OF_MEETINGS]
+    of_whole = [event for event in about if event.kind in {*OF_MEETINGS, EventKind.RACE_ABANDONED}]
     return Around(
         race_ids=frozenset(race.race_id for event in about for race in (event.race, *event.races) if race.race_id),
         meeting_ids=frozenset(event.race.meeting_id for event in about if event.race.meeting_id),
         places=places_of(event.race for event in about),
-        whole_places=places_of(event.race for event in of_meetings),
+        whole_places=places_of(event.race for event in of_whole),
         keys=keys,
         recent=recent,
     )

@@ -19,11 +19,12 @@ from bot.events.event import CONTRADICTIONS, EventKind, RacingEvent
 from bot.events.facts import VersionRemarks
 from bot.events.kinds import ABANDONMENTS
 from bot.events.meeting_parts import is_part_of
+from bot.events.races import Race
 from bot.events.watched import WatchedRunner
 from bot.logs import get_logger
 from bot.outbox import message_store
 from bot.outbox.fanout_knowledge import FanoutKnowledge
-from bot.racedata import event_completion, partly_run_meetings, reference_store
+from bot.racedata import event_completion, other_races, partly_run_meetings, reference_store
 from bot.racedata.event_completion import KnownElsewhere
 from bot.racedata.published_lists import read_lists
 from bot.racedata.reference_store import KnownCountry
@@ -50,6 +51,7 @@ class MessageView:
 
     Of an abandoned meeting: `lost` has the abandonments of its races, `settled` the ids of its races with a result, and
     `disputed` those of races with a result and an abandonment of their own. `partly_run`: a race was run.
+    Of an abandoned race: `others`, the meeting's races without result and abandonment.
     Of a race of an abandoned meeting: `in_meeting`, and `meeting_ts` once the meeting's message is sent.
 
     `edits`: the ids of waiting edits in the message. `mentions`: by the channel's filters. `watched`: by the channel.
@@ -65,6 +67,7 @@ class MessageView:
     lost: tuple[RacingEvent, ...] = ()
     settled: frozenset[str] = frozenset()
     partly_run: bool = False
+    others: tuple[Race, ...] = ()
     disputed: frozenset[str] = frozenset()
     in_meeting: bool = False
     meeting_ts: str | None = None
@@ -91,7 +94,7 @@ class MessageView:
             self.superseded,
             self.asked,
         )
-        return (versions, post, self.settled, self.disputed, self.partly_run, self.country)
+        return (versions, post, self.settled, self.disputed, self.partly_run, self.others, self.country)
 
 
 @dataclass(frozen=True)
@@ -357,9 +360,10 @@ def _with_events(session: Session, said: Mapping[int, MessageView], new: NewEven
     stored = {one.newest.id: event for one in said.values() if (event := _newest_event(one, told))}
     lacking = [event for event in stored.values() if event_completion.lacks(event)] if new is None else []
     meetings = [event for event in stored.values() if event.kind is EventKind.MEETING_ABANDONED]
-    if not (lacking or meetings):
+    abandoned = [event for event in stored.values() if event.kind is EventKind.RACE_ABANDONED]
+    if not (lacking or meetings or abandoned):
         return {number: replace(one, event=stored.get(one.newest.id)) for number, one in said.items()}
-    around = new.around if new else _around(session, [*lacking, *meetings])
+    around = new.around if new else _around(session, [*lacking, *meetings, *abandoned])
     if lacking:
         known = KnownElsewhere(session, read_lists(session))
         known.listen(around)
@@ -374,8 +378,15 @@ def _with_events(session: Session, said: Mapping[int, MessageView], new: NewEven
         for event in stored.values()
         if event.kind is EventKind.MEETING_ABANDONED
     }
+    abandoned = [event for event in stored.values() if event.kind is EventKind.RACE_ABANDONED]
+    others = other_races.open_races(session, abandoned, around, careful=new is None)
     return {
-        number: replace(one, event=stored.get(one.newest.id), lost=lost.get(one.newest.event_key, ()))
+        number: replace(
+            one,
+            event=stored.get(one.newest.id),
+            lost=lost.get(one.newest.event_key, ()),
+            others=others.get(one.newest.event_key, ()),
+        )
         for number, one in said.items()
     }
 

@@ -126,6 +126,7 @@ def _message(telling: _Telling) -> Message:
         lost=shown.lost,
         settled=shown.settled,
         partly_run=shown.partly_run,
+        others=shown.others,
         disputed=shown.disputed,
         data_as_of=event.data_as_of,
         may_be_repeat=post.may_be_repeat,

@@ -16,8 +16,8 @@ from bot.outbox.pace import Pace
 from tests.integration.pipeline.racing_day import abandonment, meeting, result
 
 ALONE_STATEMENTS, ALONE_COMMITS = 16, 3
-MEETING_STATEMENTS = 17
-"""One more, by indexes: whether a race of the abandoned meeting was run."""
+ABANDONED_STATEMENTS = 17
+"""One more, by indexes: what is known of the other races of the meeting."""
 
 TOGETHER_STATEMENTS, TOGETHER_COMMITS = 16, 3
 HUNDRED_STATEMENTS, HUNDRED_COMMITS = 32, 5
@@ -122,8 +122,8 @@ def paced(make_pipeline):
     ("payload", "statements"),
     [
         (result("rc_9"), ALONE_STATEMENTS),
-        (abandonment("rc_9"), ALONE_STATEMENTS),
-        (meeting(meeting_id="mt_9"), MEETING_STATEMENTS),
+        (abandonment("rc_9"), ABANDONED_STATEMENTS),
+        (meeting(meeting_id="mt_9"), ABANDONED_STATEMENTS),
     ],
 )
 async def test_delivery_that_comes_alone(paced, monkeypatch, payload, statements):

@@ -77,6 +77,8 @@ GOING = (facts.Change(field="race.going", before="Good", now="Soft"),)
 REASON = (facts.Change(field="event.reason", before="frost", now="frozen track"),)
 MORE_RACES = tuple(facts.Change(field=facts.CARD, of=f"1{number}:30", now="named") for number in (1, 2))
 
+STILL_OPEN = tuple(Race(off=OffTime(text=text)) for text in ("15:00", "15:30", "16:00"))
+
 ASKED = AskedInView("race.abandoned:rc_1#1@C1")
 TAKEN = AskedInView("race.abandoned:rc_1#1@C1", "U1", RECEIVED_AT + timedelta(minutes=9))
 
@@ -168,7 +170,7 @@ _EVENTS: dict[str, tuple[RacingEvent, MessageContext]] = {
         ),
         ON_TIME,
     ),
-    "race_abandoned": (ABANDONED, ON_TIME),
+    "race_abandoned": (ABANDONED, ON_TIME.model_copy(update={"others": STILL_OPEN})),
     "race_abandoned_of_a_meeting": (ABANDONED, ON_TIME.model_copy(update={"in_meeting": True, "meeting_link": LINK})),
     "race_abandoned_from_the_book": (
         ABANDONED.model_copy(

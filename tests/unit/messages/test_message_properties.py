@@ -160,6 +160,7 @@ CONTEXTS = st.builds(
     lost=st.lists(LOST, max_size=2).map(tuple),
     settled=st.frozensets(HOSTILE, max_size=2),
     partly_run=st.booleans(),
+    others=st.lists(races(st.just(())), max_size=3).map(tuple),
     mentions=st.lists(HOSTILE | st.sampled_from(["U7", "S7", "here", "channel", "U7>", "everyone"]), max_size=4).map(
         tuple
     ),

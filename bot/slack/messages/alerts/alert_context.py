@@ -4,7 +4,7 @@ from pydantic import AwareDatetime
 
 from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import Changes
-from bot.events.races import Value
+from bot.events.races import Race, Value
 from bot.events.watched import WatchedRunner
 from bot.outbox.message_view import AskedInView
 from bot.racedata.reference_store import KnownCountry
@@ -50,6 +50,7 @@ class MessageContext(Value):
     message; `in_meeting`: the race belongs to an abandoned meeting; `card_lost`: the racecard's meeting was abandoned.
     For an abandoned meeting: `lost`, abandonments of single races, and `settled`, ids of races with a result;
     `disputed`: ids of races with a result and an abandonment of their own. `partly_run`: a race of the meeting was run.
+    For an abandoned race: `others`, the meeting's races without result and abandonment.
 
     `country`: set for a result from a country without a full finishing order. `asked`: an abandonment that is to be
     acknowledged.
@@ -78,6 +79,7 @@ class MessageContext(Value):
     lost: tuple[RacingEvent, ...] = ()
     settled: frozenset[str] = frozenset()
     partly_run: bool = False
+    others: tuple[Race, ...] = ()
     disputed: frozenset[str] = frozenset()
     country: KnownCountry | None = None
     asked: AskedInView | None = None

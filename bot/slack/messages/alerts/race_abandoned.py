@@ -11,8 +11,10 @@ from bot.slack.messages.kit.blocks import header, message, section
 from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, CORRECTED, headline
 from bot.slack.messages.kit.mentions import mentions_in_markup, with_mentions
 from bot.slack.messages.kit.names import ID_MAX, SHORT_MAX, course_name, race_day, race_details, reason, region_mark
-from bot.slack.messages.kit.text import joined, safe
+from bot.slack.messages.kit.text import joined, listed, safe
 from bot.slack.messages.kit.times import off_text
+
+OPEN_RACES_NAMED = 8
 
 
 def race_abandoned(event: RacingEvent, context: MessageContext) -> Message:
@@ -28,7 +30,7 @@ def race_abandoned(event: RacingEvent, context: MessageContext) -> Message:
     head = [
         header(title),
         section(mentions_in_markup(context.mentions)),
-        section(joined(facts)),
+        section("\n".join(filter(None, [joined(facts), _others(context)]))),
         section("\n".join([*(f"{CORRECTED} {words}" for words in corrected), *asides(context, conflict_said=True)])),
     ]
     notes = [*corrected, *asides(context, in_text=True)]
@@ -44,6 +46,14 @@ def _text(event: RacingEvent, context: MessageContext, notes: list[str]) -> str:
 def _first(event: RacingEvent, context: MessageContext) -> str:
     """For example "ABANDONED: Kempton 14:30, Sat 28 Nov (GB)"."""
     return f"ABANDONED: {_course_and_time(event.race)}{other_day(event, context)}{region_mark(event)}"
+
+
+def _others(context: MessageContext) -> str | None:
+    """Races by name: the race book's list may lack races, and nobody knows that a race will be run."""
+    times = list(filter(None, (off_text(race.off) for race in context.others)))
+    more = [f"{len(times) - OPEN_RACES_NAMED} more"] if len(times) > OPEN_RACES_NAMED else []
+    named = listed([*times[:OPEN_RACES_NAMED], *more])
+    return f"Not reported abandoned when this was received: {named} of this meeting" if times else None
 
 
 def _course_and_time(race: Race) -> str:
