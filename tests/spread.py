@@ -17,7 +17,8 @@ def spread(
     """The items in a new order, which xdist cuts into pieces of one length, a piece for each worker.
 
     A piece has long tests at its beginning, then all other tests; in every second piece the tests that run bots stand
-    between. `bot_of` names the file of a test that runs a bot. The tests of a file stay together, because they may share a bot.
+    between. `bot_of` names the file of a test that runs a bot. The tests of a file stay together, because they may
+    share a bot.
     """
     hands: list[list[Item]] = [[] for _ in range(workers)]
     for number, item in enumerate(item for item in items if is_long(item)):

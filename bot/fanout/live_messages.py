@@ -63,7 +63,7 @@ class LiveMessages:
 
     def correcting(self, news: News, channels: Iterable[str]) -> set[str]:
         """Of these, the channels whose live message has shown a winner that the version changes."""
-        if not self._filters or news.is_first or not _changes_winner(news):
+        if not self._filters or news.is_first or not changes_winner(news.event.race, news.remarks.changes):
             return set()
         showing = self._filters.keys() & set(channels)
         return set(live_meetings.of_channels(self._session, meeting_of(news.event.race), showing)) if showing else set()

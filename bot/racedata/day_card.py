@@ -80,9 +80,10 @@ class Outcomes:
         return sorted(races, key=lambda one: order(one[0]))
 
     def partly_run(self, meeting: RacingEvent) -> bool:
-        """True if a race of the abandoned meeting was run. A void race and a race in conflict are no proof."""
+        """True if a race of the meeting was run. A void race is no proof, and neither is one also reported abandoned."""
         return any(
-            outcome is RaceOutcome.SETTLED and is_part_of(RacingEvent(key="", race=self._race(*where)), meeting)
+            outcome in {RaceOutcome.SETTLED, RaceOutcome.UNCERTAIN}
+            and is_part_of(RacingEvent(key="", race=self._race(*where)), meeting)
             for where, outcome in self.of.items()
         )
 
