@@ -197,7 +197,10 @@ class Plan:
             places |= {channel: MessagePlace(own[channel], folded=not news.remarks.changes) for channel in having}
         if news.only_adds or _is_small(news):
             said = message_store.said_by(self._session, news.event.key)
-            places = {channel: MessagePlace(post_id, folded=True) for channel, post_id in said.items()} | places
+            # Whoever watches a runner is told of the change.
+            watched = set[str]() if news.only_adds else set(event_store.known(news.version)[1].watched)
+            folded = {channel: MessagePlace(said[channel], folded=True) for channel in said.keys() - watched}
+            places = folded | places
         return places
 
     def _superseded(self, news: News) -> list[tuple[str, int]]:

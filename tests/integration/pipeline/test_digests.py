@@ -4,8 +4,10 @@ from datetime import timedelta
 
 import pytest
 
-from bot.channels import subscriptions
+from bot.channels import subscriptions, watches
 from bot.channels.conditions.show_condition import MEETINGS
+from bot.channels.watches import WatchedName
+from bot.db.tables import WatchKind
 from bot.events.event import Topic
 from tests.integration.pipeline.racing_day import abandonment, meeting, result, shown, tell
 from tests.integration.pipeline.test_quiet_hours import LEFT, around, card, end_of
@@ -85,6 +87,22 @@ async def test_small_change_of_a_result_in_a_digest_is_silent_and_a_changed_winn
     await tell(daily, result("rc_1", going="Firm", placings=("Red Sky", "Blue Moon")))
     _, corrected = daily.slack.messages("CGB")
     assert "Firm" in shown(corrected)
+
+
+async def test_change_that_names_a_watched_jockey_is_told_although_a_digest_told_the_result(daily):
+    names = [WatchedName(WatchKind.JOCKEY, "Anna Best")]
+    await daily.database.write(lambda session: watches.add(session, "CGB", names, user_id="UALICE", now=daily.clock()))
+
+    def ridden(jockey):
+        payload = result("rc_1")
+        payload["race"]["runners"][0]["jockey"] = jockey
+        return payload
+
+    await tell(daily, ridden("Tom Else"))
+    await end_of(daily)
+    await tell(daily, ridden("Anna Best"))
+    _, told = daily.slack.messages("CGB")
+    assert "Anna Best" in shown(told)
 
 
 async def test_winner_that_a_live_message_has_shown_is_corrected_at_once(pipeline):
