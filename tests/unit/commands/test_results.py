@@ -1,3 +1,4 @@
+from dataclasses import replace
 from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any
@@ -7,11 +8,12 @@ import pytest
 from bot.events.event import EventKind, RacingEvent
 from bot.events.races import Course, OffTime, Race, Runner
 from bot.racedata.client.service_errors import ServerFault
-from bot.racedata.day_card import Card, Coverage, Outcomes, outcomes_of
+from bot.racedata.day_card import Card, Coverage, Outcomes, RaceOutcome, outcomes_of
 from bot.racedata.lexicon import Lexicon
 from bot.racedata.reference_store import KnownCountry
 from bot.slack.commands import results as command
 from bot.slack.commands.invocation import Invocation
+from bot.slack.messages.answers.racecard_answer import racecard
 from bot.slack.messages.answers.results_answer import ResultsQuestion, results_of_day
 from bot.slack.messages.kit.blocks import weight
 from bot.slack.messages.kit.text import BLOCKS_MAX, MESSAGE_MAX
@@ -64,6 +66,17 @@ def test_abandonments_of_all_regions_name_the_region_of_each():
     races = [make_race("15:05", course="Newcastle", region="AUS", abandoned=True, reason="Frozen track")]
     everywhere = show(make_day(races, [LOST], region=None)).text
     assert "ABANDONED: Bath (GB), whole meeting, Waterlogged; Newcastle (AUS) 15:05, Frozen track" in everywhere
+
+
+def test_results_that_disagree_on_the_winner_are_a_conflict():
+    event = RacingEvent(key="r", kind=EventKind.RESULT_RECEIVED, race=RACES[0])
+    outcomes = outcomes_of(RACES, [event], "GB", None, {"r": RaceOutcome.UNCERTAIN})
+    message = show(replace(make_day(RACES), outcomes=outcomes))
+    disputed = "14:30  ⚠️ *CONFLICT*: two versions of the result disagree: check. The later says 1 Winner, 2= Second"
+    assert disputed in text_of(message)
+    assert "1 race in conflict" in message.text
+    card = racecard(replace(make_day(RACES), outcomes=outcomes), NOW)
+    assert "The later says won by *Winner*" in text_of(card)
 
 
 def test_results_tell_each_race_of_a_day():
