@@ -80,7 +80,7 @@ class Outcomes:
         return sorted(races, key=lambda one: order(one[0]))
 
     def partly_run(self, meeting: RacingEvent) -> bool:
-        """True if a race of the meeting was run. A void race is no proof, and neither is one also reported abandoned."""
+        """True if a race of the meeting was run. A void race, or one also reported abandoned, is no proof."""
         return any(
             outcome in {RaceOutcome.SETTLED, RaceOutcome.UNCERTAIN}
             and is_part_of(RacingEvent(key="", race=self._race(*where)), meeting)
