@@ -96,7 +96,7 @@ class Page:
     def documents(self) -> Documents:
         found = documents(self.stage)
         found["counts"] = self.counts()
-        found["day"] = {"every_s": self.day.every_s}
+        found["day"] = {"every_s": self.day.every_s, "in_terminal": self.stage.is_day_played}
         found["ledger"] = {"lines": self.ledger.lines, "problem": self.ledger.problem}
         for trouble in TROUBLES:
             since = self.on.get(trouble.name)

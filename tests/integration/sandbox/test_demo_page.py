@@ -116,8 +116,14 @@ async def test_day_plays_and_pauses(tmp_path):
                     break
         await client.post("/api/play", json={"every_s": None})
         played = len(page.stage.service.deliveries)
-        assert (await first_documents(client))["day"] == {"every_s": None}
+        assert (await first_documents(client))["day"] == {"every_s": None, "in_terminal": False}
         assert len(page.stage.service.deliveries) == played
+
+
+async def test_page_says_while_the_terminal_plays_the_day(tmp_path):
+    async with open_page(tmp_path) as (client, page):
+        page.stage.is_day_played = True
+        assert (await first_documents(client))["day"] == {"every_s": None, "in_terminal": True}
 
 
 async def test_page_documents_every_path_happening_and_document(tmp_path):

@@ -81,7 +81,7 @@ function draw(kinds) {
   const any = (...names) => names.some((name) => kinds.has(name));
   if (any("meta", "counts")) drawTop();
   if (any("channel", "person", "message", "ephemeral")) drawSide();
-  if (any("channel", "person", "message", "ephemeral", "view")) drawMessages();
+  if (any("channel", "person", "message", "ephemeral", "view", "day")) drawMessages();
   if (any("meeting", "day")) drawPanel("panel-day");
   if (any("trouble", "counts")) drawPanel("panel-trouble");
   if (any("delivery", "call", "request", "ledger", "meta")) drawPanel("panel-hood");
@@ -178,6 +178,11 @@ function choose(channelId) {
 
 const drawn = new Map();
 
+function whatIsComing() {
+  if (documents.get("day")?.in_terminal) return ["Nothing here yet. The terminal plays a day of some seconds: its channels subscribe, and messages come here."];
+  return ["Nothing here yet. Type ", element("code", {}, "/racing subscribe GB"), " below and press Send; then settle a race under “The day”."];
+}
+
 function drawMessages() {
   const channel = documents.get(`channel/${chosen.channel}`);
   if (!channel) return;
@@ -192,7 +197,7 @@ function drawMessages() {
   drawTabs(channel);
   const isHome = channel.dm_user && chosen.tab === "home";
   const wanted = isHome ? [drawHome(channel)] : all.filter((one) => !isReply(one) || one.broadcast).map((message) => kept(message, repliesTo(message, all)));
-  if (wanted.length === 0) wanted.push(element("li", { class: "empty" }, "Nothing here yet. Type ", element("code", {}, "/racing subscribe GB"), " below and press Send; then settle a race under “The day”."));
+  if (wanted.length === 0) wanted.push(element("li", { class: "empty" }, ...whatIsComing()));
   arrange(list, wanted);
   drawThread(channel, all);
   if (isAtEnd) list.scrollTop = list.scrollHeight;
