@@ -199,8 +199,8 @@ class Plan:
             said = message_store.said_by(self._session, news.event.key)
             # Whoever watches a runner is told of the change.
             watched = set[str]() if news.only_adds else set(event_store.known(news.version)[1].watched)
-            folded = {channel: MessagePlace(said[channel], folded=True) for channel in said.keys() - watched}
-            places = folded | places
+            silent = {channel: MessagePlace(said[channel], folded=True) for channel in said.keys() - watched}
+            places = silent | places
         return places
 
     def _superseded(self, news: News) -> list[tuple[str, int]]:

@@ -8,9 +8,16 @@ from bot.events.races import Race
 from bot.outbox.live_meetings import LiveMeeting, ResultsIn
 from bot.outbox.message import Message
 from bot.racedata.day_card import CONFLICTS, RaceOutcome, to_come_until
-from bot.slack.messages.answers.outcome_words import MARKED, NO_RESULT_YET, TO_COME, became, outcome_line
+from bot.slack.messages.answers.outcome_words import (
+    MARKED,
+    NO_RESULT_YET,
+    TO_COME,
+    became,
+    marked_lost,
+    outcome_line,
+)
 from bot.slack.messages.kit.blocks import all_fit, message, room_beside, section
-from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, MARKED_LOST_MEETING, without_marks
+from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, without_marks
 from bot.slack.messages.kit.names import SHORT_MAX, course_name
 from bot.slack.messages.kit.text import counted, joined, safe
 from bot.slack.messages.kit.times import aware, weekday_and_day
@@ -38,7 +45,7 @@ def live_meeting(live: LiveMeeting, now: datetime) -> Message:
     run = outcomes.count(RaceOutcome.SETTLED, RaceOutcome.VOID)
     figures = joined(
         [
-            MARKED_LOST_MEETING if outcomes.lost else None,
+            marked_lost(outcomes, outcomes.lost),
             _run_so_far(run, len(races), is_whole=live.is_whole) if races else None,
             f"{ABANDONED} *{lost} ABANDONED*" if lost else None,
             f"{CONFLICTING} *{disputed} CONFLICT*" if disputed else None,

@@ -1,11 +1,19 @@
 """The outcome of a race in lists: its words with their mark, and a line with the outcome before the details."""
 
+from collections.abc import Sequence
 from datetime import datetime
 
+from bot.events.event import RacingEvent
 from bot.events.races import Race
-from bot.racedata.day_card import RaceOutcome
+from bot.racedata.day_card import Outcomes, RaceOutcome
 from bot.slack.messages.alerts.result import NO_ORDER
-from bot.slack.messages.kit.marks import MARKED_CONFLICT, MARKED_LOST, MARKED_VOID
+from bot.slack.messages.kit.marks import (
+    MARKED_CONFLICT,
+    MARKED_LOST,
+    MARKED_LOST_MEETING,
+    MARKED_LOST_REST,
+    MARKED_VOID,
+)
 from bot.slack.messages.kit.names import SHORT_MAX, horse_name, race_line, race_line_after_off
 from bot.slack.messages.kit.text import clip, joined, listed, safe
 from bot.slack.messages.kit.times import aware, off_text
@@ -43,6 +51,13 @@ def conflict_words(race: Race) -> str:
 def uncertain_words(said: str) -> str:
     """`said`: of the later version, for example "won by *Desert Crown*"."""
     return f"{MARKED_CONFLICT}: two versions of the result disagree: check. The later says {said}"
+
+
+def marked_lost(outcomes: Outcomes, lost: Sequence[RacingEvent]) -> str | None:
+    """`lost`: the abandonments of one meeting. None without any."""
+    if not lost:
+        return None
+    return MARKED_LOST_REST if any(map(outcomes.partly_run, lost)) else MARKED_LOST_MEETING
 
 
 def outcome_line(race: Race, said: str | None) -> str:

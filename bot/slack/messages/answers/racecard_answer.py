@@ -21,10 +21,9 @@ from bot.slack.messages.answers.day_answer import (
     unchecked_words,
 )
 from bot.slack.messages.answers.failure_words import NOBODY_KNOWN, AnswerReader
-from bot.slack.messages.answers.outcome_words import CARD_LINE_MAX, NO_RESULT_YET, became, outcome_line
+from bot.slack.messages.answers.outcome_words import CARD_LINE_MAX, NO_RESULT_YET, became, marked_lost, outcome_line
 from bot.slack.messages.kit.blocks import mrkdwn, section
 from bot.slack.messages.kit.buttons import command_button, fits
-from bot.slack.messages.kit.marks import MARKED_LOST_MEETING, MARKED_LOST_REST
 from bot.slack.messages.kit.names import (
     PERSON_MAX,
     RUNNERS_PLAUSIBLE,
@@ -120,8 +119,7 @@ def meeting_title(meeting: MeetingCard, card: Card) -> str:
         for event in card.outcomes.lost
         if is_same_course(event.race.course, meeting.course) and event.race.region in {meeting.region, None}
     ]
-    marked = MARKED_LOST_REST if any(map(card.outcomes.partly_run, lost)) else MARKED_LOST_MEETING
-    return joined([joined([f"*{name}*", f"({region})" if region else None], " "), marked if lost else None])
+    return joined([joined([f"*{name}*", f"({region})" if region else None], " "), marked_lost(card.outcomes, lost)])
 
 
 def course_button(label: str, name: str, meeting: MeetingCard, card: Card) -> Block | None:
