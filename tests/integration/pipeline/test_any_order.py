@@ -157,7 +157,7 @@ def listed():
 
 
 BY_ORDER = re.compile(
-    r"<!date[^>]*>|, on [0-9-]{10}|(\. |\n)?(Part of the abandoned meeting|Contradicts an earlier message: [a-z ]*"
+    r"<!date[^>]*>|, on [0-9-]{10}|(\. |\n)?(Part of the abandoned meeting|Contradicts an earlier report: [a-z ]*"
     r"|(CONFLICT: )?[Cc]heck which is true|CONFLICT: reported as run too)"
 )
 """What a message says of when it came, and of what came before it."""

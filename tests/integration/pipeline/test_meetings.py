@@ -119,7 +119,7 @@ async def test_result_after_its_meeting_contradicts_it_and_is_taken_out(pipeline
         assert "Title rc_1" not in shown(pipeline.slack.messages(channel)[0])
         # The meeting's message is not edited again: only the result's says the going.
         assert pipeline.slack.messages(channel)[0].edited < pipeline.slack.messages(channel)[1].edited
-    assert "Contradicts an earlier message: this meeting was reported abandoned" in pipeline.texts("CGB")[1]
+    assert "Contradicts an earlier report: this meeting was reported abandoned" in pipeline.texts("CGB")[1]
     # Both messages of the meeting, and the result whose going became known.
     assert len(edits(pipeline.slack)) == 4
 
@@ -279,7 +279,7 @@ async def test_race_that_is_reported_lost_and_run_is_a_number_of_its_own(pipelin
     whole = pipeline.slack.messages("CGB")[-1]
     gb = ChannelFilter(region="GB", topics=frozenset(Topic))
     assert "1 race lost, 1 run" in whole.text
-    assert "CONFLICT: 1 race reported as run too" in shown(whole)
+    assert "CONFLICT: 14:30 reported as run too" in shown(whole)
     recent = await pipeline.database.read(
         lambda session: recent_races.recent(session, [gb], pipeline.clock().date(), pipeline.clock())
     )

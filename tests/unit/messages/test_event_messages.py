@@ -369,7 +369,7 @@ def test_abandonment_still_begins_as_one_when_corrected_late_and_contradicting()
     assert render(event(EventKind.RACE_ABANDONED, reason="frozen track"), context).text == (
         "ABANDONED: Kempton 14:30 (GB), frozen track."
         " Two versions disagree: reason is frost in one, frozen track in the other."
-        " CONFLICT: check which is true. Contradicts an earlier message: a result was reported (alert 42 min late)"
+        " CONFLICT: check which is true. Contradicts an earlier report: a result was reported (alert 42 min late)"
     )
 
 

@@ -67,7 +67,7 @@ def asides(context: MessageContext, *, in_text: bool = False, conflict_said: boo
         said.append(f"{words}: {link}" if link else words)
     if context.contradicts is not None:
         kind = "Check" if conflict_said else "CONFLICT: check"
-        said.append(f"{kind} which is true. Contradicts an earlier message: {_contradicted(context.contradicts)}")
+        said.append(f"{kind} which is true. Contradicts an earlier report: {_contradicted(context.contradicts)}")
     if link := _linked(context.previous_link, "earlier message"):
         said.append(f"See the {link}")
     return said

@@ -15,7 +15,10 @@ from bot.slack.messages.kit.blocks import header, message, section
 from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, CORRECTED, headline
 from bot.slack.messages.kit.mentions import mentions_in_markup, with_mentions
 from bot.slack.messages.kit.names import course_name, lost_part, race_day, race_line, reason, region_mark
-from bot.slack.messages.kit.text import counted, joined, safe
+from bot.slack.messages.kit.text import counted, joined, listed, safe
+from bot.slack.messages.kit.times import off_text
+
+DISPUTED_NAMED = 6
 
 
 def meeting_abandoned(event: RacingEvent, context: MessageContext) -> Message:
@@ -99,7 +102,10 @@ def _settled(race: Race, context: MessageContext) -> bool:
 
 
 def _in_conflict(disputed: list[Race]) -> str | None:
-    return f"CONFLICT: {counted(len(disputed), 'race')} reported as run too" if disputed else None
+    times = list(filter(None, (off_text(race.off) for race in disputed)))
+    is_short = len(times) == len(disputed) <= DISPUTED_NAMED
+    named = listed(times) if is_short else counted(len(disputed), "race")
+    return f"CONFLICT: {named} reported as run too" if disputed else None
 
 
 def _run_in_words(run: int) -> str | None:
