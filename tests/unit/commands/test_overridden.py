@@ -19,7 +19,7 @@ from bot.slack.forms.subscribe_form import saved
 from bot.slack.listeners.forms import FormListener
 from tests.unit.commands.test_choosing import NOW, allow, channel_in, option, unreached
 
-GOODWOOD = "results and abandonments of Goodwood arrive too, though that to GB leaves them out."
+GOODWOOD = "results and abandonments of Goodwood arrive too, although the subscription to GB leaves them out."
 
 
 @pytest.fixture
@@ -93,7 +93,8 @@ async def test_course_that_comes_all_the_same_is_said_in_either_order_and_left_o
 async def test_course_left_out_of_all_regions_comes_by_its_own_and_no_other(channel):
     await told(channel, "IRE GB results")
     answer = await told(channel, "all results -course:Goodwood")
-    assert "By the subscription to GB, results of Goodwood arrive too, though that to all regions leaves" in answer.text
+    said = "By the subscription to GB, results of Goodwood arrive too, although the subscription to all regions leaves them"
+    assert said in answer.text
     assert answer.text.count("arrive too") == 1
     view = await clicks_edit(channel, buttons(answer)["Edit GB"])
     await channel.saves(view, {"not_courses": [option("cr_6")]})

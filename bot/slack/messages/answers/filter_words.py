@@ -64,7 +64,7 @@ def still_arrives(found: Overridden) -> str:
     some = [view.named(found.by) for view in NARROWING if view is not ONLY_COURSES and view.condition.of(found.by)]
     only = f" ({', '.join(some)} races only)" if some else ""
     words = f"By the subscription to {region_named(found.by.region)}{without}{only}, {what} arrive too"
-    return f"{safe(words, FILTER_WORDS_MAX)}, though that to {safe(chosen)} leaves them out."
+    return f"{safe(words, FILTER_WORDS_MAX)}, although the subscription to {safe(chosen)} leaves them out."
 
 
 def _without_mentions(filters: Iterable[ChannelFilter]) -> list[str]:
