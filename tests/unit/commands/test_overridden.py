@@ -93,7 +93,7 @@ async def test_course_that_comes_all_the_same_is_said_in_either_order_and_left_o
 async def test_course_left_out_of_all_regions_comes_by_its_own_and_no_other(channel):
     await told(channel, "IRE GB results")
     answer = await told(channel, "all results -course:Goodwood")
-    said = "By the subscription to GB, results of Goodwood arrive too, although the subscription to all regions leaves them"
+    said = "By the subscription to GB, results of Goodwood arrive too, although the subscription to all regions leaves"
     assert said in answer.text
     assert answer.text.count("arrive too") == 1
     view = await clicks_edit(channel, buttons(answer)["Edit GB"])
