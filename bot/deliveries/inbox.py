@@ -20,7 +20,7 @@ from bot.events import drill_mark
 from bot.events.event import EventKind, RacingEvent
 from bot.events.kinds import ABANDONMENTS
 
-FIRST_BACKOFF_S, LONGEST_BACKOFF_S = 5.0, 600.0
+FIRST_BACKOFF_S, LONGEST_BACKOFF_S, DOUBLINGS_MAX = 5.0, 600.0, 10
 """The backoff of a delivery with a failed fan-out, doubled after each failure."""
 
 LONGEST_ERROR = 200
@@ -228,7 +228,8 @@ def _keys_of_its_race(delivery: StoredDelivery) -> list[str]:
 
 
 def mark_failed(session: Session, delivery: StoredDelivery, now: datetime, error: str) -> None:
-    wait_s = min(FIRST_BACKOFF_S * 2**delivery.attempts, LONGEST_BACKOFF_S)
+    # A power of a week's attempts is too large for a float.
+    wait_s = min(FIRST_BACKOFF_S * 2 ** min(delivery.attempts, DOUBLINGS_MAX), LONGEST_BACKOFF_S)
     session.execute(
         update(InboxDelivery)
         .where(col(InboxDelivery.id) == delivery.inbox_id)

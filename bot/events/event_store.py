@@ -13,6 +13,7 @@ from sqlalchemy import (
     Text,
     and_,
     bindparam,
+    false,
     func,
     insert,
     literal,
@@ -170,6 +171,8 @@ def _words_of(places: Iterable[DayAndCourse]) -> tuple[WordsPerDay, list[list[st
     names: dict[str, set[str]] = {}
     for on_day, course in places:
         words = {word for word in (course.course_id, course.name) if word}
+        if not words:
+            continue
         names.setdefault(on_day, set()).update(json.dumps(word, ensure_ascii=False) for word in words)
     values = [[on_day, *sorted(names[on_day])] for on_day in sorted(names)]
     return tuple(len(of_day) - 1 for of_day in values), values
@@ -193,7 +196,8 @@ def _is_at(
 ) -> ColumnElement[bool]:
     found = func.instr if dialect == "sqlite" else func.strpos
     day, data = col(row.race_date), col(row.data)
-    return or_(*(and_(day == on_day, or_(*(found(data, word) > 0 for word in words))) for on_day, *words in days))
+    at = (and_(day == on_day, or_(*(found(data, word) > 0 for word in words))) for on_day, *words in days)
+    return or_(false(), *at)
 
 
 def around(session: Session, about: Around) -> dict[str, list[EventVersion]]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 
 from sqlmodel import Session
 
@@ -10,14 +10,16 @@ from bot.channels.filters import ChannelFilter, Meeting, meeting_of
 from bot.db.engine import is_unavailable
 from bot.events import event_store
 from bot.events.event import EventKind, RacingEvent
-from bot.events.facts import changes_winner
-from bot.events.races import Race
+from bot.events.facts import Change, changes_winner
+from bot.events.races import Course, Race
 from bot.fanout.version_news import News
 from bot.fanout.waits import is_urgent
 from bot.logs import get_logger
 from bot.outbox import live_meetings, message_store
 
 log = get_logger(__name__)
+
+COURSE_NAME_FACT, COURSE_ID_FACT, DATE_FACT = "course.name", "course.course_id", "race.race_date"
 
 _IN_THREADS = frozenset({EventKind.RESULT_RECEIVED, EventKind.RACECARD_PUBLISHED})
 
@@ -48,7 +50,9 @@ class LiveMessages:
         event = news.event
         touched = self.refresh(event.race, news.version.received_at) if event.kind and event.drill is None else None
         choosing = self._choosing(event, channels) if touched else ()
-        if not (touched and choosing):
+        for earlier in earlier_meetings(event.race, news.remarks.changes):
+            self._touch(earlier, news.version.received_at)
+        if not (touched and choosing) or not event.race.race_date:
             return {}
         if not live_meetings.is_over(touched.meeting, self._now):
             touched.making |= set(choosing).difference(held_back)
@@ -77,8 +81,16 @@ class LiveMessages:
         return [channel for channel, thread_of in had.items() if is_card or thread_of is None]
 
     def refresh(self, race: Race, received_at: datetime) -> _Touched | None:
-        """Edit the live messages of the race's meeting. None for a meeting without day or course."""
+        """Edit the live messages of the race's meeting. None for a meeting without course.
+
+        An event without a day counts for the day of the receipt, as in the live message.
+        """
         meeting = meeting_of(race)
+        if not meeting.race_date:
+            meeting = meeting.model_copy(update={"race_date": received_at.astimezone(UTC).date().isoformat()})
+        return self._touch(meeting, received_at)
+
+    def _touch(self, meeting: Meeting, received_at: datetime) -> _Touched | None:
         if not self._filters or live_meetings.key_of(meeting) is None:
             return None
         touched = self._touched.setdefault(meeting, _Touched(meeting, received_at))
@@ -101,9 +113,15 @@ class LiveMessages:
             )
 
     def _finish(self) -> None:
-        found = [(one, live) for one in self._touched.values() if (live := self._made(one, self._filters))]
+        found = [(one, live) for one in self._touched.values() if (live := self._edited(one))]
         for one, live in found:
             live_meetings.edit(self._session, one.meeting, live, one.received_at)
+
+    def _edited(self, one: _Touched) -> set[tuple[str, int]]:
+        live = set(self._made(one, self._filters).items())
+        if one.meeting.region is None:
+            live.update(live_meetings.of_regions(self._session, one.meeting, self._filters))
+        return live
 
     def _made(self, one: _Touched, channels: Collection[str]) -> dict[str, int]:
         """Channel → its live message, which is made if needed."""
@@ -120,3 +138,14 @@ class LiveMessages:
             for channel in channels
             if any(chosen.show and chosen.matches(event) for chosen in self._filters.get(channel, ()))
         ]
+
+
+def earlier_meetings(race: Race, changes: Iterable[Change]) -> list[Meeting]:
+    """The meeting that the race was said to be of before, if another course or day is said now."""
+    before = {change.field: change.before for change in changes}
+    if not before.keys() & {COURSE_NAME_FACT, COURSE_ID_FACT, DATE_FACT}:
+        return []
+    course = Course(
+        course_id=before.get(COURSE_ID_FACT, race.course.course_id), name=before.get(COURSE_NAME_FACT, race.course.name)
+    )
+    return [Meeting(course=course, race_date=before.get(DATE_FACT, race.race_date), region=race.region)]

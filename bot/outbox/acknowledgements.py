@@ -170,8 +170,8 @@ def _show(session: Session, escalations: Sequence[OutboxMessage], message_id: in
     numbers = [post.id for post in escalations]
     with_edits = or_(col(OutboxMessage.id).in_(numbers), col(OutboxMessage.edits_id).in_(numbers))
     for post in session.execute(select(OutboxMessage).where(with_edits)).scalars():
-        said = Escalated.model_validate_json(post.content or "{}")
-        post.content = said.model_copy(update={"message_id": message_id}).model_dump_json()
+        if (said := _said(post)) is not None:
+            post.content = said.model_copy(update={"message_id": message_id}).model_dump_json()
     session.flush()
     message_store.add(session, [_edit_of_escalation(post, f"instead:{message_id}", now) for post in escalations])
 
@@ -188,6 +188,15 @@ def follow(session: Session, edits: Sequence[NewPost]) -> list[NewPost]:
         for edit in edits
         for post in told.get(edit.edits_id, ())
     ]
+
+
+def _said(post: OutboxMessage) -> Escalated | None:
+    """None for content that can't be read: no other message waits for that."""
+    try:
+        return Escalated.model_validate_json(post.content or "")
+    except ValueError:
+        log.exception("escalation_unreadable", post=post.idempotency_key)
+        return None
 
 
 def of_messages(session: Session, message_ids: Collection[int]) -> dict[int, Acknowledgement]:
@@ -221,7 +230,7 @@ def read(session: Session, posts: Sequence[OutboxMessage]) -> dict[int, Escalati
     """By message, for messages of escalations and their edits."""
     if not posts:
         return {}
-    said = {post.id or 0: Escalated.model_validate_json(post.content or "{}") for post in posts}
+    said = {post.id or 0: one for post in posts if (one := _said(post)) is not None}
     edited = select(OutboxMessage).where(col(OutboxMessage.id).in_(sorted(post.edits_id or 0 for post in posts)))
     targets = {post.id: post for post in session.execute(edited).scalars()}
     alerts = select(OutboxMessage, EventVersion).join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
@@ -238,7 +247,7 @@ def read(session: Session, posts: Sequence[OutboxMessage]) -> dict[int, Escalati
             is_replaced=rows[one.message_id].state == AckState.REPLACED,
         )
         for post in posts
-        if (one := said[post.id or 0]).message_id in views and one.message_id in rows
+        if (one := said.get(post.id or 0)) and one.message_id in views and one.message_id in rows
     }
 
 

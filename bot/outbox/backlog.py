@@ -260,8 +260,7 @@ def drop(session: Session, channel_id: str, now: datetime) -> int:
     A message that waits for an hour is of no watched runner, and is dropped.
     """
     # Deleted, so that a later subscription gets a live message.
-    live = (col(OutboxMessage.channel_id) == channel_id, col(OutboxMessage.kind).in_(LIVE_KINDS))
-    session.execute(delete(OutboxMessage).where(*live, *_IS_QUEUED))
+    live_meetings.delete_unsent(session, channel_id)
     watching = [~IS_DUE] if watches.has_any(session, channel_id) else []
     return move(
         session,

@@ -4,14 +4,15 @@ Live messages and their edits have no event, so that no channel counts as told b
 rendered when sent, so that a waiting edit has all later news.
 """
 
+import hashlib
 import secrets
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, func, literal_column, or_, select, update
+from sqlalchemy import ColumnElement, Select, and_, delete, func, literal_column, or_, select, update
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col
 
@@ -21,17 +22,24 @@ from bot.db.engine import insert_here
 from bot.db.tables import LiveMeetingRow, MessageKind, MessageState, OutboxMessage
 from bot.events.event import Topic
 from bot.events.races import Course
+from bot.logs import get_logger
 from bot.outbox import message_store
-from bot.outbox.message_store import NewPost, Priority
+from bot.outbox.message_store import IS_UNSENT, NewPost, Priority
+from bot.outbox.states import LIVE_KINDS
 from bot.racedata import race_book_store, whole_days
 from bot.racedata.day_card import Outcomes, RaceOutcome, to_come_until
 from bot.racedata.meeting_day import KnownDay, folded_name, outcomes_at
+
+log = get_logger(__name__)
 
 LIVE_FOR = timedelta(days=1)
 """After a meeting's day, which may end later than a day of UTC. Then live messages are needless."""
 
 EDITS_PER_COMMIT = 20
 """The number is small, because ingest waits for the transaction."""
+
+PLACE_MAX = 200
+"""Characters of region and course in a key. A longer place is hashed."""
 
 _QUEUED: ColumnElement[str] = literal_column(f"'{MessageState.QUEUED}'")
 
@@ -46,6 +54,11 @@ _IS_GONE = select(col(_EDIT.id)).where(*_REFUSED).correlate(OutboxMessage).exist
 
 _GONE_SINCE = select(func.min(col(_EDIT.sending_at))).where(*_REFUSED).correlate(OutboxMessage).scalar_subquery()
 """The start of the refused call."""
+
+
+_IS_ITS_MESSAGE = and_(
+    col(OutboxMessage.id) == col(LiveMeetingRow.message_id), col(OutboxMessage.kind) == MessageKind.LIVE
+)
 
 
 class ResultsIn(StrEnum):
@@ -84,6 +97,9 @@ def key_of(meeting: Meeting) -> str | None:
     """The beginning of the key of a new live message; None for a meeting without day or course."""
     day, name = _day_of(meeting), folded_name(meeting.course.name)
     place = f"{meeting.region or ''}:{name}" if name else meeting.course.course_id
+    if place and len(place) > PLACE_MAX:
+        # An index takes no long text.
+        place = hashlib.sha256(place.encode()).hexdigest()
     return f"live:{day}:{place}" if day and place else None
 
 
@@ -98,15 +114,14 @@ def is_over(meeting: Meeting, now: datetime) -> bool:
 
 
 def make(session: Session, meeting: Meeting, channels: Iterable[str], received_at: datetime) -> None:
-    """Unless the channel has a message of the same key."""
+    """Unless the channel has a message of the same key. A message of an earlier version of the bot may lack its row."""
     key = key_of(meeting)
     keys = {f"{key}@{channel}": channel for channel in channels}
     posts = [
         NewPost(channel, of, MessageKind.LIVE, Priority.OTHER, received_at, written=meeting.model_dump_json())
         for of, channel in keys.items()
     ]
-    if not message_store.add(session, posts):
-        return
+    message_store.add(session, posts)
     made = select(col(OutboxMessage.id)).where(col(OutboxMessage.idempotency_key).in_(sorted(keys)))
     rows = [{"message_id": number, **_columns(meeting)} for number in session.execute(made).scalars()]
     session.execute(insert_here(session, LiveMeetingRow).on_conflict_do_nothing(), rows)
@@ -117,25 +132,10 @@ def of_channels(session: Session, meeting: Meeting, channels: Collection[str]) -
 
     None for a channel that gets no other: its live message was given up or deleted, or one of several may be meant.
     """
-    course_id, name = meeting.course.course_id, folded_name(meeting.course.name)
-    row = LiveMeetingRow
-    places = [
-        *([col(row.course_id) == course_id] if course_id else []),
-        *([col(row.folded_name) == name] if name else []),
-    ]
-    if not (places and channels):
+    if not (channels and _places(meeting)):
         return {}
-    is_usable = and_(col(OutboxMessage.state) != MessageState.DEAD_LETTER, ~_IS_GONE)
-    statement = (
-        select(row, col(OutboxMessage.channel_id), is_usable)
-        .join(OutboxMessage, col(OutboxMessage.id) == col(row.message_id))
-        .where(
-            col(row.race_date) == meeting.race_date, or_(*places), col(OutboxMessage.channel_id).in_(sorted(channels))
-        )
-        .order_by(col(row.message_id))
-    )
     there: dict[str, list[tuple[LiveMeetingRow, bool]]] = {}
-    for found, channel, usable in session.execute(statement):
+    for found, channel, usable in session.execute(_of_course(meeting, channels)):
         there.setdefault(channel, []).append((found, usable))
     live: dict[str, int | None] = {}
     for channel, rows in there.items():
@@ -147,6 +147,26 @@ def of_channels(session: Session, meeting: Meeting, channels: Collection[str]) -
             live[channel] = None
     session.flush()
     return live
+
+
+def _places(meeting: Meeting) -> list[ColumnElement[bool]]:
+    course_id, name = meeting.course.course_id, folded_name(meeting.course.name)
+    return [
+        *([col(LiveMeetingRow.course_id) == course_id] if course_id else []),
+        *([col(LiveMeetingRow.folded_name) == name] if name else []),
+    ]
+
+
+def _of_course(meeting: Meeting, channels: Collection[str]) -> Select[LiveMeetingRow, str, bool]:
+    """Rows of the day and course, each with the channel, and whether the message may be edited."""
+    is_usable = and_(col(OutboxMessage.state) != MessageState.DEAD_LETTER, ~_IS_GONE)
+    return (
+        select(LiveMeetingRow, col(OutboxMessage.channel_id), is_usable)
+        .join(OutboxMessage, _IS_ITS_MESSAGE)
+        .where(col(LiveMeetingRow.race_date) == meeting.race_date, or_(*_places(meeting)))
+        .where(col(OutboxMessage.channel_id).in_(sorted(channels)))
+        .order_by(col(LiveMeetingRow.message_id))
+    )
 
 
 def _meant(rows: Sequence[LiveMeetingRow], region: str | None) -> LiveMeetingRow | None:
@@ -173,13 +193,32 @@ def _columns(meeting: Meeting) -> dict[str, str | None]:
     }
 
 
-def edit(session: Session, meeting: Meeting, live: Mapping[str, int], received_at: datetime) -> None:
-    """Queue an edit of each live message without a queued edit.
+def delete_unsent(session: Session, channel_id: str) -> None:
+    """And their edits. SQLite gives the number of a deleted message to another message."""
+    unsent = select(col(OutboxMessage.id)).where(
+        col(OutboxMessage.channel_id) == channel_id,
+        col(OutboxMessage.kind).in_(LIVE_KINDS),
+        IS_UNSENT,
+        col(OutboxMessage.state) == _QUEUED,
+    )
+    session.execute(delete(LiveMeetingRow).where(col(LiveMeetingRow.message_id).in_(unsent)))
+    session.execute(delete(OutboxMessage).where(col(OutboxMessage.id).in_(unsent)))
+
+
+def of_regions(session: Session, meeting: Meeting, channels: Collection[str]) -> list[tuple[str, int]]:
+    """Channels, each with a live message of the day and course, of any region: all may be meant without a region."""
+    found = session.execute(_of_course(meeting, channels)) if channels and _places(meeting) else ()
+    return [(channel, row.message_id) for row, channel, is_usable in found if is_usable]
+
+
+def edit(session: Session, meeting: Meeting, live: Iterable[tuple[str, int]], received_at: datetime) -> None:
+    """`live`: channels and live messages. Queue an edit of each live message without a queued edit.
 
     Call last in a transaction, so that the transaction waits for no lock after the messages' locks. A live message that
     another replica is claiming may have missed the news, and gets an edit.
     """
-    numbers = sorted(live.values())
+    live = sorted(live)
+    numbers = [number for _, number in live]
     waiting = (
         select(col(OutboxMessage.id), col(OutboxMessage.edits_id))
         .where(or_(col(OutboxMessage.id).in_(numbers), col(OutboxMessage.edits_id).in_(numbers)))
@@ -199,7 +238,7 @@ def edit(session: Session, meeting: Meeting, live: Mapping[str, int], received_a
                 edits_id=number,
                 written=meeting.model_dump_json(),
             )
-            for channel, number in sorted(live.items())
+            for channel, number in live
             if number not in fresh
         ],
     )
@@ -223,7 +262,9 @@ def threads(session: Session, message_ids: Collection[int]) -> dict[int, Thread]
     if not message_ids:
         return {}
     statement = select(col(OutboxMessage.id), col(OutboxMessage.message_ts), _GONE_SINCE).where(
-        col(OutboxMessage.id).in_(sorted(message_ids)), col(OutboxMessage.message_ts).is_not(None)
+        col(OutboxMessage.id).in_(sorted(message_ids)),
+        col(OutboxMessage.kind) == MessageKind.LIVE,
+        col(OutboxMessage.message_ts).is_not(None),
     )
     return {number: Thread(ts, gone_since) for number, ts, gone_since in session.execute(statement) if number and ts}
 
@@ -245,7 +286,7 @@ def read(session: Session, posts: Sequence[OutboxMessage], now: datetime) -> dic
     shown: dict[str, tuple[Outcomes, bool]] = {}
     found: dict[int, LiveMeeting] = {}
     for post in posts:
-        meeting = Meeting.model_validate_json(post.content or "{}")
+        meeting = _meeting_in(post)
         if (row := kept.get(post.edits_id or post.id or 0)) is not None:
             meeting = _as_known(meeting, row)
         of, day = meeting.model_dump_json(), _day_of(meeting)
@@ -278,6 +319,15 @@ def _results_in(session: Session, channel_id: str, meeting: Meeting) -> ResultsI
     return ResultsIn.THREAD if any(chosen.show for chosen in taking) else ResultsIn.CHANNEL
 
 
+def _meeting_in(post: OutboxMessage) -> Meeting:
+    """A meeting without values for content that can't be read: no other message waits for that."""
+    try:
+        return Meeting.model_validate_json(post.content or "")
+    except ValueError:
+        log.exception("live_message_unreadable", post=post.idempotency_key)
+        return Meeting()
+
+
 def edit_what_is_out_of_date(session: Session, channels: Callable[[], Collection[str]], now: datetime) -> int:
     """Queue an edit of each live message whose time has come, in these channels. Returns how many rows were looked at.
 
@@ -286,7 +336,7 @@ def edit_what_is_out_of_date(session: Session, channels: Callable[[], Collection
     row = LiveMeetingRow
     due = (
         select(row, col(OutboxMessage.channel_id))
-        .join(OutboxMessage, col(OutboxMessage.id) == col(row.message_id))
+        .join(OutboxMessage, _IS_ITS_MESSAGE)
         .where(col(row.changes_at).is_not(None), col(row.changes_at) <= now)
         .where(col(OutboxMessage.message_ts).is_not(None), ~_IS_GONE)
         .order_by(col(row.changes_at), col(row.message_id))
@@ -302,7 +352,7 @@ def edit_what_is_out_of_date(session: Session, channels: Callable[[], Collection
         if channel in listening:
             course = Course(course_id=one.course_id, name=one.course_name)
             meeting = Meeting(course=course, race_date=one.race_date, region=one.region)
-            edit(session, meeting, {channel: one.message_id}, now)
+            edit(session, meeting, [(channel, one.message_id)], now)
     return len(found)
 
 
@@ -320,7 +370,8 @@ def _rows(posts: Sequence[OutboxMessage], column: Any = LiveMeetingRow) -> Selec
 
 def _as_known(meeting: Meeting, row: LiveMeetingRow) -> Meeting:
     course = meeting.course.model_copy(update={"course_id": row.course_id, "name": row.course_name})
-    return meeting.model_copy(update={"course": course, "region": row.region, "meeting_id": None})
+    known = {"course": course, "race_date": row.race_date, "region": row.region, "meeting_id": None}
+    return meeting.model_copy(update=known)
 
 
 def _known_day(session: Session, day: date) -> KnownDay:

@@ -80,12 +80,15 @@ class Outcomes:
         return sorted(races, key=lambda one: order(one[0]))
 
     def partly_run(self, meeting: RacingEvent) -> bool:
-        """True if a race of the meeting was run. A void race, or one also reported abandoned, is no proof."""
-        return any(
-            outcome in {RaceOutcome.SETTLED, RaceOutcome.UNCERTAIN}
-            and is_part_of(RacingEvent(key="", race=self._race(*where)), meeting)
-            for where, outcome in self.of.items()
-        )
+        """True if a race of the meeting was run. A void race, or one also reported abandoned, is no proof.
+
+        Nor is a race of one region, where courses of several regions may be meant.
+        """
+        races = [(self._race(*where), outcome) for where, outcome in self.of.items()]
+        parts = [(race, outcome) for race, outcome in races if is_part_of(RacingEvent(key="", race=race), meeting)]
+        regions = {race.region for race, _ in parts if race.region}
+        is_certain = bool(meeting.race.region or meeting.race.meeting_id) or len(regions) <= 1
+        return is_certain and any(outcome in {RaceOutcome.SETTLED, RaceOutcome.UNCERTAIN} for _, outcome in parts)
 
     def _race(self, place: int, number: int) -> Race:
         return self.meetings[place].races[number]

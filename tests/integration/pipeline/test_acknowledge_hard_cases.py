@@ -392,3 +392,20 @@ async def test_escalation_that_waits_in_two_channels_that_become_one_is_posted_o
     (told,) = pipeline.slack.messages("CIRE")
     await press(pipeline, key_in(told))
     assert "<@UALICE> has it since" in pipeline.texts("CIRE")[0]
+
+
+async def test_escalation_that_can_not_be_read_holds_no_other_message(pipeline):
+    chosen = {"ack": ("10m",), "escalate": ("U1",)}
+    await pipeline.subscribe("CGB", "GB", **chosen)
+    await pipeline.subscribe("CIRE", "IRE")
+    await tell(pipeline, abandonment("rc_1"))
+    at = pipeline.clock() + timedelta(minutes=11)
+    await pipeline.database.write(lambda session: escalations.escalate(session, at, pipeline.notices))
+    broken = update(OutboxMessage).where(col(OutboxMessage.kind) == "escalation").values(content="{broken")
+    await pipeline.database.write(lambda session: session.execute(broken))
+    await tell(
+        pipeline,
+        abandonment("rc_i", region="IRE", course="Cork"),
+        abandonment("rc_j", region="IRE", course="Cork", off_time="15:00"),
+    )
+    assert len(pipeline.texts("CIRE")) == 2

@@ -3,6 +3,7 @@
 import itertools
 import random
 import sqlite3
+from dataclasses import replace
 
 import pytest
 from sqlalchemy import create_engine, select, update
@@ -184,6 +185,24 @@ async def test_delivery_that_failed_is_tried_again_while_others_keep_coming(pipe
         await pipeline.deliver(result(f"rc_{number}"))
         await pipeline.fanout.run_once()
     assert await pipeline.database.read(inbox.count_waiting) == 0
+
+
+async def test_delivery_that_failed_for_weeks_may_fail_again(pipeline):
+    """A failure that raises would roll back the other deliveries of the transaction."""
+    await pipeline.deliver(abandonment("rc_0"))
+    (failed,) = await pipeline.database.read(lambda session: inbox.waiting(session, pipeline.clock(), 1))
+    for_weeks = replace(failed, attempts=5_000)
+    await pipeline.database.write(lambda session: inbox.mark_failed(session, for_weeks, pipeline.clock(), "again"))
+    assert await pipeline.database.read(inbox.count_waiting) == 1
+
+
+@pytest.mark.parametrize("lost", ["race", "meeting"])
+async def test_abandonment_of_which_only_the_country_is_known_is_told(pipeline, lost):
+    await pipeline.subscribe("CALL", "*")
+    place = {"date": DAY, "course": {"country": "Ireland"}}
+    await tell(pipeline, {"event": f"{lost}.abandoned", lost: {f"{lost}_id": "id_1", **place}, "reason": "frost"})
+    (text,) = pipeline.texts("CALL")
+    assert text.startswith("ABANDONED")
 
 
 @pytest.mark.parametrize("kinds", [(result, abandonment), (abandonment, result)])

@@ -4,10 +4,11 @@ import asyncio
 import re
 from dataclasses import replace
 from datetime import date, timedelta
+from random import Random
 from typing import Any
 
 import pytest
-from sqlalchemy import select, update
+from sqlalchemy import delete, select, update
 from sqlmodel import col
 
 from bot.channels import mutes, subscriptions
@@ -829,3 +830,85 @@ async def test_live_message_says_where_the_results_are(pipeline):
     flat, ((_, told),) = shown(pipeline)
     assert [re.split("[:,]", text)[0] for text in flat] == ["ABANDONED", "Ascot (GB)", "Result"]
     assert told.startswith("Result: Ascot 16:15")
+
+
+async def test_number_of_a_deleted_live_message_is_no_live_message(pipeline):
+    """SQLite gives the number to the next message."""
+    await subscribe(pipeline)
+    now = pipeline.clock()
+    await pipeline.database.write(lambda session: pause_channel(session, "CGB", None, now))
+    await tell(pipeline, abandonment("rc_1"))
+    await pipeline.database.write(lambda session: backlog.drop(session, "CGB", now))
+    await pipeline.database.write(lambda session: pipeline.reopening.resume(session, "CGB", now))
+    await tell(pipeline, abandonment("rc_9", course="York", reason="flood"))
+    await tell(pipeline, result("rc_2", off_time="15:05"))
+    flat, threads = shown(pipeline)
+    assert [text for text in flat if text.startswith("ABANDONED: York")]
+    assert len(threads) == 1
+    assert not threads[0][0].startswith("ABANDONED")
+
+
+async def test_abandonment_at_a_course_with_an_endless_name_is_told(pipeline):
+    """An index of PostgreSQL takes no text of 9,000 bytes. Random, because PostgreSQL compresses."""
+    name = "".join(map(chr, Random(1).sample(range(0x4E00, 0x9FFF), 3_000)))
+    await subscribe(pipeline)
+    await pipeline.subscribe("CALL", "*", EVERYTHING)
+    await tell(pipeline, abandonment("rc_1", course=name), result("rc_2"))
+    assert len(pipeline.texts("CALL")) == 2
+
+
+async def test_live_message_that_can_not_be_read_holds_no_other_message(pipeline):
+    await subscribe(pipeline)
+    await pipeline.subscribe("CIRE", "IRE", EVERYTHING)
+    await pipeline.deliver(result("rc_1"))
+    await pipeline.fanout.run_once()
+    broken = update(OutboxMessage).where(col(OutboxMessage.kind) == MessageKind.LIVE).values(content="{broken")
+    await pipeline.database.write(lambda session: session.execute(broken))
+    await tell(
+        pipeline,
+        abandonment("rc_i", region="IRE", course="Cork"),
+        abandonment("rc_j", region="IRE", course="Cork", off_time="15:00"),
+    )
+    assert len(pipeline.texts("CIRE")) == 2
+    assert pipeline.texts("CGB")[0].startswith("Ascot (GB)")
+
+
+async def test_race_that_moves_to_another_course_leaves_the_live_message_of_the_first(pipeline):
+    await subscribe(pipeline)
+    at = pipeline.clock()
+    first, later = (
+        abandonment("rc_1", course=course) | {"occurred_at": (at - timedelta(minutes=minutes)).isoformat()}
+        for course, minutes in (("Ascot", 2), ("York", 1))
+    )
+    await tell(pipeline, result("rc_0", off_time="13:00"), first)
+    assert "1 ABANDONED" in pipeline.texts("CGB")[0]
+    await tell(pipeline, later)
+    assert "ABANDONED" not in pipeline.texts("CGB")[0]
+
+
+async def test_abandonment_without_a_date_is_in_the_live_message_of_the_day(pipeline):
+    await subscribe(pipeline)
+    await tell(pipeline, result("rc_1"))
+    undated = abandonment("rc_2", off_time="15:00")
+    del undated["race"]["date"]
+    await tell(pipeline, undated)
+    assert "1 ABANDONED" in pipeline.texts("CGB")[0]
+
+
+async def test_meeting_without_a_region_is_in_the_live_messages_of_all_regions(pipeline):
+    await subscribe_to_all(pipeline)
+    await tell(pipeline, result("rc_1", course="Newcastle"), result("rc_2", course="Newcastle", region="AUS"))
+    lost = {"event": "meeting.abandoned", "meeting": {"course": "Newcastle", "date": DAY}, "reason": "frost"}
+    await tell(pipeline, lost)
+    live = [text for text in pipeline.texts("CGB") if text.startswith("Newcastle (")]
+    assert len(live) == 2
+    assert all("ABANDONED" in text for text in live)
+
+
+async def test_live_message_without_its_row_is_edited(pipeline):
+    """An earlier version of the bot, running beside this version, made the message."""
+    await subscribe(pipeline)
+    await tell(pipeline, result("rc_1"))
+    await pipeline.database.write(lambda session: session.execute(delete(LiveMeetingRow)))
+    await tell(pipeline, result("rc_2", off_time="15:00"))
+    assert "2 run" in pipeline.texts("CGB")[0]

@@ -93,3 +93,13 @@ async def test_summary_says_the_part_of_the_meeting_that_is_lost(pipeline, told,
     await pipeline.database.write(lambda session: pipeline.reopening.resume(session, "CGB", pipeline.clock()))
     await pipeline.post_all()
     assert _part(pipeline.texts("CGB")[-1]) == [part]
+
+
+async def test_race_run_in_another_region_makes_no_rest_of_a_meeting_without_a_region(pipeline):
+    await pipeline.subscribe("CGB", "GB", frozenset(Topic))
+    place = {"course": "Newcastle", "date": DAY}
+    card = {"event": "racecard.published", "meeting": {"meeting_id": "mt_n", "region": "GB", **place}}
+    races = {"races": [{"race_id": "rc_5", "off_time": "18:00"}]}
+    await tell(pipeline, result("rc_2", course="Newcastle", region="AUS"), card | races)
+    await tell(pipeline, {"event": "meeting.abandoned", "meeting": place, "reason": "frost"})
+    assert pipeline.texts("CGB")[-1].startswith("ABANDONED: Newcastle, whole meeting")
