@@ -29,6 +29,7 @@ from bot.logs import get_logger
 from bot.outbox import message_store, message_view
 from bot.outbox.message_store import NewPost, Priority
 from bot.outbox.message_view import MessageView
+from bot.outbox.states import BY_WHOM
 
 log = get_logger(__name__)
 
@@ -38,8 +39,7 @@ OPEN = (AckState.ASKED, AckState.REMINDED)
 NOT_TAKEN = (*OPEN, AckState.UNANSWERED)
 
 REMINDER = "reminder"
-BY_WHOM = "taken"
-"""End the keys of messages that follow from an acknowledgement, after the key of the first message with the button."""
+"""Ends the key of the message that mentions people, after the key of the first message with the button."""
 
 MINUTE = timedelta(minutes=1)
 
@@ -173,7 +173,7 @@ def _show(session: Session, escalations: Sequence[OutboxMessage], message_id: in
         if (said := _said(post)) is not None:
             post.content = said.model_copy(update={"message_id": message_id}).model_dump_json()
     session.flush()
-    message_store.add(session, [_edit_of_escalation(post, f"instead:{message_id}", now) for post in escalations])
+    message_store.add(session, [_edit_of_escalation(post, f"!instead:{message_id}", now) for post in escalations])
 
 
 def follow(session: Session, edits: Sequence[NewPost]) -> list[NewPost]:
@@ -184,7 +184,7 @@ def follow(session: Session, edits: Sequence[NewPost]) -> list[NewPost]:
     alerts = select(OutboxMessage).where(col(OutboxMessage.id).in_(sorted(rows)))
     told = {alert.id: _escalations(session, alert, rows[alert.id or 0]) for alert in session.execute(alerts).scalars()}
     return [
-        _edit_of_escalation(post, edit.idempotency_key, edit.received_at)
+        _edit_of_escalation(post, f"!{edit.idempotency_key}", edit.received_at)
         for edit in edits
         for post in told.get(edit.edits_id, ())
     ]
@@ -260,7 +260,7 @@ def keys_of_escalations(alert: OutboxMessage, row: Acknowledgement) -> list[str]
 
 def key_of(alert: OutboxMessage, asked: StoredRequest, told: str) -> str:
     """The key of an escalation. `told`: REMINDER, a channel or a person."""
-    return _key(asked.first_key or alert.idempotency_key, told)
+    return f"{asked.first_key or alert.idempotency_key}!{told}"
 
 
 def waiting_in(session: Session, channel_id: str) -> list[str]:
@@ -293,7 +293,7 @@ def _minutes_asked(escalation: OutboxMessage, alert: OutboxMessage) -> int:
 def _edit_of_alert(alert: OutboxMessage, now: datetime) -> NewPost:
     return NewPost(
         alert.channel_id,
-        _key(alert.idempotency_key, BY_WHOM),
+        f"{alert.idempotency_key}{BY_WHOM}",
         MessageKind.EDIT,
         Priority.ABANDONMENT,
         now,
@@ -315,19 +315,16 @@ def _escalations(session: Session, alert: OutboxMessage, row: Acknowledgement) -
 
 
 def _edit_of_escalation(post: OutboxMessage, what: str, now: datetime) -> NewPost:
+    """`what` ends the key."""
     return NewPost(
         post.channel_id,
-        _key(post.idempotency_key, what),
+        f"{post.idempotency_key}{what}",
         MessageKind.ESCALATION_EDIT,
         Priority.ABANDONMENT,
         now,
         edits_id=post.id,
         written=post.content,
     )
-
-
-def _key(key: str, what: str) -> str:
-    return f"{key}!{what}"
 
 
 def is_any(states: Collection[AckState]) -> ColumnElement[bool]:

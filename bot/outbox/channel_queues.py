@@ -40,8 +40,8 @@ from bot.outbox.states import (
     ESCALATION_KINDS,
     LIVE_KINDS,
     MESSAGE_TRANSITIONS,
+    PASSES_A_PAUSE,
     POSTING,
-    SENT_WHILE_PAUSED,
     UNSENT,
     Happened,
     move_each,
@@ -49,7 +49,7 @@ from bot.outbox.states import (
 
 _IS_OPEN = col(ChannelQueue.state) != QueueState.CLOSED
 
-_MAY_GO_OUT = or_(col(ChannelQueue.state).in_(POSTING), col(OutboxMessage.kind).in_(SENT_WHILE_PAUSED))
+_MAY_GO_OUT = or_(col(ChannelQueue.state).in_(POSTING), PASSES_A_PAUSE)
 
 _UNDER_WAY = (MessageState.SENDING, MessageState.IN_DOUBT)
 

@@ -28,7 +28,7 @@ from bot.db.tables import (
 from bot.deliveries.inbox import Depth
 from bot.events.event import EventKind
 from bot.outbox.message import Message
-from bot.outbox.states import SENT_WHILE_PAUSED, UNSENT, Happened, move
+from bot.outbox.states import PASSES_A_PAUSE, UNSENT, Happened, move
 
 IS_UNSENT = col(OutboxMessage.state).in_([literal_column(f"'{state}'") for state in UNSENT])
 """Literals, in the words of the index: SQLite needs the same words for a partial index."""
@@ -541,7 +541,7 @@ _IS_HELD = and_(
         ~IS_DUE,
         and_(
             col(ChannelQueue.state) != QueueState.OPEN,
-            or_(col(ChannelQueue.state) != QueueState.PAUSED, col(OutboxMessage.kind).not_in(SENT_WHILE_PAUSED)),
+            or_(col(ChannelQueue.state) != QueueState.PAUSED, ~PASSES_A_PAUSE),
         ),
     ),
 )

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import ColumnElement, Table, Update, bindparam, literal_column, update
-from sqlmodel import Session
+from sqlalchemy import ColumnElement, Table, Update, and_, bindparam, exists, literal_column, or_, update
+from sqlalchemy.orm import aliased
+from sqlmodel import Session, col
 
 from bot.db.engine import affected, table_of
 from bot.db.tables import ChannelQueue, MessageKind, MessageState, OutboxMessage, QueueState
@@ -19,6 +20,20 @@ LIVE_KINDS = (MessageKind.LIVE, MessageKind.LIVE_EDIT)
 ESCALATION_KINDS = (MessageKind.ESCALATION, MessageKind.ESCALATION_EDIT)
 
 SENT_WHILE_PAUSED = (MessageKind.NOTICE, MessageKind.WELCOME, MessageKind.ANSWER, *ESCALATION_KINDS)
+
+BY_WHOM = "!taken"
+"""In the key of an edit that shows who has an abandonment, after the key of the edited message."""
+
+_EDITED = aliased(OutboxMessage)
+PASSES_A_PAUSE = or_(
+    col(OutboxMessage.kind).in_(SENT_WHILE_PAUSED),
+    and_(
+        col(OutboxMessage.kind) == MessageKind.EDIT,
+        col(OutboxMessage.idempotency_key).contains(BY_WHOM, autoescape=True),
+        exists().where(col(_EDITED.id) == col(OutboxMessage.edits_id), col(_EDITED.state) == MessageState.SENT),
+    ),
+)
+"""A pause holds posts of news. Colleagues read at once who has an abandonment that the channel shows."""
 
 UNSENT = (MessageState.QUEUED, MessageState.SENDING, MessageState.IN_DOUBT)
 """As in the index."""

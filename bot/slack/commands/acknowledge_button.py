@@ -35,7 +35,7 @@ async def commit(desk: Desk, invocation: Invocation) -> Press:
 
 
 async def answer(_desk: Desk, invocation: Invocation, committed: Press) -> Message:
-    """Said after the first press too: in a paused channel the message is edited later."""
+    """Said after the first press too: in a closed channel the message is edited later."""
     by = committed.by or ""
     who = "You have" if by == invocation.user_id else f"{by} has"
     already = "" if committed.is_news else " already"

@@ -14,7 +14,7 @@ from bot.db.engine import Database
 from bot.db.tables import Acknowledgement, AckState, OutboxMessage
 from bot.events.event import Topic
 from bot.operations.status_figures import read_status
-from bot.outbox import acknowledgements, backlog, channel_move, dead_letters, escalations, ledger
+from bot.outbox import acknowledgements, backlog, channel_move, dead_letters, escalations, ledger, message_store
 from bot.outbox.channel_closing import close_channel, pause_channel
 from bot.outbox.notices import Notices
 from bot.sandbox.slack import failures
@@ -259,6 +259,27 @@ async def test_abandonment_posted_after_all_and_one_in_place_of_a_deleted_messag
     (again,) = asking.slack.messages("CGB")
     await press(asking, key_in(again))
     assert "has it since" in asking.slack.messages("CGB")[0].text
+
+
+async def test_press_in_a_paused_channel_is_shown_at_once_and_posts_wait_for_the_end_of_the_pause(asking):
+    await tell(asking, abandonment())
+    (alert,) = asking.slack.messages("CGB")
+    now = asking.clock()
+    await asking.database.write(lambda session: pause_channel(session, "CGB", None, now))
+    await tell(asking, abandonment("rc_2", off_time="15:05"))
+    await tell(asking, abandonment(reason="Frost"))
+    assert (await asking.database.read(message_store.depths))[message_store.HELD_STATE].count == 2
+    assert asking.texts("CGB") == [alert.text]
+    await press(asking, key_in(alert))
+    (taken,) = asking.slack.messages("CGB")
+    assert "<@UALICE> has it since" in taken.text
+    assert (await asking.database.read(message_store.depths))[message_store.HELD_STATE].count == 1
+    await asking.database.write(lambda session: asking.reopening.resume(session, "CGB", now))
+    await free_all(asking)
+    await asking.post_all()
+    first, second = asking.texts("CGB")
+    assert "<@UALICE> has it since" in first
+    assert "15:05" in second
 
 
 async def test_abandonment_that_waited_for_days_in_a_pause_is_not_escalated(asking):
