@@ -65,6 +65,14 @@ def page(session: Session, *, channel_id: str | None = None, user_id: str | None
     return AuditPage(rows.scalars().all(), number, total)
 
 
+def last_by(session: Session, channel_id: str, action: str, since: datetime) -> AuditEntry | None:
+    """The channel's last entry of the action since then."""
+    of_action = select(AuditEntry).where(
+        col(AuditEntry.channel_id) == channel_id, col(AuditEntry.action) == action, col(AuditEntry.at) >= since
+    )
+    return session.execute(of_action.order_by(col(AuditEntry.id).desc()).limit(1)).scalar_one_or_none()
+
+
 def last_of_channel(session: Session, channel_id: str) -> AuditEntry | None:
     entries = page(session, channel_id=channel_id).entries
     return entries[0] if entries else None

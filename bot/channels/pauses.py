@@ -36,17 +36,19 @@ def end(session: Session, channel_id: str) -> int:
     return sum(affected(session, one.values(paused_until=None)) for one in statements)
 
 
-def until(session: Session, channel_id: str, now: datetime) -> datetime | None:
+def last_end(session: Session, channel_id: str) -> datetime | None:
+    """The end of the channel's pause. The moment may be past: messages are held until the job `end_pauses` has run."""
     ends = union_all(
-        *(
-            select(col(table.paused_until).label("ends")).where(
-                col(table.channel_id) == channel_id, col(table.paused_until) > now
-            )
-            for table in _TABLES
-        )
+        *(select(col(table.paused_until).label("ends")).where(col(table.channel_id) == channel_id) for table in _TABLES)
     ).subquery()
     found: datetime | None = session.execute(select(func.max(ends.c.ends))).scalar_one_or_none()
     return found
+
+
+def until(session: Session, channel_id: str, now: datetime) -> datetime | None:
+    """None for a pause whose end is past."""
+    found = last_end(session, channel_id)
+    return found if found and found > now else None
 
 
 def is_paused(channel_id: Mapped[str], now: datetime) -> ColumnElement[bool]:

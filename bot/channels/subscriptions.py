@@ -249,16 +249,17 @@ def last_posts(session: Session, channel_id: str, filters: Sequence[ChannelFilte
 
 def last_post_at(session: Session, channel_id: str) -> datetime | None:
     """Of an event or a summary, without edits."""
-    newest = _sent(select(col(OutboxMessage.sent_at)), channel_id).where(col(OutboxMessage.edits_id).is_(None))
+    newest = _sent(select(col(OutboxMessage.sent_at)), channel_id)
     moment: datetime | None = session.execute(newest.limit(1)).scalar_one_or_none()
     return moment
 
 
 def _sent(of: Select[Selected], channel_id: str) -> Select[Selected]:
-    """Messages of events, and summaries, the newest first."""
-    kinds = [MessageKind.EVENT, MessageKind.EDIT, MessageKind.SUMMARY]
+    """Messages of events, and summaries, without edits, the newest first."""
     is_sent = (col(OutboxMessage.channel_id) == channel_id, col(OutboxMessage.state) == SENT_LITERAL)
-    return of.where(*is_sent, col(OutboxMessage.kind).in_(kinds)).order_by(col(OutboxMessage.id).desc())
+    return of.where(*is_sent, col(OutboxMessage.kind).in_([MessageKind.EVENT, MessageKind.SUMMARY])).order_by(
+        col(OutboxMessage.id).desc()
+    )
 
 
 def escalating_to(session: Session, channel_id: str) -> list[ChannelSubscriptionRow]:

@@ -184,9 +184,15 @@ def creators(session: Session, channel_id: str) -> list[str]:
     return sorted(session.execute(statement).scalars())
 
 
-def has_any(session: Session, channel_id: str) -> bool:
+def count_in(session: Session, channel_id: str) -> int:
+    """With the watches of a person, in the person's direct message."""
     statement = select(func.count()).select_from(WatchRow).where(col(WatchRow.channel_id) == channel_id)
-    return bool(session.execute(statement).scalar_one())
+    found: int = session.execute(statement).scalar_one()
+    return found
+
+
+def has_any(session: Session, channel_id: str) -> bool:
+    return count_in(session, channel_id) > 0
 
 
 def _rows(session: Session, *conditions: ColumnElement[bool]) -> Sequence[WatchRow]:

@@ -147,10 +147,25 @@ async def test_subscribing_again_reopens_a_channel_that_slack_had_closed(world):
     assert text.startswith("ABANDONED")
 
 
+async def test_list_shows_no_post_from_before_the_subscription(world):
+    await world.subscribe("CGB", "GB")
+    await world.bot.deliver(result("rc_1"))
+    await world.wait_for_posts("CGB", 1)
+    assert "last post" in await world.say("/racing", "list", channel="CGB")
+    await world.say("/racing", "unsubscribe GB", channel="CGB")
+    await world.subscribe("CGB", "GB")
+    listed = await world.say("/racing", "list", channel="CGB")
+    assert "results and abandonments from GB" in listed
+    assert "last post" not in listed
+    assert "no post of it lately" in listed
+
+
 async def test_paused_channel_hears_nothing_until_it_is_resumed_and_trace_says_why(world):
     await world.subscribe("CGB", "GB")
     assert "PAUSED until" in await world.say("/racing", "pause 2h", channel="CGB")
-    assert "paused until" in await world.say("/racing", "list", channel="CGB")
+    listed = await world.say("/racing", "list", channel="CGB")
+    assert "PAUSED since " in listed
+    assert " by <@UALICE>, until " in listed
     await world.bot.deliver(abandoned("rc_9"))
     await world.bot.deliver(result("rc_other", "IRE"))
     await world.subscribe("CIRE", "GB")

@@ -46,11 +46,14 @@ async def test_pause_holds_what_a_channel_without_subscriptions_watches(world):
     assert "PAUSED until" in await world.say("/racing", "pause", channel="CGB")
     (told,) = await world.wait_for_posts("CGB", 1)
     assert "paused what is watched here" in told
+    listed = await world.say("/racing", "list", channel="CGB")
+    assert "by <@UALICE>, until somebody resumes. This channel has no subscriptions. 1 name watched here" in listed
     await world.subscribe("CALL", "GB")
     await world.bot.deliver(result())
     await world.wait_for_posts("CALL", 1)
     assert len(world.texts("CGB")) == 1
-    assert "The pause is over" in await world.say("/racing", "resume", channel="CGB")
+    resumed = await world.person().clicks("Resume", channel="CGB")
+    assert "The pause is over" in (await settled(resumed)).text
     texts = await world.wait_for_posts("CGB", 3)
     assert any("Watched here: Blue Moon" in text for text in texts)
 

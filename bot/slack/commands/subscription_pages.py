@@ -6,13 +6,13 @@ from typing import Any
 
 from sqlmodel import Session
 
-from bot.channels import audit_log, mutes, subscriptions
+from bot.channels import audit_log, mutes, pauses, subscriptions, watches
 from bot.channels.conditions.mention_condition import is_person
 from bot.channels.filters import ALL_REGIONS, Abandonments, ChannelFilter, Meeting, Overridden, without_abandonments
 from bot.db.tables import AuditEntry, ChannelSubscriptionRow, MutedMeetingRow, OutboxMessage
 from bot.errors import CommandError
 from bot.events.days import utc_today
-from bot.outbox import backlog
+from bot.outbox import backlog, held_queues
 from bot.outbox.message import Message
 from bot.racedata import reference_store
 from bot.racedata.near_misses import likely, question
@@ -24,7 +24,14 @@ from bot.slack.commands.search_words import read_list_words
 from bot.slack.commands.subscription_changes import audited, change
 from bot.slack.commands.unsubscribe import Unsubscribed
 from bot.slack.messages.answers.subscription_answers import unsubscribed
-from bot.slack.messages.answers.subscription_list import PER_PAGE, Listed, ListPage, page_of, subscription_list
+from bot.slack.messages.answers.subscription_list import (
+    PER_PAGE,
+    ChannelPause,
+    Listed,
+    ListPage,
+    page_of,
+    subscription_list,
+)
 
 REGIONS_S = 1.5
 """For reading the regions anew."""
@@ -42,6 +49,8 @@ class _Found:
     change: AuditEntry | None
     regions: Sequence[str] | None
     courses: frozenset[str] | None
+    pause: ChannelPause | None
+    watched: int
 
 
 async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message:
@@ -61,6 +70,8 @@ async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message
             mutes=found.mutes,
             last_change=found.change if is_admin else None,
             today=utc_today(desk.clock()),
+            pause=found.pause,
+            watched=found.watched,
         )
     )
 
@@ -129,11 +140,27 @@ def _find(session: Session, desk: Desk, channel_id: str, number: int) -> _Found:
         change=audit_log.last_of_channel(session, channel_id),
         regions=regions[0] if regions else None,
         courses=frozenset(one.course_id for one in courses[0] if one.course_id) if courses else None,
+        pause=_pause(session, channel_id),
+        watched=watches.count_in(session, channel_id),
     )
+
+
+def _pause(session: Session, channel_id: str) -> ChannelPause | None:
+    until, held = pauses.last_end(session, channel_id), held_queues.held_of(session, channel_id)
+    if until is None:
+        return None
+    if held is None or held.because != held_queues.PAUSED:
+        # A pause within a closing.
+        return ChannelPause(until)
+    entry = audit_log.last_by(session, channel_id, "pause", held.since)
+    return ChannelPause(until, held.since, entry.user_id if entry else None)
 
 
 def _listed(desk: Desk, place: int, found: _Found, gone: dict[str, str]) -> Listed:
     row, post = found.rows[place], found.posts[place]
+    if post is not None and (post.sent_at or post.received_at) < row.created_at:
+        # Of another subscription, before this subscription was made.
+        post = None
     chosen = subscriptions.read_filter(row)
     return Listed(
         row=row,

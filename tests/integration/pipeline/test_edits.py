@@ -3,6 +3,7 @@
 import pytest
 from sqlalchemy import func, select
 
+from bot.channels import subscriptions
 from bot.db.tables import NamedRace
 from bot.events.event import Topic
 from bot.sandbox.slack import failures
@@ -22,6 +23,22 @@ async def test_lesser_change_edits_the_message_and_says_what_was_corrected(pipel
     assert "1 Blue Moon" in after.text
     assert after.metadata["event_payload"]["post"] == before.metadata["event_payload"]["post"]
     assert after.metadata["event_type"] == METADATA_EVENT
+
+
+async def test_edit_is_no_last_post_of_the_channel_or_of_its_subscription(pipeline):
+    await pipeline.subscribe("CGB", "GB")
+    await tell(pipeline, result(going="Good"))
+    pipeline.clock.forward(3600)
+    await tell(pipeline, result(going="Soft"))
+
+    def last(session):
+        filters = [subscriptions.read_filter(row) for row in subscriptions.of_channel(session, "CGB")]
+        (post,) = subscriptions.last_posts(session, "CGB", filters)
+        assert post
+        return post.sent_at, subscriptions.last_post_at(session, "CGB")
+
+    of_list, of_home = await pipeline.database.read(last)
+    assert of_list == of_home
 
 
 async def test_changed_winner_is_a_new_message_that_later_edits_go_to(pipeline):

@@ -72,7 +72,7 @@ from bot.slack.messages.answers.racecard_answer import racecard
 from bot.slack.messages.answers.results_answer import ResultsQuestion, results_of_day
 from bot.slack.messages.answers.status_answer import StatusScope, status_answer
 from bot.slack.messages.answers.subscription_answers import Said, subscribed, unsubscribed
-from bot.slack.messages.answers.subscription_list import Listed, ListPage, subscription_list
+from bot.slack.messages.answers.subscription_list import ChannelPause, Listed, ListPage, subscription_list
 from bot.slack.messages.answers.trace_answer import trace_answer
 from bot.slack.messages.answers.usage_answer import usage
 from bot.slack.messages.answers.watch_answer import NowWatched, unwatched, watched, watching
@@ -555,6 +555,10 @@ ANSWERS: dict[str, partial[Any]] = {
         ),
     ),
     "subscription_list_of_nothing": partial(subscription_list, ListPage([], 1, 1, 0, [])),
+    "subscription_list_of_watches_in_a_pause": partial(
+        subscription_list,
+        ListPage([], 1, 1, 0, [], pause=ChannelPause(NOON + timedelta(hours=2), NOON, "U1"), watched=4),
+    ),
     "audit_page": partial(audit_page, AuditPage([CHANGE], 1, 9), "in <#C1>", "audit C1"),
     "drill": partial(drill, RacingEvent(key="drill:0123456789abcdef", drill=DRILL), ON_TIME),
     "drill_report": partial(drill_report, DRILL_REPORT, _address, "racing-bot"),

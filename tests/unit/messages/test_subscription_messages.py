@@ -2,7 +2,8 @@
 
 import re
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -22,7 +23,14 @@ from bot.slack.messages.answers.filter_words import in_words
 from bot.slack.messages.answers.full_result_answer import full_result
 from bot.slack.messages.answers.mute_answer import muted
 from bot.slack.messages.answers.subscription_answers import Said, subscribed, unsubscribed
-from bot.slack.messages.answers.subscription_list import PER_PAGE, Listed, ListPage, page_of, subscription_list
+from bot.slack.messages.answers.subscription_list import (
+    PER_PAGE,
+    ChannelPause,
+    Listed,
+    ListPage,
+    page_of,
+    subscription_list,
+)
 from bot.slack.messages.kit.blocks import weight
 from bot.slack.messages.kit.text import MESSAGE_MAX, TEXT_MAX, size
 
@@ -271,8 +279,7 @@ def test_list_of_a_full_page_of_the_longest_subscriptions_holds_every_limit():
 def test_list_shows_creator_state_last_post_and_turns_both_ways():
     shown = check(page(Listed(row(), GB, NOW, "https://x.slack.com/p1"), total=12, number=2))
     for words in (
-        "by <@U1> on Fri 20 Nov",
-        "live",
+        "live, subscribed by <@U1> on Fri 20 Nov",
         "last post <!date^1795185120^{date_short} {time}|2026-11-20 14:32 UTC> (<https://x.slack.com/p1|open>)",
         "page 2 of 3",
     ):
@@ -287,17 +294,38 @@ def test_list_shows_creator_state_last_post_and_turns_both_ways():
     ("changes", "words"),
     [
         ({"state": "waiting"}, "waiting for me to be invited"),
-        ({"state": "paused", "paused_until": NOW}, "paused until"),
-        ({"state": "paused", "paused_until": datetime(9999, 1, 1, tzinfo=UTC)}, "paused, by"),
+        ({"state": "paused", "paused_until": NOW}, "paused, subscribed by <@U1>"),
         ({"state": "suspended", "state_reason": "is_archived"}, "suspended (archived)"),
     ],
 )
 def test_list_says_in_which_state_each_subscription_is(changes, words):
     shown = page(Listed(row(**changes), GB))
     assert words in check(shown)
-    in_text = "paused" if words == "paused, by" else words
+    in_text = words.partition(",")[0]
     assert f"This channel has 1 subscription: results and abandonments from GB, {in_text}" in shown.text
     assert "<!date" not in shown.text
+
+
+def test_list_says_a_pause_once_with_who_paused_and_one_button():
+    lists = partial(ListPage, [Listed(row(state="paused"), GB), Listed(row(2, state="paused"), GB)], 1, 1, 2, [])
+    shown = subscription_list(lists(pause=ChannelPause(NOW + timedelta(hours=2), NOW, "U7")))
+    assert shown.text.startswith(
+        "PAUSED since 2026-11-20 14:32 UTC by <@U7>, until 2026-11-20 16:32 UTC. This channel has 2 subscriptions"
+    )
+    assert check(shown).count("'value': 'resume'") == 1
+    endless = subscription_list(lists(pause=ChannelPause(datetime(9999, 1, 1, tzinfo=UTC))))
+    assert endless.text.startswith("PAUSED, until somebody resumes. This channel has 2 subscriptions")
+    check(endless)
+
+
+def test_list_of_watches_alone_says_the_pause_and_how_many_names_are_watched():
+    shown = subscription_list(ListPage([], 1, 1, 0, [], pause=ChannelPause(NOW, NOW, "U7"), watched=4))
+    assert shown.text == (
+        "PAUSED since 2026-11-20 14:32 UTC by <@U7>, until 2026-11-20 14:32 UTC. This channel has no subscriptions. "
+        "4 names watched here: `/racing watching` lists and ends them."
+    )
+    for words in ("'resume'", "'watching'", "PAUSED since"):
+        assert words in check(shown)
 
 
 def test_list_says_the_year_of_an_older_subscription():

@@ -14,7 +14,7 @@ from bot.slack.messages.answers.mute_answer import abandonments_words, meeting_w
 from bot.slack.messages.answers.pause_answer import resume_button
 from bot.slack.messages.answers.subscription_buttons import edit_button, overriding_buttons, remove_button
 from bot.slack.messages.kit.blocks import context, message, mrkdwn, section
-from bot.slack.messages.kit.buttons import actions
+from bot.slack.messages.kit.buttons import actions, command_button
 from bot.slack.messages.kit.marks import CONFLICTING
 from bot.slack.messages.kit.mentions import named
 from bot.slack.messages.kit.pages import Turning, page_mark, turns
@@ -49,7 +49,18 @@ class Listed:
 
 
 @dataclass(frozen=True)
+class ChannelPause:
+    """`since` and `by` are None if unknown."""
+
+    until: datetime
+    since: datetime | None = None
+    by: str | None = None
+
+
+@dataclass(frozen=True)
 class ListPage:
+    """`watched` counts names."""
+
     listed: Sequence[Listed]
     number: int
     pages: int
@@ -57,10 +68,15 @@ class ListPage:
     mutes: Sequence[tuple[MutedMeetingRow, Meeting, Abandonments]]
     last_change: AuditEntry | None = None
     today: date | None = None
+    pause: ChannelPause | None = None
+    watched: int = 0
 
 
 def subscription_list(page: ListPage) -> Message:
+    """A pause comes first, also where the channel watches names alone."""
     head: list[Block | None] = []
+    if page.pause:
+        head += [section(f"*{_paused(page.pause, _moment)}*"), actions([resume_button()])]
     if page.total:
         count = counted(page.total, "subscription")
         here = f", {len(page.listed)} of them on this page" if page.pages > 1 else ""
@@ -69,8 +85,16 @@ def subscription_list(page: ListPage) -> Message:
         text = " ".join([f"{text}.", *arriving]) if arriving else text
         head.append(section(f"*What this channel receives*{page_mark(page.number, page.pages)}"))
     else:
-        text = "This channel has no subscriptions. For example: /racing subscribe GB results abandonments"
+        text = "This channel has no subscriptions."
+        if not page.watched:
+            text += " For example: /racing subscribe GB results abandonments"
         head.append(section(text))
+    if page.watched:
+        watched = f"{counted(page.watched, 'name')} watched here: `/racing watching` lists and ends them."
+        text = f"{text} {watched}"
+        head += [section(watched), actions([command_button("What is watched", "watching")])]
+    if page.pause:
+        text = f"{_paused(page.pause, lambda moment: _plain(_moment(moment)))} {text}"
     for one in page.listed:
         head += [section(_subscription(one, page.today)), _buttons(one)]
     for row, meeting, abandonments in page.mutes[:MUTES_SHOWN]:
@@ -78,6 +102,13 @@ def subscription_list(page: ListPage) -> Message:
     if more := page.mutes[MUTES_SHOWN:]:
         head.append(section(f"and {counted(len(more), 'more muted meeting')}"))
     return message(text, head, foot=[turns(Turning("list"), page.number, page.pages), context(_small(page))])
+
+
+def _paused(pause: ChannelPause, shown: Callable[[datetime], str]) -> str:
+    since = f" since {shown(pause.since)}" if pause.since else ""
+    by = f" by {named(pause.by)}" if pause.by else ""
+    ends = shown(pause.until) if pause.until < UNTIL_RESUMED else "somebody resumes"
+    return f"PAUSED{since}{by}, until {ends}."
 
 
 def page_of(typed: str) -> int:
@@ -88,8 +119,8 @@ def page_of(typed: str) -> int:
 
 def _subscription(one: Listed, today: date | None) -> str:
     row = one.row
-    made = f"by {named(row.created_by)} on {weekday_and_day(row.created_at.date(), today)}"
-    state = _state_words(row, moment_for_readers)
+    made = f"subscribed by {named(row.created_by)} on {weekday_and_day(row.created_at.date(), today)}"
+    state = _state_words(row)
     lines = [f"• {in_markup(one.chosen)}", f"{state}, {made} · {_last_post(one)}"]
     if not all_courses_are_shown(one.chosen):
         lines.append("Edit shows all courses.")
@@ -103,8 +134,12 @@ def _subscription(one: Listed, today: date | None) -> str:
 def _last_post(one: Listed) -> str:
     if one.last_post_at is None:
         return "no post of it lately"
-    when = f"last post {moment_for_readers(one.last_post_at, seconds=False)}"
+    when = f"last post {_moment(one.last_post_at)}"
     return f"{when} (<{one.last_post_link}|open>)" if one.last_post_link else when
+
+
+def _moment(moment: datetime) -> str:
+    return moment_for_readers(moment, seconds=False)
 
 
 def _plain(moment: str) -> str:
@@ -113,21 +148,18 @@ def _plain(moment: str) -> str:
 
 def _in_text(one: Listed) -> str:
     is_live = one.row.state == SubscriptionState.LIVE
-    state = [] if is_live else [_state_words(one.row, lambda moment: _plain(moment_for_readers(moment)))]
+    state = [] if is_live else [_state_words(one.row)]
     return ", ".join([safe(describe(one.chosen), SUBSCRIPTION_WORDS_MAX) or "?", *state])
 
 
-def _state_words(row: ChannelSubscriptionRow, shown: Callable[[datetime], str]) -> str:
+def _state_words(row: ChannelSubscriptionRow) -> str:
     state = STATE_WORDS[SubscriptionState(row.state)]
-    if row.state == SubscriptionState.PAUSED and row.paused_until is not None and row.paused_until < UNTIL_RESUMED:
-        return f"{state} until {shown(row.paused_until)}"
     return f"{state} ({safe(closed_words(row.state_reason))})" if row.state_reason and row.state != "waiting" else state
 
 
 def _buttons(one: Listed) -> Block | None:
     region, others = one.row.region, overriding_buttons(one.overridden)
-    resume = [resume_button()] if one.row.state == SubscriptionState.PAUSED else []
-    return actions([*resume, edit_button(region), remove_button(region), *others[:OVERRIDING_MAX]])
+    return actions([edit_button(region), remove_button(region), *others[:OVERRIDING_MAX]])
 
 
 def _muted(row: MutedMeetingRow, meeting: Meeting, abandonments: Abandonments) -> str:
