@@ -304,6 +304,15 @@ def drop_of_past_meetings(session: Session, before: datetime, now: datetime) -> 
     )
 
 
+def count_waiting(session: Session, channel_id: str) -> int:
+    """Messages of events that wait in the channel's queue, without edits and messages for a later moment."""
+    statement = select(func.count()).where(
+        col(OutboxMessage.channel_id) == channel_id, col(OutboxMessage.kind) == MessageKind.EVENT, *_IS_QUEUED, IS_DUE
+    )
+    count: int = session.execute(statement).scalar_one()
+    return count
+
+
 def count_given_up(session: Session, channel_id: str, held: Held) -> int:
     statement = select(func.count()).where(
         col(OutboxMessage.channel_id) == channel_id,

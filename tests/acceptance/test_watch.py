@@ -53,9 +53,23 @@ async def test_pause_holds_what_a_channel_without_subscriptions_watches(world):
     await world.wait_for_posts("CALL", 1)
     assert len(world.texts("CGB")) == 1
     resumed = await world.person().clicks("Resume", channel="CGB")
-    assert "The pause is over" in (await settled(resumed)).text
+    assert "The pause is over. 1 message waited, and is posted now" in (await settled(resumed)).text
     texts = await world.wait_for_posts("CGB", 3)
     assert any("Watched here: Blue Moon" in text for text in texts)
+
+
+async def test_channel_that_ends_its_subscriptions_reads_that_watched_names_still_come(world):
+    await world.say("/racing", 'watch horse:"Blue Moon" jockey:"A. Rider"', channel="CGB")
+    await world.subscribe("CGB", "GB")
+    said = await world.say("/racing", "unsubscribe all", channel="CGB")
+    still = "Still coming: races of 2 watched names, which `/racing watching` lists and ends."
+    assert f"This channel has no subscriptions left. {still}" in said
+    (told,) = await world.wait_for_posts("CGB", 1)
+    assert told.endswith(still)
+    shown = await world.person().clicks("What is watched", channel="CGB")
+    assert "Blue Moon" in (await settled(shown)).text
+    await world.say("/racing", "pause 1h", channel="CGB")
+    assert "The pause is over. No message waited." in await world.say("/racing", "resume", channel="CGB")
 
 
 async def test_person_is_told_by_direct_message_and_may_watch_where_only_admins_subscribe(make_world):

@@ -3,13 +3,13 @@
 import re
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
-from typing import Any
 
 from sqlmodel import Session
 
 from bot.channels import ack_request, pauses, subscriptions, watches
 from bot.errors import CommandError
 from bot.events.days import UTC_NAME, WEEKDAYS, is_day, likely_day, parse_day, zone_of
+from bot.outbox import backlog, held_queues
 from bot.outbox.channel_closing import pause_channel
 from bot.outbox.channel_move import move_person
 from bot.outbox.message import Message
@@ -104,20 +104,35 @@ async def answer_pause(desk: Desk, _invocation: Invocation, committed: Paused) -
     )
 
 
-async def commit_resume(desk: Desk, invocation: Invocation) -> int:
+@dataclass(frozen=True)
+class Resumed:
+    """How many subscriptions and watches were paused, and how many messages waited, or were given up meanwhile."""
+
+    paused: int
+    waited: int
+    dropped: int
+    is_closed: bool
+
+
+async def commit_resume(desk: Desk, invocation: Invocation) -> Resumed:
     await check_resume(desk, invocation)
     await desk.people.check_may_change(invocation.user_id, invocation.channel_id)
 
-    def resume(session: Session) -> int:
+    def resume(session: Session) -> Resumed:
+        channel_id = invocation.channel_id
+        held = held_queues.held_of(session, channel_id)
+        waited = backlog.count_waiting(session, channel_id)
+        dropped = backlog.count_given_up(session, channel_id, held) if held else 0
         with audited(session, desk, invocation, "resume"):
-            return desk.reopening.resume(session, invocation.channel_id, desk.clock())
+            paused = desk.reopening.resume(session, channel_id, desk.clock())
+        return Resumed(paused, waited, dropped, held_queues.closing_of(session, channel_id) is not None)
 
     return await change(desk, invocation, resume)
 
 
-async def answer_resume(desk: Desk, _invocation: Invocation, committed: Any) -> Message:
+async def answer_resume(desk: Desk, _invocation: Invocation, committed: Resumed) -> Message:
     desk.wake.set()
-    return messages.resumed(committed)
+    return messages.resumed(committed.paused, committed.waited, committed.dropped, is_closed=committed.is_closed)
 
 
 async def check_resume(_desk: Desk, invocation: Invocation) -> None:

@@ -12,7 +12,7 @@ from typing import Protocol, TypeVar
 
 from sqlmodel import Session
 
-from bot.channels import audit_log, channel_lock, pauses, subscriptions
+from bot.channels import audit_log, channel_lock, pauses, subscriptions, watches
 from bot.channels.filters import ChannelFilter
 from bot.clock import Clock
 from bot.db.engine import Work
@@ -76,7 +76,7 @@ def audited(session: Session, desk: Books, invocation: Invocation, action: str) 
     note(session, desk, invocation, action, before=_words(before, after), after=_words(after, before))
     # A channel that has not invited the bot yet has received nothing, and loses nothing.
     if any(one.state != SubscriptionState.WAITING for one in before):
-        told = _told(session, invocation.user_id, before, after)
+        told = _told(session, invocation, before, after)
         if told is not None:
             announce(session, desk, invocation, told)
 
@@ -141,14 +141,16 @@ def _pause_words(until: datetime | None) -> str:
     return f" (paused{'' if until >= pauses.UNTIL_RESUMED else f' until {until:%Y-%m-%d %H:%M} UTC'})"
 
 
-def _told(session: Session, user_id: str, before: Sequence[_Held], after: Sequence[_Held]) -> Message | None:
+def _told(session: Session, invocation: Invocation, before: Sequence[_Held], after: Sequence[_Held]) -> Message | None:
+    user_id = invocation.user_id
     was, now = [one.chosen for one in before], [one.chosen for one in after]
     lost = [chosen for chosen in was if not any(one.covers(chosen) for one in now)]
     if lost:
         left = [one for one in now if one.region in {chosen.region for chosen in lost}]
         if left:
             return narrowed_by(user_id, as_shown(session, lost), as_shown(session, left))
-        return ended_by(user_id, as_shown(session, lost), as_shown(session, now))
+        watched = watches.count_in(session, invocation.channel_id)
+        return ended_by(user_id, as_shown(session, lost), as_shown(session, now), watched=watched)
     paused, resumed = _until(after), _until(before)
     if paused == resumed:
         return None

@@ -104,13 +104,19 @@ async def commit_remove(desk: Desk, invocation: Invocation) -> Unsubscribed:
         if not left:
             backlog.drop(session, invocation.channel_id, desk.clock())
         filters = [subscriptions.read_filter(row) for row in left]
-        return Unsubscribed(1, 0, as_shown(session, filters), lacking=without_abandonments(filters, filters))
+        return Unsubscribed(
+            1,
+            0,
+            as_shown(session, filters),
+            lacking=without_abandonments(filters, filters),
+            watched=watches.count_in(session, invocation.channel_id),
+        )
 
     return await change(desk, invocation, remove)
 
 
 async def answer_remove(_desk: Desk, _invocation: Invocation, committed: Unsubscribed) -> Message:
-    return unsubscribed(committed.ended, committed.left, lacking=committed.lacking)
+    return unsubscribed(committed.ended, committed.left, lacking=committed.lacking, watched=committed.watched)
 
 
 def _row(session: Session, invocation: Invocation) -> ChannelSubscriptionRow:

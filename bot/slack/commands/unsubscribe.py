@@ -6,7 +6,7 @@ from functools import partial
 
 from sqlmodel import Session
 
-from bot.channels import subscriptions
+from bot.channels import subscriptions, watches
 from bot.channels.conditions.course_condition import is_called
 from bot.channels.filters import ALL_REGIONS, ChannelFilter, without, without_abandonments
 from bot.db.tables import ChannelSubscriptionRow
@@ -47,7 +47,7 @@ ENDING_ALIKE = 0.75
 class Unsubscribed:
     """The numbers of ended and of changed subscriptions, the filters that are left, and notes for the answer.
 
-    `lacking` are filters without abandonments in the channel.
+    `lacking` are filters without abandonments in the channel. `watched` counts names that the channel watches.
     """
 
     ended: int
@@ -55,6 +55,7 @@ class Unsubscribed:
     left: tuple[ChannelFilter, ...]
     notes: tuple[str, ...] = ()
     lacking: tuple[ChannelFilter, ...] = ()
+    watched: int = 0
 
 
 async def commit(desk: Desk, invocation: Invocation) -> Unsubscribed:
@@ -84,6 +85,7 @@ async def answer(_desk: Desk, _invocation: Invocation, committed: Unsubscribed) 
         changed=committed.changed,
         notes=committed.notes,
         lacking=committed.lacking,
+        watched=committed.watched,
     )
 
 
@@ -107,6 +109,7 @@ def _remove(session: Session, desk: Desk, channel_id: str, wanted: TypedFilter) 
         as_shown(session, filters),
         tuple(says_codes(wanted.named)),
         without_abandonments(filters, filters),
+        watches.count_in(session, channel_id),
     )
 
 

@@ -109,11 +109,25 @@ def test_pause_reads_any_text_or_says_that_it_can_not(typed):
     assert length is None or timedelta(0) < length <= timedelta(days=365)
 
 
+@pytest.mark.parametrize(
+    ("waited", "dropped", "closed", "words"),
+    [
+        (0, 0, False, "The pause is over. No message waited."),
+        (1, 0, False, "1 message waited, and is posted now, anything older than 3 hours in one summary."),
+        (4, 2, False, "in one summary. 2 messages waited too long, and are not posted."),
+        (4, 0, True, "4 messages waited, and are posted once Slack lets me post here."),
+    ],
+)
+def test_end_of_a_pause_says_how_many_messages_waited(waited, dropped, closed, words):
+    assert resumed(1, waited, dropped, is_closed=closed).text.endswith(words)
+
+
 def test_pause_says_until_when_and_what_happens_meanwhile():
     told = paused(datetime(2026, 11, 20, 14, 30, tzinfo=UTC), FRIDAY, 72)
-    for said in ("PAUSED until", "2026-11-20 14:30 UTC", "last 3 hours", "Abandonments are held too.", "72 hours"):
+    for said in ("PAUSED until", "2026-11-20 14:30 UTC", "last 3 hours", "Abandonments are held too."):
         assert said in told.text
-    assert "will be dropped" not in told.text
+    for unsaid in ("will be dropped", "72 hours"):
+        assert unsaid not in told.text
     assert buttons_of(told) == {"Resume": "resume"}
     assert "until somebody types `/racing resume`" in paused(None, FRIDAY, 72).text
 
@@ -128,6 +142,8 @@ def test_pause_longer_than_the_queue_is_kept_says_first_that_abandonments_are_dr
     text = paused(FRIDAY + timedelta(days=days), FRIDAY, 72).text
     dropped = "This is longer than 72 hours: older alerts, abandonments included, will be dropped."
     assert (dropped in text.split("When the pause is over")[0]) == is_too_long
+    assert text.count("72 hours") == is_too_long
+    assert paused(None, FRIDAY, 72).text.count("72 hours") == 1
     assert "If the pause is longer than 72 hours, older alerts" in paused(None, FRIDAY, 72).text
 
 
@@ -155,4 +171,4 @@ def test_time_with_one_meaning_is_taken(typed):
 
 
 def test_resuming_what_was_not_paused_says_so():
-    assert "not paused" in resumed(0).text
+    assert "not paused" in resumed(0, 0, 0).text

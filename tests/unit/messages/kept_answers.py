@@ -585,12 +585,15 @@ ANSWERS: dict[str, partial[Any]] = {
     "unwatched_by": partial(unwatched_by, "U1", GOLDEN),
     "paused": partial(paused, NOON + timedelta(days=4), NOON, 72),
     "paused_until_a_time_of_day": partial(paused, NOON + timedelta(hours=2), NOON, 72, "Europe/London"),
-    "resumed": partial(resumed, 1),
+    "resumed": partial(resumed, 1, 4, 1),
+    "paused_until_resumed": partial(paused, None, NOON, 72),
     "paused_by": partial(paused_by, "U1", [GB, ALL], NOON + timedelta(hours=2)),
     "resumed_by": partial(resumed_by, "U1"),
     "muted_by": partial(muted_by, "U1", ASCOT, Abandonments.AFTER_THE_PAUSE),
     "unmuted_by": partial(unmuted_by, "U1", ASCOT),
     "ended_by": partial(ended_by, "U1", [GB], [ALL]),
+    "ended_by_where_names_are_watched": partial(ended_by, "U1", [GB], [], watched=4),
+    "unsubscribed_where_names_are_watched": partial(unsubscribed, 1, [], watched=1),
     "narrowed_by_quiet_hours": partial(
         narrowed_by, "U1", [GB], [GB.model_copy(update={"quiet": ("22:00-07:00",), "zone": ("Europe/London",)})]
     ),

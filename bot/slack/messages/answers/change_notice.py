@@ -10,6 +10,7 @@ from bot.events.event import Topic
 from bot.outbox.message import Message
 from bot.slack.messages.answers.filter_words import FILTER_WORDS_MAX, described
 from bot.slack.messages.answers.mute_answer import abandonments_words, meeting_words
+from bot.slack.messages.answers.watch_answer import races_still_coming
 from bot.slack.messages.conditions.region_view import region_named
 from bot.slack.messages.conditions.table import TOPICS, VIEWS
 from bot.slack.messages.conditions.topic_view import topics_in_order
@@ -43,8 +44,14 @@ def unwatched_by(user_id: str, name: WatchedName) -> Message:
     return _line(f"{named(user_id)} ended the watch on {name.kind} {safe(name.name)} here.")
 
 
-def ended_by(user_id: str, ended: Sequence[ChannelFilter], left: Sequence[ChannelFilter]) -> Message:
-    rest = f"This channel still receives {described(left)}." if left else "This channel receives nothing now."
+def ended_by(
+    user_id: str, ended: Sequence[ChannelFilter], left: Sequence[ChannelFilter], *, watched: int = 0
+) -> Message:
+    """`watched`: names that the channel watches."""
+    if left:
+        rest = f"This channel still receives {described(left)}."
+    else:
+        rest = races_still_coming(watched) or "This channel receives nothing now."
     return _line(f"{named(user_id)} ended {described(ended)} here. {rest}")
 
 

@@ -10,6 +10,8 @@ from bot.slack.messages.kit.buttons import actions, command_button
 from bot.slack.messages.kit.text import counted, safe
 from bot.slack.messages.kit.times import moment_for_readers, weekday_and_day
 
+SUMMARY_HOURS = counted(int(SUMMARY_AFTER.total_seconds()) // 3600, "hour")
+
 NOT_ASKED = ", and until they are posted nobody is asked to acknowledge them, and nobody else is told"
 
 
@@ -18,12 +20,11 @@ def paused(
 ) -> Message:
     """`asks`: abandonments of the channel are to be acknowledged."""
     ends = f"until {moment_for_readers(until, seconds=False)}" if until else "until somebody types `/racing resume`"
-    hours, kept = counted(int(SUMMARY_AFTER.total_seconds()) // 3600, "hour"), counted(keep_hours, "hour")
     held = f"Abandonments are held too{NOT_ASKED if asks else ''}."
     words = (
         f"PAUSED {ends}. {held}{_too_long(until, now, keep_hours)}{_in_zone(until, now, zone)} When the "
-        f"pause is over, the last {hours} are posted as usual, and one summary names every older abandonment and the "
-        f"results. Alerts that have waited more than {kept} are not posted."
+        f"pause is over, the last {SUMMARY_HOURS} are posted as usual, and one summary names every older abandonment "
+        "and the results."
     )
     return message(words, [section(words), actions([resume_button()])])
 
@@ -51,8 +52,24 @@ def _in_zone(until: datetime | None, now: datetime, zone: str | None) -> str:
     return f" That is {moment} in {safe(zone)}, your time zone in Slack."
 
 
-def resumed(subscriptions: int) -> Message:
-    if not subscriptions:
+def resumed(paused: int, waited: int, dropped: int, *, is_closed: bool = False) -> Message:
+    """`paused` counts the subscriptions and watches that were paused.
+
+    `waited` and `dropped` count messages. `is_closed`: Slack does not let the bot post in the channel.
+    """
+    if not paused:
         return message(words := "This channel was not paused: `/racing list` shows what it receives.", [section(words)])
-    words = "The pause is over. What waited is posted now, the older of it in one summary."
+    if not waited:
+        what = "No message waited."
+    elif is_closed:
+        what = f"{counted(waited, 'message')} waited, and {_are(waited)} posted once Slack lets me post here."
+    else:
+        older = f"anything older than {SUMMARY_HOURS} in one summary"
+        what = f"{counted(waited, 'message')} waited, and {_are(waited)} posted now, {older}."
+    lost = f" {counted(dropped, 'message')} waited too long, and {_are(dropped)} not posted." if dropped else ""
+    words = f"The pause is over. {what}{lost}"
     return message(words, [section(words)])
+
+
+def _are(number: int) -> str:
+    return "is" if number == 1 else "are"

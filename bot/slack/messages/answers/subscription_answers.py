@@ -15,9 +15,10 @@ from bot.slack.messages.answers.filter_words import (
     still_arrives,
 )
 from bot.slack.messages.answers.subscription_buttons import abandonments_buttons, no_abandonments, overriding_buttons
+from bot.slack.messages.answers.watch_answer import races_still_coming
 from bot.slack.messages.conditions.region_view import region_words
 from bot.slack.messages.kit.blocks import message, section
-from bot.slack.messages.kit.buttons import actions
+from bot.slack.messages.kit.buttons import actions, command_button
 from bot.slack.messages.kit.marks import ABANDONED, MARKED_CONFLICT
 from bot.slack.messages.kit.names import course_name, lost_part, race_name, reason
 from bot.slack.messages.kit.text import TEXT_MAX, clip, code, counted, joined, listed, safe, size
@@ -167,17 +168,20 @@ def unsubscribed(
     changed: int = 0,
     notes: Sequence[str] = (),
     lacking: Sequence[ChannelFilter] = (),
+    watched: int = 0,
 ) -> Message:
+    """`watched`: names that the channel watches."""
     numbers = {"ended": ended, "changed": changed}
     several = listed([f"{counted(number, 'subscription')} {what}" for what, number in numbers.items() if number])
     done = "Done." if ended + changed == 1 else f"Done: {several}."
     if not left:
-        text = f"{done} This channel has no subscriptions left."
+        text = " ".join(filter(None, [f"{done} This channel has no subscriptions left.", races_still_coming(watched)]))
     else:
         text = " ".join([f"{done} This channel still receives {in_markup(*left)}.", *_where_courses_are(left)])
     said = [*([no_abandonments(lacking)] if lacking else []), *notes]
     text = " ".join([text, *(safe(words, FILTER_WORDS_MAX) or "" for words in said)])
-    return message(text, [section(text), actions(abandonments_buttons(lacking))])
+    watching = [command_button("What is watched", "watching")] if watched and not left else []
+    return message(text, [section(text), actions([*abandonments_buttons(lacking), *watching])])
 
 
 def _lately(recent: Recent, topics: frozenset[Topic]) -> list[str]:

@@ -85,6 +85,13 @@ def unwatched(name: WatchedName, again: str, *, is_own: bool) -> Message:
     return message(text, [section(text), actions([command_button("Watch again", again)])])
 
 
+def races_still_coming(watched: int) -> str:
+    """Where subscriptions have ended; "" without a watched name."""
+    if not watched:
+        return ""
+    return f"Still coming: races of {counted(watched, 'watched name')}, which `/racing watching` lists and ends."
+
+
 def _words(name: WatchedName) -> str:
     return f"{name.kind} {safe(name.name, HORSE_MAX)}"
 
