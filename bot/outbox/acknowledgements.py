@@ -4,12 +4,13 @@ A row belongs to the message with the button, and is made in the message's trans
 more people while nobody has taken the abandonment.
 """
 
+import json
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, func, literal_column, or_, select, update
+from sqlalchemy import ColumnElement, and_, func, literal_column, or_, select, update
 from sqlmodel import Session, col
 
 from bot.channels.ack_request import AckRequest
@@ -92,12 +93,22 @@ class Untaken:
 
 @dataclass(frozen=True)
 class Press:
-    """`is_news`: by this press. `by` None: a newer message of the channel asks instead."""
+    """`is_news`: by this press. `by` None: a newer message of the channel asks instead. `event`: the abandonment."""
 
     channel_id: str
     by: str | None
     at: datetime | None
     is_news: bool
+    event: RacingEvent | None = None
+
+
+@dataclass(frozen=True)
+class PersonsAbandonment:
+    """`taken_at`: since when the person has the abandonment. None: the person was told, and nobody has taken it."""
+
+    event: RacingEvent
+    channel_id: str
+    taken_at: datetime | None
 
 
 def take(session: Session, key: str, user_id: str, now: datetime) -> Press | None:
@@ -114,7 +125,9 @@ def take(session: Session, key: str, user_id: str, now: datetime) -> Press | Non
         alert = session.get_one(OutboxMessage, number)
         is_news = move(session, number, NOT_TAKEN, state=AckState.TAKEN, taken_by=user_id, taken_at=now)
         row = session.get_one(Acknowledgement, number, populate_existing=True)
-        press = Press(alert.channel_id, row.taken_by, row.taken_at, is_news=is_news)
+        version = session.get(EventVersion, alert.event_id)
+        event = event_store.known(version)[0] if version else None
+        press = Press(alert.channel_id, row.taken_by, row.taken_at, is_news=is_news, event=event)
         if is_news:
             message_store.add(session, [_edit_of_alert(alert, now), *_edits_of_escalations(session, alert, row, now)])
         # Read after the move: another transaction may have moved the row on meanwhile.
@@ -224,6 +237,28 @@ def untaken(session: Session, since: datetime, channel_id: str | None = None) ->
     newest = select(EventVersion).where(key.in_(keys[:UNTAKEN_NAMED])).order_by(col(EventVersion.version))
     events = {row.event_key: event_store.known(row)[0] for row in session.execute(newest).scalars()}
     return Untaken(len(keys), tuple(events[one] for one in keys[:UNTAKEN_NAMED]))
+
+
+def of_person(session: Session, user_id: str, since: datetime, limit: int) -> list[PersonsAbandonment]:
+    """What the person has taken since then, and what the person was told of and nobody has taken. The newest first."""
+    told = and_(
+        is_any(NOT_TAKEN),
+        col(Acknowledgement.stepped_at) >= since,
+        col(Acknowledgement.asked).contains(json.dumps(user_id), autoescape=True),
+    )
+    taken = and_(col(Acknowledgement.taken_by) == user_id, col(Acknowledgement.taken_at) >= since)
+    statement = (
+        select(Acknowledgement, col(OutboxMessage.channel_id), EventVersion)
+        .join(OutboxMessage, col(OutboxMessage.id) == col(Acknowledgement.message_id))
+        .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
+        .where(or_(taken, told))
+        .order_by(col(Acknowledgement.message_id).desc())
+        .limit(limit)
+    )
+    return [
+        PersonsAbandonment(event_store.known(version)[0], channel_id, row.taken_at)
+        for row, channel_id, version in session.execute(statement)
+    ]
 
 
 def read(session: Session, posts: Sequence[OutboxMessage]) -> dict[int, Escalation]:

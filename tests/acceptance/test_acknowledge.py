@@ -8,6 +8,7 @@ import pytest_asyncio
 
 from tests.acceptance.conftest import APP_TOKEN, run_world, until
 from tests.acceptance.payloads import abandoned
+from tests.acceptance.test_app_home import opened
 from tests.acceptance.test_subscription_forms import opened_form, refused_form, saved_form
 
 MODES: dict[str, dict[str, str]] = {"http": {}, "socket": {"SLACK_APP_TOKEN": APP_TOKEN}}
@@ -37,6 +38,7 @@ async def test_press_shows_everybody_who_has_it_and_later_presses_hear_of_it(wor
     answer = await world.person().clicks("I have it", channel="CGB")
     (told,) = await answer.responses()
     assert (told.response_type, told.text[:18]) == ("ephemeral", "You have it since ")
+    assert told.text.endswith(" UTC: Nowhere Park 15:05.")
     await world.slack.wait_for(lambda: "<@UALICE> has it since" in world.texts("CGB")[0], timeout_s=60)
     message = world.slack.messages("CGB")[0]
     assert "I have it" not in json.dumps(message.blocks)
@@ -45,6 +47,13 @@ async def test_press_shows_everybody_who_has_it_and_later_presses_hear_of_it(wor
     (told,) = await late.responses()
     assert (told.response_type, told.text[:25]) == ("ephemeral", "<@UALICE> has it already ")
     assert "<@UALICE> has it since" in await world.say("/racing", "trace rc_1", channel="CGB")
+    shown = await opened(world, "Your abandonments of the last 24 hours")
+    assert "Nowhere Park 15:05 in <#CGB>: you have it since" in shown
+    assert "Your abandonments" not in await opened(world, "have not subscribed", "UBOB")
+    await world.bot.deliver(abandoned("rc_2", off_time="16:00"))
+    await until(lambda: _sent(world) == 3)
+    paused = await world.say("/racing", "pause 1h", channel="CGB")
+    assert "Taken by nobody here: 1 abandonment of the last 24 hours (Nowhere Park 16:00)." in paused
 
 
 async def test_form_chooses_who_is_told_and_other_channels_are_told_after_a_kill(world):

@@ -44,7 +44,9 @@ async def test_home_shows_a_persons_channels_and_its_buttons_pause_and_resume(ma
         assert "live" in shown
         assert "Quota" not in shown
         await press(world, "Pause")
-        await world.slack.wait_for(lambda: "PAUSED" in home(world) and "Resume" in home(world), timeout_s=60)
+        await world.slack.wait_for(
+            lambda: f"<#{CHANNEL}>: PAUSED until" in home(world) and "Resume" in home(world), timeout_s=60
+        )
         await press(world, "Resume")
         await world.slack.wait_for(lambda: '"Pause"' in home(world), timeout_s=60)
         assert "have not subscribed" in await opened(world, "have not subscribed", "UBOB")
@@ -138,6 +140,10 @@ async def test_channel_with_watches_alone_is_shown_and_resumed(world):
     await world.say("/racing", 'watch horse:"Golden Melody" horse:"Blue Moon"', channel=CHANNEL)
     shown = await opened(world, f"<#{CHANNEL}>")
     assert "2 names watched" in shown
+    await press(world, "What is watched")
+    await world.slack.wait_for(
+        lambda: f"<#{CHANNEL}>: Watched here" in home(world) and "Golden Melody" in home(world), timeout_s=60
+    )
     assert "Channels that you subscribed or changed" in shown
     assert "have not subscribed" in await opened(world, "have not subscribed", "UBOB")
     assert "PAUSED until" in await world.say("/racing", "pause", channel=CHANNEL)

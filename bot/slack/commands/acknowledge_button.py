@@ -9,7 +9,9 @@ from bot.outbox.acknowledgements import Press
 from bot.outbox.message import Message
 from bot.slack.commands.invocation import Command, Desk, Invocation
 from bot.slack.messages.alerts.acknowledge_words import ACKNOWLEDGE
-from bot.slack.messages.kit.sentences import sentence
+from bot.slack.messages.kit.blocks import message, section
+from bot.slack.messages.kit.mentions import with_names
+from bot.slack.messages.kit.names import abandonment_name
 from bot.slack.messages.kit.times import utc_clock
 
 log = get_logger(__name__)
@@ -40,7 +42,9 @@ async def answer(_desk: Desk, invocation: Invocation, committed: Press) -> Messa
     who = "You have" if by == invocation.user_id else f"{by} has"
     already = "" if committed.is_news else " already"
     since = f" since {utc_clock(committed.at)}" if committed.at else ""
-    return sentence(f"{who} it{already}{since}.", [by])
+    race = f": {abandonment_name(committed.event)}" if committed.event else ""
+    text = with_names(f"{who} it{already}{since}{race}.", [by])
+    return message(text, [section(text)])
 
 
 ACKNOWLEDGE_BUTTON = Command(ACKNOWLEDGE, "", "Take an abandonment", answer, commit)

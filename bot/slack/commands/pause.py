@@ -9,7 +9,9 @@ from sqlmodel import Session
 from bot.channels import ack_request, pauses, subscriptions, watches
 from bot.errors import CommandError
 from bot.events.days import UTC_NAME, WEEKDAYS, is_day, likely_day, parse_day, zone_of
-from bot.outbox import backlog, held_queues
+from bot.operations.status_figures import FIGURES_COVER
+from bot.outbox import acknowledgements, backlog, held_queues
+from bot.outbox.acknowledgements import Untaken
 from bot.outbox.channel_closing import pause_channel
 from bot.outbox.channel_move import move_person
 from bot.outbox.message import Message
@@ -52,12 +54,13 @@ _HOURS, _MINUTES, _HALF_DAY = 24, 60, 12
 class Paused:
     """`until` is None for a pause without an end. `zone`: the time zone used for reading a day or time.
 
-    `asks`: abandonments of the channel are to be acknowledged.
+    `asks`: abandonments of the channel are to be acknowledged. `untaken`: of the channel, and nobody has taken them.
     """
 
     until: datetime | None
     zone: str | None = None
     asks: bool = False
+    untaken: Untaken | None = None
 
 
 async def commit_pause(desk: Desk, invocation: Invocation) -> Paused:
@@ -68,8 +71,8 @@ async def commit_pause(desk: Desk, invocation: Invocation) -> Paused:
     left_s = invocation.left_s(PAUSE_MEMBERSHIP_S)
     is_own = is_direct and await is_member(desk.slack, invocation.channel_id, left_s) is not False
 
-    def pause(session: Session) -> bool | None:
-        """Whether abandonments are to be acknowledged; None if there is nothing to pause."""
+    def pause(session: Session) -> Paused | None:
+        """None if there is nothing to pause."""
         if is_own:
             # Watches may be under the person's id still.
             move_person(session, invocation.user_id, invocation.channel_id)
@@ -77,12 +80,14 @@ async def commit_pause(desk: Desk, invocation: Invocation) -> Paused:
             if not pause_channel(session, invocation.channel_id, paused.until, desk.clock()):
                 return None
         rows = subscriptions.of_channel(session, invocation.channel_id)
-        return any(ack_request.asks(subscriptions.read_filter(row)) for row in rows)
+        asks = any(ack_request.asks(subscriptions.read_filter(row)) for row in rows)
+        untaken = acknowledgements.untaken(session, desk.clock() - FIGURES_COVER, invocation.channel_id)
+        return replace(paused, asks=asks, untaken=untaken)
 
-    asks = await change(desk, invocation, pause)
-    if asks is None:
+    committed = await change(desk, invocation, pause)
+    if committed is None:
         raise CommandError(NOTHING_TO_PAUSE)
-    return replace(paused, asks=asks)
+    return committed
 
 
 async def check_pause(desk: Desk, invocation: Invocation) -> None:
@@ -100,7 +105,12 @@ async def check_pause(desk: Desk, invocation: Invocation) -> None:
 
 async def answer_pause(desk: Desk, _invocation: Invocation, committed: Paused) -> Message:
     return messages.paused(
-        committed.until, desk.clock(), desk.settings.queue_keep_hours, committed.zone, asks=committed.asks
+        committed.until,
+        desk.clock(),
+        desk.settings.queue_keep_hours,
+        committed.zone,
+        asks=committed.asks,
+        untaken=committed.untaken,
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from bot.channels.filters import ChannelFilter
 from bot.db.tables import WatchRow
+from bot.outbox.acknowledgements import PersonsAbandonment
 from bot.outbox.dead_letters import DeadLetter
 from bot.outbox.message import Block, Message
 from bot.slack.messages.answers.filter_words import in_markup
@@ -17,7 +18,7 @@ from bot.slack.messages.kit.blocks import context, header, mrkdwn, section
 from bot.slack.messages.kit.buttons import action_button, actions
 from bot.slack.messages.kit.marks import ABANDONED
 from bot.slack.messages.kit.mentions import named
-from bot.slack.messages.kit.names import HORSE_MAX, course_name, race_name, reason
+from bot.slack.messages.kit.names import HORSE_MAX, abandonment_name, course_name, race_name, reason
 from bot.slack.messages.kit.text import clip, counted, joined, safe
 from bot.slack.messages.kit.times import moment_for_readers
 
@@ -31,6 +32,7 @@ CHANNELS_MAX = 20
 CHANGES_MAX = 5
 DEAD_LETTERS_MAX = 5
 HOME_WATCHES_MAX = 10
+ABANDONMENTS_MAX = 10
 CHANNEL_WORDS_MAX = 1_000
 DETAIL_MAX = 150
 STATUS_BLOCKS_MAX = 20
@@ -56,12 +58,16 @@ class HomeChannel:
 
 @dataclass(frozen=True)
 class HomePage:
-    """`said` answers the last press. `watches`: the person's own. `status` and `dead_letters` are for admins."""
+    """`said` answers the last press. `watches` and `abandonments`: the person's own.
+
+    `status` and `dead_letters` are for admins.
+    """
 
     channels: Sequence[HomeChannel]
     total: int
     is_admin: bool
     watches: Sequence[WatchRow] = ()
+    abandonments: Sequence[PersonsAbandonment] = ()
     status: Message | None = None
     dead_letters: Sequence[DeadLetter] = ()
     said: str | None = None
@@ -71,6 +77,7 @@ class HomePage:
 def home_view(page: HomePage) -> dict[str, Any]:
     blocks = [
         section(page.said or ""),
+        *_abandonments(page.abandonments),
         *_channels(page),
         *_watches(page.watches),
         *_dead_letters(page.dead_letters),
@@ -78,6 +85,25 @@ def home_view(page: HomePage) -> dict[str, Any]:
         context([mrkdwn(f"As of {moment_for_readers(page.at)}. Opening Home reads it anew.")] if page.at else []),
     ]
     return {"type": "home", "blocks": [block for block in blocks if block]}
+
+
+def said_of(channel_id: str, answer: str) -> str:
+    """The answer speaks of "this channel", and Home shows several channels."""
+    is_channel = named(channel_id).startswith("<#")
+    return f"{named(channel_id)}: {answer}" if is_channel else answer
+
+
+def _abandonments(abandonments: Sequence[PersonsAbandonment]) -> list[Block | None]:
+    if not abandonments:
+        return []
+    lines = [f"• {abandonment_name(one.event)} in {named(one.channel_id)}: {_taken(one)}" for one in abandonments]
+    return [header("Your abandonments of the last 24 hours"), section("\n".join(lines))]
+
+
+def _taken(one: PersonsAbandonment) -> str:
+    if one.taken_at is None:
+        return f"{ABANDONED} you were told, and *nobody has taken it*"
+    return f"you have it since {moment_for_readers(one.taken_at, seconds=False)}"
 
 
 def _channels(page: HomePage) -> list[Block | None]:
@@ -95,7 +121,7 @@ def _words(one: HomeChannel) -> str:
     last = f"last post {moment_for_readers(one.last_post_at)}" if one.last_post_at else "no post lately"
     muted = f"{counted(one.muted, 'meeting')} muted" if one.muted else None
     state = joined([safe(one.state), muted, last])
-    watched = f"{counted(one.watched, 'name')} watched" if one.watched else ""
+    watched = f"{counted(one.watched, 'name')} watched: `/racing watching` lists them there" if one.watched else ""
     received = in_markup(*one.filters) if one.filters else ""
     lines = [f"*{named(one.channel_id)}*", received, watched, state or ""]
     words = clip("\n".join(filter(None, lines)), CHANNEL_WORDS_MAX)
@@ -114,7 +140,8 @@ def _buttons(one: HomeChannel) -> list[Block]:
             _button(one.channel_id, f"Change {region_named(region)}", f"{EDIT} {region}")
             for region in regions[:CHANGES_MAX]
         ]
-    return [_button(one.channel_id, *pause), *change, _button(one.channel_id, "Add", "subscribe")]
+    watched = [_button(one.channel_id, "What is watched", "watching")] if one.watched else []
+    return [_button(one.channel_id, *pause), *change, _button(one.channel_id, "Add", "subscribe"), *watched]
 
 
 def _watches(rows: Sequence[WatchRow]) -> list[Block | None]:

@@ -15,14 +15,23 @@ from bot.channels.subscriptions import read_filter
 from bot.db.tables import AuditEntry, ChannelSubscriptionRow, SubscriptionState, WatchRow
 from bot.errors import CommandError, SlackError
 from bot.logs import get_logger
-from bot.operations.status_figures import read_status
-from bot.outbox import dead_letters
+from bot.operations.status_figures import FIGURES_COVER, read_status
+from bot.outbox import acknowledgements, dead_letters
 from bot.slack.commands.dead_letter_button import DEAD_LETTER_BUTTON
 from bot.slack.commands.filter_view import as_shown
 from bot.slack.commands.invocation import Command, Desk, Invocation
 from bot.slack.commands.left_channel import NOT_THERE, has_left
 from bot.slack.commands.table import BUTTON_COMMANDS, find_command
-from bot.slack.forms.home_view import CHANNELS_MAX, DEAD_LETTERS_MAX, HOME, HomeChannel, HomePage, home_view
+from bot.slack.forms.home_view import (
+    ABANDONMENTS_MAX,
+    CHANNELS_MAX,
+    DEAD_LETTERS_MAX,
+    HOME,
+    HomeChannel,
+    HomePage,
+    home_view,
+    said_of,
+)
 from bot.slack.listeners.command_runner import CommandRunner, Committed, new_reference
 from bot.slack.messages.answers.status_answer import StatusScope, status_answer
 from bot.slack.messages.answers.subscription_buttons import EDIT
@@ -66,7 +75,7 @@ class HomeListener:
     async def _answer(self, committed: Committed, user_id: str) -> None:
         message = await self.runner.said(committed)
         if message is not None:
-            await self.publish(user_id, message.text)
+            await self.publish(user_id, said_of(committed.invocation.channel_id, message.text))
 
     async def publish(self, user_id: str, said: str | None = None) -> None:
         desk = self.runner.desk
@@ -101,6 +110,7 @@ def _page(session: Session, *, desk: Desk, user_id: str, is_admin: bool, said: s
         total=len(channel_ids),
         is_admin=is_admin,
         watches=watches.of_person(session, user_id),
+        abandonments=acknowledgements.of_person(session, user_id, now - FIGURES_COVER, ABANDONMENTS_MAX),
         status=status,
         dead_letters=dead_letters.newest(session, DEAD_LETTERS_MAX, now) if is_admin else (),
         said=said,

@@ -261,6 +261,29 @@ async def test_abandonment_posted_after_all_and_one_in_place_of_a_deleted_messag
     assert "has it since" in asking.slack.messages("CGB")[0].text
 
 
+async def test_person_who_was_told_finds_what_nobody_has_taken_and_what_the_person_has(asking):
+    await tell(asking, abandonment())
+
+    async def of(user):
+        since = asking.clock() - timedelta(days=1)
+        found = await asking.database.read(lambda session: acknowledgements.of_person(session, user, since, 10))
+        return [(one.event.race.course.name, one.channel_id, one.taken_at is not None) for one in found]
+
+    assert await of("U1") == []
+    await after(asking, timedelta(minutes=11))
+    assert await of("U1") == [("Ascot", "CGB", False)]
+    assert [await of(user) for user in ("U", "U11", "UALICE")] == [[], [], []]
+    await press(asking, key_in(asking.slack.messages("CGB")[0]))
+    assert (await of("U1"), await of("UALICE")) == ([], [("Ascot", "CGB", True)])
+
+
+async def test_escalation_of_a_race_of_another_day_says_the_day(asking):
+    await tell(asking, abandonment(date="2026-11-28"))
+    await after(asking, timedelta(minutes=11))
+    _, reminder = asking.slack.messages("CGB")
+    assert reminder.text.startswith("ABANDONED: Ascot 14:30, Sat 28 Nov (GB), frost. Nobody has taken it")
+
+
 async def test_press_in_a_paused_channel_is_shown_at_once_and_posts_wait_for_the_end_of_the_pause(asking):
     await tell(asking, abandonment())
     (alert,) = asking.slack.messages("CGB")

@@ -27,7 +27,7 @@ from bot.events.races import Course, OffTime, Race, Runner
 from bot.fanout.drill_records import KeptDrill
 from bot.operations.drill_run import AddressAnswer, DrillReport, Problem, Stop
 from bot.operations.status_figures import JobDone, Status
-from bot.outbox.acknowledgements import Untaken
+from bot.outbox.acknowledgements import PersonsAbandonment, Untaken
 from bot.outbox.dead_letters import DeadLetter
 from bot.outbox.held_queues import CARDS, DIGEST, PAUSED, QUIET, UNDELIVERED, Held
 from bot.outbox.ledger import LedgerLine, Trace, TracedDelivery, TracedVersion
@@ -398,6 +398,19 @@ _ESCALATION: dict[str, Any] = {
 }
 _ALERT = "ABANDONED: Kempton 14:30 (GB), frozen track"
 
+LOST_ALERT = DeadLetter(
+    7,
+    "C1",
+    RacingEvent(
+        key="k",
+        kind=EventKind.RACE_ABANDONED,
+        race=Race(course=Course(name="Kempton"), off=OffTime(text="14:30")),
+        reason="frozen track",
+    ),
+    "msg_too_long",
+    NOON,
+)
+
 ANSWERS: dict[str, partial[Any]] = {
     "escalation": partial(escalation, _ALERT, "C1", _address("C1", "1.2"), **_ESCALATION, taken=None),
     "escalation_there": partial(
@@ -586,7 +599,7 @@ ANSWERS: dict[str, partial[Any]] = {
     "paused": partial(paused, NOON + timedelta(days=4), NOON, 72),
     "paused_until_a_time_of_day": partial(paused, NOON + timedelta(hours=2), NOON, 72, "Europe/London"),
     "resumed": partial(resumed, 1, 4, 1),
-    "paused_until_resumed": partial(paused, None, NOON, 72),
+    "paused_until_resumed": partial(paused, None, NOON, 72, asks=True, untaken=Untaken(1, (LOST_ALERT.event,))),
     "paused_by": partial(paused_by, "U1", [GB, ALL], NOON + timedelta(hours=2)),
     "resumed_by": partial(resumed_by, "U1"),
     "muted_by": partial(muted_by, "U1", ASCOT, Abandonments.AFTER_THE_PAUSE),
@@ -607,19 +620,6 @@ ANSWERS: dict[str, partial[Any]] = {
 
 HOME_LIVE = HomeChannel("C1", [GB], "live", is_paused=False, last_post_at=NOON)
 HOME_PAUSED = HomeChannel("C2", [ALL], "paused", is_paused=True, last_post_at=None, muted=2)
-HOME_LOST = DeadLetter(
-    7,
-    "C1",
-    RacingEvent(
-        key="k",
-        kind=EventKind.RACE_ABANDONED,
-        race=Race(course=Course(name="Kempton"), off=OffTime(text="14:30")),
-        reason="frozen track",
-    ),
-    "msg_too_long",
-    NOON,
-)
-
 VIEWS: dict[str, partial[Any]] = {
     "form": partial(subscribe_form, FormOf(channel_id="C1"), None, PublishedChoices(("GB", "IRE"), courses=True)),
     "form_of_a_subscription": partial(
@@ -635,6 +635,18 @@ VIEWS: dict[str, partial[Any]] = {
         HomePage([HOME_LIVE, HOME_PAUSED], 2, is_admin=False, watches=[OWN_WATCH], said="PAUSED until 14:00.", at=NOON),
     ),
     "home_of_nobody": partial(home_view, HomePage([], 0, is_admin=False, at=NOON)),
+    "home_of_a_person_who_was_told_of_abandonments": partial(
+        home_view,
+        HomePage(
+            [replace(HOME_LIVE, watched=3)],
+            1,
+            is_admin=False,
+            abandonments=[
+                PersonsAbandonment(LOST_ALERT.event, "C1", None),
+                PersonsAbandonment(LOST_ALERT.event, "C2", NOON),
+            ],
+        ),
+    ),
     "home_of_an_admin": partial(
         home_view,
         HomePage(
@@ -642,7 +654,7 @@ VIEWS: dict[str, partial[Any]] = {
             21,
             is_admin=True,
             status=status_answer(replace(STATUS, untaken_here=None), StatusScope(DEGRADED)),
-            dead_letters=[HOME_LOST],
+            dead_letters=[LOST_ALERT],
             at=NOON,
         ),
     ),

@@ -3,8 +3,10 @@
 from datetime import datetime, timedelta
 
 from bot.events.days import UTC_NAME, zone_of
+from bot.outbox.acknowledgements import Untaken
 from bot.outbox.message import Block, Message
 from bot.outbox.resume import SUMMARY_AFTER
+from bot.slack.messages.alerts.acknowledge_words import untaken_words
 from bot.slack.messages.kit.blocks import message, section
 from bot.slack.messages.kit.buttons import actions, command_button
 from bot.slack.messages.kit.text import counted, safe
@@ -16,9 +18,15 @@ NOT_ASKED = ", and until they are posted nobody is asked to acknowledge them, an
 
 
 def paused(
-    until: datetime | None, now: datetime, keep_hours: int, zone: str | None = None, *, asks: bool = False
+    until: datetime | None,
+    now: datetime,
+    keep_hours: int,
+    zone: str | None = None,
+    *,
+    asks: bool = False,
+    untaken: Untaken | None = None,
 ) -> Message:
-    """`asks`: abandonments of the channel are to be acknowledged."""
+    """`asks`: abandonments of the channel are to be acknowledged. `untaken`: of the channel, and taken by nobody."""
     ends = f"until {moment_for_readers(until, seconds=False)}" if until else "until somebody types `/racing resume`"
     held = f"Abandonments are held too{NOT_ASKED if asks else ''}."
     words = (
@@ -26,6 +34,8 @@ def paused(
         f"pause is over, the last {SUMMARY_HOURS} are posted as usual, and one summary names every older abandonment "
         "and the results."
     )
+    if untaken and untaken.count:
+        words = f"{words} {untaken_words(untaken, ' here')}."
     return message(words, [section(words), actions([resume_button()])])
 
 

@@ -5,17 +5,15 @@ from dataclasses import dataclass
 
 from bot.db.tables import MissingKind
 from bot.deliveries.inbox import reference
-from bot.events.event import EventKind
 from bot.operations.status_figures import Status
-from bot.outbox.acknowledgements import Untaken
 from bot.outbox.message import Message
 from bot.outbox.traffic import WaitingChannel
+from bot.slack.messages.alerts.acknowledge_words import untaken_named, untaken_words
 from bot.slack.messages.answers.trace_answer import why_not_posted
 from bot.slack.messages.answers.usage_answer import in_short
 from bot.slack.messages.kit.blocks import context, fields, header, message, mrkdwn, section
 from bot.slack.messages.kit.mentions import named
-from bot.slack.messages.kit.names import course_name, race_name
-from bot.slack.messages.kit.text import code, counted, joined, listed, safe
+from bot.slack.messages.kit.text import code, counted, joined, safe
 from bot.slack.messages.kit.times import moment_for_readers
 
 REASON_MAX = 300
@@ -100,25 +98,12 @@ def _health(found: Status, scope: StatusScope) -> str:
 
 
 def _untaken(found: Status, only_channel: str | None) -> str:
-    where = f" in {named(only_channel)}" if only_channel else ""
-    told = f"Taken by nobody{where}: {counted(found.untaken.count, 'abandonment')} of the last 24 hours"
+    told = untaken_words(found.untaken, f" in {named(only_channel)}" if only_channel else "")
     here = found.untaken_here
     if here is None:
-        return f"{told} ({_races(found.untaken)})."
-    inside = f"{here.count} ({_races(here)})" if here.count else "none"
-    return f"{told} ({_races(found.untaken)}), in this channel {inside}."
-
-
-def _races(untaken: Untaken) -> str:
-    """For example "Ascot 14:30, York (whole meeting) and 2 more"."""
-    names = [
-        f"{course_name(event.race) or 'course not given'} (whole meeting)"
-        if event.kind is EventKind.MEETING_ABANDONED
-        else race_name(event.race)
-        for event in untaken.first
-    ]
-    more = untaken.count - len(names)
-    return listed([*names, f"{more} more"] if more else names)
+        return f"{told}."
+    inside = f"{here.count} ({untaken_named(here)})" if here.count else "none"
+    return f"{told}, in this channel {inside}."
 
 
 def _reasons(degraded: Mapping[str, str]) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """Names of races, runners, courses, regions and classes in messages."""
 
-from bot.events.event import RacingEvent
+from bot.events.event import EventKind, RacingEvent
 from bot.events.races import Race, Runner
 from bot.slack.messages.kit.text import counted, joined, safe
 from bot.slack.messages.kit.times import off_text, published_day
@@ -26,6 +26,13 @@ def race_name(race: Race) -> str:
 def card_name(race: Race) -> str:
     """For example "Ascot, Sat 21 Nov"."""
     return joined([course_name(race), race_day(race)], ", ") or _race_by_id(race) or "card not named"
+
+
+def abandonment_name(event: RacingEvent) -> str:
+    """For example "Ascot 14:30", or "York (whole meeting)"."""
+    if event.kind is EventKind.MEETING_ABANDONED:
+        return f"{course_name(event.race) or 'course not given'} (whole meeting)"
+    return race_name(event.race)
 
 
 def lost_part(*, partly_run: bool) -> str:
