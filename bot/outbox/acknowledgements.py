@@ -5,7 +5,7 @@ more people while nobody has taken the abandonment.
 """
 
 import json
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -51,11 +51,13 @@ class StoredRequest(AckRequest):
     """What a row stores of the request.
 
     `first_key`: the key of the first message that asked, where the row's message took that message's place.
-    `moved_to`: the message that took the place of the row's message, and asks on.
+    `moved_to`: the message that took the place of the row's message, and asks on. `given_back_at`: when the last person
+    who had the abandonment gave it back. The time to the next step counts from then.
     """
 
     first_key: str | None = None
     moved_to: int | None = None
+    given_back_at: datetime | None = None
 
 
 class Escalated(Value):
@@ -116,24 +118,64 @@ def take(session: Session, key: str, user_id: str, now: datetime) -> Press | Non
 
     A press on an earlier message counts for the message that took its place.
     """
-    statement = select(col(Acknowledgement.message_id)).join(
-        OutboxMessage, col(OutboxMessage.id) == col(Acknowledgement.message_id)
-    )
-    number = session.execute(statement.where(col(OutboxMessage.idempotency_key) == key)).scalar_one_or_none()
+    number = _message_with(session, key)
     press: Press | None = None
     while number is not None:
         alert = session.get_one(OutboxMessage, number)
         is_news = move(session, number, NOT_TAKEN, state=AckState.TAKEN, taken_by=user_id, taken_at=now)
         row = session.get_one(Acknowledgement, number, populate_existing=True)
-        version = session.get(EventVersion, alert.event_id)
-        event = event_store.known(version)[0] if version else None
-        press = Press(alert.channel_id, row.taken_by, row.taken_at, is_news=is_news, event=event)
+        press = Press(alert.channel_id, row.taken_by, row.taken_at, is_news=is_news, event=_event_of(session, alert))
         if is_news:
-            message_store.add(session, [_edit_of_alert(alert, now), *_edits_of_escalations(session, alert, row, now)])
+            given_back_at = asked.given_back_at if (asked := asked_of(row)) is not None else None
+            again = f":{given_back_at.isoformat()}" if given_back_at else ""
+            message_store.add(session, _edits(session, alert, row, f"{BY_WHOM}{again}", now))
         # Read after the move: another transaction may have moved the row on meanwhile.
         asked = asked_of(row) if row.state == AckState.REPLACED else None
         number = asked.moved_to if asked is not None else None
     return press
+
+
+def give_back(session: Session, key: str, user_id: str, now: datetime) -> Press | None:
+    """Whoever has the abandonment does not have it any more: the steps that are left go on.
+
+    None for an unknown message. `is_news` is False if somebody else, or nobody, has the abandonment.
+    """
+    number = _message_with(session, key)
+    press: Press | None = None
+    while number is not None:
+        row = session.get_one(Acknowledgement, number, with_for_update=True, populate_existing=True)
+        alert, asked = session.get_one(OutboxMessage, number), asked_of(row)
+        is_news = row.state == AckState.TAKEN and row.taken_by == user_id and asked is not None
+        if is_news and asked is not None:
+            before, again = _state_before(session, alert, row, asked), asked.model_copy(update={"given_back_at": now})
+            written = {"taken_by": None, "taken_at": None, "asked": again.model_dump_json()}
+            move(session, number, (AckState.TAKEN,), state=before, **written)
+            session.refresh(row)
+            message_store.add(session, _edits(session, alert, row, f"{BY_WHOM}:not:{now.isoformat()}", now))
+        press = Press(alert.channel_id, row.taken_by, row.taken_at, is_news=is_news, event=_event_of(session, alert))
+        number = asked.moved_to if asked is not None and row.state == AckState.REPLACED else None
+    return press
+
+
+def _state_before(session: Session, alert: OutboxMessage, row: Acknowledgement, asked: StoredRequest) -> AckState:
+    if row.stepped_at is None:
+        return AckState.ASKED
+    elsewhere = [key_of(alert, asked, one) for one in asked.channels if one != alert.channel_id]
+    told = {post.idempotency_key for post in _escalations(session, alert, row)}
+    return AckState.UNANSWERED if told.issuperset(elsewhere) else AckState.REMINDED
+
+
+def _message_with(session: Session, key: str) -> int | None:
+    statement = select(col(Acknowledgement.message_id)).join(
+        OutboxMessage, col(OutboxMessage.id) == col(Acknowledgement.message_id)
+    )
+    found: int | None = session.execute(statement.where(col(OutboxMessage.idempotency_key) == key)).scalar_one_or_none()
+    return found
+
+
+def _event_of(session: Session, alert: OutboxMessage) -> RacingEvent | None:
+    version = session.get(EventVersion, alert.event_id)
+    return event_store.known(version)[0] if version else None
 
 
 def end(session: Session, message_ids: Collection[int]) -> None:
@@ -325,23 +367,18 @@ def _minutes_asked(escalation: OutboxMessage, alert: OutboxMessage) -> int:
     return max(1, (escalation.received_at - since) // MINUTE)
 
 
-def _edit_of_alert(alert: OutboxMessage, now: datetime) -> NewPost:
-    return NewPost(
+def _edits(session: Session, alert: OutboxMessage, row: Acknowledgement, what: str, now: datetime) -> list[NewPost]:
+    """Of the alert and of its escalations. `what` ends the keys."""
+    of_alert = NewPost(
         alert.channel_id,
-        f"{alert.idempotency_key}{BY_WHOM}",
+        f"{alert.idempotency_key}{what}",
         MessageKind.EDIT,
         Priority.ABANDONMENT,
         now,
         event_id=alert.event_id,
         edits_id=alert.id,
     )
-
-
-def _edits_of_escalations(
-    session: Session, alert: OutboxMessage, row: Acknowledgement, now: datetime
-) -> Iterator[NewPost]:
-    for post in _escalations(session, alert, row):
-        yield _edit_of_escalation(post, BY_WHOM, now)
+    return [of_alert, *(_edit_of_escalation(post, what, now) for post in _escalations(session, alert, row))]
 
 
 def _escalations(session: Session, alert: OutboxMessage, row: Acknowledgement) -> Sequence[OutboxMessage]:

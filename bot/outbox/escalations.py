@@ -71,7 +71,9 @@ class Open:
 
     def is_due(self, asked: StoredRequest, now: datetime) -> bool:
         since = self.row.stepped_at or self.told_at
-        return not self.is_folded and since is not None and since + asked.minutes * MINUTE <= now
+        if since is None or self.is_folded:
+            return False
+        return max(since, asked.given_back_at or since) + asked.minutes * MINUTE <= now
 
     def is_past(self, now: datetime) -> bool:
         """The day of the race is over: nobody is rung for the abandonment any more."""

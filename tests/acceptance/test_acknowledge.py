@@ -50,8 +50,14 @@ async def test_press_shows_everybody_who_has_it_and_later_presses_hear_of_it(wor
     shown = await opened(world, "Your abandonments of the last 24 hours")
     assert "Nowhere Park 15:05 in <#CGB>: you have it since" in shown
     assert "Your abandonments" not in await opened(world, "have not subscribed", "UBOB")
+    answer = await world.person().clicks("I don't have it", channel="CGB")
+    (told,) = await answer.responses()
+    assert told.text.startswith("You no longer have it: Nowhere Park 15:05.")
+    await world.slack.wait_for(lambda: "has it since" not in world.texts("CGB")[0], timeout_s=60)
+    await world.person("UBOB").clicks("I have it", channel="CGB")
+    await world.slack.wait_for(lambda: "<@UBOB> has it since" in world.texts("CGB")[0], timeout_s=60)
     await world.bot.deliver(abandoned("rc_2", off_time="16:00"))
-    await until(lambda: _sent(world) == 3)
+    await until(lambda: _sent(world) == 5)
     paused = await world.say("/racing", "pause 1h", channel="CGB")
     assert "Taken by nobody here: 1 abandonment of the last 24 hours (Nowhere Park 16:00)." in paused
 

@@ -1,4 +1,4 @@
-"""The button "I have it" of an abandonment: whoever presses first has the abandonment."""
+"""The button "I have it" of an abandonment: whoever presses first has the abandonment, and may give it back."""
 
 from functools import partial
 
@@ -8,8 +8,9 @@ from bot.outbox import acknowledgements
 from bot.outbox.acknowledgements import Press
 from bot.outbox.message import Message
 from bot.slack.commands.invocation import Command, Desk, Invocation
-from bot.slack.messages.alerts.acknowledge_words import ACKNOWLEDGE
+from bot.slack.messages.alerts.acknowledge_words import ACKNOWLEDGE, GIVE_BACK, give_back_button
 from bot.slack.messages.kit.blocks import message, section
+from bot.slack.messages.kit.buttons import actions
 from bot.slack.messages.kit.mentions import with_names
 from bot.slack.messages.kit.names import abandonment_name
 from bot.slack.messages.kit.times import utc_clock
@@ -20,6 +21,7 @@ NOT_KNOWN = (
     "I don't know that message any more, so nothing was stored. Say in the channel that you have it: "
     "/racing trace shows who was told."
 )
+NOT_YOURS = "You don't have that abandonment, so nothing was changed. Its message in the channel shows who has it."
 ASKS_ELSEWHERE = "A newer message in the channel asks in place of this message. Press the button there."
 
 
@@ -44,7 +46,27 @@ async def answer(_desk: Desk, invocation: Invocation, committed: Press) -> Messa
     since = f" since {utc_clock(committed.at)}" if committed.at else ""
     race = f": {abandonment_name(committed.event)}" if committed.event else ""
     text = with_names(f"{who} it{already}{since}{race}.", [by])
+    buttons = [give_back_button(invocation.text)] if by == invocation.user_id else []
+    return message(text, [section(text), actions(buttons)])
+
+
+async def commit_give_back(desk: Desk, invocation: Invocation) -> Press:
+    """Raises CommandError unless the person has the abandonment."""
+    give_back = partial(acknowledgements.give_back, key=invocation.text, user_id=invocation.user_id, now=desk.clock())
+    given = await desk.database.write(give_back)
+    if given is None:
+        raise CommandError(NOT_KNOWN)
+    if not given.is_news:
+        raise CommandError(NOT_YOURS)
+    log.info("given_back", reference=invocation.reference, post=invocation.text, user_id=invocation.user_id)
+    return given
+
+
+async def answer_give_back(_desk: Desk, _invocation: Invocation, committed: Press) -> Message:
+    race = f": {abandonment_name(committed.event)}" if committed.event else ""
+    text = f"You no longer have it{race}. The message has its button again, and the time to the next step begins anew."
     return message(text, [section(text)])
 
 
 ACKNOWLEDGE_BUTTON = Command(ACKNOWLEDGE, "", "Take an abandonment", answer, commit)
+GIVE_BACK_BUTTON = Command(GIVE_BACK, "", "Give an abandonment back", answer_give_back, commit_give_back)

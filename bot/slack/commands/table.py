@@ -26,9 +26,9 @@ from bot.slack.commands import (
     usage,
     watch,
 )
-from bot.slack.commands.acknowledge_button import ACKNOWLEDGE_BUTTON
+from bot.slack.commands.acknowledge_button import ACKNOWLEDGE_BUTTON, GIVE_BACK_BUTTON
 from bot.slack.commands.invocation import Command, Desk, Invocation
-from bot.slack.messages.alerts.acknowledge_words import ACKNOWLEDGE
+from bot.slack.messages.alerts.acknowledge_words import ACKNOWLEDGE, GIVE_BACK
 from bot.slack.messages.alerts.alert_buttons import FULL_RESULT_WORD, MUTE
 from bot.slack.messages.answers.help_answer import HelpGroup, command_help, usage_of
 from bot.slack.messages.answers.mute_answer import UNMUTE
@@ -325,6 +325,7 @@ BUTTON_COMMANDS: dict[str, Command] = {
     MUTE: Command(MUTE, "", "Post no more results of a meeting here", mute.answer_mute, mute.commit_mute),
     UNMUTE: Command(UNMUTE, "", "Post them again", mute.answer_unmute, mute.commit_unmute),
     ACKNOWLEDGE: ACKNOWLEDGE_BUTTON,
+    GIVE_BACK: GIVE_BACK_BUTTON,
     UNWATCH: Command(UNWATCH, "", "End a watch", watch.answer_unwatch, watch.commit_unwatch),
     EDIT: Command(
         EDIT, "", "The form of a subscription", subscription_pages.answer_edit, subscription_pages.commit_edit

@@ -261,6 +261,44 @@ async def test_abandonment_posted_after_all_and_one_in_place_of_a_deleted_messag
     assert "has it since" in asking.slack.messages("CGB")[0].text
 
 
+async def give_back(pipeline, key, user="UALICE", passed=timedelta(0)):
+    now = pipeline.clock() + passed
+    given = await pipeline.database.write(lambda session: acknowledgements.give_back(session, key, user, now))
+    await free_all(pipeline)
+    await pipeline.post_all()
+    return given
+
+
+async def test_abandonment_that_is_given_back_asks_again_and_the_time_counts_from_then(asking):
+    await tell(asking, abandonment())
+    key = key_in(asking.slack.messages("CGB")[0])
+    await press(asking, key)
+    assert not (await give_back(asking, key, "UBOB")).is_news
+    assert "<@UALICE> has it since" in asking.texts("CGB")[0]
+    assert (await give_back(asking, key, passed=timedelta(minutes=8))).is_news
+    assert key_in(asking.slack.messages("CGB")[0]) == key
+    assert "has it" not in asking.texts("CGB")[0]
+    assert not (await give_back(asking, key)).is_news
+    assert await give_back(asking, "no such message") is None
+    assert await after(asking, timedelta(minutes=16)) == 0
+    assert await after(asking, timedelta(minutes=19)) == 1
+    assert await states_of(asking) == [AckState.REMINDED]
+    # Taken and given back anew, now with an escalation: both messages show each change.
+    await press(asking, key, "UBOB")
+    assert [text.count("<@UBOB> has it since") for text in asking.texts("CGB")] == [1, 1]
+    await give_back(asking, key, "UBOB", timedelta(minutes=20))
+    assert [text.count("has it since") for text in asking.texts("CGB")] == [0, 0]
+    assert await states_of(asking) == [AckState.REMINDED]
+    assert await after(asking, timedelta(minutes=31)) == 1
+    assert len(asking.texts("CALL")) == 1
+    await press(asking, key)
+    await give_back(asking, key, passed=timedelta(minutes=32))
+    assert await states_of(asking) == [AckState.UNANSWERED]
+    assert await after(asking, 99 * MINUTES) == 0
+    await press(asking, key, "UBOB")
+    assert [text.count("<@UBOB> has it since") for text in (*asking.texts("CGB"), *asking.texts("CALL"))] == [1, 1, 1]
+
+
 async def test_person_who_was_told_finds_what_nobody_has_taken_and_what_the_person_has(asking):
     await tell(asking, abandonment())
 

@@ -10,12 +10,18 @@ from bot.slack.messages.kit.text import counted, listed
 
 ACKNOWLEDGE = "acknowledge"
 
+GIVE_BACK = "give_back"
+
 I_HAVE_IT = "I have it"
 
 
 def acknowledge_button(key: str) -> Block:
     """`key`: of the abandonment's message."""
     return action_button(I_HAVE_IT, ACKNOWLEDGE, key) | {"style": "primary"}
+
+
+def give_back_button(key: str) -> Block:
+    return action_button("I don't have it", GIVE_BACK, key)
 
 
 def taken_words(by: str, clock: str) -> str:
