@@ -1,6 +1,7 @@
 """Off times as people type times: "14:40", "14.40", "2.40pm". "2:40" may mean the afternoon."""
 
 import re
+from collections.abc import Iterable
 
 from bot.events.races import OffTime
 
@@ -33,3 +34,23 @@ def in_the_afternoon(typed: str) -> str | None:
     """Twelve hours later, for a time before noon: people call the 14:40 race "the 2:40"."""
     hour, _, minutes = typed.partition(":")
     return f"{int(hour) + NOON_H}:{minutes}" if int(hour) < NOON_H else None
+
+
+def minutes_apart(off: OffTime, typed: str) -> float:
+    """Between a race's off and the nearer reading of a typed time; infinite for an off that can't be compared."""
+    return min(_apart(off, one) for one in _readings(typed))
+
+
+def as_meant(typed: str, offs: Iterable[OffTime]) -> str:
+    """The typed time, or its afternoon, whichever is nearer to one of these races: "2:30" is 14:30 beside a 13:55."""
+    races = list(offs)
+    return min(_readings(typed), key=lambda one: min((_apart(off, one) for off in races), default=0))
+
+
+def _readings(typed: str) -> list[str]:
+    return list(filter(None, (typed, in_the_afternoon(typed))))
+
+
+def _apart(off: OffTime, typed: str) -> float:
+    apart = OffTime(text=off.text).minutes_from(OffTime(text=typed))
+    return float("inf") if apart is None else apart

@@ -20,7 +20,8 @@ from bot.db.tables import (
     QueueState,
 )
 from bot.deliveries import inbox
-from bot.events.event import EventKind, RacingEvent
+from bot.events import event_store
+from bot.events.event import EventKind
 from bot.events.races import Race
 from bot.outbox import acknowledgements, call_holds
 from bot.outbox.messenger import Call
@@ -82,7 +83,10 @@ class LedgerLine:
 
 @dataclass(frozen=True)
 class TracedVersion:
-    """`posts`: the number of channels told, whoever asks. `race` may stand for a meeting."""
+    """`posts`: the number of channels told, whoever asks. `race` may stand for a meeting.
+
+    `contradicts`: the kind of an earlier event that cannot be true beside this version.
+    """
 
     event_key: str
     version: int
@@ -93,6 +97,7 @@ class TracedVersion:
     posts: int
     told: tuple[LedgerLine, ...]
     race: Race | None = None
+    contradicts: EventKind | None = None
 
 
 @dataclass(frozen=True)
@@ -118,9 +123,11 @@ class Trace:
     kept_since: datetime | None
 
 
-def trace(session: Session, wanted: str, now: datetime, *, channel_id: str | None = None) -> Trace:
-    """By a race id, a meeting id, an event key or a delivery's reference, letter by letter."""
-    keys = _event_keys(session, wanted)
+def trace(
+    session: Session, wanted: str, now: datetime, *, channel_id: str | None = None, also: Collection[str] = ()
+) -> Trace:
+    """By a race id, a meeting id, an event key or a delivery's reference, letter by letter. `also`: more event keys."""
+    keys = _event_keys(session, wanted) | set(also)
     rows = session.execute(
         select(EventVersion)
         .where(col(EventVersion.event_key).in_(keys))
@@ -309,6 +316,7 @@ def _why_waiting(post: OutboxMessage, queue: ChannelQueue | None, holds: dict[st
 
 def _version(row: EventVersion, told: Sequence[LedgerLine]) -> TracedVersion:
     order = {outcome: place for place, outcome in enumerate(LedgerOutcome)}
+    event, remarks = event_store.known(row)
     return TracedVersion(
         event_key=row.event_key,
         version=row.version,
@@ -318,7 +326,8 @@ def _version(row: EventVersion, told: Sequence[LedgerLine]) -> TracedVersion:
         inbox_id=row.inbox_id,
         posts=row.posts,
         told=tuple(sorted(told, key=lambda one: (order[one.outcome], one.channel_id))),
-        race=RacingEvent.model_validate_json(row.data).race,
+        race=event.race,
+        contradicts=remarks.contradicts,
     )
 
 

@@ -163,6 +163,15 @@ def of_day(session: Session, day: str, region: str | None = None) -> list[Stored
     return [StoredRace(_with_region(Race.model_validate_json(row.data), row.region), row.updated_at) for row in rows]
 
 
+def at_courses(session: Session, begins: str, since: str) -> list[Race]:
+    """The races from a day on at courses whose name begins so, in any letter case; by day."""
+    row = BookRace
+    statement = select(col(row.race_id), col(row.region), col(row.data)).where(col(row.race_date) >= since)
+    rows = session.execute(statement.order_by(col(row.race_date), col(row.race_id)))
+    read = (read_row(*one) for one in rows if begins in one.data.casefold())
+    return [race for race in read if race and (race.course.name or "").casefold().startswith(begins)]
+
+
 def race_of_each_meeting(session: Session, day: str, region: str | None) -> list[tuple[str, str | None]]:
     """The id and the region of a race of each meeting."""
     row = BookRace

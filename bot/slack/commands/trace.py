@@ -1,7 +1,9 @@
 """`/racing trace`. Admins see all channels, other people their own."""
 
+import asyncio
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any
@@ -11,18 +13,23 @@ from sqlmodel import Session, col
 
 from bot.db.database_clock import database_now
 from bot.db.tables import EventVersion
-from bot.errors import CommandError
+from bot.errors import CommandError, ServiceError
+from bot.events import event_store
+from bot.events.days import utc_today
 from bot.events.event import EventKind, RacingEvent
+from bot.events.meeting_parts import is_part_of
 from bot.events.races import Race
-from bot.events.typed_off import in_the_afternoon, is_off_at, read_off
+from bot.events.typed_off import as_meant, in_the_afternoon, is_off_at, minutes_apart, read_off
 from bot.outbox import ledger
 from bot.outbox.message import Message
-from bot.racedata.near_misses import TYPED_MAX
+from bot.racedata import race_book_store
+from bot.racedata.near_misses import find_courses, likely_courses, quoted
 from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.commands.tokens import join
 from bot.slack.messages.answers.trace_answer import trace_answer
-from bot.slack.messages.kit.names import card_name, race_day, race_name
-from bot.slack.messages.kit.text import joined
+from bot.slack.messages.kit.names import card_name, course_name, race_day, race_name
+from bot.slack.messages.kit.text import joined, listed
+from bot.slack.messages.kit.times import off_text
 
 _COURSE_AND_TIME = re.compile(r"([^\W\d][^\d:#|]{2,}?)(?:[ ,]+(\d.*))?")
 
@@ -31,25 +38,49 @@ LOST_WITHIN = timedelta(days=1)
 
 RACES_OFFERED_MAX = 10
 
+COURSE_CHECK_S = 1.0
+
 AROUND_AN_ID = "`'\"“”‘’ "  # noqa: RUF001  as an id is copied, and as phones write quotes
 
 
+@dataclass(frozen=True)
+class Named:
+    """`key`: an id for the ledger. `race`: the race, where one is named. `meetings`: keys of its abandoned meetings."""
+
+    key: str
+    race: Race | None = None
+    meetings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Known:
+    """A race of a delivery or of the race book; `key` is None for a race of the book without an id."""
+
+    race: Race
+    key: str | None
+    was_delivered: bool
+
+
 async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message:
-    """Raises CommandError without an id."""
+    """Raises CommandError without an id, and for a course and a time of no known race."""
     await check(desk, invocation)
     wanted = invocation.text.strip(AROUND_AN_ID)
     only_channel = None if await desk.people.is_admin(invocation.user_id) else invocation.channel_id
 
-    def read(session: Session) -> tuple[str, ledger.Trace, dict[str, str]]:
-        named = named_race(session, wanted, desk.clock()) or wanted
-        found = ledger.trace(session, named, database_now(session, desk.clock), channel_id=only_channel)
-        is_empty = not found.versions and not found.deliveries
-        return named, found, races_there(session, wanted, desk.clock()) if is_empty else {}
+    def read(session: Session) -> tuple[Named, ledger.Trace, CommandError | None]:
+        now = desk.clock()
+        named = named_race(session, wanted, now) or Named(wanted, race_book_store.by_id(session, wanted))
+        at = database_now(session, desk.clock)
+        found = ledger.trace(session, named.key, at, channel_id=only_channel, also=named.meetings)
+        is_known = found.versions or found.deliveries or named.race
+        return named, found, None if is_known else no_such_race(session, wanted, now)
 
-    named, found, there = await desk.database.read(read)
-    if there:
-        raise CommandError(f'Which race is "{wanted[:TYPED_MAX]}"? I know these there:', lines=there)
-    return trace_answer(found, named, desk.identity.permalink, only_channel)
+    named, found, error = await desk.database.read(read)
+    if error is not None:
+        raise error
+    if not (found.versions or found.deliveries or named.race):
+        await _check_course(desk, wanted)
+    return trace_answer(found, named.key, desk.identity.permalink, only_channel, named.race)
 
 
 async def check(_desk: Desk, invocation: Invocation) -> None:
@@ -61,48 +92,150 @@ async def check(_desk: Desk, invocation: Invocation) -> None:
         )
 
 
-def named_race(session: Session, wanted: str, now: datetime) -> str | None:
-    """The id, or the event's key, of the newest race with this course and time; None for other words.
+def named_race(session: Session, wanted: str, now: datetime) -> Named | None:
+    """The race of today, else the newest delivered race, with this course and time; None for other words.
 
-    Without such a race, or without a time, the event's key of the abandoned meeting at the course, if that is of today,
-    of yesterday or to come.
+    Without a time, or where the race may be one without a known time: the abandoned meeting at the course, if that is
+    of today, of yesterday or to come.
     """
     course, off = _course_and_off(wanted)
     if course is None:
         return None
-    found = _events_at(session, course, now)
+    events = _events_at(session, course, now)
+    there = _known_there(session, events, course, now)
     for time in filter(None, (off, off and in_the_afternoon(off))):
-        for row, race in found:
-            if is_off_at(race.off, time):
-                return row.race_id or row.event_key
-    lately = (now - LOST_WITHIN).date().isoformat()
-    lost = (row for row, _ in found if row.kind == EventKind.MEETING_ABANDONED and (row.race_date or "") >= lately)
-    return next((row.event_key for row in lost), None)
+        for one in there:
+            if is_off_at(one.race.off, time):
+                asked = RacingEvent(key="", race=one.race)
+                meetings = tuple(row.event_key for row, event in events if _is_lost(row) and is_part_of(asked, event))
+                return Named(one.key or next(iter(meetings), wanted), one.race, meetings)
+    lost = _lost_lately(events, now)
+    if lost is None or (off and _knows_all_times(there, lost[0])):
+        return None
+    return Named(lost[0].event_key)
 
 
-def races_there(session: Session, wanted: str, now: datetime) -> dict[str, str]:
-    """What is known of the typed course of late: words for a button → the words after `/racing`. Newest day first."""
-    course, _ = _course_and_off(wanted)
+def no_such_race(session: Session, wanted: str, now: datetime) -> CommandError | None:
+    """Names what is known of the typed course, with a button each; the nearest off times first. None without any."""
+    course, off = _course_and_off(wanted)
+    if course is None:
+        return None
+    events = _events_at(session, course, now)
+    there = _known_there(session, events, course, now)
+    timed = [one for one in there if one.race.off.text]
+    if off:
+        timed.sort(key=lambda one: minutes_apart(one.race.off, off))
     lines: dict[str, str] = {}
-    for row, race in _events_at(session, course, now) if course else ():
-        named = joined([race_name(race), race_day(race)], ", ") if race.off.text else f"{card_name(race)}, the meeting"
-        lines.setdefault(named, join(["trace", row.race_id or row.event_key]))
-    return dict(islice(lines.items(), RACES_OFFERED_MAX))
+    for one in timed:
+        typed = [one.key] if one.key else [one.race.course.name or course, one.race.off.text or ""]
+        named = joined([race_name(one.race), race_day(one.race)], ", ")
+        lines.setdefault(named, join(["trace", *typed]))
+    lines = dict(islice(lines.items(), RACES_OFFERED_MAX))
+    for row, event in events:
+        if not _is_of_race(row, event):
+            lines.setdefault(f"{card_name(event.race)}, the meeting", join(["trace", row.event_key]))
+    if not lines:
+        return None
+    lines = dict(islice(lines.items(), RACES_OFFERED_MAX))
+    if not (off and timed):
+        return CommandError(f"Which race is {quoted(wanted)}? I know these there:", lines=lines)
+    lost = _lost_lately(events, now)
+    meeting = f" {card_name(lost[1].race)}: the meeting was abandoned." if lost else ""
+    day = timed[0].race.race_date
+    times = dict.fromkeys(off_text(one.race.off) for one in timed if one.race.race_date == day)
+    nearest = sorted(filter(None, islice(times, RACES_OFFERED_MAX)))
+    where = course_name(timed[0].race) or quoted(course)
+    meant = as_meant(off, [one.race.off for one in timed])
+    told = f"I know no race off at {meant} at {where}; I know {listed(nearest)}, {race_day(timed[0].race)}.{meeting}"
+    return CommandError(told, lines=lines)
+
+
+async def _check_course(desk: Desk, wanted: str) -> None:
+    """Raises CommandError for a mistyped course, and for a known course of which no race is known."""
+    course, _ = _course_and_off(wanted)
+    if course is None:
+        return
+    try:
+        courses = await desk.reference.courses(COURSE_CHECK_S) or ()
+    except (ServiceError, TimeoutError):
+        return
+    found = find_courses(courses, course) or [one for one in courses if (one.name or "").casefold() == course]
+    if found:
+        name = found[0].name or course
+        raise CommandError(
+            f"I know no race at {name} of the last {NAMED_WITHIN.days} days or to come, and no abandonment there. The "
+            "card of today tells whether there is racing.",
+            lines={f"Card of {name}": join(["racecard", name])},
+        )
+    typed = " ".join(wanted.replace('"', "").split())[: len(course)]
+    if meant := await asyncio.to_thread(likely_courses, typed, courses):
+        raise CommandError(
+            f"I know no course {quoted(typed)}.", typed=typed, meant={name: name for name in meant}, asks=True
+        )
 
 
 def _course_and_off(wanted: str) -> tuple[str | None, str | None]:
-    typed = _COURSE_AND_TIME.fullmatch(wanted)
+    typed = _COURSE_AND_TIME.fullmatch(wanted.replace('"', ""))
     off = read_off(typed[2]) if typed and typed[2] else None
     if typed is None or (typed[2] and not off):
         return None, None
     return " ".join(typed[1].split()).casefold(), off
 
 
-def _events_at(session: Session, course: str, now: datetime) -> list[tuple[EventVersion, Race]]:
+def _known_there(
+    session: Session, events: Sequence[tuple[EventVersion, RacingEvent]], course: str, now: datetime
+) -> list[_Known]:
+    """Each race once: of today first, then of deliveries, the newest first, then of the race book."""
+    since = (now - NAMED_WITHIN).date().isoformat()
+    book = race_book_store.at_courses(session, course, since)
+    known = [
+        *(one for row, event in events for one in _delivered(row, event)),
+        *(_Known(race, race.race_id, was_delivered=False) for race in book),
+    ]
+    each: dict[tuple[str | None, ...], _Known] = {}
+    for one in known:
+        off = one.race.off.text
+        each.setdefault((one.race.race_date, one.race.region, off or one.key), one)
+    today = utc_today(now).isoformat()
+    return sorted(each.values(), key=lambda one: (one.race.race_date != today, not one.was_delivered))
+
+
+def _delivered(row: EventVersion, event: RacingEvent) -> Iterator[_Known]:
+    if _is_of_race(row, event):
+        yield _Known(event.race, row.race_id or row.event_key, was_delivered=True)
+        return
+    for race in event.races:
+        card = {"course": event.race.course, "race_date": event.race.race_date, "region": event.race.region}
+        missing = {name: value for name, value in card.items() if name == "course" or getattr(race, name) is None}
+        yield _Known(race.model_copy(update=missing), race.race_id or row.event_key, was_delivered=True)
+
+
+def _is_of_race(row: EventVersion, event: RacingEvent) -> bool:
+    return not _is_lost(row) and bool(event.race.off.text or event.race.race_id)
+
+
+def _is_lost(row: EventVersion) -> bool:
+    return row.kind == EventKind.MEETING_ABANDONED
+
+
+def _lost_lately(
+    events: Sequence[tuple[EventVersion, RacingEvent]], now: datetime
+) -> tuple[EventVersion, RacingEvent] | None:
+    lately = (now - LOST_WITHIN).date().isoformat()
+    return next(((row, event) for row, event in events if _is_lost(row) and (row.race_date or "") >= lately), None)
+
+
+def _knows_all_times(there: Sequence[_Known], lost: EventVersion) -> bool:
+    """Whether races of the meeting's day are known, each with an off time."""
+    of_day = [one.race for one in there if one.race.race_date == lost.race_date]
+    return bool(of_day) and all(race.off.text for race in of_day)
+
+
+def _events_at(session: Session, course: str, now: datetime) -> list[tuple[EventVersion, RacingEvent]]:
     """The newest first."""
     since = (now - NAMED_WITHIN).date().isoformat()
     newest = (col(EventVersion.race_date).desc(), col(EventVersion.id).desc())
     recent = select(EventVersion).where(col(EventVersion.race_date) >= since, col(EventVersion.kind).is_not(None))
     rows: Sequence[EventVersion] = session.execute(recent.order_by(*newest)).scalars().all()
-    each = ((row, RacingEvent.model_validate_json(row.data).race) for row in rows)
-    return [(row, race) for row, race in each if (race.course.name or "").casefold().startswith(course)]
+    each = ((row, event_store.known(row)[0]) for row in rows)
+    return [(row, event) for row, event in each if (event.race.course.name or "").casefold().startswith(course)]

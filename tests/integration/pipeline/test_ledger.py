@@ -1,19 +1,30 @@
 """The ledger: of each event who was told and when, or why not. On both engines."""
 
 from datetime import timedelta
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from sqlalchemy import update
 from sqlmodel import col
 
 from bot.db.tables import ChannelQueue, InboxDelivery
+from bot.errors import CommandError
+from bot.events.races import Course, OffTime, Race
 from bot.outbox import ledger
 from bot.outbox.ledger import LedgerOutcome
+from bot.racedata import race_book_store
+from bot.racedata.reference_store import KnownCourse
 from bot.sandbox.slack import failures
-from bot.slack.commands.trace import named_race, races_there
+from bot.slack.commands.error_answers import offered_lines
+from bot.slack.commands.invocation import Invocation
+from bot.slack.commands.trace import answer, named_race, no_such_race
 from bot.slack.messages.answers.trace_answer import trace_answer
-from tests.integration.pipeline.racing_day import meeting, tell
+from tests.integration.pipeline.racing_day import DAY, meeting, tell
+from tests.integration.pipeline.racing_day import abandonment as day_abandonment
 from tests.integration.pipeline.racing_day import result as day_result
+
+OFFS = ("13:55", "14:30")
 
 
 def result(race_id="rc_1", horse="Blue Moon", **race):
@@ -179,21 +190,28 @@ async def test_race_is_found_by_course_and_time(pipeline):
     await pipeline.subscribe("CGB", "GB")
     await tell(pipeline, day_result("rc_1", course="York", off_time="13:30"), day_result("rc_2", course="York"))
 
-    def named(words):
-        return pipeline.database.read(lambda session: named_race(session, words, pipeline.clock()))
+    async def named(words):
+        found = await pipeline.database.read(lambda session: named_race(session, words, pipeline.clock()))
+        return found and found.key
 
     said = {"York 13:30": "rc_1", "york, 14.30": "rc_2", "york 1.30": "rc_1", "York 2.30pm": "rc_2"}
     assert {words: await named(words) for words in said} == said
     assert [await named(words) for words in ("York 9:30", "rc_1", "York", "York again")] == [None] * 4
 
 
-@pytest.mark.parametrize("words", ["york", "YORK 9.30"])
-async def test_races_of_a_course_are_offered_where_no_race_is_named(pipeline, words):
+@pytest.mark.parametrize(
+    ("words", "lines"),
+    [("york", ['trace "rc 2"', "trace rc_1"]), ("YORK 9.30", ["trace rc_1", 'trace "rc 2"'])],
+    ids=["the newest first", "the nearest first"],
+)
+async def test_races_of_a_course_are_offered_where_no_race_is_named(pipeline, words, lines):
     await tell(pipeline, day_result("rc_1", course="York", off_time="13:30"), day_result("rc 2", course="York"))
     await tell(pipeline, day_result("rc_3", course="Ayr"))
-    there = await pipeline.database.read(lambda session: races_there(session, words, pipeline.clock()))
-    assert [label.rpartition(",")[0] for label in there] == ["York 14:30", "York 13:30"]
-    assert list(there.values()) == ['trace "rc 2"', "trace rc_1"]
+    error = await pipeline.database.read(lambda session: no_such_race(session, words, pipeline.clock()))
+    there = error.lines
+    named = {"York 14:30": 'trace "rc 2"', "York 13:30": "trace rc_1"}
+    assert {label.rpartition(",")[0]: line for label, line in there.items()} == named
+    assert list(there.values()) == lines
 
 
 async def test_lost_race_and_course_are_found_by_the_abandonment_of_their_meeting(pipeline):
@@ -202,7 +220,8 @@ async def test_lost_race_and_course_are_found_by_the_abandonment_of_their_meetin
     await tell(pipeline, day_result("rc_1", course="York", off_time="13:30"), lost)
 
     async def key(words):
-        return await pipeline.database.read(lambda session: named_race(session, words, pipeline.clock()))
+        found = await pipeline.database.read(lambda session: named_race(session, words, pipeline.clock()))
+        return found and found.key
 
     assert await key("York 13:30") == "rc_1"
     (found,) = {await key(words) for words in ("York 14:05", "york", "YORK 9.30")}
@@ -211,3 +230,85 @@ async def test_lost_race_and_course_are_found_by_the_abandonment_of_their_meetin
     assert await key("Yo") is None
     pipeline.clock.now += timedelta(days=3)
     assert await key("York") is None
+
+
+def card(*offs, course="York", meeting_id="mt_1"):
+    """A published racecard of races at these times; a race's id is "rc_" with the time."""
+    races = [{"race_id": f"rc_{off}", "off_time": off} for off in offs]
+    meeting_of = {"meeting_id": meeting_id, "course": course, "date": DAY, "region": "GB"}
+    return {"event": "racecard.published", "meeting": meeting_of, "races": races}
+
+
+async def asked(pipeline, words, courses=("York", "Bath", "Kempton (AW)"), *, is_admin=True):
+    """The answer of `/racing trace` as it is shown, with the lines of the buttons behind a refusal."""
+    lists = [KnownCourse(course_id=f"crs_{name}", name=name, region="GB") for name in courses]
+
+    async def known(_timeout_s):
+        return lists
+
+    async def admin(_user_id):
+        return is_admin
+
+    desk: Any = SimpleNamespace(
+        people=SimpleNamespace(is_admin=admin),
+        database=pipeline.database,
+        clock=pipeline.clock,
+        reference=SimpleNamespace(courses=known),
+        identity=SimpleNamespace(permalink=lambda _channel_id, _ts: None),
+    )
+    try:
+        message = await answer(desk, Invocation(words, "CGB", "UALICE", "cmd-1"), None)
+    except CommandError as error:
+        return f"{error}\n{list(offered_lines(error, f'trace {words}').values())}"
+    return f"{message.text}\n{message.blocks}"
+
+
+async def test_race_that_is_not_known_is_never_answered_with_the_meeting(pipeline):
+    await tell(pipeline, card("12:55", "13:30", "14:05", "14:40"), meeting(course="York"))
+    for words in ("york 14.30", "York 2:30"):
+        said = await asked(pipeline, words)
+        assert "I know no race off at 14:30 at York; I know 12:55, 13:30, 14:05 and 14:40" in said
+        assert "the meeting was abandoned." in said
+        assert said.index("'trace rc_14:40'") < said.index("'trace rc_14:05'") < said.index("'trace rc_12:55'")
+
+
+@pytest.mark.parametrize("words", ["york 13.30", "York 1:30pm", "rc_13:30"])
+async def test_race_of_an_abandoned_meeting_is_named_with_its_time(pipeline, words):
+    await pipeline.subscribe("CGB", "GB")
+    await tell(pipeline, card("12:55", "13:30"), meeting(course="York"))
+    said = await asked(pipeline, words)
+    assert said.startswith("York 13:30 was abandoned with its meeting. York 13:30 came ")
+    assert "meeting abandoned" in said
+    assert "1 posted" in said
+
+
+async def test_race_without_an_outcome_is_said_to_be_on_the_card(pipeline):
+    bath = Race(course=Course(name="Bath"), race_date=DAY)
+    races = [bath.model_copy(update={"race_id": f"rc_{off}", "off": OffTime(text=off)}) for off in OFFS]
+    await pipeline.database.write(lambda session: race_book_store.put(session, races, pipeline.clock(), region="GB"))
+    for words in ("bath 2.30", "rc_14:30"):
+        said = await asked(pipeline, words)
+        assert "Bath 14:30, " in said
+        assert "is on the card. No result and no abandonment of that race was received." in said
+    missed = await asked(pipeline, "bath 13.56")
+    assert "at 13:56 at Bath; I know 13:55 and 14:30" in missed
+    assert missed.index("'trace rc_13:55'") < missed.index("'trace rc_14:30'")
+
+
+async def test_mistyped_course_is_asked_about_and_a_course_without_races_is_named(pipeline):
+    await tell(pipeline, day_result("rc_1", course="York"))
+    mistyped = await asked(pipeline, "yrok 13:30")
+    assert "Did you mean York?" in mistyped
+    assert "trace York 13:30" in mistyped
+    none = await asked(pipeline, "kempton 2.30")
+    assert "I know no race at Kempton (AW)" in none
+    assert 'racecard "Kempton (AW)"' in none
+    assert "received no delivery about `qqqqq 13:30`" in await asked(pipeline, "qqqqq 13:30")
+
+
+async def test_race_reported_abandoned_and_run_is_marked_as_a_conflict(pipeline):
+    await pipeline.subscribe("CGB", "GB")
+    await tell(pipeline, day_result("rc_1", course="York"), day_abandonment("rc_1", course="York"))
+    said = await asked(pipeline, "york 14.30")
+    assert said.startswith("CONFLICT: reported abandoned and as run, check. York 14:30 came twice.")
+    assert "⚠️ *CONFLICT*: reported abandoned and as run, check." in said

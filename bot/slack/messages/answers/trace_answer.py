@@ -8,14 +8,16 @@ from datetime import datetime
 from bot.db.tables import AckState
 from bot.deliveries.inbox import reference
 from bot.events import drill_mark
-from bot.events.kinds import DECLARATIONS, Subject
+from bot.events.kinds import DECLARATIONS, EventKind, Subject
 from bot.events.races import Race
 from bot.outbox.ledger import LedgerAcknowledgement, LedgerLine, LedgerOutcome, Trace, TracedDelivery, TracedVersion
 from bot.outbox.message import Message
+from bot.slack.messages.answers.day_answer import IN_CONFLICT
 from bot.slack.messages.kit.blocks import context, message, mrkdwn, section
+from bot.slack.messages.kit.marks import MARKED_CONFLICT, without_marks
 from bot.slack.messages.kit.mentions import named
-from bot.slack.messages.kit.names import ID_MAX, card_name, course_name, race_name
-from bot.slack.messages.kit.text import clip, code, counted, joined, safe
+from bot.slack.messages.kit.names import ID_MAX, card_name, course_name, race_day, race_name
+from bot.slack.messages.kit.text import clip, code, counted, joined, safe, sentences
 from bot.slack.messages.kit.times import moment_for_readers
 
 TRACE_CHANNELS_MAX = 60
@@ -52,23 +54,44 @@ Link = Callable[[str, str], str | None]
 """Channel and ts → https address; None before Slack named the workspace."""
 
 
-def trace_answer(found: Trace, wanted: str, link: Link, only_channel: str | None) -> Message:
-    """`wanted`: the typed id. `only_channel` limits the answer to a channel."""
+def trace_answer(found: Trace, wanted: str, link: Link, only_channel: str | None, race: Race | None = None) -> Message:
+    """`wanted`: the typed id. `only_channel` limits the answer to a channel. `race`: the race that is asked about."""
     name = code(wanted, ID_MAX) or "it"
     limited = f"Limited to this channel, {named(only_channel)}: admins see all." if only_channel else None
+    became = _became(found, race)
     if not found.versions and not found.deliveries:
-        return message(text := _nothing(name, found.kept_since), [section(text)])
+        return message(text := became or _nothing(name, found.kept_since), [section(text)])
     room = max(CHANNELS_NAMED_LEAST, TRACE_CHANNELS_MAX // max(1, len(found.versions)))
     lines = [line for one in found.versions for line in _version(one, link, room, limited=bool(only_channel))]
     lines += [_delivery(one) for one in found.deliveries]
-    named_race = next(filter(None, map(_race_named, found.versions)), None)
-    times = f"{named_race or name} came {_times(len(found.versions))}." if found.versions else f"{name}:"
-    text = f"{times} {_in_short(found, limited=bool(only_channel))}"
+    title = _named(race) or next(filter(None, map(_race_named, found.versions)), None) or name
+    times = f"{title} came {_times(len(found.versions))}." if found.versions else f"{name}:"
+    short = f"{times} {_in_short(found, limited=bool(only_channel))}"
+    text = sentences([without_marks(became) if became else None, short])
     more = f"and {counted(found.more, 'earlier version')}" if found.more else None
     keys = dict.fromkeys(code(one.event_key, SHOWN_KEY_MAX) for one in found.versions[:EVENT_KEYS_SHOWN])
     small = context([mrkdwn(words) for words in (limited, more, joined(list(keys), ", ")) if words])
-    title = next(filter(None, map(_race_named, found.versions)), None) or name
-    return message(text, [section(f"*What became of {title}*")], lines, len(lines), [small])
+    heading = "\n".join(filter(None, [f"*What became of {title}*", became]))
+    return message(text, [section(heading)], lines, len(lines), [small])
+
+
+def _became(found: Trace, race: Race | None) -> str | None:
+    """What deliveries say of a race together; None where each line says everything."""
+    if any(one.contradicts for one in found.versions):
+        return f"{MARKED_CONFLICT}: {IN_CONFLICT}."
+    name, kinds = _named(race), {one.kind for one in found.versions}
+    if race is None or name is None or kinds & {EventKind.RESULT_RECEIVED, EventKind.RACE_ABANDONED}:
+        return None
+    if EventKind.MEETING_ABANDONED in kinds:
+        return f"{name} was abandoned with its meeting."
+    if found.deliveries:
+        return None
+    on = joined([name, race_day(race)], ", ")
+    return f"{on}, is on the card. No result and no abandonment of that race was received."
+
+
+def _named(race: Race | None) -> str | None:
+    return race_name(race) if race is not None and course_name(race) else None
 
 
 def _nothing(name: str, kept_since: datetime | None) -> str:
