@@ -15,7 +15,7 @@ from bot.events.event import EventKind, RacingEvent
 from bot.events.meeting_parts import is_part_of
 from bot.events.merge import completed
 from bot.events.races import Course, OffTime, Race, is_same_course, may_be_same_course
-from bot.events.typed_off import in_the_afternoon, is_off_at
+from bot.events.typed_off import as_meant, in_the_afternoon, is_off_at
 
 
 class Coverage(StrEnum):
@@ -140,7 +140,8 @@ def at_off(card: Card, off: str | None) -> Card:
     if later and (races := _races_at(card, later)):
         off = later
     if not races:
-        return replace(card, missed_off=off)
+        offs = (race.off for meeting in card.meetings for race in meeting.races)
+        return replace(card, missed_off=as_meant(off, offs))
     # Each race has its own outcome. A lost meeting would be named beside a race that was run.
     meetings = tuple(replace(meeting, races=(race,)) for meeting, race, _ in races)
     outcomes = Outcomes(meetings, {(place, 0): outcome for place, (_, _, outcome) in enumerate(races)})

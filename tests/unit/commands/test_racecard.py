@@ -481,7 +481,8 @@ async def test_course_with_an_off_time_is_that_race_alone_and_no_race_is_hidden_
     assert "Hurdle" not in shown(lost)
     assert "1 race abandoned" in shown(lost)
     whole = await command.answer(desk, typed("Ascot 15:01"), None)
-    assert "I know no race off at 15:01 there: this is the whole card." in whole.text
+    assert "I know no race off at 15:01 there: these are the nearest." in whole.text
+    assert "ABANDONED: Ascot 15:00, Frost" in whole.text
     assert "Hurdle" in shown(whole)
     assert "Chase" in shown(whole)
     assert asked == [(None, TODAY, ASCOT)] * 3
@@ -492,6 +493,41 @@ async def test_off_time_is_read_as_people_say_it(make_desk, asked, words):
     said = await command.answer(make_desk(make_card(OF_A_DAY[:2], course=ASCOT)), typed(words), None)
     assert said.text.startswith("Racecard: Ascot (GB), 14:30, Fri 20 Nov: 1 meeting, 1 race.")
     assert len(asked) == 1
+
+
+async def test_abandoned_race_that_is_asked_for_is_shown_with_its_runners(make_desk):
+    runners = tuple(Runner(number=str(number), horse=f"Horse {number}") for number in (1, 2))
+    race = make_race("13:25", title="Juvenile Hurdle", distance="2m", race_class="2", runners=runners)
+    meeting = RacingEvent(
+        key="m", kind=EventKind.MEETING_ABANDONED, race=make_race("").model_copy(update={"race_id": None})
+    )
+    for card in (
+        make_card([race.model_copy(update={"abandoned": True, "reason": "Frost"}), make_race()], course=ASCOT),
+        make_card([race, make_race()], told=[meeting], course=ASCOT),
+    ):
+        said = await command.answer(make_desk(card), typed("Ascot 1.25"), None)
+        assert "ABANDONED" in said.text
+        assert "🛑 *ABANDONED*" in shown(said)
+        for words in ("Juvenile Hurdle", "2m", "Class 2", "Horse 1", "Horse 2"):
+            assert words in str(said.blocks)
+        assert "14:30" not in str(said.blocks)
+
+
+async def test_time_without_a_race_names_the_nearest_races_with_buttons_and_no_table(make_desk):
+    offs = [f"{hour}:{minute}" for hour in (13, 14, 15, 16) for minute in ("05", "40")]
+    runners = (Runner(number="1", horse="Horse"),)
+    card = make_card([make_race(off, title=f"Race of {off}", runners=runners) for off in offs], course=ASCOT)
+    said = await command.answer(make_desk(card), typed("Ascot 2.30"), None)
+    assert "I know no race off at 14:30 there: these are the nearest." in said.text
+    assert "table" not in {block["type"] for block in said.blocks}
+    buttons = [block["accessory"] for block in said.blocks if "accessory" in block]
+    lines = [button["value"] for button in buttons]
+    assert [line.split()[-1] for line in lines[:-1]] == ["13:05", "13:40", "14:05", "14:40", "15:05", "15:40"]
+    assert lines[-1] == 'racecard GB 2026-11-20 "Ascot"'
+    for line in lines[:-1]:
+        one = await command.answer(make_desk(card), typed(line.partition(" ")[2]), None)
+        assert "1 meeting, 1 race." in one.text
+    assert not any(block_problems(said.blocks))
 
 
 async def test_day_and_off_time_are_told_apart(make_desk, asked):

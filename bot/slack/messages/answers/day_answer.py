@@ -39,8 +39,8 @@ def card_title(kind: str, card: Card, today: date) -> str:
     return joined([f"{kind}: {place_of(card.region, card.course)}", card.off, weekday_and_day(card.day, today)], ", ")
 
 
-def missed_off_words(card: Card) -> str | None:
-    return f"I know no race off at {safe(card.missed_off)} there: this is the whole card." if card.missed_off else None
+def missed_off_words(card: Card, listed_below: str = "this is the whole card") -> str | None:
+    return f"I know no race off at {safe(card.missed_off)} there: {listed_below}." if card.missed_off else None
 
 
 def nowhere_else(region: str | None, course: Course | None) -> str:

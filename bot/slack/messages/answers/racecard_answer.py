@@ -5,6 +5,7 @@ from datetime import datetime, tzinfo
 
 from bot.events.days import utc_today
 from bot.events.races import Race, Runner, is_same_course
+from bot.events.typed_off import minutes_apart, read_off
 from bot.outbox.message import Block, Message
 from bot.racedata.day_card import WITH_RESULT, Card, MeetingCard, RaceOutcome
 from bot.slack.messages.alerts.runner_table import HORSE, RunnerColumns, runners_table
@@ -39,6 +40,9 @@ from bot.slack.messages.kit.times import aware, off_for_readers, off_text
 
 MORE_ROOM = 40
 
+NEAREST_MAX = 6
+"""Races named where no race is off at the asked time."""
+
 TABLE_ROOM = 4_000
 """A table with forty runners and every column. With the abandonments, the table fits on a page."""
 
@@ -60,7 +64,9 @@ def racecard(
 ) -> Message:
     today = utc_today(now)
     title = card_title("Racecard", card, today)
-    notes = (missed_off_words(card), completeness(card, today, unchecked, reader), unchecked_words(unchecked))
+    is_missed = bool(card.course and card.missed_off)
+    missed = missed_off_words(card, "these are the nearest" if is_missed else "this is the whole card")
+    notes = (missed, completeness(card, today, unchecked, reader), unchecked_words(unchecked))
     said = [words for words in notes if words]
     summary = _summary(card)
     losses = losses_of(card)
@@ -68,7 +74,7 @@ def racecard(
     paper = Paper(
         title,
         lambda shown: sentences([joined([shown, summary], ": "), losses.in_text, *said]),
-        [*listed_first, *(_course_units(card, now, reader.zone) if card.course else _day_units(card, now))],
+        [*listed_first, *(_nearest(card, now) if is_missed else _units(card, now, reader.zone))],
         head=[*on_every_page, section("\n".join([*said, *([summary] if summary else [])]))],
         foot=small_print(card, now),
     )
@@ -77,9 +83,11 @@ def racecard(
 
 def shows_readers_clock(card: Card) -> bool:
     """True if the reader's time zone matters: a race's own lines on a course's card, with a time and its moment."""
-    races = (one for place in _alive(card) for one in card.outcomes.of_meeting(place))
-    return card.course is not None and any(
-        race.off.text and aware(race.off.off_at) for race, outcome in races if outcome is not RaceOutcome.ABANDONED
+    races = (one for place in _shown(card) for one in card.outcomes.of_meeting(place))
+    return (card.course is not None and not card.missed_off) and any(
+        race.off.text and aware(race.off.off_at)
+        for race, outcome in races
+        if card.off or outcome is not RaceOutcome.ABANDONED
     )
 
 
@@ -122,13 +130,13 @@ def meeting_title(meeting: MeetingCard, card: Card) -> str:
     return joined([joined([f"*{name}*", f"({region})" if region else None], " "), marked_lost(card.outcomes, lost)])
 
 
-def course_button(label: str, name: str, meeting: MeetingCard, card: Card) -> Block | None:
-    """None without a course, or if the name is too long for a button."""
+def course_button(label: str, name: str, meeting: MeetingCard, card: Card, off: str | None = None) -> Block | None:
+    """None without a course, or if the name is too long for a button. `off`: of a single race."""
     course = meeting.course.course_id or meeting.course.name
     if not course:
         return None
     words = [name, meeting.region or card.region, card.day.isoformat(), '"' + course.replace('"', "") + '"']
-    button = command_button(label, " ".join(filter(None, words)))
+    button = command_button(label, " ".join(filter(None, [*words, off])))
     return button if fits(button) else None
 
 
@@ -137,8 +145,37 @@ def _alive(card: Card) -> list[int]:
     return [place for place in range(len(card.meetings)) if not is_dead(card.outcomes, place)]
 
 
+def _shown(card: Card) -> Sequence[int]:
+    """The places of the meetings with lines of their own: a race that is asked for is shown although it is lost."""
+    return range(len(card.meetings)) if card.off else _alive(card)
+
+
+def _units(card: Card, now: datetime, zone: tzinfo | None) -> list[Unit]:
+    return _course_units(card, now, zone) if card.course else _day_units(card, now)
+
+
+def _nearest(card: Card, now: datetime) -> list[Unit]:
+    """The races nearest to a time without a race, in a line with a button each; and the button of the whole card."""
+    races = [(meeting, *one) for place, meeting in enumerate(card.meetings) for one in card.outcomes.of_meeting(place)]
+    off = card.missed_off or ""
+    nearest = sorted(races, key=lambda one: minutes_apart(one[1].off, off))[:NEAREST_MAX]
+    units = [
+        _with_button(_race(race, outcome, now), course_button(read, "racecard", meeting, card, read) if read else None)
+        for meeting, race, outcome in races
+        if (meeting, race, outcome) in nearest
+        for read in [read_off(race.off.text or "")]
+    ]
+    whole = [course_button("Card", "racecard", meeting, card) for meeting in card.meetings]
+    title = f"All {counted(len(races), 'race')} of the card, with their runners"
+    return [*units, *(_with_button(title, button) for button in whole if button)]
+
+
+def _with_button(words: str, button: Block | None) -> Unit:
+    return Unit((lines_section(words, [], 0) | ({"accessory": button} if button else {}),))
+
+
 def _day_units(card: Card, now: datetime) -> list[Unit]:
-    return [_meeting(place, card, now) for place in _alive(card)]
+    return [_meeting(place, card, now) for place in _shown(card)]
 
 
 def _meeting(place: int, card: Card, now: datetime) -> Unit:
@@ -165,16 +202,23 @@ def _said(race: Race, outcome: RaceOutcome, now: datetime) -> str | None:
 def _course_units(card: Card, now: datetime, zone: tzinfo | None) -> list[Unit]:
     several = len(card.meetings) > 1
     return [
-        _race_with_runners(race, outcome, meeting_title(card.meetings[place], card) if several else None, now, zone)
-        for place in _alive(card)
+        _race_in_a_line(race, outcome, at, now)
+        if outcome is RaceOutcome.ABANDONED and not card.off
+        else _race_with_runners(race, outcome, at, now, zone)
+        for place in _shown(card)
+        for at in [meeting_title(card.meetings[place], card) if several else None]
         for race, outcome in card.outcomes.of_meeting(place)
     ]
 
 
+def _race_in_a_line(race: Race, outcome: RaceOutcome, at: str | None, now: datetime) -> Unit:
+    return Unit((lines_section(joined([at, _race(race, outcome, now)], "  "), [], 0),))
+
+
 def _race_with_runners(race: Race, outcome: RaceOutcome, at: str | None, now: datetime, zone: tzinfo | None) -> Unit:
     runners = [runner for runner in race.runners if runner.horse or runner.number]
-    if outcome is RaceOutcome.ABANDONED or (not runners and race.field_size):
-        return Unit((lines_section(joined([at, _race(race, outcome, now)], "  "), [], 0),))
+    if not runners and race.field_size:
+        return _race_in_a_line(race, outcome, at, now)
     off = off_for_readers(race.off, zone)
     details = clip(race_details(race), CARD_LINE_MAX) or None
     said = _said(race, outcome, now)
