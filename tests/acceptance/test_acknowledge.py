@@ -101,7 +101,13 @@ async def test_typed_names_and_channels_that_nobody_could_be_told_in_are_refused
         ("CBOB", "You are not in <#CBOB>"),
         ("CGB", "goes to another channel"),
     ):
-        assert why in await world.say("/racing", f"subscribe GB ack:5m escalate:{typed}", channel="CGB")
+        said = await world.say("/racing", f"subscribe GB ack:5m escalate:{typed}", channel="CGB")
+        assert why in said
+        if why in {"is no id", "<@UGONE> can't be told"}:
+            assert "Choose people and channels" in said
+    plain = await world.say("/racing", "subscribe GB ack 10 escalate @bob", channel="CGB")
+    assert "@bob is no id" in plain
+    assert "Choose people and channels" in plain
     assert "no subscriptions" in await world.say("/racing", "list", channel="CGB")
     assert "else telling <@UBOB> and <#CALL>" in await world.say(
         "/racing", "subscribe GB ack:1h escalate:UBOB escalate:<#CALL|all-racing>", channel="CGB"

@@ -27,7 +27,8 @@ from bot.slack.commands.line_parses import (
 )
 from bot.slack.commands.line_phrases import THINGS, Kind, Phrase, PhraseReader
 from bot.slack.commands.tokens import Word, join, parted, words_of
-from bot.slack.messages.conditions.choice_view import ChoiceView
+from bot.slack.messages.conditions.choice_view import ChoiceView, form_offered
+from bot.slack.messages.conditions.hour_views import DigestView, EveView, QuietView, ZoneView
 from bot.slack.messages.conditions.table import CHOICES, TYPED_AS, VIEWS
 from bot.slack.messages.conditions.topic_view import topics_in_order
 from bot.slack.messages.kit.text import listed
@@ -61,6 +62,10 @@ WORDS_OF_A_VALUE = 5
 """The words of "10 pm to 7 am"."""
 
 _BEFORE_A_VALUE = frozenset(["at", "from", "after", "within", "between", "daily", "hours", "to", "in"])
+
+_ZONE = ZoneView()
+
+_OF_HOURS = frozenset(view.typed_as for view in (DigestView(), EveView(), QuietView()))
 
 _UNITS = frozenset(["m", "min", "mins", "minute", "minutes", "h", "hour", "hours", "am", "pm", "a.m.", "p.m."])
 
@@ -135,7 +140,8 @@ class TypedFilter:
 
 
 def read_typed_filter(text: str, lexicon: Lexicon = NO_LISTS) -> TypedFilter:
-    every = PhraseReader(lexicon, OWN, is_day=_is_day, reads_values=True).read(_together(_with_colons(words_of(text))))
+    reader = PhraseReader(lexicon, OWN, is_day=_is_day, reads_values=True)
+    every = reader.read(_together(_with_colons(words_of(text), reader)))
     typed, values, not_values = _without_values(every)
     ways = without_not_only(typed, lexicon)
     phrases = ways[0]
@@ -174,7 +180,7 @@ def _without_values(
                 read = [view.condition.from_file(one) for one in text.split(",")] if text else [EVERY_VALUE]
                 values.setdefault(view.field, []).extend(read)
             except ValueError as error:
-                raise CommandError(f"{error}.") from None
+                raise CommandError(f"{error}.", lines=form_offered(view)) from None
     return left, tuple((name, BY_FIELD[name].of_file(some)) for name, some in values.items()), tuple(not_values)
 
 
@@ -411,33 +417,84 @@ def _ends_with_time(word: Word) -> bool:
     return name.casefold() in TYPED_AS and TYPED_AS[name.casefold()] in CHOICES and value[-1:].isdecimal()
 
 
-def _with_colons(words: Sequence[Word]) -> list[Word]:
-    """The words, with a choice's name joined to the value that follows: "quiet 10pm to 7am" is `quiet:10pm-7am`."""
+def _with_colons(words: Sequence[Word], reader: PhraseReader) -> list[Word]:
+    """The words, with a choice's name joined to the value that follows: "quiet 10pm to 7am" is `quiet:10pm-7am`.
+
+    A city after an hour is the hour's zone: "digest 6pm london".
+    """
     found: list[Word] = []
     start = 0
     while start < len(words):
-        word, size = _chosen_from(words, start)
+        is_after_hours = bool(found) and parted(found[-1].text)[0].casefold() in _OF_HOURS
+        word, size = (_zone_from(words, start, reader) if is_after_hours else None) or _chosen_from(
+            words, start, reader
+        )
         found.append(word)
         start += size
     return found
 
 
-def _chosen_from(words: Sequence[Word], start: int) -> tuple[Word, int]:
-    """The word at `start`, and 1; or a choice with its value, and the number of words."""
+def _zone_from(words: Sequence[Word], start: int, reader: PhraseReader) -> tuple[Word, int] | None:
+    """The zone of a city's name from `start`, and the number of words; None for other words."""
+    first = _past_joining(words, start)
+    if first == len(words) or not _is_no_name(words[first:], reader):
+        return None
+    for end in (first + 2, first + 1):
+        run = words[first:end]
+        city = " ".join(word.text for word in run)
+        if "/" in _zone_named(city):
+            says_time = end < len(words) and words[end].text.casefold() == "time"
+            zone = Word(f"{_ZONE.typed_as}{city}", is_quoted=True, has_comma=run[-1].has_comma)
+            return zone, first + len(run) + says_time - start
+    return None
+
+
+def _past_joining(words: Sequence[Word], start: int) -> int:
+    while start < len(words) and words[start].text.casefold() in _BEFORE_A_VALUE:
+        start += 1
+    return start
+
+
+def _zone_named(typed: str) -> str:
+    try:
+        return _ZONE.choice.stored(typed)
+    except ValueError:
+        return ""
+
+
+def _is_no_name(words: Sequence[Word], reader: PhraseReader) -> bool:
+    """Whether the published lists were read, and no name and no word of the command's own begins here."""
+    known = reader.lexicon
+    return bool(known.regions) and reader.read(words)[0].kind is Kind.UNKNOWN and not known.is_country(words[0].text)
+
+
+def _chosen_from(words: Sequence[Word], start: int, reader: PhraseReader) -> tuple[Word, int]:
+    """The word at `start`, and 1; or a choice with its value, and the number of words.
+
+    A following word that can only be meant as the value is joined too: its refusal says what would be right.
+    """
     word = words[start]
     view = None if word.is_quoted else TYPED_AS.get(f"{word.text.casefold()}:")
     if not isinstance(view, ChoiceView):
         return word, 1
-    first = start + 1
-    while first < len(words) and words[first].text.casefold() in _BEFORE_A_VALUE:
-        first += 1
+    first = _past_joining(words, start + 1)
     for end in range(min(len(words), first + WORDS_OF_A_VALUE), first, -1):
         run = [one.text.casefold() for one in words[first:end]]
         value = re.sub(r" ?(?:\bto\b|\buntil\b|\btill\b|[-–—]) ?", "-", " ".join(run))  # noqa: RUF001  as typed
         for typed in (" ".join(one.text for one in words[first:end]), value, value.replace(" ", "")):
             if _is_value(view, typed):
                 return Word(f"{view.typed_as}{typed}", is_quoted=True, has_comma=words[end - 1].has_comma), end - start
+    if first < len(words) and _is_meant(view, words[first:], reader):
+        follows = words[first]
+        return Word(f"{view.typed_as}{follows.text}", is_quoted=True, has_comma=follows.has_comma), first + 1 - start
     return word, 1
+
+
+def _is_meant(view: ChoiceView, words: Sequence[Word], reader: PhraseReader) -> bool:
+    typed = words[0].text
+    if parted(typed)[0] or not (view.is_of_names or any(map(str.isdecimal, typed))):
+        return False
+    return typed[0] in "@#<" or _is_no_name(words, reader)
 
 
 def _is_value(view: ChoiceView, typed: str) -> bool:

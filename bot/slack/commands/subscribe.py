@@ -36,6 +36,7 @@ from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.commands.line_parses import ALL
 from bot.slack.commands.subscription_changes import audited, change
 from bot.slack.messages.answers.subscription_answers import Said, subscribed
+from bot.slack.messages.conditions.choice_view import form_offered
 from bot.slack.messages.conditions.course_view import COURSES_FIELD, NOT_COURSES_FIELD
 from bot.slack.messages.conditions.race_class_view import CLASSES_FIELD
 from bot.slack.messages.conditions.region_view import REGIONS_FIELD, region_named
@@ -267,7 +268,8 @@ async def _read(check: FilterChoice, text: str) -> TypedFilter:
         raise CommandError(told, lines={"Without that": wanted.line(NAME)} if wanted.line("") else None)
     if nameless := [name for name, some in wanted.values if EVERY_VALUE in some]:
         view = next(one for one in CHOICES if one.field == nameless[0])
-        raise CommandError(f"{view.typed_as} needs a value: write {view.typed_as}{view.typed_example}, for example.")
+        told = f"{view.typed_as} needs a value: write {view.typed_as}{view.typed_example}, for example."
+        raise CommandError(told, lines=form_offered(view))
     if not wanted.all_topics:
         raise CommandError("Nothing would be left of that. Name what this channel is to receive.")
     check.notes += says_codes(wanted.named)

@@ -27,6 +27,8 @@ ESCALATE_PEOPLE_FIELD = "escalate_people"
 ESCALATE_GROUPS_FIELD = "escalate_groups"
 ESCALATE_CHANNELS_FIELD = "escalate_channels"
 
+CHOOSE_TOLD = "Choose people and channels"
+
 TOLD_MAX = 10
 """Of people, of groups, and of channels."""
 
@@ -58,6 +60,8 @@ class EscalateView(ChoiceView):
     condition = choice = EscalateCondition()
     typed_as = f"{choice.field}:"
     typed_example = ESCALATE_EXAMPLE
+    is_of_names = True
+    in_form = CHOOSE_TOLD
     help = "who is told of an abandonment that nobody has acknowledged: a person, a user group or a channel"
 
     def said(self, chosen: ChannelFilter) -> str:

@@ -55,6 +55,7 @@ class ZoneView(ChoiceView):
     condition = choice = ZoneCondition()
     typed_as = f"{choice.field}:"
     typed_example = ZONE_EXAMPLE
+    is_of_names = True
     label = "Time zone of these hours"
     help = "the time zone of all these hours; UTC without a zone"
     hint = f"For example: {ZONE_EXAMPLE}. Without a time zone the hours are UTC."
