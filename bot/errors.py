@@ -106,6 +106,7 @@ class CommandError(RacingBotError):
     - `asks`: the text asks which label was meant, and goes on with `after`.
     - `named_ids`: ids of channels and people in the text, shown as names.
     - `edits`: the region of a subscription in the way; a button opens the form.
+    - `asks_meaning`: the lines are all that was typed, read in several ways.
     """
 
     def __init__(
@@ -120,8 +121,9 @@ class CommandError(RacingBotError):
         after: str = "",
         edits: str | None = None,
         named_ids: Sequence[str] = (),
+        asks_meaning: bool = False,
     ) -> None:
-        self.named_ids = tuple(named_ids)
+        self.named_ids, self.asks_meaning = tuple(named_ids), asks_meaning
         self.told, self.asks, self.after, self.edits = told, asks, after, edits
         found = offers or {label: {typed: value} for label, value in (meant or {}).items()}
         self.offers = {label: dict(right) for label, right in found.items()}

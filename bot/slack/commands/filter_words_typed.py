@@ -203,7 +203,7 @@ def typed_values(values: Values) -> list[str]:
 def check_readings(command: str, wanted: TypedFilter) -> None:
     if wanted.readings:
         told = "That can be read in several ways, so nothing was changed. What is meant?"
-        raise CommandError(told, lines={label: one.line(command) for label, one in wanted.readings})
+        raise CommandError(told, lines={label: one.line(command) for label, one in wanted.readings}, asks_meaning=True)
 
 
 def says_codes(named: Iterable[tuple[str, str]]) -> list[str]:

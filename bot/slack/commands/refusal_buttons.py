@@ -3,12 +3,15 @@
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 
+from bot.channels import subscriptions
 from bot.errors import WITHOUT_LABEL, CommandError, ServiceError
 from bot.logs import get_logger
 from bot.slack.commands.error_answers import offered_lines
 from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.commands.table import find_command
+from bot.slack.messages.conditions.region_view import region_named
 from bot.slack.messages.kit.buttons import ENDING
 from bot.slack.messages.kit.text import listed
 
@@ -38,7 +41,17 @@ async def with_working_offers(
         lines = listed([f"/racing {line}" for line in dict.fromkeys(trying.idle.values())])
         has = f"{listed(list(trying.idle))} already" if trying.found else f"that already: {lines}"
         told.after = f"This channel has {has}. {error.after}".strip()
+        if error.asks_meaning and not trying.found:
+            told.told = await _nothing_to_change(desk, invocation)
     return told.offering(trying.found)
+
+
+async def _nothing_to_change(desk: Desk, invocation: Invocation) -> str:
+    rows = await desk.database.read(partial(subscriptions.of_channel, channel_id=invocation.channel_id))
+    there = map(subscriptions.read_filter, rows)
+    whole = [region_named(one.region) for one in there if not (one.courses or one.not_courses)]
+    takes = f": this channel takes {listed(whole)} with all courses" if whole else ""
+    return f"Nothing to change{takes}."
 
 
 @dataclass(frozen=True)

@@ -70,8 +70,22 @@ USAGE = Command(
 
 HELP = "help"
 
-_MEANT = {"acknowledge": "subscribe", "cards": "racecard", "mute": "list", "unmute": "list", "unwatch": "watching"}
+_MEANT = {
+    "acknowledge": "subscribe",
+    "cards": "racecard",
+    "mute": "list",
+    "unmute": "list",
+    "unwatch": "watching",
+    "watches": "watching",
+}
 """Words that are no commands, with the command that does what the words say."""
+
+_MUTING = (
+    "A meeting is muted by the button Mute this meeting here, beneath a result of it; abandonments still come. "
+    "/racing list shows what is muted, with a button to end that."
+)
+_DONE_BY = {"mute": _MUTING, "unmute": _MUTING}
+"""Words that are no commands, with the way to do what the words say."""
 
 _CHOSEN = dict.fromkeys((view.typed_as.removesuffix(":") for view in CHOICES), "subscribe")
 
@@ -108,7 +122,7 @@ def unknown_command(line: str) -> CommandError:
     does_it = _MEANT.get(word.lower()) or (None if alike else _CHOSEN.get(word.lower()))
     meant = [does_it] if does_it else alike
     return CommandError(
-        f"I don't know /racing {word[:TYPED_MAX]}.",
+        " ".join(filter(None, [f"I don't know /racing {word[:TYPED_MAX]}.", _DONE_BY.get(word.lower())])),
         typed=word,
         meant={name: name for name in meant},
         asks=True,

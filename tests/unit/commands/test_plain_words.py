@@ -381,6 +381,7 @@ async def test_reading_that_would_change_nothing_is_no_button(town):
     error = await town.refused(here, "subscribe GB and York")
     assert error.lines == {}
     assert "This channel has that already: /racing subscribe GB and /racing subscribe GB course:York." in str(error)
+    assert str(error).startswith("Nothing to change: this channel takes GB with all courses. ")
 
 
 async def test_reading_that_would_change_nothing_is_named_beside_the_buttons(town):

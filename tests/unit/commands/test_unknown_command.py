@@ -7,7 +7,7 @@ import pytest
 
 from bot.errors import CommandError
 from bot.slack.commands.invocation import Invocation
-from bot.slack.commands.table import RACING_COMMANDS
+from bot.slack.commands.table import RACING_COMMANDS, unknown_command
 from bot.slack.listeners.command_runner import CommandRunner
 from bot.slack.listeners.slash_commands import read_invocation
 from tests.unit.commands.test_choosing import channel_in
@@ -25,6 +25,8 @@ NOBODY: Any = None
         ("uns GB", "unsubscribe GB"),
         ("zzz GB", None),
         ('unwatch horse:"Silver Cavalier"', "watching"),
+        ("watches", "watching"),
+        ("mute york", "list"),
     ],
 )
 async def test_mistyped_command_is_offered_with_its_words(database, line, offered):
@@ -43,6 +45,11 @@ async def test_mistyped_command_is_offered_with_its_words(database, line, offere
     assert "After /racing I know: subscribe" in message.text
     values = [one["value"] for block in message.blocks for one in block.get("elements", ())]
     assert values[:1] == ([offered] if offered else [])
+
+
+@pytest.mark.parametrize("line", ["mute york", "unmute", "Mute York"])
+def test_way_to_mute_a_meeting_is_told(line):
+    assert "the button Mute this meeting here, beneath a result" in str(unknown_command(line))
 
 
 def typed(command, text):
