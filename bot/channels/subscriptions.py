@@ -45,6 +45,11 @@ def of_channel(session: Session, channel_id: str) -> Sequence[ChannelSubscriptio
     return session.execute(statement).scalars().all()
 
 
+def channels(session: Session) -> set[str]:
+    """All channels with a subscription."""
+    return set(session.execute(select(col(ChannelSubscriptionRow.channel_id)).distinct()).scalars())
+
+
 def find(session: Session, channel_id: str, region: str) -> ChannelSubscriptionRow | None:
     statement = select(ChannelSubscriptionRow).where(
         col(ChannelSubscriptionRow.channel_id) == channel_id, col(ChannelSubscriptionRow.region) == region

@@ -114,6 +114,20 @@ def direct_message_of(session: Session, person_id: str) -> str:
     return found or person_id
 
 
+def people_of(session: Session, channel_ids: Iterable[str]) -> dict[str, str]:
+    """The people of direct messages with the bot, by channel, as far as known."""
+    watch, subscription = WatchRow, ChannelSubscriptionRow
+    direct = sorted(one for one in channel_ids if one.startswith("D"))
+    by_watch = select(col(watch.channel_id), col(watch.person_id)).where(
+        col(watch.channel_id).in_(direct), col(watch.person_id).is_not(None)
+    )
+    by_subscription = select(col(subscription.channel_id), col(subscription.created_by)).where(
+        col(subscription.channel_id).in_(direct)
+    )
+    found = session.execute(by_watch.union(by_subscription))
+    return {str(channel_id): str(person_id) for channel_id, person_id in found}
+
+
 def move_person(session: Session, person_id: str, channel_id: str) -> None:
     """Tell the person's watches in this direct message from now on."""
     channel_lock.take(session, person_id, channel_id)

@@ -8,6 +8,7 @@ from enum import StrEnum
 from sqlalchemy import Select, or_, select
 from sqlmodel import Session, col
 
+from bot.channels import subscriptions, watches
 from bot.db.tables import (
     AckState,
     ChannelQueue,
@@ -20,7 +21,7 @@ from bot.db.tables import (
     QueueState,
 )
 from bot.deliveries import inbox
-from bot.events import event_store
+from bot.events import drill_mark, event_store
 from bot.events.event import EventKind
 from bot.events.races import Race
 from bot.outbox import acknowledgements, call_holds
@@ -63,8 +64,8 @@ class LedgerLine:
     """What became of an event in one channel.
 
     `muted_by`: who muted the meeting. `by_edit`: an earlier message was edited. `within`: another message says the
-    event, and has the outcome. `is_held`: the channel is paused or closed. `acknowledgement`: of an abandonment that is
-    to be acknowledged.
+    event, and has the outcome. `is_held`: the channel is paused or closed. `person_id`: of direct messages, if known.
+    `acknowledgement`: of an abandonment that is to be acknowledged.
     """
 
     channel_id: str
@@ -78,6 +79,7 @@ class LedgerLine:
     by_edit: bool = False
     within: bool = False
     is_held: bool = False
+    person_id: str | None = None
     acknowledgement: LedgerAcknowledgement | None = None
 
 
@@ -115,12 +117,13 @@ class TracedDelivery:
 
 @dataclass(frozen=True)
 class Trace:
-    """`kept_since`: the first stored delivery."""
+    """`kept_since`: the first stored delivery. `untold`: channels with a subscription that no version was told in."""
 
     versions: tuple[TracedVersion, ...]
     deliveries: tuple[TracedDelivery, ...]
     more: int
     kept_since: datetime | None
+    untold: tuple[str, ...] = ()
 
 
 def trace(
@@ -137,11 +140,19 @@ def trace(
     shown = versions[-VERSIONS_TRACED:]
     told = _told(session, [row.id or 0 for row in shown], now, channel_id)
     return Trace(
+        untold=_untold(session, shown, told) if channel_id is None else (),
         versions=tuple(_version(row, told.get(row.id or 0, [])) for row in shown),
         deliveries=_other_deliveries(session, keys, {row.inbox_id for row in versions}),
         more=len(versions) - len(shown),
         kept_since=inbox.first_received_at(session),
     )
+
+
+def _untold(session: Session, shown: Sequence[EventVersion], told: dict[int, list[LedgerLine]]) -> tuple[str, ...]:
+    """Empty for a drill, and where a message of a version is no longer stored."""
+    if not shown or any(row.kind == drill_mark.KIND or row.posts > len(told.get(row.id or 0, ())) for row in shown):
+        return ()
+    return tuple(sorted(subscriptions.channels(session) - {one.channel_id for some in told.values() for one in some}))
 
 
 def _event_keys(session: Session, wanted: str) -> set[str]:
@@ -199,9 +210,10 @@ def _told(
     targets = _targets(session, [post for post, _ in rows])
     holds = call_holds.reasons_of_holds(session, now)
     asked = _acknowledgements(session, [post for post, _ in rows], holds, now)
+    people = watches.people_of(session, {post.channel_id for post, _ in rows})
     told: dict[int, list[LedgerLine]] = {}
     for post, queue in rows:
-        line = _told_of(post, queue, targets, holds, now)
+        line = replace(_told_of(post, queue, targets, holds, now), person_id=people.get(post.channel_id))
         told.setdefault(post.event_id or 0, []).append(replace(line, acknowledgement=asked.get(post.id or 0)))
     return told
 

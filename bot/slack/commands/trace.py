@@ -80,7 +80,8 @@ async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message
         raise error
     if not (found.versions or found.deliveries or named.race):
         await _check_course(desk, wanted)
-    return trace_answer(found, named.key, desk.identity.permalink, only_channel, named.race)
+    here, link = invocation.channel_id, desk.identity.permalink
+    return trace_answer(found, named.key, link, only_channel, race=named.race, here=here)
 
 
 async def check(_desk: Desk, invocation: Invocation) -> None:

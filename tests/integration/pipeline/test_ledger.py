@@ -306,6 +306,20 @@ async def test_mistyped_course_is_asked_about_and_a_course_without_races_is_name
     assert "received no delivery about `qqqqq 13:30`" in await asked(pipeline, "qqqqq 13:30")
 
 
+async def test_admin_reads_which_channels_were_not_told_and_whose_direct_messages_were(pipeline):
+    await pipeline.subscribe("D0ALICE", "GB")
+    for channel in ("CGB", "CIRE", "CFR"):
+        await pipeline.subscribe(channel, "IRE")
+    await tell(pipeline, day_result("rc_1", course="York"))
+    said = await asked(pipeline, "york 14.30")
+    assert "• direct messages with <@" in said
+    assert "D0ALICE" not in said
+    assert "<#CGB>, this channel, was not told: it had not asked for it." in said
+    assert "2 other channels with a subscription were not told, having not asked for it." in said
+    assert "CIRE" not in said
+    assert "other channel" not in await asked(pipeline, "york 14.30", is_admin=False)
+
+
 async def test_race_reported_abandoned_and_run_is_marked_as_a_conflict(pipeline):
     await pipeline.subscribe("CGB", "GB")
     await tell(pipeline, day_result("rc_1", course="York"), day_abandonment("rc_1", course="York"))

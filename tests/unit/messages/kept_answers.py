@@ -36,7 +36,7 @@ from bot.outbox.live_meetings import LiveMeeting
 from bot.outbox.notices import Urgency
 from bot.outbox.resume import Backlog
 from bot.outbox.traffic import Sent, WaitingChannel
-from bot.racedata.day_card import Card, Coverage, MeetingCard, Outcomes, RaceOutcome
+from bot.racedata.day_card import Card, Coverage, MeetingCard, Outcomes, RaceOutcome, at_off
 from bot.racedata.declared_names import KnownName
 from bot.racedata.forecast import forecast
 from bot.racedata.month_quota import QuotaReading, QuotaSource, UsageRow
@@ -267,6 +267,34 @@ TRACE = Trace(
         TracedDelivery(18, "race.abandoned:rc_1", RECEIVED_AT, waits=False, attempts=1, not_before=None, error=None),
     ),
     more=1,
+    kept_since=NOON,
+)
+LOST_TRACE = Trace(
+    versions=(
+        TracedVersion(
+            event_key="meeting.abandoned:meeting=mt_1",
+            version=1,
+            kind="meeting.abandoned",
+            race_id=None,
+            received_at=RECEIVED_AT,
+            inbox_id=19,
+            posts=1,
+            told=(
+                LedgerLine(
+                    "D1",
+                    Became.SENT,
+                    1,
+                    RECEIVED_AT,
+                    sent_at=RECEIVED_AT,
+                    message_ts="1795185131.000200",
+                    person_id="U1",
+                ),
+            ),
+            race=MEETING.race,
+        ),
+    ),
+    deliveries=(),
+    more=0,
     kept_since=NOON,
 )
 DRILL = Drill(drill_id="0123456789abcdef", begun_by="U1", is_open=True)
@@ -501,6 +529,8 @@ ANSWERS: dict[str, partial[Any]] = {
     "card": partial(racecard, CARD, kept_day.NOW),
     "card_of_a_course": partial(racecard, ONE_COURSE, kept_day.NOW, ["Kempton"]),
     "card_of_a_course_to_come": partial(racecard, TO_COME, NOON),
+    "card_of_an_abandoned_race": partial(racecard, at_off(TO_COME, "15:00"), NOON),
+    "card_at_a_time_without_a_race": partial(racecard, at_off(TO_COME, "3:10"), NOON),
     "results_of_day": partial(results_of_day, CARD, ResultsQuestion(kept_day.NOW, countries=(ITALY,))),
     "results_of_a_course": partial(results_of_day, ONE_COURSE, ResultsQuestion(kept_day.NOW)),
     "abandonments_of_day": partial(results_of_day, CARD, ResultsQuestion(kept_day.NOW, only_abandonments=True)),
@@ -615,6 +645,20 @@ ANSWERS: dict[str, partial[Any]] = {
     "status_for_anybody": partial(status_answer, replace(STATUS, untaken_here=None), StatusScope(DEGRADED, "C1")),
     "status_where_all_is_well": partial(status_answer, WELL, StatusScope({})),
     "trace": partial(trace_answer, TRACE, "rc_1", _address, None),
+    "trace_of_a_race_on_the_card": partial(
+        trace_answer, Trace((), (), 0, NOON), "rc_1", _address, None, race=RACE, here="C1"
+    ),
+    "trace_of_a_race_of_an_abandoned_meeting": partial(
+        trace_answer, replace(LOST_TRACE, untold=("C1", "C4", "C5")), "rc_1", _address, None, race=RACE, here="C1"
+    ),
+    "trace_of_a_conflict": partial(
+        trace_answer,
+        replace(TRACE, versions=(replace(VERSION, race=RACE, contradicts=EventKind.RESULT_RECEIVED),)),
+        "rc_1",
+        _address,
+        None,
+        race=RACE,
+    ),
     "trace_of_nothing": partial(trace_answer, Trace((), (), 0, NOON), "rc_2", _address, None),
 }
 

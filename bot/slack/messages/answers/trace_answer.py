@@ -54,8 +54,19 @@ Link = Callable[[str, str], str | None]
 """Channel and ts → https address; None before Slack named the workspace."""
 
 
-def trace_answer(found: Trace, wanted: str, link: Link, only_channel: str | None, race: Race | None = None) -> Message:
-    """`wanted`: the typed id. `only_channel` limits the answer to a channel. `race`: the race that is asked about."""
+def trace_answer(
+    found: Trace,
+    wanted: str,
+    link: Link,
+    only_channel: str | None,
+    *,
+    race: Race | None = None,
+    here: str | None = None,
+) -> Message:
+    """`wanted`: the typed id. `only_channel` limits the answer to a channel. `race`: the race that is asked about.
+
+    `here`: the channel in which the trace was asked for.
+    """
     name = code(wanted, ID_MAX) or "it"
     limited = f"Limited to this channel, {named(only_channel)}: admins see all." if only_channel else None
     became = _became(found, race)
@@ -63,7 +74,7 @@ def trace_answer(found: Trace, wanted: str, link: Link, only_channel: str | None
         return message(text := became or _nothing(name, found.kept_since), [section(text)])
     room = max(CHANNELS_NAMED_LEAST, TRACE_CHANNELS_MAX // max(1, len(found.versions)))
     lines = [line for one in found.versions for line in _version(one, link, room, limited=bool(only_channel))]
-    lines += [_delivery(one) for one in found.deliveries]
+    lines += [*_untold(found, here), *(_delivery(one) for one in found.deliveries)]
     title = _named(race) or next(filter(None, map(_race_named, found.versions)), None) or name
     times = f"{title} came {_times(len(found.versions))}." if found.versions else f"{name}:"
     short = f"{times} {_in_short(found, limited=bool(only_channel))}"
@@ -132,9 +143,22 @@ def _version(one: TracedVersion, link: Link, room: int, *, limited: bool) -> Ite
         return
     yield f"{head} {_in_figures(one.told)}" if len(one.told) > 1 else head
     for told in one.told[:room]:
-        yield f"• {named(told.channel_id)}: {outcome_words(told, link)}.{_acknowledged(told.acknowledgement, link)}"
+        yield f"• {_channel(told)}: {outcome_words(told, link)}.{_acknowledged(told.acknowledgement, link)}"
     if rest := one.told[room:]:
         yield f"• and {len(rest)} more: {_figures(rest)}."
+
+
+def _channel(told: LedgerLine) -> str:
+    return f"direct messages with {named(told.person_id)}" if told.person_id else named(told.channel_id)
+
+
+def _untold(found: Trace, here: str | None) -> Iterator[str]:
+    others = [one for one in found.untold if one != here]
+    if here is not None and here in found.untold:
+        yield f"{named(here)}, this channel, was not told: it had not asked for it."
+    if others:
+        were = "was" if len(others) == 1 else "were"
+        yield f"{counted(len(others), 'other channel')} with a subscription {were} not told, having not asked for it."
 
 
 def _race_named(one: TracedVersion) -> str | None:
