@@ -3,7 +3,7 @@
 import asyncio
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any
@@ -69,7 +69,9 @@ async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message
 
     def read(session: Session) -> tuple[Named, ledger.Trace, CommandError | None]:
         now = desk.clock()
-        named = named_race(session, wanted, now) or Named(wanted, race_book_store.by_id(session, wanted))
+        named = named_race(session, wanted, now) or Named(wanted)
+        race_id = (named.race and named.race.race_id) or named.key
+        named = replace(named, race=race_book_store.by_id(session, race_id) or named.race)
         at = database_now(session, desk.clock)
         found = ledger.trace(session, named.key, at, channel_id=only_channel, also=named.meetings)
         is_known = found.versions or found.deliveries or named.race

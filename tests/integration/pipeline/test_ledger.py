@@ -10,7 +10,7 @@ from sqlmodel import col
 
 from bot.db.tables import ChannelQueue, InboxDelivery
 from bot.errors import CommandError
-from bot.events.races import Course, OffTime, Race
+from bot.events.races import Course, OffTime, Race, Runner
 from bot.outbox import ledger
 from bot.outbox.ledger import LedgerOutcome
 from bot.racedata import race_book_store
@@ -293,6 +293,23 @@ async def test_race_without_an_outcome_is_said_to_be_on_the_card(pipeline):
     missed = await asked(pipeline, "bath 13.56")
     assert "at 13:56 at Bath; I know 13:55 and 14:30" in missed
     assert missed.index("'trace rc_13:55'") < missed.index("'trace rc_14:30'")
+
+
+async def test_what_the_list_alone_says_of_a_race_is_never_called_unknown(pipeline):
+    bath = Race(course=Course(name="Bath"), race_date=DAY)
+    lost = bath.model_copy(update={"race_id": "rc_1", "off": OffTime(text="13:55"), "abandoned": True})
+    runners = (Runner(horse="Blue Moon", position="1"),)
+    run = bath.model_copy(update={"race_id": "rc_2", "off": OffTime(text="14:30"), "runners": runners})
+    await pipeline.database.write(
+        lambda session: race_book_store.put(session, [lost, run], pipeline.clock(), region="GB")
+    )
+    assert "is abandoned by the data service's list. No delivery" in await asked(pipeline, "bath 13.55")
+    assert "has a result in the data service's list. No delivery" in await asked(pipeline, "bath 14.30")
+    await tell(pipeline, meeting(course="Bath"))
+    assert "Bath 13:55 was abandoned with its meeting." in await asked(pipeline, "bath 13.55")
+    after = await asked(pipeline, "bath 14.30")
+    assert "14:30 was abandoned" not in after
+    assert "meeting abandoned" in after
 
 
 async def test_mistyped_course_is_asked_about_and_a_course_without_races_is_named(pipeline):

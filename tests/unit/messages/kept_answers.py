@@ -646,10 +646,10 @@ ANSWERS: dict[str, partial[Any]] = {
     "status_where_all_is_well": partial(status_answer, WELL, StatusScope({})),
     "trace": partial(trace_answer, TRACE, "rc_1", _address, None),
     "trace_of_a_race_on_the_card": partial(
-        trace_answer, Trace((), (), 0, NOON), "rc_1", _address, None, race=RACE, here="C1"
+        trace_answer, Trace((), (), 0, NOON), "rc_1", _address, None, race=DECLARED, here="C1"
     ),
     "trace_of_a_race_of_an_abandoned_meeting": partial(
-        trace_answer, replace(LOST_TRACE, untold=("C1", "C4", "C5")), "rc_1", _address, None, race=RACE, here="C1"
+        trace_answer, replace(LOST_TRACE, untold=("C1", "C4", "C5")), "rc_1", _address, None, race=DECLARED, here="C1"
     ),
     "trace_of_a_conflict": partial(
         trace_answer,

@@ -93,11 +93,15 @@ def _became(found: Trace, race: Race | None) -> str | None:
     name, kinds = _named(race), {one.kind for one in found.versions}
     if race is None or name is None or kinds & {EventKind.RESULT_RECEIVED, EventKind.RACE_ABANDONED}:
         return None
-    if EventKind.MEETING_ABANDONED in kinds:
+    if EventKind.MEETING_ABANDONED in kinds and not race.is_settled:
         return f"{name} was abandoned with its meeting."
     if found.deliveries:
         return None
     on = joined([name, race_day(race)], ", ")
+    if race.abandoned:
+        return f"{on}, is abandoned by the data service's list. No delivery of that was received."
+    if race.is_settled:
+        return f"{on}, has a result in the data service's list. No delivery of that was received."
     return f"{on}, is on the card. No result and no abandonment of that race was received."
 
 
