@@ -312,6 +312,13 @@ async def test_what_the_list_alone_says_of_a_race_is_never_called_unknown(pipeli
     assert "meeting abandoned" in after
 
 
+@pytest.mark.parametrize("words", ["øvrevoll 14:30", "ØVREVOLL 2.30"])
+async def test_course_with_other_letters_than_english_is_found_on_the_card(pipeline, words):
+    race = Race(race_id="rc_1", course=Course(name="Øvrevoll"), race_date=DAY, off=OffTime(text="14:30"))
+    await pipeline.database.write(lambda session: race_book_store.put(session, [race], pipeline.clock(), region="NO"))
+    assert "Øvrevoll 14:30, " in await asked(pipeline, words)
+
+
 async def test_mistyped_course_is_asked_about_and_a_course_without_races_is_named(pipeline):
     await tell(pipeline, day_result("rc_1", course="York"))
     mistyped = await asked(pipeline, "yrok 13:30")
@@ -339,7 +346,10 @@ async def test_admin_reads_which_channels_were_not_told_and_whose_direct_message
 
 async def test_race_reported_abandoned_and_run_is_marked_as_a_conflict(pipeline):
     await pipeline.subscribe("CGB", "GB")
-    await tell(pipeline, day_result("rc_1", course="York"), day_abandonment("rc_1", course="York"))
+    told = {"course": "York", "meeting_id": "mt_1"}
+    await tell(pipeline, day_result("rc_1", **told), day_abandonment("rc_1", **told))
     said = await asked(pipeline, "york 14.30")
     assert said.startswith("CONFLICT: reported abandoned and as run, check. York 14:30 came twice.")
     assert "⚠️ *CONFLICT*: reported abandoned and as run, check." in said
+    meeting_id = await asked(pipeline, "mt_1")
+    assert meeting_id.startswith("CONFLICT: York 14:30, reported abandoned and as run, check.")

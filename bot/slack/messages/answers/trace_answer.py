@@ -17,7 +17,7 @@ from bot.slack.messages.kit.blocks import context, message, mrkdwn, section
 from bot.slack.messages.kit.marks import MARKED_CONFLICT, without_marks
 from bot.slack.messages.kit.mentions import named
 from bot.slack.messages.kit.names import ID_MAX, card_name, course_name, race_day, race_name
-from bot.slack.messages.kit.text import clip, code, counted, joined, safe, sentences
+from bot.slack.messages.kit.text import clip, code, counted, joined, listed, safe, sentences
 from bot.slack.messages.kit.times import moment_for_readers
 
 TRACE_CHANNELS_MAX = 60
@@ -88,8 +88,9 @@ def trace_answer(
 
 def _became(found: Trace, race: Race | None) -> str | None:
     """What deliveries say of a race together; None where each line says everything."""
-    if any(one.contradicts for one in found.versions):
-        return f"{MARKED_CONFLICT}: {IN_CONFLICT}."
+    if disputed := [_race_named(one) for one in found.versions if one.contradicts]:
+        races = "" if race else listed(list(dict.fromkeys(filter(None, disputed))))
+        return f"{MARKED_CONFLICT}: {joined([races or None, IN_CONFLICT], ', ')}."
     name, kinds = _named(race), {one.kind for one in found.versions}
     if race is None or name is None or kinds & {EventKind.RESULT_RECEIVED, EventKind.RACE_ABANDONED}:
         return None
