@@ -135,3 +135,17 @@ async def test_second_racecard_of_a_long_reading_says_how_far_it_is_too(make_wor
             said = json.dumps([shown.text, shown.blocks])
             assert "Not read yet: I am still reading the data service's list and have come to " in said
             assert "Too many requests" not in said
+
+
+async def test_trace_of_a_mistyped_course_is_no_all_clear(world):
+    said = await world.say("/racing", "trace Ascto 13:30", channel=CHANNEL)
+    assert "Did you mean Ascot" in said
+    assert "received no delivery" not in said
+    none = await world.say("/racing", "trace Ascot 13:30", channel=CHANNEL)
+    assert "I know no race at Ascot of the last 7 days or to come" in none
+    await world.bot.deliver(result("rc_1"))
+    while "Ascot 14:30 came once" not in await world.say("/racing", "trace ascot 2.30", channel=CHANNEL):
+        continue
+    assert "I know no race off at 13:30 at Ascot; I know 14:30" in await world.say(
+        "/racing", "trace Ascot 13:30", channel=CHANNEL
+    )
