@@ -1,8 +1,4 @@
-"""The order of the tests: long tests begin first, on all workers at once, and short tests fill the gaps.
-
-A test that runs a bot waits most of its time. So every second worker begins with such tests, and the others compute
-meanwhile.
-"""
+"""The order of the tests: long tests begin first, on all workers at once, and short tests fill the gaps."""
 
 from collections.abc import Callable, Iterator
 from itertools import groupby
@@ -16,9 +12,8 @@ def spread(
 ) -> list[Item]:
     """The items in a new order, which xdist cuts into pieces of one length, a piece for each worker.
 
-    A piece has long tests at its beginning, then all other tests; in every second piece the tests that run bots stand
-    between. `bot_of` names the file of a test that runs a bot. The tests of a file stay together, because they may
-    share a bot.
+    A piece has long tests at its beginning, then tests that run bots, then all other tests. `bot_of` names the file of
+    a test that runs a bot. The tests of a file stay together, because they may share a bot.
     """
     hands: list[list[Item]] = [[] for _ in range(workers)]
     for number, item in enumerate(item for item in items if is_long(item)):
@@ -26,7 +21,7 @@ def spread(
     short = [item for item in items if not is_long(item)]
     files = groupby((item for item in short if bot_of(item) is not None), key=bot_of)
     for those in sorted((list(those) for _, those in files), key=len, reverse=True):
-        min(hands[::2], key=len).extend(those)
+        min(hands, key=len).extend(those)
     rest = iter([item for item in short if bot_of(item) is None])
     return [item for hand in _filled(hands, rest, len(items)) for item in hand]
 
