@@ -37,6 +37,7 @@ MOST_OF_FIELD = 50
 
 POSITION_FACT = "runner.position"
 HORSE_FACT = "runner.horse"
+COURSE_NAME_FACT, COURSE_ID_FACT, DATE_FACT = "course.name", "course.course_id", "race.race_date"
 
 NAMED, NON_RUNNER = "named", "NR"
 

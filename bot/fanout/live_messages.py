@@ -10,7 +10,7 @@ from bot.channels.filters import ChannelFilter, Meeting, meeting_of
 from bot.db.engine import is_unavailable
 from bot.events import event_store
 from bot.events.event import EventKind, RacingEvent
-from bot.events.facts import Change, changes_winner
+from bot.events.facts import COURSE_ID_FACT, COURSE_NAME_FACT, DATE_FACT, Change, changes_winner
 from bot.events.races import Course, Race
 from bot.fanout.version_news import News
 from bot.fanout.waits import is_urgent
@@ -18,8 +18,6 @@ from bot.logs import get_logger
 from bot.outbox import live_meetings, message_store
 
 log = get_logger(__name__)
-
-COURSE_NAME_FACT, COURSE_ID_FACT, DATE_FACT = "course.name", "course.course_id", "race.race_date"
 
 _IN_THREADS = frozenset({EventKind.RESULT_RECEIVED, EventKind.RACECARD_PUBLISHED})
 
@@ -50,7 +48,7 @@ class LiveMessages:
         event = news.event
         touched = self.refresh(event.race, news.version.received_at) if event.kind and event.drill is None else None
         choosing = self._choosing(event, channels) if touched else ()
-        for earlier in earlier_meetings(event.race, news.remarks.changes):
+        if earlier := earlier_meeting(event.race, news.remarks.changes):
             self._touch(earlier, news.version.received_at)
         if not (touched and choosing) or not event.race.race_date:
             return {}
@@ -140,12 +138,12 @@ class LiveMessages:
         ]
 
 
-def earlier_meetings(race: Race, changes: Iterable[Change]) -> list[Meeting]:
-    """The meeting that the race was said to be of before, if another course or day is said now."""
+def earlier_meeting(race: Race, changes: Iterable[Change]) -> Meeting | None:
+    """The meeting of which the race was before the changes; None without a change of course or day."""
     before = {change.field: change.before for change in changes}
     if not before.keys() & {COURSE_NAME_FACT, COURSE_ID_FACT, DATE_FACT}:
-        return []
+        return None
     course = Course(
         course_id=before.get(COURSE_ID_FACT, race.course.course_id), name=before.get(COURSE_NAME_FACT, race.course.name)
     )
-    return [Meeting(course=course, race_date=before.get(DATE_FACT, race.race_date), region=race.region)]
+    return Meeting(course=course, race_date=before.get(DATE_FACT, race.race_date), region=race.region)

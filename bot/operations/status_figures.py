@@ -41,7 +41,7 @@ class JobDone:
 class Status:
     """`deliveries`: last day, by event. `missing`: by kind. `untaken`: abandonments of the last day that nobody took.
 
-    `untaken_here`: of them those of one channel. `waiting_posts`: of all channels, or of the given channel.
+    `untaken_here`: the untaken abandonments of one channel. `waiting_posts`: of all channels, or of the given channel.
     `repaired_at`: None without a recent repair.
     """
 

@@ -246,7 +246,7 @@ def follow(session: Session, edits: Sequence[NewPost]) -> list[NewPost]:
 
 
 def _said(post: OutboxMessage) -> Escalated | None:
-    """None for content that can't be read: no other message waits for that."""
+    """None for content that can't be read: an error would hold the messages of all channels."""
     try:
         return Escalated.model_validate_json(post.content or "")
     except ValueError:

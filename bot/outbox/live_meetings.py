@@ -320,7 +320,7 @@ def _results_in(session: Session, channel_id: str, meeting: Meeting) -> ResultsI
 
 
 def _meeting_in(post: OutboxMessage) -> Meeting:
-    """A meeting without values for content that can't be read: no other message waits for that."""
+    """A meeting without values for content that can't be read: an error would hold the messages of all channels."""
     try:
         return Meeting.model_validate_json(post.content or "")
     except ValueError:

@@ -27,6 +27,13 @@ def meeting(*race_ids, meeting_id="mt_1", reason="frost", **more):
     return {"event": "meeting.abandoned", "meeting": card, "reason": reason} | ({"races": races} if races else {})
 
 
+async def tell_two_in_ireland(pipeline):
+    """Two abandonments of one fan-out. Fan-out claims no second message of a channel: a claim of all channels does."""
+    for race_id, off in (("rc_i", "14:30"), ("rc_j", "15:00")):
+        await pipeline.deliver(abandonment(race_id, region="IRE", course="Cork", off_time=off))
+    await pipeline.post_all()
+
+
 async def tell(pipeline, *payloads):
     """Deliver each, and post all that there is to post before the next."""
     for payload in payloads:

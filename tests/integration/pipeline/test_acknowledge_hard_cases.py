@@ -18,7 +18,15 @@ from bot.outbox.channel_closing import is_used, pause_channel
 from bot.outbox.messenger import Call
 from bot.sandbox.slack import failures
 from bot.slack.channel_membership import members
-from tests.integration.pipeline.racing_day import abandonment, free_all, past_waits, result, shown, tell
+from tests.integration.pipeline.racing_day import (
+    abandonment,
+    free_all,
+    past_waits,
+    result,
+    shown,
+    tell,
+    tell_two_in_ireland,
+)
 from tests.integration.pipeline.test_acknowledge import after, closed, key_in, press, states_of
 from tests.integration.pipeline.test_filled_in import bare, listed, read_list
 
@@ -403,9 +411,5 @@ async def test_escalation_that_can_not_be_read_holds_no_other_message(pipeline):
     await pipeline.database.write(lambda session: escalations.escalate(session, at, pipeline.notices))
     broken = update(OutboxMessage).where(col(OutboxMessage.kind) == "escalation").values(content="{broken")
     await pipeline.database.write(lambda session: session.execute(broken))
-    await tell(
-        pipeline,
-        abandonment("rc_i", region="IRE", course="Cork"),
-        abandonment("rc_j", region="IRE", course="Cork", off_time="15:00"),
-    )
+    await tell_two_in_ireland(pipeline)
     assert len(pipeline.texts("CIRE")) == 2

@@ -26,7 +26,17 @@ from bot.outbox.messenger import Call
 from bot.racedata.day_path import Paths
 from bot.racedata.race_book import RaceBook
 from bot.sandbox.slack import failures
-from tests.integration.pipeline.racing_day import DAY, abandonment, edits, free_all, meeting, past_waits, result, tell
+from tests.integration.pipeline.racing_day import (
+    DAY,
+    abandonment,
+    edits,
+    free_all,
+    meeting,
+    past_waits,
+    result,
+    tell,
+    tell_two_in_ireland,
+)
 from tests.integration.pipeline.racing_day import shown as shown_by
 from tests.integration.pipeline.test_filled_in import bare, listed, read_list
 from tests.integration.pipeline.test_unchecked import check, service_is_back
@@ -864,11 +874,7 @@ async def test_live_message_that_can_not_be_read_holds_no_other_message(pipeline
     await pipeline.fanout.run_once()
     broken = update(OutboxMessage).where(col(OutboxMessage.kind) == MessageKind.LIVE).values(content="{broken")
     await pipeline.database.write(lambda session: session.execute(broken))
-    await tell(
-        pipeline,
-        abandonment("rc_i", region="IRE", course="Cork"),
-        abandonment("rc_j", region="IRE", course="Cork", off_time="15:00"),
-    )
+    await tell_two_in_ireland(pipeline)
     assert len(pipeline.texts("CIRE")) == 2
     assert pipeline.texts("CGB")[0].startswith("Ascot (GB)")
 

@@ -50,7 +50,7 @@ class Listed:
 
 @dataclass(frozen=True)
 class ChannelPause:
-    """`since` and `by` are None if unknown."""
+    """`by`: the person who paused the channel. `since` and `by` are None if unknown."""
 
     until: datetime
     since: datetime | None = None
