@@ -76,7 +76,7 @@ class PathReader:
             asked_at = self._clock()
             page = await self._ask(self._paths.day, date=day, **({"region": region} if region else {}))
             races = None if page is None else read_day(page.data, Race(region=region, race_date=day))
-            if page is None or races is None or not _tells_region(errand, races, known):
+            if page is None or races is None or not _tells(errand, races, known):
                 return None
             read = DayRead(
                 read_at=read.read_at if read else asked_at, data_as_of=page.meta.data_as_of, window=page.meta.window
@@ -135,12 +135,14 @@ def read_day(data: Any, shared: Race) -> tuple[Race, ...] | None:
         return None
     races: list[Race] = []
     for entries in listed:
-        of_meetings = any(isinstance(entry, Mapping) and lists_races(fields_of(entry)) for entry in entries)
-        races += read_races([{"meetings" if of_meetings else "races": entries}], shared)
+        of_meetings = any(lists_races(fields_of(entry)) for entry in entries)
+        for entry in entries:
+            # One by one: `read_races` bounds what one delivery may name.
+            races += read_races([{"meetings" if of_meetings else "races": [entry]}], shared)
     return tuple(races)
 
 
-def _lists(data: Any) -> Iterator[list[Any]]:
+def _lists(data: Any) -> Iterator[list[Mapping[str, Any]]]:
     """Lists of races or meetings: the answer, or lists in an object, also below a region's name."""
     if isinstance(data, list) and (not data or any(isinstance(entry, Mapping) for entry in data)):
         yield [entry for entry in data if isinstance(entry, Mapping)]
@@ -157,8 +159,10 @@ def _only(data: Any) -> Mapping[str, Any] | None:
     return one if isinstance(one, Mapping) else None
 
 
-def _tells_region(errand: Errand, races: Sequence[Race], known: Collection[str]) -> bool:
-    """Whether each race names a known region."""
+def _tells(errand: Errand, races: Sequence[Race], known: Collection[str]) -> bool:
+    """False for an answer about other days alone, and unless each race names a known region."""
+    if races and all(race.race_date != errand.day.isoformat() for race in races):
+        return False
     return errand.region is None or all(race.region and (not known or race.region in known) for race in races)
 
 

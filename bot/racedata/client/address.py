@@ -2,7 +2,10 @@
 
 import re
 from ipaddress import ip_address
-from urllib.parse import SplitResult, quote, urlsplit
+from urllib.parse import SplitResult, parse_qsl, quote, urlsplit
+
+Params = tuple[tuple[str, str | int], ...]
+"""The names and values of a query. A name may stand in a query more than once."""
 
 
 def check_base_url(url: str) -> str | None:
@@ -39,8 +42,13 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def fill_path(template: str, **values: str) -> str:
-    """The path with each `{name}` replaced. ValueError for an empty value, or a value of dots alone."""
+def fill_path(template: str, **values: str) -> tuple[str, Params]:
+    """The path and the query, each `{name}` replaced. ValueError for an empty value, or a value of dots alone."""
     if any(value in {"", ".", ".."} for value in values.values()):
         raise ValueError("an empty value, or one of dots, can't stand in a path")
-    return template.format(**{name: quote(value, safe="") for name, value in values.items()})
+    path, _, query = template.partition("?")
+    pairs = parse_qsl(query, keep_blank_values=True)
+    return (
+        path.format(**{name: quote(value, safe="") for name, value in values.items()}),
+        tuple((name.format(**values), value.format(**values)) for name, value in pairs),
+    )

@@ -6,7 +6,7 @@ from typing import TypeVar
 import httpx
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, SecretStr
 
-from bot.racedata.client.address import fill_path
+from bot.racedata.client.address import Params, fill_path
 from bot.racedata.client.calls import (
     AccountState,
     Calls,
@@ -105,24 +105,24 @@ class RacingClient:
         await self._calls.transport.aclose()
 
     async def countries(self) -> CountryPage:
-        return await collect(self._walk("countries", CountryPage, {}))
+        return await collect(self._walk("countries", CountryPage))
 
     async def courses(self) -> CoursePage:
-        return await collect(self._walk("courses", CoursePage, {}))
+        return await collect(self._walk("courses", CoursePage))
 
     async def reference(self) -> AnyPage:
         """As it came (Spec gap G6)."""
-        return await self._whole("reference", {})
+        return await self._whole("reference")
 
     async def races_page(
         self, region: str | None = None, limit: int = RECORDS_PER_PAGE, cursor: str | None = None
     ) -> RacePage:
-        return await self._get(RACES_PATH, RacePage, {"region": region, "limit": limit, "cursor": cursor})
+        return await self._get(RACES_PATH, RacePage, _given(region=region, limit=limit, cursor=cursor))
 
     def walk_races(self, position: WalkPosition) -> AsyncGenerator[Step[RaceRecord]]:
         """Keep `step.resume_at` for the next position."""
-        query = {"region": position.region, "limit": position.limit}
-        return self._walk(RACES_PATH, RacePage, query, position.cursor)
+        params = _given(region=position.region, limit=position.limit)
+        return self._walk(RACES_PATH, RacePage, params, position.cursor)
 
     async def subscribe_webhook(
         self, url: str, events: Sequence[str], region: str | None = None
@@ -139,44 +139,45 @@ class RacingClient:
 
     async def deliveries(self, status: str | None = None, cursor: str | None = None) -> DeliveryPage:
         """Only `status="failed"` is specified."""
-        return await self._get(DELIVERIES_PATH, DeliveryPage, {"status": status, "cursor": cursor})
+        return await self._get(DELIVERIES_PATH, DeliveryPage, _given(status=status, cursor=cursor))
 
     def walk_deliveries(self, status: str | None = None) -> AsyncGenerator[Step[DeliveryRecord]]:
         """Records are kept for 30 days."""
-        return self._walk(DELIVERIES_PATH, DeliveryPage, {"status": status})
+        return self._walk(DELIVERIES_PATH, DeliveryPage, _given(status=status))
 
     async def usage(self, by: str | None = None) -> AnyPage:
         """As it came (Spec gap G5). Costs no quota. Only `by="endpoint"` is specified."""
-        return await self._whole(USAGE_PATH, {"by": by})
+        return await self._whole(USAGE_PATH, _given(by=by))
 
     async def read_path(self, template: str, **values: str) -> AnyPage:
         """The answer of the operator's path (Spec gaps G9, G10), with its `{names}` filled in."""
-        return await self._whole(fill_path(template, **values), {})
+        return await self._whole(*fill_path(template, **values))
 
-    async def _whole(self, path: str, query: dict[str, str | int | None]) -> AnyPage:
-        return await collect_any(self._walk(path, AnyPage, query))
+    async def _whole(self, path: str, params: Params = ()) -> AnyPage:
+        return await collect_any(self._walk(path, AnyPage, params))
 
     def _walk(
         self,
         path: str,
         page: type[ServicePage[list[T]]],
-        query: dict[str, str | int | None],
+        params: Params = (),
         cursor: str | None = None,
     ) -> AsyncGenerator[Step[T]]:
         async def fetch(cursor: str | None) -> ServicePage[list[T]]:
-            return await self._get(path, page, {**query, "cursor": cursor})
+            return await self._get(path, page, params + _given(cursor=cursor))
 
         return walk(path, fetch, cursor)
 
-    async def _get(
-        self, path: str, page: type[ServicePage[T]], query: dict[str, str | int | None] | None = None
-    ) -> ServicePage[T]:
-        params = tuple((name, value) for name, value in (query or {}).items() if value is not None)
+    async def _get(self, path: str, page: type[ServicePage[T]], params: Params) -> ServicePage[T]:
         return await self._ask(Request("GET", path, params), page)
 
     async def _ask(self, request: Request, page: type[ServicePage[T]], *, bare: bool = False) -> ServicePage[T]:
         await self._calls.check_spending(request.path, self._purpose)
         return await self._calls.ask(request, page, patience=self._patience, background=self._background, bare=bare)
+
+
+def _given(**query: str | int | None) -> Params:
+    return tuple((name, value) for name, value in query.items() if value is not None)
 
 
 def open_client(

@@ -15,7 +15,7 @@ from pydantic import JsonValue, SecretStr
 
 from bot.errors import SettingsError
 from bot.logs import MASK, quieten_http
-from bot.racedata.client.address import check_base_url
+from bot.racedata.client.address import Params, check_base_url
 from bot.racedata.client.service_errors import AnswerUnreadable, ServiceFailure, ServiceUnreachable
 
 MAX_ANSWER_BYTES = 32 * 1024 * 1024
@@ -30,9 +30,11 @@ SURELY_NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, 
 
 @dataclass(frozen=True)
 class Request:
+    """`path` has no query: httpx would replace the path's query by `params`."""
+
     method: str
     path: str
-    params: tuple[tuple[str, str | int], ...] = ()
+    params: Params = ()
     body: JsonValue = None
     repeatable: bool = True
 
@@ -99,7 +101,7 @@ class Transport:
         sent = self._http.build_request(
             request.method,
             self._base_url + request.path,
-            params=dict(request.params) or None,
+            params=request.params or None,
             json=request.body,
             headers={
                 "X-API-Key": self._key.get_secret_value(),

@@ -4,6 +4,7 @@ import json
 import socket
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import parse_qsl
 
 import httpx
 import pytest
@@ -33,9 +34,13 @@ class Seen:
 
     method: str
     path: str
-    query: dict[str, str]
+    raw_query: str
     headers: dict[str, str]
     body: bytes
+
+    @property
+    def query(self):
+        return dict(parse_qsl(self.raw_query, keep_blank_values=True))
 
 
 @dataclass
@@ -58,7 +63,7 @@ class Service:
         self.reply(status, {"error": {"code": code, "message": "Said so.", **fields}}, **(headers or {}))
 
     def answer(self, method, path, query, headers, body):
-        self.seen.append(Seen(method, path, dict(query), dict(headers), body))
+        self.seen.append(Seen(method, path, str(query), dict(headers), body))
         return self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
 
 

@@ -31,6 +31,12 @@ CALLS = {
     "walk_deliveries": (lambda client: collect(client.walk_deliveries()), "GET", "webhooks/deliveries", {}),
     "usage": (lambda client: client.usage("endpoint"), "GET", "account/usage", {"by": "endpoint"}),
     "read_path": (lambda client: client.read_path("races/{race_id}", race_id="rc_1"), "GET", "races/rc_1", {}),
+    "read_path with a query": (
+        lambda client: client.read_path("races?date={date}&region={region}&all=", date="2026-11-20", region="A&B"),
+        "GET",
+        "races",
+        {"date": "2026-11-20", "region": "A&B", "all": ""},
+    ),
 }
 
 
@@ -97,7 +103,7 @@ async def test_client_loses_no_secret_because_something_else_could_not_be_stored
         await open_racing(on_meta=on_meta).reference()
 
 
-@pytest.mark.parametrize("name", ["countries", "reference", "usage", "read_path"])
+@pytest.mark.parametrize("name", ["countries", "reference", "usage", "read_path", "read_path with a query"])
 async def test_client_follows_has_more_where_it_is_not_specified(service, client, name):
     service.data([{"name": "one"}], has_more=True, next_cursor="c1")
     service.data([{"name": "two"}])
@@ -105,6 +111,21 @@ async def test_client_follows_has_more_where_it_is_not_specified(service, client
     page = await call(client)
     assert len(page.data) == 2
     assert [(seen.path, seen.query) for seen in service.seen] == [(path, query), (path, {**query, "cursor": "c1"})]
+
+
+async def test_client_repeats_a_name_of_the_paths_own_query_on_each_page(service, client):
+    service.data([{"name": "one"}], has_more=True, next_cursor="c1")
+    service.data([{"name": "two"}])
+    await client.read_path("races?day={date}&field=a&field=b", date="2026-11-20")
+    own = "day=2026-11-20&field=a&field=b"
+    assert [seen.raw_query for seen in service.seen] == [own, f"{own}&cursor=c1"]
+
+
+async def test_client_names_no_query_in_a_failure(service, client):
+    service.refuse(422, "invalid_param")
+    with pytest.raises(service_errors.InvalidParam) as caught:
+        await client.read_path("races?date={date}", date="2026-11-20")
+    assert caught.value.path == "races"
 
 
 async def test_client_follows_has_more_on_courses_and_deliveries(service, client):

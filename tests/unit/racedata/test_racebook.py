@@ -382,6 +382,18 @@ async def test_day_path_costs_one_request_whatever_its_shape(*, make_book, clien
     assert client.asked == ["days/2026-11-20?GB"]
 
 
+@pytest.mark.parametrize(
+    "shape",
+    [lambda races: races, lambda races: {"meetings": [{"course": one["race_id"], "races": [one]} for one in races]}],
+    ids=["races", "meetings"],
+)
+async def test_day_path_loses_no_race_of_a_busy_day(make_book, client, race, day, shape):
+    listed = [race(f"r{number:03}", day(0).isoformat(), off_time="14:30") for number in range(320)]
+    client.answers["days/2026-11-20"] = shape(listed)
+    card = await make_book(day="days/{date}").card("GB", day(0))
+    assert (card.coverage, len(titles(card))) == (Coverage.COMPLETE, 320)
+
+
 async def test_day_path_that_is_read_again_when_stale_or_settled_for_good(make_book, client, clock, race, day):
     client.answers["days/2026-11-20"] = [race("a", day(0).isoformat())]
     client.answers["days/2026-11-10"] = []
@@ -403,6 +415,7 @@ async def test_day_path_that_is_read_again_when_stale_or_settled_for_good(make_b
         ["rc_1", "rc_2"],
         [{"race_id": "x", "date": "2026-11-20", "course": "Ascot", "off_time": "14:30"}],
         [{"race_id": "x", "date": "2026-11-20", "region": "Great Britain", "course": "Ascot"}],
+        [{"race_id": "x", "date": "2026-11-19", "region": "GB", "course": "Ascot"}],
     ],
 )
 async def test_day_path_that_does_not_tell_leaves_it_to_the_walk(

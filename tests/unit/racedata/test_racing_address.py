@@ -53,7 +53,12 @@ def test_base_url_from_a_stranger_is_checked_without_a_crash(url):
 
 
 def test_path_is_filled_with_quoted_values():
-    assert fill_path("races/{race_id}", race_id="a/b?c#d e") == "races/a%2Fb%3Fc%23d%20e"
+    assert fill_path("races/{race_id}", race_id="a/b?c#d e") == ("races/a%2Fb%3Fc%23d%20e", ())
+
+
+def test_path_is_told_apart_from_its_query():
+    asked = fill_path("days/{date}?region={region}&at={date}&all", date="2026-11-20", region="A&B?")
+    assert asked == ("days/2026-11-20", (("region", "A&B?"), ("at", "2026-11-20"), ("all", "")))
 
 
 @pytest.mark.parametrize("race_id", ["", ".", ".."])
