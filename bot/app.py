@@ -72,12 +72,12 @@ from bot.slack.admin_check import AdminCheck
 from bot.slack.background_tasks import Tasks
 from bot.slack.bolt_app import make_bolt
 from bot.slack.bot_identity import BotIdentity
-from bot.slack.channel_membership import is_member, members
+from bot.slack.channel_membership import is_member, members, problem_of_channel
 from bot.slack.commands.invocation import Desk
 from bot.slack.event_messages import PostRenderer
 from bot.slack.listeners.app_home import HomeListener
 from bot.slack.listeners.button_clicks import ActionListener
-from bot.slack.listeners.channel_life import ChannelListener
+from bot.slack.listeners.channel_life import LOOK_S, ChannelListener
 from bot.slack.listeners.command_runner import CommandRunner
 from bot.slack.listeners.direct_messages import DirectMessageListener
 from bot.slack.listeners.forms import FormListener
@@ -370,7 +370,15 @@ class Service:
                 HomeListener(runner),
                 ActionListener(runner),
                 FormListener(runner),
-                ChannelListener(self.database, self.identity, self.notices, self.reopening, self.clock, self.queued),
+                ChannelListener(
+                    self.database,
+                    self.identity,
+                    partial(problem_of_channel, self.slack, timeout_s=LOOK_S),
+                    self.notices,
+                    self.reopening,
+                    self.clock,
+                    self.queued,
+                ),
                 DirectMessageListener(self.database, self.clock, self.queued),
                 InstallationListener(self.database, self.notices),
             ],

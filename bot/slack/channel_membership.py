@@ -5,7 +5,7 @@ from typing import Any
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
 from bot.errors import SlackChannelClosed, SlackError, SlackScopeMissing
-from bot.slack.web_client import SlackClient
+from bot.slack.web_client import WEB_API_TIMEOUT_S, SlackClient
 
 MEMBERS_LOOKUP_S = 5.0
 
@@ -36,10 +36,14 @@ async def is_member(slack: SlackClient, channel_id: str, timeout_s: float = MEMB
     return bool(channel.get("is_member"))
 
 
-async def problem_of_channel(slack: SlackClient, channel_id: str) -> str | None:
+async def problem_of_channel(
+    slack: SlackClient, channel_id: str, *, timeout_s: float = WEB_API_TIMEOUT_S
+) -> str | None:
     """None if Slack would take a post. Raises SlackError without an answer."""
     try:
-        answer = await slack.call("conversations.info", lambda: slack.web.conversations_info(channel=channel_id))
+        answer = await slack.call(
+            "conversations.info", lambda: slack.web.conversations_info(channel=channel_id), timeout_s=timeout_s
+        )
     except SlackChannelClosed as error:
         return error.code
     except SlackScopeMissing:

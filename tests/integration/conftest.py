@@ -7,6 +7,7 @@ import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -31,7 +32,9 @@ from bot.outbox.resume import Reopening
 from bot.sandbox.slack.workspace import SlackWorkspace
 from bot.settings import DoubtfulPosts
 from bot.slack.bot_identity import BotIdentity
+from bot.slack.channel_membership import problem_of_channel
 from bot.slack.event_messages import PostRenderer
+from bot.slack.listeners.channel_life import ChannelListener
 from bot.slack.messages.alerts.admin_notice import admin_notice
 from bot.slack.messages.alerts.backlog_summary import waited
 from bot.slack.web_client import METHOD_OF, SlackClient, make_session, make_web_client
@@ -110,6 +113,18 @@ class Pipeline:
     poster: Poster
     notices: Notices
     reopening: Reopening
+    sender: SlackClient
+
+    def channel_life(self) -> ChannelListener:
+        return ChannelListener(
+            self.database,
+            BotIdentity(TOKEN, bot_user_id=self.slack.bot_user_id),
+            partial(problem_of_channel, self.sender),
+            self.notices,
+            self.reopening,
+            self.clock,
+            self.poster.wake,
+        )
 
     async def subscribe(self, channel_id: str, region: str, topics=DEFAULT_TOPICS, **courses) -> None:
         chosen = ChannelFilter(region=region, topics=topics, **courses)
@@ -201,7 +216,7 @@ async def make_pipeline(database, slack):
             clock=clock,
             wake=ingest.stored,
         )
-        return Pipeline(database, slack, clock, ingest, fanout, poster, notices, Reopening(waited))
+        return Pipeline(database, slack, clock, ingest, fanout, poster, notices, Reopening(waited), client)
 
     yield make
     await session.close()

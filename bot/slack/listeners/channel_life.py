@@ -1,6 +1,10 @@
-"""A channel's life: invited, removed, archived, brought back, deleted, given another id."""
+"""A channel's life: invited, removed, archived, brought back, deleted, given another id.
+
+Slack sends events late, twice and in any order. No event closes a channel by itself: the listener asks Slack.
+"""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -12,6 +16,7 @@ from bot.channels import pauses, subscriptions
 from bot.clock import Clock
 from bot.db.engine import Database
 from bot.db.tables import MessageKind
+from bot.errors import SlackError
 from bot.logs import get_logger
 from bot.outbox import message_store
 from bot.outbox.channel_closing import close_channel, is_used
@@ -24,6 +29,9 @@ from bot.slack.commands.filter_view import as_shown
 from bot.slack.messages.answers.welcome import welcome
 
 log = get_logger(__name__)
+
+LOOK_S = 2.0
+"""Slack repeats an event without an ack within three seconds."""
 
 CLOSING_EVENTS = {
     "channel_left": "the bot was removed from the channel",
@@ -40,16 +48,18 @@ MOVING_EVENT = "channel_id_changed"
 """A private channel shared with another company gets another id, docs.slack.dev/reference/events."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class ChannelListener:
-    """Nothing is ever deleted here."""
+    """Nothing is ever deleted here. `problem_of`: why Slack takes no post in a channel now, None if Slack does."""
 
     database: Database
     identity: BotIdentity
+    problem_of: Callable[[str], Awaitable[str | None]]
     notices: Notices
     reopening: Reopening
     clock: Clock
     wake: asyncio.Event
+    _openings: int = 0
 
     def register(self, bolt: AsyncApp) -> None:
         bolt.event("member_joined_channel")(self.on_joined)
@@ -83,6 +93,7 @@ class ChannelListener:
         await self._open(new_id)
 
     async def _open(self, channel_id: str, invitation: str | None = None) -> None:
+        self._openings += 1
         started = await self.database.write(partial(self._reopen, channel_id=channel_id, invitation=invitation))
         log.info("channel_open", channel_id=channel_id, subscriptions_started=started)
         self.wake.set()
@@ -103,13 +114,26 @@ class ChannelListener:
         return started
 
     async def _close(self, channel_id: str, reason: str) -> None:
-        await self.database.write(partial(self._close_known, channel_id=channel_id, reason=reason))
+        """Close a used channel if Slack takes no post there. In doubt the next post decides."""
+        if not await self.database.read(partial(self._is_used, channel_id=channel_id)):
+            return
+        openings = self._openings
+        try:
+            problem = await self.problem_of(channel_id)
+        except SlackError as error:
+            log.info("closing_not_checked", channel_id=channel_id, reason=str(error))
+            return
+        # An answer from before an opening says nothing about the channel now.
+        if problem is None or openings != self._openings:
+            log.info("closing_passed_over", channel_id=channel_id, because=reason)
+            return
+        close = partial(close_channel, notices=self.notices, channel_id=channel_id, reason=reason, now=self.clock())
+        await self.database.write(close)
         self.wake.set()
 
-    def _close_known(self, session: Session, channel_id: str, reason: str) -> None:
+    def _is_used(self, session: Session, channel_id: str) -> bool:
         """A channel that nothing is told in has nothing to hold."""
-        if is_used(session, channel_id) or channel_id == self.notices.admin_channel:
-            close_channel(session, self.notices, channel_id, reason, self.clock())
+        return is_used(session, channel_id) or channel_id == self.notices.admin_channel
 
     def _ourselves(self, body: dict[str, Any]) -> set[str]:
         authorizations = body.get("authorizations") or []

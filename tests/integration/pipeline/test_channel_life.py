@@ -12,12 +12,10 @@ from bot.operations.jobs.expire_queue import expire_queue
 from bot.outbox import message_store
 from bot.outbox.channel_closing import pause_channel
 from bot.outbox.channel_move import move_channel
-from bot.slack.bot_identity import BotIdentity
-from bot.slack.listeners.channel_life import ChannelListener
+from bot.sandbox.slack import failures
+from bot.slack.listeners.channel_life import CLOSING_EVENTS
 from bot.slack.listeners.direct_messages import DirectMessageListener
 from tests.notice_levels import URGENT, WARNING, level_of
-
-BOT = "U0BOT"
 
 
 def result(race_id="rc_1", course="Ascot"):
@@ -33,14 +31,13 @@ def corrected(race_id="rc_1"):
 
 @pytest.fixture
 def channels(pipeline):
-    identity = BotIdentity("xoxb-test", bot_user_id=BOT)
-    return ChannelListener(
-        pipeline.database, identity, pipeline.notices, pipeline.reopening, pipeline.clock, pipeline.poster.wake
-    )
+    return pipeline.channel_life()
 
 
 async def invite(channels, channel_id="CGB", event_id="Ev1"):
-    await channels.on_joined({"user": BOT, "channel": channel_id, "event_ts": "1.2"}, {"event_id": event_id})
+    await channels.on_joined(
+        {"user": channels.identity.bot_user_id, "channel": channel_id, "event_ts": "1.2"}, {"event_id": event_id}
+    )
 
 
 async def post_all(pipeline):
@@ -181,9 +178,53 @@ async def test_text_in_a_direct_message_is_answered_with_help_once(pipeline):
     assert "/racing subscribe" in text
 
 
+@pytest.mark.parametrize("event", sorted(CLOSING_EVENTS))
+async def test_old_closing_event_of_an_open_channel_holds_nothing_up(pipeline, channels, event):
+    await pipeline.subscribe("CGB", "GB")
+    await channels.on_closed({"type": event, "channel": "CGB"})
+    await pipeline.deliver(result())
+    await pipeline.post_all()
+    assert len(pipeline.texts("CGB")) == 1
+    assert pipeline.texts("CADMIN") == []
+
+
+async def test_old_leaving_of_a_member_holds_nothing_up(pipeline, channels):
+    await pipeline.subscribe("CGB", "GB")
+    await channels.on_left({"user": channels.identity.bot_user_id, "channel": "CGB"}, {"event_id": "Ev1"})
+    await pipeline.deliver(result())
+    await pipeline.post_all()
+    assert len(pipeline.texts("CGB")) == 1
+
+
+async def test_closing_that_slack_was_asked_about_before_an_opening_closes_nothing(pipeline, channels):
+    await pipeline.subscribe("CGB", "GB")
+
+    async def archived_until_now(_channel_id):
+        await channels.on_opened({"type": "channel_unarchive", "channel": "CGB"})
+        return "is_archived"
+
+    channels.problem_of = archived_until_now
+    await channels.on_closed({"type": "channel_archive", "channel": "CGB"})
+    await pipeline.deliver(result())
+    await pipeline.post_all()
+    assert len(pipeline.texts("CGB")) == 1
+
+
+async def test_closing_that_slack_does_not_confirm_in_time_is_left_to_the_next_post(pipeline, channels):
+    await pipeline.subscribe("CGB", "GB")
+    await pipeline.slack.archive("CGB")
+    pipeline.slack.script("conversations.info", [failures.http_error(503)])
+    await channels.on_closed({"type": "channel_archive", "channel": "CGB"})
+    assert pipeline.texts("CADMIN") == []
+    await pipeline.deliver(result())
+    await post_all(pipeline)
+    assert len(pipeline.texts("CADMIN")) == 1
+
+
 async def test_deleted_channel_is_told_as_what_can_not_come_back(pipeline, channels):
     await pipeline.subscribe("CGB", "GB")
     await pipeline.deliver(result())
+    await pipeline.slack.delete_channel("CGB")
     await channels.on_closed({"type": "channel_deleted", "channel": "CGB"})
     await pipeline.post_all()
     later = pipeline.clock.now + timedelta(hours=80)

@@ -12,8 +12,6 @@ from bot.operations.jobs.check_channels import ChannelCheck
 from bot.operations.jobs.expire_queue import expire_queue
 from bot.outbox.channel_closing import close_channel
 from bot.sandbox.slack import failures
-from bot.slack.bot_identity import BotIdentity
-from bot.slack.listeners.channel_life import ChannelListener
 from tests.integration.pipeline.racing_day import abandonment, free_all, result
 
 RESTRICTED = failures.slack_error("restricted_action")
@@ -138,17 +136,12 @@ async def test_subscriptions_start_with_the_first_post_that_is_taken(pipeline, c
 
 async def test_channel_that_closes_once_more_after_a_post_is_told_anew(pipeline):
     await pipeline.subscribe("CGB", "GB")
-    listening = ChannelListener(
-        pipeline.database,
-        BotIdentity("xoxb-test"),
-        pipeline.notices,
-        pipeline.reopening,
-        pipeline.clock,
-        pipeline.poster.wake,
-    )
+    listening = pipeline.channel_life()
     for number in range(2):
+        await pipeline.slack.archive("CGB")
         await listening.on_closed({"type": "channel_archive", "channel": "CGB"})
         await pipeline.deliver(result(f"rc_{number}"))
+        await pipeline.slack.unarchive("CGB")
         await listening.on_opened({"type": "channel_unarchive", "channel": "CGB"})
         await post_all(pipeline)
         pipeline.clock.forward(60)

@@ -16,8 +16,6 @@ from bot.outbox import ledger
 from bot.outbox.channel_closing import pause_channel
 from bot.outbox.notices import Urgency
 from bot.sandbox.slack import failures
-from bot.slack.bot_identity import BotIdentity
-from bot.slack.listeners.channel_life import ChannelListener
 from tests.notice_levels import ALL_CLEAR, NOTE, URGENT, WARNING
 
 BALLOON_SIGHTED, BALLOON_LANDED = "stewards.weather_balloon.sighted", "stewards.weather_balloon.landed"
@@ -80,18 +78,11 @@ async def subscription(pipeline, channel_id="CGB"):
     return row.state
 
 
-def listener(pipeline):
-    identity = BotIdentity("xoxb-test")
-    return ChannelListener(
-        pipeline.database, identity, pipeline.notices, pipeline.reopening, pipeline.clock, pipeline.poster.wake
-    )
-
-
 async def test_closing_and_its_end_are_told_to_admins_and_to_the_creator_once_each_time(pipeline):
     await pipeline.subscribe("CGB", "GB")
     for times in (1, 3):
         await close(pipeline)
-        await listener(pipeline).on_closed({"type": "channel_archive", "channel": "CGB"})
+        await pipeline.channel_life().on_closed({"type": "channel_archive", "channel": "CGB"})
         await post_all(pipeline)
         assert len(pipeline.texts("CADMIN")) == times
         dm = pipeline.slack.direct_message("UALICE").id
@@ -119,11 +110,13 @@ async def test_direct_message_that_is_refused_parks_and_admins_hear_nothing_of_i
 
 async def test_event_of_slacks_holds_the_lane_and_its_coming_back_frees_it(pipeline):
     await pipeline.subscribe("CGB", "GB")
-    listening = listener(pipeline)
+    listening = pipeline.channel_life()
+    await pipeline.slack.remove_bot("CGB")
     await listening.on_closed({"type": "channel_left", "channel": "CGB"})
     await pipeline.deliver(abandonment())
     await post_all(pipeline)
     assert await states(pipeline) == ["queued"]
+    await pipeline.slack.invite_bot("CGB")
     await listening.on_opened({"type": "channel_unarchive", "channel": "CGB"})
     await post_all(pipeline)
     (text,) = pipeline.texts("CGB")
@@ -242,7 +235,8 @@ async def test_pause_outlives_the_closing_of_its_channel(pipeline, until):
     await pipeline.subscribe("CGB", "GB")
     now = pipeline.clock()
     await pipeline.database.write(lambda s: pause_channel(s, "CGB", until and now + until, now))
-    await listener(pipeline).on_closed({"type": "channel_archive", "channel": "CGB"})
+    await pipeline.slack.archive("CGB")
+    await pipeline.channel_life().on_closed({"type": "channel_archive", "channel": "CGB"})
     assert await subscription(pipeline) == "suspended"
     await pipeline.database.write(lambda s: pipeline.reopening.resume(s, "CNONE", now))
     assert await reopen(pipeline) == 1
@@ -261,7 +255,8 @@ async def test_resuming_does_not_open_a_channel_that_is_closed(pipeline):
     await pipeline.subscribe("CGB", "GB")
     now = pipeline.clock()
     await pipeline.database.write(lambda s: pause_channel(s, "CGB", None, now))
-    await listener(pipeline).on_closed({"type": "channel_archive", "channel": "CGB"})
+    await pipeline.slack.archive("CGB")
+    await pipeline.channel_life().on_closed({"type": "channel_archive", "channel": "CGB"})
     await pipeline.database.write(lambda s: pipeline.reopening.resume(s, "CGB", now))
     assert await subscription(pipeline) == "suspended"
     assert await reopen(pipeline) == 1

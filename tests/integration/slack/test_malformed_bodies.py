@@ -178,6 +178,10 @@ async def allow(_user_id, _channel_id):
     return None
 
 
+async def nothing_wrong(_channel_id):
+    return None
+
+
 async def not_admin(_user_id):
     return False
 
@@ -203,7 +207,7 @@ class Endpoint:
         )
         runner = CommandRunner(desk, nobody, SimpleNamespace(start=lambda answer, _name: answer.close()))  # type: ignore[arg-type]  # answers are of no concern here
         notices = Notices(None, admin_notice, clock=lambda: NOW)
-        channels = ChannelListener(database, desk.identity, notices, desk.reopening, desk.clock, wake)
+        channels = ChannelListener(database, desk.identity, nothing_wrong, notices, desk.reopening, desk.clock, wake)
         listeners: list[Listener] = [CommandListener(runner), ActionListener(runner), FormListener(runner), channels]
         listeners += [
             DirectMessageListener(database, desk.clock, wake),
