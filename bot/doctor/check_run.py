@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Generic, TypeVar
 
+from bot.doctor.faults import fault_of
 from bot.doctor.findings import CheckOutcome, Examined, Finding, NotApplicable, Seen, failed, worst_of
 from bot.logs import Mask, get_logger
 
@@ -56,6 +57,8 @@ async def _look(check: DoctorCheck[T], patient: T, limit_s: float) -> Examined:
     except TimeoutError as error:
         return _hung(check, limit_s) if limit.expired() else _crashed(check, error)
     except Exception as error:
+        if (fault := fault_of(error)) is not None:
+            return Examined(check.id, fault.outcome, "no answer that can be used", (fault,))
         log.exception("check_crashed", check=check.id)
         return _crashed(check, error)
     if isinstance(seen, NotApplicable):

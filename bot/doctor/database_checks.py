@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, text
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from bot.db import migrate
 from bot.db.engine import Database, is_damage, reason_of
@@ -49,13 +49,14 @@ async def database(patient: Patient) -> Seen:
         await found.read(lambda session: session.execute(text("SELECT 1")))
         if found.is_sqlite:
             await found.read(lambda session: session.execute(text("SELECT count(*) FROM sqlite_master")))
-    except StorageError as error:
+    except (StorageError, SQLAlchemyError) as error:
         return Seen(where, (_not_opened(found, error),))
     return Seen(where)
 
 
-def _not_opened(found: Database, error: StorageError) -> Finding:
-    if error.__cause__ is not None and is_damage(error.__cause__):
+def _not_opened(found: Database, fault: Exception) -> Finding:
+    error = fault if isinstance(fault, StorageError) else reason_of(fault)
+    if fault.__cause__ is not None and is_damage(fault.__cause__):
         mend = "Put a copy from the backup in its place, or move the file away and run `racing-bot migrate`."
         return failed("database_damaged", f"The file is damaged, or no database ({error}).", mend)
     mend = (

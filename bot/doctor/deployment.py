@@ -16,9 +16,11 @@ from bot.clock import Clock
 from bot.db.engine import TOOL_BUSY_S, Database
 from bot.errors import SettingsError
 from bot.logs import get_logger
+from bot.racedata.client.circuit_breakers import USAGE_PATH
 from bot.racedata.client.headers import http_date
 from bot.racedata.client.records import ServicePage
 from bot.racedata.client.service_client import RacingClient, open_client
+from bot.racedata.client.service_errors import ServiceUnreachable
 from bot.racedata.client.timing import Timing
 from bot.racedata.quota_book import usage_by_day
 from bot.settings import Settings
@@ -76,7 +78,15 @@ class Deployment:
 
     async def usage(self) -> ServicePage[Any]:
         """`/account/usage`, free of quota. Raises ServiceFailure."""
-        return await self._once("usage", lambda: usage_by_day(self.racing))
+        return await self._once("usage", self._ask_usage)
+
+    async def _ask_usage(self) -> ServicePage[Any]:
+        try:
+            async with asyncio.timeout(HTTP_TIMEOUT_S):
+                return await usage_by_day(self.racing)
+        except TimeoutError:
+            message = f"no answer within {HTTP_TIMEOUT_S:g} s"
+            raise ServiceUnreachable(USAGE_PATH, message=message, may_have_arrived=True) from None
 
     async def whoami(self) -> AsyncSlackResponse:
         """`auth.test`. Raises SlackError."""

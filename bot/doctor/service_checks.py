@@ -1,5 +1,6 @@
 """The data service: reached, key, plan, window, quota, by a request of `/account/usage` without quota."""
 
+from contextlib import suppress
 from typing import Any
 
 from bot.db.named_value_store import DatabaseStateStore
@@ -9,11 +10,6 @@ from bot.racedata.client.circuit_breakers import UNAUTHORIZED, CircuitBreakers, 
 from bot.racedata.client.records import Meta
 from bot.racedata.client.service_errors import (
     UNLATCH,
-    AnswerUnreadable,
-    NotFound,
-    RateLimited,
-    ServiceFailure,
-    ServiceUnreachable,
     Unauthorized,
     UpgradeRequired,
 )
@@ -29,29 +25,10 @@ UPCOMING = "upcoming"
 async def data_service(patient: Patient) -> Seen:
     deployment = patient.deployment
     address = deployment.settings.racing_api_url
-    try:
+    # The next checks judge a refusal of the key or of the plan.
+    with suppress(Unauthorized, UpgradeRequired):
         await deployment.usage()
-    except (Unauthorized, UpgradeRequired):
-        # The next checks judge this answer.
-        return Seen(address)
-    except ServiceFailure as error:
-        return Seen(address, (_not_answered(error),))
     return Seen(address)
-
-
-def _not_answered(error: ServiceFailure) -> Finding:
-    if isinstance(error, ServiceUnreachable):
-        mend = "Let this machine reach RACING_API_URL (DNS, firewall, proxy), or correct the address."
-        return failed("service_unreachable", f"The data service can't be reached ({error.message}).", mend)
-    if isinstance(error, NotFound | AnswerUnreadable):
-        mend = "Correct RACING_API_URL: the base address with its version segment, as the data service's pages say."
-        return failed("service_elsewhere", f"RACING_API_URL does not answer as the data service ({error}).", mend)
-    if isinstance(error, RateLimited):
-        wait_s = round(error.retry_after_s or 60)
-        told = "The key has made all requests of this minute."
-        return failed("service_busy", told, f"Run `racing-bot doctor` again in {wait_s} seconds.")
-    mend = "Wait, and run `racing-bot doctor` again; report the request id to the data service if the fault stays."
-    return failed("service_fault", f"The data service failed ({error}).", mend)
 
 
 async def key(patient: Patient) -> Seen:

@@ -1,12 +1,14 @@
 """Slack: token, scopes, admins, channels, history, replies, Socket Mode. Posts nothing, opens no connection."""
 
 import asyncio
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import TypeVar
 
 from bot.channels import subscriptions
 from bot.channels.conditions.mention_condition import is_person
 from bot.doctor.deployment import HTTP_TIMEOUT_S, Deployment, Patient
+from bot.doctor.faults import REINSTALL, fault_of
 from bot.doctor.findings import Finding, NotApplicable, Seen, failed, warning
 from bot.errors import (
     SlackChannelClosed,
@@ -14,13 +16,20 @@ from bot.errors import (
     SlackError,
     SlackRefused,
     SlackScopeMissing,
-    SlackWait,
 )
 from bot.manifest import read_manifest
 from bot.settings import DoubtfulPosts
 from bot.slack.api_errors import HISTORY_METHOD, REPLIES_METHOD
-from bot.slack.channel_membership import DIRECT_MESSAGE, SCOPES_HEADER, is_member, problem_of_channel, problem_of_person
+from bot.slack.channel_membership import (
+    DIRECT_MESSAGE,
+    SCOPES_HEADER,
+    ask_membership,
+    problem_of_channel,
+    problem_of_person,
+)
 from bot.slack.socket_mode import OPEN_METHOD
+
+T = TypeVar("T")
 
 _DOUBTFUL = "a post in doubt can't be looked for in {}: `DOUBTFUL_POSTS` decides"
 _UNHEARD = "the bot does not hear of an invitation to a {} channel, of a removal, or of the channel's archiving"
@@ -37,8 +46,6 @@ LOSS_WITHOUT_SCOPE: dict[str, str] = {
 }
 """Scope → cost of its absence, as in docs/scopes.md."""
 
-REINSTALL = "on api.slack.com/apps add the scope under OAuth & Permissions, then Install App, Reinstall to Workspace"
-
 MOST_CHANNELS = 40
 """conversations.info allows about fifty calls a minute."""
 
@@ -49,22 +56,31 @@ NEWEST_MESSAGES = 15
 
 
 async def slack_token(patient: Patient) -> Seen:
-    try:
-        answer = await patient.deployment.whoami()
-    except SlackError as error:
-        return Seen("refused", (_refused(error),))
+    answer = await patient.deployment.whoami()
     return Seen(f"{answer.get('user')} in {answer.get('team')}")
 
 
-def _refused(error: SlackError) -> Finding:
-    if isinstance(error, SlackCredentialsDead):
-        mend = "Set SLACK_BOT_TOKEN to the token on Slack's page Install App, and start the bot again."
-        return failed("slack_token_refused", f"Slack does not accept SLACK_BOT_TOKEN ({error}).", mend)
-    if isinstance(error, SlackWait):
-        mend = f"Run `racing-bot doctor` again in {error.retry_after_s:.0f} seconds."
-        return failed("slack_busy", f"Slack asks for a wait ({error}).", mend)
-    mend = "Let this machine reach SLACK_API_URL (DNS, firewall, proxy), or correct the address; see status.slack.com."
-    return failed("slack_unreachable", f"Slack gave no answer that can be used ({error}).", mend)
+async def _of_each(
+    ask: Callable[[str], Awaitable[T]], places: Sequence[str]
+) -> tuple[dict[str, T], tuple[Finding, ...]]:
+    """The answers by place, and the faults of Slack in the way of the other answers, each kind once."""
+    limit = asyncio.Semaphore(SLACK_CALLS_AT_ONCE)
+    faults: dict[str, Finding] = {}
+
+    async def one(place: str) -> tuple[str, T] | None:
+        try:
+            async with limit:
+                return place, await ask(place)
+        except SlackScopeMissing:
+            # The check of the scopes says so.
+            return None
+        except SlackError as error:
+            if fault := fault_of(error):
+                faults.setdefault(fault.code, fault)
+            return None
+
+    answers = await asyncio.gather(*map(one, places))
+    return dict(filter(None, answers)), tuple(faults.values())
 
 
 async def scopes(patient: Patient) -> Seen | NotApplicable:
@@ -94,22 +110,19 @@ async def admins(patient: Patient) -> Seen:
         mend = "Set ADMIN_CHANNEL to a channel's id or ADMIN_USERS to people's ids."
         return Seen("nobody", (warning("nobody_is_warned", told, mend),))
     places = [one for one in (channel_id, *people) if one]
-    findings = [finding for place in places if (finding := await _place(deployment, place))]
-    return Seen(", ".join(places), tuple(findings))
+    problems, faults = await _of_each(partial(_place, deployment), places)
+    return Seen(", ".join(places), (*filter(None, problems.values()), *faults))
 
 
 async def _place(deployment: Deployment, place: str) -> Finding | None:
-    """None if a warning arrives, or Slack does not say."""
+    """None if a warning arrives. Raises SlackError if Slack does not say."""
     if place.startswith(DIRECT_MESSAGE):
         return None
-    try:
-        if is_person(place):
-            problem = await problem_of_person(deployment.slack, place)
-            mend = f"Take {place} out of ADMIN_USERS and ADMIN_CHANNEL, or correct the id."
-            return failed("admin_not_reached", f"No warning reaches {place}: {problem}.", mend) if problem else None
-        problem = await problem_of_channel(deployment.slack, place)
-    except SlackScopeMissing:
-        return None
+    if is_person(place):
+        problem = await problem_of_person(deployment.slack, place, timeout_s=HTTP_TIMEOUT_S)
+        mend = f"Take {place} out of ADMIN_USERS and ADMIN_CHANNEL, or correct the id."
+        return failed("admin_not_reached", f"No warning reaches {place}: {problem}.", mend) if problem else None
+    problem = await problem_of_channel(deployment.slack, place, timeout_s=HTTP_TIMEOUT_S)
     mend = f"Type `/invite @racing-bot` in {place}, or set ADMIN_CHANNEL to a channel with the bot in it."
     return failed("admin_channel_closed", f"Slack takes no post in {place}: {problem}.", mend) if problem else None
 
@@ -117,18 +130,13 @@ async def _place(deployment: Deployment, place: str) -> Finding | None:
 async def channels(patient: Patient) -> Seen:
     deployment = patient.deployment
     known = await _subscribed(deployment)
-    asked, limit = known[:MOST_CHANNELS], asyncio.Semaphore(SLACK_CALLS_AT_ONCE)
-
-    async def ask(channel_id: str) -> bool | None:
-        async with limit:
-            return await is_member(deployment.slack, channel_id)
-
-    answers = await asyncio.gather(*map(ask, asked))
-    left = [channel_id for channel_id, is_in in zip(asked, answers, strict=True) if is_in is False]
+    asked = known[:MOST_CHANNELS]
+    answers, faults = await _of_each(partial(ask_membership, deployment.slack), asked)
+    left = [channel_id for channel_id, is_in in answers.items() if not is_in]
     beyond = f"; {len(known) - len(asked)} more were not asked about" if len(known) > len(asked) else ""
-    unknown = f"; Slack did not say of {answers.count(None)}" if None in answers else ""
-    told = f"the bot is in {answers.count(True)} of {len(asked)} channels with subscriptions{unknown}{beyond}"
-    return Seen(told, tuple(_left(channel_id) for channel_id in left))
+    unknown = f"; Slack did not say of {len(asked) - len(answers)}" if len(answers) < len(asked) else ""
+    told = f"the bot is in {len(answers) - len(left)} of {len(asked)} channels with subscriptions{unknown}{beyond}"
+    return Seen(told, (*map(_left, left), *faults))
 
 
 async def _subscribed(deployment: Deployment) -> list[str]:
@@ -149,6 +157,7 @@ async def history(patient: Patient) -> Seen | NotApplicable:
             await deployment.slack.call(
                 HISTORY_METHOD,
                 partial(deployment.slack.web.conversations_history, channel=place, limit=1, include_all_metadata=True),
+                timeout_s=HTTP_TIMEOUT_S,
             )
         except SlackChannelClosed:
             continue
@@ -173,17 +182,14 @@ async def replies(patient: Patient) -> Seen | NotApplicable:
     others = sorted({channel_id for channel_id, _ in chosen})
     known = dict.fromkeys([*live, *others, deployment.settings.admin_channel or ""])
     places = [place for place in known if place.startswith(("C", "G"))]
-    try:
-        for place in places[:MOST_CHANNELS]:
-            message_ts = await _newest_message(deployment, place)
-            if message_ts is None:
-                continue
-            problem = await _problem_of_replies(deployment, place, message_ts)
-            if problem is not None:
-                return _unread_replies(deployment, place, problem, live)
-            return Seen(f"the replies to a message of {place} can be read")
-    except SlackError as error:
-        return NotApplicable(f"Slack did not say ({error})")
+    for place in places[:MOST_CHANNELS]:
+        message_ts = await _newest_message(deployment, place)
+        if message_ts is None:
+            continue
+        problem = await _problem_of_replies(deployment, place, message_ts)
+        if problem is not None:
+            return _unread_replies(deployment, place, problem, live)
+        return Seen(f"the replies to a message of {place} can be read")
     return NotApplicable("not tried: there is no channel with the bot in it and a message that the bot can see")
 
 
@@ -192,11 +198,13 @@ async def _newest_message(deployment: Deployment, channel_id: str) -> str | None
         answer = await deployment.slack.call(
             HISTORY_METHOD,
             partial(deployment.slack.web.conversations_history, channel=channel_id, limit=NEWEST_MESSAGES),
+            timeout_s=HTTP_TIMEOUT_S,
         )
     except (SlackChannelClosed, SlackScopeMissing):
         return None
-    messages: list[dict[str, Any]] = answer.get("messages") or []
-    return next((one["ts"] for one in messages if one.get("ts") and "subtype" not in one), None)
+    listed = answer.get("messages")
+    messages = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+    return next((str(one["ts"]) for one in messages if one.get("ts") and "subtype" not in one), None)
 
 
 async def _problem_of_replies(deployment: Deployment, channel_id: str, message_ts: str) -> SlackError | None:
@@ -205,6 +213,7 @@ async def _problem_of_replies(deployment: Deployment, channel_id: str, message_t
         await deployment.slack.call(
             REPLIES_METHOD,
             partial(deployment.slack.web.conversations_replies, channel=channel_id, ts=message_ts, limit=1),
+            timeout_s=HTTP_TIMEOUT_S,
         )
     except (SlackChannelClosed, SlackScopeMissing, SlackRefused) as error:
         return error
@@ -237,7 +246,7 @@ async def socket_mode(patient: Patient) -> Seen | NotApplicable:
             lambda: web.apps_connections_open(app_token=app_token.get_secret_value()),
             timeout_s=HTTP_TIMEOUT_S,
         )
-    except SlackError as error:
+    except (SlackCredentialsDead, SlackScopeMissing, SlackRefused) as error:
         return Seen("refused", (_no_connection(error),))
     return Seen("Slack gives a ticket for a connection")
 

@@ -219,7 +219,7 @@ async def bot(patient: Patient) -> Seen:
         mend = "Start `racing-bot serve`. Does the bot run on another machine: run `racing-bot doctor` there."
         return Seen(address, (warning("bot_not_running", told, mend),))
     answer = _object_of(response)
-    if answer.get("status") not in {"ready", "degraded", "unready"}:
+    if answer.get("status") not in ("ready", "degraded", "unready"):
         told = f"Another program answers at {address} ({response.status_code})."
         mend = "Set PORT to a free port, or end the other program."
         return Seen(address, (failed("port_taken", told, mend),))

@@ -4,7 +4,7 @@ from typing import Any
 
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
-from bot.errors import SlackChannelClosed, SlackError, SlackScopeMissing
+from bot.errors import SlackChannelClosed, SlackDoubtful, SlackError, SlackScopeMissing
 from bot.slack.web_client import WEB_API_TIMEOUT_S, SlackClient
 
 MEMBERS_LOOKUP_S = 5.0
@@ -21,19 +21,23 @@ SCOPES_HEADER = "x-oauth-scopes"
 
 
 async def is_member(slack: SlackClient, channel_id: str, timeout_s: float = MEMBERS_LOOKUP_S) -> bool | None:
-    """True in a direct message with the bot too. None if Slack does not answer."""
+    """As `ask_membership`. None without an answer."""
+    try:
+        return await ask_membership(slack, channel_id, timeout_s)
+    except SlackError:
+        return None
+
+
+async def ask_membership(slack: SlackClient, channel_id: str, timeout_s: float = MEMBERS_LOOKUP_S) -> bool:
+    """True in a direct message with the bot too. Raises SlackError without an answer."""
     try:
         if channel_id.startswith(DIRECT_MESSAGE):
             await _first_message(slack, channel_id, timeout_s)
             return True
-        channel = await _channel(slack, channel_id, timeout_s)
+        channel, _ = await _channel(slack, channel_id, timeout_s)
     except SlackChannelClosed:
         return False
-    except SlackError:
-        return None
-    if channel.get("is_archived"):
-        return False
-    return bool(channel.get("is_member"))
+    return bool(channel.get("is_member")) and not channel.get("is_archived")
 
 
 async def problem_of_channel(
@@ -41,28 +45,26 @@ async def problem_of_channel(
 ) -> str | None:
     """None if Slack would take a post. Raises SlackError without an answer."""
     try:
-        answer = await slack.call(
-            "conversations.info", lambda: slack.web.conversations_info(channel=channel_id), timeout_s=timeout_s
-        )
+        channel, answer = await _channel(slack, channel_id, timeout_s)
     except SlackChannelClosed as error:
         return error.code
     except SlackScopeMissing:
         # The next post finds out.
         return None
-    channel: dict[str, Any] = answer.get("channel") or {}
     if channel.get("is_archived"):
         return "is_archived"
     anywhere = not channel.get("is_private") and POST_ANYWHERE_SCOPE in (answer.headers or {}).get(SCOPES_HEADER, "")
     return None if channel.get("is_member") or anywhere else "not_in_channel"
 
 
-async def problem_of_person(slack: SlackClient, user_id: str) -> str | None:
+async def problem_of_person(slack: SlackClient, user_id: str, *, timeout_s: float = WEB_API_TIMEOUT_S) -> str | None:
     """None if messages arrive. Raises SlackError without an answer."""
+    method = "users.info"
     try:
-        answer = await slack.call("users.info", lambda: slack.web.users_info(user=user_id))
+        answer = await slack.call(method, lambda: slack.web.users_info(user=user_id), timeout_s=timeout_s)
     except SlackChannelClosed as error:
         return error.code
-    user: dict[str, Any] = answer.get("user") or {}
+    user = _object_in(answer, "user", method)
     if user.get("deleted"):
         return "deactivated"
     return "a bot" if user.get("is_bot") else None
@@ -70,7 +72,8 @@ async def problem_of_person(slack: SlackClient, user_id: str) -> str | None:
 
 async def creator(slack: SlackClient, channel_id: str, timeout_s: float) -> str | None:
     """Raises SlackError without an answer."""
-    made_by = (await _channel(slack, channel_id, timeout_s)).get("creator")
+    channel, _ = await _channel(slack, channel_id, timeout_s)
+    made_by = channel.get("creator")
     return made_by if isinstance(made_by, str) else None
 
 
@@ -98,11 +101,18 @@ async def _member_page(slack: SlackClient, channel_id: str, cursor: str | None) 
     )
 
 
-async def _channel(slack: SlackClient, channel_id: str, timeout_s: float) -> dict[str, Any]:
-    answer = await slack.call(
-        "conversations.info", lambda: slack.web.conversations_info(channel=channel_id), timeout_s=timeout_s
-    )
-    return answer.get("channel") or {}
+async def _channel(slack: SlackClient, channel_id: str, timeout_s: float) -> tuple[dict[str, Any], AsyncSlackResponse]:
+    method = "conversations.info"
+    answer = await slack.call(method, lambda: slack.web.conversations_info(channel=channel_id), timeout_s=timeout_s)
+    return _object_in(answer, "channel", method), answer
+
+
+def _object_in(answer: AsyncSlackResponse, name: str, method: str) -> dict[str, Any]:
+    """Raises SlackDoubtful for an answer without the object."""
+    found = answer.get(name)
+    if not isinstance(found, dict):
+        raise SlackDoubtful(method, f"answer without a {name}")
+    return found
 
 
 async def _first_message(slack: SlackClient, channel_id: str, timeout_s: float) -> None:

@@ -201,7 +201,7 @@ class SlackClient:
     ) -> AsyncSlackResponse:
         try:
             async with asyncio.timeout(timeout_s):
-                return await start()
+                answer = await start()
         except _NEVER_LEFT as error:
             raise SlackUnreached(method, type(error).__name__) from None
         except TimeoutError:
@@ -211,6 +211,9 @@ class SlackClient:
         except _NO_ANSWER as error:
             # Slack may have carried out the call.
             raise SlackDoubtful(method, type(error).__name__) from None
+        if not isinstance(answer.data, dict):
+            raise SlackDoubtful(method, "answer that is no JSON object")
+        return answer
 
 
 def _read_refusal(method: str, error: SlackApiError) -> SlackError:

@@ -3,6 +3,7 @@
 A story breaks something and yields; after the doctor's look the story follows the finding's line, and ends.
 """
 
+import json
 import shutil
 import sqlite3
 import threading
@@ -12,6 +13,9 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 import pytest
+from starlette.applications import Starlette
+from starlette.responses import Response
+from starlette.routing import Route
 
 from bot.channels.conditions.show_condition import MEETINGS
 from bot.channels.filters import ChannelFilter
@@ -25,7 +29,16 @@ from bot.racedata.client.service_errors import Unauthorized
 from bot.sandbox.loopback_server import free_port
 from bot.sandbox.racing_service.plan_table import PLANS
 from bot.sandbox.racing_service.service_state import USAGE
-from bot.sandbox.slack.failures import http_error, rate_limited, slack_error
+from bot.sandbox.slack.failures import (
+    Failure,
+    delay_before,
+    drop_before,
+    html,
+    http_error,
+    rate_limited,
+    slack_error,
+    truncated,
+)
 from tests.integration.doctor.authority import Authority
 from tests.integration.doctor.conftest import APP_TOKEN, KEY, NEW_KEY, OLD_KEY, SIGNING_SECRET, TOKEN, Clinic
 from tests.integration.doctor.programs import answering, healthy_program, proxy, redirecting
@@ -616,10 +629,101 @@ async def test_replies_are_not_tried_without_a_message_in_a_channel(clinic):
     assert [call.method for call in clinic.slack.calls if call.method.startswith("chat.")] == []
 
 
-@pytest.mark.parametrize("failure", [http_error(503), rate_limited(30)])
-@pytest.mark.parametrize("method", ["conversations.history", "conversations.replies"])
-async def test_replies_of_which_slack_does_not_say_are_no_finding(clinic, method, failure):
-    await clinic.post("CADMIN")
-    clinic.slack.script(method, [], then_always=failure)
-    told = (await clinic.examine("replies"))["replies"]
-    assert (told.outcome, told.told.partition(" (")[0]) == ("skipped", "Slack did not say")
+SLACKS_FAULTS = [
+    *(("slack_unreachable", one) for one in (http_error(503), slack_error("internal_error"), drop_before())),
+    *(("slack_unreachable", one) for one in (truncated(), html(), delay_before(30))),
+    ("slack_unreachable", Failure(name="list", status=200, body="[]")),
+    ("slack_unreachable", Failure(name="binary", status=200, body="{}", content_type="application/gzip")),
+    ("slack_busy", rate_limited(30)),
+    ("slack_busy", slack_error("service_unavailable")),
+    ("slack_token_refused", slack_error("token_revoked")),
+]
+CHECKS_OF_METHODS = {
+    "auth.test": {"slack token"},
+    "conversations.info": {"admins", "channels"},
+    "users.info": {"admins"},
+    "conversations.history": {"history", "replies"},
+    "conversations.replies": {"replies"},
+    "apps.connections.open": {"socket mode"},
+}
+
+
+@pytest.mark.parametrize(("code", "failure"), SLACKS_FAULTS, ids=lambda value: getattr(value, "name", value))
+async def test_fault_of_slacks_in_any_call_is_a_finding_with_what_to_do(clinic, monkeypatch, capfd, code, failure):
+    for module in ("deployment", "slack_checks"):
+        monkeypatch.setattr(f"bot.doctor.{module}.HTTP_TIMEOUT_S", 0.5)
+    clinic.settings |= {"slack_app_token": APP_TOKEN, "admin_users": "UALICE"}
+    await clinic.post("CGB")
+    await clinic.choose("CGB", ChannelFilter(region="GB", topics=frozenset(Topic)))
+    for method, checks in CHECKS_OF_METHODS.items():
+        clinic.slack.script(method, [], then_always=failure)
+        found = await clinic.examine(*checks)
+        clinic.slack.script(method, [])
+        for name in checks:
+            (finding,) = found[name].findings
+            of_app_token = (name, code) == ("socket mode", "slack_token_refused")
+            assert (finding.code, finding.outcome) == ("socket_mode_refused" if of_app_token else code, "failed")
+            assert method in finding.told
+            assert finding.mend
+    assert "Traceback" not in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("channel", [None, [], "CADMIN", 7])
+async def test_channel_that_slack_names_without_saying_anything_of_it_is_no_answer(clinic, channel):
+    body = json.dumps({"ok": True, "channel": channel})
+    clinic.slack.script("conversations.info", [], then_always=Failure(name="empty", status=200, body=body))
+    (finding,) = (await clinic.examine("admins"))["admins"].findings
+    assert (finding.code, finding.outcome) == ("slack_unreachable", "failed")
+
+
+@pytest.mark.parametrize("messages", [None, {}, "none", [None, 7, "x"], [{"ts": None}]])
+async def test_history_of_another_shape_has_no_message_to_try(clinic, messages):
+    body = json.dumps({"ok": True, "messages": messages})
+    clinic.slack.script("conversations.history", [], then_always=Failure(name="odd", status=200, body=body))
+    assert (await clinic.examine("replies"))["replies"].outcome == "skipped"
+
+
+async def test_one_channel_without_an_answer_hides_nothing_of_the_others(clinic):
+    for channel_id in ("CGB", "CADMIN"):
+        await clinic.choose(channel_id, ChannelFilter(region="GB", topics=frozenset(Topic)))
+        await clinic.slack.remove_bot(channel_id)
+    clinic.slack.script("conversations.info", [http_error(503)])
+    told = (await clinic.examine("channels"))["channels"]
+    assert sorted(finding.code for finding in told.findings) == ["channel_left", "slack_unreachable"]
+    assert told.told == "the bot is in 0 of 2 channels with subscriptions; Slack did not say of 1"
+
+
+async def test_data_service_that_is_silent_is_not_reached(clinic, monkeypatch):
+    monkeypatch.setattr("bot.doctor.deployment.HTTP_TIMEOUT_S", 0.3)
+    clinic.service.switch(slow_s=30)
+    clinic.service.fail_next(USAGE, "slow")
+    (finding,) = (await clinic.examine("data service"))["data service"].findings
+    assert finding.code == "service_unreachable"
+    assert "no answer within 0.3 s" in finding.told
+
+
+@pytest.mark.parametrize("status", ["[]", "{}", "null", "7", '"well"'])
+async def test_answer_of_another_program_is_told_whatever_its_shape(clinic, status):
+    async def answer(_request):
+        return Response(f'{{"status": {status}}}', media_type="application/json")
+
+    await clinic.serve_in_its_place(Starlette(routes=[Route("/{path:path}", answer)]))
+    assert [finding.code for finding in (await clinic.examine("bot"))["bot"].findings] == ["port_taken"]
+
+
+async def test_table_that_is_lost_is_a_fault_of_the_database_and_no_crash(clinic):
+    with sqlite3.connect(clinic.database_file) as connection:
+        connection.execute("DROP TABLE channel_subscription")
+    connection.close()
+    found = await clinic.examine("channels", "history", "replies", "webhook subscription")
+    for name in ("channels", "history", "replies", "webhook subscription"):
+        (finding,) = found[name].findings
+        assert (finding.code, finding.outcome) == ("database_unreachable", "failed")
+        assert "no such table" in finding.told
+
+
+async def test_refusal_of_an_unknown_kind_is_told_with_its_code(clinic):
+    clinic.slack.script("conversations.history", [], then_always=slack_error("unheard_of"))
+    (finding,) = (await clinic.examine("history"))["history"].findings
+    assert finding.code == "slack_refuses"
+    assert "unheard_of" in finding.told

@@ -1,9 +1,11 @@
 """A healthy deployment, on both engines: every check is ok, and nothing has changed."""
 
 import sqlite3
+from secrets import token_hex
 
 import psycopg
 import pytest
+from sqlalchemy import make_url
 
 from bot.channels.filters import ChannelFilter
 from bot.db import migrate
@@ -110,3 +112,23 @@ async def test_database_that_only_reads_is_told_on_postgresql(on_postgresql):
         connection.execute("SET default_transaction_read_only = off")
         connection.execute(f"ALTER DATABASE {name} RESET default_transaction_read_only")
     assert (await on_postgresql.examine("writable"))["writable"].outcome == "ok"
+
+
+async def test_user_without_rights_is_told_on_postgresql_and_crashes_no_check(on_postgresql):
+    url = on_postgresql.settings["database_url"]
+    database = Database(url)
+    migrate.upgrade(database)
+    await database.close()
+    role = f"reader_{token_hex(4)}"
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f"CREATE ROLE {role} LOGIN")
+    on_postgresql.settings["database_url"] = (
+        make_url(url).set(username=role, password=None).render_as_string(hide_password=False)
+    )
+    found = await on_postgresql.examine()
+    codes = {name: [one.code for one in found[name].findings] for name in ("database", "schema")}
+    assert codes == {"database": [], "schema": ["database_unreachable"]}
+    assert "permission denied" in found["schema"].findings[0].told
+    assert "crashed" not in {one.outcome for one in found.values()}
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f"DROP ROLE {role}")
