@@ -10,6 +10,7 @@ from functools import cached_property
 
 from sqlmodel import Session
 
+from bot.events.typed_text import folded
 from bot.racedata import reference_store
 from bot.racedata.reference_store import KnownCountry, KnownCourse
 
@@ -104,13 +105,13 @@ class Lexicon:
 
     def is_nearly_course(self, typed: str) -> bool:
         """Whether a course has this name in any letter case."""
-        return typed.casefold() in self._folded_names
+        return folded(typed) in self._folded_names
 
     def parts_of(self, typed: str) -> tuple[str, ...]:
         """The regions of courses with this country label ("Scotland")."""
-        folded = _plain(typed)
-        found = self._labels.get(folded, ())
-        whole = self._region_of_group(_PARTS.get(folded, ""))
+        name = _plain(typed)
+        found = self._labels.get(name, ())
+        whole = self._region_of_group(_PARTS.get(name, ""))
         return tuple(found) or ((whole,) if whole else ())
 
     def is_country(self, typed: str) -> bool:
@@ -147,15 +148,15 @@ class Lexicon:
         return typed.casefold() in self._folded_codes
 
     def _spelled_in_any_case(self, typed: str) -> str | None:
-        spellings = self._spellings.get(typed.casefold(), frozenset())
+        spellings = self._spellings.get(folded(typed), frozenset())
         return next(iter(spellings)) if len(spellings) == 1 else None
 
     @cached_property
     def _spellings(self) -> dict[str, frozenset[str]]:
         found: dict[str, set[str]] = {}
         for spelling in (*self.regions, *self._names, *self._ids):
-            found.setdefault(spelling.casefold(), set()).add(spelling)
-        return {folded: frozenset(spellings) for folded, spellings in found.items()}
+            found.setdefault(folded(spelling), set()).add(spelling)
+        return {spelled: frozenset(spellings) for spelled, spellings in found.items()}
 
     @cached_property
     def _country_codes(self) -> frozenset[str]:
@@ -171,7 +172,7 @@ class Lexicon:
 
     @cached_property
     def _folded_names(self) -> frozenset[str]:
-        return frozenset(name.casefold() for name in self._names)
+        return frozenset(map(folded, self._names))
 
     @cached_property
     def _labels(self) -> dict[str, list[str]]:
@@ -225,4 +226,4 @@ def codes_of(word: str) -> frozenset[str]:
 
 
 def _plain(name: str) -> str:
-    return " ".join(name.casefold().replace(".", "").replace("-", " ").replace("&", " and ").split())
+    return " ".join(folded(name).replace(".", "").replace("-", " ").replace("&", " and ").split())

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from rapidfuzz import fuzz, process
 
 from bot.errors import CommandError
+from bot.events.typed_text import folded
 from bot.racedata.reference_store import KnownCourse
 
 LIKELY_MAX = 3
@@ -78,10 +79,10 @@ def find_courses(courses: Sequence[KnownCourse], typed: str) -> list[KnownCourse
         found = [course for course in courses if getattr(course, field) == typed]
         if found:
             return found
-    folded = typed.casefold()
-    found = [course for course in courses if folded and _without_bracket((course.name or "").casefold()) == folded]
+    spelled = folded(typed)
+    found = [course for course in courses if spelled and _without_bracket(folded(course.name or "")) == spelled]
     # "ascot" may be Ascot as well as Ascot (AUS).
-    return [] if any((course.name or "").casefold() == folded for course in found) else found
+    return [] if any(folded(course.name or "") == spelled for course in found) else found
 
 
 def course_words(courses: Sequence[KnownCourse]) -> dict[str, str]:
@@ -130,11 +131,11 @@ def several(typed: str, found: Sequence[KnownCourse], regions: Sequence[str]) ->
 def _scored(typed: str, values: Iterable[str], most: int, alike: float) -> list[tuple[str, float]]:
     """Values with their likeness from 0 to 1; where letter case alone differs, these alone."""
     spellings = _spellings(values)
-    folded = typed[:TYPED_MAX].casefold()
-    if exact := spellings.get(folded):
+    spelled = folded(typed[:TYPED_MAX])
+    if exact := spellings.get(spelled):
         return [(value, 1.0) for value in exact]
-    cutoff = 100 * (alike if len(folded) <= SHORT else max(alike, ALIKE_IF_LONGER))
-    found = process.extract(folded, list(spellings), scorer=fuzz.ratio, score_cutoff=cutoff, limit=most)
+    cutoff = 100 * (alike if len(spelled) <= SHORT else max(alike, ALIKE_IF_LONGER))
+    found = process.extract(spelled, list(spellings), scorer=fuzz.ratio, score_cutoff=cutoff, limit=most)
     return [(value, score / 100) for spelling, score, _ in found for value in spellings[spelling]]
 
 
@@ -143,9 +144,9 @@ def _spellings(values: Iterable[str]) -> dict[str, list[str]]:
     every = list(values)
     found: dict[str, list[str]] = {}
     for value in every:
-        found.setdefault(value.casefold(), []).append(value)
+        found.setdefault(folded(value), []).append(value)
     for value in every:
-        bare = _without_bracket(value.casefold())
+        bare = _without_bracket(folded(value))
         if value not in found.setdefault(bare, []):
             found[bare].append(value)
     return found

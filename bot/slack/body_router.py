@@ -1,6 +1,7 @@
 """The way of every body to Bolt, by HTTP and by Socket Mode.
 
-Bolt reads parts of bodies that have no listener. Such bodies are answered here.
+Bolt reads parts of bodies that have no listener. Such bodies are answered here. Typed text is cleaned here, and
+nowhere else.
 """
 
 import secrets
@@ -10,6 +11,7 @@ from typing import Any
 from slack_bolt.async_app import AsyncApp, AsyncBoltRequest
 from slack_bolt.response import BoltResponse
 
+from bot.events.typed_text import tidy
 from bot.logs import get_logger
 from bot.slack.body_shapes import check_shape, is_ours
 
@@ -28,9 +30,20 @@ async def receive(
         kind, event = body.get("type") or "", body.get("event", {}).get("type") or ""
         log.warning("slack_request_not_ours", kind=kind[:100], slack_event=event[:100])
         return BoltResponse(status=200, body="")
+    _tidy(body)
     try:
         return await bolt.async_dispatch(AsyncBoltRequest(body=body, headers=dict(headers or {}), mode="socket_mode"))
     except Exception:
         reference = f"slack-{secrets.token_hex(4)}"
         log.exception("slack_request_failed", reference=reference)
         return BoltResponse(status=500, body={"error": f"a fault of ours; the log has it under {reference}"})
+
+
+def _tidy(body: dict[str, Any]) -> None:
+    """Clean the words of a command, of a form's text fields, and of a menu's search. Buttons keep their values."""
+    fields = ((body.get("view") or {}).get("state") or {}).get("values") or {}
+    typed = [(body, "text"), *([(body, "value")] if body.get("type") == "block_suggestion" else [])]
+    typed += [(element, "value") for block in fields.values() for element in block.values()]
+    for part, name in typed:
+        if isinstance(part.get(name), str):
+            part[name] = tidy(part[name])

@@ -13,6 +13,18 @@ from bot.slack.body_router import receive
 COMMAND = {"command": "/racing", "text": "list", "user_id": "U1", "channel_id": "C1"}
 
 
+TYPED = "\u200bGB \u2013course:\u201cAscot\u00a0Heath\u201d\u2060"
+PLAIN = 'GB -course:"Ascot Heath"'
+
+
+def clicked(**view):
+    return {"user": {"id": "U1"}, "view": {"type": "modal", "callback_id": "form", **view}}
+
+
+def form_with(value):
+    return clicked(state={"values": {"hours": {"hours": {"type": "plain_text_input", "value": value}}}})
+
+
 def make_bolt(outcome: Any) -> Any:
     async def dispatch(_request):
         if isinstance(outcome, Exception):
@@ -25,6 +37,33 @@ def make_bolt(outcome: Any) -> Any:
 async def test_what_is_ours_gets_bolts_answer():
     answer = BoltResponse(status=200, body="x")
     assert await receive(make_bolt(answer), COMMAND) is answer
+
+
+@pytest.mark.parametrize(
+    ("typed", "plain"),
+    [
+        (COMMAND | {"text": TYPED}, COMMAND | {"text": PLAIN}),
+        ({"type": "view_submission"} | form_with(TYPED), {"type": "view_submission"} | form_with(PLAIN)),
+        (
+            {"type": "block_suggestion", "action_id": "courses", "value": TYPED},
+            {"type": "block_suggestion", "action_id": "courses", "value": PLAIN},
+        ),
+        *(
+            (pressed, pressed)
+            for pressed in [{"type": "block_actions", "actions": [{"action_id": "run", "value": TYPED}]} | clicked()]
+        ),
+    ],
+    ids=["a command", "a form", "a menu", "a button's value stays"],
+)
+async def test_typed_text_is_cleaned_where_it_comes_in(typed, plain):
+    taken = []
+
+    async def dispatch(request):
+        taken.append(request.body)
+        return BoltResponse(status=200)
+
+    await receive(SimpleNamespace(async_dispatch=dispatch), typed)  # type: ignore[arg-type]  # all that is used of Bolt
+    assert taken == [plain]
 
 
 async def test_what_is_not_ours_is_acked_without_bolt():

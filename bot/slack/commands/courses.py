@@ -4,6 +4,7 @@ import asyncio
 from typing import Any
 
 from bot.errors import CommandError
+from bot.events.typed_text import folded
 from bot.outbox.message import Message
 from bot.racedata.near_misses import TYPED_MAX, likely_courses
 from bot.racedata.reference_store import KnownCourse
@@ -54,5 +55,5 @@ async def _in_english(desk: Desk, text: str) -> str:
 
 def _has(course: KnownCourse, words: list[str]) -> bool:
     whole = {value.casefold() for value in (course.shortcode, course.course_id, course.region, course.country) if value}
-    name = (course.name or "").casefold()
+    name = folded(course.name or "")
     return all(word in whole or word in name for word in words)

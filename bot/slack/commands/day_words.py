@@ -14,6 +14,7 @@ from bot.errors import CommandError
 from bot.events.days import is_day_phrase, likely_day, parse_day
 from bot.events.races import Course
 from bot.events.typed_off import read_off
+from bot.events.typed_text import tidy
 from bot.racedata.day_card import MeetingCard
 from bot.racedata.lexicon import Lexicon
 from bot.racedata.near_misses import (
@@ -31,7 +32,7 @@ from bot.racedata.reference_book import ReferenceBook
 from bot.racedata.reference_store import KnownCourse
 from bot.slack.commands.filter_choice import no_region
 from bot.slack.commands.line_phrases import JOINING, THINGS, Kind, Phrase, PhraseReader
-from bot.slack.commands.tokens import SINGLE_QUOTES, Word, join, parted, read_page, words_of
+from bot.slack.commands.tokens import SINGLE_QUOTE, Word, join, parted, read_page, words_of
 
 ALL_REGIONS_WORD = "all"
 
@@ -235,11 +236,13 @@ def _but_joining(words: Sequence[str]) -> Sequence[str]:
 
 def _seen(meetings: Sequence[MeetingCard], typed: str, region: str | None) -> MeetingCard | None:
     here = [one for one in meetings if region is None or one.region in {region, None}]
-    return next((one for one in here if typed in {one.course.course_id, _as_typed(one.course.name)}), None)
+    return next(
+        (one for one in here if typed == one.course.course_id or _as_typed(typed) == _as_typed(one.course.name)), None
+    )
 
 
 def _as_typed(name: str | None) -> str:
-    return " ".join((name or "").replace('"', "").split()).strip(SINGLE_QUOTES + " ")
+    return " ".join(tidy(name or "").replace('"', "").split()).strip(SINGLE_QUOTE + " ")
 
 
 async def _at_course(
@@ -268,7 +271,7 @@ def _joined(words: Sequence[Word]) -> Iterator[Word]:
 def _bare(word: Word) -> Word:
     """The word without single quotes and without its name: `course:Ascot` is `Ascot`."""
     name, rest = parted(word.text)
-    return Word(rest.strip(SINGLE_QUOTES + " "), word.is_quoted or bool(name), word.has_comma)
+    return Word(rest.strip(SINGLE_QUOTE + " "), word.is_quoted or bool(name), word.has_comma)
 
 
 def _day(word: str, today: date, *, looks_back: bool) -> date | None:

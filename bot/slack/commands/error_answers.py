@@ -7,7 +7,7 @@ from bot.errors import CommandError, ServiceError, SlackError, StorageError
 from bot.logs import get_logger
 from bot.outbox.message import Message
 from bot.racedata.near_misses import COURSE_PREFIX
-from bot.slack.commands.tokens import SINGLE_QUOTES, join, parted, split
+from bot.slack.commands.tokens import SINGLE_QUOTE, join, parted, split
 from bot.slack.messages.answers.failure_words import NOBODY_KNOWN, AnswerReader, failure_words
 from bot.slack.messages.answers.subscription_buttons import edit_button
 from bot.slack.messages.conditions.region_view import region_named
@@ -105,7 +105,7 @@ def _place(words: Sequence[str], start: int, phrase: str, value: str) -> tuple[i
     """The end of the phrase from `start`, and the new words; None without the phrase. A prefix ("course:") stays."""
     name, first = parted(words[start])
     for end in (start + 1, start + len(phrase.split())):
-        if phrase and " ".join([first, *words[start + 1 : end]]).strip(SINGLE_QUOTES + " ") == phrase:
+        if phrase and " ".join([first, *words[start + 1 : end]]).strip(SINGLE_QUOTE + " ") == phrase:
             return end, [value if parted(value)[0] else name + value]
     among = [] if _is_course(words, start) else first.split(",")
     return (start + 1, [value if part == phrase else part for part in among if part]) if phrase in among else None

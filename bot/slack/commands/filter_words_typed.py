@@ -480,7 +480,7 @@ def _chosen_from(words: Sequence[Word], start: int, reader: PhraseReader) -> tup
     first = _past_joining(words, start + 1)
     for end in range(min(len(words), first + WORDS_OF_A_VALUE), first, -1):
         run = [one.text.casefold() for one in words[first:end]]
-        value = re.sub(r" ?(?:\bto\b|\buntil\b|\btill\b|[-–—]) ?", "-", " ".join(run))  # noqa: RUF001  as typed
+        value = re.sub(r" ?(?:\bto\b|\buntil\b|\btill\b|-) ?", "-", " ".join(run))
         for typed in (" ".join(one.text for one in words[first:end]), value, value.replace(" ", "")):
             if _is_value(view, typed):
                 return Word(f"{view.typed_as}{typed}", is_quoted=True, has_comma=words[end - 1].has_comma), end - start

@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from bot.channels.conditions.race_class_condition import CLASS
 from bot.racedata.lexicon import Lexicon
-from bot.slack.commands.tokens import SINGLE_QUOTES, Word, parted
+from bot.slack.commands.tokens import SINGLE_QUOTE, Word, parted
 from bot.slack.messages.conditions.table import CHOICES
 
 _RACE_CLASS = re.compile("(class|group|grade) [0-9]", re.IGNORECASE | re.ASCII)
@@ -107,7 +107,7 @@ class PhraseReader:
     def _at(self, words: Sequence[Word], start: int) -> tuple[Kind, str, int]:
         name, rest = parted(words[start].text)
         if name:
-            return self._called(name.lower(), rest.strip(SINGLE_QUOTES + " ") or rest)
+            return self._called(name.lower(), rest.strip(SINGLE_QUOTE + " ") or rest)
         run = _plain_run(words, start)
         if self.reads_values and run > 1 and _RACE_CLASS.fullmatch(_text(words[start : start + 2])):
             return Kind.VALUE, f"{CLASS}:{_text(words[start : start + 2])}", 2
@@ -147,7 +147,7 @@ class PhraseReader:
         return (Kind.UNKNOWN, text) if is_known else None
 
     def _single(self, word: Word) -> tuple[Kind, str]:
-        text = word.text.strip(SINGLE_QUOTES + " ") or word.text
+        text = word.text.strip(SINGLE_QUOTE + " ") or word.text
         folded = text.casefold()
         if self.lexicon.is_region(text):
             return Kind.REGION, text
@@ -198,4 +198,4 @@ def _plain_run(words: Sequence[Word], start: int) -> int:
 
 def _text(words: Sequence[Word]) -> str:
     commas = [f"{word.text}," if word.has_comma else word.text for word in words[:-1]]
-    return " ".join([*commas, words[-1].text]).strip(SINGLE_QUOTES + " ")
+    return " ".join([*commas, words[-1].text]).strip(SINGLE_QUOTE + " ")

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from bot.channels.filters import HERE
 from bot.errors import SlackError
+from bot.events.typed_text import folded
 from bot.logs import get_logger
 from bot.outbox.message import Block
 from bot.racedata import reference_store
@@ -44,8 +45,8 @@ async def _groups(desk: Desk) -> list[tuple[str, str]]:
 
 
 def _found(courses: Iterable[KnownCourse], typed: str) -> list[KnownCourse]:
-    sought = typed.casefold()
-    named = [(course, (course.name or course.course_id or "").casefold()) for course in courses]
+    sought = folded(typed)
+    named = [(course, folded(course.name or course.course_id or "")) for course in courses]
     found = [course for course, name in named if sought in name or sought == (course.shortcode or "").casefold()]
     if not found:
         near = likely(typed, [course.name for course, _ in named if course.name])

@@ -1,32 +1,25 @@
-"""The words of a command. Quotes of every kind keep words together, and spaces of every kind part words."""
+"""The words of a command. Quotes keep words together, and spaces part words.
+
+The text is tidy (bot.events.typed_text).
+"""
 
 import re
-import unicodedata
 from collections.abc import Iterable
 from typing import NamedTuple
 
 from bot.slack.messages.conditions.table import TYPED_AS
 
-SINGLE_QUOTES = "'‘’‚‛`´"  # noqa: RUF001  as phones and habits type them
-"""Quotes at the ends of a word; within a word these are apostrophes."""
-
-_TYPED = str.maketrans(
-    {**dict.fromkeys("“”„‟«»\u2039\u203a\u301d\u301e\u301f\uff02", '"'), "\N{RATIO}": ":", "\uff1a": ":"}
-)
-"""Quotes of every kind, and colons: copied from an answer, where `:18:` would be an emoji, or typed full width."""
+SINGLE_QUOTE = "'"
+"""A quote at the ends of a word, and an apostrophe within a word."""
 
 _TOKEN = re.compile(
-    rf"""(?P<name>[^\s"{SINGLE_QUOTES}:]*:)?[{SINGLE_QUOTES}](?P<single>[^"]{{1,100}}?)[{SINGLE_QUOTES}](?=\s|$)"""
+    r"""(?P<name>[^\s"':]*:)?'(?P<single>[^"]{1,100}?)'(?=\s|$)"""
     r"""|[^\s"]*"[^"]*"?|[^\s"]+"""
 )
 NAMES = frozenset({*TYPED_AS, "date:"})
 
-_MINUS = "[-\u2212\u2013]"
-
-_NAMED = re.compile(f"{_MINUS}course:|{'|'.join(map(re.escape, sorted(NAMES)))}", re.IGNORECASE)
+_NAMED = re.compile(f"-course:|{'|'.join(map(re.escape, sorted(NAMES)))}", re.IGNORECASE)
 _PAGE = re.compile("page:([0-9]{1,3})", re.IGNORECASE | re.ASCII)
-_UNSEEN = frozenset({"Cf", "Cc", "Cs"})
-"""Unicode categories that nobody types on purpose: direction marks, zero-width characters, controls, surrogates."""
 
 
 class Word(NamedTuple):
@@ -73,7 +66,7 @@ def read_page(word: str) -> int | None:
 
 
 def _tokens(text: str) -> list[tuple[str, bool]]:
-    found = ((_unquoted(token), _is_quoted(token)) for token in _TOKEN.finditer(_visible(text).translate(_TYPED)))
+    found = ((_unquoted(token), _is_quoted(token)) for token in _TOKEN.finditer(text))
     return [(" ".join(word.split()), is_quoted) for word, is_quoted in found if word.strip()]
 
 
@@ -86,13 +79,7 @@ def _unquoted(token: "re.Match[str]") -> str:
 
 
 def _quoted(word: str) -> str:
-    if not any(character.isspace() or character in SINGLE_QUOTES for character in word):
+    if not any(character.isspace() or character == SINGLE_QUOTE for character in word):
         return word
     name, colon, value = word.partition(":")
-    return f'{name}:"{value}"' if colon and name.strip(SINGLE_QUOTES) == name and " " not in name else f'"{word}"'
-
-
-def _visible(text: str) -> str:
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(c for c in text if c.isspace() or unicodedata.category(c) not in _UNSEEN)
+    return f'{name}:"{value}"' if colon and name.strip(SINGLE_QUOTE) == name and " " not in name else f'"{word}"'

@@ -20,6 +20,7 @@ from bot.events.event import EventKind, RacingEvent
 from bot.events.meeting_parts import is_part_of
 from bot.events.races import Race
 from bot.events.typed_off import as_meant, in_the_afternoon, is_off_at, minutes_apart, read_off
+from bot.events.typed_text import folded
 from bot.outbox import ledger
 from bot.outbox.message import Message
 from bot.racedata import race_book_store
@@ -40,7 +41,8 @@ RACES_OFFERED_MAX = 10
 
 COURSE_CHECK_S = 1.0
 
-AROUND_AN_ID = "`'\"“”‘’ "  # noqa: RUF001  as an id is copied, and as phones write quotes
+AROUND_AN_ID = "'\" "
+"""As an id is copied."""
 
 
 @dataclass(frozen=True)
@@ -162,7 +164,7 @@ async def _check_course(desk: Desk, wanted: str) -> None:
         courses = await desk.reference.courses(COURSE_CHECK_S) or ()
     except (ServiceError, TimeoutError):
         return
-    found = find_courses(courses, course) or [one for one in courses if (one.name or "").casefold() == course]
+    found = find_courses(courses, course) or [one for one in courses if folded(one.name or "") == course]
     if found:
         name = found[0].name or course
         raise CommandError(
@@ -182,7 +184,7 @@ def _course_and_off(wanted: str) -> tuple[str | None, str | None]:
     off = read_off(typed[2]) if typed and typed[2] else None
     if typed is None or (typed[2] and not off):
         return None, None
-    return " ".join(typed[1].split()).casefold(), off
+    return folded(" ".join(typed[1].split())), off
 
 
 def _known_there(
@@ -241,4 +243,4 @@ def _events_at(session: Session, course: str, now: datetime) -> list[tuple[Event
     recent = select(EventVersion).where(col(EventVersion.race_date) >= since, col(EventVersion.kind).is_not(None))
     rows: Sequence[EventVersion] = session.execute(recent.order_by(*newest)).scalars().all()
     each = ((row, event_store.known(row)[0]) for row in rows)
-    return [(row, event) for row, event in each if (event.race.course.name or "").casefold().startswith(course)]
+    return [(row, event) for row, event in each if folded(event.race.course.name or "").startswith(course)]

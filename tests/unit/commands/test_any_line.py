@@ -64,7 +64,7 @@ PLACES = [
     "Hong Kong",
     "Sweden",
     "Wales",
-    "“New South Wales”",
+    '"New South Wales"',
 ]
 NAMES = ["Ascot", "York", "Asct", "ffos las", "Ffos Las", "Clonmel and Powerstown", "clonmel", "course:York", "cr_2"]
 TOPICS = ["results", "racecards", "abandonments", "reslts", "all", "cards"]

@@ -72,7 +72,7 @@ async def test_coverage_tells_what_each_country_publishes():
     assert "None" not in qatar + unnamed
 
 
-@pytest.mark.parametrize("typed", ["QAT", "qat", "Qatar", " “Qatar” "])
+@pytest.mark.parametrize("typed", ["QAT", "qat", "Qatar", ' "Qatar" '])
 async def test_coverage_of_one_country_is_found_by_code_or_name(typed):
     assert len(lines(await answered(coverage, typed))) == 1
 

@@ -388,7 +388,7 @@ def test_fingerprint_is_the_same_in_every_process():
         ("GB goodwod", "Did you mean Goodwood?", "GB course:Goodwood"),
         ("results ffos la GB", "Did you mean Ffos Las?", 'results course:"Ffos Las" GB'),
         ("course:'Ffos La' GB", "Did you mean Ffos Las?", 'course:"Ffos Las" GB'),
-        ("course: “Ffos La” GB", "Did you mean Ffos Las?", 'course:"Ffos Las" GB'),
+        ('course: "Ffos La" GB', "Did you mean Ffos Las?", 'course:"Ffos Las" GB'),
         ("course: Goodwod GB", "Did you mean Goodwood?", "course: Goodwood GB"),
         ("GB IRE course:Bath course:Curagh", "Did you mean Curragh?", "GB IRE course:Bath course:Curragh"),
     ],

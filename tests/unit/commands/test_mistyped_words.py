@@ -76,7 +76,7 @@ async def test_course_whose_name_is_shared_is_offered_so_that_each_offer_works(b
         ("goodwood tomorow", (date(2026, 11, 21), "GB", "cr_3")),
         ("Goodwood tommorow", (date(2026, 11, 21), "GB", "cr_3")),
         ("GB this satuday", (date(2026, 11, 21), "GB", None)),
-        ("course:“Ffos La” tomorrow", (date(2026, 11, 21), "GB", "cr_4")),
+        ('course:"Ffos La" tomorrow', (date(2026, 11, 21), "GB", "cr_4")),
         ("course:'Ffos  La' sat", (date(2026, 11, 21), "GB", "cr_4")),
         ("gb yesturday", (date(2026, 11, 19), "GB", None)),
     ],

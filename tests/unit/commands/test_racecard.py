@@ -458,7 +458,7 @@ def typed(text):
 
 async def test_racecard_asks_for_what_was_typed(make_desk, asked):
     desk = make_desk(make_card([make_race()]))
-    await command.answer(desk, typed("GB tomorrow “Ascot Heath”"), None)
+    await command.answer(desk, typed('GB tomorrow "Ascot Heath"'), None)
     await command.answer(desk, typed(""), None)
     assert asked == [("GB", TOMORROW, Course(name="Ascot Heath")), (None, TODAY, None)]
 

@@ -27,7 +27,7 @@ def test_subscribe_reads_any_text(text):
     assert wanted.topics <= set(Topic)
 
 
-@given(st.permutations(["GB", "IRE", "results", 'course:"Ascot Heath"', "-course:York", "“cards”"]))
+@given(st.permutations(["GB", "IRE", "results", 'course:"Ascot Heath"', "-course:York", '"cards"']))
 def test_subscribe_takes_its_words_in_any_order(words):
     wanted = read_typed_filter("  ".join(words))
     assert set(wanted.regions) == {"GB", "IRE"}
@@ -48,7 +48,7 @@ def test_subscribe_takes_no_course_without_a_name(text):
         ("GB,IRE, cards", ("GB", "IRE"), {Topic.RACECARDS}, ()),
         ('GB course: "Ascot Heath"', ("GB",), set(), ("Ascot Heath",)),
         ("course:'Ascot Heath' region:GB", ("GB",), set(), ("Ascot Heath",)),
-        ("'GB' course:\u2018Ascot Heath\u2019", ("GB",), set(), ("Ascot Heath",)),
+        ("'GB' course:'Ascot Heath'", ("GB",), set(), ("Ascot Heath",)),
         ("course:Fairyhouse's GB", ("GB",), set(), ("Fairyhouse's",)),
     ],
 )

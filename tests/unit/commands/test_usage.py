@@ -40,7 +40,7 @@ def shown(message):
 
 
 @pytest.mark.parametrize(
-    ("text", "by"), [("", "day"), (" Day ", "day"), ("endpoint", "endpoint"), ("“endpoints”", "endpoint")]
+    ("text", "by"), [("", "day"), (" Day ", "day"), ("endpoint", "endpoint"), ('"endpoints"', "endpoint")]
 )
 async def test_usage_is_grouped_as_typed(text, by):
     asked, _ = await answer(text, make_reading())

@@ -34,7 +34,7 @@ NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
         ("horse:Golden Melody", [GOLDEN], False),
         ('Horse: "Golden Melody" me', [GOLDEN], True),
         ('horse "Golden Melody" for me', [GOLDEN], True),
-        ("horse:\u201cGolden Melody\u201d jockey:R Moore", [GOLDEN, MOORE], False),
+        ('horse:"Golden Melody" jockey:R Moore', [GOLDEN, MOORE], False),
         ("horse:Golden Melody horse:Golden Melody", [GOLDEN], False),
         ('horse:"Follow Me"', [WatchedName(WatchKind.HORSE, "Follow Me")], False),
         ("horse:Iron Horse", [WatchedName(WatchKind.HORSE, "Iron Horse")], False),

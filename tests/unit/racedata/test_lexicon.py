@@ -101,3 +101,10 @@ def test_codes_that_differ_in_letter_case_alone_are_told_apart_by_it():
 @given(st.text(max_size=20) | st.sampled_from([*LEXICON.names]))
 def test_any_text_is_a_published_code_or_none(typed):
     assert LEXICON.region_named(typed) in {None, *LEXICON.regions}
+
+
+def test_course_that_is_published_with_curly_signs_is_found_by_plain_ones():
+    published = Lexicon(
+        ("FR",), (KnownCourse(course_id="cr_1", name="Fontwell\u2019s\u00a0End \u2013 Park", region="FR"),)
+    )
+    assert published.course_in_any_case("Fontwell's End - Park") == published.courses[0].name
