@@ -513,7 +513,8 @@ class Service:
             found["admins"] = admins
         if not self.signing_secrets.active:
             found["webhooks"] = "no signing secret: every delivery is refused; set RACING_WEBHOOK_SECRETS or subscribe"
-        for breaker in open_breakers:
+        # An endpoint beyond the plan is no fault.
+        for breaker in (one for one in open_breakers if not one.endpoints):
             found[f"data service {breaker.code}"] = f"not asked since {breaker.since.isoformat()}"
         found.update({f"job {job}": reason for job, reason in self.jobs.failing.items()})
         return found

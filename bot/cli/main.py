@@ -24,6 +24,7 @@ class Breaker(StrEnum):
 
     QUOTA = "quota"
     KEY = "key"
+    PLAN = "plan"
 
 
 class Event(StrEnum):
@@ -141,16 +142,16 @@ def subscribe(
 def unlatch(
     which: Annotated[
         str | None,
-        typer.Argument(metavar="quota|key", help="What the data service refused. Without it: both."),
+        typer.Argument(metavar="quota|key|plan", help="What the data service refused. Without it: all."),
     ] = None,
 ) -> None:
-    """Ask the data service again. The bot stops asking when the month's quota or the key is refused."""
+    """Ask the data service again. The bot stops asking after a refusal of quota, key or plan."""
     import asyncio
 
     from bot.cli.unlatch_command import run_unlatch
     from bot.errors import StorageError
 
-    breaker = None if which is None else _one_of(Breaker, which, "quota|key")
+    breaker = None if which is None else _one_of(Breaker, which, "quota|key|plan")
     settings = _settings_of_a_tool()
     try:
         print(asyncio.run(run_unlatch(settings, breaker)))

@@ -7,10 +7,10 @@ from bot.db.engine import TOOL_BUSY_S, Database
 from bot.db.named_value_store import DatabaseStateStore
 from bot.db.schema import Schema
 from bot.errors import StorageUnavailable
-from bot.racedata.client.circuit_breakers import QUOTA, UNAUTHORIZED, CircuitBreakers, OpenBreaker
+from bot.racedata.client.circuit_breakers import PLAN, QUOTA, UNAUTHORIZED, CircuitBreakers, OpenBreaker
 from bot.settings import Settings
 
-CODES_BY_WORD: Mapping[str, str] = {"quota": QUOTA, "key": UNAUTHORIZED}
+CODES_BY_WORD: Mapping[str, str] = {"quota": QUOTA, "key": UNAUTHORIZED, "plan": PLAN}
 """The command's words → refusals."""
 
 

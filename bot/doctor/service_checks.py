@@ -48,8 +48,12 @@ async def circuit_breakers(patient: Patient) -> Seen:
     deployment = patient.deployment
     store = DatabaseStateStore(deployment.database, deployment.clock)
     breakers = await CircuitBreakers(store, deployment.clock, deployment.settings.racing_api_key).open_now()
-    findings = tuple(_open_breaker(record) for record in breakers)
-    return Seen("the bot asks the data service as usual" if not breakers else "the bot has stopped asking", findings)
+    findings = tuple(_open_breaker(record) for record in breakers if not record.endpoints)
+    if findings:
+        return Seen("the bot has stopped asking", findings)
+    beyond = ", ".join(endpoint for record in breakers for endpoint in record.endpoints)
+    but = f", but not for {beyond}: the plan does not reach that" if beyond else ""
+    return Seen(f"the bot asks the data service as usual{but}")
 
 
 def _open_breaker(record: OpenBreaker) -> Finding:

@@ -33,11 +33,22 @@ class UsageRow(Value):
     refusal_kinds: Kinds = ()
 
 
+class Counted(Value):
+    """Requests as published. `since` is the first published day of the month; None for a total."""
+
+    requests: int
+    since: str | None = None
+
+    def fell_from(self, before: "Counted") -> bool:
+        """Sums from another day on can't be compared."""
+        return self.since == before.since and self.requests < before.requests
+
+
 class QuotaReading(Value):
     """A reading of `/account/usage`.
 
     `used` counts requests in `month` ("2026-11"), and is a lower bound unless `certain`. `limit` is MONTHLY_QUOTA or
-    the known plan's. `rows` are grouped by `grouped_by`.
+    the known plan's. `rows` are grouped by `grouped_by`. `counted` is None without a published figure.
     """
 
     taken_at: AwareDatetime
@@ -45,6 +56,7 @@ class QuotaReading(Value):
     used: int
     certain: bool
     source: QuotaSource
+    counted: Counted | None = None
     limit: int | None = None
     plan: str | None = None
     window: str | None = None
@@ -53,6 +65,10 @@ class QuotaReading(Value):
     refusal_kinds: Kinds = ()
     grouped_by: str = "day"
     rows: tuple[UsageRow, ...] = ()
+
+    def goes_on_in(self, counted: Counted | None) -> bool:
+        """Whether both readings sum up the same days, so that a lower sum is lower use."""
+        return self.certain and bool(counted and self.counted and counted.since == self.counted.since)
 
     @property
     def left(self) -> int | None:

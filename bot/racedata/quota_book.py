@@ -16,11 +16,12 @@ from bot.db import named_values
 from bot.db.engine import Database
 from bot.events.races import Value
 from bot.racedata import quota_store
+from bot.racedata.client.circuit_breakers import QUOTA
 from bot.racedata.client.records import ServicePage
 from bot.racedata.client.service_client import RACES_PATH, RacingClient
 from bot.racedata.client.service_errors import InvalidParam, QuotaExceeded, ServiceFailure, Spared
 from bot.racedata.forecast import Forecast, forecast
-from bot.racedata.month_quota import QuotaReading, QuotaSource, UsageRow, commands_left, month_key, staleness_s
+from bot.racedata.month_quota import Counted, QuotaReading, QuotaSource, UsageRow, commands_left, month_key, staleness_s
 from bot.racedata.plans import PLANS
 from bot.racedata.quota_by_day import Sample, days_of
 from bot.racedata.quota_purposes import TIERS, Purpose, Tier, tier_of
@@ -77,9 +78,10 @@ class QuotaBook:
         page = await usage_by_day(self._client)
         usage = read_usage(page.data)
         plan = page.meta.plan or self._client.state.plan
+        # Before the reading is stored: after a crash the next reading finds the same.
+        if _has_room_again(await self.latest(), usage.counted(month_key(self._clock())), self._limit(plan)):
+            await self._client.breakers.reset(QUOTA)
         reading = await self._database.write(lambda session: self._keep(session, usage, plan))
-        if reading.certain and reading.limit is not None:
-            await self._client.breakers.usage_reads(reading.used, reading.limit)
         if by == BY_ENDPOINT:
             return reading.model_copy(update={"rows": await self.by_endpoint(), "grouped_by": BY_ENDPOINT})
         return reading.model_copy(update={"rows": usage.rows})
@@ -136,14 +138,15 @@ class QuotaBook:
         now = self._clock()
         month = month_key(now)
         used, certain, source = self._figure(session, usage, month)
-        known, sums = PLANS.get(plan or ""), usage.in_month(month) or usage
+        sums = usage.in_month(month) or usage
         reading = QuotaReading(
             taken_at=now,
             month=month,
             used=used,
             certain=certain,
             source=source,
-            limit=self._settings.monthly_quota or (known.requests_per_month if known else None),
+            counted=usage.counted(month),
+            limit=self._limit(plan),
             plan=plan,
             window=self._client.state.window,
             errors=sums.errors,
@@ -154,11 +157,18 @@ class QuotaBook:
         quota_store.put_reading(session, reading, _ends_of_days(usage, now) if is_whole_month else ())
         return reading
 
+    def _limit(self, plan: str | None) -> int | None:
+        known = PLANS.get(plan or "")
+        return self._settings.monthly_quota or (known.requests_per_month if known else None)
+
     def _figure(self, session: Session, usage: Usage, month: str) -> tuple[int, bool, QuotaSource]:
         """Requests of the month, certainty, source."""
         own = quota_store.spent(session, month).requests
         dated = usage.in_month(month)
         if dated is not None and dated.requests is not None:
+            latest = quota_store.latest(session, month)
+            if latest and latest.reading.goes_on_in(usage.counted(month)):
+                return dated.requests, True, QuotaSource.ROWS
             # Rows that reach back only some days lose the month's first days, so their sum can fall.
             highest = quota_store.most_used(session, month)
             return max(dated.requests, highest), dated.requests >= highest, QuotaSource.ROWS
@@ -204,6 +214,14 @@ def _ends_of_days(usage: Usage, now: datetime) -> Iterator[Sample]:
             errors=sums.errors,
             refusals=sums.refusals,
         )
+
+
+def _has_room_again(before: QuotaReading | None, counted: Counted | None, limit: int | None) -> bool:
+    """After a refusal a reading below the allowance proves nothing: the service counts by itself."""
+    if before is None or counted is None or (limit is not None and counted.requests >= limit):
+        return False
+    has_risen = limit is not None and before.limit is not None and limit > before.limit
+    return has_risen or (before.counted is not None and counted.fell_from(before.counted))
 
 
 def expected_by(session: Session, reading: QuotaReading) -> Forecast | None:

@@ -8,7 +8,7 @@ from typing import Any
 from bot.events.races import Value
 from bot.events.reading.json_values import Fields, fields_of, find, fold, identifier, text
 from bot.events.reading.off_times import read_date
-from bot.racedata.month_quota import Kinds, UsageRow
+from bot.racedata.month_quota import Counted, Kinds, UsageRow
 
 REQUEST_NAMES = ("requests", "requestcount", "calls", "used", "total", "count", "hits")
 TOTAL_NAMES = ("used", "total", "requests", "totalrequests", "requestsused", "usedrequests", "requestcount", "calls")
@@ -45,6 +45,15 @@ class Usage(Value):
             refusals=_whole_sum([row.refusals for row in rows]),
             refusal_kinds=_together(row.refusal_kinds for row in rows),
         )
+
+    def counted(self, month: str) -> Counted | None:
+        dated = self.in_month(month)
+        if dated is not None and dated.requests is not None:
+            return Counted(requests=dated.requests, since=min(self._labels(month), default=None))
+        return None if self.total is None else Counted(requests=self.total)
+
+    def _labels(self, month: str) -> list[str]:
+        return [row.label for row in self.rows if _month_of(row.label) == month]
 
 
 def read_usage(data: Any) -> Usage:

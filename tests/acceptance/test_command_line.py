@@ -33,7 +33,7 @@ WRONG_WORDS = {
     ("subscribe", "--retire", "1", "--event", "race.abandoned"): ["--retire", "without other options"],
     ("subscribe", "--retire", "0"): ["--retire"],
     ("subscribe", "--region", " "): ["--region", "all regions"],
-    ("unlatch", "month"): ['"month"', "quota or key"],
+    ("unlatch", "month"): ['"month"', "quota, key or plan"],
     ("manifest",): ["--url", "--socket", "one of the two"],
     ("manifest", "--socket", "--url", "https://bot.example.com"): ["one of the two"],
     ("manifest", "--url", "http://bot.example.com"): ["--url", "must be https"],

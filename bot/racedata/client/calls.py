@@ -76,6 +76,7 @@ class Calls:
         self.transport = transport
         self.breakers = breakers
         self.state = AccountState()
+        self.refused_groupings: dict[str, str | None] = {}
         self._told: tuple[str | None, str | None] = (None, None)
         self._repeated: dict[int, ServiceFailure] = {}
         self._throttle = throttle
@@ -115,7 +116,7 @@ class Calls:
             attempt += 1
             left_s = patience.deadline_s - (self._timing.monotonic() - started)
             try:
-                async with self.breakers.permit(request.path) as permit:
+                async with self.breakers.permit(request.endpoint) as permit:
                     answer = await self._attempt(request, permit.recheck, background=background, patience_s=left_s)
                     return await self._read(answer, request, page, bare=bare, is_probe=permit.is_probe)
             except ServiceFailure as error:
@@ -160,7 +161,7 @@ class Calls:
         if failure is None:
             return answer
         self._on_answer(request.path, failure)
-        if await self.breakers.refused(failure, self.state.plan):
+        if await self.breakers.refused(failure, self.state.plan, request.endpoint):
             await self._on_circuit_open(failure)
         raise failure
 

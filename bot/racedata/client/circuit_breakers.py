@@ -1,8 +1,12 @@
-"""Circuit breakers for `quota_exceeded` and `unauthorized`: a repeated request would meet the same refusal.
+"""Circuit breakers for refusals that a repeated request would meet again.
 
-The quota's breaker closes at a new month, plan or key, at usage below the allowance, or at an admin's reset. The key's
-breaker closes at a new key or a reset. `/account/usage` is free of quota and passes the quota's breaker. Breakers are
-stored and read for each request, so replicas share them.
+| Refusal | Not asked | Closes at a new key, at an admin's reset, and |
+|---|---|---|
+| `unauthorized` | Everything | |
+| `quota_exceeded` | All but `/account/usage`, which costs none | At a new month or plan, or where usage shows room |
+| `upgrade_required` | The refused endpoints | At a new plan |
+
+Breakers are stored and read for each request, so replicas share them.
 """
 
 from collections.abc import AsyncGenerator, Callable, Mapping
@@ -16,11 +20,18 @@ from typing import Any, Protocol
 from pydantic import AwareDatetime, BaseModel, ConfigDict, SecretStr, ValidationError
 
 from bot.clock import Clock
-from bot.racedata.client.service_errors import CircuitOpen, QuotaExceeded, ServiceFailure, Unauthorized
+from bot.racedata.client.service_errors import (
+    CircuitOpen,
+    QuotaExceeded,
+    ServiceFailure,
+    Unauthorized,
+    UpgradeRequired,
+)
 
 QUOTA = "quota_exceeded"
 UNAUTHORIZED = "unauthorized"
-BREAKER_CODES = (UNAUTHORIZED, QUOTA)
+PLAN = "upgrade_required"
+BREAKER_CODES = (UNAUTHORIZED, QUOTA, PLAN)
 USAGE_PATH = "account/usage"
 
 LATEST_TURN = timedelta(hours=24)
@@ -35,8 +46,33 @@ class StateStore(Protocol):
     async def set(self, name: str, value: dict[str, Any]) -> None: ...
 
 
+class PlanRefusal(BaseModel):
+    """The words of an `upgrade_required`, for the next who ask the same endpoint."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    status: int | None = None
+    request_id: str | None = None
+    message: str | None = None
+    your_plan: str | None = None
+    reaches_on: tuple[str, ...] = ()
+
+    def again(self, endpoint: str) -> UpgradeRequired:
+        return UpgradeRequired(
+            endpoint,
+            code=PLAN,
+            status=self.status,
+            request_id=self.request_id,
+            message=self.message,
+            extras={"your_plan": self.your_plan, "reaches_on": self.reaches_on},
+        )
+
+
 class OpenBreaker(BaseModel):
-    """`key` is the key's fingerprint. From `ask_at` on a probe may be sent."""
+    """`key` is the key's fingerprint. From `ask_at` on a probe may be sent.
+
+    `endpoints` are those that `plan` does not reach; empty for a breaker of the whole service.
+    """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -46,6 +82,7 @@ class OpenBreaker(BaseModel):
     ask_at: AwareDatetime | None = None
     plan: str | None = None
     request_id: str | None = None
+    endpoints: Mapping[str, PlanRefusal] = {}
 
 
 @dataclass(frozen=True)
@@ -79,22 +116,25 @@ class CircuitBreakers:
         return tuple(self._open.values())
 
     @asynccontextmanager
-    async def permit(self, path: str) -> AsyncGenerator[Permit]:
-        """A permit for a request, or CircuitOpen. One probe at a time."""
+    async def permit(self, endpoint: str) -> AsyncGenerator[Permit]:
+        """A permit for a request, or CircuitOpen, or UpgradeRequired. One probe at a time."""
         await self.open_now()
-        is_probe = self._check(path)
+        is_probe = self._check(endpoint)
         self._is_probing = self._is_probing or is_probe
         try:
-            yield Permit(is_probe, lambda: self._recheck(path, is_probe=is_probe))
+            yield Permit(is_probe, lambda: self._recheck(endpoint, is_probe=is_probe))
         finally:
             if is_probe:
                 self._is_probing = False
 
-    async def refused(self, error: ServiceFailure, plan: str | None) -> bool:
-        """Whether this refusal has opened a closed breaker. `plan` is the plan last seen.
+    async def refused(self, error: ServiceFailure, plan: str | None, endpoint: str | None = None) -> bool:
+        """Whether this refusal has closed the whole service to us. `plan` is the plan last seen.
 
-        A 401 without a code, such as a proxy's, opens no breaker.
+        A refusal without a code, such as a proxy's, opens no breaker.
         """
+        if isinstance(error, UpgradeRequired):
+            await self._refused_by_plan(endpoint or error.path, error, plan or error.your_plan)
+            return False
         if error.code not in BREAKER_CODES or not isinstance(error, QuotaExceeded | Unauthorized):
             return False
         before, now = self._open.get(error.code), self._clock()
@@ -110,21 +150,40 @@ class CircuitBreakers:
         await self._keep_open(breaker)
         return before is None
 
+    async def _refused_by_plan(self, endpoint: str, error: UpgradeRequired, plan: str | None) -> None:
+        before = self._open.get(PLAN)
+        if before and before.plan != plan:
+            before = None
+        refusal = PlanRefusal(
+            status=error.status,
+            request_id=error.request_id,
+            message=error.message,
+            your_plan=error.your_plan,
+            reaches_on=error.reaches_on,
+        )
+        breaker = OpenBreaker(
+            code=PLAN,
+            key=self._key,
+            since=before.since if before else self._clock(),
+            plan=plan,
+            request_id=error.request_id,
+            endpoints={**(before.endpoints if before else {}), endpoint: refusal},
+        )
+        await self._keep_open(breaker)
+
     async def answered(self, plan: str | None, *, is_probe: bool = False) -> None:
-        """Close the quota's breaker after a successful probe, or under another plan.
+        """Close the quota's breaker after a successful probe, and all but the key's under another plan.
 
         Other answers may belong to requests from before the refusal.
         """
-        quota = self._open.get(QUOTA)
-        if quota and (is_probe or (quota.plan and plan and quota.plan != plan)):
+        if is_probe and QUOTA in self._open:
             await self.reset(QUOTA)
-        elif quota and plan and quota.plan is None:
-            # The refused plan becomes known only now.
-            await self._keep_open(quota.model_copy(update={"plan": plan}))
-
-    async def usage_reads(self, used: int, allowance: int) -> None:
-        if used < allowance and any(breaker.code == QUOTA for breaker in await self.open_now()):
-            await self.reset(QUOTA)
+        for breaker in [self._open[code] for code in (QUOTA, PLAN) if code in self._open and plan]:
+            if breaker.plan is None:
+                # The refused plan becomes known only now.
+                await self._keep_open(breaker.model_copy(update={"plan": plan}))
+            elif breaker.plan != plan:
+                await self.reset(breaker.code)
 
     async def reset(self, code: str) -> None:
         self._open.pop(code, None)
@@ -154,21 +213,33 @@ class CircuitBreakers:
         else:
             self._open.pop(code, None)
 
-    def _check(self, path: str) -> bool:
-        """Whether the request is a probe. Raises CircuitOpen if no probe is due."""
-        breakers = self._in_the_way(path)
+    def _check(self, endpoint: str) -> bool:
+        """Whether the request is a probe. Raises if no probe is due."""
+        breakers = self._in_the_way(endpoint)
         for breaker in breakers:
             if self._is_probing or breaker.ask_at is None or self._clock() < breaker.ask_at:
-                raise CircuitOpen(path, code=breaker.code, request_id=breaker.request_id)
+                raise _refusal_again(breaker, endpoint)
         return bool(breakers)
 
-    def _recheck(self, path: str, *, is_probe: bool) -> None:
-        for breaker in self._in_the_way(path):
+    def _recheck(self, endpoint: str, *, is_probe: bool) -> None:
+        for breaker in self._in_the_way(endpoint):
             if not (is_probe and breaker.code == QUOTA):
-                raise CircuitOpen(path, code=breaker.code, request_id=breaker.request_id)
+                raise _refusal_again(breaker, endpoint)
 
-    def _in_the_way(self, path: str) -> list[OpenBreaker]:
-        return [breaker for code, breaker in self._open.items() if not (code == QUOTA and path == USAGE_PATH)]
+    def _in_the_way(self, endpoint: str) -> list[OpenBreaker]:
+        return [breaker for breaker in self._open.values() if _stops(breaker, endpoint)]
+
+
+def _stops(breaker: OpenBreaker, endpoint: str) -> bool:
+    if breaker.code == PLAN:
+        return endpoint in breaker.endpoints
+    return not (breaker.code == QUOTA and endpoint == USAGE_PATH)
+
+
+def _refusal_again(breaker: OpenBreaker, endpoint: str) -> ServiceFailure:
+    if breaker.code == PLAN:
+        return breaker.endpoints[endpoint].again(endpoint)
+    return CircuitOpen(endpoint, code=breaker.code, request_id=breaker.request_id)
 
 
 def _next_probe(since: datetime, now: datetime) -> datetime:

@@ -33,7 +33,7 @@ from bot.racedata.client.records import (
     SubscriptionRecord,
 )
 from bot.racedata.client.retry import FOR_BACKGROUND, FOR_COMMANDS, ONE_TRY, Patience
-from bot.racedata.client.service_errors import ServiceFailure
+from bot.racedata.client.service_errors import InvalidParam, ServiceFailure
 from bot.racedata.client.throttle import Throttle, one_replica
 from bot.racedata.client.timing import Timing
 from bot.racedata.client.transport import Request, Transport
@@ -146,15 +146,27 @@ class RacingClient:
         return self._walk(DELIVERIES_PATH, DeliveryPage, _given(status=status))
 
     async def usage(self, by: str | None = None) -> AnyPage:
-        """As it came (Spec gap G5). Costs no quota. Only `by="endpoint"` is specified."""
-        return await self._whole(USAGE_PATH, _given(by=by))
+        """As it came (Spec gap G5). Costs no quota. Only `by="endpoint"` is specified.
+
+        A grouping that the service refused is not asked for again.
+        """
+        refused = self._calls.refused_groupings
+        if by is not None and by in refused:
+            raise InvalidParam(USAGE_PATH, code=InvalidParam.known_code, message=refused[by])
+        try:
+            return await self._whole(USAGE_PATH, _given(by=by))
+        except InvalidParam as error:
+            if by is not None:
+                refused[by] = error.message
+            raise
 
     async def read_path(self, template: str, **values: str) -> AnyPage:
         """The answer of the operator's path (Spec gaps G9, G10), with its `{names}` filled in."""
-        return await self._whole(*fill_path(template, **values))
+        path, params = fill_path(template, **values)
+        return await self._whole(path, params, template.partition("?")[0])
 
-    async def _whole(self, path: str, params: Params = ()) -> AnyPage:
-        return await collect_any(self._walk(path, AnyPage, params))
+    async def _whole(self, path: str, params: Params = (), template: str | None = None) -> AnyPage:
+        return await collect_any(self._walk(path, AnyPage, params, template=template))
 
     def _walk(
         self,
@@ -162,14 +174,17 @@ class RacingClient:
         page: type[ServicePage[list[T]]],
         params: Params = (),
         cursor: str | None = None,
+        template: str | None = None,
     ) -> AsyncGenerator[Step[T]]:
         async def fetch(cursor: str | None) -> ServicePage[list[T]]:
-            return await self._get(path, page, params + _given(cursor=cursor))
+            return await self._get(path, page, params + _given(cursor=cursor), template)
 
         return walk(path, fetch, cursor)
 
-    async def _get(self, path: str, page: type[ServicePage[T]], params: Params) -> ServicePage[T]:
-        return await self._ask(Request("GET", path, params), page)
+    async def _get(
+        self, path: str, page: type[ServicePage[T]], params: Params, template: str | None = None
+    ) -> ServicePage[T]:
+        return await self._ask(Request("GET", path, params, template=template), page)
 
     async def _ask(self, request: Request, page: type[ServicePage[T]], *, bare: bool = False) -> ServicePage[T]:
         await self._calls.check_spending(request.path, self._purpose)

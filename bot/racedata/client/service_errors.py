@@ -3,7 +3,7 @@
 ServiceError                      (bot.errors)
 └── ServiceFailure                fields of every failure, and words for people
     ├── Unauthorized              401 unauthorized; opens a circuit breaker
-    ├── UpgradeRequired           403 upgrade_required: names the plans with the endpoint
+    ├── UpgradeRequired           403 upgrade_required: names the plans with the endpoint; opens a circuit breaker
     ├── OutsideWindow             403 outside_window: names window and date
     ├── NotFound                  404
     ├── InvalidParam              422 invalid_param
@@ -197,7 +197,7 @@ class CircuitOpen(ServiceFailure):
             return "The data service does not accept the bot's key, and is not asked again until an admin changes it."
         return (
             "This month's allowance of requests is used up, so the data service is not asked again "
-            "until the month turns, the plan or the key changes, or usage reads below the allowance."
+            "until the month turns, the plan or the key changes, usage falls, or the allowance rises."
         )
 
 

@@ -30,13 +30,21 @@ SURELY_NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, 
 
 @dataclass(frozen=True)
 class Request:
-    """`path` has no query: httpx would replace the path's query by `params`."""
+    """`path` has no query: httpx would replace the path's query by `params`.
+
+    `template` is the operator's path that `path` was made from.
+    """
 
     method: str
     path: str
     params: Params = ()
     body: JsonValue = None
     repeatable: bool = True
+    template: str | None = None
+
+    @property
+    def endpoint(self) -> str:
+        return self.template or self.path
 
 
 @dataclass(frozen=True)

@@ -261,6 +261,69 @@ async def test_client_asks_again_with_another_key(service, open_racing):
     assert len(service.seen) == 2
 
 
+PLANS = {"your_plan": "free", "reaches_on": ["live", "archive"]}
+
+
+async def test_client_asks_an_endpoint_beyond_the_plan_once_and_repeats_the_refusals_words(service, open_racing):
+    service.refuse(403, "upgrade_required", headers={"x_request_id": "req_9"}, **PLANS)
+    service.data([])
+    client, told = open_racing(), []
+    # The client of a restarted bot is the third.
+    for asking in (client, client.in_background(), open_racing()):
+        with pytest.raises(service_errors.UpgradeRequired) as caught:
+            await asking.deliveries("failed")
+        told.append((caught.value.told, caught.value.request_id, caught.value.status))
+    assert (len(service.seen), len(set(told))) == (1, 1)
+    assert "This is not part of your plan (free). Plans that have it: live, archive." in told[0][0]
+    await client.countries()
+    await open_racing(key="sk_rotated").deliveries("failed")
+    assert [seen.path for seen in service.seen] == ["webhooks/deliveries", "countries", "webhooks/deliveries"]
+
+
+async def test_client_asks_an_endpoint_beyond_the_plan_again_under_another_plan(service, client):
+    service.refuse(403, "upgrade_required", **PLANS)
+    for plan in ("free", "live"):
+        service.data([], plan=plan)
+    service.data([])
+    with pytest.raises(service_errors.UpgradeRequired):
+        await client.deliveries("failed")
+    await client.usage()
+    with pytest.raises(service_errors.UpgradeRequired):
+        await client.deliveries("failed")
+    await client.usage()
+    await client.deliveries("failed")
+    paths = [seen.path.rpartition("/")[2] for seen in service.seen]
+    assert paths == ["deliveries", "usage", "usage", "deliveries"]
+
+
+async def test_client_takes_each_day_of_a_path_beyond_the_plan_for_one_endpoint(service, client):
+    service.refuse(403, "upgrade_required", **PLANS)
+    for day in ("2026-11-20", "2026-11-21"):
+        with pytest.raises(service_errors.UpgradeRequired):
+            await client.read_path("days/{date}?all=1", date=day)
+    assert len(service.seen) == 1
+
+
+@pytest.mark.parametrize("code", ["outside_window", "forbidden", None])
+async def test_client_asks_again_after_another_403(service, client, code):
+    service.refuse(403, code)
+    for _ in range(2):
+        with pytest.raises(service_errors.ServiceFailure):
+            await client.countries()
+    assert len(service.seen) == 2
+
+
+async def test_client_remembers_a_grouping_of_usage_that_was_refused(service, client):
+    service.refuse(422, "invalid_param")
+    service.data([])
+    for asking in (client, client.in_background()):
+        with pytest.raises(service_errors.InvalidParam, match="Said so"):
+            await asking.usage("day")
+    await client.usage()
+    await client.usage("endpoint")
+    assert [seen.query for seen in service.seen] == [{"by": "day"}, {}, {"by": "endpoint"}]
+
+
 async def test_client_circuit_breaker_stops_those_who_were_waiting_for_their_turn(service, client):
     service.refuse(429, "quota_exceeded")
     outcomes = await asyncio.gather(*(client.countries() for _ in range(5)), return_exceptions=True)

@@ -92,6 +92,19 @@ async def test_admins_word_closes_what_is_open_and_says_so(bots, database, fake_
     assert await outcome(running) is None
 
 
+async def test_admins_word_has_an_endpoint_beyond_the_plan_asked_again(bots, database, fake_time):
+    service, open_one = bots
+    service.switch(reach={"/countries": ("analyst",)})
+    running = open_one()
+    for _ in range(2):
+        assert await outcome(running) is service_errors.UpgradeRequired
+    assert len(service.requests) == 1
+    ours = CircuitBreakers(DatabaseStateStore(database, fake_time.clock), fake_time.clock, SecretStr(KEY))
+    assert (await unlatch(ours, ["plan"])).startswith("plan: closed again; ")
+    service.switch(reach={})
+    assert await outcome(running) is None
+
+
 def test_words_of_the_command_are_those_of_the_breakers():
     assert set(CODES_BY_WORD) == set(Breaker)
     assert set(CODES_BY_WORD.values()) == set(circuit_breakers.BREAKER_CODES)
@@ -106,7 +119,7 @@ async def test_command_resets_on_the_database_of_the_settings(tmp_path):
         slack_signing_secret="secret-of-a-test",
         database_url=f"sqlite:///{tmp_path}/bot.db",
     )
-    assert "No circuit breaker is open (quota, key)" in await run_unlatch(settings, None)
+    assert "No circuit breaker is open (quota, key, plan)" in await run_unlatch(settings, None)
     unready = settings.model_copy(update={"database_url": SecretStr(f"sqlite:///{tmp_path}/none/bot.db")})
     with pytest.raises(StorageUnavailable, match="not ready"):
         await run_unlatch(unready, "quota")

@@ -30,13 +30,13 @@ class FakeTime:
 
 
 class FakeBreakers:
-    """Notes what usage readings were told."""
+    """Notes what was reset."""
 
     def __init__(self):
-        self.readings = []
+        self.reset_codes = []
 
-    async def usage_reads(self, used, allowance):
-        self.readings.append((used, allowance))
+    async def reset(self, code):
+        self.reset_codes.append(code)
 
 
 @dataclass

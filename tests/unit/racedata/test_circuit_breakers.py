@@ -158,13 +158,6 @@ async def test_quota_breaker_that_opened_before_the_plan_was_known_closes_when_i
     assert await is_asked(breakers)
 
 
-@pytest.mark.parametrize(("used", "closes"), [(14_999, True), (15_000, False), (16_000, False)])
-async def test_quota_breaker_closes_when_usage_reads_below_the_allowance(breakers, used, closes):
-    await breakers.refused(quota_exceeded(), "free")
-    await breakers.usage_reads(used, 15_000)
-    assert await is_asked(breakers) is closes
-
-
 @pytest.mark.parametrize(("refusal", "code"), [(quota_exceeded(), QUOTA), (unauthorized(), UNAUTHORIZED)])
 async def test_breaker_closes_at_an_admins_word_for_every_replica(breakers, store, now, refusal, code):
     other = CircuitBreakers(store, now, KEY)

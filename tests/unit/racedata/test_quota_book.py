@@ -26,8 +26,58 @@ async def test_reading_sums_this_months_days(book, client):
     assert (reading.used, reading.certain, reading.source) == (150, True, QuotaSource.ROWS)
     assert (reading.limit, reading.plan, reading.left, reading.percent) == (15_000, "free", 14_850, 1)
     assert (reading.errors, len(reading.rows)) == (2, 3)
-    assert client.breakers.readings == [(150, 15_000)]
     assert (await book.latest()).used == 150
+
+
+def rows(*counts, since=1):
+    return [{"date": f"2026-11-{since + number:02}", "requests": count} for number, count in enumerate(counts)]
+
+
+# What usage said before and says now, the allowance before and now, and whether there is room again.
+READINGS = [
+    (rows(100, 900), rows(100, 899), (1_000, 1_000), True),
+    (rows(100, 900), rows(100, 900, 3), (1_010, 1_010), False),
+    (rows(100, 900), rows(100, 900), (1_010, 1_010), False),
+    (rows(100, 900), rows(100, 850), (900, 900), False),
+    # The first published day has fallen away, so the sums can't be compared.
+    (rows(100, 900), rows(3, since=2), (900, 900), False),
+    (rows(100, 900), rows(100, 901), (1_000, 2_000), True),
+    (rows(100, 900), rows(100, 901), (1_000, 1_001), False),
+    (rows(100, 900), rows(100, 901), (2_000, 1_500), False),
+    ({"period": "2026-11", "used": 900}, {"period": "2026-11", "used": 7}, (900, 900), True),
+    ({"used": 900}, {"used": 7}, (900, 900), True),
+    ({"used": 900}, {"used": 901}, (15_000, 15_000), False),
+    ({"used": 900}, rows(7), (900, 900), False),
+    ("nothing of use", {"used": 7}, (900, 900), False),
+]
+
+
+@pytest.mark.parametrize(("before", "now", "limits", "has_room"), READINGS)
+async def test_refused_quota_has_room_again_after_use_fell_or_the_allowance_rose(
+    *, database, client, make_settings, clock, before, now, limits, has_room
+):
+    for said, limit in zip((before, now), limits, strict=True):
+        client.answers["usage by day"] = said
+        await QuotaBook(database, client, make_settings(monthly_quota=limit), clock).read()
+        clock.pass_(minutes=15)
+    assert client.breakers.reset_codes == (["quota_exceeded"] if has_room else [])
+
+
+async def test_use_that_fell_is_the_months_figure(book, client):
+    for count in (14_900, 100, 120):
+        client.answers["usage by day"] = rows(count)
+        reading = await book.read()
+        assert (reading.used, reading.certain) == (count, True)
+    assert await book.may_spend(Purpose.UPKEEP)
+
+
+async def test_use_of_a_new_month_is_compared_with_no_earlier_month(book, client, clock):
+    client.answers["usage by day"] = {"used": 15_000}
+    await book.read()
+    clock.now = datetime(2026, 12, 1, tzinfo=UTC)
+    client.answers["usage by day"] = {"used": 3}
+    await book.read()
+    assert client.breakers.reset_codes == []
 
 
 async def test_reading_by_endpoint_keeps_the_months_figure(book, client):
