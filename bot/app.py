@@ -357,7 +357,9 @@ class Service:
             quota=self.quota,
             reopening=self.reopening,
             drills=self.drills,
-            people=People(self.slack, frozenset(settings.admin_users), settings.subscribe_by, time.monotonic),
+            people=People(
+                self.slack, self.identity, frozenset(settings.admin_users), settings.subscribe_by, time.monotonic
+            ),
             clock=self.clock,
             wake=self.queued,
             degraded=self.health.degraded,

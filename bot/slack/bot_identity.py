@@ -18,6 +18,9 @@ class BotIdentity:
     token: str
     bot_id: str | None = None
     bot_user_id: str | None = None
+    team_id: str | None = None
+    enterprise_id: str | None = None
+    """Of Enterprise Grid: an organisation of several workspaces."""
     name: str = "racing-bot"
     workspace_url: str | None = None
     problem: str | None = "Slack has not answered yet"
@@ -33,6 +36,8 @@ class BotIdentity:
             return False
         self.bot_id = answer.get("bot_id")
         self.bot_user_id = answer.get("user_id")
+        self.team_id = answer.get("team_id")
+        self.enterprise_id = answer.get("enterprise_id")
         self.name = answer.get("user") or self.name
         self.workspace_url = answer.get("url")
         self.problem = None

@@ -1,14 +1,19 @@
-"""Who may change a channel's subscriptions, and who is an admin."""
+"""Who may change a channel's subscriptions, and who is an admin.
+
+Guests, and people of other workspaces in a shared channel, are outsiders: no admins, and they change nothing.
+"""
 
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import tzinfo
+from typing import Any, Protocol
 
 from bot.errors import CommandError, SlackError, SlackScopeMissing
 from bot.events.days import known_zone
 from bot.logs import get_logger
 from bot.settings import SubscribeBy
+from bot.slack.bot_identity import BotIdentity
 from bot.slack.channel_membership import DIRECT_MESSAGE, creator
 from bot.slack.web_client import SlackClient
 
@@ -24,13 +29,35 @@ LOOKUP_TIMEOUT_S = 0.8
 """Before the ack, which Slack wants within three seconds."""
 
 
+NOT_FOR_OUTSIDERS = (
+    "Guests and people of other workspaces can't do that, so nothing was changed. Ask somebody of this workspace."
+)
+
+
+class Caller(Protocol):
+    """`team_id`: the person's own workspace, as Slack's body says."""
+
+    @property
+    def user_id(self) -> str: ...
+    @property
+    def team_id(self) -> str | None: ...
+
+
 @dataclass(frozen=True)
 class Person:
-    """`zone` is a name such as Europe/London."""
+    """`zone` is a name such as Europe/London.
+
+    `is_stranger` is Slack's flag, which people of another workspace lack in a channel that they share with the bot:
+    docs.slack.dev/reference/objects/user-object.
+    """
 
     is_admin: bool = False
     is_deactivated: bool = False
     zone: str | None = None
+    is_guest: bool = False
+    is_stranger: bool = False
+    team_id: str | None = None
+    enterprise_id: str | None = None
 
 
 @dataclass
@@ -38,19 +65,32 @@ class People:
     """Asks users.info, if users:read was granted."""
 
     slack: SlackClient
+    identity: BotIdentity
     admin_users: frozenset[str]
     subscribe_by: SubscribeBy
     monotonic: Callable[[], float]
     _kept: dict[str, tuple[float, Person | SlackError]] = field(default_factory=dict)
 
-    async def is_admin(self, user_id: str) -> bool | None:
+    async def is_admin(self, caller: Caller) -> bool | None:
         """None if Slack did not answer. Without users:read only ADMIN_USERS are admins."""
-        if user_id in self.admin_users:
+        if caller.user_id in self.admin_users:
             return True
-        found = await self._look_up(user_id)
+        found = await self._look_up(caller.user_id)
         if isinstance(found, Person):
-            return found.is_admin
+            return found.is_admin and not self._is_outside(caller, found)
         return False if isinstance(found, SlackScopeMissing) else None
+
+    async def is_outsider(self, caller: Caller) -> bool:
+        """Without Slack's answer, and without users:read, only the workspace in Slack's body tells."""
+        if caller.user_id in self.admin_users:
+            return False
+        found = await self._look_up(caller.user_id)
+        return self._is_outside(caller, found if isinstance(found, Person) else Person())
+
+    async def check_is_member(self, caller: Caller) -> None:
+        """Raise CommandError for an outsider."""
+        if await self.is_outsider(caller):
+            raise CommandError(NOT_FOR_OUTSIDERS)
 
     async def person(self, user_id: str) -> Person | None:
         found = await self._look_up(user_id)
@@ -61,23 +101,27 @@ class People:
         person = await self.person(user_id)
         return known_zone(person.zone) if person else None
 
-    async def check_is_admin(self, user_id: str, otherwise: str) -> None:
+    async def check_is_admin(self, caller: Caller, otherwise: str) -> None:
         """Raise CommandError: with `otherwise` for other people, and with a try-again while Slack does not answer."""
-        is_admin = await self.is_admin(user_id)
+        is_admin = await self.is_admin(caller)
         if is_admin is None:
             raise CommandError(_not_asked("whether you are an admin"))
         if not is_admin:
             raise CommandError(otherwise)
 
-    async def check_may_change(self, user_id: str, channel_id: str) -> None:
-        """Raise CommandError if SUBSCRIBE_BY forbids the change, or if Slack does not answer."""
-        if self.subscribe_by is SubscribeBy.MEMBERS or user_id in self.admin_users:
+    async def check_may_change(self, caller: Caller, channel_id: str) -> None:
+        """Raise CommandError for an outsider, if SUBSCRIBE_BY forbids the change, or if Slack does not answer."""
+        if caller.user_id in self.admin_users:
             return
         if self.subscribe_by is SubscribeBy.ADMINS:
-            await self.check_is_admin(user_id, _only("admins"))
+            await self.check_is_admin(caller, _only("admins"))
+            return
+        if self.subscribe_by is SubscribeBy.MEMBERS:
+            await self.check_is_member(caller)
             return
         # Together, because both cost time before the ack.
-        may = await asyncio.gather(self.is_admin(user_id), self._made(user_id, channel_id))
+        may = await asyncio.gather(self.is_admin(caller), self._made(caller.user_id, channel_id))
+        await self.check_is_member(caller)
         if True in may:
             return
         if None in may:
@@ -94,6 +138,14 @@ class People:
         except SlackError as error:
             log.info("creator_not_known", channel_id=channel_id, reason=str(error))
             return None
+
+    def _is_outside(self, caller: Caller, person: Person) -> bool:
+        if person.is_guest or person.is_stranger:
+            return True
+        if person.enterprise_id and person.enterprise_id == self.identity.enterprise_id:
+            return False
+        own = {self.identity.team_id, self.identity.enterprise_id}
+        return self.identity.team_id is not None and not {caller.team_id, person.team_id} <= {*own, None}
 
     async def _look_up(self, user_id: str) -> Person | SlackError:
         """While Slack fails, the last known answer is used for a while."""
@@ -119,8 +171,16 @@ class People:
         return Person(
             is_admin=any(user.get(flag) is True for flag in ("is_admin", "is_owner", "is_primary_owner")),
             is_deactivated=user.get("deleted") is True,
-            zone=user["tz"] if isinstance(user.get("tz"), str) else None,
+            zone=_text(user.get("tz")),
+            is_guest=any(user.get(flag) is True for flag in ("is_restricted", "is_ultra_restricted")),
+            is_stranger=user.get("is_stranger") is True,
+            team_id=_text(user.get("team_id")),
+            enterprise_id=_text((user.get("enterprise_user") or {}).get("enterprise_id")),
         )
+
+
+def _text(value: Any) -> str | None:
+    return value if value and isinstance(value, str) else None
 
 
 def _only(who: str) -> str:

@@ -19,8 +19,10 @@ async def world(request, tmp_path: Path):
     """The same world in both modes, with Alice in two channels."""
     async with run_world(tmp_path, switches=None, start=True, **MODES[request.param]) as running:
         running.slack.add_user("UBOB", "bob")
+        running.slack.add_user("UGUEST", "guest", is_guest=True)
+        running.slack.add_user("USTRANGER", "stranger", is_admin=True, team_id="T0OTHER")
         for channel in ("CGB", "CALL"):
-            running.slack.channels[channel].members.update({"UALICE", "UBOB"})
+            running.slack.channels[channel].members.update({"UALICE", "UBOB", "UGUEST", "USTRANGER"})
         while "I know no region" not in await running.say("/racecard", "Nowhere", channel="CGB"):
             continue
         yield running
@@ -35,6 +37,11 @@ async def test_press_shows_everybody_who_has_it_and_later_presses_hear_of_it(wor
     button = next(
         element for block in before.blocks for element in block.get("elements", ()) if "I have it" in str(element)
     )
+    for outsider in ("UGUEST", "USTRANGER"):
+        answer = await world.person(outsider).clicks("I have it", channel="CGB")
+        (told,) = await answer.responses()
+        assert "can't do that, so nothing was changed" in told.text
+        assert "can't do that" in await world.say("/racing", "pause 1h", channel="CGB", user=outsider)
     answer = await world.person().clicks("I have it", channel="CGB")
     (told,) = await answer.responses()
     assert (told.response_type, told.text[:18]) == ("ephemeral", "You have it since ")

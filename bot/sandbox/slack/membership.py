@@ -12,9 +12,23 @@ class Membership(WorkspaceState):
     """Without a `bot_url` only the state changes, and no event is sent."""
 
     def add_user(
-        self, user_id: str, name: str | None = None, *, is_admin: bool = False, is_deactivated: bool = False
+        self,
+        user_id: str,
+        name: str | None = None,
+        *,
+        is_admin: bool = False,
+        is_deactivated: bool = False,
+        is_guest: bool = False,
+        team_id: str | None = None,
     ) -> User:
-        user = User(id=user_id, name=name or user_id.lower(), is_admin=is_admin, is_deactivated=is_deactivated)
+        user = User(
+            id=user_id,
+            name=name or user_id.lower(),
+            is_admin=is_admin,
+            is_deactivated=is_deactivated,
+            is_guest=is_guest,
+            team_id=team_id,
+        )
         self.users[user_id] = user
         return user
 

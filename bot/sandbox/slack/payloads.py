@@ -18,7 +18,7 @@ def command_fields(
     """docs.slack.dev/interactivity/implementing-slash-commands."""
     return {
         "token": state.verification_token,
-        "team_id": state.team_id,
+        "team_id": user.team_id or state.team_id,
         "team_domain": state.team_domain,
         "channel_id": channel.id,
         "channel_name": _shown_name(channel),
@@ -133,7 +133,7 @@ def address_of(state: WorkspaceState, url: ResponseUrl) -> str:
 
 def _payload(state: WorkspaceState, user: User, parts: Json) -> dict[str, str]:
     shared = {
-        "user": {"id": user.id, "username": user.name, "name": user.name, "team_id": state.team_id},
+        "user": {"id": user.id, "username": user.name, "name": user.name, "team_id": user.team_id or state.team_id},
         "api_app_id": state.app_id,
         "token": state.verification_token,
         "team": {"id": state.team_id, "domain": state.team_domain},

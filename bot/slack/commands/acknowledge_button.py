@@ -26,7 +26,8 @@ ASKS_ELSEWHERE = "A newer message in the channel asks in place of this message. 
 
 
 async def commit(desk: Desk, invocation: Invocation) -> Press:
-    """Raises CommandError for a message that does not ask any more."""
+    """Raises CommandError for an outsider, and for a message that does not ask any more."""
+    await desk.people.check_is_member(invocation)
     take = partial(acknowledgements.take, key=invocation.text, user_id=invocation.user_id, now=desk.clock())
     taken = await desk.database.write(take)
     if taken is None:

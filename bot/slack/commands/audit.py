@@ -18,7 +18,7 @@ _PAGE = re.compile(r"\s*page:\d{1,6}\s*\Z", re.IGNORECASE | re.ASCII)
 async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message:
     """Raises CommandError unless the person is an admin."""
     await desk.people.check_is_admin(
-        invocation.user_id, "Only admins see who changed what. /racing list shows who made each subscription."
+        invocation, "Only admins see who changed what. /racing list shows who made each subscription."
     )
     turned = _PAGE.search(invocation.text)
     number = page_of(turned[0]) if turned else 1

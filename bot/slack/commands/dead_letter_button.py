@@ -17,7 +17,7 @@ NOT_OFFERED = "Nothing was posted: the alert is posted already, was replaced by 
 
 async def commit(desk: Desk, invocation: Invocation) -> str:
     """The channel's id. Raises CommandError for people who are no admins, and for an alert not offered any more."""
-    await desk.people.check_is_admin(invocation.user_id, "Only admins may post what was given up.")
+    await desk.people.check_is_admin(invocation, "Only admins may post what was given up.")
     channel_id = await desk.database.write(partial(_post_again, desk=desk, invocation=invocation))
     if channel_id is None:
         raise CommandError(NOT_OFFERED)

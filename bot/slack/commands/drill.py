@@ -24,7 +24,7 @@ _PATH = "/webhooks/racing"
 async def commit(desk: Desk, invocation: Invocation) -> KeptDrill:
     """Raises CommandError unless the person is an admin, without PUBLIC_URL, and within a minute of the last drill."""
     await desk.people.check_is_admin(
-        invocation.user_id,
+        invocation,
         "Only admins may begin a drill, because phones ring. /racing list works for everybody.",
     )
     await check(desk, invocation)

@@ -62,6 +62,6 @@ async def _of_channel(desk: Desk, invocation: Invocation, channel_id: str) -> st
     if await problem_of_channel(desk.slack, channel_id) is not None:
         bot = f"@{desk.identity.name}" if desk.identity.name else "me"
         return f"I can't post in {channel_id}. Invite me there (/invite {bot}), then save this again."
-    if await has_left(desk, channel_id, invocation.user_id):
+    if await has_left(desk, channel_id, invocation):
         return f"You are not in {channel_id}: ask somebody there to choose it."
     return None

@@ -24,10 +24,10 @@ from bot.slack.messages.conditions.table import VIEWS
 
 async def submit(desk: Desk, invocation: Invocation, form: FormOf, submitted: Submitted) -> Subscribed:
     try:
-        await desk.people.check_may_change(invocation.user_id, form.channel_id)
+        await desk.people.check_may_change(invocation, form.channel_id)
     except CommandError as error:
         raise FieldsWrong({REGIONS_FIELD: str(error)}) from None
-    if form.from_home and await has_left(desk, form.channel_id, invocation.user_id):
+    if form.from_home and await has_left(desk, form.channel_id, invocation):
         raise FieldsWrong({REGIONS_FIELD: NOT_THERE})
     before = await desk.database.read(partial(_opened_with, form=form))
     check = FilterChoice(desk)

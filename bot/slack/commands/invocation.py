@@ -48,6 +48,8 @@ class Invocation:
     user_id: str
     reference: str
     trigger_id: str | None = None
+    team_id: str | None = None
+    """The person's own workspace, as Slack's body says."""
     from_home: bool = False
     """By a button of App Home, which people press in any channel's name."""
     progress: Progress = field(default_factory=Progress, compare=False)
@@ -55,6 +57,18 @@ class Invocation:
 
     def left_s(self, at_most_s: float) -> float:
         return min(at_most_s, max(0.05, self.began_s + COMMIT_S - STORING_S - time.monotonic()))
+
+
+def team_of(body: Mapping[str, Any]) -> str | None:
+    """The person's own workspace.
+
+    A click in a shared channel has the bot's workspace as `team`: github.com/slackapi/java-slack-sdk/issues/1041.
+    """
+    user, team = body.get("user"), body.get("team")
+    own = (user.get("team_id") if isinstance(user, dict) else None) or (
+        team.get("id") if isinstance(team, dict) else body.get("team_id")
+    )
+    return own if own and isinstance(own, str) else None
 
 
 @dataclass(frozen=True)
@@ -119,5 +133,5 @@ class Command:
 
 async def reader_of(desk: Desk, invocation: Invocation) -> AnswerReader:
     """Without Slack's answer the person is no admin."""
-    is_admin = await desk.people.is_admin(invocation.user_id)
+    is_admin = await desk.people.is_admin(invocation)
     return AnswerReader(is_admin is True, tuple(sorted(desk.people.admin_users)), utc_today(desk.clock()))

@@ -3,7 +3,7 @@
 import asyncio
 
 from bot.slack.channel_membership import members
-from bot.slack.commands.invocation import Desk
+from bot.slack.commands.invocation import Desk, Invocation
 
 HOME_MEMBERSHIP_S = 0.8
 """Part of the three seconds before the ack."""
@@ -11,13 +11,14 @@ HOME_MEMBERSHIP_S = 0.8
 NOT_THERE = "You are not in that channel any more, so nothing was changed."
 
 
-async def has_left(desk: Desk, channel_id: str, user_id: str) -> bool:
+async def has_left(desk: Desk, channel_id: str, invocation: Invocation) -> bool:
     """False for admins. Without Slack's answer in time, a press counts as a typed command does."""
+    user_id = invocation.user_id
     if channel_id == user_id:
         return False
     try:
         async with asyncio.timeout(HOME_MEMBERSHIP_S):
             there = await members(desk.slack, channel_id)
-            return there is not None and user_id not in there and not await desk.people.is_admin(user_id)
+            return there is not None and user_id not in there and not await desk.people.is_admin(invocation)
     except TimeoutError:
         return False

@@ -34,7 +34,7 @@ class Muted:
 
 async def commit_mute(desk: Desk, invocation: Invocation) -> Muted:
     """The button carries the event's key. Raises CommandError without permission."""
-    await desk.people.check_may_change(invocation.user_id, invocation.channel_id)
+    await desk.people.check_may_change(invocation, invocation.channel_id)
 
     def mute(session: Session) -> Muted:
         found = event_store.latest(session, [invocation.text]).get(invocation.text)
@@ -63,7 +63,7 @@ async def answer_mute(_desk: Desk, _invocation: Invocation, committed: Muted) ->
 
 async def commit_unmute(desk: Desk, invocation: Invocation) -> Meeting:
     """The button carries the mute's number. Raises CommandError for an ended mute, and without permission."""
-    await desk.people.check_may_change(invocation.user_id, invocation.channel_id)
+    await desk.people.check_may_change(invocation, invocation.channel_id)
 
     def unmute(session: Session) -> Meeting:
         number = int(invocation.text) if _NUMBER.fullmatch(invocation.text) else 0

@@ -65,7 +65,7 @@ class Paused:
 
 async def commit_pause(desk: Desk, invocation: Invocation) -> Paused:
     """Raises CommandError for an unknown time, and without a subscription or watch."""
-    await desk.people.check_may_change(invocation.user_id, invocation.channel_id)
+    await desk.people.check_may_change(invocation, invocation.channel_id)
     paused = await _read(desk, invocation)
     is_direct = invocation.channel_id.startswith(DIRECT_MESSAGE)
     left_s = invocation.left_s(PAUSE_MEMBERSHIP_S)
@@ -126,7 +126,7 @@ class Resumed:
 
 async def commit_resume(desk: Desk, invocation: Invocation) -> Resumed:
     await check_resume(desk, invocation)
-    await desk.people.check_may_change(invocation.user_id, invocation.channel_id)
+    await desk.people.check_may_change(invocation, invocation.channel_id)
 
     def resume(session: Session) -> Resumed:
         channel_id = invocation.channel_id

@@ -13,7 +13,7 @@ from bot.slack.messages.answers.status_answer import StatusScope, status_answer
 async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message:
     """Raises CommandError for further words."""
     await check(desk, invocation)
-    is_admin = bool(await desk.people.is_admin(invocation.user_id))
+    is_admin = bool(await desk.people.is_admin(invocation))
     only_channel = None if is_admin else invocation.channel_id
     here = invocation.channel_id if is_admin else None
     found = await desk.database.read(partial(read_status, clock=desk.clock, channel_id=only_channel, here=here))

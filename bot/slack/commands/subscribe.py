@@ -79,7 +79,7 @@ class Subscribed:
 async def commit(desk: Desk, invocation: Invocation) -> Subscribed | None:
     check_ = FilterChoice(desk)
     wanted = await _read(check_, invocation.text)
-    await desk.people.check_may_change(invocation.user_id, invocation.channel_id)
+    await desk.people.check_may_change(invocation, invocation.channel_id)
     if wanted.is_bare:
         await open_form(desk, invocation, None)
         return None

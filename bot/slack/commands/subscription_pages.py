@@ -59,7 +59,7 @@ async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message
     # What was stored unchecked while the service was away shows as soon as it is back.
     await desk.reference.regions(REGIONS_S)
     found = await desk.database.read(lambda session: _find(session, desk, invocation.channel_id, number))
-    is_admin = await desk.people.is_admin(invocation.user_id)
+    is_admin = await desk.people.is_admin(invocation)
     gone = await _gone(desk, invocation.channel_id, {row.created_by for row in found.rows})
     return subscription_list(
         ListPage(
@@ -84,7 +84,7 @@ async def check(_desk: Desk, invocation: Invocation) -> None:
 
 
 async def commit_edit(desk: Desk, invocation: Invocation) -> None:
-    await desk.people.check_may_change(invocation.user_id, invocation.channel_id)
+    await desk.people.check_may_change(invocation, invocation.channel_id)
     row = await desk.database.read(lambda session: _row(session, invocation))
     await open_form(desk, invocation, subscriptions.read_filter(row))
 
@@ -94,7 +94,7 @@ async def answer_edit(_desk: Desk, _invocation: Invocation, _committed: Any) -> 
 
 
 async def commit_remove(desk: Desk, invocation: Invocation) -> Unsubscribed:
-    await desk.people.check_may_change(invocation.user_id, invocation.channel_id)
+    await desk.people.check_may_change(invocation, invocation.channel_id)
 
     def remove(session: Session) -> Unsubscribed:
         row = _row(session, invocation)

@@ -67,7 +67,7 @@ async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message
     """Raises CommandError without an id, and for a course and a time of no known race."""
     await check(desk, invocation)
     wanted = invocation.text.strip(AROUND_AN_ID)
-    only_channel = None if await desk.people.is_admin(invocation.user_id) else invocation.channel_id
+    only_channel = None if await desk.people.is_admin(invocation) else invocation.channel_id
 
     def read(session: Session) -> tuple[Named, ledger.Trace, CommandError | None]:
         now = desk.clock()

@@ -59,7 +59,7 @@ class Unsubscribed:
 
 
 async def commit(desk: Desk, invocation: Invocation) -> Unsubscribed:
-    await desk.people.check_may_change(invocation.user_id, invocation.channel_id)
+    await desk.people.check_may_change(invocation, invocation.channel_id)
 
     wanted = await desk.database.read(partial(_read, invocation=invocation))
 

@@ -54,7 +54,7 @@ async def commit(desk: Desk, invocation: Invocation) -> Watched:
     is_direct = channel_id.startswith(DIRECT_MESSAGE)
     is_own = words.is_own or is_direct
     if not is_own:
-        await desk.people.check_may_change(user_id, channel_id)
+        await desk.people.check_may_change(invocation, channel_id)
     member = None
     if is_direct or not is_own:
         member = await is_member(desk.slack, channel_id, invocation.left_s(MEMBERSHIP_S))
@@ -152,7 +152,7 @@ async def commit_unwatch(desk: Desk, invocation: Invocation) -> Unwatched:
     """The button carries the watch's number. Raises CommandError for an ended watch, and without permission."""
     row = await desk.database.read(partial(_row, invocation=invocation))
     if row.person_id is None:
-        await desk.people.check_may_change(invocation.user_id, invocation.channel_id)
+        await desk.people.check_may_change(invocation, invocation.channel_id)
 
     def end(session: Session) -> Unwatched:
         row = _row(session, invocation)

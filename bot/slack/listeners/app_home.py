@@ -19,7 +19,7 @@ from bot.operations.status_figures import FIGURES_COVER, read_status
 from bot.outbox import acknowledgements, dead_letters
 from bot.slack.commands.dead_letter_button import DEAD_LETTER_BUTTON
 from bot.slack.commands.filter_view import as_shown
-from bot.slack.commands.invocation import Command, Desk, Invocation
+from bot.slack.commands.invocation import Command, Desk, Invocation, team_of
 from bot.slack.commands.left_channel import NOT_THERE, has_left
 from bot.slack.commands.table import BUTTON_COMMANDS, find_command
 from bot.slack.forms.home_view import (
@@ -54,32 +54,35 @@ class HomeListener:
         bolt.event(HOME_EVENT)(self.on_opened)
         bolt.action(re.compile(f"^{HOME}:"))(self.on_action)
 
-    async def on_opened(self, event: dict[str, Any]) -> None:
+    async def on_opened(self, event: dict[str, Any], body: dict[str, Any]) -> None:
         if event.get("tab") in (None, "home"):
             user_id = str(event.get("user"))
-            self.runner.tasks.start(self.publish(user_id), f"home {user_id}")
+            opening = Invocation("", user_id, user_id, new_reference(), team_id=team_of(body))
+            self.runner.tasks.start(self.publish(opening), f"home {user_id}")
 
     async def on_action(self, ack: AsyncAck, body: dict[str, Any], action: dict[str, Any]) -> None:
         channel_id, _, words = str(action.get("value") or "").partition(" ")
         command, text = _command(words)
         user_id = str((body.get("user") or {}).get("id") or "")
-        invocation = Invocation(text, channel_id, user_id, new_reference(), body.get("trigger_id"), from_home=True)
+        invocation = Invocation(
+            text, channel_id, user_id, new_reference(), body.get("trigger_id"), team_of(body), from_home=True
+        )
         log.info("home_action", reference=invocation.reference, channel_id=channel_id)
-        if await has_left(self.runner.desk, channel_id, user_id):
+        if await has_left(self.runner.desk, channel_id, invocation):
             committed = Committed(invocation, command, error=CommandError(NOT_THERE))
         else:
             committed = await self.runner.commit(command, invocation)
         await ack()
-        self.runner.tasks.start(self._answer(committed, user_id), f"home {invocation.reference}")
+        self.runner.tasks.start(self._answer(committed), f"home {invocation.reference}")
 
-    async def _answer(self, committed: Committed, user_id: str) -> None:
+    async def _answer(self, committed: Committed) -> None:
         message = await self.runner.said(committed)
         if message is not None:
-            await self.publish(user_id, said_of(committed.invocation.channel_id, message.text))
+            await self.publish(committed.invocation, said_of(committed.invocation.channel_id, message.text))
 
-    async def publish(self, user_id: str, said: str | None = None) -> None:
-        desk = self.runner.desk
-        is_admin = bool(await desk.people.is_admin(user_id))
+    async def publish(self, invocation: Invocation, said: str | None = None) -> None:
+        desk, user_id = self.runner.desk, invocation.user_id
+        is_admin = bool(await desk.people.is_admin(invocation))
         page = await desk.database.read(partial(_page, desk=desk, user_id=user_id, is_admin=is_admin, said=said))
         try:
             await desk.slack.call(

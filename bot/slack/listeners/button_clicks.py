@@ -9,7 +9,7 @@ from slack_bolt.async_app import AsyncAck, AsyncApp
 
 from bot.logs import get_logger
 from bot.outbox.message import Message
-from bot.slack.commands.invocation import Command, Desk, Invocation
+from bot.slack.commands.invocation import Command, Desk, Invocation, team_of
 from bot.slack.commands.table import BUTTON_COMMANDS, find_command
 from bot.slack.listeners.command_runner import CommandRunner, new_reference
 from bot.slack.messages.kit.buttons import RUN_COMMAND, RUN_IN_PLACE
@@ -68,6 +68,7 @@ def read_click(body: dict[str, Any], text: str, reference: str) -> Invocation:
         user_id=str((body.get("user") or {}).get("id") or ""),
         reference=reference,
         trigger_id=body.get("trigger_id"),
+        team_id=team_of(body),
     )
 
 

@@ -12,7 +12,7 @@ from bot.logs import get_logger
 from bot.slack.commands import subscribe
 from bot.slack.commands.error_answers import explain
 from bot.slack.commands.form_submission import submit
-from bot.slack.commands.invocation import COMMIT_S, Invocation
+from bot.slack.commands.invocation import COMMIT_S, Invocation, team_of
 from bot.slack.commands.menu_options import course_options, group_options
 from bot.slack.commands.subscribe import Subscribed
 from bot.slack.forms.subscribe_form import SUBSCRIBE_FORM, channel_words, outdated, read_form, saved
@@ -43,7 +43,8 @@ class FormListener:
         reference = new_reference()
         try:
             form, submitted = read_form(view)
-            invocation = Invocation("", form.channel_id, str((body.get("user") or {}).get("id") or ""), reference)
+            user_id = str((body.get("user") or {}).get("id") or "")
+            invocation = Invocation("", form.channel_id, user_id, reference, team_id=team_of(body))
             log.info("form", reference=reference, channel_id=form.channel_id)
             async with asyncio.timeout(COMMIT_S):
                 committed = await submit(self.runner.desk, invocation, form, submitted)

@@ -6,7 +6,7 @@ from typing import Any
 from slack_bolt.async_app import AsyncAck, AsyncApp
 
 from bot.logs import get_logger
-from bot.slack.commands.invocation import Command, Invocation
+from bot.slack.commands.invocation import Command, Invocation, team_of
 from bot.slack.commands.table import SLASH_COMMANDS, find_command
 from bot.slack.listeners.command_runner import CommandRunner, new_reference
 from bot.slack.response_url import Reply
@@ -41,6 +41,7 @@ def read_invocation(body: dict[str, Any], reference: str) -> tuple[Command | Non
         user_id=str(body.get("user_id") or ""),
         reference=reference,
         trigger_id=body.get("trigger_id"),
+        team_id=team_of(body),
     )
     return command, invocation
 

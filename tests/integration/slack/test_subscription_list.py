@@ -38,7 +38,7 @@ async def listed(database, slack):
             reference=book or SimpleNamespace(regions=not_asked),
             slack=client,
             identity=BotIdentity(TOKEN),
-            people=People(client, frozenset(), SubscribeBy.MEMBERS, lambda: 0.0),
+            people=People(client, BotIdentity("xoxb-test"), frozenset(), SubscribeBy.MEMBERS, lambda: 0.0),
             clock=lambda: START,
         )
         invocation = Invocation(text=text, channel_id="CGB", user_id="UALICE", reference="cmd-1")

@@ -64,12 +64,13 @@ def channel_shape(state: WorkspaceState, channel: Channel) -> Json:
 def user_shape(state: WorkspaceState, user: User) -> Json:
     return {
         "id": user.id,
-        "team_id": state.team_id,
+        "team_id": user.team_id or state.team_id,
         "name": user.name,
         "real_name": user.name,
         "deleted": user.is_deactivated,
         "is_admin": user.is_admin,
         "is_owner": False,
+        "is_restricted": user.is_guest,
         "is_bot": user.is_bot,
         "tz": "Europe/London",
         "tz_offset": 0,
