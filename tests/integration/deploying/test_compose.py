@@ -70,6 +70,26 @@ def test_only_the_proxy_is_reached_from_outside():
     assert SERVICES["caddy"]["networks"] == ["outside"]
 
 
+def test_metrics_are_scraped_where_the_bot_serves_them():
+    """Else RacingBotDown fires for ever."""
+    environment = SERVICES["bot"]["environment"]
+    target = f"bot:{environment['METRICS_PORT']}"
+    page = (ROOT / "docs/operations/README.md").read_text("utf-8")
+    (scrape,) = [
+        found
+        for block in re.findall(r"```yaml\n(.+?)```", page, re.DOTALL)
+        if "scrape_configs" in (found := yaml.safe_load(block))
+    ]
+    (job,) = scrape["scrape_configs"]
+    assert (job["job_name"], job["static_configs"]) == ("racing-bot", [{"targets": [target]}])
+    assert environment["METRICS_HOST"] == "0.0.0.0"
+    assert {environment["METRICS_PORT"], environment["PORT"]} == set(SERVICES["bot"]["expose"])
+    told = page + "".join(file.read_text("utf-8") for file in (ROOT / "docs/operations").glob("**/*.yml"))
+    assert set(re.findall(r"\bbot:[0-9]+", told)) == {target}
+    assert f"`{READ['name']}_outside`" in page
+    assert set(SERVICES["bot"]["networks"]) == {"inside", "outside"}
+
+
 def test_volumes_that_are_used_are_those_that_are_declared():
     used = {volume.split(":")[0] for service in SERVICES.values() for volume in service.get("volumes", ())}
     assert {name for name in used if not name.startswith("./")} == set(READ["volumes"])
