@@ -5,7 +5,7 @@ from typing import Any
 
 import yaml
 
-from bot.settings import check_address
+from bot.addresses import check_public_address
 
 MANIFEST_PATHS = (Path(__file__).parent / "manifest.yml", Path(__file__).parent.parent / "manifest.yml")
 """In an installed package, and in a clone."""
@@ -23,8 +23,8 @@ def read_manifest() -> dict[str, Any]:
 
 
 def for_http(url: str) -> str:
-    """Raises ValueError where `url` is no https address."""
-    address = check_address(url, loopback_http=False) + EVENTS_PATH
+    """Raises ValueError where `url` is no https address that our path can be added to."""
+    address = check_public_address(url, loopback_http=False) + EVENTS_PATH
     manifest = read_manifest()
     for command in manifest["features"]["slash_commands"]:
         command["url"] = address

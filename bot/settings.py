@@ -5,22 +5,41 @@ A blank value counts as unset.
 """
 
 import base64
+import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, TypeVar
 from urllib.parse import urlsplit
 
-from pydantic import BeforeValidator, Field, SecretStr, ValidationError, ValidationInfo, field_validator
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
-from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError
+from pydantic import (
+    BeforeValidator,
+    Field,
+    SecretStr,
+    TypeAdapter,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
+from pydantic_settings import BaseSettings, DotEnvSettingsSource, NoDecode, SettingsConfigDict
 
+from bot.addresses import (
+    check_address,
+    check_database,
+    check_host,
+    check_public_address,
+    check_service_address,
+    check_service_path,
+    database_secrets,
+)
 from bot.errors import SettingsError
 
 MIB = 1024 * 1024
+MONTH_S = 31 * 24 * 3600
+YEAR_DAYS = 366
 
 FERNET_KEY_BYTES = 32
 
@@ -30,7 +49,18 @@ POST_TARGET = re.compile(r"[CGDUW][A-Z0-9]{1,30}", re.ASCII)
 """An id for chat.postMessage: of a channel, of direct messages, or of a person."""
 
 PERSON = re.compile(r"[UW][A-Z0-9]{1,30}", re.ASCII)
-LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
+
+WEBHOOK_SECRET_MIN = 8
+
+
+OUR_PREFIX = "RACING_"
+"""No other program has settings of this prefix."""
+
+NAME_IS_CLOSE = 85
+"""Percentage, by rapidfuzz: ADMIN_CHANNEL_ID is close to ADMIN_CHANNEL, and SLACK_APP_ID to no setting."""
+
+LONG_WORD = 5
+"""One wrong letter in a shorter word makes another word: POST and PORT."""
 
 
 class SubscribeBy(StrEnum):
@@ -52,18 +82,30 @@ def _split(value: Any) -> Any:
 
 Words = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)]
 Secrets = Annotated[tuple[SecretStr, ...], NoDecode, BeforeValidator(_split)]
+Lower = BeforeValidator(lambda value: value.strip().lower() if isinstance(value, str) else value)
 Percentages = Annotated[tuple[Annotated[int, Field(ge=1, le=100)], ...], NoDecode, BeforeValidator(_split)]
 
 
 class _DatabaseSettings(BaseSettings):
     model_config = SettingsConfigDict(
-        frozen=True, extra="ignore", hide_input_in_errors=True, env_ignore_empty=True, str_strip_whitespace=True
+        frozen=True,
+        extra="ignore",
+        hide_input_in_errors=True,
+        env_ignore_empty=True,
+        str_strip_whitespace=True,
+        # Some editors begin a file with a byte order mark.
+        env_file_encoding="utf-8-sig",
     )
 
     database_url: SecretStr = Field(
         SecretStr("sqlite:///racing-bot.db"),
         description="`sqlite:///file.db`, or `postgresql://…` for several replicas.",
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _drop_blanks(cls, values: dict[str, Any]) -> dict[str, Any]:
+        return {name: value for name, value in values.items() if not isinstance(value, str) or value.strip()}
 
     @field_validator("*", mode="before")
     @classmethod
@@ -76,24 +118,10 @@ class _DatabaseSettings(BaseSettings):
     @field_validator("database_url")
     @classmethod
     def _check_database(cls, value: SecretStr) -> SecretStr:
-        url = value.get_secret_value().strip()
-        scheme, found, rest = url.partition("://")
-        if not found or scheme not in {"sqlite", "postgresql", "postgres", "postgresql+psycopg"}:
-            raise ValueError("must begin with sqlite:/// or postgresql://")
-        if scheme == "sqlite" and rest.strip("/") in {"", ":memory:"}:
-            raise ValueError("must name a file, such as sqlite:///racing-bot.db: what is only in memory can be lost")
-        try:
-            parsed = make_url(url)
-        except (ValueError, ArgumentError):
-            raise ValueError(
-                "can't be read as an address: characters such as @ : / [ in a password are to be %-escaped"
-            ) from None
-        if scheme == "sqlite" and not rest.startswith("/"):
-            raise ValueError("needs three slashes: sqlite:///file.db, or four before an absolute path")
-        folder = Path(parsed.database or "").parent
-        if scheme == "sqlite" and not folder.is_dir():
-            raise ValueError(f"names a file in the folder {folder}, which does not exist")
-        return SecretStr(url)
+        return SecretStr(check_database(value.get_secret_value()))
+
+
+SettingsT = TypeVar("SettingsT", bound=_DatabaseSettings)
 
 
 class Settings(_DatabaseSettings):
@@ -129,7 +157,7 @@ class Settings(_DatabaseSettings):
     admin_users: Words = Field(
         (), description="User ids that may run admin commands, comma-separated; who is warned without `ADMIN_CHANNEL`."
     )
-    subscribe_by: SubscribeBy = Field(
+    subscribe_by: Annotated[SubscribeBy, Lower] = Field(
         SubscribeBy.MEMBERS, description="Who may subscribe a channel: `members`, `creators` or `admins`."
     )
     announce_changes: bool = Field(
@@ -139,20 +167,28 @@ class Settings(_DatabaseSettings):
     quota_warn_at: Percentages = Field(
         (50, 80, 95, 100), description="Admins are warned at these percentages of the month's quota."
     )
-    monthly_quota: int | None = Field(None, ge=1, description="Requests a month, where the plan's figure is not yours.")
+    monthly_quota: int | None = Field(
+        None, ge=1, le=10**12, description="Requests a month, where the plan's figure is not yours."
+    )
     command_quota_share: int = Field(
         25, ge=1, le=100, description="Percentage of what the month has left that commands may spend."
     )
-    quota_check_s: int = Field(900, ge=1, description="Seconds between readings of the quota (they cost none).")
-    repair_check_s: int = Field(3600, ge=1, description="Seconds between looks for deliveries that failed.")
-    doubtful_posts: DoubtfulPosts = Field(
+    quota_check_s: int = Field(
+        900, ge=1, le=MONTH_S, description="Seconds between readings of the quota (they cost none)."
+    )
+    repair_check_s: int = Field(3600, ge=1, le=MONTH_S, description="Seconds between looks for deliveries that failed.")
+    doubtful_posts: Annotated[DoubtfulPosts, Lower] = Field(
         DoubtfulPosts.REPEAT,
         description="A post that may have been made, where history can't be read: `repeat` it, marked, or `hold` it.",
     )
     settle_s: float = Field(10, ge=0, le=600, description="Seconds to wait before a doubtful post is looked for.")
-    late_after_min: int = Field(10, ge=1, description="A message older than this many minutes says how late it is.")
-    queue_keep_hours: int = Field(72, ge=1, description="How long posts wait for a channel that can't be reached.")
-    body_keep_days: int = Field(30, ge=1, description="How long the bodies of deliveries are kept.")
+    late_after_min: int = Field(
+        10, ge=1, le=MONTH_S // 60, description="A message older than this many minutes says how late it is."
+    )
+    queue_keep_hours: int = Field(
+        72, ge=1, le=YEAR_DAYS * 24, description="How long posts wait for a channel that can't be reached."
+    )
+    body_keep_days: int = Field(30, ge=1, le=100 * YEAR_DAYS, description="How long the bodies of deliveries are kept.")
     heartbeat_url: SecretStr | None = Field(
         None,
         description="Called once a minute while deliveries can be stored and posts go out, in Healthchecks' protocol.",
@@ -165,30 +201,41 @@ class Settings(_DatabaseSettings):
         description="With `METRICS_PORT`: `/metrics` and the reasons of `/readyz` are served only there.",
     )
     metrics_port: int | None = Field(None, validate_default=True, ge=0, le=65535, description="See `METRICS_HOST`.")
-    log_level: Annotated[str, BeforeValidator(lambda value: str(value).strip().lower())] = Field(
-        "info", pattern="^(debug|info|warning|error)$", description="`debug`, `info`, `warning` or `error`."
+    log_level: Annotated[Literal["debug", "info", "warning", "error"], Lower] = Field(
+        "info", description="`debug`, `info`, `warning` or `error`."
     )
-    log_format: Annotated[str, BeforeValidator(lambda value: str(value).strip().lower())] = Field(
-        "console", pattern="^(console|json)$", description="`console` or `json`."
-    )
+    log_format: Annotated[Literal["console", "json"], Lower] = Field("console", description="`console` or `json`.")
 
     @field_validator("racing_api_url")
     @classmethod
     def _check_service_address(cls, value: str) -> str:
-        address = check_address(value, loopback_http=True)
-        if not re.fullmatch(r"v[0-9]+", urlsplit(address).path.rpartition("/")[2]):
-            raise ValueError("must end in the version segment, such as https://api.example.com/v1")
-        return address
+        return check_service_address(value)
 
     @field_validator("slack_api_url")
     @classmethod
     def _check_slack_address(cls, value: str) -> str:
-        return check_address(value, loopback_http=True) + "/"
+        return check_address(value) + "/"
 
     @field_validator("public_url")
     @classmethod
     def _check_public_address(cls, value: str | None) -> str | None:
-        return None if value is None else check_address(value, loopback_http=True)
+        return None if value is None else check_public_address(value)
+
+    @field_validator("host", "metrics_host")
+    @classmethod
+    def _check_host(cls, value: str | None) -> str | None:
+        return None if value is None else check_host(value)
+
+    @field_validator("racing_webhook_secrets")
+    @classmethod
+    def _check_webhook_secrets(cls, value: tuple[SecretStr, ...]) -> tuple[SecretStr, ...]:
+        for number, secret in enumerate(value, start=1):
+            if len(secret.get_secret_value()) < WEBHOOK_SECRET_MIN:
+                raise ValueError(
+                    f"number {number} is shorter than {WEBHOOK_SECRET_MIN} characters, and anybody could guess the "
+                    "secret: give the secret of the subscription in full (commas stand between secrets alone)"
+                )
+        return value
 
     @field_validator("heartbeat_url")
     @classmethod
@@ -199,17 +246,17 @@ class Settings(_DatabaseSettings):
         address, mark, query = value.get_secret_value().strip().partition("?")
         if "#" in query:
             raise ValueError("must not carry a fragment")
-        return SecretStr(check_address(address, loopback_http=True) + mark + query)
+        return SecretStr(check_address(address) + mark + query)
 
     @field_validator("racing_race_path")
     @classmethod
     def _check_race_path(cls, value: str | None) -> str | None:
-        return _check_path(value, {"race_id"}, {"race_id"})
+        return None if value is None else check_service_path(value, {"race_id"}, {"race_id"})
 
     @field_validator("racing_day_path")
     @classmethod
     def _check_day_path(cls, value: str | None) -> str | None:
-        return _check_path(value, {"date", "region"}, {"date"})
+        return None if value is None else check_service_path(value, {"date", "region"}, {"date"})
 
     @field_validator("admin_channel")
     @classmethod
@@ -274,7 +321,8 @@ class Settings(_DatabaseSettings):
     @field_validator("metrics_port")
     @classmethod
     def _check_metrics(cls, value: int | None, info: ValidationInfo) -> int | None:
-        if (value is None) != (info.data.get("metrics_host") is None):
+        # A wrong host is missing from the data, and has its own error.
+        if "metrics_host" in info.data and (value is None) != (info.data["metrics_host"] is None):
             raise ValueError("and METRICS_HOST go together: set both or neither")
         return value
 
@@ -291,40 +339,10 @@ class Settings(_DatabaseSettings):
             *(self.racing_api_key, self.slack_bot_token, self.slack_signing_secret, self.slack_app_token),
             self.heartbeat_url,
         )
-        password = urlsplit(self.database_url.get_secret_value()).password
-        monitored = urlsplit(self.heartbeat_url.get_secret_value()).path.strip("/") if self.heartbeat_url else None
-        return frozenset(
-            [secret.get_secret_value() for secret in single if secret]
-            + [secret.get_secret_value() for secret in (*self.racing_webhook_secrets, *self.encryption_keys)]
-            + [part for part in (password, monitored) if part]
-        )
-
-
-def check_address(value: str, *, loopback_http: bool) -> str:
-    """The address without a trailing slash. Raises ValueError."""
-    address = value.strip()
-    parts = urlsplit(address)
-    # Anywhere: a password with a slash moves the @ into the path.
-    if "@" in address:
-        raise ValueError("must not carry a user name or password")
-    if not parts.hostname or parts.scheme not in {"http", "https"}:
-        raise ValueError("must be a whole address, such as https://example.com")
-    if "?" in address or "#" in address:
-        raise ValueError("must not carry a query or a fragment")
-    if parts.scheme == "http" and not (loopback_http and parts.hostname in LOOPBACK_HOSTS):
-        raise ValueError("must be https (http is taken on loopback only)")
-    return address.rstrip("/")
-
-
-def _check_path(value: str | None, known: set[str], needed: set[str]) -> str | None:
-    if value is None:
-        return None
-    names = {part.split("}", 1)[0] for part in value.split("{")[1:]}
-    if not names <= known or not needed <= names:
-        raise ValueError(f"must contain {' and '.join(sorted(f'{{{name}}}' for name in needed))}, and no other braces")
-    if "://" in value:
-        raise ValueError("is a path below RACING_API_URL, not a whole address")
-    return value.lstrip("/")
+        monitored = urlsplit(self.heartbeat_url.get_secret_value()).path.strip("/") if self.heartbeat_url else ""
+        found = [secret.get_secret_value() for secret in single if secret] + [monitored]
+        found += [secret.get_secret_value() for secret in (*self.racing_webhook_secrets, *self.encryption_keys)]
+        return frozenset(filter(None, found)) | database_secrets(self.database_url.get_secret_value())
 
 
 def _check_token(value: SecretStr, wrong: Mapping[str, str], right: tuple[str, ...], wanted: str) -> SecretStr:
@@ -346,31 +364,97 @@ def _is_fernet_key(key: str) -> bool:
 
 def load_settings(env_file: str | None = ".env", **overrides: Any) -> Settings:
     """Raises SettingsError with every problem."""
-    try:
-        return Settings(_env_file=env_file, **overrides)
-    except ValidationError as error:
-        problems = [_in_words(details) for details in error.errors(include_input=False, include_url=False)]
-    raise SettingsError(problems)
+    return _load(Settings, env_file, overrides)
 
 
 def load_database_url(env_file: str | None = ".env") -> str:
     """Raises SettingsError."""
+    return _load(_DatabaseSettings, env_file, {}).database_url.get_secret_value()
+
+
+def _load(kind: type[SettingsT], env_file: str | None, overrides: Mapping[str, Any]) -> SettingsT:
+    file = Path(env_file or "").absolute()
     try:
-        return str(_DatabaseSettings(_env_file=env_file).database_url.get_secret_value())
+        problems = _misspelt(kind.model_fields, _names_in(env_file), os.environ)
+        settings = kind(_env_file=env_file, **overrides)
     except ValidationError as error:
-        problems = [_in_words(details) for details in error.errors(include_input=False, include_url=False)]
-    raise SettingsError(problems)
+        problems += [_in_words(details) for details in error.errors(include_input=False, include_url=False)]
+    except OSError as error:
+        problems = [f"The file {file} can't be read: {error.strerror}."]
+    except UnicodeDecodeError:
+        problems = [f"The file {file} is no text in UTF-8: write the file anew with a plain editor."]
+    if problems:
+        raise SettingsError(problems)
+    return settings
+
+
+def _names_in(env_file: str | None) -> list[str]:
+    if env_file is None or not Path(env_file).exists():
+        return []
+    # pydantic passes over a folder. Docker makes a folder where a mounted file is missing.
+    Path(env_file).open("rb").close()
+    return list(DotEnvSettingsSource(Settings, env_file=env_file, env_ignore_empty=False).env_vars)
+
+
+def _misspelt(ours: Iterable[str], in_file: Iterable[str], in_environment: Iterable[str]) -> list[str]:
+    """A problem for each unknown name that is close to the name of a setting.
+
+    All of `.env` is ours. The environment is other programs' too: there one letter has to be wrong within a long word.
+    """
+    known = {name.upper() for name in Settings.model_fields}
+    wanted = sorted(name.upper() for name in ours)
+    file, environment = ({name.upper() for name in names} - known for names in (in_file, in_environment))
+    likely = {name for name in environment if any(name[:3] == one[:3] for one in wanted)}
+    if not file | likely:
+        return []
+    from rapidfuzz import fuzz, process  # noqa: PLC0415  40 ms, and seldom needed
+
+    problems = []
+    for name in sorted(file | likely):
+        if name in file or name.startswith(OUR_PREFIX):
+            found = process.extractOne(name, wanted, scorer=fuzz.ratio, score_cutoff=NAME_IS_CLOSE)
+            meant = found[0] if found else None
+        else:
+            meant = next((one for one in wanted if _is_slip(name, one)), None)
+        if meant is not None:
+            problems.append(f"{name} is no setting. Write {meant} if {meant} is meant, or take {name} away.")
+    return problems
+
+
+def _is_slip(name: str, setting: str) -> bool:
+    """DATABASE_URI, SLACK_API_TOKEN and ADMIN_USER belong to other programs."""
+    from rapidfuzz.distance import OSA  # noqa: PLC0415  as above
+
+    words = name.split("_"), setting.split("_")
+    wrong = [pair for pair in zip(*words, strict=False) if pair[0] != pair[1]]
+    if len(words[0]) != len(words[1]) or len(wrong) != 1 or len(wrong[0][1]) < LONG_WORD:
+        return False
+    typed, right = wrong[0]
+    ends_well = typed[:1] == right[0] and typed[-1:] == right[-1]
+    return OSA.distance(typed, right) == 1 and (ends_well or sorted(typed) == sorted(right))
 
 
 def _in_words(details: Any) -> str:
-    name = str(details["loc"][0]).upper() if details["loc"] else ""
+    name = str(details["loc"][0])
+    field = Settings.model_fields[name]
     if details["type"] == "missing":
-        description = Settings.model_fields[name.lower()].description
-        return f"{name} is missing. {description}"
-    message = str(details["msg"]).removeprefix("Value error, ")
-    if not name:
-        return message
-    position = (
-        f", number {details['loc'][1] + 1}," if len(details["loc"]) > 1 and isinstance(details["loc"][1], int) else ""
-    )
-    return f"{name}{position} {message[:1].lower() + message[1:]}"
+        return f"{name.upper()} is missing. {field.description}"
+    if details["type"] == "value_error":
+        return f"{name.upper()} {details['ctx']['error']}"
+    number = f", number {details['loc'][1] + 1}," if len(details["loc"]) > 1 else ""
+    return f"{name.upper()}{number} must be {_right(name)}. {field.description}"
+
+
+def _right(name: str) -> str:
+    """The right values of a setting, by its type and bounds."""
+    schema = TypeAdapter(Settings).json_schema()
+    wanted = schema["properties"][name]
+    wanted = wanted.get("anyOf", [wanted])[0]
+    wanted = wanted.get("items", wanted)
+    wanted = schema.get("$defs", {}).get(wanted.get("$ref", "").rpartition("/")[2], wanted)
+    if words := wanted.get("enum"):
+        return f"{', '.join(words[:-1])} or {words[-1]}"
+    if wanted["type"] == "boolean":
+        return "true or false"
+    kind = "a whole number" if wanted["type"] == "integer" else "a number"
+    return f"{kind} from {wanted['minimum']:,} to {wanted['maximum']:,}"

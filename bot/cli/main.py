@@ -279,23 +279,24 @@ def repair(
 @app.command()
 def migrate() -> None:
     """Bring the database up to date. On SQLite `serve` does this by itself."""
-    from sqlalchemy.exc import DBAPIError
+    from sqlalchemy.exc import SQLAlchemyError
 
+    from bot.addresses import database_secrets
     from bot.db.engine import TOOL_BUSY_S, Database, reason_of
     from bot.db.migrate import upgrade
     from bot.errors import StorageError
-    from bot.logs import configure_logging
+    from bot.logs import MaskSecrets, configure_logging
     from bot.settings import load_database_url
 
-    configure_logging(TOOL_LOG_LEVEL, "console")
-    database = Database(load_database_url(), busy_s=TOOL_BUSY_S)
-    shown = database.url.render_as_string(hide_password=True)
+    address = load_database_url()
+    secrets = database_secrets(address)
+    configure_logging(TOOL_LOG_LEVEL, "console", secrets)
+    database = Database(address, busy_s=TOOL_BUSY_S)
     try:
-        print(f"{shown}: {upgrade(database).told}")
-    except DBAPIError as error:
-        sys.exit(f"{shown} can't be migrated: {reason_of(error)}")
-    except StorageError as error:
-        sys.exit(f"{shown} can't be migrated: {error}")
+        print(f"{database.shown}: {upgrade(database).told}")
+    except (SQLAlchemyError, StorageError) as error:
+        reason = error if isinstance(error, StorageError) else reason_of(error)
+        sys.exit(MaskSecrets(secrets).masked(f"{database.shown} can't be migrated: {reason}"))
 
 
 @app.command()

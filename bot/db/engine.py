@@ -21,6 +21,7 @@ from sqlmodel import Session, SQLModel
 if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql, sqlite
 
+from bot.addresses import shown_database
 from bot.errors import LockTaken, QueueFull, StorageUnavailable
 
 T = TypeVar("T")
@@ -134,7 +135,12 @@ class Database:
         self._alert_reader = ThreadPoolExecutor(1, thread_name_prefix="storage-alerts")
 
     def __repr__(self) -> str:
-        return f"Database({self.url.render_as_string(hide_password=True)!r})"
+        return f"Database({self.shown!r})"
+
+    @property
+    def shown(self) -> str:
+        """The address without secrets."""
+        return shown_database(self.url)
 
     @property
     def writer(self) -> Engine:

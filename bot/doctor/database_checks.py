@@ -41,7 +41,7 @@ MAKE_KEY = 'python -c "from cryptography.fernet import Fernet; print(Fernet.gene
 
 async def database(patient: Patient) -> Seen:
     found = patient.deployment.database
-    where = found.url.render_as_string(hide_password=True)
+    where = found.shown
     if not is_there(found):
         told = f"There is no database yet at {where}."
         return Seen(where, (failed("database_missing", told, "Run `racing-bot migrate`: all tables are made."),))

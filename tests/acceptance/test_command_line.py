@@ -37,6 +37,7 @@ WRONG_WORDS = {
     ("manifest",): ["--url", "--socket", "one of the two"],
     ("manifest", "--socket", "--url", "https://bot.example.com"): ["one of the two"],
     ("manifest", "--url", "http://bot.example.com"): ["--url", "must be https"],
+    ("manifest", "--url", "https://bot.example.com/slack/events"): ["--url", "must end before /slack/events"],
     ("demo", "--speed", "0"): ["--speed"],
     ("migrate", "now"): ["now"],
     ("subscriptions",): ["Usage:", "export", "apply"],
@@ -117,13 +118,16 @@ async def test_stdout_has_the_answer_and_stderr_the_log(make_world):
 
 async def test_commands_that_fail_exit_with_1_and_say_so_on_stderr(make_world):
     async with make_world(start=False, **SUBSCRIBING) as world:
-        away = "postgresql://racing:secret@127.0.0.1:9/racing"
+        away = "postgresql://racing@127.0.0.1:9/racing?password=secret%2D1&sslpassword=secret-2"
         for words in (("unlatch",), ("migrate",), ("subscribe",), ("restored",)):
             ran = await run_command(world.bot, *words, DATABASE_URL=away)
             assert (ran.code, ran.out) == (1, ""), words
             assert "database" in ran.err or "postgresql" in ran.err
             assert "secret" not in ran.err
         assert world.service.requests == []
+        examined = await run_command(world.bot, "doctor", DATABASE_URL=away)
+        assert "failed   database: postgresql+psycopg://racing@127.0.0.1:9/racing\n" in examined.out
+        assert not re.search("secret(-|%2D)[12]", examined.said)
 
 
 async def test_migrate_says_in_english_what_it_did(make_world):

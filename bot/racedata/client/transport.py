@@ -13,9 +13,10 @@ from urllib.parse import urlsplit
 import httpx
 from pydantic import JsonValue, SecretStr
 
+from bot.addresses import check_service_address
 from bot.errors import SettingsError
 from bot.logs import MASK, quieten_http
-from bot.racedata.client.address import Params, check_base_url
+from bot.racedata.client.address import Params
 from bot.racedata.client.service_errors import AnswerUnreadable, ServiceFailure, ServiceUnreachable
 
 MAX_ANSWER_BYTES = 32 * 1024 * 1024
@@ -148,8 +149,11 @@ def _unreachable(path: str, error: Exception) -> ServiceUnreachable:
 
 def _check(base_url: str, key: SecretStr) -> None:
     """SettingsError for an unusable address or key: httpx's own error would show the key."""
-    problem = check_base_url(base_url)
-    problems = [f"RACING_API_URL {problem}"] if problem else []
+    problems = []
+    try:
+        check_service_address(base_url)
+    except ValueError as error:
+        problems.append(f"RACING_API_URL {error}")
     if not re.fullmatch(r"[\x21-\x7e]+", key.get_secret_value()):
         problems.append("RACING_API_KEY must be printable ASCII without spaces")
     if problems:

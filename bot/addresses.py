@@ -1,0 +1,158 @@
+"""Addresses as operators write them: checked in words that say what would be right, and shown without passwords.
+
+A ValueError ends the sentence that begins with the name of the setting.
+"""
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError
+
+LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
+
+OUR_PATHS = ("/webhooks/racing", "/slack/events", "/healthz", "/readyz", "/metrics")
+
+SHOWN_OPTIONS = frozenset({"application_name", "connect_timeout", "host", "port", "sslmode", "target_session_attrs"})
+"""Options of a database's address whose values are shown. Any other option may be a secret, or lead to a secret."""
+
+_PRINTABLE = re.compile(r"[\x21-\x5b\x5d-\x7e]+")
+"""ASCII without blanks and without a backslash."""
+
+_HOST = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9._-]{0,252})|[0-9A-Fa-f:.]+")
+
+_CREDENTIAL = re.compile(
+    r"(x[-_]?)?((api|access|app|auth|client)[-_]?)?(key|token|secret|sig|signature|auth|pass(word|wd)?)", re.IGNORECASE
+)
+
+_SECRET_OPTION = re.compile("password|secret|token", re.IGNORECASE)
+
+
+def check_address(value: str, *, loopback_http: bool = True) -> str:
+    """The address without a trailing slash."""
+    address = value.strip()
+    # Anywhere: a password with a slash moves the @ into the path.
+    if "@" in address:
+        raise ValueError("must not carry a user name or password")
+    if not _PRINTABLE.fullmatch(address):
+        raise ValueError("must be a whole address without spaces, such as https://example.com")
+    try:
+        parts = urlsplit(address)
+        port = parts.port
+    except ValueError:
+        raise ValueError("is not an address: look at the host and the port") from None
+    if port == 0 or not _HOST.fullmatch(parts.hostname or "") or parts.scheme not in {"http", "https"}:
+        raise ValueError("must be a whole address, such as https://example.com")
+    if "?" in address or "#" in address:
+        raise ValueError("must not carry a query or a fragment")
+    if parts.scheme == "http" and not (loopback_http and parts.hostname in LOOPBACK_HOSTS):
+        raise ValueError("must be https (http is taken on loopback only)")
+    _check_dots(parts.path)
+    return address.rstrip("/")
+
+
+def check_service_address(value: str) -> str:
+    """As `check_address`. The last segment is the version."""
+    address = check_address(value)
+    if not re.fullmatch(r"v[0-9]+(\.[0-9]+)*", urlsplit(address).path.rpartition("/")[2]):
+        raise ValueError("must end in the version segment, such as https://api.example.com/v1")
+    return address
+
+
+def check_public_address(value: str, *, loopback_http: bool = True) -> str:
+    """As `check_address`. Our own paths are added to the address; another path is the prefix of a reverse proxy."""
+    address = check_address(value, loopback_http=loopback_http)
+    path = "/".join(["", *filter(None, urlsplit(address).path.lower().split("/"))])
+    for ours in OUR_PATHS:
+        if path.endswith(ours):
+            raise ValueError(f"must end before {ours}: the bot adds its paths to the address")
+    return address
+
+
+def check_service_path(value: str, known: set[str], needed: set[str]) -> str:
+    """The path below RACING_API_URL, without a leading slash."""
+    names = set(re.findall(r"{([^{}]*)}", value))
+    rest = re.sub(r"{[^{}]*}", "", value)
+    if not names <= known or not needed <= names or set("{}") & set(rest):
+        raise ValueError(f"must contain {' and '.join(sorted(f'{{{name}}}' for name in needed))}, and no other braces")
+    if "://" in value:
+        raise ValueError("is a path below RACING_API_URL, not a whole address")
+    if "#" in value or (rest and not _PRINTABLE.fullmatch(rest)):
+        raise ValueError("must be a path in ASCII without spaces, backslashes and #")
+    path, _, query = value.partition("?")
+    _check_dots(path)
+    for name, given in parse_qsl(query, keep_blank_values=True):
+        if _CREDENTIAL.fullmatch(name) and "{" not in given:
+            raise ValueError(f"must not carry a {name}: the bot sends RACING_API_KEY in a header, and nowhere else")
+    return value.lstrip("/")
+
+
+def _check_dots(path: str) -> None:
+    if {".", ".."} & set(unquote(path).replace("\\", "/").split("/")):
+        raise ValueError("must not have . or .. as a part of its path: write the path in full")
+
+
+def check_host(value: str) -> str:
+    """A host to listen on."""
+    if not _HOST.fullmatch(value):
+        raise ValueError("must be a host or an IP address alone, such as 127.0.0.1, without http:// and without a port")
+    return value
+
+
+def check_database(value: str) -> str:
+    url = value.strip()
+    scheme, found, rest = url.partition("://")
+    if not found or scheme not in {"sqlite", "postgresql", "postgres", "postgresql+psycopg"}:
+        raise ValueError("must begin with sqlite:/// or postgresql://")
+    if scheme == "sqlite" and rest.strip("/") in {"", ":memory:"}:
+        raise ValueError("must name a file, such as sqlite:///racing-bot.db: what is only in memory can be lost")
+    try:
+        parsed = make_url(url)
+    except (ValueError, ArgumentError):
+        parsed = None
+    if parsed is None or (scheme != "sqlite" and "@" in f"{parsed.host}{parsed.database}"):
+        raise ValueError("can't be read as an address: characters such as @ : / [ in a password are to be %-escaped")
+    if scheme == "sqlite":
+        _check_file(parsed, rest)
+    elif parsed.query:
+        _check_options(parsed.query)
+    return url
+
+
+def _check_file(parsed: URL, rest: str) -> None:
+    if not rest.startswith("/"):
+        raise ValueError("needs three slashes: sqlite:///file.db, or four before an absolute path")
+    if parsed.query:
+        raise ValueError("must not carry options after a question mark: the bot opens the file in its own way")
+    file = Path(parsed.database or "")
+    if not file.parent.is_dir():
+        raise ValueError(f"names a file in the folder {file.parent}, which does not exist")
+    if file.is_dir():
+        raise ValueError(f"names {file}, which is a folder: add the name of a file")
+
+
+def _check_options(names: Iterable[str]) -> None:
+    """The driver's own error would come at the first connection."""
+    from psycopg.pq import Conninfo  # noqa: PLC0415  SQLite needs no driver of PostgreSQL
+
+    known = {option.keyword.decode() for option in Conninfo.get_defaults()}
+    if unknown := sorted(set(names) - known):
+        raise ValueError(f"has an option that PostgreSQL does not know: {', '.join(unknown)}")
+
+
+def shown_database(url: URL) -> str:
+    """The address without its password, and without each option that is not harmless."""
+    shown = {name: value for name, value in url.query.items() if name in SHOWN_OPTIONS}
+    return url.set(query=shown).render_as_string(hide_password=True)
+
+
+def database_secrets(address: str) -> set[str]:
+    """The passwords in the address, as written and percent-decoded: an error of the driver may quote either."""
+    url, (_, _, query) = make_url(address), address.partition("?")
+    decoded = [(name, value) for name, values in url.normalized_query.items() for value in values]
+    written = [(name, value) for name, _, value in (pair.partition("=") for pair in query.split("&"))]
+    found = {value for name, value in decoded + written if _SECRET_OPTION.search(name)}
+    password = re.search("://[^:/]*:([^@]*)@", address)
+    return {one for one in (*found, str(url.password or ""), password[1] if password else "") if one}

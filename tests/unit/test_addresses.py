@@ -1,0 +1,181 @@
+"""Addresses that operators write: taken, refused with the reason, and shown without a secret."""
+
+from contextlib import suppress
+from urllib.parse import urlsplit
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sqlalchemy.engine import make_url
+from starlette.routing import Route
+
+from bot.addresses import (
+    LOOPBACK_HOSTS,
+    OUR_PATHS,
+    check_address,
+    check_database,
+    check_public_address,
+    check_service_address,
+    check_service_path,
+    database_secrets,
+    shown_database,
+)
+from bot.app import Service
+from bot.db.engine import Database
+from tests.unit.test_completeness import settings
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://api.example.com/v1",
+        "https://api.example.com/v1/",
+        "https://api.example.com:8443/racing/v2.1",
+        "http://127.0.0.1:8000/v1",
+        "http://localhost/v1",
+        "http://[::1]:9/v1",
+    ],
+)
+def test_service_address_is_taken_without_a_trailing_slash(url):
+    assert check_service_address(url) == url.rstrip("/")
+
+
+@pytest.mark.parametrize(
+    ("url", "problem"),
+    [
+        ("", "whole address"),
+        ("api.example.com/v1", "whole address"),
+        ("ftp://api.example.com/v1", "whole address"),
+        ("https:///v1", "whole address"),
+        ("https://exam,ple.com/v1", "whole address"),
+        ("https://api.example.com /v1", "spaces"),
+        ("https://api.exämple.com/v1", "spaces"),
+        ("https://api.example.com\\evil.example/v1", "spaces"),
+        ("https://[::1/v1", "not an address"),
+        ("https://api.example.com:99999/v1", "not an address"),
+        ("https://me:secret@api.example.com/v1", "user name"),
+        ("https://@api.example.com/v1", "user name"),
+        ("https://api.example.com/v1?key=x", "query"),
+        ("https://api.example.com/v1#x", "fragment"),
+        ("http://api.example.com/v1", "https"),
+        ("http://127.0.0.1.example.com/v1", "https"),
+        ("https://api.example.com", "version"),
+        ("https://api.example.com/v1/races", "version"),
+        *((f"https://api.example.com/{dots}/v1", "must not have . or ..") for dots in ("..", ".", "%2e%2E", "..%2fx")),
+    ],
+)
+def test_service_address_is_refused_with_the_reason(url, problem):
+    with pytest.raises(ValueError, match=problem):
+        check_service_address(url)
+
+
+@given(st.text(max_size=60) | st.from_regex(r"https?://[a-z:@/?#\[\]0-9.]{0,20}", fullmatch=True))
+def test_address_is_https_or_loopback_or_refused_whatever_is_typed(typed):
+    with suppress(ValueError):
+        address = check_address(typed)
+        parts = urlsplit(address)
+        assert parts.scheme == "https" or parts.hostname in LOOPBACK_HOSTS
+        assert not set(address) & set("@?#")
+
+
+@pytest.mark.parametrize("end", [*OUR_PATHS, "/slack/events/", "//slack//events", "/Slack/Events", "/prefix/readyz"])
+def test_public_address_ends_before_our_own_paths(end):
+    with pytest.raises(ValueError, match="the bot adds its paths to the address"):
+        check_public_address(f"https://bot.example.com{end}")
+
+
+@pytest.mark.parametrize(
+    "address", ["https://bot.example.com", "https://example.com/racing", "https://a.example/slack"]
+)
+def test_public_address_may_have_the_prefix_of_a_proxy(address):
+    assert check_public_address(f"{address}/") == address
+
+
+def test_our_paths_are_those_that_the_service_serves():
+    served = {route.path for route in Service(settings()).app.routes if isinstance(route, Route)}
+    assert set(OUR_PATHS) == served
+
+
+RACE, DAY = ({"race_id"}, {"race_id"}), ({"date", "region"}, {"date"})
+
+
+@pytest.mark.parametrize(
+    ("path", "names", "taken"),
+    [
+        ("/races/{race_id}", RACE, "races/{race_id}"),
+        ("races?race_key={race_id}&sort_key=time", RACE, "races?race_key={race_id}&sort_key=time"),
+        ("days/{date}?region={region}", DAY, "days/{date}?region={region}"),
+        ("days?key={date}", DAY, "days?key={date}"),
+    ],
+)
+def test_service_path_is_taken(path, names, taken):
+    assert check_service_path(path, *names) == taken
+
+
+@pytest.mark.parametrize(
+    ("path", "problem"),
+    [
+        ("races/{id}", "must contain {race_id}, and no other braces"),
+        ("races", "must contain {race_id}"),
+        *((f"races/{{race_id}}{brace}", "no other braces") for brace in ("}", "{", "{}", "{{x}}", "{race_id!r}")),
+        ("https://elsewhere/{race_id}", "is a path below RACING_API_URL"),
+        *((f"{dots}/{{race_id}}", "must not have . or ..") for dots in ("..", "a/..", "%2e%2e", "./a", "..%5ca")),
+        *((f"r/{{race_id}}?{name}=s3cret", f"must not carry a {name}") for name in ("key", "api_key", "X-API-Key")),
+        *((f"r/{{race_id}}?a=1&{name}=", f"must not carry a {name}") for name in ("token", "access_token", "secret")),
+        *((f"r{odd}/{{race_id}}", "a path in ASCII without spaces") for odd in (" ", "\\", "#", "ä", "\n")),
+    ],
+)
+def test_service_path_is_refused_with_the_reason_and_without_a_secret(path, problem):
+    with pytest.raises(ValueError, match=r"must|is a") as raised:
+        check_service_path(path, *RACE)
+    assert problem in str(raised.value)
+    assert "s3cret" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [
+        ("sqlite:///racing-bot.db", "sqlite:///racing-bot.db"),
+        ("postgresql://racing:s3cret-1@db/racing", "postgresql://racing:***@db/racing"),
+        ("postgresql://racing:s3cret%2D1@db/racing", "postgresql://racing:***@db/racing"),
+        ("postgresql://racing@db/racing?password=s3cret-1", "postgresql://racing@db/racing"),
+        (
+            "postgresql://racing@db/racing?sslpassword=s3cret%2D1&sslmode=require&passfile=/s3cret-1",
+            "postgresql://racing@db/racing?sslmode=require",
+        ),
+        ("postgresql:///racing?host=/run&user=racing&password=s3cret-1", "postgresql:///racing?host=%2Frun"),
+        ("postgresql://racing:s3cret[-1@db/racing", "postgresql://racing:***@db/racing"),
+    ],
+)
+def test_database_is_shown_without_a_secret(address, shown):
+    assert shown_database(make_url(check_database(address))) == shown
+    assert shown.partition("//")[2] in repr(Database(address))
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "postgresql://racing:s3cret@1@db/racing",
+        "postgresql://racing:12@34/s3cret@db/racing",
+        "postgresql://racing:1@db/racing?pasword=s3cret",
+        "postgresql://racing:s3cret@db:many/racing",
+        "sqlite:///racing-bot.db?timeout=s3cret",
+        "mysql://racing:s3cret@db/racing",
+    ],
+)
+def test_database_that_can_not_be_meant_is_refused_without_a_secret(address):
+    with pytest.raises(ValueError, match=r"must|has|can't be read") as raised:
+        check_database(address)
+    assert "s3cret" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("address", "secrets"),
+    [
+        ("sqlite:///racing-bot.db", set()),
+        ("postgresql://racing:a%40b@db/racing?sslmode=require", {"a@b", "a%40b"}),
+        ("postgresql://db/racing?password=a%40b&sslpassword=c", {"a@b", "a%40b", "c"}),
+    ],
+)
+def test_passwords_of_a_database_are_known_as_written_and_decoded(address, secrets):
+    assert database_secrets(address) == secrets
