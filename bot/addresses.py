@@ -126,11 +126,9 @@ def _check_file(parsed: URL, rest: str) -> None:
         raise ValueError("needs three slashes: sqlite:///file.db, or four before an absolute path")
     if parsed.query:
         raise ValueError("must not carry options after a question mark: the bot opens the file in its own way")
-    file = Path(parsed.database or "")
-    if not file.parent.is_dir():
-        raise ValueError(f"names a file in the folder {file.parent}, which does not exist")
-    if file.is_dir():
-        raise ValueError(f"names {file}, which is a folder: add the name of a file")
+    folder = Path(parsed.database or "").parent
+    if not folder.is_dir():
+        raise ValueError(f"names a file in the folder {folder}, which does not exist")
 
 
 def _check_options(names: Iterable[str]) -> None:
