@@ -2,10 +2,12 @@
 
 import ast
 import re
+import tomllib
 from collections import Counter
 from dataclasses import fields
 from datetime import date
 from enum import Enum
+from importlib.metadata import packages_distributions
 from inspect import getmembers, isclass
 from pathlib import Path
 from typing import Any, get_args
@@ -506,3 +508,20 @@ def test_nothing_happens_at_import():
                 calls = [node.func for node in ast.walk(statement) if isinstance(node, ast.Call)]
                 names = {getattr(called, "id", getattr(called, "attr", "")) for called in calls}
                 assert not names & starters, f"{path} at line {statement.lineno}"
+
+
+IMPORT = re.compile(r"^\s*(?:from|import) (\w+)", re.MULTILINE)
+LOADED_BY_OTHERS = {
+    "httptools": "uvicorn's parser of HTTP",
+    "tzdata": "data of zoneinfo",
+}
+
+
+def test_service_depends_on_exactly_the_packages_that_it_imports():
+    declared = tomllib.loads(text("pyproject.toml"))["project"]["dependencies"]
+    names = {re.split(r"[\[>=<; ]", one)[0] for one in declared}
+    by_module = packages_distributions()
+    modules = {match[1] for path in production() for match in IMPORT.finditer(path.read_text(encoding="utf-8"))}
+    imported = {name.lower().replace("_", "-") for module in modules for name in by_module.get(module, ())}
+    # pydantic pins its core.
+    assert (imported | set(LOADED_BY_OTHERS)) - {"racing-bot", "pydantic-core"} == names
