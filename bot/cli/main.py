@@ -117,21 +117,27 @@ def subscribe(
         int | None,
         typer.Option(metavar="NUMBER", min=1, help="Accept no more deliveries of this subscription."),
     ] = None,
+    show_secret: Annotated[
+        bool, typer.Option("--show-secret", help="Print the signing secret, for a store of your own.")
+    ] = False,
 ) -> None:
-    """Subscribe to deliveries. The data service sends them to PUBLIC_URL; the signing secret is stored and shown."""
+    """Subscribe to deliveries. The data service sends them to PUBLIC_URL; the signing secret is stored, encrypted."""
     import asyncio
 
     from bot.cli.subscribe_command import run_subscribe
     from bot.errors import RacingBotError
 
     events = [_one_of(Event, one, "--event") for one in event or []]
-    if retire is not None and (region is not None or events or again):
+    if retire is not None and (region is not None or events or again or show_secret):
         raise typer.BadParameter("goes without other options.", param_hint="--retire")
     if region is not None and not region.strip():
         raise typer.BadParameter("is empty. Leave the option out for all regions.", param_hint="--region")
     settings = _settings_of_a_tool()
     try:
-        print(asyncio.run(run_subscribe(settings, region=region, events=events, again=again, retire=retire)))
+        told = run_subscribe(
+            settings, region=region, events=events, again=again, retire=retire, show_secret=show_secret
+        )
+        print(asyncio.run(told))
     except RacingBotError as error:
         if isinstance(error, SettingsError):
             raise

@@ -1,4 +1,4 @@
-"""`racing-bot subscribe`: makes our subscription with the data service. The secret is stored before display."""
+"""`racing-bot subscribe`: makes our subscription with the data service, and stores the secret."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -36,27 +36,30 @@ REGION_CHECK_S = 30.0
 
 @dataclass(frozen=True)
 class NewSubscription:
-    """A new subscription, and its secret: the service shows the secret once.
+    """A new subscription. `secret` is shown: the service shows the secret once.
 
-    Without a recognised secret, `shown` is the service's whole answer (Spec gap G3).
+    `answer` is the service's whole answer if no secret was recognised (Spec gap G3).
     """
 
     number: int
-    shown: str
-    recognised: bool
+    secret: str | None
+    answer: str | None
 
     @property
     def told(self) -> str:
-        if self.recognised:
+        if self.answer is not None:
             return (
-                f"Subscription {self.number} is made and its secret stored, encrypted: a running bot takes it by "
-                f"itself.\nThe service will not show it again:\n{self.shown}"
+                f"Subscription {self.number} is made, but no signing secret was recognised in the service's answer. "
+                "All of the answer is stored, encrypted. Find the secret in it, put it into RACING_WEBHOOK_SECRETS and "
+                "start the bot again: until then deliveries are refused. The service will not show it again:\n"
+                f"{self.answer}"
             )
-        return (
-            f"Subscription {self.number} is made, but no signing secret was recognised in the service's answer. All of "
-            "the answer is stored, encrypted. Find the secret in it, put it into RACING_WEBHOOK_SECRETS and start the "
-            f"bot again: until then deliveries are refused. The service will not show it again:\n{self.shown}"
+        told = (
+            f"Subscription {self.number} is made and its secret stored, encrypted: a running bot takes it by itself.\n"
         )
+        if self.secret is None:
+            return f"{told}The secret is not shown. The option --show-secret shows the secret of a new subscription."
+        return f"{told}Nobody will show it again:\n{self.secret}"
 
 
 @dataclass(frozen=True)
@@ -106,7 +109,7 @@ class Subscribing:
     clock: Clock
 
     async def subscribe(
-        self, public_url: str, events: Sequence[EventKind], region: str | None, *, again: bool
+        self, public_url: str, events: Sequence[EventKind], region: str | None, *, again: bool, show_secret: bool
     ) -> NewSubscription:
         """Proves storage and encryption before asking: the service shows the secret once."""
         await self._prove_storage()
@@ -119,15 +122,16 @@ class Subscribing:
         shown = await self._ask(row, events)
         recognised = row.secret is not None
         try:
-            return NewSubscription(
-                await self.database.write(partial(webhook_subscriptions.add, row=row)), shown, recognised
-            )
+            number = await self.database.write(partial(webhook_subscriptions.add, row=row))
         except StorageError as error:
             # The service shows the secret once: without storage the operator must see it.
             raise SubscribingFailed(
                 f"The subscription was made, but could not be stored ({error}). Put its signing secret into "
                 f"RACING_WEBHOOK_SECRETS yourself; this is all there is of it:\n{shown}"
             ) from error
+        if not recognised:
+            return NewSubscription(number, None, shown)
+        return NewSubscription(number, shown if show_secret else None, None)
 
     async def retire(self, number: int) -> None:
         """Stop accepting a subscription's secret. The service can't end a subscription (Spec gap G15)."""
@@ -194,7 +198,13 @@ def described(rows: Sequence[WebhookSubscriptionRow]) -> str:
 
 
 async def run_subscribe(
-    settings: Settings, *, region: str | None, events: Sequence[str], again: bool, retire: int | None
+    settings: Settings,
+    *,
+    region: str | None,
+    events: Sequence[str],
+    again: bool,
+    retire: int | None,
+    show_secret: bool = False,
 ) -> str:
     """Raises SettingsError, SubscribingFailed and StorageError."""
     chosen = _check(settings, events) if retire is None else []
@@ -212,7 +222,8 @@ async def run_subscribe(
         assert settings.public_url
         if region is not None:
             await _check_region(ReferenceBook(database, client, utc_now), region)
-        return (await subscribing.subscribe(settings.public_url, chosen, region, again=again)).told
+        made = await subscribing.subscribe(settings.public_url, chosen, region, again=again, show_secret=show_secret)
+        return made.told
     finally:
         await client.aclose()
         await database.close()
