@@ -78,9 +78,15 @@ def without(before: ChannelFilter, named: Mapping[str, Collection[str]]) -> Chan
     whole = [field for field, words in named.items() if EVERY_VALUE in words]
     ended = {**named, **{other: (EVERY_VALUE,) for field in whole for other in BY_FIELD[field].ends_too}}
     values = {field: BY_FIELD[field].without(before, words) for field, words in ended.items() if words}
-    after = before.model_copy(update=values)
+    after = meaningful(before.model_copy(update=values))
     ending = [one for one in CONDITIONS if (one.is_narrowing or one.is_needed) and one.of(before) and not one.of(after)]
     return None if ending else after
+
+
+def meaningful(chosen: ChannelFilter) -> ChannelFilter:
+    """The filter without values about topics that the filter does not take, as `ack:10m` without abandonments."""
+    idle = [one for one in CONDITIONS if one.topic and one.topic not in chosen.topics and one.of(chosen)]
+    return chosen.model_copy(update={one.field: () for one in idle}) if idle else chosen
 
 
 def _unchecked_since(one: ChannelFilter, other: ChannelFilter) -> object:

@@ -11,7 +11,7 @@ from sqlalchemy.orm import aliased
 from sqlmodel import Session, col
 
 from bot.channels import channel_lock, pauses
-from bot.channels.filters import ALL_REGIONS, ChannelFilter
+from bot.channels.filters import ALL_REGIONS, ChannelFilter, meaningful
 from bot.db.engine import affected, table_of
 from bot.db.tables import ChannelSubscriptionRow, EventVersion, MessageKind, OutboxMessage, SubscriptionState
 from bot.events.event import DEFAULT_TOPICS, RacingEvent
@@ -297,7 +297,7 @@ def _stored(chosen: ChannelFilter, before: str) -> str:
 def _filter(text: str, region: str) -> ChannelFilter:
     """The stored filter. An unreadable filter takes the region's default topics, and is logged once a process."""
     try:
-        return ChannelFilter.model_validate_json(text)
+        return meaningful(ChannelFilter.model_validate_json(text))
     except ValueError:
         log.exception("stored_filter_not_readable", region=region)
         return UnreadFilter(region=region, topics=DEFAULT_TOPICS)

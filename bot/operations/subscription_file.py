@@ -32,7 +32,7 @@ from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from bot.channels.conditions.condition import Condition, FileData
 from bot.channels.conditions.course_condition import has_course
 from bot.channels.conditions.table import CONDITIONS
-from bot.channels.filters import ChannelFilter
+from bot.channels.filters import ChannelFilter, meaningful
 from bot.channels.watches import WATCHES_MAX, WatchedName
 from bot.db.tables import WatchKind
 from bot.errors import SubscriptionFileWrong
@@ -186,7 +186,7 @@ class _Reader:
         values = {
             one.field: one.of_file([value for _, value in read[one.field]]) for one in CONDITIONS if read.get(one.field)
         }
-        chosen = ChannelFilter.model_validate(values)
+        chosen = meaningful(ChannelFilter.model_validate(values))
         return Wanted(channel_id, chosen, _line(node), tuple(_line(place) for place, _ in (*only, *without)))
 
     def _values(self, node: Node, condition: Condition) -> list[tuple[Node, Any]]:

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from datetime import UTC, date, datetime, time, tzinfo
 
 from bot.channels.conditions.condition import EVERY_VALUE, Condition, FileData, FilterFields, word_of
-from bot.events.event import RacingEvent, Topic
+from bot.events.event import RacingEvent
 from bot.events.typed_off import hour_of_day
 
 TIME = r"(2[0-4]|[01]?[0-9])(?:[:.]([0-5][0-9]))?(?: ?([AaPp])\.?[Mm]\.?)?"
@@ -16,9 +16,7 @@ _TIME = re.compile(TIME, re.ASCII)
 
 
 class ChoiceCondition(Condition):
-    """A choice takes no event away. Newly typed values replace present values. `topic`: asked for by the choice."""
-
-    topic: Topic | None = None
+    """A choice takes no event away. Newly typed values replace present values."""
 
     @abstractmethod
     def stored(self, typed: str) -> str:

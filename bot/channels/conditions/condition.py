@@ -62,6 +62,8 @@ class Condition(ABC):
     """A filter without a value takes nothing."""
     is_narrowing = False
     """A filter without a value takes everything. The last value ends with the subscription."""
+    topic: Topic | None = None
+    """The only topic of the values: without the topic they say nothing."""
     ends_too: tuple[str, ...] = ()
     """Fields of other conditions, which end where all values of this condition end."""
 

@@ -25,7 +25,7 @@ from bot.slack.commands.line_parses import (
     left_out_together,
     without_not_only,
 )
-from bot.slack.commands.line_phrases import THINGS, Kind, Phrase, PhraseReader
+from bot.slack.commands.line_phrases import THINGS, WORDS_OF_A_NAME, Kind, Phrase, PhraseReader
 from bot.slack.commands.tokens import Word, join, parted, words_of
 from bot.slack.messages.conditions.choice_view import ChoiceView, form_offered
 from bot.slack.messages.conditions.hour_views import DigestView, EveView, QuietView, ZoneView
@@ -141,7 +141,8 @@ class TypedFilter:
 
 def read_typed_filter(text: str, lexicon: Lexicon = NO_LISTS) -> TypedFilter:
     reader = PhraseReader(lexicon, OWN, is_day=_is_day, reads_values=True)
-    every = reader.read(_together(_with_colons(words_of(text), reader)))
+    words = _without_minus(words_of(text), lexicon)
+    every = reader.read(_together(_with_colons(words, reader)))
     typed, values, not_values = _without_values(every)
     ways = without_not_only(typed, lexicon)
     phrases = ways[0]
@@ -237,7 +238,7 @@ def _sorted(phrases: Sequence[Phrase], lexicon: Lexicon, reach: _Reach = _Reach.
     regions = _in_order(phrases, [*taken[Kind.REGION], *taken[Kind.UNKNOWN], *left_out[Kind.UNKNOWN]])
     return TypedFilter(
         regions=regions,
-        everything=ALL in taken[Kind.OWN] and not (regions and (_is_of_topics(phrases) or _is_of_racing(phrases))),
+        everything=ALL in taken[Kind.OWN] and not (regions and _is_of_words(phrases)),
         topics=topics,
         courses=tuple(dict.fromkeys(taken[Kind.COURSE])),
         not_courses=_in_order(phrases, [*taken[Kind.NO_COURSE], *left_out[Kind.COURSE]]),
@@ -293,15 +294,19 @@ def _in_order(phrases: Sequence[Phrase], values: Sequence[str]) -> tuple[str, ..
     return tuple(dict.fromkeys(phrase.value for phrase in phrases if phrase.value in wanted))
 
 
-def _is_of_topics(phrases: Sequence[Phrase]) -> bool:
-    """Whether "all" belongs to "all results", and so is not all regions."""
-    follows = {(one.value, other.kind, other.value) for one, other in pairwise(phrases) if one.kind is Kind.OWN}
-    return any(kind is Kind.OWN and value != ALL for all_, kind, value in follows if all_ == ALL)
+def _is_of_words(phrases: Sequence[Phrase]) -> bool:
+    """Whether "all" belongs to words beside "all", and so is not all regions.
 
-
-def _is_of_racing(phrases: Sequence[Phrase]) -> bool:
-    """Whether "all" belongs to "all Irish racing", and so is not all regions."""
-    return any(phrase.kind is Kind.FILLER and phrase.value == "racing" for phrase in phrases)
+    Such words are a topic ("all results"), a region ("all GB", "GB all") and racing ("all Irish racing").
+    """
+    if any(phrase.kind is Kind.FILLER and phrase.value == "racing" for phrase in phrases):
+        return True
+    plain = [phrase for phrase in phrases if phrase.kind is not Kind.FILLER]
+    return any(
+        (one.value == ALL and other.kind is Kind.OWN and other.value != ALL)
+        or (ALL in {one.value, other.value} and Kind.REGION in {one.kind, other.kind} and not one.has_comma)
+        for one, other in pairwise(plain)
+    )
 
 
 def _readings(phrases: Sequence[Phrase], lexicon: Lexicon, wanted: TypedFilter) -> tuple[tuple[str, TypedFilter], ...]:
@@ -503,6 +508,27 @@ def _is_value(view: ChoiceView, typed: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _without_minus(words: Sequence[Word], lexicon: Lexicon) -> list[Word]:
+    """The words, with `-York` as `-course:York`, and with `-results` and `-IRE` as "no results" and "no IRE"."""
+    found: list[Word] = []
+    start = 0
+    while start < len(words):
+        word, size = words[start], 1
+        name = "" if parted(word.text)[0] else word.text.removeprefix("-")
+        if name in {"", word.text}:
+            found.append(word)
+        elif name.casefold() in OWN or lexicon.region_called(name):
+            found += [Word("not"), word._replace(text=name)]
+        else:
+            sizes = range(min(WORDS_OF_A_NAME, len(words) - start), 1, -1)
+            names = {size: " ".join([name, *(one.text for one in words[start + 1 : start + size])]) for size in sizes}
+            size = next((size for size, one in names.items() if lexicon.course_in_any_case(one)), 1)
+            last = words[start + size - 1]
+            found.append(Word(f"{NOT_COURSE}{names.get(size, name)}", is_quoted=True, has_comma=last.has_comma))
+        start += size
+    return found
 
 
 def _together(words: Sequence[Word]) -> list[Word]:

@@ -234,7 +234,7 @@ async def test_lines_that_are_said_to_be_right_are_read_as_one_region(channel):
     await channel.types('"New South Wales"')
     told, _ = await channel.refuses("", "unsubscribe")
     assert 'For example /racing unsubscribe "New South Wales", or /racing unsubscribe all for every one' in told
-    told, _ = await channel.refuses('all "New South Wales"', "unsubscribe")
+    told, _ = await channel.refuses('all, "New South Wales"', "unsubscribe")
     assert told.endswith('or /racing unsubscribe "New South Wales".')
 
 
@@ -281,7 +281,7 @@ async def test_courses_of_each_region_go_into_that_ones_filter(channel, field):
 
 
 async def test_region_beside_all_is_said_not_to_be_used(channel):
-    stored = await channel.types("all GB")
+    stored = await channel.types("all and GB")
     assert stored.notes == ("All regions take in GB, so nothing was subscribed for GB alone.",)
     assert set(await channel.receives()) == {"*"}
     stored = await channel.saves(await channel.opens(), {"regions": ["*", "IRE"]})
@@ -305,13 +305,15 @@ async def test_ended_and_changed_subscriptions_are_counted_each_as_what_it_is(ch
     assert (ended.ended, ended.changed) == (1, 2)
 
 
-async def test_unsubscribing_all_and_a_region_ends_neither(channel):
+async def test_unsubscribing_all_and_a_region_ends_neither_and_all_of_a_region_ends_the_region(channel):
     await channel.types("GB IRE")
-    told, _ = await channel.refuses("GB all", "unsubscribe")
+    told, _ = await channel.refuses("GB, all", "unsubscribe")
     assert '"all" is every subscription of this channel (GB, IRE), and you named GB too' in told
     assert set(await channel.receives()) == {"GB", "IRE"}
     await channel.ends("all results")
     assert {chosen.topics for chosen in (await channel.receives()).values()} == {frozenset({Topic.ABANDONMENTS})}
+    await channel.ends("all GB")
+    assert set(await channel.receives()) == {"IRE"}
 
 
 @pytest.mark.parametrize(("words", "course_id"), [("GB course:Ascot", "cr_1"), ("course:Ascot AUS", "cr_2")])

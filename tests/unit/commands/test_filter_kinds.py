@@ -66,7 +66,8 @@ async def channel(database):
 
 
 def sample(field):
-    return BASE.model_copy(update={field: SAMPLES[field].value})
+    needed = frozenset({BY_FIELD[field].topic} - {None})
+    return BASE.model_copy(update={"topics": BASE.topics | needed, field: SAMPLES[field].value})
 
 
 async def stores(channel, *filters):
@@ -224,6 +225,21 @@ async def test_unsubscribe_of_the_kind_ends_nothing_where_no_subscription_names_
     with pytest.raises(CommandError, match=r"so nothing was changed|already left out|names the course"):
         await channel.ends(f"{where}{SAMPLES[field].ends}")
     assert await channel.receives() == there
+
+
+@pytest.mark.parametrize("field", [condition.field for condition in CONDITIONS if condition.topic])
+async def test_choice_ends_with_the_topic_that_it_is_about(channel, field):
+    chosen, topic = sample(field), BY_FIELD[field].topic
+    await stores(channel, chosen)
+    await channel.ends(f"GB {topic}")
+    after = {"GB": BASE.model_copy(update={"topics": chosen.topics - {topic}})}
+    assert await channel.receives() == after
+    # An older version has kept the choice.
+    await stores(channel, after["GB"].model_copy(update={field: SAMPLES[field].value}))
+    assert await channel.receives() == after
+    await channel.types(f"GB {topic}")
+    assert (await channel.receives())["GB"].topics == chosen.topics
+    assert not BY_FIELD[field].of((await channel.receives())["GB"])
 
 
 NARROWING_KINDS = pytest.mark.parametrize("field", [one.field for one in CONDITIONS if one.is_narrowing])

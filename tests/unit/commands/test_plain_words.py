@@ -12,6 +12,8 @@ from bot.slack.commands.refusal_buttons import refusal, with_working_offers
 from bot.slack.messages.answers.subscription_buttons import abandonments_buttons
 from tests.unit.commands.town import BOTH, BUT_GB
 
+MINUS = {"-York": "York", "-york": "York", '-"Ffos Las"': "Ffos Las", "-ffos las": "Ffos Las", "-YOR": "York"}
+
 
 @pytest.mark.parametrize(
     ("typed", "receives", "notes"),
@@ -38,6 +40,13 @@ from tests.unit.commands.town import BOTH, BUT_GB
         ("GB without results", ["abandonments from GB"], []),
         ("GB no racecards or results", ["abandonments from GB"], []),
         ("GB racecards no results", ["racecards from GB"], []),
+        *((f"GB {minus}", [f"{BOTH} from GB, without {name}"], []) for minus, name in MINUS.items()),
+        ("GB -York, -Ffos Las racecards", ["racecards from GB, without York and Ffos Las"], []),
+        ("GB -results", ["abandonments from GB"], []),
+        *((line, [f"{BOTH} from GB"], []) for line in ("all GB", "GB all", "all of GB", "all the gb", "all from GB")),
+        ("all GB and IRE", [f"{BOTH} from {code}" for code in ("GB", "IRE")], []),
+        ("all Irish results", ["results from IRE"], ["Irish is IRE here."]),
+        ("all GB racecards", ["racecards from GB"], []),
         ("all except York", [f"{BOTH} from all regions, without York"], []),
         ("all results from GB", ["results from GB"], []),
         ("GB not only Ascot", [f"{BOTH} from GB"], []),
