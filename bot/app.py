@@ -160,11 +160,7 @@ class Service:
         bolt = self._make_bolt()
         self.socket_mode = self._make_socket_mode(bolt)
         self.slack_events = self._make_slack_endpoint(bolt)
-        # Jobs leave a part of each minute, and the last of the month, to people's commands.
-        background = self.racing.for_upkeep()
-        quota_for_jobs = QuotaBook(self.database, background, settings, clock)
-        self.races_for_jobs = RaceBook(self.database, background, clock, quota_for_jobs, self._paths())
-        self.jobs = self._make_jobs(background, quota_for_jobs)
+        self.jobs = self._make_jobs()
         self._loops: list[asyncio.Task[None]] = []
         self._started = AsyncExitStack()
         self._degraded: dict[str, str] = {}
@@ -226,7 +222,6 @@ class Service:
         heartbeat = await self._open_heartbeat(started)
         self.web.session = await started.enter_async_context(make_session())
         started.push_async_callback(self.racing.aclose)
-        started.push_async_callback(self.races_for_jobs.aclose)
         started.push_async_callback(self.races.aclose)
         started.push_async_callback(self.tasks.finish, FINISH_S)
         started.push_async_callback(self.poster.finish)
@@ -403,14 +398,15 @@ class Service:
 
         return SocketMode(bolt, self.slack, self.settings.slack_app_token, count=self.metrics.slack_request)
 
-    def _make_jobs(self, background: RacingClient, quota: QuotaBook) -> Jobs:
+    def _make_jobs(self) -> Jobs:
+        """Commands and jobs share the books. Each call of a book says whether it is upkeep."""
         is_in = partial(is_member, self.slack)
         parts = JobParts(
             settings=self.settings,
             database=self.database,
             notices=self.notices,
-            quota=quota,
-            reference=ReferenceBook(self.database, background, self.clock),
+            quota=self.quota,
+            reference=self.reference,
             channels=ChannelCheck(self.database, is_in, self.reopening, self.clock, self.queued),
             pauses=PauseEnd(self.database, self.reopening, self.clock, self.queued),
             due=DueTelling(self.database, self.reopening, self.clock, self.queued),
@@ -419,12 +415,12 @@ class Service:
             ),
             off_times=OffTimes(self.database, self.clock, self.queued),
             drills=self.drills,
-            deliveries=DeliveryWatch(self.database, self.notices, self.races_for_jobs, quota, self.clock, self.queued),
+            deliveries=DeliveryWatch(self.database, self.notices, self.races, self.quota, self.clock, self.queued),
             repair=Repair(
                 self.database,
-                background,
-                quota_book=quota,
-                races=self.races_for_jobs,
+                self.racing.for_upkeep(),
+                quota_book=self.quota,
+                races=self.races,
                 fanout=self.fanout,
                 reopening=self.reopening,
                 notices=self.notices,

@@ -54,9 +54,8 @@ def stored_day(session: Session, errand: Errand) -> DayRead | None:
 
 
 class PathReader:
-    def __init__(self, database: Database, client: RacingClient, clock: Clock, paths: Paths) -> None:
+    def __init__(self, database: Database, clock: Clock, paths: Paths) -> None:
         self._database = database
-        self._client = client
         self._clock = clock
         self._paths = paths
 
@@ -65,7 +64,7 @@ class PathReader:
             return None
         return await self._database.read(partial(stored_day, errand=errand))
 
-    async def read_day(self, errand: Errand, requests: int) -> DayRead | None:
+    async def read_day(self, client: RacingClient, errand: Errand, requests: int) -> DayRead | None:
         """None if the path cannot tell the day. Raises ServiceError for a failure that a walk would meet too."""
         day, known = errand.day.isoformat(), await self._known_regions()
         regions = self._regions_to_ask(errand, known)
@@ -74,7 +73,7 @@ class PathReader:
         read = None
         for region in regions:
             asked_at = self._clock()
-            page = await self._ask(self._paths.day, date=day, **({"region": region} if region else {}))
+            page = await self._ask(client, self._paths.day, date=day, **({"region": region} if region else {}))
             races = None if page is None else read_day(page.data, Race(region=region, race_date=day))
             if page is None or races is None or not _tells(errand, races, known):
                 return None
@@ -85,8 +84,8 @@ class PathReader:
         await self._database.write(lambda session: self._note(session, errand, read))
         return read
 
-    async def read_race(self, race_id: str, known: Race) -> Race | None:
-        page = None if self._paths.race is None else await self._ask(self._paths.race, race_id=race_id)
+    async def read_race(self, client: RacingClient, race_id: str, known: Race) -> Race | None:
+        page = None if self._paths.race is None else await self._ask(client, self._paths.race, race_id=race_id)
         record = _only(page.data) if page else None
         if record is None:
             return None
@@ -104,10 +103,10 @@ class PathReader:
         kept = await self._database.read(reference_store.regions)
         return kept[0] if kept else ()
 
-    async def _ask(self, path: str, **values: str) -> AnyPage | None:
+    async def _ask(self, client: RacingClient, path: str, **values: str) -> AnyPage | None:
         """None for a path that does not work as the operator believed."""
         try:
-            page = await self._client.read_path(path, **values)
+            page = await client.read_path(path, **values)
         except (NotFound, InvalidParam, AnswerUnreadable, ValueError) as error:
             log.warning("path_not_read", path=path, reason=str(error))
             page = None

@@ -26,6 +26,7 @@ from bot.racedata.client.service_errors import OutsideWindow, QuotaExceeded, Rat
 from bot.racedata.day_card import Card, Coverage, MeetingCard, Outcomes, RaceOutcome, none_hidden, outcomes_of
 from bot.racedata.day_path import DayRead, PathReader, Paths
 from bot.racedata.quota_book import QuotaBook
+from bot.racedata.quota_purposes import Purpose
 from bot.racedata.race_book_store import StoredRace
 from bot.racedata.race_walk import Errand, Walk, WalkReader, is_proven, read_at
 
@@ -38,6 +39,7 @@ PAGES_PER_CHECK = 25
 class Budget:
     pages: int = 1_000
     seconds: float = 15.0
+    purpose: Purpose = Purpose.PEOPLE
 
 
 @dataclass(frozen=True)
@@ -69,10 +71,15 @@ Stopped = tuple[Coverage | None, ServiceError | None]
 
 @dataclass(eq=False)
 class _Run:
-    """A walk under way. `waiting` counts callers for this day, `queued` callers for another day."""
+    """A walk under way. `waiting` counts people for this day, `queued` people for another day.
+
+    `budget` is the first caller's; `for_people` after a person asked too.
+    """
 
     errand: Errand
     task: "asyncio.Task[Stopped]"
+    budget: Budget
+    for_people: bool = False
     pages: int = 0
     waiting: int = 0
     queued: int = 0
@@ -91,8 +98,8 @@ class RaceBook:
         self._client = client
         self._clock = clock
         self._quota = quota
-        self._paths = PathReader(database, client, clock, paths or Paths())
-        self._reader = WalkReader(database, client, clock)
+        self._paths = PathReader(database, clock, paths or Paths())
+        self._reader = WalkReader(database, clock)
         self._runs: dict[str | None, _Run] = {}
         self._pages: Counter[str | None] = Counter()
         self._reading_day: dict[str | None, asyncio.Lock] = {}
@@ -117,7 +124,7 @@ class RaceBook:
         kept, told, _ = await self._database.read(lambda session: _known(session, None, day))
         return outcomes_of([one.race for one in kept], told, None, None).meetings
 
-    async def race(self, race_id: str) -> Race | None:
+    async def race(self, race_id: str, purpose: Purpose = Purpose.PEOPLE) -> Race | None:
         """From the book; without a finishing order there, by RACING_RACE_PATH.
 
         Raises ServiceError if the service failed and the book lacks the race.
@@ -126,7 +133,7 @@ class RaceBook:
         if (known and known.placed()) or await self._quota.commands_left() == 0:
             return known
         try:
-            return await self._paths.read_race(race_id, known or Race()) or known
+            return await self._paths.read_race(self._client_for(purpose), race_id, known or Race()) or known
         except ServiceError:
             if known is None:
                 raise
@@ -181,35 +188,43 @@ class RaceBook:
         while True:
             run = self._runs.get(errand.region)
             if run is None or run.task.done():
-                return await self._wait_for(self._start(errand, budget))
+                run = self._start(errand, budget)
             if run.errand.day == errand.day:
-                return await self._wait_for(run)
-            run.queued += 1
-            try:
-                await asyncio.wait({run.task})
-            finally:
-                run.queued -= 1
+                stopped = await self._wait_for(run, budget)
+                if run.budget == budget or not _ended_early(stopped):
+                    return stopped
+            else:
+                run.queued += budget.purpose is Purpose.PEOPLE
+                try:
+                    await asyncio.wait({run.task})
+                finally:
+                    run.queued -= budget.purpose is Purpose.PEOPLE
             if (await self._standing(errand)).is_proven:
                 return None, None
 
     async def _read_day(self, errand: Errand, budget: Budget) -> bool:
         left = await self._quota.commands_left()
         requests = budget.pages if left is None else min(budget.pages, left)
-        return await self._paths.read_day(errand, requests) is not None
+        return await self._paths.read_day(self._client_for(budget.purpose), errand, requests) is not None
+
+    def _client_for(self, purpose: Purpose) -> RacingClient:
+        return self._client if purpose is Purpose.PEOPLE else self._client.for_upkeep()
 
     def _start(self, errand: Errand, budget: Budget) -> _Run:
         # The end of one caller's patience must not end the walk for others.
         task = asyncio.create_task(self._walk(errand, budget.pages), name=f"race book {errand.region}")
         task.add_done_callback(_log_failure)
-        run = self._runs[errand.region] = _Run(errand, task)
+        run = self._runs[errand.region] = _Run(errand, task, budget)
         return run
 
-    async def _wait_for(self, run: _Run) -> Stopped:
-        run.waiting += 1
+    async def _wait_for(self, run: _Run, budget: Budget) -> Stopped:
+        is_person = budget.purpose is Purpose.PEOPLE
+        run.for_people = run.for_people or is_person
+        run.waiting += is_person
         try:
             return await asyncio.shield(run.task)
         finally:
-            run.waiting -= 1
+            run.waiting -= is_person
 
     async def _walk(self, errand: Errand, pages: int) -> Stopped:
         """Read until the day is proven, while commands may spend quota and no other day is kept waiting."""
@@ -219,9 +234,10 @@ class RaceBook:
                 left = await self._quota.commands_left()
                 # This walk's own pages are subtracted too.
                 may_spend = may_spend if left is None else min(may_spend, left)
-                before, together = run.pages, min(PAGES_PER_CHECK, may_spend)
+                # A person who comes later need not wait for a client in the background.
+                before, together = run.pages, min(PAGES_PER_CHECK if run.waiting else 1, may_spend)
                 was_enough = await self._reader.read_on(
-                    errand, together, in_background=not run.waiting, on_page=partial(self._note_page, run)
+                    self._client_of(run), errand, together, on_page=partial(self._note_page, run)
                 )
                 may_spend -= run.pages - before
                 if was_enough or run.pages >= pages or (run.queued and not run.waiting):
@@ -231,6 +247,11 @@ class RaceBook:
         except ServiceError as error:
             log.info("racebook_stopped", region=errand.region, reason=str(error))
             return _stopped_by(error, errand.day), error
+
+    def _client_of(self, run: _Run) -> RacingClient:
+        if run.waiting:
+            return self._client
+        return self._client.in_background() if run.for_people else self._client.for_upkeep()
 
     def _note_page(self, run: _Run) -> None:
         run.pages += 1
@@ -272,6 +293,12 @@ def _stopped_by(error: ServiceError, day: date) -> Coverage:
         return Coverage.OUTSIDE_WINDOW
     is_quota = isinstance(error, ServiceFailure) and error.code == QuotaExceeded.known_code
     return Coverage.QUOTA if is_quota or isinstance(error, QuotaExceeded | Spared) else Coverage.FAILED
+
+
+def _ended_early(stopped: Stopped) -> bool:
+    """Whether the walk ended by its own budget or purpose, so that another caller may read on."""
+    coverage, failure = stopped
+    return isinstance(failure, Spared) if failure else coverage is None
 
 
 def _so_far(outcomes: Outcomes) -> Coverage:

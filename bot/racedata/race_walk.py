@@ -273,27 +273,20 @@ class Errand:
 
 
 class WalkReader:
-    def __init__(self, database: Database, client: RacingClient, clock: Clock) -> None:
+    def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
-        self._client = client
         self._clock = clock
 
     async def load(self, region: str | None) -> Walk:
         return await self._database.read(partial(stored_walk, region=region))
 
     async def read_on(
-        self,
-        errand: Errand,
-        pages: int,
-        *,
-        in_background: bool = False,
-        on_page: Callable[[], None] = lambda: None,
+        self, client: RacingClient, errand: Errand, pages: int, *, on_page: Callable[[], None] = lambda: None
     ) -> bool:
         """Whether at most `pages` pages were enough for the errand. Raises ServiceError.
 
-        `on_page` is called after each page. `in_background` leaves the commands' share of each minute to commands.
+        `on_page` is called after each page.
         """
-        client = self._client.in_background() if in_background else self._client
         walk = await self.load(errand.region)
         left = pages
         while (start := errand.next_start(walk)) is not None and left > 0:
@@ -315,9 +308,7 @@ class WalkReader:
     ) -> tuple[Walk, int]:
         read, count, asked_at = start.read, 0, self._clock()
         async for step in steps:
-            if step.started_again and step.cursor is None:
-                # The stored cursor was refused, so everything that depends on cursors is forgotten.
-                walk, read = walk.forgotten(), Read.PASS
+            read = Read.PASS if step.started_again else read
             walk, count = await self._keep(walk, read, step, asked_at, errand), count + 1
             on_page()
             if count >= pages or errand.next_start(walk) != Start(read, step.resume_at):
@@ -330,26 +321,32 @@ class WalkReader:
         races = await asyncio.to_thread(_read_races, step.page.data, errand.today)
         seen = PageSeen(asked_at, step.cursor, step.resume_at, step.is_last, [race.race_date for race in races])
         meta = step.page.meta
+        # A refused cursor takes everything with it that depends on cursors.
+        known = walk.forgotten() if step.started_again and step.cursor is None else walk
         if widens(walk.window, meta.window):
             # Another plan shows more races than the walk could see before.
             after = walk.forgotten()
         else:
-            after = after_page(walk, read, seen, day_before(errand.today), errand.fresh_since)
+            after = after_page(known, read, seen, day_before(errand.today), errand.fresh_since)
         after = after.model_copy(
             update={"window": meta.window or walk.window, "data_as_of": meta.data_as_of or walk.data_as_of}
         )
-        await self._database.write(lambda session: self._store(session, after, races))
-        return after
+        return await self._database.write(lambda session: self._store(session, walk, after, races))
 
-    def _store(self, session: Session, walk: Walk, races: Sequence[Race]) -> None:
+    def _store(self, session: Session, before: Walk, walk: Walk, races: Sequence[Race]) -> Walk:
+        """The stored walk, which goes on from the progress of another process if there is any."""
         now = self._clock()
         # In the list of all regions each race names its own region; "" replaces no region.
         race_book_store.put(session, races, now, region=walk.region or race_book_store.REGION_UNKNOWN)
+        quota_store.spend(session, month_key(now), 1, now, by_commands=1)
+        kept = stored_walk(session, walk.region)
+        if kept != before:
+            return kept
         named_values.put(session, _name(walk.region), walk.model_dump(mode="json"), now)
         for day in (utc_today(now) + timedelta(days=ahead) for ahead in DAYS_NEAR):
             if is_proven(walk, day.isoformat(), begins_at(day)):
                 whole_days.note(session, walk.region, day, now)
-        quota_store.spend(session, month_key(now), 1, now, by_commands=1)
+        return walk
 
 
 def stored_walk(session: Session, region: str | None) -> Walk:

@@ -92,19 +92,29 @@ class ReferenceBook:
 
     async def regions(self, timeout_s: float | None = None) -> tuple[str, ...] | None:
         """The stale codes if new codes do not come in time; None without any."""
-        return await self._kept(reference_store.regions, timeout_s)
+        return await self._kept(reference_store.regions, self._client, timeout_s)
 
     async def courses(self, timeout_s: float | None = None) -> tuple[KnownCourse, ...] | None:
-        return await self._kept(reference_store.courses, timeout_s)
+        return await self._kept(reference_store.courses, self._client, timeout_s)
 
     async def countries(self, timeout_s: float | None = None) -> tuple[KnownCountry, ...] | None:
+        return await self._countries(self._client, timeout_s)
+
+    async def keep_fresh(self) -> None:
+        """For upkeep: read each stale list anew. Raises no ServiceError: a kept list stays."""
+        client = self._client.for_upkeep()
+        await self._kept(reference_store.regions, client)
+        await self._kept(reference_store.courses, client)
+        await self._countries(client)
+
+    async def _countries(self, client: RacingClient, timeout_s: float | None = None) -> tuple[KnownCountry, ...] | None:
         kept = await self._database.read(reference_store.countries)
         if not self._is_fresh(kept):
             try:
                 async with asyncio.timeout(timeout_s), self._asking_countries:
                     kept = await self._database.read(reference_store.countries)
                     if not self._is_fresh(kept):
-                        await self._refresh_countries()
+                        await self._refresh_countries(client)
             except TimeoutError:
                 log.info("countries_not_in_time", timeout_s=timeout_s)
             kept = await self._database.read(reference_store.countries)
@@ -200,19 +210,24 @@ class ReferenceBook:
         return found.pop() if len(found) == 1 else None
 
     async def refresh(self) -> None:
-        """Read stale lists anew, by one request for each. Raises ServiceError if a list did not come."""
-        error = await self._refresh_together(self._client.in_one_try())
+        """For upkeep: read stale lists anew, by one request for each. Raises ServiceError if a list did not come."""
+        error = await self._refresh_together(self._client.for_upkeep().in_one_try())
         if error is not None:
             raise error
 
-    async def _kept(self, read: Callable[[Session], tuple[T, datetime] | None], timeout_s: float | None) -> T | None:
+    async def _kept(
+        self,
+        read: Callable[[Session], tuple[T, datetime] | None],
+        client: RacingClient,
+        timeout_s: float | None = None,
+    ) -> T | None:
         kept = await self._database.read(read)
         if kept and self._is_fresh(kept):
             return kept[0]
         if self._refreshed_at is None or self._clock() - self._refreshed_at >= REFRESH_PAUSE:
             try:
                 async with asyncio.timeout(timeout_s):
-                    await self._refresh_together(self._client)
+                    await self._refresh_together(client)
             except TimeoutError:
                 log.info("reference_not_in_time", timeout_s=timeout_s)
             except StorageError as error:
@@ -221,18 +236,27 @@ class ReferenceBook:
         return kept[0] if kept else None
 
     async def _refresh_together(self, client: RacingClient) -> ServiceError | None:
-        if self._refreshing is None or self._refreshing.done():
-            self._refreshing = asyncio.create_task(self._refresh(client))
-            self._refreshing.add_done_callback(_log_failure)
-        # The end of one caller's patience must not end the refresh for others.
-        return await asyncio.shield(self._refreshing)
+        while True:
+            task, is_ours = self._refreshing, False
+            if task is None or task.done():
+                task, is_ours = asyncio.create_task(self._refresh(client)), True
+                task.add_done_callback(_log_failure)
+                self._refreshing = task
+            # The end of one caller's patience must not end the refresh for others.
+            error = await asyncio.shield(task)
+            # Upkeep is spared before people are.
+            if is_ours or not isinstance(error, Spared):
+                return error
 
     async def _refresh(self, client: RacingClient) -> ServiceError | None:
+        error = None
         try:
-            return await self._refresh_stale(client)
+            error = await self._refresh_stale(client)
+            return error
         finally:
             # Also after a storage failure: the next command would request everything again.
-            self._refreshed_at = self._clock()
+            if not isinstance(error, Spared):
+                self._refreshed_at = self._clock()
 
     async def _refresh_stale(self, client: RacingClient) -> ServiceError | None:
         kept_courses = await self._database.read(reference_store.courses)
@@ -271,14 +295,11 @@ class ReferenceBook:
             await self._database.write(lambda session: reference_store.put_classes(session, classes, now))
         return found.get("regions", [])
 
-    async def _refresh_countries(self) -> None:
-        found, _ = await self._ask("countries", self._ask_countries)
+    async def _refresh_countries(self, client: RacingClient) -> None:
+        found, _ = await self._ask("countries", partial(_ask_countries, client))
         now = self._clock()
         if found:
             await self._database.write(lambda session: reference_store.put_countries(session, found, now))
-
-    async def _ask_countries(self) -> list[KnownCountry]:
-        return _known_countries(await self._client.countries())
 
     async def _keep(self, courses: Sequence[KnownCourse], regions: Sequence[str]) -> None:
         now = self._clock()
@@ -298,6 +319,10 @@ class ReferenceBook:
 
 async def _ask_courses(client: RacingClient) -> list[KnownCourse]:
     return _known_courses(await client.courses())
+
+
+async def _ask_countries(client: RacingClient) -> list[KnownCountry]:
+    return _known_countries(await client.countries())
 
 
 async def _attempt(ask: Callable[[], Awaitable[T]]) -> tuple[T | None, ServiceError | None]:

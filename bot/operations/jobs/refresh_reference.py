@@ -32,9 +32,7 @@ ANOTHER_TRY_S = 0.05
 async def refresh_reference(reference: ReferenceBook, database: Database, notices: Notices, clock: Clock) -> None:
     """Refresh lists older than a day, and check stored regions. After a failed reading the kept lists stay."""
     try:
-        await reference.regions()
-        await reference.courses()
-        await reference.countries()
+        await reference.keep_fresh()
     except RacingBotError as error:
         log.warning("reference_not_refreshed", reason=str(error))
     await _check_filters(database, notices, clock)

@@ -23,6 +23,7 @@ from bot.operations.watchdog import DeliveryState, is_listed, new_findings, read
 from bot.outbox.notices import Notices, Urgency
 from bot.racedata.day_card import Coverage
 from bot.racedata.quota_book import QuotaBook
+from bot.racedata.quota_purposes import Purpose
 from bot.racedata.race_book import Budget, RaceBook
 
 log = get_logger(__name__)
@@ -34,7 +35,7 @@ TELL_RACES_EVERY = timedelta(hours=1)
 REGION_DAYS_ASKED = 12
 """Regions and days asked for at most, once in TELL_RACES_EVERY."""
 
-BUDGET_PER_REGION_DAY = Budget(pages=10, seconds=15.0)
+BUDGET_PER_REGION_DAY = Budget(pages=10, seconds=15.0, purpose=Purpose.UPKEEP)
 REQUESTS_LEFT_TO_PEOPLE = 500
 """Below this number of requests for commands the job asks nothing."""
 

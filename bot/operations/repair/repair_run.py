@@ -42,6 +42,7 @@ from bot.racedata.client.service_errors import (
 )
 from bot.racedata.month_quota import month_key
 from bot.racedata.quota_book import QuotaBook
+from bot.racedata.quota_purposes import Purpose
 from bot.racedata.race_book import Budget, RaceBook
 
 log = get_logger(__name__)
@@ -58,8 +59,8 @@ WALK_S = 600.0
 LOOK_UP_S = 30.0
 """For all deliveries together: abandonments wait meanwhile."""
 
-PAGES_A_DAY = 25
-"""Pages of the race book's walk for a day of failed deliveries."""
+LOOK_UP_BUDGET = Budget(pages=25, seconds=LOOK_UP_S, purpose=Purpose.UPKEEP)
+"""For the race book's walk for a day of failed deliveries."""
 
 REFUSED = (CircuitOpen, QuotaExceeded, Spared, Unauthorized, UpgradeRequired, WalkBroken)
 """Failures for admins: without the records, missed events stay unknown."""
@@ -228,7 +229,7 @@ class Repair:
                     await self._look_up_race(one)
                 still = await self._database.read(partial(find_lacking, missing=lacking))
                 for region, day in days_of(still):
-                    await self._races.top_up(region, day, Budget(pages=PAGES_A_DAY, seconds=LOOK_UP_S))
+                    await self._races.top_up(region, day, LOOK_UP_BUDGET)
         except TimeoutError:
             log.info("races_not_looked_up", deliveries=len(lacking), after_s=LOOK_UP_S)
 
@@ -236,7 +237,7 @@ class Repair:
         if one.event.race.race_id is None:
             return
         try:
-            await self._races.race(one.event.race.race_id)
+            await self._races.race(one.event.race.race_id, Purpose.UPKEEP)
         except ServiceError as error:
             log.info("race_not_looked_up", race_id=one.event.race.race_id, reason=str(error))
 

@@ -53,7 +53,8 @@ class FakeClient:
     fail_after: int = 0
     answers: dict[str, Any] = field(default_factory=dict)
     asked: list[Any] = field(default_factory=list)
-    refuse_cursors: bool = False
+    cursor_mark: str = "/"
+    """Cursors with another mark are refused."""
     state: AccountState = field(default_factory=AccountState)
     breakers: FakeBreakers = field(default_factory=FakeBreakers)
     trouble: ServiceFailure = field(
@@ -67,18 +68,19 @@ class FakeClient:
         self.asked.append((region, cursor))
         if self.failure and len(self.asked) > self.fail_after:
             raise self.failure
-        if cursor and self.refuse_cursors:
-            self.refuse_cursors = False
+        if cursor and not cursor.endswith(self.cursor_mark):
             raise InvalidParam("races/search", code="invalid_param", status=422)
         mine = [race for race in self.races if region is None or race.get("region", region) == region]
         ordered = sorted(mine, key=_place, reverse=self.newest_first)
         if cursor:
-            after = tuple(cursor.split("/"))
+            after = tuple(cursor.split("/")[:2])
             ordered = [
                 race for race in ordered if (_place(race) < after if self.newest_first else _place(race) > after)
             ]
         page, more = ordered[: self.page_size], len(ordered) > self.page_size
-        meta = Meta(**self.meta, has_more=more, next_cursor="/".join(_place(page[-1])) if more else None)
+        meta = Meta(
+            **self.meta, has_more=more, next_cursor="/".join(_place(page[-1])) + self.cursor_mark if more else None
+        )
         return RacePage.model_validate({"meta": meta, "data": page})
 
     def walk_races(self, position):
@@ -92,6 +94,9 @@ class FakeClient:
 
     def in_background(self):
         self.asked.append("in background")
+        return self
+
+    def for_upkeep(self):
         return self
 
     async def read_path(self, template, **values):

@@ -13,10 +13,13 @@ from bot.racedata import quota_store as quota_rows
 from bot.racedata import race_book_store as rows
 from bot.racedata import reference_store
 from bot.racedata.client.calls import AccountState
-from bot.racedata.client.service_errors import CircuitOpen, NotFound, QuotaExceeded, RateLimited, ServerFault
+from bot.racedata.client.cursor_walk import walk
+from bot.racedata.client.service_errors import CircuitOpen, NotFound, QuotaExceeded, RateLimited, ServerFault, Spared
 from bot.racedata.day_card import Coverage, RaceOutcome
 from bot.racedata.day_path import Paths
+from bot.racedata.quota_purposes import Purpose
 from bot.racedata.race_book import Budget, RaceBook
+from tests.unit.racedata.conftest import FakeClient
 
 
 class FakeQuota(SimpleNamespace):
@@ -104,7 +107,7 @@ async def test_walk_goes_on_in_another_process(make_book, client, days, day):
 async def test_walk_whose_cursor_is_refused_starts_again(book, client, days, day):
     client.races = days(-60, 5)
     await book.card("GB", day(0), budget=Budget(pages=5))
-    client.refuse_cursors = True
+    client.cursor_mark = "/new"
     assert (await book.card("GB", day(0), budget=Budget(pages=100))).coverage is Coverage.COMPLETE
     assert [cursor for _, cursor in client.asked].count(None) == 2
 
@@ -352,6 +355,64 @@ async def test_walk_for_nobody_leaves_a_part_of_the_minute_to_commands(book, cli
     asked = len(client.asked)
     assert (await book.card("GB", day(0))).coverage is Coverage.COMPLETE
     assert len(client.asked) == asked
+
+
+UPKEEP = Budget(pages=2, purpose=Purpose.UPKEEP)
+
+
+async def test_job_and_person_share_a_walk_and_the_person_reads_on(book, client, days, day):
+    client.races = days(-60, 5)
+    _, card = await asyncio.gather(book.card("GB", day(0), budget=UPKEEP), book.card("GB", day(0)))
+    assert card.coverage is Coverage.COMPLETE
+    pages = [one for one in client.asked if isinstance(one, tuple)]
+    assert len(pages) == len(set(pages))
+
+
+async def test_walk_for_upkeep_alone_is_read_by_the_client_for_upkeep(book, client, days, day):
+    client.races = days(-60, 5)
+    upkeep = FakeClient(races=client.races)
+    client.for_upkeep = lambda: upkeep
+    await book.card("GB", day(0), budget=UPKEEP)
+    assert (len(upkeep.asked), client.asked) == (2, [])
+
+
+async def test_person_reads_on_where_the_walk_of_a_job_is_spared(book, client, days, day):
+    client.races = days(-20, 5)
+    spared, asked, go_on = Spared("races/search"), asyncio.Event(), asyncio.Event()
+
+    async def spare(*_):
+        asked.set()
+        await go_on.wait()
+        raise spared
+
+    client.for_upkeep = lambda: SimpleNamespace(walk_races=lambda _: walk("races/search", spare))
+    upkeep = asyncio.create_task(book.card("GB", day(0), budget=UPKEEP))
+    await asked.wait()
+    person = asyncio.create_task(book.card("GB", day(0)))
+    while not next(iter(book._runs.values())).waiting:  # noqa: ASYNC110  nothing tells who waits
+        await asyncio.sleep(0)
+    go_on.set()
+    assert ((await upkeep).failure, (await person).coverage) == (spared, Coverage.COMPLETE)
+
+
+async def test_progress_of_another_process_is_kept(make_book, client, days, day):
+    client.races = days(-60, 5)
+    page, come, go_on = client.races_page, asyncio.Event(), asyncio.Event()
+
+    async def late(*asked):
+        client.races_page = page
+        come.set()
+        await go_on.wait()
+        return await page(*asked)
+
+    client.races_page = late
+    slow = asyncio.create_task(make_book().card("GB", day(0)))
+    await come.wait()
+    assert (await make_book().card("GB", day(0))).coverage is Coverage.COMPLETE
+    asked = len(client.asked)
+    go_on.set()
+    assert (await slow).coverage is Coverage.COMPLETE
+    assert len(client.asked) == asked + 1
 
 
 async def test_other_day_waits_for_the_walk_and_then_has_its_own(book, client, days, day):

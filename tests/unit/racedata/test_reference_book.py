@@ -9,10 +9,12 @@ from bot.racedata.client.service_errors import (
     InvalidParam,
     NotFound,
     ServerFault,
+    Spared,
     UnknownRefusal,
     UpgradeRequired,
 )
 from bot.racedata.reference_book import ReferenceBook, RegionCheck
+from tests.unit.racedata.conftest import FakeClient
 
 COURSES = [
     {"course_id": "cr_1", "name": "Ascot", "shortcode": "ASC", "country": "England", "region": "GB"},
@@ -76,6 +78,22 @@ async def test_refresh_raises_what_went_wrong(book, client):
 
 async def test_callers_share_one_refresh(book, client):
     await asyncio.gather(*(book.regions() for _ in range(5)), book.courses())
+    assert client.asked == ["courses", "reference"]
+
+
+async def test_job_and_people_share_the_lists(book, client):
+    client.answers["countries"] = [{"country_code": "GB"}]
+    await asyncio.gather(book.keep_fresh(), book.regions(), book.countries())
+    assert sorted(client.asked) == ["countries", "courses", "reference"]
+
+
+async def test_lists_that_are_spared_for_upkeep_are_read_for_a_person(book, client):
+    spared = Spared("courses")
+    upkeep = FakeClient(answers={"courses": spared, "reference": spared, "countries": spared})
+    client.for_upkeep = lambda: upkeep
+    with pytest.raises(Spared):
+        await book.refresh()
+    assert (await asyncio.gather(book.keep_fresh(), book.regions()))[1] == ("GB", "gb", "IRE")
     assert client.asked == ["courses", "reference"]
 
 
