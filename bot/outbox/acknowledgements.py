@@ -31,6 +31,7 @@ from bot.outbox import message_store, message_view
 from bot.outbox.message_store import NewPost, Priority
 from bot.outbox.message_view import MessageView
 from bot.outbox.states import BY_WHOM
+from bot.racedata import partly_run_meetings
 
 log = get_logger(__name__)
 
@@ -87,30 +88,42 @@ class Escalation:
 
 @dataclass(frozen=True)
 class Untaken:
-    """`first`: at most UNTAKEN_NAMED of the `count` abandonments, the earliest told first."""
+    """`first`: at most UNTAKEN_NAMED of the `count` abandonments, the earliest told first.
+
+    `partly_run`: see `Press`.
+    """
 
     count: int = 0
     first: tuple[RacingEvent, ...] = ()
+    partly_run: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
 class Press:
-    """`is_news`: by this press. `by` None: a newer message of the channel asks instead. `event`: the abandonment."""
+    """`is_news`: by this press. `by` None: a newer message of the channel asks instead. `event`: the abandonment.
+
+    `partly_run`: keys of abandoned meetings with a race that was run.
+    """
 
     channel_id: str
     by: str | None
     at: datetime | None
     is_news: bool
     event: RacingEvent | None = None
+    partly_run: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
 class PersonsAbandonment:
-    """`taken_at`: since when the person has the abandonment. None: the person was told, and nobody has taken it."""
+    """`taken_at`: since when the person has the abandonment. None: the person was told, and nobody has taken it.
+
+    `partly_run`: see `Press`.
+    """
 
     event: RacingEvent
     channel_id: str
     taken_at: datetime | None
+    partly_run: frozenset[str] = frozenset()
 
 
 def take(session: Session, key: str, user_id: str, now: datetime) -> Press | None:
@@ -124,7 +137,7 @@ def take(session: Session, key: str, user_id: str, now: datetime) -> Press | Non
         alert = session.get_one(OutboxMessage, number)
         is_news = move(session, number, NOT_TAKEN, state=AckState.TAKEN, taken_by=user_id, taken_at=now)
         row = session.get_one(Acknowledgement, number, populate_existing=True)
-        press = Press(alert.channel_id, row.taken_by, row.taken_at, is_news=is_news, event=_event_of(session, alert))
+        press = _press(session, alert, row, is_news=is_news)
         if is_news:
             given_back_at = asked.given_back_at if (asked := asked_of(row)) is not None else None
             again = f":{given_back_at.isoformat()}" if given_back_at else ""
@@ -152,7 +165,7 @@ def give_back(session: Session, key: str, user_id: str, now: datetime) -> Press 
             move(session, number, (AckState.TAKEN,), state=before, **written)
             session.refresh(row)
             message_store.add(session, _edits(session, alert, row, f"{BY_WHOM}:not:{now.isoformat()}", now))
-        press = Press(alert.channel_id, row.taken_by, row.taken_at, is_news=is_news, event=_event_of(session, alert))
+        press = _press(session, alert, row, is_news=is_news)
         number = asked.moved_to if asked is not None and row.state == AckState.REPLACED else None
     return press
 
@@ -173,9 +186,11 @@ def _message_with(session: Session, key: str) -> int | None:
     return found
 
 
-def _event_of(session: Session, alert: OutboxMessage) -> RacingEvent | None:
+def _press(session: Session, alert: OutboxMessage, row: Acknowledgement, *, is_news: bool) -> Press:
     version = session.get(EventVersion, alert.event_id)
-    return event_store.known(version)[0] if version else None
+    event = event_store.known(version)[0] if version else None
+    partly_run = partly_run_meetings.partly_run(session, [event] if event else [])
+    return Press(alert.channel_id, row.taken_by, row.taken_at, is_news, event, partly_run)
 
 
 def end(session: Session, message_ids: Collection[int]) -> None:
@@ -278,7 +293,8 @@ def untaken(session: Session, since: datetime, channel_id: str | None = None) ->
     keys = session.execute(of_messages).scalars().all()
     newest = select(EventVersion).where(key.in_(keys[:UNTAKEN_NAMED])).order_by(col(EventVersion.version))
     events = {row.event_key: event_store.known(row)[0] for row in session.execute(newest).scalars()}
-    return Untaken(len(keys), tuple(events[one] for one in keys[:UNTAKEN_NAMED]))
+    first = tuple(events[one] for one in keys[:UNTAKEN_NAMED])
+    return Untaken(len(keys), first, partly_run_meetings.partly_run(session, first))
 
 
 def of_person(session: Session, user_id: str, since: datetime, limit: int) -> list[PersonsAbandonment]:
@@ -297,10 +313,12 @@ def of_person(session: Session, user_id: str, since: datetime, limit: int) -> li
         .order_by(col(Acknowledgement.message_id).desc())
         .limit(limit)
     )
-    return [
-        PersonsAbandonment(event_store.known(version)[0], channel_id, row.taken_at)
+    found = [
+        (event_store.known(version)[0], channel_id, row.taken_at)
         for row, channel_id, version in session.execute(statement)
     ]
+    partly_run = partly_run_meetings.partly_run(session, [event for event, _, _ in found])
+    return [PersonsAbandonment(*one, partly_run) for one in found]
 
 
 def read(session: Session, posts: Sequence[OutboxMessage]) -> dict[int, Escalation]:

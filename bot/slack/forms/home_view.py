@@ -96,7 +96,10 @@ def said_of(channel_id: str, answer: str) -> str:
 def _abandonments(abandonments: Sequence[PersonsAbandonment]) -> list[Block | None]:
     if not abandonments:
         return []
-    lines = [f"• {abandonment_name(one.event)} in {named(one.channel_id)}: {_taken(one)}" for one in abandonments]
+    lines = [
+        f"• {abandonment_name(one.event, one.partly_run)} in {named(one.channel_id)}: {_taken(one)}"
+        for one in abandonments
+    ]
     return [header("Your abandonments of the last 24 hours"), section("\n".join(lines))]
 
 

@@ -1,16 +1,22 @@
 """An abandoned meeting is "rest of the meeting" everywhere once one of its races was run. On both engines."""
 
-from datetime import UTC, date, datetime, time
+import json
+from datetime import UTC, date, datetime, time, timedelta
 
 import pytest
 
 from bot.channels.filters import ChannelFilter
 from bot.events.event import Topic
 from bot.events.races import Course, Race, Runner
+from bot.outbox import acknowledgements
 from bot.outbox.channel_closing import pause_channel
 from bot.racedata import race_book_store, recent_races
 from bot.racedata.day_card import Card, Coverage, outcomes_of
 from bot.racedata.recent_races import Recent
+from bot.slack.commands import acknowledge_button
+from bot.slack.commands.invocation import Invocation
+from bot.slack.forms.home_view import HomePage, home_view
+from bot.slack.messages.alerts.acknowledge_words import untaken_named
 from bot.slack.messages.answers.day_answer import losses_of
 from bot.slack.messages.answers.subscription_answers import Said, subscribed
 from tests.integration.pipeline.racing_day import DAY, abandonment, meeting, result, tell
@@ -44,6 +50,19 @@ def _subscribed(recent: Recent):
     return subscribed(said).text
 
 
+async def parts_of_acknowledgement(pipeline):
+    """The part of the meeting in the list of what nobody has taken, in the answer to a press, and in App Home."""
+    (alert,) = [message for message in pipeline.slack.messages("CGB") if " meeting, " in message.text]
+    key = alert.metadata["event_payload"]["post"]
+    now, long_ago = pipeline.clock(), pipeline.clock() - timedelta(days=1)
+    untaken = await pipeline.database.read(lambda session: acknowledgements.untaken(session, long_ago))
+    pressed = await pipeline.database.write(lambda session: acknowledgements.take(session, key, "UALICE", now))
+    own = await pipeline.database.read(lambda session: acknowledgements.of_person(session, "UALICE", long_ago, 5))
+    answered = await acknowledge_button.answer(None, Invocation(key, "CGB", "UALICE", "cmd-1"), pressed)  # type: ignore[arg-type]  # the answer asks the desk nothing
+    home = home_view(HomePage([], 0, is_admin=False, abandonments=own))
+    return [_part(words) for words in (untaken_named(untaken), answered.text, json.dumps(home))]
+
+
 RUN = {"meeting_id": "mt_1", "off_time": "13:00"}
 
 
@@ -55,6 +74,13 @@ async def test_race_run_that_the_meeting_does_not_name_leaves_the_rest(pipeline,
     assert await parts_said(pipeline) == [[REST]] * 3
     alert = next(message.text for message in pipeline.slack.messages("CGB") if " meeting, " in message.text)
     assert alert.endswith("frost, 2 races lost")
+
+
+@pytest.mark.parametrize(("run", "part"), [([result("rc_0", meeting_id="mt_1", off_time="13:00")], REST), ([], WHOLE)])
+async def test_whoever_takes_a_meeting_reads_which_part_is_lost(pipeline, run, part):
+    await pipeline.subscribe("CGB", "GB", ack=("10m",))
+    await tell(pipeline, *run, meeting("rc_1", "rc_2"))
+    assert await parts_of_acknowledgement(pipeline) == [[part]] * 3
 
 
 @pytest.mark.parametrize(

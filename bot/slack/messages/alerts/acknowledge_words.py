@@ -36,6 +36,6 @@ def untaken_words(untaken: Untaken, where: str = "") -> str:
 
 def untaken_named(untaken: Untaken) -> str:
     """For example "Ascot 14:30, York (whole meeting) and 2 more"."""
-    names = [abandonment_name(event) for event in untaken.first]
+    names = [abandonment_name(event, untaken.partly_run) for event in untaken.first]
     more = untaken.count - len(names)
     return listed([*names, f"{more} more"] if more else names)

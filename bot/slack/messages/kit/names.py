@@ -1,5 +1,7 @@
 """Names of races, runners, courses, regions and classes in messages."""
 
+from collections.abc import Collection
+
 from bot.events.event import EventKind, RacingEvent
 from bot.events.races import Race, Runner
 from bot.slack.messages.kit.text import counted, joined, safe
@@ -28,10 +30,14 @@ def card_name(race: Race) -> str:
     return joined([course_name(race), race_day(race)], ", ") or _race_by_id(race) or "card not named"
 
 
-def abandonment_name(event: RacingEvent) -> str:
-    """For example "Ascot 14:30", or "York (whole meeting)"."""
+def abandonment_name(event: RacingEvent, partly_run: Collection[str]) -> str:
+    """For example "Ascot 14:30", "York (whole meeting)" or "York (rest of the meeting)".
+
+    `partly_run`: keys of abandoned meetings with a race that was run.
+    """
     if event.kind is EventKind.MEETING_ABANDONED:
-        return f"{course_name(event.race) or 'course not given'} (whole meeting)"
+        part = lost_part(partly_run=event.key in partly_run)
+        return f"{course_name(event.race) or 'course not given'} ({part})"
     return race_name(event.race)
 
 
