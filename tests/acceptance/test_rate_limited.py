@@ -1,18 +1,18 @@
 """What `rate_limited` asks for is waited, and no longer: whoever typed a command has their answer then."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
-START = datetime.now(UTC)
 
-
-def far_from_the_reset() -> datetime:
-    """The data service's clock: its minute began five seconds before these tests did."""
-    return datetime.now(UTC) + timedelta(seconds=(5 - START.second) % 60)
+def five_seconds_into_a_minute() -> Callable[[], datetime]:
+    """A clock of the data service whose minute began five seconds ago."""
+    ahead = timedelta(seconds=(5 - datetime.now(UTC).second) % 60)
+    return lambda: datetime.now(UTC) + ahead
 
 
 async def test_request_is_repeated_after_retry_after_however_far_off_the_reset_is(make_world):
     async with make_world(start=False) as world:
-        world.service.set_clock(far_from_the_reset)
+        world.service.set_clock(five_seconds_into_a_minute())
         await world.bot.start()
         await world.say("/usage", "", channel="CGB")
         world.service.fail_next("/account/usage", "rate_limited", times=2)

@@ -4,11 +4,11 @@ import json
 
 from bot.sandbox.slack.failures import slack_error
 from tests.acceptance.conftest import settled
-from tests.acceptance.payloads import TODAY, abandoned, result
+from tests.acceptance.payloads import abandoned, result, today
 
 
 def card(race_id="rc_1", horse="Golden Melody (IRE)", **race):
-    race = {"race_id": race_id, "course": "Ascot", "region": "GB", "date": TODAY, "off_time": "14:30"} | race
+    race = {"race_id": race_id, "course": "Ascot", "region": "GB", "date": today(), "off_time": "14:30"} | race
     return {"event": "racecard.published", "data": {"race": race | {"runners": [{"number": 1, "horse": horse}]}}}
 
 

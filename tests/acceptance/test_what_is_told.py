@@ -7,7 +7,7 @@ from itertools import count
 import pytest
 
 from tests.acceptance.conftest import settled
-from tests.acceptance.payloads import TODAY, abandoned, result
+from tests.acceptance.payloads import abandoned, result, today
 
 NUMBERS = count(1)
 
@@ -172,7 +172,7 @@ async def test_race_that_becomes_void_is_told_anew_and_has_no_winner(desk, minut
     assert "Golden Melody" not in shown()[1]
     full = await settled(await desk.person().clicks("Full result", channel="CGB"))
     assert full.text.endswith("Race declared void")
-    answer = await settled(await desk.person().types(f"/racing results GB {TODAY} {course}", channel="CGB"))
+    answer = await settled(await desk.person().types(f"/racing results GB {today()} {course}", channel="CGB"))
     assert "1 void" in answer.text
     assert "🚫 *VOID*" in json.dumps(answer.blocks, ensure_ascii=False)
     assert "Golden Melody" not in json.dumps(answer.blocks)
@@ -182,7 +182,7 @@ def card(*races, number):
     return {
         "event": "racecard.published",
         "data": {
-            "meeting": {"meeting_id": f"mt_{number}", "course": "Ascot", "region": "GB", "date": TODAY},
+            "meeting": {"meeting_id": f"mt_{number}", "course": "Ascot", "region": "GB", "date": today()},
             "races": list(races),
         },
     }
@@ -227,7 +227,7 @@ async def test_non_runner_leaves_the_field(desk):
     await until(desk, lambda: f"Charlie in the 23:30 Race {names} is no longer declared" in shown()[0])
     assert "2 runners" in shown()[0]
     assert "3 runners" not in shown()[0]
-    answer = await settled(await desk.person().types(f"/racing racecard GB {TODAY} {course}", channel="CGB"))
+    answer = await settled(await desk.person().types(f"/racing racecard GB {today()} {course}", channel="CGB"))
     assert "Bold" in json.dumps(answer.blocks)
     assert "Charlie" not in json.dumps(answer.blocks)
     await told(desk, named(2, "Able", "Bold", "Delta"), messages=0)

@@ -6,7 +6,7 @@ import json
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
@@ -38,11 +38,11 @@ from bot.slack.listeners.channel_life import ChannelListener
 from bot.slack.messages.alerts.admin_notice import admin_notice
 from bot.slack.messages.alerts.backlog_summary import waited
 from bot.slack.web_client import METHOD_OF, SlackClient, make_session, make_web_client
+from tests.clock import move_clock, now
 from tests.databases import current, empty
 from tests.postgres import new_postgres_database
 
 TOKEN = "xoxb-test-integration"
-START = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 
 
 @pytest.fixture(autouse=True)
@@ -62,7 +62,9 @@ def sqlite_database(tmp_path_factory) -> Iterator[Database]:
 
 @pytest.fixture(scope="session")
 def postgresql_database(postgres_server: str) -> Iterator[Database]:
-    with current(new_postgres_database(postgres_server)) as database:
+    address = new_postgres_database(postgres_server)
+    move_clock(address)
+    with current(address) as database:
         yield database
 
 
@@ -86,16 +88,16 @@ def first_on_both(values: Sequence[Any]) -> list[tuple[str, Any]]:
 
 @dataclass
 class Moment:
-    """A clock that the test moves. PostgreSQL's leases go by its own clock, so there it must stay near the real one."""
+    """A clock that the test moves. PostgreSQL's leases go by `tests.clock`, so there it must stay near that clock."""
 
-    now: datetime = field(default_factory=lambda: datetime.now(UTC))
+    now: datetime = field(default_factory=now)
 
     def __call__(self) -> datetime:
         return self.now
 
     def catch_up(self) -> None:
         """Be no earlier than PostgreSQL's clock, however long the test has taken so far."""
-        self.now = max(self.now, datetime.now(UTC))
+        self.now = max(self.now, now())
 
     def forward(self, seconds: float) -> None:
         self.now += timedelta(seconds=seconds)
@@ -170,7 +172,7 @@ class Pipeline:
 
 @pytest_asyncio.fixture
 async def slack() -> AsyncIterator[SlackWorkspace]:
-    workspace = SlackWorkspace(TOKEN)
+    workspace = SlackWorkspace(TOKEN, clock=now)
     for channel_id in ("CGB", "CIRE", "CALL", "CADMIN"):
         workspace.add_channel(channel_id, channel_id.lower(), bot_is_member=True)
     workspace.add_user("UALICE", "alice")

@@ -24,8 +24,9 @@ from bot.events.races import Course, OffTime, Race, Runner
 from bot.outbox import backlog, channel_queues, held_queues, message_store
 from bot.outbox.message import Message
 from bot.outbox.message_store import NewPost, Priority
+from tests.clock import START
 
-NOW = datetime.now(UTC).replace(microsecond=123_456)
+NOW = START.replace(microsecond=123_456)
 HOUR, MINUTE = timedelta(hours=1), timedelta(minutes=1)
 CLOSED_AT = NOW - 5 * HOUR
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)

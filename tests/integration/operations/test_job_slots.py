@@ -11,6 +11,7 @@ from bot.db.tables import JobRun
 from bot.operations.jobs import scheduler
 from bot.operations.jobs.scheduler import SLOT_TRY_EVERY_S, Jobs
 from bot.operations.jobs.table import JOBS, Job
+from tests.clock import now
 
 HOUR_S = 3_600
 START = datetime(2026, 11, 20, 12, 0, 1, tzinfo=UTC)
@@ -71,7 +72,7 @@ async def test_slot_of_a_killed_claimant_is_taken_over_after_its_lease(database)
 
 async def test_every_slot_is_tried_for_again_within_its_own_time(database):
     settings = SimpleNamespace(quota_check_s=900, repair_check_s=HOUR_S)
-    parts: Any = SimpleNamespace(database=database, clock=lambda: datetime.now(UTC), settings=settings)
+    parts: Any = SimpleNamespace(database=database, clock=now, settings=settings)
     jobs = Jobs(parts)
     jobs.start()
     try:

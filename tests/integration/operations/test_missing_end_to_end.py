@@ -4,7 +4,7 @@ import asyncio
 import hashlib
 import hmac
 import json
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import httpx
 import pytest
@@ -16,6 +16,7 @@ from bot.sandbox.loopback_server import serve
 from bot.sandbox.racing_service.racing_standin import RacingService
 from bot.sandbox.racing_service.switches import Switches
 from bot.settings import load_settings
+from tests.clock import START
 from tests.integration.conftest import TOKEN, Moment
 from tests.notice_levels import ALL_CLEAR, WARNING
 
@@ -49,7 +50,7 @@ class World:
 @pytest.fixture
 async def world(slack, tmp_path):
     # Early, so that no race of the stand-in's day is over before the test's own race.
-    clock = Moment(datetime.now(UTC).replace(hour=4, minute=0))
+    clock = Moment(START.replace(hour=4))
     stand_in = RacingService(clock().date(), api_key=API_KEY, switches=Switches(allow_http_loopback=True))
     async with stand_in, serve(stand_in.app) as address:
         settings = load_settings(

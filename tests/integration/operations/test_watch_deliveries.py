@@ -17,6 +17,7 @@ from bot.racedata.month_quota import QuotaReading, QuotaSource
 from bot.racedata.quota_book import QuotaBook
 from bot.racedata.race_book import RaceBook
 from bot.settings import load_settings
+from tests.clock import now
 from tests.integration.conftest import TOKEN, Moment
 from tests.notice_levels import ALL_CLEAR, URGENT, WARNING, level_of, words_of
 from tests.unit.racedata.conftest import FakeClient
@@ -181,7 +182,7 @@ async def test_without_a_known_subscription_regions_count_that_were_delivered_la
     pipeline.clock.now = NOW - timedelta(hours=30)
     await pipeline.deliver(result(7, date="2026-11-19", course="York", region="GB"))
     await pipeline.fanout.run_once()
-    pipeline.clock.now = datetime.now(UTC)
+    pipeline.clock.now = now()
     (told,) = await watched.run()
     assert "Ascot 14:00 (GB" in told
     assert "IRE" not in told

@@ -6,8 +6,7 @@ from sqlalchemy import select, update
 from sqlmodel import col
 
 from bot.db.tables import ChannelQueue, MethodHold, OutboxMessage
-
-DAY = datetime.now(UTC).date().isoformat()
+from tests.clock import DAY
 
 
 def result(race_id="rc_1", *, placings=("Blue Moon", "Red Sky"), **race):

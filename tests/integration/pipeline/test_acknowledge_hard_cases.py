@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from functools import partial
 
 import pytest
@@ -18,6 +18,7 @@ from bot.outbox.channel_closing import is_used, pause_channel
 from bot.outbox.messenger import Call
 from bot.sandbox.slack import failures
 from bot.slack.channel_membership import members
+from tests.clock import now
 from tests.integration.pipeline.racing_day import (
     abandonment,
     free_all,
@@ -43,7 +44,7 @@ async def desk(pipeline):
 
 
 def day(later):
-    return (datetime.now(UTC).date() + timedelta(days=later)).isoformat()
+    return (now().date() + timedelta(days=later)).isoformat()
 
 
 async def all_posted(pipeline):

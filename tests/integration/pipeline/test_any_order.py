@@ -29,8 +29,8 @@ from bot.racedata import race_book_store, reference_store
 from bot.slack.bot_identity import BotIdentity
 from bot.slack.event_messages import PostRenderer
 from bot.slack.messages.alerts.admin_notice import admin_notice
+from tests.clock import START
 from tests.databases import empty
-from tests.integration.conftest import START
 
 DAY = START.date().isoformat()
 CHANNEL = "CGB"

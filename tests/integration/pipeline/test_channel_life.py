@@ -1,6 +1,6 @@
 """Invitations, new ids and direct messages: what becomes of subscriptions and of what waits. On both engines."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 from sqlalchemy import select, update
@@ -15,6 +15,7 @@ from bot.outbox.channel_move import move_channel
 from bot.sandbox.slack import failures
 from bot.slack.listeners.channel_life import CLOSING_EVENTS
 from bot.slack.listeners.direct_messages import DirectMessageListener
+from tests.clock import now
 from tests.notice_levels import URGENT, WARNING, level_of
 
 
@@ -145,7 +146,7 @@ async def test_event_of_both_ids_rings_once_and_is_corrected_once(pipeline, told
 def hold(session, channel_ids):
     message_store.make_queues(session, ["CGB", "CIRE"])
     held = update(ChannelQueue).where(col(ChannelQueue.channel_id).in_(channel_ids))
-    session.execute(held.values(next_free_at=datetime.now(UTC) + timedelta(seconds=60)))
+    session.execute(held.values(next_free_at=now() + timedelta(seconds=60)))
 
 
 async def test_post_under_way_while_its_channel_moves_is_found_and_not_repeated(pipeline, channels):

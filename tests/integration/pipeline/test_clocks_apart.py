@@ -1,19 +1,20 @@
 """Settling where clocks differ: this machine's from Slack's, and its own from what it was before."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 from sqlalchemy import update
 
 from bot.db.tables import OutboxMessage
 from bot.sandbox.slack import failures
+from tests.clock import now
 from tests.integration.conftest import Moment
 from tests.integration.pipeline.racing_day import free_all, result, tell
 
 
 def ahead(**units):
     """A clock that is wrong. On PostgreSQL leases go by the server's, which is right there."""
-    return Moment(datetime.now(UTC) + timedelta(**units))
+    return Moment(now() + timedelta(**units))
 
 
 async def settle(pipeline, times=4):
@@ -21,7 +22,7 @@ async def settle(pipeline, times=4):
         pipeline.clock.forward(20)
         earlier = {"deadline_at": pipeline.clock() - timedelta(minutes=1)} if pipeline.database.is_sqlite else None
         if not earlier:
-            earlier = {"deadline_at": datetime.now(UTC) - timedelta(minutes=1)}
+            earlier = {"deadline_at": now() - timedelta(minutes=1)}
         await pipeline.database.write(lambda session, one=earlier: session.execute(update(OutboxMessage).values(**one)))
         await free_all(pipeline)
         await pipeline.post_all()
@@ -58,7 +59,7 @@ async def test_clock_that_was_set_back_keeps_no_post_from_being_settled(make_pip
     pipeline.slack.script("chat.postMessage", [failures.drop_after()])
     await tell(pipeline, result())
     # As if the clock had been an hour ahead when it was sent.
-    later = {"deadline_at": datetime.now(UTC) + timedelta(hours=1), "sending_at": datetime.now(UTC)}
+    later = {"deadline_at": now() + timedelta(hours=1), "sending_at": now()}
     await pipeline.database.write(lambda session: session.execute(update(OutboxMessage).values(**later)))
     await free_all(pipeline)
     await pipeline.post_all()
@@ -71,7 +72,7 @@ async def test_wait_of_a_clock_that_was_set_back_a_little_is_kept(make_pipeline)
     await pipeline.subscribe("CGB", "GB")
     pipeline.slack.script("chat.postMessage", [failures.drop_after()])
     await tell(pipeline, result())
-    later = {"deadline_at": datetime.now(UTC) + timedelta(minutes=10)}
+    later = {"deadline_at": now() + timedelta(minutes=10)}
     await pipeline.database.write(lambda session: session.execute(update(OutboxMessage).values(**later)))
     await free_all(pipeline)
     await pipeline.poster.start_due()

@@ -16,8 +16,9 @@ from bot.events.event import EventKind, RacingEvent, Topic
 from bot.events.facts import VersionRemarks
 from bot.events.races import Course, Race
 from bot.racedata import reference_store
+from tests.clock import DAY
 from tests.integration.conftest import Moment
-from tests.integration.pipeline.racing_day import DAY, abandonment, edits, meeting, result, states, tell
+from tests.integration.pipeline.racing_day import abandonment, edits, meeting, result, states, tell
 
 CARDS = frozenset({Topic.RACECARDS})
 

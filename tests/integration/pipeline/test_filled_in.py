@@ -1,6 +1,6 @@
 """What is known elsewhere: filled in, edited once it is known, and never taken for a fact of a delivery."""
 
-from datetime import UTC, date, datetime
+from datetime import date
 
 import pytest
 from sqlalchemy import select, update
@@ -15,16 +15,15 @@ from bot.events.races import Course, OffTime, Race
 from bot.racedata import race_book_store, reference_store
 from bot.sandbox.slack.failures import slack_error
 from bot.slack.messages.kit.times import weekday_and_day
+from tests.clock import DAY
 from tests.integration.pipeline.racing_day import abandonment, edits, meeting, result, shown, states, tell
 from tests.said import as_posted
 
 CARDS = frozenset(Topic)
 
-TODAY = datetime.now(UTC).date().isoformat()
-
 
 def listed(race_id="rc_1", *, off="14:30", title="Title rc_1", **more):
-    values = {"course": Course(name="Ascot"), "race_date": TODAY, "region": "GB", "race_class": "4"} | more
+    values = {"course": Course(name="Ascot"), "race_date": DAY, "region": "GB", "race_class": "4"} | more
     return Race(race_id=race_id, off=OffTime(text=off), title=title, **values)
 
 
@@ -79,7 +78,7 @@ async def test_class_of_a_race_without_id_is_known_before_filters_are_asked(pipe
     await pipeline.subscribe("CGB", "GB", classes=("Class 4",))
     await pipeline.subscribe("CALL", "GB", classes=("Class 1",))
     await read_list(pipeline, listed())
-    await tell(pipeline, result(race_id=None, title="Title rc_1", date=TODAY))
+    await tell(pipeline, result(race_id=None, title="Title rc_1", date=DAY))
     assert counts(pipeline, "CGB", "CALL") == [1, 0]
 
 
@@ -116,7 +115,7 @@ async def test_what_the_race_book_learns_is_edited_once_into_the_message_that_la
     assert pipeline.texts("CGB")[1].startswith("Result: Ascot 14:30 (GB)")
     assert [len(pipeline.texts(channel)) for channel in ("CGB", "CALL")] == [2, 2]
     assert len(edits(pipeline.slack)) == 3
-    assert await versions(pipeline) == [(1, "GB", TODAY)] * 2
+    assert await versions(pipeline) == [(1, "GB", DAY)] * 2
     assert await pipeline.database.read(race_book_store.learnt) == []
 
 
@@ -143,7 +142,7 @@ async def test_message_that_is_sent_later_has_what_is_known_by_then(pipeline):
 async def test_value_that_was_filled_in_is_no_fact_that_a_delivery_changes(pipeline):
     await pipeline.subscribe("CGB", "GB")
     await read_list(pipeline, listed())
-    await tell(pipeline, bare(), abandonment(off_time="14:45", date=TODAY))
+    await tell(pipeline, bare(), abandonment(off_time="14:45", date=DAY))
     (message,) = pipeline.slack.messages("CGB")
     assert message.text.startswith("ABANDONED: Ascot 14:45 (GB)")
     assert "14:30" not in shown(message)
@@ -186,10 +185,10 @@ async def test_region_that_only_the_list_of_courses_tells_is_told_by(pipeline):
 
 
 NAMESAKES = [
-    {"event": "meeting.abandoned", "course": "Ascot", "date": TODAY},
-    {"event": "race.abandoned", "course": "Ascot", "date": TODAY, "off_time": "05:10"},
-    {"event": "race.abandoned", "race_id": "rc_not_listed", "course": "Ascot", "date": TODAY, "off_time": "05:10"},
-    {"event": "meeting.abandoned", "course": "ASCOT", "date": TODAY},
+    {"event": "meeting.abandoned", "course": "Ascot", "date": DAY},
+    {"event": "race.abandoned", "course": "Ascot", "date": DAY, "off_time": "05:10"},
+    {"event": "race.abandoned", "race_id": "rc_not_listed", "course": "Ascot", "date": DAY, "off_time": "05:10"},
+    {"event": "meeting.abandoned", "course": "ASCOT", "date": DAY},
 ]
 
 
@@ -201,7 +200,7 @@ async def test_namesake_in_another_region_hides_no_abandonment(pipeline, lists, 
     await publish(pipeline, *lists)
     await pipeline.subscribe("CGB", "GB")
     await pipeline.subscribe("CIRE", "AUS")
-    known = result("rc_aus", region="AUS", date=TODAY, off_time="05:10", title="Perth Handicap")
+    known = result("rc_aus", region="AUS", date=DAY, off_time="05:10", title="Perth Handicap")
     if is_delivered:
         await tell(pipeline, known)
     else:
@@ -256,7 +255,7 @@ async def test_region_that_nobody_understands_is_no_reason_to_take_another(pipel
     await pipeline.subscribe("CIRE", "IRE")
     await pipeline.subscribe("CALL", "Atlantis")
     await read_list(pipeline, listed())
-    said = {"course": "Ascot", "date": TODAY, "region": "Atlantis"}
+    said = {"course": "Ascot", "date": DAY, "region": "Atlantis"}
     await tell(pipeline, {"event": "race.abandoned", "off_time": "14:30", **said})
     await tell(pipeline, {"event": "meeting.abandoned", **said})
     assert counts(pipeline, "CGB", "CIRE", "CALL") == [2, 2, 2]
@@ -296,14 +295,14 @@ async def test_racecard_is_marked_and_tells_the_races_of_its_abandoned_meeting(p
     pipeline.poster.render.identity.workspace_url = "https://example.slack.com/"
     await pipeline.subscribe("CGB", "GB", CARDS)
     await pipeline.subscribe("CALL", "*", frozenset({Topic.RACECARDS}))
-    card = meeting("rc_1", "rc_2", date=TODAY) | {"event": "racecard.published", "reason": None}
+    card = meeting("rc_1", "rc_2", date=DAY) | {"event": "racecard.published", "reason": None}
     whole = meeting(course=None, date=None, region=None)
     await tell(pipeline, *([card, whole] if card_first else [whole, card]))
     here = pipeline.slack.messages("CGB")
     (published,) = [one for one in here if "This meeting was abandoned" in one.text]
     (lost,) = [one for one in here if one is not published]
     assert published.text.startswith("ABANDONED: Ascot, ")
-    assert lost.text.startswith(f"ABANDONED: Ascot, whole meeting, {weekday_and_day(date.fromisoformat(TODAY))} (GB)")
+    assert lost.text.startswith(f"ABANDONED: Ascot, whole meeting, {weekday_and_day(date.fromisoformat(DAY))} (GB)")
     assert "Title rc_1" in shown(lost)
     assert lost.ts.replace(".", "") in shown(published)
     (elsewhere,) = pipeline.texts("CALL")
@@ -337,7 +336,7 @@ async def test_damaged_row_of_the_race_book_keeps_no_other_race_from_its_fields(
         "ABANDONED: course not given, time not given",
         "ABANDONED: Ascot 15:00",
     ]
-    await tell(pipeline, abandonment("rc_1", date=TODAY))
+    await tell(pipeline, abandonment("rc_1", date=DAY))
     assert pipeline.texts("CGB")[0].startswith("ABANDONED: Ascot 14:30 (GB)")
 
 
@@ -355,17 +354,17 @@ async def test_error_of_ours_in_filling_in_holds_up_no_alert(pipeline, monkeypat
 
     with capture_logs(), monkeypatch.context() as patched:
         patched.setattr("bot.racedata.event_completion.filled_in", broken)
-        await tell(pipeline, bare(), meeting("rc_1", date=TODAY))
+        await tell(pipeline, bare(), meeting("rc_1", date=DAY))
     with capture_logs(), monkeypatch.context() as patched:
         patched.setattr("bot.fanout.plan.Plan.amend", broken)
-        await tell(pipeline, bare("race.abandoned", "rc_2"), result("rc_2", date=TODAY))
+        await tell(pipeline, bare("race.abandoned", "rc_2"), result("rc_2", date=DAY))
     assert [as_posted(text)[:9] for text in pipeline.texts("CGB")] == ["ABANDONED"] * 3 + ["CONFLICT:"]
 
 
 async def test_reason_of_a_result_is_no_reason_of_an_abandonment(pipeline):
     await pipeline.subscribe("CGB", "GB")
     await tell(
-        pipeline, result("rc_1", date=TODAY) | {"reason": "Interference"}, abandonment("rc_1", reason=None, date=TODAY)
+        pipeline, result("rc_1", date=DAY) | {"reason": "Interference"}, abandonment("rc_1", reason=None, date=DAY)
     )
     assert "Interference" not in shown(pipeline.slack.messages("CGB")[1])
 
@@ -396,7 +395,7 @@ async def test_race_that_several_races_may_be_has_none_of_their_times(pipeline, 
     afternoon = listed("a1", course=kempton, off="13:00", **({"title": "Afternoon", "race_class": "2"} | shared))
     evening = listed("e1", course=kempton, off="18:00", **({"title": "Evening", "race_class": "2"} | shared))
     await read_list(pipeline, afternoon, evening)
-    said = {"event": "race.abandoned", "course": "Kempton", "date": TODAY}
+    said = {"event": "race.abandoned", "course": "Kempton", "date": DAY}
     await tell(pipeline, said | shared)
     (message,) = pipeline.slack.messages("CGB")
     assert message.text.startswith("ABANDONED: Kempton, time not given (GB)")
@@ -410,7 +409,7 @@ async def test_time_is_taken_back_once_a_second_race_may_be_meant(pipeline):
     await pipeline.subscribe("CGB", "GB")
     kempton = Course(name="Kempton")
     await read_list(pipeline, listed("a1", course=kempton, off="13:00", title="Maiden Hurdle"))
-    await tell(pipeline, {"event": "race.abandoned", "course": "Kempton", "date": TODAY, "title": "Maiden Hurdle"})
+    await tell(pipeline, {"event": "race.abandoned", "course": "Kempton", "date": DAY, "title": "Maiden Hurdle"})
     assert pipeline.texts("CGB")[0].startswith("ABANDONED: Kempton 13:00 (GB)")
     await read_list(pipeline, listed("e1", course=kempton, off="18:00", title="Maiden Hurdle"))
     await pipeline.post_all()
@@ -443,7 +442,7 @@ async def test_of_two_meetings_at_one_course_and_day_ids_tell_the_races(pipeline
     await pipeline.subscribe("CGB", "GB")
     first, *later = steps
     await read_list(pipeline, *of_kempton()[first])
-    whole = {"event": "meeting.abandoned", "course": "Kempton", "date": TODAY, "reason": "frost", **named}
+    whole = {"event": "meeting.abandoned", "course": "Kempton", "date": DAY, "reason": "frost", **named}
     await tell(pipeline, whole)
     for step in later:
         await read_list(pipeline, *of_kempton()[step])
@@ -468,7 +467,7 @@ async def test_work_for_a_delivery_does_not_grow_with_the_events_of_the_day(pipe
 
     async def cards(first, last):
         for number in range(first, last):
-            place = {"course": f"Course {number // 8}", "date": TODAY, "region": "GB"}
+            place = {"course": f"Course {number // 8}", "date": DAY, "region": "GB"}
             race = {"race_id": f"rc_{number}", "off_time": f"{12 + number % 8}:30", "title": "T", **place}
             await pipeline.deliver({"event": "racecard.published", "race": race})
         while await pipeline.fanout.run_once():
@@ -482,6 +481,6 @@ async def test_work_for_a_delivery_does_not_grow_with_the_events_of_the_day(pipe
     assert taken == [taken[0]] * 4
     assert taken[0] <= 40
     read.clear()
-    await pipeline.deliver(abandonment("rc_9", course="Course 1", date=TODAY))
+    await pipeline.deliver(abandonment("rc_9", course="Course 1", date=DAY))
     await pipeline.fanout.run_once()
     assert len(read) <= 8 + 1

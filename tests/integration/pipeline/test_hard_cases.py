@@ -15,6 +15,7 @@ from bot.events.event import Topic
 from bot.outbox import claim_outcomes
 from bot.racedata import reference_store
 from bot.sandbox.slack import failures
+from tests.clock import now
 
 
 def result(race_id="rc_1", region="GB", *, placings=("Blue Moon", "Red Sky"), **race):
@@ -229,7 +230,7 @@ async def test_delivery_that_is_not_waited_for_any_longer_is_not_kept_in_memory(
 
     monkeypatch.setattr(pipeline.ingest, "_patience_s", 0.05)
     monkeypatch.setattr(pipeline.ingest, "_database", type("Hanging", (), {"write": staticmethod(hang)}))
-    arrivals = [inbox.Arrival(f"result.received:{n}", None, f"{n:064}", b"{}", datetime.now(UTC)) for n in range(20)]
+    arrivals = [inbox.Arrival(f"result.received:{n}", None, f"{n:064}", b"{}", now()) for n in range(20)]
     outcomes = await asyncio.gather(*(pipeline.ingest.store(one) for one in arrivals), return_exceptions=True)
     assert {type(one) for one in outcomes} == {StorageUnavailable}
     assert len(pipeline.ingest._waiting) == 0

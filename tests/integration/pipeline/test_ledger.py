@@ -20,8 +20,9 @@ from bot.slack.commands.error_answers import offered_lines
 from bot.slack.commands.invocation import Invocation
 from bot.slack.commands.trace import answer, named_race, no_such_race
 from bot.slack.messages.answers.trace_answer import trace_answer
-from tests.integration.pipeline.racing_day import DAY, meeting, tell
+from tests.clock import DAY
 from tests.integration.pipeline.racing_day import abandonment as day_abandonment
+from tests.integration.pipeline.racing_day import meeting, tell
 from tests.integration.pipeline.racing_day import result as day_result
 
 OFFS = ("13:55", "14:30")

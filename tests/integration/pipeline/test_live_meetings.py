@@ -26,8 +26,8 @@ from bot.outbox.messenger import Call
 from bot.racedata.day_path import Paths
 from bot.racedata.race_book import RaceBook
 from bot.sandbox.slack import failures
+from tests.clock import DAY
 from tests.integration.pipeline.racing_day import (
-    DAY,
     abandonment,
     edits,
     free_all,

@@ -11,7 +11,8 @@ from bot.racedata import race_book_store
 from bot.sandbox.slack import failures
 from bot.slack.commands.full_result_button import _delivered
 from bot.slack.messages.answers.full_result_answer import full_result
-from tests.integration.pipeline.racing_day import DAY, abandonment, edits, free_all, meeting, result, shown, tell
+from tests.clock import DAY
+from tests.integration.pipeline.racing_day import abandonment, edits, free_all, meeting, result, shown, tell
 from tests.said import as_posted
 
 FIRST, SWAPPED = ("Alpha", "Bravo"), ("Bravo", "Alpha")

@@ -9,7 +9,8 @@ from bot.events.event import Topic
 from bot.events.races import Course
 from bot.outbox import ledger
 from bot.outbox.channel_move import move_channel
-from tests.integration.pipeline.racing_day import DAY, abandonment, edits, meeting, result, shown, tell
+from tests.clock import DAY
+from tests.integration.pipeline.racing_day import abandonment, edits, meeting, result, shown, tell
 
 ASCOT = Meeting(course=Course(name="Ascot"), race_date=DAY)
 EVERYTHING = frozenset(Topic)

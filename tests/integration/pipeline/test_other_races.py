@@ -2,7 +2,8 @@
 
 from bot.events.races import Course, OffTime, Race
 from bot.racedata import race_book_store
-from tests.integration.pipeline.racing_day import DAY, abandonment, meeting, result, shown, tell
+from tests.clock import DAY
+from tests.integration.pipeline.racing_day import abandonment, meeting, result, shown, tell
 
 SAID = "Not reported abandoned when this was received: "
 OFFS = {"rc_1": "14:30", "rc_2": "15:05", "rc_3": "15:40"}

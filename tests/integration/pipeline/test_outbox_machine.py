@@ -69,8 +69,8 @@ from bot.outbox.states import FINAL, UNSENT
 from bot.settings import DoubtfulPosts
 from bot.slack.messages.alerts.admin_notice import admin_notice
 from bot.slack.messages.alerts.backlog_summary import waited as summarise
+from tests.clock import START
 from tests.databases import empty
-from tests.integration.conftest import START
 from tests.integration.pipeline.racing_day import abandonment, meeting, result
 
 CHANNELS = ("CGB", "CALL")

@@ -14,7 +14,8 @@ from bot.events.event import Topic
 from bot.operations.jobs.tell_due import DueTelling
 from bot.outbox import backlog, ledger, message_store, traffic
 from bot.outbox.channel_closing import pause_channel
-from tests.integration.pipeline.racing_day import DAY, abandonment, result, shown, states, tell
+from tests.clock import DAY
+from tests.integration.pipeline.racing_day import abandonment, result, shown, states, tell
 from tests.integration.pipeline.test_round_trips import counting
 
 LEFT = timedelta(hours=2)

@@ -19,7 +19,8 @@ from bot.slack.forms.home_view import HomePage, home_view
 from bot.slack.messages.alerts.acknowledge_words import untaken_named
 from bot.slack.messages.answers.day_answer import losses_of
 from bot.slack.messages.answers.subscription_answers import Said, subscribed
-from tests.integration.pipeline.racing_day import DAY, abandonment, meeting, result, tell
+from tests.clock import DAY
+from tests.integration.pipeline.racing_day import abandonment, meeting, result, tell
 
 GB = ChannelFilter(region="GB", topics=frozenset(Topic))
 REST, WHOLE = "rest of the meeting", "whole meeting"

@@ -16,6 +16,7 @@ from bot.outbox.notices import Notices
 from bot.sandbox.slack import failures
 from bot.settings import DoubtfulPosts
 from bot.slack.messages.alerts.admin_notice import admin_notice
+from tests.clock import move_clock
 from tests.integration.pipeline.racing_day import abandonment, past_waits, result, tell
 from tests.integration.pipeline.test_digests import hour
 from tests.integration.pipeline.test_quiet_hours import LEFT, end_of
@@ -48,6 +49,7 @@ def copy_postgresql(database, folder, server):
         url = new_postgres_database(server)
         restore = [postgres_program("pg_restore"), "--no-owner", "--exit-on-error", f"--dbname={url}", dump]
         subprocess.run(restore, check=True, capture_output=True)
+        move_clock(url)
         return url
 
     return put_back

@@ -19,7 +19,8 @@ from bot.outbox.messenger import Call
 from bot.outbox.pace import Pace
 from bot.racedata import race_book_store
 from bot.sandbox.slack import failures
-from tests.integration.pipeline.racing_day import DAY, abandonment, result
+from tests.clock import DAY
+from tests.integration.pipeline.racing_day import abandonment, result
 
 EVERY = frozenset(Topic)
 

@@ -14,7 +14,8 @@ from bot.events.races import Course
 from bot.fanout.unchecked_filters import check_filters
 from bot.racedata import reference_store
 from bot.racedata.reference_store import KnownCourse
-from tests.integration.pipeline.racing_day import DAY, abandonment, meeting, result, tell
+from tests.clock import DAY
+from tests.integration.pipeline.racing_day import abandonment, meeting, result, tell
 from tests.notice_levels import BEGINNINGS, NOTE, without_level
 
 COURSES = [

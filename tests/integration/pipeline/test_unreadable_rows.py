@@ -8,7 +8,8 @@ from structlog.testing import capture_logs
 
 from bot.db.tables import ChannelSubscriptionRow, EventVersion, MutedMeetingRow, OutboxMessage
 from bot.errors import StorageUnavailable
-from tests.integration.pipeline.racing_day import DAY, abandonment, meeting, result, tell
+from tests.clock import DAY
+from tests.integration.pipeline.racing_day import abandonment, meeting, result, tell
 from tests.integration.pipeline.test_standstill import standstill_of
 from tests.notice_levels import URGENT, WARNING
 

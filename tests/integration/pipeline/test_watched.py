@@ -10,7 +10,8 @@ from bot.db.tables import WatchKind
 from bot.events.event import Topic
 from bot.outbox import backlog, channel_move
 from bot.outbox.channel_closing import pause_channel
-from tests.integration.pipeline.racing_day import DAY, abandonment, meeting, result, shown, tell
+from tests.clock import DAY
+from tests.integration.pipeline.racing_day import abandonment, meeting, result, shown, tell
 from tests.integration.pipeline.test_round_trips import counting
 from tests.notice_levels import WARNING
 

@@ -6,7 +6,8 @@ import pytest
 
 from bot.events.event import Topic
 from bot.slack.messages.kit.times import weekday_and_day
-from tests.integration.pipeline.racing_day import DAY, edits, result, tell
+from tests.clock import DAY
+from tests.integration.pipeline.racing_day import edits, result, tell
 
 CARDS = frozenset({Topic.RACECARDS})
 pytestmark = pytest.mark.asyncio

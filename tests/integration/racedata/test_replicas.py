@@ -10,6 +10,7 @@ from bot.db import named_values, replicas
 from bot.db.engine import Database
 from bot.db.replicas import DEAD_AFTER, Replicas
 from bot.racedata.client.service_client import open_client
+from tests.clock import now
 from tests.integration.racedata.backends import FakeTime, Memory
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -33,7 +34,7 @@ async def test_replicas_forget_the_dead_and_keep_their_rows_no_longer(database):
 
 
 async def test_replica_that_leaves_is_counted_no_more(database):
-    ours, other = (Replicas(database, lambda: datetime.now(UTC)) for _ in range(2))
+    ours, other = (Replicas(database, now) for _ in range(2))
     for one in (ours, other, ours):
         await one.beat()
     assert (ours.count, other.count) == (2, 2)

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
@@ -48,6 +48,7 @@ from bot.slack.messages.alerts.backlog_summary import waited
 from bot.slack.messages.conditions.region_view import REGIONS_FIELD
 from bot.slack.messages.conditions.table import VIEWS
 from bot.slack.web_client import SlackClient, make_session, make_web_client
+from tests.clock import now
 from tests.databases import empty
 from tests.integration.conftest import TOKEN
 from tests.integration.pipeline.racing_day import result
@@ -92,10 +93,6 @@ class Replica:
     async def checks(self):
         work = partial(check_filters, notices=self.notices, now=now())
         return await self.database.write(work)
-
-
-def now():
-    return datetime.now(UTC)
 
 
 def typed(text):

@@ -20,7 +20,8 @@ from bot.slack.commands import subscription_pages
 from bot.slack.commands.invocation import Invocation
 from bot.slack.permissions import People
 from bot.slack.web_client import SlackClient, make_session, make_web_client
-from tests.integration.conftest import START, TOKEN
+from tests.clock import START
+from tests.integration.conftest import TOKEN
 
 ASCOT, YORK = Course(course_id="cr_1", name="Ascot"), Course(course_id="cr_2", name="York")
 
