@@ -110,10 +110,20 @@ def check_database(value: str) -> str:
         raise ValueError("must name a file, such as sqlite:///racing-bot.db: what is only in memory can be lost")
     try:
         parsed = make_url(url)
+        if scheme != "sqlite":
+            # Hosts and ports among the options are read only here.
+            parsed.set(drivername="postgresql+psycopg").get_dialect()().create_connect_args(parsed)
     except (ValueError, ArgumentError):
         parsed = None
-    if parsed is None or (scheme != "sqlite" and "@" in f"{parsed.host}{parsed.database}"):
-        raise ValueError("can't be read as an address: characters such as @ : / [ in a password are to be %-escaped")
+    if (
+        parsed is None
+        or not unquote(url).isprintable()
+        or (scheme != "sqlite" and "@" in f"{parsed.host}{parsed.database}")
+    ):
+        raise ValueError(
+            "can't be read as an address: look at host and port; characters such as @ : / [ in a password are to be "
+            "%-escaped"
+        )
     if scheme == "sqlite":
         _check_file(parsed, rest)
     elif parsed.query:

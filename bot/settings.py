@@ -5,6 +5,7 @@ A blank value counts as unset.
 """
 
 import base64
+import logging
 import os
 import re
 from collections.abc import Iterable, Mapping
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 from urllib.parse import urlsplit
 
+from dotenv.parser import Binding, parse_stream
 from pydantic import (
     BeforeValidator,
     Field,
@@ -24,7 +26,7 @@ from pydantic import (
     field_validator,
     model_validator,
 )
-from pydantic_settings import BaseSettings, DotEnvSettingsSource, NoDecode, SettingsConfigDict
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from bot.addresses import (
     check_address,
@@ -42,6 +44,9 @@ MONTH_S = 31 * 24 * 3600
 YEAR_DAYS = 366
 
 FERNET_KEY_BYTES = 32
+
+ENV_FILE_ENCODING = "utf-8-sig"
+"""Some editors begin a file with a byte order mark."""
 
 QUOTES = "\"'"
 
@@ -93,8 +98,7 @@ class _DatabaseSettings(BaseSettings):
         hide_input_in_errors=True,
         env_ignore_empty=True,
         str_strip_whitespace=True,
-        # Some editors begin a file with a byte order mark.
-        env_file_encoding="utf-8-sig",
+        env_file_encoding=ENV_FILE_ENCODING,
     )
 
     database_url: SecretStr = Field(
@@ -373,9 +377,13 @@ def load_database_url(env_file: str | None = ".env") -> str:
 
 
 def _load(kind: type[SettingsT], env_file: str | None, overrides: Mapping[str, Any]) -> SettingsT:
+    # Wrong lines are problems here, and need no words in the log.
+    logging.getLogger("dotenv.main").setLevel(logging.ERROR)
     file = Path(env_file or "").absolute()
     try:
-        problems = _misspelt(kind.model_fields, _names_in(env_file), os.environ)
+        lines = _lines_of(env_file)
+        problems = [f"Line {_number_of(one)} of {file} is not NAME=value." for one in lines if one.error]
+        problems += _misspelt(kind.model_fields, [one.key for one in lines if one.key], os.environ)
         settings = kind(_env_file=env_file, **overrides)
     except ValidationError as error:
         problems += [_in_words(details) for details in error.errors(include_input=False, include_url=False)]
@@ -388,12 +396,18 @@ def _load(kind: type[SettingsT], env_file: str | None, overrides: Mapping[str, A
     return settings
 
 
-def _names_in(env_file: str | None) -> list[str]:
+def _lines_of(env_file: str | None) -> list[Binding]:
+    """Fails on a folder, which Docker makes where a mounted file is missing. pydantic would pass over the folder."""
     if env_file is None or not Path(env_file).exists():
         return []
-    # pydantic passes over a folder. Docker makes a folder where a mounted file is missing.
-    Path(env_file).open("rb").close()
-    return list(DotEnvSettingsSource(Settings, env_file=env_file, env_ignore_empty=False).env_vars)
+    with Path(env_file).open(encoding=ENV_FILE_ENCODING) as stream:
+        return list(parse_stream(stream))
+
+
+def _number_of(line: Binding) -> int:
+    """A binding begins with the empty lines before."""
+    text = line.original.string
+    return line.original.line + text[: len(text) - len(text.lstrip())].count("\n")
 
 
 def _misspelt(ours: Iterable[str], in_file: Iterable[str], in_environment: Iterable[str]) -> list[str]:
@@ -442,11 +456,11 @@ def _in_words(details: Any) -> str:
     if details["type"] == "value_error":
         return f"{name.upper()} {details['ctx']['error']}"
     number = f", number {details['loc'][1] + 1}," if len(details["loc"]) > 1 else ""
-    return f"{name.upper()}{number} must be {_right(name)}. {field.description}"
+    return f"{name.upper()}{number} must be {_right_values(name)}. {field.description}"
 
 
-def _right(name: str) -> str:
-    """The right values of a setting, by its type and bounds."""
+def _right_values(name: str) -> str:
+    """By type and bounds."""
     schema = TypeAdapter(Settings).json_schema()
     wanted = schema["properties"][name]
     wanted = wanted.get("anyOf", [wanted])[0]

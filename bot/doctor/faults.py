@@ -49,8 +49,8 @@ def _slack_fault(error: SlackError) -> Finding:
         )
         return failed("slack_refuses", f"Slack refuses a call of the check ({error}).", mend)
     mend = (
-        "See status.slack.com: during an outage wait, and messages wait too. Without an outage: Let this machine reach "
-        "SLACK_API_URL (DNS, firewall, proxy), or correct the address."
+        "Let this machine reach SLACK_API_URL (DNS, firewall, proxy), or correct the address. See status.slack.com: "
+        "during an outage wait, and messages wait too."
     )
     return failed("slack_unreachable", f"Slack gives no answer that can be used ({error}).", mend)
 

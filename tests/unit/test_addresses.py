@@ -159,6 +159,8 @@ def test_database_is_shown_without_a_secret(address, shown):
         "postgresql://racing:12@34/s3cret@db/racing",
         "postgresql://racing:1@db/racing?pasword=s3cret",
         "postgresql://racing:s3cret@db:many/racing",
+        *(f"postgresql://racing:s3cret@/racing?{odd}" for odd in ("port=x", "host=a:x&host=b", "port=1&port=2&host=a")),
+        *(f"{kind}s3cret%00.db" for kind in ("sqlite:///", "postgresql://racing:1@db/")),
         "sqlite:///racing-bot.db?timeout=s3cret",
         "mysql://racing:s3cret@db/racing",
     ],

@@ -333,6 +333,16 @@ def test_env_file_that_can_not_be_read_is_a_problem(load, tmp_path, make, words)
     assert told.startswith(f"The file {tmp_path / '.env'} {words}")
 
 
+def test_line_of_the_file_that_is_no_setting_is_told_by_its_number_and_not_shown(load, tmp_path, capfd):
+    file = tmp_path / ".env"
+    file.write_text("# mine\n\nRACING_API_KEY 5ecret\nPORT=many\nexport HOST=::1\n", encoding="utf-8")
+    with pytest.raises(SettingsError) as raised:
+        load(str(file))
+    line, port = raised.value.problems
+    assert (line, port[:4]) == (f"Line 3 of {file} is not NAME=value.", "PORT")
+    assert capfd.readouterr().err == ""
+
+
 def test_env_file_may_begin_with_a_byte_order_mark(load, tmp_path):
     (tmp_path / ".env").write_bytes(b"\xef\xbb\xbfRACING_API_KEY=key-of-the-file\n")
     assert load(str(tmp_path / ".env"), RACING_API_KEY=None).racing_api_key.get_secret_value() == "key-of-the-file"
