@@ -139,7 +139,7 @@ class Service:
         self.vault = Vault([key.get_secret_value() for key in settings.encryption_keys])
         self.identity = BotIdentity(settings.slack_bot_token.get_secret_value())
         self.web = make_web_client(self.identity.token, settings.slack_api_url)
-        self.slack = SlackClient(self.web, count=self.metrics.slack_call)
+        self.slack = SlackClient(self.web, count=self.metrics.slack_call, secrets=settings.secret_values)
         self.notices = Notices(settings.admin_channel, admin_notice, clock=clock, admin_users=settings.admin_users)
         self.telling = Telling(self.database, self.notices, settings.max_body_bytes, clock, self.queued)
         self.reopening = Reopening(waited)
@@ -359,7 +359,9 @@ class Service:
             wake=self.queued,
             degraded=self.health.degraded,
         )
-        runner = CommandRunner(desk, Responder(self.web, settings.slack_api_url, self.native), self.tasks)
+        runner = CommandRunner(
+            desk, Responder(self.web, settings.slack_api_url, self.native, mask=self.slack.mask), self.tasks
+        )
         return make_bolt(
             self.identity,
             [

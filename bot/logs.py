@@ -5,6 +5,7 @@ import logging.config
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TextIO
+from urllib.parse import quote, quote_plus
 
 import structlog
 from structlog.typing import EventDict, FilteringBoundLogger, Processor, WrappedLogger
@@ -19,11 +20,15 @@ QUIET_LOGGERS = ("httpx", "httpcore", "slack_sdk", "slack_bolt", "aiohttp", "aps
 
 
 class MaskSecrets:
-    """Replaces known secrets anywhere in a log line: the last line of defence."""
+    """Replaces known secrets, also as an address spells them.
+
+    In a log line the mask is the last line of defence. Refusals of Slack and of the data service are masked when read.
+    """
 
     def __init__(self, secrets: Iterable[str]) -> None:
         # A short "secret" would blank out half the log.
-        self._secrets = sorted((secret for secret in secrets if len(secret) >= 6), key=len, reverse=True)
+        known = {secret for secret in secrets if len(secret) >= 6}
+        self._secrets = sorted(known.union(map(quote_plus, known), map(quote, known)), key=len, reverse=True)
 
     def __call__(self, _logger: WrappedLogger, _method: str, event_dict: EventDict) -> EventDict:
         for name, value in event_dict.items():

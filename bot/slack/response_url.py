@@ -11,7 +11,7 @@ import aiohttp
 from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.webhook.async_client import AsyncWebhookClient
 
-from bot.logs import get_logger
+from bot.logs import Mask, get_logger
 from bot.outbox.message import Message, NativeBlocks
 
 log = get_logger(__name__)
@@ -75,6 +75,7 @@ class Responder:
     slack_api_url: str
     native: NativeBlocks = field(default_factory=NativeBlocks)
     pause_s: float = FIRST_PAUSE_S
+    mask: Mask = str
 
     async def respond(self, reply: Reply, message: Message, *, is_last: bool = True) -> bool:
         """True if Slack took the message. Failures go to the log."""
@@ -124,7 +125,8 @@ class Responder:
             return ResponseOutcome.IN_DOUBT
         outcome = read_answer(answer.status_code, str(answer.body))
         if outcome is not ResponseOutcome.TAKEN:
-            said = str(answer.body)[:200]
+            # Cut after the mask, which finds no half of a secret.
+            said = self.mask(str(answer.body))[:200]
             log.warning("answer_refused", reference=reply.reference, status=answer.status_code, said=said)
         return outcome
 

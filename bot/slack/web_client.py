@@ -7,7 +7,7 @@ import asyncio
 import json
 import logging
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -17,6 +17,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
 from bot.errors import SlackDoubtful, SlackError, SlackRefused, SlackUnreached
+from bot.logs import Mask, MaskSecrets
 from bot.outbox.message import Message
 from bot.outbox.messenger import Call, HistoryPage
 from bot.slack.api_errors import EDIT_METHOD, HISTORY_METHOD, POST_METHOD, REPLIES_METHOD, WAIT, classify
@@ -31,6 +32,9 @@ EDITS_MAX = 100
 
 HISTORY_PAGE = 100
 """Slack may give fewer: 15 for an app sold outside its Marketplace (docs.slack.dev/changelog, 2025-05-29)."""
+
+WORDS_MAX = 300
+"""Of a refusal."""
 
 NO_THREAD = "thread_not_found"
 
@@ -85,11 +89,15 @@ def make_session() -> aiohttp.ClientSession:
 class SlackClient:
     """Each call raises a SlackError and no other error.
 
-    `count` gets the method and the error of each call, or None after a success.
+    `count` gets the method and the error of each call, or None after a success. `secrets`, and the token of `web`, are
+    masked in the words of Slack's refusals, which are stored and told.
     """
 
-    def __init__(self, web: AsyncWebClient, *, count: CountCall = lambda _method, _error: None) -> None:
+    def __init__(
+        self, web: AsyncWebClient, *, count: CountCall = lambda _method, _error: None, secrets: Iterable[str] = ()
+    ) -> None:
         self.web = web
+        self.mask: Mask = MaskSecrets({*secrets, web.token or ""}).masked
         self._count = count
         self._direct_messages: dict[str, str] = {}
         """Person → direct message. Slack posts by the id of either, and edits by the direct message's."""
@@ -195,9 +203,8 @@ class SlackClient:
         self._count(method, None)
         return answer
 
-    @staticmethod
     async def _call(
-        method: str, start: Callable[[], Awaitable[AsyncSlackResponse]], timeout_s: float
+        self, method: str, start: Callable[[], Awaitable[AsyncSlackResponse]], timeout_s: float
     ) -> AsyncSlackResponse:
         try:
             async with asyncio.timeout(timeout_s):
@@ -207,7 +214,7 @@ class SlackClient:
         except TimeoutError:
             raise SlackDoubtful(method, f"no answer within {timeout_s:g} s") from None
         except SlackApiError as error:
-            raise _read_refusal(method, error) from None
+            raise _read_refusal(method, error, self.mask) from None
         except _NO_ANSWER as error:
             # Slack may have carried out the call.
             raise SlackDoubtful(method, type(error).__name__) from None
@@ -216,7 +223,7 @@ class SlackClient:
         return answer
 
 
-def _read_refusal(method: str, error: SlackApiError) -> SlackError:
+def _read_refusal(method: str, error: SlackApiError, mask: Mask) -> SlackError:
     """An answer that is not Slack's JSON leaves the outcome in doubt."""
     response: Any = error.response
     status = int(getattr(response, "status_code", None) or getattr(response, "status", None) or 0)
@@ -228,9 +235,10 @@ def _read_refusal(method: str, error: SlackApiError) -> SlackError:
         return classify(method, "ratelimited", retry_after=headers.get("retry-after"))
     if not isinstance(code, str) or not code:
         return SlackDoubtful(method, f"HTTP {status} that is no answer of Slack's")
+    code, details = mask(code)[:WORDS_MAX], mask(_details(data) or "")[:WORDS_MAX] or None
     if status >= 500 and code not in WAIT:
         return SlackDoubtful(method, f"HTTP {status} {code}")
-    return classify(method, code, retry_after=headers.get("retry-after"), details=_details(data))
+    return classify(method, code, retry_after=headers.get("retry-after"), details=details)
 
 
 def _details(data: Any) -> str | None:

@@ -111,6 +111,11 @@ def test_mask_takes_the_longer_of_two_secrets_that_begin_alike():
     assert mask(None, "info", {"event": "a secret-and-more b"}) == {"event": f"a {MASK} b"}
 
 
+@pytest.mark.parametrize("spelled", ["key/with +signs%", "key%2Fwith+%2Bsigns%25", "key/with%20%2Bsigns%25"])
+def test_mask_knows_a_secret_as_an_address_spells_it(spelled):
+    assert MaskSecrets(["key/with +signs%"]).masked(f"?key={spelled}&x=1") == f"?key={MASK}&x=1"
+
+
 @given(st.text(), st.text(), st.text(alphabet="abcdefgh0123456789", min_size=6, max_size=40))
 def test_mask_leaves_no_secret_in_any_text(before, after, secret):
     masked = MaskSecrets([secret])(None, "info", {"event": before + secret + after})

@@ -15,7 +15,7 @@ from pydantic import JsonValue, SecretStr
 
 from bot.addresses import check_service_address
 from bot.errors import SettingsError
-from bot.logs import MASK, quieten_http
+from bot.logs import Mask, MaskSecrets, quieten_http
 from bot.racedata.client.address import Params
 from bot.racedata.client.service_errors import AnswerUnreadable, ServiceFailure, ServiceUnreachable
 
@@ -58,7 +58,7 @@ class Answer:
 
 
 class Transport:
-    """`aclose` leaves a passed-in `http` open."""
+    """`aclose` leaves a passed-in `http` open. `mask`: a refusal may quote the key."""
 
     def __init__(
         self,
@@ -73,6 +73,7 @@ class Transport:
         quieten_http()
         self._base_url = base_url.rstrip("/") + "/"
         self._key = key
+        self.mask: Mask = MaskSecrets([key.get_secret_value()]).masked
         # On loopback a proxy is useless, and http would show the key to the proxy.
         self._http = http or httpx.AsyncClient(trust_env=urlsplit(base_url).scheme == "https")
         self._owns_http = http is None
@@ -82,10 +83,6 @@ class Transport:
     async def aclose(self) -> None:
         if self._owns_http:
             await self._http.aclose()
-
-    def mask(self, text: str) -> str:
-        """A refusal may quote the key."""
-        return text.replace(self._key.get_secret_value(), MASK)
 
     async def send(self, request: Request) -> Answer:
         """Raises ServiceUnreachable, or AnswerUnreadable for an answer over the cap."""

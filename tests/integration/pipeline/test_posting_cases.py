@@ -15,7 +15,8 @@ from bot.errors import SlackDoubtful, SlackUnreached
 from bot.outbox.messenger import Sender
 from bot.sandbox.slack.failures import Failure, http_error, slack_error
 from bot.settings import DoubtfulPosts
-from tests.integration.conftest import first_on_both
+from bot.slack.web_client import WORDS_MAX
+from tests.integration.conftest import TOKEN, first_on_both
 from tests.integration.pipeline.racing_day import abandonment, free_all, meeting, result, tell
 from tests.notice_levels import URGENT
 
@@ -277,3 +278,31 @@ async def test_edit_that_gets_no_answer_delays_no_message_and_becomes_one_in_the
     assert len(tried) == 5
     assert "Soft in the other" in pipeline.texts("CGB")[3]
     assert await pipeline.waiting() == {}
+
+
+ECHOES = {
+    "in the code": {"error": f"odd_{TOKEN}"},
+    "in the scope that it needs": {"error": "missing_scope", "needed": f"chat:write {TOKEN}"},
+    "in a message": {"error": "odd", "response_metadata": {"messages": [f"[ERROR] {TOKEN} is odd"]}},
+    "in a message about blocks": {"error": "invalid_blocks", "response_metadata": {"messages": [TOKEN]}},
+    "where the words are cut": {"error": "o" * (WORDS_MAX - 5) + TOKEN},
+}
+
+
+@pytest.mark.parametrize("status", [200, 500])
+@pytest.mark.parametrize("echo", ECHOES.values(), ids=ECHOES)
+async def test_token_that_slack_echoes_is_stored_told_and_logged_masked(pipeline, echo, status):
+    await pipeline.subscribe("CGB", "GB")
+    echoing = Failure(name="echo", status=status, body=json.dumps({"ok": False} | echo))
+    pipeline.slack.script("chat.postMessage", [echoing] * 4)
+    with capture_logs() as logged:
+        await tell(pipeline, abandonment())
+        await free_all(pipeline)
+        await pipeline.post_all()
+
+    def stored(session):
+        return [(row.detail, row.content) for row in session.execute(select(OutboxMessage)).scalars()]
+
+    everything = [logged, await pipeline.database.read(stored), await pipeline.holds(), pipeline.texts("CADMIN")]
+    assert "chat.postMessage" in str(everything)
+    assert TOKEN[:10] not in str(everything)
