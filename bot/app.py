@@ -516,7 +516,7 @@ class Service:
         # An endpoint beyond the plan is no fault.
         for breaker in (one for one in open_breakers if not one.endpoints):
             found[f"data service {breaker.code}"] = f"not asked since {breaker.since.isoformat()}"
-        found.update({f"job {job}": reason for job, reason in self.jobs.failing.items()})
+        found.update({f"job {job}": reason for job, reason in self.jobs.look().items()})
         return found
 
     async def standing_still(self) -> str | None:

@@ -531,14 +531,17 @@ class LearntRace(SQLModel, table=True):
 
 
 class JobRun(SQLModel, table=True):
-    """A slot of a job. After the lease, another replica takes over a slot without `done_at`."""
+    """The last claimed slot of a job: leased until the run is good. `done_at` is the end of the last good run.
+
+    After the lease, another replica takes the slot over.
+    """
 
     __tablename__ = "job_run"
 
     job: str = Field(primary_key=True)
-    slot: str = Field(primary_key=True)
+    slot_at: datetime
     claimed_by: str
-    leased_until: datetime
+    leased_until: datetime | None = None
     done_at: datetime | None = None
 
 

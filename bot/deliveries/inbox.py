@@ -205,7 +205,9 @@ def _waiting(
     session: Session, now: datetime, limit: int, which: ColumnElement[bool] | None = None
 ) -> list[StoredDelivery]:
     row = _INBOX.c
-    is_due = or_(row.not_before.is_(None), row.not_before <= now)
+    # A backoff beyond the longest was written before somebody set the clock back.
+    far = now + timedelta(seconds=LONGEST_BACKOFF_S)
+    is_due = or_(row.not_before.is_(None), row.not_before <= now, row.not_before > far)
     statement = (
         select(row.id, row.event_key, row.event_name, row.body, row.received_at, row.attempts)
         .where(_IS_NEW, is_due, *([] if which is None else [which]))

@@ -73,7 +73,8 @@ class Open:
         since = self.row.stepped_at or self.told_at
         if since is None or self.is_folded:
             return False
-        return max(since, asked.given_back_at or since) + asked.minutes * MINUTE <= now
+        # A moment further ahead than the wait was written before somebody set the clock back.
+        return abs(now - max(since, asked.given_back_at or since)) >= asked.minutes * MINUTE
 
     def is_past(self, now: datetime) -> bool:
         """The day of the race is over: nobody is rung for the abandonment any more."""

@@ -1,47 +1,64 @@
-"""Slots of scheduled jobs. A single replica runs a slot; another takes over after a crash."""
+"""The last slot of each job. A single replica runs a slot; another takes over after a crash."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import ScalarSelect, and_, delete, select, update
+from sqlalchemy import or_, select, update
 from sqlmodel import Session, col
 
-from bot.db.engine import affected, insert_here
+from bot.db.engine import insert_here
 from bot.db.tables import JobRun
 
-KEEP_SLOTS = timedelta(days=7)
+
+@dataclass(frozen=True)
+class SlotClaim:
+    """`done_at`: the job's last good run, by any replica. `is_done`: the run of the present slot was good."""
+
+    is_ours: bool
+    is_done: bool = False
+    done_at: datetime | None = None
 
 
-def claim(session: Session, job: str, slot: str, *, by: str, now: datetime, lease_s: float) -> bool:
-    """True if the slot was free, or its lease expired without an end."""
-    leased_until = now + timedelta(seconds=lease_s)
-    statement = insert_here(session, JobRun).values(job=job, slot=slot, claimed_by=by, leased_until=leased_until)
-    statement = statement.on_conflict_do_nothing(index_elements=["job", "slot"])
-    if session.execute(statement.returning(col(JobRun.slot))).first() is not None:
-        return True
-    abandoned = and_(col(JobRun.done_at).is_(None), col(JobRun.leased_until) <= now)
-    takeover = (
-        update(JobRun)
-        .where(col(JobRun.job) == job, col(JobRun.slot) == slot, abandoned)
-        .values(claimed_by=by, leased_until=leased_until)
+def claim(
+    session: Session, job: str, slot_at: datetime, *, by: str, now: datetime, every_s: int, lease_s: float
+) -> SlotClaim:
+    """The slot is ours if nobody has claimed the slot, or if the lease expired without an end.
+
+    A slot or a lease too far ahead was written before somebody set the clock back. Replicas that read the clock at
+    nearly the same moment are one slot apart at most.
+    """
+    lease = timedelta(seconds=lease_s)
+    statement = insert_here(session, JobRun).values(job=job, slot_at=slot_at, claimed_by=by, leased_until=now + lease)
+    given, row = statement.excluded, JobRun
+    is_free = or_(
+        col(row.slot_at) < given.slot_at,
+        col(row.slot_at) > slot_at + timedelta(seconds=every_s),
+        col(row.leased_until) <= now,
+        col(row.leased_until) > now + 2 * lease,
     )
-    return affected(session, takeover) > 0
+    statement = statement.on_conflict_do_update(
+        index_elements=["job"],
+        set_={name: given[name] for name in ("slot_at", "claimed_by", "leased_until")},
+        where=is_free,
+    )
+    if session.execute(statement.returning(col(row.job))).first() is not None:
+        return SlotClaim(is_ours=True)
+    leased_until, done_at = session.execute(
+        select(col(row.leased_until), col(row.done_at)).where(col(row.job) == job)
+    ).one()
+    return SlotClaim(is_ours=False, is_done=leased_until is None, done_at=done_at)
 
 
-def finish(session: Session, job: str, slot: str, now: datetime) -> None:
-    session.execute(update(JobRun).where(col(JobRun.job) == job, col(JobRun.slot) == slot).values(done_at=now))
-    session.execute(delete(JobRun).where(col(JobRun.job) == job, col(JobRun.leased_until) < now - KEEP_SLOTS))
+def finish(session: Session, job: str, slot_at: datetime, *, by: str, now: datetime) -> None:
+    """Changes nothing if another replica has the job by now."""
+    ours = (col(JobRun.job) == job, col(JobRun.slot_at) == slot_at, col(JobRun.claimed_by) == by)
+    session.execute(update(JobRun).where(*ours).values(leased_until=None, done_at=now))
 
 
 def last_done(session: Session, jobs: Sequence[str]) -> dict[str, datetime]:
-    """Jobs without a success are left out.
-
-    A subquery for each job finds the newest slot by key, among weeks of slots.
-    """
-    row = session.execute(select(*[_done_at(job).label(job) for job in jobs])).one()
-    return {job: done_at for job, done_at in zip(jobs, row, strict=True) if done_at}
-
-
-def _done_at(job: str) -> ScalarSelect[datetime | None]:
-    of_job = select(col(JobRun.done_at)).where(col(JobRun.job) == job, col(JobRun.done_at).is_not(None))
-    return of_job.order_by(col(JobRun.slot).desc()).limit(1).scalar_subquery()
+    """Jobs without a success are left out."""
+    done = select(col(JobRun.job), col(JobRun.done_at)).where(
+        col(JobRun.job).in_(jobs), col(JobRun.done_at).is_not(None)
+    )
+    return {row.job: row.done_at for row in session.execute(done)}

@@ -1,12 +1,14 @@
 """Runs the jobs. Each replica has a scheduler; the replica with the claim runs the slot.
 
 Two schedulers of APScheduler 3 on a shared job store run jobs twice. So the store is in memory, and claims are ours.
+APScheduler goes by the wall clock: after somebody set the clock back, `look` has the scheduler try in time.
 """
 
 import asyncio
 import secrets
+import time
 from collections.abc import Callable
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import partial
 
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
@@ -30,6 +32,9 @@ RUN_S = 1_800.0
 SLOT_TRY_EVERY_S = 60
 """Each replica tries at least this often, to take over a dead claimant's slot in time."""
 
+INTERVALS_MISSED = 3
+"""After so many intervals without a good run by any replica, `/readyz` names the job."""
+
 
 class JobHangs(RacingBotError):
     """A run took longer than RUN_S."""
@@ -38,23 +43,33 @@ class JobHangs(RacingBotError):
 class Jobs:
     """`failing`: job → reason of the failed last run. `count` gets each job and "ok" or "failed"."""
 
-    def __init__(self, parts: JobParts, *, count: Callable[[str, str], None] = lambda _job, _outcome: None) -> None:
+    def __init__(
+        self,
+        parts: JobParts,
+        *,
+        count: Callable[[str, str], None] = lambda _job, _outcome: None,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._parts = parts
         self._count = count
+        self._monotonic = monotonic
         self._replica = secrets.token_hex(4)
         self._scheduler = AsyncIOScheduler(
             timezone="UTC",
             job_defaults={"misfire_grace_time": None, "coalesce": True, "max_instances": 1},
         )
         self.failing: dict[str, str] = {}
+        self._done: dict[str, datetime | None] = {}
+        self._done_s: dict[str, float] = {}
         self._stopping = False
 
     def start(self) -> None:
         for job in JOBS:
             try_every_s = min(job.every_s(self._parts.settings), SLOT_TRY_EVERY_S)
             self._scheduler.add_job(
-                self.run, IntervalTrigger(seconds=try_every_s), args=[job], id=job.id, next_run_time=self._parts.clock()
+                self.run, IntervalTrigger(seconds=try_every_s), args=[job], id=job.id, next_run_time=datetime.now(UTC)
             )
+            self._done_s[job.id] = self._monotonic()
         self._scheduler.start()
 
     def stop(self) -> None:
@@ -62,15 +77,31 @@ class Jobs:
         if self._scheduler.running:
             self._scheduler.shutdown(wait=False)
 
+    def look(self) -> dict[str, str]:
+        """Job → what is wrong. Call every few seconds: a try beyond the job's interval is made at once."""
+        for scheduled in self._scheduler.get_jobs():
+            now = datetime.now(UTC)
+            if scheduled.next_run_time > now + scheduled.trigger.interval:
+                log.warning("clock_set_back", job=scheduled.id, tried_at=scheduled.next_run_time.isoformat())
+                scheduled.modify(next_run_time=now)
+        return self._overdue() | self.failing
+
+    def _overdue(self) -> dict[str, str]:
+        now_s, overdue = self._monotonic(), {}
+        for job in JOBS:
+            since_s = now_s - self._done_s.get(job.id, now_s)
+            if since_s > INTERVALS_MISSED * job.every_s(self._parts.settings):
+                overdue[job.id] = f"no good run for {since_s:.0f} s"
+        return overdue
+
     async def run(self, job: Job) -> bool:
         """True if this replica claimed the slot and the job ran."""
-        every_s = job.every_s(self._parts.settings)
         try:
-            slot = await self._claim(job, every_s)
-            if slot is None:
+            slot_at = await self._claim(job)
+            if slot_at is None:
                 return False
             await self._run_bounded(job)
-            await self._parts.database.write(partial(self._finish, job=job, slot=slot))
+            await self._parts.database.write(partial(self._finish, job=job, slot_at=slot_at))
         except asyncio.CancelledError:
             if not self._stopping:
                 raise
@@ -84,9 +115,13 @@ class Jobs:
             self.failing[job.id] = str(error) or type(error).__name__
             self._count(job.id, "failed")
             return False
-        self.failing.pop(job.id, None)
+        self._note_good_run(job)
         self._count(job.id, "ok")
         return True
+
+    def _note_good_run(self, job: Job) -> None:
+        self.failing.pop(job.id, None)
+        self._done_s[job.id] = self._monotonic()
 
     async def _run_bounded(self, job: Job) -> None:
         try:
@@ -97,26 +132,31 @@ class Jobs:
                 raise JobHangs(f"the run was ended after {RUN_S:g} s without an end of its own") from None
             raise
 
-    async def _claim(self, job: Job, every_s: int) -> str | None:
-        slot = slot_of(self._parts.clock(), every_s)
-        ours = await self._parts.database.write(
-            lambda session: job_runs.claim(
-                session,
-                job.id,
-                slot,
-                by=self._replica,
-                now=database_now(session, self._parts.clock),
-                lease_s=min(LEASE_S, float(every_s)),
+    async def _claim(self, job: Job) -> datetime | None:
+        """The slot, if the slot is ours. A good run of another replica counts as a good run of ours."""
+        every_s = job.every_s(self._parts.settings)
+
+        def claim(session: Session) -> tuple[datetime, job_runs.SlotClaim]:
+            # The clock of the leases: every replica names the same slot.
+            now = database_now(session, self._parts.clock)
+            slot_at = slot_of(now, every_s)
+            lease_s = min(LEASE_S, float(every_s))
+            claim = job_runs.claim(
+                session, job.id, slot_at, by=self._replica, now=now, every_s=every_s, lease_s=lease_s
             )
-        )
-        return slot if ours else None
+            return slot_at, claim
 
-    def _finish(self, session: Session, job: Job, slot: str) -> None:
-        # By the clock of the leases: by another clock, recent slots may seem too old.
-        job_runs.finish(session, job=job.id, slot=slot, now=database_now(session, self._parts.clock))
+        slot_at, claimed = await self._parts.database.write(claim)
+        if claimed.is_done and claimed.done_at != self._done.get(job.id):
+            self._done[job.id] = claimed.done_at
+            self._note_good_run(job)
+        return slot_at if claimed.is_ours else None
+
+    def _finish(self, session: Session, job: Job, slot_at: datetime) -> None:
+        now = database_now(session, self._parts.clock)
+        job_runs.finish(session, job.id, slot_at, by=self._replica, now=now)
 
 
-def slot_of(now: datetime, every_s: int) -> str:
-    """The name of a moment's slot, equal in every replica."""
-    start = int(now.timestamp()) // every_s * every_s
-    return datetime.fromtimestamp(start, now.tzinfo).isoformat()
+def slot_of(now: datetime, every_s: int) -> datetime:
+    """The begin of a moment's slot, equal in every replica."""
+    return datetime.fromtimestamp(int(now.timestamp()) // every_s * every_s, now.tzinfo)

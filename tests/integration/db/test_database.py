@@ -152,16 +152,23 @@ async def test_schema_is_current_after_an_upgrade_and_not_before(database, tmp_p
     await fresh.close()
 
 
-async def test_slot_is_run_once_and_taken_over_from_a_dead_claimant(database):
-    def claim(by, now, slot="s1"):
-        return database.write(lambda session: job_runs.claim(session, "job", slot, by=by, now=now, lease_s=60))
+async def test_slot_is_finished_by_the_claimant_alone(database):
+    def claim(by, now):
+        work = partial(job_runs.claim, job="job", slot_at=NOW, by=by, now=now, every_s=60, lease_s=60)
+        return database.write(work)
 
-    assert await claim("a", NOW) is True
-    assert await claim("b", NOW) is False
-    assert await claim("b", NOW + timedelta(seconds=61)) is True
-    await database.write(partial(job_runs.finish, job="job", slot="s1", now=NOW))
-    assert await claim("c", NOW + timedelta(hours=1)) is False
-    assert await claim("c", NOW, slot="s2") is True
+    def finish(by):
+        return database.write(partial(job_runs.finish, job="job", slot_at=NOW, by=by, now=NOW))
+
+    later = NOW + timedelta(seconds=61)
+    assert (await claim("a", NOW)).is_ours
+    assert (await claim("b", later)).is_ours
+    await finish("a")
+    assert not (await claim("c", later)).is_done
+    await finish("b")
+    assert (await claim("c", later + timedelta(seconds=61))) == job_runs.SlotClaim(
+        is_ours=False, is_done=True, done_at=NOW
+    )
 
 
 async def test_secrets_are_encrypted_and_keys_rotate(database):

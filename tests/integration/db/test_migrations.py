@@ -1,13 +1,16 @@
 """A new database is made at once, an older one migrated: both come to the same tables."""
 
+from datetime import UTC, datetime
+
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import inspect, text
-from sqlmodel import SQLModel
+from sqlmodel import Session, SQLModel, select
 
 from bot.db import migrate
 from bot.db.schema import Schema
+from bot.db.tables import JobRun
 from bot.errors import SchemaUnknown
 from bot.outbox.call_holds import EVERY_CALL
 from bot.slack.web_client import METHOD_OF
@@ -157,3 +160,24 @@ def test_rows_of_both_names_of_a_call_are_one_row_after_the_migration(empty_data
         assert set(connection.execute(text("SELECT method FROM method_hold")).scalars()) == {"post", "look"}
         buckets = dict(connection.execute(text("SELECT method, calls FROM method_pace")).fetchall())
     assert buckets == {"post": 3, "look": 5}
+
+
+def test_newest_good_run_of_each_job_is_kept(empty_database):
+    runs = [("repair", 1, True), ("repair", 2, True), ("repair", 3, False), ("escalate", 1, False)]
+    with empty_database.writer.begin() as connection:
+        migrate.apply_migrations(connection, to="0018")
+        for job, hour, is_done in runs:
+            at = f"2026-11-20 0{hour}:00:00.000000"
+            row = {"job": job, "slot": at, "at": at, "done": at if is_done else None}
+            connection.execute(
+                text(
+                    "INSERT INTO job_run (job, slot, claimed_by, leased_until, done_at)"
+                    " VALUES (:job, :slot, 'one', :at, :done)"
+                ),
+                row,
+            )
+    migrate.upgrade(empty_database)
+    with Session(empty_database.writer) as session:
+        (run,) = session.exec(select(JobRun))
+        assert (run.job, run.leased_until, run.slot_at) == ("repair", None, run.done_at)
+        assert run.done_at == datetime(2026, 11, 20, 2, tzinfo=UTC)

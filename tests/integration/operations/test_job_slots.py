@@ -1,20 +1,21 @@
 """Each slot of a job is run once, by whichever replica claims it; what a killed one left is taken over."""
 
 import asyncio
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
 
-from sqlalchemy import update
+import pytest
+from sqlalchemy import func, select
 
 from bot.db.tables import JobRun
 from bot.operations.jobs import scheduler
-from bot.operations.jobs.scheduler import SLOT_TRY_EVERY_S, Jobs
+from bot.operations.jobs.scheduler import INTERVALS_MISSED, LEASE_S, SLOT_TRY_EVERY_S, Jobs
 from bot.operations.jobs.table import JOBS, Job
-from tests.clock import now
+from tests.clock import START, now, set_ahead
 
 HOUR_S = 3_600
-START = datetime(2026, 11, 20, 12, 0, 1, tzinfo=UTC)
+SETTINGS: Any = SimpleNamespace(quota_check_s=900, repair_check_s=HOUR_S)
 
 
 class Killed(BaseException):
@@ -26,14 +27,15 @@ class Replica:
 
     def __init__(self, database: Any, name: str, runs: list[str]) -> None:
         self.now = START
-        self.dies = self.hangs = False
-        parts: Any = SimpleNamespace(database=database, clock=lambda: self.now, settings=SimpleNamespace())
+        self.dies = self.hangs = self.fails = False
+        parts: Any = SimpleNamespace(database=database, clock=lambda: self.now, settings=SETTINGS)
         self.jobs = Jobs(parts)
-        self._name, self._runs = name, runs
+        self._database, self._name, self._runs = database, name, runs
 
     async def tries(self, after_s: float = 0) -> bool:
-        """Whether the slot was this one's."""
-        self.now = START + timedelta(seconds=after_s)
+        """Whether the slot was this one's, so long after the begin of an hour."""
+        self.now = START + timedelta(seconds=after_s + 1)
+        await set_ahead(self._database, self.now - now())
         return await self.jobs.run(Job("count", lambda _settings: HOUR_S, self._run))
 
     async def _run(self, _parts: Any) -> None:
@@ -42,51 +44,120 @@ class Replica:
             await asyncio.Event().wait()
         if self.dies:
             raise Killed
+        if self.fails:
+            raise ValueError("no luck")
 
 
-async def test_slot_is_run_once_by_all_replicas_together(database):
-    runs: list[str] = []
-    one, other = Replica(database, "one", runs), Replica(database, "other", runs)
+@pytest.fixture
+def runs() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def one(database, runs) -> Replica:
+    return Replica(database, "one", runs)
+
+
+@pytest.fixture
+def other(database, runs) -> Replica:
+    return Replica(database, "other", runs)
+
+
+async def test_slot_is_run_once_by_all_replicas_together(one, other, runs):
     assert [await one.tries(), await other.tries(2)] == [True, False]
     assert [await one.tries(SLOT_TRY_EVERY_S), await other.tries(SLOT_TRY_EVERY_S)] == [False, False]
     assert [await other.tries(HOUR_S), await one.tries(HOUR_S + 3)] == [True, False]
     assert runs == ["one", "other"]
 
 
-async def test_slot_of_a_killed_claimant_is_taken_over_after_its_lease(database):
-    runs: list[str] = []
-    killed, other = Replica(database, "killed", runs), Replica(database, "other", runs)
-    killed.dies = True
-    try:
-        await killed.tries()
-    except Killed:
-        runs.append("killed in it")
-    assert await other.tries(SLOT_TRY_EVERY_S) is False
-    # By the database's own clock, which a test can't move on PostgreSQL.
-    over = update(JobRun).values(leased_until=START - timedelta(days=1))
-    await database.write(lambda session: session.execute(over))
-    assert await other.tries(2 * SLOT_TRY_EVERY_S) is True
-    assert await killed.tries(3 * SLOT_TRY_EVERY_S) is False
-    assert runs == ["killed", "killed in it", "other"]
+@pytest.mark.parametrize("set_back_s", [0, 2 * HOUR_S])
+async def test_slot_of_a_killed_claimant_is_taken_over_after_its_lease(one, other, runs, set_back_s):
+    one.dies = True
+    with pytest.raises(Killed):
+        await one.tries()
+    if not set_back_s:
+        assert await other.tries(SLOT_TRY_EVERY_S) is False
+    assert await other.tries(LEASE_S + 2 - set_back_s) is True
+    assert await one.tries(LEASE_S + SLOT_TRY_EVERY_S - set_back_s) is False
+    assert runs == ["one", "other"]
 
 
-async def test_every_slot_is_tried_for_again_within_its_own_time(database):
-    settings = SimpleNamespace(quota_check_s=900, repair_check_s=HOUR_S)
-    parts: Any = SimpleNamespace(database=database, clock=now, settings=settings)
-    jobs = Jobs(parts)
-    jobs.start()
-    try:
-        tried = {job.id: job.trigger.interval.total_seconds() for job in jobs._scheduler.get_jobs()}
-    finally:
-        jobs.stop()
+async def test_clock_set_back_stops_no_job(one, other, runs):
+    assert await one.tries(2 * HOUR_S) is True
+    # A replica that read the clock before the hour was over.
+    assert await other.tries(2 * HOUR_S - 2) is False
+    assert [await one.tries(0), await other.tries(1)] == [True, False]
+    assert await other.tries(HOUR_S) is True
+    assert runs == ["one", "one", "other"]
+
+
+async def test_job_keeps_one_row_however_often_the_job_has_run(database, one):
+    for hours in range(3):
+        assert await one.tries(hours * HOUR_S)
+    assert await database.read(lambda session: session.execute(select(func.count()).select_from(JobRun)).scalar()) == 1
+
+
+async def test_failure_is_over_with_a_good_run_of_any_replica(one, other):
+    one.fails = True
+    assert await one.tries() is False
+    assert one.jobs.look() == {"count": "no luck"}
+    assert await one.tries(1) is False
+    assert one.jobs.look() == {"count": "no luck"}
+    assert await other.tries(LEASE_S + 2) is True
+    assert await one.tries(LEASE_S + 3) is False
+    assert one.jobs.look() == {}
+
+
+class Scheduled:
+    """The jobs of `JOBS` with their scheduler, at monotonic seconds that the test moves."""
+
+    def __init__(self, database: Any) -> None:
+        self.now_s = 0.0
+        parts: Any = SimpleNamespace(database=database, clock=now, settings=SETTINGS)
+        self.jobs = Jobs(parts, monotonic=lambda: self.now_s)
+        self.jobs.start()
+        self.every_s = {job.id: job.every_s(SETTINGS) for job in JOBS}
+
+    def tried_at(self) -> dict[str, datetime]:
+        return {job.id: job.next_run_time for job in self.jobs._scheduler.get_jobs()}
+
+
+@pytest.fixture
+async def scheduled(database):
+    jobs = Scheduled(database)
+    yield jobs
+    jobs.jobs.stop()
+
+
+async def test_every_slot_is_tried_for_again_within_its_own_time(scheduled):
+    tried = {job.id: job.trigger.interval.total_seconds() for job in scheduled.jobs._scheduler.get_jobs()}
     assert tried.keys() == {job.id for job in JOBS}
     assert max(tried.values()) <= SLOT_TRY_EVERY_S
 
 
-async def test_run_without_an_end_is_ended_and_shown(database, monkeypatch):
+async def test_scheduler_tries_in_time_after_the_clock_was_set_back(scheduled):
+    """APScheduler's own clock can't be set: what a clock two hours back leaves behind is set."""
+    before = scheduled.tried_at()
+    for job in scheduled.jobs._scheduler.get_jobs():
+        job.modify(next_run_time=before[job.id] + timedelta(hours=2))
+    scheduled.jobs.look()
+    latest = max(before.values()) + timedelta(seconds=SLOT_TRY_EVERY_S)
+    assert max(scheduled.tried_at().values()) <= latest
+
+
+async def test_job_without_a_good_run_for_three_intervals_is_told(scheduled):
+    assert scheduled.jobs.look() == {}
+    scheduled.now_s = INTERVALS_MISSED * scheduled.every_s["escalate"]
+    assert scheduled.jobs.look() == {}
+    scheduled.now_s += 1
+    assert scheduled.jobs.look()["escalate"] == "no good run for 46 s"
+    assert scheduled.jobs.look().keys() == {job for job, every_s in scheduled.every_s.items() if every_s == 15}
+    scheduled.now_s = INTERVALS_MISSED * HOUR_S + 1
+    assert scheduled.jobs.look().keys() == scheduled.every_s.keys()
+
+
+async def test_run_without_an_end_is_ended_and_shown(one, monkeypatch):
     monkeypatch.setattr(scheduler, "RUN_S", 0.05)
-    runs: list[str] = []
-    one = Replica(database, "one", runs)
     one.hangs = True
     assert await asyncio.wait_for(one.tries(), 10) is False
     assert one.jobs.failing == {"count": "the run was ended after 0.05 s without an end of its own"}

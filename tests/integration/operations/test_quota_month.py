@@ -30,6 +30,7 @@ from bot.sandbox.racing_service import RacingService, Switches
 from bot.settings import Settings
 from bot.slack.commands import usage as usage_command
 from bot.slack.commands.invocation import Invocation
+from tests.clock import now, set_ahead
 from tests.integration.conftest import first_on_both
 from tests.notice_levels import ALL_CLEAR, NOTE, URGENT, WARNING, level_and_words
 
@@ -119,6 +120,7 @@ class World:
     async def tick(self, *, dies: bool = False) -> None:
         """One slot: the first replica may die in the middle; the second then has the next slot."""
         first, second = self.replicas
+        await set_ahead(self.pipeline.database, self.now - now())
         if dies:
             first = self.replicas[0] = self.start(dies=True)
         try:
@@ -127,6 +129,7 @@ class World:
         except Killed:
             self.deaths += 1
             self.replicas[0] = self.start()
+        await set_ahead(self.pipeline.database, timedelta())
 
     async def day(self, requests: int, *, errors: int = 0, dies: bool = False) -> None:
         """A day of other programs' use, read once. The replicas take turns to be first, and one of them restarts."""

@@ -146,10 +146,10 @@ async def test_status_has_jobs_repair_replicas_versions_and_quota(pipeline, monk
 
     def prepare(session):
         for ago in (3, 2, 1):
-            slot, at = (now - timedelta(hours=ago)).isoformat(), now - timedelta(hours=ago)
-            assert job_runs.claim(session, "repair", slot, by="one", now=at, lease_s=60)
+            at = now - timedelta(hours=ago)
+            assert job_runs.claim(session, "repair", at, by="one", now=at, every_s=3600, lease_s=60).is_ours
             if ago > 1:
-                job_runs.finish(session, "repair", slot, at)
+                job_runs.finish(session, "repair", at, by="one", now=at)
         alive_at = database_now(session, pipeline.clock)
         replicas.beat(session, "one", alive_at - timedelta(seconds=29))
         replicas.beat(session, "two", alive_at - timedelta(seconds=1))

@@ -91,6 +91,12 @@ async def test_first_press_is_shown_in_place_and_later_presses_learn_who_was_fir
     assert await press(asking, "no such message") is None
 
 
+async def test_escalation_waits_for_no_clock_that_was_set_back(asking):
+    await tell(asking, abandonment())
+    assert await after(asking, -0.9 * MINUTES) == 0
+    assert await after(asking, -timedelta(hours=2)) == 1
+
+
 async def test_status_names_the_first_abandonments_that_nobody_has_taken_here_and_in_all(asking):
     await asking.subscribe("CALL", "IRE", ack=("10m",))
     await tell(asking, *(abandonment(f"rc_{hour}", off_time=f"{hour}:00") for hour in (13, 14, 15)))

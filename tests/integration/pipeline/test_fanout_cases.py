@@ -4,6 +4,7 @@ import itertools
 import random
 import sqlite3
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 from sqlalchemy import create_engine, select, update
@@ -186,6 +187,16 @@ async def test_delivery_that_failed_is_tried_again_while_others_keep_coming(pipe
         await pipeline.deliver(result(f"rc_{number}"))
         await pipeline.fanout.run_once()
     assert await pipeline.database.read(inbox.count_waiting) == 0
+
+
+@pytest.mark.parametrize(("passed", "is_due"), [(0, False), (1, True), (-0.1, False), (-2, True)])
+async def test_delivery_that_failed_waits_for_no_clock_that_was_set_back(pipeline, passed, is_due):
+    at = pipeline.clock()
+    await pipeline.deliver(abandonment("rc_0"))
+    (failed,) = await pipeline.database.read(lambda session: inbox.waiting(session, at, 1))
+    await pipeline.database.write(lambda session: inbox.mark_failed(session, failed, at, "once"))
+    later = at + timedelta(hours=passed)
+    assert bool(await pipeline.database.read(lambda session: inbox.waiting(session, later, 1))) == is_due
 
 
 async def test_delivery_that_failed_for_weeks_may_fail_again(pipeline):
