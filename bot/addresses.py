@@ -7,6 +7,10 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.request import (  # type: ignore[attr-defined]  # typeshed lacks the second
+    getproxies_environment,
+    proxy_bypass_environment,
+)
 
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
@@ -92,6 +96,31 @@ def check_service_path(value: str, known: set[str], needed: set[str]) -> str:
 def _check_dots(path: str) -> None:
     if {".", ".."} & set(unquote(path).replace("\\", "/").split("/")):
         raise ValueError("must not have . or .. as a part of its path: write the path in full")
+
+
+def proxy_of(url: str) -> str | None:
+    """The proxy for an address outside this machine, by HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY."""
+    parts = urlsplit(url)
+    scheme = {"wss": "https", "ws": "http"}.get(parts.scheme, parts.scheme)
+    proxies = getproxies_environment()
+    proxy, host = proxies.get(scheme) or proxies.get("all"), parts.hostname or ""
+    if not proxy or host in LOOPBACK_HOSTS or "*" in proxies.get("no", "").replace(" ", "").split(","):
+        return None
+    place = f"{host}:{parts.port or {'https': 443}.get(scheme, 80)}"
+    return None if proxy_bypass_environment(place, proxies) else _whole(proxy)
+
+
+def proxy_problems() -> list[str]:
+    proxies = getproxies_environment()
+    name = "https" if "https" in proxies else "all"
+    parts = urlsplit(_whole(proxies.get(name) or "http://none"))
+    if parts.scheme in {"http", "https"} and parts.hostname:
+        return []
+    return [f"{name.upper()}_PROXY must be an http or https address, such as http://proxy.example.com:3128."]
+
+
+def _whole(proxy: str) -> str:
+    return proxy if "://" in proxy else f"http://{proxy}"
 
 
 def check_host(value: str) -> str:

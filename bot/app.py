@@ -36,7 +36,7 @@ from bot.logs import get_logger
 from bot.operations.drill_run import Drills
 from bot.operations.gauges import read_service_state
 from bot.operations.health import Health
-from bot.operations.heartbeat import Heartbeat, open_http
+from bot.operations.heartbeat import HEARTBEAT_CALL_S, Heartbeat
 from bot.operations.jobs.check_channels import ChannelCheck
 from bot.operations.jobs.end_pauses import PauseEnd
 from bot.operations.jobs.escalate import EscalationCheck
@@ -89,6 +89,7 @@ from bot.slack.permissions import People
 from bot.slack.response_url import Responder
 from bot.slack.web_client import METHOD_OF, METHODS, SlackClient, make_session, make_web_client
 from bot.web.json_answers import refuse
+from bot.web.outgoing import open_http
 from bot.web.request_body import BodyReader
 
 if TYPE_CHECKING:
@@ -240,7 +241,7 @@ class Service:
         url = self.settings.heartbeat_url
         if url is None:
             return {}
-        http = await started.enter_async_context(open_http(url))
+        http = await started.enter_async_context(open_http(url.get_secret_value(), HEARTBEAT_CALL_S))
         return {"heartbeat": Heartbeat(url, http, self.standing_still).run}
 
     async def _stop_loops(self) -> None:

@@ -36,6 +36,7 @@ from bot.addresses import (
     check_service_address,
     check_service_path,
     database_secrets,
+    proxy_problems,
 )
 from bot.errors import SettingsError
 
@@ -384,6 +385,7 @@ def _load(kind: type[SettingsT], env_file: str | None, overrides: Mapping[str, A
         lines = _lines_of(env_file)
         problems = [f"Line {_number_of(one)} of {file} is not NAME=value." for one in lines if one.error]
         problems += _misspelt(kind.model_fields, [one.key for one in lines if one.key], os.environ)
+        problems += proxy_problems()
         settings = kind(_env_file=env_file, **overrides)
     except ValidationError as error:
         problems += [_in_words(details) for details in error.errors(include_input=False, include_url=False)]

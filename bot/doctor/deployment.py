@@ -6,7 +6,6 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, TypeVar
-from urllib.parse import urlsplit
 
 import httpx
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
@@ -25,6 +24,7 @@ from bot.racedata.client.timing import Timing
 from bot.racedata.quota_book import usage_by_day
 from bot.settings import Settings
 from bot.slack.web_client import SlackClient, make_session, make_web_client
+from bot.web.outgoing import open_http
 
 log = get_logger(__name__)
 T = TypeVar("T")
@@ -109,7 +109,7 @@ class Deployment:
     ) -> httpx.Response:
         """Sends no key and no token. Raises httpx.HTTPError."""
         named = {name.replace("_", "-"): value for name, value in headers.items()}
-        async with make_http(url) as http:
+        async with open_http(url, HTTP_TIMEOUT_S) as http:
             response = await http.request(method, url, content=body, headers=named)
         self.note_time(time_of or url, response)
         return response
@@ -142,13 +142,6 @@ class Patient:
         return self.found
 
 
-def make_http(url: str) -> httpx.AsyncClient:
-    """By the environment's proxy, but not on loopback. Redirects are not followed."""
-    is_https = urlsplit(url).scheme == "https"
-    # Loading authorities takes a tenth of a second, useless without https.
-    return httpx.AsyncClient(timeout=HTTP_TIMEOUT_S, trust_env=is_https, verify=is_https)
-
-
 async def _close(database: Database) -> None:
     """A thread of an abandoned check may still hold the database."""
     try:
@@ -177,7 +170,7 @@ async def open_deployment(settings: Settings, clock: Clock, busy_s: float) -> As
         database = Database(settings.database_url.get_secret_value(), busy_s=busy_s)
         stack.push_async_callback(_close, database)
         session = await stack.enter_async_context(make_session())
-        http = await stack.enter_async_context(make_http(settings.racing_api_url))
+        http = await stack.enter_async_context(open_http(settings.racing_api_url, HTTP_TIMEOUT_S))
         client = open_client(
             settings.racing_api_url, settings.racing_api_key, ForgetfulStore(), http=http, timing=Timing(clock=clock)
         )

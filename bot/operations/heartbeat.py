@@ -11,7 +11,7 @@ from urllib.parse import urlsplit, urlunsplit
 import httpx
 from pydantic import SecretStr
 
-from bot.logs import get_logger, quieten_http
+from bot.logs import get_logger
 
 log = get_logger(__name__)
 
@@ -71,13 +71,6 @@ class Heartbeat:
         except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
             # The class alone: the text may hold the address.
             return type(error).__name__
-
-
-def open_http(url: SecretStr) -> httpx.AsyncClient:
-    """Redirects are not followed: another host must not learn the address."""
-    quieten_http()
-    is_https = urlsplit(url.get_secret_value()).scheme == "https"
-    return httpx.AsyncClient(timeout=HEARTBEAT_CALL_S, follow_redirects=False, trust_env=is_https)
 
 
 def _failing(url: str) -> str:

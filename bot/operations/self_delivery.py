@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 import aiohttp
 
+from bot.addresses import proxy_of
 from bot.deliveries.endpoint import ACCEPTED, DUPLICATE, WEBHOOK_PATH
 from bot.deliveries.signature import HEADER, sign
 from bot.deliveries.signing_secrets import SigningSecrets
@@ -80,7 +81,9 @@ class SelfDelivery:
         try:
             async with (
                 aiohttp.ClientSession(timeout=timeout) as session,
-                session.post(address, data=body, headers=headers, allow_redirects=False) as response,
+                session.post(
+                    address, data=body, headers=headers, allow_redirects=False, proxy=proxy_of(address)
+                ) as response,
             ):
                 answer = await response.content.read(ANSWER_MAX)
                 return _read_answer(response.status, response.headers.get("Location"), answer)
@@ -99,6 +102,11 @@ def unreached(error: Exception, host: str, call_s: float) -> Problem:
         case aiohttp.ClientConnectorDNSError():
             return Problem(
                 f"The name {host} is not known (DNS).", "Correct PUBLIC_URL, or make the DNS record of that name."
+            )
+        case aiohttp.ClientProxyConnectionError() | aiohttp.ClientHttpProxyError():
+            return Problem(
+                f"The proxy in the environment does not lead to {host}.",
+                "Correct HTTPS_PROXY, or name the host in NO_PROXY.",
             )
         case aiohttp.ClientConnectorCertificateError() | aiohttp.ClientSSLError():
             return Problem(

@@ -11,8 +11,10 @@ import aiohttp
 from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.webhook.async_client import AsyncWebhookClient
 
+from bot.addresses import proxy_of
 from bot.logs import Mask, get_logger
 from bot.outbox.message import Message, NativeBlocks
+from bot.slack.web_client import NEVER_LEFT
 
 log = get_logger(__name__)
 
@@ -109,6 +111,7 @@ class Responder:
 
     async def _send(self, reply: Reply, form: Message) -> ResponseOutcome:
         webhook = AsyncWebhookClient(reply.response_url, session=self.web.session, retry_handlers=[])
+        webhook.proxy = proxy_of(reply.response_url)
         reply.uses += 1
         try:
             answer = await webhook.send(
@@ -117,7 +120,7 @@ class Responder:
                 response_type="ephemeral",
                 replace_original=reply.in_place,
             )
-        except aiohttp.ClientConnectorError as error:
+        except NEVER_LEFT as error:
             log.warning("answer_not_delivered", reference=reply.reference, reason=type(error).__name__)
             return ResponseOutcome.BUSY
         except (aiohttp.ClientError, TimeoutError, OSError) as error:

@@ -21,6 +21,7 @@ from slack_sdk.socket_mode.async_client import AsyncBaseSocketModeClient
 from slack_sdk.socket_mode.request import SocketModeRequest
 from slack_sdk.web.async_client import AsyncWebClient
 
+from bot.addresses import proxy_of
 from bot.errors import BodyUnreadable, SlackError, SlackRefused, SlackUnreached, SlackWait
 from bot.logs import get_logger
 from bot.slack.background_tasks import Tasks
@@ -68,6 +69,7 @@ class Connection(SocketModeClient):
             on_error_listeners=[self._on_end],
         )
         self.wss_uri = url
+        self.proxy = proxy_of(url)
         self.ended = asyncio.Event()
         self.envelopes = Tasks()
         self._handle = handle

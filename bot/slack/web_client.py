@@ -16,6 +16,7 @@ from slack_sdk.errors import SlackApiError, SlackClientError
 from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
+from bot.addresses import proxy_of
 from bot.errors import SlackDoubtful, SlackError, SlackRefused, SlackUnreached
 from bot.logs import Mask, MaskSecrets
 from bot.outbox.message import Message
@@ -68,7 +69,8 @@ _NO_ANSWER = (
     # slack_sdk asks any JSON for its "ok".
     AttributeError,
 )
-_NEVER_LEFT = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
+NEVER_LEFT = (aiohttp.ClientConnectorError, aiohttp.ClientHttpProxyError, aiohttp.ConnectionTimeoutError)
+"""Failures before the request was sent, the proxy's refusal to connect included."""
 
 
 def make_web_client(token: str, base_url: str, session: aiohttp.ClientSession | None = None) -> AsyncWebClient:
@@ -76,7 +78,10 @@ def make_web_client(token: str, base_url: str, session: aiohttp.ClientSession | 
     # Without a level slack_sdk's logger formats each call for a line that is dropped: a quarter of a call's work
     # (bot.logs.QUIET_LOGGERS).
     logger = logging.getLogger("slack_sdk")
-    return AsyncWebClient(token=token, base_url=base_url, session=session, retry_handlers=[], logger=logger)
+    web = AsyncWebClient(token=token, base_url=base_url, session=session, retry_handlers=[], logger=logger)
+    # slack_sdk's own choice knows no NO_PROXY.
+    web.proxy = proxy_of(base_url)
+    return web
 
 
 def make_session() -> aiohttp.ClientSession:
@@ -209,7 +214,7 @@ class SlackClient:
         try:
             async with asyncio.timeout(timeout_s):
                 answer = await start()
-        except _NEVER_LEFT as error:
+        except NEVER_LEFT as error:
             raise SlackUnreached(method, type(error).__name__) from None
         except TimeoutError:
             raise SlackDoubtful(method, f"no answer within {timeout_s:g} s") from None

@@ -18,11 +18,69 @@ from bot.addresses import (
     check_service_address,
     check_service_path,
     database_secrets,
+    proxy_of,
+    proxy_problems,
     shown_database,
 )
 from bot.app import Service
 from bot.db.engine import Database
 from tests.unit.test_completeness import settings
+
+PROXY = "http://proxy.example.com:3128"
+SLACK, OTHER_PORT = "https://slack.com/api/", "https://slack.com:8443/api/"
+# The environment, addresses with the proxy, and addresses without.
+PROXIES: list[tuple[dict[str, str], list[str], list[str]]] = [
+    ({}, [], [SLACK]),
+    ({"HTTPS_PROXY": PROXY}, [SLACK, "wss://wss-primary.slack.com/link"], ["http://slack.com"]),
+    ({"https_proxy": PROXY, "HTTPS_PROXY": "http://other.example.com"}, [SLACK], []),
+    ({"https_proxy": "", "HTTPS_PROXY": PROXY}, [], [SLACK]),
+    ({"ALL_PROXY": PROXY}, [SLACK, "http://slack.com"], []),
+    ({"HTTP_PROXY": PROXY}, ["http://slack.com", "ws://slack.com"], [SLACK]),
+    ({"HTTPS_PROXY": "proxy.example.com:3128"}, [SLACK], []),
+    ({"HTTPS_PROXY": PROXY, "NO_PROXY": "slack.com"}, ["https://notslack.com"], [SLACK, "https://hooks.slack.com"]),
+    ({"HTTPS_PROXY": PROXY, "NO_PROXY": ".slack.com"}, ["https://example.com"], [SLACK, "https://HOOKS.slack.com"]),
+    ({"HTTPS_PROXY": PROXY, "NO_PROXY": "slack.com:443"}, [OTHER_PORT], [SLACK, "wss://slack.com"]),
+    ({"HTTPS_PROXY": PROXY, "NO_PROXY": "a.com, slack.com:8443"}, [SLACK], [OTHER_PORT]),
+    ({"HTTPS_PROXY": PROXY, "no_proxy": "SLACK.com", "NO_PROXY": "a.com"}, ["https://a.com"], [SLACK]),
+    ({"HTTPS_PROXY": PROXY, "NO_PROXY": "*"}, [], [SLACK, "wss://slack.com"]),
+    ({"HTTPS_PROXY": PROXY, "NO_PROXY": "a.com, *"}, [], [SLACK]),
+    (
+        {"HTTPS_PROXY": PROXY, "NO_PROXY": "10.1.2.3,2001:db8::1"},
+        [SLACK],
+        ["https://10.1.2.3", "https://[2001:db8::1]"],
+    ),
+    ({"ALL_PROXY": PROXY}, [], ["https://localhost", "https://127.0.0.1:9", "http://[::1]/v1"]),
+]
+
+
+@pytest.mark.parametrize(("environment", "proxied", "direct"), PROXIES)
+def test_proxy_is_that_of_the_environment_except_for_this_machine(monkeypatch, environment, proxied, direct):
+    set_proxies(monkeypatch, environment)
+    assert [proxy_of(url) for url in proxied] == [PROXY] * len(proxied)
+    assert [proxy_of(url) for url in direct] == [None] * len(direct)
+
+
+@pytest.mark.parametrize(
+    ("environment", "problem"),
+    [
+        ({}, None),
+        ({"HTTPS_PROXY": "proxy:3128", "ALL_PROXY": "socks5://proxy:1080"}, None),
+        ({"ALL_PROXY": "socks5://me:secret@proxy:1080"}, "ALL_PROXY"),
+        ({"https_proxy": "http://"}, "HTTPS_PROXY"),
+    ],
+)
+def test_proxy_that_cannot_be_used_is_a_problem_of_the_start(monkeypatch, environment, problem):
+    set_proxies(monkeypatch, environment)
+    wanted = f"{problem} must be an http or https address, such as http://proxy.example.com:3128."
+    assert proxy_problems() == ([wanted] if problem else [])
+
+
+def set_proxies(monkeypatch, environment):
+    for name in ("https_proxy", "http_proxy", "all_proxy", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
 
 
 @pytest.mark.parametrize(

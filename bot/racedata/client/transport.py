@@ -8,16 +8,16 @@ import asyncio
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from urllib.parse import urlsplit
 
 import httpx
 from pydantic import JsonValue, SecretStr
 
 from bot.addresses import check_service_address
 from bot.errors import SettingsError
-from bot.logs import Mask, MaskSecrets, quieten_http
+from bot.logs import Mask, MaskSecrets
 from bot.racedata.client.address import Params
 from bot.racedata.client.service_errors import AnswerUnreadable, ServiceFailure, ServiceUnreachable
+from bot.web.outgoing import open_http
 
 MAX_ANSWER_BYTES = 32 * 1024 * 1024
 """A page of 200 races of 40 runners at 1 KiB each is 8 MiB."""
@@ -26,7 +26,13 @@ TIMEOUTS = httpx.Timeout(connect=5, read=30, write=10, pool=10)
 WHOLE_ANSWER_S = 60.0
 """Against a slow trickle the read timeout alone never ends."""
 
-SURELY_NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol)
+SURELY_NOT_SENT = (
+    httpx.ConnectError,
+    httpx.ConnectTimeout,
+    httpx.PoolTimeout,
+    httpx.ProxyError,
+    httpx.UnsupportedProtocol,
+)
 
 
 @dataclass(frozen=True)
@@ -70,12 +76,10 @@ class Transport:
         whole_answer_s: float = WHOLE_ANSWER_S,
     ) -> None:
         _check(base_url, key)
-        quieten_http()
         self._base_url = base_url.rstrip("/") + "/"
         self._key = key
         self.mask: Mask = MaskSecrets([key.get_secret_value()]).masked
-        # On loopback a proxy is useless, and http would show the key to the proxy.
-        self._http = http or httpx.AsyncClient(trust_env=urlsplit(base_url).scheme == "https")
+        self._http = http or open_http(base_url, WHOLE_ANSWER_S)
         self._owns_http = http is None
         self._max_answer_bytes = max_answer_bytes
         self._whole_answer_s = whole_answer_s

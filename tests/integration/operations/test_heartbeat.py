@@ -13,9 +13,10 @@ from starlette.routing import Route
 from bot.app import Service
 from bot.db.engine import Database
 from bot.operations import heartbeat
-from bot.operations.heartbeat import Heartbeat, open_http
+from bot.operations.heartbeat import HEARTBEAT_CALL_S, Heartbeat
 from bot.sandbox.loopback_server import free_port, serve
 from bot.settings import load_settings
+from bot.web.outgoing import open_http
 from tests.integration.conftest import TOKEN
 
 SECRET_ID = "0f7c41d2-5a5e-4b7c-9d59-heartbeat"
@@ -52,7 +53,7 @@ async def make_heartbeat():
     opened = []
 
     def make(url, find_problem):
-        opened.append(open_http(SecretStr(url)))
+        opened.append(open_http(url, HEARTBEAT_CALL_S))
         return Heartbeat(SecretStr(url), opened[-1], find_problem)
 
     yield make

@@ -171,7 +171,13 @@ def test_table_of_httpx_transport_errors_is_whole():
 
 @pytest.mark.parametrize(
     ("kind", "may_have_arrived"),
-    [(httpx.ConnectError, False), (httpx.ConnectTimeout, False), (httpx.ReadTimeout, True), (httpx.ReadError, True)],
+    [
+        (httpx.ConnectError, False),
+        (httpx.ConnectTimeout, False),
+        (httpx.ProxyError, False),
+        (httpx.ReadTimeout, True),
+        (httpx.ReadError, True),
+    ],
 )
 async def test_unreachable_subscribe_is_sent_once_and_says_whether_it_may_have_arrived(
     kind, may_have_arrived, store, fake_time
@@ -274,10 +280,3 @@ def test_client_refuses_a_key_that_no_header_can_carry(key, store):
 def test_client_refuses_an_address_that_would_show_the_key(store):
     with pytest.raises(SettingsError, match="RACING_API_URL must be https"):
         open_client("http://api.example.com/v1", SecretStr(KEY), store)
-
-
-async def test_client_goes_through_no_proxy_on_loopback(monkeypatch):
-    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
-    transport = Transport("http://127.0.0.1:1/v1", SecretStr(KEY))
-    assert not transport._http._mounts
-    await transport.aclose()
