@@ -20,7 +20,9 @@ def main() -> None:
     configure_logging(settings.log_level, settings.log_format, settings.secret_values)
     with asyncio.Runner(loop_factory=loop_factory()) as runner:
         service = Service(settings, pace=Pace(channel_s=0, workspace_per_minute=None))
-        runner.run(uvicorn.Server(uvicorn_config(service.app, settings.host, settings.port, lifespan="on")).serve())
+        count = service.metrics.request_refused
+        config = uvicorn_config(service.app, settings.host, settings.port, lifespan="on", count=count)
+        runner.run(uvicorn.Server(config).serve())
 
 
 if __name__ == "__main__":

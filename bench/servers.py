@@ -79,7 +79,8 @@ def main() -> None:
     name, port, *rest = sys.argv[1:]
     app = bare() if name == "bare" else commit_per_request(*rest)
     with asyncio.Runner(loop_factory=loop_factory()) as runner:
-        runner.run(uvicorn.Server(uvicorn_config(app, "127.0.0.1", int(port), lifespan="off")).serve())
+        config = uvicorn_config(app, "127.0.0.1", int(port), lifespan="off", count=lambda _reason: None)
+        runner.run(uvicorn.Server(config).serve())
 
 
 if __name__ == "__main__":

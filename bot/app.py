@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from functools import partial
+from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from slack_bolt.async_app import AsyncApp
@@ -100,6 +101,9 @@ log = get_logger(__name__)
 BODIES_IN_FLIGHT = 16
 """The memory budget, in bodies of the largest size."""
 
+LOGGED_PATH = 200
+"""Characters."""
+
 FINISH_S = 8.0
 """Limit for answers under way at a graceful stop."""
 
@@ -170,14 +174,16 @@ class Service:
         self.app = Starlette(
             routes=self._routes(),
             lifespan=self._lifespan,
-            exception_handlers={HTTPException: _refuse_http, Exception: _refuse_bug},
+            exception_handlers={HTTPException: self._refuse_http, Exception: _refuse_bug},
         )
+        # A redirect would have a sender post without the body, or not at all.
+        self.app.router.redirect_slashes = False
 
     def _routes(self) -> list[Route]:
         private = self.settings.metrics_host is not None
         return [
-            Route(endpoint.WEBHOOK_PATH, self.webhooks.__call__, methods=["POST"]),
-            Route(request_guard.SLACK_PATH, self.slack_events.__call__, methods=["POST"]),
+            *_with_slash(endpoint.WEBHOOK_PATH, self.webhooks.__call__),
+            *_with_slash(request_guard.SLACK_PATH, self.slack_events.__call__),
             Route("/healthz", self.health.healthz),
             Route("/readyz", self.health.readyz_without_reasons if private else self.health.readyz),
             *([] if private else [Route("/metrics", self.health.metrics)]),
@@ -293,9 +299,10 @@ class Service:
     def _make_webhook_endpoint(self) -> endpoint.WebhookEndpoint:
         max_bytes = self.settings.max_body_bytes
         return endpoint.WebhookEndpoint(
-            bodies=BodyReader(max_bytes=max_bytes, budget_bytes=max_bytes * BODIES_IN_FLIGHT),
+            bodies=BodyReader(max_bytes=max_bytes * endpoint.READ_PER_BODY, budget_bytes=max_bytes * BODIES_IN_FLIGHT),
+            max_body_bytes=max_bytes,
             signing_secrets=self.signing_secrets,
-            mismatches=MismatchRun(self.telling.mismatches),
+            mismatches=MismatchRun(self.telling.unproven_secret, self.telling.mismatches, time.monotonic),
             store=self.ingest.store,
             admission=Admission(),
             tell_too_large=self.telling.too_large,
@@ -548,6 +555,17 @@ class Service:
         }
         return {name: problem for name, problem in problems.items() if problem}
 
+    async def _refuse_http(self, request: Request, error: Exception) -> Response:
+        """404 or 405: a sender with a wrong address must not fail in silence."""
+        assert isinstance(error, HTTPException)
+        status, path = error.status_code, request.url.path[:LOGGED_PATH]
+        self.metrics.request_refused("path" if status == HTTPStatus.NOT_FOUND else "method")
+        log.warning("request_refused", status=status, method=request.method, path=path)
+        words = f"{error.detail}: POST {endpoint.WEBHOOK_PATH} takes deliveries, POST {request_guard.SLACK_PATH} Slack"
+        response = refuse(status, words)
+        response.headers.update(error.headers or {})
+        return response
+
     async def _probe(self) -> None:
         """Raise StorageError unless a delivery could be stored now."""
         if self.schema.problem:
@@ -565,11 +583,8 @@ async def _for_ever(name: str, run: Callable[[], Awaitable[None]]) -> None:
             await asyncio.sleep(1.0)
 
 
-async def _refuse_http(_request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    response = refuse(error.status_code, error.detail)
-    response.headers.update(error.headers or {})
-    return response
+def _with_slash(path: str, post: Callable[[Request], Awaitable[Response]]) -> list[Route]:
+    return [Route(path, post, methods=["POST"]), Route(f"{path}/", post, methods=["POST"])]
 
 
 async def _refuse_bug(_request: Request, error: Exception) -> Response:

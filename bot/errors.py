@@ -5,7 +5,8 @@ RacingBotError
 ├── BodyRefused                   an HTTP body that is not read to the end
 │   ├── BodyTooLarge              over the cap: 413, a retry can't help
 │   ├── BodyTooSlow               not whole within the time limit: 408
-│   ├── BodyBudgetSpent           too many bodies in flight: 503, try again
+│   ├── BodyBudgetSpent           too many large bodies in flight: 503, try again
+│   ├── BodyCodingUnknown         signed, in a content coding that is not known: 415
 │   └── BodyUnreadable            signed, but no request as Slack makes them: 400
 ├── StorageError
 │   ├── StorageUnavailable        full, locked or unreachable: maybe stored, a retry may help
@@ -62,6 +63,10 @@ class BodyTooSlow(BodyRefused):
 
 
 class BodyBudgetSpent(BodyRefused):
+    pass
+
+
+class BodyCodingUnknown(BodyRefused):
     pass
 
 

@@ -4,56 +4,24 @@ import asyncio
 import contextlib
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from bot.app import Service
 from bot.logs import get_logger
 from bot.settings import Settings
+from bot.web.http_protocol import Connections, Limits, StrangerProtocol
 
 log = get_logger(__name__)
-
-CONNECTIONS = 2_000
-"""Beyond this uvicorn answers 503."""
 
 GRACE_S = 10
 """Seconds for open requests on a stop; longer than a body may take."""
 
-
-HEADERS_S = 10.0
-"""Limit for a request's headers: silent connections would use up all."""
-
-
-class PatientProtocol(HttpToolsProtocol):
-    _headers_late: asyncio.TimerHandle | None = None
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn types it
-        super().connection_made(transport)
-        self._wait_for_headers()
-
-    def on_message_begin(self) -> None:
-        super().on_message_begin()
-        if self._headers_late is None:
-            self._wait_for_headers()
-
-    def on_headers_complete(self) -> None:
-        self._stop_waiting()
-        super().on_headers_complete()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._stop_waiting()
-        super().connection_lost(exc)
-
-    def _wait_for_headers(self) -> None:
-        self._headers_late = self.loop.call_later(HEADERS_S, self.transport.close)
-
-    def _stop_waiting(self) -> None:
-        if self._headers_late is not None:
-            self._headers_late.cancel()
-            self._headers_late = None
+OPEN_FILES = 2_048
+"""Wanted for connections, the database, Slack and the data service. Many systems begin with 1,024 and allow more."""
 
 
 class _PublicServer(uvicorn.Server):
@@ -84,7 +52,9 @@ def serve(settings: Settings) -> None:
 
 async def _serve(settings: Settings) -> None:
     service = Service(settings)
-    config = uvicorn_config(service.app, settings.host, settings.port, lifespan="on")
+    limits = Limits(connections=min(Limits.connections, _open_files() // 2))
+    configure = partial(uvicorn_config, count=service.metrics.request_refused, limits=limits)
+    config = configure(service.app, settings.host, settings.port, lifespan="on")
     # Before the start: a taken address ends the process here.
     try:
         bound = config.bind_socket()
@@ -96,7 +66,7 @@ async def _serve(settings: Settings) -> None:
         await public.serve([bound])
     else:
         private = _PrivateServer(
-            uvicorn_config(service.private_app(), settings.metrics_host, settings.metrics_port, lifespan="off")
+            configure(service.private_app(), settings.metrics_host, settings.metrics_port, lifespan="off")
         )
         task = asyncio.create_task(_serve_privately(private, public))
         await public.serve([bound])
@@ -117,21 +87,37 @@ async def _serve_privately(private: uvicorn.Server, public: uvicorn.Server) -> N
         public.should_exit = True
 
 
-def uvicorn_config(app: Any, host: str, port: int, *, lifespan: Any) -> uvicorn.Config:
+def uvicorn_config(
+    app: Any, host: str, port: int, *, lifespan: Any, count: Callable[[str], None], limits: Limits | None = None
+) -> uvicorn.Config:
+    connections = Connections(count, limits)
     return uvicorn.Config(
         app,
         host=host,
         port=port,
         lifespan=lifespan,
-        http=PatientProtocol,
+        http=partial(StrangerProtocol, connections),  # type: ignore[arg-type]  # any factory is called
         ws="none",
         log_config=None,
         access_log=False,
         server_header=False,
-        limit_concurrency=CONNECTIONS,
-        timeout_keep_alive=30,
+        timeout_keep_alive=int(connections.limits.idle_s),
         timeout_graceful_shutdown=GRACE_S,
     )
+
+
+def _open_files() -> int:
+    """The limit of open files, raised if it is low."""
+    try:
+        import resource  # noqa: PLC0415  not on Windows
+    except ImportError:
+        return OPEN_FILES
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY or soft >= OPEN_FILES:
+        return OPEN_FILES
+    wanted = OPEN_FILES if hard == resource.RLIM_INFINITY else min(OPEN_FILES, hard)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    return wanted
 
 
 def loop_factory() -> Any:

@@ -1,4 +1,7 @@
-"""`POST /webhooks/racing`: size, then signature over the raw bytes, then one committed row; only then 2xx."""
+"""`POST /webhooks/racing`: signature over the raw bytes, then size, then one committed row; only then 2xx.
+
+Anybody can send anything here. Before the signature is proven right, a refusal is counted, and no admin is told.
+"""
 
 import hashlib
 import secrets
@@ -17,14 +20,25 @@ from bot.deliveries.payload import Payload
 from bot.deliveries.signature import HEADER, is_signed, read_signature
 from bot.deliveries.signature_mismatches import MismatchRun
 from bot.deliveries.signing_secrets import SigningSecrets
-from bot.errors import BodyBudgetSpent, BodyRefused, BodyTooLarge, QueueFull, StorageError, StorageUnavailable
+from bot.errors import (
+    BodyBudgetSpent,
+    BodyCodingUnknown,
+    BodyRefused,
+    BodyTooLarge,
+    QueueFull,
+    StorageError,
+    StorageUnavailable,
+)
 from bot.logs import get_logger
 from bot.web.json_answers import RETRY_AFTER_S, refuse
-from bot.web.request_body import BodyReader
+from bot.web.request_body import CODINGS, BodyReader, decoded
 
 log = get_logger(__name__)
 
 WEBHOOK_PATH = "/webhooks/racing"
+
+READ_PER_BODY = 4
+"""Of a body up to so many times the largest size, the signature is checked: the data service's are told to admins."""
 
 ACCEPTED, DUPLICATE = b'{"status":"accepted"}', b'{"status":"duplicate"}'
 
@@ -33,7 +47,7 @@ class Counts(Protocol):
     def delivery(self, status: str) -> None: ...
 
     def event(self, name: str | None, outcome: str) -> None:
-        """A signed delivery was "accepted", a "duplicate" or "not_stored"."""
+        """A signed delivery was "accepted", a "duplicate", "not_stored" or "too_large"."""
 
     def signature_failure(self, reason: str) -> None:
         """The signature was "missing", or a "mismatch" with every secret."""
@@ -41,9 +55,10 @@ class Counts(Protocol):
 
 @dataclass(frozen=True)
 class WebhookEndpoint:
-    """`tell_too_large` tells admins of a 413."""
+    """`tell_too_large` tells admins of a signed body of more than `max_body_bytes`. `bodies` reads larger ones too."""
 
     bodies: BodyReader
+    max_body_bytes: int
     signing_secrets: SigningSecrets
     mismatches: MismatchRun
     store: Callable[[Arrival], Awaitable[int | None]]
@@ -53,7 +68,7 @@ class WebhookEndpoint:
     counts: Counts
 
     async def __call__(self, request: Request) -> Response:
-        """200 accepted or duplicate, 401, 408, 413 or 503."""
+        """200 accepted or duplicate, 400, 401, 408, 411, 413, 415 or 503."""
         reference = f"req-{secrets.token_hex(4)}"
         try:
             # First: in a flood, work on refused deliveries delays the admitted deliveries.
@@ -63,7 +78,7 @@ class WebhookEndpoint:
             log.info("delivery_cut_off", reference=reference)
             response = refuse(400, "the connection ended before the body did", reference=reference)
         except BodyRefused as error:
-            response = await self._refuse_body(error, reference)
+            response = self._refuse_body(error, reference)
         except QueueFull as error:
             if count := self.admission.refusals_to_log():
                 log.warning("deliveries_turned_away", reference=reference, count=count, reason=str(error))
@@ -81,16 +96,25 @@ class WebhookEndpoint:
             log.warning("delivery_unsigned", reference=reference, signatures=len(request.headers.getlist(HEADER)))
             self.counts.signature_failure("missing")
             return refuse(401, f"exactly one {HEADER} of 64 hex digits is needed", reference=reference)
+        if "content-length" not in request.headers and "transfer-encoding" not in request.headers:
+            return refuse(411, "a Content-Length is needed", reference=reference)
         async with self.bodies.read(request) as body:
             # Only now, so that slow senders hold no place in the queue.
             with self.admission.admitted():
-                return await self._accept(body, signature, reference)
+                return await self._accept(request, body, signature, reference)
 
-    async def _accept(self, body: bytes, signature: str, reference: str) -> Response:
-        if not await self._is_signed(body, signature):
+    async def _accept(self, request: Request, signed_body: bytes, signature: str, reference: str) -> Response:
+        if not await self._is_signed(signed_body, signature):
             log.warning("signature_matches_no_secret", reference=reference, run=self.mismatches.count)
             self.counts.signature_failure("mismatch")
             return refuse(401, "the signature matches no active secret", reference=reference)
+        try:
+            # What is stored, hashed and read: a repeat may be packed in other bytes.
+            body = decoded(signed_body, request, self.max_body_bytes)
+        except BodyTooLarge:
+            self.counts.event(None, "too_large")
+            await self.tell_too_large()
+            raise
         payload = Payload(body)
         event_key, event_name = payload.identity
         sha256 = hashlib.sha256(body).hexdigest()
@@ -118,11 +142,14 @@ class WebhookEndpoint:
             await self.mismatches.missed()
         return signed
 
-    async def _refuse_body(self, error: BodyRefused, reference: str) -> JSONResponse:
+    def _refuse_body(self, error: BodyRefused, reference: str) -> JSONResponse:
         log.warning("body_refused", reference=reference, reason=str(error))
         if isinstance(error, BodyTooLarge):
-            await self.tell_too_large()
-            return refuse(413, str(error), reference=reference)
+            return refuse(413, f"more than {self.max_body_bytes} bytes", reference=reference)
+        if isinstance(error, BodyCodingUnknown):
+            response = refuse(415, str(error), reference=reference)
+            response.headers["Accept-Encoding"] = CODINGS
+            return response
         if isinstance(error, BodyBudgetSpent):
             return refuse(503, str(error), retry_after_s=RETRY_AFTER_S, reference=reference)
         return refuse(408, str(error), reference=reference)

@@ -49,11 +49,12 @@ METRIC_PREFIX = "racing_bot_"
 OTHER = "other"
 OK = "ok"
 
-STATUSES = ("200", "400", "401", "408", "413", "503")
+STATUSES = ("200", "400", "401", "408", "411", "413", "415", "503")
 SLACK_STATUSES = ("200", "400", "401", "404", "408", "413", "503")
 EVENT_LABELS = (*(kind.value for kind in EventKind), drill_mark.DRILL_EVENT, OTHER)
-EVENT_OUTCOMES = ("accepted", "duplicate", "not_stored")
+EVENT_OUTCOMES = ("accepted", "duplicate", "not_stored", "too_large")
 SIGNATURE_FAILURES = ("missing", "mismatch")
+REFUSALS = ("crowded", "head_too_large", "late", "malformed", "method", "path")
 POST_OUTCOMES = (
     *(
         "sent",
@@ -152,6 +153,9 @@ class Metrics:
         self._signature_failures = self._counter(
             "signature_failures", "Deliveries without a right signature, by reason", ("reason",), SIGNATURE_FAILURES
         )
+        self._refusals = self._counter(
+            "requests_refused", "Requests that reached no endpoint, and closed connections", ("reason",), REFUSALS
+        )
         self._slack_requests = self._counter(
             "slack_requests", "Requests of Slack, by the status of the answer", ("status",), SLACK_STATUSES
         )
@@ -228,6 +232,9 @@ class Metrics:
 
     def signature_failure(self, reason: str) -> None:
         self._signature_failures.labels(reason).inc()
+
+    def request_refused(self, reason: str) -> None:
+        self._refusals.labels(reason).inc()
 
     def slack_request(self, status: str) -> None:
         self._slack_requests.labels(status).inc()

@@ -9,6 +9,7 @@ from sqlmodel import Session
 from bot.clock import Clock
 from bot.db import named_values
 from bot.db.engine import Database
+from bot.deliveries.signature_mismatches import LASTS_S
 from bot.errors import StorageError
 from bot.logs import get_logger
 from bot.outbox.notices import Notices, Urgency
@@ -32,20 +33,31 @@ class Telling:
     clock: Clock
     wake: asyncio.Event
 
+    async def unproven_secret(self, count: int) -> bool:
+        return await self._tell(
+            f"secret-unproven:{self._today()}",
+            f"{count} deliveries in a row carried a signature that none of my signing secrets matches, and no "
+            "signature has been right since my start. If the deliveries are the data service's, the secret in "
+            "RACING_WEBHOOK_SECRETS is not the one that this subscription was given. If strangers send them, nothing "
+            "is lost.",
+            Urgency.NOTE,
+        )
+
     async def mismatches(self, count: int) -> bool:
         return await self._tell(
             f"signature-mismatch:{self._today()}",
-            f"{count} deliveries in a row carried a signature that none of my signing secrets matches: they were "
-            "refused with 401, and the data service will try each again for about a day. Most likely the secret in "
-            "RACING_WEBHOOK_SECRETS is not the one that this subscription was given.",
+            f"For {LASTS_S / 60:.0f} minutes or longer no delivery had a right signature, and {count} in a row were "
+            "refused with 401: none of my signing secrets matches. The data service tries each delivery again for "
+            "about a day. Most likely the secret in RACING_WEBHOOK_SECRETS is not the one that this subscription was "
+            "given.",
             Urgency.CRITICAL,
         )
 
     async def too_large(self) -> None:
         await self._tell(
             f"too-large:{self._today()}",
-            f"A delivery of more than {self.max_body_bytes} bytes was refused with 413. If it was the data service's, "
-            "raise MAX_BODY_BYTES: it will send it again for about a day.",
+            f"A signed delivery of more than {self.max_body_bytes} bytes was refused with 413. Raise MAX_BODY_BYTES: "
+            "the data service will send the delivery again for about a day.",
             Urgency.WARNING,
         )
 

@@ -1,23 +1,35 @@
-"""Reading a stranger's body within limits: a cap, a time limit, and a budget for all bodies in flight."""
+"""Reading a stranger's body within limits: a cap, a time limit, and a budget for all large bodies in flight."""
 
 import asyncio
+import zlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from starlette.requests import Request
 
-from bot.errors import BodyBudgetSpent, BodyTooLarge, BodyTooSlow
+from bot.errors import BodyBudgetSpent, BodyCodingUnknown, BodyTooLarge, BodyTooSlow
 
 BODY_S = 5.0
 """Time limit of a whole body."""
 
+SMALL_BYTES = 64 * 1024
+"""The first bytes of each body are outside the budget: large bodies of strangers keep no small body out.
+
+The limit of connections bounds the memory of small bodies.
+"""
+
+CODINGS = "gzip, deflate"
+
 
 class BodyReader:
-    """Reads the bodies of one endpoint. `budget_bytes` bounds the memory of all requests together."""
+    """Reads the bodies of one endpoint. `budget_bytes` bounds the bytes beyond `small_bytes` of all bodies together."""
 
-    def __init__(self, *, max_bytes: int, budget_bytes: int, body_s: float = BODY_S) -> None:
+    def __init__(
+        self, *, max_bytes: int, budget_bytes: int, small_bytes: int = SMALL_BYTES, body_s: float = BODY_S
+    ) -> None:
         self._max_bytes = max_bytes
         self._budget_bytes = budget_bytes
+        self._small_bytes = small_bytes
         self._body_s = body_s
         self.in_flight_bytes = 0
 
@@ -33,21 +45,53 @@ class BodyReader:
 
         Raises BodyTooLarge, BodyTooSlow, BodyBudgetSpent, or Starlette's ClientDisconnect.
         """
-        held = 0
+        read = held = 0
         chunks: list[bytes] = []
         try:
             try:
                 async with asyncio.timeout(self._body_s):
                     async for chunk in request.stream():
-                        held += len(chunk)
-                        self.in_flight_bytes += len(chunk)
-                        if held > self._max_bytes:
+                        read += len(chunk)
+                        self.in_flight_bytes -= held
+                        held = max(0, read - self._small_bytes)
+                        self.in_flight_bytes += held
+                        if read > self._max_bytes:
                             raise BodyTooLarge(f"more than {self._max_bytes} bytes")
-                        if self.in_flight_bytes > self._budget_bytes:
-                            raise BodyBudgetSpent(f"more than {self._budget_bytes} bytes in flight")
+                        if held and self.in_flight_bytes > self._budget_bytes:
+                            raise BodyBudgetSpent(f"more than {self._budget_bytes} bytes of large bodies in flight")
                         chunks.append(chunk)
             except TimeoutError:
                 raise BodyTooSlow(f"not whole within {self._body_s:g} s") from None
             yield b"".join(chunks)
         finally:
             self.in_flight_bytes -= held
+
+
+def decoded(body: bytes, request: Request, max_bytes: int) -> bytes:
+    """The content of a signed body. Raises BodyCodingUnknown, and BodyTooLarge without unpacking further.
+
+    Bytes that are not of the named coding stay as they came: nothing signed is thrown away.
+    """
+    coding = ", ".join(request.headers.getlist("content-encoding")).strip().lower()
+    if coding in {"gzip", "x-gzip", "deflate"}:
+        body = _inflated(body, max_bytes)
+    elif coding not in {"", "identity"}:
+        raise BodyCodingUnknown(f"the Content-Encoding is none of {CODINGS}")
+    if len(body) > max_bytes:
+        raise BodyTooLarge(f"more than {max_bytes} bytes")
+    return body
+
+
+def _inflated(body: bytes, max_bytes: int) -> bytes:
+    content, rest = b"", body
+    # A gzip body may have several members.
+    while rest and len(content) <= max_bytes:
+        member = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)
+        try:
+            content += member.decompress(rest, max_bytes + 1 - len(content))
+        except zlib.error:
+            return body
+        if not member.eof:
+            return content if len(content) > max_bytes else body
+        rest = member.unused_data
+    return content

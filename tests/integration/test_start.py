@@ -1,9 +1,13 @@
-"""A start that fails stops whatever was started before: no task, thread, connection or file is left."""
+"""A start that fails stops whatever was started before: no task, thread, connection or file is left.
+
+And the addresses of the service, which need no start.
+"""
 
 import asyncio
 import threading
 from pathlib import Path
 
+import httpx
 import pytest
 from structlog.testing import capture_logs
 
@@ -112,3 +116,33 @@ async def test_stop_ends_whatever_a_start_made(service, opened, left_over):
         assert len(opened) == 2
         await service.stop()
     assert left_over() == []
+
+
+ADDRESSES = {
+    "/webhooks/racing": 401,
+    "/webhooks/racing/": 401,
+    "/webhooks/racing/?x=1": 401,
+    "/webhooks%2Fracing": 401,
+    "/slack/events/": 404,
+    "/webhooks/racing//": 404,
+    "//webhooks/racing": 404,
+    "/Webhooks/Racing": 404,
+    "/webhooks": 404,
+    "/": 404,
+    "/healthz": 405,
+}
+
+
+async def test_slash_at_the_end_changes_nothing_and_other_addresses_are_counted(service):
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(service.app), base_url="http://bot") as client:
+        with capture_logs() as lines:
+            answers = {address: await client.post(f"http://bot{address}") for address in ADDRESSES}
+        metrics = (await client.get("/metrics")).text
+    assert {address: answer.status_code for address, answer in answers.items()} == ADDRESSES
+    assert "/webhooks/racing" in answers["/webhooks"].json()["error"]
+    assert "Socket Mode" in answers["/slack/events/"].json()["error"]
+    assert [line["path"] for line in lines if line["event"] == "request_refused"] == [
+        *("/webhooks/racing//", "//webhooks/racing", "/Webhooks/Racing", "/webhooks", "/", "/healthz")
+    ]
+    assert 'racing_bot_requests_refused_total{reason="path"} 5.0' in metrics
+    assert 'racing_bot_requests_refused_total{reason="method"} 1.0' in metrics

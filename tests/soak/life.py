@@ -168,8 +168,9 @@ def live(life: Life) -> None:
     configure_logging(settings.log_level, settings.log_format, settings.secret_values)
     with asyncio.Runner(loop_factory=loop_factory()) as runner:
         service = DyingService(settings, life.pace, Failpoints(life))
-        server = uvicorn.Server(uvicorn_config(service.app, settings.host, settings.port, lifespan="on"))
-        runner.run(server.serve())
+        count = service.metrics.request_refused
+        config = uvicorn_config(service.app, settings.host, settings.port, lifespan="on", count=count)
+        runner.run(uvicorn.Server(config).serve())
 
 
 def _shorten(times: Times) -> None:

@@ -1,9 +1,11 @@
 """`POST /webhooks/racing` as an ASGI application with a real database."""
 
 import asyncio
+import gzip
 import hashlib
 import hmac
 import json
+import zlib
 from datetime import UTC, datetime
 from types import SimpleNamespace
 
@@ -19,13 +21,15 @@ from bot.deliveries import inbox
 from bot.deliveries.admission import Admission
 from bot.deliveries.endpoint import WEBHOOK_PATH, WebhookEndpoint
 from bot.deliveries.ingest import Ingest
-from bot.deliveries.signature_mismatches import MismatchRun
+from bot.deliveries.signature_mismatches import LASTS_S, MismatchRun
 from bot.deliveries.signing_secrets import SigningSecrets
 from bot.errors import StorageUnavailable
 from bot.web.request_body import BodyReader
 
 SECRETS = ("first-secret", "second-secret")
 MAX_BYTES = 4096
+SMALL_BYTES = 1024
+GZIP = {"Content-Encoding": "gzip"}
 
 
 def sign(body: bytes, secret: str = SECRETS[0]) -> str:
@@ -36,8 +40,10 @@ class Seen:
     """What the endpoint told whom."""
 
     def __init__(self) -> None:
-        self.mismatches: list[int] = []
+        self.notes: list[int] = []
+        self.alarms: list[int] = []
         self.can_tell = True
+        self.now_s = 0.0
         self.too_large = 0
         self.statuses: list[str] = []
         self.stored: list[str] = []
@@ -53,8 +59,12 @@ class Seen:
     def signature_failure(self, reason: str) -> None:
         self.signature_failures.append(reason)
 
-    async def tell_mismatches(self, count: int) -> bool:
-        self.mismatches.append(count)
+    async def note(self, count: int) -> bool:
+        self.notes.append(count)
+        return self.can_tell
+
+    async def alarm(self, count: int) -> bool:
+        self.alarms.append(count)
         return self.can_tell
 
     async def tell_too_large(self) -> None:
@@ -66,9 +76,10 @@ def make_app(seen: Seen, store, *, admission=None, read_stored=None, budget=16 *
         return []
 
     endpoint = WebhookEndpoint(
-        bodies=BodyReader(max_bytes=MAX_BYTES, budget_bytes=budget, body_s=body_s),
+        bodies=BodyReader(max_bytes=4 * MAX_BYTES, budget_bytes=budget, small_bytes=SMALL_BYTES, body_s=body_s),
+        max_body_bytes=MAX_BYTES,
         signing_secrets=SigningSecrets(SECRETS, read_stored or none_stored, lambda: 0.0),
-        mismatches=MismatchRun(seen.tell_mismatches),
+        mismatches=MismatchRun(seen.note, seen.alarm, lambda: seen.now_s),
         store=store,
         admission=admission or Admission(),
         tell_too_large=seen.tell_too_large,
@@ -161,6 +172,59 @@ async def test_too_large_is_413_by_its_length_and_by_what_arrives(client, seen):
     assert (await post(client, exact)).status_code == 200
 
 
+@pytest.mark.parametrize("length", [MAX_BYTES + 1, 4 * MAX_BYTES + 1, 10**17, 10**30])
+@pytest.mark.parametrize("headers", [{}, {"X-SVC-Signature": "a" * 64}])
+async def test_strangers_large_body_is_refused_and_nobody_is_told(client, seen, length, headers):
+    content = b"x" * min(length, 4 * MAX_BYTES + 1)
+    answer = await client.post(WEBHOOK_PATH, content=content, headers={"Content-Length": str(length)} | headers)
+    assert answer.status_code in {401, 413}
+    assert (seen.too_large, seen.events) == (0, [])
+
+
+PACKED = [
+    ("gzip", gzip.compress),
+    ("X-GZip", gzip.compress),
+    ("deflate", zlib.compress),
+    ("identity", bytes),
+    ("gzip", lambda body: gzip.compress(body[:9]) + gzip.compress(body[9:])),
+    # Named, and not done.
+    ("gzip", bytes),
+]
+
+
+@pytest.mark.parametrize(("coding", "pack"), PACKED)
+async def test_packed_body_is_stored_as_the_signed_content(client, coding, pack):
+    body = b'{"event": "result.received", "race_id": "rc_packed"}'
+    packed = pack(body)
+    answer = await post(client, packed, **{"Content-Encoding": coding})
+    assert answer.json() == {"status": "accepted"}
+    (stored,) = await client.database.write(lambda s: inbox.waiting(s, datetime(2026, 11, 20, tzinfo=UTC), 5))
+    assert stored.body == body
+    assert (await post(client, body)).json() == {"status": "duplicate"}
+
+
+async def test_half_a_packed_body_is_kept_as_it_came(client):
+    packed = gzip.compress(b'{"event": "result.received"}')[:-5]
+    assert (await post(client, packed, **{"Content-Encoding": "gzip"})).status_code == 200
+    (stored,) = await client.database.write(lambda s: inbox.waiting(s, datetime(2026, 11, 20, tzinfo=UTC), 5))
+    assert stored.body == packed
+
+
+async def test_content_too_large_when_unpacked_is_told(client, seen):
+    assert (await post(client, gzip.compress(b"0" * 10**7)[: 4 * MAX_BYTES], **GZIP)).status_code == 413
+    assert (await post(client, gzip.compress(b"0" * (MAX_BYTES + 1)), **GZIP)).status_code == 413
+    assert (await post(client, gzip.compress(b"0" * MAX_BYTES), **GZIP)).status_code == 200
+    assert (seen.too_large, seen.events[:2]) == (2, [(None, "too_large")] * 2)
+
+
+@pytest.mark.parametrize("coding", ["br", "zstd", "gzip, gzip", "🐎".encode()])
+async def test_unknown_coding_is_415_with_the_known_ones_and_401_to_a_stranger(client, coding):
+    answer = await post(client, b"{}", **{"Content-Encoding": coding})
+    assert (answer.status_code, answer.headers["accept-encoding"]) == (415, "gzip, deflate")
+    forged = await post(client, b"{}", **{"Content-Encoding": coding, "X-SVC-Signature": "a" * 64})
+    assert forged.status_code == 401
+
+
 async def test_body_that_does_not_end_is_408(client, seen):
     never = asyncio.Event()
 
@@ -172,16 +236,17 @@ async def test_body_that_does_not_end_is_408(client, seen):
     assert answer.status_code == 408
 
 
-async def test_bodies_in_flight_have_a_budget(seen):
+async def test_large_bodies_in_flight_have_a_budget_and_small_ones_do_not_wait_for_it(seen):
     async def store(_arrival):
         await asyncio.sleep(0.1)
         return True
 
-    async with client_of(make_app(seen, store, budget=6000)) as client:
+    async with client_of(make_app(seen, store, budget=3500)) as client:
         bodies = [json.dumps({"n": n, "pad": "x" * 2500}).encode() for n in range(4)]
-        answers = await asyncio.gather(*(post(client, body) for body in bodies))
-    statuses = sorted(answer.status_code for answer in answers)
-    assert statuses == [200, 200, 503, 503]
+        small = [json.dumps({"n": n}).encode() for n in range(4)]
+        answers = await asyncio.gather(*(post(client, body) for body in [*bodies, *small]))
+    statuses = [answer.status_code for answer in answers]
+    assert statuses == [200, 200, 503, 503, *[200] * 4]
     assert all("retry-after" in answer.headers for answer in answers if answer.status_code == 503)
 
 
@@ -195,22 +260,39 @@ async def test_storage_that_refuses_is_503_with_retry_after(seen):
     assert "disk" not in answer.text
 
 
-async def test_run_of_wrong_signatures_is_told_once_with_the_count(client, seen):
-    for _ in range(12):
+async def forge(client, times: int) -> None:
+    for _ in range(times):
         await client.post(WEBHOOK_PATH, content=b"{}", headers={"X-SVC-Signature": "a" * 64})
-    assert seen.mismatches == [5]
+
+
+async def test_wrong_signatures_alone_are_a_note_and_after_half_an_hour_an_alarm(client, seen):
+    await forge(client, 12)
+    assert (seen.notes, seen.alarms) == ([5], [])
+    seen.now_s = LASTS_S
+    await forge(client, 2)
+    assert (seen.notes, seen.alarms) == ([5], [13])
+
+
+async def test_wrong_signatures_beside_a_right_one_are_told_only_if_no_right_one_follows(client, seen):
     await post(client, b"{}")
-    for _ in range(4):
-        await client.post(WEBHOOK_PATH, content=b"{}", headers={"X-SVC-Signature": "a" * 64})
-    assert seen.mismatches == [5]
+    await forge(client, 12)
+    seen.now_s = LASTS_S - 1
+    await forge(client, 1)
+    await post(client, b"{}")
+    seen.now_s += LASTS_S
+    await forge(client, 5)
+    assert (seen.notes, seen.alarms) == ([], [])
+    seen.now_s += LASTS_S
+    await forge(client, 1)
+    assert (seen.notes, seen.alarms) == ([], [6])
 
 
 async def test_run_that_could_not_be_told_is_told_with_the_next_one(client, seen):
     seen.can_tell = False
-    for count in range(1, 8):
-        seen.can_tell = count > 6
-        await client.post(WEBHOOK_PATH, content=b"{}", headers={"X-SVC-Signature": "a" * 64})
-    assert seen.mismatches == [5, 6, 7]
+    await forge(client, 6)
+    seen.can_tell = True
+    await forge(client, 2)
+    assert seen.notes == [5, 6, 7]
 
 
 async def test_secret_that_was_stored_meanwhile_is_found(seen):

@@ -105,7 +105,9 @@ def test_no_secret_stands_in_the_file():
 
 def test_proxy_passes_on_the_paths_that_the_doctor_asks_for_and_no_other():
     caddyfile = (ROOT / "deploy/Caddyfile").read_text("utf-8")
-    assert re.findall(r"@bot path (.+)", caddyfile) == ["/webhooks/racing /slack/events /healthz"]
+    assert re.findall(r"@bot path (.+)", caddyfile) == [
+        "/webhooks/racing /webhooks/racing/ /slack/events /slack/events/ /healthz"
+    ]
     assert "respond 404" in caddyfile
 
 

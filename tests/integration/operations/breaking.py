@@ -38,6 +38,10 @@ async def sign_with_another_secret(bot):
         assert await bot.deliver(result(f"rc_{number}"), secret="whsec-of-somebody-else") == 401
 
 
+async def knock_at_another_path(bot):
+    assert (await bot.http.post(f"{bot.url}/webhooks")).status_code == 404
+
+
 async def subscribe(bot):
     row = WebhookSubscriptionRow(
         url="https://bot.example.com/webhooks/racing",

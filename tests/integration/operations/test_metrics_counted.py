@@ -6,6 +6,7 @@ from bot.operations.metrics import METRIC_PREFIX, Metrics
 from bot.slack.web_client import METHODS
 from tests.integration.operations.breaking import (
     archive_the_admins_channel,
+    knock_at_another_path,
     refuse_an_event,
     rotate_the_key,
     sign_with_another_secret,
@@ -27,6 +28,7 @@ async def test_every_metric_is_counted_and_no_series_comes_into_being(tmp_path):
         fresh = Scrape.of(generate_latest(Metrics(bot.service.settings, METHODS).registry).decode(), 0.0)
         await bot.well()
         await sign_with_another_secret(bot)
+        await knock_at_another_path(bot)
         await archive_the_admins_channel(bot)
         await use_much_of_the_quota(bot)
         await rotate_the_key(bot)

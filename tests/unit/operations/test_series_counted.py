@@ -32,6 +32,8 @@ from tests.unit.test_completeness import ROOT, production, settings
 NOW = datetime(2026, 11, 20, 14, 0, tzinfo=UTC)
 CONSTANT = {f"{METRIC_PREFIX}build_info", f"{METRIC_PREFIX}job_interval_seconds"}
 STATUSES_OF_BOLT = {"200", "404"}
+PROTOCOL = "bot/web/http_protocol.py"
+REFUSING = (("bot/app.py", "request_refused", 0), (PROTOCOL, "count", 0), (PROTOCOL, "_RefusedError", 1))
 
 
 METHOD = re.compile(r"[a-z]+(?:\.[a-zA-Z]+)+")
@@ -110,6 +112,9 @@ def count_requests(metrics):
         metrics.event(event, outcome)
     for reason in argument(endpoint, "signature_failure"):
         metrics.signature_failure(reason)
+    for path, called, place in REFUSING:
+        for reason in set(argument(path, called, place)):
+            metrics.request_refused(reason)
     for status in {*map(str, argument(guard, "refuse")), *STATUSES_OF_BOLT}:
         metrics.slack_request(status)
 

@@ -162,13 +162,14 @@ def test_standstill_past_the_queue_is_urgent(notices):
 
 async def test_notices_about_the_service_itself(database, notices, told):
     telling = Telling(database, notices, 1_000, lambda: NOW, asyncio.Event())
-    await telling.mismatches(5)
+    await telling.mismatches(13)
+    await telling.unproven_secret(5)
     await telling.too_large()
     for error in (QuotaExceeded("races", code="quota_exceeded"), Unauthorized("races", code="unauthorized")):
         await telling.circuit_open(error)
     for plan in ("free", "live"):
         await telling.account(AccountState(), AccountState(plan=plan, window="2026"))
-    assert await told() == [URGENT, WARNING, URGENT, URGENT, NOTE]
+    assert await told() == [URGENT, NOTE, WARNING, URGENT, URGENT, NOTE]
     posts = await database.read(lambda session: session.exec(select(OutboxMessage)).all())
     assert Message.from_json(posts[0].content) == ANSWERS["notice"](), "the kept example is a real notice"
 
