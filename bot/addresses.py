@@ -3,7 +3,9 @@
 A ValueError ends the sentence that begins with the name of the setting.
 """
 
+import os
 import re
+import ssl
 from collections.abc import Iterable
 from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -110,13 +112,32 @@ def proxy_of(url: str) -> str | None:
     return None if proxy_bypass_environment(place, proxies) else _whole(proxy)
 
 
-def proxy_problems() -> list[str]:
+def proxy_problems(urls: Iterable[str]) -> list[str]:
+    """Problems with the proxies by which the addresses are reached. A proxy that nobody needs has no problem."""
     proxies = getproxies_environment()
-    name = "https" if "https" in proxies else "all"
-    parts = urlsplit(_whole(proxies.get(name) or "http://none"))
-    if parts.scheme in {"http", "https"} and parts.hostname:
+    schemes = {urlsplit(url).scheme for url in urls if (proxy := proxy_of(url)) and not _is_http(proxy)}
+    names = sorted({(scheme if proxies.get(scheme) else "all").upper() for scheme in schemes})
+    return [f"{name}_PROXY must be an http or https address, such as http://proxy.example.com:3128." for name in names]
+
+
+def certificate_problems(urls: Iterable[str]) -> list[str]:
+    """OpenSSL's variable for the trusted certificates, where an address is https."""
+    file = os.environ.get("SSL_CERT_FILE")
+    if not file or not any(url.startswith("https:") for url in urls):
         return []
-    return [f"{name.upper()}_PROXY must be an http or https address, such as http://proxy.example.com:3128."]
+    try:
+        ssl.create_default_context(cafile=file)
+    except OSError:
+        return [f"SSL_CERT_FILE must be a file of certificates, which can't be read from {file}. Correct or unset it."]
+    return []
+
+
+def _is_http(address: str) -> bool:
+    try:
+        parts = urlsplit(address)
+        return parts.scheme in {"http", "https"} and parts.port != 0 and bool(_HOST.fullmatch(parts.hostname or ""))
+    except ValueError:
+        return False
 
 
 def _whole(proxy: str) -> str:

@@ -29,6 +29,7 @@ from pydantic import (
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from bot.addresses import (
+    certificate_problems,
     check_address,
     check_database,
     check_host,
@@ -106,6 +107,11 @@ class _DatabaseSettings(BaseSettings):
         SecretStr("sqlite:///racing-bot.db"),
         description="`sqlite:///file.db`, or `postgresql://…` for several replicas.",
     )
+
+    @property
+    def called(self) -> list[str]:
+        """The addresses that the bot calls by HTTP."""
+        return []
 
     @model_validator(mode="before")
     @classmethod
@@ -338,6 +344,11 @@ class Settings(_DatabaseSettings):
             raise ValueError("must be printable ASCII without spaces: look for a quote or a line break pasted with it")
         return value
 
+    @property
+    def called(self) -> list[str]:
+        heartbeat = self.heartbeat_url.get_secret_value() if self.heartbeat_url else None
+        return [url for url in (self.racing_api_url, self.slack_api_url, self.public_url, heartbeat) if url]
+
     @cached_property
     def secret_values(self) -> frozenset[str]:
         single = (
@@ -385,8 +396,8 @@ def _load(kind: type[SettingsT], env_file: str | None, overrides: Mapping[str, A
         lines = _lines_of(env_file)
         problems = [f"Line {_number_of(one)} of {file} is not NAME=value." for one in lines if one.error]
         problems += _misspelt(kind.model_fields, [one.key for one in lines if one.key], os.environ)
-        problems += proxy_problems()
         settings = kind(_env_file=env_file, **overrides)
+        problems += proxy_problems(settings.called) + certificate_problems(settings.called)
     except ValidationError as error:
         problems += [_in_words(details) for details in error.errors(include_input=False, include_url=False)]
     except OSError as error:

@@ -12,6 +12,7 @@ from starlette.routing import Route
 from bot.addresses import (
     LOOPBACK_HOSTS,
     OUR_PATHS,
+    certificate_problems,
     check_address,
     check_database,
     check_public_address,
@@ -66,13 +67,27 @@ def test_proxy_is_that_of_the_environment_except_for_this_machine(monkeypatch, e
         ({}, None),
         ({"HTTPS_PROXY": "proxy:3128", "ALL_PROXY": "socks5://proxy:1080"}, None),
         ({"ALL_PROXY": "socks5://me:secret@proxy:1080"}, "ALL_PROXY"),
-        ({"https_proxy": "http://"}, "HTTPS_PROXY"),
+        *(
+            ({"https_proxy": wrong}, "HTTPS_PROXY")
+            for wrong in ("http://", "http://p:x", "http://[::1", "http://a b:1")
+        ),
+        ({"HTTPS_PROXY": "socks5://proxy:1080", "NO_PROXY": "slack.com"}, None),
+        ({"HTTP_PROXY": "socks5://proxy:1080"}, None),
     ],
 )
 def test_proxy_that_cannot_be_used_is_a_problem_of_the_start(monkeypatch, environment, problem):
     set_proxies(monkeypatch, environment)
     wanted = f"{problem} must be an http or https address, such as http://proxy.example.com:3128."
-    assert proxy_problems() == ([wanted] if problem else [])
+    assert proxy_problems([SLACK, "http://127.0.0.1:9/v1"]) == ([wanted] if problem else [])
+
+
+def test_file_of_trusted_certificates_that_can_not_be_read_is_a_problem_where_https_is_called(monkeypatch, tmp_path):
+    for file in (tmp_path / "nowhere.pem", tmp_path / "wrong.pem"):
+        monkeypatch.setenv("SSL_CERT_FILE", str(file))
+        (told,) = certificate_problems([SLACK])
+        assert told.startswith("SSL_CERT_FILE must be a file of certificates")
+        assert certificate_problems(["http://127.0.0.1:9/v1"]) == []
+        (tmp_path / "wrong.pem").write_text("no certificate")
 
 
 def set_proxies(monkeypatch, environment):
