@@ -22,13 +22,10 @@ from bot.racedata.client.filter_values import read_reference
 from bot.racedata.client.records import CountryPage, CoursePage
 from bot.racedata.client.service_client import RacingClient
 from bot.racedata.client.service_errors import (
+    TRANSIENT,
     AnswerUnreadable,
-    CircuitOpen,
     NotFound,
-    RateLimited,
-    ServerFault,
     ServiceFailure,
-    ServiceUnreachable,
     Spared,
     UpgradeRequired,
 )
@@ -56,9 +53,6 @@ REFRESH_PAUSE = timedelta(minutes=1)
 
 REFUSED_LIST_PAUSE = timedelta(hours=1)
 """Pause after a refused or empty list: the next minute's answer would be the same, and each request costs quota."""
-
-TRANSIENT = (RateLimited, ServerFault, ServiceUnreachable, CircuitOpen, Spared)
-"""Failures that may pass soon."""
 
 LISTED_REGIONS = 30
 

@@ -32,12 +32,10 @@ from bot.outbox.resume import SUMMARY_AFTER, Reopening
 from bot.racedata import quota_store
 from bot.racedata.client.service_client import DELIVERIES_PATH, RacingClient
 from bot.racedata.client.service_errors import (
-    CircuitOpen,
+    PASSING,
+    TRANSIENT,
     QuotaExceeded,
     ServiceFailure,
-    Spared,
-    Unauthorized,
-    UpgradeRequired,
     WalkBroken,
 )
 from bot.racedata.month_quota import month_key
@@ -61,12 +59,6 @@ LOOK_UP_S = 30.0
 
 LOOK_UP_BUDGET = Budget(pages=25, seconds=LOOK_UP_S, purpose=Purpose.UPKEEP)
 """For the race book's walk for a day of failed deliveries."""
-
-REFUSED = (CircuitOpen, QuotaExceeded, Spared, Unauthorized, UpgradeRequired, WalkBroken)
-"""Failures for admins: without the records, missed events stay unknown."""
-
-SAME_AGAIN = (UpgradeRequired, WalkBroken)
-"""Failures that repeat within minutes, so the next slot is soon enough. A broken walk costs quota each time."""
 
 
 @dataclass(frozen=True)
@@ -147,11 +139,12 @@ class Repair:
         """Admins hear of a refusal or of a broken list; the next slot tries again."""
         try:
             await self.run()
-        except REFUSED as error:
-            await self._database.write(partial(self._tell_refused, error=error))
-            self._wake.set()
-            # The scheduler tries a failed job again within minutes.
-            if not isinstance(error, SAME_AGAIN):
+        except ServiceFailure as error:
+            if not isinstance(error, PASSING):
+                await self._database.write(partial(self._tell_refused, error=error))
+                self._wake.set()
+            # The scheduler tries a failed job again within minutes. A refusal would be the same, and may cost quota.
+            if isinstance(error, (*TRANSIENT, QuotaExceeded)):
                 raise
 
     async def run(self) -> Repaired:

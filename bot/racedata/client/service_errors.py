@@ -216,6 +216,12 @@ class WalkBroken(ServiceFailure):
         return "The data service's list broke off, so what was read may not be all."
 
 
+PASSING = (RateLimited, ServerFault, ServiceUnreachable)
+"""Failures that may pass within minutes."""
+
+TRANSIENT = (*PASSING, CircuitOpen, Spared)
+"""Failures that cost no further request, or may pass soon. Any other refusal would be the same within minutes."""
+
 BY_CODE: dict[str, type[ServiceFailure]] = {
     kind.known_code: kind
     for kind in (

@@ -654,6 +654,32 @@ async def test_plan_that_does_not_reach_the_records_is_told_once_and_fails_no_jo
     assert "complete" in told
 
 
+@ON_SQLITE
+@pytest.mark.parametrize("failure", ["invalid_param", "outside_window", 404])
+async def test_refusal_that_would_be_the_same_in_minutes_is_told_once_and_fails_no_job(
+    listening, outage, make_repair, failure
+):
+    outage.service.fail_next("/webhooks/deliveries", failure, times=2)
+    repair = make_repair(listening)
+    for _ in range(2):
+        await repair.as_job()
+    await listening.post_all()
+    (told,) = listening.texts("CADMIN")
+    assert told.startswith(f"{WARNING}I can't look up deliveries that the data service gave up")
+
+
+@ON_SQLITE
+@pytest.mark.parametrize("failure", ["server_error", "rate_limited", "drop"])
+async def test_failure_that_may_pass_is_tried_again_by_the_scheduler_and_told_to_nobody(
+    listening, outage, make_repair, failure
+):
+    outage.service.fail_next("/webhooks/deliveries", failure, times=20)
+    with pytest.raises(ServiceFailure):
+        await make_repair(listening).as_job()
+    await listening.post_all()
+    assert listening.texts("CADMIN") == []
+
+
 async def test_trying_out_shows_what_would_be_posted_and_changes_nothing(listening, outage, make_repair):
     for one in await several(outage):
         one.shape = "counted"
