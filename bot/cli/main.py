@@ -8,6 +8,7 @@ import gc
 import sys
 from enum import StrEnum
 from importlib.util import find_spec
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
@@ -347,6 +348,9 @@ def _settings_of_a_tool() -> "Settings":
 
 
 def main() -> None:
+    # A stranger's name may have letters that the terminal's encoding lacks.
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         app()
     except SettingsError as error:

@@ -150,6 +150,15 @@ async def test_migrate_says_in_english_what_it_did(make_world):
             assert "a newer version has migrated the database" in newer.err
 
 
+def test_letters_that_the_terminal_lacks_are_shown_as_numbers(tmp_path):
+    """A process of its own: the encoding is chosen when the interpreter starts."""
+    env = {"PYTHONIOENCODING": "ascii", "PYTHONPATH": str(ROOT), "SLACK_BOT_TOKEN": "xoxp-1"}
+    command = [sys.executable, "-m", "bot", "doctor"]
+    ran = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, check=False)
+    assert (ran.returncode, ran.stderr) == (2, b"")
+    assert b"(xoxp-\\u2026)" in ran.stdout
+
+
 async def test_restored_is_refused_while_a_bot_runs_and_says_what_waited(make_world):
     async with make_world() as world:
         await world.subscribe("CGB", "GB")
