@@ -271,6 +271,8 @@ def test_wrong_value_of_any_setting_is_told_in_plain_words_without_the_value(pro
         *((name, None) for name in ("LOG_FILE", "LOG_LEVELS", "LOG_FORMATS", "DATABASE_URI", "DATABASE_URLS")),
         *((name, None) for name in ("SLACK_API_TOKEN", "SLACK_USER_TOKEN", "SLACK_TOKEN", "SLACK_API_URI")),
         *((name, None) for name in ("ADMIN_USER", "ADMIN_USERNAME", "ENCRYPTION_KEY", "PUBLIC_URI", "RACING_HOME")),
+        # Kubernetes names each service so.
+        *((name, None) for name in ("RACING_API_PORT", "RACING_BOT_PORT", "METRICS_SERVICE_PORT", "DATABASE_PORT")),
     ],
 )
 def test_slip_in_a_name_of_the_environment_is_a_problem_and_a_name_of_another_program_is_not(
