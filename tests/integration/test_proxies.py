@@ -122,9 +122,11 @@ def set_environment(monkeypatch):
         ({"https_proxy": "http://{proxy}"}, True),
         ({"HTTPS_PROXY": "http://{proxy}", "NO_PROXY": "example.com, {port}"}, True),
         ({"HTTPS_PROXY": "http://{proxy}", "NO_PROXY": "0.0.0.0"}, False),
+        ({"HTTPS_PROXY": "http://{proxy}", "NO_PROXY": "example.com,.0.0.0"}, False),
+        ({"HTTPS_PROXY": "http://{proxy}", "NO_PROXY": "*"}, False),
         ({"https_proxy": "http://{proxy}", "no_proxy": "0.0.0.0:{port}"}, False),
     ],
-    ids=lambda value: " ".join(value) if isinstance(value, dict) else None,
+    ids=lambda value: " ".join(map("=".join, value.items())) if isinstance(value, dict) else None,
 )
 async def test_every_way_out_takes_the_proxy_of_the_environment(set_environment, way, variables, by_proxy):
     asked: list[bytes] = []

@@ -13,6 +13,7 @@ from bot.errors import StorageUnavailable
 from bot.racedata.client import circuit_breakers, service_errors
 from bot.racedata.client.circuit_breakers import CircuitBreakers
 from bot.racedata.client.service_client import open_client
+from bot.racedata.quota_book import QuotaBook
 from bot.sandbox.racing_service import RacingService
 from bot.settings import Settings
 from tests.integration.racedata.backends import KEY
@@ -68,6 +69,24 @@ async def test_quota_breaker_closes_by_a_new_plan_that_usage_shows(bots):
     assert await outcome(open_one()) is None
 
 
+async def test_quota_breaker_is_not_closed_by_usage_below_the_allowance(bots, database, fake_time):
+    service, open_one = bots
+    client = open_one()
+    book = QuotaBook(database, client, settings_of(None), fake_time.clock)
+    service.set_used(9_000)
+    service.fail_next("/countries", "quota_exceeded", 100)
+    for _ in range(8):
+        await outcome(client)
+        await book.read()
+        fake_time.now_s += 900
+    assert sum(request.endpoint == "/countries" for request in service.requests) == 1
+    service.heal()
+    service.set_used(8_000)
+    assert await outcome(client) is service_errors.CircuitOpen
+    await book.read()
+    assert await outcome(client) is None
+
+
 async def test_key_breaker_closes_with_the_new_key(bots):
     service, open_one = bots
     new_key = service.rotate_key()
@@ -105,20 +124,24 @@ async def test_admins_word_has_an_endpoint_beyond_the_plan_asked_again(bots, dat
     assert await outcome(running) is None
 
 
+def settings_of(database_url):
+    return Settings(
+        _env_file=None,
+        racing_api_url="https://api.example.com/v1",
+        racing_api_key=KEY,
+        slack_bot_token="xoxb-test",
+        slack_signing_secret="secret-of-a-test",
+        **({"database_url": database_url} if database_url else {}),
+    )
+
+
 def test_words_of_the_command_are_those_of_the_breakers():
     assert set(CODES_BY_WORD) == set(Breaker)
     assert set(CODES_BY_WORD.values()) == set(circuit_breakers.BREAKER_CODES)
 
 
 async def test_command_resets_on_the_database_of_the_settings(tmp_path):
-    settings = Settings(
-        _env_file=None,
-        racing_api_url="https://api.example.com/v1",
-        racing_api_key=KEY,
-        slack_bot_token="xoxb-test",
-        slack_signing_secret="secret-of-a-test",
-        database_url=f"sqlite:///{tmp_path}/bot.db",
-    )
+    settings = settings_of(f"sqlite:///{tmp_path}/bot.db")
     assert "No circuit breaker is open (quota, key, plan)" in await run_unlatch(settings, None)
     unready = settings.model_copy(update={"database_url": SecretStr(f"sqlite:///{tmp_path}/none/bot.db")})
     with pytest.raises(StorageUnavailable, match="not ready"):
