@@ -140,7 +140,7 @@ _RACE: DeclaredFields = {
     "race.race_id": _NAMES_THE_EVENT,
     "race.meeting_id": ToldField("meeting id", unless="race_id"),
     "race.region": ToldField("region"),
-    "race.said_region": Noise("the region's code is told"),
+    "race.said_region": ToldField("region", unless="region"),
     "race.course": _BY_PARTS,
     "race.race_date": ToldField("date", Rings.TO_OR_FROM_TODAY),
     "race.off": ToldField("off time", Rings.MOVED_TODAY),
@@ -154,12 +154,17 @@ _RACE: DeclaredFields = {
     "race.surface": ToldField("surface"),
     "race.status": ToldField("status", Rings.ALWAYS, by_lost_status),
     "race.abandoned": ToldField("abandoned", Rings.FIRST_TOO, by_flag),
-    "race.reason": Noise("the event's reason is this one"),
+    "race.reason": Noise("the event's reason is this one, or the race book's"),
     "race.field_size": ToldField("number of runners"),
     "race.winning_time": ToldField("winning time"),
     "race.runners": _BY_PARTS,
     "race.from_book": _FILLED_IN,
 }
+_OF_A_MEETING = (
+    *("race.race_id", "race.meeting_id", "race.region", "race.said_region", "race.race_date", "race.reason"),
+    "race.from_book",
+)
+
 _RUNNERS: DeclaredFields = {
     RUNNER: ToldField("runner"),
     "runner.horse": ToldField("name", Rings.ALWAYS, by_name),
@@ -243,7 +248,7 @@ DECLARATIONS: Mapping[EventKind, EventDeclaration] = {
             **_EVENT,
             **_COURSE,
             **_all(_RACE, _NOT_SHOWN),
-            **{path: _RACE[path] for path in ("race.meeting_id", "race.region", "race.race_date")},
+            **{path: _RACE[path] for path in _OF_A_MEETING},
             "race.abandoned": _IS_ABANDONED,
             **_all(_RUNNERS, _NO_RUNNERS),
             **_CARD,
@@ -265,9 +270,10 @@ DECLARATIONS: Mapping[EventKind, EventDeclaration] = {
         from_book=(),
         fields={
             **_EVENT,
-            "event.reason": _NOT_SHOWN,
+            "event.reason": Noise("the race's reason is told, where the result marks the race abandoned"),
             **_COURSE,
             **_RACE,
+            "race.reason": ToldField("reason"),
             "race.race_date": ToldField("date"),
             "race.off": ToldField("off time"),
             "race.status": ToldField("status", Rings.FIRST_TOO, by_status),

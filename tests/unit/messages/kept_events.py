@@ -51,7 +51,9 @@ RESULT = RacingEvent(key="result.received:rc_1", kind=EventKind.RESULT_RECEIVED,
 VOID = RESULT.model_copy(update={"race": RACE.model_copy(update={"status": "Void"})})
 LOST = RESULT.model_copy(
     update={
-        "race": RACE.model_copy(update={"status": "Abandoned", "abandoned": True, "runners": ()}),
+        "race": RACE.model_copy(
+            update={"status": "Abandoned", "abandoned": True, "runners": (), "reason": "unsafe ground"}
+        ),
         "reason": "unsafe ground",
     }
 )
@@ -82,7 +84,7 @@ STILL_OPEN = tuple(Race(off=OffTime(text=text)) for text in ("15:00", "15:30", "
 ASKED = AskedInView("race.abandoned:rc_1#1@C1")
 TAKEN = AskedInView("race.abandoned:rc_1#1@C1", "U1", RECEIVED_AT + timedelta(minutes=9))
 
-_EVENTS: dict[str, tuple[RacingEvent, MessageContext]] = {
+EVENTS_IN_CONTEXT: dict[str, tuple[RacingEvent, MessageContext]] = {
     "race_abandoned_to_be_acknowledged": (ABANDONED, ON_TIME.model_copy(update={"asked": ASKED})),
     "race_abandoned_acknowledged": (ABANDONED, ON_TIME.model_copy(update={"asked": TAKEN})),
     "meeting_abandoned_to_be_acknowledged": (MEETING, ON_TIME.model_copy(update={"asked": ASKED})),
@@ -251,4 +253,4 @@ EVENTS: dict[str, partial[Message]] = {
         VOID,
         ON_TIME.model_copy(update={"changes": (*MADE_VOID, *GOING), "previous_link": LINK, "order_unknown": True}),
     ),
-} | {name: partial(_builder(event, context), event, context) for name, (event, context) in _EVENTS.items()}
+} | {name: partial(_builder(event, context), event, context) for name, (event, context) in EVENTS_IN_CONTEXT.items()}

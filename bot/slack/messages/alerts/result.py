@@ -20,7 +20,6 @@ from bot.slack.messages.kit.names import (
     horse_name,
     race_details,
     race_name,
-    reason,
     region_mark,
     runner_line,
 )
@@ -209,11 +208,11 @@ def lost_race(event: RacingEvent, context: MessageContext) -> Message:
     changed = changes_in_words(context.changes, race.runners, disagree=context.order_unknown)
     said = ["The result says so", *([_changed(changed, context)] if changed else [])]
     head = [
-        header(headline(ABANDONED, first, reason(event))[0]),
+        header(headline(ABANDONED, first, safe(race.reason))[0]),
         section(race_details(race)),
         section("\n".join([*said, *asides(context)])),
     ]
-    first = ", ".join(filter(None, [first, reason(event)]))
+    first = ", ".join(filter(None, [first, safe(race.reason)]))
     text = ". ".join([first, *said, *asides(context, in_text=True)]) + late_mark(context)
     return message(text, head, foot=[small_print(event, context), alert_buttons(event)])
 
