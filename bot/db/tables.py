@@ -41,11 +41,15 @@ class InboxState(StrEnum):
 
 
 class InboxDelivery(SQLModel, table=True):
-    """A signed body, stored before the answer. (key, hash) stays for ever; `body` is pruned."""
+    """A signed body, stored before the answer. Key and hash stay for ever; `body` is pruned.
+
+    Unique by the hash alone: another version may read another key from the same body. The older constraint finds keys.
+    """
 
     __tablename__ = "inbox"
     __table_args__ = (
         UniqueConstraint("event_key", "body_sha256", name="uq_inbox_event_key_body_sha256"),
+        Index("uq_inbox_body_sha256", "body_sha256", unique=True),
         Index(
             "ix_inbox_new",
             "received_at",

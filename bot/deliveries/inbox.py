@@ -110,21 +110,20 @@ def stored(arrival: Arrival, inbox_id: int) -> StoredDelivery:
 
 
 def store(session: Session, arrivals: Sequence[Arrival]) -> dict[Arrival, int | None]:
-    """None for a body that the inbox has under the same key."""
-    unique = {(arrival.event_key, arrival.body_sha256): arrival for arrival in reversed(arrivals)}
-    # In one order everywhere: two replicas with the same keys would otherwise wait for each other.
-    rows = [_as_row(unique[key]) for key in sorted(unique)]
+    """None for a body that the inbox has."""
+    unique = {arrival.body_sha256: arrival for arrival in reversed(arrivals)}
+    # In one order everywhere: two replicas with the same bodies would otherwise wait for each other.
+    rows = [_as_row(unique[sha256]) for sha256 in sorted(unique)]
     # On the connection: the session would make an object of each row.
     stored = session.connection().execute(_stored(dialect_of(session)), rows)
-    numbers = {unique[key, sha256]: number for key, sha256, number in stored}
+    numbers = {unique[sha256]: number for sha256, number in stored}
     return {arrival: numbers.get(arrival) for arrival in arrivals}
 
 
 @cache
-def _stored(dialect: str) -> ReturningInsert[str, str, int]:
+def _stored(dialect: str) -> ReturningInsert[str, int]:
     insert, row = insert_into(dialect, InboxDelivery), table_of(InboxDelivery).c
-    once = insert.on_conflict_do_nothing(index_elements=["event_key", "body_sha256"])
-    return once.returning(row.event_key, row.body_sha256, row.id)
+    return insert.on_conflict_do_nothing().returning(row.body_sha256, row.id)
 
 
 def _as_row(arrival: Arrival) -> dict[str, Any]:
@@ -245,12 +244,18 @@ def mark_failed(session: Session, delivery: StoredDelivery, now: datetime, error
     )
 
 
-def bodies_of(session: Session, event_keys: Iterable[str]) -> set[tuple[str, str]]:
-    row = _INBOX.c
-    keys, found = iter(sorted(set(event_keys))), set[tuple[str, str]]()
-    while some := list(islice(keys, KEYS_PER_QUERY)):
-        rows = session.connection().execute(select(row.event_key, row.body_sha256).where(row.event_key.in_(some)))
-        found |= {(key, sha256) for key, sha256 in rows}
+def known_keys(session: Session, event_keys: Iterable[str]) -> set[str]:
+    return _known(session, _INBOX.c.event_key, event_keys)
+
+
+def known_bodies(session: Session, hashes: Iterable[str]) -> set[str]:
+    return _known(session, _INBOX.c.body_sha256, hashes)
+
+
+def _known(session: Session, column: ColumnElement[str], values: Iterable[str]) -> set[str]:
+    left, found = iter(sorted(set(values))), set[str]()
+    while some := list(islice(left, KEYS_PER_QUERY)):
+        found |= set(session.connection().execute(select(column).where(column.in_(some))).scalars())
     return found
 
 

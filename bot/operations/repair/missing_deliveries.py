@@ -41,15 +41,16 @@ def _marks(event: RacingEvent) -> set[tuple[str | None, ...]]:
 
 @dataclass(frozen=True)
 class _Stored:
-    bodies: set[tuple[str, str]]
+    bodies: set[str]
+    keys: set[str]
     races: set[tuple[str, EventKind]]
     meetings: set[tuple[str, EventKind]]
 
     def has(self, one: Failed) -> bool:
         event, race = one.event, one.event.race
         if one.has_payload or event.kind is None:
-            return any((event.key, digest) in self.bodies for digest in one.digests)
-        if any(key == event.key for key, _ in self.bodies):
+            return not self.bodies.isdisjoint(one.digests)
+        if event.key in self.keys:
             return True
         by_race = race.race_id is not None and (race.race_id, event.kind) in self.races
         by_meeting = race.race_id is None and race.meeting_id is not None
@@ -59,11 +60,12 @@ class _Stored:
 def find_missing(session: Session, failed: Sequence[Failed]) -> list[Failed]:
     races = [one.event.race for one in failed if not one.has_payload]
     stored = _Stored(
-        inbox.bodies_of(session, (one.event.key for one in failed)),
+        inbox.known_bodies(session, (digest for one in failed for digest in one.digests)),
+        inbox.known_keys(session, (one.event.key for one in failed)),
         event_store.kinds_of_races(session, {race.race_id for race in races if race.race_id}),
         event_store.kinds_of_meetings(session, {race.meeting_id for race in races if race.meeting_id}),
     )
-    return list({(one.event.key, one.sha256): one for one in failed if not stored.has(one)}.values())
+    return list({one.sha256: one for one in failed if not stored.has(one)}.values())
 
 
 def find_lacking(session: Session, missing: Sequence[Failed]) -> list[Failed]:

@@ -15,6 +15,7 @@ from bot.db.engine import READERS, Database
 from bot.db.schema import Schema
 from bot.db.tables import WebhookSubscriptionRow
 from bot.db.vault import Vault
+from bot.deliveries import inbox
 from bot.errors import SecretsUnreadable, StorageUnavailable
 from bot.events.races import Race
 from bot.operations.jobs import job_runs
@@ -150,6 +151,13 @@ async def test_schema_is_current_after_an_upgrade_and_not_before(database, tmp_p
     with fresh.writer.begin() as connection:
         assert not migrate.is_current(connection)
     await fresh.close()
+
+
+async def test_body_is_stored_once_whatever_key_another_version_read(database):
+    """As after an upgrade to a version that reads the race's id from another field."""
+    first, *others = [inbox.Arrival(key, "result.received", "0" * 64, b"{}", NOW) for key in ("a", "b", "c")]
+    assert (await database.write(lambda session: inbox.store(session, [first])))[first] is not None
+    assert await database.write(lambda session: inbox.store(session, others)) == dict.fromkeys(others)
 
 
 async def test_slot_is_finished_by_the_claimant_alone(database):

@@ -181,3 +181,17 @@ def test_newest_good_run_of_each_job_is_kept(empty_database):
         (run,) = session.exec(select(JobRun))
         assert (run.job, run.leased_until, run.slot_at) == ("repair", None, run.done_at)
         assert run.done_at == datetime(2026, 11, 20, 2, tzinfo=UTC)
+
+
+def test_body_that_was_stored_under_two_keys_keeps_its_hash_once(empty_database):
+    row = "INSERT INTO inbox (event_key, body_sha256, received_at, state, attempts) VALUES (:key, :hash, '2026-11-20 12:00:00', 'done', 0)"
+    stored = [("a", "1" * 64), ("b", "2" * 64), ("c", "1" * 64), ("d", "1" * 64)]
+    with empty_database.writer.begin() as connection:
+        migrate.apply_migrations(connection, to="0019")
+        for key, digest in stored:
+            connection.execute(text(row), {"key": key, "hash": digest})
+    migrate.upgrade(empty_database)
+    with empty_database.writer.connect() as connection:
+        kept = dict(connection.execute(text("SELECT event_key, body_sha256 FROM inbox")).fetchall())
+    assert (kept["a"], kept["b"]) == ("1" * 64, "2" * 64)
+    assert len(set(kept.values())) == len(stored)

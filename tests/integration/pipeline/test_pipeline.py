@@ -123,7 +123,7 @@ async def test_correction_says_what_changed_and_that_the_order_is_unknown(pipeli
     await pipeline.deliver(result(winner="Green Field"))
     await pipeline.post_all()
     text = pipeline.texts("CGB")[1]
-    first = "Two versions disagree: Ascot 14:30, Fri 20 Nov (GB): 1st is Blue Moon in one, Green Field in the other"
+    first = "Two versions disagree: Ascot 14:30 (GB): 1st is Blue Moon in one, Green Field in the other"
     assert text.startswith(first)
 
 
