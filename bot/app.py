@@ -28,7 +28,7 @@ from bot.deliveries import endpoint
 from bot.deliveries.admission import Admission
 from bot.deliveries.ingest import Ingest
 from bot.deliveries.payload import read_payload
-from bot.deliveries.signature_mismatches import MismatchRun
+from bot.deliveries.signature_mismatches import Mismatches
 from bot.deliveries.signing_secrets import SigningSecrets
 from bot.errors import StorageError
 from bot.fanout.fanout import Fanout
@@ -302,7 +302,7 @@ class Service:
             bodies=BodyReader(max_bytes=max_bytes * endpoint.READ_PER_BODY, budget_bytes=max_bytes * BODIES_IN_FLIGHT),
             max_body_bytes=max_bytes,
             signing_secrets=self.signing_secrets,
-            mismatches=MismatchRun(self.telling.unproven_secret, self.telling.mismatches, time.monotonic),
+            mismatches=Mismatches(self.telling.wrong_signatures, self.telling.no_right_signature, time.monotonic),
             store=self.ingest.store,
             admission=Admission(),
             tell_too_large=self.telling.too_large,

@@ -18,7 +18,7 @@ from bot.deliveries.inbox import Arrival
 from bot.deliveries.inbox import reference as inbox_reference
 from bot.deliveries.payload import Payload
 from bot.deliveries.signature import HEADER, is_signed, read_signature
-from bot.deliveries.signature_mismatches import MismatchRun
+from bot.deliveries.signature_mismatches import Mismatches
 from bot.deliveries.signing_secrets import SigningSecrets
 from bot.errors import (
     BodyBudgetSpent,
@@ -60,7 +60,7 @@ class WebhookEndpoint:
     bodies: BodyReader
     max_body_bytes: int
     signing_secrets: SigningSecrets
-    mismatches: MismatchRun
+    mismatches: Mismatches
     store: Callable[[Arrival], Awaitable[int | None]]
     admission: Admission
     tell_too_large: Callable[[], Awaitable[None]]
@@ -105,7 +105,7 @@ class WebhookEndpoint:
 
     async def _accept(self, request: Request, signed_body: bytes, signature: str, reference: str) -> Response:
         if not await self._is_signed(signed_body, signature):
-            log.warning("signature_matches_no_secret", reference=reference, run=self.mismatches.count)
+            log.warning("signature_matches_no_secret", reference=reference, in_a_row=self.mismatches.in_a_row)
             self.counts.signature_failure("mismatch")
             return refuse(401, "the signature matches no active secret", reference=reference)
         try:
@@ -135,6 +135,7 @@ class WebhookEndpoint:
         if not signed and await self.signing_secrets.reread():
             signed = is_signed(self.signing_secrets.active, body, signature)
         if not signed and self.signing_secrets.unread:
+            self.counts.event(None, "not_stored")
             raise StorageUnavailable("the stored secrets can't be read, and the signature may be by one of them")
         if signed:
             self.mismatches.matched()

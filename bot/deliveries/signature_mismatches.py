@@ -1,45 +1,44 @@
-"""A run of signatures that match no secret: a wrong secret of ours, or a stranger.
+"""Signatures that match no secret: a wrong secret of ours, or a stranger.
 
-A stranger can send any number of wrong signatures, but no right signature. So only a run that lasts, without a right
-signature, is an alarm. Before the first right signature the secret is unproven, and a short run is worth a note.
+A stranger can send any number of wrong signatures, but no right signature. So some wrong signatures are worth a note.
+Only half an hour of wrong signatures without a right signature is an alarm.
 """
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 TELL_AFTER = 5
 
 LASTS_S = 1_800.0
+"""Between two notes, too: a flood of wrong signatures must not become a flood of writes."""
 
 
 @dataclass
-class MismatchRun:
-    """`note` and `alarm` tell admins, once a run each. A call that returns False is made again."""
+class Mismatches:
+    """`note` and `alarm` tell admins of so many wrong signatures. A call that returns False is made again."""
 
     note: Callable[[int], Awaitable[bool]]
     alarm: Callable[[int], Awaitable[bool]]
     monotonic: Callable[[], float]
-    count: int = 0
+    in_a_row: int = 0
     _since_s: float = 0.0
-    _proven: bool = False
-    _told: set[str] = field(default_factory=set)
+    _alarmed: bool = False
+    _not_noted: int = 0
+    _noted_s: float | None = None
 
     def matched(self) -> None:
-        self._proven = True
-        self.count = 0
-        self._told.clear()
+        self.in_a_row = 0
+        self._alarmed = False
 
     async def missed(self) -> None:
-        if not self.count:
-            self._since_s = self.monotonic()
-        self.count += 1
-        if self.count < TELL_AFTER:
+        now_s = self.monotonic()
+        if not self.in_a_row:
+            self._since_s = now_s
+        self.in_a_row += 1
+        self._not_noted += 1
+        if self.in_a_row >= TELL_AFTER and now_s - self._since_s >= LASTS_S:
+            self._alarmed = self._alarmed or await self.alarm(self.in_a_row)
             return
-        if self.monotonic() - self._since_s >= LASTS_S:
-            await self._tell("alarm", self.alarm)
-        elif not self._proven:
-            await self._tell("note", self.note)
-
-    async def _tell(self, name: str, tell: Callable[[int], Awaitable[bool]]) -> None:
-        if name not in self._told and await tell(self.count):
-            self._told.add(name)
+        may_note = self._noted_s is None or now_s - self._noted_s >= LASTS_S
+        if self._not_noted >= TELL_AFTER and may_note and await self.note(self._not_noted):
+            self._not_noted, self._noted_s = 0, now_s

@@ -33,17 +33,16 @@ class Telling:
     clock: Clock
     wake: asyncio.Event
 
-    async def unproven_secret(self, count: int) -> bool:
+    async def wrong_signatures(self, count: int) -> bool:
         return await self._tell(
-            f"secret-unproven:{self._today()}",
-            f"{count} deliveries in a row carried a signature that none of my signing secrets matches, and no "
-            "signature has been right since my start. If the deliveries are the data service's, the secret in "
-            "RACING_WEBHOOK_SECRETS is not the one that this subscription was given. If strangers send them, nothing "
-            "is lost.",
+            f"wrong-signatures:{self._today()}",
+            f"{count} deliveries carried a signature that none of my signing secrets matches, and were refused with "
+            "401. If the deliveries are the data service's, RACING_WEBHOOK_SECRETS lacks the secret that a subscription "
+            "was given. If strangers send them, nothing is lost.",
             Urgency.NOTE,
         )
 
-    async def mismatches(self, count: int) -> bool:
+    async def no_right_signature(self, count: int) -> bool:
         return await self._tell(
             f"signature-mismatch:{self._today()}",
             f"For {LASTS_S / 60:.0f} minutes or longer no delivery had a right signature, and {count} in a row were "

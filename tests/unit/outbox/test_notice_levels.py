@@ -162,8 +162,8 @@ def test_standstill_past_the_queue_is_urgent(notices):
 
 async def test_notices_about_the_service_itself(database, notices, told):
     telling = Telling(database, notices, 1_000, lambda: NOW, asyncio.Event())
-    await telling.mismatches(13)
-    await telling.unproven_secret(5)
+    await telling.no_right_signature(13)
+    await telling.wrong_signatures(5)
     await telling.too_large()
     for error in (QuotaExceeded("races", code="quota_exceeded"), Unauthorized("races", code="unauthorized")):
         await telling.circuit_open(error)
