@@ -27,7 +27,7 @@ from bot.racedata.client.service_errors import (
     ServiceUnreachable,
 )
 from bot.racedata.reference_book import ReferenceBook
-from bot.settings import Settings
+from bot.settings import WEBHOOK_SECRET_MIN, Settings
 
 log = get_logger(__name__)
 
@@ -158,7 +158,7 @@ class Subscribing:
         except ServiceFailure as error:
             raise SubscribingFailed(f"{_told(error)}{_doubt(error)}") from error
         secret = page.data.secret
-        if secret is not None:
+        if secret is not None and len(secret.get_secret_value()) >= WEBHOOK_SECRET_MIN:
             row.secret = self.vault.lock(secret.get_secret_value())
             return secret.get_secret_value()
         answer = page.model_dump_json()

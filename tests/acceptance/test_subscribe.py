@@ -84,9 +84,10 @@ async def service_that_answers(body: bytes, content_type: str):
     [
         (b'{"meta": {}, "data": {"id": "sub_1", "token": "hush-hush-77"}}', "application/json"),
         (b'{"data": {"secret": "hush-hush-77", "webhook_secret": "hush-hush-78"}}', "application/json"),
+        (b'{"data": {"secret": "7", "note": "hush-hush-77"}}', "application/json"),
         (b"Subscribed. Your signing secret is hush-hush-77\n", "text/plain"),
     ],
-    ids=["another name", "two secrets", "no JSON"],
+    ids=["another name", "two secrets", "a digit", "no JSON"],
 )
 async def test_answer_without_a_secret_that_is_recognised_is_kept_whole_and_shown(make_world, body, content_type):
     async with service_that_answers(body, content_type) as (address, asked):
