@@ -411,7 +411,7 @@ def _load(kind: type[SettingsT], env_file: str | None, overrides: Mapping[str, A
 
 def _lines_of(env_file: str | None) -> list[Binding]:
     """Fails on a folder, which Docker makes where a mounted file is missing. pydantic would pass over the folder."""
-    if env_file is None or not Path(env_file).exists():
+    if env_file is None or not (Path(env_file).is_file() or Path(env_file).is_dir()):
         return []
     with Path(env_file).open(encoding=ENV_FILE_ENCODING) as stream:
         return list(parse_stream(stream))
@@ -431,34 +431,34 @@ def _misspelt(ours: Iterable[str], in_file: Iterable[str], in_environment: Itera
     known = {name.upper() for name in Settings.model_fields}
     wanted = sorted(name.upper() for name in ours)
     file, environment = ({name.upper() for name in names} - known for names in (in_file, in_environment))
-    likely = {name for name in environment if any(name[:3] == one[:3] for one in wanted)}
-    if not file | likely:
-        return []
-    from rapidfuzz import fuzz, process  # noqa: PLC0415  40 ms, and seldom needed
-
     problems = []
-    for name in sorted(file | likely):
-        if name in file or name.startswith(OUR_PREFIX):
-            found = process.extractOne(name, wanted, scorer=fuzz.ratio, score_cutoff=NAME_IS_CLOSE)
-            meant = found[0] if found else None
-        else:
-            meant = next((one for one in wanted if _is_slip(name, one)), None)
+    for name in sorted(file | environment):
+        is_ours = name in file or name.startswith(OUR_PREFIX)
+        meant = _closest(name, wanted) if is_ours else next((one for one in wanted if _is_slip(name, one)), None)
         if meant is not None:
             problems.append(f"{name} is no setting. Write {meant} if {meant} is meant, or take {name} away.")
     return problems
 
 
+def _closest(name: str, settings: Iterable[str]) -> str | None:
+    from rapidfuzz import fuzz, process  # noqa: PLC0415  40 ms, and seldom needed
+
+    found = process.extractOne(name, settings, scorer=fuzz.ratio, score_cutoff=NAME_IS_CLOSE)
+    return found[0] if found else None
+
+
 def _is_slip(name: str, setting: str) -> bool:
     """DATABASE_URI, SLACK_API_TOKEN and ADMIN_USER belong to other programs."""
-    from rapidfuzz.distance import OSA  # noqa: PLC0415  as above
-
     words = name.split("_"), setting.split("_")
     wrong = [pair for pair in zip(*words, strict=False) if pair[0] != pair[1]]
     if len(words[0]) != len(words[1]) or len(wrong) != 1 or len(wrong[0][1]) < LONG_WORD:
         return False
     typed, right = wrong[0]
-    ends_well = typed[:1] == right[0] and typed[-1:] == right[-1]
-    return OSA.distance(typed, right) == 1 and (ends_well or sorted(typed) == sorted(right))
+    if sorted(typed) != sorted(right) and (typed[:1], typed[-1:]) != (right[0], right[-1]):
+        return False
+    from rapidfuzz.distance import OSA  # noqa: PLC0415  as above
+
+    return OSA.distance(typed, right) == 1
 
 
 def _in_words(details: Any) -> str:
