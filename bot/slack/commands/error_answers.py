@@ -7,7 +7,7 @@ from bot.errors import CommandError, ServiceError, SlackError, StorageError
 from bot.logs import get_logger
 from bot.outbox.message import Message
 from bot.racedata.near_misses import COURSE_PREFIX
-from bot.slack.commands.tokens import SINGLE_QUOTE, join, parted, split
+from bot.slack.commands.tokens import NOT_COURSE, SINGLE_QUOTE, join, parted, split
 from bot.slack.messages.answers.failure_words import NOBODY_KNOWN, AnswerReader, failure_words
 from bot.slack.messages.answers.subscription_buttons import edit_button
 from bot.slack.messages.conditions.region_view import region_named
@@ -102,8 +102,13 @@ def _replaced(words: Sequence[str], name: str, phrase: str, value: str) -> list[
 
 
 def _place(words: Sequence[str], start: int, phrase: str, value: str) -> tuple[int, list[str]] | None:
-    """The end of the phrase from `start`, and the new words; None without the phrase. A prefix ("course:") stays."""
+    """The end of the phrase from `start`, and the new words; None without the phrase.
+
+    A prefix ("course:") stays, and `-Yrok` is left out as `-course:York`.
+    """
     name, first = parted(words[start])
+    if not name and first.startswith("-"):
+        name, first = NOT_COURSE, first.removeprefix("-")
     for end in (start + 1, start + len(phrase.split())):
         if phrase and " ".join([first, *words[start + 1 : end]]).strip(SINGLE_QUOTE + " ") == phrase:
             return end, [value if parted(value)[0] else name + value]

@@ -26,7 +26,7 @@ from bot.slack.commands.line_parses import (
     without_not_only,
 )
 from bot.slack.commands.line_phrases import THINGS, WORDS_OF_A_NAME, Kind, Phrase, PhraseReader
-from bot.slack.commands.tokens import Word, join, parted, words_of
+from bot.slack.commands.tokens import NOT_COURSE, Word, join, parted, words_of
 from bot.slack.messages.conditions.choice_view import ChoiceView, form_offered
 from bot.slack.messages.conditions.hour_views import DigestView, EveView, QuietView, ZoneView
 from bot.slack.messages.conditions.table import CHOICES, TYPED_AS, VIEWS
@@ -44,8 +44,6 @@ TOPIC_WORDS: dict[str, Topic] = {
     "racecards": Topic.RACECARDS,
     "cards": Topic.RACECARDS,
 }
-
-NOT_COURSE = f"-{COURSE_PREFIX}"
 
 EVERYTHING = "everything"
 """All regions, or all topics of a region: "everything from GB"."""

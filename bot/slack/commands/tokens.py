@@ -18,7 +18,9 @@ _TOKEN = re.compile(
 )
 NAMES = frozenset({*TYPED_AS, "date:"})
 
-_NAMED = re.compile(f"-course:|{'|'.join(map(re.escape, sorted(NAMES)))}", re.IGNORECASE)
+NOT_COURSE = "-course:"
+
+_NAMED = re.compile(f"{NOT_COURSE}|{'|'.join(map(re.escape, sorted(NAMES)))}", re.IGNORECASE)
 _PAGE = re.compile("page:([0-9]{1,3})", re.IGNORECASE | re.ASCII)
 
 

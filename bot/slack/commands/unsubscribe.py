@@ -18,7 +18,6 @@ from bot.racedata.lexicon import Lexicon, kept
 from bot.racedata.near_misses import COURSE_PREFIX, refusal, wrong_words
 from bot.slack.commands.filter_view import as_shown
 from bot.slack.commands.filter_words_typed import (
-    NOT_COURSE,
     TypedFilter,
     Values,
     check_readings,
@@ -29,7 +28,7 @@ from bot.slack.commands.filter_words_typed import (
 )
 from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.commands.subscription_changes import audited, change
-from bot.slack.commands.tokens import join
+from bot.slack.commands.tokens import NOT_COURSE, join
 from bot.slack.messages.answers.filter_words import in_plain_words
 from bot.slack.messages.answers.subscription_answers import unsubscribed
 from bot.slack.messages.conditions.course_view import name_of

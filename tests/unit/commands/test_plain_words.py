@@ -313,6 +313,11 @@ async def test_subscribing_in_plain_english_is_understood_and_said_back(town, ty
         ("GB no results, no abandonments", "Nothing would be left", {}),
         ("GB results no results", "Nothing would be left", {}),
         ("GB except", "Nothing follows", {}),
+        *(
+            (f"GB {typed}", 'no course "Yrok". Did you mean York?', {"York": "GB -course:York"})
+            for typed in ("-Yrok", "-course:Yrok")
+        ),
+        ("GB -IRE", "can't be left out", {"Without that": "GB"}),
         ("GB except Yrok", 'is called "Yrok". Did you mean York?', {"York": "GB except course:York"}),
         (
             "GB no results for Yrok",
