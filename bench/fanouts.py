@@ -12,7 +12,7 @@ from bench.payloads import Results
 from bot.app import Service
 from bot.cli.server import loop_factory
 from bot.deliveries import inbox
-from bot.deliveries.payload import read_payload
+from bot.deliveries.payload import read_events
 from bot.fanout.fanout import Fanout
 from bot.logs import configure_logging
 from bot.outbox.claim_at_fanout import QueuedOnly
@@ -34,7 +34,7 @@ async def _time(service: Service, regions: Sequence[str], events: int) -> dict[s
     """The first of each does not count."""
     fanout = Fanout(
         service.database,
-        read_payload,
+        read_events,
         arrivals=service.ingest,
         outbox=QueuedOnly(),
         notices=service.notices,

@@ -27,7 +27,7 @@ from bot.db.vault import Vault
 from bot.deliveries import endpoint
 from bot.deliveries.admission import Admission
 from bot.deliveries.ingest import Ingest
-from bot.deliveries.payload import read_payload
+from bot.deliveries.payload import read_events, read_payload
 from bot.deliveries.signature_mismatches import Mismatches
 from bot.deliveries.signing_secrets import SigningSecrets
 from bot.errors import StorageError
@@ -330,7 +330,7 @@ class Service:
     def _make_fanout(self) -> Fanout:
         return Fanout(
             self.database,
-            read_payload,
+            read_events,
             arrivals=self.ingest,
             outbox=self.poster,
             notices=self.notices,

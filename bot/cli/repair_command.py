@@ -16,7 +16,7 @@ from bot.db.named_value_store import DatabaseStateStore
 from bot.db.schema import Schema, check_is_there
 from bot.db.tables import EventVersion, MessageKind, MessageState, OutboxMessage
 from bot.deliveries.ingest import Ingest
-from bot.deliveries.payload import read_payload
+from bot.deliveries.payload import read_events, read_payload
 from bot.errors import ServiceError, StorageError, StorageUnavailable
 from bot.fanout.fanout import Fanout
 from bot.operations.repair.repair_run import Repair, Repaired
@@ -106,7 +106,7 @@ async def _repair(settings: Settings, clock: Clock, *, reads_only: bool) -> Asyn
     wake = asyncio.Event()
     fanout = Fanout(
         database,
-        read_payload,
+        read_events,
         arrivals=Ingest(database),
         outbox=QueuedOnly(),
         notices=notices,

@@ -8,7 +8,7 @@ from bot.db.database_clock import database_now
 from bot.db.engine import TOOL_BUSY_S, Database
 from bot.db.schema import Schema
 from bot.deliveries.ingest import Ingest
-from bot.deliveries.payload import read_payload
+from bot.deliveries.payload import read_events
 from bot.errors import StorageUnavailable
 from bot.fanout.fanout import Fanout
 from bot.outbox.claim_at_fanout import QueuedOnly
@@ -38,7 +38,7 @@ async def restored(database: Database, notices: Notices, clock: Clock) -> PutInD
     """Fan out waiting deliveries, summarise what waited for an hour, then mark unsent messages as in doubt."""
     fanout = Fanout(
         database,
-        read_payload,
+        read_events,
         arrivals=Ingest(database),
         outbox=QueuedOnly(),
         notices=notices,

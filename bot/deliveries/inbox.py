@@ -61,12 +61,12 @@ class Arrival:
     body_sha256: str
     body: bytes
     received_at: datetime
-    read: Callable[[], RacingEvent] | None = None
+    read: Callable[[], tuple[RacingEvent, ...]] | None = None
 
 
 @dataclass(frozen=True)
 class StoredDelivery:
-    """`read` gives the event of a body that is parsed already."""
+    """`read` gives the events of a body that is parsed already."""
 
     inbox_id: int
     event_key: str
@@ -74,7 +74,7 @@ class StoredDelivery:
     body: bytes
     received_at: datetime
     attempts: int
-    read: Callable[[], RacingEvent] | None = None
+    read: Callable[[], tuple[RacingEvent, ...]] | None = None
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ Receivers deduplicate on the race's identifier (Interface, Events, Delivery rule
     drill:…                                                 a drill of the bot, byte for byte (bot.events.drill_mark)
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 from hashlib import sha256
@@ -22,24 +22,34 @@ from bot.events import drill_mark
 from bot.events.drill_mark import Drill
 from bot.events.event import EventKind, RacingEvent
 from bot.events.kinds import DECLARATIONS, Subject, Topic
-from bot.events.races import Race
-from bot.events.reading import aliases
-from bot.events.reading.json_object import NotAnObject, read_object
-from bot.events.reading.json_values import LONGEST_NAME, find, identifier, text
+from bot.events.merge import in_common
+from bot.events.races import Course, OffTime, Race
+from bot.events.reading.aliases import (
+    CARD_LISTS,
+    MEETING_LISTS,
+    NAMES_OF,
+    OCCURRED_AT_OF,
+    PLAIN_ID,
+    string,
+)
+from bot.events.reading.json_object import NotAnObject, read_objects
+from bot.events.reading.json_values import LONGEST_NAME, Fields, count, fields_of, find, identifier, text
 from bot.events.reading.off_times import read_instant
-from bot.events.reading.race_list import lists_races, read_races
+from bot.events.reading.race_list import lists_races, race_entries, read_races, within
 from bot.events.reading.race_record import (
     Sources,
     course_of,
     meeting_id_of,
     off_of,
-    race_date_of,
     race_from,
     race_id_of,
-    region_of,
+    read_race,
     sources_of,
 )
 from bot.events.reading.record_objects import About, Part, kind_of, parts_of
+
+MOST_EVENTS = 30
+"""Of one delivery. A longer list is told as one event with the races of the list."""
 
 LONGEST_ID = 200
 """Characters. A longer or unprintable id stands in a key by its SHA-256."""
@@ -66,10 +76,13 @@ class _Named(NamedTuple):
 
 @dataclass(frozen=True)
 class _Found:
+    """One event of a delivery. `number`: among the events of the delivery; None for the only one."""
+
     named: _Named
     parts: list[Part]
     race_id: str | None
     meeting_id: str | None
+    number: int | None = None
 
     @cached_property
     def sources(self) -> Sources:
@@ -91,70 +104,153 @@ class Payload:
 
     @cached_property
     def identity(self) -> EventIdentity:
+        """Of the first event."""
         if self._drill_id is not None:
             return EventIdentity(drill_mark.key_of(self._drill_id), drill_mark.DRILL_EVENT)
-        found = self._found
-        if isinstance(found, NotAnObject):
+        if isinstance(self._found, NotAnObject):
             return EventIdentity(_unreadable(self._body), None)
-        return EventIdentity(_key(found, self._body), found.named.name)
+        first = self._found[0]
+        return EventIdentity(_key(first, self._body, Race()) if first.race_id else self.events[0].key, first.named.name)
 
-    def read(self) -> RacingEvent:
-        """Of an unreadable payload `kind` is None, and `unreadable_because` gives the reason."""
+    @cached_property
+    def events(self) -> tuple[RacingEvent, ...]:
+        """One for each race or meeting that the delivery is about.
+
+        Of an unreadable payload `kind` is None, and `unreadable_because` gives the reason.
+        """
         if self._drill_id is not None:
-            return RacingEvent(key=self.identity.key, name=drill_mark.DRILL_EVENT, drill=Drill(drill_id=self._drill_id))
+            key = self.identity.key
+            return (RacingEvent(key=key, name=drill_mark.DRILL_EVENT, drill=Drill(drill_id=self._drill_id)),)
         found = self._found
         if isinstance(found, NotAnObject):
-            return RacingEvent(key=self.identity.key, unreadable_because=str(found))
-        race = _race(found)
-        return RacingEvent(
-            key=self.identity.key,
-            kind=found.named.kind,
-            name=found.named.name,
-            # The reason of another event is not why the race was lost.
-            race=race if race.abandoned else race.model_copy(update={"reason": None}),
-            races=_races(found, race),
-            reason=race.reason,
-            occurred_at=_occurred_at(found),
-            first_attempt_at=find((part.fields for part in found.parts), aliases.FIRST_ATTEMPT_AT, read_instant),
-            sequence=find([part.fields for part in found.carried], aliases.SEQUENCE, _read_sequence),
-            data_as_of=find((part.fields for part in found.parts), aliases.DATA_AS_OF, text),
-            unreadable_because=_why_unread(found.named),
-        )
+            return (RacingEvent(key=_unreadable(self._body), unreadable_because=str(found)),)
+        return tuple(event for one in found for event in _events(one, self._body))
 
     @cached_property
     def _drill_id(self) -> str | None:
         return drill_mark.read_body(self._body)
 
     @cached_property
-    def _found(self) -> _Found | NotAnObject:
+    def _found(self) -> list[_Found] | NotAnObject:
         try:
-            parts = parts_of(read_object(self._body))
+            records = read_objects(self._body)
         except NotAnObject as reason:
             return reason
-        named = _named(parts)
-        return _Found(named, parts, *_ids(named, parts))
+        if len(records) > MOST_EVENTS:
+            return NotAnObject(f"The body has more than {MOST_EVENTS} events.")
+        found = [one for record in records for one in _subjects(parts_of(record))]
+        return found if len(found) == 1 else [replace(one, number=number) for number, one in enumerate(found)]
 
 
 def identify(body: bytes) -> EventIdentity:
     return Payload(body).identity
 
 
+def read_events(body: bytes) -> tuple[RacingEvent, ...]:
+    return Payload(body).events
+
+
 def read_payload(body: bytes) -> RacingEvent:
-    return Payload(body).read()
+    """The first event."""
+    return Payload(body).events[0]
+
+
+def _subjects(parts: list[Part]) -> list[_Found]:
+    """The event, or an event for each entry of the list that stands in the place of the race or the meeting."""
+    named = _named(parts)
+    found = _Found(named, parts, *_ids(named, parts))
+    if named.subject is None or _names_subject(found):
+        return [found]
+    about = About.RACE if named.subject is Subject.RACE else About.MEETING
+    entries = next(filter(None, (_entries(part.fields, about) for part in found.carried)), [])
+    if not 0 < len(entries) <= MOST_EVENTS:
+        return [found]
+    within_each = ([*parts, *(_below(part) for part in parts_of(entry, about))] for entry in entries)
+    return [_Found(named, more, *_ids(named, more)) for more in within_each]
+
+
+def _names_subject(found: _Found) -> bool:
+    """Lists beside a race are its neighbours on the card; lists beside a meeting are its races."""
+    if found.named.subject is Subject.RACE:
+        return found.race_id is not None or off_of(found.sources) != OffTime()
+    return found.race_id is not None or found.meeting_id is not None or course_of(found.sources) != Course()
+
+
+def _entries(fields: Fields, about: About) -> list[dict[str, Any]]:
+    if about is About.RACE:
+        return race_entries(fields)
+    return [one for one in race_entries(fields, (*MEETING_LISTS, *CARD_LISTS)) if _is_meeting(one)]
+
+
+def _is_meeting(entry: Mapping[str, Any]) -> bool:
+    race = read_race(entry)
+    return lists_races(fields_of(entry)) or (race.race_id is None and race.off == OffTime())
+
+
+def _below(part: Part) -> Part:
+    return part._replace(depth=part.depth + 1)
+
+
+def _events(found: _Found, body: bytes) -> Iterator[RacingEvent]:
+    """One; of a card or a meeting without a place of its own, one for each meeting among its races."""
+    race = _race(found)
+    races = _races(found, race)
+    if found.named.subject is Subject.RACE or race.course != Course() or not races:
+        yield _event(found, race, races, body)
+        return
+    meetings = _by_meeting(races)
+    if len(meetings) > MOST_EVENTS:
+        meetings = [races]
+    for number, of_meeting in enumerate(meetings):
+        one = replace(found, number=number) if len(meetings) > 1 else found
+        yield _event(one, within(race, in_common(of_meeting)), of_meeting, body)
+
+
+def _by_meeting(races: tuple[Race, ...]) -> list[tuple[Race, ...]]:
+    meetings: dict[str | None, tuple[Race, ...]] = {}
+    for race in races:
+        place = race.course.course_id or race.course.name or race.meeting_id
+        meetings[place] = (*meetings.get(place, ()), race)
+    return list(meetings.values())
+
+
+def _event(found: _Found, race: Race, races: tuple[Race, ...], body: bytes) -> RacingEvent:
+    return RacingEvent(
+        key=_key(found, body, race),
+        kind=found.named.kind,
+        name=found.named.name,
+        # The reason of another event is not why the race was lost.
+        race=race if race.abandoned or race.is_void else race.model_copy(update={"reason": None}),
+        races=races,
+        reason=race.reason,
+        races_run=_races_run(found) if found.named.subject is Subject.MEETING else None,
+        occurred_at=_occurred_at(found),
+        first_attempt_at=find((part.fields for part in found.parts), NAMES_OF["event.first_attempt_at"], read_instant),
+        sequence=find([part.fields for part in found.carried], NAMES_OF["event.sequence"], _read_sequence),
+        data_as_of=find((part.fields for part in found.parts), NAMES_OF["event.data_as_of"], text),
+        unreadable_because=_why_unread(found.named),
+    )
+
+
+def _races_run(found: _Found) -> int | None:
+    """Of a meeting: the races before the first lost race were run."""
+    fields = [part.fields for part in found.carried]
+    first_lost = find(fields, NAMES_OF["state.first_lost"], count)
+    return find(fields, NAMES_OF["state.races_run"], count) or (first_lost - 1 if first_lost else None)
 
 
 def _named(parts: list[Part]) -> _Named:
     """The shallowest known event, else the first value that is surely an event's name."""
     shallow = [part for part in parts if part.depth <= DEEPEST_EVENT_NAME]
     for part in shallow:
-        for name in aliases.EVENT_NAME:
+        for name in NAMES_OF["event.name"]:
             kind = kind_of(part.fields.get(name))
             if kind:
                 return _Named(kind, kind.value, part)
     for part in shallow:
-        names = aliases.TOP_EVENT_NAME if not part.depth else aliases.SURE_EVENT_NAME
+        names = NAMES_OF["event.top_name"] if not part.depth else NAMES_OF["event.sure_name"]
         unknown = find(
-            [part.fields], aliases.EVENT_NAME if part.name in aliases.SURE_EVENT_NAME else names, aliases.string
+            [part.fields], NAMES_OF["event.name"] if part.name in NAMES_OF["event.sure_name"] else names, string
         )
         if unknown:
             return _Named(None, unknown[:LONGEST_NAME], part)
@@ -167,7 +263,7 @@ def _ids(named: _Named, parts: list[Part]) -> tuple[str | None, str | None]:
     Beside the event's name, `id` may be the delivery's own.
     """
     racing = (part for part in parts if part.about is About.DATA and part.is_racing and part.depth)
-    plain_id = find((part.fields for part in racing if part is not named.bearer), aliases.PLAIN_ID, identifier)
+    plain_id = find((part.fields for part in racing if part is not named.bearer), PLAIN_ID, identifier)
     of_one_race = named.subject is Subject.RACE or (
         named.subject is not Subject.MEETING and not any(lists_races(part.fields) for part in parts)
     )
@@ -175,37 +271,42 @@ def _ids(named: _Named, parts: list[Part]) -> tuple[str | None, str | None]:
     return race_id or (plain_id if of_one_race else None), meeting_id or (None if of_one_race else plain_id)
 
 
-def _key(found: _Found, body: bytes) -> str:
+def _key(found: _Found, body: bytes, race: Race) -> str:
     kind = found.named.kind
     if not kind:
         return _unreadable(body)
     if found.race_id:
         return f"{kind}:{_bounded(found.race_id)}"
-    return f"{kind}:{_natural(found) or _loose(found) or f'sha256:{sha256(body).hexdigest()}'}"
+    number = "" if found.number is None else f"|{found.number}"
+    loose = _loose(found) or f"sha256:{sha256(body).hexdigest()}"
+    return f"{kind}:{_natural(found, race) or f'{loose}{number}'}"
 
 
-def _natural(found: _Found) -> str | None:
+def _natural(found: _Found, race: Race) -> str | None:
     """None where a needed part did not come.
 
     The key of one race's card has the off time: the cards of a meeting's races are several events.
     """
-    subject, meeting_id = found.named.subject, found.meeting_id
-    off = None if subject is Subject.MEETING or (subject is Subject.CARD and found.lists_races) else _off(found.sources)
+    subject = found.named.subject
+    off = None if subject is Subject.MEETING or (subject is Subject.CARD and found.lists_races) else _off(race.off)
     if subject is Subject.RACE and not off:
         return None
-    place = {"meeting": meeting_id} if meeting_id and subject is not Subject.RACE else _place(found.sources)
+    of_meeting = race.meeting_id and subject is not Subject.RACE
+    place = {"meeting": race.meeting_id} if of_meeting else _place(race)
     named = place and {**place, "off": off}
     return _bounded("|".join(f"{name}={value}" for name, value in named.items() if value)) if named else None
 
 
-def _place(sources: Sources) -> dict[str, str | None] | None:
-    course, race_date, region = course_of(sources), race_date_of(sources), region_of(sources)
-    name = course.course_id or (course.name and course.name.casefold())
-    return {"region": region and region.casefold(), "course": name, "date": race_date} if name and race_date else None
+def _place(race: Race) -> dict[str, str | None] | None:
+    name = race.course.course_id or (race.course.name and race.course.name.casefold())
+    region = race.region and race.region.casefold()
+    return {"region": region, "course": name, "date": race.race_date} if name and race.race_date else None
 
 
-def _off(sources: Sources) -> str | None:
-    off = off_of(sources)
+def _off(off: OffTime) -> str | None:
+    minute = off.minute_of_day
+    if minute is not None:
+        return f"{minute // 60:02}:{minute % 60:02}"
     return off.text or (off.off_at.isoformat() if off.off_at else None)
 
 
@@ -214,7 +315,7 @@ def _loose(found: _Found) -> str | None:
     data = [part for part in found.parts if part.about is About.DATA]
     inner = [part.fields for part in data if part.depth and part is not found.named.bearer]
     every = [part.fields for part in data]
-    loose = find(inner, aliases.PLAIN_ID, identifier) or find(every, ("eventid", *aliases.PLAIN_ID), identifier)
+    loose = find(inner, PLAIN_ID, identifier) or find(every, ("eventid", *PLAIN_ID), identifier)
     return f"id={_bounded(loose)}" if loose else None
 
 
@@ -239,17 +340,31 @@ def _races(found: _Found, race: Race) -> tuple[Race, ...]:
     """The races beside a race's event are only neighbours on the card."""
     if found.named.subject is Subject.RACE and (race.race_id or race.off.text or race.off.off_at):
         return ()
-    return read_races((part.fields for part in found.parts if part.about is not About.DELIVERY), race)
+    parts = [part.fields for part in found.parts if part.about is not About.DELIVERY]
+    races = read_races(parts, race)
+    if found.named.subject is Subject.MEETING:
+        run = (one for fields in parts for one in race_entries(fields, NAMES_OF["lists.run_races"]))
+        races += tuple(within(read_race(one), race).model_copy(update={"abandoned": False}) for one in run)
+    first_lost = find([part.fields for part in found.carried], NAMES_OF["state.first_lost"], count)
+    return tuple(_run_before(one, first_lost) for one in races) if first_lost else races
+
+
+def _run_before(race: Race, first_lost: int) -> Race:
+    number = count(race.number)
+    is_run = race.abandoned is None and number is not None and number < first_lost
+    return race.model_copy(update={"abandoned": False}) if is_run else race
 
 
 def _occurred_at(found: _Found) -> datetime | None:
     kind = found.named.kind
-    names = aliases.OCCURRED_AT + (aliases.OCCURRED_AT_OF[DECLARATIONS[kind].topic] if kind else ())
+    names = NAMES_OF["event.occurred_at"] + (OCCURRED_AT_OF[DECLARATIONS[kind].topic] if kind else ())
     top = [part for part in found.carried if part.depth == 0 or part is found.named.bearer]
     return (
         find((part.fields for part in found.carried), names, read_instant)
-        or find((part.fields for part in top), aliases.OCCURRED_AT_TOP, read_instant)
-        or find((part.fields for part in top if not part.is_racing), aliases.OCCURRED_AT_ENVELOPE, read_instant)
+        or find((part.fields for part in top), NAMES_OF["event.occurred_at.top"], read_instant)
+        or find(
+            (part.fields for part in top if not part.is_racing), NAMES_OF["event.occurred_at.envelope"], read_instant
+        )
     )
 
 

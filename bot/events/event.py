@@ -21,7 +21,8 @@ class RacingEvent(Value):
     """`key` identifies the event: "result.received:rc_1" (see bot.deliveries.payload).
 
     `kind` is None for an unreadable payload, which is posted as a plain line. `race`: the race, or the fields of the
-    meeting. `races`: of a meeting or a card. `races_from_book`: from the race book or other deliveries. `in_parts`: the
+    meeting. `races`: of a meeting or a card. `races_run`: how many races of an abandoned meeting were run.
+    `races_from_book`: from the race book or other deliveries. `in_parts`: the
     `races` came in several deliveries.
     """
 
@@ -35,6 +36,7 @@ class RacingEvent(Value):
     first_attempt_at: datetime | None = None
     sequence: int | None = None
     data_as_of: str | None = None
+    races_run: int | None = None
     unreadable_because: str | None = None
     races_from_book: bool = False
     in_parts: bool = False
@@ -56,6 +58,11 @@ class RacingEvent(Value):
     def reports_loss(self) -> bool:
         """True for an abandonment, a void race, and a result or a racecard with a race marked abandoned."""
         return self.is_abandonment or self.race.is_void or any(race.abandoned for race in (self.race, *self.races))
+
+    @property
+    def says_partly_run(self) -> bool:
+        """True for an abandoned meeting that names a race as run."""
+        return bool(self.races_run) or any(race.says_run for race in self.races)
 
     @property
     def contradicting_key(self) -> str | None:

@@ -263,7 +263,7 @@ def _bounded(changes: Iterator[Change]) -> Iterator[Change]:
 
 
 def _is_hidden(old: Any, new: Any, by: str, before: Any) -> bool:
-    return bool(getattr(new, by)) or (bool(getattr(old, by)) and before is None)
+    return _shown(getattr(new, by)) is not None or (_shown(getattr(old, by)) is not None and before is None)
 
 
 def _is_same_off(before: Any, now: Any) -> bool:

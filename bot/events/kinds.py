@@ -8,7 +8,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from bot.events.spellings import By, as_published, by_card_status, by_flag, by_lost_status, by_name, by_place, by_status
+from bot.events.spellings import (
+    By,
+    as_published,
+    by_card_status,
+    by_flag,
+    by_lost_status,
+    by_name,
+    by_not_run,
+    by_place,
+    by_run_status,
+    by_status,
+)
 
 
 class EventKind(StrEnum):
@@ -126,6 +137,7 @@ _EVENT: DeclaredFields = {
     "event.sequence": Noise("says which version is the newer"),
     "event.first_attempt_at": _ENVELOPE,
     "event.data_as_of": _ENVELOPE,
+    "event.races_run": _NOT_SHOWN,
     "event.races_from_book": _FILLED_IN,
     "event.in_parts": _OURS,
     "event.drill": _OURS,
@@ -146,7 +158,7 @@ _RACE: DeclaredFields = {
     "race.off": ToldField("off time", Rings.MOVED_TODAY),
     "race.off_told": _OURS,
     "race.title": ToldField("title"),
-    "race.number": _NOT_SHOWN,
+    "race.number": ToldField("race number", unless="off"),
     "race.race_class": ToldField("class"),
     "race.race_type": ToldField("type"),
     "race.distance": ToldField("distance"),
@@ -157,6 +169,8 @@ _RACE: DeclaredFields = {
     "race.reason": Noise("the event's reason is this one, or the race book's"),
     "race.field_size": ToldField("number of runners"),
     "race.winning_time": ToldField("winning time"),
+    "race.unread_order": _NOT_SHOWN,
+    "race.disputed": _NOT_SHOWN,
     "race.runners": _BY_PARTS,
     "race.from_book": _FILLED_IN,
 }
@@ -200,6 +214,8 @@ _CARD: DeclaredFields = {
     "card.reason": ToldField("reason"),
     "card.field_size": ToldField("number of runners"),
     "card.winning_time": _NOT_IN_A_LINE,
+    "card.unread_order": _NOT_IN_A_LINE,
+    "card.disputed": _NOT_IN_A_LINE,
     "card.runners": _BY_PARTS,
     "card.from_book": _FILLED_IN,
 }
@@ -252,9 +268,10 @@ DECLARATIONS: Mapping[EventKind, EventDeclaration] = {
             "race.abandoned": _IS_ABANDONED,
             **_all(_RUNNERS, _NO_RUNNERS),
             **_CARD,
+            "event.races_run": ToldField("races run"),
             "card.off": ToldField("off time"),
-            "card.status": _NOT_IN_A_LINE,
-            "card.abandoned": Noise("each race of an abandoned meeting is abandoned"),
+            "card.status": ToldField("status", by=by_run_status),
+            "card.abandoned": ToldField("abandoned", by=by_not_run),
         },
     ),
     EventKind.RESULT_RECEIVED: EventDeclaration(
@@ -277,6 +294,8 @@ DECLARATIONS: Mapping[EventKind, EventDeclaration] = {
             "race.race_date": ToldField("date"),
             "race.off": ToldField("off time"),
             "race.status": ToldField("status", Rings.FIRST_TOO, by_status),
+            "race.unread_order": ToldField("order as published", unless="disputed"),
+            "race.disputed": ToldField("disputed places", Rings.FIRST_TOO),
             "race.field_size": _NOT_SHOWN,
             **_RUNNERS,
             **_all(_CARD, _ONE_RACE),
@@ -299,6 +318,7 @@ DECLARATIONS: Mapping[EventKind, EventDeclaration] = {
             **_RACE,
             "race.status": ToldField("status", Rings.ALWAYS, by_card_status),
             "race.winning_time": _NOT_SHOWN,
+            "race.number": _NOT_SHOWN,
             **_RUNNERS,
             "runner.position_reason": _NOT_SHOWN,
             "runner.draw": _NOT_SHOWN,

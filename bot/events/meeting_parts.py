@@ -69,7 +69,7 @@ def _seen(event: RacingEvent) -> tuple[object, ...]:
 
 
 def _line_of(race: Race, event: RacingEvent) -> tuple[object, ...] | None:
-    if race.placed():
+    if race.says_run or race.has_places:
         return None
     name, reason = race.title or race.number or race.race_id, own_reason(race.reason, event)
     return name, race.off, race.distance, race.race_class, race.field_size, reason and _folded(reason)

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Sequence
 from bot.events.event import EventKind, RacingEvent
 from bot.events.kinds import DECLARATIONS, WHOLE_LISTS
 from bot.events.pairs import Places, is_shorter, is_whole, paired_races, paired_runners
-from bot.events.races import FEW_MINUTES, OF_COURSE, Course, OffTime, Race, Runner, letters
+from bot.events.race_state import NOT_RUN, state_in
+from bot.events.races import FEW_MINUTES, OF_COURSE, Course, OffTime, Race, Runner
 from bot.events.spellings import by_place
 
 _MERGED_BY_RULE = frozenset({"abandoned", "course", "off", "off_told", "runners", "from_book", "region", "said_region"})
@@ -160,7 +161,7 @@ def completed_race(race: Race, earlier: Race, *, are_all: bool = False) -> Race:
 
 def _abandoned(race: Race, earlier: Race) -> bool | None:
     """A later flag decides, or a later status after an abandonment by status alone."""
-    by_status_alone = letters(earlier.status).startswith(("abandoned", "calledoff"))
+    by_status_alone = state_in(earlier.status) in NOT_RUN
     if race.abandoned is None and not (race.status and by_status_alone):
         return earlier.abandoned
     return race.abandoned
@@ -171,7 +172,7 @@ def _off(off: OffTime, earlier: OffTime) -> OffTime:
         return earlier
     if not off.is_same_time(earlier):
         return off
-    return OffTime(text=off.text or earlier.text, off_at=off.off_at or earlier.off_at)
+    return off.with_(earlier)
 
 
 def _off_told(off: OffTime, earlier: Race) -> OffTime | None:
@@ -243,5 +244,5 @@ def is_same_of_card(one: Race, other: Race) -> bool:
     return one == other
 
 
-def _names(race: Race) -> tuple[str | None, ...]:
-    return race.race_id, race.off.text, race.number, race.title
+def _names(race: Race) -> tuple[str | int | None, ...]:
+    return race.race_id, race.off.name, race.number, race.title

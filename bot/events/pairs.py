@@ -164,8 +164,7 @@ def _off_and_title(race: Race) -> tuple[str | int, str] | None:
 
 
 def _off(race: Race) -> str | int | None:
-    minute = race.off.minute_of_day
-    return race.off.text if minute is None else minute
+    return race.off.name
 
 
 def _number_and_title(race: Race) -> tuple[str, str] | None:

@@ -2,27 +2,30 @@
 
 import re
 from datetime import datetime
+from functools import lru_cache
 from operator import itemgetter
+from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
-SETTLED_STATUSES = frozenset(
-    {"result", "results", "resulted", "settled", "official", "finished", "final", "complete", "completed", "weighedin"}
+from bot.events.race_state import RaceState, letters, state_in
+
+OUT, RESERVED = "NR", "Reserve"
+"""Positions of a horse on the card that does not run. A reserve runs only if another horse is withdrawn."""
+
+_OUT = re.compile("^nr$|nonrun|withdr|scratch|^scr$|^wd$|^wdn$|^removed|^reserve|nonpartant|^np$|^absent")
+
+_SHARED = r"=|tied|ties?|t|joint|dead[ -]?heat(?:ed)?|d\.?h\.?"
+_PLACE = re.compile(
+    rf"(?P<before>(?:{_SHARED})[ .:-]*(?:for )?)?"
+    r"(?:(?P<place>[0-9]{1,6})(?:\.0+|\.|st|nd|rd|th|er|ère|e)?|(?P<word>first|second|third|fourth|won|winner))"
+    r"(?: place| past the post)?(?: of [0-9]{1,3}|/[0-9]{1,3})?"
+    rf"(?P<after> ?\(?(?:{_SHARED})\)?)?(?: ?\((?:promoted|placed)[^)]*\))?",
+    re.IGNORECASE,
 )
-"""In letters alone, as all words below."""
+"""A place, shared or not: "2", "=2", "T2", "dh 2", "2nd", "2nd (dead heat)", "2 of 9". Any further word is no place."""
 
-VOID_STATUSES = frozenset({"void", "voided", "racevoid", "racevoided", "declaredvoid", "racedeclaredvoid", "norace"})
-"""A void race has no winner: earlier places no longer count."""
-
-WALKOVER_STATUSES = frozenset({"walkover", "walkedover", "wo"})
-
-NON_RUNNER_POSITIONS = frozenset({"nr", "nonrunner", "withdrawn", "scratched"})
-
-_PLACE = re.compile(r"((?:=|tied|t|joint|dead[ -]?heat|dh)[ .-]*)?([0-9]{1,6})", re.IGNORECASE)
-"""A place, shared or not: "2", "=2", "T2", "dh 2"."""
-
-_SHARED_AFTER = re.compile(r"=|tied|joint|dead|dh", re.IGNORECASE)
-"""Behind a shared place: "2=", "2nd (dead heat)"."""
+_PLACE_WORDS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "won": 1, "winner": 1}
 
 _COUNTRY = re.compile(r" *\([A-Za-z]{2,3}\)$")
 
@@ -32,7 +35,11 @@ APOSTROPHES = str.maketrans("", "", "'\u2019\u2018\u201b\u02bc\u02bb\u2032\uff07
 FEW_MINUTES = 5
 """Larger moves of a race of today are a new message."""
 
-_CLOCK = re.compile(r"([0-9]{1,2})[:.]([0-9]{2})(?::[0-9]{2})? ?([ap])?\.?(?:m\.?)?", re.IGNORECASE | re.ASCII)
+HALF_DAY_MIN = 12 * 60
+LAST_EVENING_HOUR = 8
+"""On a clock of twelve hours, "8:30" is an evening's race, and "9:30" a morning's."""
+
+_CLOCK = re.compile(r"([0-9]{1,2})[:.h]([0-9]{2})(?::[0-9]{2})? ?([ap])?\.?(?:m\.?)?", re.IGNORECASE | re.ASCII)
 
 OF_COURSE = "course."
 
@@ -57,21 +64,44 @@ class OffTime(Value):
 
     @property
     def minute_of_day(self) -> int | None:
-        return _minute_of_day(self.text)
+        """Of "2:30", a clock of twelve hours, the minute of the afternoon. "02:30" is the night."""
+        clock = _clock(self.text)
+        return clock.minute if clock else None
+
+    @property
+    def is_of_half_day(self) -> bool:
+        """True for "2:30", which may be in the morning."""
+        clock = _clock(self.text)
+        return clock is not None and clock.is_of_half_day
+
+    @property
+    def name(self) -> int | str | None:
+        """Equal for "14:30", "14.30" and "2:30": what a race is called by."""
+        return self.text if self.minute_of_day is None else self.minute_of_day
 
     def minutes_from(self, other: "OffTime") -> float | None:
-        """None if the two can't be compared."""
+        """None if the two can't be compared. A clock of twelve hours is compared without the half of the day."""
         if self.off_at and other.off_at:
             return abs((self.off_at - other.off_at).total_seconds()) / 60
-        first, second = _minute_of_day(self.text), _minute_of_day(other.text)
-        return abs(first - second) if first is not None and second is not None else None
+        return self._minutes_by_text(other)
+
+    def _minutes_by_text(self, other: "OffTime") -> float | None:
+        first, second = _clock(self.text), _clock(other.text)
+        if first is None or second is None:
+            return None
+        apart = abs(first.minute - second.minute)
+        return min(apart, abs(apart - HALF_DAY_MIN)) if first.is_of_half_day or second.is_of_half_day else apart
 
     def is_same_time(self, other: "OffTime") -> bool:
-        """True for "14:30" and "2:30 pm"."""
-        first, second = _minute_of_day(self.text), _minute_of_day(other.text)
-        if first is not None and second is not None and first != second:
-            return False
-        return self.minutes_from(other) == 0
+        """True for "14:30" and "2:30 pm", and for "2:30" and "14:30"."""
+        return not self._minutes_by_text(other) and self.minutes_from(other) == 0
+
+    def with_(self, earlier: "OffTime") -> "OffTime":
+        """Of two readings of one time: the later, completed. A clock of 24 hours says more than one of twelve."""
+        clock, before = _clock(self.text), _clock(earlier.text)
+        says_less = clock is not None and before is not None and clock.is_of_half_day > before.is_of_half_day
+        text = earlier.text if says_less or not self.text else self.text
+        return OffTime(text=text, off_at=self.off_at or earlier.off_at)
 
 
 class Runner(Value):
@@ -90,7 +120,7 @@ class Runner(Value):
 
     @property
     def is_out(self) -> bool:
-        return letters(self.position) in NON_RUNNER_POSITIONS
+        return is_non_runner(self.position)
 
     @property
     def finishing_position(self) -> int | None:
@@ -103,7 +133,8 @@ class Race(Value):
 
     `race_date` is the published date, "YYYY-MM-DD" (Spec gap G16). `said_region`: the delivery's words for the region;
     `region` is then their code, or None. `off_told`: the off time of the last new message, after moves of a few
-    minutes. `from_book`: fields from the race book or another delivery ("title", "course.name").
+    minutes. `unread_order`: an order of placings that could not be read. `disputed`: places that contradict each other
+    in one delivery. `from_book`: fields from the race book or another delivery ("title", "course.name").
     """
 
     race_id: str | None = None
@@ -126,6 +157,8 @@ class Race(Value):
     reason: str | None = None
     field_size: int | None = None
     winning_time: str | None = None
+    unread_order: str | None = None
+    disputed: str | None = None
     runners: tuple[Runner, ...] = ()
     from_book: tuple[str, ...] = ()
 
@@ -139,20 +172,35 @@ class Race(Value):
 
     @property
     def is_settled(self) -> bool:
-        return is_settled_status(self.status) or self.has_places
+        return is_settled_status(self.status) or state_in(self.status) is RaceState.PROVISIONAL or self.has_places
+
+    @property
+    def says_run(self) -> bool:
+        """Of a race that an abandoned meeting names: true if the meeting's delivery says that the race was run."""
+        return self.abandoned is False or self.as_delivered().is_settled
 
     @property
     def is_void(self) -> bool:
-        return letters(self.status) in VOID_STATUSES
+        return state_in(self.status) is RaceState.VOID
+
+    @property
+    def is_postponed(self) -> bool:
+        return state_in(self.status) is RaceState.POSTPONED
 
     @property
     def is_lost(self) -> bool:
-        """True for a race that is marked abandoned and has no placed runner."""
-        return bool(self.abandoned) and not self.has_places
+        """True for a race that is marked abandoned or postponed, if nothing says that the race was run."""
+        return bool(self.abandoned) and not self.is_settled
 
     @property
     def has_places(self) -> bool:
         return any(runner.finishing_position for runner in self.runners)
+
+    @property
+    def order(self) -> tuple[int, str, str, str]:
+        """The place on a card: by the time of day. A race without a time comes first."""
+        minute = self.off.minute_of_day
+        return -1 if minute is None else minute, self.off.text or "", self.race_id or "", self.title or ""
 
     def placed(self) -> tuple[Runner, ...]:
         places = ((runner.finishing_position, runner) for runner in self.runners)
@@ -161,24 +209,26 @@ class Race(Value):
 
 
 def finishing_position(position: str | None) -> int | None:
-    found = _PLACE.match((position or "").strip())
-    return int(found[2]) if found else None
+    """None also for a number beside words of another meaning: "1 (DSQ)" is no place."""
+    found = _PLACE.fullmatch((position or "").strip())
+    if found is None:
+        return None
+    return int(found["place"]) if found["place"] else _PLACE_WORDS[found["word"].casefold()]
 
 
 def is_shared(position: str | None) -> bool:
     """True for "1=" and "T2"."""
-    said = (position or "").strip()
-    found = _PLACE.match(said)
-    return bool(found and (found[1] or _SHARED_AFTER.search(said, found.end())))
+    found = _PLACE.fullmatch((position or "").strip())
+    return bool(found and (found["before"] or found["after"]))
 
 
-def letters(status: str | None) -> str:
-    """The letters alone: "weighedin" of "Weighed In" and "weighed_in"."""
-    return "".join(filter(str.isalpha, status or "")).casefold()
+def is_non_runner(words: str | None) -> bool:
+    """Of a position or a runner's status: "NR", "Late scratched", "Reserve"."""
+    return _OUT.search(letters(words)) is not None
 
 
 def is_settled_status(status: str | None) -> bool:
-    return letters(status) in SETTLED_STATUSES
+    return state_in(status) in {RaceState.RUN, RaceState.WALKOVER}
 
 
 def plain_name(horse: str) -> str:
@@ -186,14 +236,23 @@ def plain_name(horse: str) -> str:
     return _COUNTRY.sub("", " ".join(horse.translate(APOSTROPHES).split())) or horse
 
 
-def _minute_of_day(text: str | None) -> int | None:
+class _Clock(NamedTuple):
+    minute: int
+    is_of_half_day: bool
+
+
+@lru_cache(maxsize=1024)
+def _clock(text: str | None) -> _Clock | None:
     found = _CLOCK.fullmatch((text or "").strip())
     if not found:
         return None
     hour, minute, half = int(found[1]), int(found[2]), (found[3] or "").casefold()
+    is_of_half_day = not half and len(found[1]) == 1 and hour > 0
     if half:
         hour = hour % 12 + (12 if half == "p" else 0)
-    return hour * 60 + minute
+    elif is_of_half_day and hour <= LAST_EVENING_HOUR:
+        hour += 12
+    return _Clock(hour * 60 + minute, is_of_half_day)
 
 
 def is_same_course(one: Course, other: Course) -> bool:

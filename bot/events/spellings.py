@@ -5,7 +5,8 @@ Each function gives a key. Two values with the same key are no change.
 
 from collections.abc import Callable, Hashable
 
-from bot.events.races import VOID_STATUSES, finishing_position, is_settled_status, is_shared, letters, plain_name
+from bot.events.race_state import RaceState, letters, state_in
+from bot.events.races import finishing_position, is_settled_status, is_shared, plain_name
 
 By = Callable[[str | None], Hashable]
 
@@ -32,10 +33,9 @@ def by_place(position: str | None) -> Hashable:
 
 def by_status(status: str | None) -> Hashable:
     """A result's status in letters. Words for "settled" are the same as no status. Words for "void" are one status."""
-    said = letters(status)
-    if said in VOID_STATUSES:
-        return "void"
-    return "" if is_settled_status(status) else said
+    if state_in(status) is RaceState.VOID:
+        return RaceState.VOID
+    return "" if is_settled_status(status) else letters(status)
 
 
 def by_lost_status(status: str | None) -> Hashable:
@@ -47,6 +47,16 @@ def by_card_status(status: str | None) -> Hashable:
     """A racecard's status in letters. A plain status of a race to come is the same as no status."""
     said = letters(status)
     return "" if said in _TO_COME or is_settled_status(status) else by_lost_status(status)
+
+
+def by_run_status(status: str | None) -> Hashable:
+    """Of a race of an abandoned meeting: whether the race was run."""
+    return is_settled_status(status)
+
+
+def by_not_run(flag: str | None) -> Hashable:
+    """Of a race of an abandoned meeting: only "no" says something."""
+    return flag == NO
 
 
 def by_flag(flag: str | None) -> Hashable:

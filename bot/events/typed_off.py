@@ -27,7 +27,9 @@ def hour_of_day(hour: int, half: str | None) -> int | None:
 
 
 def is_off_at(off: OffTime, typed: str) -> bool:
-    return (off.text or "").lstrip("0") == typed.lstrip("0")
+    """By the text, or by the time of day: "14:30" is the time of a race at "14.30" and at "2:30"."""
+    hour, _, minutes = typed.partition(":")
+    return (off.text or "").lstrip("0") == typed.lstrip("0") or int(hour) * 60 + int(minutes) == off.minute_of_day
 
 
 def in_the_afternoon(typed: str) -> str | None:
@@ -52,5 +54,5 @@ def _readings(typed: str) -> list[str]:
 
 
 def _apart(off: OffTime, typed: str) -> float:
-    apart = OffTime(text=off.text).minutes_from(OffTime(text=typed))
+    apart = OffTime(text=off.text).minutes_from(OffTime(text=typed.rjust(len("14:30"), "0")))
     return float("inf") if apart is None else apart

@@ -23,15 +23,15 @@ READ_ATTEMPTS = 5
 
 NOT_PROCESSED = "it could not be processed"
 
-ReadPayload = Callable[[bytes], RacingEvent]
+ReadEvents = Callable[[bytes], tuple[RacingEvent, ...]]
 
 ReadDelivery = tuple[StoredDelivery, RacingEvent | Exception]
-"""With the error of our own code, where our code fails on the payload."""
+"""With one of the delivery's events, or with the error of our own code, where our code fails on the payload."""
 
 
 class DeliveryReader:
-    def __init__(self, read_payload: ReadPayload) -> None:
-        self._read_payload = read_payload
+    def __init__(self, read_events: ReadEvents) -> None:
+        self._read_events = read_events
 
     def waiting(self, session: Session, now: datetime) -> list[ReadDelivery]:
         """The most urgent deliveries, with the results that an abandoned meeting must not overtake."""
@@ -42,20 +42,25 @@ class DeliveryReader:
         return sorted(urgent + results_read, key=lambda each: inbox.receipt(each[0]))
 
     def read_each(self, deliveries: Iterable[StoredDelivery]) -> list[ReadDelivery]:
-        return [(delivery, self.read(delivery)) for delivery in sorted(deliveries, key=inbox.receipt)]
+        return [read for delivery in sorted(deliveries, key=inbox.receipt) for read in self.read(delivery)]
 
-    def read(self, delivery: StoredDelivery) -> RacingEvent | Exception:
+    def read(self, delivery: StoredDelivery) -> list[ReadDelivery]:
+        """Each event of the delivery."""
         try:
-            event = delivery.read() if delivery.read else self._read_payload(delivery.body)
+            events = delivery.read() if delivery.read else self._read_events(delivery.body)
         except Exception as error:
             if delivery.attempts < READ_ATTEMPTS:
-                return error
+                return [(delivery, error)]
             log.exception("payload_not_read", reference=inbox.reference(delivery.inbox_id))
-            return _without_payload(delivery)
+            return [(delivery, _without_payload(delivery))]
         if delivery.attempts < READ_ATTEMPTS:
-            return event
-        race = event.race.model_copy(update={"runners": ()})
-        return event.model_copy(update={"race": race, "races": (), "unreadable_because": NOT_PROCESSED})
+            return [(delivery, event) for event in events]
+        return [(delivery, _by_place_alone(event)) for event in events]
+
+
+def _by_place_alone(event: RacingEvent) -> RacingEvent:
+    race = event.race.model_copy(update={"runners": ()})
+    return event.model_copy(update={"race": race, "races": (), "unreadable_because": NOT_PROCESSED})
 
 
 def _races_of_abandoned_meetings(read: Iterable[ReadDelivery]) -> list[str]:

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import partial
+from itertools import groupby
 from typing import Protocol
 
 from sqlmodel import Session
@@ -15,7 +16,7 @@ from bot.deliveries import inbox
 from bot.deliveries.inbox import StoredDelivery
 from bot.errors import StorageError, StorageUnavailable
 from bot.fanout.completion_edits import edit_for_race_book
-from bot.fanout.delivery_reader import DELIVERIES_PER_COMMIT, DeliveryReader, ReadDelivery, ReadPayload
+from bot.fanout.delivery_reader import DELIVERIES_PER_COMMIT, DeliveryReader, ReadDelivery, ReadEvents
 from bot.fanout.transaction import FannedOut, FanoutTransactions, Outbox, log_lines
 from bot.logs import get_logger
 from bot.outbox.notices import Notices
@@ -52,7 +53,7 @@ class Fanout:
     def __init__(
         self,
         database: Database,
-        read_payload: ReadPayload,
+        read_events: ReadEvents,
         *,
         arrivals: Arrivals,
         outbox: Outbox,
@@ -61,7 +62,7 @@ class Fanout:
         wake: asyncio.Event,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.reader = DeliveryReader(read_payload)
+        self.reader = DeliveryReader(read_events)
         self.transactions = FanoutTransactions(outbox, notices, clock, monotonic)
         self.problem: str | None = None
         self.good_turns = 0
@@ -136,7 +137,7 @@ class Fanout:
 
         Deliveries beyond MESSAGES_PER_COMMIT are put back. Raises errors of our own code.
         """
-        return self.transactions.within(session, [(each, self.reader.read(each)) for each in deliveries], now)
+        return self.transactions.within(session, self.reader.read_each(deliveries), now)
 
     async def _read_here(self, deliveries: Sequence[StoredDelivery]) -> list[ReadDelivery]:
         if sum(len(delivery.body) for delivery in deliveries) > LONG_BODIES_BYTES:
@@ -188,8 +189,9 @@ class Fanout:
         A database that comes back meanwhile must put no delivery behind later deliveries: each delivery is tried twice,
         and once more after the others.
         """
-        done, refused = 0, list[tuple[ReadDelivery, StorageUnavailable]]()
-        for each in read:
+        done, refused = 0, list[tuple[list[ReadDelivery], StorageUnavailable]]()
+        for _, events in groupby(read, key=lambda each: each[0].inbox_id):
+            each = list(events)
             try:
                 done += await self._fan_out_twice(each)
             except StorageUnavailable as error:
@@ -200,18 +202,18 @@ class Fanout:
             done += await self._fan_out_or_hold_back(each)
         return done
 
-    async def _fan_out_twice(self, read: ReadDelivery) -> int:
+    async def _fan_out_twice(self, read: Sequence[ReadDelivery]) -> int:
         """After a restart of the database, the first try meets a dead connection."""
         try:
-            return await self._fan_out_together([read])
+            return await self._fan_out_together(read)
         except StorageUnavailable:
-            return await self._fan_out_together([read])
+            return await self._fan_out_together(read)
 
-    async def _fan_out_or_hold_back(self, read: ReadDelivery) -> int:
+    async def _fan_out_or_hold_back(self, read: Sequence[ReadDelivery]) -> int:
         try:
-            return await self._fan_out_together([read])
+            return await self._fan_out_together(read)
         except StorageUnavailable as error:
-            await self._database.write(partial(self._hold_back, delivery=read[0], why=error))
+            await self._database.write(partial(self._hold_back, delivery=read[0][0], why=error))
             return 0
 
     def _hold_back(self, session: Session, *, delivery: StoredDelivery, why: StorageUnavailable) -> None:

@@ -105,5 +105,10 @@ class KnownMeetings:
         meetings = self._of_kind(EventKind.MEETING_ABANDONED)
         return [meeting.key for meeting in meetings if names_race(meeting, race_id)]
 
+    def loses(self, race_id: str | None) -> bool:
+        """True if an abandoned meeting names the race, and not as run."""
+        named = (names_race(meeting, race_id) for meeting in self._of_kind(EventKind.MEETING_ABANDONED))
+        return any(race is not None and not race.says_run for race in named)
+
     def _of_kind(self, kind: EventKind) -> list[RacingEvent]:
         return [event for event in self._events.values() if event.kind is kind]

@@ -180,7 +180,7 @@ class KnownEvents:
         if others and others[-1].kind:
             result = event if is_result else event_store.known(others[-1])[0]
             return None if result.race.is_lost else EventKind(others[-1].kind)
-        is_named = is_result and not event.race.is_lost and bool(self._meetings.naming(event.race.race_id))
+        is_named = is_result and not event.race.is_lost and self._meetings.loses(event.race.race_id)
         return EventKind.MEETING_ABANDONED if is_named and is_first else None
 
 

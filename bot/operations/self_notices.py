@@ -37,8 +37,8 @@ class Telling:
         return await self._tell(
             f"wrong-signatures:{self._today()}",
             f"{count} deliveries carried a signature that none of my signing secrets matches, and were refused with "
-            "401. If the deliveries are the data service's, RACING_WEBHOOK_SECRETS lacks the secret that a subscription "
-            "was given. If strangers send them, nothing is lost.",
+            "401. If the deliveries are the data service's, RACING_WEBHOOK_SECRETS lacks the secret that a "
+            "subscription was given. If strangers send them, nothing is lost.",
             Urgency.NOTE,
         )
 

@@ -13,7 +13,7 @@ from bot.errors import ServiceError
 from bot.events.days import begins_at
 from bot.events.event import EventKind, RacingEvent
 from bot.events.meeting_parts import is_part_of
-from bot.events.merge import completed
+from bot.events.merge import completed, is_same_of_card
 from bot.events.races import Course, OffTime, Race, is_same_course, may_be_same_course
 from bot.events.typed_off import as_meant, in_the_afternoon, is_off_at
 
@@ -84,6 +84,8 @@ class Outcomes:
 
         Nor is a race of one region, where courses of several regions may be meant.
         """
+        if meeting.says_partly_run:
+            return True
         races = [(self._race(*where), outcome) for where, outcome in self.of.items()]
         parts = [(race, outcome) for race, outcome in races if is_part_of(RacingEvent(key="", race=race), meeting)]
         regions = {race.region for race, _ in parts if race.region}
@@ -289,7 +291,7 @@ def _add(event: RacingEvent, known: list[_Known], by_id: dict[str, _Known], doub
     told = event.races if event.kind is EventKind.MEETING_ABANDONED else (event.race,)
     for race in told:
         one = _find_or_add(race.model_copy(update={"region": race.region or event.race.region}), known, by_id)
-        if event.kind is EventKind.RESULT_RECEIVED:
+        if event.kind is EventKind.RESULT_RECEIVED and not race.is_lost:
             one.has_result, one.doubt = True, one.doubt or doubt
         # A meeting's own delivery may name races that were run before the meeting was lost.
         if event.kind is EventKind.RACE_ABANDONED:
@@ -317,7 +319,7 @@ def _is_same_race(one: Race, other: Race) -> bool:
             return False
     pairs = (
         (one.off.off_at, other.off.off_at),
-        (one.off.text, other.off.text),
+        (one.off.name, other.off.name),
         (one.number, other.number),
         (one.title, other.title),
     )
@@ -325,8 +327,12 @@ def _is_same_race(one: Race, other: Race) -> bool:
 
 
 def _lose(meeting: RacingEvent, known: list[_Known]) -> None:
+    run = [race for race in meeting.races if race.says_run]
     for one in known:
         if not is_part_of(RacingEvent(key="", race=one.race), meeting):
+            continue
+        if any(is_same_of_card(race, one.race) for race in run):
+            one.has_result = True
             continue
         if not (one.has_result or one.race.is_settled):
             one.is_lost = True

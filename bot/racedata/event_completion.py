@@ -341,7 +341,9 @@ def _listed(known: Iterable[Race], kind: EventKind | None) -> tuple[Race, ...]:
     listed: tuple[Race, ...] = ()
     for race in known:
         listed = united(listed, (race,))
-    return tuple(sorted((filled_in(Race(), race, kind=kind, named=True) for race in listed), key=_order))
+    return tuple(
+        sorted((filled_in(Race(), race, kind=kind, named=True) for race in listed), key=lambda race: race.order)
+    )
 
 
 def _place_of(race: Race) -> Race:
@@ -386,7 +388,3 @@ def _lacks_place(race: Race) -> bool:
 
 def _may_share_meeting(known: Race, race: Race) -> bool:
     return not (known.meeting_id and race.meeting_id) or known.meeting_id == race.meeting_id
-
-
-def _order(race: Race) -> tuple[str, str, str]:
-    return (race.off.text or "").rjust(5), race.race_id or "", race.title or ""

@@ -20,7 +20,7 @@ from bot.db.database_clock import database_now
 from bot.db.engine import Database
 from bot.deliveries import inbox
 from bot.deliveries.ingest import Ingest
-from bot.deliveries.payload import identify, read_payload
+from bot.deliveries.payload import identify, read_events
 from bot.events.event import DEFAULT_TOPICS
 from bot.fanout.fanout import Fanout
 from bot.outbox import call_holds, channel_queues, message_store
@@ -211,7 +211,7 @@ async def make_pipeline(database, slack):
         )
         fanout = Fanout(
             database,
-            read_payload,
+            read_events,
             arrivals=ingest,
             outbox=poster,
             notices=notices,

@@ -165,7 +165,7 @@ def test_public_address_may_have_the_prefix_of_a_proxy(address):
 
 
 def test_our_paths_are_those_that_the_service_serves():
-    served = {route.path for route in Service(settings()).app.routes if isinstance(route, Route)}
+    served = {route.path.rstrip("/") for route in Service(settings()).app.routes if isinstance(route, Route)}
     assert set(OUR_PATHS) == served
 
 

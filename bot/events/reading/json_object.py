@@ -15,17 +15,24 @@ class NotAnObject(RacingBotError):
     """`str()` is a short sentence with the reason."""
 
 
-def read_object(body: bytes) -> dict[str, Any]:
-    """The object, or the object of a list with one object. Raises NotAnObject alone.
+def read_objects(body: bytes) -> list[dict[str, Any]]:
+    """The object, or the objects of a list of nothing else. Raises NotAnObject alone.
 
     Bytes beyond UTF-8 become lone surrogates: a bad letter in a name hides no abandonment.
     """
     value = _decode(body)
-    if isinstance(value, list) and len(value) == 1:
-        value = value[0]
-    if not isinstance(value, dict):
+    objects = value if isinstance(value, list) else [value]
+    if not objects or not all(isinstance(one, dict) for one in objects):
         raise NotAnObject("The JSON is not one object.")
-    return value
+    return objects
+
+
+def read_object(body: bytes) -> dict[str, Any]:
+    """Of one object, or a list with one object. Raises NotAnObject alone."""
+    objects = read_objects(body)
+    if len(objects) > 1:
+        raise NotAnObject("The JSON is not one object.")
+    return objects[0]
 
 
 def _decode(body: bytes) -> Any:

@@ -15,6 +15,8 @@ LONGEST_NAME = 64
 
 SPOKEN_NAMES = (
     "name",
+    "en",
+    "english",
     "displayname",
     "fullname",
     "title",
@@ -24,6 +26,7 @@ SPOKEN_NAMES = (
     "fractional",
     "value",
     "code",
+    "order",
 )
 """The text of an object in the place of a text: {"name": "Ascot"}, {"fractional": "5/2"}."""
 
@@ -100,12 +103,13 @@ def count(value: Any) -> int | None:
 
 
 def flag(value: Any) -> bool | None:
+    """True also for a moment or a reason in the place of a flag: "withdrawn_at": "2026-11-25T09:10Z"."""
     if isinstance(value, dict | list):
         return None
-    spelled = str(value).strip().casefold()
-    if spelled in {"true", "yes", "y", "1"}:
-        return True
-    return False if spelled in {"false", "no", "n", "0"} else None
+    return str(value).strip().casefold() not in _NO_FLAG
+
+
+_NO_FLAG = frozenset({"false", "no", "n", "0", "0.0", "none", "null", "nil", "na", "n/a", "-", "not", "unknown", ""})
 
 
 def _storable(value: str) -> str | None:

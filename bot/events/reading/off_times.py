@@ -6,43 +6,81 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 from bot.events.races import OffTime
-from bot.events.reading.json_values import fields_of
+from bot.events.reading.json_values import fields_of, text
 
 FIRST_YEAR, LAST_YEAR = 1900, 2100
 
 EPOCH_RANGE_S = (946_684_800, 4_102_444_800)
 """2000 to 2100 in Unix time; a thousandfold number is in milliseconds."""
 
-DATE = re.compile(r"([0-9]{4})([-/.]?)([0-9]{2})\2([0-9]{2})(?![0-9])")
-DATE_AND_CLOCK = re.compile(r"[0-9]{4}[-/][0-9]{2}[-/][0-9]{2}[Tt ]+((?:[01][0-9]|2[0-3]):[0-5][0-9])")
-CLOCK = re.compile(
-    r"(?P<clock>(?:[01]?[0-9]|2[0-3]):[0-5][0-9])(?::[0-5][0-9](?:\.[0-9]+)?)?"
-    r"(?:[Zz]|[+-][0-9]{2}:?[0-9]{2}|(?P<spoken> ?[A-Za-z.]{2,5}))?"
-)
-BARE_CLOCK = re.compile(r"([01][0-9]|2[0-3])([0-5][0-9])")
+SHORTEST_DATE, LONGEST_DATE = len("1/2/2026"), 40
 
-OFF_PARTS = ("local", "localtime", "text", "time", "scheduled", "value", "iso", "datetime", "utc", "timestamp")
+_MONTHS = (
+    *("jan", "feb fév", "mar mär", "apr avr", "may mai maj", "jun juin", "jul juil", "aug août", "sep", "oct okt"),
+    *("nov", "dec déc dez"),
+)
+"""How the name of each month begins. A longer beginning decides: "juin" before "ju"."""
+
+_DAY_OF_WEEK = r"(?:[^\W\d_]{2,10}[.,]? )?"
+_MONTH_NAME = r"(?P<name>[^\W\d_]{3,10})"
+_DATES = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        r"(?P<year>[0-9]{4})(?P<between>[-/.]?)(?P<month>[0-9]{2})(?P=between)(?P<day>[0-9]{2})(?![0-9])",
+        r"(?P<first>[0-9]{1,2})(?P<between>[-/.])(?P<second>[0-9]{1,2})(?P=between)(?P<year>[0-9]{4})(?![0-9])",
+        rf"{_DAY_OF_WEEK}(?P<day>\d{{1,2}})(?:st|nd|rd|th|er|\.)?(?: of)?[ -]{_MONTH_NAME}[.,]?[ -](?P<year>\d{{4}})",
+        rf"{_DAY_OF_WEEK}{_MONTH_NAME}\.? (?P<day>[0-9]{{1,2}})(?:st|nd|rd|th)?,? (?P<year>[0-9]{{4}})",
+        "(?P<year>[0-9]{4})年(?P<month>[0-9]{1,2})月(?P<day>[0-9]{1,2})日",
+    )
+)
+
+_CLOCK = re.compile(
+    r"(?P<hour>2[0-3]|[01]?[0-9])(?: ?[:.h時] ?(?P<minute>[0-5][0-9])分?| ?[h時])"
+    r"(?::[0-5][0-9](?:\.[0-9]+)?)?(?:[Zz]| ?[+-][0-9]{2}:?[0-9]{2}|(?P<spoken> ?[A-Za-z.]{2,5}))?",
+    re.IGNORECASE,
+)
+_BARE_CLOCK = re.compile("([01][0-9]|2[0-3])([0-5][0-9])(?: ?h(?:rs|ours)?)?", re.IGNORECASE)
+_AFTER_DATE = re.compile(
+    r"(?:T|,? +)(?P<clock>(?:2[0-3]|[01][0-9])[:.h][0-5][0-9])(?P<exactly>:[0-9:.]+)?", re.IGNORECASE
+)
+_OFFSET = re.compile(r" ?(Z|[+-][0-9]{2}:?[0-9]{2}|UTC|GMT)(?: (?:UTC|GMT))?", re.IGNORECASE)
+
+OFF_PARTS = ("scheduled", "local", "localtime", "text", "time", "value", "iso", "datetime", "utc", "timestamp")
+
+OFFSET_STEP_MIN = 15
+"""Zones differ by quarters of an hour, and so do two clocks of one moment."""
 
 
 def read_date(value: Any) -> str | None:
-    """As "YYYY-MM-DD". 17/06/2025 is None: the month may be either number."""
-    found = DATE.match(str(value).strip()) if isinstance(value, str | int) else None
-    if not found:
-        return None
-    year, month, day = (int(found[group]) for group in (1, 3, 4))
-    try:
-        return date(year, month, day).isoformat() if FIRST_YEAR <= year < LAST_YEAR else None
-    except ValueError:
-        return None
+    """As "YYYY-MM-DD". None for 05/11/2026: either number may be the month."""
+    found = _dated(value)
+    return _iso_date(found) if found else None
+
+
+def published_date(value: Any) -> str | None:
+    """A date that `read_date` does not read, as published. Equal to no day, so that the race is never today's."""
+    moment = read_instant(value)
+    if moment is not None:
+        return read_date(value) or f"{moment:%Y-%m-%d %H:%M} UTC"
+    said = text(value) if isinstance(value, str | dict) else None
+    is_told = said is not None and len(said) <= LONGEST_DATE and not said.isdecimal() and read_clock(said) is None
+    return said if is_told else None
 
 
 def read_dated_clock(value: Any) -> str | None:
-    return read_date(value.strip()) if isinstance(value, str) and DATE_AND_CLOCK.match(value.strip()) else None
+    """The date of a text with a date and a time of day."""
+    return read_date(value) if isinstance(value, str) and _clock_of_dated(value) else None
+
+
+def read_clock_of_date(value: Any) -> str | None:
+    """The time of day beside a date. Midnight is how a date alone is often written."""
+    clock = _clock_of_dated(value)
+    return clock if clock != "00:00" else None
 
 
 def read_plain_date(value: Any) -> str | None:
-    found = DATE.fullmatch(value.strip()) if isinstance(value, str) else None
-    return read_date(value) if found else None
+    found = _dated(value) if isinstance(value, str) else None
+    return _iso_date(found) if found and found.end() == len(value.strip()) else None
 
 
 def read_instant(value: Any) -> datetime | None:
@@ -53,33 +91,46 @@ def read_instant(value: Any) -> datetime | None:
         return _from_epoch(float(value))
     if isinstance(value, int | float):
         return _from_epoch(value)
-    return _from_iso(value.strip()) if isinstance(value, str) else None
+    return _from_iso(value) if isinstance(value, str) else None
 
 
 def read_clock(value: Any) -> str | None:
-    """Without seconds and offset: "14:30", "2:30", "2:30pm"."""
-    found = CLOCK.fullmatch(value.strip()) if isinstance(value, str) else None
+    """Without seconds and offset: "14:30" also of "14.30" and "14h30"; "2:30", "2:30pm"."""
+    said = value.strip() if isinstance(value, str) else ""
+    found = _CLOCK.fullmatch(said)
     if found:
-        return found["clock"] + (found["spoken"] or "")
-    bare = BARE_CLOCK.fullmatch(value.strip()) if isinstance(value, str) else None
+        return f"{found['hour']}:{found['minute'] or '00'}{found['spoken'] or ''}"
+    bare = _BARE_CLOCK.fullmatch(said)
     return f"{bare[1]}:{bare[2]}" if bare else None
 
 
 def read_off(values: Iterable[Any]) -> OffTime:
-    """One off time from several readings.
+    """One off time from several readings of one standing.
 
     A plain time of day is meant for readers and comes first. Unix time gives no text: a text needs the course's zone.
+    Two times of day that differ are both told: "14:30 or 14:45".
     """
-    plain = dated = instant = None
-    for value in values:
-        plain = plain or read_clock(value)
-        dated = dated or _clock_of_dated(value)
-        instant = instant or read_instant(value)
-    return OffTime(text=plain or dated, off_at=instant)
+    values = list(values)
+    plain = list(filter(None, map(read_clock, values)))
+    dated = list(filter(None, map(_clock_of_dated, values)))
+    instant = next(filter(None, map(read_instant, values)), None)
+    return OffTime(text=_together(plain) or _together(dated[:1]), off_at=instant)
+
+
+def off_by_standing(standings: Iterable[Iterable[Any]]) -> OffTime:
+    """The off time of the first standing with a time. A lower standing adds the other form of the same time only."""
+    off = OffTime()
+    for values in standings:
+        lower = read_off(values)
+        if off == OffTime():
+            off = lower
+        elif (off.text is None or off.off_at is None) and _may_be_same(off, lower):
+            off = OffTime(text=off.text or lower.text, off_at=off.off_at or lower.off_at)
+    return off
 
 
 def spread_off(value: Any) -> Iterator[Any]:
-    """The readings of {"local": "14:30", "utc": "2025-06-17T13:30:00Z"}."""
+    """The readings of {"local": "14:30", "utc": "2025-06-17T13:30:00Z"}. An actual time beside them is left out."""
     if not isinstance(value, dict):
         yield value
         return
@@ -87,9 +138,59 @@ def spread_off(value: Any) -> Iterator[Any]:
     yield from (fields[name] for name in OFF_PARTS if name in fields)
 
 
+def _together(clocks: list[str]) -> str | None:
+    different: list[str] = []
+    for clock in clocks:
+        if not any(OffTime(text=clock).is_same_time(OffTime(text=one)) or clock == one for one in different):
+            different.append(clock)
+    return " or ".join(different) or None
+
+
+def _may_be_same(off: OffTime, lower: OffTime) -> bool:
+    text, moment = (off.text, lower.off_at) if off.off_at is None else (lower.text, off.off_at)
+    minute = OffTime(text=text).minute_of_day
+    return minute is not None and moment is not None and (minute - moment.minute) % OFFSET_STEP_MIN == 0
+
+
+def _dated(value: Any) -> "re.Match[str] | None":
+    """Also of {"year": 2026, "month": 11, "day": 25}."""
+    if isinstance(value, dict):
+        parts = [str(part) for name in ("year", "month", "day") if (part := fields_of(value).get(name)) is not None]
+        value = "-".join(part.zfill(2) for part in parts) if len(parts) == len("ymd") else value
+    said = text(value) if not isinstance(value, bool | float) else None
+    if said is None or len(said) < SHORTEST_DATE:
+        return None
+    return next(filter(None, (pattern.match(said) for pattern in _DATES)), None)
+
+
+def _iso_date(found: "re.Match[str]") -> str | None:
+    named, year = found.groupdict(), int(found["year"])
+    if "first" in named:
+        first, second = int(found["first"]), int(found["second"])
+        days = {day for day in (_day(year, second, first), _day(year, first, second)) if day}
+        return days.pop() if len(days) == 1 else None
+    month = _month(found["name"]) if "name" in named else int(found["month"])
+    return _day(year, month, int(found["day"]))
+
+
+def _month(name: str) -> int:
+    """0 for another word."""
+    return next(
+        (number for number, begins in enumerate(_MONTHS, 1) if name.casefold().startswith(tuple(begins.split()))), 0
+    )
+
+
+def _day(year: int, month: int, day: int) -> str | None:
+    try:
+        return date(year, month, day).isoformat() if FIRST_YEAR <= year < LAST_YEAR else None
+    except ValueError:
+        return None
+
+
 def _clock_of_dated(value: Any) -> str | None:
-    found = DATE_AND_CLOCK.match(value.strip()) if isinstance(value, str) else None
-    return found[1] if found else None
+    found = _dated(value) if isinstance(value, str) else None
+    after = _AFTER_DATE.match(" ".join(value.split()), found.end()) if found else None
+    return read_clock(after["clock"]) if after else None
 
 
 def _from_epoch(number: float) -> datetime | None:
@@ -100,10 +201,17 @@ def _from_epoch(number: float) -> datetime | None:
 
 
 def _from_iso(value: str) -> datetime | None:
-    if not DATE_AND_CLOCK.match(value):
+    said = " ".join(value.split())
+    found = _dated(said)
+    after = _AFTER_DATE.match(said, found.end()) if found else None
+    offset = _OFFSET.fullmatch(said, after.end()) if after else None
+    day = _iso_date(found) if found else None
+    if not (day and after and offset):
         return None
+    zone = "+00:00" if offset[1][0] not in "+-" else offset[1]
+    clock = f"{read_clock(after['clock'])}{after['exactly'] or ''}"
     try:
-        moment = datetime.fromisoformat(value.replace("/", "-"))
+        moment = datetime.fromisoformat(f"{day}T{clock}{zone}")
     except ValueError:
         return None
     in_range = FIRST_YEAR <= moment.year < LAST_YEAR

@@ -1,14 +1,16 @@
 """The races that a meeting or a card names: objects, bare ids, bare off times (Spec gap G1)."""
 
+import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
 
-from bot.events.races import Course, OffTime, Race
+from bot.events.races import Course, Race
 from bot.events.reading.aliases import CARD_LISTS, MEETING_LISTS, RACE_LISTS
 from bot.events.reading.json_values import Fields, fields_of, identifier, text
-from bot.events.reading.off_times import read_clock
+from bot.events.reading.off_times import read_clock, read_date
 from bot.events.reading.race_record import read_race
+from bot.events.reading.record_objects import ID_SHAPE, entries_of, is_by_key, races_by_key
 from bot.events.reading.runner_list import is_runner
 
 MOST_RACES_A_CARD = 30
@@ -16,6 +18,13 @@ MOST_RACES_A_CARD = 30
 
 MOST_RACES = 300
 """Ten times a meeting's. A database bounds the values of a statement."""
+
+_NUMBERED = re.compile("race[0-9]{1,2}")
+"""A field for each race: race_1, race_2."""
+
+_REGION = re.compile("[A-Z]{2,3}")
+_PLACE_NAME = re.compile(r"(?!.*[a-z][A-Z])[^\W\d_a-z][^\d_]{2,}")
+"""As people write the name of a course, not as a program writes the name of a field."""
 
 
 def read_races(objects: Iterable[Fields], parent: Race) -> tuple[Race, ...]:
@@ -27,48 +36,74 @@ def read_races(objects: Iterable[Fields], parent: Race) -> tuple[Race, ...]:
 
 
 def lists_races(fields: Fields) -> bool:
-    return any(isinstance(fields.get(name), list) for name in (*RACE_LISTS, *MEETING_LISTS))
+    listed = (fields.get(name) for name in (*RACE_LISTS, *MEETING_LISTS))
+    return any(isinstance(value, list) or is_by_key(value) for value in listed) or any(
+        races_by_key(value) or _NUMBERED.fullmatch(name) for name, value in fields.items()
+    )
+
+
+def race_entries(fields: Fields, names: Iterable[str] = (*RACE_LISTS, *CARD_LISTS)) -> list[dict[str, Any]]:
+    """The races in the first list of an object that has any, as objects: a bare id is {"race_id": …}."""
+    for name in names:
+        value, is_of_races = fields.get(name), name not in CARD_LISTS
+        is_list = is_of_races or isinstance(value, list) or races_by_key(value)
+        entries = entries_of(value, said_by_key) if is_list else []
+        if races := [one for entry in entries if (one := _as_object(entry, bare=is_of_races))]:
+            return races
+    return [value for name, value in fields.items() if _NUMBERED.fullmatch(name) and isinstance(value, dict)]
+
+
+def said_by_key(key: str) -> dict[str, Any]:
+    """The field of a race that a key is: a time, a date, a number, an id, a region or a course."""
+    if read_clock(key):
+        return {"off": key}
+    if read_date(key):
+        return {"date": key}
+    if key.isdecimal() and len(key) < 3:
+        return {"number": key}
+    if key.isdecimal() or ID_SHAPE.fullmatch(key):
+        return {"course_id" if key.startswith("cr_") else "race_id": key}
+    if _REGION.fullmatch(key):
+        return {"region": key}
+    return {"course": key} if _PLACE_NAME.fullmatch(key) else {}
 
 
 def _lists(fields: Fields, parent: Race) -> Iterator[tuple[Race, ...]]:
     for name in RACE_LISTS + CARD_LISTS:
-        entries = fields.get(name)
-        if isinstance(entries, list):
-            known = entries if name in RACE_LISTS else [entry for entry in entries if isinstance(entry, dict)]
-            races = (_within(race, parent) for race in map(_read_entry, known) if race)
-            yield tuple(islice(races, MOST_RACES))
+        races = (read_race(entry) for entry in race_entries(fields, [name]))
+        yield tuple(islice((within(race, parent) for race in races if race != Race()), MOST_RACES))
 
 
 def _read_meetings(value: Any, parent: Race) -> tuple[Race, ...]:
     races: list[Race] = []
-    for meeting in value if isinstance(value, list) else ():
+    for meeting in entries_of(value, said_by_key):
         if isinstance(meeting, dict):
-            shared = _within(read_race({"meeting": meeting}), parent)
+            shared = within(read_race({"meeting": meeting}), parent)
             races += next(filter(None, _lists(fields_of(meeting), shared)), ())
     return tuple(races[:MOST_RACES])
 
 
-def _read_entry(entry: Any) -> Race | None:
+def _as_object(entry: Any, *, bare: bool) -> dict[str, Any] | None:
     if isinstance(entry, dict):
-        race = None if is_runner(fields_of(entry)) else read_race(entry)
-        return race if race != Race() else None
-    return _read_bare(entry)
+        return None if is_runner(fields_of(entry)) else entry
+    return _read_bare(entry) if bare else None
 
 
-def _read_bare(entry: Any) -> Race | None:
+def _read_bare(entry: Any) -> dict[str, Any] | None:
     """An off time, a title, a number on the card, or an id."""
     name = text(identifier(entry))
-    clock = read_clock(entry)
-    if clock:
-        return Race(off=OffTime(text=clock))
-    if name and " " in name:
-        return Race(title=name)
-    if name and name.isdecimal() and len(name) < 3 and int(name) <= MOST_RACES_A_CARD:
-        return Race(number=name)
-    return Race(race_id=name) if name else None
+    if name is None:
+        return None
+    if read_clock(entry):
+        return {"off": entry}
+    if " " in name:
+        return {"race_name": name}
+    is_number = name.isdecimal() and len(name) < 3 and int(name) <= MOST_RACES_A_CARD
+    return {"race_number" if is_number else "race_id": name}
 
 
-def _within(race: Race, parent: Race) -> Race:
+def within(race: Race, parent: Race) -> Race:
+    """The race, with the place of the parent where the race has none."""
     return race.model_copy(
         update={
             "region": race.region or parent.region,

@@ -1,26 +1,32 @@
 """A race read from any plausible shape, because the interface does not show a race's fields (Spec gap G2).
 
-An unknown value stays None: nothing is guessed.
+An unknown value stays None: nothing is guessed. `bot.events.reading.aliases` has the names.
 """
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, TypeVar
 
+from bot.events.race_state import NOT_RUN, RaceState, state_in
 from bot.events.races import Course, OffTime, Race
 from bot.events.reading import aliases
-from bot.events.reading.aliases import Field
-from bot.events.reading.json_values import LONGEST_NAME, Fields, fields_of, find, fold, identifier, text
-from bot.events.reading.off_times import read_dated_clock, read_off, read_plain_date, spread_off
-from bot.events.reading.record_objects import About, Part, parts_of
-from bot.events.reading.runner_list import read_runners
+from bot.events.reading.aliases import NAMES_OF, Field, Names
+from bot.events.reading.json_values import Fields, fields_of, find, flag, identifier, text
+from bot.events.reading.off_times import (
+    off_by_standing,
+    published_date,
+    read_clock_of_date,
+    read_dated_clock,
+    read_plain_date,
+    spread_off,
+)
+from bot.events.reading.record_objects import ID_SHAPE, About, Part, parts_of
+from bot.events.reading.runner_list import Placings, read_placings
 
 T = TypeVar("T")
 
-RACE_ID_SHAPE = re.compile("(?=.*[0-9])[A-Za-z]{1,8}_[A-Za-z0-9]{4,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-"""Of a text under `race`. A title or a number on the card would be another race's key."""
+_FLAGS = (RaceState.VOID, RaceState.ABANDONED, RaceState.POSTPONED, RaceState.RUN)
 
 
 @dataclass(frozen=True)
@@ -31,6 +37,7 @@ class Sources:
     of all fields.
     """
 
+    subject: About
     own: list[Fields]
     data: list[Fields]
     meetings: list[Fields]
@@ -48,6 +55,12 @@ class Sources:
                 return value
         return None
 
+    def values(self, names: Names, own: Names = ()) -> Iterator[Any]:
+        """Every value under the names: of the race's own objects by `own` too, then of the event's other objects."""
+        for objects, known in ((self.own, (*names, *own)), (self.data, names)):
+            for fields in objects:
+                yield from (fields[name] for name in known if name in fields)
+
 
 def read_race(record: Mapping[str, Any]) -> Race:
     holds_race = isinstance(fields_of(record).get("race"), dict)
@@ -57,15 +70,18 @@ def read_race(record: Mapping[str, Any]) -> Race:
 
 def race_from(sources: Sources, *, race_id: str | None, meeting_id: str | None) -> Race:
     read = {name: sources.look(field) for name, field in aliases.RACE_FIELDS.items()}
-    read["abandoned"] = _says_abandoned(read["status"]) or read["abandoned"]
+    placings = read_placings(sources.own + sources.data)
     return Race(
         race_id=text(race_id),
         meeting_id=text(meeting_id),
         course=course_of(sources),
         race_date=race_date_of(sources),
         off=off_of(sources),
-        runners=read_runners(sources.own + sources.data),
-        **read,
+        runners=placings.runners,
+        unread_order=placings.unread,
+        disputed=placings.disputed,
+        **_state_of(sources, placings),
+        **{**read, "number": read["number"] or find(sources.own, ("race",), aliases.read_short_number)},
     )
 
 
@@ -80,7 +96,7 @@ def sources_of(parts: Sequence[Part], subject: About = About.RACE) -> Sources:
     meetings, races = ([] if about is subject else _of(parts, about) for about in (About.MEETING, About.RACE))
     courses = _of(parts, About.COURSE)
     others = [*data, *meetings, *courses, *races]
-    return Sources(own, data, meetings, courses, others, frozenset(chain.from_iterable(chain(own, others))))
+    return Sources(subject, own, data, meetings, courses, others, frozenset(chain.from_iterable(chain(own, others))))
 
 
 def race_id_of(parts: Sequence[Part]) -> str | None:
@@ -89,7 +105,7 @@ def race_id_of(parts: Sequence[Part]) -> str | None:
     return (
         find(everywhere, aliases.RACE_ID, identifier)
         or find(_of(parts, About.RACE), aliases.PLAIN_ID, identifier)
-        or find(everywhere, ("race",), _id_by_shape)
+        or find(everywhere, ("race",), id_by_shape)
     )
 
 
@@ -106,40 +122,91 @@ def region_of(sources: Sources) -> str | None:
 
 
 def course_of(sources: Sources) -> Course:
-    """A course's own country comes before any other country."""
+    """A course's own country comes before any other country. A meeting without a course is called by its own name.
+
+    An id of another shape than the service's tells no two courses with names apart.
+    """
     read = {name: next(filter(None, map(sources.look, ways)), None) for name, ways in aliases.COURSE_FIELDS.items()}
+    meetings = sources.own if sources.subject is About.MEETING else sources.meetings
+    name = read["name"] or find(meetings, NAMES_OF["course.of_meeting"], aliases.read_course_name)
+    course_id = read["course_id"]
+    if name and course_id and not aliases.COURSE_ID_SHAPE.fullmatch(course_id):
+        course_id = None
     (country,) = aliases.COURSE_FIELDS["country"]
-    return Course(**{**read, "country": find(sources.courses, country.names, text) or read["country"]})
+    return Course(
+        **{
+            **read,
+            "course_id": course_id,
+            "name": name,
+            "country": find(sources.courses, country.names, text) or read["country"],
+        }
+    )
 
 
 def race_date_of(sources: Sources) -> str | None:
+    """A date that is not read stays as published: a race of an unread date is no race of today."""
+    field = aliases.RACE_DATE
     return (
-        sources.look(aliases.RACE_DATE)
-        or find(sources.meetings, aliases.RACE_DATE.own, aliases.RACE_DATE.read)
-        or next(filter(None, map(read_dated_clock, _off_values(sources))), None)
-        or find(sources.data, aliases.RACE_DATE.own, read_plain_date)
+        sources.look(field)
+        or find(sources.meetings, field.own, field.read)
+        or next(filter(None, map(read_dated_clock, chain.from_iterable(_off_values(sources)))), None)
+        or find(sources.data, field.own, read_plain_date)
+        or sources.look(field._replace(read=published_date))
+        or find(sources.meetings, field.own, published_date)
     )
 
 
 def off_of(sources: Sources) -> OffTime:
-    return read_off(_off_values(sources))
+    """The date may hold the time too, where no other field has a time."""
+    field = aliases.RACE_DATE
+    return off_by_standing((*_off_values(sources), map(read_clock_of_date, sources.values(field.names, field.own))))
 
 
-def _off_values(sources: Sources) -> Iterator[Any]:
-    for objects, names in ((sources.own, aliases.OFF + aliases.OFF_OWN), (sources.data, aliases.OFF)):
-        for fields in objects:
-            for name in names:
-                if name in fields:
-                    yield from spread_off(fields[name])
+def _off_values(sources: Sources) -> Iterator[Iterator[Any]]:
+    for names, own in aliases.OFF_STANDINGS:
+        yield chain.from_iterable(map(spread_off, sources.values(names, own)))
+
+
+def _state_of(sources: Sources, placings: Placings) -> dict[str, Any]:
+    """`status` and `abandoned`, by every status, stage, result text and flag of the race's own objects.
+
+    A void race is void whatever else is said. Words for a lost race beside words or places of a run race leave both,
+    and the message tells both. Of a race without any sign of a run, the status of the meeting counts too.
+    """
+    statuses = [*filter(None, map(text, sources.values(NAMES_OF["state.race_status"], NAMES_OF["state.status"])))]
+    said = [*statuses, *filter(state_in, map(aliases.string, sources.values((), NAMES_OF["state.result"])))]
+    states = {state: status for status in reversed(said) if (state := state_in(status))}
+    flags = {state: [*map(_flag, sources.values((), NAMES_OF[f"state.{state}"]))] for state in _FLAGS}
+    flagged = {state for state, found in flags.items() if any(found)}
+    told = states.keys() | flagged | ({placings.state} - {None})
+    for state in (RaceState.VOID, RaceState.POSTPONED):
+        if state in told:
+            is_lost = True if state in NOT_RUN else None
+            return {"status": states.get(state) or state.capitalize(), "abandoned": is_lost}
+    if not (told or placings.has_places):
+        told |= {state for status in _meeting_statuses(sources) if (state := state_in(status)) in NOT_RUN}
+    # Of "Abandoned" and "Official" the latter: `abandoned` says the former.
+    telling = (RaceState.WALKOVER, RaceState.PROVISIONAL, RaceState.RUN, RaceState.ABANDONED)
+    is_run = RaceState.RUN in flagged or False in flags[RaceState.ABANDONED]
+    return {
+        "status": next((states[state] for state in telling if state in states), next(iter(statuses), None)),
+        "abandoned": True if NOT_RUN & told else False if is_run else None,
+    }
+
+
+def _meeting_statuses(sources: Sources) -> Iterator[str]:
+    objects = sources.meetings if sources.subject is About.RACE else ()
+    return filter(None, (text(fields.get(name)) for fields in objects for name in ("status", "meetingstatus", "state")))
+
+
+def _flag(value: Any) -> bool | None:
+    """True also of an object with the particulars: {"cancellation": {"reason": …}}."""
+    return (True if value else None) if isinstance(value, dict) else flag(value)
 
 
 def _of(parts: Sequence[Part], about: About) -> list[Fields]:
     return [part.fields for part in parts if part.about is about]
 
 
-def _id_by_shape(value: Any) -> str | None:
-    return value.strip() if isinstance(value, str) and RACE_ID_SHAPE.fullmatch(value.strip()) else None
-
-
-def _says_abandoned(status: str | None) -> bool:
-    return fold((status or "")[:LONGEST_NAME]).startswith(("abandoned", "calledoff"))
+def id_by_shape(value: Any) -> str | None:
+    return value.strip() if isinstance(value, str) and ID_SHAPE.fullmatch(value.strip()) else None

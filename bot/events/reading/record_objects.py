@@ -3,7 +3,8 @@
 The walk goes into objects, never into lists: an entry of a list does not name the object above.
 """
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from enum import Enum, auto
 from itertools import islice
 from typing import Any, NamedTuple
@@ -51,8 +52,20 @@ OPAQUE_NAMES = frozenset(
         *("links", "tote", "pools", "dividends"),
     }
 )
-ANOTHER_RACE = ("next", "previous", "prev", "last", "first", "related", "original", "replaced", "before", "old")
-"""How the name of another race, or of another version, begins."""
+ANOTHER_RACE = (
+    *(f"race{number}" for number in range(10)),
+    "next",
+    "previous",
+    "prev",
+    "last",
+    "first",
+    "related",
+    "original",
+    "replaced",
+    "before",
+    "old",
+)
+"""How the name of another race, of one of several races, or of another version begins."""
 
 RACING_FIELDS = frozenset(
     {
@@ -61,6 +74,15 @@ RACING_FIELDS = frozenset(
         *("runners", "placings", "finishingorder", "finishers", "winner"),
     }
 )
+LIST_NAMES = frozenset({"runners", "entries", "results", "placings", "races", "meetings", "racecards", "cards"})
+KNOWN = BY_NAME.keys() | DATA_NAMES | OPAQUE_NAMES | RACING_FIELDS | LIST_NAMES
+"""Names of fields, by which an object is no mapping by number, time, course or id."""
+
+ID_SHAPE = re.compile(
+    "(?=.*[0-9])[A-Za-z]{1,8}_[A-Za-z0-9]{2,}|[a-z]{1,8}-[a-z0-9]*[0-9]|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+)
+"""Of a text that may be an id or a name."""
+
 KINDS_BY_WORD = {fold(kind): kind for kind in EventKind}
 
 
@@ -82,6 +104,42 @@ def parts_of(record: Mapping[str, Any], about: About = About.DATA) -> list[Part]
     return parts
 
 
+def entries_of(value: Any, context_of: Callable[[str], dict[str, Any]], deepest: int = 4) -> list[Any]:
+    """The entries of a list, or of an object whose keys are data: {"1": {…}, "2": {…}}, {"York": {"13:00": {…}}}.
+
+    `context_of` gives the fields that a key says of its entries.
+    """
+    if isinstance(value, list):
+        return value
+    if not is_by_key(value) or not deepest:
+        return []
+    found: list[Any] = []
+    for key, inner in value.items():
+        entries = entries_of(inner, context_of, deepest - 1) or [inner]
+        found += [{**context_of(str(key)), **entry} if isinstance(entry, dict) else entry for entry in entries]
+    return found
+
+
+def is_by_key(value: Any) -> bool:
+    """Whether the keys of an object are data, and its values entries."""
+    return (
+        isinstance(value, dict)
+        and bool(value)
+        and all(isinstance(inner, dict | list) and inner for inner in value.values())
+        and all(fold(str(key)[:LONGEST_NAME]) not in KNOWN for key in value)
+    )
+
+
+def races_by_key(value: Any, deepest: int = 4) -> bool:
+    """Whether an object has races under keys that are data. Looks at the first entry alone."""
+    if not is_by_key(value) or not deepest:
+        return False
+    inner = next(iter(value.values()))
+    return races_by_key(inner, deepest - 1) or (
+        isinstance(inner, dict) and not RACING_FIELDS.isdisjoint(fields_of(inner))
+    )
+
+
 def kind_of(name: Any) -> EventKind | None:
     """In any spelling: "RESULT_RECEIVED", "result:received"."""
     return KINDS_BY_WORD.get(fold(name)) if isinstance(name, str) and len(name) <= LONGEST_NAME else None
@@ -91,7 +149,9 @@ def _children(part: Part) -> Iterator[Part]:
     if part.depth >= DEEPEST or part.about is About.COURSE:
         return
     for name, value in part.fields.items():
-        if isinstance(value, dict) and name not in OPAQUE_NAMES and not name.startswith(ANOTHER_RACE):
+        if not isinstance(value, dict) or name in OPAQUE_NAMES or name.startswith(ANOTHER_RACE):
+            continue
+        if not races_by_key(value):
             fields = _with_attributes(value)
             yield Part(_about(name, fields, part), name, part.depth + 1, fields)
 

@@ -1,131 +1,519 @@
-"""The runners of a race, from every list with runners: runners, results, placings, a lone winner (Spec gap G2)."""
+"""The runners of a race and their places, from every list, order, flag and winner of a record (Spec gap G2).
 
+1. Each list gives entries, and each entry the labels of its horse: ids, name, number.
+2. Entries with a label in common are one horse. Orders and winners name horses by any label.
+3. All places that were said of a horse stand together: the highest standing decides. Places of one standing that
+   differ are told together ("1 or 2"), and dispute the result.
+"""
+
+import json
 import re
-from collections.abc import Iterable, Iterator
-from functools import reduce
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from dataclasses import field as dataclass_field
+from itertools import islice
+from typing import Any, NamedTuple
 
-from bot.events.races import Runner
-from bot.events.reading import aliases
-from bot.events.reading.json_values import LONGEST_NAME, Fields, fields_of, find, flag, fold, identifier, text
-from bot.events.reading.record_objects import RACING_FIELDS
-
-ONLY_RUNNERS = frozenset(
-    {*aliases.names("horse horse_name horse_id jockey jockey_name cloth_number"), *aliases.SURE_POSITION_NAMES}
+from bot.events.race_state import RaceState, letters, state_in
+from bot.events.races import OUT, RESERVED, Runner, finishing_position, is_non_runner, is_shared, plain_name
+from bot.events.reading.aliases import (
+    LEADERS,
+    NAMES_OF,
+    OF_RUNNER_OBJECTS,
+    ORDER_STANDINGS,
+    PLAIN_ID,
+    POSITION_NAMES,
+    POSITION_STANDINGS,
+    RUNNER_FIELDS,
+    RUNNER_ID,
+    RUNNER_LISTS,
+    WRAPPED_LISTS,
+    names,
+    string,
 )
+from bot.events.reading.json_values import (
+    LONGEST_NAME,
+    Fields,
+    fields_of,
+    find,
+    flag,
+    fold,
+    identifier,
+    note_text,
+    text,
+)
+from bot.events.reading.record_objects import ID_SHAPE, RACING_FIELDS, entries_of, is_by_key
+
+ONLY_RUNNERS = POSITION_NAMES.union(names("horse name|id?, jockey name?, cloth number"))
 """Fields of a runner, even beside the race's name."""
 
 ONLY_RACES = RACING_FIELDS - {"winner"}
 """Of a runner, `winner` may be a flag."""
 
 PLAIN_STATUSES = frozenset(
-    aliases.names(
-        "ran runner running declared confirmed active starter started finished finisher placed result official final ok"
-        " normal winner won unknown none entered entry complete completed weighed_in unplaced also_ran settled"
-        " confirmed_runner"
+    names(
+        "ran|runner|running|declared|confirmed|active|starter|started|finished|finisher|placed|result|official|final|ok"
+        "|normal|winner|won|unknown|none|entered|entry|complete|completed|weighed_in|unplaced|also_ran|settled"
+        "|confirmed_runner|loser|placing|partant"
     )
 )
 
 NO_FINISH_CODES = frozenset(
-    aliases.names("pu p f ur u bd b ro su s ref rr r rtr co lft nr dnf dns dq dsq dis disq void scr wd")
+    names("pu|p|f|ur|u|bd|b|ro|su|s|ref|rr|r|rtr|co|lft|nr|dnf|dns|dq|dsq|dis|disq|void|voi|abd|scr|wd")
 )
-NO_FINISH_WORDS = aliases.names(
-    "pulled_up fell fallen unseated brought_down ran_out slipped_up refused carried_out left non_runner withdrawn"
-    " scratched did_not disq stopped lame failed_to_finish hampered rider"
+NO_FINISH_WORDS = names(
+    "pulled_up|fell|fallen|unseated|brought_down|ran_out|slipped_up|refused|carried_out|left|non_runner|withdrawn"
+    "|scratched|did_not|disq|stopped|lame|failed_to_finish|hampered|rider"
 )
+_DISQUALIFIED = re.compile(r"disq|dsq|\bdq|dq\b|dq[0-9]|distanc(?:ed|é)", re.IGNORECASE)
 
 MOST_RUNNERS = 500
 """Ten times the largest field."""
 
+MOST_PLACES = 40
+"""From here on a number is a place only in a field of so many runners: feeds write 40, 99 or 999 for "no place"."""
+
+UNREAD_MAX = 80
+DISPUTES_TOLD = 4
+
+_OR = " or "
+_NUMBER, _NAME, _ID = "number ", "name ", "id "
+_RESULT = names("result|results")
+_STATE_CODES = {"voi": RaceState.VOID, "v": RaceState.VOID, "abd": RaceState.ABANDONED, "abn": RaceState.ABANDONED}
+_PLAIN_NON_RUNNERS = frozenset({"nr", "nonrunner", "nonpartant", "scratched", "withdrawn"})
+
 _WHOLE = re.compile(r"\A([0-9]+)\.0+\Z")
+_NO_NAME = frozenset(
+    names("tbc|tba|tbd|na|none|null|nil|unknown|pending|awaited|to_be_confirmed|not_available|no_winner|result")
+)
+_NUMBER_ON_CLOTH = re.compile(
+    r"(?:#|n[or]\.? ?)?\(?(?P<number>[0-9]{1,3}[A-Za-z]?)(?:[.)] ?(?P<name>[^\W\d].+))?\)?", re.IGNORECASE
+)
+"""As an order names a horse: "4", "#4", "No. 4", "4. Horse A"."""
+
+_ORDER_TEXT = re.compile(r"[0-9]{1,2}[A-Za-z]?(?: ?(?:[-,/>=;.]| ) ?[0-9]{1,2}[A-Za-z]?)+")
+
+PLAIN = 1
+"""The standing of a place by an order, a flag or a winner, in POSITION_STANDINGS."""
 
 
-def read_runners(objects: Iterable[Fields]) -> tuple[Runner, ...]:
-    """At most MOST_RUNNERS. Entries of several lists about a horse are put together."""
-    objects = tuple(objects)
-    none: tuple[Runner, ...] = ()
-    runners = reduce(_merged, _lists(objects), none)[:MOST_RUNNERS]
-    if any(runner.finishing_position is not None for runner in runners):
-        return runners
-    winner = find(objects, aliases.WINNER, _read_winner)
-    return _merged(runners, (winner,)) if winner else runners
+class Placings(NamedTuple):
+    """`unread`: an order that came and is not read, as published. `disputed`: places that contradict each other.
+
+    `state`: what every position says of the race.
+    """
+
+    runners: tuple[Runner, ...] = ()
+    unread: str | None = None
+    disputed: str | None = None
+    state: RaceState | None = None
+
+    @property
+    def has_places(self) -> bool:
+        return any(runner.finishing_position for runner in self.runners)
 
 
-def read_runner(entry: Any, position: str | None = None) -> Runner | None:
-    if isinstance(entry, dict):
-        return _from_fields(_own_fields(entry), position)
-    if isinstance(entry, str):
-        horse = text(entry)
-        return Runner(horse=horse, position=position) if horse else None
-    number = identifier(entry)
-    return Runner(number=number, position=position) if number else None
+class _Place(NamedTuple):
+    standing: int
+    position: str
+    source: int = 0
+
+
+class _Ranked(NamedTuple):
+    """A horse as a list names it, by an object, a number, an id or a name. `place`: by the order of the list."""
+
+    ref: Any
+    place: str | None = None
+    standing: int = PLAIN
+
+
+@dataclass
+class _Horse:
+    """`out`: the position of a horse without a place: "PU", "NR"."""
+
+    labels: list[str]
+    runner: Runner
+    places: list[_Place] = dataclass_field(default_factory=list)
+    out: str | None = None
+
+
+def read_placings(objects: Iterable[Fields]) -> Placings:
+    """At most MOST_RUNNERS runners."""
+    objects, horses = tuple(objects), _Horses()
+    for name, value in _values(objects, RUNNER_LISTS):
+        for entries in _lists(value):
+            is_order = any(isinstance(one, list) for one in entries) or (
+                name in _RESULT and not any(isinstance(one, dict) for one in entries)
+            )
+            horses.add(_in_groups(entries) if is_order else map(_Ranked, entries))
+    unread = [_as_published(value) for value in _orders(objects, horses)]
+    for place, found in LEADERS:
+        for name, value in _values(objects, found):
+            refs = [one for one in (value if isinstance(value, list) else [value]) if _names_a_leader(one, name)]
+            # "ABANDONED" may stand in the place of the winner, and is a horse only if a horse has the name.
+            only_known = isinstance(value, str) and state_in(value) is not None
+            horses.add(_shared(refs, place), only_known=only_known)
+    for key, out in (("non_runners", OUT), ("reserves", RESERVED)):
+        for _, value in _values(objects, NAMES_OF[f"lists.{key}"]):
+            horses.add((_Ranked(one) for entries in _lists(value) for one in entries), out=out)
+    return horses.placings(next(filter(None, unread), None))
+
+
+def _orders(objects: Iterable[Fields], horses: "_Horses") -> Iterator[Any]:
+    """Adds the orders of all standings. Gives back each order that is not read."""
+    for standing, found in enumerate(ORDER_STANDINGS):
+        for name, value in _values(objects, (*found, *(NAMES_OF["state.result"] if standing == PLAIN else ()))):
+            ranked = [one._replace(standing=standing) for one in _order(value, is_order=name in found)]
+            is_words = isinstance(value, str) and not _ORDER_TEXT.fullmatch(value.strip())
+            if not horses.add(ranked, only_known=is_words) and (ranked or name in found):
+                yield value
 
 
 def is_runner(fields: Fields) -> bool:
     return not ONLY_RUNNERS.isdisjoint(fields)
 
 
-def _lists(objects: Iterable[Fields]) -> Iterator[tuple[Runner, ...]]:
+class _Horses:
+    """The horses of a race, as one source after the other names them."""
+
+    def __init__(self) -> None:
+        self._horses: list[_Horse] = []
+        self._by_label: dict[str, _Horse] = {}
+        self._sources = 0
+
+    def add(self, ranked: Iterable[_Ranked], *, only_known: bool = False, out: str | None = None) -> bool:
+        """False if no horse is read. `only_known`: words that name no horse of another list name none.
+
+        `out`: the position of each of these horses, none of which runs.
+        """
+        self._sources += 1
+        found = [self._add(one, only_known=only_known, out=out) for one in islice(ranked, MOST_RUNNERS)]
+        return any(found) and (all(found) or not only_known)
+
+    def _add(self, one: _Ranked, *, only_known: bool, out: str | None) -> bool:
+        said = _horse_of(one.ref)
+        if said is None:
+            return False
+        known = next((self._by_label[label] for label in said.labels if self._is_known(label, said)), None)
+        if known is None:
+            if only_known or not (said.runner.horse or said.runner.number):
+                return False
+            known = _Horse([], Runner())
+            self._horses.append(known)
+        for label in said.labels:
+            self._by_label.setdefault(label, known)
+        more = said.runner.model_dump(exclude_none=True)
+        known.runner = Runner(**{**more, **known.runner.model_dump(exclude_none=True)})
+        known.out = known.out or said.out or out
+        places = said.places or ([_Place(one.standing, one.place)] if one.place else [])
+        known.places += [_Place(_standing(place, one), place.position, self._sources) for place in places]
+        return True
+
+    def _is_known(self, label: str, said: _Horse) -> bool:
+        """By a number alone, horses of two names are two; by a name alone, horses of two numbers."""
+        known = self._by_label.get(label)
+        if known is None or label.startswith(_ID):
+            return known is not None
+        name_of = _number_of if label.startswith(_NAME) else _horse_named
+        return len({name for name in (name_of(known.runner), name_of(said.runner)) if name}) <= 1
+
+    def placings(self, unread: str | None) -> Placings:
+        horses = self._horses[:MOST_RUNNERS]
+        placed = [(horse, _decided(horse, len(horses))) for horse in horses]
+        disputed = [f"{_called(horse)} {position}" for horse, position in placed if position and _OR in position]
+        for place, held in _by_place(placed).items():
+            if _contradict(held):
+                disputed.append(f"place {place}: {_OR.join(map(_called, held))}")
+                placed = [(one, f"{place}?" if one in held else position) for one, position in placed]
+        runners = tuple(one.runner.model_copy(update={"position": position}) for one, position in placed)
+        states = {_STATE_CODES.get(letters(position)) or state_in(position) for _, position in placed if position}
+        words = "; ".join(disputed[:DISPUTES_TOLD]) or None
+        found = Placings(runners, None, words, states.pop() if len(states) == 1 else None)
+        return found if found.has_places or words else found._replace(unread=unread)
+
+
+def _standing(place: _Place, one: _Ranked) -> int:
+    """A list of official or provisional places says so for each of its entries."""
+    return place.standing if one.standing == PLAIN else one.standing
+
+
+def _values(objects: Iterable[Fields], names: Iterable[str]) -> Iterator[tuple[str, Any]]:
     for fields in objects:
-        for name in aliases.RUNNER_LISTS:
-            for entries in _entries(fields[name]) if name in fields else ():
-                yield _read_list(entries, in_order=name in aliases.ORDERED_LISTS)
+        yield from ((name, fields[name]) for name in names if name in fields)
 
 
-def _entries(value: Any) -> list[list[Any]]:
-    """The list, or the lists in {"count": 2, "items": […]}."""
+def _decided(horse: _Horse, field_size: int) -> str | None:
+    """The position by the highest standing. Places of one standing that differ are all told."""
+    if horse.out:
+        return horse.out
+    places = [one for one in horse.places if _is_place(one.position, field_size)]
+    highest = min((one.standing for one in places), default=0)
+    by_place: dict[Any, str] = {}
+    for one in places:
+        if one.standing == highest:
+            place = finishing_position(one.position) or one.position
+            by_place[place] = one.position if is_shared(one.position) else by_place.get(place, one.position)
+    return _OR.join(by_place.values()) or None
+
+
+def _is_place(position: str, field_size: int) -> bool:
+    place = finishing_position(position)
+    return place is None or place < MOST_PLACES or place <= field_size
+
+
+def _by_place(placed: Iterable[tuple[_Horse, str | None]]) -> dict[int, list[_Horse]]:
+    """The holders of each place that no source marks as shared."""
+    held: dict[int, list[_Horse]] = {}
+    for horse, position in placed:
+        place = finishing_position(position)
+        if place and not is_shared(position):
+            held.setdefault(place, []).append(horse)
+    return held
+
+
+def _contradict(held: Sequence[_Horse]) -> bool:
+    """True if each source gives the place to another horse. A source with two horses in a place means a dead heat."""
+    sources = [{place.source for place in horse.places} for horse in held]
+    return len(held) > 1 and not set.intersection(*sources)
+
+
+def _called(horse: _Horse) -> str:
+    return horse.runner.horse or f"no. {horse.runner.number}"
+
+
+def _names_a_leader(ref: Any, name: str) -> bool:
+    """A number under `second` may be a time, and a flag under `winner` names nobody."""
+    if isinstance(ref, bool) or not isinstance(ref, str | int | dict):
+        return False
+    return name in LEADERS[0][1] or isinstance(ref, dict) or not str(ref).isdecimal()
+
+
+def _lists(value: Any) -> list[list[Any]]:
+    """The list; the lists in {"count": 2, "items": […]}; the entries of {"1": {…}, "2": {…}}."""
+    if isinstance(value, dict) and not is_by_key(value):
+        held = fields_of(value)
+        return [
+            entries for name in RUNNER_LISTS + WRAPPED_LISTS if (entries := entries_of(held.get(name), _said_by_key))
+        ]
+    entries = entries_of(value, _said_by_key)
+    return [entries] if entries else []
+
+
+def _said_by_key(key: str) -> dict[str, Any]:
+    if _NUMBER_ON_CLOTH.fullmatch(key):
+        return {"number": key}
+    return {"id": key} if ID_SHAPE.fullmatch(key) or key.isdecimal() else {"horse": key}
+
+
+def _order(value: Any, *, is_order: bool) -> list[_Ranked]:
+    """The horses of an order with their places; none if the value is no order."""
+    if isinstance(value, str):
+        return _in_text(value)
     if isinstance(value, list):
-        return [value]
+        return _in_groups(value) if is_order else []
     if not isinstance(value, dict):
         return []
-    held = fields_of(value)
-    return [held[name] for name in aliases.RUNNER_LISTS + aliases.WRAPPED_LISTS if isinstance(held.get(name), list)]
+    if value and all(finishing_position(_key_of_place(key)) for key in value):
+        return [one for key, refs in value.items() for one in _shared(refs, _key_of_place(key))]
+    if is_order and value and all(finishing_position(text(place)) for place in value.values()):
+        return [_Ranked(key, text(place)) for key, place in value.items()]
+    return [one for entries in _lists(value) for one in _in_groups(entries)] if is_order else []
 
 
-def _read_list(entries: list[Any], *, in_order: bool) -> tuple[Runner, ...]:
-    """A list in finishing order without any position gives the places 1 to n."""
-    read = [read_runner(entry) for entry in entries[:MOST_RUNNERS]]
-    if in_order and not any(runner and runner.position for runner in read):
-        read = [
-            runner and runner.model_copy(update={"position": str(place)}) for place, runner in enumerate(read, start=1)
-        ]
-    return tuple(runner for runner in read if runner)
+def _key_of_place(key: Any) -> str:
+    """Of "1", "place_1" and "pos1", "1"."""
+    return re.sub("^(?:place|pos|position|p)[ _-]?(?=[0-9])", "", str(key).strip(), flags=re.IGNORECASE)
 
 
-def _from_fields(fields: Fields, position: str | None) -> Runner | None:
+def _in_text(value: str) -> list[_Ranked]:
+    """Of "4-7-2-1" and "4-7=2-1" the numbers, of "A, B, C" the words."""
+    said = value.strip()
+    if _ORDER_TEXT.fullmatch(said):
+        return _in_groups([re.split(" ?[=/] ?", part) for part in re.split(" ?[-,>;.] ?| ", said)])
+    names = [part.strip() for part in re.split("[,;>|]", said)]
+    return _in_groups(names) if len(names) > 1 else []
+
+
+def _in_groups(entries: Sequence[Any]) -> list[_Ranked]:
+    """The places 1 to n, unless an entry says its own. A list within is a dead heat."""
+    read = [_group(entry) for entry in entries[:MOST_RUNNERS]]
+    has_own = any(place for _, place in read) or any(
+        (one := _horse_of(ref)) and one.places for refs, _ in read for ref in refs
+    )
+    ranked: list[_Ranked] = []
+    for refs, place in read:
+        ranked += _shared(refs, None if has_own and not place else place or str(len(ranked) + 1))
+    return ranked
+
+
+def _group(entry: Any) -> tuple[list[Any], str | None]:
+    """The horses of an entry, and their place: [7, 2], {"position": 1, "runners": [{…}, {…}]}, ["1", "Horse A"]."""
+    if isinstance(entry, list):
+        is_row = (
+            len(entry) > 1 and isinstance(entry[1], str) and _is_name(entry[1]) and finishing_position(text(entry[0]))
+        )
+        return ([entry[1]], text(entry[0])) if is_row else (entry, None)
+    if isinstance(entry, dict) and (lists := _lists(entry)):
+        places = _places_of(fields_of(entry))
+        return [one for entries in lists for one in entries], places[0].position if places else None
+    return [entry], None
+
+
+def _shared(refs: Any, place: str | None) -> list[_Ranked]:
+    refs = refs if isinstance(refs, list) else [refs]
+    mark = "=" if len(refs) > 1 and not is_shared(place) else ""
+    return [_Ranked(ref, place and f"{place}{mark}") for ref in refs]
+
+
+def _as_published(value: Any) -> str | None:
+    """None for a value that is no order: a flag, a count, a text of one word."""
+    # Sorted: the order of an object's fields says nothing.
+    words = (
+        note_text(json.loads(json.dumps(value, sort_keys=True))) if isinstance(value, dict | list) else string(value)
+    )
+    return words[:UNREAD_MAX] if words and (" " in words or re.search("[0-9].*[0-9]", words)) else None
+
+
+def _horse_of(ref: Any) -> _Horse | None:
+    """What an entry says of one horse; None if the entry names none."""
+    if isinstance(ref, dict):
+        return _from_fields(_own_fields(ref))
+    said = text(ref) if isinstance(ref, str) else identifier(ref)
+    if said is None:
+        return None
+    found = _NUMBER_ON_CLOTH.fullmatch(said)
+    if found and found["name"]:
+        return _Horse(
+            [_name_label(found["name"]), _number_label(found["number"])],
+            Runner(number=found["number"], horse=found["name"]),
+        )
+    if found:
+        return _Horse([_number_label(found["number"]), _ID + said], Runner(number=found["number"]))
+    if said.isdecimal() or ID_SHAPE.fullmatch(said):
+        return _Horse([_ID + said], Runner())
+    return _Horse([_name_label(said), _ID + said], Runner(horse=said)) if _is_name(said) else None
+
+
+def _from_fields(fields: Fields) -> _Horse | None:
     if not is_runner(fields) and not ONLY_RACES.isdisjoint(fields):
         return None
     horse = fields_of(fields["horse"]) if isinstance(fields.get("horse"), dict) else {}
-    read = {name: find([fields], names, text) for name, names in aliases.RUNNER_FIELDS.items()}
-    read["horse"] = find([horse], aliases.HORSE_NAMES, text) or read["horse"]
+    read = {name: find([fields], names, text) for name, names in RUNNER_FIELDS.items()}
+    named = find([horse], NAMES_OF["runner.horse_spoken"], text) or read["horse"]
+    read["horse"] = named if named and _is_name(named) else None
     # A horse's own number may be of a register, so only people are taken from the horse.
-    read |= {name: find([fields, horse], aliases.RUNNER_FIELDS[name], text) for name in ("jockey", "trainer")}
-    if not read["horse"] and not read["number"]:
+    read |= {name: find([fields, horse], RUNNER_FIELDS[name], text) for name in ("jockey", "trainer")}
+    ids = [found for one, names in ((fields, RUNNER_ID), (horse, PLAIN_ID)) for found in _ids(one, names)]
+    if named and ID_SHAPE.fullmatch(named):
+        ids.append(named)
+    out, reason = _out_of(fields)
+    runner = Runner(**{**read, "position_reason": read["position_reason"] or reason})
+    labels = [
+        *(_ID + one for one in ids),
+        *filter(None, (_horse_named(runner), _number_of(runner))),
+    ]
+    if not labels:
         return None
-    status = find([fields], aliases.RUNNER_STATUS, _read_status)
-    read["position_reason"] = read["position_reason"] or (status if status and not _is_no_finish(status) else None)
-    return Runner(**read, position=position or _position(fields, status))
+    return _Horse(labels, runner, [] if out else _places_of(fields), out)
+
+
+def _ids(fields: Fields, names: Iterable[str]) -> Iterator[str]:
+    return filter(None, (identifier(fields[name]) for name in names if name in fields))
+
+
+def _name_label(horse: str) -> str:
+    return _NAME + plain_name(horse).casefold()
+
+
+def _number_label(number: str) -> str:
+    return _NUMBER + number.lstrip("0").casefold()
+
+
+def _horse_named(runner: Runner) -> str | None:
+    return _name_label(runner.horse) if runner.horse else None
+
+
+def _number_of(runner: Runner) -> str | None:
+    return _number_label(runner.number) if runner.number else None
+
+
+def _is_name(said: str) -> bool:
+    """False for a number, an id and a word for no name ("TBC")."""
+    is_word = any(map(str.isalpha, said)) and not ID_SHAPE.fullmatch(said)
+    return is_word and fold(said[:LONGEST_NAME]) not in _NO_NAME
 
 
 def _own_fields(entry: dict[str, Any]) -> Fields:
+    """With the fields of an inner runner, of its result and of its betting: {"result": {"place": 7}}."""
     fields = fields_of(entry)
     inner = fields.get("runner")
-    return {**fields_of(inner), **fields, "runner": None} if isinstance(inner, dict) else fields
+    own = {**fields_of(inner), **fields, "runner": None} if isinstance(inner, dict) else fields
+    for name in NAMES_OF["marks.objects"]:
+        if isinstance(own.get(name), dict):
+            held = fields_of(own[name])
+            own = {**{key: held[key] for key in held.keys() & OF_RUNNER_OBJECTS}, **own}
+    return own
 
 
-def _position(fields: Fields, status: str | None) -> str | None:
-    """A disqualified horse has no place, even beside a position."""
-    if find([fields], aliases.NON_RUNNER_NAMES, flag):
-        return "NR"
-    if status and fold(status[:LONGEST_NAME]).startswith(("disq", "dsq")):
-        return status
-    if find([fields], aliases.DISQUALIFIED, flag):
-        return "DSQ"
-    return (
-        find([fields], aliases.POSITION_NAMES, _read_position)
-        or find([fields], aliases.NO_FINISH, text)
-        or (status if status and _is_no_finish(status) else None)
-    )
+def _places_of(fields: Fields) -> list[_Place]:
+    """Every place that the entry gives, with its standing."""
+    places = [
+        _Place(standing, position)
+        for standing, found in enumerate(POSITION_STANDINGS)
+        for name in found
+        if name in fields and (position := _read_position(fields[name]))
+    ]
+    statuses = {fold(str(value)[:LONGEST_NAME]) for _, value in _values([fields], NAMES_OF["marks.status"])}
+    if not statuses.isdisjoint({"winner", "won"}) or find([fields], NAMES_OF["marks.winner"], _is_true):
+        places.append(_Place(PLAIN, "1"))
+    if not places and (words := next(_words(fields, "marks.no_finish", "state.result"), None)):
+        places.append(_Place(PLAIN, words))
+    if find([fields], NAMES_OF["marks.dead_heat"], flag):
+        return [one._replace(position=f"{one.position}=") if _is_alone(one.position) else one for one in places]
+    return places
+
+
+def _is_alone(position: str) -> bool:
+    return finishing_position(position) is not None and not is_shared(position)
+
+
+def _out_of(fields: Fields) -> tuple[str | None, str | None]:
+    """The position of a horse without a place, and a reason: a non-runner, a disqualified horse, no finish.
+
+    A horse that is out has no place, whatever number stands beside.
+    """
+    statuses = list(_words(fields, "marks.status"))
+    positions = filter(None, (text(value) for _, value in _values([fields], POSITION_NAMES)))
+    said = [*statuses, *sorted(positions), *_words(fields, "marks.no_finish", "state.result")]
+    no_jockey = (words for words in _words(fields, "runner.jockey") if fold(words[:LONGEST_NAME]) in _PLAIN_NON_RUNNERS)
+    away = next(filter(is_non_runner, [*said, *no_jockey]), None)
+    if find([fields], NAMES_OF["marks.reserve"], _is_true) or fold(away or "").startswith("reserve"):
+        return RESERVED, None
+    if away or _is_marked(fields, "non_runner") or find([fields], NAMES_OF["marks.running"], flag) is False:
+        return OUT, None if fold(away or "nr") in _PLAIN_NON_RUNNERS else away
+    if words := next(filter(_DISQUALIFIED.search, said), None):
+        return words, None
+    if _is_marked(fields, "disqualified"):
+        return "DSQ", None
+    words = next(filter(_is_no_finish, said), None)
+    return words, None if words else next(iter(statuses), None)
+
+
+def _is_marked(fields: Fields, mark: str) -> bool:
+    """By a flag, by the moment or the reason in its place, or by an object with the particulars."""
+    found = _values([fields], NAMES_OF[f"marks.{mark}"])
+    return any(bool(value) if isinstance(value, dict) else flag(value) for _, value in found)
+
+
+def _words(fields: Fields, *keys: str) -> Iterator[str]:
+    """The texts under the names, without those that are said of every horse."""
+    found = (value for key in keys for _, value in _values([fields], NAMES_OF[key]))
+    return filter(None, map(_read_status, found))
+
+
+def _is_true(value: Any) -> bool | None:
+    """Of a flag only: a winner's name is none."""
+    return True if value is True or fold(str(value)[:LONGEST_NAME]) in {"true", "yes", "y", "1"} else None
 
 
 def _is_no_finish(status: str) -> bool:
@@ -134,36 +522,11 @@ def _is_no_finish(status: str) -> bool:
 
 
 def _read_status(value: Any) -> str | None:
-    said = aliases.string(value)
-    return said if said and fold(said[:LONGEST_NAME]) not in PLAIN_STATUSES else None
+    said = string(value)
+    return said if said and fold(said[:LONGEST_NAME]) not in PLAIN_STATUSES | _NO_NAME else None
 
 
 def _read_position(value: Any) -> str | None:
     """Of "1.0", "1". 0 stands for no position: the horse would come before the winner."""
     position = _WHOLE.sub(r"\1", text(value) or "")
-    return position if position.strip("0") else None
-
-
-def _read_winner(value: Any) -> Runner | None:
-    return read_runner(value, position="1") if isinstance(value, str | dict) else None
-
-
-def _merged(known: tuple[Runner, ...], more: tuple[Runner, ...]) -> tuple[Runner, ...]:
-    """The horse's name decides, else the number."""
-    if not known:
-        return more
-    runners = list(known)
-    places = {label: place for place, runner in reversed(list(enumerate(known))) for label in _labels(runner)}
-    for runner in more:
-        place = next((places[label] for label in _labels(runner)[:1] if label in places), None)
-        if place is None:
-            runners.append(runner)
-        else:
-            said = runners[place].model_dump(exclude_none=True)
-            runners[place] = Runner(**{**runner.model_dump(exclude_none=True), **said})
-    return tuple(runners)
-
-
-def _labels(runner: Runner) -> list[str]:
-    named = [f"horse {runner.horse.casefold()}"] if runner.horse else []
-    return [*named, f"number {runner.number}"] if runner.number else named
+    return position if position.strip("0-. ") and fold(position) not in _NO_NAME else None

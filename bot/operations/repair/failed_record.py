@@ -5,7 +5,7 @@ Without a payload the body gets the record's event, ids and place.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -17,9 +17,10 @@ from bot.events.races import Race
 from bot.events.reading.json_object import NotAnObject, read_object
 from bot.events.reading.json_values import Fields, fields_of, find, fold, identifier, text
 from bot.events.reading.off_times import read_instant
-from bot.events.reading.race_record import RACE_ID_SHAPE, meeting_id_of, race_from, race_id_of, sources_of
+from bot.events.reading.race_record import id_by_shape, meeting_id_of, race_from, race_id_of, sources_of
 from bot.events.reading.record_objects import About, kind_of, parts_of
-from bot.fanout.delivery_reader import ReadPayload
+
+ReadPayload = Callable[[bytes], RacingEvent]
 
 RECORD_DEPTH_MAX = 4
 PAYLOADS = ("payload", "body", "requestbody", "sentbody", "rawbody", "content", "data", "message", "event", "sent")
@@ -257,17 +258,13 @@ def _race_of(kind: EventKind, record: Mapping[str, Any]) -> Race:
     of_meeting = DECLARATIONS[kind].subject is Subject.MEETING
     parts = parts_of(_about_event(record))
     fields = [part.fields for part in parts]
-    subject_id = find(fields, SUBJECT_ID, identifier) or find(fields, SUBJECT, _id_by_shape)
+    subject_id = find(fields, SUBJECT_ID, identifier) or find(fields, SUBJECT, id_by_shape)
     race_id, meeting_id = race_id_of(parts) or find(fields, ("raceids",), _only_id), meeting_id_of(parts)
     return race_from(
         sources_of(parts, About.MEETING if of_meeting else About.RACE),
         race_id=race_id or (None if of_meeting or meeting_id else subject_id),
         meeting_id=meeting_id or (subject_id if of_meeting else None),
     )
-
-
-def _id_by_shape(value: Any) -> str | None:
-    return value.strip() if isinstance(value, str) and RACE_ID_SHAPE.fullmatch(value.strip()) else None
 
 
 def _only_id(value: Any) -> str | None:

@@ -20,12 +20,11 @@ from bot.deliveries import inbox
 from bot.deliveries.inbox import Arrival
 from bot.errors import ServiceError, StorageError
 from bot.events import event_store
-from bot.fanout.delivery_reader import ReadPayload
 from bot.fanout.fanout import OTHER_TURN_S, Fanout
 from bot.fanout.transaction import FannedOut, LogLine, finish_live, log_lines
 from bot.logs import get_logger
 from bot.operations.repair import outage
-from bot.operations.repair.failed_record import Failed, name_of, read_record
+from bot.operations.repair.failed_record import Failed, ReadPayload, name_of, read_record
 from bot.operations.repair.missing_deliveries import days_of, find_lacking, find_missing, in_order
 from bot.outbox.notices import Notices, Urgency
 from bot.outbox.resume import SUMMARY_AFTER, Reopening
@@ -360,7 +359,7 @@ def _broken(
 
 
 def _arrival(one: Failed, now: datetime) -> Arrival:
-    return Arrival(one.event.key, one.event.name, one.sha256, one.body, now, read=lambda: one.event)
+    return Arrival(one.event.key, one.event.name, one.sha256, one.body, now)
 
 
 def _repaired(found: _Found, missing: Sequence[Failed], made: Sequence[_Made]) -> Repaired:

@@ -17,7 +17,7 @@ from bot.channels.filters import ChannelFilter
 from bot.db.engine import Database
 from bot.deliveries import inbox
 from bot.deliveries.ingest import Ingest
-from bot.deliveries.payload import identify, read_payload
+from bot.deliveries.payload import identify, read_events
 from bot.events.event import Topic
 from bot.events.races import Course, OffTime, Race
 from bot.fanout.completion_edits import edit_for_race_book
@@ -82,7 +82,7 @@ class Channel:
         ingest = Ingest(database)
         self._fanout = Fanout(
             database,
-            read_payload,
+            read_events,
             arrivals=ingest,
             outbox=QueuedOnly(),
             notices=notices,

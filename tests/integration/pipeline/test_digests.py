@@ -142,7 +142,7 @@ async def test_digest_is_the_last_post_of_the_subscription_whose_results_it_tell
 
 
 async def test_digest_says_the_status_of_a_race_that_was_not_run(daily):
-    unusual = {"York": "Provisional", "Bath": "Postponed", "Wells": "Cancelled"}
+    unusual = {"York": "Provisional", "Bath": "Delayed", "Wells": "Under review"}
     placings = {"placings": ()}
     await tell(
         daily,

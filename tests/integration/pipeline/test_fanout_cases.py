@@ -13,7 +13,7 @@ from sqlmodel import Session, col
 from bot.db.tables import BookRace, EventVersion, InboxDelivery
 from bot.deliveries import inbox
 from bot.errors import StorageUnavailable
-from bot.events.event import EventKind, RacingEvent, Topic
+from bot.events.event import EventKind, Topic
 from bot.events.facts import VersionRemarks
 from bot.events.races import Course, Race
 from bot.racedata import reference_store
@@ -255,14 +255,14 @@ async def test_delivery_that_the_database_refuses_alone_does_not_hold_up_the_oth
     pipeline, refused_races, monkeypatch
 ):
     await pipeline.subscribe("CGB", "GB")
-    read_payload = pipeline.fanout.reader._read_payload
+    read_events = pipeline.fanout.reader._read_events
 
     def with_poison(body):
-        event: RacingEvent = read_payload(body)
+        (event,) = read_events(body)
         is_meeting = event.kind is EventKind.MEETING_ABANDONED
-        return event.model_copy(update={"races": refused_races}) if is_meeting else event
+        return (event.model_copy(update={"races": refused_races}) if is_meeting else event,)
 
-    monkeypatch.setattr(pipeline.fanout.reader, "_read_payload", with_poison)
+    monkeypatch.setattr(pipeline.fanout.reader, "_read_events", with_poison)
     await pipeline.deliver(meeting())
     pipeline.clock.forward(0.001)
     await pipeline.deliver(result("rc_2"))

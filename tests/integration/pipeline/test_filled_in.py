@@ -387,8 +387,10 @@ async def test_news_of_another_meeting_turn_no_field_back_to_an_older_source(pip
     assert edits(pipeline.slack) == []
 
 
-@pytest.mark.parametrize("shared", [{"title": "Maiden Hurdle"}, {"number": "1"}])
-async def test_race_that_several_races_may_be_has_none_of_their_times(pipeline, shared):
+@pytest.mark.parametrize(
+    ("shared", "called"), [({"title": "Maiden Hurdle"}, "time not given"), ({"number": "1"}, "race 1")]
+)
+async def test_race_that_several_races_may_be_has_none_of_their_times(pipeline, shared, called):
     await publish(pipeline, KEMPTON)
     await pipeline.subscribe("CGB", "GB")
     kempton = Course(name="Kempton")
@@ -398,7 +400,7 @@ async def test_race_that_several_races_may_be_has_none_of_their_times(pipeline, 
     said = {"event": "race.abandoned", "course": "Kempton", "date": DAY}
     await tell(pipeline, said | shared)
     (message,) = pipeline.slack.messages("CGB")
-    assert message.text.startswith("ABANDONED: Kempton, time not given (GB)")
+    assert message.text.startswith(f"ABANDONED: Kempton, {called} (GB)")
     assert "Class 2" in shown(message)
     await tell(pipeline, said | shared | {"off_time": "18:00"})
     assert pipeline.texts("CGB")[1].startswith("ABANDONED: Kempton 18:00 (GB)")

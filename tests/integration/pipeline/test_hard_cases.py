@@ -64,7 +64,7 @@ async def test_payload_that_our_code_fails_on_still_reaches_those_it_is_for(pipe
     def fail(_body):
         raise ZeroDivisionError
 
-    monkeypatch.setattr(pipeline.fanout.reader, "_read_payload", fail)
+    monkeypatch.setattr(pipeline.fanout.reader, "_read_events", fail)
     for _ in range(8):
         await pipeline.fanout.run_once()
         statement = update(InboxDelivery).values(not_before=None)

@@ -464,14 +464,14 @@ async def test_what_the_race_book_learns_is_in_the_live_message(pipeline):
 async def test_edits_come_last_where_our_code_fails_on_a_delivery(pipeline, monkeypatch):
     await subscribe(pipeline)
     await tell(pipeline, result("rc_1"))
-    read = pipeline.fanout.reader._read_payload
+    read = pipeline.fanout.reader._read_events
 
     def fail_on_one(body):
         if b"rc_bad" in body:
             raise ZeroDivisionError
         return read(body)
 
-    monkeypatch.setattr(pipeline.fanout.reader, "_read_payload", fail_on_one)
+    monkeypatch.setattr(pipeline.fanout.reader, "_read_events", fail_on_one)
     for race_id in ("rc_2", "rc_bad", "rc_3"):
         await pipeline.deliver(result(race_id))
     await pipeline.fanout.run_once()

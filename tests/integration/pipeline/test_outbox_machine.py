@@ -44,7 +44,7 @@ from bot.db.tables import (
 )
 from bot.deliveries import inbox
 from bot.deliveries.ingest import Ingest
-from bot.deliveries.payload import identify, read_payload
+from bot.deliveries.payload import identify, read_events
 from bot.errors import (
     SlackChannelClosed,
     SlackDoubtful,
@@ -207,7 +207,7 @@ class Outbox(RuleBasedStateMachine):
         ingest = Ingest(self.database)
         self.fanout = Fanout(
             self.database,
-            read_payload,
+            read_events,
             arrivals=ingest,
             outbox=self.poster,
             notices=self.notices,

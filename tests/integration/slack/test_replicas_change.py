@@ -28,7 +28,7 @@ from bot.db.engine import Database
 from bot.db.tables import AuditEntry, SubscriptionState
 from bot.deliveries import inbox
 from bot.deliveries.ingest import Ingest
-from bot.deliveries.payload import identify, read_payload
+from bot.deliveries.payload import identify, read_events
 from bot.errors import FieldsWrong
 from bot.events.event import DEFAULT_TOPICS, Topic
 from bot.fanout.fanout import Fanout
@@ -300,7 +300,7 @@ async def test_meeting_that_two_people_mute_is_muted_once(replicas):
     ingest = Ingest(one.database)
     fanout = Fanout(
         one.database,
-        read_payload,
+        read_events,
         arrivals=ingest,
         outbox=QueuedOnly(),
         notices=one.notices,

@@ -6,7 +6,7 @@ from hashlib import sha256
 
 import pytest
 
-from bot.deliveries.payload import identify, read_payload
+from bot.deliveries.payload import identify, read_events, read_payload
 from bot.events.event import EventKind
 
 PLACED = {"course": "Ascot", "date": "2025-06-17", "off": "14:30"}
@@ -42,7 +42,8 @@ def key_of(payload):
         (b"NaN", "The JSON is not one object."),
         (b"null", "The JSON is not one object."),
         (b"[]", "The JSON is not one object."),
-        (b'[{"event":"result.received"},{"event":"result.received"}]', "The JSON is not one object."),
+        (b'[{"event":"result.received"},3]', "The JSON is not one object."),
+        (b"[" + b",".join([b'{"event":"result.received"}'] * 31) + b"]", "The body has more than 30 events."),
         (b"[" * 10_000 + b"]" * 10_000, "The JSON is nested too deeply."),
         (b'{"event":"result.received","data":' * 201 + b"1" + b"}" * 201, "The JSON is nested too deeply."),
         (b"{}", "The payload names no event."),
@@ -139,10 +140,32 @@ def test_race_event_without_a_trusted_id_is_known_by_the_best_there_is(payload, 
     assert key_of({"event": "race.abandoned", **payload}) == key
 
 
-def test_race_event_takes_no_id_from_a_list():
-    payload = {"event": "race.abandoned", "races": [{"race_id": "rc_1"}]}
-    assert key_of(payload) == f"race.abandoned:sha256:{sha256(as_body(payload)).hexdigest()}"
-    assert [race.race_id for race in read(payload).races] == ["rc_1"]
+@pytest.mark.parametrize(
+    ("payload", "keys"),
+    [
+        ({"races": [{"race_id": "rc_1"}]}, ["rc_1"]),
+        ({"data": [{"race_id": "rc_1", **PLACED}, {"race_id": "rc_2", **PLACED}]}, ["rc_1", "rc_2"]),
+        ({"race_ids": ["rc_1", "rc_2"]}, ["rc_1", "rc_2"]),
+        ({"races": {"1": {"race_id": "rc_1"}, "2": {"race_id": "rc_2"}}}, ["rc_1", "rc_2"]),
+        (PLACED | {"off": None, "races": ["14:30", "15:05"]}, [f"{NATURAL}|off=14:30", f"{NATURAL}|off=15:05"]),
+        ({"race_id": "rc_1", "races": [{"race_id": "rc_1"}, {"race_id": "rc_2"}]}, ["rc_1"]),
+    ],
+    ids=["one", "two", "ids", "by number", "times", "neighbours on the card"],
+)
+def test_each_race_in_the_place_of_the_race_is_an_event(payload, keys):
+    events = read_events(as_body({"event": "race.abandoned", **payload}))
+    assert [event.key for event in events] == [f"race.abandoned:{key}" for key in keys]
+    assert not any(event.races for event in events)
+
+
+def test_each_event_of_a_body_is_an_event():
+    body = as_body([{"event": "race.abandoned", "race_id": "rc_1"}, {"event": "result.received", "race_id": "rc_2"}])
+    assert [event.key for event in read_events(body)] == ["race.abandoned:rc_1", "result.received:rc_2"]
+
+
+def test_a_longer_list_than_events_are_made_of_is_one_event_with_its_races():
+    (event,) = read_events(as_body({"event": "race.abandoned", "race_ids": [f"rc_{number}" for number in range(31)]}))
+    assert len(event.races) == 31
 
 
 @pytest.mark.parametrize(
@@ -189,13 +212,15 @@ def test_meeting_names_its_races_with_what_they_share():
     assert {(race.region, race.course.name, race.race_date) for race in event.races} == {("GB", "Ascot", "2025-06-17")}
 
 
-def test_card_of_several_meetings_names_their_races():
+def test_card_of_several_meetings_is_an_event_for_each():
     meetings = [
         {"course": "Ascot", "races": [{"race_id": "rc_1"}]},
         {"course": "York", "region": "GB", "races": [{"race_id": "rc_2"}]},
     ]
-    event = read({"event": "racecard.published", "date": "2025-06-18", "meetings": meetings})
-    named = [(race.race_id, race.course.name, race.region, race.race_date) for race in event.races]
+    events = read_events(as_body({"event": "racecard.published", "date": "2025-06-18", "meetings": meetings}))
+    races = [race for event in events for race in event.races]
+    assert [event.race.course.name for event in events] == ["Ascot", "York"]
+    named = [(race.race_id, race.course.name, race.region, race.race_date) for race in races]
     assert named == [("rc_1", "Ascot", None, "2025-06-18"), ("rc_2", "York", "GB", "2025-06-18")]
 
 

@@ -87,6 +87,8 @@ def values_of(level, changed, hidden):
             (ONE[kind] for kind in ONE if kind.__name__ in str(field.annotation)), (name, f"new {name}")
         )
         values[name] = second if name == changed else first
+    if level == CARD:
+        values |= {"status": "Official" if changed == "status" else "status", "abandoned": changed != "abandoned"}
     if "off" in values:
         values["off"] = OffTime(text="14:45" if changed == "off" else "14:30")
     if level == RUNNER:

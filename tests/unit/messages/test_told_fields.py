@@ -55,7 +55,7 @@ OTHERS: dict[str, tuple[object, ...]] = {
     "bool": (True, False, None),
     "int": (7, None),
     "tuple[str": (("title",), ()),
-    "str": ("Another", None),
+    "str": ("Another", "Official", None),
 }
 """By type: values to change a field to."""
 

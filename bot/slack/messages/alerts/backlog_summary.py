@@ -14,7 +14,7 @@ from bot.outbox.held_queues import CARDS, DIGEST, KEPT, PAUSED, QUIET, UNDELIVER
 from bot.outbox.message import Message
 from bot.outbox.resume import Backlog
 from bot.slack.messages.alerts.racecard_published import declared
-from bot.slack.messages.alerts.result import WITHOUT_ORDER, order_with_prices, unusual_status
+from bot.slack.messages.alerts.result import WITHOUT_ORDER, lost_mark, order_with_prices, unusual_status
 from bot.slack.messages.alerts.unreadable import EVENT_NAME_MAX
 from bot.slack.messages.alerts.watched_line import watched_line
 from bot.slack.messages.kit.blocks import context, header, message, mrkdwn, section
@@ -171,7 +171,7 @@ def _outcome(race: Race) -> str:
     if race.is_void:
         return MARKED_VOID
     if race.is_lost:
-        return MARKED_LOST
+        return lost_mark(race)
     status = unusual_status(race)
     order = order_with_prices(race) or (WITHOUT_ORDER if status else "result in")
     conflict = f"{MARKED_CONFLICT}: reported abandoned and run" if race.abandoned else None

@@ -26,7 +26,8 @@ def meeting_abandoned(event: RacingEvent, context: MessageContext) -> Message:
     races = _races(event, context)
     disputed = [race for race in races if race.race_id in context.disputed]
     lost = [race for race in races if not (_settled(race, context) or race in disputed)]
-    run = len(races) - len(lost) - len(disputed) if context.partly_run else 0
+    named_as_run = len(races) - len(lost) - len(disputed) if context.partly_run else 0
+    run = max(named_as_run, event.races_run or 0)
     corrected = correction(context, ())
     race = event.race
     title, is_whole = headline(ABANDONED, f"ABANDONED: {_meeting(race, context)}{region_mark(event)}", reason(event))
@@ -82,15 +83,11 @@ def _races(event: RacingEvent, context: MessageContext) -> list[Race]:
         same = next((one for one in left if is_same_of_card(named, one)), None)
         races.append(named if same is None else _with_reason_of(same, completed_race(named, same), event))
         left = [one for one in left if one is not same]
-    return [*races, *sorted(left, key=_by_time)]
+    return [*races, *sorted(left, key=lambda race: race.order)]
 
 
 def _with_reason_of(lost: Race, race: Race, event: RacingEvent) -> Race:
     return race.model_copy(update={"reason": own_reason(lost.reason, event, race) or race.reason})
-
-
-def _by_time(race: Race) -> tuple[str, str, str]:
-    return (race.off.text or "").rjust(5), race.race_id or "", race.title or ""
 
 
 def _line(race: Race, event: RacingEvent) -> str:
@@ -98,7 +95,7 @@ def _line(race: Race, event: RacingEvent) -> str:
 
 
 def _settled(race: Race, context: MessageContext) -> bool:
-    return race.race_id in context.settled or race.has_places
+    return race.race_id in context.settled or race.has_places or race.says_run
 
 
 def _in_conflict(disputed: list[Race]) -> str | None:

@@ -10,7 +10,16 @@ from bot.slack.messages.alerts.corrections import correction
 from bot.slack.messages.kit.blocks import header, message, section
 from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, CORRECTED, headline
 from bot.slack.messages.kit.mentions import mentions_in_markup, with_mentions
-from bot.slack.messages.kit.names import ID_MAX, SHORT_MAX, course_name, race_day, race_details, reason, region_mark
+from bot.slack.messages.kit.names import (
+    ID_MAX,
+    SHORT_MAX,
+    course_name,
+    race_by_number,
+    race_day,
+    race_details,
+    reason,
+    region_mark,
+)
 from bot.slack.messages.kit.text import joined, listed, safe
 from bot.slack.messages.kit.times import off_text
 
@@ -59,7 +68,9 @@ def _others(context: MessageContext) -> str | None:
 def _course_and_time(race: Race) -> str:
     """Missing values are named, because readers overlook a gap."""
     course, off = course_name(race), off_text(race.off)
-    return f"{course} {off}" if course and off else f"{course or 'course not given'}, {off or 'time not given'}"
+    if course and off:
+        return f"{course} {off}"
+    return f"{course or 'course not given'}, {off or race_by_number(race) or 'time not given'}"
 
 
 def _status(race: Race) -> str | None:

@@ -6,7 +6,8 @@ from operator import itemgetter
 
 from bot.events.event import RacingEvent
 from bot.events.facts import Change
-from bot.events.races import VOID_STATUSES, WALKOVER_STATUSES, Race, Runner, is_settled_status, letters
+from bot.events.race_state import NOT_RUN, RaceState, state_in
+from bot.events.races import Race, Runner, is_settled_status
 from bot.outbox.message import Block, Message
 from bot.slack.messages.alerts.alert_buttons import alert_buttons
 from bot.slack.messages.alerts.alert_context import MessageContext
@@ -14,7 +15,15 @@ from bot.slack.messages.alerts.alert_notes import asides, late_mark, other_day, 
 from bot.slack.messages.alerts.corrections import DISAGREE, changes_in_words
 from bot.slack.messages.alerts.runner_table import RESULT_COLUMNS, runners_table
 from bot.slack.messages.kit.blocks import TEXT_OBJECT, header, line_sections, message, room_beside, section
-from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, CORRECTED, VOIDED, headline
+from bot.slack.messages.kit.marks import (
+    ABANDONED,
+    CONFLICTING,
+    CORRECTED,
+    MARKED_LOST,
+    MARKED_POSTPONED,
+    VOIDED,
+    headline,
+)
 from bot.slack.messages.kit.names import (
     SHORT_MAX,
     horse_name,
@@ -29,6 +38,8 @@ from bot.slack.messages.kit.text import clip, counted, joined, safe
 IS_VOID = "Race declared void"
 NO_ORDER = "Result in, placings not received"
 WITHOUT_ORDER = "placings not received"
+CHECK_PLACES = "check which is true"
+ORDER_MAX = 120
 CORRECTION = "CORRECTION"
 
 PLACES_PER_PAGE = 5
@@ -38,7 +49,19 @@ _NAMED_IN_TEXT = 6
 _OTHERS_NAMED = 60
 _OTHERS_MAX = 1_500
 _POSITION_MAX = 12
-_LOST = "abandoned"
+
+
+def lost_mark(race: Race) -> str:
+    """A postponed race is told as postponed: the race may be run on another day."""
+    return MARKED_POSTPONED if race.is_postponed else MARKED_LOST
+
+
+def without_order(race: Race) -> str:
+    """Of a race without a place: an order that could not be read is told as published."""
+    if race.disputed:
+        return CHECK_PLACES
+    unread = safe(race.unread_order, ORDER_MAX)
+    return f"Result in, placings could not be read: {unread}" if unread else NO_ORDER
 
 
 def result(event: RacingEvent, context: MessageContext) -> Message:
@@ -50,7 +73,7 @@ def result(event: RacingEvent, context: MessageContext) -> Message:
         return lost_race(event, context)
     changed = changes_in_words(context.changes, race.runners, disagree=context.order_unknown)
     kind = _kind(changed, context)
-    order = _order_in_text(placed) if placed else NO_ORDER
+    order = _order_in_text(placed) if placed else without_order(race)
     facts = joined([race_details(race), _winning_time(race), unusual_status(race)])
     head = [
         *_title(_headline(event, context, kind), order, is_news=bool(changed) or _is_conflict(race, context)),
@@ -94,29 +117,36 @@ def _title(words: str, order: str, *, is_news: bool) -> list[Block | None]:
 
 
 def _text(event: RacingEvent, context: MessageContext, placed: Sequence[Runner], changed: str) -> str:
-    name = f"{race_name(event.race)}{other_day(event, context)}{region_mark(event)}"
-    order = _order_in_text(placed)
+    race = event.race
+    name = f"{race_name(race)}{other_day(event, context)}{region_mark(event)}"
+    order = _order_in_text(placed) if placed or not (race.unread_order or race.disputed) else without_order(race)
     now = "The later delivery says" if context.order_unknown else "Now"
     kind = _kind(changed, context)
-    if _is_conflict(event.race, context):
+    if _is_conflict(race, context):
         kind = "CONFLICT"
-        name = f"{name} reported abandoned and run"
+        name = f"{name} {_conflict_words(race, context)}"
     first = f"{kind}: {name}: " + (f"{changed}. {now} {order}" if changed else order)
-    said = [first, *filter(None, [unusual_status(event.race)]), *asides(context, in_text=True, conflict_said=True)]
+    said = [first, *filter(None, [unusual_status(race)]), *asides(context, in_text=True, conflict_said=True)]
     return ". ".join(said) + late_mark(context)
 
 
 def _headline(event: RacingEvent, context: MessageContext, kind: str) -> str:
     name = f"{race_name(event.race)}{other_day(event, context)}{region_mark(event)}"
     if _is_conflict(event.race, context):
-        return f"{CONFLICTING} CONFLICT: {name} reported abandoned and run"
+        return f"{CONFLICTING} CONFLICT: {name} {_conflict_words(event.race, context)}"
     mark = {DISAGREE: f"{CONFLICTING} ", CORRECTION: f"{CORRECTED} "}.get(kind, "")
     return f"{mark}{kind}: {name}"
 
 
 def _is_conflict(race: Race, context: MessageContext) -> bool:
-    """An abandonment was told before; or the delivery has placings, and marks the race abandoned."""
-    return context.contradicts is not None or bool(race.abandoned)
+    """An abandonment was told before; the delivery has placings, and marks the race abandoned; or places contradict."""
+    return context.contradicts is not None or bool(race.abandoned) or race.disputed is not None
+
+
+def _conflict_words(race: Race, context: MessageContext) -> str:
+    if race.disputed is None or context.contradicts is not None or race.abandoned:
+        return "reported abandoned and run"
+    return f"the delivery contradicts itself: {safe(race.disputed, ORDER_MAX)}"
 
 
 def _kind(changed: str, context: MessageContext) -> str:
@@ -188,23 +218,24 @@ def unusual_status(race: Race) -> str | None:
     """For example "Status: Postponed"; None for a settled status."""
     walkover = _walkover(race)
     status = None if is_settled_status(race.status) or walkover else safe(race.status, SHORT_MAX)
-    is_said = letters(race.status).startswith(_LOST)
+    is_said = state_in(race.status) in NOT_RUN
     lost = "The delivery marks this race abandoned" if race.abandoned and not is_said else None
     return joined([walkover, f"Status: {status}" if status else None, lost], ". ") or None
 
 
 def _walkover(race: Race) -> str | None:
     """For example "Walkover: Horse A"; None if several horses may have run."""
-    if letters(race.status) not in WALKOVER_STATUSES:
+    if state_in(race.status) is not RaceState.WALKOVER:
         return None
     alone = race.placed() or race.runners
     return f"Walkover: {horse_name(alone[0])}" if len(alone) == 1 else None
 
 
 def lost_race(event: RacingEvent, context: MessageContext) -> Message:
-    """A result without placings whose status is abandoned. `text` begins with "ABANDONED: "."""
+    """A result without placings whose status is abandoned or postponed. `text` begins with the word."""
     race = event.race
-    first = f"ABANDONED: {race_name(race)}{other_day(event, context)}{region_mark(event)}"
+    word = "POSTPONED" if race.is_postponed else "ABANDONED"
+    first = f"{word}: {race_name(race)}{other_day(event, context)}{region_mark(event)}"
     changed = changes_in_words(context.changes, race.runners, disagree=context.order_unknown)
     said = ["The result says so", *([_changed(changed, context)] if changed else [])]
     head = [
@@ -246,4 +277,4 @@ def _other_changes(event: RacingEvent, context: MessageContext) -> list[str]:
 
 
 def _makes_void(change: Change) -> bool:
-    return change.field == "race.status" and letters(change.now) in VOID_STATUSES
+    return change.field == "race.status" and state_in(change.now) is RaceState.VOID

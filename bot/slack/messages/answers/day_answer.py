@@ -12,7 +12,7 @@ from bot.racedata.day_card import CONFLICTS, Card, Coverage, Outcomes, RaceOutco
 from bot.slack.messages.answers.failure_words import AnswerReader, failure_words, shown_to
 from bot.slack.messages.kit.blocks import context, mrkdwn, section
 from bot.slack.messages.kit.marks import MARKED_CONFLICT, MARKED_LOST
-from bot.slack.messages.kit.names import SHORT_MAX, course_name, lost_part, race_name, reason
+from bot.slack.messages.kit.names import SHORT_MAX, course_name, lost_part, lost_reason, race_name, reason
 from bot.slack.messages.kit.pages import PAGE_LINE_MAX, Unit, line_units
 from bot.slack.messages.kit.text import clip, counted, joined, listed, safe, sentences, size
 from bot.slack.messages.kit.times import off_text, published_day, published_moment, weekday_and_day
@@ -220,7 +220,7 @@ def _lines(races: Iterable[Race], region: str | None) -> Iterator[str]:
     """A line for the races with one reason."""
     together: dict[tuple[str | None, str | None], list[Race]] = {}
     for race in races:
-        together.setdefault((course_name(race), safe(race.reason)), []).append(race)
+        together.setdefault((course_name(race), lost_reason(race)), []).append(race)
     for (course, because), same in together.items():
         unknown = "" if same[0].region else " (region unknown)"
         yield joined([_named_together(course, same, region), because], ", ") + unknown

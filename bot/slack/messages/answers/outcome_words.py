@@ -6,10 +6,9 @@ from datetime import datetime
 from bot.events.event import RacingEvent
 from bot.events.races import Race
 from bot.racedata.day_card import Outcomes, RaceOutcome
-from bot.slack.messages.alerts.result import NO_ORDER
+from bot.slack.messages.alerts.result import lost_mark, without_order
 from bot.slack.messages.kit.marks import (
     MARKED_CONFLICT,
-    MARKED_LOST,
     MARKED_LOST_MEETING,
     MARKED_LOST_REST,
     MARKED_VOID,
@@ -40,7 +39,7 @@ def became(race: Race, outcome: RaceOutcome) -> str | None:
 
 
 def lost_words(race: Race) -> str:
-    return joined([MARKED_LOST, safe(race.reason, SHORT_MAX * 2)], ", ")
+    return joined([lost_mark(race), safe(race.reason, SHORT_MAX * 2)], ", ")
 
 
 def conflict_words(race: Race) -> str:
@@ -80,5 +79,5 @@ def is_to_come(race: Race, now: datetime) -> bool:
 def _winner(race: Race) -> str:
     first = [horse_name(runner) for runner in race.runners if runner.finishing_position == 1]
     if not first:
-        return NO_ORDER.lower()
+        return without_order(race).lower()
     return f"{'dead heat' if len(first) > 1 else 'won by'} *{listed(first)}*"

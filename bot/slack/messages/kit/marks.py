@@ -27,6 +27,7 @@ MARKED_LOST_MEETING = f"{ABANDONED} *MEETING ABANDONED*"
 MARKED_LOST_REST = f"{ABANDONED} *REST OF THE MEETING ABANDONED*"
 MARKED_CONFLICT = f"{CONFLICTING} *CONFLICT*"
 MARKED_VOID = f"{VOIDED} *VOID*"
+MARKED_POSTPONED = f"{ABANDONED} *POSTPONED*"
 """The loud words of lists. Lists take the words from here, so that no list leaves a mark out."""
 
 _MARKED = re.compile(rf"(?:{ABANDONED}|{CONFLICTING}|{VOIDED}) \*([^*]+)\*")

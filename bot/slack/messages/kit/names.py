@@ -21,7 +21,7 @@ def course_name(race: Race) -> str | None:
 
 def race_name(race: Race) -> str:
     """For example "Kempton 14:30", or the next best name."""
-    place = joined([course_name(race), off_text(race.off)], " ")
+    place = joined([course_name(race), off_text(race.off) or race_by_number(race)], " ")
     return place or safe(race.title) or _race_by_id(race) or "race not named"
 
 
@@ -72,6 +72,11 @@ def reason(event: RacingEvent) -> str | None:
     return safe(event.reason) or safe(event.race.reason)
 
 
+def lost_reason(race: Race) -> str | None:
+    """For example "postponed, frost"."""
+    return joined(["postponed" if race.is_postponed else None, safe(race.reason)], ", ") or None
+
+
 def horse_name(runner: Runner) -> str:
     number = safe(runner.number, SHORT_MAX)
     return safe(runner.horse, HORSE_MAX) or (f"no. {number}" if number else "horse not named")
@@ -112,8 +117,13 @@ def race_details(race: Race) -> str:
 
 
 def _title(race: Race) -> str | None:
+    return safe(race.title) or race_by_number(race)
+
+
+def race_by_number(race: Race) -> str | None:
+    """For example "race 4", for a race without a time or a title."""
     number = safe(race.number, SHORT_MAX)
-    return safe(race.title) or (f"race {number}" if number else None)
+    return f"race {number}" if number else None
 
 
 def _in_short(race: Race) -> str:

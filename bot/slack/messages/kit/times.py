@@ -77,7 +77,9 @@ def off_text(off: OffTime) -> str | None:
 def off_for_readers(off: OffTime, zone: tzinfo | None = None) -> str | None:
     """With the time by the reader's clock, unless the clock in the reader's `zone` shows the published time."""
     text, moment = safe(off.text, _TIME_TEXT_MAX), aware(off.off_at)
-    if moment is None or (text and zone and off.minute_of_day == _minute_by_clock(moment, zone)):
+    if moment is None:
+        return text
+    if text and zone and not off.is_of_half_day and off.minute_of_day == _minute_by_clock(moment, zone):
         return text
     return f"{text} (your clock: {in_readers_zone(moment)})" if text else in_readers_zone(moment)
 

@@ -1,0 +1,64 @@
+"""What a status, a stage or a result text says of a race: run, a walkover, abandoned, void or postponed.
+
+One classifier for all words of the kind. The word may stand anywhere: "MEETING ABANDONED", "Race void", "abandonné".
+"""
+
+import re
+from enum import StrEnum
+from functools import lru_cache
+
+
+class RaceState(StrEnum):
+    RUN = "run"
+    PROVISIONAL = "provisional"
+    """Run, and the order is not official yet."""
+    WALKOVER = "walkover"
+    ABANDONED = "abandoned"
+    VOID = "void"
+    POSTPONED = "postponed"
+
+
+NOT_RUN = frozenset({RaceState.ABANDONED, RaceState.POSTPONED})
+"""The race is not run on the published day."""
+
+LONGEST_STATUS = 200
+
+_RUN = (
+    "result|results|resulted|settled|official|officialresult|finished|final|complete|completed|weighedin|paying|paid"
+    "|dividends?|winnerdeclared|run|wasrun|ran|hasrun|fincourse|arriveedefinitive|arriveedefinitivecomplete"
+)
+_PROVISIONAL = (
+    "interim|provisional|provisionalresult|unofficial|unofficialresult|photo|photofinish|inquiry|enquiry|objection"
+    "|stewardsinquiry|stewardsenquiry|protest|weighingin|resultpending|arriveeprovisoire"
+)
+_STATES = (
+    (RaceState.VOID, "(?<!a)void|norace|nullif|nullandvoid"),
+    (RaceState.ABANDONED, "abandon|cancel|cancl|calledoff|annul|abgesagt|ausgefallen|inställd|avlyst|avlast|中止"),
+    (RaceState.POSTPONED, "postpon|reschedul|deferred|putoff|verschoben|reporté|uppskjut|延期"),
+    (RaceState.WALKOVER, "walk(?:ed)?over|^wo$|^wover$"),
+    (RaceState.RUN, f"^(?:race|result|results|all)?(?:{_RUN})(?:race|result)?$"),
+    (RaceState.PROVISIONAL, f"^(?:race|result)?(?:{_PROVISIONAL})$"),
+)
+"""The first state with a match. Words of a lost race may stand within other words, words of a run race may not."""
+
+_DOUBT = re.compile(
+    r"\b(?:not|never|no longer|un(?=abandon|void|cancel)|may|might|could|if|unless|possible|possibly|likely|unlikely"
+    r"|likelihood|risk|threat|threatened|fear|feared|doubt|doubtful|avoid|subject to|inspection|deadline)\b",
+    re.IGNORECASE,
+)
+"""A race that may be abandoned is not abandoned."""
+
+
+def letters(status: str | None) -> str:
+    """The letters alone: "weighedin" of "Weighed In" and "weighed_in"."""
+    return "".join(filter(str.isalpha, status or "")).casefold()
+
+
+@lru_cache(maxsize=1024)
+def state_in(status: str | None) -> RaceState | None:
+    """None for other words, and for words of doubt: "May be abandoned"."""
+    words = (status or "")[:LONGEST_STATUS]
+    said = letters(words)
+    if not said or _DOUBT.search(re.sub(r"[_\W]+", " ", words)):
+        return None
+    return next((state for state, pattern in _STATES if re.search(pattern, said)), None)
