@@ -26,7 +26,7 @@ class Limits:
     connections: int = 1_000
     head_bytes: int = 64 * 1024
     headers: int = 100
-    pipelined: int = 16
+    pipelined: int = 32
     head_s: float = 10.0
     rest_s: float = 5.0
     idle_s: float = 30.0
@@ -49,8 +49,8 @@ class Connections:
 
     def make_room(self, connections: int) -> None:
         """A new connection waits too: if all others are being answered, the new connection is closed."""
-        if connections > self.limits.connections:
-            longest = next(iter(self._waiting))
+        longest = next(iter(self._waiting), None)
+        if connections > self.limits.connections and longest is not None:
             self.stop_waiting(longest)
             self.count("crowded")
             longest.transport.abort()
@@ -64,6 +64,8 @@ class _RefusedError(Exception):
 class StrangerProtocol(HttpToolsProtocol):
     def __init__(self, connections: Connections, **of_uvicorn: Any) -> None:
         super().__init__(**of_uvicorn)
+        # uvicorn's own parser drops bytes after a last request, so a wrong length would look like a wrong signature.
+        self.parser = httptools.HttpRequestParser(self)
         self._others = connections
         self._limits = connections.limits
         self._timer: asyncio.TimerHandle | None = None

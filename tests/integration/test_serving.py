@@ -157,6 +157,7 @@ OTHERWISE = {
     ),
     "a size that is no number": ([head("Transfer-Encoding: chunked", length=None) + b"x\r\n" + CHUNKED], False),
     "more than the length": ([head(length=LENGTH - 5) + BODY], False),
+    "more than the length, at the end": ([head("Connection: close", length=LENGTH - 5) + BODY], False),
     "two lengths": ([head(f"Content-Length: {len(BODY)}") + BODY], False),
     "length and chunks": ([head("Transfer-Encoding: chunked") + CHUNKED], False),
     "an offer, ends early": ([head(*H2C, length=LENGTH + 5) + BODY], True),
