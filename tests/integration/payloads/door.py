@@ -1,0 +1,195 @@
+"""The bot as the data service and people meet it: signed bytes in, and what channels and answers show out.
+
+One bot for many cases, within the process of the tests: its endpoints on a real address, between the stand-in of Slack
+and a data service that lists what the cases want listed.
+"""
+
+import asyncio
+import hashlib
+import hmac
+import json
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import httpx
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
+from bot.app import Service
+from bot.channels import subscriptions
+from bot.channels.filters import ChannelFilter
+from bot.clock import Clock
+from bot.deliveries import inbox
+from bot.events.event import Topic
+from bot.outbox import message_store
+from bot.outbox.pace import Pace
+from bot.sandbox.loopback_server import serve
+from bot.sandbox.slack.workspace import SlackWorkspace
+from bot.settings import Settings
+
+TOKEN, SIGNING_SECRET, WEBHOOK_SECRET = "xoxb-test-payloads", "slack-signing-secret-test", "whsec-payloads-1"
+ASKING = "CASK"
+PATIENCE_S = 20.0
+
+COUNTRIES = {
+    "GB": "Great Britain",
+    "IE": "Ireland",
+    "FR": "France",
+    "AUS": "Australia",
+    "HK": "Hong Kong",
+    "USA": "United States",
+    "SWE": "Sweden",
+    "JPN": "Japan",
+    "SAF": "South Africa",
+    "GER": "Germany",
+    "UAE": "United Arab Emirates",
+    "NZ": "New Zealand",
+}
+
+Json = dict[str, Any]
+
+
+@dataclass
+class Lists:
+    """What the data service lists: races by region, and courses as region and name."""
+
+    races: Mapping[str, Sequence[Json]]
+    courses: Sequence[tuple[str, str]]
+
+    @property
+    def app(self) -> Starlette:
+        meta = {"plan": "analyst", "window": "2017 → upcoming", "request_id": "req_1", "has_more": False}
+
+        def answer(data: Any) -> JSONResponse:
+            headers = {"X-RateLimit-Limit": "100000", "X-RateLimit-Remaining": "99999", "X-RateLimit-Reset": "60"}
+            return JSONResponse({"meta": meta, "data": data}, headers=headers)
+
+        def races(request: Request) -> JSONResponse:
+            region = request.query_params.get("region")
+            return answer([race for code in self.races if region in {None, code} for race in self.races[code]])
+
+        values = {"regions": [{"value": code, "races": 1} for code in COUNTRIES]}
+        courses = [
+            {"course_id": f"cr_{number}", "name": name, "region": region, "country": COUNTRIES[region]}
+            for number, (region, name) in enumerate(self.courses, start=1)
+        ]
+        countries = [
+            {"country_code": code, "name": name, "full_result_order": True} for code, name in COUNTRIES.items()
+        ]
+        whole = {"countries": countries, "courses": courses, "reference": values, "webhooks/deliveries": []}
+        return Starlette(
+            routes=[
+                Route("/v1/races/search", races),
+                Route("/v1/account/usage", lambda _request: answer({"requests": 1, "limit": 1_000_000})),
+                *(Route(f"/v1/{path}", lambda _request, data=data: answer(data)) for path, data in whole.items()),
+            ]
+        )
+
+
+@dataclass
+class Door:
+    service: Service
+    slack: SlackWorkspace
+    http: httpx.AsyncClient
+    url: str
+
+    async def deliver(self, payload: object) -> None:
+        """Post a signed delivery, and wait until all that follows has been shown."""
+        body = json.dumps(payload, ensure_ascii=False).encode()
+        signature = hmac.new(WEBHOOK_SECRET.encode(), body, hashlib.sha256).hexdigest()
+        answer = await self.http.post(
+            f"{self.url}/webhooks/racing", content=body, headers={"X-SVC-Signature": signature}
+        )
+        assert answer.json() == {"status": "accepted"}, answer.text
+        await self._all_shown()
+
+    async def ask(self, line: str) -> Any:
+        """The answer to a typed command, with `text` and `blocks`."""
+        command, _, text = line.partition(" ")
+        answer = await self.slack.command(self.url, command, text, channel=ASKING, user="UALICE")
+        return (await answer.responses(timeout_s=PATIENCE_S))[-1]
+
+    def shown(self, region: str) -> dict[str, Any]:
+        """The messages of the region's channel by their `ts`."""
+        return {message.ts: message for message in self.slack.messages(_channel(region))}
+
+    async def _all_shown(self) -> None:
+        async with asyncio.timeout(PATIENCE_S):
+            while await self.service.database.read(_is_under_way):  # noqa: ASYNC110  nothing tells of an idle bot
+                await asyncio.sleep(0.002)
+
+
+def _is_under_way(session: Any) -> bool:
+    return bool(inbox.count_waiting(session) or message_store.count_by_state(session))
+
+
+def _channel(region: str) -> str:
+    return f"C{region}"
+
+
+@asynccontextmanager
+async def open_door(folder: Path, lists: Lists, clock: Clock) -> AsyncIterator[Door]:
+    """A bot with a channel for each region that takes all topics."""
+    slack = SlackWorkspace(TOKEN, SIGNING_SECRET, clock=clock)
+    slack.add_user("UALICE", "alice")
+    for channel_id in (ASKING, "CADMIN", *map(_channel, COUNTRIES)):
+        slack.add_channel(channel_id, channel_id.lower(), bot_is_member=True)
+    async with slack.running(), serve(lists.app) as racing, httpx.AsyncClient(timeout=PATIENCE_S) as http:
+        settings = Settings(
+            _env_file=None,
+            racing_api_url=f"{racing}/v1",
+            racing_api_key="payloads-racing-key",
+            racing_webhook_secrets=WEBHOOK_SECRET,
+            slack_bot_token=TOKEN,
+            slack_signing_secret=SIGNING_SECRET,
+            slack_api_url=slack.api_url,
+            admin_channel="CADMIN",
+            database_url=f"sqlite:///{folder / 'bot.db'}",
+        )
+        service = Service(settings, clock=clock, pace=Pace(channel_s=0.0, workspace_per_minute=None))
+        await service.start()
+        try:
+            for region in COUNTRIES:
+                chosen = ChannelFilter(region=region, topics=frozenset(Topic))
+                save = partial(
+                    subscriptions.save, channel_id=_channel(region), chosen=chosen, user_id="UALICE", now=clock()
+                )
+                await service.database.write(save)
+            async with serve(service.app) as url:
+                door = Door(service, slack, http, url)
+                # The lists are read before the first delivery, as they are in all but the first seconds of a bot.
+                await door.ask("/racing courses")
+                yield door
+        finally:
+            await service.stop()
+
+
+def filled(value: Any, now: datetime) -> Any:
+    """The value with its tokens replaced: {today}, {tomorrow:%d/%m/%Y}, and {epoch:14:30} as a number."""
+    if isinstance(value, dict):
+        return {filled(key, now): filled(item, now) for key, item in value.items()}
+    if isinstance(value, list):
+        return [filled(item, now) for item in value]
+    if not isinstance(value, str) or "{" not in value:
+        return value
+    if value.startswith("{epoch"):
+        # {epoch:14:30} is in seconds, {epoch_ms:14:30} in milliseconds.
+        name, _, clock = value.strip("{}").partition(":")
+        hours, minutes = map(int, clock.split(":"))
+        at = now.replace(hour=hours, minute=minutes, second=0, microsecond=0)
+        return int(at.timestamp()) * (1000 if name == "epoch_ms" else 1)
+    for name, ahead in (("yesterday", -1), ("today", 0), ("tomorrow", 1)):
+        value = value.replace(f"{{{name}}}", f"{{{name}:%Y-%m-%d}}")
+        before, token, rest = value.partition(f"{{{name}:")
+        while token:
+            spelled, _, rest = rest.partition("}")
+            value = before + (now + timedelta(days=ahead)).strftime(spelled) + rest
+            before, token, rest = value.partition(f"{{{name}:")
+    return value
