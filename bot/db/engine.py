@@ -5,6 +5,8 @@ separate transaction: a unit may run twice, and is committed once. One thread wr
 """
 
 import asyncio
+import contextlib
+import os
 import queue
 import threading
 import time
@@ -12,6 +14,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlalchemy import CursorResult, Engine, Table, UpdateBase, create_engine, event, exc
@@ -81,6 +84,9 @@ _SESSION = " ".join(
 _OF_ONE_UNIT = ("40P01", "55P03")
 """PostgreSQL: deadlock, lock timeout."""
 
+FILE_GONE = "the database's file is not the file that was opened: put the file back, or restart the bot"
+"""For strangers too: no path."""
+
 _NO_SUCH_TABLE = ("42P01", "42703")
 """PostgreSQL: missing table, missing column; the schema is not current yet."""
 
@@ -129,6 +135,12 @@ class Database:
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
         self._writer = _make_engine(self.url, begin="BEGIN IMMEDIATE", connections=1, busy_s=busy_s)
         self._reader = _make_engine(self.url, begin="BEGIN", connections=READERS + 1, busy_s=busy_s)
+        self._file = _file_of(self.url)
+        self._opened: tuple[int, int] | None = None
+        for engine in (self._writer, self._reader) if self._file else ():
+            event.listen(engine, "do_connect", self._make_file)
+            event.listen(engine, "connect", self._note_file)
+        self.failed_writes = 0
         self._waiting: queue.Queue[_Unit | None] = queue.Queue()
         self._thread: threading.Thread | None = None
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="storage-reader")
@@ -146,6 +158,46 @@ class Database:
     def writer(self) -> Engine:
         """For migrations, and for tools without an event loop."""
         return self._writer
+
+    def check_file(self) -> None:
+        """Raise StorageUnavailable if SQLite's file was removed or replaced: commits would end with the process."""
+        if self._opened is not None and self._opened != self._present_file():
+            raise StorageUnavailable(FILE_GONE)
+
+    def reopen(self) -> None:
+        """Take the file for a new file. Before the schema is current, nothing is lost with the former file."""
+        self._let_go()
+        self._opened = None
+
+    def _let_go(self) -> None:
+        """A connection of SQLite that was opened while the file was read-only stays read-only."""
+        self._writer.dispose()
+        self._reader.dispose()
+
+    def _present_file(self) -> tuple[int, int] | None:
+        """None for a missing file. What can't be looked at is taken for the opened file."""
+        assert self._file is not None
+        try:
+            status = self._file.stat()
+        except FileNotFoundError:
+            return None
+        except OSError:
+            return self._opened
+        return status.st_dev, status.st_ino
+
+    def _make_file(self, *_args: object) -> None:
+        """For this user alone. SQLite gives the files beside the database the mode that the database has then."""
+        assert self._file is not None
+        # The driver tells of whatever can't be written.
+        with contextlib.suppress(OSError):
+            os.close(os.open(self._file, os.O_CREAT | os.O_EXCL, 0o600))
+        for end in ("-wal", "-shm"):
+            with contextlib.suppress(OSError):
+                Path(f"{self._file}{end}").chmod(self._file.stat().st_mode)
+
+    def _note_file(self, *_args: object) -> None:
+        if self._opened is None:
+            self._opened = self._present_file()
 
     async def write(self, work: Work[T]) -> T:
         """Commit `work`, and return the result.
@@ -194,6 +246,7 @@ class Database:
         self._reader.dispose()
 
     def _read(self, work: Work[T]) -> T:
+        self.check_file()
         try:
             with Session(self._reader, expire_on_commit=False) as session:
                 return work(session)
@@ -232,18 +285,25 @@ class Database:
                 for unit in batch:
                     self._commit_together([unit])
                 return
+            if is_unavailable(error):
+                self.failed_writes += 1
+                error = StorageUnavailable(reason_of(error))
+                if self.is_sqlite:
+                    self._let_go()
             for unit in batch:
-                unit.error = StorageUnavailable(reason_of(error)) if is_unavailable(error) else error
+                unit.error = error
         for unit in batch:
             unit.settle()
 
     def _commit(self, batch: list[_Unit]) -> None:
+        self.check_file()
         with Session(self._writer, expire_on_commit=False) as session, session.begin():
             for unit in batch:
                 unit.result = unit.work(session)
                 session.flush()
                 # The next unit reads the database, not this unit's objects.
                 session.expunge_all()
+        self.check_file()
 
 
 def _is_of_one_unit(error: BaseException) -> bool:
@@ -287,6 +347,12 @@ def reason_of(error: BaseException) -> str:
 def _engine_url(url: str) -> URL:
     parsed = make_url(url)
     return parsed.set(drivername="postgresql+psycopg") if parsed.drivername.startswith("postgres") else parsed
+
+
+def _file_of(url: URL) -> Path | None:
+    """None for PostgreSQL, and for a database in memory."""
+    name = url.database
+    return None if url.get_backend_name() != "sqlite" or not name or name == ":memory:" else Path(name)
 
 
 def _make_engine(url: URL, *, begin: str, connections: int, busy_s: float) -> Engine:

@@ -34,6 +34,7 @@ class Schema:
         except SchemaUnknown as error:
             self.problem = str(error)
         except DBAPIError as error:
+            self._database.reopen()
             # Strangers read `/readyz`: the driver's words are for the log alone.
             self.problem = f"the database can't be opened: {type(error.orig).__name__}"
             if is_damage(error):

@@ -184,7 +184,8 @@ def test_newest_good_run_of_each_job_is_kept(empty_database):
 
 
 def test_body_that_was_stored_under_two_keys_keeps_its_hash_once(empty_database):
-    row = "INSERT INTO inbox (event_key, body_sha256, received_at, state, attempts) VALUES (:key, :hash, '2026-11-20 12:00:00', 'done', 0)"
+    columns = "event_key, body_sha256, received_at, state, attempts"
+    row = f"INSERT INTO inbox ({columns}) VALUES (:key, :hash, '2026-11-20 12:00:00', 'done', 0)"
     stored = [("a", "1" * 64), ("b", "2" * 64), ("c", "1" * 64), ("d", "1" * 64)]
     with empty_database.writer.begin() as connection:
         migrate.apply_migrations(connection, to="0019")
