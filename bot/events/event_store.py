@@ -21,12 +21,12 @@ from sqlalchemy import (
     select,
     union,
 )
-from sqlalchemy.orm import make_transient_to_detached
+from sqlalchemy.orm import aliased, make_transient_to_detached
 from sqlmodel import Session, col
 
 from bot.db.engine import dialect_of, table_of
 from bot.db.tables import BookRace, EventVersion, NamedRace, OutboxMessage
-from bot.events import drill_mark
+from bot.events import drill_mark, event_bounds
 from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import VersionRemarks
 from bot.events.kinds import OUTCOMES, Subject, kinds_about
@@ -39,6 +39,22 @@ log = get_logger(__name__)
 _EVENT = table_of(EventVersion)
 
 VERSIONS_PER_PAGE = 500
+
+VERSIONS_MAX = 40
+"""Versions of an event that a new version is compared with: the newest."""
+
+PLACE_EVENTS_MAX = 100
+"""Events looked at around an event of a day and course: the newest. Two meetings have 24 races."""
+
+RACES_EVENTS_MAX = 500
+"""Events looked at for the races and meetings of a transaction."""
+
+OUTCOMES_RACES_MAX = 500
+"""Outcomes looked at around meetings, with the races that they name: the newest."""
+
+WAYS_MAX = 400
+"""SQLite takes 500 parts of a UNION."""
+
 STORED_UNREADABLE = "its stored form can't be read"
 
 FAR_AHEAD = datetime(9999, 1, 1, tzinfo=UTC)
@@ -88,13 +104,14 @@ def outcomes_near(
     row = EventVersion
     ways = [
         *([col(row.race_id).in_(sorted(race_ids))] if race_ids else []),
-        *([col(row.meeting_id).in_(sorted(meeting_ids))] if meeting_ids else []),
-        *([is_at(session, row, places)] if places else []),
+        *(col(row.meeting_id) == meeting_id for meeting_id in sorted(meeting_ids)),
+        *(is_at(session, row, [place]) for place in sorted(places, key=str)),
     ]
     if not ways:
         return []
-    statement = select(row).where(col(row.kind).in_(OUTCOMES), or_(*ways)).order_by(col(row.version))
-    return [known(rows[-1])[0] for rows in _by_key(session.execute(statement).scalars()).values()]
+    outcomes = [_newest(select(col(row.event_key)).where(col(row.kind).in_(OUTCOMES), way)) for way in ways[:WAYS_MAX]]
+    found = [rows[-1] for rows in _by_key(session.execute(_versions_in(outcomes)).scalars()).values()]
+    return list(event_bounds.first_of((known(row)[0] for row in newest_first(found)), OUTCOMES_RACES_MAX))
 
 
 @dataclass(frozen=True)
@@ -163,19 +180,16 @@ def is_at(
     return _is_at(dialect_of(session), row, [[literal(word, Text()) for word in of_day] for of_day in values])
 
 
-WordsPerDay = tuple[int, ...]
-"""The number of courses' words for each day."""
+WordsPerPlace = tuple[int, ...]
+"""The number of each course's words."""
 
 
-def _words_of(places: Iterable[DayAndCourse]) -> tuple[WordsPerDay, list[list[str]]]:
-    names: dict[str, set[str]] = {}
-    for on_day, course in places:
-        words = {word for word in (course.course_id, course.name) if word}
-        if not words:
-            continue
-        names.setdefault(on_day, set()).update(json.dumps(word, ensure_ascii=False) for word in words)
-    values = [[on_day, *sorted(names[on_day])] for on_day in sorted(names)]
-    return tuple(len(of_day) - 1 for of_day in values), values
+def _words_of(places: Iterable[DayAndCourse]) -> tuple[WordsPerPlace, list[list[str]]]:
+    named = [(on_day, {word for word in (course.course_id, course.name) if word}) for on_day, course in places]
+    values = sorted(
+        [on_day, *sorted(json.dumps(word, ensure_ascii=False) for word in words)] for on_day, words in named if words
+    )
+    return tuple(len(of_place) - 1 for of_place in values), values
 
 
 def _named(prefix: str, values: Sequence[Sequence[str]]) -> dict[str, str]:
@@ -184,7 +198,7 @@ def _named(prefix: str, values: Sequence[Sequence[str]]) -> dict[str, str]:
     }
 
 
-def _parameters(prefix: str, shape: WordsPerDay) -> list[list[BindParameter[str]]]:
+def _parameters(prefix: str, shape: WordsPerPlace) -> list[list[BindParameter[str]]]:
     return [
         [bindparam(f"{prefix}_{number}_{word}", type_=Text()) for word in range(1 + words)]
         for number, words in enumerate(shape)
@@ -220,7 +234,7 @@ def around(session: Session, about: Around) -> dict[str, list[EventVersion]]:
 
 @lru_cache(maxsize=256)
 def _around(
-    dialect: str, asked: tuple[bool, bool, bool], places: WordsPerDay, whole: WordsPerDay
+    dialect: str, asked: tuple[bool, bool, bool], places: WordsPerPlace, whole: WordsPerPlace
 ) -> Select[EventVersion]:
     """Cached: building takes longer than running."""
     row, named = EventVersion, NamedRace
@@ -230,19 +244,49 @@ def _around(
     if by_key:
         ways.append(select(key).where(key.in_(_many("keys"))))
     if by_race:
-        ways.append(select(key).where(col(row.race_id).in_(_many("races"))))
-        ways.append(select(col(named.event_key)).where(col(named.race_id).in_(_many("races"))))
+        ways.append(_newest(select(key).where(col(row.race_id).in_(_many("races"))), RACES_EVENTS_MAX))
+        naming = select(col(named.event_key)).where(col(named.race_id).in_(_many("races")))
+        ways.append(_limited(naming.limit(RACES_EVENTS_MAX)))
     if by_meeting:
-        ways.append(select(key).where(col(row.meeting_id).in_(_many("meetings")), kind != EventKind.RESULT_RECEIVED))
-    if places:
-        is_there = _is_at(dialect, row, _parameters("place", places))
-        ways.append(select(key).where(kind == EventKind.MEETING_ABANDONED, is_there))
+        of_meeting = select(key).where(col(row.meeting_id).in_(_many("meetings")), kind != EventKind.RESULT_RECEIVED)
+        ways.append(_newest(of_meeting, RACES_EVENTS_MAX))
+    for place in _parameters("place", places):
+        is_there = _is_at(dialect, row, [place])
         is_recent = col(row.received_at) > bindparam("recent")
-        ways.append(select(key).where(kind.in_(_LINKED), is_recent, is_there))
-        ways.append(select(key).where(col(row.race_id).is_(None), is_recent, is_there))
-    if whole:
-        ways.append(select(key).where(kind.in_(_LINKED), _is_at(dialect, row, _parameters("whole", whole))))
-    return select(row).where(key.in_(union(*ways))).order_by(col(row.version))
+        ways.append(_newest(select(key).where(kind == EventKind.MEETING_ABANDONED, is_there)))
+        ways.append(_newest(select(key).where(kind.in_(_LINKED), is_recent, is_there)))
+        ways.append(_newest(select(key).where(col(row.race_id).is_(None), is_recent, is_there)))
+    ways += [
+        _newest(select(key).where(kind.in_(_LINKED), _is_at(dialect, row, [place])))
+        for place in _parameters("whole", whole)
+    ]
+    return _versions_in(ways[:WAYS_MAX])
+
+
+def _newest(keys: Select[str], most: int = PLACE_EVENTS_MAX) -> Select[str]:
+    """The keys of the `most` events with the newest versions."""
+    last = func.max(col(EventVersion.id))
+    return _limited(keys.group_by(col(EventVersion.event_key)).order_by(last.desc()).limit(most))
+
+
+def newest_first(rows: Iterable[EventVersion]) -> list[EventVersion]:
+    return sorted(rows, key=lambda row: row.id or 0, reverse=True)
+
+
+def _limited(keys: Select[str]) -> Select[str]:
+    """As a part of a UNION, where SQLite takes no LIMIT."""
+    return select(keys.subquery().c.event_key)
+
+
+def _versions_in(ways: Sequence[Select[str]]) -> Select[EventVersion]:
+    """The newest versions of each event, the earliest first."""
+    row, newer = EventVersion, aliased(EventVersion)
+    last = select(func.max(col(newer.version))).where(col(newer.event_key) == col(row.event_key)).scalar_subquery()
+    return (
+        select(row)
+        .where(col(row.event_key).in_(union(*ways)), col(row.version) > last - VERSIONS_MAX)
+        .order_by(col(row.version))
+    )
 
 
 def _many(name: str) -> BindParameter[Sequence[str]]:

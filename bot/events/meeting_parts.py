@@ -29,7 +29,8 @@ def is_part_of(event: RacingEvent, meeting: RacingEvent) -> bool:
     A race with an id is no part of a meeting with other ids.
     """
     race, card = event.race, meeting.race
-    if any(names_race(meeting, one.race_id) for one in (race, *event.races)):
+    ids = {one.race_id for one in (race, *event.races)} - {None}
+    if ids and any(named.race_id in ids for named in meeting.races):
         return True
     if race.meeting_id and card.meeting_id:
         return race.meeting_id == card.meeting_id

@@ -14,6 +14,8 @@ _MERGED_BY_RULE = frozenset({"abandoned", "course", "off", "off_told", "runners"
 
 _SHARED = ("meeting_id", "region", "race_date")
 
+_DEFAULTS = {name: field.default for name, field in Race.model_fields.items()}
+
 _OF_RACE = (
     *_SHARED,
     "off",
@@ -78,8 +80,8 @@ def _filled(race: Race, known: Race, names: Iterable[str], *, is_sure: bool) -> 
     added = {
         name: value
         for name in names
-        if getattr(race, name) == Race.model_fields[name].default
-        and (value := getattr(known, name)) != Race.model_fields[name].default
+        if (value := getattr(known, name)) != _DEFAULTS[name]
+        and getattr(race, name) == _DEFAULTS[name]
         and (is_sure or name != "region" or race.said_region is None)
     }
     course = _course(race.course, known.course)
@@ -137,8 +139,8 @@ def _card(event: RacingEvent, earlier: RacingEvent, *, are_all: bool) -> tuple[t
 def completed_race(race: Race, earlier: Race, *, are_all: bool = False) -> Race:
     kept = {
         name: getattr(earlier, name)
-        for name, field in Race.model_fields.items()
-        if name not in _MERGED_BY_RULE and getattr(race, name) == field.default
+        for name, default in _DEFAULTS.items()
+        if name not in _MERGED_BY_RULE and getattr(race, name) == default
     }
     if race.region is None and race.said_region is None:
         # Together: else one region would have the words for another.
@@ -235,14 +237,3 @@ def united(
     pairs = paired_races(earlier, races)
     both = [completed_race(now, before, are_all=are_all) if before else now for before, now in pairs if now]
     return (*both, *(before for before, now in pairs if before and not now and not takes_off))
-
-
-def is_same_of_card(one: Race, other: Race) -> bool:
-    for left, right in zip(_names(one), _names(other), strict=True):
-        if left and right:
-            return left == right
-    return one == other
-
-
-def _names(race: Race) -> tuple[str | int | None, ...]:
-    return race.race_id, race.off.name, race.number, race.title

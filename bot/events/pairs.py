@@ -2,12 +2,16 @@
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass
+from itertools import islice
 from typing import Generic, TypeVar
 
 from bot.events.races import Race, Runner, Value, finishing_position, is_shared, plain_name
 
 V = TypeVar("V", bound=Value)
 Pair = tuple[V | None, V | None]
+
+TRIED_MAX = 10
+"""Entries of one value that an entry is compared with: hundreds of runners may come under one number."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +123,8 @@ def _same(  # noqa: PLR0917  two lists and what is left of each
 ) -> Iterator[tuple[int, int]]:
     free = [place for place in candidates if place in left]
     for place in places:
-        same = next((at for at in free if way.may_be_same(earlier[at], later[place])), None)
+        tried = islice(free, TRIED_MAX)
+        same = next((at for at in tried if way.may_be_same(earlier[at], later[place])), None)
         if same is not None:
             free.remove(same)
             yield place, same

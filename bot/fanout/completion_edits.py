@@ -12,7 +12,7 @@ from bot.clock import Clock
 from bot.db.engine import is_unavailable
 from bot.db.tables import EventVersion
 from bot.deliveries import inbox
-from bot.events import event_store
+from bot.events import event_bounds, event_store
 from bot.events.event import RacingEvent
 from bot.events.meeting_parts import shows_the_same
 from bot.events.watched import WatchedIn, WatchedRunner
@@ -35,6 +35,9 @@ log = get_logger(__name__)
 EDITED_WITHIN = timedelta(hours=1)
 """After receipt, sent messages are edited for so long; later only unsent messages."""
 
+
+RACES_AGAIN_MAX = 300
+"""Of the last hour's events, with the races that they name: the newest."""
 
 NOTHING: Mapping[str, Repeat] = MappingProxyType({})
 
@@ -83,7 +86,9 @@ def tell_again(
 
     `repeats`: deliveries without news, of events of any age. Watches are asked about a repeat as about any delivery.
     """
-    lately = {stored.key: (stored, row) for stored, row in meetings.told_lately()}
+    rows = {stored.key: row for stored, row in meetings.told_lately()}
+    some = event_bounds.first_of((stored for stored, _ in meetings.told_lately()), RACES_AGAIN_MAX)
+    lately = {stored.key: (stored, rows[stored.key]) for stored in some}
     # An unchanged source gives each field the same value as before.
     elsewhere.read([stored for stored, _ in lately.values()])
     older = {key: meetings.told(key) for key in repeats if key not in lately}

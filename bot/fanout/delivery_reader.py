@@ -7,6 +7,7 @@ from sqlmodel import Session
 
 from bot.deliveries import inbox
 from bot.deliveries.inbox import StoredDelivery
+from bot.events import event_bounds
 from bot.events.event import EventKind, RacingEvent
 from bot.logs import get_logger
 
@@ -53,14 +54,14 @@ class DeliveryReader:
                 return [(delivery, error)]
             log.exception("payload_not_read", reference=inbox.reference(delivery.inbox_id))
             return [(delivery, _without_payload(delivery))]
-        if delivery.attempts < READ_ATTEMPTS:
-            return [(delivery, event) for event in events]
-        return [(delivery, _by_place_alone(event)) for event in events]
+        return [(delivery, _bounded(event, delivery)) for event in events]
 
 
-def _by_place_alone(event: RacingEvent) -> RacingEvent:
-    race = event.race.model_copy(update={"runners": ()})
-    return event.model_copy(update={"race": race, "races": (), "unreadable_because": NOT_PROCESSED})
+def _bounded(event: RacingEvent, delivery: StoredDelivery) -> RacingEvent:
+    if delivery.attempts >= READ_ATTEMPTS:
+        return event_bounds.plain(event, NOT_PROCESSED)
+    because = event_bounds.excess(event, len(delivery.body))
+    return event_bounds.plain(event, because) if because else event
 
 
 def _races_of_abandoned_meetings(read: Iterable[ReadDelivery]) -> list[str]:

@@ -6,11 +6,14 @@ from datetime import datetime
 from sqlmodel import Session
 
 from bot.db.tables import EventVersion
-from bot.events import event_store
+from bot.events import event_bounds, event_store
 from bot.events.event import EventKind, RacingEvent
 from bot.events.event_store import Around
 from bot.events.meeting_parts import is_part_of, names_race
 from bot.events.races import Race
+
+RACES_AROUND_MAX = 1_500
+"""Stored events around a transaction's events, with the races that they name: the newest."""
 
 
 class KnownMeetings:
@@ -43,7 +46,12 @@ class KnownMeetings:
     def _found(self, wanted: Around) -> list[RacingEvent]:
         versions = event_store.around(self._session, wanted.without(self._read))
         self._read = self._read.with_(wanted)
-        found = {key: event_store.known(rows[-1])[0] for key, rows in versions.items()}
+        newest = event_store.newest_first(rows[-1] for rows in versions.values())
+        # The transaction's own events come first.
+        newest.sort(key=lambda row: row.event_key not in wanted.keys)
+        some = event_bounds.first_of((event_store.known(row)[0] for row in newest), RACES_AROUND_MAX)
+        found = {event.key: event for event in some}
+        versions = {key: versions[key] for key in found}
         self._rows |= {key: rows[-1] for key, rows in versions.items()}
         self._versions |= versions
         self._events |= found
@@ -88,8 +96,12 @@ class KnownMeetings:
         return self._rows[event.key]
 
     def of(self, event: RacingEvent) -> list[RacingEvent]:
-        """The abandoned meetings of a race or card. Meetings that name the race come first."""
-        found = [meeting for meeting in self._of_kind(EventKind.MEETING_ABANDONED) if is_part_of(event, meeting)]
+        """The abandoned meetings of a race or card. Meetings that name the race come first.
+
+        A meeting in its plain form names no race, so its message says nothing of the race.
+        """
+        meetings = [one for one in self._of_kind(EventKind.MEETING_ABANDONED) if one.unreadable_because is None]
+        found = [meeting for meeting in meetings if is_part_of(event, meeting)]
         return sorted(found, key=lambda meeting: names_race(meeting, event.race.race_id) is None)
 
     def pairs(self, keys: Collection[str]) -> list[tuple[RacingEvent, RacingEvent]]:

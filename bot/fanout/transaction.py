@@ -225,6 +225,8 @@ class _Transaction:
             drill_fanout.tell_unknown(self._session, self._notices, event, reference, self._now)
         elif event.kind is None:
             self._notices.unreadable(self._session, event, reference, len(channels))
+        elif event.unreadable_because:
+            self._notices.told_plainly(self._session, event.unreadable_because, event.key, reference)
         fields = {"reference": reference, "event_key": event.key, "channels": len(channels)}
         self._lines.append(LogLine("fanned_out", fields))
 

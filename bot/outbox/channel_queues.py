@@ -101,6 +101,9 @@ class Claim:
     thread_ts: str | None = None
     """The thread of the message, or of the edited message. None in the channel."""
 
+    read_s: float = 0.0
+    """How long it took to read what the claimed messages show."""
+
     @property
     def edited(self) -> OutboxMessage | None:
         shown = self.view or self.live or self.escalation

@@ -12,18 +12,21 @@ from sqlmodel import Session, col
 from bot.channels.conditions.mention_condition import is_person
 from bot.db.engine import affected, table_of
 from bot.db.tables import ChannelQueue, MessageKind, OutboxMessage, Reason
+from bot.deliveries import inbox
 from bot.events.event import EventKind
 from bot.logs import get_logger
 from bot.outbox import acknowledgements, call_holds
 from bot.outbox.channel_closing import close_channel, end_closing
 from bot.outbox.channel_queues import Claim
-from bot.outbox.message_store import has_edit_of, message_telling, unfold
+from bot.outbox.message_store import OVERRAN, has_edit_of, has_overrun, message_telling, unfold
 from bot.outbox.notices import Notices
 from bot.outbox.states import UNSENT, Happened, move, move_each, move_one
 
 log = get_logger(__name__)
 
 CREDENTIALS_HOLD = timedelta(seconds=60)
+
+OVERRAN_WAIT = timedelta(seconds=1)
 
 IN_DOUBT_WAIT = timedelta(seconds=1)
 """The least wait of a queue with a message in doubt."""
@@ -105,6 +108,22 @@ class NotSent(ClaimOutcome):
         del context
         free_at = now + timedelta(seconds=self.after_s)
         return record_not_sent(session, self.claim, free_at=free_at, detail=self.reason, plain=self.plain)
+
+
+@dataclass(frozen=True)
+class Overran(ClaimOutcome):
+    """Not sent: its rendering took too long. Sent in its plain form, after the messages of other channels."""
+
+    name = "retry"
+
+    def record(self, session: Session, now: datetime, context: OutcomeContext) -> bool:
+        claim = self.claim
+        if not record_not_sent(session, claim, free_at=now + OVERRAN_WAIT, detail=OVERRAN, plain=True):
+            return False
+        log.error("post_overran", post=claim.post.idempotency_key, read_s=round(claim.read_s, 3))
+        reference = inbox.reference(claim.event.inbox_id) if claim.event else claim.post.idempotency_key
+        context.notices.told_plainly(session, OVERRAN, claim.post.idempotency_key, reference)
+        return True
 
 
 @dataclass(frozen=True)
@@ -323,7 +342,7 @@ def record_not_sent(
 ) -> bool:
     plain = claimed.post.plain if plain is None else plain
     return _release(session, claimed, free_at=free_at) and move_one(
-        session, Happened.NOT_SENT, claimed.post.id, detail=detail, plain=plain
+        session, Happened.NOT_SENT, claimed.post.id, detail=_detail(claimed, detail), plain=plain
     )
 
 
@@ -341,7 +360,7 @@ def record_repeated(
         session,
         Happened.REPEATED,
         claimed.post.id,
-        detail=detail,
+        detail=_detail(claimed, detail),
         plain=plain,
         may_be_repeat=may_be_repeat,
         thread_of=thread_of,
@@ -355,7 +374,7 @@ def record_in_doubt(
 ) -> bool:
     happened = Happened.LOOKED if claimed.in_doubt else Happened.UNANSWERED
     return _release(session, claimed, free_at=free_at) and move_one(
-        session, happened, claimed.post.id, detail=detail, looks=looks, failed_looks=failed_looks
+        session, happened, claimed.post.id, detail=_detail(claimed, detail), looks=looks, failed_looks=failed_looks
     )
 
 
@@ -405,6 +424,11 @@ def record_not_edited(session: Session, claimed: Claim, *, free_at: datetime, de
         plain=False,
         detail=detail,
     )
+
+
+def _detail(claimed: Claim, detail: str) -> str:
+    """A message that has overrun keeps its plain form."""
+    return f"{OVERRAN}; {detail}" if has_overrun(claimed.post) and detail != OVERRAN else detail
 
 
 def _release(session: Session, claimed: Claim, *, free_at: datetime) -> bool:

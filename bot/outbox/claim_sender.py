@@ -33,6 +33,7 @@ from bot.outbox.claim_outcomes import (
     NotEdited,
     NotInThread,
     NotSent,
+    Overran,
     Posted,
 )
 from bot.outbox.message import Message, NativeBlocks
@@ -42,6 +43,9 @@ from bot.outbox.poison_messages import UnansweredCalls
 log = get_logger(__name__)
 
 POST_CALL_S = 5.0
+
+RENDER_MAX_S = POST_CALL_S / 2
+"""A message that takes longer to render, and is then too late to send, is sent in its plain form."""
 
 EDIT_LOOK_S = 2.0
 """Within the queue's lease."""
@@ -67,7 +71,9 @@ class ClaimSender:
     async def send(self, claim: Claim, begun_at_s: float) -> ClaimOutcome:
         if claim.edited and claim.edited.message_ts is None:
             return NotEdited(claim, "its message was not posted")
+        rendering_s = self.monotonic()
         message = self.render(claim, self.clock())
+        took_s = claim.read_s + self.monotonic() - rendering_s
         if claim.post.plain or (claim.edited and claim.edited.plain):
             message = message.in_words()
         try:
@@ -76,7 +82,7 @@ class ClaimSender:
             log.info("post_not_made", post=claim.post.idempotency_key, reason=str(error))
             return await self.refused(claim, error)
         if message_ts is None:
-            return NotSent(claim, "too late to send")
+            return Overran(claim) if took_s > RENDER_MAX_S else NotSent(claim, "too late to send")
         self.unanswered.sent(claim)
         return Posted(claim, message_ts)
 

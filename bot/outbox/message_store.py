@@ -41,6 +41,9 @@ _WAITS_UNTIL = case((col(OutboxMessage.not_before) > col(OutboxMessage.received_
 COUNTS_FROM = func.coalesce(_WAITS_UNTIL, col(OutboxMessage.due_at), col(OutboxMessage.received_at))
 """The later of the receipt and of the moment that the channel chose. A message is late, and old, from here on."""
 
+OVERRAN = "its rendering took too long"
+"""How the `detail` of a message begins that is sent in its plain form from now on, also after a restart."""
+
 POSTS_FOR_CLOCK = 20
 ANSWERED_WITHIN = timedelta(seconds=10)
 """A post answered within this time tells how far Slack's clock is ahead."""
@@ -55,6 +58,10 @@ _IS_TOLD = is_told(OutboxMessage)
 
 STANDS_ALONE = and_(col(OutboxMessage.kind) == MessageKind.EVENT, col(OutboxMessage.state) != MessageState.FOLDED)
 """An event's own message: neither an edit nor folded."""
+
+
+def has_overrun(post: OutboxMessage) -> bool:
+    return (post.detail or "").startswith(OVERRAN)
 
 
 def bearer_of(message: type[OutboxMessage]) -> ColumnElement[int]:

@@ -14,7 +14,7 @@ from sqlmodel import Session, col
 from bot.channels import subscriptions
 from bot.channels.filters import mentions
 from bot.db.tables import Acknowledgement, AckState, EventVersion, MessageKind, MessageState, NamedRace, OutboxMessage
-from bot.events import event_store
+from bot.events import event_bounds, event_store
 from bot.events.event import CONTRADICTIONS, EventKind, RacingEvent
 from bot.events.facts import VersionRemarks
 from bot.events.kinds import ABANDONMENTS
@@ -50,14 +50,15 @@ class MessageView:
     `event`: of `newest`, completed; None if unreadable.
 
     Of an abandoned meeting: `lost` has the abandonments of its races, `settled` the ids of its races with a result, and
-    `disputed` those of races with a result and an abandonment of their own. `partly_run`: a race was run.
+    `disputed` those of races with a result and an abandonment of their own. `partly_run`: a race was run;
+    None if not looked up.
     Of an abandoned race: `others`, the meeting's races without result and abandonment.
     Of a race of an abandoned meeting: `in_meeting`, and `meeting_ts` once the meeting's message is sent.
 
     `edits`: the ids of waiting edits in the message. `mentions`: by the channel's filters. `watched`: by the channel.
     `country`: of a result, if the country publishes no full finishing order. `previous_ts`: the earlier message that
     this message corrects or contradicts. `superseded`: by the later message. `asked`: an abandonment that is to be
-    acknowledged.
+    acknowledged. `has_overrun`: the event is in its plain form, and nothing is looked up.
     """
 
     post: OutboxMessage
@@ -66,7 +67,7 @@ class MessageView:
     event: RacingEvent | None = None
     lost: tuple[RacingEvent, ...] = ()
     settled: frozenset[str] = frozenset()
-    partly_run: bool = False
+    partly_run: bool | None = False
     others: tuple[Race, ...] = ()
     disputed: frozenset[str] = frozenset()
     in_meeting: bool = False
@@ -79,6 +80,7 @@ class MessageView:
     superseded: "Superseded | None" = None
     later: tuple[EventVersion, ...] = ()
     asked: "AskedInView | None" = None
+    has_overrun: bool = False
 
     @property
     def same(self) -> tuple[object, ...]:
@@ -133,6 +135,9 @@ def views_of(session: Session, heads: Sequence[StoredPost]) -> dict[int, Message
         number: _view(post, own, edits.get(post.id or 0, ()), meetings, later)
         for number, (post, own) in messages.items()
     }
+    for head, _ in heads:
+        if message_store.has_overrun(head):
+            said[head.id or 0] = replace(said[head.id or 0], has_overrun=True, partly_run=None)
     return _completed(session, said, None)
 
 
@@ -358,9 +363,10 @@ def _with_events(session: Session, said: Mapping[int, MessageView], new: NewEven
     """
     told = new.events if new else {}
     stored = {one.newest.id: event for one in said.values() if (event := _newest_event(one, told))}
-    lacking = [event for event in stored.values() if event_completion.lacks(event)] if new is None else []
-    meetings = [event for event in stored.values() if event.kind is EventKind.MEETING_ABANDONED]
-    abandoned = [event for event in stored.values() if event.kind is EventKind.RACE_ABANDONED]
+    whole = [event for event in stored.values() if event.unreadable_because is None]
+    lacking = [event for event in whole if event_completion.lacks(event)] if new is None else []
+    meetings = [event for event in whole if event.kind is EventKind.MEETING_ABANDONED]
+    abandoned = [event for event in whole if event.kind is EventKind.RACE_ABANDONED]
     if not (lacking or meetings or abandoned):
         return {number: replace(one, event=stored.get(one.newest.id)) for number, one in said.items()}
     around = new.around if new else _around(session, [*lacking, *meetings, *abandoned])
@@ -376,9 +382,13 @@ def _with_events(session: Session, said: Mapping[int, MessageView], new: NewEven
     lost = {
         event.key: tuple(race for race in called_off if is_part_of(race, event))
         for event in stored.values()
-        if event.kind is EventKind.MEETING_ABANDONED
+        if event.kind is EventKind.MEETING_ABANDONED and event.unreadable_because is None
     }
-    abandoned = [event for event in stored.values() if event.kind is EventKind.RACE_ABANDONED]
+    abandoned = [
+        event
+        for event in stored.values()
+        if event.kind is EventKind.RACE_ABANDONED and event.unreadable_because is None
+    ]
     others = other_races.open_races(session, abandoned, around, careful=new is None)
     return {
         number: replace(
@@ -393,7 +403,9 @@ def _with_events(session: Session, said: Mapping[int, MessageView], new: NewEven
 
 def _around(session: Session, about: Sequence[RacingEvent]) -> list[RacingEvent]:
     found = event_store.around(session, event_store.around_of(about))
-    return [event_store.known(rows[-1])[0] for _, rows in sorted(found.items())]
+    newest = event_store.newest_first(rows[-1] for rows in found.values())
+    events = event_bounds.first_of((event_store.known(row)[0] for row in newest), event_store.OUTCOMES_RACES_MAX)
+    return sorted(events, key=lambda event: event.key)
 
 
 def _without_races_with_result(
@@ -401,7 +413,9 @@ def _without_races_with_result(
 ) -> dict[int, MessageView]:
     """A race with a result is not lost."""
     meetings = {
-        number: one.event for number, one in said.items() if one.event and one.event.kind is EventKind.MEETING_ABANDONED
+        number: one.event
+        for number, one in said.items()
+        if one.event and one.event.kind is EventKind.MEETING_ABANDONED and not one.has_overrun
     }
     lost = [event for number in meetings for event in said[number].lost]
     ids = [event.race.race_id for event in lost if event.race.race_id]
@@ -487,4 +501,4 @@ def _newest_event(one: MessageView, told: Mapping[int, RacingEvent]) -> RacingEv
     except ValueError:
         log.exception("stored_event_not_readable", post=one.post.idempotency_key)
         return None
-    return event
+    return event_bounds.plain(event, message_store.OVERRAN) if one.has_overrun else event

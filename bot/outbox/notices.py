@@ -44,6 +44,8 @@ RenderNotice = Callable[[Urgency, str, Iterable[str]], Message]
 """Makes a message of plain sentences that begins with the level, with ids shown by name."""
 
 
+LONGEST_ABOUT = 100
+
 CHANNEL_OPEN_KEY = "admin-channel-open"
 
 
@@ -160,6 +162,17 @@ class Notices:
             f"A signed delivery could not be read: {because}. It may be an abandonment, and is kept whole as "
             f"{reference}. Channels that take all regions are told of such: {told}.",
             urgency=Urgency.CRITICAL,
+        )
+
+    def told_plainly(self, session: Session, because: str, about: str, reference: str) -> None:
+        """Once a day and cause. `about`: the event, or its message."""
+        self.tell(
+            session,
+            f"told-plainly:{because}:{self._clock():%Y-%m-%d}",
+            f"A signed delivery is told in its plain form, without runners and races: {because}. Channels may miss "
+            f"what it says of them. The delivery is kept whole as {reference} ({about[:LONGEST_ABOUT]}). Others of "
+            "today with the same cause stand in the log alone.",
+            urgency=Urgency.WARNING,
         )
 
     def stands_still(self, session: Session, reason: str) -> None:

@@ -196,7 +196,8 @@ class Poster:
         calls = Counter(claim.call for claim in claims if claim.call is not Call.LOOK or self.resolver.will_look(claim))
         for call in buckets.keys() & calls.keys():
             self._buckets.put_back(session, call, buckets[call].without(calls[call]))
-        return claims
+        read_s = self.monotonic() - self._claimed_at_s
+        return [replace(claim, read_s=read_s) for claim in claims]
 
     def _done(self, task: "asyncio.Task[None]") -> None:
         self._under_way.discard(task)

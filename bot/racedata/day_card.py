@@ -3,18 +3,20 @@
 Outcomes come from the race book and all deliveries: neither source has every race.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from enum import StrEnum
+from itertools import chain
 from types import MappingProxyType
 
 from bot.errors import ServiceError
 from bot.events.days import begins_at
 from bot.events.event import EventKind, RacingEvent
 from bot.events.meeting_parts import is_part_of
-from bot.events.merge import completed, is_same_of_card
+from bot.events.merge import completed
 from bot.events.races import Course, OffTime, Race, is_same_course, may_be_same_course
+from bot.events.same_races import SAME_MAX, SameRaces
 from bot.events.typed_off import as_meant, in_the_afternoon, is_off_at
 
 
@@ -257,17 +259,16 @@ def outcomes_of(
     An abandonment of unknown region or course counts as being there. A race with a result is never lost with its
     meeting. The race's own reason goes before the meeting's.
     """
-    known = [_Known(race) for race in races]
-    by_id = {one.race.race_id: one for one in known if one.race.race_id}
-    here = [event for event in told if _is_of(event, region, by_id)]
+    known = _KnownRaces(races)
+    here = [event for event in told if _is_of(event, region, known)]
     lost = [event for event in here if event.kind is EventKind.MEETING_ABANDONED]
     for event in here:
-        _add(event, known, by_id, doubts.get(event.key))
+        _add(event, known, doubts.get(event.key))
     for meeting in lost:
-        _lose(meeting, known)
-    for one in known:
+        _lose(meeting, known.all)
+    for one in known.all:
         one.race = one.race.model_copy(update={"reason": one.reason or one.race.reason})
-    at = [one for one in known if _is_at(one, course)]
+    at = [one for one in known.all if _is_at(one, course)]
     meetings = by_meeting([one.race for one in at])
     outcome_of = {id(one.race): one.outcome for one in at}
     return Outcomes(
@@ -281,33 +282,70 @@ def outcomes_of(
     )
 
 
-def _is_of(event: RacingEvent, region: str | None, by_id: dict[str, _Known]) -> bool:
-    if region is None or event.race.region == region or event.race.race_id in by_id:
+class _KnownRaces:
+    """`all` of a day, found by id, and by course and name: off time, number, title."""
+
+    def __init__(self, races: Iterable[Race]) -> None:
+        self.all: list[_Known] = []
+        self._by_name: dict[Hashable, list[_Known]] = {}
+        self._by_id: dict[str, _Known] = {}
+        for race in races:
+            self._add(_Known(race))
+
+    def has_id(self, race_id: str | None) -> bool:
+        return race_id in self._by_id
+
+    def find_or_add(self, told: Race) -> _Known:
+        one = self._by_id.get(told.race_id or "") or self._same(told)
+        if one is None:
+            return self._add(_Known(told))
+        before, one.race = one.race, _together(told, one.race)
+        self._find_by(one, told.race_id, set(_names_at_course(one.race)) - set(_names_at_course(before)))
+        return one
+
+    def _same(self, told: Race) -> _Known | None:
+        """Of hundreds of races of one name, only some are compared."""
+        named = chain.from_iterable(self._by_name.get(name, ())[:SAME_MAX] for name in _names_at_course(told))
+        return next((one for one in named if _is_same_race(told, one.race)), None)
+
+    def _add(self, one: _Known) -> _Known:
+        self.all.append(one)
+        self._find_by(one, one.race.race_id, _names_at_course(one.race))
+        return one
+
+    def _find_by(self, one: _Known, race_id: str | None, names: Iterable[Hashable]) -> None:
+        if race_id:
+            self._by_id[race_id] = one
+        for name in names:
+            self._by_name.setdefault(name, []).append(one)
+
+
+def _names(race: Race) -> list[tuple[str, object]]:
+    """The first of these that two races have decides whether the races are the same."""
+    names = (race.off.off_at, race.off.name, race.number, race.title)
+    return [(of, name) for of, name in zip(("off_at", "off", "number", "title"), names, strict=True) if name]
+
+
+def _names_at_course(race: Race) -> list[Hashable]:
+    courses = [course for course in (race.course.course_id, race.course.name) if course]
+    return [(course, name) for name in _names(race) for course in courses]
+
+
+def _is_of(event: RacingEvent, region: str | None, known: _KnownRaces) -> bool:
+    if region is None or event.race.region == region or known.has_id(event.race.race_id):
         return True
     return event.is_abandonment and event.race.region is None
 
 
-def _add(event: RacingEvent, known: list[_Known], by_id: dict[str, _Known], doubt: RaceOutcome | None) -> None:
+def _add(event: RacingEvent, known: _KnownRaces, doubt: RaceOutcome | None) -> None:
     told = event.races if event.kind is EventKind.MEETING_ABANDONED else (event.race,)
     for race in told:
-        one = _find_or_add(race.model_copy(update={"region": race.region or event.race.region}), known, by_id)
+        one = known.find_or_add(race.model_copy(update={"region": race.region or event.race.region}))
         if event.kind is EventKind.RESULT_RECEIVED and not race.is_lost:
             one.has_result, one.doubt = True, one.doubt or doubt
         # A meeting's own delivery may name races that were run before the meeting was lost.
         if event.kind is EventKind.RACE_ABANDONED:
             one.is_lost, one.reason = True, one.reason or event.reason or race.reason
-
-
-def _find_or_add(told: Race, known: list[_Known], by_id: dict[str, _Known]) -> _Known:
-    one = by_id.get(told.race_id or "") or next((one for one in known if _is_same_race(told, one.race)), None)
-    if one is not None:
-        one.race = _together(told, one.race)
-    else:
-        one = _Known(told)
-        known.append(one)
-    if told.race_id:
-        by_id[told.race_id] = one
-    return one
 
 
 def _is_same_race(one: Race, other: Race) -> bool:
@@ -317,21 +355,16 @@ def _is_same_race(one: Race, other: Race) -> bool:
     for left, right in ((one.race_date, other.race_date), (one.region, other.region)):
         if left and right and left != right:
             return False
-    pairs = (
-        (one.off.off_at, other.off.off_at),
-        (one.off.name, other.off.name),
-        (one.number, other.number),
-        (one.title, other.title),
-    )
-    return next((left == right for left, right in pairs if left and right), False)
+    names = dict(_names(other))
+    return next((names[of] == name for of, name in _names(one) if of in names), False)
 
 
 def _lose(meeting: RacingEvent, known: list[_Known]) -> None:
-    run = [race for race in meeting.races if race.says_run]
+    run = SameRaces(race for race in meeting.races if race.says_run)
     for one in known:
         if not is_part_of(RacingEvent(key="", race=one.race), meeting):
             continue
-        if any(is_same_of_card(race, one.race) for race in run):
+        if run.of(one.race):
             one.has_result = True
             continue
         if not (one.has_result or one.race.is_settled):

@@ -7,7 +7,6 @@ fields, which are no facts of the delivery.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import cached_property, reduce
-from itertools import combinations
 from typing import NamedTuple
 
 from sqlmodel import Session
@@ -25,10 +24,10 @@ from bot.events.merge import (
     filled_in,
     filled_in_from_meeting,
     in_common,
-    is_same_of_card,
     united,
 )
 from bot.events.races import Course, OffTime, Race, is_same_course
+from bot.events.same_races import SAME_MAX, SameRaces, are_one
 from bot.logs import get_logger
 from bot.racedata import race_book_store
 from bot.racedata.lexicon import codes_of
@@ -39,6 +38,9 @@ log = get_logger(__name__)
 _SHARED = ("meeting_id", "region", "race_date", "course")
 """Fields that races take over from their meeting."""
 
+
+MEETING_RACES_MAX = 100
+"""Races of a meeting that names no races itself."""
 
 IN_BOOK = ""
 """The race book as a source in `_Known.by`; sorts before every event's key."""
@@ -118,7 +120,9 @@ class KnownElsewhere:
             said = self.coded(event.as_delivered())
             races = said.races if _is_of_meeting(said) else (said.race,)
             shared = Race(**{name: getattr(said.race, name) for name in _SHARED})
-            for race in races:
+            # A card may name one id hundreds of times.
+            once = {race.race_id or place: race for place, race in reversed(list(enumerate(races)))}
+            for race in reversed(once.values()):
                 self._add(_Known(said.key, completed_race(race, shared)))
 
     def read(self, events: Sequence[RacingEvent]) -> bool:
@@ -130,11 +134,11 @@ class KnownElsewhere:
             said = event.as_delivered()
             race_ids |= {race.race_id for race in (said.race, *event.races) if race.race_id}
             by_id = event.race if said.race.race_id in self._races else said.race
-            if not (_lists_races(said) or _lacks_place(by_id) or _has_races_without_id(said)):
-                continue
-            if event.race.meeting_id:
+            lacks = _lists_races(said) or _lacks_place(by_id) or _has_races_without_id(said)
+            if event.race.meeting_id and (lacks or by_id.region is None):
                 meeting_ids.add(event.race.meeting_id)
-            of_places.append(event.race)
+            if lacks:
+                of_places.append(event.race)
         race_ids -= self._races.keys()
         meeting_ids -= self._read_meetings
         places = places_of(of_places) - self._read_places
@@ -164,11 +168,11 @@ class KnownElsewhere:
 
     def with_runners(self, event: RacingEvent) -> list[Race]:
         """The races of the event, with the declared runners too: a meeting's message, for one, names no runners."""
-        near = self._at_place(event.race, event)
+        near = SameRaces(self._at_place(event.race, event))
         races = event.races if _is_of_meeting(event) else (event.race,)
         return [self._with_runners(race, event, near) for race in races]
 
-    def _with_runners(self, race: Race, event: RacingEvent, near: Sequence[Race]) -> Race:
+    def _with_runners(self, race: Race, event: RacingEvent, near: SameRaces) -> Race:
         same = _same_of_card(race, near)
         known = [*self._with_id(race, event), *(same.races if same and same.is_one else ())]
         declared = next((one.runners for one in known if one.runners), ())
@@ -182,7 +186,7 @@ class KnownElsewhere:
         if _is_of_meeting(event):
             return self._filled_meeting(event, at_place, before)
         race, earlier = event.race, before.race if before else Race()
-        if race.race_id is None and (same := _same_of_card(race, at_place)):
+        if race.race_id is None and (same := _same_of_card(race, SameRaces(at_place))):
             race = filled_in(race, reduce(completed_race, same.races), kind=event.kind)
             earlier = earlier if same.is_one else _place_of(earlier)
         of_meeting, _ = self._of_meeting(race, at_place, event)
@@ -198,7 +202,7 @@ class KnownElsewhere:
             one for one in earlier.races if is_one or (one.meeting_id and one.meeting_id == race.meeting_id)
         ]
         if event.races:
-            near = [*of_meeting, *(one for one in at_place if _may_share_meeting(one, race)), *earlier_races]
+            near = SameRaces([*of_meeting, *(one for one in at_place if _may_share_meeting(one, race)), *earlier_races])
             races = tuple(self._filled_race(named, event, near) for named in event.races)
         else:
             races = _listed([*of_meeting, *earlier_races], event.kind)
@@ -216,7 +220,7 @@ class KnownElsewhere:
         race = filled_in_from_meeting(race, self._with_ids(race, event), is_meeting=is_meeting, is_sure=True)
         return filled_in(race, Race(region=self._region_of(race)))
 
-    def _filled_race(self, race: Race, event: RacingEvent, known: Sequence[Race]) -> Race:
+    def _filled_race(self, race: Race, event: RacingEvent, known: SameRaces) -> Race:
         for one in self._with_id(race, event):
             race = filled_in(race, one, kind=event.kind, named=True, is_sure=True)
         same = _same_of_card(race, known)
@@ -249,11 +253,11 @@ class KnownElsewhere:
         return self._lists.region_of_course(race.course)
 
     def _with_ids(self, race: Race, event: RacingEvent) -> list[Race]:
-        named = [one for named in event.races for one in self._with_id(named, event)]
-        return [*named, *self._near([("meeting", race.meeting_id)], event)]
+        named = [("race", race.race_id) for race in event.races]
+        return self._near([*named, ("meeting", race.meeting_id)], event)
 
     def _with_id(self, race: Race, event: RacingEvent) -> list[Race]:
-        return self._near([("race", race.race_id)], event)
+        return self._near([("race", race.race_id)], event)[:SAME_MAX]
 
     def _near(self, names: Iterable[tuple[str | None, ...]], event: RacingEvent) -> list[Race]:
         """The event's own races are left out, and the race book's come first."""
@@ -328,18 +332,22 @@ class _Same(NamedTuple):
     is_one: bool
 
 
-def _same_of_card(race: Race, known: Iterable[Race]) -> _Same | None:
+def _same_of_card(race: Race, known: SameRaces) -> _Same | None:
     """Two races of a day can share number or title: then only their common fields are known."""
-    same = [one for one in known if is_same_of_card(one, race)]
+    same = known.of(race)
     if not same:
         return None
-    is_one = all(is_same_of_card(one, other) for one, other in combinations(same, 2))
+    is_one = are_one(same)
     return _Same(same if is_one else [in_common(same)], is_one)
 
 
 def _listed(known: Iterable[Race], kind: EventKind | None) -> tuple[Race, ...]:
+    by_id: dict[str | int, Race] = {}
+    for place, race in enumerate(known):
+        name = race.race_id or place
+        by_id[name] = completed_race(race, by_id[name]) if name in by_id else race
     listed: tuple[Race, ...] = ()
-    for race in known:
+    for race in list(by_id.values())[:MEETING_RACES_MAX]:
         listed = united(listed, (race,))
     return tuple(
         sorted((filled_in(Race(), race, kind=kind, named=True) for race in listed), key=lambda race: race.order)
@@ -383,7 +391,9 @@ def _lacks(race: Race) -> bool:
 
 
 def _lacks_place(race: Race) -> bool:
-    return race.region is None or race.race_date is None or race.course.name is None
+    """A said region is no gap, also where no list has the region: other races of the place know no better."""
+    has_region = race.region is not None or race.said_region is not None
+    return not has_region or race.race_date is None or race.course.name is None
 
 
 def _may_share_meeting(known: Race, race: Race) -> bool:

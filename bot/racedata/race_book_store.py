@@ -1,13 +1,27 @@
 """The race book's rows: races by day and region, merged field by field from all sources."""
 
 import hashlib
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import cache, partial
 from itertools import islice, takewhile
 from typing import NamedTuple, TypeVar
 
-from sqlalchemy import CompoundSelect, Insert, bindparam, delete, or_, select, union
+from sqlalchemy import (
+    ColumnElement,
+    CompoundSelect,
+    Insert,
+    Integer,
+    Select,
+    bindparam,
+    delete,
+    literal_column,
+    or_,
+    select,
+    union,
+    union_all,
+)
 from sqlmodel import Session, col
 
 from bot.db.engine import dialect_of, insert_here, insert_into, table_of
@@ -28,6 +42,9 @@ log = get_logger(__name__)
 V = TypeVar("V", bound=Value)
 
 REGION_UNKNOWN = ""
+
+PLACE_RACES_MAX = 100
+"""Races of a day and course, or of a meeting, that are looked up together: four times two meetings of twelve races."""
 
 RACES_PER_QUERY = 100
 """Races per query: SQLite limits the number of values."""
@@ -128,18 +145,37 @@ def find(
     meeting_ids: Collection[str],
     places: Collection[event_store.DayAndCourse] = (),
 ) -> dict[str, Race]:
+    """By id. A meeting or a place with more than PLACE_RACES_MAX races says nothing of any of these races."""
     row = BookRace
-    ways = [
-        *([col(row.race_id).in_(sorted(race_ids))] if race_ids else []),
-        *([col(row.meeting_id).in_(sorted(meeting_ids))] if meeting_ids else []),
+    by_id = [col(row.race_id).in_(sorted(race_ids))] if race_ids else []
+    bounded = [
+        *(col(row.meeting_id) == meeting_id for meeting_id in sorted(meeting_ids)),
         # The caller compares the courses themselves.
-        *([event_store.is_at(session, row, places)] if places else []),
+        *(event_store.is_at(session, row, [place]) for place in sorted(places, key=str)),
+    ]
+    ways = [
+        *(_found_by(way) for way in by_id),
+        *(_found_by(way, number) for number, way in enumerate(bounded[: event_store.WAYS_MAX])),
     ]
     if not ways:
         return {}
-    rows = session.execute(select(row).where(or_(*ways))).scalars()
-    read = {one.race_id: (_race(one.race_id, one.data), one.region) for one in rows}
+    found = union_all(*ways).subquery()
+    rows = session.execute(select(row, found.c.way).join(found, found.c.race_id == col(row.race_id))).all()
+    counts = Counter(way for _, way in rows if way != _BY_ID)
+    crowded = {way for way, count in counts.items() if count > PLACE_RACES_MAX}
+    if crowded:
+        log.warning("places_crowded", places=len(crowded))
+    read = {one.race_id: (_race(one.race_id, one.data), one.region) for one, way in rows if way not in crowded}
     return {race_id: _with_region(race, region) for race_id, (race, region) in read.items() if race}
+
+
+_BY_ID = -1
+
+
+def _found_by(condition: ColumnElement[bool], way: int = _BY_ID) -> Select[str, int]:
+    found = select(col(BookRace.race_id), literal_column(str(way), Integer()).label("way")).where(condition)
+    # As a subquery: SQLite takes no LIMIT in a part of a UNION.
+    return select(found.subquery() if way == _BY_ID else found.limit(PLACE_RACES_MAX + 1).subquery())
 
 
 def _race(race_id: str, data: str) -> Race | None:

@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import lru_cache
+from itertools import islice
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -12,6 +13,9 @@ Fields = dict[str, Any]
 
 LONGEST_NAME = 64
 """Longer keys and event names are passed over: strangers' keys fill no cache."""
+
+MOST_FIELDS = 1_000
+"""Of an object. The others are passed over."""
 
 SPOKEN_NAMES = (
     "name",
@@ -41,7 +45,7 @@ def fold(name: str) -> str:
 def fields_of(record: Mapping[str, Any]) -> Fields:
     """The non-empty fields, whatever the record's order."""
     fields: Fields = {}
-    for key in sorted(record):
+    for key in sorted(islice(record, MOST_FIELDS)):
         value = record[key]
         if value is not None and value != "" and len(key) <= LONGEST_NAME:
             fields.setdefault(fold(key), value)

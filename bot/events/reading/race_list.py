@@ -26,6 +26,9 @@ _REGION = re.compile("[A-Z]{2,3}")
 _PLACE_NAME = re.compile(r"(?!.*[a-z][A-Z])[^\W\d_a-z][^\d_]{2,}")
 """As people write the name of a course, not as a program writes the name of a field."""
 
+MOST_RUNNERS_A_CARD = 2_500
+"""Of all races. No further race is read."""
+
 
 def read_races(objects: Iterable[Fields], parent: Race) -> tuple[Race, ...]:
     """The first MOST_RACES races of the first list with races, completed with the parent's place."""
@@ -71,13 +74,22 @@ def said_by_key(key: str) -> dict[str, Any]:
 def _lists(fields: Fields, parent: Race) -> Iterator[tuple[Race, ...]]:
     for name in RACE_LISTS + CARD_LISTS:
         races = (read_race(entry) for entry in race_entries(fields, [name]))
-        yield tuple(islice((within(race, parent) for race in races if race != Race()), MOST_RACES))
+        yield tuple(_first(within(race, parent) for race in races if race != Race()))
+
+
+def _first(races: Iterable[Race]) -> Iterator[Race]:
+    runners = 0
+    for race in islice(races, MOST_RACES):
+        yield race
+        runners += len(race.runners)
+        if runners > MOST_RUNNERS_A_CARD:
+            return
 
 
 def _read_meetings(value: Any, parent: Race) -> tuple[Race, ...]:
     races: list[Race] = []
     for meeting in entries_of(value, said_by_key):
-        if isinstance(meeting, dict):
+        if isinstance(meeting, dict) and len(races) < MOST_RACES:
             shared = within(read_race({"meeting": meeting}), parent)
             races += next(filter(None, _lists(fields_of(meeting), shared)), ())
     return tuple(races[:MOST_RACES])

@@ -14,6 +14,9 @@ from bot.events.reading.json_values import LONGEST_NAME, Fields, fields_of, fold
 
 MOST_PARTS, DEEPEST = 32, 5
 
+MOST_ENTRIES = 1_000
+"""Entries of a list that are looked at."""
+
 
 class About(Enum):
     """`DATA` is about the event, `DELIVERY` about the transport."""
@@ -110,14 +113,14 @@ def entries_of(value: Any, context_of: Callable[[str], dict[str, Any]], deepest:
     `context_of` gives the fields that a key says of its entries.
     """
     if isinstance(value, list):
-        return value
+        return value[:MOST_ENTRIES]
     if not is_by_key(value) or not deepest:
         return []
     found: list[Any] = []
     for key, inner in value.items():
         entries = entries_of(inner, context_of, deepest - 1) or [inner]
         found += [{**context_of(str(key)), **entry} if isinstance(entry, dict) else entry for entry in entries]
-    return found
+    return found[:MOST_ENTRIES]
 
 
 def is_by_key(value: Any) -> bool:

@@ -255,14 +255,14 @@ async def test_delivery_that_the_database_refuses_alone_does_not_hold_up_the_oth
     pipeline, refused_races, monkeypatch
 ):
     await pipeline.subscribe("CGB", "GB")
-    read_events = pipeline.fanout.reader._read_events
+    read = pipeline.fanout.reader.read
 
-    def with_poison(body):
-        (event,) = read_events(body)
-        is_meeting = event.kind is EventKind.MEETING_ABANDONED
-        return (event.model_copy(update={"races": refused_races}) if is_meeting else event,)
+    def with_poison(delivery):
+        ((_, event),) = read(delivery)
+        is_whole = event.kind is EventKind.MEETING_ABANDONED and event.unreadable_because is None
+        return [(delivery, event.model_copy(update={"races": refused_races}) if is_whole else event)]
 
-    monkeypatch.setattr(pipeline.fanout.reader, "_read_events", with_poison)
+    monkeypatch.setattr(pipeline.fanout.reader, "read", with_poison)
     await pipeline.deliver(meeting())
     pipeline.clock.forward(0.001)
     await pipeline.deliver(result("rc_2"))

@@ -31,6 +31,7 @@ PARTS_TRIED = 2
 SHOWN_ALTHOUGH_NOISE = {
     "event.key": "names the event: another value is another event",
     "event.kind": "names the event",
+    "event.unreadable_because": "says why a delivery is told in its plain form",
     "event.drill": "marks a drill, which is delivered once",
     "race.race_id": "names the event",
     "card.race_id": "tells which races of the card are settled",

@@ -133,6 +133,7 @@ def _of_the_event(event: RacingEvent, details_filled_in: bool) -> list[Block]:
         race_date(event.race),
         _off_for_readers(event),
         _from_book(event, details_filled_in),
+        _plain_form(event),
     )
     ids = (f"race {race_id}" if race_id else None, f"meeting {meeting_id}" if meeting_id and not race_id else None)
     return [mrkdwn(text) for text in texts if text] + [plain_text(text) for text in ids if text]
@@ -151,6 +152,11 @@ def _from_book(event: RacingEvent, details_filled_in: bool) -> str | None:
     elif details_filled_in:
         words.append("details of races")
     return f"{_enumerated(words)} from the race book" if words else None
+
+
+def _plain_form(event: RacingEvent) -> str | None:
+    because = safe(event.unreadable_because) if event.kind else None
+    return f"told without runners and races: {because}" if because else None
 
 
 def _enumerated(words: list[str]) -> str:

@@ -4,8 +4,9 @@ from functools import partial
 
 from bot.events.event import RacingEvent
 from bot.events.meeting_parts import own_reason
-from bot.events.merge import completed_race, is_same_of_card
+from bot.events.merge import completed_race
 from bot.events.races import Race
+from bot.events.same_races import SameRaces
 from bot.outbox.message import Message
 from bot.slack.messages.alerts.alert_buttons import alert_buttons
 from bot.slack.messages.alerts.alert_context import MessageContext
@@ -29,8 +30,9 @@ def meeting_abandoned(event: RacingEvent, context: MessageContext) -> Message:
     named_as_run = len(races) - len(lost) - len(disputed) if context.partly_run else 0
     run = max(named_as_run, event.races_run or 0)
     corrected = correction(context, ())
-    race = event.race
-    title, is_whole = headline(ABANDONED, f"ABANDONED: {_meeting(race, context)}{region_mark(event)}", reason(event))
+    title, is_whole = headline(
+        ABANDONED, f"ABANDONED: {_meeting(event.race, context)}{region_mark(event)}", reason(event)
+    )
     figures = _races_in_figures(event, context, len(lost), run) or _run_in_words(run)
     facts = [
         figures,
@@ -62,8 +64,8 @@ def _text(event: RacingEvent, context: MessageContext, races: tuple[int, int], n
 
 
 def _meeting(race: Race, context: MessageContext) -> str:
-    part = lost_part(partly_run=context.partly_run)
-    return f"{course_name(race) or 'course not given'}, {part}, {race_day(race) or 'date not given'}"
+    part = None if context.partly_run is None else lost_part(partly_run=context.partly_run)
+    return joined([course_name(race) or "course not given", part, race_day(race) or "date not given"], ", ")
 
 
 def _races_in_figures(event: RacingEvent, context: MessageContext, lost: int, run: int) -> str | None:
@@ -78,12 +80,12 @@ def _races_in_figures(event: RacingEvent, context: MessageContext, lost: int, ru
 
 def _races(event: RacingEvent, context: MessageContext) -> list[Race]:
     left = [lost.race.model_copy(update={"reason": lost.reason or lost.race.reason}) for lost in context.lost]
-    races: list[Race] = []
+    found, taken, races = SameRaces(left), set[int](), list[Race]()
     for named in event.races:
-        same = next((one for one in left if is_same_of_card(named, one)), None)
+        same = next((one for one in found.of(named) if id(one) not in taken), None)
         races.append(named if same is None else _with_reason_of(same, completed_race(named, same), event))
-        left = [one for one in left if one is not same]
-    return [*races, *sorted(left, key=lambda race: race.order)]
+        taken.add(id(same))
+    return [*races, *sorted((one for one in left if id(one) not in taken), key=lambda race: race.order)]
 
 
 def _with_reason_of(lost: Race, race: Race, event: RacingEvent) -> Race:

@@ -1,0 +1,53 @@
+"""Races of a day and course, found by the names of a race: the first of id, off time, number and title decides.
+
+An index, because a stranger's card may name hundreds of races: to compare each pair would take minutes.
+"""
+
+from collections.abc import Hashable, Iterable
+from itertools import combinations
+
+from bot.events.races import Race
+
+SAME_MAX = 20
+"""Known versions of one race, and races of one name. A larger number says nothing of any of the races."""
+
+_Has = tuple[bool, ...]
+
+
+class SameRaces:
+    def __init__(self, races: Iterable[Race]) -> None:
+        self._by_name: dict[_Has, dict[Hashable, list[tuple[int, Race]]]] = {}
+        for place, race in enumerate(races):
+            names = _names(race)
+            held = self._by_name.setdefault(_has(names), {})
+            by: list[Hashable] = [(level, name) for level, name in enumerate(names) if name]
+            for name in by or [race]:
+                held.setdefault(name, []).append((place, race))
+
+    def of(self, race: Race) -> list[Race]:
+        """In the order of the index; none of more than SAME_MAX."""
+        names, found = _names(race), list[tuple[int, Race]]()
+        for has, held in self._by_name.items():
+            both = ((level, name) for level, name in enumerate(names) if name and has[level])
+            found += held.get(next(both, race), ())[: SAME_MAX + 1]
+        return [one for _, one in sorted(found, key=lambda one: one[0])] if len(found) <= SAME_MAX else []
+
+
+def are_one(races: Iterable[Race]) -> bool:
+    return all(is_same_race(one, other) for one, other in combinations(races, 2))
+
+
+def is_same_race(one: Race, other: Race) -> bool:
+    for left, right in zip(_names(one), _names(other), strict=True):
+        if left and right:
+            return left == right
+    return one == other
+
+
+def _names(race: Race) -> tuple[str | None, ...]:
+    off = race.off.name
+    return race.race_id, None if off is None else str(off), race.number, race.title
+
+
+def _has(names: tuple[str | None, ...]) -> _Has:
+    return tuple(bool(name) for name in names)

@@ -1,0 +1,130 @@
+"""The work on one event grows with the event's size, and with no higher power, whatever a stranger's card names."""
+
+import sys
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.events.event import EventKind, RacingEvent
+from bot.events.facts import changes_between
+from bot.events.merge import completed
+from bot.events.races import Course, OffTime, Race, Runner
+from bot.events.same_races import SAME_MAX, SameRaces, is_same_race
+from bot.racedata.day_card import outcomes_of
+from bot.racedata.event_completion import KnownElsewhere
+from bot.racedata.published_lists import Lists
+from bot.slack.messages import MessageContext, render
+
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+NAMES = st.sampled_from([None, "1", "2"])
+RACES = st.builds(
+    lambda race_id, off, number, title: Race(race_id=race_id, off=OffTime(text=off), number=number, title=title),
+    *[NAMES] * 4,
+)
+
+SHAPES: dict[str, Callable[[int], Race]] = {
+    "one number": lambda _: Race(number="1"),
+    "one title": lambda _: Race(title="Same"),
+    "one id": lambda number: Race(race_id="rc_1", title=f"Race {number}"),
+    "one off time": lambda number: Race(race_id=f"rc_{number}", off=OffTime(text="14:30")),
+    "no name": lambda number: Race(distance=f"{number} m"),
+    "ids": lambda number: Race(race_id=f"rc_{number}", title="Same"),
+    "titles": lambda number: Race(title=f"Race {number}", number="1"),
+    "every other": lambda number: (
+        Race(title="Same") if number % 2 else Race(off=OffTime(text=f"{number}"), title="Same")
+    ),
+}
+
+
+def card(shape: str, count: int, kind: EventKind = EventKind.MEETING_ABANDONED, key: str = "k") -> RacingEvent:
+    place = {"region": "GB", "race_date": "2026-11-20", "course": Course(name="Ascot")}
+    races = tuple(SHAPES[shape](number).model_copy(update=place) for number in range(count))
+    return RacingEvent(key=key, kind=kind, race=Race(**place, meeting_id="mt_1"), races=races)
+
+
+def filled_in(shape: str, count: int) -> None:
+    elsewhere = KnownElsewhere(None, Lists(frozenset({"GB"}), (), ()), ())  # type: ignore[arg-type]
+    elsewhere.listen([card(shape, count, key="another")])
+    event = card(shape, count)
+    elsewhere.filled(event, event)
+
+
+def listed(shape: str, count: int) -> None:
+    elsewhere = KnownElsewhere(None, Lists(frozenset({"GB"}), (), ()), ())  # type: ignore[arg-type]
+    elsewhere.listen([card(shape, count, key="another")])
+    elsewhere.filled(card(shape, 0))
+
+
+def compared(shape: str, count: int) -> None:
+    first, later = (card(shape, count - left_out, EventKind.RACECARD_PUBLISHED) for left_out in (0, 1))
+    changes_between(first, later, received_at=NOW)
+    completed(later, first)
+
+
+def shown(shape: str, count: int) -> None:
+    lost = [RacingEvent(key="", kind=EventKind.RACE_ABANDONED, race=race) for race in card(shape, count).races]
+    render(card(shape, count), MessageContext(received_at=NOW, now=NOW, late_after_s=600, lost=tuple(lost)))
+
+
+def told(shape: str, count: int) -> None:
+    outcomes_of(card(shape, count).races, [card(shape, count)], None, None)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("work", [filled_in, listed, compared, shown, told])
+def test_work_grows_with_the_number_of_races(work, shape):
+    work(shape, 2)
+    few, many = (calls(work, shape, count) for count in (60, 240))
+    assert many < 6 * few
+
+
+@pytest.mark.parametrize(
+    "runner", [lambda n, tag: Runner(number="1", horse=f"{tag}{n}"), lambda _n, _tag: Runner(number="1")]
+)
+def test_work_grows_with_the_number_of_runners(runner):
+    def work(count: int) -> None:
+        events = [
+            RacingEvent(
+                key="k",
+                kind=EventKind.RESULT_RECEIVED,
+                race=Race(runners=tuple(runner(number, tag) for number in range(count))),
+            )
+            for tag in ("A", "B")
+        ]
+        changes_between(*events, received_at=NOW)
+        completed(*events)
+
+    work(2)
+    few, many = calls(work, 60), calls(work, 240)
+    assert many < 6 * few
+
+
+@given(st.lists(RACES, max_size=SAME_MAX), RACES)
+def test_index_finds_the_races_that_a_look_at_each_finds(known, race):
+    assert SameRaces(known).of(race) == [one for one in known if is_same_race(one, race)]
+
+
+def test_very_many_races_of_one_name_say_nothing():
+    races = [Race(title="Same", distance=f"{number} m") for number in range(SAME_MAX + 1)]
+    assert SameRaces(races[1:]).of(Race(title="Same")) == races[1:]
+    assert SameRaces(races).of(Race(title="Same")) == []
+
+
+def calls(work: Callable[..., None], *values: object) -> int:
+    """How many functions the work calls."""
+    count = 0
+
+    def profile(_frame: object, event: str, _value: object) -> None:
+        nonlocal count
+        count += event in {"call", "c_call"}
+
+    before = sys.getprofile()
+    sys.setprofile(profile)
+    try:
+        work(*values)
+    finally:
+        sys.setprofile(before)
+    return count
