@@ -10,7 +10,7 @@ from tests.acceptance.dying import after_the_commit, before_the_commit
 
 EVENTS = ("result.received", "race.abandoned", "meeting.abandoned", "racecard.published")
 GIVES_UP = Switches(allow_http_loopback=True, retry_gaps_s=())
-ONCE = "1000000000"
+ONCE = "2678400"
 """REPAIR_CHECK_S: `serve` looks at its start, and not again within the test."""
 
 

@@ -178,11 +178,11 @@ async def test_race_that_becomes_void_is_told_anew_and_has_no_winner(desk, minut
     assert "Golden Melody" not in json.dumps(answer.blocks)
 
 
-def card(*races, number):
+def card(*races, number, day):
     return {
         "event": "racecard.published",
         "data": {
-            "meeting": {"meeting_id": f"mt_{number}", "course": "Ascot", "region": "GB", "date": today()},
+            "meeting": {"meeting_id": f"mt_{number}", "course": "Ascot", "region": "GB", "date": day},
             "races": list(races),
         },
     }
@@ -199,16 +199,17 @@ def race_of_card(race, off, horses=("A", "B", "C")):
 
 async def test_racecard_that_changes_is_told(desk):
     number = next(NUMBERS)
+    this = {"number": number, "day": today()}
     first, second = race_of_card("rc_a", "11:30"), race_of_card("rc_b", "12:00")
-    before = stamped(card(first, second, number=number), minute=0)
-    fewer = stamped(card(race_of_card("rc_a", "11:30", ("A", "B")), second, number=number), minute=1)
+    before = stamped(card(first, second, **this), minute=0)
+    fewer = stamped(card(race_of_card("rc_a", "11:30", ("A", "B")), second, **this), minute=1)
     shown = await told(desk, before, fewer)
     await until(desk, lambda: "C in the 11:30 Race rc_a is no longer declared" in shown()[0])
-    moved = stamped(card(race_of_card("rc_a", "11:45", ("A", "B")), second, number=number), minute=2)
+    moved = stamped(card(race_of_card("rc_a", "11:45", ("A", "B")), second, **this), minute=2)
     await told(desk, moved)
     await until(desk, lambda: len(shown()) == 2)
     assert "off time of 11:30 Race rc_a was 11:30, now 11:45" in shown()[1]
-    gone = stamped(card(race_of_card("rc_a", "11:45", ("A", "B")), number=number), minute=3)
+    gone = stamped(card(race_of_card("rc_a", "11:45", ("A", "B")), **this), minute=3)
     await told(desk, gone)
     await until(desk, lambda: len(shown()) == 3)
     assert "12:00 Race rc_b is no longer on the card" in shown()[2]
@@ -216,10 +217,10 @@ async def test_racecard_that_changes_is_told(desk):
 
 async def test_non_runner_leaves_the_field(desk):
     number = next(NUMBERS)
-    names, course = f"rc_field{number}", f"Field{number}"
+    names, course, day = f"rc_field{number}", f"Field{number}", today()
 
     def named(minute, *horses):
-        payload = card(race_of_card(names, "23:30", horses), number=f"field{number}")
+        payload = card(race_of_card(names, "23:30", horses), number=f"field{number}", day=day)
         payload["data"]["meeting"]["course"] = course
         return stamped(payload, minute=minute)
 
@@ -227,7 +228,7 @@ async def test_non_runner_leaves_the_field(desk):
     await until(desk, lambda: f"Charlie in the 23:30 Race {names} is no longer declared" in shown()[0])
     assert "2 runners" in shown()[0]
     assert "3 runners" not in shown()[0]
-    answer = await settled(await desk.person().types(f"/racing racecard GB {today()} {course}", channel="CGB"))
+    answer = await settled(await desk.person().types(f"/racing racecard GB {day} {course}", channel="CGB"))
     assert "Bold" in json.dumps(answer.blocks)
     assert "Charlie" not in json.dumps(answer.blocks)
     await told(desk, named(2, "Able", "Bold", "Delta"), messages=0)
