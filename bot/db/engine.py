@@ -350,9 +350,9 @@ def _engine_url(url: str) -> URL:
 
 
 def _file_of(url: URL) -> Path | None:
-    """None for PostgreSQL, and for a database in memory."""
-    name = url.database
-    return None if url.get_backend_name() != "sqlite" or not name or name == ":memory:" else Path(name)
+    """None for PostgreSQL, for a database in memory, and for a name that is an address."""
+    name = url.database if url.get_backend_name() == "sqlite" else None
+    return Path(name) if name and not name.startswith((":memory:", "file:")) else None
 
 
 def _make_engine(url: URL, *, begin: str, connections: int, busy_s: float) -> Engine:
