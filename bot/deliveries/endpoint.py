@@ -118,7 +118,7 @@ class WebhookEndpoint:
         payload = Payload(body)
         event_key, event_name = payload.identity
         sha256 = hashlib.sha256(body).hexdigest()
-        arrival = Arrival(event_key, event_name, sha256, body, self.clock(), read=lambda: payload.events)
+        arrival = Arrival(event_key, event_name, sha256, body, self.clock(), lambda: payload.events, payload.place)
         try:
             number = await self.store(arrival)
         except StorageError:

@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
-from itertools import islice
-from typing import Any
+from itertools import islice, zip_longest
+from typing import Any, TypeVar
 
-from sqlalchemy import ColumnElement, bindparam, exists, func, literal_column, or_, select, update
+from sqlalchemy import ColumnElement, Integer, bindparam, exists, func, literal_column, or_, select, update
 from sqlalchemy.sql.dml import ReturningInsert
 from sqlmodel import Session, col
 
@@ -54,6 +54,32 @@ _TAKE = (
 )
 
 
+PLACE_SEPARATOR = "|"
+"""In an arrival's `place`, between region and course."""
+
+_FIRST = select(func.min(_INBOX.c.place).label("place")).where(_IS_NEW).cte("places", recursive=True)
+_NEXT = select(func.min(_OTHER.c.place)).where(
+    _OTHER.c.state == literal_column("'new'"), _OTHER.c.place > _FIRST.c.place
+)
+_EACH_PLACE = _FIRST.union_all(select(_NEXT.scalar_subquery()).where(_FIRST.c.place.is_not(None)))
+_OLDEST = select(func.min(_INBOX.c.received_at)).where(_IS_NEW, _INBOX.c.place == _EACH_PLACE.c.place)
+_PLACES = select(_EACH_PLACE.c.place, _OLDEST.scalar_subquery()).where(_EACH_PLACE.c.place.is_not(None))
+"""The places of waiting deliveries, each with its first receipt: by the index, a seek for each place."""
+
+_OF_PLACE = (
+    select(_INBOX.c.id)
+    .where(
+        _IS_NEW,
+        _INBOX.c.place == bindparam("place"),
+        or_(_INBOX.c.not_before.is_(None), _INBOX.c.not_before <= bindparam("now", type_=_INBOX.c.received_at.type)),
+    )
+    .order_by(_INBOX.c.received_at, _INBOX.c.id)
+    .limit(bindparam("most", type_=Integer()))
+)
+
+T = TypeVar("T")
+
+
 @dataclass(frozen=True, eq=False)
 class Arrival:
     event_key: str
@@ -62,6 +88,7 @@ class Arrival:
     body: bytes
     received_at: datetime
     read: Callable[[], tuple[RacingEvent, ...]] | None = None
+    place: str = ""
 
 
 @dataclass(frozen=True)
@@ -135,25 +162,63 @@ def _as_row(arrival: Arrival) -> dict[str, Any]:
         "received_at": arrival.received_at,
         "state": InboxState.NEW,
         "attempts": 0,
+        "place": arrival.place,
     }
 
 
 def waiting(session: Session, now: datetime, limit: int) -> list[StoredDelivery]:
-    """Up to `limit` deliveries, by receipt.
+    """Up to `limit` deliveries, by receipt: the abandonments, then of each region and place in turn.
 
-    The abandonments are among them, with the waiting deliveries of the same races: an earlier result is told before the
-    abandonment.
+    A race's earlier deliveries come before its later deliveries.
     """
-    urgent = _waiting(session, now, limit, _IS_URGENT)
-    names = {key for delivery in urgent for key in _keys_of_its_race(delivery)}
-    before = _waiting(session, now, limit, _INBOX.c.event_key.in_(sorted(names))) if names else []
-    first = {delivery.inbox_id: delivery for delivery in [*before, *urgent]}
-    first = {delivery.inbox_id: delivery for delivery in sorted(first.values(), key=receipt)}
+    first = _with_earlier(session, now, limit, _waiting(session, now, limit, _IS_URGENT))
     if len(first) < limit:
-        first |= {
-            delivery.inbox_id: delivery for delivery in _waiting(session, now, limit) if delivery.inbox_id not in first
-        }
-    return sorted(list(first.values())[:limit], key=receipt)
+        others = _waiting(session, now, limit)
+        if len(others) == limit:
+            others = _with_earlier(session, now, limit, _in_turn(session, now, limit))
+        known = {delivery.inbox_id for delivery in first}
+        first += [delivery for delivery in others if delivery.inbox_id not in known]
+    return sorted(first[:limit], key=receipt)
+
+
+def _with_earlier(
+    session: Session, now: datetime, limit: int, deliveries: Sequence[StoredDelivery]
+) -> list[StoredDelivery]:
+    """The deliveries, each behind the waiting earlier deliveries of the same race."""
+    names = {key for delivery in deliveries for key in _keys_of_its_race(delivery)}
+    if not names:
+        return []
+    of_race: dict[str, list[StoredDelivery]] = {}
+    for each in [*_waiting(session, now, limit, _INBOX.c.event_key.in_(sorted(names))), *deliveries]:
+        of_race.setdefault(_race_of(each), []).append(each)
+    found = [
+        each
+        for delivery in deliveries
+        for each in sorted(of_race[_race_of(delivery)], key=receipt)
+        if receipt(each) <= receipt(delivery)
+    ]
+    return list({each.inbox_id: each for each in found}.values())
+
+
+def _in_turn(session: Session, now: datetime, limit: int) -> list[StoredDelivery]:
+    """Of each region in turn the next delivery of its places in turn: a flooded place delays no other."""
+    regions: dict[str, list[str]] = {}
+    for place, _ in sorted(session.connection().execute(_PLACES).all(), key=lambda one: one[1]):
+        regions.setdefault(place.partition(PLACE_SEPARATOR)[0], []).append(place)
+    chosen = set(_alternately(regions.values())[:limit])
+    numbers = {
+        place: list(session.connection().execute(_OF_PLACE, {"place": place, "now": now, "most": limit}).scalars())
+        for place in chosen
+    }
+    of_regions = [_alternately(numbers[place] for place in places if place in chosen) for places in regions.values()]
+    turns = _alternately(of_regions)[:limit]
+    found = {one.inbox_id: one for one in _waiting(session, now, limit, _INBOX.c.id.in_(turns))}
+    return [found[number] for number in turns if number in found]
+
+
+def _alternately(lists: Iterable[Sequence[T]]) -> list[T]:
+    """The first of each list, then the second of each."""
+    return [one for turn in zip_longest(*lists) for one in turn if one is not None]
 
 
 def results_waiting(session: Session, now: datetime, race_ids: Sequence[str], limit: int) -> list[StoredDelivery]:
@@ -221,11 +286,12 @@ def _waiting(
     ]
 
 
+def _race_of(delivery: StoredDelivery) -> str:
+    return delivery.event_key.partition(":")[2]
+
+
 def _keys_of_its_race(delivery: StoredDelivery) -> list[str]:
-    named = delivery.event_key.removeprefix(f"{EventKind.RACE_ABANDONED}:")
-    if named == delivery.event_key:
-        return []
-    return [f"{kind}:{named}" for kind in (EventKind.RESULT_RECEIVED, EventKind.RACECARD_PUBLISHED)]
+    return [f"{kind}:{_race_of(delivery)}" for kind in EventKind]
 
 
 def mark_failed(session: Session, delivery: StoredDelivery, now: datetime, error: str) -> None:

@@ -18,6 +18,7 @@ from functools import cached_property
 from hashlib import sha256
 from typing import Any, NamedTuple
 
+from bot.deliveries.inbox import PLACE_SEPARATOR
 from bot.events import drill_mark
 from bot.events.drill_mark import Drill
 from bot.events.event import EventKind, RacingEvent
@@ -44,6 +45,7 @@ from bot.events.reading.race_record import (
     race_from,
     race_id_of,
     read_race,
+    region_of,
     sources_of,
 )
 from bot.events.reading.record_objects import About, Part, kind_of, parts_of
@@ -111,6 +113,16 @@ class Payload:
             return EventIdentity(_unreadable(self._body), None)
         first = self._found[0]
         return EventIdentity(_key(first, self._body, Race()) if first.race_id else self.events[0].key, first.named.name)
+
+    @property
+    def place(self) -> str:
+        """The said region and course of the first event, for turns in fan-out."""
+        if self._drill_id is not None or isinstance(self._found, NotAnObject):
+            return ""
+        sources = self._found[0].sources
+        course = course_of(sources)
+        said = (region_of(sources) or "", course.course_id or course.name or "")
+        return PLACE_SEPARATOR.join(_bounded(part.replace(PLACE_SEPARATOR, " ")) for part in said)
 
     @cached_property
     def events(self) -> tuple[RacingEvent, ...]:

@@ -28,9 +28,6 @@ log = get_logger(__name__)
 LONG_BODIES_BYTES = 32_768
 """From here on a thread reads bodies: the loop answers deliveries meanwhile."""
 
-REST_PER_WORK = 3.0
-"""While deliveries keep coming, fan-out of a backlog rests three times as long as the work took."""
-
 COMMIT_GAP_S = 0.008
 """Between two beginnings, so that close deliveries share a transaction."""
 
@@ -86,8 +83,8 @@ class Fanout:
             wait_s = await self.turn()
             took_s = self._monotonic() - began_s
             if self._is_behind and self._arrivals.stored_count > stored:
-                # Storing new deliveries comes before a backlog.
-                await asyncio.sleep(took_s * REST_PER_WORK)
+                # Storing new deliveries comes before a backlog, and has the same time.
+                await asyncio.sleep(took_s)
             elif took_s < COMMIT_GAP_S:
                 await asyncio.sleep(COMMIT_GAP_S - took_s)
             await rest(self._wake, wait_s)
