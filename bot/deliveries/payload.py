@@ -34,7 +34,7 @@ from bot.events.reading.aliases import (
     string,
 )
 from bot.events.reading.json_object import NotAnObject, read_objects
-from bot.events.reading.json_values import LONGEST_NAME, Fields, count, fields_of, find, identifier, text
+from bot.events.reading.json_values import LONGEST_NAME, Fields, count, fields_of, find, identifier, text, values_of
 from bot.events.reading.off_times import read_instant
 from bot.events.reading.race_list import lists_races, race_entries, read_races, within
 from bot.events.reading.race_record import (
@@ -255,9 +255,8 @@ def _named(parts: list[Part]) -> _Named:
     """The shallowest known event, else the first value that is surely an event's name."""
     shallow = [part for part in parts if part.depth <= DEEPEST_EVENT_NAME]
     for part in shallow:
-        for name in NAMES_OF["event.name"]:
-            kind = kind_of(part.fields.get(name))
-            if kind:
+        for _, value in values_of([part.fields], NAMES_OF["event.name"]):
+            if kind := kind_of(value):
                 return _Named(kind, kind.value, part)
     for part in shallow:
         names = NAMES_OF["event.top_name"] if not part.depth else NAMES_OF["event.sure_name"]
@@ -369,7 +368,7 @@ def _run_before(race: Race, first_lost: int) -> Race:
 
 def _occurred_at(found: _Found) -> datetime | None:
     kind = found.named.kind
-    names = NAMES_OF["event.occurred_at"] + (OCCURRED_AT_OF[DECLARATIONS[kind].topic] if kind else ())
+    names = OCCURRED_AT_OF[DECLARATIONS[kind].topic] if kind else NAMES_OF["event.occurred_at"]
     top = [part for part in found.carried if part.depth == 0 or part is found.named.bearer]
     return (
         find((part.fields for part in found.carried), names, read_instant)

@@ -9,7 +9,12 @@ from bot.events.race_state import NOT_RUN, state_in
 from bot.events.races import FEW_MINUTES, OF_COURSE, Course, OffTime, Race, Runner
 from bot.events.spellings import by_place
 
-_MERGED_BY_RULE = frozenset({"abandoned", "course", "off", "off_told", "runners", "from_book", "region", "said_region"})
+_OF_THE_ORDER = ("disputed", "unread_order")
+"""About the runners of one delivery: later runners say both anew."""
+
+_MERGED_BY_RULE = frozenset(
+    {"abandoned", "course", "off", "off_told", "runners", "from_book", "region", "said_region", *_OF_THE_ORDER}
+)
 """Fields with a rule of their own. Any other field is kept if the later version lacks the field."""
 
 _SHARED = ("meeting_id", "region", "race_date")
@@ -145,6 +150,8 @@ def completed_race(race: Race, earlier: Race, *, are_all: bool = False) -> Race:
     if race.region is None and race.said_region is None:
         # Together: else one region would have the words for another.
         kept |= {"region": earlier.region, "said_region": earlier.said_region}
+    if not (race.runners or race.unread_order):
+        kept |= {name: getattr(earlier, name) for name in _OF_THE_ORDER}
     takes_off = are_all and bool(race.runners) and is_whole(earlier.runners, race.runners)
     if takes_off and race.field_size is None:
         # The earlier number would hide that a runner is gone.

@@ -54,7 +54,7 @@ class RaceOutcome(StrEnum):
     BOTH = "both"
     """A result and an abandonment contradict each other."""
     UNCERTAIN = "uncertain"
-    """Two versions of the result name two winners, and nothing tells the newer version."""
+    """Two versions of the result name two winners, and nothing tells the newer version; or one contradicts itself."""
     VOID = "void"
     """The result says that the race was declared void."""
     OPEN = "open"
@@ -241,7 +241,9 @@ class _Known:
             return RaceOutcome.BOTH if settled and not is_void else RaceOutcome.ABANDONED
         if is_void:
             return RaceOutcome.VOID
-        return (self.doubt or RaceOutcome.SETTLED) if settled else RaceOutcome.OPEN
+        if settled or self.race.disputed:
+            return self.doubt or (RaceOutcome.UNCERTAIN if self.race.disputed else RaceOutcome.SETTLED)
+        return RaceOutcome.OPEN
 
 
 NO_DOUBTS: Mapping[str, RaceOutcome] = MappingProxyType({})

@@ -149,7 +149,7 @@ def _lists(data: Any) -> Iterator[list[Mapping[str, Any]]]:
         below = [item for value in data.values() if isinstance(value, Mapping) for item in value.items()]
         for name, value in [*data.items(), *below]:
             # An empty list proves something only under a name for races or meetings.
-            if isinstance(value, list) and (value or fold(str(name)) in RACE_LISTS + CARD_LISTS + MEETING_LISTS):
+            if isinstance(value, list) and (value or fold(str(name)) in (*RACE_LISTS, *CARD_LISTS, *MEETING_LISTS)):
                 yield from _lists(value)
 
 

@@ -5,15 +5,17 @@ from collections.abc import Callable, Mapping
 from configparser import ConfigParser
 from importlib.resources import files
 from itertools import product
+from operator import itemgetter
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from bot.events.event import Topic
-from bot.events.reading.json_values import count, fields_of, find, fold, identifier, text
+from bot.events.reading.json_values import Fields, Names, count, fields_of, find, fold, identifier, text
 from bot.events.reading.off_times import read_date
 from bot.events.reading.record_objects import kind_of
 
 T = TypeVar("T")
-Names = tuple[str, ...]
+
+NO_NAMES = Names(())
 
 COURSE_ID_SHAPE = re.compile("cr_[A-Za-z0-9]+")
 """Interface, Course."""
@@ -29,13 +31,13 @@ class Field(NamedTuple, Generic[T]):
 
     read: Callable[[Any], T | None]
     names: Names
-    own: Names = ()
+    own: Names = NO_NAMES
 
 
 def names(patterns: str) -> Names:
     """See the head of names.ini."""
     found = (product(*map(_alternatives, pattern.split())) for pattern in patterns.split(","))
-    return tuple(dict.fromkeys("".join(words) for some in found for words in some if any(words)))
+    return Names("".join(words) for some in found for words in some if any(words))
 
 
 def _alternatives(word: str) -> list[str]:
@@ -53,7 +55,7 @@ NAMES_OF = _read_table()
 
 
 def field(read: Callable[[Any], T | None], key: str) -> Field[T]:
-    return Field(read, NAMES_OF.get(key, ()), NAMES_OF.get(f"{key}.own", ()))
+    return Field(read, NAMES_OF.get(key, NO_NAMES), NAMES_OF.get(f"{key}.own", NO_NAMES))
 
 
 def standings(key: str, *levels: str) -> tuple[Names, ...]:
@@ -61,6 +63,7 @@ def standings(key: str, *levels: str) -> tuple[Names, ...]:
 
 
 PLAIN_ID, RACE_ID, MEETING_ID, COURSE_ID, RUNNER_ID = standings("ids", "plain", "race", "meeting", "course", "runner")
+COURSE_OR_PLAIN_ID = Names((*COURSE_ID, *PLAIN_ID))
 SURFACES = frozenset(NAMES_OF["course.surfaces"])
 
 
@@ -74,7 +77,7 @@ def read_region(value: Any) -> str | None:
 
 def read_course_id(value: Any) -> str | None:
     if isinstance(value, dict):
-        return text(find([fields_of(value)], COURSE_ID + PLAIN_ID, identifier))
+        return text(find([fields_of(value)], COURSE_OR_PLAIN_ID, identifier))
     return value.strip() if isinstance(value, str) and COURSE_ID_SHAPE.fullmatch(value.strip()) else None
 
 
@@ -134,26 +137,49 @@ COURSE_FIELDS: Mapping[str, tuple[Field[str], ...]] = {
 """Each field's searches, in order. A track comes after a course, because some say "turf"."""
 
 OFF_STANDINGS = tuple(
-    (NAMES_OF[f"off.{key}"], NAMES_OF.get(f"off.{key}.own", ())) for key in ("scheduled", "plain", "off")
+    (NAMES_OF[f"off.{key}"], NAMES_OF.get(f"off.{key}.own", NO_NAMES)) for key in ("scheduled", "plain", "off")
 )
 
-RUNNER_FIELDS: Mapping[str, Names] = {
-    name: NAMES_OF[f"runner.{name}"]
-    for name in (
-        *("horse", "number", "draw", "jockey", "trainer", "starting_price", "official_rating", "beaten"),
-        "position_reason",
-    )
-}
-POSITION_STANDINGS = standings("place", "official", "plain", "past_the_post")
+RUNNER_FIELDS = (
+    *("horse", "number", "draw", "jockey", "trainer", "starting_price", "official_rating", "beaten"),
+    "position_reason",
+)
+POSITION_STANDINGS = ("place.official", "place.plain", "place.past_the_post")
 ORDER_STANDINGS = standings("order", "official", "plain", "past_the_post")
 LEADERS = tuple(
     (str(place), NAMES_OF[f"order.{key}"]) for place, key in enumerate(("winner", "second", "third", "fourth"), 1)
 )
-POSITION_NAMES = frozenset(name for standing in POSITION_STANDINGS for name in standing)
-OF_RUNNER_OBJECTS = POSITION_NAMES.union(*(values for key, values in NAMES_OF.items() if key.startswith("marks.")))
+POSITION_NAMES = frozenset(name for standing in POSITION_STANDINGS for name in NAMES_OF[standing])
+OF_RUNNER_OBJECTS = frozenset(POSITION_NAMES).union(
+    *(values for key, values in NAMES_OF.items() if key.startswith("marks."))
+)
 """Facts of a runner that may stand in an object of the runner: its result, its betting."""
 
-RUNNER_LISTS, WRAPPED_LISTS = NAMES_OF["lists.runners"], NAMES_OF["lists.wrapped"]
+RUNNER_LISTS = NAMES_OF["lists.runners"]
+WRAPPED_LISTS = Names((*RUNNER_LISTS, *NAMES_OF["lists.wrapped"]))
+ORDERS_IN_WORDS = Names((*NAMES_OF["order.plain"], *NAMES_OF["state.result"]))
 RACE_LISTS, CARD_LISTS, MEETING_LISTS = standings("lists", "races", "cards", "meetings")
 
-OCCURRED_AT_OF: Mapping[Topic, Names] = {topic: NAMES_OF[f"event.occurred_at.{topic}"] for topic in Topic}
+_OF_A_RUNNER = ("runner.", "place.", "marks.", "state.result", "ids.runner", "ids.plain")
+_KEYS_OF: dict[str, list[tuple[int, str]]] = {}
+for _key, _names in NAMES_OF.items():
+    if _key.startswith(_OF_A_RUNNER):
+        for _name, _rank in _names.items():
+            _KEYS_OF.setdefault(_name, []).append((_rank, _key))
+
+
+def facts_of_runner(fields: Fields) -> dict[str, list[Any]]:
+    """The values by the key of the fact ("place.official"), the surest name's first. Reads each field once."""
+    found: dict[str, list[tuple[int, Any]]] = {}
+    for name, value in fields.items():
+        for rank, key in _KEYS_OF.get(name, ()):
+            found.setdefault(key, []).append((rank, value))
+    return {
+        key: [value for _, value in (sorted(ranked, key=itemgetter(0)) if len(ranked) > 1 else ranked)]
+        for key, ranked in found.items()
+    }
+
+
+OCCURRED_AT_OF: Mapping[Topic, Names] = {
+    topic: Names((*NAMES_OF["event.occurred_at"], *NAMES_OF[f"event.occurred_at.{topic}"])) for topic in Topic
+}

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import islice
 from typing import Any, TypeVar
@@ -10,6 +10,19 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 Fields = dict[str, Any]
 """An object's fields by folded name: "race_id", "raceId" and "Race-ID" are "raceid"."""
+
+
+class Names(dict[str, int]):
+    """Folded names with their ranks, the surest first. A fact has hundreds of names, and an object some ten fields."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        super().__init__((name, rank) for rank, name in enumerate(dict.fromkeys(names)))
+
+    def within(self, fields: Fields) -> list[str]:
+        """The names of the object's fields."""
+        found = fields.keys() & self.keys()
+        return sorted(found, key=self.__getitem__) if len(found) > 1 else list(found)
+
 
 LONGEST_NAME = 64
 """Longer keys and event names are passed over: strangers' keys fill no cache."""
@@ -55,14 +68,17 @@ def fields_of(record: Mapping[str, Any]) -> Fields:
 def find(objects: Iterable[Fields], names: Collection[str], read: Callable[[Any], T | None]) -> T | None:
     """The first readable value, object by object."""
     for fields in objects:
-        if fields.keys().isdisjoint(names):
-            continue
-        for name in names:
-            if name in fields:
-                value = read(fields[name])
-                if value is not None:
-                    return value
+        for name in names.within(fields) if isinstance(names, Names) else filter(fields.__contains__, names):
+            value = read(fields[name])
+            if value is not None:
+                return value
     return None
+
+
+def values_of(objects: Iterable[Fields], names: Names) -> Iterator[tuple[str, Any]]:
+    """Each field under the names, with its name."""
+    for fields in objects:
+        yield from ((name, fields[name]) for name in names.within(fields))
 
 
 def text(value: Any) -> str | None:

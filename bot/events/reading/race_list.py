@@ -72,7 +72,7 @@ def said_by_key(key: str) -> dict[str, Any]:
 
 
 def _lists(fields: Fields, parent: Race) -> Iterator[tuple[Race, ...]]:
-    for name in RACE_LISTS + CARD_LISTS:
+    for name in (*RACE_LISTS, *CARD_LISTS):
         races = (read_race(entry) for entry in race_entries(fields, [name]))
         yield tuple(_first(within(race, parent) for race in races if race != Race()))
 

@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 from bot.events.race_state import NOT_RUN, RaceState, state_in
 from bot.events.races import Course, OffTime, Race
 from bot.events.reading import aliases
-from bot.events.reading.aliases import NAMES_OF, Field, Names
-from bot.events.reading.json_values import Fields, fields_of, find, flag, identifier, text
+from bot.events.reading.aliases import NAMES_OF, Field
+from bot.events.reading.json_values import Fields, Names, fields_of, find, flag, identifier, text, values_of
 from bot.events.reading.off_times import (
     off_by_standing,
     published_date,
@@ -33,8 +33,7 @@ _FLAGS = (RaceState.VOID, RaceState.ABANDONED, RaceState.POSTPONED, RaceState.RU
 class Sources:
     """The objects of a record in the order of the search for a race's fields, without the delivery's.
 
-    `own`: the race's, or the meeting's of a meeting's event. `data`: other objects about the event. `said`: the names
-    of all fields.
+    `own`: the race's, or the meeting's of a meeting's event. `data`: other objects about the event.
     """
 
     subject: About
@@ -43,23 +42,19 @@ class Sources:
     meetings: list[Fields]
     courses: list[Fields]
     others: list[Fields]
-    said: frozenset[str]
 
     def look(self, field: Field[T]) -> T | None:
         """Of the race's own objects by any name, else of the others by `names`."""
-        if self.said.isdisjoint(field.names) and self.said.isdisjoint(field.own):
-            return None
         for objects, names in ((self.own, field.names), (self.own, field.own), (self.others, field.names)):
             value = find(objects, names, field.read)
             if value is not None:
                 return value
         return None
 
-    def values(self, names: Names, own: Names = ()) -> Iterator[Any]:
+    def values(self, names: Names, own: Names = aliases.NO_NAMES) -> Iterator[Any]:
         """Every value under the names: of the race's own objects by `own` too, then of the event's other objects."""
-        for objects, known in ((self.own, (*names, *own)), (self.data, names)):
-            for fields in objects:
-                yield from (fields[name] for name in known if name in fields)
+        for objects, known in ((self.own, names), (self.own, own), (self.data, names)):
+            yield from (value for _, value in values_of(objects, known))
 
 
 def read_race(record: Mapping[str, Any]) -> Race:
@@ -96,7 +91,7 @@ def sources_of(parts: Sequence[Part], subject: About = About.RACE) -> Sources:
     meetings, races = ([] if about is subject else _of(parts, about) for about in (About.MEETING, About.RACE))
     courses = _of(parts, About.COURSE)
     others = [*data, *meetings, *courses, *races]
-    return Sources(subject, own, data, meetings, courses, others, frozenset(chain.from_iterable(chain(own, others))))
+    return Sources(subject, own, data, meetings, courses, others)
 
 
 def race_id_of(parts: Sequence[Part]) -> str | None:
@@ -174,9 +169,12 @@ def _state_of(sources: Sources, placings: Placings) -> dict[str, Any]:
     and the message tells both. Of a race without any sign of a run, the status of the meeting counts too.
     """
     statuses = [*filter(None, map(text, sources.values(NAMES_OF["state.race_status"], NAMES_OF["state.status"])))]
-    said = [*statuses, *filter(state_in, map(aliases.string, sources.values((), NAMES_OF["state.result"])))]
+    said = [
+        *statuses,
+        *filter(state_in, map(aliases.string, sources.values(aliases.NO_NAMES, NAMES_OF["state.result"]))),
+    ]
     states = {state: status for status in reversed(said) if (state := state_in(status))}
-    flags = {state: [*map(_flag, sources.values((), NAMES_OF[f"state.{state}"]))] for state in _FLAGS}
+    flags = {state: [*map(_flag, sources.values(aliases.NO_NAMES, NAMES_OF[f"state.{state}"]))] for state in _FLAGS}
     flagged = {state for state, found in flags.items() if any(found)}
     told = states.keys() | flagged | ({placings.state} - {None})
     for state in (RaceState.VOID, RaceState.POSTPONED):

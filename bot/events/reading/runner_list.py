@@ -8,7 +8,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 from itertools import islice
@@ -21,13 +21,13 @@ from bot.events.reading.aliases import (
     NAMES_OF,
     OF_RUNNER_OBJECTS,
     ORDER_STANDINGS,
-    PLAIN_ID,
+    ORDERS_IN_WORDS,
     POSITION_NAMES,
     POSITION_STANDINGS,
     RUNNER_FIELDS,
-    RUNNER_ID,
     RUNNER_LISTS,
     WRAPPED_LISTS,
+    facts_of_runner,
     names,
     string,
 )
@@ -35,12 +35,12 @@ from bot.events.reading.json_values import (
     LONGEST_NAME,
     Fields,
     fields_of,
-    find,
     flag,
     fold,
     identifier,
     note_text,
     text,
+    values_of,
 )
 from bot.events.reading.record_objects import ID_SHAPE, RACING_FIELDS, entries_of, is_by_key
 
@@ -61,9 +61,11 @@ PLAIN_STATUSES = frozenset(
 NO_FINISH_CODES = frozenset(
     names("pu|p|f|ur|u|bd|b|ro|su|s|ref|rr|r|rtr|co|lft|nr|dnf|dns|dq|dsq|dis|disq|void|voi|abd|scr|wd")
 )
-NO_FINISH_WORDS = names(
-    "pulled_up|fell|fallen|unseated|brought_down|ran_out|slipped_up|refused|carried_out|left|non_runner|withdrawn"
-    "|scratched|did_not|disq|stopped|lame|failed_to_finish|hampered|rider"
+NO_FINISH_WORDS = tuple(
+    names(
+        "pulled_up|fell|fallen|unseated|brought_down|ran_out|slipped_up|refused|carried_out|left|non_runner|withdrawn"
+        "|scratched|did_not|disq|stopped|lame|failed_to_finish|hampered|rider"
+    )
 )
 _DISQUALIFIED = re.compile(r"disq|dsq|\bdq|dq\b|dq[0-9]|distanc(?:ed|é)", re.IGNORECASE)
 
@@ -92,6 +94,9 @@ _NUMBER_ON_CLOTH = re.compile(
 """As an order names a horse: "4", "#4", "No. 4", "4. Horse A"."""
 
 _ORDER_TEXT = re.compile(r"[0-9]{1,2}[A-Za-z]?(?: ?(?:[-,/>=;.]| ) ?[0-9]{1,2}[A-Za-z]?)+")
+
+Said = Mapping[str, list[Any]]
+"""The values of a runner's object, by the key of the fact."""
 
 PLAIN = 1
 """The standing of a place by an order, a flag or a winner, in POSITION_STANDINGS."""
@@ -127,12 +132,12 @@ class _Ranked(NamedTuple):
     standing: int = PLAIN
 
 
-@dataclass
+@dataclass(eq=False)
 class _Horse:
-    """`out`: the position of a horse without a place: "PU", "NR"."""
+    """`said`: a runner's fields, without the position. `out`: the position of a horse without a place: "PU", "NR"."""
 
     labels: list[str]
-    runner: Runner
+    said: dict[str, str]
     places: list[_Place] = dataclass_field(default_factory=list)
     out: str | None = None
 
@@ -140,7 +145,7 @@ class _Horse:
 def read_placings(objects: Iterable[Fields]) -> Placings:
     """At most MOST_RUNNERS runners."""
     objects, horses = tuple(objects), _Horses()
-    for name, value in _values(objects, RUNNER_LISTS):
+    for name, value in values_of(objects, RUNNER_LISTS):
         for entries in _lists(value):
             is_order = any(isinstance(one, list) for one in entries) or (
                 name in _RESULT and not any(isinstance(one, dict) for one in entries)
@@ -148,13 +153,13 @@ def read_placings(objects: Iterable[Fields]) -> Placings:
             horses.add(_in_groups(entries) if is_order else map(_Ranked, entries))
     unread = [_as_published(value) for value in _orders(objects, horses)]
     for place, found in LEADERS:
-        for name, value in _values(objects, found):
+        for name, value in values_of(objects, found):
             refs = [one for one in (value if isinstance(value, list) else [value]) if _names_a_leader(one, name)]
             # "ABANDONED" may stand in the place of the winner, and is a horse only if a horse has the name.
             only_known = isinstance(value, str) and state_in(value) is not None
             horses.add(_shared(refs, place), only_known=only_known)
     for key, out in (("non_runners", OUT), ("reserves", RESERVED)):
-        for _, value in _values(objects, NAMES_OF[f"lists.{key}"]):
+        for _, value in values_of(objects, NAMES_OF[f"lists.{key}"]):
             horses.add((_Ranked(one) for entries in _lists(value) for one in entries), out=out)
     return horses.placings(next(filter(None, unread), None))
 
@@ -162,7 +167,7 @@ def read_placings(objects: Iterable[Fields]) -> Placings:
 def _orders(objects: Iterable[Fields], horses: "_Horses") -> Iterator[Any]:
     """Adds the orders of all standings. Gives back each order that is not read."""
     for standing, found in enumerate(ORDER_STANDINGS):
-        for name, value in _values(objects, (*found, *(NAMES_OF["state.result"] if standing == PLAIN else ()))):
+        for name, value in values_of(objects, ORDERS_IN_WORDS if standing == PLAIN else found):
             ranked = [one._replace(standing=standing) for one in _order(value, is_order=name in found)]
             is_words = isinstance(value, str) and not _ORDER_TEXT.fullmatch(value.strip())
             if not horses.add(ranked, only_known=is_words) and (ranked or name in found):
@@ -191,31 +196,30 @@ class _Horses:
         return any(found) and (all(found) or not only_known)
 
     def _add(self, one: _Ranked, *, only_known: bool, out: str | None) -> bool:
-        said = _horse_of(one.ref)
-        if said is None:
+        new = _horse_of(one.ref)
+        if new is None:
             return False
-        known = next((self._by_label[label] for label in said.labels if self._is_known(label, said)), None)
+        known = next((self._by_label[label] for label in new.labels if self._is_known(label, new)), None)
         if known is None:
-            if only_known or not (said.runner.horse or said.runner.number):
+            if only_known or not new.said.keys() & {"horse", "number"}:
                 return False
-            known = _Horse([], Runner())
+            known = _Horse([], {})
             self._horses.append(known)
-        for label in said.labels:
+        for label in new.labels:
             self._by_label.setdefault(label, known)
-        more = said.runner.model_dump(exclude_none=True)
-        known.runner = Runner(**{**more, **known.runner.model_dump(exclude_none=True)})
-        known.out = known.out or said.out or out
-        places = said.places or ([_Place(one.standing, one.place)] if one.place else [])
+        known.said = {**new.said, **known.said}
+        known.out = known.out or new.out or out
+        places = new.places or ([_Place(one.standing, one.place)] if one.place else [])
         known.places += [_Place(_standing(place, one), place.position, self._sources) for place in places]
         return True
 
-    def _is_known(self, label: str, said: _Horse) -> bool:
+    def _is_known(self, label: str, new: _Horse) -> bool:
         """By a number alone, horses of two names are two; by a name alone, horses of two numbers."""
         known = self._by_label.get(label)
         if known is None or label.startswith(_ID):
             return known is not None
         name_of = _number_of if label.startswith(_NAME) else _horse_named
-        return len({name for name in (name_of(known.runner), name_of(said.runner)) if name}) <= 1
+        return len({name for name in (name_of(known.said), name_of(new.said)) if name}) <= 1
 
     def placings(self, unread: str | None) -> Placings:
         horses = self._horses[:MOST_RUNNERS]
@@ -225,7 +229,7 @@ class _Horses:
             if _contradict(held):
                 disputed.append(f"place {place}: {_OR.join(map(_called, held))}")
                 placed = [(one, f"{place}?" if one in held else position) for one, position in placed]
-        runners = tuple(one.runner.model_copy(update={"position": position}) for one, position in placed)
+        runners = tuple(Runner(**one.said, position=position) for one, position in placed)
         states = {_STATE_CODES.get(letters(position)) or state_in(position) for _, position in placed if position}
         words = "; ".join(disputed[:DISPUTES_TOLD]) or None
         found = Placings(runners, None, words, states.pop() if len(states) == 1 else None)
@@ -235,11 +239,6 @@ class _Horses:
 def _standing(place: _Place, one: _Ranked) -> int:
     """A list of official or provisional places says so for each of its entries."""
     return place.standing if one.standing == PLAIN else one.standing
-
-
-def _values(objects: Iterable[Fields], names: Iterable[str]) -> Iterator[tuple[str, Any]]:
-    for fields in objects:
-        yield from ((name, fields[name]) for name in names if name in fields)
 
 
 def _decided(horse: _Horse, field_size: int) -> str | None:
@@ -278,7 +277,7 @@ def _contradict(held: Sequence[_Horse]) -> bool:
 
 
 def _called(horse: _Horse) -> str:
-    return horse.runner.horse or f"no. {horse.runner.number}"
+    return horse.said.get("horse") or f"no. {horse.said.get('number')}"
 
 
 def _names_a_leader(ref: Any, name: str) -> bool:
@@ -292,9 +291,7 @@ def _lists(value: Any) -> list[list[Any]]:
     """The list; the lists in {"count": 2, "items": […]}; the entries of {"1": {…}, "2": {…}}."""
     if isinstance(value, dict) and not is_by_key(value):
         held = fields_of(value)
-        return [
-            entries for name in RUNNER_LISTS + WRAPPED_LISTS if (entries := entries_of(held.get(name), _said_by_key))
-        ]
+        return [entries for _, one in values_of([held], WRAPPED_LISTS) if (entries := entries_of(one, _said_by_key))]
     entries = entries_of(value, _said_by_key)
     return [entries] if entries else []
 
@@ -354,7 +351,7 @@ def _group(entry: Any) -> tuple[list[Any], str | None]:
         )
         return ([entry[1]], text(entry[0])) if is_row else (entry, None)
     if isinstance(entry, dict) and (lists := _lists(entry)):
-        places = _places_of(fields_of(entry))
+        places = _places_of(facts_of_runner(fields_of(entry)))
         return [one for entries in lists for one in entries], places[0].position if places else None
     return [entry], None
 
@@ -385,40 +382,43 @@ def _horse_of(ref: Any) -> _Horse | None:
     if found and found["name"]:
         return _Horse(
             [_name_label(found["name"]), _number_label(found["number"])],
-            Runner(number=found["number"], horse=found["name"]),
+            {"number": found["number"], "horse": found["name"]},
         )
     if found:
-        return _Horse([_number_label(found["number"]), _ID + said], Runner(number=found["number"]))
+        return _Horse([_number_label(found["number"]), _ID + said], {"number": found["number"]})
     if said.isdecimal() or ID_SHAPE.fullmatch(said):
-        return _Horse([_ID + said], Runner())
-    return _Horse([_name_label(said), _ID + said], Runner(horse=said)) if _is_name(said) else None
+        return _Horse([_ID + said], {})
+    return _Horse([_name_label(said), _ID + said], {"horse": said}) if _is_name(said) else None
 
 
 def _from_fields(fields: Fields) -> _Horse | None:
     if not is_runner(fields) and not ONLY_RACES.isdisjoint(fields):
         return None
-    horse = fields_of(fields["horse"]) if isinstance(fields.get("horse"), dict) else {}
-    read = {name: find([fields], names, text) for name, names in RUNNER_FIELDS.items()}
-    named = find([horse], NAMES_OF["runner.horse_spoken"], text) or read["horse"]
-    read["horse"] = named if named and _is_name(named) else None
-    # A horse's own number may be of a register, so only people are taken from the horse.
-    read |= {name: find([fields, horse], RUNNER_FIELDS[name], text) for name in ("jockey", "trainer")}
-    ids = [found for one, names in ((fields, RUNNER_ID), (horse, PLAIN_ID)) for found in _ids(one, names)]
-    if named and ID_SHAPE.fullmatch(named):
-        ids.append(named)
-    out, reason = _out_of(fields)
-    runner = Runner(**{**read, "position_reason": read["position_reason"] or reason})
-    labels = [
-        *(_ID + one for one in ids),
-        *filter(None, (_horse_named(runner), _number_of(runner))),
-    ]
-    if not labels:
-        return None
-    return _Horse(labels, runner, [] if out else _places_of(fields), out)
+    facts = facts_of_runner(fields)
+    horse = fields_of(fields["horse"]) if isinstance(fields.get("horse"), dict) else None
+    said = {name: value for name in RUNNER_FIELDS if (value := _first(facts, f"runner.{name}"))}
+    ids = facts.get("ids.runner", [])
+    named = said.pop("horse", None)
+    if horse is not None:
+        # A horse's own number may be of a register, so only people are taken from the horse.
+        of_horse = facts_of_runner(horse)
+        people = {name: value for name in ("jockey", "trainer") if (value := _first(of_horse, f"runner.{name}"))}
+        said = people | said
+        ids = [*ids, *of_horse.get("ids.plain", ())]
+        named = _first(of_horse, "runner.horse_spoken") or named
+    if named:
+        said |= {"horse": named} if _is_name(named) else {}
+        ids = [*ids, named] if ID_SHAPE.fullmatch(named) else ids
+    out, reason = _out_of(facts)
+    if reason:
+        said.setdefault("position_reason", reason)
+    labels = [_ID + one for one in map(identifier, ids) if one]
+    labels += filter(None, (_horse_named(said), _number_of(said)))
+    return _Horse(labels, said, [] if out else _places_of(facts), out) if labels else None
 
 
-def _ids(fields: Fields, names: Iterable[str]) -> Iterator[str]:
-    return filter(None, (identifier(fields[name]) for name in names if name in fields))
+def _first(facts: Said, key: str) -> str | None:
+    return next(filter(None, map(text, facts[key])), None) if key in facts else None
 
 
 def _name_label(horse: str) -> str:
@@ -429,12 +429,12 @@ def _number_label(number: str) -> str:
     return _NUMBER + number.lstrip("0").casefold()
 
 
-def _horse_named(runner: Runner) -> str | None:
-    return _name_label(runner.horse) if runner.horse else None
+def _horse_named(said: Mapping[str, str]) -> str | None:
+    return _name_label(said["horse"]) if "horse" in said else None
 
 
-def _number_of(runner: Runner) -> str | None:
-    return _number_label(runner.number) if runner.number else None
+def _number_of(said: Mapping[str, str]) -> str | None:
+    return _number_label(said["number"]) if "number" in said else None
 
 
 def _is_name(said: str) -> bool:
@@ -448,27 +448,27 @@ def _own_fields(entry: dict[str, Any]) -> Fields:
     fields = fields_of(entry)
     inner = fields.get("runner")
     own = {**fields_of(inner), **fields, "runner": None} if isinstance(inner, dict) else fields
-    for name in NAMES_OF["marks.objects"]:
-        if isinstance(own.get(name), dict):
-            held = fields_of(own[name])
+    for _, value in values_of([own], NAMES_OF["marks.objects"]):
+        if isinstance(value, dict):
+            held = fields_of(value)
             own = {**{key: held[key] for key in held.keys() & OF_RUNNER_OBJECTS}, **own}
     return own
 
 
-def _places_of(fields: Fields) -> list[_Place]:
+def _places_of(said: Said) -> list[_Place]:
     """Every place that the entry gives, with its standing."""
     places = [
         _Place(standing, position)
-        for standing, found in enumerate(POSITION_STANDINGS)
-        for name in found
-        if name in fields and (position := _read_position(fields[name]))
+        for standing, key in enumerate(POSITION_STANDINGS)
+        for value in said.get(key, ())
+        if (position := _read_position(value))
     ]
-    statuses = {fold(str(value)[:LONGEST_NAME]) for _, value in _values([fields], NAMES_OF["marks.status"])}
-    if not statuses.isdisjoint({"winner", "won"}) or find([fields], NAMES_OF["marks.winner"], _is_true):
+    statuses = {fold(str(value)[:LONGEST_NAME]) for value in said.get("marks.status", ())}
+    if not statuses.isdisjoint({"winner", "won"}) or any(map(_is_true, said.get("marks.winner", ()))):
         places.append(_Place(PLAIN, "1"))
-    if not places and (words := next(_words(fields, "marks.no_finish", "state.result"), None)):
+    if not places and (words := next(_words(said, "marks.no_finish", "state.result"), None)):
         places.append(_Place(PLAIN, words))
-    if find([fields], NAMES_OF["marks.dead_heat"], flag):
+    if any(map(flag, said.get("marks.dead_heat", ()))):
         return [one._replace(position=f"{one.position}=") if _is_alone(one.position) else one for one in places]
     return places
 
@@ -477,43 +477,46 @@ def _is_alone(position: str) -> bool:
     return finishing_position(position) is not None and not is_shared(position)
 
 
-def _out_of(fields: Fields) -> tuple[str | None, str | None]:
+def _out_of(said: Said) -> tuple[str | None, str | None]:
     """The position of a horse without a place, and a reason: a non-runner, a disqualified horse, no finish.
 
     A horse that is out has no place, whatever number stands beside.
     """
-    statuses = list(_words(fields, "marks.status"))
-    positions = filter(None, (text(value) for _, value in _values([fields], POSITION_NAMES)))
-    said = [*statuses, *sorted(positions), *_words(fields, "marks.no_finish", "state.result")]
-    no_jockey = (words for words in _words(fields, "runner.jockey") if fold(words[:LONGEST_NAME]) in _PLAIN_NON_RUNNERS)
-    away = next(filter(is_non_runner, [*said, *no_jockey]), None)
-    if find([fields], NAMES_OF["marks.reserve"], _is_true) or fold(away or "").startswith("reserve"):
+    statuses = list(_words(said, "marks.status"))
+    positions = filter(None, (text(value) for key in POSITION_STANDINGS for value in said.get(key, ())))
+    words = [
+        *statuses,
+        *(one for one in positions if not one.isdecimal()),
+        *_words(said, "marks.no_finish", "state.result"),
+    ]
+    no_jockey = (one for one in _words(said, "runner.jockey") if fold(one[:LONGEST_NAME]) in _PLAIN_NON_RUNNERS)
+    away = next(filter(is_non_runner, [*words, *no_jockey]), None)
+    if any(map(_is_true, said.get("marks.reserve", ()))) or fold(away or "").startswith("reserve"):
         return RESERVED, None
-    if away or _is_marked(fields, "non_runner") or find([fields], NAMES_OF["marks.running"], flag) is False:
+    if away or _is_marked(said, "non_runner") or False in map(flag, said.get("marks.running", ())):
         return OUT, None if fold(away or "nr") in _PLAIN_NON_RUNNERS else away
-    if words := next(filter(_DISQUALIFIED.search, said), None):
-        return words, None
-    if _is_marked(fields, "disqualified"):
+    if disqualified := next(filter(_DISQUALIFIED.search, words), None):
+        return disqualified, None
+    if _is_marked(said, "disqualified"):
         return "DSQ", None
-    words = next(filter(_is_no_finish, said), None)
-    return words, None if words else next(iter(statuses), None)
+    no_finish = next(filter(_is_no_finish, words), None)
+    return no_finish, None if no_finish else next(iter(statuses), None)
 
 
-def _is_marked(fields: Fields, mark: str) -> bool:
+def _is_marked(said: Said, mark: str) -> bool:
     """By a flag, by the moment or the reason in its place, or by an object with the particulars."""
-    found = _values([fields], NAMES_OF[f"marks.{mark}"])
-    return any(bool(value) if isinstance(value, dict) else flag(value) for _, value in found)
+    found = said.get(f"marks.{mark}", ())
+    return any(bool(value) if isinstance(value, dict) else flag(value) for value in found)
 
 
-def _words(fields: Fields, *keys: str) -> Iterator[str]:
-    """The texts under the names, without those that are said of every horse."""
-    found = (value for key in keys for _, value in _values([fields], NAMES_OF[key]))
-    return filter(None, map(_read_status, found))
+def _words(said: Said, *keys: str) -> Iterator[str]:
+    """The texts of the facts, without those that are said of every horse."""
+    return filter(None, (_read_status(value) for key in keys for value in said.get(key, ())))
 
 
-def _is_true(value: Any) -> bool | None:
+def _is_true(value: Any) -> bool:
     """Of a flag only: a winner's name is none."""
-    return True if value is True or fold(str(value)[:LONGEST_NAME]) in {"true", "yes", "y", "1"} else None
+    return value is True or fold(str(value)[:LONGEST_NAME]) in {"true", "yes", "y", "1"}
 
 
 def _is_no_finish(status: str) -> bool:

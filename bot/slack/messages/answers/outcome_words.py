@@ -6,7 +6,7 @@ from datetime import datetime
 from bot.events.event import RacingEvent
 from bot.events.races import Race
 from bot.racedata.day_card import Outcomes, RaceOutcome
-from bot.slack.messages.alerts.result import lost_mark, without_order
+from bot.slack.messages.alerts.result import ORDER_MAX, lost_mark, without_order
 from bot.slack.messages.kit.marks import (
     MARKED_CONFLICT,
     MARKED_LOST_MEETING,
@@ -32,7 +32,7 @@ def became(race: Race, outcome: RaceOutcome) -> str | None:
         RaceOutcome.SETTLED: _winner(race),
         RaceOutcome.ABANDONED: lost_words(race),
         RaceOutcome.BOTH: conflict_words(race),
-        RaceOutcome.UNCERTAIN: uncertain_words(_winner(race)),
+        RaceOutcome.UNCERTAIN: uncertain_words(race, _winner(race)),
         RaceOutcome.VOID: MARKED_VOID,
         RaceOutcome.OPEN: None,
     }[outcome]
@@ -47,8 +47,10 @@ def conflict_words(race: Race) -> str:
     return f"{MARKED_CONFLICT}: reported abandoned{f' ({because})' if because else ''} and as run: check"
 
 
-def uncertain_words(said: str) -> str:
+def uncertain_words(race: Race, said: str) -> str:
     """`said`: of the later version, for example "won by *Desert Crown*"."""
+    if race.disputed:
+        return f"{MARKED_CONFLICT}: the result contradicts itself: {safe(race.disputed, ORDER_MAX)}: check"
     return f"{MARKED_CONFLICT}: two versions of the result disagree: check. The later says {said}"
 
 

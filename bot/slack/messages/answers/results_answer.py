@@ -165,7 +165,7 @@ def _said(race: Race, outcome: RaceOutcome, now: datetime) -> str:
         RaceOutcome.SETTLED: settled,
         RaceOutcome.ABANDONED: lost_words(race),
         RaceOutcome.BOTH: joined([conflict_words(race), settled]),
-        RaceOutcome.UNCERTAIN: uncertain_words(settled),
+        RaceOutcome.UNCERTAIN: uncertain_words(race, settled),
         RaceOutcome.VOID: MARKED_VOID,
         RaceOutcome.OPEN: TO_COME if is_to_come(race, now) else NO_RESULT_YET,
     }[outcome]
