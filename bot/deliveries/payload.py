@@ -11,6 +11,7 @@ Receivers deduplicate on the race's identifier (Interface, Events, Delivery rule
     drill:…                                                 a drill of the bot, byte for byte (bot.events.drill_mark)
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -31,10 +32,21 @@ from bot.events.reading.aliases import (
     NAMES_OF,
     OCCURRED_AT_OF,
     PLAIN_ID,
+    read_number,
     string,
 )
 from bot.events.reading.json_object import NotAnObject, read_objects
-from bot.events.reading.json_values import LONGEST_NAME, Fields, count, fields_of, find, identifier, text, values_of
+from bot.events.reading.json_values import (
+    LONGEST_NAME,
+    Fields,
+    count,
+    fields_of,
+    find,
+    flag,
+    identifier,
+    text,
+    values_of,
+)
 from bot.events.reading.off_times import read_instant
 from bot.events.reading.race_list import lists_races, race_entries, read_races, within
 from bot.events.reading.race_record import (
@@ -52,6 +64,10 @@ from bot.events.reading.record_objects import About, Part, kind_of, parts_of
 
 MOST_EVENTS = 30
 """Of one delivery. A longer list is told as one event with the races of the list."""
+
+_AFTER_RACE = re.compile(r"\bafter (?:race|r) ?([0-9]{1,2})\b", re.IGNORECASE)
+_REST = re.compile(r"\b(?:remaining|remainder|rest of)\b", re.IGNORECASE)
+"""Words for a meeting that was partly run."""
 
 LONGEST_ID = 200
 """Characters. A longer or unprintable id stands in a key by its SHA-256."""
@@ -245,10 +261,26 @@ def _event(found: _Found, race: Race, races: tuple[Race, ...], body: bytes) -> R
 
 
 def _races_run(found: _Found) -> int | None:
-    """Of a meeting: the races before the first lost race were run."""
+    """How many races of an abandoned meeting were run; 0 if some were run, and the number is not told."""
     fields = [part.fields for part in found.carried]
-    first_lost = find(fields, NAMES_OF["state.first_lost"], count)
-    return find(fields, NAMES_OF["state.races_run"], count) or (first_lost - 1 if first_lost else None)
+    run, first_lost, lost, in_all = (
+        find(fields, NAMES_OF[f"state.{key}"], _number)
+        for key in ("races_run", "first_lost", "races_lost", "races_in_all")
+    )
+    if run or (first_lost and first_lost > 1):
+        return run or (first_lost or 1) - 1
+    if lost and in_all and lost < in_all:
+        return in_all - lost
+    scopes = [text(value) or "" for _, value in values_of(fields, NAMES_OF["state.scope"])]
+    if after := next(filter(None, map(_AFTER_RACE.search, scopes)), None):
+        return int(after[1])
+    is_part = find(fields, NAMES_OF["state.partly"], flag) or any(map(_REST.search, scopes))
+    return 0 if is_part else None
+
+
+def _number(value: Any) -> int | None:
+    """Of 3, "race 3" and [1, 2, 3]."""
+    return len(value) or None if isinstance(value, list) else count(read_number(value))
 
 
 def _named(parts: list[Part]) -> _Named:
@@ -356,7 +388,7 @@ def _races(found: _Found, race: Race) -> tuple[Race, ...]:
     if found.named.subject is Subject.MEETING:
         run = (one for fields in parts for one in race_entries(fields, NAMES_OF["lists.run_races"]))
         races += tuple(within(read_race(one), race).model_copy(update={"abandoned": False}) for one in run)
-    first_lost = find([part.fields for part in found.carried], NAMES_OF["state.first_lost"], count)
+    first_lost = find([part.fields for part in found.carried], NAMES_OF["state.first_lost"], _number)
     return tuple(_run_before(one, first_lost) for one in races) if first_lost else races
 
 

@@ -21,9 +21,8 @@ class RacingEvent(Value):
     """`key` identifies the event: "result.received:rc_1" (see bot.deliveries.payload).
 
     `kind` is None for an unreadable payload, which is posted as a plain line. `race`: the race, or the fields of the
-    meeting. `races`: of a meeting or a card. `races_run`: how many races of an abandoned meeting were run.
-    `races_from_book`: from the race book or other deliveries. `in_parts`: the
-    `races` came in several deliveries.
+    meeting. `races`: of a meeting or a card. `races_run`: of an abandoned meeting, 0 for an untold number.
+    `races_from_book`: from the race book or other deliveries. `in_parts`: the `races` came in several deliveries.
     """
 
     key: str
@@ -62,7 +61,7 @@ class RacingEvent(Value):
     @property
     def says_partly_run(self) -> bool:
         """True for an abandoned meeting that names a race as run."""
-        return bool(self.races_run) or any(race.says_run for race in self.races)
+        return self.races_run is not None or any(race.says_run for race in self.races)
 
     @property
     def contradicting_key(self) -> str | None:

@@ -32,14 +32,19 @@ _PROVISIONAL = (
     "|stewardsinquiry|stewardsenquiry|protest|weighingin|resultpending|arriveeprovisoire"
 )
 _STATES = (
-    (RaceState.VOID, "(?<!a)void|norace|nullif|nullandvoid"),
-    (RaceState.ABANDONED, "abandon|cancel|cancl|calledoff|annul|abgesagt|ausgefallen|inställd|avlyst|avlast|中止"),
-    (RaceState.POSTPONED, "postpon|reschedul|deferred|putoff|verschoben|reporté|uppskjut|延期"),
+    (RaceState.VOID, "(?<!a)void|^voi$|norace|nocontest|nullif"),
+    (
+        RaceState.ABANDONED,
+        "abandon|cancel|cancl|^cxl$|^abd$|^abn$|calledoff|annul|abgesagt|ausgefallen|inställd|avlyst|avlast|中止",
+    ),
+    (RaceState.POSTPONED, "postpon|^ppd$|reschedul|deferred|putoff|verschoben|reporté|uppskjut|延期"),
     (RaceState.WALKOVER, "walk(?:ed)?over|^wo$|^wover$"),
     (RaceState.RUN, f"^(?:race|result|results|all)?(?:{_RUN})(?:race|result)?$"),
     (RaceState.PROVISIONAL, f"^(?:race|result)?(?:{_PROVISIONAL})$"),
 )
 """The first state with a match. Words of a lost race may stand within other words, words of a run race may not."""
+
+_NOT_RUN = re.compile("(?:race)?(?:was)?notrun")
 
 _DOUBT = re.compile(
     r"\b(?:not|never|no longer|un(?=abandon|void|cancel)|may|might|could|if|unless|possible|possibly|likely|unlikely"
@@ -59,6 +64,8 @@ def state_in(status: str | None) -> RaceState | None:
     """None for other words, and for words of doubt: "May be abandoned"."""
     words = (status or "")[:LONGEST_STATUS]
     said = letters(words)
+    if _NOT_RUN.fullmatch(said):
+        return RaceState.ABANDONED
     if not said or _DOUBT.search(re.sub(r"[_\W]+", " ", words)):
         return None
     return next((state for state, pattern in _STATES if re.search(pattern, said)), None)

@@ -13,14 +13,16 @@ from bot.events.race_state import RaceState, letters, state_in
 OUT, RESERVED = "NR", "Reserve"
 """Positions of a horse on the card that does not run. A reserve runs only if another horse is withdrawn."""
 
-_OUT = re.compile("^nr$|nonrun|withdr|scratch|^scr$|^wd$|^wdn$|^removed|^reserve|nonpartant|^np$|^absent")
+_OUT = re.compile(
+    "^nr$|nonrun|withdr|scratch|^scr$|^wd$|^wdn$|^removed|^reserve|^emergency|^ballot|^eliminated|nonpartant|^np$|^absent"
+)
 
 _SHARED = r"=|tied|ties?|t|joint|dead[ -]?heat(?:ed)?|d\.?h\.?"
 _PLACE = re.compile(
     rf"(?P<before>(?:{_SHARED})[ .:-]*(?:for )?)?"
     r"(?:(?P<place>[0-9]{1,6})(?:\.0+|\.|st|nd|rd|th|er|ère|e)?|(?P<word>first|second|third|fourth|won|winner))"
     r"(?: place| past the post)?(?: of [0-9]{1,3}|/[0-9]{1,3})?"
-    rf"(?P<after> ?\(?(?:{_SHARED})\)?)?(?: ?\((?:promoted|placed)[^)]*\))?",
+    rf"(?P<after>[ -]?\(?(?:{_SHARED})\)?)?(?: ?\((?:promoted|placed)[^)]*\))?",
     re.IGNORECASE,
 )
 """A place, shared or not: "2", "=2", "T2", "dh 2", "2nd", "2nd (dead heat)", "2 of 9". Any further word is no place."""
@@ -39,7 +41,12 @@ HALF_DAY_MIN = 12 * 60
 LAST_EVENING_HOUR = 8
 """On a clock of twelve hours, "8:30" is an evening's race, and "9:30" a morning's."""
 
-_CLOCK = re.compile(r"([0-9]{1,2})[:.h]([0-9]{2})(?::[0-9]{2})? ?([ap])?\.?(?:m\.?)?", re.IGNORECASE | re.ASCII)
+_CLOCK = re.compile(
+    r"([0-9]{1,2})(?:[:.h]([0-9]{2})|(?= ?[ap]\.?m))(?::[0-9]{2})?"
+    r"(?: ?(?P<half>[ap])\.?(?:m\.?)?)?(?: ?[^\d:]{1,12})?",
+    re.IGNORECASE | re.ASCII,
+)
+"""Words behind the time are passed over: "14:30 GMT", "14:30 (local)"."""
 
 OF_COURSE = "course."
 
@@ -177,7 +184,8 @@ class Race(Value):
     @property
     def says_run(self) -> bool:
         """Of a race that an abandoned meeting names: true if the meeting's delivery says that the race was run."""
-        return self.abandoned is False or self.as_delivered().is_settled
+        delivered = self.as_delivered()
+        return self.abandoned is False or delivered.is_settled or delivered.winning_time is not None
 
     @property
     def is_void(self) -> bool:
@@ -246,7 +254,7 @@ def _clock(text: str | None) -> _Clock | None:
     found = _CLOCK.fullmatch((text or "").strip())
     if not found:
         return None
-    hour, minute, half = int(found[1]), int(found[2]), (found[3] or "").casefold()
+    hour, minute, half = int(found[1]), int(found[2] or 0), (found["half"] or "").casefold()
     is_of_half_day = not half and len(found[1]) == 1 and hour > 0
     if half:
         hour = hour % 12 + (12 if half == "p" else 0)

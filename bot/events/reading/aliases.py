@@ -82,12 +82,19 @@ def read_course_id(value: Any) -> str | None:
 
 
 def read_course_name(value: Any) -> str | None:
+    if isinstance(value, list) and len(value) == 1:
+        return read_course_name(value[0])
     if isinstance(value, dict):
         return find([fields_of(value)], NAMES_OF["course.spoken"], read_course_name)
     said = text(value) if isinstance(value, str) else None
     if said is None or COURSE_ID_SHAPE.fullmatch(said) or fold(said) in SURFACES:
         return None
     return said if sum(map(str.isalpha, said)) >= LETTERS_OF_A_COURSE or not said.isascii() else None
+
+
+def read_meetings_name(value: Any) -> str | None:
+    """A list under `meeting` has meetings."""
+    return None if isinstance(value, list) else read_course_name(value)
 
 
 def read_words(value: Any) -> str | None:
@@ -131,7 +138,11 @@ COURSE_FIELDS: Mapping[str, tuple[Field[str], ...]] = {
         field(read_course_id, "course.name"),
         field(read_course_id, "course.track"),
     ),
-    "name": tuple(field(read_course_name, f"course.{key}") for key in ("name", "track", "meeting")),
+    "name": (
+        field(read_course_name, "course.name"),
+        field(read_course_name, "course.track"),
+        field(read_meetings_name, "course.meeting"),
+    ),
     "country": (field(text, "course.country"),),
 }
 """Each field's searches, in order. A track comes after a course, because some say "turf"."""
@@ -147,8 +158,14 @@ RUNNER_FIELDS = (
 POSITION_STANDINGS = ("place.official", "place.plain", "place.past_the_post")
 ORDER_STANDINGS = standings("order", "official", "plain", "past_the_post")
 LEADERS = tuple(
-    (str(place), NAMES_OF[f"order.{key}"]) for place, key in enumerate(("winner", "second", "third", "fourth"), 1)
+    (place, NAMES_OF[f"order.{key}"], standing)
+    for place, key, standing in (
+        *(("1", "winner.official", 0), ("1", "winner", 1), ("1", "first", 1), ("2", "second", 1), ("3", "third", 1)),
+        ("4", "fourth", 1),
+    )
 )
+"""Fields that each name the horse in a place, with the standing of the name."""
+
 POSITION_NAMES = frozenset(name for standing in POSITION_STANDINGS for name in NAMES_OF[standing])
 OF_RUNNER_OBJECTS = frozenset(POSITION_NAMES).union(
     *(values for key, values in NAMES_OF.items() if key.startswith("marks."))
@@ -157,6 +174,7 @@ OF_RUNNER_OBJECTS = frozenset(POSITION_NAMES).union(
 
 RUNNER_LISTS = NAMES_OF["lists.runners"]
 WRAPPED_LISTS = Names((*RUNNER_LISTS, *NAMES_OF["lists.wrapped"]))
+ORDER_NAMES = frozenset(name for standing in ORDER_STANDINGS for name in standing)
 ORDERS_IN_WORDS = Names((*NAMES_OF["order.plain"], *NAMES_OF["state.result"]))
 RACE_LISTS, CARD_LISTS, MEETING_LISTS = standings("lists", "races", "cards", "meetings")
 

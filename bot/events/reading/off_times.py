@@ -35,11 +35,11 @@ _DATES = tuple(
 )
 
 _CLOCK = re.compile(
-    r"(?P<hour>2[0-3]|[01]?[0-9])(?: ?[:.h時] ?(?P<minute>[0-5][0-9])分?| ?[h時])"
-    r"(?::[0-5][0-9](?:\.[0-9]+)?)?(?:[Zz]| ?[+-][0-9]{2}:?[0-9]{2}|(?P<spoken> ?[A-Za-z.]{2,5}))?",
+    r"(?P<hour>2[0-3]|[01]?[0-9])(?: ?(?P<between>[:.h時]) ?(?P<minute>[0-5][0-9])分?| ?[h時]|(?= ?[ap]\.?m\b))"
+    r"(?:(?P=between)[0-5][0-9](?:\.[0-9]+)?)?(?:Z| ?[+-][0-9]{2}:?[0-9]{2}|(?P<spoken> ?[^\d:]{1,12}))?",
     re.IGNORECASE,
 )
-_BARE_CLOCK = re.compile("([01][0-9]|2[0-3])([0-5][0-9])(?: ?h(?:rs|ours)?)?", re.IGNORECASE)
+_BARE_CLOCK = re.compile("([01]?[0-9]|2[0-3])([0-5][0-9])(?: ?h(?:rs|ours)?)?", re.IGNORECASE)
 _AFTER_DATE = re.compile(
     r"(?:T|,? +)(?P<clock>(?:2[0-3]|[01][0-9])[:.h][0-5][0-9])(?P<exactly>:[0-9:.]+)?", re.IGNORECASE
 )
@@ -96,10 +96,11 @@ def read_instant(value: Any) -> datetime | None:
 
 def read_clock(value: Any) -> str | None:
     """Without seconds and offset: "14:30" also of "14.30" and "14h30"; "2:30", "2:30pm"."""
-    said = value.strip() if isinstance(value, str) else ""
+    said = (text(value) or "") if isinstance(value, str | int) and not isinstance(value, bool) else ""
     found = _CLOCK.fullmatch(said)
     if found:
-        return f"{found['hour']}:{found['minute'] or '00'}{found['spoken'] or ''}"
+        minute = found["minute"] or ("" if found["spoken"] else "00")
+        return f"{found['hour']}{minute and ':'}{minute}{found['spoken'] or ''}"
     bare = _BARE_CLOCK.fullmatch(said)
     return f"{bare[1]}:{bare[2]}" if bare else None
 
@@ -136,6 +137,8 @@ def spread_off(value: Any) -> Iterator[Any]:
         return
     fields = fields_of(value)
     yield from (fields[name] for name in OFF_PARTS if name in fields)
+    if "hour" in fields:
+        yield ":".join(str(fields.get(name, 0)).zfill(2) for name in ("hour", "minute"))
 
 
 def _together(clocks: list[str]) -> str | None:
@@ -189,8 +192,11 @@ def _day(year: int, month: int, day: int) -> str | None:
 
 def _clock_of_dated(value: Any) -> str | None:
     found = _dated(value) if isinstance(value, str) else None
-    after = _AFTER_DATE.match(" ".join(value.split()), found.end()) if found else None
-    return read_clock(after["clock"]) if after else None
+    if found is None:
+        return None
+    said = " ".join(value.split())
+    after = _AFTER_DATE.match(said, found.end())
+    return read_clock(after["clock"]) if after else read_clock(said[found.end() :].lstrip(" ,"))
 
 
 def _from_epoch(number: float) -> datetime | None:

@@ -3,7 +3,7 @@
 An unknown value stays None: nothing is guessed. `bot.events.reading.aliases` has the names.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, TypeVar
@@ -168,21 +168,25 @@ def _state_of(sources: Sources, placings: Placings) -> dict[str, Any]:
     A void race is void whatever else is said. Words for a lost race beside words or places of a run race leave both,
     and the message tells both. Of a race without any sign of a run, the status of the meeting counts too.
     """
-    statuses = [*filter(None, map(text, sources.values(NAMES_OF["state.race_status"], NAMES_OF["state.status"])))]
-    said = [
-        *statuses,
-        *filter(state_in, map(aliases.string, sources.values(aliases.NO_NAMES, NAMES_OF["state.result"]))),
+    statuses = [
+        *filter(None, map(text, _spread(sources.values(NAMES_OF["state.race_status"], NAMES_OF["state.status"]))))
     ]
+    inner = [
+        fields_of(value) for _, value in values_of(sources.own, NAMES_OF["state.objects"]) if isinstance(value, dict)
+    ]
+    words = chain(sources.values(aliases.NO_NAMES, NAMES_OF["state.result"]), *(fields.values() for fields in inner))
+    said = [*statuses, *filter(state_in, map(aliases.string, words))]
     states = {state: status for status in reversed(said) if (state := state_in(status))}
-    flags = {state: [*map(_flag, sources.values(aliases.NO_NAMES, NAMES_OF[f"state.{state}"]))] for state in _FLAGS}
+    own = [*sources.own, *inner]
+    flags = {state: [_flag(value) for _, value in values_of(own, NAMES_OF[f"state.{state}"])] for state in _FLAGS}
     flagged = {state for state, found in flags.items() if any(found)}
     told = states.keys() | flagged | ({placings.state} - {None})
     for state in (RaceState.VOID, RaceState.POSTPONED):
         if state in told:
             is_lost = True if state in NOT_RUN else None
             return {"status": states.get(state) or state.capitalize(), "abandoned": is_lost}
-    if not (told or placings.has_places):
-        told |= {state for status in _meeting_statuses(sources) if (state := state_in(status)) in NOT_RUN}
+    if not (told or placings.has_places) and _is_lost_by_more(sources):
+        told |= {RaceState.ABANDONED}
     # Of "Abandoned" and "Official" the latter: `abandoned` says the former.
     telling = (RaceState.WALKOVER, RaceState.PROVISIONAL, RaceState.RUN, RaceState.ABANDONED)
     is_run = RaceState.RUN in flagged or False in flags[RaceState.ABANDONED]
@@ -192,9 +196,27 @@ def _state_of(sources: Sources, placings: Placings) -> dict[str, Any]:
     }
 
 
-def _meeting_statuses(sources: Sources) -> Iterator[str]:
-    objects = sources.meetings if sources.subject is About.RACE else ()
-    return filter(None, (text(fields.get(name)) for fields in objects for name in ("status", "meetingstatus", "state")))
+def _is_lost_by_more(sources: Sources) -> bool:
+    """By a reason for an abandonment, or by the state of the race's meeting."""
+    if sources.subject is not About.RACE:
+        return False
+    reasons = values_of(sources.own, NAMES_OF["state.reason"])
+    said = chain(
+        values_of(sources.own, NAMES_OF["state.of_meeting"]),
+        values_of(sources.meetings, NAMES_OF["state.status"]),
+        values_of(sources.meetings, NAMES_OF["state.abandoned"]),
+    )
+    return any(flag(value) for _, value in reasons) or any(_says_lost(value) for _, value in said)
+
+
+def _says_lost(value: Any) -> bool:
+    is_flag = not isinstance(value, str) or value.strip().casefold() in {"true", "yes", "y", "1"}
+    return flag(value) is True if is_flag else state_in(value) in NOT_RUN
+
+
+def _spread(values: Iterable[Any]) -> Iterator[Any]:
+    for value in values:
+        yield from value if isinstance(value, list) else [value]
 
 
 def _flag(value: Any) -> bool | None:

@@ -77,12 +77,17 @@ RACING_FIELDS = frozenset(
         *("runners", "placings", "finishingorder", "finishers", "winner"),
     }
 )
-LIST_NAMES = frozenset({"runners", "entries", "results", "placings", "races", "meetings", "racecards", "cards"})
+LIST_NAMES = frozenset(
+    {
+        *("runners", "entries", "results", "placings", "races", "meetings", "racecards", "cards"),
+        *("official", "unofficial", "provisional", "final", "first", "second", "third"),
+    }
+)
 KNOWN = BY_NAME.keys() | DATA_NAMES | OPAQUE_NAMES | RACING_FIELDS | LIST_NAMES
 """Names of fields, by which an object is no mapping by number, time, course or id."""
 
 ID_SHAPE = re.compile(
-    "(?=.*[0-9])[A-Za-z]{1,8}_[A-Za-z0-9]{2,}|[a-z]{1,8}-[a-z0-9]*[0-9]|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+    "(?=.*[0-9])[A-Za-z]{1,8}_[A-Za-z0-9]+|[a-z]{1,8}-[a-z0-9]*[0-9]|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 )
 """Of a text that may be an id or a name."""
 

@@ -20,6 +20,7 @@ from bot.events.reading.aliases import (
     LEADERS,
     NAMES_OF,
     OF_RUNNER_OBJECTS,
+    ORDER_NAMES,
     ORDER_STANDINGS,
     ORDERS_IN_WORDS,
     POSITION_NAMES,
@@ -80,7 +81,8 @@ DISPUTES_TOLD = 4
 
 _OR = " or "
 _NUMBER, _NAME, _ID = "number ", "name ", "id "
-_RESULT = names("result|results")
+_RESULT = names("full? result|results")
+_WINNER = frozenset({*NAMES_OF["order.winner"], *NAMES_OF["order.winner.official"]})
 _STATE_CODES = {"voi": RaceState.VOID, "v": RaceState.VOID, "abd": RaceState.ABANDONED, "abn": RaceState.ABANDONED}
 _PLAIN_NON_RUNNERS = frozenset({"nr", "nonrunner", "nonpartant", "scratched", "withdrawn"})
 
@@ -89,7 +91,7 @@ _NO_NAME = frozenset(
     names("tbc|tba|tbd|na|none|null|nil|unknown|pending|awaited|to_be_confirmed|not_available|no_winner|result")
 )
 _NUMBER_ON_CLOTH = re.compile(
-    r"(?:#|n[or]\.? ?)?\(?(?P<number>[0-9]{1,3}[A-Za-z]?)(?:[.)] ?(?P<name>[^\W\d].+))?\)?", re.IGNORECASE
+    r"(?:#|n[or]\.? ?)?\(?(?P<number>[0-9]{1,3}[A-Za-z]?)(?:[.)]? ?(?P<name>[^\W\d]{2}.+))?\)?", re.IGNORECASE
 )
 """As an order names a horse: "4", "#4", "No. 4", "4. Horse A"."""
 
@@ -144,24 +146,47 @@ class _Horse:
 
 def read_placings(objects: Iterable[Fields]) -> Placings:
     """At most MOST_RUNNERS runners."""
-    objects, horses = tuple(objects), _Horses()
+    objects, horses = tuple(map(_with_inner_names, objects)), _Horses()
     for name, value in values_of(objects, RUNNER_LISTS):
         for entries in _lists(value):
             is_order = any(isinstance(one, list) for one in entries) or (
                 name in _RESULT and not any(isinstance(one, dict) for one in entries)
             )
             horses.add(_in_groups(entries) if is_order else map(_Ranked, entries))
-    unread = [_as_published(value) for value in _orders(objects, horses)]
-    for place, found in LEADERS:
+    unread = list(_orders(objects, horses))
+    for place, found, standing in LEADERS:
         for name, value in values_of(objects, found):
             refs = [one for one in (value if isinstance(value, list) else [value]) if _names_a_leader(one, name)]
             # "ABANDONED" may stand in the place of the winner, and is a horse only if a horse has the name.
             only_known = isinstance(value, str) and state_in(value) is not None
-            horses.add(_shared(refs, place), only_known=only_known)
+            ranked = [one._replace(standing=standing) for one in _shared(refs, place)]
+            if not horses.add(ranked, only_known=only_known):
+                unread.append(value)
     for key, out in (("non_runners", OUT), ("reserves", RESERVED)):
         for _, value in values_of(objects, NAMES_OF[f"lists.{key}"]):
-            horses.add((_Ranked(one) for entries in _lists(value) for one in entries), out=out)
-    return horses.placings(next(filter(None, unread), None))
+            horses.add(map(_Ranked, _named_in(value)), out=out)
+    return horses.placings(unread)
+
+
+def _with_inner_names(fields: Fields) -> Fields:
+    """With the orders of an object under both names: of {"results": {"official": […]}}, "results official"."""
+    inner = {
+        f"{name}{key}": entry
+        for name, value in fields.items()
+        if isinstance(value, dict)
+        for key, entry in fields_of(value).items()
+        if f"{name}{key}" in ORDER_NAMES
+    }
+    return {**fields, **inner} if inner else fields
+
+
+def _named_in(value: Any) -> list[Any]:
+    """The horses in a list, in {"2": "Lame"}, or in "2, 5"."""
+    if isinstance(value, str):
+        return [one.strip() for one in value.split(",")]
+    if isinstance(value, dict) and not any(isinstance(one, dict | list) for one in value.values()):
+        return list(value)
+    return [one for entries in _lists(value) for one in entries]
 
 
 def _orders(objects: Iterable[Fields], horses: "_Horses") -> Iterator[Any]:
@@ -221,24 +246,37 @@ class _Horses:
         name_of = _number_of if label.startswith(_NAME) else _horse_named
         return len({name for name in (name_of(known.said), name_of(new.said)) if name}) <= 1
 
-    def placings(self, unread: str | None) -> Placings:
+    def placings(self, unread: Sequence[Any]) -> Placings:
         horses = self._horses[:MOST_RUNNERS]
         placed = [(horse, _decided(horse, len(horses))) for horse in horses]
         disputed = [f"{_called(horse)} {position}" for horse, position in placed if position and _OR in position]
-        for place, held in _by_place(placed).items():
+        for place, holders in _by_place(placed).items():
+            highest = min(map(_standing_of, holders))
+            held = [one for one in holders if _standing_of(one) == highest]
+            if len(held) < len(holders):
+                placed = [(one, position if one in held or one not in holders else None) for one, position in placed]
             if _contradict(held):
                 disputed.append(f"place {place}: {_OR.join(map(_called, held))}")
                 placed = [(one, f"{place}?" if one in held else position) for one, position in placed]
         runners = tuple(Runner(**one.said, position=position) for one, position in placed)
-        states = {_STATE_CODES.get(letters(position)) or state_in(position) for _, position in placed if position}
+        said = [position for _, position in placed if position and not is_non_runner(position)]
+        states = {_STATE_CODES.get(letters(position)) or state_in(position) for position in said}
         words = "; ".join(disputed[:DISPUTES_TOLD]) or None
         found = Placings(runners, None, words, states.pop() if len(states) == 1 else None)
-        return found if found.has_places or words else found._replace(unread=unread)
+        if found.has_places or words:
+            return found
+        state = next(filter(None, (state_in(one) for one in unread if isinstance(one, str))), None)
+        published = next(filter(None, map(_as_published, unread)), None)
+        return found._replace(unread=None if state else published, state=found.state or state)
 
 
 def _standing(place: _Place, one: _Ranked) -> int:
     """A list of official or provisional places says so for each of its entries."""
     return place.standing if one.standing == PLAIN else one.standing
+
+
+def _standing_of(horse: _Horse) -> int:
+    return min(place.standing for place in horse.places)
 
 
 def _decided(horse: _Horse, field_size: int) -> str | None:
@@ -284,7 +322,7 @@ def _names_a_leader(ref: Any, name: str) -> bool:
     """A number under `second` may be a time, and a flag under `winner` names nobody."""
     if isinstance(ref, bool) or not isinstance(ref, str | int | dict):
         return False
-    return name in LEADERS[0][1] or isinstance(ref, dict) or not str(ref).isdecimal()
+    return name in _WINNER or isinstance(ref, dict) or not str(ref).isdecimal()
 
 
 def _lists(value: Any) -> list[list[Any]]:
@@ -380,10 +418,8 @@ def _horse_of(ref: Any) -> _Horse | None:
         return None
     found = _NUMBER_ON_CLOTH.fullmatch(said)
     if found and found["name"]:
-        return _Horse(
-            [_name_label(found["name"]), _number_label(found["number"])],
-            {"number": found["number"], "horse": found["name"]},
-        )
+        # The number may be the place: "1 Horse A".
+        return _Horse([_name_label(found["name"]), _number_label(found["number"])], {"horse": found["name"]})
     if found:
         return _Horse([_number_label(found["number"]), _ID + said], {"number": found["number"]})
     if said.isdecimal() or ID_SHAPE.fullmatch(said):
@@ -410,11 +446,12 @@ def _from_fields(fields: Fields) -> _Horse | None:
         said |= {"horse": named} if _is_name(named) else {}
         ids = [*ids, named] if ID_SHAPE.fullmatch(named) else ids
     out, reason = _out_of(facts)
+    places = _places_of(facts) or (_places_of(of_horse) if horse is not None else [])
     if reason:
         said.setdefault("position_reason", reason)
     labels = [_ID + one for one in map(identifier, ids) if one]
     labels += filter(None, (_horse_named(said), _number_of(said)))
-    return _Horse(labels, said, [] if out else _places_of(facts), out) if labels else None
+    return _Horse(labels, said, [] if out else places, out) if labels else None
 
 
 def _first(facts: Said, key: str) -> str | None:
@@ -448,10 +485,12 @@ def _own_fields(entry: dict[str, Any]) -> Fields:
     fields = fields_of(entry)
     inner = fields.get("runner")
     own = {**fields_of(inner), **fields, "runner": None} if isinstance(inner, dict) else fields
-    for _, value in values_of([own], NAMES_OF["marks.objects"]):
+    for name, value in values_of([own], NAMES_OF["marks.objects"]):
         if isinstance(value, dict):
             held = fields_of(value)
-            own = {**{key: held[key] for key in held.keys() & OF_RUNNER_OBJECTS}, **own}
+            inner = {key: held[key] for key in held.keys() & OF_RUNNER_OBJECTS}
+            both = {f"{name}{key}": held[key] for key in held} if name in POSITION_NAMES else {}
+            own = {**inner, **both, **own}
     return own
 
 
@@ -463,14 +502,22 @@ def _places_of(said: Said) -> list[_Place]:
         for value in said.get(key, ())
         if (position := _read_position(value))
     ]
-    statuses = {fold(str(value)[:LONGEST_NAME]) for value in said.get("marks.status", ())}
+    found = (value for key in ("marks.status", "marks.no_finish", "state.result") for value in said.get(key, ()))
+    statuses = {fold(str(value)[:LONGEST_NAME]) for value in found}
     if not statuses.isdisjoint({"winner", "won"}) or any(map(_is_true, said.get("marks.winner", ()))):
         places.append(_Place(PLAIN, "1"))
-    if not places and (words := next(_words(said, "marks.no_finish", "state.result"), None)):
-        places.append(_Place(PLAIN, words))
+    if any(value is True for value in said.get("marks.win", ())):
+        places.append(_Place(PLAIN, "1"))
+    if not places:
+        other = (value for key in ("marks.no_finish", "state.result") for value in said.get(key, ()))
+        places = [_Place(PLAIN, place) for place in filter(None, map(_read_position, other)) if _is_told(place)][:1]
     if any(map(flag, said.get("marks.dead_heat", ()))):
         return [one._replace(position=f"{one.position}=") if _is_alone(one.position) else one for one in places]
     return places
+
+
+def _is_told(position: str) -> bool:
+    return fold(position[:LONGEST_NAME]) not in PLAIN_STATUSES
 
 
 def _is_alone(position: str) -> bool:
@@ -491,7 +538,7 @@ def _out_of(said: Said) -> tuple[str | None, str | None]:
     ]
     no_jockey = (one for one in _words(said, "runner.jockey") if fold(one[:LONGEST_NAME]) in _PLAIN_NON_RUNNERS)
     away = next(filter(is_non_runner, [*words, *no_jockey]), None)
-    if any(map(_is_true, said.get("marks.reserve", ()))) or fold(away or "").startswith("reserve"):
+    if any(map(flag, said.get("marks.reserve", ()))) or fold(away or "").startswith(("reserve", "emergency")):
         return RESERVED, None
     if away or _is_marked(said, "non_runner") or False in map(flag, said.get("marks.running", ())):
         return OUT, None if fold(away or "nr") in _PLAIN_NON_RUNNERS else away
