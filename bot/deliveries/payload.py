@@ -385,17 +385,19 @@ def _races(found: _Found, race: Race) -> tuple[Race, ...]:
         return ()
     parts = [part.fields for part in found.parts if part.about is not About.DELIVERY]
     races = read_races(parts, race)
-    if found.named.subject is Subject.MEETING:
-        run = (one for fields in parts for one in race_entries(fields, NAMES_OF["lists.run_races"]))
-        races += tuple(within(read_race(one), race).model_copy(update={"abandoned": False}) for one in run)
-    first_lost = find([part.fields for part in found.carried], NAMES_OF["state.first_lost"], _number)
-    return tuple(_run_before(one, first_lost) for one in races) if first_lost else races
+    if found.named.subject is not Subject.MEETING:
+        return races
+    run = (one for fields in parts for one in race_entries(fields, NAMES_OF["lists.run_races"]))
+    races += tuple(within(read_race(one), race).model_copy(update={"abandoned": False}) for one in run)
+    first_lost = find([part.fields for part in found.carried], NAMES_OF["state.first_lost"], _number) or 0
+    return tuple(_told_as_run(one, first_lost) for one in races)
 
 
-def _run_before(race: Race, first_lost: int) -> Race:
+def _told_as_run(race: Race, first_lost: int) -> Race:
+    """A race with a winning time was run, and so were the races before the first lost race."""
     number = count(race.number)
-    is_run = race.abandoned is None and number is not None and number < first_lost
-    return race.model_copy(update={"abandoned": False}) if is_run else race
+    is_run = race.winning_time is not None or (number is not None and number < first_lost)
+    return race.model_copy(update={"abandoned": False}) if is_run and race.abandoned is None else race
 
 
 def _occurred_at(found: _Found) -> datetime | None:

@@ -184,8 +184,7 @@ class Race(Value):
     @property
     def says_run(self) -> bool:
         """Of a race that an abandoned meeting names: true if the meeting's delivery says that the race was run."""
-        delivered = self.as_delivered()
-        return self.abandoned is False or delivered.is_settled or delivered.winning_time is not None
+        return self.abandoned is False or self.as_delivered().is_settled
 
     @property
     def is_void(self) -> bool:
@@ -264,10 +263,10 @@ def _clock(text: str | None) -> _Clock | None:
 
 
 def is_same_course(one: Course, other: Course) -> bool:
-    """By id if both have an id, else by exact name."""
+    """By id if both have an id, else by name, in any letter case."""
     if one.course_id and other.course_id:
         return one.course_id == other.course_id
-    return one.name is not None and one.name == other.name
+    return one.name is not None and other.name is not None and one.name.casefold() == other.name.casefold()
 
 
 def may_be_same_course(one: Course, other: Course) -> bool:

@@ -99,7 +99,8 @@ class KnownElsewhere:
             return race
         said = race.said_region or race.region
         code = self._code_of(said)
-        return race.model_copy(update={"region": code, "said_region": said if code != said else None})
+        course = self._lists.spelled(race.course)
+        return race.model_copy(update={"region": code, "said_region": said if code != said else None, "course": course})
 
     def for_book(self, event: RacingEvent) -> RacingEvent:
         """The coded event for the race book. Before the list of regions is known, races keep the said region."""

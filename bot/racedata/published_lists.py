@@ -24,6 +24,19 @@ class Lists:
     def lexicon(self) -> Lexicon:
         return Lexicon(tuple(sorted(self.regions or ())), self.courses or (), self.countries or ())
 
+    @cached_property
+    def _spellings(self) -> dict[str, str | None]:
+        """By casefolded name; None for a name that the list spells in two ways."""
+        names: dict[str, set[str]] = {}
+        for course in self.courses or ():
+            names.setdefault((course.name or "").casefold(), set()).add(course.name or "")
+        return {folded: spelled.copy().pop() if len(spelled) == 1 else None for folded, spelled in names.items()}
+
+    def spelled(self, course: Course) -> Course:
+        """With the name as the list spells the name: feeds shout "SARATOGA"."""
+        name = self._spellings.get(course.name.casefold()) if course.name else None
+        return course.model_copy(update={"name": name}) if name and name != course.name else course
+
     def region_of_course(self, course: Course) -> str | None:
         if course not in self._regions_of_courses:
             self._regions_of_courses[course] = reference_store.region_among(self.courses or (), course)

@@ -97,7 +97,7 @@ _NUMBER_ON_CLOTH = re.compile(
 
 _ORDER_TEXT = re.compile(r"[0-9]{1,2}[A-Za-z]?(?: ?(?:[-,/>=;.]| ) ?[0-9]{1,2}[A-Za-z]?)+")
 
-Said = Mapping[str, list[Any]]
+RunnerFacts = Mapping[str, list[Any]]
 """The values of a runner's object, by the key of the fact."""
 
 PLAIN = 1
@@ -454,7 +454,7 @@ def _from_fields(fields: Fields) -> _Horse | None:
     return _Horse(labels, said, [] if out else places, out) if labels else None
 
 
-def _first(facts: Said, key: str) -> str | None:
+def _first(facts: RunnerFacts, key: str) -> str | None:
     return next(filter(None, map(text, facts[key])), None) if key in facts else None
 
 
@@ -494,7 +494,7 @@ def _own_fields(entry: dict[str, Any]) -> Fields:
     return own
 
 
-def _places_of(said: Said) -> list[_Place]:
+def _places_of(said: RunnerFacts) -> list[_Place]:
     """Every place that the entry gives, with its standing."""
     places = [
         _Place(standing, position)
@@ -524,7 +524,7 @@ def _is_alone(position: str) -> bool:
     return finishing_position(position) is not None and not is_shared(position)
 
 
-def _out_of(said: Said) -> tuple[str | None, str | None]:
+def _out_of(said: RunnerFacts) -> tuple[str | None, str | None]:
     """The position of a horse without a place, and a reason: a non-runner, a disqualified horse, no finish.
 
     A horse that is out has no place, whatever number stands beside.
@@ -550,13 +550,13 @@ def _out_of(said: Said) -> tuple[str | None, str | None]:
     return no_finish, None if no_finish else next(iter(statuses), None)
 
 
-def _is_marked(said: Said, mark: str) -> bool:
+def _is_marked(said: RunnerFacts, mark: str) -> bool:
     """By a flag, by the moment or the reason in its place, or by an object with the particulars."""
     found = said.get(f"marks.{mark}", ())
     return any(bool(value) if isinstance(value, dict) else flag(value) for value in found)
 
 
-def _words(said: Said, *keys: str) -> Iterator[str]:
+def _words(said: RunnerFacts, *keys: str) -> Iterator[str]:
     """The texts of the facts, without those that are said of every horse."""
     return filter(None, (_read_status(value) for key in keys for value in said.get(key, ())))
 
