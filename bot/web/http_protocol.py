@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import httptools
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 from bot.logs import get_logger
 from bot.web.json_answers import refuse
@@ -69,6 +69,8 @@ class StrangerProtocol(HttpToolsProtocol):
         self._others = connections
         self._limits = connections.limits
         self._timer: asyncio.TimerHandle | None = None
+        self._answering: RequestResponseCycle | None = None
+        """The oldest request without an answer. `cycle` is the newest request."""
         self._in_head, self._in_body, self._write_blocked = True, False, False
         self._framing_bytes, self._body_bytes = 0, 0
         """Of the present message: all bytes outside the body. Of the present read: the bytes of bodies."""
@@ -80,6 +82,7 @@ class StrangerProtocol(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_waiting()
+        self._cut_off()
         super().connection_lost(exc)
 
     def eof_received(self) -> bool:  # type: ignore[override]  # asyncio.Protocol may say more
@@ -169,9 +172,13 @@ class StrangerProtocol(HttpToolsProtocol):
         self._write_blocked = False
         self._follow()
 
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        self._answering = cycle
+        super()._start_asgi_task(cycle, app)
+
     @property
     def _is_answering(self) -> bool:
-        return self.cycle is not None and not self.cycle.response_complete
+        return self._answering is not None and not self._answering.response_complete
 
     def _follow(self) -> None:
         """Wait anew, or stop waiting, after each change of what is to come."""
@@ -200,6 +207,13 @@ class StrangerProtocol(HttpToolsProtocol):
             self._others.count("late")
         self.transport.abort()
 
+    def _cut_off(self) -> None:
+        """Uvicorn cuts off the newest request alone, and the oldest would be answered on a closed transport."""
+        for cycle in (self._answering, self.cycle):
+            if cycle is not None:
+                cycle.disconnected = True
+                cycle.message_event.set()
+
     def _too_large(self) -> _RefusedError:
         limits = self._limits
         words = f"more than {limits.headers} headers, or {limits.head_bytes} bytes outside the body"
@@ -209,9 +223,7 @@ class StrangerProtocol(HttpToolsProtocol):
         """Answer, and close. A request that is being read counts as cut off: the body is not what was announced."""
         self._others.count(refused.reason)
         log.warning("request_refused", status=refused.status, reason=refused.words)
-        if self._is_answering:
-            self.cycle.disconnected = True
-            self.cycle.message_event.set()
+        self._cut_off()
         answer = refuse(refused.status, refused.words)
         headers = [*self.server_state.default_headers, *answer.raw_headers, (b"connection", b"close")]
         lines = [b"%s: %s\r\n" % header for header in headers]

@@ -208,6 +208,22 @@ async def test_more_than_a_head_may_have_is_refused_and_closed(way):
     assert bot.refused == {"head_too_large" if status == 431 else "malformed": 1}
 
 
+def test_request_before_a_malformed_one_is_cut_off_without_an_error(caplog):
+    # The loop of `racing-bot serve`, which is stricter with a closed connection.
+    with asyncio.Runner(loop_factory=server.loop_factory()) as runner:
+        runner.run(send_a_malformed_request_behind_two())
+    assert [record.message for record in caplog.records if record.levelname == "ERROR"] == []
+
+
+async def send_a_malformed_request_behind_two():
+    async def slow_store(_arrival):
+        await asyncio.sleep(0.05)
+        return 1
+
+    async with served(store=slow_store) as bot:
+        assert await bot.ask((head() + BODY) * 2 + b"no request\r\n\r\n") == [400]
+
+
 SLOW = head(length=100, signed=b"another") + b"{"
 WAITS = {"silent": b"", "half a head": b"POST / HTTP/1.1\r\nHost: x\r\n", "half a body": SLOW}
 
