@@ -65,6 +65,10 @@ def fields_of(record: Mapping[str, Any]) -> Fields:
     return fields
 
 
+def _key(field: tuple[str, Any]) -> str:
+    return field[0]
+
+
 def find(objects: Iterable[Fields], names: Collection[str], read: Callable[[Any], T | None]) -> T | None:
     """The first readable value, object by object."""
     for fields in objects:
@@ -89,7 +93,8 @@ def text(value: Any) -> str | None:
     if isinstance(value, str):
         return _storable(value)
     if isinstance(value, dict):
-        return _spoken(fields_of(value))
+        name = value.get("name")
+        return _storable(name) if isinstance(name, str) and name else _spoken(fields_of(value))
     return _digits(value)
 
 

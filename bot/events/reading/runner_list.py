@@ -281,7 +281,7 @@ def _standing_of(horse: _Horse) -> int:
 
 def _decided(horse: _Horse, field_size: int) -> str | None:
     """The position by the highest standing. Places of one standing that differ are all told."""
-    if horse.out:
+    if horse.out or not horse.places:
         return horse.out
     places = [one for one in horse.places if _is_place(one.position, field_size)]
     highest = min((one.standing for one in places), default=0)
@@ -455,7 +455,10 @@ def _from_fields(fields: Fields) -> _Horse | None:
 
 
 def _first(facts: RunnerFacts, key: str) -> str | None:
-    return next(filter(None, map(text, facts[key])), None) if key in facts else None
+    for value in facts.get(key, ()):
+        if said := text(value):
+            return said
+    return None
 
 
 def _name_label(horse: str) -> str:
