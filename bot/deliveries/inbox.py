@@ -66,12 +66,16 @@ _OLDEST = select(func.min(_INBOX.c.received_at)).where(_IS_NEW, _INBOX.c.place =
 _PLACES = select(_EACH_PLACE.c.place, _OLDEST.scalar_subquery()).where(_EACH_PLACE.c.place.is_not(None))
 """The places of waiting deliveries, each with its first receipt: by the index, a seek for each place."""
 
+_NOW, _FAR = (bindparam(name, type_=_INBOX.c.not_before.type) for name in ("now", "far"))
+_IS_DUE = or_(_INBOX.c.not_before.is_(None), _INBOX.c.not_before <= _NOW, _INBOX.c.not_before > _FAR)
+"""A backoff beyond the longest was written before somebody set the clock back."""
+
 _OF_PLACE = (
     select(_INBOX.c.id)
     .where(
         _IS_NEW,
         _INBOX.c.place == bindparam("place"),
-        or_(_INBOX.c.not_before.is_(None), _INBOX.c.not_before <= bindparam("now", type_=_INBOX.c.received_at.type)),
+        _IS_DUE,
     )
     .order_by(_INBOX.c.received_at, _INBOX.c.id)
     .limit(bindparam("most", type_=Integer()))
@@ -207,7 +211,7 @@ def _in_turn(session: Session, now: datetime, limit: int) -> list[StoredDelivery
         regions.setdefault(place.partition(PLACE_SEPARATOR)[0], []).append(place)
     chosen = set(_alternately(regions.values())[:limit])
     numbers = {
-        place: list(session.connection().execute(_OF_PLACE, {"place": place, "now": now, "most": limit}).scalars())
+        place: list(session.connection().execute(_OF_PLACE, {"place": place, "most": limit, **_moments(now)}).scalars())
         for place in chosen
     }
     of_regions = [_alternately(numbers[place] for place in places if place in chosen) for places in regions.values()]
@@ -269,21 +273,22 @@ def _waiting(
     session: Session, now: datetime, limit: int, which: ColumnElement[bool] | None = None
 ) -> list[StoredDelivery]:
     row = _INBOX.c
-    # A backoff beyond the longest was written before somebody set the clock back.
-    far = now + timedelta(seconds=LONGEST_BACKOFF_S)
-    is_due = or_(row.not_before.is_(None), row.not_before <= now, row.not_before > far)
     statement = (
         select(row.id, row.event_key, row.event_name, row.body, row.received_at, row.attempts)
-        .where(_IS_NEW, is_due, *([] if which is None else [which]))
+        .where(_IS_NEW, _IS_DUE, *([] if which is None else [which]))
         # Numbers do not tell the order of receipt: a commit inserts in the order of keys.
         .order_by(row.received_at, row.id)
         .limit(limit)
     )
-    found = session.connection().execute(statement)
+    found = session.connection().execute(statement, _moments(now))
     return [
         StoredDelivery(number, key, name, zlib.decompress(body or b""), received_at, attempts)
         for number, key, name, body, received_at, attempts in found
     ]
+
+
+def _moments(now: datetime) -> dict[str, datetime]:
+    return {"now": now, "far": now + timedelta(seconds=LONGEST_BACKOFF_S)}
 
 
 def _race_of(delivery: StoredDelivery) -> str:

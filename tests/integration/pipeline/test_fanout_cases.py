@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from sqlalchemy import create_engine, select, update
+from sqlalchemy import create_engine, event, select, update
 from sqlmodel import Session, col
 
 from bot.db.tables import BookRace, EventVersion, InboxDelivery
@@ -84,7 +84,7 @@ async def test_delivery_that_was_received_before_is_told_with_its_order_unknown(
     """Of two attempts that cross, the newer may have come first: to say nothing could be to say the wrong winner."""
     await pipeline.subscribe("CGB", "GB")
     await pipeline.deliver(result())
-    later = pipeline.clock.now.replace(year=2099)
+    later = pipeline.clock.now + timedelta(minutes=5)
     await pipeline.database.write(lambda session: session.execute(update(InboxDelivery).values(not_before=later)))
     pipeline.clock.forward(1)
     await tell(pipeline, result(placings=("Red Sky", "Blue Moon")))
@@ -246,8 +246,14 @@ async def refused_races(database):
     def limit(session, most):
         return session.connection().connection.driver_connection.setlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, most)
 
+    def limit_new(connection, _record):
+        connection.setlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, 1_000)
+
+    # After a refusal the bot opens the file anew.
+    event.listen(database.writer, "connect", limit_new)
     before = await database.write(lambda session: limit(session, 1_000))
     yield tuple(Race(race_id=str(number)) for number in range(1_001))
+    event.remove(database.writer, "connect", limit_new)
     await database.write(lambda session: limit(session, before))
 
 
