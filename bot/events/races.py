@@ -266,10 +266,10 @@ def _clock(text: str | None) -> _Clock | None:
 
 
 def is_same_course(one: Course, other: Course) -> bool:
-    """By id if both have an id, else by name, in any letter case."""
+    """By id if both have an id, else by exact name."""
     if one.course_id and other.course_id:
         return one.course_id == other.course_id
-    return one.name is not None and other.name is not None and one.name.casefold() == other.name.casefold()
+    return one.name is not None and one.name == other.name
 
 
 def may_be_same_course(one: Course, other: Course) -> bool:

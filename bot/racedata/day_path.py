@@ -27,6 +27,7 @@ from bot.racedata.client.records import AnyPage
 from bot.racedata.client.service_client import RacingClient
 from bot.racedata.client.service_errors import AnswerUnreadable, InvalidParam, NotFound
 from bot.racedata.month_quota import month_key
+from bot.racedata.published_lists import as_spelled
 from bot.racedata.race_walk import ALL_REGIONS_WALK, Errand
 
 log = get_logger(__name__)
@@ -116,7 +117,9 @@ class PathReader:
 
     async def _keep(self, races: tuple[Race, ...], region: str | None) -> None:
         now = self._clock()
-        await self._database.write(lambda session: race_book_store.put(session, races, now, region=region))
+        await self._database.write(
+            lambda session: race_book_store.put(session, as_spelled(session, races), now, region=region)
+        )
 
     def _note(self, session: Session, errand: Errand, read: DayRead | None) -> None:
         if read is None:

@@ -1,11 +1,13 @@
 """The data service's lists in one value, as deliveries need them."""
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from sqlmodel import Session
 
-from bot.events.races import Course
+from bot.events.races import Course, Race
 from bot.racedata import reference_store
 from bot.racedata.lexicon import Lexicon
 from bot.racedata.reference_store import KnownCountry, KnownCourse
@@ -27,10 +29,9 @@ class Lists:
     @cached_property
     def _spellings(self) -> dict[str, str | None]:
         """By casefolded name; None for a name that the list spells in two ways."""
-        names: dict[str, set[str]] = {}
-        for course in self.courses or ():
-            names.setdefault((course.name or "").casefold(), set()).add(course.name or "")
-        return {folded: spelled.copy().pop() if len(spelled) == 1 else None for folded, spelled in names.items()}
+        names = {course.name for course in self.courses or () if course.name}
+        count = Counter(map(str.casefold, names))
+        return {name.casefold(): name if count[name.casefold()] == 1 else None for name in names}
 
     def spelled(self, course: Course) -> Course:
         """With the name as the list spells the name: feeds shout "SARATOGA"."""
@@ -41,6 +42,12 @@ class Lists:
         if course not in self._regions_of_courses:
             self._regions_of_courses[course] = reference_store.region_among(self.courses or (), course)
         return self._regions_of_courses[course]
+
+
+def as_spelled(session: Session, races: Sequence[Race]) -> list[Race]:
+    """The races, each with its course's name as the list spells the name."""
+    lists = read_lists(session)
+    return [race.model_copy(update={"course": lists.spelled(race.course)}) for race in races]
 
 
 def read_lists(session: Session) -> Lists:

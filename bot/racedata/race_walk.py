@@ -34,6 +34,7 @@ from bot.racedata.client.cursor_walk import Step
 from bot.racedata.client.records import RaceRecord
 from bot.racedata.client.service_client import RECORDS_PER_PAGE, RacingClient, WalkPosition
 from bot.racedata.month_quota import month_key
+from bot.racedata.published_lists import as_spelled
 
 DAYS_NEAR = (-1, 0, 1)
 """The days from today whose whole card may be read while racing goes on in some time zone."""
@@ -337,6 +338,7 @@ class WalkReader:
         """The stored walk, which goes on from the progress of another process if there is any."""
         now = self._clock()
         # In the list of all regions each race names its own region; "" replaces no region.
+        races = as_spelled(session, races)
         race_book_store.put(session, races, now, region=walk.region or race_book_store.REGION_UNKNOWN)
         quota_store.spend(session, month_key(now), 1, now, by_commands=1)
         kept = stored_walk(session, walk.region)

@@ -37,7 +37,7 @@ NAMED = Race(race_id="rc_1")
         (lost(meeting_id="mt_1"), meeting(meeting_id="mt_2"), False),
         (lost(race_date=None), meeting(race_date=None), False),
         (lost(course=Course()), meeting(course=Course()), False),
-        (lost(course=Course(name="ASCOT")), meeting(), True),
+        (lost(course=Course(name="ASCOT")), meeting(), False),
         (lost(region="AUS"), meeting(), False),
         (lost(region=None), meeting(), True),
     ],
