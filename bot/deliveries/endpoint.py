@@ -3,6 +3,7 @@
 Anybody can send anything here. Before the signature is proven right, a refusal is counted, and no admin is told.
 """
 
+import asyncio
 import hashlib
 import secrets
 from collections.abc import Awaitable, Callable
@@ -39,6 +40,9 @@ WEBHOOK_PATH = "/webhooks/racing"
 
 READ_PER_BODY = 4
 """Of a body up to so many times the largest size, the signature is checked: the data service's are told to admins."""
+
+LONG_BODY_BYTES = 32_768
+"""From here on a thread reads the body."""
 
 ACCEPTED, DUPLICATE = b'{"status":"accepted"}', b'{"status":"duplicate"}'
 
@@ -116,6 +120,9 @@ class WebhookEndpoint:
             await self.tell_too_large()
             raise
         payload = Payload(body)
+        if len(body) > LONG_BODY_BYTES:
+            # The loop answers other deliveries meanwhile.
+            await asyncio.to_thread(lambda: (payload.identity, payload.place))
         event_key, event_name = payload.identity
         sha256 = hashlib.sha256(body).hexdigest()
         arrival = Arrival(event_key, event_name, sha256, body, self.clock(), lambda: payload.events, payload.place)

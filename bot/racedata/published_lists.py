@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 from sqlmodel import Session
@@ -20,7 +20,6 @@ class Lists:
     regions: frozenset[str] | None
     courses: tuple[KnownCourse, ...] | None
     countries: tuple[KnownCountry, ...] | None
-    _regions_of_courses: dict[Course, str | None] = field(default_factory=dict)
 
     @cached_property
     def lexicon(self) -> Lexicon:
@@ -38,10 +37,19 @@ class Lists:
         name = self._spellings.get(course.name.casefold()) if course.name else None
         return course.model_copy(update={"name": name}) if name and name != course.name else course
 
+    @cached_property
+    def _regions(self) -> dict[str, set[str | None]]:
+        """By a course's id, and by its casefolded name."""
+        regions: dict[str, set[str | None]] = {}
+        for course in self.courses or ():
+            for word in filter(None, (course.course_id, (course.name or "").casefold())):
+                regions.setdefault(word, set()).add(course.region)
+        return regions
+
     def region_of_course(self, course: Course) -> str | None:
-        if course not in self._regions_of_courses:
-            self._regions_of_courses[course] = reference_store.region_among(self.courses or (), course)
-        return self._regions_of_courses[course]
+        """None if the list has several regions for the course's name."""
+        found = self._regions.get(course.course_id or (course.name or "").casefold(), set())
+        return next(iter(found)) if len(found) == 1 else None
 
 
 def as_spelled(session: Session, races: Sequence[Race]) -> list[Race]:
