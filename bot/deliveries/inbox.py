@@ -57,18 +57,20 @@ _TAKE = (
 PLACE_SEPARATOR = "|"
 """In an arrival's `place`, between region and course."""
 
-_FIRST = select(func.min(_INBOX.c.place).label("place")).where(_IS_NEW).cte("places", recursive=True)
+_NOW, _FAR = (bindparam(name, type_=_INBOX.c.not_before.type) for name in ("now", "far"))
+_IS_DUE, _OTHER_IS_DUE = (
+    or_(row.not_before.is_(None), row.not_before <= _NOW, row.not_before > _FAR) for row in (_INBOX.c, _OTHER.c)
+)
+"""A backoff beyond the longest was written before somebody set the clock back."""
+
+_FIRST = select(func.min(_INBOX.c.place).label("place")).where(_IS_NEW, _IS_DUE).cte("places", recursive=True)
 _NEXT = select(func.min(_OTHER.c.place)).where(
-    _OTHER.c.state == literal_column("'new'"), _OTHER.c.place > _FIRST.c.place
+    _OTHER.c.state == literal_column("'new'"), _OTHER_IS_DUE, _OTHER.c.place > _FIRST.c.place
 )
 _EACH_PLACE = _FIRST.union_all(select(_NEXT.scalar_subquery()).where(_FIRST.c.place.is_not(None)))
-_OLDEST = select(func.min(_INBOX.c.received_at)).where(_IS_NEW, _INBOX.c.place == _EACH_PLACE.c.place)
+_OLDEST = select(func.min(_INBOX.c.received_at)).where(_IS_NEW, _IS_DUE, _INBOX.c.place == _EACH_PLACE.c.place)
 _PLACES = select(_EACH_PLACE.c.place, _OLDEST.scalar_subquery()).where(_EACH_PLACE.c.place.is_not(None))
-"""The places of waiting deliveries, each with its first receipt: by the index, a seek for each place."""
-
-_NOW, _FAR = (bindparam(name, type_=_INBOX.c.not_before.type) for name in ("now", "far"))
-_IS_DUE = or_(_INBOX.c.not_before.is_(None), _INBOX.c.not_before <= _NOW, _INBOX.c.not_before > _FAR)
-"""A backoff beyond the longest was written before somebody set the clock back."""
+"""The places of due deliveries, each with its first receipt: by the index, a seek for each place."""
 
 _OF_PLACE = (
     select(_INBOX.c.id)
@@ -207,7 +209,7 @@ def _with_earlier(
 def _in_turn(session: Session, now: datetime, limit: int) -> list[StoredDelivery]:
     """Of each region in turn the next delivery of its places in turn: a flooded place delays no other."""
     regions: dict[str, list[str]] = {}
-    for place, _ in sorted(session.connection().execute(_PLACES).all(), key=lambda one: one[1]):
+    for place, _ in sorted(session.connection().execute(_PLACES, _moments(now)).all(), key=lambda one: one[1]):
         regions.setdefault(place.partition(PLACE_SEPARATOR)[0], []).append(place)
     chosen = set(_alternately(regions.values())[:limit])
     numbers = {

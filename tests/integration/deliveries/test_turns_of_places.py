@@ -3,7 +3,10 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from sqlalchemy import update
+from sqlmodel import col
 
+from bot.db.tables import InboxDelivery
 from bot.deliveries import inbox
 from bot.deliveries.payload import Payload
 
@@ -15,7 +18,7 @@ FLOOD = 3 * LIMIT
 def arrivals(*named):
     """Of (key, place), one a second."""
     return [
-        inbox.Arrival(key, key.partition(":")[0], f"{number:064}", b"{}", NOW + timedelta(seconds=number), place=place)
+        inbox.Arrival(key, key.partition(":")[0], f"{key:0>64}", b"{}", NOW + timedelta(seconds=number), place=place)
         for number, (key, place) in enumerate(named)
     ]
 
@@ -42,6 +45,16 @@ def flood(place="X|Lost City"):
 async def test_flooded_place_delays_no_other(next_keys, place):
     keys = await next_keys(*flood(place), ("result.received:gb", "GB|Ascot"))
     assert keys == [*(f"result.received:x_{number}" for number in range(LIMIT - 1)), "result.received:gb"]
+
+
+async def test_places_of_failed_deliveries_delay_no_other(database, next_keys):
+    """More places than deliveries are taken at a time, and each place's deliveries wait for the next try."""
+    failed = [(f"racecard.published:f_{number}", f"GB|Course {number}") for number in range(LIMIT + 1)]
+    await next_keys(*failed, *flood("GB|York"))
+    failing = update(InboxDelivery).where(col(InboxDelivery.event_name) == "racecard.published")
+    later = NOW + timedelta(hours=1, seconds=300)
+    await database.write(lambda session: session.execute(failing.values(not_before=later)))
+    assert len(await next_keys(*failed, *flood("GB|York"))) == LIMIT
 
 
 async def test_abandonments_come_first(next_keys):
