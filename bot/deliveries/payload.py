@@ -23,7 +23,7 @@ from bot.deliveries.inbox import PLACE_SEPARATOR
 from bot.events import drill_mark
 from bot.events.drill_mark import Drill
 from bot.events.event import EventKind, RacingEvent
-from bot.events.kinds import DECLARATIONS, Subject, Topic
+from bot.events.kinds import ABANDONMENTS, DECLARATIONS, Subject, Topic
 from bot.events.merge import in_common
 from bot.events.races import Course, OffTime, Race
 from bot.events.reading.aliases import (
@@ -63,7 +63,9 @@ from bot.events.reading.race_record import (
 from bot.events.reading.record_objects import About, Part, kind_of, parts_of
 
 MOST_EVENTS = 30
-"""Of one delivery. A longer list is told as one event with the races of the list."""
+"""Of one delivery. More events are told as one event in its plain form."""
+
+TOO_MANY = f"it has more than {MOST_EVENTS} events"
 
 _AFTER_RACE = re.compile(r"\bafter (?:race|r) ?([0-9]{1,2})\b", re.IGNORECASE)
 _REST = re.compile(r"\b(?:remaining|remainder|rest of)\b", re.IGNORECASE)
@@ -101,6 +103,7 @@ class _Found:
     race_id: str | None
     meeting_id: str | None
     number: int | None = None
+    stands_for_many: bool = False
 
     @cached_property
     def sources(self) -> Sources:
@@ -122,20 +125,23 @@ class Payload:
 
     @cached_property
     def identity(self) -> EventIdentity:
-        """Of the first event."""
+        """Of the first abandonment, else of the first event."""
         if self._drill_id is not None:
             return EventIdentity(drill_mark.key_of(self._drill_id), drill_mark.DRILL_EVENT)
         if isinstance(self._found, NotAnObject):
             return EventIdentity(_unreadable(self._body), None)
-        first = self._found[0]
-        return EventIdentity(_key(first, self._body, Race()) if first.race_id else self.events[0].key, first.named.name)
+        first = _first(self._found)
+        name = first.named.name
+        if first.race_id:
+            return EventIdentity(_key(first, self._body, Race()), name)
+        return EventIdentity(next(event.key for event in self.events if event.name == name), name)
 
     @property
     def place(self) -> str:
-        """The said region and course of the first event, for turns in fan-out."""
+        """The said region and course of the event that gives the identity, for turns in fan-out."""
         if self._drill_id is not None or isinstance(self._found, NotAnObject):
             return ""
-        sources = self._found[0].sources
+        sources = _first(self._found).sources
         course = course_of(sources)
         said = (region_of(sources) or "", course.course_id or course.name or "")
         return PLACE_SEPARATOR.join(_bounded(part.replace(PLACE_SEPARATOR, " ")) for part in said)
@@ -152,7 +158,7 @@ class Payload:
         found = self._found
         if isinstance(found, NotAnObject):
             return (RacingEvent(key=_unreadable(self._body), unreadable_because=str(found)),)
-        return tuple(event for one in found for event in _events(one, self._body))
+        return tuple(event for one in found for event in _events(one, self._body, MOST_EVENTS // len(found)))
 
     @cached_property
     def _drill_id(self) -> str | None:
@@ -164,9 +170,12 @@ class Payload:
             records = read_objects(self._body)
         except NotAnObject as reason:
             return reason
-        if len(records) > MOST_EVENTS:
-            return NotAnObject(f"The body has more than {MOST_EVENTS} events.")
-        found = [one for record in records for one in _subjects(parts_of(record))]
+        found = [one for record in records[:MOST_EVENTS] for one in _subjects(parts_of(record))]
+        if max(len(records), len(found)) > MOST_EVENTS:
+            first = _first(found)
+            if first.named.kind not in ABANDONMENTS:
+                return NotAnObject(f"The body has more than {MOST_EVENTS} events.")
+            return [_Found(first.named, [], None, None, stands_for_many=True)]
         return found if len(found) == 1 else [replace(one, number=number) for number, one in enumerate(found)]
 
 
@@ -183,6 +192,10 @@ def read_payload(body: bytes) -> RacingEvent:
     return Payload(body).events[0]
 
 
+def _first(found: list[_Found]) -> _Found:
+    return next((one for one in found if one.named.kind in ABANDONMENTS), found[0])
+
+
 def _subjects(parts: list[Part]) -> list[_Found]:
     """The event, or an event for each entry of the list that stands in the place of the race or the meeting."""
     named = _named(parts)
@@ -191,8 +204,8 @@ def _subjects(parts: list[Part]) -> list[_Found]:
         return [found]
     about = About.RACE if named.subject is Subject.RACE else About.MEETING
     entries = next(filter(None, (_entries(part.fields, about) for part in found.carried)), [])
-    if not 0 < len(entries) <= MOST_EVENTS:
-        return [found]
+    if not entries or len(entries) > MOST_EVENTS:
+        return [replace(found, stands_for_many=bool(entries))]
     within_each = ([*parts, *(_below(part) for part in parts_of(entry, about))] for entry in entries)
     return [_Found(named, more, *_ids(named, more)) for more in within_each]
 
@@ -219,7 +232,7 @@ def _below(part: Part) -> Part:
     return part._replace(depth=part.depth + 1)
 
 
-def _events(found: _Found, body: bytes) -> Iterator[RacingEvent]:
+def _events(found: _Found, body: bytes, most: int) -> Iterator[RacingEvent]:
     """One; of a card or a meeting without a place of its own, one for each meeting among its races."""
     race = _race(found)
     races = _races(found, race)
@@ -227,8 +240,8 @@ def _events(found: _Found, body: bytes) -> Iterator[RacingEvent]:
         yield _event(found, race, races, body)
         return
     meetings = _by_meeting(races)
-    if len(meetings) > MOST_EVENTS:
-        meetings = [races]
+    if len(meetings) > most:
+        found, meetings = replace(found, stands_for_many=True), [races]
     for number, of_meeting in enumerate(meetings):
         one = replace(found, number=number) if len(meetings) > 1 else found
         yield _event(one, within(race, in_common(of_meeting)), of_meeting, body)
@@ -256,7 +269,7 @@ def _event(found: _Found, race: Race, races: tuple[Race, ...], body: bytes) -> R
         first_attempt_at=find((part.fields for part in found.parts), NAMES_OF["event.first_attempt_at"], read_instant),
         sequence=find([part.fields for part in found.carried], NAMES_OF["event.sequence"], _read_sequence),
         data_as_of=find((part.fields for part in found.parts), NAMES_OF["event.data_as_of"], text),
-        unreadable_because=_why_unread(found.named),
+        unreadable_because=TOO_MANY if found.stands_for_many else _why_unread(found.named),
     )
 
 

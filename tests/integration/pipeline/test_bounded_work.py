@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from bot.deliveries.payload import MOST_EVENTS
 from bot.events import event_store
 from bot.events.event_bounds import EVENT_RACES_MAX, EVENT_RUNNERS_MAX, KEPT_ID_MAX
 from bot.events.event_store import PLACE_EVENTS_MAX, Around
@@ -42,12 +43,17 @@ def lost(races, **card):
             f"more than {EVENT_RUNNERS_MAX} runners",
         ),
         (abandonment(region=LONG), f"more than {KEPT_ID_MAX} characters"),
+        ([abandonment(f"rc_{number}") for number in range(MOST_EVENTS + 1)], f"more than {MOST_EVENTS} events"),
+        (
+            {"event": "race.abandoned", "data": [{"race_id": f"rc_{number}"} for number in range(MOST_EVENTS + 1)]},
+            f"more than {MOST_EVENTS} events",
+        ),
     ],
 )
 async def test_delivery_beyond_the_bounds_is_told_in_its_plain_form(pipeline, payload, because):
-    await pipeline.subscribe("CALL", "*")
+    await pipeline.subscribe("CGB", "GB")
     await tell(pipeline, payload, abandonment("rc_2", off_time="15:00"))
-    plain, whole = pipeline.slack.messages("CALL")
+    plain, whole = pipeline.slack.messages("CGB")
     assert plain.text.startswith("ABANDONED: ")
     assert "told without runners and races: " in shown(plain)
     assert because in shown(plain)

@@ -6,8 +6,9 @@ from hashlib import sha256
 
 import pytest
 
-from bot.deliveries.payload import identify, read_events, read_payload
+from bot.deliveries.payload import TOO_MANY, Payload, identify, read_events, read_payload
 from bot.events.event import EventKind
+from bot.events.races import Race
 
 PLACED = {"course": "Ascot", "date": "2025-06-17", "off": "14:30"}
 NATURAL = "course=ascot|date=2025-06-17"
@@ -163,9 +164,40 @@ def test_each_event_of_a_body_is_an_event():
     assert [event.key for event in read_events(body)] == ["race.abandoned:rc_1", "result.received:rc_2"]
 
 
+def test_body_is_known_by_the_first_abandonment_of_its_events():
+    """A result's delivery waits for its turn, and an abandonment for none."""
+    lost = {"event": "race.abandoned", "race_id": "rc_2", "region": "GB", "course": "York"}
+    payload = Payload(as_body([{"event": "result.received", "race_id": "rc_1", "course": "Ascot"}, lost]))
+    assert (payload.identity, payload.place) == (("race.abandoned:rc_2", "race.abandoned"), "GB|York")
+
+
 def test_a_longer_list_than_events_are_made_of_is_one_event_with_its_races():
     (event,) = read_events(as_body({"event": "race.abandoned", "race_ids": [f"rc_{number}" for number in range(31)]}))
     assert len(event.races) == 31
+    assert event.unreadable_because == TOO_MANY
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        [{"event": "race.abandoned", "race_id": f"rc_{number}", **PLACED} for number in range(31)],
+        [{"event": "result.received"}] * 5 + [{"event": "race.abandoned", "race_id": "rc_1"}] * 26,
+        [{"event": "race.abandoned", "race_ids": [f"rc_{n}_{m}" for m in range(16)]} for n in range(2)],
+    ],
+    ids=["abandonments", "results first", "lists in a list"],
+)
+def test_more_events_than_a_delivery_may_have_are_one_abandonment_of_no_place(body):
+    """Told in each channel that takes abandonments: some of the events may be the channel's."""
+    (event,) = read_events(as_body(body))
+    assert (event.kind, event.unreadable_because) == (EventKind.RACE_ABANDONED, TOO_MANY)
+    assert event.race == Race(abandoned=True)
+    assert identify(as_body(body)) == (event.key, event.name)
+
+
+def test_cards_in_a_list_are_no_more_events_than_a_delivery_may_have():
+    towns = ["Ascot", "York", "Bath", "Ayr"]
+    card = {"event": "racecard.published", "races": [{"race_id": f"rc_{town}", "course": town} for town in towns]}
+    assert [len(read_events(as_body([card] * count))) for count in (1, 7, 8)] == [4, 28, 8]
 
 
 @pytest.mark.parametrize(
