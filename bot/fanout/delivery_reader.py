@@ -1,6 +1,6 @@
 """First step of fan-out: stored bodies become events, before the transaction."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 
 from sqlmodel import Session
@@ -15,6 +15,9 @@ log = get_logger(__name__)
 
 DELIVERIES_PER_COMMIT = 25
 """Ingest waits while the transaction runs."""
+
+RACES_PER_COMMIT = 500
+"""Deliveries beyond wait for the next transaction: while one runs, no delivery is stored."""
 
 MEETING_RACES_LOOKED_UP = 500
 """No real day has so many races."""
@@ -34,13 +37,26 @@ class DeliveryReader:
     def __init__(self, read_events: ReadEvents) -> None:
         self._read_events = read_events
 
-    def waiting(self, session: Session, now: datetime) -> list[ReadDelivery]:
-        """The most urgent deliveries, with the results that an abandoned meeting must not overtake."""
-        urgent = self.read_each(inbox.waiting(session, now, DELIVERIES_PER_COMMIT))
+    def waiting(self, session: Session, now: datetime, *, singly: bool = False) -> list[ReadDelivery]:
+        """The most urgent deliveries, with the results that an abandoned meeting must not overtake.
+
+        `singly`: each delivery gets a transaction, so no number of races is too large.
+        """
+        read = self.read_each if singly else self.read_some
+        urgent = read(inbox.waiting(session, now, DELIVERIES_PER_COMMIT))
         found = {delivery.inbox_id for delivery, _ in urgent}
         results = inbox.results_waiting(session, now, _races_of_abandoned_meetings(urgent), DELIVERIES_PER_COMMIT)
-        results_read = self.read_each(delivery for delivery in results if delivery.inbox_id not in found)
+        results_read = read(delivery for delivery in results if delivery.inbox_id not in found)
         return sorted(urgent + results_read, key=lambda each: inbox.receipt(each[0]))
+
+    def read_some(self, deliveries: Iterable[StoredDelivery]) -> list[ReadDelivery]:
+        """The first deliveries, until they fill a commit."""
+        some: list[ReadDelivery] = []
+        for delivery in sorted(deliveries, key=inbox.receipt):
+            if fills_a_commit(some):
+                break
+            some += self.read(delivery)
+        return some
 
     def read_each(self, deliveries: Iterable[StoredDelivery]) -> list[ReadDelivery]:
         return [read for delivery in sorted(deliveries, key=inbox.receipt) for read in self.read(delivery)]
@@ -55,6 +71,11 @@ class DeliveryReader:
             log.exception("payload_not_read", reference=inbox.reference(delivery.inbox_id))
             return [(delivery, _without_payload(delivery))]
         return [(delivery, _bounded(event, delivery)) for event in events]
+
+
+def fills_a_commit(read: Sequence[ReadDelivery]) -> bool:
+    races = sum(1 + len(event.races) if isinstance(event, RacingEvent) else 1 for _, event in read)
+    return len(read) >= DELIVERIES_PER_COMMIT or races >= RACES_PER_COMMIT
 
 
 def _bounded(event: RacingEvent, delivery: StoredDelivery) -> RacingEvent:

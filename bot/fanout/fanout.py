@@ -16,7 +16,7 @@ from bot.deliveries import inbox
 from bot.deliveries.inbox import StoredDelivery
 from bot.errors import StorageError, StorageUnavailable
 from bot.fanout.completion_edits import edit_for_race_book
-from bot.fanout.delivery_reader import DELIVERIES_PER_COMMIT, DeliveryReader, ReadDelivery, ReadEvents
+from bot.fanout.delivery_reader import DeliveryReader, ReadDelivery, ReadEvents, fills_a_commit
 from bot.fanout.transaction import FannedOut, FanoutTransactions, Outbox, log_lines
 from bot.logs import get_logger
 from bot.outbox.notices import Notices
@@ -119,11 +119,13 @@ class Fanout:
         # The inbox may also have failed deliveries, and deliveries of dead replicas.
         is_fresh = self._monotonic() - self._looked_at_s < POLL_S
         if handed_over and is_fresh and not self._is_behind:
-            return await self._fan_out(await self._read_here(handed_over), in_order=True)
+            handed = await self._read_here(handed_over)
+            self._is_behind = fills_a_commit(handed)
+            return await self._fan_out(handed, in_order=True)
         # Reading bodies is most of the work, and does not need the writer.
         read, learnt = await self._database.read_for_alerts(self._read_inbox)
         self._looked_at_s = self._monotonic()
-        self._is_behind = len(read) >= DELIVERIES_PER_COMMIT
+        self._is_behind = fills_a_commit(read)
         done = await self._fan_out(read) if read else 0
         if learnt:
             await self._edit_for_race_book(learnt)
@@ -138,11 +140,12 @@ class Fanout:
 
     async def _read_here(self, deliveries: Sequence[StoredDelivery]) -> list[ReadDelivery]:
         if sum(len(delivery.body) for delivery in deliveries) > LONG_BODIES_BYTES:
-            return await asyncio.to_thread(self.reader.read_each, deliveries)
-        return self.reader.read_each(deliveries)
+            return await asyncio.to_thread(self.reader.read_some, deliveries)
+        return self.reader.read_some(deliveries)
 
     def _read_inbox(self, session: Session) -> tuple[list[ReadDelivery], list[str]]:
-        return self.reader.waiting(session, self._clock()), race_book_store.learnt(session)
+        singly = self._refused is not None
+        return self.reader.waiting(session, self._clock(), singly=singly), race_book_store.learnt(session)
 
     async def _fan_out(self, read: Sequence[ReadDelivery], *, in_order: bool = False) -> int:
         first = read[0][0].inbox_id
