@@ -120,7 +120,7 @@ class Fanout:
         is_fresh = self._monotonic() - self._looked_at_s < POLL_S
         if handed_over and is_fresh and not self._is_behind:
             handed = await self._read_here(handed_over)
-            self._is_behind = fills_a_commit(handed)
+            self._is_behind = len({delivery.inbox_id for delivery, _ in handed}) < len(handed_over)
             return await self._fan_out(handed, in_order=True)
         # Reading bodies is most of the work, and does not need the writer.
         read, learnt = await self._database.read_for_alerts(self._read_inbox)
