@@ -26,29 +26,20 @@ from bot.events.event import EventKind, RacingEvent
 from bot.events.kinds import ABANDONMENTS, DECLARATIONS, Subject, Topic
 from bot.events.merge import in_common
 from bot.events.races import Course, OffTime, Race
-from bot.events.reading.aliases import (
+from bot.events.reading.aliases import read_number, string
+from bot.events.reading.fields import LONGEST_NAME, NAMES_OF, Fields, fields_of, first_of, values_of
+from bot.events.reading.json_object import NotAnObject, read_objects
+from bot.events.reading.json_values import count, flag, identifier, text
+from bot.events.reading.off_times import read_instant
+from bot.events.reading.race_list import (
     CARD_LISTS,
     MEETING_LISTS,
-    NAMES_OF,
-    OCCURRED_AT_OF,
-    PLAIN_ID,
-    read_number,
-    string,
+    RACE_LISTS,
+    lists_races,
+    race_entries,
+    read_races,
+    within,
 )
-from bot.events.reading.json_object import NotAnObject, read_objects
-from bot.events.reading.json_values import (
-    LONGEST_NAME,
-    Fields,
-    count,
-    fields_of,
-    find,
-    flag,
-    identifier,
-    text,
-    values_of,
-)
-from bot.events.reading.off_times import read_instant
-from bot.events.reading.race_list import lists_races, race_entries, read_races, within
 from bot.events.reading.race_record import (
     Sources,
     course_of,
@@ -75,6 +66,8 @@ LONGEST_ID = 200
 """Characters. A longer or unprintable id stands in a key by its SHA-256."""
 
 DEEPEST_EVENT_NAME = 2
+
+SURE_NAMES = frozenset(NAMES_OF["event.sure_name"])
 
 LARGEST_SEQUENCE = 2**63 - 1
 
@@ -219,8 +212,8 @@ def _names_subject(found: _Found) -> bool:
 
 def _entries(fields: Fields, about: About) -> list[dict[str, Any]]:
     if about is About.RACE:
-        return race_entries(fields)
-    return [one for one in race_entries(fields, (*MEETING_LISTS, *CARD_LISTS)) if _is_meeting(one)]
+        return race_entries(fields, RACE_LISTS, CARD_LISTS)
+    return [one for one in race_entries(fields, MEETING_LISTS, CARD_LISTS) if _is_meeting(one)]
 
 
 def _is_meeting(entry: Mapping[str, Any]) -> bool:
@@ -266,9 +259,9 @@ def _event(found: _Found, race: Race, races: tuple[Race, ...], body: bytes) -> R
         reason=race.reason,
         races_run=_races_run(found) if found.named.subject is Subject.MEETING else None,
         occurred_at=_occurred_at(found),
-        first_attempt_at=find((part.fields for part in found.parts), NAMES_OF["event.first_attempt_at"], read_instant),
-        sequence=find([part.fields for part in found.carried], NAMES_OF["event.sequence"], _read_sequence),
-        data_as_of=find((part.fields for part in found.parts), NAMES_OF["event.data_as_of"], text),
+        first_attempt_at=first_of((part.fields for part in found.parts), "event.first_attempt_at", read_instant),
+        sequence=first_of((part.fields for part in found.carried), "event.sequence", _read_sequence),
+        data_as_of=first_of((part.fields for part in found.parts), "event.data_as_of", text),
         unreadable_because=TOO_MANY if found.stands_for_many else _why_unread(found.named),
     )
 
@@ -277,17 +270,16 @@ def _races_run(found: _Found) -> int | None:
     """How many races of an abandoned meeting were run; 0 if some were run, and the number is not told."""
     fields = [part.fields for part in found.carried]
     run, first_lost, lost, in_all = (
-        find(fields, NAMES_OF[f"state.{key}"], _number)
-        for key in ("races_run", "first_lost", "races_lost", "races_in_all")
+        first_of(fields, f"state.{key}", _number) for key in ("races_run", "first_lost", "races_lost", "races_in_all")
     )
     if run or (first_lost and first_lost > 1):
         return run or (first_lost or 1) - 1
     if lost and in_all and lost < in_all:
         return in_all - lost
-    scopes = [text(value) or "" for _, value in values_of(fields, NAMES_OF["state.scope"])]
+    scopes = [text(value) or "" for _, value in values_of(fields, "state.scope")]
     if after := next(filter(None, map(_AFTER_RACE.search, scopes)), None):
         return int(after[1])
-    is_part = find(fields, NAMES_OF["state.partly"], flag) or any(map(_REST.search, scopes))
+    is_part = first_of(fields, "state.partly", flag) or any(map(_REST.search, scopes))
     return 0 if is_part else None
 
 
@@ -300,14 +292,12 @@ def _named(parts: list[Part]) -> _Named:
     """The shallowest known event, else the first value that is surely an event's name."""
     shallow = [part for part in parts if part.depth <= DEEPEST_EVENT_NAME]
     for part in shallow:
-        for _, value in values_of([part.fields], NAMES_OF["event.name"]):
+        for _, value in values_of([part.fields], "event.name"):
             if kind := kind_of(value):
                 return _Named(kind, kind.value, part)
     for part in shallow:
-        names = NAMES_OF["event.top_name"] if not part.depth else NAMES_OF["event.sure_name"]
-        unknown = find(
-            [part.fields], NAMES_OF["event.name"] if part.name in NAMES_OF["event.sure_name"] else names, string
-        )
+        of_part = "event.sure_name" if part.depth else "event.top_name"
+        unknown = first_of([part.fields], "event.name" if part.name in SURE_NAMES else of_part, string)
         if unknown:
             return _Named(None, unknown[:LONGEST_NAME], part)
     return _Named(None, None, None)
@@ -319,7 +309,7 @@ def _ids(named: _Named, parts: list[Part]) -> tuple[str | None, str | None]:
     Beside the event's name, `id` may be the delivery's own.
     """
     racing = (part for part in parts if part.about is About.DATA and part.is_racing and part.depth)
-    plain_id = find((part.fields for part in racing if part is not named.bearer), PLAIN_ID, identifier)
+    plain_id = first_of((part.fields for part in racing if part is not named.bearer), "ids.plain", identifier)
     of_one_race = named.subject is Subject.RACE or (
         named.subject is not Subject.MEETING and not any(lists_races(part.fields) for part in parts)
     )
@@ -371,7 +361,7 @@ def _loose(found: _Found) -> str | None:
     data = [part for part in found.parts if part.about is About.DATA]
     inner = [part.fields for part in data if part.depth and part is not found.named.bearer]
     every = [part.fields for part in data]
-    loose = find(inner, PLAIN_ID, identifier) or find(every, ("eventid", *PLAIN_ID), identifier)
+    loose = first_of(inner, "ids.plain", identifier) or first_of(every, "ids.loose", identifier)
     return f"id={_bounded(loose)}" if loose else None
 
 
@@ -400,9 +390,9 @@ def _races(found: _Found, race: Race) -> tuple[Race, ...]:
     races = read_races(parts, race)
     if found.named.subject is not Subject.MEETING:
         return races
-    run = (one for fields in parts for one in race_entries(fields, NAMES_OF["lists.run_races"]))
+    run = (one for fields in parts for one in race_entries(fields, "lists.run_races"))
     races += tuple(within(read_race(one), race).model_copy(update={"abandoned": False}) for one in run)
-    first_lost = find([part.fields for part in found.carried], NAMES_OF["state.first_lost"], _number) or 0
+    first_lost = first_of((part.fields for part in found.carried), "state.first_lost", _number) or 0
     return tuple(_told_as_run(one, first_lost) for one in races)
 
 
@@ -415,14 +405,12 @@ def _told_as_run(race: Race, first_lost: int) -> Race:
 
 def _occurred_at(found: _Found) -> datetime | None:
     kind = found.named.kind
-    names = OCCURRED_AT_OF[DECLARATIONS[kind].topic] if kind else NAMES_OF["event.occurred_at"]
+    fact = f"event.occurred_at.{DECLARATIONS[kind].topic}" if kind else "event.occurred_at"
     top = [part for part in found.carried if part.depth == 0 or part is found.named.bearer]
     return (
-        find((part.fields for part in found.carried), names, read_instant)
-        or find((part.fields for part in top), NAMES_OF["event.occurred_at.top"], read_instant)
-        or find(
-            (part.fields for part in top if not part.is_racing), NAMES_OF["event.occurred_at.envelope"], read_instant
-        )
+        first_of((part.fields for part in found.carried), fact, read_instant)
+        or first_of((part.fields for part in top), "event.occurred_at.top", read_instant)
+        or first_of((part.fields for part in top if not part.is_racing), "event.occurred_at.envelope", read_instant)
     )
 
 

@@ -17,9 +17,8 @@ from bot.db import named_values
 from bot.db.engine import Database
 from bot.events.days import begins_at, day_before
 from bot.events.races import Race, Value
-from bot.events.reading.aliases import CARD_LISTS, MEETING_LISTS, RACE_LISTS
-from bot.events.reading.json_values import fields_of, fold
-from bot.events.reading.race_list import lists_races, read_races
+from bot.events.reading.fields import NAMES_OF, Fields, fields_of, fold
+from bot.events.reading.race_list import CARD_LISTS, MEETING_LISTS, RACE_LISTS, lists_races, read_races
 from bot.events.reading.race_record import read_race
 from bot.logs import get_logger
 from bot.racedata import quota_store, race_book_store, reference_store, whole_days
@@ -31,6 +30,8 @@ from bot.racedata.published_lists import as_spelled
 from bot.racedata.race_walk import ALL_REGIONS_WALK, Errand
 
 log = get_logger(__name__)
+
+LIST_NAMES = frozenset(name for fact in (RACE_LISTS, CARD_LISTS, MEETING_LISTS) for name in NAMES_OF[fact])
 
 
 class Paths(NamedTuple):
@@ -140,7 +141,7 @@ def read_day(data: Any, shared: Race) -> tuple[Race, ...] | None:
         of_meetings = any(lists_races(fields_of(entry)) for entry in entries)
         for entry in entries:
             # One by one: `read_races` bounds what one delivery may name.
-            races += read_races([{"meetings" if of_meetings else "races": [entry]}], shared)
+            races += read_races([Fields({"meetings" if of_meetings else "races": [entry]})], shared)
     return tuple(races)
 
 
@@ -152,7 +153,7 @@ def _lists(data: Any) -> Iterator[list[Mapping[str, Any]]]:
         below = [item for value in data.values() if isinstance(value, Mapping) for item in value.items()]
         for name, value in [*data.items(), *below]:
             # An empty list proves something only under a name for races or meetings.
-            if isinstance(value, list) and (value or fold(str(name)) in (*RACE_LISTS, *CARD_LISTS, *MEETING_LISTS)):
+            if isinstance(value, list) and (value or fold(str(name)) in LIST_NAMES):
                 yield from _lists(value)
 
 

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from bot.events.races import Value
-from bot.events.reading.json_values import Fields, fields_of, find, fold, identifier, text
+from bot.events.reading.fields import Fields, fields_of, find, fold
+from bot.events.reading.json_values import identifier, text
 from bot.events.reading.off_times import read_date
 from bot.racedata.month_quota import Counted, Kinds, UsageRow
 

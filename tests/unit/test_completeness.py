@@ -31,7 +31,7 @@ from bot.doctor.table import CHECKS
 from bot.events.event import TOPIC_OF, EventKind, Topic
 from bot.events.kinds import ABANDONMENTS, DECLARATIONS, ToldField
 from bot.events.races import Race
-from bot.events.reading.aliases import OCCURRED_AT_OF
+from bot.events.reading.fields import NAMES_OF as NAMES_OF_FACTS
 from bot.manifest import read_manifest
 from bot.operations.jobs.table import JOBS
 from bot.racedata.client import service_errors
@@ -179,7 +179,8 @@ def told(declared):
 
 
 def test_every_topic_has_an_event_words_a_label_and_names_of_its_time():
-    assert set(TOPIC_WORDS.values()) == set(TOPIC_LABELS) == set(OCCURRED_AT_OF) == set(TOPIC_OF.values()) == set(Topic)
+    assert set(TOPIC_WORDS.values()) == set(TOPIC_LABELS) == set(TOPIC_OF.values()) == set(Topic)
+    assert [topic for topic in Topic if f"event.occurred_at.{topic}" not in NAMES_OF_FACTS] == []
 
 
 def test_every_topic_is_typed_in_singular_and_plural_and_stands_in_the_usage():

@@ -2,87 +2,11 @@
 
 import math
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from functools import lru_cache
-from itertools import islice
-from typing import Any, TypeVar
+from typing import Any
 
-T = TypeVar("T")
-Fields = dict[str, Any]
-"""An object's fields by folded name: "race_id", "raceId" and "Race-ID" are "raceid"."""
-
-
-class Names(dict[str, int]):
-    """Folded names with their ranks, the surest first. A fact has hundreds of names, and an object some ten fields."""
-
-    def __init__(self, names: Iterable[str]) -> None:
-        super().__init__((name, rank) for rank, name in enumerate(dict.fromkeys(names)))
-
-    def within(self, fields: Fields) -> list[str]:
-        """The names of the object's fields."""
-        found = fields.keys() & self.keys()
-        return sorted(found, key=self.__getitem__) if len(found) > 1 else list(found)
-
-
-LONGEST_NAME = 64
-"""Longer keys and event names are passed over: strangers' keys fill no cache."""
-
-MOST_FIELDS = 1_000
-"""Of an object. The others are passed over."""
-
-SPOKEN_NAMES = (
-    "name",
-    "en",
-    "english",
-    "displayname",
-    "fullname",
-    "title",
-    "label",
-    "text",
-    "description",
-    "fractional",
-    "value",
-    "code",
-    "order",
-)
-"""The text of an object in the place of a text: {"name": "Ascot"}, {"fractional": "5/2"}."""
+from bot.events.reading.fields import Fields, fields_of, find, first_of
 
 LONE_SURROGATES = re.compile("[\ud800-\udfff]")
-
-
-@lru_cache(maxsize=4096)
-def fold(name: str) -> str:
-    return "".join(character for character in name.casefold() if character.isalnum())
-
-
-def fields_of(record: Mapping[str, Any]) -> Fields:
-    """The non-empty fields, whatever the record's order."""
-    fields: Fields = {}
-    for key in sorted(islice(record, MOST_FIELDS)):
-        value = record[key]
-        if value is not None and value != "" and len(key) <= LONGEST_NAME:
-            fields.setdefault(fold(key), value)
-    return fields
-
-
-def _key(field: tuple[str, Any]) -> str:
-    return field[0]
-
-
-def find(objects: Iterable[Fields], names: Collection[str], read: Callable[[Any], T | None]) -> T | None:
-    """The first readable value, object by object."""
-    for fields in objects:
-        for name in names.within(fields) if isinstance(names, Names) else filter(fields.__contains__, names):
-            value = read(fields[name])
-            if value is not None:
-                return value
-    return None
-
-
-def values_of(objects: Iterable[Fields], names: Names) -> Iterator[tuple[str, Any]]:
-    """Each field under the names, with its name."""
-    for fields in objects:
-        yield from ((name, fields[name]) for name in names.within(fields))
 
 
 def text(value: Any) -> str | None:
@@ -151,7 +75,7 @@ def _digits(value: Any) -> str | None:
 
 
 def _spoken(fields: Fields) -> str | None:
-    named = find([fields], SPOKEN_NAMES, _plain_text)
+    named = first_of([fields], "text.spoken", _plain_text)
     return named or find([fields], [name for name in fields if name.endswith("name")], _plain_text)
 
 

@@ -6,7 +6,8 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 from bot.events.races import OffTime
-from bot.events.reading.json_values import fields_of, text
+from bot.events.reading.fields import fields_of
+from bot.events.reading.json_values import text
 
 FIRST_YEAR, LAST_YEAR = 1900, 2100
 

@@ -6,8 +6,8 @@ from itertools import islice
 from typing import Any
 
 from bot.events.races import Course, Race
-from bot.events.reading.aliases import CARD_LISTS, MEETING_LISTS, RACE_LISTS
-from bot.events.reading.json_values import Fields, fields_of, identifier, text
+from bot.events.reading.fields import Fields, fields_of, values_of
+from bot.events.reading.json_values import identifier, text
 from bot.events.reading.off_times import read_clock, read_date
 from bot.events.reading.race_record import read_race
 from bot.events.reading.record_objects import ID_SHAPE, entries_of, is_by_key, races_by_key
@@ -26,6 +26,8 @@ _REGION = re.compile("[A-Z]{2,3}")
 _PLACE_NAME = re.compile(r"(?!.*[a-z][A-Z])[^\W\d_a-z][^\d_]{2,}")
 """As people write the name of a course, not as a program writes the name of a field."""
 
+RACE_LISTS, CARD_LISTS, MEETING_LISTS = "lists.races", "lists.cards", "lists.meetings"
+
 MOST_RUNNERS_A_CARD = 2_500
 """Of all races. No further race is read."""
 
@@ -34,26 +36,30 @@ def read_races(objects: Iterable[Fields], parent: Race) -> tuple[Race, ...]:
     """The first MOST_RACES races of the first list with races, completed with the parent's place."""
     objects = tuple(objects)
     listed = (races for fields in objects for races in _lists(fields, parent))
-    of_meetings = (_read_meetings(fields.get(name), parent) for fields in objects for name in MEETING_LISTS)
+    of_meetings = (_read_meetings(value, parent) for _, value in values_of(objects, MEETING_LISTS))
     return next(filter(None, listed), ()) or next(filter(None, of_meetings), ())
 
 
 def lists_races(fields: Fields) -> bool:
-    listed = (fields.get(name) for name in (*RACE_LISTS, *MEETING_LISTS))
+    listed = fields.of(RACE_LISTS, MEETING_LISTS)
     return any(isinstance(value, list) or is_by_key(value) for value in listed) or any(
         races_by_key(value) or _NUMBERED.fullmatch(name) for name, value in fields.items()
     )
 
 
-def race_entries(fields: Fields, names: Iterable[str] = (*RACE_LISTS, *CARD_LISTS)) -> list[dict[str, Any]]:
-    """The races in the first list of an object that has any, as objects: a bare id is {"race_id": …}."""
-    for name in names:
-        value, is_of_races = fields.get(name), name not in CARD_LISTS
-        is_list = is_of_races or isinstance(value, list) or races_by_key(value)
-        entries = entries_of(value, said_by_key) if is_list else []
-        if races := [one for entry in entries if (one := _as_object(entry, bare=is_of_races))]:
-            return races
-    return [value for name, value in fields.items() if _NUMBERED.fullmatch(name) and isinstance(value, dict)]
+def race_entries(fields: Fields, *facts: str) -> list[dict[str, Any]]:
+    """The races in the first list of an object that has any."""
+    return next(filter(None, _entries(fields, *facts)), [])
+
+
+def _entries(fields: Fields, *facts: str) -> Iterator[list[dict[str, Any]]]:
+    """The races of each list, as objects: a bare id is {"race_id": …}."""
+    for fact in facts:
+        for value in fields.of(fact):
+            is_list = fact != CARD_LISTS or isinstance(value, list) or races_by_key(value)
+            entries = entries_of(value, said_by_key) if is_list else []
+            yield [one for entry in entries if (one := _as_object(entry, bare=fact != CARD_LISTS))]
+    yield [value for name, value in fields.items() if _NUMBERED.fullmatch(name) and isinstance(value, dict)]
 
 
 def said_by_key(key: str) -> dict[str, Any]:
@@ -72,8 +78,8 @@ def said_by_key(key: str) -> dict[str, Any]:
 
 
 def _lists(fields: Fields, parent: Race) -> Iterator[tuple[Race, ...]]:
-    for name in (*RACE_LISTS, *CARD_LISTS):
-        races = (read_race(entry) for entry in race_entries(fields, [name]))
+    for entries in _entries(fields, RACE_LISTS, CARD_LISTS):
+        races = map(read_race, entries)
         yield tuple(_first(within(race, parent) for race in races if race != Race()))
 
 

@@ -11,8 +11,9 @@ from typing import Any, TypeVar
 from bot.events.race_state import NOT_RUN, RaceState, state_in
 from bot.events.races import Course, OffTime, Race
 from bot.events.reading import aliases
-from bot.events.reading.aliases import NAMES_OF, Field
-from bot.events.reading.json_values import Fields, Names, fields_of, find, flag, identifier, text, values_of
+from bot.events.reading.aliases import Field
+from bot.events.reading.fields import Fields, fields_of, find, first_of, values_of
+from bot.events.reading.json_values import flag, identifier, text
 from bot.events.reading.off_times import (
     off_by_standing,
     published_date,
@@ -44,17 +45,17 @@ class Sources:
     others: list[Fields]
 
     def look(self, field: Field[T]) -> T | None:
-        """Of the race's own objects by any name, else of the others by `names`."""
-        for objects, names in ((self.own, field.names), (self.own, field.own), (self.others, field.names)):
-            value = find(objects, names, field.read)
+        """Of the race's own objects by any name, else of the others."""
+        for objects, fact in ((self.own, field.fact), (self.own, f"{field.fact}.own"), (self.others, field.fact)):
+            value = first_of(objects, fact, field.read)
             if value is not None:
                 return value
         return None
 
-    def values(self, names: Names, own: Names = aliases.NO_NAMES) -> Iterator[Any]:
-        """Every value under the names: of the race's own objects by `own` too, then of the event's other objects."""
-        for objects, known in ((self.own, names), (self.own, own), (self.data, names)):
-            yield from (value for _, value in values_of(objects, known))
+    def values(self, fact: str) -> list[Any]:
+        """Every value of a fact: of the race's own objects by own names too, then of the event's other objects."""
+        searched = ((self.own, fact), (self.own, f"{fact}.own"), (self.data, fact))
+        return [value for objects, one in searched for fields in objects for value in fields.of(one)]
 
 
 def read_race(record: Mapping[str, Any]) -> Race:
@@ -98,16 +99,16 @@ def race_id_of(parts: Sequence[Part]) -> str | None:
     """By a name of its own, as the plain id of a race's object, or as the whole value of `race`."""
     everywhere = [part.fields for part in parts]
     return (
-        find(everywhere, aliases.RACE_ID, identifier)
-        or find(_of(parts, About.RACE), aliases.PLAIN_ID, identifier)
+        first_of(everywhere, "ids.race", identifier)
+        or first_of(_of(parts, About.RACE), "ids.plain", identifier)
         or find(everywhere, ("race",), id_by_shape)
     )
 
 
 def meeting_id_of(parts: Sequence[Part]) -> str | None:
     everywhere = [part.fields for part in parts if part.about is not About.DELIVERY]
-    return find(everywhere, aliases.MEETING_ID, identifier) or find(
-        _of(parts, About.MEETING), aliases.PLAIN_ID, identifier
+    return first_of(everywhere, "ids.meeting", identifier) or first_of(
+        _of(parts, About.MEETING), "ids.plain", identifier
     )
 
 
@@ -123,7 +124,7 @@ def course_of(sources: Sources) -> Course:
     """
     read = {name: next(filter(None, map(sources.look, ways)), None) for name, ways in aliases.COURSE_FIELDS.items()}
     meetings = sources.own if sources.subject is About.MEETING else sources.meetings
-    name = read["name"] or find(meetings, NAMES_OF["course.of_meeting"], aliases.read_course_name)
+    name = read["name"] or first_of(meetings, "course.of_meeting", aliases.read_course_name)
     course_id = read["course_id"]
     if name and course_id and not aliases.COURSE_ID_SHAPE.fullmatch(course_id):
         course_id = None
@@ -133,33 +134,32 @@ def course_of(sources: Sources) -> Course:
             **read,
             "course_id": course_id,
             "name": name,
-            "country": find(sources.courses, country.names, text) or read["country"],
+            "country": first_of(sources.courses, country.fact, text) or read["country"],
         }
     )
 
 
 def race_date_of(sources: Sources) -> str | None:
     """A date that is not read stays as published: a race of an unread date is no race of today."""
-    field = aliases.RACE_DATE
+    field, own = aliases.RACE_DATE, "race.date.own"
     return (
         sources.look(field)
-        or find(sources.meetings, field.own, field.read)
+        or first_of(sources.meetings, own, field.read)
         or next(filter(None, map(read_dated_clock, chain.from_iterable(_off_values(sources)))), None)
-        or find(sources.data, field.own, read_plain_date)
+        or first_of(sources.data, own, read_plain_date)
         or sources.look(field._replace(read=published_date))
-        or find(sources.meetings, field.own, published_date)
+        or first_of(sources.meetings, own, published_date)
     )
 
 
 def off_of(sources: Sources) -> OffTime:
     """The date may hold the time too, where no other field has a time."""
-    field = aliases.RACE_DATE
-    return off_by_standing((*_off_values(sources), map(read_clock_of_date, sources.values(field.names, field.own))))
+    return off_by_standing((*_off_values(sources), map(read_clock_of_date, sources.values(aliases.RACE_DATE.fact))))
 
 
 def _off_values(sources: Sources) -> Iterator[Iterator[Any]]:
-    for names, own in aliases.OFF_STANDINGS:
-        yield chain.from_iterable(map(spread_off, sources.values(names, own)))
+    for fact in aliases.OFF_STANDINGS:
+        yield chain.from_iterable(map(spread_off, sources.values(fact)))
 
 
 def _state_of(sources: Sources, placings: Placings) -> dict[str, Any]:
@@ -168,17 +168,13 @@ def _state_of(sources: Sources, placings: Placings) -> dict[str, Any]:
     A void race is void whatever else is said. Words for a lost race beside words or places of a run race leave both,
     and the message tells both. Of a race without any sign of a run, the status of the meeting counts too.
     """
-    statuses = [
-        *filter(None, map(text, _spread(sources.values(NAMES_OF["state.race_status"], NAMES_OF["state.status"]))))
-    ]
-    inner = [
-        fields_of(value) for _, value in values_of(sources.own, NAMES_OF["state.objects"]) if isinstance(value, dict)
-    ]
-    words = chain(sources.values(aliases.NO_NAMES, NAMES_OF["state.result"]), *(fields.values() for fields in inner))
+    statuses = [*filter(None, map(text, _spread(sources.values("state.status"))))]
+    inner = [fields_of(value) for _, value in values_of(sources.own, "state.objects") if isinstance(value, dict)]
+    words = chain((value for _, value in values_of(sources.own, "state.result")), *map(Fields.values, inner))
     said = [*statuses, *filter(state_in, map(aliases.string, words))]
     states = {state: status for status in reversed(said) if (state := state_in(status))}
     own = [*sources.own, *inner]
-    flags = {state: [_flag(value) for _, value in values_of(own, NAMES_OF[f"state.{state}"])] for state in _FLAGS}
+    flags = {state: [_flag(value) for _, value in values_of(own, f"state.{state}")] for state in _FLAGS}
     flagged = {state for state, found in flags.items() if any(found)}
     told = states.keys() | flagged | ({placings.state} - {None})
     for state in (RaceState.VOID, RaceState.POSTPONED):
@@ -200,11 +196,11 @@ def _is_lost_by_more(sources: Sources) -> bool:
     """By a reason for an abandonment, or by the state of the race's meeting."""
     if sources.subject is not About.RACE:
         return False
-    reasons = values_of(sources.own, NAMES_OF["state.reason"])
+    reasons = values_of(sources.own, "state.reason")
     said = chain(
-        values_of(sources.own, NAMES_OF["state.of_meeting"]),
-        values_of(sources.meetings, NAMES_OF["state.status"]),
-        values_of(sources.meetings, NAMES_OF["state.abandoned"]),
+        values_of(sources.own, "state.of_meeting"),
+        values_of(sources.meetings, "state.status.own"),
+        values_of(sources.meetings, "state.abandoned"),
     )
     return any(flag(value) for _, value in reasons) or any(_says_lost(value) for _, value in said)
 

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from bot.events.event import EventKind
-from bot.events.reading.json_values import LONGEST_NAME, Fields, fields_of, fold
+from bot.events.reading.fields import LONGEST_NAME, Fields, fields_of, fold
 
 MOST_PARTS, DEEPEST = 32, 5
 
@@ -169,7 +169,7 @@ def _with_attributes(record: Mapping[str, Any]) -> Fields:
     attributes = fields.get("attributes")
     if isinstance(attributes, dict):
         del fields["attributes"]
-        return {**fields_of(attributes), **fields}
+        return Fields({**fields_of(attributes), **fields})
     return fields
 
 

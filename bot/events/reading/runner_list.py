@@ -16,34 +16,30 @@ from typing import Any, NamedTuple
 
 from bot.events.race_state import RaceState, letters, state_in
 from bot.events.races import OUT, RESERVED, Runner, finishing_position, is_non_runner, is_shared, plain_name
-from bot.events.reading.aliases import (
-    LEADERS,
-    NAMES_OF,
-    OF_RUNNER_OBJECTS,
-    ORDER_NAMES,
-    ORDER_STANDINGS,
-    ORDERS_IN_WORDS,
-    POSITION_NAMES,
-    POSITION_STANDINGS,
-    RUNNER_FIELDS,
-    RUNNER_LISTS,
-    WRAPPED_LISTS,
-    facts_of_runner,
-    names,
-    string,
-)
-from bot.events.reading.json_values import (
-    LONGEST_NAME,
-    Fields,
-    fields_of,
-    flag,
-    fold,
-    identifier,
-    note_text,
-    text,
-    values_of,
-)
+from bot.events.reading.aliases import string
+from bot.events.reading.fields import LONGEST_NAME, NAMES_OF, Fields, fields_of, fold, names, values_of
+from bot.events.reading.json_values import flag, identifier, note_text, text
 from bot.events.reading.record_objects import ID_SHAPE, RACING_FIELDS, entries_of, is_by_key
+
+POSITION_STANDINGS = ("place.official", "place.plain", "place.past_the_post")
+ORDER_STANDINGS = ("order.official", "order.plain", "order.past_the_post")
+LEADERS = (
+    *(("1", "order.winner.official", 0), ("1", "order.winner", 1), ("1", "order.first", 1)),
+    *(("2", "order.second", 1), ("3", "order.third", 1), ("4", "order.fourth", 1)),
+)
+"""Fields that each name the horse in a place, with the standing of the name."""
+
+RUNNER_FIELDS = {
+    f"runner.{name}": name
+    for name in (
+        *("horse", "number", "draw", "jockey", "trainer", "starting_price", "official_rating", "beaten"),
+        "position_reason",
+    )
+}
+POSITION_NAMES = frozenset(name for standing in POSITION_STANDINGS for name in NAMES_OF[standing])
+ORDER_NAMES = frozenset(name for standing in ORDER_STANDINGS for name in NAMES_OF[standing])
+OF_RUNNER_OBJECTS = POSITION_NAMES.union(*(NAMES_OF[fact] for fact in NAMES_OF if fact.startswith("marks.")))
+"""Fields of a runner that may stand in an object of the runner: its result, its betting."""
 
 ONLY_RUNNERS = POSITION_NAMES.union(names("horse name|id?, jockey name?, cloth number"))
 """Fields of a runner, even beside the race's name."""
@@ -82,7 +78,6 @@ DISPUTES_TOLD = 4
 _OR = " or "
 _NUMBER, _NAME, _ID = "number ", "name ", "id "
 _RESULT = names("full? result|results")
-_WINNER = frozenset({*NAMES_OF["order.winner"], *NAMES_OF["order.winner.official"]})
 _STATE_CODES = {"voi": RaceState.VOID, "v": RaceState.VOID, "abd": RaceState.ABANDONED, "abn": RaceState.ABANDONED}
 _PLAIN_NON_RUNNERS = frozenset({"nr", "nonrunner", "nonpartant", "scratched", "withdrawn"})
 
@@ -90,15 +85,13 @@ _WHOLE = re.compile(r"\A([0-9]+)\.0+\Z")
 _NO_NAME = frozenset(
     names("tbc|tba|tbd|na|none|null|nil|unknown|pending|awaited|to_be_confirmed|not_available|no_winner|result")
 )
+_SAYS_NOTHING = PLAIN_STATUSES | _NO_NAME
 _NUMBER_ON_CLOTH = re.compile(
     r"(?:#|n[or]\.? ?)?\(?(?P<number>[0-9]{1,3}[A-Za-z]?)(?:[.)]? ?(?P<name>[^\W\d]{2}.+))?\)?", re.IGNORECASE
 )
 """As an order names a horse: "4", "#4", "No. 4", "4. Horse A"."""
 
 _ORDER_TEXT = re.compile(r"[0-9]{1,2}[A-Za-z]?(?: ?(?:[-,/>=;.]| ) ?[0-9]{1,2}[A-Za-z]?)+")
-
-RunnerFacts = Mapping[str, list[Any]]
-"""The values of a runner's object, by the key of the fact."""
 
 PLAIN = 1
 """The standing of a place by an order, a flag or a winner, in POSITION_STANDINGS."""
@@ -147,23 +140,23 @@ class _Horse:
 def read_placings(objects: Iterable[Fields]) -> Placings:
     """At most MOST_RUNNERS runners."""
     objects, horses = tuple(map(_with_inner_names, objects)), _Horses()
-    for name, value in values_of(objects, RUNNER_LISTS):
+    for name, value in values_of(objects, "lists.runners"):
         for entries in _lists(value):
             is_order = any(isinstance(one, list) for one in entries) or (
                 name in _RESULT and not any(isinstance(one, dict) for one in entries)
             )
             horses.add(_in_groups(entries) if is_order else map(_Ranked, entries))
     unread = list(_orders(objects, horses))
-    for place, found, standing in LEADERS:
-        for name, value in values_of(objects, found):
-            refs = [one for one in (value if isinstance(value, list) else [value]) if _names_a_leader(one, name)]
+    for place, fact, standing in LEADERS:
+        for _, value in values_of(objects, fact):
+            refs = [one for one in (value if isinstance(value, list) else [value]) if _names_a_leader(one, fact)]
             # "ABANDONED" may stand in the place of the winner, and is a horse only if a horse has the name.
             only_known = isinstance(value, str) and state_in(value) is not None
             ranked = [one._replace(standing=standing) for one in _shared(refs, place)]
             if not horses.add(ranked, only_known=only_known):
                 unread.append(value)
     for key, out in (("non_runners", OUT), ("reserves", RESERVED)):
-        for _, value in values_of(objects, NAMES_OF[f"lists.{key}"]):
+        for _, value in values_of(objects, f"lists.{key}"):
             horses.add(map(_Ranked, _named_in(value)), out=out)
     return horses.placings(unread)
 
@@ -177,7 +170,7 @@ def _with_inner_names(fields: Fields) -> Fields:
         for key, entry in fields_of(value).items()
         if f"{name}{key}" in ORDER_NAMES
     }
-    return {**fields, **inner} if inner else fields
+    return Fields({**fields, **inner}) if inner else fields
 
 
 def _named_in(value: Any) -> list[Any]:
@@ -191,11 +184,12 @@ def _named_in(value: Any) -> list[Any]:
 
 def _orders(objects: Iterable[Fields], horses: "_Horses") -> Iterator[Any]:
     """Adds the orders of all standings. Gives back each order that is not read."""
-    for standing, found in enumerate(ORDER_STANDINGS):
-        for name, value in values_of(objects, ORDERS_IN_WORDS if standing == PLAIN else found):
-            ranked = [one._replace(standing=standing) for one in _order(value, is_order=name in found)]
+    for standing, fact in enumerate(ORDER_STANDINGS):
+        for name, value in values_of(objects, "order.in_words" if standing == PLAIN else fact):
+            is_order = name in NAMES_OF[fact]
+            ranked = [one._replace(standing=standing) for one in _order(value, is_order=is_order)]
             is_words = isinstance(value, str) and not _ORDER_TEXT.fullmatch(value.strip())
-            if not horses.add(ranked, only_known=is_words) and (ranked or name in found):
+            if not horses.add(ranked, only_known=is_words) and (ranked or is_order):
                 yield value
 
 
@@ -318,18 +312,18 @@ def _called(horse: _Horse) -> str:
     return horse.said.get("horse") or f"no. {horse.said.get('number')}"
 
 
-def _names_a_leader(ref: Any, name: str) -> bool:
+def _names_a_leader(ref: Any, fact: str) -> bool:
     """A number under `second` may be a time, and a flag under `winner` names nobody."""
     if isinstance(ref, bool) or not isinstance(ref, str | int | dict):
         return False
-    return name in _WINNER or isinstance(ref, dict) or not str(ref).isdecimal()
+    return fact.startswith("order.winner") or isinstance(ref, dict) or not str(ref).isdecimal()
 
 
 def _lists(value: Any) -> list[list[Any]]:
     """The list; the lists in {"count": 2, "items": […]}; the entries of {"1": {…}, "2": {…}}."""
     if isinstance(value, dict) and not is_by_key(value):
         held = fields_of(value)
-        return [entries for _, one in values_of([held], WRAPPED_LISTS) if (entries := entries_of(one, _said_by_key))]
+        return [entries for _, one in values_of([held], "lists.wrapped") if (entries := entries_of(one, _said_by_key))]
     entries = entries_of(value, _said_by_key)
     return [entries] if entries else []
 
@@ -389,7 +383,7 @@ def _group(entry: Any) -> tuple[list[Any], str | None]:
         )
         return ([entry[1]], text(entry[0])) if is_row else (entry, None)
     if isinstance(entry, dict) and (lists := _lists(entry)):
-        places = _places_of(facts_of_runner(fields_of(entry)))
+        places = _places_of(fields_of(entry))
         return [one for entries in lists for one in entries], places[0].position if places else None
     return [entry], None
 
@@ -430,23 +424,22 @@ def _horse_of(ref: Any) -> _Horse | None:
 def _from_fields(fields: Fields) -> _Horse | None:
     if not is_runner(fields) and not ONLY_RACES.isdisjoint(fields):
         return None
-    facts = facts_of_runner(fields)
     horse = fields_of(fields["horse"]) if isinstance(fields.get("horse"), dict) else None
-    said = {name: value for name in RUNNER_FIELDS if (value := _first(facts, f"runner.{name}"))}
-    ids = facts.get("ids.runner", [])
+    facts = RUNNER_FIELDS.items()
+    said = {name: value for fact, name in facts if fact in fields.facts and (value := _first(fields, fact))}
+    ids = fields.of("ids.runner")
     named = said.pop("horse", None)
     if horse is not None:
         # A horse's own number may be of a register, so only people are taken from the horse.
-        of_horse = facts_of_runner(horse)
-        people = {name: value for name in ("jockey", "trainer") if (value := _first(of_horse, f"runner.{name}"))}
+        people = {name: value for name in ("jockey", "trainer") if (value := _first(horse, f"runner.{name}"))}
         said = people | said
-        ids = [*ids, *of_horse.get("ids.plain", ())]
-        named = _first(of_horse, "runner.horse_spoken") or named
+        ids = [*ids, *horse.of("ids.plain")]
+        named = _first(horse, "runner.horse_spoken") or named
     if named:
         said |= {"horse": named} if _is_name(named) else {}
         ids = [*ids, named] if ID_SHAPE.fullmatch(named) else ids
-    out, reason = _out_of(facts)
-    places = _places_of(facts) or (_places_of(of_horse) if horse is not None else [])
+    out, reason = _out_of(fields)
+    places = _places_of(fields) or (_places_of(horse) if horse is not None else [])
     if reason:
         said.setdefault("position_reason", reason)
     labels = [_ID + one for one in map(identifier, ids) if one]
@@ -454,9 +447,9 @@ def _from_fields(fields: Fields) -> _Horse | None:
     return _Horse(labels, said, [] if out else places, out) if labels else None
 
 
-def _first(facts: RunnerFacts, key: str) -> str | None:
-    for value in facts.get(key, ()):
-        if said := text(value):
+def _first(fields: Fields, fact: str) -> str | None:
+    for name in fields.facts.get(fact, ()):
+        if said := text(fields[name]):
             return said
     return None
 
@@ -487,34 +480,34 @@ def _own_fields(entry: dict[str, Any]) -> Fields:
     """With the fields of an inner runner, of its result and of its betting: {"result": {"place": 7}}."""
     fields = fields_of(entry)
     inner = fields.get("runner")
-    own = {**fields_of(inner), **fields, "runner": None} if isinstance(inner, dict) else fields
-    for name, value in values_of([own], NAMES_OF["marks.objects"]):
+    own = Fields({**fields_of(inner), **fields, "runner": None}) if isinstance(inner, dict) else fields
+    for name, value in values_of([own], "marks.objects"):
         if isinstance(value, dict):
             held = fields_of(value)
             inner = {key: held[key] for key in held.keys() & OF_RUNNER_OBJECTS}
             both = {f"{name}{key}": held[key] for key in held} if name in POSITION_NAMES else {}
-            own = {**inner, **both, **own}
+            own = Fields({**inner, **both, **own})
     return own
 
 
-def _places_of(said: RunnerFacts) -> list[_Place]:
+def _places_of(said: Fields) -> list[_Place]:
     """Every place that the entry gives, with its standing."""
     places = [
         _Place(standing, position)
-        for standing, key in enumerate(POSITION_STANDINGS)
-        for value in said.get(key, ())
+        for standing, fact in enumerate(POSITION_STANDINGS)
+        for value in said.of(fact)
         if (position := _read_position(value))
     ]
-    found = (value for key in ("marks.status", "marks.no_finish", "state.result") for value in said.get(key, ()))
+    found = said.of("marks.status", "marks.no_finish", "state.result")
     statuses = {fold(str(value)[:LONGEST_NAME]) for value in found}
-    if not statuses.isdisjoint({"winner", "won"}) or any(map(_is_true, said.get("marks.winner", ()))):
+    if not statuses.isdisjoint({"winner", "won"}) or any(map(_is_true, said.of("marks.winner"))):
         places.append(_Place(PLAIN, "1"))
-    if any(value is True for value in said.get("marks.win", ())):
+    if any(value is True for value in said.of("marks.win")):
         places.append(_Place(PLAIN, "1"))
     if not places:
-        other = (value for key in ("marks.no_finish", "state.result") for value in said.get(key, ()))
+        other = said.of("marks.no_finish", "state.result")
         places = [_Place(PLAIN, place) for place in filter(None, map(_read_position, other)) if _is_told(place)][:1]
-    if any(map(flag, said.get("marks.dead_heat", ()))):
+    if any(map(flag, said.of("marks.dead_heat"))):
         return [one._replace(position=f"{one.position}=") if _is_alone(one.position) else one for one in places]
     return places
 
@@ -527,13 +520,13 @@ def _is_alone(position: str) -> bool:
     return finishing_position(position) is not None and not is_shared(position)
 
 
-def _out_of(said: RunnerFacts) -> tuple[str | None, str | None]:
+def _out_of(said: Fields) -> tuple[str | None, str | None]:
     """The position of a horse without a place, and a reason: a non-runner, a disqualified horse, no finish.
 
     A horse that is out has no place, whatever number stands beside.
     """
     statuses = list(_words(said, "marks.status"))
-    positions = filter(None, (text(value) for key in POSITION_STANDINGS for value in said.get(key, ())))
+    positions = filter(None, map(text, said.of(*POSITION_STANDINGS)))
     words = [
         *statuses,
         *(one for one in positions if not one.isdecimal()),
@@ -541,9 +534,9 @@ def _out_of(said: RunnerFacts) -> tuple[str | None, str | None]:
     ]
     no_jockey = (one for one in _words(said, "runner.jockey") if fold(one[:LONGEST_NAME]) in _PLAIN_NON_RUNNERS)
     away = next(filter(is_non_runner, [*words, *no_jockey]), None)
-    if any(map(flag, said.get("marks.reserve", ()))) or fold(away or "").startswith(("reserve", "emergency")):
+    if any(map(flag, said.of("marks.reserve"))) or fold(away or "").startswith(("reserve", "emergency")):
         return RESERVED, None
-    if away or _is_marked(said, "non_runner") or False in map(flag, said.get("marks.running", ())):
+    if away or _is_marked(said, "non_runner") or False in map(flag, said.of("marks.running")):
         return OUT, None if fold(away or "nr") in _PLAIN_NON_RUNNERS else away
     if disqualified := next(filter(_DISQUALIFIED.search, words), None):
         return disqualified, None
@@ -553,15 +546,14 @@ def _out_of(said: RunnerFacts) -> tuple[str | None, str | None]:
     return no_finish, None if no_finish else next(iter(statuses), None)
 
 
-def _is_marked(said: RunnerFacts, mark: str) -> bool:
+def _is_marked(said: Fields, mark: str) -> bool:
     """By a flag, by the moment or the reason in its place, or by an object with the particulars."""
-    found = said.get(f"marks.{mark}", ())
-    return any(bool(value) if isinstance(value, dict) else flag(value) for value in found)
+    return any(bool(value) if isinstance(value, dict) else flag(value) for value in said.of(f"marks.{mark}"))
 
 
-def _words(said: RunnerFacts, *keys: str) -> Iterator[str]:
+def _words(said: Fields, *facts: str) -> Iterator[str]:
     """The texts of the facts, without those that are said of every horse."""
-    return filter(None, (_read_status(value) for key in keys for value in said.get(key, ())))
+    return filter(None, map(_read_status, said.of(*facts)))
 
 
 def _is_true(value: Any) -> bool:
@@ -576,7 +568,7 @@ def _is_no_finish(status: str) -> bool:
 
 def _read_status(value: Any) -> str | None:
     said = string(value)
-    return said if said and fold(said[:LONGEST_NAME]) not in PLAIN_STATUSES | _NO_NAME else None
+    return said if said and fold(said[:LONGEST_NAME]) not in _SAYS_NOTHING else None
 
 
 def _read_position(value: Any) -> str | None:

@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 from bot.events.event import EventKind, RacingEvent
 from bot.events.kinds import DECLARATIONS, Subject
 from bot.events.races import Race
+from bot.events.reading.fields import Fields, fields_of, find, fold
 from bot.events.reading.json_object import NotAnObject, read_object
-from bot.events.reading.json_values import Fields, fields_of, find, fold, identifier, text
+from bot.events.reading.json_values import identifier, text
 from bot.events.reading.off_times import read_instant
 from bot.events.reading.race_record import id_by_shape, meeting_id_of, race_from, race_id_of, sources_of
 from bot.events.reading.record_objects import About, kind_of, parts_of

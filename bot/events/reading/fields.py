@@ -1,0 +1,119 @@
+"""The fields of an object, found by fact through the names of names.ini (Spec gap G2)."""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from configparser import ConfigParser, ExtendedInterpolation
+from functools import _lru_cache_wrapper, lru_cache
+from importlib.resources import files
+from itertools import islice, product
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+LONGEST_NAME = 64
+"""Longer keys and event names are passed over: strangers' keys fill no cache."""
+
+MOST_FIELDS = 1_000
+"""Of an object. The others are passed over."""
+
+FIELDS_OF_A_SHAPE = 64
+"""The shape of a larger object is not remembered."""
+
+
+@lru_cache(maxsize=4096)
+def fold(name: str) -> str:
+    return "".join(filter(str.isalnum, name.casefold()))
+
+
+def names(patterns: str) -> tuple[str, ...]:
+    """See the head of names.ini."""
+    found = (product(*map(_alternatives, pattern.split())) for pattern in patterns.split(","))
+    return tuple(dict.fromkeys("".join(words) for some in found for words in some if any(words)))
+
+
+def _alternatives(word: str) -> list[str]:
+    words = [fold(one) for one in word.rstrip("?").split("|")]
+    return [*words, ""] if word.endswith("?") else words
+
+
+def _read_table() -> Mapping[str, tuple[str, ...]]:
+    table = ConfigParser(delimiters=("=",), interpolation=ExtendedInterpolation())
+    table.read_string(files("bot.events.reading").joinpath("names.ini").read_text(encoding="utf-8"))
+    return {f"{section}.{key}": names(table[section][key]) for section in table.sections() for key in table[section]}
+
+
+NAMES_OF = _read_table()
+"""The names of each fact ("race.title"), the surest first."""
+
+_FACTS_OF: dict[str, list[tuple[int, str]]] = {}
+for _fact, _names in NAMES_OF.items():
+    for _rank, _name in enumerate(_names):
+        _FACTS_OF.setdefault(_name, []).append((_rank, _fact))
+
+
+class Fields(dict[str, Any]):
+    """An object's fields by folded name: "race_id", "raceId" and "Race-ID" are "raceid".
+
+    `facts`: the names of the object's fields for each fact, the surest first.
+    """
+
+    __slots__ = ("facts",)
+
+    def __init__(self, fields: Mapping[str, Any]) -> None:
+        super().__init__(fields)
+        self.facts = _remembered(_facts, tuple(fields))
+
+    def of(self, *facts: str) -> list[Any]:
+        """The values of the facts."""
+        return [self[name] for fact in facts if fact in self.facts for name in self.facts[fact]]
+
+
+def _remembered(read: "_lru_cache_wrapper[T]", shape: tuple[str, ...]) -> T:
+    """Objects of a list have one shape, and so have the objects of one publisher."""
+    return read(shape) if len(shape) <= FIELDS_OF_A_SHAPE else read.__wrapped__(shape)
+
+
+@lru_cache(maxsize=512)
+def _facts(names: tuple[str, ...]) -> Mapping[str, tuple[str, ...]]:
+    found: dict[str, list[tuple[int, str]]] = {}
+    for name in names:
+        for rank, fact in _FACTS_OF.get(name, ()):
+            found.setdefault(fact, []).append((rank, name))
+    return {fact: tuple(name for _, name in sorted(ranked)) for fact, ranked in found.items()}
+
+
+@lru_cache(maxsize=512)
+def _folded(keys: tuple[str, ...]) -> list[tuple[str, str]]:
+    return [(key, fold(key)) for key in sorted(keys) if len(key) <= LONGEST_NAME]
+
+
+def fields_of(record: Mapping[str, Any]) -> Fields:
+    """The non-empty fields, whatever the record's order."""
+    fields: dict[str, Any] = {}
+    for key, name in _remembered(_folded, tuple(islice(record, MOST_FIELDS))):
+        value = record[key]
+        if value is not None and value != "":
+            fields.setdefault(name, value)
+    return Fields(fields)
+
+
+def find(objects: Iterable[Fields], names: Collection[str], read: Callable[[Any], T | None]) -> T | None:
+    """The first readable value under the names, object by object."""
+    values = (fields[name] for fields in objects for name in names if name in fields)
+    return next((found for value in values if (found := read(value)) is not None), None)
+
+
+def first_of(objects: Iterable[Fields], fact: str, read: Callable[[Any], T | None]) -> T | None:
+    """The first readable value of a fact, object by object."""
+    for fields in objects:
+        for name in fields.facts.get(fact, ()):
+            found = read(fields[name])
+            if found is not None:
+                return found
+    return None
+
+
+def values_of(objects: Iterable[Fields], fact: str) -> Iterator[tuple[str, Any]]:
+    """Each value of a fact, with the name of the field."""
+    for fields in objects:
+        for name in fields.facts.get(fact, ()):
+            yield name, fields[name]
