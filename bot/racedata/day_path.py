@@ -31,7 +31,7 @@ from bot.racedata.race_walk import ALL_REGIONS_WALK, Errand
 
 log = get_logger(__name__)
 
-LIST_NAMES = frozenset(name for fact in (RACE_LISTS, CARD_LISTS, MEETING_LISTS) for name in NAMES_OF[fact])
+NAMES_OF_LISTS = frozenset(name for fact in (RACE_LISTS, CARD_LISTS, MEETING_LISTS) for name in NAMES_OF[fact])
 
 
 class Paths(NamedTuple):
@@ -153,7 +153,7 @@ def _lists(data: Any) -> Iterator[list[Mapping[str, Any]]]:
         below = [item for value in data.values() if isinstance(value, Mapping) for item in value.items()]
         for name, value in [*data.items(), *below]:
             # An empty list proves something only under a name for races or meetings.
-            if isinstance(value, list) and (value or fold(str(name)) in LIST_NAMES):
+            if isinstance(value, list) and (value or fold(str(name)) in NAMES_OF_LISTS):
                 yield from _lists(value)
 
 

@@ -1,4 +1,4 @@
-"""The fields of a record: the names of names.ini, and the reader of the value (Spec gap G2)."""
+"""The facts of a race and a course, each with the reader of its value (Spec gap G2)."""
 
 import re
 from collections.abc import Callable, Mapping

@@ -12,7 +12,7 @@ T = TypeVar("T")
 LONGEST_NAME = 64
 """Longer keys and event names are passed over: strangers' keys fill no cache."""
 
-MOST_FIELDS = 1_000
+MOST_FIELDS = 300
 """Of an object. The others are passed over."""
 
 FIELDS_OF_A_SHAPE = 64

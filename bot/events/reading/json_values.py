@@ -2,9 +2,16 @@
 
 import math
 import re
+from itertools import islice
 from typing import Any
 
-from bot.events.reading.fields import Fields, fields_of, find, first_of
+from bot.events.reading.fields import LONGEST_NAME, Fields, fields_of, find, first_of
+
+LONGEST_READ = 2_000
+"""Characters. The rest is cut off."""
+
+MOST_NOTES = 100
+"""Entries of an annotation."""
 
 LONE_SURROGATES = re.compile("[\ud800-\udfff]")
 
@@ -15,10 +22,10 @@ def text(value: Any) -> str | None:
     NUL and lone surrogates are removed for the databases. Message builders deal with other odd characters.
     """
     if isinstance(value, str):
-        return _storable(value)
+        return _storable(value[:LONGEST_READ])
     if isinstance(value, dict):
         name = value.get("name")
-        return _storable(name) if isinstance(name, str) and name else _spoken(fields_of(value))
+        return _storable(name[:LONGEST_READ]) if isinstance(name, str) and name else _spoken(fields_of(value))
     return _digits(value)
 
 
@@ -31,7 +38,7 @@ def note_text(value: Any, deepest: int = 3) -> str | None:
     if not deepest:
         return None
     named = value.items() if isinstance(value, dict) else [("", item) for item in value]
-    parts = [(_storable(str(name)), note_text(item, deepest - 1)) for name, item in named]
+    parts = [(_storable(str(name)), note_text(item, deepest - 1)) for name, item in islice(named, MOST_NOTES)]
     said = [f"{name}: {shown}" if name else shown for name, shown in parts if shown]
     return ", ".join(said) or None
 
@@ -55,7 +62,7 @@ def flag(value: Any) -> bool | None:
     """True also for a moment or a reason in the place of a flag: "withdrawn_at": "2026-11-25T09:10Z"."""
     if isinstance(value, dict | list):
         return None
-    return str(value).strip().casefold() not in _NO_FLAG
+    return str(value).strip()[:LONGEST_NAME].casefold() not in _NO_FLAG
 
 
 _NO_FLAG = frozenset({"false", "no", "n", "0", "0.0", "none", "null", "nil", "na", "n/a", "-", "not", "unknown", ""})

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 from datetime import UTC, date, datetime
+from functools import lru_cache
 from typing import Any
 
 from bot.events.races import OffTime
@@ -106,13 +107,12 @@ def read_clock(value: Any) -> str | None:
     return f"{bare[1]}:{bare[2]}" if bare else None
 
 
-def read_off(values: Iterable[Any]) -> OffTime:
+def read_off(values: list[Any]) -> OffTime:
     """One off time from several readings of one standing.
 
     A plain time of day is meant for readers and comes first. Unix time gives no text: a text needs the course's zone.
     Two times of day that differ are both told: "14:30 or 14:45".
     """
-    values = list(values)
     plain = list(filter(None, map(read_clock, values)))
     dated = list(filter(None, map(_clock_of_dated, values)))
     instant = next(filter(None, map(read_instant, values)), None)
@@ -122,8 +122,7 @@ def read_off(values: Iterable[Any]) -> OffTime:
 def off_by_standing(standings: Iterable[Iterable[Any]]) -> OffTime:
     """The off time of the first standing with a time. A lower standing adds the other form of the same time only."""
     off = OffTime()
-    for values in standings:
-        lower = read_off(values)
+    for lower in map(read_off, filter(None, map(list, standings))):
         if off == OffTime():
             off = lower
         elif (off.text is None or off.off_at is None) and _may_be_same(off, lower):
@@ -162,8 +161,11 @@ def _dated(value: Any) -> "re.Match[str] | None":
         parts = [str(part) for name in ("year", "month", "day") if (part := fields_of(value).get(name)) is not None]
         value = "-".join(part.zfill(2) for part in parts) if len(parts) == len("ymd") else value
     said = text(value) if not isinstance(value, bool | float) else None
-    if said is None or len(said) < SHORTEST_DATE:
-        return None
+    return _match_date(said[:LONGEST_DATE]) if said and len(said) >= SHORTEST_DATE else None
+
+
+@lru_cache(maxsize=128)
+def _match_date(said: str) -> "re.Match[str] | None":
     return next(filter(None, (pattern.match(said) for pattern in _DATES)), None)
 
 

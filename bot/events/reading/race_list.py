@@ -10,7 +10,7 @@ from bot.events.reading.fields import Fields, fields_of, values_of
 from bot.events.reading.json_values import identifier, text
 from bot.events.reading.off_times import read_clock, read_date
 from bot.events.reading.race_record import read_race
-from bot.events.reading.record_objects import ID_SHAPE, entries_of, is_by_key, races_by_key
+from bot.events.reading.record_objects import entries_of, is_by_key, is_id, races_by_key
 from bot.events.reading.runner_list import is_runner
 
 MOST_RACES_A_CARD = 30
@@ -70,7 +70,7 @@ def said_by_key(key: str) -> dict[str, Any]:
         return {"date": key}
     if key.isdecimal() and len(key) < 3:
         return {"number": key}
-    if key.isdecimal() or ID_SHAPE.fullmatch(key):
+    if key.isdecimal() or is_id(key):
         return {"course_id" if key.startswith("cr_") else "race_id": key}
     if _REGION.fullmatch(key):
         return {"region": key}

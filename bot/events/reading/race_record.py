@@ -1,6 +1,6 @@
 """A race read from any plausible shape, because the interface does not show a race's fields (Spec gap G2).
 
-An unknown value stays None: nothing is guessed. `bot.events.reading.aliases` has the names.
+An unknown value stays None: nothing is guessed. names.ini has the names.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ from bot.events.reading.off_times import (
     read_plain_date,
     spread_off,
 )
-from bot.events.reading.record_objects import ID_SHAPE, About, Part, parts_of
+from bot.events.reading.record_objects import MOST_ENTRIES, About, Part, is_id, parts_of
 from bot.events.reading.runner_list import Placings, read_placings
 
 T = TypeVar("T")
@@ -212,7 +212,7 @@ def _says_lost(value: Any) -> bool:
 
 def _spread(values: Iterable[Any]) -> Iterator[Any]:
     for value in values:
-        yield from value if isinstance(value, list) else [value]
+        yield from value[:MOST_ENTRIES] if isinstance(value, list) else [value]
 
 
 def _flag(value: Any) -> bool | None:
@@ -225,4 +225,4 @@ def _of(parts: Sequence[Part], about: About) -> list[Fields]:
 
 
 def id_by_shape(value: Any) -> str | None:
-    return value.strip() if isinstance(value, str) and ID_SHAPE.fullmatch(value.strip()) else None
+    return value.strip() if isinstance(value, str) and is_id(value.strip()) else None

@@ -86,11 +86,9 @@ LIST_NAMES = frozenset(
 KNOWN = BY_NAME.keys() | DATA_NAMES | OPAQUE_NAMES | RACING_FIELDS | LIST_NAMES
 """Names of fields, by which an object is no mapping by number, time, course or id."""
 
-ID_SHAPE = re.compile(
+_ID_SHAPE = re.compile(
     "(?=.*[0-9])[A-Za-z]{1,8}_[A-Za-z0-9]+|[a-z]{1,8}-[a-z0-9]*[0-9]|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 )
-"""Of a text that may be an id or a name."""
-
 KINDS_BY_WORD = {fold(kind): kind for kind in EventKind}
 
 
@@ -122,7 +120,7 @@ def entries_of(value: Any, context_of: Callable[[str], dict[str, Any]], deepest:
     if not is_by_key(value) or not deepest:
         return []
     found: list[Any] = []
-    for key, inner in value.items():
+    for key, inner in islice(value.items(), MOST_ENTRIES):
         entries = entries_of(inner, context_of, deepest - 1) or [inner]
         found += [{**context_of(str(key)), **entry} if isinstance(entry, dict) else entry for entry in entries]
     return found[:MOST_ENTRIES]
@@ -133,8 +131,8 @@ def is_by_key(value: Any) -> bool:
     return (
         isinstance(value, dict)
         and bool(value)
-        and all(isinstance(inner, dict | list) and inner for inner in value.values())
-        and all(fold(str(key)[:LONGEST_NAME]) not in KNOWN for key in value)
+        and all(isinstance(inner, dict | list) and inner for inner in islice(value.values(), MOST_ENTRIES))
+        and all(fold(str(key)[:LONGEST_NAME]) not in KNOWN for key in islice(value, MOST_ENTRIES))
     )
 
 
@@ -146,6 +144,11 @@ def races_by_key(value: Any, deepest: int = 4) -> bool:
     return races_by_key(inner, deepest - 1) or (
         isinstance(inner, dict) and not RACING_FIELDS.isdisjoint(fields_of(inner))
     )
+
+
+def is_id(said: str) -> bool:
+    """Of a text that may be an id or a name."""
+    return ("_" in said or "-" in said) and _ID_SHAPE.fullmatch(said) is not None
 
 
 def kind_of(name: Any) -> EventKind | None:

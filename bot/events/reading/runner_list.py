@@ -11,15 +11,16 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
-from itertools import islice
+from functools import lru_cache
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from bot.events.race_state import RaceState, letters, state_in
 from bot.events.races import OUT, RESERVED, Runner, finishing_position, is_non_runner, is_shared, plain_name
 from bot.events.reading.aliases import string
 from bot.events.reading.fields import LONGEST_NAME, NAMES_OF, Fields, fields_of, fold, names, values_of
-from bot.events.reading.json_values import flag, identifier, note_text, text
-from bot.events.reading.record_objects import ID_SHAPE, RACING_FIELDS, entries_of, is_by_key
+from bot.events.reading.json_values import LONGEST_READ, flag, identifier, note_text, text
+from bot.events.reading.record_objects import RACING_FIELDS, entries_of, is_by_key, is_id
 
 POSITION_STANDINGS = ("place.official", "place.plain", "place.past_the_post")
 ORDER_STANDINGS = ("order.official", "order.plain", "order.past_the_post")
@@ -38,7 +39,8 @@ RUNNER_FIELDS = {
 }
 POSITION_NAMES = frozenset(name for standing in POSITION_STANDINGS for name in NAMES_OF[standing])
 ORDER_NAMES = frozenset(name for standing in ORDER_STANDINGS for name in NAMES_OF[standing])
-OF_RUNNER_OBJECTS = POSITION_NAMES.union(*(NAMES_OF[fact] for fact in NAMES_OF if fact.startswith("marks.")))
+MARKS = frozenset(fact for fact in NAMES_OF if fact.startswith("marks."))
+OF_RUNNER_OBJECTS = POSITION_NAMES.union(*map(NAMES_OF.__getitem__, MARKS))
 """Fields of a runner that may stand in an object of the runner: its result, its betting."""
 
 ONLY_RUNNERS = POSITION_NAMES.union(names("horse name|id?, jockey name?, cloth number"))
@@ -66,8 +68,8 @@ NO_FINISH_WORDS = tuple(
 )
 _DISQUALIFIED = re.compile(r"disq|dsq|\bdq|dq\b|dq[0-9]|distanc(?:ed|é)", re.IGNORECASE)
 
-MOST_RUNNERS = 500
-"""Ten times the largest field."""
+MOST_RUNNERS = 200
+"""Four times the largest field."""
 
 MOST_PLACES = 40
 """From here on a number is a place only in a field of so many runners: feeds write 40, 99 or 999 for "no place"."""
@@ -92,6 +94,9 @@ _NUMBER_ON_CLOTH = re.compile(
 """As an order names a horse: "4", "#4", "No. 4", "4. Horse A"."""
 
 _ORDER_TEXT = re.compile(r"[0-9]{1,2}[A-Za-z]?(?: ?(?:[-,/>=;.]| ) ?[0-9]{1,2}[A-Za-z]?)+")
+
+_STATES = MARKS - {"marks.objects"} | {"state.result"}
+"""Facts that may say of a horse that it has no place, or that its place is another."""
 
 PLAIN = 1
 """The standing of a place by an order, a flag or a winner, in POSITION_STANDINGS."""
@@ -149,7 +154,8 @@ def read_placings(objects: Iterable[Fields]) -> Placings:
     unread = list(_orders(objects, horses))
     for place, fact, standing in LEADERS:
         for _, value in values_of(objects, fact):
-            refs = [one for one in (value if isinstance(value, list) else [value]) if _names_a_leader(one, fact)]
+            listed = value[:MOST_RUNNERS] if isinstance(value, list) else [value]
+            refs = [one for one in listed if _names_a_leader(one, fact)]
             # "ABANDONED" may stand in the place of the winner, and is a horse only if a horse has the name.
             only_known = isinstance(value, str) and state_in(value) is not None
             ranked = [one._replace(standing=standing) for one in _shared(refs, place)]
@@ -188,7 +194,7 @@ def _orders(objects: Iterable[Fields], horses: "_Horses") -> Iterator[Any]:
         for name, value in values_of(objects, "order.in_words" if standing == PLAIN else fact):
             is_order = name in NAMES_OF[fact]
             ranked = [one._replace(standing=standing) for one in _order(value, is_order=is_order)]
-            is_words = isinstance(value, str) and not _ORDER_TEXT.fullmatch(value.strip())
+            is_words = isinstance(value, str) and not _ORDER_TEXT.fullmatch(value[:LONGEST_READ].strip())
             if not horses.add(ranked, only_known=is_words) and (ranked or is_order):
                 yield value
 
@@ -242,19 +248,18 @@ class _Horses:
 
     def placings(self, unread: Sequence[Any]) -> Placings:
         horses = self._horses[:MOST_RUNNERS]
-        placed = [(horse, _decided(horse, len(horses))) for horse in horses]
-        disputed = [f"{_called(horse)} {position}" for horse, position in placed if position and _OR in position]
-        for place, holders in _by_place(placed).items():
+        told = {horse: _decided(horse, len(horses)) for horse in horses}
+        disputed = [f"{_called(horse)} {position}" for horse, position in told.items() if position and _OR in position]
+        for place, holders in _by_place(told).items():
             highest = min(map(_standing_of, holders))
             held = [one for one in holders if _standing_of(one) == highest]
             if len(held) < len(holders):
-                placed = [(one, position if one in held or one not in holders else None) for one, position in placed]
-            if _contradict(held):
+                told |= dict.fromkeys(set(holders) - set(held))
+            if _contradict(held, place):
                 disputed.append(f"place {place}: {_OR.join(map(_called, held))}")
-                placed = [(one, f"{place}?" if one in held else position) for one, position in placed]
-        runners = tuple(Runner(**one.said, position=position) for one, position in placed)
-        said = [position for _, position in placed if position and not is_non_runner(position)]
-        states = {_STATE_CODES.get(letters(position)) or state_in(position) for position in said}
+                told |= dict.fromkeys(held, f"{place}?")
+        runners = tuple(Runner(**one.said, position=position) for one, position in told.items())
+        states = {_state_of(position) for position in told.values() if position and not is_non_runner(position)}
         words = "; ".join(disputed[:DISPUTES_TOLD]) or None
         found = Placings(runners, None, words, states.pop() if len(states) == 1 else None)
         if found.has_places or words:
@@ -278,7 +283,9 @@ def _decided(horse: _Horse, field_size: int) -> str | None:
     if horse.out or not horse.places:
         return horse.out
     places = [one for one in horse.places if _is_place(one.position, field_size)]
-    highest = min((one.standing for one in places), default=0)
+    if len(places) < 2:
+        return places[0].position if places else None
+    highest = min(one.standing for one in places)
     by_place: dict[Any, str] = {}
     for one in places:
         if one.standing == highest:
@@ -292,20 +299,31 @@ def _is_place(position: str, field_size: int) -> bool:
     return place is None or place < MOST_PLACES or place <= field_size
 
 
-def _by_place(placed: Iterable[tuple[_Horse, str | None]]) -> dict[int, list[_Horse]]:
-    """The holders of each place that no source marks as shared."""
+def _by_place(told: Mapping[_Horse, str | None]) -> dict[int, list[_Horse]]:
+    """The holders of each place that no source marks as shared. A horse that is "1 or 2" may be the winner as well."""
     held: dict[int, list[_Horse]] = {}
-    for horse, position in placed:
+    for horse, position in told.items():
         place = finishing_position(position)
         if place and not is_shared(position):
             held.setdefault(place, []).append(horse)
+    for winner in held.get(1, ())[:1]:
+        either = (horse for horse, position in told.items() if position and _OR in position)
+        held[1] += [one for one in either if _sources_of(one, 1) and _standing_of(one) == _standing_of(winner)]
     return held
 
 
-def _contradict(held: Sequence[_Horse]) -> bool:
+def _sources_of(horse: _Horse, place: int) -> set[int]:
+    return {one.source for one in horse.places if finishing_position(one.position) == place}
+
+
+def _contradict(held: Sequence[_Horse], place: int) -> bool:
     """True if each source gives the place to another horse. A source with two horses in a place means a dead heat."""
-    sources = [{place.source for place in horse.places} for horse in held]
-    return len(held) > 1 and not set.intersection(*sources)
+    return len(held) > 1 and not set.intersection(*(_sources_of(horse, place) for horse in held))
+
+
+@lru_cache(maxsize=1024)
+def _state_of(position: str) -> RaceState | None:
+    return _STATE_CODES.get(letters(position)) or state_in(position)
 
 
 def _called(horse: _Horse) -> str:
@@ -331,7 +349,7 @@ def _lists(value: Any) -> list[list[Any]]:
 def _said_by_key(key: str) -> dict[str, Any]:
     if _NUMBER_ON_CLOTH.fullmatch(key):
         return {"number": key}
-    return {"id": key} if ID_SHAPE.fullmatch(key) or key.isdecimal() else {"horse": key}
+    return {"id": key} if is_id(key) or key.isdecimal() else {"horse": key}
 
 
 def _order(value: Any, *, is_order: bool) -> list[_Ranked]:
@@ -356,7 +374,7 @@ def _key_of_place(key: Any) -> str:
 
 def _in_text(value: str) -> list[_Ranked]:
     """Of "4-7-2-1" and "4-7=2-1" the numbers, of "A, B, C" the words."""
-    said = value.strip()
+    said = value[:LONGEST_READ].strip()
     if _ORDER_TEXT.fullmatch(said):
         return _in_groups([re.split(" ?[=/] ?", part) for part in re.split(" ?[-,>;.] ?| ", said)])
     names = [part.strip() for part in re.split("[,;>|]", said)]
@@ -366,12 +384,13 @@ def _in_text(value: str) -> list[_Ranked]:
 def _in_groups(entries: Sequence[Any]) -> list[_Ranked]:
     """The places 1 to n, unless an entry says its own. A list within is a dead heat."""
     read = [_group(entry) for entry in entries[:MOST_RUNNERS]]
-    has_own = any(place for _, place in read) or any(
-        (one := _horse_of(ref)) and one.places for refs, _ in read for ref in refs
-    )
+    every = islice(chain.from_iterable(refs for refs, _ in read), MOST_RUNNERS)
+    has_own = any(place for _, place in read) or any((one := _horse_of(ref)) and one.places for ref in every)
     ranked: list[_Ranked] = []
     for refs, place in read:
         ranked += _shared(refs, None if has_own and not place else place or str(len(ranked) + 1))
+        if len(ranked) >= MOST_RUNNERS:
+            break
     return ranked
 
 
@@ -396,10 +415,12 @@ def _shared(refs: Any, place: str | None) -> list[_Ranked]:
 
 def _as_published(value: Any) -> str | None:
     """None for a value that is no order: a flag, a count, a text of one word."""
-    # Sorted: the order of an object's fields says nothing.
-    words = (
-        note_text(json.loads(json.dumps(value, sort_keys=True))) if isinstance(value, dict | list) else string(value)
-    )
+    if isinstance(value, dict | list):
+        listed = value[:MOST_RUNNERS] if isinstance(value, list) else dict(islice(value.items(), MOST_RUNNERS))
+        # Sorted: the order of an object's fields says nothing.
+        words = note_text(json.loads(json.dumps(listed, sort_keys=True)))
+    else:
+        words = string(value)
     return words[:UNREAD_MAX] if words and (" " in words or re.search("[0-9].*[0-9]", words)) else None
 
 
@@ -416,7 +437,7 @@ def _horse_of(ref: Any) -> _Horse | None:
         return _Horse([_name_label(found["name"]), _number_label(found["number"])], {"horse": found["name"]})
     if found:
         return _Horse([_number_label(found["number"]), _ID + said], {"number": found["number"]})
-    if said.isdecimal() or ID_SHAPE.fullmatch(said):
+    if said.isdecimal() or is_id(said):
         return _Horse([_ID + said], {})
     return _Horse([_name_label(said), _ID + said], {"horse": said}) if _is_name(said) else None
 
@@ -431,13 +452,15 @@ def _from_fields(fields: Fields) -> _Horse | None:
     named = said.pop("horse", None)
     if horse is not None:
         # A horse's own number may be of a register, so only people are taken from the horse.
-        people = {name: value for name in ("jockey", "trainer") if (value := _first(horse, f"runner.{name}"))}
-        said = people | said
-        ids = [*ids, *horse.of("ids.plain")]
+        for name in ("jockey", "trainer"):
+            if name not in said and (value := _first(horse, f"runner.{name}")):
+                said[name] = value
+        ids += horse.of("ids.plain")
         named = _first(horse, "runner.horse_spoken") or named
-    if named:
-        said |= {"horse": named} if _is_name(named) else {}
-        ids = [*ids, named] if ID_SHAPE.fullmatch(named) else ids
+    if named and _is_name(named):
+        said["horse"] = named
+    elif named and is_id(named):
+        ids.append(named)
     out, reason = _out_of(fields)
     places = _places_of(fields) or (_places_of(horse) if horse is not None else [])
     if reason:
@@ -472,7 +495,7 @@ def _number_of(said: Mapping[str, str]) -> str | None:
 
 def _is_name(said: str) -> bool:
     """False for a number, an id and a word for no name ("TBC")."""
-    is_word = any(map(str.isalpha, said)) and not ID_SHAPE.fullmatch(said)
+    is_word = any(map(str.isalpha, said)) and not is_id(said)
     return is_word and fold(said[:LONGEST_NAME]) not in _NO_NAME
 
 
@@ -498,6 +521,8 @@ def _places_of(said: Fields) -> list[_Place]:
         for value in said.of(fact)
         if (position := _read_position(value))
     ]
+    if said.facts.keys().isdisjoint(_STATES):
+        return places
     found = said.of("marks.status", "marks.no_finish", "state.result")
     statuses = {fold(str(value)[:LONGEST_NAME]) for value in found}
     if not statuses.isdisjoint({"winner", "won"}) or any(map(_is_true, said.of("marks.winner"))):
@@ -525,14 +550,13 @@ def _out_of(said: Fields) -> tuple[str | None, str | None]:
 
     A horse that is out has no place, whatever number stands beside.
     """
+    positions = [one for one in map(text, said.of(*POSITION_STANDINGS)) if one and not one.isdecimal()]
+    jockeys = [one for one in map(string, said.of("runner.jockey")) if one]
+    no_jockey = [one for one in jockeys if fold(one[:LONGEST_NAME]) in _PLAIN_NON_RUNNERS]
+    if not (positions or no_jockey) and said.facts.keys().isdisjoint(_STATES):
+        return None, None
     statuses = list(_words(said, "marks.status"))
-    positions = filter(None, map(text, said.of(*POSITION_STANDINGS)))
-    words = [
-        *statuses,
-        *(one for one in positions if not one.isdecimal()),
-        *_words(said, "marks.no_finish", "state.result"),
-    ]
-    no_jockey = (one for one in _words(said, "runner.jockey") if fold(one[:LONGEST_NAME]) in _PLAIN_NON_RUNNERS)
+    words = [*statuses, *positions, *_words(said, "marks.no_finish", "state.result")]
     away = next(filter(is_non_runner, [*words, *no_jockey]), None)
     if any(map(flag, said.of("marks.reserve"))) or fold(away or "").startswith(("reserve", "emergency")):
         return RESERVED, None
@@ -573,5 +597,8 @@ def _read_status(value: Any) -> str | None:
 
 def _read_position(value: Any) -> str | None:
     """Of "1.0", "1". 0 stands for no position: the horse would come before the winner."""
-    position = _WHOLE.sub(r"\1", text(value) or "")
+    position = text(value) or ""
+    if position.isdecimal():
+        return position if position.strip("0") else None
+    position = _WHOLE.sub(r"\1", position)
     return position if position.strip("0-. ") and fold(position) not in _NO_NAME else None

@@ -2,7 +2,10 @@
 
 import json
 
+import pytest
+
 from bot.deliveries.payload import read_payload
+from bot.events.reading.json_values import LONGEST_READ
 from bot.events.reading.race_list import MOST_RACES
 from bot.events.reading.runner_list import MOST_RUNNERS
 
@@ -31,3 +34,19 @@ def test_runners_of_one_race_are_bounded_and_the_first_are_kept():
     named = read(result).race.runners
     assert len(named) == MOST_RUNNERS
     assert named[0].horse == "Horse 1"
+
+
+@pytest.mark.parametrize("order", ["finishing_order", "winner", "first", "results", "non_runners"])
+def test_horses_of_an_order_are_bounded(order):
+    names = [f"Horse {number}" for number in range(MOST_RUNNERS + 1)]
+    for listed in (names, [names, names[::-1]]):
+        assert (
+            len(read({"event": "result.received", "race": {"race_id": "rc_1", order: listed}}).race.runners)
+            <= MOST_RUNNERS
+        )
+
+
+def test_long_text_is_cut_off():
+    text = "Frost " * LONGEST_READ
+    lost = read({"event": "race.abandoned", "race": {"race_id": "rc_1", "reason": text, "off": text, "winner": text}})
+    assert lost.reason == text[:LONGEST_READ].strip()

@@ -136,6 +136,7 @@ def test_fact_said_twice_is_told_once(random):
 
 CONTRADICTIONS = {
     "two winners": lambda one, other: {"winner": one, "winning_horse": other},
+    "winner and order": lambda one, other: {"winner": one, "finishing_order": [other, one]},
     "two orders": lambda one, other: {"finishing_order": [one, other], "placings": [other, one]},
     "two lists": lambda one, other: {
         "runners": [{"horse": one, "position": 1}, {"horse": other, "position": 2}],
