@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
 
-from bench import acks, cards, channels, client, delivery, ingest, keys, overload, postgres, starts
+from bench import acks, cards, channels, client, delivery, ingest, keys, overload, postgres, reading, starts
 from bench.common import FULL, QUICK, Below, Measure, Plan, summary, table
 from bench.load import LOOPBACK
 from bench.outside import Outside
@@ -34,6 +34,7 @@ async def measure_bot(plan: Plan) -> list[Measure]:
                     "posting": partial(delivery.measure, folder, outside, outside_url, plan),
                     "acks of commands": partial(acks.measure, folder, outside_url, plan),
                     "many channels": partial(channels.measure, folder, outside, outside_url, plan),
+                    "reading a result": partial(reading.measure, plan),
                     "cards": partial(cards.measure, folder, plan),
                     "many keys": partial(keys.measure, folder, new_postgres, plan),
                 }

@@ -69,8 +69,9 @@ _NO_FLAG = frozenset({"false", "no", "n", "0", "0.0", "none", "null", "nil", "na
 
 
 def _storable(value: str) -> str | None:
-    collapsed = " ".join(value.replace("\x00", "").split())
-    if not collapsed.isascii():
+    collapsed = " ".join(value.split())
+    if not collapsed.isprintable():
+        collapsed = " ".join(value.replace("\x00", "").split())
         collapsed = LONE_SURROGATES.sub("\ufffd", collapsed)
     return collapsed or None
 

@@ -551,7 +551,7 @@ def _out_of(said: Fields) -> tuple[str | None, str | None]:
     A horse that is out has no place, whatever number stands beside.
     """
     positions = [one for one in map(text, said.of(*POSITION_STANDINGS)) if one and not one.isdecimal()]
-    jockeys = [one for one in map(string, said.of("runner.jockey")) if one]
+    jockeys = [one for one in said.of("runner.jockey") if isinstance(one, str)]
     no_jockey = [one for one in jockeys if fold(one[:LONGEST_NAME]) in _PLAIN_NON_RUNNERS]
     if not (positions or no_jockey) and said.facts.keys().isdisjoint(_STATES):
         return None, None
