@@ -5,7 +5,8 @@ One classifier for all words of the kind. The word may stand anywhere: "MEETING 
 
 import re
 from enum import StrEnum
-from functools import lru_cache
+
+from bot.events.kept_answers import kept
 
 
 class RaceState(StrEnum):
@@ -59,7 +60,7 @@ def letters(status: str | None) -> str:
     return "".join(filter(str.isalpha, status or "")).casefold()
 
 
-@lru_cache(maxsize=1024)
+@kept(1024)
 def state_in(status: str | None) -> RaceState | None:
     """None for other words, and for words of doubt: "May be abandoned"."""
     words = (status or "")[:LONGEST_STATUS]
