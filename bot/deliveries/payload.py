@@ -12,7 +12,7 @@ Receivers deduplicate on the race's identifier (Interface, Events, Delivery rule
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
@@ -30,7 +30,7 @@ from bot.events.reading.aliases import read_number, string
 from bot.events.reading.fields import LONGEST_NAME, NAMES_OF, Fields, fields_of, first_of, values_of
 from bot.events.reading.json_object import NotAnObject, read_objects
 from bot.events.reading.json_values import count, flag, identifier, text
-from bot.events.reading.off_times import read_instant
+from bot.events.reading.off_times import read_clock, read_instant
 from bot.events.reading.race_list import (
     CARD_LISTS,
     MEETING_LISTS,
@@ -272,13 +272,10 @@ def _races_run(found: _Found) -> int | None:
     run, first_lost, lost, in_all = (
         first_of(fields, f"state.{key}", _number) for key in ("races_run", "first_lost", "races_lost", "races_in_all")
     )
-    if run or (first_lost and first_lost > 1):
-        return run or (first_lost or 1) - 1
-    if lost and in_all and lost < in_all:
-        return in_all - lost
-    scopes = [text(value) or "" for _, value in values_of(fields, "state.scope")]
-    if after := next(filter(None, map(_AFTER_RACE.search, scopes)), None):
-        return int(after[1])
+    run = run or _last_run(fields) or (first_lost - 1 if first_lost and first_lost > 1 else None)
+    if run or (lost and in_all and lost < in_all):
+        return run or (in_all or 0) - (lost or 0)
+    scopes = (text(value) or "" for _, value in values_of(fields, "state.scope"))
     is_part = first_of(fields, "state.partly", flag) or any(map(_REST.search, scopes))
     return 0 if is_part else None
 
@@ -392,14 +389,24 @@ def _races(found: _Found, race: Race) -> tuple[Race, ...]:
         return races
     run = (one for fields in parts for one in race_entries(fields, "lists.run_races"))
     races += tuple(within(read_race(one), race).model_copy(update={"abandoned": False}) for one in run)
-    first_lost = first_of((part.fields for part in found.carried), "state.first_lost", _number) or 0
-    return tuple(_told_as_run(one, first_lost) for one in races)
+    fields = [part.fields for part in found.carried]
+    first_lost = first_of(fields, "state.first_lost", _number) or (_last_run(fields) or 0) + 1
+    lost_from = OffTime(text=first_of(fields, "state.lost_from", read_clock))
+    return tuple(_told_as_run(one, first_lost, lost_from) for one in races)
 
 
-def _told_as_run(race: Race, first_lost: int) -> Race:
+def _last_run(fields: Sequence[Fields]) -> int | None:
+    """The number of the last race before the abandonment, of "Abandoned after race 3" too."""
+    scopes = (text(value) or "" for _, value in values_of(fields, "state.scope"))
+    after = next(filter(None, map(_AFTER_RACE.search, scopes)), None)
+    return int(after[1]) if after else first_of(fields, "state.last_run", _number)
+
+
+def _told_as_run(race: Race, first_lost: int, lost_from: OffTime) -> Race:
     """A race with a winning time was run, and so were the races before the first lost race."""
-    number = count(race.number)
-    is_run = race.winning_time is not None or (number is not None and number < first_lost)
+    number, off, until = count(race.number), race.off.minute_of_day, lost_from.minute_of_day
+    is_before = (number is not None and number < first_lost) or (off is not None and until is not None and off < until)
+    is_run = race.winning_time is not None or is_before
     return race.model_copy(update={"abandoned": False}) if is_run and race.abandoned is None else race
 
 

@@ -33,7 +33,7 @@ _PROVISIONAL = (
     "|stewardsinquiry|stewardsenquiry|protest|weighingin|resultpending|arriveeprovisoire"
 )
 _STATES = (
-    (RaceState.VOID, "(?<!a)void|^voi$|norace|nocontest|nullif"),
+    (RaceState.VOID, "(?<!a)void|^voi$|annulled|norace|nocontest|nullif"),
     (
         RaceState.ABANDONED,
         "abandon|cancel|cancl|^cxl$|^abd$|^abn$|calledoff|annul|abgesagt|ausgefallen|inställd|avlyst|avlast|中止",

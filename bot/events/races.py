@@ -14,20 +14,24 @@ OUT, RESERVED = "NR", "Reserve"
 """Positions of a horse on the card that does not run. A reserve runs only if another horse is withdrawn."""
 
 _OUT = re.compile(
-    "^nr$|nonrun|withdr|scratch|^scr$|^wd$|^wdn$|^removed|^reserve|^emergency|^ballot|^eliminated|nonpartant|^np$|^absent"
+    "^nr$|nonrun|withdr|scratch|^scr$|^wd$|^wdn$|^removed|^reserve|^emergency|^standby|^wv|^wx|^ballot|^eliminated|nonpartant|^np$|^absent"
 )
 
+_WORDS = "first|second|third|fourth|fifth|sixth|won|winner|walk(?:ed)? ?over|w[./]?o[.]?"
 _SHARED = r"=|tied|ties?|t|joint|dead[ -]?heat(?:ed)?|d\.?h\.?"
 _PLACE = re.compile(
     rf"(?P<before>(?:{_SHARED})[ .:-]*(?:for )?)?"
-    r"(?:(?P<place>[0-9]{1,6})(?:\.0+|\.|st|nd|rd|th|er|ère|e)?|(?P<word>first|second|third|fourth|won|winner))"
+    rf"(?:(?P<place>[0-9]{{1,6}})(?:\.0+|\.|st|nd|rd|th|er|ère|e)?|(?P<word>{_WORDS}))"
     r"(?: place| past the post)?(?: of [0-9]{1,3}|/[0-9]{1,3})?"
-    rf"(?P<after>[ -]?\(?(?:{_SHARED})\)?)?(?: ?\((?:promoted|placed)[^)]*\))?",
+    rf"(?P<after>[ -]?\(?(?:{_SHARED})\)?)?(?: ?\((?:promoted|placed|demoted|disqualified and placed)[^)]*\))?",
     re.IGNORECASE,
 )
 """A place, shared or not: "2", "=2", "T2", "dh 2", "2nd", "2nd (dead heat)", "2 of 9". Any further word is no place."""
 
-_PLACE_WORDS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "won": 1, "winner": 1}
+_PLACE_WORDS = {
+    **{word: place for place, word in enumerate(("first", "second", "third", "fourth", "fifth", "sixth"), 1)},
+    **dict.fromkeys(("won", "winner", "walkover", "walkedover", "wo"), 1),
+}
 
 _COUNTRY = re.compile(r" *\([A-Za-z]{2,3}\)$")
 
@@ -221,7 +225,7 @@ def finishing_position(position: str | None) -> int | None:
     found = _PLACE.fullmatch((position or "").strip())
     if found is None:
         return None
-    return int(found["place"]) if found["place"] else _PLACE_WORDS[found["word"].casefold()]
+    return int(found["place"]) if found["place"] else _PLACE_WORDS[letters(found["word"])]
 
 
 @kept(1024)

@@ -77,8 +77,8 @@ def string(value: Any) -> str | None:
 
 def read_short_number(value: Any) -> str | None:
     """Of the whole value of `race`: a number on the card, never a title."""
-    read = read_number(value)
-    return read if read and re.fullmatch("[0-9]{1,2}", read) else None
+    found = re.match(r"(?:R|Race )?([0-9]{1,2})(?:$|\b ?[-:.])", text(value) or "", re.IGNORECASE)
+    return found[1] if found else None
 
 
 _READERS: Mapping[str, Callable[[Any], Any]] = {

@@ -1,5 +1,6 @@
 """The fields of an object, found by fact through the names of names.ini (Spec gap G2)."""
 
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from configparser import ConfigParser, ExtendedInterpolation
 from functools import _lru_cache_wrapper, lru_cache
@@ -19,9 +20,13 @@ FIELDS_OF_A_SHAPE = 64
 """The shape of a larger object is not remembered."""
 
 
+_TYPE_PREFIX = re.compile("^(?:str|int|dtm|arr|obj|bln|dbl)(?=[A-Z])")
+
+
 @lru_cache(maxsize=4096)
 def fold(name: str) -> str:
-    return "".join(filter(str.isalnum, name.casefold()))
+    """Without a prefix that says the type: "strCourseName" is "coursename"."""
+    return "".join(filter(str.isalnum, _TYPE_PREFIX.sub("", name).casefold()))
 
 
 def names(patterns: str) -> tuple[str, ...]:

@@ -30,7 +30,10 @@ _DATES = tuple(
     for pattern in (
         r"(?P<year>[0-9]{4})(?P<between>[-/.]?)(?P<month>[0-9]{2})(?P=between)(?P<day>[0-9]{2})(?![0-9])",
         r"(?P<first>[0-9]{1,2})(?P<between>[-/.])(?P<second>[0-9]{1,2})(?P=between)(?P<year>[0-9]{4})(?![0-9])",
-        rf"{_DAY_OF_WEEK}(?P<day>\d{{1,2}})(?:st|nd|rd|th|er|\.)?(?: of)?[ -]{_MONTH_NAME}[.,]?[ -](?P<year>\d{{4}})",
+        (
+            rf"{_DAY_OF_WEEK}(?P<day>\d{{1,2}})(?:st|nd|rd|th|er|\.)?(?: of)?[ -]{_MONTH_NAME}[.,]?[ -]"
+            r"(?P<year>\d{4}|\d{2})(?!\d)"
+        ),
         rf"{_DAY_OF_WEEK}{_MONTH_NAME}\.? (?P<day>[0-9]{{1,2}})(?:st|nd|rd|th)?,? (?P<year>[0-9]{{4}})",
         "(?P<year>[0-9]{4})年(?P<month>[0-9]{1,2})月(?P<day>[0-9]{1,2})日",
     )
@@ -47,7 +50,20 @@ _AFTER_DATE = re.compile(
 )
 _OFFSET = re.compile(r" ?(Z|[+-][0-9]{2}:?[0-9]{2}|UTC|GMT)(?: (?:UTC|GMT))?", re.IGNORECASE)
 
-OFF_PARTS = ("scheduled", "local", "localtime", "text", "time", "value", "iso", "datetime", "utc", "timestamp")
+OFF_PARTS = (
+    "scheduled",
+    "advertised",
+    "planned",
+    "local",
+    "localtime",
+    "text",
+    "time",
+    "value",
+    "iso",
+    "datetime",
+    "utc",
+    "timestamp",
+)
 
 OFFSET_STEP_MIN = 15
 """Zones differ by quarters of an hour, and so do two clocks of one moment."""
@@ -171,6 +187,7 @@ def _match_date(said: str) -> "re.Match[str] | None":
 
 def _iso_date(found: "re.Match[str]") -> str | None:
     named, year = found.groupdict(), int(found["year"])
+    year += 2000 if len(found["year"]) == len("26") else 0
     if "first" in named:
         first, second = int(found["first"]), int(found["second"])
         days = {day for day in (_day(year, second, first), _day(year, first, second)) if day}

@@ -68,8 +68,8 @@ def said_by_key(key: str) -> dict[str, Any]:
         return {"off": key}
     if read_date(key):
         return {"date": key}
-    if key.isdecimal() and len(key) < 3:
-        return {"number": key}
+    if number := re.fullmatch("[Rr]?([0-9]{1,2})", key):
+        return {"number": number[1]}
     if key.isdecimal() or is_id(key):
         return {"course_id" if key.startswith("cr_") else "race_id": key}
     if _REGION.fullmatch(key):

@@ -3,6 +3,7 @@
 An unknown value stays None: nothing is guessed. names.ini has the names.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -27,7 +28,13 @@ from bot.events.reading.runner_list import Placings, read_placings
 
 T = TypeVar("T")
 
-_FLAGS = (RaceState.VOID, RaceState.ABANDONED, RaceState.POSTPONED, RaceState.RUN)
+_FLAGS = (RaceState.VOID, RaceState.ABANDONED, RaceState.POSTPONED, RaceState.RUN, RaceState.WALKOVER)
+
+_LOST_TITLE = re.compile("(?:ABANDONED|CANCELLED|CANCELED)(?:[ :,-]|$)")
+"""How a list writes a lost race in the place of the going, or before the title."""
+
+LONGEST_OUTCOME = 60
+"""A longer text is a report: "First start void"."""
 
 
 @dataclass(frozen=True)
@@ -170,8 +177,9 @@ def _state_of(sources: Sources, placings: Placings) -> dict[str, Any]:
     """
     statuses = [*filter(None, map(text, _spread(sources.values("state.status"))))]
     inner = [fields_of(value) for _, value in values_of(sources.own, "state.objects") if isinstance(value, dict)]
-    words = chain((value for _, value in values_of(sources.own, "state.result")), *map(Fields.values, inner))
-    said = [*statuses, *filter(state_in, map(aliases.string, words))]
+    words = _spread(chain((value for _, value in values_of(sources.own, "state.result")), *_off_values(sources)))
+    said_in = (aliases.string(one) for one in chain(words, *map(Fields.values, inner)))
+    said = [*statuses, *(one for one in said_in if one and len(one) <= LONGEST_OUTCOME and state_in(one))]
     states = {state: status for status in reversed(said) if (state := state_in(status))}
     own = [*sources.own, *inner]
     flags = {state: [_flag(value) for _, value in values_of(own, f"state.{state}")] for state in _FLAGS}
@@ -185,6 +193,8 @@ def _state_of(sources: Sources, placings: Placings) -> dict[str, Any]:
         told |= {RaceState.ABANDONED}
     # Of "Abandoned" and "Official" the latter: `abandoned` says the former.
     telling = (RaceState.WALKOVER, RaceState.PROVISIONAL, RaceState.RUN, RaceState.ABANDONED)
+    if RaceState.WALKOVER in told:
+        states.setdefault(RaceState.WALKOVER, RaceState.WALKOVER.capitalize())
     is_run = RaceState.RUN in flagged or False in flags[RaceState.ABANDONED]
     return {
         "status": next((states[state] for state in telling if state in states), next(iter(statuses), None)),
@@ -193,10 +203,13 @@ def _state_of(sources: Sources, placings: Placings) -> dict[str, Any]:
 
 
 def _is_lost_by_more(sources: Sources) -> bool:
-    """By a reason for an abandonment, or by the state of the race's meeting."""
+    """By a reason for an abandonment, by the going or the title, or by the state of the race's meeting."""
     if sources.subject is not About.RACE:
         return False
     reasons = values_of(sources.own, "state.reason")
+    titles = (words for name in ("title", "going") if (words := sources.look(aliases.RACE_FIELDS[name])))
+    if any(_LOST_TITLE.match(words) for words in titles):
+        return True
     said = chain(
         values_of(sources.own, "state.of_meeting"),
         values_of(sources.meetings, "state.status.own"),
@@ -217,7 +230,10 @@ def _spread(values: Iterable[Any]) -> Iterator[Any]:
 
 def _flag(value: Any) -> bool | None:
     """True also of an object with the particulars: {"cancellation": {"reason": …}}."""
-    return (True if value else None) if isinstance(value, dict) else flag(value)
+    if not isinstance(value, dict):
+        return flag(value)
+    told = [flag(one) for one in value.values() if one is not None and not isinstance(one, dict | list)]
+    return False if False in told else True if True in told else None
 
 
 def _of(parts: Sequence[Part], about: About) -> list[Fields]:

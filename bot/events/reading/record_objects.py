@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from bot.events.event import EventKind
 from bot.events.reading.fields import LONGEST_NAME, Fields, fields_of, fold
+from bot.events.reading.off_times import read_clock
 
 MOST_PARTS, DEEPEST = 32, 5
 
@@ -31,8 +32,8 @@ class About(Enum):
 
 BY_NAME = {
     "race": About.RACE,
-    **dict.fromkeys(("meeting", "fixture"), About.MEETING),
-    **dict.fromkeys(("course", "venue", "track", "racecourse"), About.COURSE),
+    **dict.fromkeys(("meeting", "fixture", "reunion"), About.MEETING),
+    **dict.fromkeys(("course", "venue", "track", "racecourse", "hippodrome", "rennbahn"), About.COURSE),
     **dict.fromkeys(
         ("delivery", "attempt", "retry", "meta", "metadata", "header", "headers", "subscription", "account", "request"),
         About.DELIVERY,
@@ -55,6 +56,12 @@ OPAQUE_NAMES = frozenset(
         *("links", "tote", "pools", "dividends"),
     }
 )
+_NOT_THE_RACE = re.compile(
+    "market|betting|odds|poll|tips|verdict|predict|forecast|antepost|inrunning|stats|statistic|standings|history|sectional"
+    "|exchange|bookmaker|comments|replay|video"
+)
+"""In the name of an object about bets, opinions or figures: its order is no result."""
+
 ANOTHER_RACE = (
     *(f"race{number}" for number in range(10)),
     "next",
@@ -81,6 +88,7 @@ LIST_NAMES = frozenset(
     {
         *("runners", "entries", "results", "placings", "races", "meetings", "racecards", "cards"),
         *("official", "unofficial", "provisional", "final", "first", "second", "third"),
+        *("place", "starter", "entry", "node", "item"),
     }
 )
 KNOWN = BY_NAME.keys() | DATA_NAMES | OPAQUE_NAMES | RACING_FIELDS | LIST_NAMES
@@ -137,13 +145,19 @@ def is_by_key(value: Any) -> bool:
 
 
 def races_by_key(value: Any, deepest: int = 4) -> bool:
-    """Whether an object has races under keys that are data. Looks at the first entry alone."""
+    """Whether an object has races under keys that are data: times, or keys of entries with fields of a race.
+
+    Looks at the first entry alone.
+    """
     if not is_by_key(value) or not deepest:
         return False
-    inner = next(iter(value.values()))
-    return races_by_key(inner, deepest - 1) or (
-        isinstance(inner, dict) and not RACING_FIELDS.isdisjoint(fields_of(inner))
-    )
+    key, inner = next(iter(value.items()))
+    if isinstance(inner, list):
+        inner = inner[0]
+    if not isinstance(inner, dict):
+        return False
+    is_race = not RACING_FIELDS.isdisjoint(fields_of(inner)) or read_clock(str(key)) is not None
+    return is_race or races_by_key(inner, deepest - 1)
 
 
 def is_id(said: str) -> bool:
@@ -162,6 +176,8 @@ def _children(part: Part) -> Iterator[Part]:
     for name, value in part.fields.items():
         if not isinstance(value, dict) or name in OPAQUE_NAMES or name.startswith(ANOTHER_RACE):
             continue
+        if _NOT_THE_RACE.search(name):
+            continue
         if not races_by_key(value):
             fields = _with_attributes(value)
             yield Part(_about(name, fields, part), name, part.depth + 1, fields)
@@ -177,6 +193,7 @@ def _with_attributes(record: Mapping[str, Any]) -> Fields:
 
 
 def _about(name: str, fields: Fields, parent: Part) -> About:
+    name = re.sub("(?<=.)(?:details?|info)$", "", name)
     if name in BY_NAME:
         return BY_NAME[name]
     kind = fields.get("type")

@@ -40,6 +40,7 @@ RUNNER_FIELDS = {
 POSITION_NAMES = frozenset(name for standing in POSITION_STANDINGS for name in NAMES_OF[standing])
 ORDER_NAMES = frozenset(name for standing in ORDER_STANDINGS for name in NAMES_OF[standing])
 MARKS = frozenset(fact for fact in NAMES_OF if fact.startswith("marks."))
+OF_RUNNER_BETS = frozenset({*NAMES_OF["marks.status"], *NAMES_OF["marks.non_runner"]})
 OF_RUNNER_OBJECTS = POSITION_NAMES.union(*map(NAMES_OF.__getitem__, MARKS))
 """Fields of a runner that may stand in an object of the runner: its result, its betting."""
 
@@ -66,7 +67,11 @@ NO_FINISH_WORDS = tuple(
         "|scratched|did_not|disq|stopped|lame|failed_to_finish|hampered|rider"
     )
 )
-_DISQUALIFIED = re.compile(r"disq|dsq|\bdq|dq\b|dq[0-9]|distanc(?:ed|é)", re.IGNORECASE)
+_PLACED_ANEW = re.compile("promoted|demoted|placed", re.IGNORECASE)
+"""Words beside a place after an inquiry."""
+
+_DISQUALIFIED = re.compile(r"^(?!.*placed).*(?:disq|dsq|\bdq|dq\b|dq[0-9]|distanc(?:ed|é))", re.IGNORECASE)
+"""A horse that is disqualified and placed last has a place."""
 
 MOST_RUNNERS = 200
 """Four times the largest field."""
@@ -80,6 +85,9 @@ DISPUTES_TOLD = 4
 _OR = " or "
 _NUMBER, _NAME, _ID = "number ", "name ", "id "
 _RESULT = names("full? result|results")
+_PARALLEL = names("finish|finishing? positions")
+"""A list of numbers under these names has the places of the runners, in the order of the runners."""
+
 _STATE_CODES = {"voi": RaceState.VOID, "v": RaceState.VOID, "abd": RaceState.ABANDONED, "abn": RaceState.ABANDONED}
 _PLAIN_NON_RUNNERS = frozenset({"nr", "nonrunner", "nonpartant", "scratched", "withdrawn"})
 
@@ -182,7 +190,7 @@ def _with_inner_names(fields: Fields) -> Fields:
 def _named_in(value: Any) -> list[Any]:
     """The horses in a list, in {"2": "Lame"}, or in "2, 5"."""
     if isinstance(value, str):
-        return [one.strip() for one in value.split(",")]
+        return re.split(" ?, ?| - |-(?=[0-9])", value.strip())
     if isinstance(value, dict) and not any(isinstance(one, dict | list) for one in value.values()):
         return list(value)
     return [one for entries in _lists(value) for one in entries]
@@ -192,6 +200,10 @@ def _orders(objects: Iterable[Fields], horses: "_Horses") -> Iterator[Any]:
     """Adds the orders of all standings. Gives back each order that is not read."""
     for standing, fact in enumerate(ORDER_STANDINGS):
         for name, value in values_of(objects, "order.in_words" if standing == PLAIN else fact):
+            if name in _PARALLEL and isinstance(value, list) and not any(isinstance(one, dict | list) for one in value):
+                if not horses.add_places(value):
+                    yield value
+                continue
             is_order = name in NAMES_OF[fact]
             ranked = [one._replace(standing=standing) for one in _order(value, is_order=is_order)]
             is_words = isinstance(value, str) and not _ORDER_TEXT.fullmatch(value[:LONGEST_READ].strip())
@@ -219,6 +231,16 @@ class _Horses:
         self._sources += 1
         found = [self._add(one, only_known=only_known, out=out) for one in islice(ranked, MOST_RUNNERS)]
         return any(found) and (all(found) or not only_known)
+
+    def add_places(self, places: Sequence[Any]) -> bool:
+        """False unless each horse has a place: the list beside the list of horses."""
+        if len(places) != len(self._horses):
+            return False
+        self._sources += 1
+        for horse, place in zip(self._horses, places, strict=True):
+            if position := _read_position(place):
+                horse.places.append(_Place(PLAIN, position, self._sources))
+        return True
 
     def _add(self, one: _Ranked, *, only_known: bool, out: str | None) -> bool:
         new = _horse_of(one.ref)
@@ -339,6 +361,8 @@ def _names_a_leader(ref: Any, fact: str) -> bool:
 
 def _lists(value: Any) -> list[list[Any]]:
     """The list; the lists in {"count": 2, "items": […]}; the entries of {"1": {…}, "2": {…}}."""
+    if _is_numbered(value):
+        return [[{"number": key, "name": name} for key, name in value.items()]]
     if isinstance(value, dict) and not is_by_key(value):
         held = fields_of(value)
         return [entries for _, one in values_of([held], "lists.wrapped") if (entries := entries_of(one, _said_by_key))]
@@ -346,7 +370,16 @@ def _lists(value: Any) -> list[list[Any]]:
     return [entries] if entries else []
 
 
+def _is_numbered(value: Any) -> bool:
+    """True for {"3": "Horse A", "7": "Horse B"}."""
+    return isinstance(value, dict) and all(
+        isinstance(name, str) and _NUMBER_ON_CLOTH.fullmatch(key) for key, name in value.items()
+    )
+
+
 def _said_by_key(key: str) -> dict[str, Any]:
+    if len(key) <= len("ab") and key.isalpha():
+        return {}
     if _NUMBER_ON_CLOTH.fullmatch(key):
         return {"number": key}
     return {"id": key} if is_id(key) or key.isdecimal() else {"horse": key}
@@ -362,8 +395,9 @@ def _order(value: Any, *, is_order: bool) -> list[_Ranked]:
         return []
     if value and all(finishing_position(_key_of_place(key)) for key in value):
         return [one for key, refs in value.items() for one in _shared(refs, _key_of_place(key))]
-    if is_order and value and all(finishing_position(text(place)) for place in value.values()):
-        return [_Ranked(key, text(place)) for key, place in value.items()]
+    places = [text(place) for place in value.values() if not isinstance(place, dict | list)]
+    if is_order and len(places) == len(value) and any(map(finishing_position, places)):
+        return [_Ranked(key, place) for key, place in zip(value, places, strict=True)]
     return [one for entries in _lists(value) for one in _in_groups(entries)] if is_order else []
 
 
@@ -376,7 +410,9 @@ def _in_text(value: str) -> list[_Ranked]:
     """Of "4-7-2-1" and "4-7=2-1" the numbers, of "A, B, C" the words."""
     said = value[:LONGEST_READ].strip()
     if _ORDER_TEXT.fullmatch(said):
-        return _in_groups([re.split(" ?[=/] ?", part) for part in re.split(" ?[-,>;.] ?| ", said)])
+        # A slash between all numbers separates places, as a dash does.
+        between = " ?[-,>;.] ?| " if re.search("[-,>;.]", said) else " ?[-,>;./] ?| "
+        return _in_groups([re.split(" ?[=/] ?", part) for part in re.split(between, said)])
     names = [part.strip() for part in re.split("[,;>|]", said)]
     return _in_groups(names) if len(names) > 1 else []
 
@@ -502,12 +538,13 @@ def _is_name(said: str) -> bool:
 def _own_fields(entry: dict[str, Any]) -> Fields:
     """With the fields of an inner runner, of its result and of its betting: {"result": {"place": 7}}."""
     fields = fields_of(entry)
-    inner = fields.get("runner")
+    inner = fields.get("runner") or fields.get("node")
     own = Fields({**fields_of(inner), **fields, "runner": None}) if isinstance(inner, dict) else fields
     for name, value in values_of([own], "marks.objects"):
         if isinstance(value, dict):
             held = fields_of(value)
-            inner = {key: held[key] for key in held.keys() & OF_RUNNER_OBJECTS}
+            told = held.keys() & (OF_RUNNER_BETS if name in NAMES_OF["marks.bets"] else OF_RUNNER_OBJECTS)
+            inner = {key: held[key] for key in told}
             both = {f"{name}{key}": held[key] for key in held} if name in POSITION_NAMES else {}
             own = Fields({**inner, **both, **own})
     return own
@@ -516,7 +553,7 @@ def _own_fields(entry: dict[str, Any]) -> Fields:
 def _places_of(said: Fields) -> list[_Place]:
     """Every place that the entry gives, with its standing."""
     places = [
-        _Place(standing, position)
+        _Place(0 if _PLACED_ANEW.search(position) else standing, position)
         for standing, fact in enumerate(POSITION_STANDINGS)
         for value in said.of(fact)
         if (position := _read_position(value))
@@ -591,14 +628,18 @@ def _is_no_finish(status: str) -> bool:
 
 
 def _read_status(value: Any) -> str | None:
-    said = string(value)
+    said = text(value) if isinstance(value, str | dict) else None
     return said if said and fold(said[:LONGEST_NAME]) not in _SAYS_NOTHING else None
 
 
 def _read_position(value: Any) -> str | None:
-    """Of "1.0", "1". 0 stands for no position: the horse would come before the winner."""
+    """Of "1.0" and "First", "1". 0 stands for no position: the horse would come before the winner."""
     position = text(value) or ""
     if position.isdecimal():
         return position if position.strip("0") else None
     position = _WHOLE.sub(r"\1", position)
-    return position if position.strip("0-. ") and fold(position) not in _NO_NAME else None
+    if not position.strip("0-. ") or fold(position[:LONGEST_NAME]) in _NO_NAME:
+        return None
+    is_word = not re.search("[0-9]", position) and state_in(position) is not RaceState.WALKOVER
+    place = finishing_position(position) if is_word else None
+    return f"{place}{'=' if is_shared(position) else ''}" if place else position
