@@ -1,6 +1,6 @@
-"""Addresses as operators write them: checked in words that say what would be right, and shown without passwords.
+"""Checks the addresses that operators write, and shows addresses without passwords.
 
-A ValueError ends the sentence that begins with the name of the setting.
+The words of each ValueError follow the name of the setting, as in "PUBLIC_URL must be https".
 """
 
 import os
@@ -22,7 +22,7 @@ LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 OUR_PATHS = ("/webhooks/racing", "/slack/events", "/healthz", "/readyz", "/metrics")
 
 SHOWN_OPTIONS = frozenset({"application_name", "connect_timeout", "host", "port", "sslmode", "target_session_attrs"})
-"""Options of a database's address whose values are shown. Any other option may be a secret, or lead to a secret."""
+"""The shown options of a database's address. Any other option may be a secret, or lead to a secret."""
 
 _PRINTABLE = re.compile(r"[\x21-\x5b\x5d-\x7e]+")
 """ASCII without blanks and without a backslash."""
@@ -68,7 +68,7 @@ def check_service_address(value: str) -> str:
 
 
 def check_public_address(value: str, *, loopback_http: bool = True) -> str:
-    """As `check_address`. Our own paths are added to the address; another path is the prefix of a reverse proxy."""
+    """As `check_address`. The bot's paths are added to the address; any other path is the prefix of a reverse proxy."""
     address = check_address(value, loopback_http=loopback_http)
     path = "/".join(["", *filter(None, urlsplit(address).path.lower().split("/"))])
     for ours in OUR_PATHS:
@@ -113,7 +113,7 @@ def proxy_of(url: str) -> str | None:
 
 
 def proxy_problems(urls: Iterable[str]) -> list[str]:
-    """Problems with the proxies by which the addresses are reached. A proxy that nobody needs has no problem."""
+    """Problems with the proxies by which the addresses are reached. A proxy without use has no problem."""
     proxies = getproxies_environment()
     schemes = {urlsplit(url).scheme for url in urls if (proxy := proxy_of(url)) and not _is_http(proxy)}
     names = sorted({(scheme if proxies.get(scheme) else "all").upper() for scheme in schemes})
@@ -121,14 +121,14 @@ def proxy_problems(urls: Iterable[str]) -> list[str]:
 
 
 def certificate_problems(urls: Iterable[str]) -> list[str]:
-    """OpenSSL's variable for the trusted certificates, where an address is https."""
+    """A problem with SSL_CERT_FILE, OpenSSL's file of trusted certificates, if any address is https."""
     file = os.environ.get("SSL_CERT_FILE")
     if not file or not any(url.startswith("https:") for url in urls):
         return []
     try:
         ssl.create_default_context(cafile=file)
     except OSError:
-        return [f"SSL_CERT_FILE must be a file of certificates, which can't be read from {file}. Correct or unset it."]
+        return [f"SSL_CERT_FILE must be a file of certificates, and {file} is not. Correct or unset SSL_CERT_FILE."]
     return []
 
 
@@ -157,11 +157,11 @@ def check_database(value: str) -> str:
     if not found or scheme not in {"sqlite", "postgresql", "postgres", "postgresql+psycopg"}:
         raise ValueError("must begin with sqlite:/// or postgresql://")
     if scheme == "sqlite" and rest.strip("/") in {"", ":memory:"}:
-        raise ValueError("must name a file, such as sqlite:///racing-bot.db: what is only in memory can be lost")
+        raise ValueError("must name a file, such as sqlite:///racing-bot.db: a database in memory can be lost")
     try:
         parsed = make_url(url)
         if scheme != "sqlite":
-            # Hosts and ports among the options are read only here.
+            # Only the driver reads the hosts and ports among the options.
             parsed.set(drivername="postgresql+psycopg").get_dialect()().create_connect_args(parsed)
     except (ValueError, ArgumentError):
         parsed = None
@@ -171,8 +171,7 @@ def check_database(value: str) -> str:
         or (scheme != "sqlite" and "@" in f"{parsed.host}{parsed.database}")
     ):
         raise ValueError(
-            "can't be read as an address: look at host and port; characters such as @ : / [ in a password are to be "
-            "%-escaped"
+            "can't be read as an address: look at host and port, and %-escape characters such as @ : / [ in a password"
         )
     if scheme == "sqlite":
         _check_file(parsed, rest)
@@ -192,7 +191,7 @@ def _check_file(parsed: URL, rest: str) -> None:
 
 
 def _check_options(names: Iterable[str]) -> None:
-    """The driver's own error would come at the first connection."""
+    """Raise ValueError now: the driver's own error would come at the first connection."""
     from psycopg.pq import Conninfo  # noqa: PLC0415  SQLite needs no driver of PostgreSQL
 
     known = {option.keyword.decode() for option in Conninfo.get_defaults()}
@@ -201,7 +200,7 @@ def _check_options(names: Iterable[str]) -> None:
 
 
 def shown_database(url: URL) -> str:
-    """The address without its password, and without each option that is not harmless."""
+    """The address without the password, and with harmless options alone."""
     shown = {name: value for name, value in url.query.items() if name in SHOWN_OPTIONS}
     return url.set(query=shown).render_as_string(hide_password=True)
 

@@ -121,7 +121,7 @@ STATE_AT_MOST_S = 10.0
 """Limit of a look; without an answer `/readyz` shows the state known without the database."""
 
 PROOF_S = 10.0
-"""For so long a row that was written proves that a delivery can be stored."""
+"""Seconds for which a written row proves that a delivery can be stored."""
 
 STATE_VALID_S = 60.0
 """An older look is no good sign for the heartbeat."""
@@ -566,7 +566,8 @@ class Service:
         status, path = error.status_code, request.url.path[:LOGGED_PATH]
         self.metrics.request_refused("path" if status == HTTPStatus.NOT_FOUND else "method")
         log.warning("request_refused", status=status, method=request.method, path=path)
-        words = f"{error.detail}: POST {endpoint.WEBHOOK_PATH} takes deliveries, POST {request_guard.SLACK_PATH} Slack"
+        ours = f"{endpoint.WEBHOOK_PATH} for deliveries, and {request_guard.SLACK_PATH} for Slack"
+        words = f"{error.detail}: the bot takes a POST at {ours}"
         response = refuse(status, words)
         response.headers.update(error.headers or {})
         return response

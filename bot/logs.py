@@ -20,7 +20,7 @@ QUIET_LOGGERS = ("httpx", "httpcore", "slack_sdk", "slack_bolt", "aiohttp", "aps
 
 
 class MaskSecrets:
-    """Replaces known secrets, also as an address spells them.
+    """Replaces known secrets, also in the spelling of an address.
 
     In a log line the mask is the last line of defence. Refusals of Slack and of the data service are masked when read.
     """

@@ -185,7 +185,7 @@ class Settings(_DatabaseSettings):
         25, ge=1, le=100, description="Percentage of what the month has left that commands may spend."
     )
     quota_check_s: int = Field(
-        900, ge=1, le=MONTH_S, description="Seconds between readings of the quota (they cost none)."
+        900, ge=1, le=MONTH_S, description="Seconds between readings of the quota (a reading costs no quota)."
     )
     repair_check_s: int = Field(3600, ge=1, le=MONTH_S, description="Seconds between looks for deliveries that failed.")
     doubtful_posts: Annotated[DoubtfulPosts, Lower] = Field(
@@ -244,7 +244,7 @@ class Settings(_DatabaseSettings):
             if len(secret.get_secret_value()) < WEBHOOK_SECRET_MIN:
                 raise ValueError(
                     f"number {number} is shorter than {WEBHOOK_SECRET_MIN} characters, and anybody could guess the "
-                    "secret: give the secret of the subscription in full (commas stand between secrets alone)"
+                    "secret: give the subscription's secret in full (a comma ends a secret)"
                 )
         return value
 
@@ -389,7 +389,7 @@ def load_database_url(env_file: str | None = ".env") -> str:
 
 
 def _load(kind: type[SettingsT], env_file: str | None, overrides: Mapping[str, Any]) -> SettingsT:
-    # Wrong lines are problems here, and need no words in the log.
+    # Wrong lines are told as problems, and need no words in the log.
     logging.getLogger("dotenv.main").setLevel(logging.ERROR)
     file = Path(env_file or "").absolute()
     try:
@@ -403,7 +403,7 @@ def _load(kind: type[SettingsT], env_file: str | None, overrides: Mapping[str, A
     except OSError as error:
         problems = [f"The file {file} can't be read: {error.strerror}."]
     except UnicodeDecodeError:
-        problems = [f"The file {file} is no text in UTF-8: write the file anew with a plain editor."]
+        problems = [f"The file {file} is no text in UTF-8: save the file as UTF-8."]
     if problems:
         raise SettingsError(problems)
     return settings
@@ -418,7 +418,7 @@ def _lines_of(env_file: str | None) -> list[Binding]:
 
 
 def _number_of(line: Binding) -> int:
-    """A binding begins with the empty lines before."""
+    """The empty lines before a binding are a part of the binding."""
     text = line.original.string
     return line.original.line + text[: len(text) - len(text.lstrip())].count("\n")
 
@@ -426,7 +426,7 @@ def _number_of(line: Binding) -> int:
 def _misspelt(ours: Iterable[str], in_file: Iterable[str], in_environment: Iterable[str]) -> list[str]:
     """A problem for each unknown name that is close to the name of a setting.
 
-    All of `.env` is ours. The environment is other programs' too: there one letter has to be wrong within a long word.
+    All of `.env` is ours. Other programs share the environment: there only one wrong letter within a long word counts.
     """
     known = {name.upper() for name in Settings.model_fields}
     wanted = sorted(name.upper() for name in ours)

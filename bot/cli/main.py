@@ -119,10 +119,10 @@ def subscribe(
         typer.Option(metavar="NUMBER", min=1, help="Accept no more deliveries of this subscription."),
     ] = None,
     show_secret: Annotated[
-        bool, typer.Option("--show-secret", help="Print the signing secret, for a store of your own.")
+        bool, typer.Option("--show-secret", help="Print the signing secret, for your own store of secrets.")
     ] = False,
 ) -> None:
-    """Subscribe to deliveries. The data service sends them to PUBLIC_URL; the signing secret is stored, encrypted."""
+    """Subscribe to deliveries at PUBLIC_URL. The signing secret is stored, encrypted."""
     import asyncio
 
     from bot.cli.subscribe_command import run_subscribe
@@ -149,7 +149,7 @@ def subscribe(
 def unlatch(
     which: Annotated[
         str | None,
-        typer.Argument(metavar="quota|key|plan", help="What the data service refused. Without it: all."),
+        typer.Argument(metavar="quota|key|plan", help="The refusal to forget. Without a word: every refusal."),
     ] = None,
 ) -> None:
     """Ask the data service again. The bot stops asking after a refusal of quota, key or plan."""

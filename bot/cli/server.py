@@ -21,7 +21,7 @@ GRACE_S = 10
 """Seconds for open requests on a stop; longer than a body may take."""
 
 OPEN_FILES = 2_048
-"""Wanted for connections, the database, Slack and the data service. Many systems begin with 1,024 and allow more."""
+"""For connections, the database, Slack and the data service. Many systems begin with 1,024 files and allow more."""
 
 
 class _PublicServer(uvicorn.Server):

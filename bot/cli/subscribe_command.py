@@ -50,16 +50,18 @@ class NewSubscription:
         if self.answer is not None:
             return (
                 f"Subscription {self.number} is made, but no signing secret was recognised in the service's answer. "
-                "All of the answer is stored, encrypted. Find the secret in it, put it into RACING_WEBHOOK_SECRETS and "
-                "start the bot again: until then deliveries are refused. The service will not show it again:\n"
+                "The whole answer is stored, encrypted. Find the secret in the answer, put the secret into "
+                "RACING_WEBHOOK_SECRETS and start the bot again: until then deliveries are refused. The service will "
+                "not show this answer again:\n"
                 f"{self.answer}"
             )
         told = (
-            f"Subscription {self.number} is made and its secret stored, encrypted: a running bot takes it by itself.\n"
+            f"Subscription {self.number} is made. The signing secret is stored, encrypted, and a running bot uses the "
+            "secret at once.\n"
         )
         if self.secret is None:
             return f"{told}The secret is not shown. The option --show-secret shows the secret of a new subscription."
-        return f"{told}Nobody will show it again:\n{self.secret}"
+        return f"{told}The service will not show the secret again:\n{self.secret}"
 
 
 @dataclass(frozen=True)

@@ -84,7 +84,7 @@ _SESSION = " ".join(
 _OF_ONE_UNIT = ("40P01", "55P03")
 """PostgreSQL: deadlock, lock timeout."""
 
-FILE_GONE = "the database's file is not the file that was opened: put the file back, or restart the bot"
+FILE_GONE = "the database's file was removed or replaced: put the file back, or restart the bot"
 """For strangers too: no path."""
 
 _NO_SUCH_TABLE = ("42P01", "42703")
@@ -175,7 +175,7 @@ class Database:
         self._reader.dispose()
 
     def _present_file(self) -> tuple[int, int] | None:
-        """None for a missing file. What can't be looked at is taken for the opened file."""
+        """None for a missing file. A file that can't be looked at counts as the opened file."""
         assert self._file is not None
         try:
             status = self._file.stat()
@@ -186,9 +186,9 @@ class Database:
         return status.st_dev, status.st_ino
 
     def _make_file(self, *_args: object) -> None:
-        """For this user alone. SQLite gives the files beside the database the mode that the database has then."""
+        """For this user alone. SQLite gives the files beside the database the same mode."""
         assert self._file is not None
-        # The driver tells of whatever can't be written.
+        # The driver reports a file that can't be written.
         with contextlib.suppress(OSError):
             os.close(os.open(self._file, os.O_CREAT | os.O_EXCL, 0o600))
         for end in ("-wal", "-shm"):

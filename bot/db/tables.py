@@ -43,7 +43,8 @@ class InboxState(StrEnum):
 class InboxDelivery(SQLModel, table=True):
     """A signed body, stored before the answer. Key and hash stay for ever; `body` is pruned.
 
-    Unique by the hash alone: another version may read another key from the same body. The older constraint finds keys.
+    The inbox is unique by the hash alone: another version may read another key from the same body. The older
+    constraint on key and hash is now only an index for keys.
     """
 
     __tablename__ = "inbox"

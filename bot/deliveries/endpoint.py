@@ -39,7 +39,7 @@ log = get_logger(__name__)
 WEBHOOK_PATH = "/webhooks/racing"
 
 READ_PER_BODY = 4
-"""Of a body up to so many times the largest size, the signature is checked: the data service's are told to admins."""
+"""Times the largest size. Up to here the signature is checked: admins hear of too large bodies of the data service."""
 
 LONG_BODY_BYTES = 32_768
 """From here on a thread reads the body."""
@@ -59,7 +59,7 @@ class Counts(Protocol):
 
 @dataclass(frozen=True)
 class WebhookEndpoint:
-    """`tell_too_large` tells admins of a signed body of more than `max_body_bytes`. `bodies` reads larger ones too."""
+    """`tell_too_large` tells admins of a signed body of more than `max_body_bytes`. `bodies` reads larger bodies."""
 
     bodies: BodyReader
     max_body_bytes: int
@@ -113,7 +113,7 @@ class WebhookEndpoint:
             self.counts.signature_failure("mismatch")
             return refuse(401, "the signature matches no active secret", reference=reference)
         try:
-            # What is stored, hashed and read: a repeat may be packed in other bytes.
+            # The unpacked body is stored, hashed and read: a repeat may be packed in other bytes.
             body = decoded(signed_body, request, self.max_body_bytes)
         except BodyTooLarge:
             self.counts.event(None, "too_large")

@@ -143,7 +143,7 @@ def stored(arrival: Arrival, inbox_id: int) -> StoredDelivery:
 
 
 def store(session: Session, arrivals: Sequence[Arrival]) -> dict[Arrival, int | None]:
-    """None for a body that the inbox has."""
+    """None for a body already in the inbox."""
     unique = {arrival.body_sha256: arrival for arrival in reversed(arrivals)}
     # In one order everywhere: two replicas with the same bodies would otherwise wait for each other.
     rows = [_as_row(unique[sha256]) for sha256 in sorted(unique)]
@@ -173,7 +173,7 @@ def _as_row(arrival: Arrival) -> dict[str, Any]:
 
 
 def waiting(session: Session, now: datetime, limit: int) -> list[StoredDelivery]:
-    """Up to `limit` deliveries, by receipt: the abandonments, then of each region and place in turn.
+    """Up to `limit` deliveries, by receipt: abandonments first, then each region and place in turn.
 
     A race's earlier deliveries come before its later deliveries.
     """
@@ -207,7 +207,7 @@ def _with_earlier(
 
 
 def _in_turn(session: Session, now: datetime, limit: int) -> list[StoredDelivery]:
-    """Of each region in turn the next delivery of its places in turn: a flooded place delays no other."""
+    """Each region in turn, and within a region each place in turn: a flooded place delays no other."""
     regions: dict[str, list[str]] = {}
     for place, _ in sorted(session.connection().execute(_PLACES, _moments(now)).all(), key=lambda one: one[1]):
         regions.setdefault(place.partition(PLACE_SEPARATOR)[0], []).append(place)

@@ -58,7 +58,7 @@ async def _look(check: DoctorCheck[T], patient: T, limit_s: float) -> Examined:
         return _hung(check, limit_s) if limit.expired() else _crashed(check, error)
     except Exception as error:
         if (fault := fault_of(error)) is not None:
-            return Examined(check.id, fault.outcome, "no answer that can be used", (fault,))
+            return Examined(check.id, fault.outcome, "no usable answer", (fault,))
         log.exception("check_crashed", check=check.id)
         return _crashed(check, error)
     if isinstance(seen, NotApplicable):

@@ -1,4 +1,4 @@
-"""Faults of strangers as findings: Slack, the data service and the database may fail in the middle of any check."""
+"""Faults of Slack, of the data service and of the database as findings: any check may meet such a fault."""
 
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -25,8 +25,8 @@ def fault_of(error: Exception) -> Finding | None:
     if isinstance(error, StorageError | SQLAlchemyError):
         reason = error if isinstance(error, StorageError) else reason_of(error)
         mend = (
-            "Run `racing-bot doctor` again. If the fault stays: give the user in DATABASE_URL all rights. "
-            "Is a table missing: put a copy of the database back (docs/operations/README.md, Put a copy back)."
+            "Run `racing-bot doctor` again. If the fault stays, give the user in DATABASE_URL all rights. "
+            "If a table is missing, put a copy of the database back (docs/operations/README.md, Put a copy back)."
         )
         return failed("database_unreachable", f"The database did not answer the check ({reason}).", mend)
     return None
@@ -44,15 +44,13 @@ def _slack_fault(error: SlackError) -> Finding:
     if isinstance(error, SlackScopeMissing):
         return failed("slack_refuses", f"The token may not make this call ({error}).", f"For the call, {REINSTALL}.")
     if isinstance(error, SlackRefused):
-        mend = (
-            "Look the code up on Slack's page of the method (docs.slack.dev/reference/methods), which says the cause."
-        )
+        mend = "Look the code up on Slack's page of the method (docs.slack.dev/reference/methods) for the cause."
         return failed("slack_refuses", f"Slack refuses a call of the check ({error}).", mend)
     mend = (
         "Let this machine reach SLACK_API_URL (DNS, firewall, proxy), or correct the address. See status.slack.com: "
-        "during an outage wait, and messages wait too."
+        "during an outage of Slack, wait. Messages wait too, and nothing is lost."
     )
-    return failed("slack_unreachable", f"Slack gives no answer that can be used ({error}).", mend)
+    return failed("slack_unreachable", f"Slack gives no usable answer ({error}).", mend)
 
 
 def _service_fault(error: ServiceFailure) -> Finding:

@@ -52,7 +52,7 @@ async def circuit_breakers(patient: Patient) -> Seen:
     if findings:
         return Seen("the bot has stopped asking", findings)
     beyond = ", ".join(endpoint for record in breakers for endpoint in record.endpoints)
-    but = f", but not for {beyond}: the plan does not reach that" if beyond else ""
+    but = f", but not for {beyond}: beyond the plan" if beyond else ""
     return Seen(f"the bot asks the data service as usual{but}")
 
 

@@ -63,7 +63,7 @@ async def slack_token(patient: Patient) -> Seen:
 async def _of_each(
     ask: Callable[[str], Awaitable[T]], places: Sequence[str]
 ) -> tuple[dict[str, T], tuple[Finding, ...]]:
-    """The answers by place, and the faults of Slack in the way of the other answers, each kind once."""
+    """The answers by place, and each kind of Slack's faults once, for the places without an answer."""
     limit = asyncio.Semaphore(SLACK_CALLS_AT_ONCE)
     faults: dict[str, Finding] = {}
 
@@ -115,7 +115,7 @@ async def admins(patient: Patient) -> Seen:
 
 
 async def _place(deployment: Deployment, place: str) -> Finding | None:
-    """None if a warning arrives. Raises SlackError if Slack does not say."""
+    """None if a warning arrives. Raises SlackError if Slack does not answer."""
     if place.startswith(DIRECT_MESSAGE):
         return None
     if is_person(place):
@@ -134,7 +134,7 @@ async def channels(patient: Patient) -> Seen:
     answers, faults = await _of_each(partial(ask_membership, deployment.slack), asked)
     left = [channel_id for channel_id, is_in in answers.items() if not is_in]
     beyond = f"; {len(known) - len(asked)} more were not asked about" if len(known) > len(asked) else ""
-    unknown = f"; Slack did not say of {len(asked) - len(answers)}" if len(answers) < len(asked) else ""
+    unknown = f"; no answer of Slack for {len(asked) - len(answers)}" if len(answers) < len(asked) else ""
     told = f"the bot is in {len(answers) - len(left)} of {len(asked)} channels with subscriptions{unknown}{beyond}"
     return Seen(told, (*map(_left, left), *faults))
 

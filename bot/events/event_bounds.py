@@ -1,4 +1,4 @@
-"""The most that is told of one event. Larger than any real meeting, so that no delivery holds up the others."""
+"""The bounds of an event, larger than any real meeting: no delivery holds up the others."""
 
 from collections.abc import Iterable, Iterator
 
@@ -19,11 +19,11 @@ LONGEST_TEXT = 500
 """Of a value in the plain form. Characters."""
 
 _IDS = ("race_id", "meeting_id", "region", "said_region")
-"""In indexes, which take no long text."""
+"""Ids stand in indexes, and an index takes no long text."""
 
 
 def excess(event: RacingEvent, body_bytes: int) -> str | None:
-    """What is more than an event may have, in words."""
+    """The exceeded bound, in words. None within the bounds."""
     races = (event.race, *event.races)
     if len(event.races) > EVENT_RACES_MAX:
         return f"it names more than {EVENT_RACES_MAX} races"
@@ -31,14 +31,14 @@ def excess(event: RacingEvent, body_bytes: int) -> str | None:
         return f"it names more than {EVENT_RUNNERS_MAX} runners"
     if any(len(getattr(race, name) or "") > KEPT_ID_MAX for race in races for name in _IDS):
         return f"an id has more than {KEPT_ID_MAX} characters"
-    # Each race takes over its meeting's values.
+    # Each race takes over the meeting's values.
     if body_bytes * len(races) > EVENT_JSON_MAX and len(event.model_dump_json()) > EVENT_JSON_MAX:
         return "it is too long"
     return None
 
 
 def first_of(events: Iterable[RacingEvent], most: int) -> Iterator[RacingEvent]:
-    """As many events as have no more than `most` races in all."""
+    """The first events, with no more than `most` races in all."""
     races = 0
     for event in events:
         races += 1 + len(event.races)

@@ -41,16 +41,16 @@ _EVENT = table_of(EventVersion)
 VERSIONS_PER_PAGE = 500
 
 VERSIONS_MAX = 40
-"""Versions of an event that a new version is compared with: the newest."""
+"""A new version is compared with the newest versions of the event."""
 
 PLACE_EVENTS_MAX = 100
-"""Events looked at around an event of a day and course: the newest. Two meetings have 24 races."""
+"""The newest events of a day and course, looked at for an event. Two meetings have 24 races."""
 
 RACES_EVENTS_MAX = 500
 """Events looked at for the races and meetings of a transaction."""
 
 OUTCOMES_RACES_MAX = 500
-"""Outcomes looked at around meetings, with the races that they name: the newest."""
+"""The newest outcomes of meetings, with the races named by the meetings."""
 
 WAYS_MAX = 400
 """SQLite takes 500 parts of a UNION."""

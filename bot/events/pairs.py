@@ -11,7 +11,7 @@ V = TypeVar("V", bound=Value)
 Pair = tuple[V | None, V | None]
 
 TRIED_MAX = 10
-"""Entries of one value that an entry is compared with: hundreds of runners may come under one number."""
+"""Entries with the same value that are compared: hundreds of runners may come under the same number."""
 
 
 @dataclass(frozen=True)

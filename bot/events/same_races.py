@@ -9,7 +9,7 @@ from itertools import combinations
 from bot.events.races import Race
 
 SAME_MAX = 20
-"""Known versions of one race, and races of one name. A larger number says nothing of any of the races."""
+"""Known versions of a race, and races with the same name. With more, the name identifies no race."""
 
 _Has = tuple[bool, ...]
 
@@ -25,7 +25,7 @@ class SameRaces:
                 held.setdefault(name, []).append((place, race))
 
     def of(self, race: Race) -> list[Race]:
-        """In the order of the index; none of more than SAME_MAX."""
+        """In the order of the index. Empty if more than SAME_MAX races fit."""
         names, found = _names(race), list[tuple[int, Race]]()
         for has, held in self._by_name.items():
             both = ((level, name) for level, name in enumerate(names) if name and has[level])

@@ -37,7 +37,7 @@ EDITED_WITHIN = timedelta(hours=1)
 
 
 RACES_AGAIN_MAX = 300
-"""Of the last hour's events, with the races that they name: the newest."""
+"""The newest events of the last hour, with the races of the events."""
 
 NOTHING: Mapping[str, Repeat] = MappingProxyType({})
 

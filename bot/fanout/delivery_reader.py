@@ -30,7 +30,7 @@ NOT_PROCESSED = "it could not be processed"
 ReadEvents = Callable[[bytes], tuple[RacingEvent, ...]]
 
 ReadDelivery = tuple[StoredDelivery, RacingEvent | Exception]
-"""With one of the delivery's events, or with the error of our own code, where our code fails on the payload."""
+"""A delivery with an event of the delivery, or with the error of our code if our code fails on the payload."""
 
 
 class DeliveryReader:

@@ -83,7 +83,7 @@ class Fanout:
             wait_s = await self.turn()
             took_s = self._monotonic() - began_s
             if self._is_behind and self._arrivals.stored_count > stored:
-                # Storing new deliveries comes before a backlog, and has the same time.
+                # New deliveries are stored first, in as much time as a backlog gets.
                 await asyncio.sleep(took_s)
             elif took_s < COMMIT_GAP_S:
                 await asyncio.sleep(COMMIT_GAP_S - took_s)

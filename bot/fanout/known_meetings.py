@@ -13,7 +13,7 @@ from bot.events.meeting_parts import is_part_of, names_race
 from bot.events.races import Race
 
 RACES_AROUND_MAX = 1_500
-"""Stored events around a transaction's events, with the races that they name: the newest."""
+"""The newest stored events around a transaction's events, with the races of the stored events."""
 
 
 class KnownMeetings:
@@ -98,7 +98,7 @@ class KnownMeetings:
     def of(self, event: RacingEvent) -> list[RacingEvent]:
         """The abandoned meetings of a race or card. Meetings that name the race come first.
 
-        A meeting in its plain form names no race, so its message says nothing of the race.
+        A meeting in plain form names no race, so the meeting's message says nothing of the race.
         """
         meetings = [one for one in self._of_kind(EventKind.MEETING_ABANDONED) if one.unreadable_because is None]
         found = [meeting for meeting in meetings if is_part_of(event, meeting)]

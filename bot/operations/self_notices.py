@@ -36,19 +36,18 @@ class Telling:
     async def wrong_signatures(self, count: int) -> bool:
         return await self._tell(
             f"wrong-signatures:{self._today()}",
-            f"{count} deliveries carried a signature that none of my signing secrets matches, and were refused with "
-            "401. If the deliveries are the data service's, RACING_WEBHOOK_SECRETS lacks the secret that a "
-            "subscription was given. If strangers send them, nothing is lost.",
+            f"{count} deliveries were refused with 401: the signature matches none of my signing secrets. If the data "
+            "service sent the deliveries, RACING_WEBHOOK_SECRETS lacks the secret of a subscription. If strangers sent "
+            "the deliveries, nothing is lost.",
             Urgency.NOTE,
         )
 
     async def no_right_signature(self, count: int) -> bool:
         return await self._tell(
             f"signature-mismatch:{self._today()}",
-            f"For {LASTS_S / 60:.0f} minutes or longer no delivery had a right signature, and {count} in a row were "
-            "refused with 401: none of my signing secrets matches. The data service tries each delivery again for "
-            "about a day. Most likely the secret in RACING_WEBHOOK_SECRETS is not the one that this subscription was "
-            "given.",
+            f"For {LASTS_S / 60:.0f} minutes or longer no delivery had a right signature. {count} deliveries in a row "
+            "were refused with 401: the signature matches none of my signing secrets. The data service tries each "
+            "delivery again for about a day. Most likely RACING_WEBHOOK_SECRETS lacks the subscription's secret.",
             Urgency.CRITICAL,
         )
 

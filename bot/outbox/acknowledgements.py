@@ -115,7 +115,7 @@ class Press:
 
 @dataclass(frozen=True)
 class PersonsAbandonment:
-    """`taken_at`: since when the person has the abandonment. None: the person was told, and nobody has taken it.
+    """`taken_at`: since when the person has the abandonment. None: the person was told, and nobody has the abandonment.
 
     `partly_run`: see `Press`.
     """

@@ -102,7 +102,7 @@ class Claim:
     """The thread of the message, or of the edited message. None in the channel."""
 
     read_s: float = 0.0
-    """How long it took to read what the claimed messages show."""
+    """Seconds spent on reading the content of the claimed messages."""
 
     @property
     def edited(self) -> OutboxMessage | None:

@@ -112,7 +112,7 @@ class NotSent(ClaimOutcome):
 
 @dataclass(frozen=True)
 class Overran(ClaimOutcome):
-    """Not sent: its rendering took too long. Sent in its plain form, after the messages of other channels."""
+    """Not sent, because rendering took too long. Sent later in plain form, after the messages of other channels."""
 
     name = "retry"
 
@@ -427,7 +427,7 @@ def record_not_edited(session: Session, claimed: Claim, *, free_at: datetime, de
 
 
 def _detail(claimed: Claim, detail: str) -> str:
-    """A message that has overrun keeps its plain form."""
+    """A message too slow to render stays in plain form."""
     return f"{OVERRAN}; {detail}" if has_overrun(claimed.post) and detail != OVERRAN else detail
 
 

@@ -45,7 +45,7 @@ log = get_logger(__name__)
 POST_CALL_S = 5.0
 
 RENDER_MAX_S = POST_CALL_S / 2
-"""A message that takes longer to render, and is then too late to send, is sent in its plain form."""
+"""Seconds. A message with a longer rendering, and then too late to send, is sent in plain form."""
 
 EDIT_LOOK_S = 2.0
 """Within the queue's lease."""

@@ -42,7 +42,7 @@ COUNTS_FROM = func.coalesce(_WAITS_UNTIL, col(OutboxMessage.due_at), col(OutboxM
 """The later of the receipt and of the moment that the channel chose. A message is late, and old, from here on."""
 
 OVERRAN = "its rendering took too long"
-"""How the `detail` of a message begins that is sent in its plain form from now on, also after a restart."""
+"""The beginning of a message's `detail`: the message is sent in plain form from now on, also after a restart."""
 
 POSTS_FOR_CLOCK = 20
 ANSWERED_WITHIN = timedelta(seconds=10)

@@ -169,9 +169,9 @@ class Notices:
         self.tell(
             session,
             f"told-plainly:{because}:{self._clock():%Y-%m-%d}",
-            f"A signed delivery is told in its plain form, without runners and races: {because}. Channels may miss "
-            f"what it says of them. The delivery is kept whole as {reference} ({about[:LONGEST_ABOUT]}). Others of "
-            "today with the same cause stand in the log alone.",
+            f"A signed delivery is told in plain form, without runners and races: {because}. Channels may miss news of "
+            f"the runners and races. The delivery is kept whole as {reference} ({about[:LONGEST_ABOUT]}). Further "
+            "deliveries of today with the same cause stand in the log alone.",
             urgency=Urgency.WARNING,
         )
 

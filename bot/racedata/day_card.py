@@ -54,7 +54,7 @@ class RaceOutcome(StrEnum):
     BOTH = "both"
     """A result and an abandonment contradict each other."""
     UNCERTAIN = "uncertain"
-    """Two versions of the result name two winners, and nothing tells the newer version; or one contradicts itself."""
+    """Two versions of the result name two winners, and neither is known to be newer; or a version is in conflict."""
     VOID = "void"
     """The result says that the race was declared void."""
     OPEN = "open"
@@ -323,7 +323,7 @@ class _KnownRaces:
 
 
 def _names(race: Race) -> list[tuple[str, object]]:
-    """The first of these that two races have decides whether the races are the same."""
+    """The first name that both races have decides whether the races are the same."""
     names = (race.off.off_at, race.off.name, race.number, race.title)
     return [(of, name) for of, name in zip(("off_at", "off", "number", "title"), names, strict=True) if name]
 

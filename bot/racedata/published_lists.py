@@ -33,7 +33,7 @@ class Lists:
         return {name.casefold(): name if count[name.casefold()] == 1 else None for name in names}
 
     def spelled(self, course: Course) -> Course:
-        """With the name as the list spells the name: feeds shout "SARATOGA"."""
+        """The course with the list's spelling of the name: feeds shout "SARATOGA"."""
         name = self._spellings.get(course.name.casefold()) if course.name else None
         return course.model_copy(update={"name": name}) if name and name != course.name else course
 
@@ -53,7 +53,7 @@ class Lists:
 
 
 def as_spelled(session: Session, races: Sequence[Race]) -> list[Race]:
-    """The races, each with its course's name as the list spells the name."""
+    """The races, each with the list's spelling of the course's name."""
     lists = read_lists(session)
     return [race.model_copy(update={"course": lists.spelled(race.course)}) for race in races]
 

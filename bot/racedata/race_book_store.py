@@ -145,7 +145,7 @@ def find(
     meeting_ids: Collection[str],
     places: Collection[event_store.DayAndCourse] = (),
 ) -> dict[str, Race]:
-    """By id. A meeting or a place with more than PLACE_RACES_MAX races says nothing of any of these races."""
+    """By id. A meeting or a place with more than PLACE_RACES_MAX races gives no race."""
     row = BookRace
     by_id = [col(row.race_id).in_(sorted(race_ids))] if race_ids else []
     bounded = [

@@ -322,7 +322,7 @@ class WalkReader:
         races = await asyncio.to_thread(_read_races, step.page.data, errand.today)
         seen = PageSeen(asked_at, step.cursor, step.resume_at, step.is_last, [race.race_date for race in races])
         meta = step.page.meta
-        # A refused cursor takes everything with it that depends on cursors.
+        # After a refused cursor, everything that depends on cursors is forgotten.
         known = walk.forgotten() if step.started_again and step.cursor is None else walk
         if widens(walk.window, meta.window):
             # Another plan shows more races than the walk could see before.

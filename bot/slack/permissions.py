@@ -81,7 +81,7 @@ class People:
         return False if isinstance(found, SlackScopeMissing) else None
 
     async def is_outsider(self, caller: Caller) -> bool:
-        """Without Slack's answer, and without users:read, only the workspace in Slack's body tells."""
+        """Without Slack's answer, and without users:read, only the workspace in Slack's body shows an outsider."""
         if caller.user_id in self.admin_users:
             return False
         found = await self._look_up(caller.user_id)

@@ -79,7 +79,7 @@ def make_web_client(token: str, base_url: str, session: aiohttp.ClientSession | 
     # (bot.logs.QUIET_LOGGERS).
     logger = logging.getLogger("slack_sdk")
     web = AsyncWebClient(token=token, base_url=base_url, session=session, retry_handlers=[], logger=logger)
-    # slack_sdk's own choice knows no NO_PROXY.
+    # slack_sdk's own choice ignores NO_PROXY.
     web.proxy = proxy_of(base_url)
     return web
 

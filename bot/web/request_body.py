@@ -70,7 +70,7 @@ class BodyReader:
 def decoded(body: bytes, request: Request, max_bytes: int) -> bytes:
     """The content of a signed body. Raises BodyCodingUnknown, and BodyTooLarge without unpacking further.
 
-    Bytes that are not of the named coding stay as they came: nothing signed is thrown away.
+    Bytes in another coding than the named coding stay unchanged: nothing signed is thrown away.
     """
     coding = ", ".join(request.headers.getlist("content-encoding")).strip().lower()
     if coding in {"gzip", "x-gzip", "deflate"}:

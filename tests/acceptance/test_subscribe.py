@@ -97,7 +97,7 @@ async def test_answer_without_a_secret_that_is_recognised_is_kept_whole_and_show
         assert asked == ["POST /v1/webhooks/subscribe"]
     assert "no signing secret was recognised" in ran.said
     assert "RACING_WEBHOOK_SECRETS" in ran.said
-    assert "its secret stored" not in ran.said
+    assert "signing secret is stored" not in ran.said
     assert "hush-hush-77" in ran.said
     (row,) = stored(world.bot)
     assert row["secret"] is None

@@ -63,7 +63,7 @@ class Condition(ABC):
     is_narrowing = False
     """A filter without a value takes everything. The last value ends with the subscription."""
     topic: Topic | None = None
-    """The only topic of the values: without the topic they say nothing."""
+    """The only topic of the values. Without the topic the values have no effect."""
     ends_too: tuple[str, ...] = ()
     """Fields of other conditions, which end where all values of this condition end."""
 

@@ -3,7 +3,7 @@
 | Refusal | Not asked | Closes at a new key, at an admin's reset, and |
 |---|---|---|
 | `unauthorized` | Everything | |
-| `quota_exceeded` | All but `/account/usage`, which costs none | At a new month or plan, or where usage shows room |
+| `quota_exceeded` | All but `/account/usage`, at no cost | At a new month or plan, lower usage or a higher allowance |
 | `upgrade_required` | The refused endpoints | At a new plan |
 
 Breakers are stored and read for each request, so replicas share them.
@@ -47,7 +47,7 @@ class StateStore(Protocol):
 
 
 class PlanRefusal(BaseModel):
-    """The words of an `upgrade_required`, for the next who ask the same endpoint."""
+    """The words of an `upgrade_required`, for the next requests to the same endpoint."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -71,7 +71,7 @@ class PlanRefusal(BaseModel):
 class OpenBreaker(BaseModel):
     """`key` is the key's fingerprint. From `ask_at` on a probe may be sent.
 
-    `endpoints` are those that `plan` does not reach; empty for a breaker of the whole service.
+    `endpoints`: the endpoints beyond `plan`; empty for a breaker of the whole service.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")

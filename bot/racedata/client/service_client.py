@@ -146,7 +146,7 @@ class RacingClient:
         return self._walk(DELIVERIES_PATH, DeliveryPage, _given(status=status))
 
     async def usage(self, by: str | None = None) -> AnyPage:
-        """As it came (Spec gap G5). Costs no quota. Only `by="endpoint"` is specified.
+        """The usage as published (Spec gap G5). Costs no quota. Only `by="endpoint"` is specified.
 
         A grouping that the service refused is not asked for again.
         """

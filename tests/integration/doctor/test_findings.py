@@ -690,7 +690,7 @@ async def test_one_channel_without_an_answer_hides_nothing_of_the_others(clinic)
     clinic.slack.script("conversations.info", [http_error(503)])
     told = (await clinic.examine("channels"))["channels"]
     assert sorted(finding.code for finding in told.findings) == ["channel_left", "slack_unreachable"]
-    assert told.told == "the bot is in 0 of 2 channels with subscriptions; Slack did not say of 1"
+    assert told.told == "the bot is in 0 of 2 channels with subscriptions; no answer of Slack for 1"
 
 
 async def test_data_service_that_is_silent_is_not_reached(clinic, monkeypatch):

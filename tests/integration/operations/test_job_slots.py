@@ -33,7 +33,7 @@ class Replica:
         self._database, self._name, self._runs = database, name, runs
 
     async def tries(self, after_s: float = 0) -> bool:
-        """Whether the slot was this one's, so long after the begin of an hour."""
+        """Whether this replica got the slot, so long after the begin of an hour."""
         self.now = START + timedelta(seconds=after_s + 1)
         await set_ahead(self._database, self.now - now())
         return await self.jobs.run(Job("count", lambda _settings: HOUR_S, self._run))

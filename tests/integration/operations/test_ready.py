@@ -13,7 +13,7 @@ from tests.integration.operations.running_bot import PATIENCE_S, run_bot
 
 @pytest.fixture(autouse=True)
 def patient(monkeypatch):
-    """What a test is about is not how busy the machine is."""
+    """A busy machine must not fail a test about something else."""
     monkeypatch.setattr(health, "READY_S", PATIENCE_S)
 
 

@@ -1,4 +1,4 @@
-"""What exceeds the bounds of one event, one message or one place: told in its plain form, and nothing else waits."""
+"""Events, messages and places beyond a bound: told in plain form, and nothing else waits."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""The work on one event grows with the event's size, and with no higher power, whatever a stranger's card names."""
+"""The work on an event grows in proportion to the event's size, whatever a stranger's card names."""
 
 import sys
 from collections.abc import Callable

@@ -456,9 +456,9 @@ ANSWERS: dict[str, partial[Any]] = {
     "notice": partial(
         admin_notice,
         Urgency.CRITICAL,
-        "For 30 minutes or longer no delivery had a right signature, and 13 in a row were refused with 401: none of my "
-        "signing secrets matches. The data service tries each delivery again for about a day. Most likely the secret "
-        "in RACING_WEBHOOK_SECRETS is not the one that this subscription was given.",
+        "For 30 minutes or longer no delivery had a right signature. 13 deliveries in a row were refused with 401: the "
+        "signature matches none of my signing secrets. The data service tries each delivery again for about a day. "
+        "Most likely RACING_WEBHOOK_SECRETS lacks the subscription's secret.",
     ),
     "notice_of_a_channel": partial(
         admin_notice,

@@ -1,6 +1,6 @@
 """The declaration of fields is held from both sides, by the messages.
 
-A field that is told is a field that a message shows, and no message shows a field that is noise.
+Messages show every told field, and no noise.
 """
 
 from collections.abc import Iterator

@@ -1,6 +1,6 @@
-"""A job keeps its last slot alone. The slots of a week made each run's end slower.
+"""A job keeps the last slot alone. The slots of a week made each run's end slower.
 
-A replica of the version before finds no slot to claim until it is restarted: its jobs fail, and `/readyz` says so.
+Until the restart a replica of the version before finds no slot to claim: the jobs fail, and `/readyz` says so.
 """
 
 import sqlalchemy as sa

@@ -1,6 +1,6 @@
 """A body is stored once, whatever key a version of the bot reads from the body.
 
-Rows that hold a body a second time keep their events and messages, and give up the hash: the first row has the hash.
+Of rows with the same body the first keeps the hash. The other rows keep their events and messages.
 """
 
 from alembic import op
