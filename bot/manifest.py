@@ -23,7 +23,7 @@ def read_manifest() -> dict[str, Any]:
 
 
 def for_http(url: str) -> str:
-    """Raises ValueError where `url` is no https address that our path can be added to."""
+    """Raises ValueError unless `url` is an https address without a path of the bot."""
     address = check_public_address(url, loopback_http=False) + EVENTS_PATH
     manifest = read_manifest()
     for command in manifest["features"]["slash_commands"]:

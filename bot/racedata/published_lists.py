@@ -27,7 +27,7 @@ class Lists:
 
     @cached_property
     def _spellings(self) -> dict[str, str | None]:
-        """By casefolded name; None for a name that the list spells in two ways."""
+        """The published names by casefolded name. None for a name with two spellings in the list."""
         names = {course.name for course in self.courses or () if course.name}
         count = Counter(map(str.casefold, names))
         return {name.casefold(): name if count[name.casefold()] == 1 else None for name in names}
