@@ -246,7 +246,8 @@ class _Horses:
         new = _horse_of(one.ref)
         if new is None:
             return False
-        known = next((self._by_label[label] for label in new.labels if self._is_known(label, new)), None)
+        same = (label for label in new.labels if label in self._by_label and self._is_known(label, new))
+        known = next((self._by_label[label] for label in same), None)
         if known is None:
             if only_known or not new.said.keys() & {"horse", "number"}:
                 return False
@@ -262,9 +263,9 @@ class _Horses:
 
     def _is_known(self, label: str, new: _Horse) -> bool:
         """By a number alone, horses of two names are two; by a name alone, horses of two numbers."""
-        known = self._by_label.get(label)
-        if known is None or label.startswith(_ID):
-            return known is not None
+        if label.startswith(_ID):
+            return True
+        known = self._by_label[label]
         name_of = _number_of if label.startswith(_NAME) else _horse_named
         return len({name for name in (name_of(known.said), name_of(new.said)) if name}) <= 1
 
@@ -482,8 +483,8 @@ def _from_fields(fields: Fields) -> _Horse | None:
     if not is_runner(fields) and not ONLY_RACES.isdisjoint(fields):
         return None
     horse = fields_of(fields["horse"]) if isinstance(fields.get("horse"), dict) else None
-    facts = RUNNER_FIELDS.items()
-    said = {name: value for fact, name in facts if fact in fields.facts and (value := _first(fields, fact))}
+    facts = [(fact, RUNNER_FIELDS[fact]) for fact in fields.facts if fact in RUNNER_FIELDS]
+    said = {name: value for fact, name in facts if (value := _first(fields, fact))}
     ids = fields.of("ids.runner")
     named = said.pop("horse", None)
     if horse is not None:
