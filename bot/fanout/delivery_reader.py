@@ -19,7 +19,7 @@ DELIVERIES_PER_COMMIT = 25
 RACES_PER_COMMIT = 500
 """Deliveries beyond wait for the next transaction: while one runs, no delivery is stored."""
 
-MEETING_RACES_LOOKED_UP = 500
+ABANDONED_RACES_LOOKED_UP = 500
 """No real day has so many races."""
 
 READ_ATTEMPTS = 5
@@ -38,14 +38,14 @@ class DeliveryReader:
         self._read_events = read_events
 
     def waiting(self, session: Session, now: datetime, *, singly: bool = False) -> list[ReadDelivery]:
-        """The most urgent deliveries, with the results that an abandoned meeting must not overtake.
+        """The most urgent deliveries, with the results that an abandonment must not overtake.
 
         `singly`: each delivery gets a transaction, so no number of races is too large.
         """
         read = self.read_each if singly else self.read_some
         urgent = read(inbox.waiting(session, now, DELIVERIES_PER_COMMIT))
         found = {delivery.inbox_id for delivery, _ in urgent}
-        results = inbox.results_waiting(session, now, _races_of_abandoned_meetings(urgent), DELIVERIES_PER_COMMIT)
+        results = inbox.results_waiting(session, now, _abandoned_races(urgent), DELIVERIES_PER_COMMIT)
         results_read = read(delivery for delivery in results if delivery.inbox_id not in found)
         return sorted(urgent + results_read, key=lambda each: inbox.receipt(each[0]))
 
@@ -85,11 +85,10 @@ def _bounded(event: RacingEvent, delivery: StoredDelivery) -> RacingEvent:
     return event_bounds.plain(event, because) if because else event
 
 
-def _races_of_abandoned_meetings(read: Iterable[ReadDelivery]) -> list[str]:
-    events = [event for _, event in read if isinstance(event, RacingEvent)]
-    meetings = [event for event in events if event.kind is EventKind.MEETING_ABANDONED]
-    race_ids = [race.race_id for meeting in meetings for race in meeting.races if race.race_id]
-    return race_ids[:MEETING_RACES_LOOKED_UP]
+def _abandoned_races(read: Iterable[ReadDelivery]) -> list[str]:
+    events = [event for _, event in read if isinstance(event, RacingEvent) and event.is_abandonment]
+    race_ids = [race.race_id for event in events for race in (event.race, *event.races) if race.race_id]
+    return race_ids[:ABANDONED_RACES_LOOKED_UP]
 
 
 def _without_payload(delivery: StoredDelivery) -> RacingEvent:

@@ -117,6 +117,17 @@ async def test_meeting_overtakes_no_result_of_its_races_in_a_long_backlog(pipeli
     assert not [text for text in pipeline.texts("CGB") if "CONFLICT" in text]
 
 
+async def test_second_abandonment_of_a_delivery_overtakes_no_result_in_a_long_backlog(pipeline):
+    await pipeline.subscribe("CGB", "GB")
+    for number in range(30):
+        await pipeline.deliver(result(f"rc_{number}", off_time=f"14:{number:02}"))
+        pipeline.clock.forward(0.001)
+    await pipeline.deliver([abandonment("rc_90", off_time="15:00"), abandonment("rc_29", off_time="14:29")])
+    await pipeline.post_all()
+    told = [text for text in pipeline.texts("CGB") if "Ascot 14:29" in text]
+    assert ["1 Blue Moon" in text for text in told] == [True, False]
+
+
 async def test_result_whose_region_comes_later_is_posted_where_it_matches_now(pipeline):
     await pipeline.subscribe("CGB", "GB")
     await pipeline.subscribe("CALL", "*")
