@@ -35,8 +35,8 @@ def lost(races, **card):
     [
         (lost([1] * 200), f"more than {EVENT_RACES_MAX} races"),
         (lost([{"title": "Same"}] * 200), f"more than {EVENT_RACES_MAX} races"),
-        (lost([{"title": LONG}]), "too long"),
-        (lost([{"number": number} for number in range(30)], course=LONG[:10_000]), "too long"),
+        (lost([{"title": LONG}] * EVENT_RACES_MAX), "too long"),
+        (lost([{"number": number} for number in range(EVENT_RACES_MAX)], course=LONG), "too long"),
         (lost([], meeting_id=LONG), f"more than {KEPT_ID_MAX} characters"),
         (
             lost([{"title": "T", "runners": [f"H{n}" for n in range(250)]}] * 20),
