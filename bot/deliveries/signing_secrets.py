@@ -24,7 +24,7 @@ class SigningSecrets:
         self._stored: tuple[str, ...] = ()
         self._read_at_s: float | None = None
         self.unread = True
-        """True until the stored secrets were read once. An unknown signature may be by a stored secret."""
+        """True unless the last read gave the stored secrets. An unknown signature may be by a stored secret."""
 
     def __repr__(self) -> str:
         return f"SigningSecrets({len(self.active)} active)"
@@ -43,6 +43,7 @@ class SigningSecrets:
             stored = tuple(await self._read_stored())
         except StorageError as error:
             log.warning("stored_secrets_not_read", reason=str(error))
+            self.unread = True
             return False
         self.unread = False
         changed = stored != self._stored

@@ -37,7 +37,8 @@ def recent(session: Session, filters: Sequence[ChannelFilter], today: date, now:
     days = [(today - timedelta(days=ago)).isoformat() for ago in range(RECENT_DAYS)]
     found = [*_delivered(session, filters, days), *_in_book(session, filters, days)]
     taken = [event for event in found if any(chosen.matches(event) for chosen in filters)]
-    run = {_name(event): event for event in found if event.kind is EventKind.RESULT_RECEIVED and not event.race.is_void}
+    results = [event for event in found if event.kind is EventKind.RESULT_RECEIVED]
+    run = {_name(event): event for event in results if not (event.race.is_void or event.race.is_lost)}
     settled = {_name(event) for event in taken if event.kind is EventKind.RESULT_RECEIVED}
     # A race told by both sources counts once, and a lost meeting stands for its races.
     lost = {_name(event): event for event in reversed(taken) if event.is_abandonment}

@@ -13,7 +13,8 @@ class TopicCondition(Condition):
     is_needed = True
 
     def takes(self, chosen: FilterFields, event: RacingEvent) -> bool:
-        return event.topic in chosen.topics
+        """Whoever takes abandonments hears of a lost race whichever event says so."""
+        return event.topic in chosen.topics or (Topic.ABANDONMENTS in chosen.topics and event.marks_abandonment)
 
     def covers(self, wide: FilterFields, narrow: FilterFields) -> bool:
         return wide.topics >= narrow.topics

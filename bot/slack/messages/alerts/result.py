@@ -36,7 +36,6 @@ from bot.slack.messages.kit.native_blocks import collapsed, with_native
 from bot.slack.messages.kit.text import clip, counted, joined, safe
 
 IS_VOID = "Race declared void"
-NO_ORDER = "Result in, placings not received"
 WITHOUT_ORDER = "placings not received"
 CHECK_PLACES = "check which is true"
 ORDER_MAX = 120
@@ -56,12 +55,10 @@ def lost_mark(race: Race) -> str:
     return MARKED_POSTPONED if race.is_postponed else MARKED_LOST
 
 
-def without_order(race: Race) -> str:
+def without_order(race: Race, first: str = "Result in") -> str:
     """Of a race without a place: an order that could not be read is told as published."""
-    if race.disputed:
-        return CHECK_PLACES
     unread = safe(race.unread_order, ORDER_MAX)
-    return f"Result in, placings could not be read: {unread}" if unread else NO_ORDER
+    return f"{first}, placings could not be read: {unread}" if unread else f"{first}, {WITHOUT_ORDER}"
 
 
 def result(event: RacingEvent, context: MessageContext) -> Message:
@@ -119,7 +116,7 @@ def _title(words: str, order: str, *, is_news: bool) -> list[Block | None]:
 def _text(event: RacingEvent, context: MessageContext, placed: Sequence[Runner], changed: str) -> str:
     race = event.race
     name = f"{race_name(race)}{other_day(event, context)}{region_mark(event)}"
-    order = _order_in_text(placed) if placed or not (race.unread_order or race.disputed) else without_order(race)
+    order = _order_in_text(placed) if placed or not race.unread_order else without_order(race)
     now = "The later delivery says" if context.order_unknown else "Now"
     kind = _kind(changed, context)
     if _is_conflict(race, context):
@@ -146,7 +143,7 @@ def _is_conflict(race: Race, context: MessageContext) -> bool:
 def _conflict_words(race: Race, context: MessageContext) -> str:
     if race.disputed is None or context.contradicts is not None or race.abandoned:
         return "reported abandoned and run"
-    return f"the delivery contradicts itself: {safe(race.disputed, ORDER_MAX)}"
+    return f"the delivery contradicts itself, {safe(race.disputed, ORDER_MAX)}, {CHECK_PLACES}"
 
 
 def _kind(changed: str, context: MessageContext) -> str:

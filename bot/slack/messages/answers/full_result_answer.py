@@ -11,7 +11,7 @@ from bot.racedata.reference_store import KnownCountry
 from bot.slack.messages.alerts.alert_context import Corrected
 from bot.slack.messages.alerts.corrections import DISAGREE, changes_in_words
 from bot.slack.messages.alerts.finishing_order import order_note
-from bot.slack.messages.alerts.result import IS_VOID, NO_ORDER
+from bot.slack.messages.alerts.result import IS_VOID, without_order
 from bot.slack.messages.alerts.runner_table import FULL_RESULT_COLUMNS, runners_table
 from bot.slack.messages.kit.blocks import context, header, message, mrkdwn, room_beside, section
 from bot.slack.messages.kit.names import SHORT_MAX, race_day, race_details, race_name, region_mark, runner_line
@@ -38,7 +38,7 @@ def full_result(
     others = () if race.is_void else (runner for runner in race.runners if runner.finishing_position is None)
     runners = [*placed, *others]
     name = f"{race_name(race)}{region_mark(event)}"
-    nothing = IS_VOID if race.is_void else NO_ORDER
+    nothing = IS_VOID if race.is_void else without_order(race)
     none = None if runners else section(nothing)
     kind = _kind(changed) if corrected else "Full result"
     text = f"{kind}: {name}: {counted(len(runners), 'runner') if runners else nothing}"

@@ -81,5 +81,5 @@ def is_to_come(race: Race, now: datetime) -> bool:
 def _winner(race: Race) -> str:
     first = [horse_name(runner) for runner in race.runners if runner.finishing_position == 1]
     if not first:
-        return without_order(race).lower()
+        return without_order(race, "result in")
     return f"{'dead heat' if len(first) > 1 else 'won by'} *{listed(first)}*"

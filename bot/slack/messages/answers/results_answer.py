@@ -10,7 +10,7 @@ from bot.outbox.message import Message
 from bot.racedata.day_card import WITH_RESULT, Card, RaceOutcome
 from bot.racedata.reference_store import KnownCountry
 from bot.slack.messages.alerts.finishing_order import order_note
-from bot.slack.messages.alerts.result import NO_ORDER
+from bot.slack.messages.alerts.result import without_order
 from bot.slack.messages.answers.day_answer import (
     Losses,
     abandoned_in_figures,
@@ -160,7 +160,7 @@ def _said(race: Race, outcome: RaceOutcome, now: datetime) -> str:
     placed = [runner for runner in race.placed() if runner.finishing_position]
     front = [runner for runner in placed if (runner.finishing_position or 0) <= PLACES_SHOWN][: PLACES_SHOWN * 2]
     places = ", ".join(f"{safe(runner.position, POSITION_MAX)} {horse_name(runner)}" for runner in front or placed[:1])
-    settled = places or NO_ORDER.lower()
+    settled = places or without_order(race, "result in")
     return {
         RaceOutcome.SETTLED: settled,
         RaceOutcome.ABANDONED: lost_words(race),
