@@ -103,6 +103,22 @@ def test_course_is_told_by_id_before_name():
     assert takes(event(course=Course(course_id="cr_1", name="Royal Ascot")), courses=(ASCOT,))
 
 
+@pytest.mark.parametrize(
+    ("kind", "race", "is_taken"),
+    [
+        (EventKind.RESULT_RECEIVED, {"abandoned": True}, True),
+        (EventKind.RESULT_RECEIVED, {"abandoned": True, "status": "Postponed"}, True),
+        (EventKind.RACECARD_PUBLISHED, {"abandoned": True}, True),
+        (EventKind.RESULT_RECEIVED, {}, False),
+        (EventKind.RESULT_RECEIVED, {"abandoned": False, "status": "Official"}, False),
+    ],
+)
+def test_whoever_takes_abandonments_hears_of_a_lost_race_whichever_event_says_so(kind, race, is_taken):
+    said = event(kind)
+    said = said.model_copy(update={"race": said.race.model_copy(update=race)})
+    assert takes(said, topics=frozenset({Topic.ABANDONMENTS})) is is_taken
+
+
 @pytest.mark.parametrize("course", [Course(), Course(course_id="cr_1")])
 def test_course_that_cannot_be_told_from_the_filters_is_not_hidden(course):
     named_only = Course(name="Ascot")
