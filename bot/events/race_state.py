@@ -5,8 +5,7 @@ One classifier for all words of the kind. The word may stand anywhere: "MEETING 
 
 import re
 from enum import StrEnum
-
-from bot.events.kept_answers import kept
+from functools import lru_cache
 
 
 class RaceState(StrEnum):
@@ -60,7 +59,7 @@ def letters(status: str | None) -> str:
     return "".join(filter(str.isalpha, status or "")).casefold()
 
 
-@kept(1024)
+@lru_cache(maxsize=1024)
 def state_in(status: str | None) -> RaceState | None:
     """None for other words, and for words of doubt: "May be abandoned"."""
     words = (status or "")[:LONGEST_STATUS]

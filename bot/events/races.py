@@ -2,12 +2,12 @@
 
 import re
 from datetime import datetime
+from functools import lru_cache
 from operator import itemgetter
 from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
-from bot.events.kept_answers import kept
 from bot.events.race_state import RaceState, letters, state_in
 
 OUT, RESERVED = "NR", "Reserve"
@@ -219,7 +219,7 @@ class Race(Value):
         return tuple(runner for _, runner in finished)
 
 
-@kept(1024)
+@lru_cache(maxsize=1024)
 def finishing_position(position: str | None) -> int | None:
     """None also for a number beside words of another meaning: "1 (DSQ)" is no place."""
     found = _PLACE.fullmatch((position or "").strip())
@@ -228,14 +228,14 @@ def finishing_position(position: str | None) -> int | None:
     return int(found["place"]) if found["place"] else _PLACE_WORDS[letters(found["word"])]
 
 
-@kept(1024)
+@lru_cache(maxsize=1024)
 def is_shared(position: str | None) -> bool:
     """True for "1=" and "T2"."""
     found = _PLACE.fullmatch((position or "").strip())
     return bool(found and (found["before"] or found["after"]))
 
 
-@kept(1024)
+@lru_cache(maxsize=1024)
 def is_non_runner(words: str | None) -> bool:
     """Of a position or a runner's status: "NR", "Late scratched", "Reserve"."""
     return _OUT.search(letters(words)) is not None
@@ -256,7 +256,7 @@ class _Clock(NamedTuple):
     is_of_half_day: bool
 
 
-@kept(1024)
+@lru_cache(maxsize=1024)
 def _clock(text: str | None) -> _Clock | None:
     found = _CLOCK.fullmatch((text or "").strip())
     if not found:

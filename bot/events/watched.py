@@ -3,9 +3,9 @@
 import re
 import unicodedata
 from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
-from bot.events.kept_answers import kept
 from bot.events.races import APOSTROPHES, Race, Value, finishing_position, plain_name
 
 _COUNTRY = re.compile(r"\(([a-z]{2,3})\)$")
@@ -50,7 +50,7 @@ class NameKey(NamedTuple):
         return self.bare == other.bare and (None in {self.country, other.country} or self.country == other.country)
 
 
-@kept(16_384)
+@lru_cache(maxsize=16_384)
 def name_key(name: str) -> NameKey:
     # Before NFKD, which makes a space of an acute accent that stands for an apostrophe.
     bare = name.translate(APOSTROPHES).casefold().translate(_LETTERS)
