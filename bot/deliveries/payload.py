@@ -190,7 +190,7 @@ def _first(found: list[_Found]) -> _Found:
 
 
 def _subjects(parts: list[Part]) -> list[_Found]:
-    """The event, or an event for each entry of the list that stands in the place of the race or the meeting."""
+    """The event, or an event for each entry of a list in the place of the race or meeting."""
     named = _named(parts)
     found = _Found(named, parts, *_ids(named, parts))
     if named.subject is None or _names_subject(found):
@@ -226,7 +226,7 @@ def _below(part: Part) -> Part:
 
 
 def _events(found: _Found, body: bytes, most: int) -> Iterator[RacingEvent]:
-    """One; of a card or a meeting without a place of its own, one for each meeting among its races."""
+    """A single event. For a card or meeting without a place, an event for each meeting among the races."""
     race = _race(found)
     races = _races(found, race)
     if found.named.subject is Subject.RACE or race.course != Course() or not races:
@@ -253,7 +253,7 @@ def _event(found: _Found, race: Race, races: tuple[Race, ...], body: bytes) -> R
         key=_key(found, body, race),
         kind=found.named.kind,
         name=found.named.name,
-        # The reason of another event is not why the race was lost.
+        # Only a lost race takes the reason: the reason of another event explains no loss.
         race=race if race.abandoned or race.is_void else race.model_copy(update={"reason": None}),
         races=races,
         reason=race.reason,
@@ -267,7 +267,7 @@ def _event(found: _Found, race: Race, races: tuple[Race, ...], body: bytes) -> R
 
 
 def _races_run(found: _Found) -> int | None:
-    """How many races of an abandoned meeting were run; 0 if some were run, and the number is not told."""
+    """How many races of an abandoned meeting were run; 0 if some were run, and the payload gives no number."""
     fields = [part.fields for part in found.carried]
     run, first_lost, lost, in_all = (
         first_of(fields, f"state.{key}", _number) for key in ("races_run", "first_lost", "races_lost", "races_in_all")
@@ -281,7 +281,7 @@ def _races_run(found: _Found) -> int | None:
 
 
 def _number(value: Any) -> int | None:
-    """Of 3, "race 3" and [1, 2, 3]."""
+    """3 for each of 3, "race 3" and [1, 2, 3]."""
     return len(value) or None if isinstance(value, list) else count(read_number(value))
 
 
@@ -326,9 +326,9 @@ def _key(found: _Found, body: bytes, race: Race) -> str:
 
 
 def _natural(found: _Found, race: Race) -> str | None:
-    """None where a needed part did not come.
+    """None if a needed part is missing.
 
-    The key of one race's card has the off time: the cards of a meeting's races are several events.
+    The key of a single race's card has the off time: the cards of a meeting's races are several events.
     """
     subject = found.named.subject
     off = None if subject is Subject.MEETING or (subject is Subject.CARD and found.lists_races) else _off(race.off)
@@ -354,7 +354,7 @@ def _off(off: OffTime) -> str | None:
 
 
 def _loose(found: _Found) -> str | None:
-    """An id that may be the race's. A body may count attempts."""
+    """An id, perhaps the race's. The hash of a body that counts attempts differs between attempts."""
     data = [part for part in found.parts if part.about is About.DATA]
     inner = [part.fields for part in data if part.depth and part is not found.named.bearer]
     every = [part.fields for part in data]

@@ -16,7 +16,7 @@ class NotAnObject(RacingBotError):
 
 
 def read_objects(body: bytes) -> list[dict[str, Any]]:
-    """The object, or the objects of a list of nothing else. Raises NotAnObject alone.
+    """The object, or the objects of a list of objects alone. Raises NotAnObject alone.
 
     Bytes beyond UTF-8 become lone surrogates: a bad letter in a name hides no abandonment.
     """

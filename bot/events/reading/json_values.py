@@ -44,7 +44,7 @@ def note_text(value: Any, deepest: int = 3) -> str | None:
 
 
 def identifier(value: Any) -> str | None:
-    """Integers are ids. Fractions, flags and objects are none."""
+    """An integer is an id. A fraction, a flag or an object is no id."""
     if isinstance(value, str):
         return value.strip() or None
     if isinstance(value, float) and not value.is_integer():

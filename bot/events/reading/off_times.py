@@ -66,7 +66,7 @@ OFF_PARTS = (
 )
 
 OFFSET_STEP_MIN = 15
-"""Zones differ by quarters of an hour, and so do two clocks of one moment."""
+"""Zones differ by quarters of an hour, and so do two clocks at one moment."""
 
 
 def read_date(value: Any) -> str | None:
@@ -91,7 +91,7 @@ def read_dated_clock(value: Any) -> str | None:
 
 
 def read_clock_of_date(value: Any) -> str | None:
-    """The time of day beside a date. Midnight is how a date alone is often written."""
+    """The time of day beside a date. Midnight often stands for a date alone."""
     clock = _clock_of_dated(value)
     return clock if clock != "00:00" else None
 
@@ -124,10 +124,10 @@ def read_clock(value: Any) -> str | None:
 
 
 def read_off(values: list[Any]) -> OffTime:
-    """One off time from several readings of one standing.
+    """A single off time from several readings of equal standing.
 
     A plain time of day is meant for readers and comes first. Unix time gives no text: a text needs the course's zone.
-    Two times of day that differ are both told: "14:30 or 14:45".
+    Two different times of day are both told: "14:30 or 14:45".
     """
     plain = list(filter(None, map(read_clock, values)))
     dated = list(filter(None, map(_clock_of_dated, values)))

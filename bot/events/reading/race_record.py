@@ -127,7 +127,7 @@ def region_of(sources: Sources) -> str | None:
 def course_of(sources: Sources) -> Course:
     """A course's own country comes before any other country. A meeting without a course is called by its own name.
 
-    An id of another shape than the service's tells no two courses with names apart.
+    Ids of another shape than the service's tell no two courses with names apart.
     """
     read = {name: next(filter(None, map(sources.look, ways)), None) for name, ways in aliases.COURSE_FIELDS.items()}
     meetings = sources.own if sources.subject is About.MEETING else sources.meetings
@@ -147,7 +147,7 @@ def course_of(sources: Sources) -> Course:
 
 
 def race_date_of(sources: Sources) -> str | None:
-    """A date that is not read stays as published: a race of an unread date is no race of today."""
+    """An unreadable date stays as published: a race of an unread date is no race of today."""
     field, own = aliases.RACE_DATE, "race.date.own"
     return (
         sources.look(field)
@@ -172,8 +172,8 @@ def _off_values(sources: Sources) -> Iterator[Iterator[Any]]:
 def _state_of(sources: Sources, placings: Placings) -> dict[str, Any]:
     """`status` and `abandoned`, by every status, stage, result text and flag of the race's own objects.
 
-    A void race is void whatever else is said. Words for a lost race beside words or places of a run race leave both,
-    and the message tells both. Of a race without any sign of a run, the status of the meeting counts too.
+    A void race is void whatever else is said. If a race is reported both lost and run, both
+    statements are kept, and the message tells both. Of a race without any sign of a run, the status of the meeting counts too.
     """
     statuses = [*filter(None, map(text, _spread(sources.values("state.status"))))]
     inner = [fields_of(value) for _, value in values_of(sources.own, "state.objects") if isinstance(value, dict)]
@@ -191,7 +191,7 @@ def _state_of(sources: Sources, placings: Placings) -> dict[str, Any]:
             return {"status": states.get(state) or state.capitalize(), "abandoned": is_lost}
     if not (told or placings.has_places) and _is_lost_by_more(sources):
         told |= {RaceState.ABANDONED}
-    # Of "Abandoned" and "Official" the latter: `abandoned` says the former.
+    # Of "Abandoned" and "Official", "Official" is kept: `abandoned` says already that the race was lost.
     telling = (RaceState.WALKOVER, RaceState.PROVISIONAL, RaceState.RUN, RaceState.ABANDONED)
     if RaceState.WALKOVER in told:
         states.setdefault(RaceState.WALKOVER, RaceState.WALKOVER.capitalize())

@@ -75,7 +75,7 @@ ANOTHER_RACE = (
     "before",
     "old",
 )
-"""How the name of another race, of one of several races, or of another version begins."""
+"""Beginnings of the names of another race, of a race among several, or of another version."""
 
 RACING_FIELDS = frozenset(
     {
@@ -92,7 +92,7 @@ LIST_NAMES = frozenset(
     }
 )
 KNOWN = BY_NAME.keys() | DATA_NAMES | OPAQUE_NAMES | RACING_FIELDS | LIST_NAMES
-"""Names of fields, by which an object is no mapping by number, time, course or id."""
+"""An object with a field of these names is not keyed by number, time, course or id."""
 
 _ID_SHAPE = re.compile(
     "(?=.*[0-9])[A-Za-z]{1,8}_[A-Za-z0-9]+|[a-z]{1,8}-[a-z0-9]*[0-9]|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"

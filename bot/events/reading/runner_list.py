@@ -28,7 +28,7 @@ LEADERS = (
     *(("1", "order.winner.official", 0), ("1", "order.winner", 1), ("1", "order.first", 1)),
     *(("2", "order.second", 1), ("3", "order.third", 1), ("4", "order.fourth", 1)),
 )
-"""Fields that each name the horse in a place, with the standing of the name."""
+"""Fields for the horse in a given place, with the standing of the name."""
 
 RUNNER_FIELDS = {
     f"runner.{name}": name
@@ -77,7 +77,7 @@ MOST_RUNNERS = 200
 """Four times the largest field."""
 
 MOST_PLACES = 40
-"""From here on a number is a place only in a field of so many runners: feeds write 40, 99 or 999 for "no place"."""
+"""A number of this size or more is a place only in a field with as many runners: feeds write 40, 99 or 999 for "no place"."""
 
 UNREAD_MAX = 80
 DISPUTES_TOLD = 4
@@ -111,7 +111,7 @@ PLAIN = 1
 
 
 class Placings(NamedTuple):
-    """`unread`: an order that came and is not read, as published. `disputed`: places that contradict each other.
+    """`unread`: an unreadable order, as published. `disputed`: contradictory places.
 
     `state`: what every position says of the race.
     """
@@ -164,7 +164,7 @@ def read_placings(objects: Iterable[Fields]) -> Placings:
         for _, value in values_of(objects, fact):
             listed = value[:MOST_RUNNERS] if isinstance(value, list) else [value]
             refs = [one for one in listed if _names_a_leader(one, fact)]
-            # "ABANDONED" may stand in the place of the winner, and is a horse only if a horse has the name.
+            # "ABANDONED" in the place of the winner is a horse only if a listed horse has the name.
             only_known = isinstance(value, str) and state_in(value) is not None
             ranked = [one._replace(standing=standing) for one in _shared(refs, place)]
             if not horses.add(ranked, only_known=only_known):
@@ -216,7 +216,7 @@ def is_runner(fields: Fields) -> bool:
 
 
 class _Horses:
-    """The horses of a race, as one source after the other names them."""
+    """The horses of a race, collected source by source."""
 
     def __init__(self) -> None:
         self._horses: list[_Horse] = []
@@ -262,7 +262,7 @@ class _Horses:
         return True
 
     def _is_known(self, label: str, new: _Horse) -> bool:
-        """By a number alone, horses of two names are two; by a name alone, horses of two numbers."""
+        """Two names under one number are two horses, and so are two numbers under one name."""
         if label.startswith(_ID):
             return True
         known = self._by_label[label]
@@ -302,7 +302,7 @@ def _standing_of(horse: _Horse) -> int:
 
 
 def _decided(horse: _Horse, field_size: int) -> str | None:
-    """The position by the highest standing. Places of one standing that differ are all told."""
+    """The position by the highest standing. Different places of equal standing are all told."""
     if horse.out or not horse.places:
         return horse.out
     places = [one for one in horse.places if _is_place(one.position, field_size)]
@@ -419,7 +419,7 @@ def _in_text(value: str) -> list[_Ranked]:
 
 
 def _in_groups(entries: Sequence[Any]) -> list[_Ranked]:
-    """The places 1 to n, unless an entry says its own. A list within is a dead heat."""
+    """The places 1 to n, unless an entry gives a place. An inner list is a dead heat."""
     read = [_group(entry) for entry in entries[:MOST_RUNNERS]]
     every = islice(chain.from_iterable(refs for refs, _ in read), MOST_RUNNERS)
     has_own = any(place for _, place in read) or any((one := _horse_of(ref)) and one.places for ref in every)
@@ -462,7 +462,7 @@ def _as_published(value: Any) -> str | None:
 
 
 def _horse_of(ref: Any) -> _Horse | None:
-    """What an entry says of one horse; None if the entry names none."""
+    """The entry's statement about a horse; None if no horse is named."""
     if isinstance(ref, dict):
         return _from_fields(_own_fields(ref))
     said = text(ref) if isinstance(ref, str) else identifier(ref)
@@ -586,7 +586,7 @@ def _is_alone(position: str) -> bool:
 def _out_of(said: Fields) -> tuple[str | None, str | None]:
     """The position of a horse without a place, and a reason: a non-runner, a disqualified horse, no finish.
 
-    A horse that is out has no place, whatever number stands beside.
+    A horse that is out has no place, whatever number the payload gives.
     """
     positions = [one for one in map(text, said.of(*POSITION_STANDINGS)) if one and not one.isdecimal()]
     jockeys = [one for one in said.of("runner.jockey") if isinstance(one, str)]
@@ -614,12 +614,12 @@ def _is_marked(said: Fields, mark: str) -> bool:
 
 
 def _words(said: Fields, *facts: str) -> Iterator[str]:
-    """The texts of the facts, without those that are said of every horse."""
+    """The texts of the facts, without texts common to all horses."""
     return filter(None, map(_read_status, said.of(*facts)))
 
 
 def _is_true(value: Any) -> bool:
-    """Of a flag only: a winner's name is none."""
+    """Of a flag only: a winner's name is no flag."""
     return value is True or fold(str(value)[:LONGEST_NAME]) in {"true", "yes", "y", "1"}
 
 

@@ -7,6 +7,7 @@ import hmac
 import json
 import zlib
 from datetime import UTC, datetime
+from itertools import count
 from types import SimpleNamespace
 
 import httpx
@@ -23,7 +24,7 @@ from bot.deliveries.endpoint import WEBHOOK_PATH, WebhookEndpoint
 from bot.deliveries.ingest import Ingest
 from bot.deliveries.signature_mismatches import LASTS_S, Mismatches
 from bot.deliveries.signing_secrets import SigningSecrets
-from bot.errors import StorageUnavailable
+from bot.errors import SecretsUnreadable, StorageUnavailable
 from bot.web.request_body import BodyReader
 
 SECRETS = ("first-secret", "second-secret")
@@ -71,14 +72,16 @@ class Seen:
         self.too_large += 1
 
 
-def make_app(seen: Seen, store, *, admission=None, read_stored=None, budget=16 * MAX_BYTES, body_s=0.3):
+def make_app(
+    seen: Seen, store, *, admission=None, read_stored=None, budget=16 * MAX_BYTES, body_s=0.3, monotonic=lambda: 0.0
+):
     async def none_stored() -> list[str]:
         return []
 
     endpoint = WebhookEndpoint(
         bodies=BodyReader(max_bytes=4 * MAX_BYTES, budget_bytes=budget, small_bytes=SMALL_BYTES, body_s=body_s),
         max_body_bytes=MAX_BYTES,
-        signing_secrets=SigningSecrets(SECRETS, read_stored or none_stored, lambda: 0.0),
+        signing_secrets=SigningSecrets(SECRETS, read_stored or none_stored, monotonic),
         mismatches=Mismatches(seen.note, seen.alarm, lambda: seen.now_s),
         store=store,
         admission=admission or Admission(),
@@ -260,9 +263,12 @@ async def test_storage_that_refuses_is_503_with_retry_after(seen):
     assert "disk" not in answer.text
 
 
+FORGED = {"X-SVC-Signature": "a" * 64}
+
+
 async def forge(client, times: int) -> None:
     for _ in range(times):
-        await client.post(WEBHOOK_PATH, content=b"{}", headers={"X-SVC-Signature": "a" * 64})
+        await client.post(WEBHOOK_PATH, content=b"{}", headers=FORGED)
 
 
 async def test_wrong_signatures_are_a_note_and_after_half_an_hour_without_a_right_one_an_alarm(client, seen):
@@ -308,6 +314,26 @@ async def test_secret_that_was_stored_meanwhile_is_found(seen):
             WEBHOOK_PATH, content=b"{}", headers={"X-SVC-Signature": sign(b"{}", "learned-secret")}
         )
     assert answer.status_code == 200
+
+
+async def test_signature_is_not_called_wrong_while_a_stored_secret_can_not_be_read(seen):
+    """The secret was stored by another process, with a key that this process does not have."""
+    readable = True
+
+    async def read_stored():
+        if not readable:
+            raise SecretsUnreadable("ENCRYPTION_KEYS is not set")
+        return []
+
+    async def store(_arrival):
+        return True
+
+    moments = count(0, 10)
+    app = make_app(seen, store, read_stored=read_stored, monotonic=lambda: float(next(moments)))
+    async with client_of(app) as client:
+        assert (await client.post(WEBHOOK_PATH, content=b"{}", headers=FORGED)).status_code == 401
+        readable = False
+        assert (await client.post(WEBHOOK_PATH, content=b"{}", headers=FORGED)).status_code == 503
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
