@@ -77,7 +77,7 @@ MOST_RUNNERS = 200
 """Four times the largest field."""
 
 MOST_PLACES = 40
-"""A number of this size or more is a place only in a field with as many runners: feeds write 40, 99 or 999 for "no place"."""
+"""From this number on, a number is a place only in a field of as many runners: feeds write 40 or 999 for "no place"."""
 
 UNREAD_MAX = 80
 DISPUTES_TOLD = 4
