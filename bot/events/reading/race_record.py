@@ -172,8 +172,8 @@ def _off_values(sources: Sources) -> Iterator[Iterator[Any]]:
 def _state_of(sources: Sources, placings: Placings) -> dict[str, Any]:
     """`status` and `abandoned`, by every status, stage, result text and flag of the race's own objects.
 
-    A void race is void whatever else is said. If a race is reported both lost and run, both statements are kept, and the
-    message tells both. Of a race without any sign of a run, the status of the meeting counts too.
+    A void race is void whatever else is said. If a race is reported both lost and run, both statements are kept, and
+    the message tells both. Of a race without any sign of a run, the status of the meeting counts too.
     """
     statuses = [*filter(None, map(text, _spread(sources.values("state.status"))))]
     inner = [fields_of(value) for _, value in values_of(sources.own, "state.objects") if isinstance(value, dict)]

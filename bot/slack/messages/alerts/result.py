@@ -55,10 +55,19 @@ def lost_mark(race: Race) -> str:
     return MARKED_POSTPONED if race.is_postponed else MARKED_LOST
 
 
-def without_order(race: Race, first: str = "Result in") -> str:
+def without_order(race: Race, first: str | None = "Result in") -> str:
     """Of a race without a place: an order that could not be read is told as published."""
     unread = safe(race.unread_order, ORDER_MAX)
-    return f"{first}, placings could not be read: {unread}" if unread else f"{first}, {WITHOUT_ORDER}"
+    words = f"placings could not be read: {unread}" if unread else WITHOUT_ORDER
+    return joined([first, words], ", ")
+
+
+def _order_or_none(race: Race, placed: Sequence[Runner], first: str | None = None) -> str:
+    """The order, or why there is none. Of a disputed result the order is what nobody disputes."""
+    order = _order_in_text(placed) if placed else None
+    if race.disputed:
+        return joined([CHECK_PLACES, f"otherwise {order}" if order else None], ", ")
+    return order or (without_order(race, first) if first or race.unread_order else WITHOUT_ORDER)
 
 
 def result(event: RacingEvent, context: MessageContext) -> Message:
@@ -70,7 +79,7 @@ def result(event: RacingEvent, context: MessageContext) -> Message:
         return lost_race(event, context)
     changed = changes_in_words(context.changes, race.runners, disagree=context.order_unknown)
     kind = _kind(changed, context)
-    order = _order_in_text(placed) if placed else without_order(race)
+    order = _order_or_none(race, placed, "Result in")
     facts = joined([race_details(race), _winning_time(race), unusual_status(race)])
     head = [
         *_title(_headline(event, context, kind), order, is_news=bool(changed) or _is_conflict(race, context)),
@@ -116,7 +125,7 @@ def _title(words: str, order: str, *, is_news: bool) -> list[Block | None]:
 def _text(event: RacingEvent, context: MessageContext, placed: Sequence[Runner], changed: str) -> str:
     race = event.race
     name = f"{race_name(race)}{other_day(event, context)}{region_mark(event)}"
-    order = _order_in_text(placed) if placed or not race.unread_order else without_order(race)
+    order = _order_or_none(race, placed)
     now = "The later delivery says" if context.order_unknown else "Now"
     kind = _kind(changed, context)
     if _is_conflict(race, context):
@@ -143,7 +152,7 @@ def _is_conflict(race: Race, context: MessageContext) -> bool:
 def _conflict_words(race: Race, context: MessageContext) -> str:
     if race.disputed is None or context.contradicts is not None or race.abandoned:
         return "reported abandoned and run"
-    return f"the delivery contradicts itself, {safe(race.disputed, ORDER_MAX)}, {CHECK_PLACES}"
+    return f"the delivery contradicts itself, {safe(race.disputed, ORDER_MAX)}"
 
 
 def _kind(changed: str, context: MessageContext) -> str:
