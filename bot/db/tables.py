@@ -64,7 +64,7 @@ class InboxDelivery(SQLModel, table=True):
             info={WHERE: "state = 'new' AND event_name IN ('race.abandoned', 'meeting.abandoned')"},
         ),
         Index("ix_inbox_received_at", "received_at", "event_name"),
-        Index("ix_inbox_place", "place", "received_at", "id", info={WHERE: "state = 'new'"}),
+        Index("ix_inbox_region", "region", "received_at", "id", info={WHERE: "state = 'new'"}),
     )
 
     id: int | None = Field(default=None, sa_column=_growing_key())
@@ -78,8 +78,8 @@ class InboxDelivery(SQLModel, table=True):
     not_before: datetime | None = None
     error: str | None = Field(default=None, sa_column=_text(nullable=True))
     done_at: datetime | None = None
-    place: str = Field(default="", sa_column=Column(Text, nullable=False, server_default=""))
-    """The said region and course, for turns in fan-out."""
+    region: str = Field(default="", sa_column=Column(Text, nullable=False, server_default=""))
+    """As the delivery says it, for turns in fan-out."""
 
 
 class EventVersion(SQLModel, table=True):

@@ -122,10 +122,10 @@ class WebhookEndpoint:
         payload = Payload(body)
         if len(body) > LONG_BODY_BYTES:
             # The loop answers other deliveries meanwhile.
-            await asyncio.to_thread(lambda: (payload.identity, payload.place))
+            await asyncio.to_thread(lambda: (payload.identity, payload.region))
         event_key, event_name = payload.identity
         sha256 = hashlib.sha256(body).hexdigest()
-        arrival = Arrival(event_key, event_name, sha256, body, self.clock(), lambda: payload.events, payload.place)
+        arrival = Arrival(event_key, event_name, sha256, body, self.clock(), lambda: payload.events, payload.region)
         try:
             number = await self.store(arrival)
         except StorageError:

@@ -54,29 +54,26 @@ _TAKE = (
 )
 
 
-PLACE_SEPARATOR = "|"
-"""In an arrival's `place`, between region and course."""
-
 _NOW, _FAR = (bindparam(name, type_=_INBOX.c.not_before.type) for name in ("now", "far"))
 _IS_DUE, _OTHER_IS_DUE = (
     or_(row.not_before.is_(None), row.not_before <= _NOW, row.not_before > _FAR) for row in (_INBOX.c, _OTHER.c)
 )
 """A backoff beyond the longest was written before somebody set the clock back."""
 
-_FIRST = select(func.min(_INBOX.c.place).label("place")).where(_IS_NEW, _IS_DUE).cte("places", recursive=True)
-_NEXT = select(func.min(_OTHER.c.place)).where(
-    _OTHER.c.state == literal_column("'new'"), _OTHER_IS_DUE, _OTHER.c.place > _FIRST.c.place
+_FIRST = select(func.min(_INBOX.c.region).label("region")).where(_IS_NEW, _IS_DUE).cte("regions", recursive=True)
+_NEXT = select(func.min(_OTHER.c.region)).where(
+    _OTHER.c.state == literal_column("'new'"), _OTHER_IS_DUE, _OTHER.c.region > _FIRST.c.region
 )
-_EACH_PLACE = _FIRST.union_all(select(_NEXT.scalar_subquery()).where(_FIRST.c.place.is_not(None)))
-_OLDEST = select(func.min(_INBOX.c.received_at)).where(_IS_NEW, _IS_DUE, _INBOX.c.place == _EACH_PLACE.c.place)
-_PLACES = select(_EACH_PLACE.c.place, _OLDEST.scalar_subquery()).where(_EACH_PLACE.c.place.is_not(None))
-"""The places of due deliveries, each with its first receipt: by the index, a seek for each place."""
+_EACH_REGION = _FIRST.union_all(select(_NEXT.scalar_subquery()).where(_FIRST.c.region.is_not(None)))
+_OLDEST = select(func.min(_INBOX.c.received_at)).where(_IS_NEW, _IS_DUE, _INBOX.c.region == _EACH_REGION.c.region)
+_REGIONS = select(_EACH_REGION.c.region, _OLDEST.scalar_subquery()).where(_EACH_REGION.c.region.is_not(None))
+"""The regions of due deliveries, each with its first receipt: by the index, a seek for each region."""
 
-_OF_PLACE = (
+_OF_REGION = (
     select(_INBOX.c.id)
     .where(
         _IS_NEW,
-        _INBOX.c.place == bindparam("place"),
+        _INBOX.c.region == bindparam("region"),
         _IS_DUE,
     )
     .order_by(_INBOX.c.received_at, _INBOX.c.id)
@@ -94,7 +91,7 @@ class Arrival:
     body: bytes
     received_at: datetime
     read: Callable[[], tuple[RacingEvent, ...]] | None = None
-    place: str = ""
+    region: str = ""
 
 
 @dataclass(frozen=True)
@@ -168,12 +165,12 @@ def _as_row(arrival: Arrival) -> dict[str, Any]:
         "received_at": arrival.received_at,
         "state": InboxState.NEW,
         "attempts": 0,
-        "place": arrival.place,
+        "region": arrival.region,
     }
 
 
 def waiting(session: Session, now: datetime, limit: int) -> list[StoredDelivery]:
-    """Up to `limit` deliveries, by receipt: abandonments first, then each region and place in turn.
+    """Up to `limit` deliveries, by receipt: abandonments first, then each region in turn.
 
     A race's earlier deliveries come before its later deliveries.
     """
@@ -207,17 +204,13 @@ def _with_earlier(
 
 
 def _in_turn(session: Session, now: datetime, limit: int) -> list[StoredDelivery]:
-    """Each region in turn, and within a region each place in turn: a flooded place delays no other."""
-    regions: dict[str, list[str]] = {}
-    for place, _ in sorted(session.connection().execute(_PLACES, _moments(now)).all(), key=lambda one: one[1]):
-        regions.setdefault(place.partition(PLACE_SEPARATOR)[0], []).append(place)
-    chosen = set(_alternately(regions.values())[:limit])
-    numbers = {
-        place: list(session.connection().execute(_OF_PLACE, {"place": place, "most": limit, **_moments(now)}).scalars())
-        for place in chosen
-    }
-    of_regions = [_alternately(numbers[place] for place in places if place in chosen) for places in regions.values()]
-    turns = _alternately(of_regions)[:limit]
+    """Each region in turn, so that a flooded region delays no other; a region's deliveries by receipt."""
+    regions = sorted(session.connection().execute(_REGIONS, _moments(now)).all(), key=lambda one: one[1])[:limit]
+    numbers = [
+        session.connection().execute(_OF_REGION, {"region": region, "most": limit, **_moments(now)}).scalars().all()
+        for region, _ in regions
+    ]
+    turns = _alternately(numbers)[:limit]
     found = {one.inbox_id: one for one in _waiting(session, now, limit, _INBOX.c.id.in_(turns))}
     return [found[number] for number in turns if number in found]
 

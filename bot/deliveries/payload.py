@@ -19,7 +19,6 @@ from functools import cached_property
 from hashlib import sha256
 from typing import Any, NamedTuple
 
-from bot.deliveries.inbox import PLACE_SEPARATOR
 from bot.events import drill_mark
 from bot.events.drill_mark import Drill
 from bot.events.event import EventKind, RacingEvent
@@ -130,14 +129,11 @@ class Payload:
         return EventIdentity(next(event.key for event in self.events if event.name == name), name)
 
     @property
-    def place(self) -> str:
-        """The said region and course of the event that gives the identity, for turns in fan-out."""
+    def region(self) -> str:
+        """The said region of the event that gives the identity, for turns in fan-out."""
         if self._drill_id is not None or isinstance(self._found, NotAnObject):
             return ""
-        sources = _first(self._found).sources
-        course = course_of(sources)
-        said = (region_of(sources) or "", course.course_id or course.name or "")
-        return PLACE_SEPARATOR.join(_bounded(part.replace(PLACE_SEPARATOR, " ")) for part in said)
+        return _bounded(region_of(_first(self._found).sources) or "")
 
     @cached_property
     def events(self) -> tuple[RacingEvent, ...]:

@@ -168,7 +168,7 @@ def test_body_is_known_by_the_first_abandonment_of_its_events():
     """A result's delivery waits for its turn, and an abandonment for none."""
     lost = {"event": "race.abandoned", "race_id": "rc_2", "region": "GB", "course": "York"}
     payload = Payload(as_body([{"event": "result.received", "race_id": "rc_1", "course": "Ascot"}, lost]))
-    assert (payload.identity, payload.place) == (("race.abandoned:rc_2", "race.abandoned"), "GB|York")
+    assert (payload.identity, payload.region) == (("race.abandoned:rc_2", "race.abandoned"), "GB")
 
 
 def test_a_longer_list_than_events_are_made_of_is_one_event_with_its_races():

@@ -1,0 +1,90 @@
+"""Which deliveries of a backlog fan-out takes next: no flooded region delays another."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from sqlalchemy import update
+from sqlmodel import col
+
+from bot.db.tables import InboxDelivery
+from bot.deliveries import inbox
+from bot.deliveries.payload import Payload
+
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+LIMIT = 25
+FLOOD = 3 * LIMIT
+
+
+def arrivals(*named):
+    """Of (key, region), one a second."""
+    return [
+        inbox.Arrival(key, key.partition(":")[0], f"{key:0>64}", b"{}", NOW + timedelta(seconds=number), region=region)
+        for number, (key, region) in enumerate(named)
+    ]
+
+
+@pytest.fixture
+def next_keys(database):
+    async def read(*named):
+        await database.write(lambda session: inbox.store(session, arrivals(*named)))
+        later = NOW + timedelta(hours=1)
+        return [one.event_key for one in await database.read(lambda session: inbox.waiting(session, later, LIMIT))]
+
+    return read
+
+
+def flood(region=lambda number: "X"):
+    return [(f"result.received:x_{number}", region(number)) for number in range(FLOOD)]
+
+
+@pytest.mark.parametrize(
+    "region",
+    [lambda number: "X", lambda number: "", lambda number: f"X{number % 5}"],
+    ids=["one region", "no region", "five regions"],
+)
+async def test_flooded_region_delays_no_other(next_keys, region):
+    keys = await next_keys(*flood(region), ("result.received:gb", "GB"))
+    assert keys == [*(f"result.received:x_{number}" for number in range(LIMIT - 1)), "result.received:gb"]
+
+
+async def test_deliveries_of_a_region_go_by_receipt(next_keys):
+    """A channel of one region reads them in that order, also in a backlog."""
+    region = [(f"result.received:gb_{number}", "GB") for number in range(LIMIT)]
+    keys = await next_keys(*flood(), *region)
+    assert [key for key in keys if "gb_" in key] == [f"result.received:gb_{number}" for number in range(LIMIT // 2)]
+
+
+async def test_regions_of_failed_deliveries_delay_no_other(database, next_keys):
+    """More regions than deliveries are taken at a time, and each region's deliveries wait for the next try."""
+    failed = [(f"racecard.published:f_{number}", f"R{number}") for number in range(LIMIT + 1)]
+    await next_keys(*failed, *flood())
+    failing = update(InboxDelivery).where(col(InboxDelivery.event_name) == "racecard.published")
+    later = NOW + timedelta(hours=1, seconds=300)
+    await database.write(lambda session: session.execute(failing.values(not_before=later)))
+    assert len(await next_keys(*failed, *flood())) == LIMIT
+
+
+async def test_abandonments_come_first(next_keys):
+    lost = [(f"race.abandoned:x_{FLOOD + number}", "X") for number in range(LIMIT - 1)]
+    keys = await next_keys(*flood(), *lost, ("result.received:gb", "GB"))
+    assert set(keys) >= {key for key, _ in lost}
+
+
+async def test_earlier_deliveries_of_a_race_go_first_whatever_region_they_say(next_keys):
+    """The first delivery of the race stands behind the flood, and the second is the first of its region."""
+    race = [("result.received:rc_1", "X"), ("racecard.published:rc_1", "GB")]
+    keys = await next_keys(*flood(), *race)
+    assert [key for key in keys if key.endswith("rc_1")] == [key for key, _ in race]
+
+
+@pytest.mark.parametrize(
+    ("body", "region"),
+    [
+        (b'{"event": "result.received", "race": {"race_id": "rc_1", "region": "GB"}}', "GB"),
+        (b'{"event": "result.received", "race": {"race_id": "rc_1", "region": "a|b"}}', "a|b"),
+        (b'{"event": "result.received", "race": {"race_id": "rc_1"}}', ""),
+        (b"no JSON", ""),
+    ],
+)
+def test_region_is_what_the_delivery_says(body, region):
+    assert Payload(body).region == region
