@@ -235,6 +235,7 @@ class Service:
         self.web.session = await started.enter_async_context(make_session())
         started.push_async_callback(self.racing.aclose)
         started.push_async_callback(self.races.aclose)
+        started.push_async_callback(self.reference.aclose)
         started.push_async_callback(self.tasks.finish, FINISH_S)
         started.push_async_callback(self.poster.finish)
         if self.socket_mode:

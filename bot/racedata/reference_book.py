@@ -84,6 +84,12 @@ class ReferenceBook:
         self._put_off: dict[str, _PutOff] = {}
         self._failures: dict[str, ServiceError | None] = {}
 
+    async def aclose(self) -> None:
+        """End a refresh under way: it would use the client after the client's end."""
+        if self._refreshing:
+            self._refreshing.cancel()
+            await asyncio.gather(self._refreshing, return_exceptions=True)
+
     async def regions(self, timeout_s: float | None = None) -> tuple[str, ...] | None:
         """The stale codes if new codes do not come in time; None without any."""
         return await self._kept(reference_store.regions, self._client, timeout_s)

@@ -111,6 +111,21 @@ async def test_check_gives_up_in_time_and_the_refresh_goes_on(book, client):
     assert client.asked == ["courses", "reference"]
 
 
+async def test_refresh_that_outlives_its_callers_ends_with_the_book(book, client):
+    ended = []
+
+    async def endlessly():
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append(True)
+
+    client.answers["courses"] = endlessly
+    await book.check_region("XX", timeout_s=0.02)
+    await book.aclose()
+    assert ended == [True]
+
+
 async def test_all_lists_together_take_no_longer_than_one(book, client):
     async def never():
         await asyncio.Event().wait()
