@@ -53,7 +53,7 @@ async def test_wrong_secret_is_noted_once(world):
     for number in range(8):
         assert (await world.bot.deliver(result(f"rc_{number}"), secret="wrong")).status_code == 401
     (told,) = await world.wait_for_posts("CADMIN", 1)
-    assert told.startswith(f"{NOTE}5 deliveries carried")
+    assert told.startswith(f"{NOTE}5 deliveries ")
     assert "RACING_WEBHOOK_SECRETS" in told
 
 
