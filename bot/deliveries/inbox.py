@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from itertools import islice, zip_longest
-from typing import Any, TypeVar
+from typing import Any
 
 from sqlalchemy import ColumnElement, Integer, bindparam, exists, func, literal_column, or_, select, update
 from sqlalchemy.sql.dml import ReturningInsert
@@ -71,16 +71,10 @@ _REGIONS = select(_EACH_REGION.c.region, _OLDEST.scalar_subquery()).where(_EACH_
 
 _OF_REGION = (
     select(_INBOX.c.id)
-    .where(
-        _IS_NEW,
-        _INBOX.c.region == bindparam("region"),
-        _IS_DUE,
-    )
+    .where(_IS_NEW, _INBOX.c.region == bindparam("region"), _IS_DUE)
     .order_by(_INBOX.c.received_at, _INBOX.c.id)
     .limit(bindparam("most", type_=Integer()))
 )
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,14 +204,9 @@ def _in_turn(session: Session, now: datetime, limit: int) -> list[StoredDelivery
         session.connection().execute(_OF_REGION, {"region": region, "most": limit, **_moments(now)}).scalars().all()
         for region, _ in regions
     ]
-    turns = _alternately(numbers)[:limit]
+    turns = [number for turn in zip_longest(*numbers) for number in turn if number is not None][:limit]
     found = {one.inbox_id: one for one in _waiting(session, now, limit, _INBOX.c.id.in_(turns))}
     return [found[number] for number in turns if number in found]
-
-
-def _alternately(lists: Iterable[Sequence[T]]) -> list[T]:
-    """The first of each list, then the second of each."""
-    return [one for turn in zip_longest(*lists) for one in turn if one is not None]
 
 
 def results_waiting(session: Session, now: datetime, race_ids: Sequence[str], limit: int) -> list[StoredDelivery]:
