@@ -10,6 +10,7 @@ from bot.deliveries.payload import identify, read_payload
 from bot.events.event import EventKind
 from bot.events.facts import changes_between
 from bot.events.reading.race_record import read_race
+from tests.unit.field_order import shuffled
 
 WORDS = [
     *("event", "type", "name", "data", "payload", "attributes", "race", "meeting", "meetings", "course", "venue"),
@@ -69,17 +70,6 @@ DELIVERY = st.dictionaries(
 
 def as_body(payload):
     return json.dumps(payload).encode("utf-8", "surrogatepass")
-
-
-def shuffled(value, random):
-    """The same JSON with its keys in another order."""
-    if isinstance(value, list):
-        return [shuffled(item, random) for item in value]
-    if not isinstance(value, dict):
-        return value
-    items = [(key, shuffled(item, random)) for key, item in value.items()]
-    random.shuffle(items)
-    return dict(items)
 
 
 def told(event):

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from bot.deliveries.payload import read_payload
 from bot.events.reading.race_record import read_race
+from tests.unit.field_order import shuffled
 
 NAMES_OF = {
     "race_id": ("race_id", "raceId", "race_uid"),
@@ -78,17 +79,6 @@ def published(facts, random, *, times=1):
     for fact, value in facts.items():
         race |= said(fact, value) if fact != "horses" else {}
     return race
-
-
-def shuffled(value, random):
-    """The same JSON, with the fields of each object in another order."""
-    if isinstance(value, list):
-        return [shuffled(item, random) for item in value]
-    if not isinstance(value, dict):
-        return value
-    items = [(name, shuffled(item, random)) for name, item in value.items()]
-    random.shuffle(items)
-    return dict(items)
 
 
 def read(body):
