@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from bot.events.race_state import RaceState, letters, state_in
 from bot.events.races import OUT, RESERVED, Runner, finishing_position, is_non_runner, is_shared, plain_name
 from bot.events.reading.aliases import string
-from bot.events.reading.fields import LONGEST_NAME, NAMES_OF, Fields, fields_of, fold, names, values_of
+from bot.events.reading.fields import LONGEST_NAME, NAMES_OF, Fields, fields_of, first_of, fold, names, values_of
 from bot.events.reading.json_values import LONGEST_READ, flag, identifier, note_text, text
 from bot.events.reading.record_objects import RACING_FIELDS, entries_of, is_by_key, is_id
 
@@ -484,16 +484,16 @@ def _from_fields(fields: Fields) -> _Horse | None:
         return None
     horse = fields_of(fields["horse"]) if isinstance(fields.get("horse"), dict) else None
     facts = [(fact, RUNNER_FIELDS[fact]) for fact in fields.facts if fact in RUNNER_FIELDS]
-    said = {name: value for fact, name in facts if (value := _first(fields, fact))}
+    said = {name: value for fact, name in facts if (value := first_of([fields], fact, text))}
     ids = fields.of("ids.runner")
     named = said.pop("horse", None)
     if horse is not None:
         # A horse's own number may be of a register, so only people are taken from the horse.
         for name in ("jockey", "trainer"):
-            if name not in said and (value := _first(horse, f"runner.{name}")):
+            if name not in said and (value := first_of([horse], f"runner.{name}", text)):
                 said[name] = value
         ids += horse.of("ids.plain")
-        named = _first(horse, "runner.horse_spoken") or named
+        named = first_of([horse], "runner.horse_spoken", text) or named
     if named and _is_name(named):
         said["horse"] = named
     elif named and is_id(named):
@@ -505,13 +505,6 @@ def _from_fields(fields: Fields) -> _Horse | None:
     labels = [_ID + one for one in map(identifier, ids) if one]
     labels += filter(None, (_horse_named(said), _number_of(said)))
     return _Horse(labels, said, [] if out else places, out) if labels else None
-
-
-def _first(fields: Fields, fact: str) -> str | None:
-    for name in fields.facts.get(fact, ()):
-        if said := text(fields[name]):
-            return said
-    return None
 
 
 def _name_label(horse: str) -> str:
