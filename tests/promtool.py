@@ -1,8 +1,7 @@
-"""Prometheus' promtool tests alerting rules: the machine's promtool, else the promtool that `.ci/promtool` unpacked."""
+"""Prometheus' promtool tests alerting rules."""
 
 import json
 import math
-import shutil
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,14 +13,13 @@ import pytest
 import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
+from tests.programs import program
+
 ROOT = Path(__file__).parents[1]
 RULES = ROOT / "docs" / "operations" / "alerts.yml"
-UNPACKED = ROOT / ".tool" / "promtool" / "usr" / "bin" / "promtool"
-PROMTOOL = shutil.which("promtool") or (str(UNPACKED) if UNPACKED.exists() else None)
+PROMTOOL = program("promtool")
 
-needs_promtool = pytest.mark.skipif(
-    PROMTOOL is None, reason="promtool is absent: `.ci/promtool` unpacks Debian's, or install the package prometheus"
-)
+needs_promtool = pytest.mark.skipif(PROMTOOL is None, reason="promtool is absent: `.ci/programs` unpacks Debian's")
 
 WELL_MIN = 32
 """So many minutes the bot is well: longer than any range of the rules."""

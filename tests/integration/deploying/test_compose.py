@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 import subprocess
 from importlib.resources import files
 from pathlib import Path
@@ -10,6 +9,8 @@ from pathlib import Path
 import jsonschema
 import pytest
 import yaml
+
+from tests.programs import program
 
 ROOT = Path(__file__).parents[3]
 FILE = ROOT / "compose.yaml"
@@ -112,9 +113,9 @@ def test_proxy_passes_on_the_paths_that_the_doctor_asks_for_and_no_other():
 
 
 def test_proxy_understands_its_file():
-    caddy = shutil.which("caddy")
+    caddy = program("caddy")
     if caddy is None:
-        pytest.skip("Caddy is not installed (Debian: apt-get install caddy)")
+        pytest.skip("Caddy is absent: `.ci/programs` unpacks Debian's")
     asked = subprocess.run(
         [caddy, "validate", "--adapter", "caddyfile", "--config", str(ROOT / "deploy/Caddyfile")],
         env={"PUBLIC_URL": "https://bot.example.com", "HOME": "/nowhere"},
