@@ -72,7 +72,7 @@ def look_around() -> None:
     must(all(is_closed(folder) for folder in ("/", "/app", "/app/code", "/etc")), "the root is read-only")
     planted = [str(path) for path in Path("/app").rglob("*planted*")]
     must(not planted, f"no planted secret or database is in it {planted or ''}")
-    must(not Path("/app/code/bot/sandbox").exists(), "the stand-ins are not in it")
+    must(not Path("/app/code/sandbox").exists(), "the stand-ins are not in it")
     code, dependencies = mib("/app/code"), mib("/app/.venv")
     must(code < CODE_MIB_AT_MOST, f"our code is {code:.1f} MiB, beside {dependencies:.0f} MiB of dependencies")
     helped = ran("racing-bot", "--help")

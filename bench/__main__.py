@@ -17,7 +17,7 @@ from bench.common import FULL, QUICK, Below, Measure, Plan, summary, table
 from bench.load import LOOPBACK
 from bench.outside import Outside
 from bot.cli.server import loop_factory
-from bot.sandbox.loopback_server import serve
+from sandbox.loopback_server import serve
 
 
 async def measure_bot(plan: Plan) -> list[Measure]:

@@ -16,7 +16,7 @@ from bench.load import Load, connected, fixed_rate
 from bench.payloads import Results
 from bench.processes import baseline, bot_settings, running
 from bot.cli.server import loop_factory
-from bot.sandbox.loopback_server import free_port
+from sandbox.loopback_server import free_port
 
 COMMANDS = (("/racecard", "GB"), ("/usage", ""), ("/racing", "help"))
 PATH = "/slack/events"

@@ -14,7 +14,7 @@ from bench.outside import Outside
 from bench.payloads import Results, post
 from bench.processes import bot_settings, running
 from bot.db.engine import Database
-from bot.sandbox.loopback_server import free_port
+from sandbox.loopback_server import free_port
 
 SIZES = (10, 100, 1_000)
 IDLE_S = 0.06

@@ -17,7 +17,7 @@ from pathlib import Path
 from bench.load import LOOPBACK
 from bench.payloads import BODY_BYTES, PATH, SECRET, Results
 from bench.processes import Server, running_program
-from bot.sandbox.loopback_server import free_port
+from sandbox.loopback_server import free_port
 
 WEBHOOK = "Debian's webhook"
 ALERTMANAGER = "Alertmanager"

@@ -29,7 +29,7 @@ from bot.channels.filters import ChannelFilter
 from bot.db.engine import Database
 from bot.db.migrate import upgrade
 from bot.events.event import Topic
-from bot.sandbox.loopback_server import free_port
+from sandbox.loopback_server import free_port
 
 CHANNELS = tuple(f"C{number:03}" for number in range(100))
 REGIONS = tuple(f"R{number:02}" for number in range(100))

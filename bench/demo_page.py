@@ -13,7 +13,7 @@ import httpx
 import psutil
 
 from bench.demo_stand import Stand, open_browser, open_stand
-from bot.sandbox.loopback_server import free_port
+from sandbox.loopback_server import free_port
 
 ROOT = Path(__file__).parents[1]
 MIB = 1024 * 1024

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bot.sandbox.demo_screen import Screen, make_console
-from bot.sandbox.demo_stage import CHANNELS, PEOPLE, Stage, open_stage
-from bot.sandbox.loopback_server import serve
-from bot.sandbox.page.page_app import Page, build_page
+from sandbox.demo_screen import Screen, make_console
+from sandbox.demo_stage import CHANNELS, PEOPLE, Stage, open_stage
+from sandbox.loopback_server import serve
+from sandbox.page.page_app import Page, build_page
 
 CHROMIUMS = ("chromium", "chromium-browser", "google-chrome")
 

@@ -33,7 +33,7 @@ from bench.processes import bot_settings, empty_inbox, running
 from bench.statements import Statements, time_statements
 from bot.cli.server import loop_factory
 from bot.db.engine import Database
-from bot.sandbox.loopback_server import free_port, serve
+from sandbox.loopback_server import free_port, serve
 
 TIMES = 1.3
 """As many times as long as with an empty database something may take."""

@@ -24,7 +24,7 @@ from bot.db.tables import InboxDelivery
 from bot.deliveries import inbox
 from bot.deliveries.inbox import Arrival
 from bot.deliveries.payload import identify
-from bot.sandbox.loopback_server import free_port
+from sandbox.loopback_server import free_port
 
 CONNECTIONS = 32
 BOT = "bot (stored, then answered)"

@@ -15,7 +15,7 @@ from bench.processes import baseline, bot_settings, running
 from bot.cli.server import loop_factory
 from bot.db.engine import Database
 from bot.db.tables import InboxDelivery
-from bot.sandbox.loopback_server import free_port
+from sandbox.loopback_server import free_port
 
 CLOSED_S = 3.0
 """So long that the fan-out, which pauses at first, has its part of it."""

@@ -16,7 +16,7 @@ from bench.load import ACCEPTED, connected
 from bench.payloads import SECRET, get
 from bot.db.engine import Database
 from bot.deliveries import inbox
-from bot.sandbox.loopback_server import free_port
+from sandbox.loopback_server import free_port
 
 ROOT = Path(__file__).parents[1]
 READY_S = 20.0

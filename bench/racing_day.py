@@ -38,14 +38,14 @@ from bot.operations.jobs.follow_off_times import OffTimes
 from bot.operations.jobs.table import FOLLOW_EVERY_S
 from bot.outbox import channel_queues
 from bot.outbox.message_store import IS_UNSENT, Priority
-from bot.sandbox.racing_day import Meeting
-from bot.sandbox.racing_service.delivery_queue import Delivery
-from bot.sandbox.racing_service.racing import REASONS
-from bot.sandbox.racing_service.racing_standin import RacingService
-from bot.sandbox.slack.limits import SlackLimits
-from bot.sandbox.slack.values import PostedMessage
-from bot.sandbox.slack.workspace import SlackWorkspace
 from bot.settings import load_settings
+from sandbox.racing_day import Meeting
+from sandbox.racing_service.delivery_queue import Delivery
+from sandbox.racing_service.racing import REASONS
+from sandbox.racing_service.racing_standin import RacingService
+from sandbox.slack.limits import SlackLimits
+from sandbox.slack.values import PostedMessage
+from sandbox.slack.workspace import SlackWorkspace
 
 MEETINGS, RACES, ABANDONED_WITHIN_S = 30, 210, 60.0
 DAY = date(2026, 11, 21)

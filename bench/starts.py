@@ -6,7 +6,7 @@ from statistics import median
 
 from bench.common import AtMost, Measure, Plan
 from bench.processes import bot_settings, running
-from bot.sandbox.loopback_server import free_port
+from sandbox.loopback_server import free_port
 
 SETTLE_S = 1.0
 """After it is ready the bot still reads what the data service publishes, once."""

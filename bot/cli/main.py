@@ -80,7 +80,7 @@ def serve() -> None:
     run(settings)
 
 
-@app.command(hidden=find_spec("bot.sandbox") is None)
+@app.command(hidden=find_spec("sandbox") is None)
 def demo(  # noqa: PLR0917  typer passes options by name
     speed: Annotated[float, typer.Option(min=0.1, max=100, help="Play the day this many times quicker.")] = 1.0,
     stay: Annotated[bool, typer.Option(help="Stay up until Ctrl-C when the day is over, or end with the day.")] = True,
@@ -94,7 +94,7 @@ def demo(  # noqa: PLR0917  typer passes options by name
     """Play a day's racing on this machine, in the terminal and on a page. No account and no settings are needed."""
     # The only import of the sandbox, absent from the wheel.
     try:
-        from bot.sandbox.demo import Demo, run_demo
+        from sandbox.demo import Demo, run_demo
     except ModuleNotFoundError as error:
         sys.exit(f"The demo is not part of an installed package ({error}): run it from a clone, as the README says.")
 

@@ -1,6 +1,6 @@
 """The real process against stand-ins over real sockets: signed bytes in at one end, channels out at the other.
 
-A test of this tier may not import from `bot` outside `bot.sandbox`.
+A test of this tier may not import from `bot`.
 """
 
 import asyncio
@@ -17,13 +17,13 @@ import httpx
 import pytest
 import pytest_asyncio
 
-from bot.sandbox.loopback_server import free_port, serve
-from bot.sandbox.racing_service.racing_standin import RacingService
-from bot.sandbox.racing_service.switches import Switches
-from bot.sandbox.slack.answers import Answer
-from bot.sandbox.slack.person import Person
-from bot.sandbox.slack.values import SentResponse
-from bot.sandbox.slack.workspace import SlackWorkspace
+from sandbox.loopback_server import free_port, serve
+from sandbox.racing_service.racing_standin import RacingService
+from sandbox.racing_service.switches import Switches
+from sandbox.slack.answers import Answer
+from sandbox.slack.person import Person
+from sandbox.slack.values import SentResponse
+from sandbox.slack.workspace import SlackWorkspace
 from tests.acceptance.forked import Forked
 
 WEBHOOK_SECRET = "whsec-acceptance-1"

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from bot.sandbox.racing_places import REGION_CODES
-from bot.sandbox.racing_service.switches import Switches
+from sandbox.racing_places import REGION_CODES
+from sandbox.racing_service.switches import Switches
 from tests.acceptance.conftest import settled
 from tests.acceptance.payloads import abandoned, result
 

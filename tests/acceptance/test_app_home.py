@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from bot.sandbox.slack.failures import slack_error
+from sandbox.slack.failures import slack_error
 from tests.acceptance.conftest import APP_TOKEN, World
 from tests.acceptance.payloads import abandoned
 

@@ -14,8 +14,8 @@ import psutil
 import pytest
 from cryptography.fernet import Fernet
 
-from bot.sandbox.racing_service.switches import Switches
-from bot.sandbox.slack import failures
+from sandbox.racing_service.switches import Switches
+from sandbox.slack import failures
 from tests.acceptance.command_line import run_command
 from tests.acceptance.conftest import API_KEY, until
 from tests.acceptance.payloads import abandoned

@@ -136,7 +136,7 @@ async def test_course_of_another_region_is_refused_with_what_would_be_right(worl
 
 
 async def test_subscribing_again_reopens_a_channel_that_slack_had_closed(world):
-    from bot.sandbox.slack import failures
+    from sandbox.slack import failures
 
     await world.subscribe("CGB", "GB")
     world.slack.script("chat.postMessage", [failures.slack_error("restricted_action")])

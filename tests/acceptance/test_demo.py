@@ -13,8 +13,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from bot.sandbox.demo_screen import Screen
-from bot.sandbox.demo_stage import Stage
+from sandbox.demo_screen import Screen
+from sandbox.demo_stage import Stage
 
 ROOT = Path(__file__).parents[2]
 LINE = re.compile(r"^(?:#(?P<channel>[\w-]+))? +[│┃┊] (?P<text>.*)$")

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from cryptography.fernet import Fernet
 
-from bot.sandbox.loopback_server import free_port
+from sandbox.loopback_server import free_port
 from tests.acceptance.command_line import run_command
 from tests.acceptance.conftest import API_KEY, BOT_TOKEN, SIGNING_SECRET, WEBHOOK_SECRET
 from tests.acceptance.no_temporary_folder import CLONE_NEWNS, CLONE_NEWUSER, MS_PRIVATE, MS_REC, why_not

@@ -3,7 +3,7 @@
 import pytest
 import pytest_asyncio
 
-from bot.sandbox.loopback_server import free_port
+from sandbox.loopback_server import free_port
 from tests.acceptance.conftest import run_world, until
 
 

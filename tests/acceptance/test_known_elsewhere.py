@@ -10,9 +10,9 @@ from itertools import count
 import pytest
 import pytest_asyncio
 
-from bot.sandbox.racing_places import REGIONS, courses_of
-from bot.sandbox.racing_service.racing_standin import RacingService
 from bot.slack.messages.kit.times import weekday_and_day
+from sandbox.racing_places import REGIONS, courses_of
+from sandbox.racing_service.racing_standin import RacingService
 from tests.acceptance.conftest import World, run_world
 
 GB = "CGB"

@@ -3,7 +3,7 @@
 import asyncio
 import json
 
-from bot.sandbox.slack import failures
+from sandbox.slack import failures
 from tests.acceptance.payloads import abandoned, result
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.sandbox.slack.block_rules import NEW_BLOCKS
+from sandbox.slack.block_rules import NEW_BLOCKS
 from tests.acceptance.conftest import settled
 from tests.acceptance.payloads import result
 

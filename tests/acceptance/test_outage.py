@@ -3,7 +3,7 @@
 import json
 from datetime import UTC, datetime, timedelta
 
-from bot.sandbox.racing_service.switches import Switches
+from sandbox.racing_service.switches import Switches
 from tests.acceptance.command_line import run_command
 from tests.acceptance.conftest import until
 from tests.acceptance.dying import after_the_commit, before_the_commit

@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-from bot.sandbox.racing_service.switches import Switches
-from bot.sandbox.slack.block_rules import NEW_BLOCKS
+from sandbox.racing_service.switches import Switches
+from sandbox.slack.block_rules import NEW_BLOCKS
 from tests.acceptance.conftest import settled
 from tests.acceptance.payloads import abandoned
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import httpx
 
-from bot.sandbox.slack import failures
+from sandbox.slack import failures
 from tests.acceptance.conftest import until
 from tests.acceptance.payloads import abandoned, result
 from tests.notice_levels import NOTE, WARNING

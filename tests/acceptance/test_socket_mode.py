@@ -12,7 +12,7 @@ import httpx
 import pytest
 import pytest_asyncio
 
-from bot.sandbox.slack import failures
+from sandbox.slack import failures
 from tests.acceptance.conftest import APP_TOKEN, run_world
 from tests.acceptance.payloads import abandoned, result
 

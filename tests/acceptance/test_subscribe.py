@@ -12,7 +12,7 @@ from starlette.applications import Starlette
 from starlette.responses import Response
 from starlette.routing import Route
 
-from bot.sandbox.loopback_server import serve
+from sandbox.loopback_server import serve
 from tests.acceptance.command_line import run_command
 from tests.acceptance.conftest import run_world
 

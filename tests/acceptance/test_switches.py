@@ -10,10 +10,10 @@ from itertools import product
 
 import pytest
 
-from bot.sandbox.racing_day import Meeting
-from bot.sandbox.racing_places import REGION_CODES
-from bot.sandbox.racing_service.delivery_queue import Subscription
 from bot.slack.messages.kit.times import weekday_and_day
+from sandbox.racing_day import Meeting
+from sandbox.racing_places import REGION_CODES
+from sandbox.racing_service.delivery_queue import Subscription
 from tests.acceptance.conftest import WEBHOOK_SECRET
 from tests.said import as_posted
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bot.sandbox.racing_places import courses_of
+from sandbox.racing_places import courses_of
 from tests.acceptance.payloads import abandoned, result
 from tests.notice_levels import without_level
 

@@ -2,7 +2,7 @@
 
 import json
 
-from bot.sandbox.slack.failures import slack_error
+from sandbox.slack.failures import slack_error
 from tests.acceptance.conftest import settled
 from tests.acceptance.payloads import abandoned, result, today
 

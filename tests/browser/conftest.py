@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from bot.sandbox.demo_screen import Screen, make_console
-from bot.sandbox.demo_stage import CHANNELS, PEOPLE, Stage, open_stage
-from bot.sandbox.loopback_server import serve
-from bot.sandbox.page.page_app import Page, build_page
+from sandbox.demo_screen import Screen, make_console
+from sandbox.demo_stage import CHANNELS, PEOPLE, Stage, open_stage
+from sandbox.loopback_server import serve
+from sandbox.page.page_app import Page, build_page
 
 HERE = Path(__file__).parent
 PATIENCE_MS = 60_000

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.sandbox.page.troubles import TROUBLES
+from sandbox.page.troubles import TROUBLES
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 

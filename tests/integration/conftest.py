@@ -29,7 +29,6 @@ from bot.outbox.pace import Pace
 from bot.outbox.poster import Poster
 from bot.outbox.resolve import Resolver
 from bot.outbox.resume import Reopening
-from bot.sandbox.slack.workspace import SlackWorkspace
 from bot.settings import DoubtfulPosts
 from bot.slack.bot_identity import BotIdentity
 from bot.slack.channel_membership import problem_of_channel
@@ -38,6 +37,7 @@ from bot.slack.listeners.channel_life import ChannelListener
 from bot.slack.messages.alerts.admin_notice import admin_notice
 from bot.slack.messages.alerts.backlog_summary import waited
 from bot.slack.web_client import METHOD_OF, SlackClient, make_session, make_web_client
+from sandbox.slack.workspace import SlackWorkspace
 from tests.clock import move_clock, now
 from tests.databases import current, empty
 from tests.postgres import new_postgres_database

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import pairwise
 
-from bot.sandbox.slack.values import PostedMessage
+from sandbox.slack.values import PostedMessage
 from tests.notice_levels import without_level
 from tests.said import as_posted
 from tests.soak.racing import Delivery, SoakChannel

@@ -17,7 +17,7 @@ from bot.channels.watches import WatchedName
 from bot.db.tables import WatchKind
 from bot.events.event import Topic
 from bot.outbox.pace import Pace
-from bot.sandbox.slack.values import Json, PostedMessage
+from sandbox.slack.values import Json, PostedMessage
 from tests.postgres import new_postgres_database
 from tests.soak.databases import SUBSCRIBER
 from tests.soak.life import Times

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from bot.outbox.pace import Pace
-from bot.sandbox.slack.limits import SlackLimits
+from sandbox.slack.limits import SlackLimits
 from tests.soak.figures import figures_of
 from tests.soak.racing import BOTH, Delivery, Races, SoakChannel
 from tests.soak.world import World, run_world

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
-from bot.sandbox.slack import failures
-from bot.sandbox.slack.arguments import Arguments
-from bot.sandbox.slack.failures import Failure
-from bot.sandbox.slack.workspace import SlackWorkspace
+from sandbox.slack import failures
+from sandbox.slack.arguments import Arguments
+from sandbox.slack.failures import Failure
+from sandbox.slack.workspace import SlackWorkspace
 from tests.soak.life import Times
 
 METHODS = {"chat.postMessage": 0.4, "chat.update": 0.6, "conversations.history": 0.15, "auth.test": 0.15}

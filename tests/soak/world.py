@@ -15,9 +15,9 @@ from random import Random
 
 from bot.db.engine import Database
 from bot.outbox.pace import Pace
-from bot.sandbox.loopback_server import free_port
-from bot.sandbox.slack.limits import SlackLimits
-from bot.sandbox.slack.workspace import SlackWorkspace
+from sandbox.loopback_server import free_port
+from sandbox.slack.limits import SlackLimits
+from sandbox.slack.workspace import SlackWorkspace
 from tests.soak.databases import SUBSCRIBER, forget_job_runs, prepare, receipts, unfinished
 from tests.soak.life import KILLED, Life, Times, live
 from tests.soak.oracle import ADMINS, Oracle, Verdict, given_up, missing, received_in_order

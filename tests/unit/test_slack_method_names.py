@@ -10,7 +10,7 @@ from bot.outbox.messenger import Call
 from bot.slack.web_client import METHOD_OF, METHODS
 
 ROOT = Path(__file__).parents[2]
-MAY_NAME = ("bot/slack/", "bot/sandbox/", "bot/app.py", "bot/doctor/", "bot/db/migrations/")
+MAY_NAME = ("bot/slack/", "bot/app.py", "bot/doctor/", "bot/db/migrations/")
 METHOD = re.compile(
     r"\b(apps|auth|chat|conversations|files|reactions|team|usergroups|users|views)(\.[a-z]+)+[A-Za-z]*\b"
 )

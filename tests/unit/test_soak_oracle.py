@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from bot.sandbox.slack.values import PostedMessage
+from sandbox.slack.values import PostedMessage
 from tests.notice_levels import ALL_CLEAR, WARNING
 from tests.soak.oracle import ADMINS, Oracle, missing, received_in_order
 from tests.soak.racing import Races, SoakChannel

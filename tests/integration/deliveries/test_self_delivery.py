@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from bot.deliveries.signing_secrets import SigningSecrets
 from bot.operations.self_delivery import SelfDelivery, unreached
-from bot.sandbox.loopback_server import free_port
+from sandbox.loopback_server import free_port
 
 BODY = b'{"event":"racing-bot.drill","drill":"0123456789abcdef"}'
 OURS = {"status": "accepted"}

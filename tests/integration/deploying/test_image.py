@@ -54,7 +54,7 @@ def test_every_file_that_the_dockerfile_copies_is_sent(context):
     names = {name for line in copied for name in line.split()}
     files = {f"{name}/cli.py" if (ROOT / name).is_dir() else name for name in names}
     assert len(files) >= 6
-    assert context({*files, "bot/sandbox/demo.py", "bot/__pycache__/cli.pyc", "compose.yaml"}) == files
+    assert context({*files, "sandbox/demo.py", "bot/__pycache__/cli.pyc", "compose.yaml"}) == files
 
 
 def test_base_is_pinned_by_digest_and_every_stage_is_made_from_it():

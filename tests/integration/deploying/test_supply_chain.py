@@ -13,7 +13,7 @@ from starlette.applications import Starlette
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from bot.sandbox.loopback_server import free_port, serve
+from sandbox.loopback_server import free_port, serve
 
 ROOT = Path(__file__).parents[3]
 FOUND = {"id": "GHSA-of-a-test", "modified": "2026-01-01T00:00:00Z"}

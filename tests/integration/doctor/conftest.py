@@ -29,12 +29,12 @@ from bot.doctor.table import CHECKS
 from bot.events.event import EventKind
 from bot.manifest import read_manifest
 from bot.racedata import webhook_subscriptions
-from bot.sandbox.loopback_server import free_port, serve
-from bot.sandbox.racing_service.racing_standin import RacingService
-from bot.sandbox.racing_service.switches import Switches
-from bot.sandbox.slack.workspace import SlackWorkspace
 from bot.settings import Settings, load_settings
 from bot.slack.web_client import make_session, make_web_client
+from sandbox.loopback_server import free_port, serve
+from sandbox.racing_service.racing_standin import RacingService
+from sandbox.racing_service.switches import Switches
+from sandbox.slack.workspace import SlackWorkspace
 
 KEY, TOKEN, APP_TOKEN, SIGNING_SECRET = (
     "doctors-racing-key",

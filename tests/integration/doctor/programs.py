@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from bot.sandbox.loopback_server import LOOPBACK
+from sandbox.loopback_server import LOOPBACK
 
 
 def answering(status: int) -> Starlette:

@@ -26,10 +26,10 @@ from bot.doctor.findings import CheckOutcome
 from bot.events.event import Topic
 from bot.racedata.client.service_client import open_client
 from bot.racedata.client.service_errors import Unauthorized
-from bot.sandbox.loopback_server import free_port
-from bot.sandbox.racing_service.plan_table import PLANS
-from bot.sandbox.racing_service.service_state import USAGE
-from bot.sandbox.slack.failures import (
+from sandbox.loopback_server import free_port
+from sandbox.racing_service.plan_table import PLANS
+from sandbox.racing_service.service_state import USAGE
+from sandbox.slack.failures import (
     Failure,
     delay_before,
     drop_before,

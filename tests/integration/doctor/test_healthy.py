@@ -11,8 +11,8 @@ from bot.channels.filters import ChannelFilter
 from bot.db import migrate
 from bot.db.engine import Database
 from bot.events.event import DEFAULT_TOPICS
-from bot.sandbox.loopback_server import free_port
-from bot.sandbox.racing_service.service_state import USAGE
+from sandbox.loopback_server import free_port
+from sandbox.racing_service.service_state import USAGE
 from tests.integration.doctor.conftest import APP_TOKEN, Clinic
 from tests.postgres import new_postgres_database
 

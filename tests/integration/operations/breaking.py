@@ -10,7 +10,7 @@ from bot.db.tables import QuotaSample, WebhookSubscriptionRow
 from bot.racedata import webhook_subscriptions
 from bot.racedata.client.service_errors import ServiceFailure
 from bot.racedata.month_quota import QuotaSource, month_key
-from bot.sandbox.slack import failures
+from sandbox.slack import failures
 from tests.acceptance.payloads import result
 from tests.integration.operations.running_bot import MAX_BODY_BYTES, WEBHOOK_SECRET
 

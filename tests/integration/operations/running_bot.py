@@ -20,10 +20,10 @@ from bot.channels import subscriptions
 from bot.channels.filters import ALL_REGIONS, ChannelFilter
 from bot.events.event import DEFAULT_TOPICS
 from bot.operations.jobs.table import JOBS
-from bot.sandbox.loopback_server import serve
-from bot.sandbox.racing_service.racing_standin import RacingService
-from bot.sandbox.slack.workspace import SlackWorkspace
 from bot.settings import Settings
+from sandbox.loopback_server import serve
+from sandbox.racing_service.racing_standin import RacingService
+from sandbox.slack.workspace import SlackWorkspace
 from tests.acceptance.payloads import result
 from tests.promtool import Scrape
 

@@ -21,8 +21,8 @@ from bot.operations.drill_run import OVER, AddressAnswer, Drills, Problem, Stop
 from bot.outbox import ledger, message_store, traffic
 from bot.outbox.channel_closing import close_channel, pause_channel
 from bot.outbox.ledger import LedgerOutcome
-from bot.sandbox.slack import failures
 from bot.slack.messages.answers.drill_report import drill_report
+from sandbox.slack import failures
 from tests.notice_levels import WARNING
 
 FINE = AddressAnswer("https://bot.example.com/webhooks/racing", 0.1)

@@ -14,9 +14,9 @@ from bot.app import Service
 from bot.db.engine import Database
 from bot.operations import heartbeat
 from bot.operations.heartbeat import HEARTBEAT_CALL_S, Heartbeat
-from bot.sandbox.loopback_server import free_port, serve
 from bot.settings import load_settings
 from bot.web.outgoing import open_http
+from sandbox.loopback_server import free_port, serve
 from tests.integration.conftest import TOKEN
 
 SECRET_ID = "0f7c41d2-5a5e-4b7c-9d59-heartbeat"

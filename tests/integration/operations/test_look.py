@@ -9,7 +9,7 @@ from bot.clock import utc_now
 from bot.operations.gauges import read_service_state
 from bot.operations.jobs import job_runs
 from bot.outbox import held_queues
-from bot.sandbox.slack import failures
+from sandbox.slack import failures
 from tests.acceptance.payloads import result
 
 

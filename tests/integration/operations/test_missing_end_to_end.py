@@ -12,10 +12,10 @@ import pytest
 from bot.app import Service
 from bot.deliveries import inbox
 from bot.operations.jobs.table import JOBS
-from bot.sandbox.loopback_server import serve
-from bot.sandbox.racing_service.racing_standin import RacingService
-from bot.sandbox.racing_service.switches import Switches
 from bot.settings import load_settings
+from sandbox.loopback_server import serve
+from sandbox.racing_service.racing_standin import RacingService
+from sandbox.racing_service.switches import Switches
 from tests.clock import START
 from tests.integration.conftest import TOKEN, Moment
 from tests.notice_levels import ALL_CLEAR, WARNING

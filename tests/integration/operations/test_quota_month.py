@@ -25,11 +25,11 @@ from bot.racedata.client.service_errors import ServiceFailure, Spared
 from bot.racedata.client.timing import Timing
 from bot.racedata.quota_book import QuotaBook
 from bot.racedata.quota_purposes import Purpose
-from bot.sandbox.loopback_server import serve
-from bot.sandbox.racing_service import RacingService, Switches
 from bot.settings import Settings
 from bot.slack.commands import usage as usage_command
 from bot.slack.commands.invocation import Invocation
+from sandbox.loopback_server import serve
+from sandbox.racing_service import RacingService, Switches
 from tests.clock import now, set_ahead
 from tests.integration.conftest import first_on_both
 from tests.notice_levels import ALL_CLEAR, NOTE, URGENT, WARNING, level_and_words

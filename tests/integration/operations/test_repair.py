@@ -32,13 +32,13 @@ from bot.racedata.client.service_errors import ServiceFailure, Spared, WalkBroke
 from bot.racedata.day_path import Paths
 from bot.racedata.quota_book import QuotaBook
 from bot.racedata.race_book import RaceBook
-from bot.sandbox.loopback_server import serve
-from bot.sandbox.racing_service import RacingService, Switches
-from bot.sandbox.racing_service.delivery_queue import Delivery
-from bot.sandbox.racing_service.event_payloads import Happening
-from bot.sandbox.racing_service.race_shapes import race_record
 from bot.slack.bot_identity import BotIdentity
 from bot.slack.event_messages import PostRenderer
+from sandbox.loopback_server import serve
+from sandbox.racing_service import RacingService, Switches
+from sandbox.racing_service.delivery_queue import Delivery
+from sandbox.racing_service.event_payloads import Happening
+from sandbox.racing_service.race_shapes import race_record
 from tests.notice_levels import URGENT, WARNING, level_of
 
 ALL_TOPICS = frozenset(Topic)

@@ -30,9 +30,9 @@ from bot.deliveries import inbox
 from bot.events.event import Topic
 from bot.outbox import message_store
 from bot.outbox.pace import Pace
-from bot.sandbox.loopback_server import serve
-from bot.sandbox.slack.workspace import SlackWorkspace
 from bot.settings import Settings
+from sandbox.loopback_server import serve
+from sandbox.slack.workspace import SlackWorkspace
 
 TOKEN, SIGNING_SECRET, WEBHOOK_SECRET = "xoxb-test-payloads", "slack-signing-secret-test", "whsec-payloads-1"
 ASKING = "CASK"

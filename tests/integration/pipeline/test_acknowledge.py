@@ -17,9 +17,9 @@ from bot.operations.status_figures import read_status
 from bot.outbox import acknowledgements, backlog, channel_move, dead_letters, escalations, ledger, message_store
 from bot.outbox.channel_closing import close_channel, pause_channel
 from bot.outbox.notices import Notices
-from bot.sandbox.slack import failures
 from bot.slack.messages.alerts.admin_notice import admin_notice
 from bot.slack.messages.answers.status_answer import StatusScope, status_answer
+from sandbox.slack import failures
 from tests.integration.pipeline.racing_day import abandonment, free_all, meeting, result, shown, tell
 
 MINUTES = timedelta(minutes=10)

@@ -16,8 +16,8 @@ from bot.operations.jobs.escalate import EscalationCheck
 from bot.outbox import call_holds, channel_move, dead_letters, escalations, ledger
 from bot.outbox.channel_closing import is_used, pause_channel
 from bot.outbox.messenger import Call
-from bot.sandbox.slack import failures
 from bot.slack.channel_membership import members
+from sandbox.slack import failures
 from tests.clock import now
 from tests.integration.pipeline.racing_day import (
     abandonment,

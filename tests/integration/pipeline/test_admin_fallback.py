@@ -6,9 +6,9 @@ import pytest
 
 from bot.outbox.channel_closing import pause_channel
 from bot.outbox.notices import Urgency
-from bot.sandbox.slack import failures
 from bot.settings import DoubtfulPosts
 from bot.slack.admin_check import AdminCheck
+from sandbox.slack import failures
 from tests.integration.pipeline.racing_day import free_all
 from tests.notice_levels import words_of
 

@@ -13,7 +13,7 @@ from bot.outbox.claim_sender import POST_CALL_S
 from bot.outbox.message_store import OVERRAN
 from bot.racedata import race_book_store, reference_store
 from bot.racedata.race_book_store import PLACE_RACES_MAX
-from bot.sandbox.slack import failures
+from sandbox.slack import failures
 from tests.clock import DAY
 from tests.integration.conftest import Pipeline
 from tests.integration.pipeline.racing_day import abandonment, free_all, meeting, result, shown, tell

@@ -12,9 +12,9 @@ from bot.operations.jobs.expire_queue import expire_queue
 from bot.outbox import message_store
 from bot.outbox.channel_closing import pause_channel
 from bot.outbox.channel_move import move_channel
-from bot.sandbox.slack import failures
 from bot.slack.listeners.channel_life import CLOSING_EVENTS
 from bot.slack.listeners.direct_messages import DirectMessageListener
+from sandbox.slack import failures
 from tests.clock import now
 from tests.notice_levels import URGENT, WARNING, level_of
 

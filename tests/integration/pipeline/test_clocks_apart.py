@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import update
 
 from bot.db.tables import OutboxMessage
-from bot.sandbox.slack import failures
+from sandbox.slack import failures
 from tests.clock import now
 from tests.integration.conftest import Moment
 from tests.integration.pipeline.racing_day import free_all, result, tell

@@ -11,7 +11,7 @@ from bot.db.tables import ChannelQueue, OutboxMessage
 from bot.operations.jobs.check_channels import ChannelCheck
 from bot.operations.jobs.expire_queue import expire_queue
 from bot.outbox.channel_closing import close_channel
-from bot.sandbox.slack import failures
+from sandbox.slack import failures
 from tests.integration.pipeline.racing_day import abandonment, free_all, result
 
 RESTRICTED = failures.slack_error("restricted_action")

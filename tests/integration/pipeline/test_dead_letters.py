@@ -6,7 +6,7 @@ import pytest
 
 from bot.outbox import backlog, dead_letters
 from bot.outbox.dead_letters import OFFERED_FOR
-from bot.sandbox.slack import failures
+from sandbox.slack import failures
 from tests.integration.pipeline.racing_day import abandonment, free_all, meeting, result, tell
 
 REFUSED = failures.slack_error("msg_too_long")

@@ -1,6 +1,6 @@
 """An edit that the channel has already, without the bot knowing it, and that Slack then refuses for good."""
 
-from bot.sandbox.slack import failures
+from sandbox.slack import failures
 from tests.integration.pipeline.racing_day import abandonment, free_all, result, tell
 from tests.integration.pipeline.test_posting_cases import pass_time
 

@@ -6,8 +6,8 @@ from sqlalchemy import func, select
 from bot.channels import subscriptions
 from bot.db.tables import NamedRace
 from bot.events.event import Topic
-from bot.sandbox.slack import failures
 from bot.slack.web_client import METADATA_EVENT
+from sandbox.slack import failures
 from tests.integration.pipeline.racing_day import abandonment, edits, free_all, meeting, result, shown, states, tell
 
 

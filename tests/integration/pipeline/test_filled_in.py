@@ -13,8 +13,8 @@ from bot.events import event_store
 from bot.events.event import Topic
 from bot.events.races import Course, OffTime, Race
 from bot.racedata import race_book_store, reference_store
-from bot.sandbox.slack.failures import slack_error
 from bot.slack.messages.kit.times import weekday_and_day
+from sandbox.slack.failures import slack_error
 from tests.clock import DAY
 from tests.integration.pipeline.racing_day import abandonment, edits, meeting, result, shown, states, tell
 from tests.said import as_posted

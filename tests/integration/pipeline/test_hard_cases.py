@@ -14,7 +14,7 @@ from bot.errors import StorageUnavailable
 from bot.events.event import Topic
 from bot.outbox import claim_outcomes
 from bot.racedata import reference_store
-from bot.sandbox.slack import failures
+from sandbox.slack import failures
 from tests.clock import now
 
 

@@ -15,11 +15,11 @@ from bot.outbox import ledger
 from bot.outbox.ledger import LedgerOutcome
 from bot.racedata import race_book_store
 from bot.racedata.reference_store import KnownCourse
-from bot.sandbox.slack import failures
 from bot.slack.commands.error_answers import offered_lines
 from bot.slack.commands.invocation import Invocation
 from bot.slack.commands.trace import answer, named_race, no_such_race
 from bot.slack.messages.answers.trace_answer import trace_answer
+from sandbox.slack import failures
 from tests.clock import DAY
 from tests.integration.pipeline.racing_day import abandonment as day_abandonment
 from tests.integration.pipeline.racing_day import meeting, tell

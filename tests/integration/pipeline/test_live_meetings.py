@@ -25,7 +25,7 @@ from bot.outbox.channel_closing import close_channel, pause_channel
 from bot.outbox.messenger import Call
 from bot.racedata.day_path import Paths
 from bot.racedata.race_book import RaceBook
-from bot.sandbox.slack import failures
+from sandbox.slack import failures
 from tests.clock import DAY
 from tests.integration.pipeline.racing_day import (
     abandonment,

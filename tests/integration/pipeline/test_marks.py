@@ -8,9 +8,9 @@ from bot.events.event import Topic
 from bot.events.races import Course, Race, Runner
 from bot.outbox.channel_closing import pause_channel
 from bot.racedata import race_book_store
-from bot.sandbox.slack import failures
 from bot.slack.commands.full_result_button import _delivered
 from bot.slack.messages.answers.full_result_answer import full_result
+from sandbox.slack import failures
 from tests.clock import DAY
 from tests.integration.pipeline.racing_day import abandonment, edits, free_all, meeting, result, shown, tell
 from tests.said import as_posted

@@ -11,7 +11,7 @@ from bot.channels.filters import ChannelFilter
 from bot.db.engine import Database
 from bot.events.event import Topic
 from bot.racedata import recent_races
-from bot.sandbox.slack import failures
+from sandbox.slack import failures
 from tests.integration.pipeline.racing_day import abandonment, edits, meeting, result, shown, states, tell
 
 

@@ -1,7 +1,7 @@
 """Tables where the workspace has them and where it has not: one message either way. On both engines."""
 
-from bot.sandbox.slack import failures
-from bot.sandbox.slack.block_rules import NEW_BLOCKS
+from sandbox.slack import failures
+from sandbox.slack.block_rules import NEW_BLOCKS
 from tests.integration.pipeline.racing_day import abandonment, result, tell
 
 

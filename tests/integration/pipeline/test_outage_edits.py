@@ -7,7 +7,7 @@ from sqlalchemy import select
 from sqlmodel import col
 
 from bot.db.tables import OutboxMessage
-from bot.sandbox.slack.failures import drop_before, http_error
+from sandbox.slack.failures import drop_before, http_error
 from tests.integration.pipeline.racing_day import edits, free_all, result, tell
 
 

@@ -25,7 +25,7 @@ from bot.outbox.message import Message
 from bot.outbox.message_store import NewPost, Priority
 from bot.outbox.messenger import Call
 from bot.outbox.pace import CallLimit, Pace
-from bot.sandbox.slack import failures
+from sandbox.slack import failures
 from tests.integration.pipeline.racing_day import abandonment, result
 from tests.postgres import new_postgres_database
 

@@ -11,8 +11,8 @@ from bot.db.tables import MethodHold, Reason
 from bot.outbox import call_holds, claim_outcomes
 from bot.outbox.messenger import Call
 from bot.outbox.pace import Pace
-from bot.sandbox.slack import failures
 from bot.settings import DoubtfulPosts
+from sandbox.slack import failures
 from tests.integration.conftest import first_on_both
 from tests.integration.pipeline.racing_day import past_waits
 from tests.notice_levels import WARNING

@@ -13,9 +13,9 @@ from bot.db.database_clock import database_now
 from bot.db.tables import ChannelQueue, EventVersion, OutboxMessage
 from bot.errors import SlackDoubtful, SlackUnreached
 from bot.outbox.messenger import Sender
-from bot.sandbox.slack.failures import Failure, http_error, slack_error
 from bot.settings import DoubtfulPosts
 from bot.slack.web_client import WORDS_MAX
+from sandbox.slack.failures import Failure, http_error, slack_error
 from tests.integration.conftest import TOKEN, first_on_both
 from tests.integration.pipeline.racing_day import abandonment, free_all, meeting, result, tell
 from tests.notice_levels import URGENT

@@ -15,7 +15,7 @@ from bot.operations.jobs.expire_queue import expire_queue
 from bot.outbox import ledger
 from bot.outbox.channel_closing import pause_channel
 from bot.outbox.notices import Urgency
-from bot.sandbox.slack import failures
+from sandbox.slack import failures
 from tests.notice_levels import ALL_CLEAR, NOTE, URGENT, WARNING
 
 BALLOON_SIGHTED, BALLOON_LANDED = "stewards.weather_balloon.sighted", "stewards.weather_balloon.landed"

@@ -9,8 +9,8 @@ from bot.db.tables import MessageKind
 from bot.errors import SlackDoubtful
 from bot.outbox import call_holds, channel_queues
 from bot.outbox.messenger import Call
-from bot.sandbox.slack import failures
 from bot.settings import DoubtfulPosts
+from sandbox.slack import failures
 from tests.integration.conftest import first_on_both
 from tests.integration.pipeline.racing_day import abandonment, free_all, past_waits, result, tell
 from tests.integration.pipeline.racing_day import shown as shown_by

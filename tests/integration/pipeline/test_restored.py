@@ -13,9 +13,9 @@ from bot.db.engine import Database
 from bot.db.tables import OutboxMessage
 from bot.outbox import held_queues
 from bot.outbox.notices import Notices
-from bot.sandbox.slack import failures
 from bot.settings import DoubtfulPosts
 from bot.slack.messages.alerts.admin_notice import admin_notice
+from sandbox.slack import failures
 from tests.clock import move_clock
 from tests.integration.pipeline.racing_day import abandonment, past_waits, result, tell
 from tests.integration.pipeline.test_digests import hour

@@ -18,7 +18,7 @@ from bot.outbox.channel_closing import close_channel, pause_channel
 from bot.outbox.messenger import Call
 from bot.outbox.pace import Pace
 from bot.racedata import race_book_store
-from bot.sandbox.slack import failures
+from sandbox.slack import failures
 from tests.clock import DAY
 from tests.integration.pipeline.racing_day import abandonment, result
 

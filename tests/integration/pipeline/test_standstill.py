@@ -7,7 +7,7 @@ from sqlalchemy.exc import OperationalError
 
 from bot.errors import StorageUnavailable
 from bot.fanout.standstill import Standstill
-from bot.sandbox.slack import failures
+from sandbox.slack import failures
 from tests.integration.pipeline.racing_day import abandonment, free_all, result
 from tests.notice_levels import URGENT
 

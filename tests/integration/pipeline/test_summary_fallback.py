@@ -9,7 +9,7 @@ from sqlmodel import col
 from bot.db.tables import OutboxMessage
 from bot.outbox import ledger
 from bot.outbox.channel_closing import close_channel
-from bot.sandbox.slack import failures
+from sandbox.slack import failures
 from tests.integration.pipeline.racing_day import abandonment, free_all, meeting, result, shown
 
 BLOCKS, UNKNOWN = failures.slack_error("invalid_blocks"), failures.slack_error("never_heard_of_it")

@@ -12,8 +12,8 @@ import httpx
 import respx
 
 from bot.racedata.client.timing import Timing
-from bot.sandbox.loopback_server import serve
-from bot.sandbox.racing_service import RacingService, Switches
+from sandbox.loopback_server import serve
+from sandbox.racing_service import RacingService, Switches
 
 KEY = "sk_recognisable_0123456789"
 OTHER_PLANS = ["live", "archive", "complete", "analyst"]

@@ -14,7 +14,7 @@ from pydantic import SecretStr
 from bot.racedata.client import service_errors
 from bot.racedata.client.service_client import open_client
 from bot.racedata.client.timing import Timing
-from bot.sandbox.racing_service import RacingService
+from sandbox.racing_service import RacingService
 from tests.integration.racedata.backends import KEY, FakeTime, Memory
 
 MINUTES = 4

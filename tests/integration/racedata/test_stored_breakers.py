@@ -14,8 +14,8 @@ from bot.racedata.client import circuit_breakers, service_errors
 from bot.racedata.client.circuit_breakers import CircuitBreakers
 from bot.racedata.client.service_client import open_client
 from bot.racedata.quota_book import QuotaBook
-from bot.sandbox.racing_service import RacingService
 from bot.settings import Settings
+from sandbox.racing_service import RacingService
 from tests.integration.racedata.backends import KEY
 
 

@@ -22,10 +22,10 @@ from bot.racedata.day_card import Coverage
 from bot.racedata.quota_book import QuotaBook
 from bot.racedata.race_book import RaceBook
 from bot.racedata.reference_book import ReferenceBook
-from bot.sandbox.racing_service import RacingService
 from bot.settings import Settings
 from bot.slack.messages.answers.racecard_answer import racecard
 from bot.slack.messages.kit.times import weekday_and_day
+from sandbox.racing_service import RacingService
 from tests.integration.racedata.backends import FakeTime, Memory
 
 REFERENCES = ("values", "names", "map", "rows")

@@ -12,15 +12,15 @@ import httpx
 import pytest
 from starlette.routing import Route
 
-from bot.sandbox.demo_screen import Screen, make_console
-from bot.sandbox.demo_stage import CHANNELS, PEOPLE, open_stage
-from bot.sandbox.loopback_server import LOOPBACK, serve
-from bot.sandbox.page.counts import Counts, Readings, count
-from bot.sandbox.page.happenings import HAPPENINGS
-from bot.sandbox.page.page_app import MOST_BYTES, Page, build_page
-from bot.sandbox.page.troubles import TROUBLES
-from bot.sandbox.racing_service.delivery_queue import Attempt
-from bot.sandbox.slack.values import PostedMessage
+from sandbox.demo_screen import Screen, make_console
+from sandbox.demo_stage import CHANNELS, PEOPLE, open_stage
+from sandbox.loopback_server import LOOPBACK, serve
+from sandbox.page.counts import Counts, Readings, count
+from sandbox.page.happenings import HAPPENINGS
+from sandbox.page.page_app import MOST_BYTES, Page, build_page
+from sandbox.page.troubles import TROUBLES
+from sandbox.racing_service.delivery_queue import Attempt
+from sandbox.slack.values import PostedMessage
 
 DEMO = (Path(__file__).parents[3] / "docs/demo.md").read_text("utf-8")
 

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from bot.sandbox import demo
-from bot.sandbox.demo import Demo, run_demo
-from bot.sandbox.demo_day import Day
-from bot.sandbox.page.troubles import BY_NAME
+from sandbox import demo
+from sandbox.demo import Demo, run_demo
+from sandbox.demo_day import Day
+from sandbox.page.troubles import BY_NAME
 
 
 class ShortDay(Day):

@@ -5,8 +5,8 @@ from datetime import UTC, date, datetime, timedelta
 import httpx
 import pytest
 
-from bot.sandbox.racing_service import RacingService
-from bot.sandbox.racing_service.plan_table import PLANS
+from sandbox.racing_service import RacingService
+from sandbox.racing_service.plan_table import PLANS
 
 TODAY = date(2025, 11, 20)
 

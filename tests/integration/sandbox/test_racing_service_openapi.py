@@ -10,8 +10,8 @@ from schemathesis import GenerationMode
 from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi import checks
 
-from bot.sandbox.racing_service import RacingService
-from bot.sandbox.racing_service.service_state import ENDPOINTS
+from sandbox.racing_service import RacingService
+from sandbox.racing_service.service_state import ENDPOINTS
 
 KEY = "demo-key"
 CHECKS = [

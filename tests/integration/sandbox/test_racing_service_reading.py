@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime
 import httpx
 import pytest
 
-from bot.sandbox.racing_service import RacingService, Switches
+from sandbox.racing_service import RacingService, Switches
 
 TODAY = date(2025, 11, 20)
 NOW = datetime(2025, 11, 20, 12, tzinfo=UTC)

@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime, timedelta
 import httpx
 import pytest
 
-from bot.sandbox.racing_service import RacingService
+from sandbox.racing_service import RacingService
 
 TODAY = date(2025, 11, 20)
 EVENTS = frozenset({"result.received"})

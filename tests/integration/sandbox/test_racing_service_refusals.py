@@ -5,9 +5,9 @@ from datetime import UTC, date, datetime
 import httpx
 import pytest
 
-from bot.sandbox.loopback_server import serve
-from bot.sandbox.racing_service import RacingService
-from bot.sandbox.racing_service.service_state import ENDPOINTS
+from sandbox.loopback_server import serve
+from sandbox.racing_service import RacingService
+from sandbox.racing_service.service_state import ENDPOINTS
 
 TODAY = date(2025, 11, 20)
 HEADERS = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "X-Request-Id")

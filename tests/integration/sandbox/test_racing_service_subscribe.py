@@ -6,7 +6,7 @@ from datetime import date
 import httpx
 import pytest
 
-from bot.sandbox.racing_service import RacingService
+from sandbox.racing_service import RacingService
 
 EVENT = "result.received"
 

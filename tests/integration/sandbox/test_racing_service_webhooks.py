@@ -13,8 +13,8 @@ from starlette.applications import Starlette
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from bot.sandbox.loopback_server import serve
-from bot.sandbox.racing_service import RacingService, Switches
+from sandbox.loopback_server import serve
+from sandbox.racing_service import RacingService, Switches
 
 TODAY = date(2025, 11, 20)
 ALL_EVENTS = ["result.received", "race.abandoned", "meeting.abandoned", "racecard.published"]

@@ -3,9 +3,9 @@
 import asyncio
 import io
 
-from bot.sandbox.demo_screen import Screen, make_console
-from bot.sandbox.demo_stage import CHANNELS, PEOPLE, open_stage
-from bot.sandbox.page.page_app import open_page
+from sandbox.demo_screen import Screen, make_console
+from sandbox.demo_stage import CHANNELS, PEOPLE, open_stage
+from sandbox.page.page_app import open_page
 from tests.postgres import new_postgres_database
 
 SETTLED = 8

@@ -13,8 +13,8 @@ from starlette.applications import Starlette
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from bot.sandbox.loopback_server import serve
-from bot.sandbox.slack.workspace import SlackWorkspace
+from sandbox.loopback_server import serve
+from sandbox.slack.workspace import SlackWorkspace
 
 BUTTON = {"type": "button", "action_id": "pause", "value": "C1", "text": {"type": "plain_text", "text": "Pause"}}
 ACTIONS = {"type": "actions", "block_id": "controls", "elements": [BUTTON]}

@@ -10,9 +10,9 @@ import pytest
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.sandbox.loopback_server import serve
-from bot.sandbox.slack import failures
-from bot.sandbox.slack.workspace import SlackWorkspace
+from sandbox.loopback_server import serve
+from sandbox.slack import failures
+from sandbox.slack.workspace import SlackWorkspace
 
 POST = "chat.postMessage"
 

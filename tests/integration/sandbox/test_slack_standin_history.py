@@ -6,7 +6,7 @@ import pytest
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.sandbox.slack.workspace import SlackWorkspace
+from sandbox.slack.workspace import SlackWorkspace
 
 METADATA = {"event_type": "racing_post", "event_payload": {"post_id": "p-1"}}
 

@@ -9,9 +9,9 @@ import pytest
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.sandbox.slack.block_rules import NEW_BLOCKS
-from bot.sandbox.slack.limits import SlackLimits
-from bot.sandbox.slack.workspace import SlackWorkspace
+from sandbox.slack.block_rules import NEW_BLOCKS
+from sandbox.slack.limits import SlackLimits
+from sandbox.slack.workspace import SlackWorkspace
 
 SECTION = {"type": "section", "text": {"type": "mrkdwn", "text": "*Kempton* 14:30"}}
 METADATA = {"event_type": "racing_post", "event_payload": {"post_id": "p-1"}}

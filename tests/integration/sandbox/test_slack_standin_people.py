@@ -11,9 +11,9 @@ from slack_sdk.web.async_client import AsyncWebClient
 from starlette.applications import Starlette
 from starlette.routing import Route
 
-from bot.sandbox.loopback_server import serve
-from bot.sandbox.slack import failures
-from bot.sandbox.slack.workspace import SlackWorkspace
+from sandbox.loopback_server import serve
+from sandbox.slack import failures
+from sandbox.slack.workspace import SlackWorkspace
 
 PLAIN = {"type": "plain_text"}
 BUTTON = {"type": "button", "action_id": "pause", "value": "C1", "text": {**PLAIN, "text": "Pause it"}}

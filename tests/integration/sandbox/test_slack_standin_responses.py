@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import httpx
 import pytest
 
-from bot.sandbox.slack.workspace import SlackWorkspace
+from sandbox.slack.workspace import SlackWorkspace
 
 
 class _Clock:

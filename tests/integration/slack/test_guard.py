@@ -19,9 +19,9 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 
 from bot.clock import Clock, utc_now
-from bot.sandbox.slack import signing
 from bot.slack.request_guard import SLACK_PATH, SlackEndpoint
 from bot.web.request_body import BodyReader
+from sandbox.slack import signing
 
 SECRET = "guard-secret"
 MAX_BYTES = 64 * 1024

@@ -26,7 +26,6 @@ from bot.outbox import message_store
 from bot.outbox.notices import Notices
 from bot.outbox.resume import Reopening
 from bot.racedata.reference_book import ReferenceBook
-from bot.sandbox.slack import signing
 from bot.slack.bolt_app import Listener, make_bolt
 from bot.slack.bot_identity import BotIdentity
 from bot.slack.commands.table import BUTTON_COMMANDS
@@ -42,6 +41,7 @@ from bot.slack.messages.alerts.admin_notice import admin_notice
 from bot.slack.messages.alerts.backlog_summary import waited
 from bot.slack.request_guard import SLACK_PATH, SlackEndpoint
 from bot.web.request_body import BodyReader
+from sandbox.slack import signing
 
 SECRET = "shapes-secret"
 FORM = "application/x-www-form-urlencoded"

@@ -3,10 +3,10 @@
 import pytest
 
 from bot.errors import SlackChannelClosed
-from bot.sandbox.slack import failures
-from bot.sandbox.slack.values import Channel
 from bot.slack.channel_membership import creator, is_member
 from bot.slack.web_client import SlackClient, make_session, make_web_client
+from sandbox.slack import failures
+from sandbox.slack.values import Channel
 from tests.integration.conftest import TOKEN
 
 

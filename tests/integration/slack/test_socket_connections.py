@@ -11,11 +11,11 @@ from slack_bolt.async_app import AsyncApp
 from slack_bolt.authorization import AuthorizeResult
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.sandbox.slack import failures
-from bot.sandbox.slack.workspace import SlackWorkspace
 from bot.slack import socket_mode
 from bot.slack.socket_mode import SocketMode
 from bot.slack.web_client import SlackClient, make_session, make_web_client
+from sandbox.slack import failures
+from sandbox.slack.workspace import SlackWorkspace
 
 TOKEN = "xoxb-test-sockets"
 APP_TOKEN = "xapp-test-sockets"

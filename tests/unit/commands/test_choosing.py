@@ -17,13 +17,13 @@ from bot.events.races import Course, Race
 from bot.racedata import reference_store as rows
 from bot.racedata.reference_book import ReferenceBook
 from bot.racedata.reference_store import KnownCourse
-from bot.sandbox.slack import modals
 from bot.slack.commands import subscribe, unsubscribe
 from bot.slack.commands.error_answers import explain, retyped
 from bot.slack.commands.form_submission import submit
 from bot.slack.commands.invocation import Invocation
 from bot.slack.forms.subscribe_form import FormOf, read_form, subscribe_form
 from bot.slack.messages.conditions.condition_view import PublishedChoices
+from sandbox.slack import modals
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 COURSES = [

@@ -10,13 +10,13 @@ from bot.events.event import Topic
 from bot.events.races import Course
 from bot.racedata import reference_store
 from bot.racedata.reference_store import KnownCourse
-from bot.sandbox.slack import modals
-from bot.sandbox.slack.block_rules import VIEW_BLOCKS, block_problems
 from bot.slack.bot_identity import BotIdentity
 from bot.slack.commands import subscribe, subscription_pages
 from bot.slack.commands.table import BUTTON_COMMANDS
 from bot.slack.forms.subscribe_form import saved
 from bot.slack.listeners.forms import FormListener
+from sandbox.slack import modals
+from sandbox.slack.block_rules import VIEW_BLOCKS, block_problems
 from tests.unit.commands.test_choosing import NOW, allow, channel_in, option, unreached
 
 GOODWOOD = "results and abandonments of Goodwood arrive too, although the subscription to GB leaves them out."

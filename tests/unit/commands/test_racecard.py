@@ -13,12 +13,12 @@ from bot.events.races import Course, OffTime, Race, Runner
 from bot.racedata.client.service_errors import ServerFault
 from bot.racedata.day_card import Card, Coverage, outcomes_of
 from bot.racedata.lexicon import Lexicon
-from bot.sandbox.slack.block_rules import block_problems
 from bot.slack.commands import racecard as command
 from bot.slack.commands.invocation import Invocation
 from bot.slack.messages.answers.racecard_answer import racecard
 from bot.slack.messages.kit.blocks import weight
 from bot.slack.messages.kit.text import BLOCKS_MAX, MESSAGE_MAX, SECTION_MAX, size
+from sandbox.slack.block_rules import block_problems
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 TODAY = NOW.date()

@@ -17,7 +17,6 @@ from bot.events.event import DEFAULT_TOPICS
 from bot.outbox import held_queues
 from bot.outbox.resume import Reopening
 from bot.racedata.reference_book import ReferenceBook
-from bot.sandbox.slack import modals
 from bot.slack.bot_identity import BotIdentity
 from bot.slack.commands import subscribe, subscription_pages, unsubscribe
 from bot.slack.commands.form_button import open_form
@@ -26,6 +25,7 @@ from bot.slack.commands.invocation import COMMIT_S, Invocation
 from bot.slack.forms.subscribe_form import FormOf, read_form, subscribe_form
 from bot.slack.messages.alerts.backlog_summary import waited
 from bot.slack.messages.conditions.condition_view import PublishedChoices
+from sandbox.slack import modals
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 IN, OUT = {"channel": {"is_member": True}}, {"channel": {"is_member": False}}

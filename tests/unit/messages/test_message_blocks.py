@@ -1,7 +1,7 @@
-from bot.sandbox.slack.block_rules import MESSAGE_BLOCKS, block_problems
 from bot.slack.messages.kit.blocks import context, fields, header, message, mrkdwn, section, weight
 from bot.slack.messages.kit.buttons import actions, command_button
 from bot.slack.messages.kit.text import MESSAGE_MAX
+from sandbox.slack.block_rules import MESSAGE_BLOCKS, block_problems
 
 
 def test_nothing_to_say_is_no_block():

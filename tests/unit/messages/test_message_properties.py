@@ -13,11 +13,11 @@ from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import Change
 from bot.events.kinds import DECLARATIONS
 from bot.events.races import Course, OffTime, Race, Runner
-from bot.sandbox.slack.block_rules import NEW_BLOCKS, block_problems
 from bot.slack.messages import Corrected, MessageContext, SupersededBy, render
 from bot.slack.messages.kit.blocks import weight
 from bot.slack.messages.kit.native_blocks import CELL_MAX
 from bot.slack.messages.kit.text import MESSAGE_MAX, TEXT_MAX, size
+from sandbox.slack.block_rules import NEW_BLOCKS, block_problems
 from tests.said import as_posted
 
 OUR_TOKENS = re.compile(

@@ -17,9 +17,9 @@ import pytest
 import bot.slack.forms
 import bot.slack.messages
 from bot.outbox.message import Message
-from bot.sandbox.slack.block_rules import MESSAGE_BLOCKS, VIEW_BLOCKS, block_problems
 from bot.slack.commands.error_answers import explain
 from bot.slack.messages import render
+from sandbox.slack.block_rules import MESSAGE_BLOCKS, VIEW_BLOCKS, block_problems
 from tests.unit.messages.kept_answers import ANSWERS, VIEWS
 from tests.unit.messages.kept_events import EVENTS
 

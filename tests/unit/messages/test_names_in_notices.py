@@ -5,11 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.outbox.notices import Urgency
-from bot.sandbox.slack.block_rules import MESSAGE_BLOCKS, block_problems
 from bot.slack.commands.audit import read_target
 from bot.slack.messages.alerts.admin_notice import admin_notice
 from bot.slack.messages.kit.mentions import named
 from bot.slack.messages.kit.sentences import sentence
+from sandbox.slack.block_rules import MESSAGE_BLOCKS, block_problems
 from tests.notice_levels import BEGINNINGS
 
 

@@ -10,13 +10,13 @@ from bot.events.event import EventKind, RacingEvent
 from bot.events.races import Race, Runner
 from bot.outbox.message import Message, NativeBlocks
 from bot.racedata.month_quota import QuotaReading, QuotaSource, UsageRow
-from bot.sandbox.slack.block_rules import MESSAGE_BLOCKS, block_problems
 from bot.slack.messages.alerts.runner_table import RESULT_COLUMNS, runners_table
 from bot.slack.messages.answers.full_result_answer import full_result
 from bot.slack.messages.answers.usage_answer import usage
 from bot.slack.messages.kit.blocks import message, section, weight
 from bot.slack.messages.kit.native_blocks import NOTHING_CAME, cell, data_table, with_native
 from bot.slack.messages.kit.text import MESSAGE_MAX
+from sandbox.slack.block_rules import MESSAGE_BLOCKS, block_problems
 
 NOW = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
 HOSTILE = st.text(max_size=20) | st.sampled_from(["<!channel>", "<@U1>", "*", "\u202ebet", "<" * 10_000, "🐎" * 10_000])

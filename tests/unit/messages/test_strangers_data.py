@@ -10,10 +10,10 @@ from bot.events.races import Course, OffTime, Race, Runner
 from bot.outbox.message import Message
 from bot.racedata.month_quota import UsageRow
 from bot.racedata.reference_store import KnownCountry, KnownCourse
-from bot.sandbox.slack.block_rules import MESSAGE_BLOCKS, block_problems
 from bot.slack.messages.kit.blocks import weight
 from bot.slack.messages.kit.pages import Turning, turns
 from bot.slack.messages.kit.text import MESSAGE_MAX, TEXT_MAX, size
+from sandbox.slack.block_rules import MESSAGE_BLOCKS, block_problems
 from tests.unit.messages.kept_answers import ANSWERS
 from tests.unit.messages.kept_events import EVENTS
 

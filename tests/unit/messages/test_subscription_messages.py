@@ -16,7 +16,6 @@ from bot.db.tables import AuditEntry, ChannelSubscriptionRow, MutedMeetingRow
 from bot.events.event import EventKind, RacingEvent, Topic
 from bot.events.races import Course, OffTime, Race, Runner
 from bot.racedata.recent_races import Recent
-from bot.sandbox.slack.block_rules import MESSAGE_BLOCKS, block_problems
 from bot.slack.messages.alerts.alert_buttons import alert_buttons
 from bot.slack.messages.answers.audit_answer import audit_page
 from bot.slack.messages.answers.filter_words import in_words
@@ -33,6 +32,7 @@ from bot.slack.messages.answers.subscription_list import (
 )
 from bot.slack.messages.kit.blocks import weight
 from bot.slack.messages.kit.text import MESSAGE_MAX, TEXT_MAX, size
+from sandbox.slack.block_rules import MESSAGE_BLOCKS, block_problems
 
 NOW = datetime(2026, 11, 20, 14, 32, tzinfo=UTC)
 GB = ChannelFilter(region="GB", topics=frozenset({Topic.RESULTS, Topic.ABANDONMENTS}))

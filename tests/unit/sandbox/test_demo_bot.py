@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from bot.sandbox.demo_bot import BotProcess, DemoFailed
+from sandbox.demo_bot import BotProcess, DemoFailed
 
 
 async def test_bot_that_does_not_start_is_told_of_with_its_log(tmp_path, monkeypatch):

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.sandbox.demo_markup import body_lines, readable, small_print, unescaped
+from sandbox.demo_markup import body_lines, readable, small_print, unescaped
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ import asyncio
 import os
 from typing import cast
 
-from bot.sandbox.demo_prompt import answer, typed_lines
-from bot.sandbox.demo_stage import Stage
+from sandbox.demo_prompt import answer, typed_lines
+from sandbox.demo_stage import Stage
 
 
 async def test_lines_come_whole_however_they_arrive():

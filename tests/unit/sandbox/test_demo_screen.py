@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from bot.sandbox.demo_screen import POST_LINES, WIDTH_OF_A_PIPE, Screen, make_console
-from bot.sandbox.slack.values import EphemeralMessage, PostedMessage
+from sandbox.demo_screen import POST_LINES, WIDTH_OF_A_PIPE, Screen, make_console
+from sandbox.slack.values import EphemeralMessage, PostedMessage
 
 NOW = datetime(2026, 11, 20, 14, 0, tzinfo=UTC)
 CHANNELS = {"C1": "gb-racing", "C2": "everything"}

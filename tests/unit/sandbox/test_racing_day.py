@@ -2,8 +2,8 @@
 
 from datetime import date, timedelta
 
-from bot.sandbox.racing_day import meetings_on
-from bot.sandbox.racing_places import COUNTRIES, REGION_CODES, courses_of
+from sandbox.racing_day import meetings_on
+from sandbox.racing_places import COUNTRIES, REGION_CODES, courses_of
 
 DAY = date(2025, 11, 20)
 

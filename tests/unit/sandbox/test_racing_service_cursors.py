@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.sandbox.racing_service.cursors import CursorMint, rest_after
-from bot.sandbox.racing_service.refusals import Refusal
+from sandbox.racing_service.cursors import CursorMint, rest_after
+from sandbox.racing_service.refusals import Refusal
 
 MINT = CursorMint(b"secret")
 QUERY = {"endpoint": "/races/search", "region": "GB", "limit": 100}

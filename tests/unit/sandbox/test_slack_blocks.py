@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from slack_sdk.models.blocks import Block, ButtonElement, HeaderBlock, SectionBlock
 
-from bot.sandbox.slack.block_rules import NEW_BLOCKS, block_problems, shown_characters, view_problems
+from sandbox.slack.block_rules import NEW_BLOCKS, block_problems, shown_characters, view_problems
 
 Json = dict[str, Any]
 

@@ -4,9 +4,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bot.sandbox.slack.limits import RateLimiter, SlackLimits
-from bot.sandbox.slack.refused_calls import Refused
-from bot.sandbox.slack.workspace import SlackWorkspace
+from sandbox.slack.limits import RateLimiter, SlackLimits
+from sandbox.slack.refused_calls import Refused
+from sandbox.slack.workspace import SlackWorkspace
 
 NOW = datetime(2025, 11, 20, 12, tzinfo=UTC)
 

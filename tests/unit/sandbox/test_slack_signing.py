@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from slack_sdk.signature import Clock, SignatureVerifier
 
-from bot.sandbox.slack.signing import sign, signed_headers
-from bot.sandbox.slack.timestamps import Timestamps, format_ts, parse_ts
+from sandbox.slack.signing import sign, signed_headers
+from sandbox.slack.timestamps import Timestamps, format_ts, parse_ts
 
 NOW = 1_763_640_000
 

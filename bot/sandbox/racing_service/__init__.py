@@ -1,6 +1,0 @@
-"""The stand-in of the data service."""
-
-from bot.sandbox.racing_service.racing_standin import RacingService
-from bot.sandbox.racing_service.switches import Switches
-
-__all__ = ["RacingService", "Switches"]

@@ -1,0 +1,150 @@
+"""`racing-bot demo`: the real service between two stand-ins on a quick day's racing."""
+
+import asyncio
+import io
+import json
+import shutil
+import signal
+import sys
+import tempfile
+import webbrowser
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import FrameType
+
+from sandbox.demo_bot import BotProcess, DemoFailed
+from sandbox.demo_day import Day
+from sandbox.demo_prompt import stay_up
+from sandbox.demo_screen import Screen, make_console
+from sandbox.demo_stage import CHANNELS, PEOPLE, Stage, open_stage
+from sandbox.loopback_server import PortTakenError, serve
+from sandbox.page.counts import count
+from sandbox.page.page_app import build_page, open_page
+
+STOP_SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+
+
+@dataclass(frozen=True)
+class Demo:
+    """The options. `speed` divides the pauses. With `stay` everything stays up until Ctrl-C."""
+
+    speed: float = 1.0
+    stay: bool = True
+    open_page: bool = False
+    headless: bool = False
+    port: int = 0
+    database_url: str | None = None
+
+
+def run_demo(demo: Demo) -> int:
+    """The exit code: 0 after the day, or when stopped by Ctrl-C; 1 where something went wrong, which is said."""
+    screen = Screen(CHANNELS, PEOPLE, make_console(io.StringIO()) if demo.headless else None)
+    folder = Path(tempfile.mkdtemp(prefix="racing-bot-demo-"))
+    try:
+        asyncio.run(_run(screen, folder, demo))
+    except DemoFailed as failure:
+        if demo.headless:
+            print(json.dumps({"ok": False, "failed": str(failure), "log": str(folder / "bot.log")}))
+        # The folder stays, because the log in the folder tells why.
+        return 1
+    except PortTakenError as taken:
+        shutil.rmtree(folder, ignore_errors=True)
+        if demo.headless:
+            print(json.dumps({"ok": False, "failed": str(taken)}))
+        screen.problem(str(taken))
+        return 1
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    shutil.rmtree(folder, ignore_errors=True)
+    return 0
+
+
+async def _run(screen: Screen, folder: Path, demo: Demo) -> None:
+    task = asyncio.current_task()
+    assert task is not None, "asyncio.run makes one"
+    with _cancelled_by_signals(task):
+        try:
+            async with (
+                open_stage(folder, screen, demo.speed, demo.database_url) as stage,
+                open_page(stage) as page,
+                serve(build_page(page), demo.port) as address,
+            ):
+                screen.plain(f"The same in a browser: {address}")
+                await _play(stage, demo, address)
+                if demo.headless:
+                    _summarise(stage)
+        except asyncio.CancelledError:
+            # Only our own signal handler cancels this task.
+            screen.title("Stopped.")
+
+
+async def _play(stage: Stage, demo: Demo, address: str) -> None:
+    """The day in the terminal, unless the page opens: there people make the day themselves."""
+    try:
+        _introduce(stage)
+        await stage.start_bot()
+        if demo.open_page:
+            webbrowser.open(address)
+        else:
+            stage.is_day_played = True
+            await stage.bot.while_alive(Day(stage).play())
+            stage.is_day_played = False
+        if demo.stay and not demo.headless:
+            _say_how_to_go_on(stage)
+            await stage.bot.while_alive(stay_up(stage, sys.stdin))
+    except DemoFailed as failure:
+        _explain(stage.screen, stage.bot, failure)
+        raise
+
+
+def _summarise(stage: Stage) -> None:
+    """The day as one JSON object. Raises DemoFailed where a message was lost or doubled."""
+    counts = count(stage.service.deliveries, stage.slack, stage.expectations)
+    problems = counts.lost + counts.doubled + counts.out_of_order
+    if problems:
+        raise DemoFailed("; ".join(counts.problems) or "messages stand out of order")
+    channels = {name: len(stage.slack.messages(channel_id)) for channel_id, name in CHANNELS.items()}
+    deliveries = sum(len(delivery.attempts) for delivery in stage.service.deliveries)
+    print(json.dumps({"ok": True, "deliveries": deliveries, "messages": channels, "counts": asdict(counts)}))
+
+
+def _introduce(stage: Stage) -> None:
+    stage.screen.plain("racing-bot between stand-ins of Slack and of the data service. All of it is on this machine.")
+
+
+def _say_how_to_go_on(stage: Stage) -> None:
+    screen = stage.screen
+    screen.title("Still up. Press Ctrl-C to stop.")
+    screen.plain(f"Webhook       {stage.webhook_url}")
+    screen.plain(f"Health        {stage.bot.url}/readyz, /metrics")
+    screen.plain(f"Data service  {stage.service_url} (X-API-Key: {stage.service.api_key})")
+    screen.plain(f"Log           {stage.bot.log_path}")
+
+
+def _explain(screen: Screen, bot: BotProcess, failure: DemoFailed) -> None:
+    screen.title("The demo failed")
+    screen.problem(str(failure))
+    if log_end := bot.log_end():
+        screen.plain(f"The end of the bot's log, which is kept in {bot.log_path}:")
+        screen.plain(log_end)
+
+
+@contextmanager
+def _cancelled_by_signals(task: asyncio.Task[None]) -> Iterator[None]:
+    loop = asyncio.get_running_loop()
+    heard: list[int] = []
+
+    def stop(number: int, _frame: FrameType | None) -> None:
+        if not heard:
+            loop.call_soon_threadsafe(task.cancel)
+        heard.append(number)
+
+    before = {number: signal.signal(number, stop) for number in STOP_SIGNALS}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

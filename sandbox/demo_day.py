@@ -1,0 +1,174 @@
+"""The demo's day."""
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+import httpx
+
+from sandbox.demo_bot import DemoFailed
+from sandbox.demo_stage import ADMINS, CHANNELS, PLAN, Stage
+from sandbox.racing_day import Meeting, Race
+from sandbox.racing_service.deliverer import SIGNATURE_HEADER, sign
+from sandbox.racing_service.delivery_queue import Attempt, Delivery
+from sandbox.racing_service.plan_table import PLANS
+
+RESULT, RACE_OFF, MEETING_OFF, CARD = "result.received", "race.abandoned", "meeting.abandoned", "racecard.published"
+READ_S = 1.4
+QUOTA = PLANS[PLAN].per_month
+USED = QUOTA * 81 // 100
+
+
+@dataclass(frozen=True)
+class DemoChannel:
+    """`region` None means every region."""
+
+    channel_id: str
+    words: str
+    region: str | None
+    events: frozenset[str]
+
+    def expects(self, delivery: Delivery) -> bool:
+        happening = delivery.happening
+        return happening.event in self.events and self.region in (None, happening.region)
+
+
+DEMO_CHANNELS = (
+    DemoChannel("C0GB", "GB", "GB", frozenset({RESULT, RACE_OFF, MEETING_OFF})),
+    DemoChannel("C0IRE", "IRE results abandonments racecards", "IRE", frozenset({RESULT, RACE_OFF, MEETING_OFF, CARD})),
+    DemoChannel("C0ALL", "all abandonments racecards", None, frozenset({RACE_OFF, MEETING_OFF, CARD})),
+)
+
+
+@dataclass
+class Day:
+    """Waits after each event until the channels have the message."""
+
+    stage: Stage
+    due: Counter[str] = field(default_factory=Counter)
+    refused: int = 0
+
+    async def play(self) -> None:
+        """Raises DemoFailed if a message does not arrive."""
+        await self._channels_subscribe()
+        await self._cards_come_out()
+        await self._races_are_run()
+        await self._repeat_and_forgery()
+        await self._people_ask()
+        await self._quota_runs_down()
+        self._sum_up()
+
+    async def _channels_subscribe(self) -> None:
+        self.stage.screen.title("Three channels say what they want (only the person who types sees the answer)")
+        for demo_channel in DEMO_CHANNELS:
+            await self._type(demo_channel.channel_id, "U0ALICE", f"/racing subscribe {demo_channel.words}")
+
+    async def _cards_come_out(self) -> None:
+        self.stage.screen.title("Tomorrow's declarations come out")
+        for region in ("IRE", "FR"):
+            await self._deliver(self.stage.service.publish(CARD, self._meeting(region, days_ahead=1)))
+
+    async def _races_are_run(self) -> None:
+        self.stage.screen.title("The racing begins")
+        service, british, irish = self.stage.service, self._meeting("GB"), self._meeting("IRE")
+        await self._deliver(service.settle(british.races[0].race_id))
+        await self._deliver(service.settle(irish.races[0].race_id))
+        await self._deliver(service.settle(self._meeting("FR").races[0].race_id))
+        other = self._meeting("GB", number=1)
+        await self._deliver(service.abandon_race(other.races[1].race_id, "Unsafe ground after a heavy shower"))
+        await self._deliver(service.correct(british.races[0].race_id))
+        await self._deliver(service.abandon_meeting(irish.meeting_id, "Waterlogged"))
+
+    async def _repeat_and_forgery(self) -> None:
+        self.stage.screen.title("What comes twice, and what is forged")
+        service, races = self.stage.service, self._meeting("GB").races
+        service.switch(repeat_every=1)
+        (delivery,) = service.settle(races[1].race_id)
+        await self._deliver([delivery])
+        service.switch(repeat_every=0)
+        self.stage.screen.note(f"webhook: the same once more: {_said(delivery.attempts[-1])}, not posted twice")
+        await self._forge(races[2])
+
+    async def _people_ask(self) -> None:
+        self.stage.screen.title("People ask")
+        await self._type("C0GB", "U0BOB", "/racecard GB")
+
+    async def _quota_runs_down(self) -> None:
+        self.stage.screen.title("The month's quota runs down")
+        self.stage.service.set_used(USED)
+        self.stage.screen.note(f"the account has used {USED:,} of its {QUOTA:,} requests")
+        await self.stage.wait_for(lambda: bool(self.stage.slack.messages(ADMINS)), "a warning for the admins")
+        await self.stage.pause(READ_S)
+        await self._type(ADMINS, "U0ALICE", "/usage")
+
+    def _meeting(self, region: str, number: int = 0, days_ahead: int = 0) -> Meeting:
+        racing = self.stage.service.racing
+        return racing.meetings(racing.today + timedelta(days=days_ahead), region)[number]
+
+    async def _type(self, channel_id: str, user_id: str, line: str) -> None:
+        self.stage.screen.typed(channel_id, user_id, line)
+        problem = await self.stage.say(channel_id, user_id, line)
+        if problem is not None:
+            raise DemoFailed(problem)
+        await self.stage.pause(READ_S)
+
+    async def _deliver(self, deliveries: Sequence[Delivery]) -> None:
+        for delivery in deliveries:
+            takers = [demo_channel.channel_id for demo_channel in DEMO_CHANNELS if demo_channel.expects(delivery)]
+            self.due.update(takers)
+            self.stage.screen.note(f"webhook: {_about(delivery)}{'' if takers else ', which no channel asked for'}")
+        await self.stage.service.deliver_due()
+        for delivery in deliveries:
+            if delivery.status != "delivered":
+                raise DemoFailed(f"The bot did not take a delivery: {_said(delivery.attempts[-1])}.")
+        await self.stage.wait_for(self._all_there, "a message in each channel that asked for it")
+        await self.stage.pause(READ_S)
+
+    def _all_there(self) -> bool:
+        return all(len(self.stage.slack.messages(channel_id)) >= due for channel_id, due in self.due.items())
+
+    async def _forge(self, race: Race) -> None:
+        """A delivery signed with a stranger's secret."""
+        body = json.dumps({"event": RACE_OFF, "race": {"race_id": race.race_id, "region": "GB"}}).encode()
+        headers = {"Content-Type": "application/json", SIGNATURE_HEADER: sign("a stranger's secret", body)}
+        async with httpx.AsyncClient(trust_env=False) as client:
+            answer = await client.post(self.stage.webhook_url, content=body, headers=headers)
+        if answer.status_code != httpx.codes.UNAUTHORIZED:
+            raise DemoFailed(f"The bot did not refuse a forged delivery: {answer.status_code}.")
+        self.refused += 1
+        self.stage.screen.note(f"webhook: forged {RACE_OFF}, {_place(race)}: 401, refused")
+        await self.stage.pause(READ_S)
+
+    def _sum_up(self) -> None:
+        attempts = [attempt for delivery in self.stage.service.deliveries for attempt in delivery.attempts]
+        repeats = sum("duplicate" in attempt.answer for attempt in attempts)
+        posts = (f"{len(self.stage.slack.messages(id_))} in #{name}" for id_, name in CHANNELS.items())
+        self.stage.screen.title("What you saw")
+        self.stage.screen.plain(
+            f"{len(attempts) + self.refused} deliveries came: {len(attempts) - repeats} taken, {repeats} known already "
+            f"and not posted twice, {self.refused} forged and refused."
+        )
+        self.stage.screen.plain(f"Messages: {', '.join(posts)}.")
+
+
+def _about(delivery: Delivery) -> str:
+    """Such as "race.abandoned, Ascot 13:35 (GB)"."""
+    happening = delivery.happening
+    subject = happening.payload.get("race") or happening.payload["meeting"]
+    when = subject.get("off_time") or subject["date"]
+    return f"{happening.event}, {subject['course']['name']} {when} ({happening.region})"
+
+
+def _place(race: Race) -> str:
+    return f"{race.course.name} {race.off_time} ({race.course.region})"
+
+
+def _said(attempt: Attempt) -> str:
+    """Such as "200 duplicate"."""
+    try:
+        word = json.loads(attempt.answer)["status"]
+    except (ValueError, KeyError, TypeError):
+        word = attempt.error or attempt.answer
+    return f"{attempt.status} {word}"

@@ -1,0 +1,182 @@
+"""The demo's stage: stand-ins, channels and people around the real bot."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+import httpx
+
+from bot.events.event import EventKind
+from sandbox.demo_bot import BotProcess, DemoFailed
+from sandbox.demo_screen import Screen
+from sandbox.demo_words import Expectations
+from sandbox.loopback_server import serve
+from sandbox.racing_service.racing_standin import RacingService
+from sandbox.racing_service.switches import RETRY_GAPS_S as SPECIFIED_GAPS_S
+from sandbox.racing_service.switches import Switches
+from sandbox.slack.answers import Answer
+from sandbox.slack.person import Person
+from sandbox.slack.values import DEFAULT_SCOPES
+from sandbox.slack.workspace import SlackWorkspace
+
+CHANNELS = {"C0GB": "gb-racing", "C0IRE": "ire-racing", "C0ALL": "everything", "C0ADMIN": "racing-admins"}
+ADMINS = "C0ADMIN"
+PEOPLE = {"U0ALICE": "alice", "U0BOB": "bob"}
+ADMIN = "U0ALICE"
+COMMANDS = ("/racing", "/racecard", "/results", "/usage")
+EVENTS = tuple(kind.value for kind in EventKind)
+FULL_DAY = 60
+"""The seed of a day with racing in every region, and in GB on the flat and over jumps."""
+
+PLAN = "live"
+QUOTA_CHECK_S = 2
+REPAIR_CHECK_S = 5
+SERVICE_TIMEOUT_S = 10.0
+"""Longer than the real services wait, for slow machines."""
+
+RETRY_GAPS_S: tuple[float, ...] = (2.0, 5.0, *[10.0] * 6, *SPECIFIED_GAPS_S)
+"""A watcher need not wait half a minute for a delivery that a busy bot refused."""
+
+ANSWER_S = 30.0
+ARRIVE_S = 30.0
+
+
+@dataclass
+class Stage:
+    """`speed` divides the pauses, and nothing else."""
+
+    service: RacingService
+    slack: SlackWorkspace
+    bot: BotProcess
+    screen: Screen
+    service_url: str
+    speed: float
+    expectations: Expectations = field(default_factory=Expectations)
+    others: list[BotProcess] = field(default_factory=list)
+    """Further replicas on the same database."""
+
+    is_day_played: bool = False
+    """The terminal plays the day, which troubles would break."""
+
+    retry_gaps_s: tuple[float, ...] = RETRY_GAPS_S
+
+    @property
+    def webhook_url(self) -> str:
+        return f"{self.bot.url}/webhooks/racing"
+
+    async def pause(self, seconds: float) -> None:
+        await asyncio.sleep(seconds / self.speed)
+
+    async def say(self, channel_id: str, user_id: str, line: str) -> str | None:
+        """None after an answer, else the problem."""
+        name, _, words = line.strip().partition(" ")
+        if name not in COMMANDS:
+            return f"{name} is no command here; Slack knows {', '.join(COMMANDS)}."
+        open_before = set(self.slack.views)
+        answer = await self.slack.command(self.bot.url, name, words, channel=channel_id, user=user_id)
+        if answer.error is None:
+            self.expectations.typed(channel_id, line)
+        return await self._outcome(line, answer, open_before)
+
+    async def press(self, channel_id: str, user_id: str, label: str) -> str | None:
+        """The newest button of this label in the channel. None after an answer, else the problem."""
+        open_before = set(self.slack.views)
+        person = Person(self.slack, user_id, self.bot.url)
+        try:
+            answer = await person.clicks(label, channel=channel_id)
+        except LookupError:
+            return f"There is no button {label!r} in #{CHANNELS.get(channel_id, channel_id)}."
+        return await self._outcome(label, answer, open_before)
+
+    async def _outcome(self, line: str, answer: Answer, open_before: set[str]) -> str | None:
+        if answer.error is not None:
+            return f"{line}: Slack would show {answer.error}."
+        answered = asyncio.create_task(answer.responses(timeout_s=ANSWER_S))
+        opened = asyncio.create_task(self.slack.wait_for(lambda: bool(set(self.slack.views) - open_before), ANSWER_S))
+        done, waiting = await asyncio.wait({answered, opened}, return_when=asyncio.FIRST_COMPLETED)
+        for task in waiting:
+            task.cancel()
+        if any(task.exception() is None for task in done):
+            return self._form(open_before) if opened in done else None
+        return f"{line}: no answer within {ANSWER_S:g} seconds."
+
+    def _form(self, open_before: set[str]) -> str:
+        """Nobody can fill in a form at a terminal."""
+        (view, *_) = [view for view_id, view in self.slack.views.items() if view_id not in open_before]
+        labels = [block["label"]["text"] for block in view["blocks"] if "label" in block]
+        return f"Slack shows the form “{view['title']['text']}”: {', '.join(labels)}. Here, type the words after it."
+
+    async def wait_for(self, arrived: Callable[[], bool], what: str) -> None:
+        """Raises DemoFailed after ARRIVE_S."""
+        try:
+            await self.slack.wait_for(arrived, ARRIVE_S)
+        except TimeoutError as error:
+            raise DemoFailed(f"Nothing came within {ARRIVE_S:g} seconds, but should have: {what}.") from error
+
+    async def subscribe_webhook(self) -> None:
+        """Subscribes to every event over HTTP."""
+        async with httpx.AsyncClient(trust_env=False) as client:
+            answer = await client.post(
+                f"{self.service_url}/webhooks/subscribe",
+                headers={"X-API-Key": self.service.api_key},
+                json={"url": self.webhook_url, "events": list(EVENTS)},
+            )
+        answer.raise_for_status()
+
+    async def start_bot(self) -> None:
+        """The first start subscribes to the data service."""
+        if not self.service.subscriptions:
+            await self.subscribe_webhook()
+        await self.bot.start(self._settings())
+
+    async def start_second(self) -> None:
+        """A second replica on the same database. Deliveries go to the first."""
+        second = BotProcess(self.bot.folder, self.bot.database_url, "second.log")
+        self.others.append(second)
+        await second.start(self._settings())
+
+    async def stop_second(self) -> None:
+        while self.others:
+            await self.others.pop().stop()
+
+    def _settings(self) -> dict[str, str]:
+        return {
+            "RACING_API_URL": self.service_url,
+            "RACING_API_KEY": self.service.api_key,
+            "RACING_WEBHOOK_SECRETS": self.service.subscriptions[0].secret,
+            "SLACK_BOT_TOKEN": self.slack.bot_token,
+            "SLACK_SIGNING_SECRET": self.slack.signing_secret,
+            "SLACK_API_URL": self.slack.api_url,
+            "ADMIN_CHANNEL": ADMINS,
+            "ADMIN_USERS": ADMIN,
+            "PUBLIC_URL": self.bot.url,
+            "QUOTA_CHECK_S": str(QUOTA_CHECK_S),
+            "REPAIR_CHECK_S": str(REPAIR_CHECK_S),
+        }
+
+
+@asynccontextmanager
+async def open_stage(
+    folder: Path, screen: Screen, speed: float, database_url: str | None = None
+) -> AsyncIterator[Stage]:
+    """Both stand-ins run while the block runs. The bot stops first."""
+    slack = SlackWorkspace(scopes=DEFAULT_SCOPES | {"im:history"})
+    slack.ack_timeout_s = SERVICE_TIMEOUT_S
+    for user_id, name in PEOPLE.items():
+        slack.add_user(user_id, name)
+        slack.add_dm(user_id)
+    for channel_id, name in CHANNELS.items():
+        slack.add_channel(channel_id, name)
+    slack.on_message(screen.message)
+    switches = Switches(allow_http_loopback=True, delivery_timeout_s=SERVICE_TIMEOUT_S, retry_gaps_s=RETRY_GAPS_S)
+    service = RacingService(datetime.now(UTC).date(), seed=FULL_DAY, plan=PLAN, switches=switches)
+    async with service, slack.running(), serve(service.app) as address:
+        stage = Stage(service, slack, BotProcess(folder, database_url), screen, f"{address}/v1", speed)
+        try:
+            yield stage
+        finally:
+            await stage.stop_second()
+            await stage.bot.stop()

@@ -1,0 +1,126 @@
+"""What can happen at the races at a press: settle, correct, abandon, publish, repeat, forge, and a burst of results."""
+
+import asyncio
+import json
+from collections import defaultdict
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime, timedelta
+from itertools import islice, zip_longest
+
+import httpx
+
+from sandbox.demo_stage import Stage
+from sandbox.racing_day import Race
+from sandbox.racing_service.deliverer import SIGNATURE_HEADER, sign
+from sandbox.racing_service.delivery_queue import Delivery
+from sandbox.racing_service.racing import REASONS
+
+BURST = 50
+LATER_S = 2
+REASON = REASONS[0]
+
+Happen = Callable[[Stage, str], Awaitable[str]]
+
+
+async def settle(stage: Stage, race_id: str) -> str:
+    """A race settles."""
+    stage.service.settle(race_id)
+    return "The result goes out."
+
+
+async def correct(stage: Stage, race_id: str) -> str:
+    """Winner and second change places."""
+    await _next_second()
+    stage.service.correct(race_id)
+    return "The corrected result goes out."
+
+
+async def abandon_race(stage: Stage, race_id: str) -> str:
+    """A race is called off."""
+    stage.service.abandon_race(race_id, REASON)
+    return "The abandonment goes out."
+
+
+async def abandon_meeting(stage: Stage, meeting_id: str) -> str:
+    """What is left of a meeting is called off."""
+    stage.service.abandon_meeting(meeting_id, REASON)
+    return "The abandonment of the meeting goes out."
+
+
+async def publish_cards(stage: Stage, _: str) -> str:
+    """The declarations of tomorrow come out."""
+    published = stage.service.publish_racecards(stage.service.racing.today + timedelta(days=1))
+    return f"{len(published)} cards go out."
+
+
+async def wrong_order(stage: Stage, race_id: str) -> str:
+    """A race settles and is corrected, and the correction is delivered before the first result."""
+    first = stage.service.settle(race_id)
+    for delivery in first:
+        delivery.next_at = None
+    await _next_second()
+    stage.service.correct(race_id)
+    for delivery in first:
+        delivery.next_at = datetime.now(UTC) + timedelta(seconds=LATER_S)
+    return f"The correction goes out now, and the first result {LATER_S} seconds later."
+
+
+async def _next_second() -> None:
+    """The service's moments are whole seconds: of two versions in one second, nobody could tell which is newer."""
+    await asyncio.sleep(1 - datetime.now(UTC).microsecond / 1_000_000)
+
+
+async def deliver_again(stage: Stage, race_id: str) -> str:
+    """The race's newest delivery comes once more, as after an answer that the data service never got."""
+    of_race = [
+        one
+        for one in stage.service.deliveries
+        if one.attempts and (one.happening.payload.get("race") or {}).get("race_id") == race_id
+    ]
+    if not of_race:
+        raise LookupError("no delivery of the race")
+    return await send_once_more(of_race[-1])
+
+
+async def send_once_more(delivery: Delivery) -> str:
+    """The same bytes, signed anew. Returns the bot's answer."""
+    subscription, body = delivery.subscription, delivery.attempts[-1].body
+    headers = {"Content-Type": "application/json", SIGNATURE_HEADER: sign(subscription.secret, body)}
+    async with httpx.AsyncClient(trust_env=False) as client:
+        answer = await client.post(subscription.url, content=body, headers=headers)
+    return f"The bot answered {answer.status_code}: {answer.text}"
+
+
+async def burst(stage: Stage, _: str) -> str:
+    """Races of all regions settle in the same moment."""
+    racing = stage.service.racing
+    by_region: dict[str, list[Race]] = defaultdict(list)
+    for race in racing.races(racing.today):
+        if racing.state(race).status == "declared":
+            by_region[race.course.region].append(race)
+    in_turn = (race for turn in zip_longest(*by_region.values()) for race in turn if race is not None)
+    settled = [stage.service.settle(race.race_id) for race in islice(in_turn, BURST)]
+    return f"{len(settled)} results go out at once."
+
+
+async def forge(stage: Stage, race_id: str) -> str:
+    """A stranger signs an abandonment with a secret of their own."""
+    race = stage.service.racing.race(race_id)
+    body = json.dumps({"event": "race.abandoned", "race": {"race_id": race_id, "region": race.course.region}}).encode()
+    headers = {"Content-Type": "application/json", SIGNATURE_HEADER: sign("a stranger's secret", body)}
+    async with httpx.AsyncClient(trust_env=False) as client:
+        answer = await client.post(stage.webhook_url, content=body, headers=headers)
+    return f"The bot answered {answer.status_code} to the forged delivery, and posted nothing."
+
+
+HAPPENINGS: dict[str, Happen] = {
+    "settle": settle,
+    "correct": correct,
+    "abandon_race": abandon_race,
+    "abandon_meeting": abandon_meeting,
+    "publish_cards": publish_cards,
+    "wrong_order": wrong_order,
+    "deliver_again": deliver_again,
+    "burst": burst,
+    "forge": forge,
+}

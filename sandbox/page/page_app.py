@@ -1,0 +1,383 @@
+"""The page's ASGI app: static files, a stream of documents, and an endpoint for each action of a person.
+
+Actions are JSON, answered with `{"said": …}`, or with `{"error": …}` and 400 or 403.
+"""
+
+import json
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import httpx
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from sandbox.demo_bot import DemoFailed
+from sandbox.demo_stage import COMMANDS, Stage
+from sandbox.page.counts import LOST_AFTER_S, Readings, count
+from sandbox.page.documents import Documents, documents
+from sandbox.page.happenings import HAPPENINGS, send_once_more
+from sandbox.page.ledger import Ledger
+from sandbox.page.playing_day import PlayingDay
+from sandbox.page.troubles import BY_NAME, TROUBLES, Trouble, send_again
+from sandbox.racing_service.delivery_queue import Delivery
+from sandbox.slack.answers import Answer
+from sandbox.slack.values import Json
+
+STATIC = Path(__file__).parent / "static"
+EVERY_S = 0.25
+"""Between looks for changes. A change in the workspace is seen at once."""
+
+COUNT_EVERY_S = 0.5
+OK = 200
+SAID_MAX = 300
+MOST_BYTES = 100_000
+LOOPBACK_NAMES = {"127.0.0.1", "localhost", "[::1]"}
+
+Do = Callable[["Page", Json], Awaitable[object]]
+
+
+class Refused(Exception):
+    """The text is for the person."""
+
+
+@dataclass(frozen=True)
+class SwitchedOn:
+    """The start of a trouble, with the calls and requests before."""
+
+    at: datetime
+    calls: int
+    requests: int
+
+    def seen(self, stage: Stage) -> str:
+        """The figures since the start."""
+        attempts = [one for delivery in stage.service.deliveries for one in delivery.attempts if one.at >= self.at]
+        calls = stage.slack.calls[self.calls :]
+        requests = stage.service.requests[self.requests :]
+        return (
+            f"Since then: {_of(attempts, sum(one.accepted for one in attempts), 'deliveries accepted')}, "
+            f"{_of(calls, sum(one.ok for one in calls), 'calls of Slack answered with ok')}, "
+            f"{_of(requests, sum(one.status == OK for one in requests), 'requests to the data service served')}."
+        )
+
+
+def _of(all_of_them: Sequence[object], good: int, words: str) -> str:
+    return f"{good} of {len(all_of_them)} {words}"
+
+
+@dataclass
+class Page:
+    """The page of a stage. `on` has the troubles that are on, `did` the effect of troubles that are over."""
+
+    stage: Stage
+    lost_after_s: float = LOST_AFTER_S
+    on: dict[str, SwitchedOn] = field(default_factory=dict)
+    did: dict[str, str] = field(default_factory=dict)
+    _counts: Json = field(default_factory=dict)
+    _counted_at: float = -COUNT_EVERY_S
+
+    def __post_init__(self) -> None:
+        self.day = PlayingDay(self.stage, Random(1))
+        self.ledger = Ledger(self.stage.bot.database_url)
+        self._readings = Readings()
+
+    async def stop(self) -> None:
+        await self.day.stop()
+        await self.ledger.close()
+
+    def documents(self) -> Documents:
+        found = documents(self.stage)
+        found["counts"] = self.counts()
+        found["day"] = {"every_s": self.day.every_s, "in_terminal": self.stage.is_day_played}
+        found["ledger"] = {"lines": self.ledger.lines, "problem": self.ledger.problem}
+        for trouble in TROUBLES:
+            since = self.on.get(trouble.name)
+            found[f"trouble/{trouble.name}"] = {
+                "name": trouble.name,
+                "title": trouble.title,
+                "expected": trouble.expected,
+                "on": since is not None,
+                "did": since.seen(self.stage) if since else self.did.get(trouble.name),
+                "needs": trouble.needs(self.stage),
+            }
+        return found
+
+    def counts(self) -> Json:
+        """The counts, at most a second old."""
+        now = time.monotonic()
+        if now - self._counted_at >= COUNT_EVERY_S:
+            stage = self.stage
+            counts = count(stage.service.deliveries, stage.slack, stage.expectations, self._is_quiet, self._readings)
+            self._counts, self._counted_at = asdict(counts), now
+        return self._counts
+
+    def _is_quiet(self, delivery: Delivery, channel_id: str) -> bool:
+        """False while the message can still come: the bot lives, and may post in the channel, but is not done."""
+        slack, channel = self.stage.slack, self.stage.slack.channels[channel_id]
+        if not self.stage.bot.is_running or channel.is_archived or not slack.bot_is_in(channel):
+            return False
+        calls = (call.at for call in reversed(slack.calls) if call.channel == channel_id)
+        last = max(delivery.attempts[-1].at, self.stage.bot.started_at, next(calls, delivery.created_at))
+        return (datetime.now(UTC) - last).total_seconds() > self.lost_after_s
+
+    async def type(self, asked: Json) -> object:
+        """A person types a command, or writes to the bot in a direct message."""
+        channel_id, user_id, line = _text(asked, "channel"), _text(asked, "user"), _text(asked, "text").strip()
+        name, _, words = line.partition(" ")
+        if channel_id not in self.stage.slack.channels or user_id not in self.stage.slack.users:
+            raise Refused("no such channel or person")
+        if self.stage.slack.channels[channel_id].dm_user == user_id and not line.startswith("/"):
+            answer = await self.stage.slack.write_to_bot(user_id, line, self.stage.bot.url)
+            self._check(answer)
+            return answer.status
+        if name not in COMMANDS:
+            raise Refused(f"Slack knows {', '.join(COMMANDS)} here; begin with one of them.")
+        answer = await self.stage.slack.command(self.stage.bot.url, name, words, channel=channel_id, user=user_id)
+        self._check(answer)
+        self.stage.expectations.typed(channel_id, line)
+        return answer.status
+
+    async def press(self, asked: Json) -> object:
+        """A person presses a button of a message or of a view, or chooses from a menu."""
+        slack, user_id = self.stage.slack, _text(asked, "user")
+        if "view" in asked:
+            return await self._press_in_view(asked, user_id)
+        ts = _text(asked, "ts")
+        message = slack.message(_text(asked, "channel"), ts) or slack.ephemeral(ts)
+        if message is None:
+            raise Refused("the message is gone")
+        answer = await slack.action(
+            self.stage.bot.url, _text(asked, "action_id"), _text(asked, "value"), message=message, user=user_id
+        )
+        self._check(answer)
+        self.stage.expectations.typed(message.channel, _text(asked, "value"))
+        return answer.status
+
+    async def _press_in_view(self, asked: Json, user_id: str) -> object:
+        view_id = _text(asked, "view")
+        if view_id not in self.stage.slack.views:
+            raise Refused("the view is closed")
+        answer = await self.stage.slack.view_action(
+            self.stage.bot.url, _text(asked, "action_id"), _text(asked, "value"), view_id=view_id, user=user_id
+        )
+        self._check(answer)
+        return answer.status
+
+    async def look_up(self, asked: Json) -> object:
+        """The options of a menu for a typed text."""
+        person = self.stage.slack.person(_text(asked, "user"), self.stage.bot.url)
+        return await person.looks_up(_text(asked, "view"), _text(asked, "action_id"), _text(asked, "typed"))
+
+    async def submit(self, asked: Json) -> object:
+        """A person submits a form. Returns the errors by block id."""
+        slack, view_id = self.stage.slack, _text(asked, "view")
+        if view_id not in slack.views:
+            raise Refused("the form is closed")
+        channel = _channel_of(slack.views[view_id])
+        answer = await slack.view_submission(
+            self.stage.bot.url, view_id, asked.get("values") or {}, user=_text(asked, "user")
+        )
+        self._check(answer)
+        said = json.loads(answer.body) if answer.body else {}
+        if channel in slack.channels and said.get("response_action") != "errors":
+            self.stage.expectations.note(channel, datetime.now(UTC), None)
+        return said.get("errors") or {}
+
+    async def close(self, asked: Json) -> object:
+        with suppress(KeyError):
+            await self.stage.slack.person(_text(asked, "user"), self.stage.bot.url).closes(_text(asked, "view"))
+        return None
+
+    async def happen(self, asked: Json) -> object:
+        happen = HAPPENINGS.get(_text(asked, "what"))
+        if happen is None:
+            raise Refused(f"what happens is one of {', '.join(HAPPENINGS)}")
+        try:
+            return await happen(self.stage, str(asked.get("id") or ""))
+        except LookupError as error:
+            raise Refused(str(error)) from error
+
+    async def play(self, asked: Json) -> object:
+        """The day plays, `every_s` seconds from race to race. Null pauses."""
+        every_s = asked.get("every_s")
+        if every_s is not None and (not isinstance(every_s, int | float) or isinstance(every_s, bool)):
+            raise Refused("every_s must be seconds, or null")
+        self.day.play(every_s)
+        return "The day is paused." if every_s is None else "The day plays."
+
+    async def trouble(self, asked: Json) -> object:
+        trouble = BY_NAME.get(_text(asked, "name"))
+        if trouble is None:
+            raise Refused(f"a trouble is one of {', '.join(BY_NAME)}")
+        if (missing := trouble.needs(self.stage)) is not None:
+            raise Refused(missing)
+        if self.stage.is_day_played:
+            raise Refused("The terminal plays a day of some seconds. Make trouble afterwards.")
+        if asked.get("on"):
+            await self._begin(trouble)
+            return trouble.expected
+        await self._end(trouble)
+        return self.did.get(trouble.name)
+
+    async def _begin(self, trouble: Trouble) -> None:
+        stage = self.stage
+        if trouble.name not in self.on:
+            since = SwitchedOn(datetime.now(UTC), len(stage.slack.calls), len(stage.service.requests))
+            await trouble.begin(stage)
+            self.on[trouble.name] = since
+
+    async def _end(self, trouble: Trouble) -> None:
+        if (since := self.on.get(trouble.name)) is not None:
+            await trouble.end(self.stage)
+            send_again(self.stage)
+            self.did[trouble.name] = since.seen(self.stage)
+            del self.on[trouble.name]
+
+    async def replay(self, asked: Json) -> object:
+        """Sends a delivery's last body once more. Returns the bot's answer."""
+        found = [one for one in self.stage.service.deliveries if one.delivery_id == _text(asked, "delivery")]
+        if not found or not found[0].attempts:
+            raise Refused("no such delivery")
+        return await send_once_more(found[0])
+
+    async def repeat(self, asked: Json) -> object:
+        """Makes a call of Slack once more, as the bot made it. Returns Slack's answer."""
+        slack, number = self.stage.slack, _text(asked, "call")
+        if not number.isdecimal() or int(number) >= len(slack.calls):
+            raise Refused("no such call")
+        call = slack.calls[int(number)]
+        async with httpx.AsyncClient(trust_env=False) as client:
+            headers = {"Authorization": f"Bearer {slack.bot_token}"}
+            answer = await client.post(f"{slack.api_url}{call.method}", json=call.arguments, headers=headers)
+        return f"Slack answered {answer.text[:SAID_MAX]}"
+
+    async def home(self, asked: Json) -> object:
+        """A person opens the app's Home."""
+        user_id = _text(asked, "user")
+        if user_id not in self.stage.slack.users:
+            raise Refused("no such person")
+        self._check(await self.stage.slack.open_home(user_id, self.stage.bot.url))
+        return None
+
+    @staticmethod
+    def _check(answer: Answer) -> None:
+        if answer.error is not None:
+            raise Refused(f"Slack would show: {answer.error}")
+
+
+@asynccontextmanager
+async def open_page(stage: Stage) -> AsyncIterator[Page]:
+    page = Page(stage)
+    try:
+        yield page
+    finally:
+        await page.stop()
+
+
+def build_page(page: Page) -> Starlette:
+    routes: dict[str, Do] = {
+        "type": Page.type,
+        "press": Page.press,
+        "lookup": Page.look_up,
+        "submit": Page.submit,
+        "close": Page.close,
+        "happen": Page.happen,
+        "play": Page.play,
+        "trouble": Page.trouble,
+        "replay": Page.replay,
+        "repeat": Page.repeat,
+        "home": Page.home,
+    }
+
+    def answering(do: Do) -> Callable[[Request], Awaitable[Response]]:
+        async def answer(request: Request) -> Response:
+            if (refusal := _refusal(request)) is not None:
+                return refusal
+            try:
+                return JSONResponse({"said": await do(page, await _asked(request))})
+            except (Refused, LookupError, ValueError, DemoFailed, httpx.HTTPError) as error:
+                return JSONResponse({"error": str(error) or type(error).__name__}, status_code=400)
+
+        return answer
+
+    async def live(request: Request) -> Response:
+        if (refusal := _refusal(request)) is not None:
+            return refusal
+        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+        return StreamingResponse(_stream(page, request), media_type="text/event-stream", headers=headers)
+
+    async def index(_: Request) -> Response:
+        return FileResponse(STATIC / "index.html")
+
+    return Starlette(
+        routes=[
+            Route("/", index),
+            Route("/api/live", live),
+            *(Route(f"/api/{name}", answering(do), methods=["POST"]) for name, do in routes.items()),
+            Mount("/static", StaticFiles(directory=STATIC)),
+        ]
+    )
+
+
+async def _stream(page: Page, request: Request) -> AsyncIterator[str]:
+    """Server-sent events: new and changed documents, and the keys of removed documents."""
+    sent: Documents = {}
+    while not await request.is_disconnected():
+        if page.stage.bot.is_running:
+            await page.ledger.refresh()
+        now = page.documents()
+        changed = {key: value for key, value in now.items() if sent.get(key) != value}
+        gone = [key for key in sent if key not in now]
+        if changed or gone:
+            yield f"data: {json.dumps({'changed': changed, 'gone': gone}, default=str)}\n\n"
+        sent = now
+        before = len(page.stage.slack.calls)
+        with suppress(TimeoutError):
+            await page.stage.slack.wait_for(lambda b=before: len(page.stage.slack.calls) != b, EVERY_S)  # type: ignore[misc]
+
+
+def _refusal(request: Request) -> Response | None:
+    """403 for a page of another site, and for another site's name of this address (DNS rebinding)."""
+    host = (request.headers.get("host") or "").rpartition(":")[0] or request.headers.get("host", "")
+    origin = request.headers.get("origin")
+    if host not in LOOPBACK_NAMES or (origin is not None and origin != f"http://{request.headers['host']}"):
+        return JSONResponse({"error": "only this page may ask"}, status_code=403)
+    if request.method == "POST" and not request.headers.get("content-type", "").startswith("application/json"):
+        return JSONResponse({"error": "the body must be application/json"}, status_code=403)
+    return None
+
+
+async def _asked(request: Request) -> Json:
+    body = b""
+    async for part in request.stream():
+        body += part
+        if len(body) > MOST_BYTES:
+            raise Refused(f"the body is longer than {MOST_BYTES} bytes")
+    asked = json.loads(body)
+    if not isinstance(asked, dict):
+        raise Refused("the body must be a JSON object")
+    return asked
+
+
+def _text(asked: Json, name: str) -> str:
+    value: Any = asked.get(name)
+    if not isinstance(value, str):
+        raise Refused(f"{name} must be a text")
+    return value
+
+
+def _channel_of(view: Json) -> str:
+    """The channel in the form's private metadata, or nothing."""
+    try:
+        found = json.loads(view.get("private_metadata") or "{}")
+    except ValueError:
+        return ""
+    return str(found.get("channel_id") or found.get("channel") or "") if isinstance(found, dict) else ""

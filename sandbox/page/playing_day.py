@@ -1,0 +1,50 @@
+"""The day plays by itself: race after race settles, and now and then a race is abandoned."""
+
+import asyncio
+from dataclasses import dataclass
+from random import Random
+
+from sandbox.demo_stage import Stage
+from sandbox.racing_day import Race
+from sandbox.racing_service.racing import REASONS
+
+ABANDONED_SHARE = 0.1
+FASTEST_S = 0.05
+
+
+@dataclass
+class PlayingDay:
+    """`every_s` is None while the day is paused, else the seconds from race to race."""
+
+    stage: Stage
+    random: Random
+    every_s: float | None = None
+    _task: asyncio.Task[None] | None = None
+
+    def play(self, every_s: float | None) -> None:
+        """Play from now on at this pace, or pause."""
+        self.every_s = None if every_s is None else max(FASTEST_S, every_s)
+        if self._task is not None:
+            self._task.cancel()
+        self._task = asyncio.create_task(self._play()) if self.every_s is not None else None
+
+    async def stop(self) -> None:
+        """Pause, and return once nothing happens any longer."""
+        task, self._task, self.every_s = self._task, None, None
+        if task is not None:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    async def _play(self) -> None:
+        while self.every_s is not None and (race := self._next()) is not None:
+            if self.random.random() < ABANDONED_SHARE:
+                self.stage.service.abandon_race(race.race_id, self.random.choice(REASONS))
+            else:
+                self.stage.service.settle(race.race_id)
+            await asyncio.sleep(self.every_s)
+        self.every_s = None
+
+    def _next(self) -> Race | None:
+        racing = self.stage.service.racing
+        left = [race for race in racing.races(racing.today) if racing.state(race).status == "declared"]
+        return min(left, key=lambda race: race.off_at, default=None)

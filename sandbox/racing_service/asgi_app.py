@@ -1,0 +1,80 @@
+"""The service as an ASGI app that describes itself at /openapi.json."""
+
+from functools import lru_cache
+
+from fastapi import FastAPI, Request, Security
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import Response
+from fastapi.security import APIKeyHeader, APIKeyQuery
+from starlette.exceptions import HTTPException
+
+from sandbox.racing_service import account_endpoints, endpoints, refusals
+from sandbox.racing_service.endpoint_answers import call_of, state_of
+from sandbox.racing_service.gate import OPENAPI_PATH, Gate
+from sandbox.racing_service.request_log import BASE_PATH
+from sandbox.racing_service.service_state import State
+
+
+def build_app(state: State) -> Gate:
+    return Gate(_endpoints(), state)
+
+
+@lru_cache
+def _endpoints() -> FastAPI:
+    """Shared, because describing the endpoints takes long."""
+    app = FastAPI(
+        title="Horse Racing Data Service (stand-in)",
+        version="1.0.0",
+        openapi_url=OPENAPI_PATH,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+    )
+    # Only a description: the gate checks the key.
+    described = [
+        Security(APIKeyHeader(name="X-API-Key", auto_error=False)),
+        Security(APIKeyQuery(name="key", auto_error=False)),
+    ]
+    for router in (endpoints.router, account_endpoints.router):
+        app.include_router(router, prefix=BASE_PATH, dependencies=described)
+    app.add_exception_handler(refusals.Refusal, _on_refusal)
+    app.add_exception_handler(RequestValidationError, _on_invalid)
+    app.add_exception_handler(HTTPException, _on_http_error)
+    return app
+
+
+async def _on_refusal(request: Request, error: Exception) -> Response:
+    assert isinstance(error, refusals.Refusal)
+    return _refused(request, error)
+
+
+async def _on_invalid(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    return _refused(request, _invalid(error))
+
+
+async def _on_http_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return _refused(request, _refusal_of(error))
+
+
+def _refused(request: Request, refusal: refusals.Refusal) -> Response:
+    call = call_of(request)
+    call.code = refusal.code
+    return refusals.refusal_response(refusal, call.request_id, state_of(request).switches)
+
+
+def _invalid(error: RequestValidationError) -> refusals.Refusal:
+    first = error.errors()[0]
+    # A stranger's name may be no valid text.
+    param = ".".join(str(part).encode("ascii", "backslashreplace").decode() for part in first["loc"][1:])
+    return refusals.invalid_param(param or "body", first["msg"].removeprefix("Value error, "))
+
+
+def _refusal_of(error: HTTPException) -> refusals.Refusal:
+    """The framework's own refusals."""
+    if error.status_code == 404:
+        return refusals.not_found()
+    if error.status_code == 405:
+        return refusals.method_not_allowed(error.headers or {})
+    return refusals.invalid_param("body", "can't be read")

@@ -1,0 +1,85 @@
+"""Delivery records and subscription answers (Spec gaps G3 and G4)."""
+
+from datetime import datetime
+from typing import Any
+
+from sandbox.racing_day import in_utc
+from sandbox.racing_service.delivery_queue import Delivery, Subscription
+from sandbox.racing_service.switches import Switches
+
+Record = dict[str, Any]
+
+
+def delivery_record(delivery: Delivery, switches: Switches) -> Record:
+    """Spec gap G4: the names are switched."""
+    shape = delivery.shape or switches.deliveries
+    if shape == "listed":
+        return _listed(delivery)
+    record = _counted(delivery)
+    if shape == "bare":
+        del record["payload"]
+    return record
+
+
+def shows_status(delivery: Delivery, wanted: str | None, switches: Switches) -> bool:
+    if wanted == "failed" and switches.failed_while_retrying:
+        return delivery.status == "failed" or (delivery.status == "pending" and bool(delivery.attempts))
+    return wanted in (None, delivery.status)
+
+
+def _counted(delivery: Delivery) -> Record:
+    happening, last = delivery.happening, delivery.attempts[-1] if delivery.attempts else None
+    return {
+        "delivery_id": delivery.delivery_id,
+        "subscription_id": delivery.subscription.subscription_id,
+        "event": happening.event,
+        "race_id": happening.race_id,
+        "meeting_id": happening.meeting_id,
+        "region": happening.region,
+        "status": delivery.status,
+        "created_at": in_utc(delivery.created_at),
+        "last_attempt_at": in_utc(last.at) if last else None,
+        "next_attempt_at": _text(delivery.next_at),
+        "attempts": len(delivery.attempts),
+        "response_status": last.status if last else None,
+        "response_body": last.answer if last else None,
+        "error": last.error if last else None,
+        "payload": happening.payload,
+    }
+
+
+def _listed(delivery: Delivery) -> Record:
+    attempts = [
+        {"at": in_utc(each.at), "status_code": each.status, "body": each.answer, "error": each.error}
+        for each in delivery.attempts
+    ]
+    sent = {"type": delivery.happening.event, "body": delivery.happening.payload}
+    return {
+        "id": delivery.delivery_id,
+        "state": delivery.status,
+        "url": delivery.subscription.url,
+        "sent": sent,
+        "attempts": attempts,
+    }
+
+
+def _text(moment: datetime | None) -> str | None:
+    return in_utc(moment) if moment else None
+
+
+def subscription_answer(subscription: Subscription, meta: Record, switches: Switches) -> Record:
+    """The only answer with the secret. Spec gap G3: the secret's place is switched."""
+    shown: Record = {
+        "subscription_id": subscription.subscription_id,
+        "url": subscription.url,
+        "events": sorted(subscription.events),
+        "region": subscription.region,
+    }
+    if switches.subscribe_answer == "signing_secret":
+        return {"meta": meta, "data": shown | {"signing_secret": subscription.secret}}
+    with_secret = shown | {"secret": subscription.secret}
+    if switches.subscribe_answer == "subscription":
+        return {"meta": meta, "data": {"subscription": with_secret}}
+    if switches.subscribe_answer == "flat":
+        return {"meta": meta, **with_secret}
+    return {"meta": meta, "data": with_secret}

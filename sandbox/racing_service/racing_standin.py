@@ -1,0 +1,209 @@
+"""The stand-in of the data service for the demo and the tests."""
+
+import asyncio
+from collections import Counter
+from dataclasses import replace
+from datetime import UTC, date, datetime
+from typing import Self
+
+import httpx
+
+from sandbox.racing_day import Meeting, Race
+from sandbox.racing_service.account_usage import Tally
+from sandbox.racing_service.asgi_app import build_app
+from sandbox.racing_service.cursors import CursorMint
+from sandbox.racing_service.deliverer import Deliverer
+from sandbox.racing_service.delivery_queue import Delivery, Subscription
+from sandbox.racing_service.event_payloads import Happening, meeting_happening, race_happening
+from sandbox.racing_service.faults import CONNECTION_FAILURES, Failure
+from sandbox.racing_service.key_limits import KeyCounts, month_of
+from sandbox.racing_service.plan_table import PLANS, Plan
+from sandbox.racing_service.racing import Racing
+from sandbox.racing_service.refusals import scripted
+from sandbox.racing_service.service_state import Account, Clock, ServedRequest, Sleep, State
+from sandbox.racing_service.switches import Switches
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+class RacingService:
+    """A data service of one account. Use as `async with`.
+
+    Only races changed through the methods are delivered, by `deliver_due` or `run_deliveries`.
+    """
+
+    def __init__(
+        self,
+        today: date,
+        *,
+        seed: int = 1,
+        plan: str = "free",
+        api_key: str = "demo-racing-key",
+        switches: Switches | None = None,
+        clock: Clock = _utc_now,
+        sleep: Sleep = asyncio.sleep,
+        delivery_client: httpx.AsyncClient | None = None,
+        days_back: int = 7,
+        days_ahead: int = 4,
+    ) -> None:
+        self._state = State(
+            clock=clock,
+            sleep=sleep,
+            racing=Racing(today, seed, days_back=days_back, days_ahead=days_ahead),
+            account=Account(api_key, PLANS[plan]),
+            mint=CursorMint(f"cursors:{seed}".encode()),
+            switches=switches or Switches(),
+        )
+        self._deliverer = Deliverer(self._state.delivery_queue, delivery_client)
+        self._rotated = 1
+        self.app = build_app(self._state)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        await self._deliverer.aclose()
+
+    @property
+    def racing(self) -> Racing:
+        return self._state.racing
+
+    @property
+    def api_key(self) -> str:
+        return self._state.account.key
+
+    @property
+    def plan(self) -> Plan:
+        return self._state.account.plan
+
+    @property
+    def switches(self) -> Switches:
+        return self._state.switches
+
+    @property
+    def requests(self) -> list[ServedRequest]:
+        return self._state.requests
+
+    @property
+    def subscriptions(self) -> list[Subscription]:
+        return self._state.delivery_queue.subscriptions
+
+    @property
+    def deliveries(self) -> list[Delivery]:
+        """The last 30 days, oldest first."""
+        return self._state.delivery_queue.deliveries(self._state.clock())
+
+    @property
+    def used(self) -> int:
+        return self._state.account.counts.in_month(self._state.clock())
+
+    @property
+    def counters(self) -> Counter[str]:
+        counts = Counter(delivery.status for delivery in self.deliveries)
+        counts["attempts"] = sum(len(delivery.attempts) for delivery in self.deliveries)
+        counts["requests"] = len(self.requests)
+        return counts
+
+    # Racing. Each method returns the queued deliveries.
+
+    def publish(self, event: str, subject: Race | Meeting, reason: str | None = None) -> list[Delivery]:
+        """Sends an event, whatever the state of its race or meeting."""
+        racing, shape, now = self.racing, self.switches.payload, self._state.clock()
+        happening: Happening
+        if isinstance(subject, Race):
+            happening = race_happening(event, subject, racing, shape, now)
+        else:
+            happening = meeting_happening(event, subject, racing, shape, now, reason=reason)
+        return self._state.delivery_queue.add(happening, now)
+
+    def settle(self, race_id: str) -> list[Delivery]:
+        race = self.racing.race(race_id)
+        self.racing.settle(race)
+        return self.publish("result.received", race)
+
+    def correct(self, race_id: str) -> list[Delivery]:
+        """Winner and second change places, and the result is sent again."""
+        race = self.racing.race(race_id)
+        self.racing.swap_first_two(race)
+        return self.settle(race_id)
+
+    def abandon_race(self, race_id: str, reason: str) -> list[Delivery]:
+        race = self.racing.race(race_id)
+        self.racing.abandon(race, reason)
+        return self.publish("race.abandoned", race)
+
+    def abandon_meeting(self, meeting_id: str, reason: str) -> list[Delivery]:
+        """Abandons the races without a result: one event for the meeting."""
+        meeting = self.racing.meeting(meeting_id)
+        for race in meeting.races:
+            if self.racing.state(race).status != "result":
+                self.racing.abandon(race, reason)
+        return self.publish("meeting.abandoned", meeting, reason)
+
+    def publish_racecards(self, day: date, region: str | None = None) -> list[Delivery]:
+        """One event a meeting. The races can be searched from now on."""
+        meetings = self.racing.publish(day, region)
+        return [delivery for meeting in meetings for delivery in self.publish("racecard.published", meeting)]
+
+    # The account and its requests.
+
+    def subscribe(self, url: str, events: frozenset[str], region: str | None = None) -> Subscription:
+        return self._state.delivery_queue.subscribe(url, events, region)
+
+    def spend_quota(self, requests: int, *, errors: int = 0) -> None:
+        now, account = self._state.clock(), self._state.account
+        account.counts.months[month_of(now)] += requests
+        account.usage.of(now.astimezone(UTC).date(), "/races/search").add(Tally(requests, errors))
+
+    def set_used(self, requests: int) -> None:
+        """Sets the month's requests, all of them today's."""
+        now, account = self._state.clock(), self._state.account
+        account.counts.months[month_of(now)] = requests
+        account.usage.set_month_total(now.astimezone(UTC).date(), requests)
+
+    def rotate_key(self, new_key: str | None = None) -> str:
+        """The old key stops at once and keeps its counts, because limits are per key."""
+        self._rotated += 1
+        account = self._state.account
+        account.key = new_key or f"{account.key.removesuffix(f'-{self._rotated - 1}')}-{self._rotated}"
+        account.counts = KeyCounts()
+        return account.key
+
+    def set_plan(self, plan: str) -> None:
+        self._state.account.plan = PLANS[plan]
+
+    def switch(self, **changes: object) -> None:
+        self._state.switches = replace(self.switches, **changes)  # type: ignore[arg-type]  # replace checks the names
+
+    def fail_next(self, endpoint: str, failure: Failure, times: int = 1) -> None:
+        """The next requests of an endpoint ("/races/search", "*") fail: a status, a code, "drop", "html" or "slow".
+
+        Raises ValueError for an unknown failure.
+        """
+        if failure not in CONNECTION_FAILURES:
+            scripted(failure, endpoint, self._state.window, self.switches)
+        self._state.faults.add(endpoint, failure, times)
+
+    def failures_left(self, endpoint: str) -> int:
+        """Counts down when a request arrives."""
+        return self._state.faults.left(endpoint)
+
+    def heal(self) -> None:
+        self._state.faults.clear()
+
+    def set_clock(self, clock: Clock) -> None:
+        self._state.clock = clock
+
+    async def deliver_due(self, now: datetime | None = None) -> int:
+        """The number of deliveries attempted, once each."""
+        return await self._deliverer.deliver_due(now or self._state.clock(), self.switches)
+
+    async def run_deliveries(self, every_s: float = 0.2) -> None:
+        while True:
+            await self.deliver_due()
+            await self._state.sleep(every_s)

@@ -1,0 +1,103 @@
+"""The data of /countries, /courses and /reference."""
+
+from collections import Counter
+from collections.abc import Mapping
+from random import Random
+from typing import Any
+
+from sandbox.racing_day import CASUALTY_REASONS, Race
+from sandbox.racing_places import COUNTRIES, REGIONS, Course, courses_of
+from sandbox.racing_service.racing import Racing
+from sandbox.racing_service.switches import Switches
+
+Record = dict[str, Any]
+
+
+def country_records(racing: Racing) -> list[Record]:
+    """Interface, Country."""
+    seen = Counter(race.course.region for race in racing.races())
+    return [
+        {
+            "country_code": country.country_code,
+            "name": country.name,
+            "races": _archived(country.country_code, 2_000, 90_000) + seen[country.country_code],
+            "full_result_order": country.full_result_order,
+            "position_pct": country.position_pct,
+            "official_rating": country.official_rating,
+            "race_class": country.race_class,
+            "winning_times": country.winning_times,
+            "note": country.note,
+        }
+        for country in COUNTRIES
+    ]
+
+
+def course_records(racing: Racing) -> list[Record]:
+    """Interface, Course."""
+    meetings: dict[str, list[str]] = {}
+    races: Counter[str] = Counter()
+    for race in racing.races():
+        meetings.setdefault(race.course.course_id, []).append(race.race_date.isoformat())
+        races[race.course.course_id] += 1
+    return [
+        _course_record(course, sorted(set(meetings.get(course.course_id, []))), races[course.course_id])
+        for region in REGIONS
+        for course in courses_of(region.code)
+    ]
+
+
+def _course_record(course: Course, days: list[str], races: int) -> Record:
+    archived = _archived(course.course_id, 20, 300)
+    return {
+        "course_id": course.course_id,
+        "name": course.name,
+        "shortcode": course.shortcode,
+        "country": course.country,
+        "region": course.region,
+        "races": 7 * archived + races,
+        "meetings": archived + len(days),
+        "first_meeting": f"2017-{archived % 12 + 1:02d}-{archived % 28 + 1:02d}",
+        "last_meeting": days[-1] if days else f"2024-{archived % 12 + 1:02d}-{archived % 28 + 1:02d}",
+    }
+
+
+def reference_data(racing: Racing, switches: Switches) -> Any:
+    """Spec gap G6: beyond the categories the shape is switched."""
+    counts = _counts(racing)
+    if switches.reference == "names":
+        return {category: list(values) for category, values in counts.items()}
+    if switches.reference == "map":
+        return counts
+    rows = {category: [_row(category, value, n) for value, n in values.items()] for category, values in counts.items()}
+    if switches.reference == "values":
+        return rows
+    return [{"category": category, **row} for category, values in rows.items() for row in values]
+
+
+def _row(category: str, value: str, count: int) -> Record:
+    return {"value": value, ("runners" if category == "casualty_reasons" else "races"): count}
+
+
+def _counts(racing: Racing) -> dict[str, dict[str, int]]:
+    races = racing.races()
+    categories: Mapping[str, Counter[str]] = {
+        "goings": Counter({going: _archived(going, 50, 9_000) for region in REGIONS for going in region.goings}),
+        "classes": Counter(race.race_class for race in races),
+        "run_types": Counter(race.run_type for race in races),
+        "surfaces": Counter(race.surface for race in races),
+        "regions": Counter({region.code: _archived(region.code, 2_000, 90_000) for region in REGIONS}),
+        "casualty_reasons": Counter({reason: _archived(reason, 100, 5_000) for reason in CASUALTY_REASONS}),
+    }
+    categories["goings"].update(race.going for race in races)
+    categories["regions"].update(race.course.region for race in races)
+    categories["casualty_reasons"].update(_casualties(races))
+    return {category: dict(sorted(values.items())) for category, values in categories.items()}
+
+
+def _casualties(races: list[Race]) -> list[str]:
+    return [runner.position for race in races for runner in race.runners if runner.position in CASUALTY_REASONS]
+
+
+def _archived(name: str, low: int, high: int) -> int:
+    """A made-up count, always the same for a name."""
+    return Random(f"archive:{name}").randint(low, high)

@@ -1,0 +1,104 @@
+"""Every refusal of the service, and its JSON (Interface, Errors)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Any
+
+from fastapi.responses import HTMLResponse, JSONResponse, Response
+
+from sandbox.racing_service.plan_table import PLANS, Window
+from sandbox.racing_service.switches import Switches
+
+DOC_URL = "https://docs.racing-data.example/v1"
+
+
+@dataclass(eq=False)
+class Refusal(Exception):
+    """`extra` are fields of the error object beside code and message."""
+
+    status: int
+    code: str
+    message: str
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+def unauthorized() -> Refusal:
+    return Refusal(401, "unauthorized", "No API key was sent, or the key is not recognised.")
+
+
+def upgrade_required(endpoint: str, plan: str, reaches_on: tuple[str, ...]) -> Refusal:
+    extra = {"your_plan": plan, "reaches_on": list(reaches_on), "doc_url": DOC_URL + endpoint}
+    return Refusal(403, "upgrade_required", f"The {plan} plan does not reach {endpoint}.", extra)
+
+
+def outside_window(window: Window, requested: date, switches: Switches) -> Refusal:
+    """Spec gap G8: the names of the two fields are switched."""
+    shapes: dict[str, dict[str, Any]] = {
+        "named": {"window": str(window), "requested_date": requested.isoformat()},
+        "renamed": {"your_window": str(window), "requested": requested.isoformat()},
+        "nested": {"details": {"allowed": {"from": window.first.isoformat()}, "date": requested.isoformat()}},
+    }
+    message = f"{requested.isoformat()} is outside the window your plan reads ({window})."
+    return Refusal(403, "outside_window", message, shapes[switches.outside_window])
+
+
+def not_found() -> Refusal:
+    return Refusal(404, "not_found", "There is nothing at this address.")
+
+
+def method_not_allowed(headers: Mapping[str, str]) -> Refusal:
+    """The interface lists no code for a wrong method."""
+    return Refusal(405, "method_not_allowed", "This method is not allowed here.", headers=headers)
+
+
+def invalid_param(param: str, problem: str) -> Refusal:
+    """A wrong parameter or field of the body. The value is not repeated."""
+    return Refusal(422, "invalid_param", f"{param}: {problem}", {"param": param})
+
+
+def rate_limited(retry_after_s: int) -> Refusal:
+    headers = {"Retry-After": str(retry_after_s)}
+    return Refusal(429, "rate_limited", f"Too many requests: wait {retry_after_s} s.", headers=headers)
+
+
+def quota_exceeded(retry_after_s: int) -> Refusal:
+    headers = {"Retry-After": str(retry_after_s)}
+    return Refusal(429, "quota_exceeded", "The monthly allowance is used up until the first.", headers=headers)
+
+
+def server_error(status: int = 500) -> Refusal:
+    return Refusal(status, "server_error", "Something went wrong here. Quote the request_id to support.")
+
+
+def scripted(failure: int | str, endpoint: str, window: Window, switches: Switches) -> Refusal:
+    """Raises ValueError for an unknown refusal."""
+    by_code = {
+        "unauthorized": unauthorized(),
+        "upgrade_required": upgrade_required(endpoint, "free", tuple(PLANS)[1:]),
+        "outside_window": outside_window(window, date(2016, 12, 31), switches),
+        "not_found": not_found(),
+        "invalid_param": invalid_param("cursor", "was not issued by this service"),
+        "rate_limited": rate_limited(switches.retry_after_s),
+        "quota_exceeded": quota_exceeded(86_400),
+        "server_error": server_error(),
+    }
+    by_status = {401: "unauthorized", 403: "upgrade_required", 404: "not_found", 422: "invalid_param"}
+    if isinstance(failure, int) and failure >= 500:
+        return server_error(failure)
+    code = {**by_status, 429: "rate_limited"}.get(failure) if isinstance(failure, int) else failure
+    if code not in by_code:
+        raise ValueError(f"The service has no such failure: {failure!r}")
+    return by_code[code]
+
+
+def refusal_response(refusal: Refusal, request_id: str, switches: Switches) -> Response:
+    """Spec gap G7: a 404 may have no JSON."""
+    if refusal.status == 404 and switches.not_found == "html":
+        return HTMLResponse("<html><body><h1>404 Not Found</h1></body></html>", 404)
+    if refusal.status == 404 and switches.not_found == "empty":
+        return Response(status_code=404)
+    error = {"code": refusal.code, "message": refusal.message, **refusal.extra}
+    body = {"error": error, "meta": {"request_id": request_id}}
+    return JSONResponse(body, refusal.status, headers=dict(refusal.headers))

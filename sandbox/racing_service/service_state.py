@@ -1,0 +1,82 @@
+"""The state of the stand-in, shared by the gate and the endpoints."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from datetime import date, datetime
+
+from sandbox.racing_service.account_usage import UsageBook
+from sandbox.racing_service.cursors import CursorMint
+from sandbox.racing_service.delivery_queue import DeliveryQueue
+from sandbox.racing_service.faults import Faults
+from sandbox.racing_service.key_limits import KeyCounts
+from sandbox.racing_service.plan_table import PLANS, Plan, Window
+from sandbox.racing_service.racing import Racing
+from sandbox.racing_service.switches import Switches
+
+Clock = Callable[[], datetime]
+Sleep = Callable[[float], Awaitable[None]]
+USAGE = "/account/usage"
+ENDPOINTS = (
+    "/countries",
+    "/courses",
+    "/reference",
+    "/races/search",
+    "/webhooks/subscribe",
+    "/webhooks/deliveries",
+    USAGE,
+)
+
+
+@dataclass(slots=True)
+class Account:
+    key: str
+    plan: Plan
+    counts: KeyCounts = field(default_factory=KeyCounts)
+    usage: UsageBook = field(default_factory=UsageBook)
+
+
+@dataclass(frozen=True, slots=True)
+class ServedRequest:
+    """`status` is None after a cut connection. `keyed`: the request had the account's own key."""
+
+    at: datetime
+    request_id: str
+    method: str
+    path: str
+    endpoint: str
+    query: dict[str, str]
+    keyed: bool
+    status: int | None
+
+
+@dataclass(slots=True)
+class State:
+    """`strangers` counts requests without a known key."""
+
+    clock: Clock
+    sleep: Sleep
+    racing: Racing
+    account: Account
+    mint: CursorMint
+    switches: Switches = field(default_factory=Switches)
+    delivery_queue: DeliveryQueue = field(default_factory=DeliveryQueue)
+    faults: Faults = field(default_factory=Faults)
+    strangers: KeyCounts = field(default_factory=KeyCounts)
+    requests: list[ServedRequest] = field(default_factory=list)
+    numbered: int = 0
+
+    @property
+    def today(self) -> date:
+        return self.racing.today
+
+    @property
+    def window(self) -> Window:
+        return self.account.plan.window(self.today)
+
+    def plans_reaching(self, endpoint: str) -> tuple[str, ...]:
+        """All plans, unless a switch says otherwise."""
+        return self.switches.reach.get(endpoint, tuple(PLANS))
+
+    def next_request_id(self) -> str:
+        self.numbered += 1
+        return f"req_{self.numbered:010x}"

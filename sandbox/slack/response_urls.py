@@ -1,0 +1,58 @@
+"""Response addresses: five uses within thirty minutes.
+
+docs.slack.dev/interactivity/handling-user-interaction
+"""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import count
+
+from bot.clock import Clock
+from sandbox.slack.refused_calls import Refused
+from sandbox.slack.values import SentResponse
+
+USES = 5
+LIFE_S = 30 * 60
+
+
+@dataclass(kw_only=True)
+class ResponseUrl:
+    number: int
+    channel_id: str
+    user_id: str
+    issued_at: datetime
+    message_ts: str | None = None
+    uses: int = 0
+    responses: list[SentResponse] = field(default_factory=list)
+
+    @property
+    def path(self) -> str:
+        return f"/commands/{self.number}"
+
+
+class ResponseUrls:
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._issued: dict[int, ResponseUrl] = {}
+        self._numbers = count(1)
+
+    def issue(self, channel_id: str, user_id: str, message_ts: str | None = None) -> ResponseUrl:
+        """`message_ts` is the message of the pressed button."""
+        number = next(self._numbers)
+        url = ResponseUrl(
+            number=number, channel_id=channel_id, user_id=user_id, issued_at=self._clock(), message_ts=message_ts
+        )
+        self._issued[number] = url
+        return url
+
+    def use(self, number: int) -> ResponseUrl:
+        """Counts one use. Raises HTTP 404 for an unknown, old or used-up address."""
+        url = self._issued.get(number)
+        if url is None:
+            raise Refused("invalid_url", status=404)
+        if (self._clock() - url.issued_at).total_seconds() > LIFE_S:
+            raise Refused("expired_url", status=404)
+        if url.uses >= USES:
+            raise Refused("used_url", status=404)
+        url.uses += 1
+        return url

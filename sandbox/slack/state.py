@@ -1,0 +1,157 @@
+"""The workspace's state and switches."""
+
+from collections import deque
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import replace
+from itertools import count
+
+from bot.clock import Clock
+from sandbox.slack.arguments import Arguments
+from sandbox.slack.changes import Changes
+from sandbox.slack.failures import Failure
+from sandbox.slack.limits import RateLimiter, SlackLimits
+from sandbox.slack.response_urls import ResponseUrls
+from sandbox.slack.sockets import Sockets
+from sandbox.slack.timestamps import Timestamps
+from sandbox.slack.triggers import Triggers
+from sandbox.slack.values import Call, Channel, EphemeralMessage, Json, PostedMessage, User
+
+OnMessage = Callable[[PostedMessage | EphemeralMessage], None]
+FailureOf = Callable[[str, Arguments], Failure | None]
+
+ANY_METHOD = "*"
+RESPONSE_URL = "response_url"
+"""For failures of answers through a response_url. "*" leaves such answers out."""
+
+# docs.slack.dev/interactivity
+ACK_TIMEOUT_S = 3.0
+
+
+class WorkspaceState:
+    team_id = "T0SANDBOX"
+    team_domain = "sandbox"
+    app_id = "A0SANDBOX"
+    bot_id = "B0SANDBOX"
+    bot_user_id = "U0BOT"
+    verification_token = "sandbox-verification"
+
+    def __init__(
+        self, *, bot_token: str, signing_secret: str, app_token: str, clock: Clock, scopes: Iterable[str]
+    ) -> None:
+        self.bot_token = bot_token
+        self.signing_secret = signing_secret
+        self.clock = clock
+        self.scopes = set(scopes)
+        self.limits: SlackLimits | None = None
+        self.refused_blocks: Collection[str] = ()
+        self.history_lag_s = 0.0
+        self.ack_timeout_s = ACK_TIMEOUT_S
+        self.address: str | None = None
+        self.users: dict[str, User] = {}
+        self.user_groups: dict[str, str] = {}
+        """Handles by group id."""
+        self.channels: dict[str, Channel] = {}
+        self.posted: dict[str, dict[str, PostedMessage]] = {}
+        self.ephemerals: list[EphemeralMessage] = []
+        self.views: dict[str, Json] = {}
+        self.calls: list[Call] = []
+        self.limiter = RateLimiter()
+        self.timestamps = Timestamps(clock)
+        self.triggers = Triggers(clock)
+        self.response_urls = ResponseUrls(clock)
+        self.changes = Changes()
+        self.socket_mode = False
+        self.sockets = Sockets(app_token, self.changes)
+        self.listeners: list[OnMessage] = []
+        self.numbers = count(1)
+        self.failure_of: FailureOf = lambda _method, _args: None
+        """A failure of this call, ahead of scripted failures."""
+        self._scripts: dict[str, deque[Failure]] = {}
+        self._lasting: dict[str, Failure] = {}
+
+    def script(self, method: str, failures: Iterable[Failure], *, then_always: Failure | None = None) -> None:
+        """The method "*" is any method.
+
+        After the failures `then_always` meets every call, until the next `script` for the method.
+        """
+        script = deque(failures)
+        if method == RESPONSE_URL and any(one.blocks_only for one in (*script, then_always) if one):
+            raise ValueError("nobody looks for blocks in an answer through a response_url before it is carried out")
+        self._scripts[method] = script
+        self._lasting.pop(method, None)
+        if then_always is not None:
+            self._lasting[method] = then_always
+
+    def next_failure(self, method: str) -> Failure | None:
+        for name in (method, ANY_METHOD) if method != RESPONSE_URL else (method,):
+            if self._scripts.get(name):
+                return self._scripts[name].popleft()
+            if name in self._lasting:
+                return self._lasting[name]
+        return None
+
+    def channel_messages(self, channel_id: str) -> list[PostedMessage]:
+        """Oldest first, replies included."""
+        return list(self.posted.get(channel_id, {}).values())
+
+    def message(self, channel_id: str, ts: str) -> PostedMessage | None:
+        return self.posted.get(channel_id, {}).get(ts)
+
+    def put(self, message: PostedMessage) -> PostedMessage:
+        """Stores a new or an edited message."""
+        self.posted.setdefault(message.channel, {})[message.ts] = message
+        self._tell(message)
+        return message
+
+    def remove(self, message: PostedMessage) -> None:
+        del self.posted[message.channel][message.ts]
+        self.changes.notify()
+
+    def edit(self, message: PostedMessage) -> PostedMessage:
+        """Stores a changed message, marked with the ts of the edit."""
+        return self.put(replace(message, edited=self.timestamps.issue()))
+
+    def put_ephemeral(self, message: EphemeralMessage) -> EphemeralMessage:
+        self.ephemerals.append(message)
+        self._tell(message)
+        return message
+
+    def ephemeral(self, ts: str) -> EphemeralMessage | None:
+        return next((message for message in self.ephemerals if message.ts == ts), None)
+
+    def replace_ephemeral(self, message: EphemeralMessage, changed: EphemeralMessage | None) -> None:
+        """`changed` None removes the ephemeral message."""
+        place = self.ephemerals.index(message)
+        self.ephemerals[place : place + 1] = [] if changed is None else [changed]
+        if changed is None:
+            self.changes.notify()
+        else:
+            self._tell(changed)
+
+    def log(self, call: Call) -> None:
+        self.calls.append(call)
+        self.changes.notify()
+
+    def direct_message(self, user_id: str) -> Channel:
+        """Opened if the person has no direct message with the bot yet."""
+        for channel in self.channels.values():
+            if channel.dm_user == user_id:
+                return channel
+        channel = Channel(
+            id=f"D{user_id[1:]}",
+            name="directmessage",
+            created_at=self.clock(),
+            is_private=True,
+            dm_user=user_id,
+            members={user_id, self.bot_user_id},
+        )
+        self.channels[channel.id] = channel
+        return channel
+
+    def bot_is_in(self, channel: Channel) -> bool:
+        return self.bot_user_id in channel.members
+
+    def _tell(self, message: PostedMessage | EphemeralMessage) -> None:
+        for listener in list(self.listeners):
+            listener(message)
+        self.changes.notify()

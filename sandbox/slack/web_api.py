@@ -1,0 +1,142 @@
+"""The workspace over HTTP: `/api/{method}`, and the response addresses."""
+
+import asyncio
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from sandbox.loopback_server import cut_connection
+from sandbox.slack.arguments import Arguments, read_arguments, read_body
+from sandbox.slack.failures import Failure, passes
+from sandbox.slack.methods import METHODS
+from sandbox.slack.refused_calls import Refused
+from sandbox.slack.response_intake import take_response
+from sandbox.slack.state import RESPONSE_URL, WorkspaceState
+from sandbox.slack.values import Call, Json
+
+
+def build_app(state: WorkspaceState) -> Starlette:
+    endpoint = _WebApi(state)
+    return Starlette(
+        routes=[
+            Route("/api/{method}", endpoint.call, methods=["GET", "POST"]),
+            Route("/commands/{number:int}", endpoint.respond, methods=["POST"]),
+        ]
+    )
+
+
+@dataclass(frozen=True)
+class _Reply:
+    """The outcome of a call, before a scripted failure hides the outcome."""
+
+    body: Json
+    status: int
+    headers: dict[str, str]
+
+
+class _Cut(Response):
+    async def __call__(self, scope: Scope, receive: Receive, _send: Send) -> None:
+        await cut_connection(scope, receive)
+
+
+class _WebApi:
+    def __init__(self, state: WorkspaceState) -> None:
+        self._state = state
+
+    async def call(self, request: Request) -> Response:
+        method = request.path_params["method"]
+        try:
+            args: Arguments | Refused = await read_arguments(request)
+        except Refused as refusal:
+            args = refusal
+        except ClientDisconnect:
+            # Nobody reads the answer, and half a call did nothing.
+            return Response(status_code=400)
+        failure = self._failure(method, args)
+        await asyncio.sleep(failure.delay_before_s)
+        reply = self._carry_out(method, args) if failure.carried_out else None
+        self._log(method, args, failure, reply)
+        await asyncio.sleep(failure.delay_after_s)
+        return _answer(failure, reply)
+
+    async def respond(self, request: Request) -> Response:
+        failure = self._state.next_failure(RESPONSE_URL) or passes()
+        await asyncio.sleep(failure.delay_before_s)
+        response = await self._take(request) if failure.carried_out else None
+        await asyncio.sleep(failure.delay_after_s)
+        if response is None or failure.cut or failure.status is not None:
+            return _answer(failure, None)
+        return response
+
+    async def _take(self, request: Request) -> Response:
+        try:
+            url = self._state.response_urls.use(request.path_params["number"])
+            values = read_body(await request.body(), request.headers.get("content-type", ""))
+            take_response(self._state, url, values, via="response_url")
+        except Refused as refusal:
+            status = refusal.status if refusal.status != 200 else 400
+            return JSONResponse(refusal.body, status)
+        except ClientDisconnect:
+            return Response(status_code=400)
+        return PlainTextResponse("ok")
+
+    def _failure(self, method: str, args: Arguments | Refused) -> Failure:
+        own = self._state.failure_of(method, args) if isinstance(args, Arguments) else None
+        if own is not None:
+            return own
+        failure = self._state.next_failure(method) or passes()
+        has_blocks = isinstance(args, Arguments) and args.has_blocks
+        return passes() if failure.blocks_only and not has_blocks else failure
+
+    def _carry_out(self, method: str, args: Arguments | Refused) -> _Reply:
+        scopes = {"X-OAuth-Scopes": ",".join(sorted(self._state.scopes))}
+        try:
+            return _Reply({"ok": True, **self._result(method, args)}, 200, scopes)
+        except Refused as refusal:
+            return _Reply(refusal.body, refusal.status, scopes | refusal.headers)
+
+    def _result(self, method: str, args: Arguments | Refused) -> Json:
+        if isinstance(args, Refused):
+            raise args
+        if method == "apps.connections.open":  # the one method that takes the app's own token
+            return {"url": self._state.sockets.issue(args.token)}
+        if method not in METHODS:
+            raise Refused("unknown_method", req_method=method)
+        if args.token is None:
+            raise Refused("not_authed")
+        if args.token != self._state.bot_token:
+            raise Refused("invalid_auth")
+        if self._state.limits is not None:
+            self._state.limiter.take(self._state.limits, method, args.text("channel"), self._state.clock())
+        return METHODS[method](self._state, args)
+
+    def _log(self, method: str, args: Arguments | Refused, failure: Failure, reply: _Reply | None) -> None:
+        error: Any = reply.body.get("error") if reply is not None else None
+        self._state.log(
+            Call(
+                method=method,
+                at=self._state.clock(),
+                channel=args.text("channel") if isinstance(args, Arguments) else None,
+                error=error,
+                carried_out=reply is not None and error is None,
+                failure=None if failure == passes() else failure.name,
+                arguments=args.as_json() if isinstance(args, Arguments) else {},
+            )
+        )
+
+
+def _answer(failure: Failure, reply: _Reply | None) -> Response:
+    if failure.cut:
+        return _Cut()
+    if failure.status is not None or reply is None:
+        return Response(failure.body, failure.status or 500, failure.headers, failure.content_type)
+    body = json.dumps(reply.body)
+    if failure.truncate:
+        body = body[: len(body) // 2]
+    return Response(body, reply.status, reply.headers, "application/json")
