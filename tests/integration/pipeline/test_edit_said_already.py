@@ -1,7 +1,11 @@
 """An edit that the channel has already, without the bot knowing it, and that Slack then refuses for good."""
 
+from datetime import timedelta
+
+from bot.outbox.message import Message
 from sandbox.slack import failures
-from tests.integration.pipeline.racing_day import abandonment, free_all, result, tell
+from tests.clock import now
+from tests.integration.pipeline.racing_day import abandonment, free_all, result, shown, tell
 from tests.integration.pipeline.test_posting_cases import pass_time
 
 REFUSED = failures.slack_error("edit_window_closed")
@@ -34,6 +38,25 @@ async def test_edit_that_was_made_without_an_answer_and_then_refused_is_no_secon
     await free_all(pipeline)
     await settle(pipeline)
     assert len(pipeline.texts("CGB")) == 1
+
+
+async def test_correction_is_told_where_its_edit_is_refused_and_an_older_version_stands(pipeline):
+    await pipeline.subscribe("CGB", "GB")
+    await tell(pipeline, result(), result(placings=("Red Sky", "Blue Moon")))
+    pipeline.slack.script("chat.update", [], then_always=REFUSED)
+    await tell(pipeline, result(placings=("Red Sky", "Blue Moon"), going="Soft"))
+    *_, last = pipeline.slack.messages("CGB")
+    assert len(pipeline.texts("CGB")) == 3
+    assert "Soft" in shown(last)
+
+
+async def test_metadata_names_the_newest_hundred_edits(pipeline):
+    sender, moment = pipeline.sender, now()
+    numbers = [*range(51, 151), *range(1, 51)]
+    await sender.post("CGB", Message("Result"), post_key="k", timeout_s=5, edits=numbers)
+    around = {"since": moment - timedelta(minutes=1), "until": moment + timedelta(minutes=1)}
+    page = await sender.find("CGB", "k", cursor=None, **around)
+    assert page.edits == set(range(51, 151))
 
 
 async def test_edit_is_tried_again_while_nobody_can_look_whether_it_was_made(pipeline):

@@ -53,6 +53,16 @@ async def test_race_that_no_meeting_names_folds_by_meeting_id_or_else_by_course_
     assert "The Ninth" in shown(pipeline.slack.messages("CALL")[-1])
 
 
+@pytest.mark.parametrize("naming_first", [True, False])
+async def test_race_of_two_meetings_is_told_in_the_message_that_names_the_race(pipeline, naming_first):
+    await pipeline.subscribe("CALL", "*")
+    meetings = [meeting("rc_1", reason="fog"), meeting(meeting_id=None, region=None, reason="snow")]
+    await tell(pipeline, *meetings[:: 1 if naming_first else -1], abandonment("rc_1", reason="a loose horse"))
+    named, other = pipeline.slack.messages("CALL")[:: 1 if naming_first else -1]
+    assert "a loose horse" in shown(named)
+    assert "a loose horse" not in shown(other)
+
+
 async def test_race_with_an_id_that_its_meeting_does_not_name_stands_alone(pipeline):
     await pipeline.subscribe("CGB", "GB")
     await tell(pipeline, meeting("rc_1"), abandonment("rc_9"))

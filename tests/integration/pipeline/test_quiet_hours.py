@@ -83,6 +83,11 @@ async def test_contradiction_comes_at_once_after_the_result_that_waited(quiet):
     assert [text.split(":")[0] for text in quiet.texts("CGB")[2:]] == ["Result"]
 
 
+async def test_contradiction_of_a_race_without_an_id_lets_the_result_wait_no_longer(quiet):
+    await tell(quiet, result(None), result(None, course="York"), abandonment(None))
+    assert sorted("Result: Ascot" in text for text in quiet.texts("CGB")) == [False, True]
+
+
 async def test_result_of_an_abandoned_race_comes_at_once(quiet):
     await tell(quiet, abandonment("rc_1"), result("rc_1"))
     assert len(quiet.texts("CGB")) == 2

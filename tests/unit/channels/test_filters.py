@@ -1,6 +1,6 @@
 """Which events a channel's filter takes: an unread field never hides an abandonment."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import given
@@ -242,8 +242,9 @@ def test_joint_filter_takes_what_either_takes(one, other, kind, course):
     assert one.covers(joint(one, one))
 
 
-def test_joint_filter_is_unchecked_since_the_earlier_moment_and_mentions_all():
-    one = gb(mentions=("UANN", "here"))
+@pytest.mark.parametrize("since", [None, SINCE + timedelta(seconds=1)], ids=["checked", "later"])
+def test_joint_filter_is_unchecked_since_the_earlier_moment_and_mentions_all(since):
+    one = gb(mentions=("UANN", "here"), unchecked_since=since)
     other = gb(mentions=("UBEN", "here"), unchecked_since=SINCE)
     for both in (joint(one, other), joint(other, one)):
         assert both.unchecked_since == SINCE

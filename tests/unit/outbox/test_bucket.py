@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from itertools import accumulate
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -75,6 +76,17 @@ def test_no_minute_exceeds_what_slack_allows():
     for call, limit in Pace().limits.items():
         assert limit.burst + limit.per_minute <= (300 if call is Call.POST else 50)
     assert TIER_3 in Pace().limits.values()
+
+
+@pytest.mark.parametrize(
+    ("call", "burst", "per_minute"),
+    [(Call.POST, 20, 280), (Call.EDIT, 10, 40), (Call.LOOK, 10, 40)],
+)
+def test_all_calls_of_a_minute_are_given(call, burst, per_minute):
+    limit = Pace().limits[call]
+    seconds = [START + timedelta(seconds=second) for second in range(601)]
+    assert drain(full(limit), seconds[:1]) == [burst]
+    assert sum(drain(full(limit), seconds)) == pytest.approx(burst + 10 * per_minute, abs=1)
 
 
 def test_nothing_is_paced_without_a_figure_for_the_workspace():

@@ -212,6 +212,26 @@ def test_bucket_waits_as_often_as_it_is_refused():
         assert bucket.wait_s(now, background=False, replicas=1) == 0
 
 
+@pytest.mark.parametrize("holds_s", [(40, 2), (2, 40)], ids=["longer first", "longer last"])
+def test_bucket_waits_for_the_longer_of_two_refusals(holds_s):
+    bucket = TokenBucket(60)
+    for _ in holds_s:
+        bucket.take()
+    for hold_s in holds_s:
+        bucket.answered(0, None, hold_s=hold_s)
+    assert bucket.wait_s(0, background=False, replicas=1) == 40
+
+
+@pytest.mark.parametrize("resets_in_s", [(52.0, 57.0), (57.0, 52.0)], ids=["earlier first", "earlier last"])
+def test_bucket_goes_by_the_earlier_end_of_a_window_told_twice(resets_in_s):
+    bucket = TokenBucket(60)
+    for _ in resets_in_s:
+        bucket.take()
+    for each in resets_in_s:
+        bucket.answered(0, RateReading(60, 0, 120, each))
+    assert bucket.wait_s(0, background=False, replicas=1) == 52
+
+
 def test_bucket_is_not_fooled_by_an_answer_that_was_overtaken():
     bucket = TokenBucket()
     for _ in range(2):
