@@ -52,6 +52,7 @@ class CommandRunner:
     responder: Responder
     tasks: Tasks
     progress_at_s: tuple[float, ...] = PROGRESS_AT_S
+    commit_s: float = COMMIT_S
 
     async def run(self, command: Command | None, invocation: Invocation, reply: Reply, ack: AsyncAck) -> None:
         """`command` is None for an unknown word."""
@@ -66,7 +67,7 @@ class CommandRunner:
         if command.commit is None:
             return Committed(invocation, command)
         try:
-            async with asyncio.timeout(COMMIT_S):
+            async with asyncio.timeout(self.commit_s):
                 result = await command.commit(self.desk, invocation)
         except Exception as error:  # noqa: BLE001  `answer` explains and logs the error
             return Committed(invocation, command, error=error)

@@ -1,14 +1,24 @@
-"""Any line is taken as it was meant, or refused with buttons that do what they say."""
+"""Any line is taken as it was meant, or refused with buttons that do what they say; any text is read, or refused."""
+
+from datetime import timedelta
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from bot.channels import subscriptions
+from bot.channels.filters import HERE, is_mention
+from bot.errors import CommandError
 from bot.events.event import TOPIC_OF, RacingEvent, Topic
 from bot.events.races import Course, Race
+from bot.slack.commands.audit import read_target
+from bot.slack.commands.day_words import read_words
+from bot.slack.commands.filter_words_typed import TOPIC_WORDS, read_typed_filter
+from bot.slack.commands.pause import read_duration, read_until
 from bot.slack.commands.refusal_buttons import refusal
+from bot.slack.commands.table import RACING_COMMANDS
+from bot.slack.permissions import Person
 from tests.unit.commands.plain_reader import EVERY, lines, meanings
+from tests.unit.commands.town import NOW
 
 LINES_TRIED = 100
 """Lines of the second reader's patterns, from all of them at equal steps."""
@@ -36,8 +46,7 @@ async def check_no_meaning_is_lost(town, line):
             assert await refusal(town.desk, here, pressed) is None, line
         return
     await town.types(here, f"subscribe {line}")
-    found = await town.desk.database.read(lambda session: subscriptions.of_channel(session, here.channel_id))
-    assert meanings(line) == {cells_of([subscriptions.read_filter(row) for row in found])}, line
+    assert meanings(line) == {cells_of(await town.filters(here))}, line
 
 
 async def test_a_line_of_each_pattern_is_taken_as_meant_or_refused_with_buttons(town):
@@ -53,23 +62,12 @@ async def test_no_line_is_taken_as_less_or_more_than_meant(town, line):
 
 
 JOINING = ["and", "or", "only", "for", "from", "the", "except", "without", "no", ",", "but", "of", "not"]
-PLACES = [
-    "GB",
-    "IRE",
-    "NO",
-    "gb",
-    "Ireland",
-    "great britain",
-    "UK",
-    "Hong Kong",
-    "Sweden",
-    "Wales",
-    '"New South Wales"',
-]
+PLACES = ["GB", "IRE", "NO", "gb", "Ireland", "great britain", "UK", "Hong Kong", "Sweden", "Wales"]
+QUOTED = ['"New South Wales"']
 NAMES = ["Ascot", "York", "Asct", "ffos las", "Ffos Las", "Clonmel and Powerstown", "clonmel", "course:York", "cr_2"]
 TOPICS = ["results", "racecards", "abandonments", "reslts", "all", "cards"]
 DAYS = ["today", "tommorow", "Sunday", "22/11/2026", "11/22/2026", "22 Nov", "last friday", "10-11-12"]
-LINES = st.lists(st.sampled_from([*JOINING, *PLACES, *NAMES, *TOPICS, *DAYS]), max_size=6).map(" ".join)
+LINES = st.lists(st.sampled_from([*JOINING, *PLACES, *QUOTED, *NAMES, *TOPICS, *DAYS]), max_size=6).map(" ".join)
 
 
 @pytest.mark.parametrize("commands", [["subscribe"], ["unsubscribe"], ["racecard", "results", "pause", "courses"]])
@@ -93,3 +91,120 @@ async def test_any_line_is_understood_or_refused_with_buttons_that_all_work(town
         received = await town.receives(there)
         await town.types(there, pressed)
         assert await town.receives(there) != received, pressed
+
+
+@pytest.mark.parametrize("line", [one for command in RACING_COMMANDS.values() for one in command.examples])
+async def test_example_of_the_help_is_understood(town, line):
+    here = await town.here("subscribe GB", "subscribe GB racecards")
+    if "Ascot" in line and "GB" not in line:
+        line = f"{line} GB"
+    if "kempton" not in line and "coverage" not in line:
+        assert await refusal(town.desk, here, line) is None
+
+
+@pytest.mark.parametrize("zone", [None, "Nowhere"])
+async def test_pause_until_a_time_is_in_utc_where_the_zone_of_whoever_typed_it_is_unknown(town, zone):
+    async def from_there(_user_id):
+        return Person(zone=zone) if zone else None
+
+    here = await town.here("subscribe GB")
+    town.desk.people.person = from_there
+    paused = await town.types(here, "pause until 18:00")
+    assert (f"{paused.until:%H:%M}", paused.zone) == ("18:00", "UTC")
+
+
+# Any text
+
+TYPED = st.text() | st.sampled_from(
+    ["<@U1|alice>", "<#C1|gb>", "all", "ALL", "@alice", 'course:"', '-course:""', "x" * 10_000]
+)
+MENTIONS = ["here", "U1", "S1", "W1", "channel", "everyone", "U1>", "<!here>", "u1", "U\N{ARABIC-INDIC DIGIT ONE}"]
+MOMENTS = st.lists(st.sampled_from(["18:00", "6", "pm", "Sunday", "22", "Nov", "2026", "1/2"])).map(" ".join)
+PARTS = ("GB", "last", "friday", '"', "“", "«", "'", "\u200f", "page:2", "course:", "2026-11-21", "x" * 500)
+WORDS = st.lists(st.sampled_from(PARTS) | st.text(max_size=5), max_size=30).map(" ".join)
+
+
+@given(st.lists(TYPED, max_size=5).map(" ".join))
+def test_subscribe_reads_any_text(text):
+    try:
+        wanted = read_typed_filter(text)
+    except CommandError:
+        return
+    assert all([*wanted.courses, *wanted.not_courses, *wanted.regions])
+    assert wanted.topics <= set(Topic)
+
+
+@given(st.permutations(["GB", "IRE", "results", 'course:"Ascot Heath"', "-course:York", '"cards"']))
+def test_subscribe_takes_its_words_in_any_order(words):
+    wanted = read_typed_filter("  ".join(words))
+    assert set(wanted.regions) == {"GB", "IRE"}
+    assert wanted.topics == {Topic.RESULTS, Topic.RACECARDS}
+    assert (wanted.courses, wanted.not_courses) == (("Ascot Heath",), ("York",))
+
+
+def test_every_topic_has_a_word_of_its_own():
+    assert set(TOPIC_WORDS.values()) == set(Topic)
+
+
+@given(TYPED)
+def test_audit_reads_any_text_or_says_what_would_be_right(text):
+    try:
+        channel_id, user_id, words = read_target(text)
+    except CommandError:
+        return
+    assert not (channel_id and user_id)
+    assert words
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        *((text, ("C1A", None)) for text in ("C1A", "<#C1A|gb-racing>")),
+        *((text, (None, "U1A")) for text in ("U1A", "<@U1A>")),
+        ("All", (None, None)),
+    ],
+)
+def test_audit_takes_ids_bare_and_as_slack_writes_them(text, read):
+    assert read_target(text)[:2] == read
+
+
+def test_audit_of_a_name_says_that_ids_are_taken():
+    with pytest.raises(CommandError, match="/racing audit all"):
+        read_target("@alice")
+
+
+@given(st.text() | st.sampled_from(MENTIONS))
+def test_mention_is_an_id_or_here_and_nothing_else(text):
+    if is_mention(text):
+        assert text == HERE or (text[0] in "USW" and text.isascii() and text.isalnum() and text.isupper())
+
+
+@given(text=st.text(max_size=60) | WORDS)
+@example(text="a" * 10_000)
+@example(text='"' * 10_000)
+@example(text="a " * 5_000)
+@example(text="\u202e" * 10_000)
+def test_words_of_a_card_are_read_or_refused(text):
+    try:
+        asked = read_words(text, NOW.date())
+    except CommandError:
+        return
+    assert all(word.strip() for word in asked.others)
+
+
+@given(st.text() | MOMENTS)
+def test_pause_until_any_text_is_a_coming_moment_or_refused(text):
+    try:
+        until = read_until(text, NOW)
+    except CommandError:
+        return
+    assert NOW < until <= NOW + timedelta(days=365)
+
+
+@given(st.text())
+def test_pause_reads_any_text_or_says_that_it_can_not(text):
+    try:
+        length = read_duration(text)
+    except CommandError:
+        return
+    assert length is None or timedelta(0) < length <= timedelta(days=365)

@@ -17,19 +17,12 @@ from bot.slack.forms.subscribe_form import saved
 from bot.slack.listeners.forms import FormListener
 from sandbox.slack import modals
 from sandbox.slack.block_rules import VIEW_BLOCKS, block_problems
-from tests.unit.commands.test_choosing import NOW, allow, channel_in, option, unreached
+from tests.unit.commands.town import NOW, allow, buttons, option, typed, unreached
 
 GOODWOOD = "results and abandonments of Goodwood arrive too, although the subscription to GB leaves them out."
 
 
-@pytest.fixture
-async def channel(database):
-    found = await channel_in(database)
-    found.desk.identity = BotIdentity("xoxb-test")
-    nobody = SimpleNamespace(is_deactivated=False)
-    found.desk.slack = SimpleNamespace(call=opened)
-    found.desk.people = SimpleNamespace(check_may_change=allow, is_admin=no, person=lambda _user_id: no(nobody))
-    return found
+LEFT_OUT = {"not_courses": [option("cr_6")]}
 
 
 async def no(*_asked):
@@ -41,20 +34,26 @@ async def opened(method, call, **more):
     return await (call() if method == "views.open" else unreached(method, **more))
 
 
+@pytest.fixture
+def channel(channel):
+    nobody = SimpleNamespace(is_deactivated=False)
+    channel.desk.identity = BotIdentity("xoxb-test")
+    channel.desk.slack = SimpleNamespace(call=opened)
+    channel.desk.people = SimpleNamespace(check_may_change=allow, is_admin=no, person=lambda _user_id: no(nobody))
+    return channel
+
+
 async def told(channel, words):
     """The answer to what is typed after subscribe."""
-    typed = channel._invocation(words)
-    return await subscribe.answer(channel.desk, typed, await subscribe.commit(channel.desk, typed))
+    return await answered(channel, await channel.types(words))
+
+
+async def answered(channel, stored):
+    return await subscribe.answer(channel.desk, typed(), stored)
 
 
 async def listed(channel):
-    return await subscription_pages.answer(channel.desk, channel._invocation(""), None)
-
-
-def buttons(message):
-    rows = [block["elements"] for block in message.blocks if block["type"] == "actions"]
-    assert all(len({one["action_id"] for one in row}) == len(row) for row in rows)
-    return {one["text"]["text"]: one for row in rows for one in row}
+    return await subscription_pages.answer(channel.desk, typed(), None)
 
 
 async def clicks_edit(channel, button):
@@ -64,11 +63,10 @@ async def clicks_edit(channel, button):
     async def views_open(*, view, **_more):
         views.append(view)
 
-    name = button["action_id"].partition(":")[0]
     channel.desk.slack.web = SimpleNamespace(views_open=views_open)
-    commit = BUTTON_COMMANDS[name].commit
+    commit = BUTTON_COMMANDS[button["action_id"].partition(":")[0]].commit
     assert commit is not None
-    await commit(channel.desk, channel._invocation(button["value"]))
+    await commit(channel.desk, typed(button["value"]))
     return views[0]
 
 
@@ -82,9 +80,8 @@ async def test_course_that_comes_all_the_same_is_said_in_either_order_and_left_o
         assert GOODWOOD in str(said.blocks)
         assert "Edit all regions" in buttons(said)
     view = await clicks_edit(channel, buttons(answer)["Edit all regions"])
-    stored = await channel.saves(view, {"not_courses": [option("cr_6")]})
-    after = await subscribe.answer(channel.desk, channel._invocation(""), stored)
-    assert after is not None
+    stored = await channel.saves(view, LEFT_OUT)
+    after = await answered(channel, stored)
     assert after.text.startswith("This channel receives results and abandonments from all regions, without Goodwood.")
     for text in (after.text, (await listed(channel)).text):
         assert "arrive too" not in text
@@ -97,7 +94,7 @@ async def test_course_left_out_of_all_regions_comes_by_its_own_and_no_other(chan
     assert said in answer.text
     assert answer.text.count("arrive too") == 1
     view = await clicks_edit(channel, buttons(answer)["Edit GB"])
-    await channel.saves(view, {"not_courses": [option("cr_6")]})
+    await channel.saves(view, LEFT_OUT)
     assert "arrive too" not in (await listed(channel)).text
 
 
@@ -132,7 +129,7 @@ async def test_button_of_a_subscription_that_has_ended_brings_nothing_back(chann
     with pytest.raises(CommandError, match="not there any more"):
         await clicks_edit(channel, button)
     with pytest.raises(FieldsWrong):
-        await channel.saves(view, {"not_courses": [option("cr_6")]})
+        await channel.saves(view, LEFT_OUT)
     assert await channel.receives() == {}
 
 
@@ -140,7 +137,7 @@ async def test_button_opens_the_form_of_the_subscription_as_it_is_by_then(channe
     await told(channel, "all")
     button = buttons(await told(channel, "GB -course:Goodwood"))["Edit all regions"]
     await channel.ends("results")
-    await channel.saves(await clicks_edit(channel, button), {"not_courses": [option("cr_6")]})
+    await channel.saves(await clicks_edit(channel, button), LEFT_OUT)
     assert (await channel.receives())["*"].topics == {Topic.ABANDONMENTS}
 
 
@@ -155,13 +152,13 @@ async def test_courses_that_the_other_leaves_out_are_not_said_to_arrive(channel)
 
 
 async def test_region_of_several_words_has_its_form_at_hand(channel):
-    course = KnownCourse(course_id="cr_7", name="Randwick", region="New South Wales")
-    await channel.database.write(lambda session: reference_store.put_regions(session, ["New South Wales"], NOW))
-    await channel.database.write(lambda session: reference_store.put_courses(session, [course], NOW))
+    course = KnownCourse(course_id="cr_99", name="Randwick", region="New South Wales")
+    await channel.desk.database.write(lambda session: reference_store.put_regions(session, ["New South Wales"], NOW))
+    await channel.desk.database.write(lambda session: reference_store.put_courses(session, [course], NOW))
     await told(channel, '"New South Wales" results')
     answer = await told(channel, "all results -course:Randwick")
     view = await clicks_edit(channel, buttons(answer)["Edit New South Wales"])
-    await channel.saves(view, {"not_courses": [option("cr_7")]})
+    await channel.saves(view, {"not_courses": [option("cr_99")]})
     assert set(await channel.receives()) == {"New South Wales", "*"}
 
 
@@ -177,8 +174,7 @@ async def test_many_that_are_overridden_are_counted_and_one_button_opens_their_f
 async def test_form_that_was_saved_says_it_too_and_has_no_button(channel):
     await told(channel, "all")
     stored = await channel.saves(await channel.opens(), {"regions": ["GB"], "topics": ["abandonments"]})
-    message = await subscribe.answer(channel.desk, channel._invocation(""), stored)
-    assert message is not None
+    message = await answered(channel, stored)
     assert buttons(message)
     view = saved(message.blocks)
     assert "results from GB arrive too" in str(view)

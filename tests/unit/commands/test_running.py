@@ -1,8 +1,9 @@
 """How commands are carried out: progress while they take long, and never more uses of a response_url than there are."""
 
 import asyncio
+import json
+from contextlib import asynccontextmanager
 from dataclasses import replace
-from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,64 +13,61 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.errors import CommandError
 from bot.outbox.message import Message, NativeBlocks
-from bot.slack import response_url
 from bot.slack.background_tasks import Tasks
-from bot.slack.commands.invocation import Command, Invocation
+from bot.slack.commands.invocation import Command
 from bot.slack.commands.table import find_command
-from bot.slack.listeners import command_runner
 from bot.slack.listeners.button_clicks import ActionListener
 from bot.slack.listeners.command_runner import CommandRunner
 from bot.slack.response_url import Reply, Responder
-from tests.unit.commands.test_choosing import channel_in
+from tests.unit.commands.town import NOW, typed
 
 
 class Webhook:
-    """What stands for slack_sdk's webhook client: notes what was sent, and answers or raises what it was told."""
+    """The session by which slack_sdk posts: notes what was sent, and answers or raises what it was told."""
 
-    sent: list[dict[str, Any]]
+    closed = False
 
-    def __init__(self, *outcomes):
-        self.sent = []
-        self.outcomes = list(outcomes)
+    def __init__(self):
+        self.sent: list[dict[str, Any]] = []
+        self.outcomes: list[Any] = []
 
-    def __call__(self, _url, **_):
-        return self
-
-    async def send(self, **message):
-        self.sent.append(message)
+    @asynccontextmanager
+    async def request(self, _method, _url, *, data, **_more):
+        self.sent.append({"blocks": None} | json.loads(data))
         outcome = self.outcomes.pop(0) if self.outcomes else 200
         if isinstance(outcome, Exception):
             raise outcome
         status, body = outcome if isinstance(outcome, tuple) else (outcome, "invalid_blocks" if outcome == 400 else "")
-        return SimpleNamespace(status_code=status, body=body)
+
+        async def text():
+            return body
+
+        yield SimpleNamespace(status=status, headers={}, text=text)
 
 
 @pytest.fixture
-def webhook(monkeypatch):
-    made = Webhook()
-    monkeypatch.setattr(response_url, "AsyncWebhookClient", made)
-    return made
+def webhook():
+    return Webhook()
 
 
 NOBODY: Any = None
 URL = "https://hooks.slack.com/commands/1"
-
-
 API = "https://slack.com/api/"
 
 
-def make_responder(native=None):
-    return Responder(AsyncWebClient(), API, native or NativeBlocks(), pause_s=0.0)
+def make_responder(webhook, native=None):
+    session: Any = webhook
+    return Responder(AsyncWebClient(session=session), API, native or NativeBlocks(), pause_s=0.0)
 
 
 async def no(_user_id):
     return False
 
 
-def make_runner(at_s=(0.0, 0.0, 0.0), admins=()):
-    people = SimpleNamespace(is_admin=no, admin_users=frozenset(admins))
-    desk: Any = SimpleNamespace(people=people, clock=lambda: datetime(2026, 11, 20, tzinfo=UTC), wake=asyncio.Event())
-    return CommandRunner(desk, make_responder(), Tasks(), at_s)
+def make_runner(webhook, at_s=(0.0, 0.0, 0.0), **timing):
+    people = SimpleNamespace(is_admin=no, admin_users=frozenset())
+    desk: Any = SimpleNamespace(people=people, clock=lambda: NOW, wake=asyncio.Event())
+    return CommandRunner(desk, make_responder(webhook), Tasks(), at_s, **timing)
 
 
 def slow_command(done):
@@ -84,24 +82,19 @@ def slow_command(done):
     return Command("slow", "", "", answer)
 
 
-def typed(text=""):
-    return Invocation(text, "C1", "U1", "cmd-1")
-
-
-async def run(command, reply, runner=None, done=None):
-    runner = runner or make_runner()
+async def run(runner, command, reply, once=lambda: None):
+    """Carry a command out; `once` is asked again and again meanwhile."""
     task = asyncio.create_task(runner.answer(await runner.commit(command, typed()), reply))
-    if done is not None:
-        while not task.done() and len(seen := done[1].sent) < done[2]:
-            await asyncio.sleep(0)
-            assert seen is done[1].sent
-        done[0].set()
+    while not task.done():
+        await asyncio.sleep(0)
+        once()
     await task
 
 
 async def test_progress_in_place_is_replaced_by_the_answer_within_the_uses_of_the_address(webhook):
     done = asyncio.Event()
-    await run(slow_command(done), Reply(URL, "cmd-1", in_place=True), done=(done, webhook, 3))
+    reply = Reply(URL, "cmd-1", in_place=True)
+    await run(make_runner(webhook), slow_command(done), reply, lambda: done.set() if len(webhook.sent) == 3 else None)
     assert [one["text"] for one in webhook.sent] == ["Reading. The answer comes here."] * 3 + ["Answer"]
     assert [one["replace_original"] for one in webhook.sent] == [True] * 4
 
@@ -120,7 +113,7 @@ async def test_progress_that_stays_beside_the_answer_is_said_once(webhook, say, 
             await asyncio.sleep(0)
         return Message(text="Answer")
 
-    await run(Command("slow", "", "", answer), Reply(URL, "cmd-1"))
+    await run(make_runner(webhook), Command("slow", "", "", answer), Reply(URL, "cmd-1"))
     assert [one["text"] for one in webhook.sent] == [told, "Answer"]
     assert [one["replace_original"] for one in webhook.sent] == [False, False]
 
@@ -129,14 +122,14 @@ async def test_message_that_was_clicked_is_replaced_only_in_place(webhook):
     done = asyncio.Event()
     done.set()
     command = slow_command(done)
-    await run(command, Reply(URL, "cmd-1"), make_runner(at_s=()))
-    await run(command, Reply(URL, "cmd-1", in_place=True), make_runner(at_s=()))
+    for in_place in (False, True):
+        await run(make_runner(webhook, ()), command, Reply(URL, "cmd-1", in_place=in_place))
     assert [one["replace_original"] for one in webhook.sent] == [False, True]
 
 
 async def test_answer_that_is_refused_goes_out_in_plain_text_with_what_is_left(webhook):
     webhook.outcomes = [200, 200, 200, 400, 200]
-    responder, reply = make_responder(), Reply(URL, "cmd-1")
+    responder, reply = make_responder(webhook), Reply(URL, "cmd-1")
     for _ in range(4):
         await responder.respond(reply, Message(text="Reading."), is_last=False)
     assert len(webhook.sent) == 3
@@ -163,7 +156,7 @@ NATIVE = Message(text="Answer", blocks=TABLE, make_plainer=lambda: Message(text=
 )
 async def test_refused_native_answer_goes_out_in_sections_and_the_last_use_is_for_text(webhook, used, outcomes, sent):
     webhook.outcomes = outcomes
-    responder = make_responder()
+    responder = make_responder(webhook)
     assert await responder.respond(Reply(URL, "cmd-1", uses=used), NATIVE)
     assert [one["blocks"] for one in webhook.sent] == [list(blocks) if blocks else None for blocks in sent]
 
@@ -171,7 +164,7 @@ async def test_refused_native_answer_goes_out_in_sections_and_the_last_use_is_fo
 async def test_workspace_that_took_sections_only_is_spared_native_blocks_for_a_day(webhook):
     now = [0.0]
     webhook.outcomes = [400, 200]
-    responder = make_responder(NativeBlocks(lambda: now[0]))
+    responder = make_responder(webhook, NativeBlocks(lambda: now[0]))
     for at_s in (0.0, 86_399.0, 86_400.0):
         now[0] = at_s
         assert await responder.respond(Reply(URL, "cmd-1"), NATIVE)
@@ -180,7 +173,7 @@ async def test_workspace_that_took_sections_only_is_spared_native_blocks_for_a_d
 
 async def test_answer_that_is_refused_in_every_form_says_nothing_of_the_workspace(webhook):
     webhook.outcomes = [400, 400, 200]
-    responder = make_responder()
+    responder = make_responder(webhook)
     for _ in range(2):
         await responder.respond(Reply(URL, "cmd-1"), NATIVE)
     assert [one["blocks"] for one in webhook.sent] == [list(TABLE), list(SECTIONS), None, list(TABLE)]
@@ -196,28 +189,28 @@ PAGE = (200, "<!doctype html><title>Sign in</title>")
 )
 async def test_answer_that_may_not_have_arrived_is_sent_once_more_and_no_more_than_once(webhook, doubt):
     webhook.outcomes = [doubt, 200]
-    assert await make_responder().respond(Reply(URL, "cmd-1"), NATIVE)
+    assert await make_responder(webhook).respond(Reply(URL, "cmd-1"), NATIVE)
     webhook.outcomes = [doubt, doubt, 200]
-    assert not await make_responder().respond(Reply(URL, "cmd-1"), NATIVE)
+    assert not await make_responder(webhook).respond(Reply(URL, "cmd-1"), NATIVE)
     assert [one["blocks"] for one in webhook.sent] == [list(TABLE)] * 4
 
 
 async def test_answer_in_doubt_is_not_sent_again_where_no_use_is_left(webhook):
     webhook.outcomes = [DROPPED]
-    assert not await make_responder().respond(Reply(URL, "cmd-1", uses=4), Message(text="Answer"))
+    assert not await make_responder(webhook).respond(Reply(URL, "cmd-1", uses=4), Message(text="Answer"))
     assert len(webhook.sent) == 1
 
 
 @pytest.mark.parametrize("address", ["https://[bad", "::::", "", "https://evil.example/x", "https://slack.com@x.test/"])
 async def test_answer_goes_to_no_address_that_is_not_slacks(webhook, address):
-    assert not await make_responder().respond(Reply(address, "cmd-1"), Message(text="Answer"))
+    assert not await make_responder(webhook).respond(Reply(address, "cmd-1"), Message(text="Answer"))
     assert webhook.sent == []
 
 
 @pytest.mark.parametrize("stumbles", [[429], [429, UNCONNECTED, 500], [429] * 4, [UNCONNECTED] * 4])
 async def test_answer_that_slack_surely_did_not_take_is_sent_again_as_it_is(webhook, stumbles):
     webhook.outcomes = [*stumbles, 200]
-    responder = make_responder()
+    responder = make_responder(webhook)
     assert await responder.respond(Reply(URL, "cmd-1"), NATIVE)
     assert [one["blocks"] for one in webhook.sent] == [list(TABLE)] * (len(stumbles) + 1)
     assert responder.native.form_of(NATIVE) == NATIVE
@@ -226,7 +219,7 @@ async def test_answer_that_slack_surely_did_not_take_is_sent_again_as_it_is(webh
 @pytest.mark.parametrize("refusal", [(400, "invalid_payload"), (403, "action_prohibited"), (200, '{"ok": false}')])
 async def test_refusal_that_names_no_blocks_says_nothing_of_the_workspace(webhook, refusal):
     webhook.outcomes = [refusal, 200]
-    responder = make_responder()
+    responder = make_responder(webhook)
     assert await responder.respond(Reply(URL, "cmd-1"), NATIVE)
     assert [one["blocks"] for one in webhook.sent] == [list(TABLE), list(SECTIONS)]
     assert responder.native.form_of(NATIVE) == NATIVE
@@ -234,35 +227,34 @@ async def test_refusal_that_names_no_blocks_says_nothing_of_the_workspace(webhoo
 
 async def test_address_that_is_used_up_is_left_alone(webhook):
     webhook.outcomes = [(404, "used_url")]
-    assert not await make_responder().respond(Reply(URL, "cmd-1"), NATIVE)
+    assert not await make_responder(webhook).respond(Reply(URL, "cmd-1"), NATIVE)
     assert len(webhook.sent) == 1
 
 
 async def test_word_in_between_is_tried_once(webhook):
     webhook.outcomes = [500]
     reply = Reply(URL, "cmd-1")
-    assert not await make_responder().respond(reply, Message(text="Reading"), is_last=False)
+    assert not await make_responder(webhook).respond(reply, Message(text="Reading"), is_last=False)
     assert reply.uses == 1
 
 
-async def test_refusal_in_the_commit_is_answered_with_the_line_put_right(webhook, database):
+async def test_refusal_in_the_commit_is_answered_with_the_line_put_right(webhook, channel):
     async def commit(_desk, _invocation):
         raise CommandError("No region.", typed="gb", meant={"GB": "GB"})
 
     command = Command("subscribe", "", "", slow_command(asyncio.Event()).answer, commit)
-    runner = replace(make_runner(), desk=(await channel_in(database)).desk)
+    runner = replace(make_runner(webhook), desk=channel.desk)
     await runner.answer(await runner.commit(command, typed("gb")), Reply(URL, "cmd-1"))
     (sent,) = webhook.sent
     assert sent["blocks"][-1]["elements"][0]["value"] == "subscribe GB"
 
 
-async def test_change_that_is_not_done_in_time_blames_nobody(webhook, monkeypatch):
+async def test_change_that_is_not_done_in_time_blames_nobody(webhook):
     async def commit(_desk, _invocation):
         await asyncio.Event().wait()
 
-    monkeypatch.setattr(command_runner, "COMMIT_S", 0.0)
     command = Command("subscribe", "", "", slow_command(asyncio.Event()).answer, commit)
-    runner = make_runner()
+    runner = make_runner(webhook, commit_s=0.0)
     await runner.answer(await runner.commit(command, typed("GB")), Reply(URL, "cmd-1"))
     (sent,) = webhook.sent
     assert sent["text"].startswith("I could not do this in time. Nothing was changed, unless /racing list shows it")
@@ -274,7 +266,7 @@ async def test_button_of_another_version_says_what_to_do(webhook):
         acked.append(True)
 
     acked: list[bool] = []
-    runner = make_runner(at_s=())
+    runner = make_runner(webhook, ())
     body = {"user": {"id": "U1"}, "channel": {"id": "C1"}, "response_url": URL}
     await ActionListener(runner).on_action(ack, body, {"action_id": "gone_button:1", "value": "x"})  # type: ignore[arg-type]  # as Bolt calls it
     await runner.tasks.finish(1.0)

@@ -1,8 +1,6 @@
 """Live, waiting or suspended: what becomes of a channel's subscriptions as they are changed, by what Slack says."""
 
-import asyncio
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,18 +14,17 @@ from bot.errors import CommandError, SlackChannelClosed, SlackDoubtful, SlackErr
 from bot.events.event import DEFAULT_TOPICS
 from bot.outbox import held_queues
 from bot.outbox.resume import Reopening
-from bot.racedata.reference_book import ReferenceBook
 from bot.slack.bot_identity import BotIdentity
 from bot.slack.commands import subscribe, subscription_pages, unsubscribe
 from bot.slack.commands.form_button import open_form
 from bot.slack.commands.form_submission import submit
-from bot.slack.commands.invocation import COMMIT_S, Invocation
+from bot.slack.commands.invocation import COMMIT_S
 from bot.slack.forms.subscribe_form import FormOf, read_form, subscribe_form
 from bot.slack.messages.alerts.backlog_summary import waited
 from bot.slack.messages.conditions.condition_view import PublishedChoices
 from sandbox.slack import modals
+from tests.unit.commands.town import NOW, make_desk, typed
 
-NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 IN, OUT = {"channel": {"is_member": True}}, {"channel": {"is_member": False}}
 SILENT = SlackDoubtful("conversations.info", "no answer")
 ARCHIVED = "is_archived"
@@ -61,7 +58,7 @@ class Channel:
         self.desk.slack.answers = list(answers)
 
     def typed(self, words, **changes):
-        return Invocation(words, self.channel_id, "U1", "cmd-1", **changes)
+        return typed(words, channel_id=self.channel_id, **changes)
 
     async def types(self, words):
         """The answer's text."""
@@ -85,27 +82,13 @@ class Channel:
         await self.database.write(close)
 
 
-async def allow(_user_id, _channel_id):
-    return None
-
-
 @pytest.fixture
-def channel(database):
-    nobody: Any = None
-    book = ReferenceBook(database, nobody, lambda: NOW)
-    # No list is kept, and none is asked for: words are taken as typed.
-    book._refreshed_at = NOW
-    desk = SimpleNamespace(
-        settings=SimpleNamespace(announce_changes=True),
-        database=database,
-        reference=book,
-        people=SimpleNamespace(check_may_change=allow),
-        slack=Slack([IN]),
-        reopening=Reopening(waited),
-        identity=BotIdentity("xoxb-test"),
-        clock=lambda: NOW,
-        wake=asyncio.Event(),
-    )
+async def channel(database):
+    """Words are taken as typed: no list of the data service has come."""
+    desk = await make_desk(database, regions=())
+    desk.slack = Slack([IN])
+    desk.reopening = Reopening(waited)
+    desk.identity = BotIdentity("xoxb-test")
     return Channel(database, desk)
 
 

@@ -10,7 +10,6 @@ from bot.slack.commands.invocation import Invocation
 from bot.slack.commands.table import RACING_COMMANDS, unknown_command
 from bot.slack.listeners.command_runner import CommandRunner
 from bot.slack.listeners.slash_commands import read_invocation
-from tests.unit.commands.test_choosing import channel_in
 
 NOBODY: Any = None
 
@@ -29,9 +28,8 @@ NOBODY: Any = None
         ("mute york", "list"),
     ],
 )
-async def test_mistyped_command_is_offered_with_its_words(database, line, offered):
+async def test_mistyped_command_is_offered_with_its_words(channel, line, offered):
     said = []
-    channel = await channel_in(database)
     await channel.types("GB results")
 
     async def respond(_reply, message, **_more):

@@ -1,13 +1,13 @@
 """The words of `/racing watch`, and what its answer knows of a name."""
 
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import date
 from functools import partial
 
 import pytest
 
 from bot.channels import watches
-from bot.channels.watches import WatchedName
+from bot.channels.watches import WATCHES_MAX, WatchedName
 from bot.db.tables import WatchKind
 from bot.errors import CommandError
 from bot.events.races import Course, OffTime, Race, Runner
@@ -15,73 +15,12 @@ from bot.events.watched import name_key
 from bot.racedata import race_book_store
 from bot.racedata.declared_names import look_up
 from bot.slack.commands import watch
-from bot.slack.commands.invocation import Invocation
-from bot.slack.commands.watch_words import read_watch_words
 from bot.slack.messages.answers.watch_answer import NowWatched, watched
+from tests.unit.commands.town import NOW
+from tests.unit.commands.town import typed as invocation
 
 GOLDEN = WatchedName(WatchKind.HORSE, "Golden Melody")
 MOORE = WatchedName(WatchKind.JOCKEY, "R Moore")
-BLUE = WatchedName(WatchKind.HORSE, "Blue Moon")
-RED = WatchedName(WatchKind.HORSE, "Red Sky")
-CRISFORD = WatchedName(WatchKind.TRAINER, "Simon and Ed Crisford")
-NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
-
-
-@pytest.mark.parametrize(
-    ("typed", "names", "is_own"),
-    [
-        ('horse:"Golden Melody"', [GOLDEN], False),
-        ("horse:Golden Melody", [GOLDEN], False),
-        ('Horse: "Golden Melody" me', [GOLDEN], True),
-        ('horse "Golden Melody" for me', [GOLDEN], True),
-        ('horse:"Golden Melody" jockey:R Moore', [GOLDEN, MOORE], False),
-        ("horse:Golden Melody horse:Golden Melody", [GOLDEN], False),
-        ('horse:"Follow Me"', [WatchedName(WatchKind.HORSE, "Follow Me")], False),
-        ("horse:Iron Horse", [WatchedName(WatchKind.HORSE, "Iron Horse")], False),
-        ("trainer:A. P. O'Brien", [WatchedName(WatchKind.TRAINER, "A. P. O'Brien")], False),
-        ('horse:"Golden Melody" and jockey:"R Moore"', [GOLDEN, MOORE], False),
-        ('horse:"Golden Melody" & jockey:"R Moore" me', [GOLDEN, MOORE], True),
-        ('horse:"Golden Melody" + jockey:R Moore', [GOLDEN, MOORE], False),
-        ('horse:"Golden Melody", "Blue Moon"', [GOLDEN, BLUE], False),
-        ("horse:Golden Melody, Blue Moon", [GOLDEN, BLUE], False),
-        ('horse:"Golden Melody" and "Blue Moon"', [GOLDEN, BLUE], False),
-        ('horse:"Golden Melody", "Blue Moon" and "Red Sky", jockey:R Moore', [GOLDEN, BLUE, RED, MOORE], False),
-        ('horse:"Golden Melody", jockey:"R Moore"', [GOLDEN, MOORE], False),
-        ("trainer:John & Thady Gosden", [WatchedName(WatchKind.TRAINER, "John & Thady Gosden")], False),
-        ("trainer:Simon and Ed Crisford jockey:R Moore", [CRISFORD, MOORE], False),
-        ('trainer:"Simon and Ed Crisford" and jockey:R Moore', [CRISFORD, MOORE], False),
-        ("horse:Golden Melody and jockey:R Moore", [GOLDEN, MOORE], False),
-        ('horse:"And"', [WatchedName(WatchKind.HORSE, "And")], False),
-        ("horse:And", [WatchedName(WatchKind.HORSE, "And")], False),
-    ],
-)
-def test_names_are_read_with_their_kind(typed, names, is_own):
-    words = read_watch_words(typed)
-    assert (list(words.names), words.is_own) == (names, is_own)
-    assert read_watch_words(words.line.removeprefix("watch ")) == words
-
-
-@pytest.mark.parametrize(
-    ("typed", "names", "replaced"),
-    [
-        (
-            'horse:"Golden Melody" instead of horse:"Goldn Melody"',
-            [GOLDEN],
-            WatchedName(WatchKind.HORSE, "Goldn Melody"),
-        ),
-        ("jockey:R Moore Instead Of jockey:Moor me", [MOORE], WatchedName(WatchKind.JOCKEY, "Moor")),
-        ("horse:Instead of Joy", [WatchedName(WatchKind.HORSE, "Instead of Joy")], None),
-    ],
-)
-def test_name_after_instead_of_is_replaced(typed, names, replaced):
-    words = read_watch_words(typed)
-    assert (list(words.names), words.replaced) == (names, replaced)
-    assert read_watch_words(words.line.removeprefix("watch ")) == words
-
-
-async def test_two_names_to_replace_are_refused(town):
-    refused = await town.refused(await town.here(), "watch horse:A instead of horse:B horse:C")
-    assert "One name at a time" in str(refused)
 
 
 @pytest.mark.parametrize("typed", ["", "me", "horse:", 'horse:""', "horse: me", "horse:()", f"horse:{'x' * 81}"])
@@ -90,30 +29,6 @@ async def test_line_without_a_name_is_refused_and_offered_by_no_button(town, typ
     for run in (watch.check, watch.changes, watch.commit):
         with pytest.raises(CommandError):
             await run(town.desk, replace(here, text=typed))
-
-
-async def test_name_without_a_kind_is_asked_for_with_a_button_for_each(town):
-    refused = await town.refused(await town.here(), "watch Golden Melody")
-    assert str(refused).startswith("Is Golden Melody a horse, a trainer or a jockey?")
-    assert refused.lines["Horse"] == 'watch horse:"Golden Melody"'
-    assert set(refused.lines) == {"Horse", "Trainer", "Jockey"}
-
-
-@pytest.mark.parametrize(
-    ("typed", "lines"),
-    [
-        ('horse:"Golden Melody" "R Moore" me', 'watch horse:"Golden Melody" jockey:"R Moore" me'),
-        ('"R Moore" horse:"Golden Melody"', 'watch jockey:"R Moore" horse:"Golden Melody"'),
-        ('"R Moore", horse:Fog', 'watch jockey:"R Moore" horse:Fog'),
-        ('"R Moore" instead of jockey:Moor', 'watch jockey:"R Moore" instead of jockey:Moor'),
-        ('"R Moore", "W Buick"', 'watch jockey:"R Moore" jockey:"W Buick"'),
-    ],
-)
-async def test_button_for_a_kind_carries_the_whole_line(town, typed, lines):
-    refused = await town.refused(await town.here(), f"watch {typed}")
-    assert "R Moore" in str(refused)
-    assert "?" in str(refused)
-    assert refused.lines["Jockey"] == lines
 
 
 @pytest.mark.parametrize(
@@ -209,12 +124,20 @@ async def test_person_has_one_place_and_each_name_once(database):
     await database.write(change)
 
 
-async def test_too_many_names_are_refused(town, monkeypatch):
-    monkeypatch.setattr(watch, "WATCHES_MAX", 1)
-    here = Invocation("horse:A jockey:B", "C1", "U1", "cmd-1")
-    with pytest.raises(CommandError, match="At most 1"):
-        await watch.commit(town.desk, here)
-    assert await watch.changes(town.desk, here)
+async def test_too_many_names_are_refused(town):
+    await town.desk.database.write(
+        lambda session: watches.add(
+            session,
+            "C1",
+            [WatchedName(WatchKind.HORSE, f"Horse {number}") for number in range(WATCHES_MAX - 1)],
+            user_id="U1",
+            now=NOW,
+        )
+    )
+    with pytest.raises(CommandError, match=f"At most {WATCHES_MAX}"):
+        await watch.commit(town.desk, invocation("horse:A jockey:B"))
+    assert await watch.changes(town.desk, invocation("horse:A jockey:B"))
+    assert (await watch.commit(town.desk, invocation("horse:A"))).made
 
 
 async def test_race_that_is_over_is_no_race_to_come(database):

@@ -1,45 +1,125 @@
-"""A town of people who type lines, with the data service's lists as they are kept."""
+"""A town of people who type, click and fill in forms, with the data service's lists as they are kept."""
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import count
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
 from bot.channels import subscriptions
-from bot.errors import SlackUnreached
+from bot.errors import CommandError, SlackUnreached
+from bot.events.races import Course
 from bot.racedata import reference_store as rows
+from bot.racedata.client.service_errors import ServiceUnreachable
 from bot.racedata.reference_book import ReferenceBook
 from bot.racedata.reference_store import KnownCountry, KnownCourse
+from bot.slack.commands import subscribe, unsubscribe
+from bot.slack.commands.error_answers import retyped
+from bot.slack.commands.form_submission import submit
 from bot.slack.commands.invocation import Invocation
 from bot.slack.commands.refusal_buttons import refusal, with_working_offers
 from bot.slack.commands.table import find_command
+from bot.slack.forms.subscribe_form import FormOf, read_form, subscribe_form
 from bot.slack.messages.answers.filter_words import describe
+from bot.slack.messages.conditions.condition_view import PublishedChoices
 from bot.slack.permissions import Person
+from sandbox.slack import modals
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 """A Friday."""
 
-REGIONS = ["AUS", "FR", "GB", "HK", "IRE", "NO", "New South Wales", "USA"]
-COUNTRIES = [
-    KnownCountry(country_code="GB", name="Great Britain"),
-    KnownCountry(country_code="IRE", name="Ireland"),
-    KnownCountry(country_code="HK", name="Hong Kong"),
-    KnownCountry(country_code="NO", name="Norway"),
-    KnownCountry(country_code="SWE", name="Sweden"),
-]
+REGIONS = ["AUS", "FR", "GB", "HK", "IRE", "NO", "New South Wales", "SA", "ST", "USA"]
+NAMES = {"GB": "Great Britain", "IRE": "Ireland", "HK": "Hong Kong", "NO": "Norway", "SWE": "Sweden"}
+COUNTRIES = [KnownCountry(country_code=code, name=name) for code, name in NAMES.items()]
 COURSES = [
-    KnownCourse(course_id="cr_1", name="Ascot", shortcode="ASC", region="GB"),
-    KnownCourse(course_id="cr_2", name="Ascot", region="AUS", country="Western Australia"),
-    KnownCourse(course_id="cr_3", name="York", shortcode="YOR", region="GB"),
-    KnownCourse(course_id="cr_4", name="Ffos Las", region="GB", country="Wales"),
-    KnownCourse(course_id="cr_5", name="Clonmel and Powerstown", shortcode="AND", region="IRE"),
-    KnownCourse(course_id="cr_6", name="Curragh", region="IRE"),
-    KnownCourse(course_id="cr_7", name="Belmont at the Big A", region="USA"),
-    KnownCourse(course_id="cr_8", name="Øvrevoll", region="NO"),
-    KnownCourse(course_id="cr_9", name="No Man's Land", region="NO"),
+    KnownCourse(course_id=f"cr_{number}", name=name, region=region, shortcode=shortcode, country=country)
+    for number, (name, region, shortcode, country) in enumerate(
+        [
+            ("Ascot", "GB", "ASC", None),
+            ("Ascot", "AUS", None, "Western Australia"),
+            ("Bath", "GB", None, None),
+            ("Ffos Las", "GB", None, "Wales"),
+            ("Curragh", "IRE", None, None),
+            ("Goodwood", "GB", None, None),
+            ("York", "GB", "YOR", None),
+            ("Clonmel and Powerstown", "IRE", "AND", None),
+            ("Belmont at the Big A", "USA", None, None),
+            ("Øvrevoll", "NO", None, None),
+            ("No Man's Land", "NO", None, None),
+            ("Newcastle", "GB", "NCS", None),
+            ("Newcastle", "AUS", None, None),
+            ("Dundalk (AW)", "IRE", None, None),
+            ("Ascot Heath", "AUS", None, None),
+            ("Fairyhouse's End", "IRE", None, None),
+            ("Wolverhampton (AW)", "GB", None, None),
+            ("Royal Randwick", "New South Wales", None, None),
+        ],
+        start=1,
+    )
 ]
+BATH, FFOS_LAS = (Course(course_id=one.course_id, name=one.name, country=one.country) for one in COURSES[2:4])
+
+
+class Away:
+    """The data service while it answers nobody."""
+
+    def for_upkeep(self):
+        return self
+
+    async def fails(self, *_asked, **_more):
+        raise ServiceUnreachable("reference", message="silent", may_have_arrived=True)
+
+    reference = courses = countries = fails
+
+
+async def allow(_user_id, _channel_id):
+    return None
+
+
+async def unreached(method, *_args, **_more):
+    """Whether the bot is in the channel is no concern of these tests."""
+    raise SlackUnreached(method, "no_connection")
+
+
+async def no_meetings(_day):
+    return ()
+
+
+async def in_paris(_user_id):
+    return Person(zone="Europe/Paris")
+
+
+async def make_desk(database, *, regions: Sequence[str] = REGIONS, courses: Sequence[KnownCourse] = COURSES) -> Any:
+    """A desk with these lists, just read; without regions no list has ever come."""
+    away: Any = Away()
+
+    def keep(session):
+        rows.put_regions(session, regions, NOW)
+        rows.put_countries(session, COUNTRIES, NOW)
+        if courses:
+            rows.put_courses(session, courses, NOW)
+
+    if regions:
+        await database.write(keep)
+    return SimpleNamespace(
+        settings=SimpleNamespace(announce_changes=True),
+        wake=asyncio.Event(),
+        database=database,
+        reference=ReferenceBook(database, away, lambda: NOW),
+        people=SimpleNamespace(check_may_change=allow, person=in_paris),
+        races=SimpleNamespace(meetings=no_meetings),
+        slack=SimpleNamespace(call=unreached),
+        clock=lambda: NOW,
+    )
+
+
+def typed(words="", **changes):
+    """An invocation in the only channel of a test."""
+    return Invocation(**{"text": words, "channel_id": "C1", "user_id": "U1", "reference": "cmd-1"} | changes)
 
 
 @dataclass
@@ -61,16 +141,19 @@ class Town:
         """Carry a line out that changes something; of any other, read its words."""
         command, text = find_command(line)
         assert command is not None
-        typed = Invocation(text, here.channel_id, here.user_id, here.reference)
+        invocation = Invocation(text, here.channel_id, here.user_id, here.reference)
         if command.commit is not None:
-            return await command.commit(self.desk, typed)
+            return await command.commit(self.desk, invocation)
         assert command.check is not None
-        return await command.check(self.desk, typed)
+        return await command.check(self.desk, invocation)
+
+    async def filters(self, here):
+        found = await self.desk.database.read(lambda session: subscriptions.of_channel(session, here.channel_id))
+        return [subscriptions.read_filter(row) for row in found]
 
     async def receives(self, here):
         """What the channel receives, in words."""
-        found = await self.desk.database.read(lambda session: subscriptions.of_channel(session, here.channel_id))
-        return [describe(subscriptions.read_filter(row)) for row in found]
+        return [describe(one) for one in await self.filters(here)]
 
     async def refused(self, here, line):
         """What is told of a line, and the lines of its buttons; None where it is understood."""
@@ -78,47 +161,58 @@ class Town:
         return error and await with_working_offers(error, self.desk, here, line)
 
 
-async def allow(_user_id, _channel_id):
-    return None
+@dataclass
+class Channel:
+    """One channel whose people type, and fill in forms; what it receives is in the database."""
+
+    desk: Any
+    known: PublishedChoices = field(default_factory=lambda: PublishedChoices(tuple(REGIONS), courses=True))
+
+    async def types(self, words):
+        return await subscribe.commit(self.desk, typed(words))
+
+    async def ends(self, words):
+        return await unsubscribe.commit(self.desk, typed(words))
+
+    async def refuses(self, words, command="subscribe"):
+        """What is told of words, and what each button would type."""
+        do = self.types if command == "subscribe" else self.ends
+        with pytest.raises(CommandError) as caught:
+            await do(words)
+        lines = [retyped(f"{command} {words}", right) or "" for right in caught.value.offers.values()]
+        return str(caught.value), [line.removeprefix(f"{command} ") for line in lines]
+
+    async def receives(self):
+        found = await self.desk.database.read(lambda session: subscriptions.of_channel(session, "C1"))
+        return {row.region: subscriptions.read_filter(row) for row in found}
+
+    async def stores(self, *filters):
+        def save(session):
+            for one in filters:
+                subscriptions.save(session, "C1", one, user_id="U1", now=NOW)
+
+        await self.desk.database.write(save)
+
+    async def opens(self, region=None):
+        """The form of a subscription, or of a new one."""
+        chosen = (await self.receives())[region] if region else None
+        was = chosen.fingerprint() if chosen else None
+        return subscribe_form(FormOf(channel_id="C1", editing=region, was=was), chosen, self.known)
+
+    async def saves(self, view, values=None):
+        form, submitted = read_form({**view, "state": {"values": modals.filled_in(view, values or {})}})
+        return await submit(self.desk, typed(), form, submitted)
 
 
-async def unreached(method, *_args, **_more):
-    raise SlackUnreached(method, "no_connection")
+def option(value):
+    return {"text": {"type": "plain_text", "text": value}, "value": value}
 
 
-async def no_meetings(_day):
-    return ()
-
-
-async def person(_user_id):
-    return Person(zone="Europe/Paris")
-
-
-async def make_town(database) -> Town:
-    """A town whose lists are as they are kept: nothing is to be asked for."""
-    nobody: Any = None
-    book = ReferenceBook(database, nobody, lambda: NOW)
-    book._refreshed_at = NOW
-
-    def keep(session):
-        rows.put_regions(session, REGIONS, NOW)
-        rows.put_courses(session, COURSES, NOW)
-        rows.put_countries(session, COUNTRIES, NOW)
-
-    await database.write(keep)
-    return Town(
-        SimpleNamespace(
-            settings=SimpleNamespace(announce_changes=True),
-            wake=asyncio.Event(),
-            database=database,
-            reference=book,
-            people=SimpleNamespace(check_may_change=allow, person=person),
-            races=SimpleNamespace(meetings=no_meetings),
-            slack=SimpleNamespace(call=unreached),
-            clock=lambda: NOW,
-        )
-    )
+def buttons(message):
+    """Every button of a message's rows, by its label."""
+    rows_of = [block["elements"] for block in message.blocks if block["type"] == "actions"]
+    assert all(len({one["action_id"] for one in row}) == len(row) for row in rows_of)
+    return {one["text"]["text"]: one for row in rows_of for one in row}
 
 
 BOTH = "results and abandonments"
-BUT_GB = 'AUS FR HK IRE NO "New South Wales" USA'

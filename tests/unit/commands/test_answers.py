@@ -1,0 +1,320 @@
+"""What commands answer, each with its words in answers.txt, and which changes a channel is told of.
+
+After a change that is meant, write the words anew and read the diff:
+UPDATE_SNAPSHOTS=1 pytest -n 0 tests/unit/commands/test_answers.py
+"""
+
+from datetime import date, timedelta
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from sqlmodel import col, select
+
+from bot.channels import subscriptions
+from bot.channels.filters import ALL_REGIONS, ChannelFilter
+from bot.db.tables import OutboxMessage, SubscriptionState
+from bot.errors import CommandError
+from bot.events.event import DEFAULT_TOPICS, Topic
+from bot.events.races import Course
+from bot.outbox.message import Message
+from bot.racedata.client.service_errors import Unauthorized
+from bot.racedata.forecast import Forecast
+from bot.racedata.lexicon import Lexicon
+from bot.racedata.month_quota import QuotaReading, QuotaSource, UsageRow
+from bot.racedata.reference_store import KnownCountry, KnownCourse
+from bot.slack.commands import courses, coverage, usage
+from bot.slack.commands.pause import read_until
+from bot.slack.commands.subscription_changes import audited
+from bot.slack.messages.answers.pause_answer import paused, resumed
+from bot.slack.messages.kit.blocks import weight
+from bot.slack.messages.kit.text import BLOCKS_MAX, MESSAGE_MAX
+from tests.unit.commands.town import NOW, typed
+from tests.unit.kept_text import as_read, check
+
+KEPT = Path(__file__).parent / "answers.txt"
+
+# Pauses
+
+PAUSES = {
+    "without an end": lambda: paused(None, NOW, 72),
+    "until a time of a person in Paris": lambda: paused(NOW + timedelta(hours=5.5), NOW, 72, "Europe/Paris"),
+    "until a time of a person somewhere": lambda: paused(NOW + timedelta(hours=2.5), NOW, 72, "UTC"),
+    "as long as the queue is kept": lambda: paused(NOW + timedelta(days=3), NOW, 72),
+    "longer than the queue is kept": lambda: paused(NOW + timedelta(days=4), NOW, 72),
+    "over, nothing waited": lambda: resumed(1, 0, 0),
+    "over, one waited": lambda: resumed(1, 1, 0),
+    "over, some waited too long": lambda: resumed(1, 4, 2),
+    "over, while Slack lets nothing be posted": lambda: resumed(1, 4, 0, is_closed=True),
+    "over, of what was not paused": lambda: resumed(0, 0, 0),
+}
+
+
+@pytest.mark.parametrize("name", PAUSES)
+def test_pause_reads_as_kept(name):
+    check(KEPT, f"Pause {name}", as_read(PAUSES[name]()))
+
+
+@pytest.mark.parametrize("text", ["9.30", "02:30", "2.30pm", "2.30 am", "14.30"])
+def test_time_with_one_meaning_is_taken(text):
+    assert read_until(text, NOW.replace(hour=9, minute=12)) > NOW.replace(hour=9, minute=12)
+
+
+# Use of the quota
+
+
+def make_reading(**fields):
+    given = {"taken_at": NOW, "month": "2026-11", "used": 10_000, "certain": True, "source": QuotaSource.ROWS}
+    return QuotaReading(**given | {"limit": 15_000, "plan": "free"} | fields)
+
+
+async def use(reading, expected=None, text=""):
+    """The answer, and how the use was asked for."""
+    asked = []
+
+    async def read(by):
+        asked.append(by)
+        return reading
+
+    async def forecast(_reading):
+        return expected
+
+    desk: Any = SimpleNamespace(quota=SimpleNamespace(read=read, forecast=forecast))
+    return await usage.answer(desk, typed(text), None), asked
+
+
+def expected(total, low, high, **ends):
+    return Forecast(month_total=total, low=low, high=high, days=15, **ends)
+
+
+def rows(*labels, **fields):
+    return tuple(UsageRow(label=label, requests=1_000 * number, **fields) for number, label in enumerate(labels, 1))
+
+
+KINDS = (("rate_limited", 3), ("<!here>", 2))
+USES = {
+    "with a forecast": (
+        make_reading(rows=(*rows("2026-11-01"), *rows("2026-11-02", errors=3)), errors=3, refusals=0),
+        expected(20_000, 18_000, 22_000, runs_out_on=date(2026, 11, 23), may_run_out_on=date(2026, 11, 21)),
+    ),
+    "that may run out": (make_reading(), expected(14_000, 12_500, 15_500, may_run_out_on=date(2026, 11, 30))),
+    "before a forecast": (make_reading(), None),
+    "by labels that are no days": (
+        make_reading(rows=rows("2026-11-31", "today", "2026-11-01T00:00:00Z", "2025-11-01")),
+        None,
+    ),
+    "with little left": (make_reading(used=14_000), None),
+    "with little left for people": (make_reading(used=14_250), None),
+    "with nearly nothing left": (make_reading(used=14_850), None),
+    "as the bot counted": (make_reading(certain=False, source=QuotaSource.OWN_COUNT), None),
+    "without a limit": (make_reading(limit=None, plan=None, grouped_by="endpoint"), None),
+    "all": (make_reading(used=15_000), expected(20_000, 18_000, 22_000, runs_out_on=date(2026, 11, 23))),
+    "and more than all": (make_reading(used=20_000), None),
+    "with a window and refusals": (
+        make_reading(
+            window="2017 → upcoming",
+            refusals=5,
+            refusal_kinds=KINDS,
+            rows=rows("2026-11-01", refusals=5, refusal_kinds=KINDS),
+        ),
+        None,
+    ),
+    "with very many kinds of refusals": (
+        make_reading(refusals=1_810, refusal_kinds=tuple((f"kind_{number}", 100 - number) for number in range(20))),
+        None,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", USES)
+async def test_use_reads_as_kept(name):
+    reading, forecast = USES[name]
+    message, _ = await use(reading, forecast)
+    check(KEPT, f"Use {name}", as_read(message))
+
+
+@pytest.mark.parametrize(
+    ("text", "by"), [("", "day"), (" Day ", "day"), ("endpoint", "endpoint"), ('"endpoints"', "endpoint")]
+)
+async def test_use_is_grouped_as_typed(text, by):
+    assert (await use(make_reading(), text=text))[1] == [by]
+
+
+@pytest.mark.parametrize("text", ["week", "day endpoint"])
+async def test_use_by_another_word_is_told_what_would_be_right(text):
+    with pytest.raises(CommandError, match="/usage endpoint"):
+        await use(make_reading(), text=text)
+
+
+async def test_use_by_many_endpoints_stays_within_slacks_limits():
+    many = tuple(UsageRow(label=f"/<!here>/{number}" * 9, requests=number) for number in range(5_000))
+    message, _ = await use(make_reading(rows=many, grouped_by="endpoint"), text="endpoint")
+    assert len(message.blocks) <= BLOCKS_MAX
+    assert "<!here>" not in as_read(message)
+    assert "more" in as_read(message)
+
+
+# Lists of the archive
+
+COUNTRIES = (
+    KnownCountry(
+        country_code="GB",
+        name="Great Britain",
+        races=123_456,
+        full_result_order=True,
+        position_pct=0.998,
+        official_rating=True,
+        race_class=True,
+        winning_times=False,
+    ),
+    KnownCountry(country_code="QAT", name="Qatar", note="<!here> only"),
+    KnownCountry(),
+)
+COURSES = (
+    KnownCourse(course_id="cr_1", name="Ascot", shortcode="ASC", region="GB", country="England", meetings=1_200),
+    KnownCourse(course_id="cr_2", name="Ascot", region="AUS", country="Western Australia", races=1, meetings=1),
+    KnownCourse(course_id="cr_3", name="Naas", region="IRE", first_meeting="2017-01-02", last_meeting="2026-11-20"),
+    KnownCourse(races=12_345),
+    KnownCourse(),
+)
+LISTS = {
+    "coverage": coverage,
+    **{f"coverage {text}": coverage for text in ("QAT", "qat", "Qatar", '"Qatar"', "qta")},
+    "courses": courses,
+    **{
+        f"courses {text}": courses
+        for text in ("ascot", "asc", "ascot gb", "gb", "western australia ascot", "cr_3", "NAA", "naas")
+    },
+}
+
+
+async def listed(command, text, countries=COUNTRIES, known=COURSES, why=None):
+    async def give_countries(_timeout_s):
+        return countries
+
+    async def give_courses(_timeout_s):
+        return known
+
+    async def give_lexicon(_timeout_s):
+        return Lexicon(sorted({course.region for course in known if course.region}), known, countries)
+
+    given = SimpleNamespace(
+        countries=give_countries, courses=give_courses, lexicon=give_lexicon, why_none=lambda name: why[name]
+    )
+    desk: Any = SimpleNamespace(reference=given)
+    return await command.answer(desk, typed(text), None)
+
+
+@pytest.mark.parametrize("line", LISTS)
+async def test_list_reads_as_kept(line):
+    try:
+        answered = as_read(await listed(LISTS[line], line.partition(" ")[2]))
+    except CommandError as error:
+        answered = f"refused: {error} {dict(error.offers)}"
+    check(KEPT, f"List: {line}", answered)
+
+
+async def test_courses_without_number_are_paged_within_slacks_limits():
+    name = "Course & " + "x" * 200
+    many = tuple(KnownCourse(course_id=f"cr_{number}", name=f"{number} {name}") for number in range(500))
+    pages = [await listed(courses, "course", known=many)]
+    while f"page:{len(pages) + 1}" in str(pages[-1].blocks):
+        pages.append(await listed(courses, f"course page:{len(pages) + 1}", known=many))
+    assert all(len(page.blocks) <= BLOCKS_MAX and weight(page.blocks) <= MESSAGE_MAX for page in pages)
+    seen = [line.split("`")[1] for page in pages for line in as_read(page).split("\n") if line.startswith("•")]
+    assert sorted(seen) == sorted(course.course_id or "" for course in many)
+
+
+@pytest.mark.parametrize(("name", "command"), [("countries", coverage), ("courses", courses)])
+async def test_list_that_never_came_is_refused_with_what_the_service_said(name, command):
+    refused = Unauthorized(name, status=401, request_id="req_7")
+    with pytest.raises(Unauthorized) as caught:
+        await listed(command, "", None, None, {name: refused})
+    assert caught.value is refused
+
+
+# Changes of a channel's subscriptions
+
+ASCOT, YORK = Course(course_id="cr_1", name="Ascot"), Course(course_id="cr_2", name="York")
+
+
+def takes(region="GB", topics=DEFAULT_TOPICS, **fields):
+    return ChannelFilter(region=region, topics=frozenset(topics), **fields)
+
+
+RESULTS = [Topic.RESULTS]
+CHANGES: dict[str, tuple[list[ChannelFilter], list[ChannelFilter]]] = {
+    "ended, the only one": ([takes()], []),
+    "ended, one of two": ([takes(), takes("IRE")], [takes("IRE")]),
+    "ended, of many": ([takes(one) for one in ("AUS", "FR", "GB", "IRE")], []),
+    "without a topic": ([takes()], [takes(topics=RESULTS)]),
+    "without a topic in two regions": (
+        [takes(), takes("IRE")],
+        [takes(topics=RESULTS), takes("IRE", topics=RESULTS)],
+    ),
+    "with a course left out": ([takes()], [takes(not_courses=(ASCOT,))]),
+    "with one course only": ([takes()], [takes(courses=(ASCOT,))]),
+    "with a course fewer": ([takes(courses=(ASCOT, YORK))], [takes(courses=(YORK,))]),
+    "without topics and a course": (
+        [takes(topics=Topic, not_courses=(ASCOT,))],
+        [takes(topics=RESULTS, not_courses=(ASCOT, YORK))],
+    ),
+    "with fewer mentions": ([takes(mentions=("U7", "here"))], [takes()]),
+    "to one region of all": ([takes(ALL_REGIONS)], [takes("GB")]),
+}
+NOT_LESS: list[tuple[list[ChannelFilter], list[ChannelFilter]]] = [
+    ([], [takes()]),
+    ([takes()], [takes()]),
+    ([takes()], [takes(), takes("IRE")]),
+    ([takes()], [takes(topics=Topic)]),
+    ([takes()], [takes(mentions=("here",))]),
+    ([takes()], [takes(ALL_REGIONS)]),
+    ([takes(courses=(ASCOT,))], [takes(courses=(ASCOT, YORK))]),
+    ([takes(courses=(ASCOT,))], [takes()]),
+    ([takes(not_courses=(ASCOT, YORK))], [takes(not_courses=(YORK,))]),
+    ([takes(courses=(Course(name="Ascot"),))], [takes(courses=(ASCOT,))]),
+]
+
+
+async def told(database, before, after, channel_id="C1", *, announce=True, state=SubscriptionState.LIVE):
+    """What the channel is told where these filters take the place of those; nothing but that is posted."""
+    desk: Any = SimpleNamespace(clock=lambda: NOW, settings=SimpleNamespace(announce_changes=announce))
+
+    def change(session):
+        for chosen in before:
+            subscriptions.save(session, channel_id, chosen, user_id="U1", now=NOW)
+        subscriptions.set_state(session, channel_id, state, NOW)
+        with audited(session, desk, typed(channel_id=channel_id), "edit"):
+            subscriptions.remove(session, channel_id, [chosen.region for chosen in before])
+            for chosen in after:
+                subscriptions.save(session, channel_id, chosen, user_id="U1", now=NOW)
+        posts = session.execute(select(OutboxMessage).order_by(col(OutboxMessage.id))).scalars()
+        return [as_read(Message.from_json(post.content)) for post in posts]
+
+    return await database.write(change)
+
+
+@pytest.mark.parametrize("name", CHANGES)
+async def test_channel_that_gets_less_is_told_as_kept(database, name):
+    (said,) = await told(database, *CHANGES[name])
+    check(KEPT, f"Told of a subscription {name}", said)
+    assert not {"<!here>", "<@U7>"} & set(said.split())
+
+
+@pytest.mark.parametrize(("before", "after"), NOT_LESS)
+async def test_channel_that_gets_as_much_or_more_is_told_nothing(database, before, after):
+    assert await told(database, before, after) == []
+
+
+@pytest.mark.parametrize(
+    ("times", "where"),
+    [
+        (0, {"channel_id": "D1"}),
+        (0, {"announce": False}),
+        (0, {"state": SubscriptionState.WAITING}),
+        (1, {"state": SubscriptionState.SUSPENDED}),
+    ],
+)
+async def test_nobody_is_told_in_direct_messages_by_setting_or_where_the_bot_never_was(database, times, where):
+    assert len(await told(database, [takes()], [], **where)) == times

@@ -1,0 +1,333 @@
+"""What `/racecard` and `/results` answer, each with its words in answers.txt; and pages, which lose nothing.
+
+After a change that is meant, write the words anew and read the diff:
+UPDATE_SNAPSHOTS=1 pytest -n 0 tests/unit/commands/test_day_answers.py
+"""
+
+import re
+from dataclasses import replace
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.events.event import EventKind, RacingEvent
+from bot.events.races import Course, Runner
+from bot.racedata.client.service_errors import ServerFault
+from bot.racedata.day_card import Coverage, Outcomes, RaceOutcome, outcomes_of
+from bot.racedata.reference_store import KnownCountry
+from bot.slack.messages.answers.racecard_answer import racecard
+from bot.slack.messages.answers.results_answer import ResultsQuestion, results_of_day
+from bot.slack.messages.kit.blocks import weight
+from bot.slack.messages.kit.text import BLOCKS_MAX, MESSAGE_MAX, SECTION_MAX, size
+from sandbox.slack.block_rules import block_problems
+from tests.unit.commands.cards import (
+    ASCOT,
+    BATH,
+    DECLARED,
+    DISPUTED,
+    FIELD,
+    MEETING_OFF,
+    NOW,
+    OF_A_DAY,
+    RACE_OFF,
+    RACES,
+    TOMORROW,
+    WINNER,
+    lost_meeting,
+    make_card,
+    make_race,
+    pages_of,
+    timed,
+)
+from tests.unit.kept_text import as_read, check
+
+KEPT = Path(__file__).parent / "answers.txt"
+FAULT = ServerFault("races/search", request_id="req_7")
+LOST = lost_meeting("Bath", "Waterlogged")
+ITALY = KnownCountry(country_code="ITY", name="Italy", full_result_order=False, position_pct=0.612)
+PISA = make_race("14:30", course="Pisa", region="ITY", runners=FIELD)
+FROST = {"abandoned": True, "reason": "Frost"}
+AT_11: dict[str, dict[str, Any]] = {
+    "void": {"status": "Void"},
+    "abandoned": FROST,
+    "in conflict": FROST | {"status": "result"},
+    "run": {"status": "result", "runners": WINNER},
+    "not told": {},
+}
+DAY_WITH_EVERYTHING = [
+    timed(make_race("11:00", title="Hurdle", distance="2m", **fields), 11) for fields in AT_11.values()
+]
+CARDS = {
+    "courses, each with its races in order": make_card(
+        [
+            make_race("14:30", title="Novices' Hurdle", distance="2m", race_class="4", field_size=12, going="Good"),
+            make_race("9:30", title="Early Stakes", going="Good"),
+            make_race("15:00", course="Naas", title="Flat Race", abandoned=True, reason="Frost"),
+        ],
+        data_as_of="2026-11-20T11:59:00+00:00",
+        read_at=NOW,
+    ),
+    "a list that was not read lately": make_card([make_race()], latest_at=datetime(2026, 11, 19, 21, 30, tzinfo=UTC)),
+    "an abandoned race": make_card(OF_A_DAY, [RACE_OFF]),
+    "an abandoned race, on its course's card": make_card(OF_A_DAY, [RACE_OFF], course=ASCOT),
+    "a lost meeting": make_card(OF_A_DAY, [MEETING_OFF]),
+    "a lost meeting, on its own card": make_card(OF_A_DAY, [MEETING_OFF], course=ASCOT),
+    "a lost meeting beside a meeting of the same name": make_card(
+        [make_race("14:30"), make_race("15:00", region="AUS", title="Cup", runners=DECLARED)],
+        [lost_meeting()],
+        course=ASCOT,
+        region=None,
+    ),
+    "races lost one by one": make_card([make_race(off, **FROST) for off in ("14:30", "15:00")], course=ASCOT),
+    "a disputed race": make_card([DISPUTED, *OF_A_DAY], [RACE_OFF]),
+    "a disputed race, on its course's card": make_card([DISPUTED, *OF_A_DAY], [RACE_OFF], course=ASCOT),
+    "a disputed race of a lost meeting": make_card([DISPUTED, make_race("14:30")], [MEETING_OFF]),
+    "a meeting lost after a race": make_card(
+        [make_race("14:00", title="Flat", runners=WINNER), *OF_A_DAY], [MEETING_OFF]
+    ),
+    "races lost for one reason and for another": make_card(
+        [
+            *(make_race(f"1{hour}:00", **FROST) for hour in range(3, 6)),
+            make_race("16:00", abandoned=True, reason="Wind"),
+            make_race("17:00"),
+        ]
+    ),
+    "a winner": make_card([make_race(title="Hurdle", status="result", runners=FIELD[:3])]),
+    "a dead heat": make_card(
+        [make_race(title="Hurdle", runners=tuple(Runner(horse=f"Horse {n}", position=n) for n in ("1=", "=1")))]
+    ),
+    "a result without placings": make_card([make_race(title="Hurdle", status="result")]),
+    "every outcome": make_card([*DAY_WITH_EVERYTHING, make_race("15:00")]),
+    "every outcome, on the course's card": make_card([*DAY_WITH_EVERYTHING, make_race("15:00")], course=ASCOT),
+    "a meeting lost under another id": make_card(
+        [make_race(meeting_id="m_2"), make_race(course="Naas", meeting_id="m_3")], [MEETING_OFF]
+    ),
+    "an abandonment of which nothing else is known": make_card(told=[lost_meeting()]),
+    "no racing": make_card(),
+    "no racing anywhere": make_card(region=None),
+    "no racing at a course": make_card(course=ASCOT),
+    "a day to come": make_card(day=TOMORROW),
+    "a day that is not read yet": make_card(coverage=Coverage.UNREAD, reached="2019-03-02"),
+    "a day of which a part is read": make_card([make_race()], coverage=Coverage.PARTIAL),
+    "a day outside the window": make_card(coverage=Coverage.OUTSIDE_WINDOW, window="2023 → upcoming"),
+    "a day for which no request was left": make_card(coverage=Coverage.QUOTA),
+    "a day whose reading failed": make_card([make_race()], coverage=Coverage.FAILED, failure=FAULT),
+    "another year": make_card([make_race()], day=date(2025, 11, 20)),
+    "runners": make_card(
+        [make_race("14:30", title="Novices' Hurdle", runners=DECLARED), make_race("15:00", field_size=7)], course=ASCOT
+    ),
+    "runners of a race that was run": make_card(
+        [
+            make_race(
+                title="Hurdle",
+                runners=(
+                    Runner(number="1", horse="Fell", position="F"),
+                    Runner(number="2", horse="Winner", position="1"),
+                ),
+            )
+        ],
+        course=ASCOT,
+    ),
+}
+IN_SECTIONS = ("runners", "runners of a race that was run")
+
+
+@pytest.mark.parametrize("name", CARDS)
+def test_card_reads_as_kept(name):
+    message = racecard(CARDS[name], NOW)
+    in_sections = ["in sections:", as_read(message.in_sections())] if name in IN_SECTIONS else []
+    check(KEPT, f"Card: {name}", "\n".join([as_read(message), *in_sections]))
+
+
+def test_card_of_unchecked_words_reads_as_kept():
+    check(KEPT, "Card: a region that nobody checked", as_read(racecard(make_card(region="XX"), NOW, ("XX",))))
+
+
+DAYS = {
+    "a day": make_card(RACES, [LOST]),
+    "all regions": make_card(
+        [
+            *RACES[:3],
+            *(make_race(f"1{hour}:00", course="Naas", region="IRE") for hour in range(2, 8)),
+            *(make_race(f"1{n}:10", course="Perth", region="AUS", abandoned=True, reason="Wind") for n in range(3)),
+        ],
+        [LOST],
+        region=None,
+    ),
+    "everybody who ran": make_card(RACES[:3], course=ASCOT),
+    "a lost meeting": make_card([make_race(off, course="Bath") for off in ("14:30", "15:00")], [LOST], course=BATH),
+    "meetings with results first": make_card([make_race("12:00", course="Aintree"), RACES[3]]),
+    "a contradiction": make_card([make_race("14:30", runners=FIELD, abandoned=True), make_race("15:00", **FROST)]),
+    "a contradiction alone": make_card([make_race("14:30", runners=FIELD, abandoned=True)]),
+    "two versions that disagree": replace(
+        make_card(RACES),
+        outcomes=outcomes_of(
+            RACES,
+            [RacingEvent(key="r", kind=EventKind.RESULT_RECEIVED, race=RACES[0])],
+            "GB",
+            None,
+            {"r": RaceOutcome.UNCERTAIN},
+        ),
+    ),
+    "a void race": make_card([make_race("14:30", status="void"), make_race("15:00", status="result")]),
+    "a void race of a course": make_card([make_race("14:30", status="void")], course=ASCOT),
+    "no racing": make_card(),
+    "an abandonment of which nothing else is known": make_card(told=[LOST]),
+    "a part of a day": make_card(RACES[:1], coverage=Coverage.PARTIAL),
+}
+
+
+@pytest.mark.parametrize("name", DAYS)
+def test_results_and_abandonments_read_as_kept(name):
+    for heading, only_abandonments in (("Results", False), ("Abandonments", True)):
+        question = ResultsQuestion(now=NOW, only_abandonments=only_abandonments)
+        check(KEPT, f"{heading}: {name}", as_read(results_of_day(DAYS[name], question)))
+
+
+@pytest.mark.parametrize(
+    ("published", "said"),
+    [
+        ("2026-11-20T00:01:00Z", "<!date^1795132860^{time}|00:01 UTC>"),
+        ("2026-11-19T23:59:00+00:00", "<!date^1795132740^{date_short} {time}|2026-11-19 23:59 UTC>"),
+        ("2026-11-19", "Thu 19 Nov"),
+        ("0001-01-01T00:00:00+14:00", "0001-01-01T00:00:00+14:00"),
+        ("2026-11-20T12:59:00", "2026-11-20T12:59:00"),
+        ("half past *two*", "half past \N{ASTERISK OPERATOR}two\N{ASTERISK OPERATOR}"),
+    ],
+)
+def test_time_of_the_data_is_said_by_the_readers_clock_with_the_day_where_it_is_long_ago(published, said):
+    assert f" ; data as of {said} ; " in as_read(racecard(make_card([make_race()], data_as_of=published), NOW))
+
+
+WHOLE = ITALY.model_copy(update={"full_result_order": True})
+GREAT_BRITAIN = KnownCountry(country_code="GB", full_result_order=False)
+
+
+@pytest.mark.parametrize(
+    ("races", "region", "countries", "said"),
+    [
+        ([PISA, *RACES], "ITY", [ITALY], "Italy does not publish the full finishing order: 61% of runners have a"),
+        ([PISA, *RACES], None, [ITALY], "Italy does not publish the full finishing order: 61% of runners have a"),
+        ([PISA, *RACES], None, [ITALY, GREAT_BRITAIN], "is not published by Italy (61% of runners have a recorded"),
+        ([PISA], "ITY", [WHOLE], None),
+        ([make_race("15:30", course="Pisa", region="ITY"), *RACES], None, [ITALY], None),
+    ],
+)
+def test_partial_order_is_labelled_as_what_the_country_publishes(races, region, countries, said):
+    day = make_card(races, region=region)
+    text = as_read(results_of_day(day, ResultsQuestion(now=NOW, countries=tuple(countries))))
+    assert ("finishing order" in text) is (said is not None)
+    assert said is None or said in text
+
+
+# Pages
+
+WHY = "Waterlogged after heavy overnight rain, standing water in the back straight, again"
+NAMES = st.text(max_size=120)
+RACING = st.builds(make_race, off=NAMES, course=NAMES, title=NAMES, distance=NAMES, going=NAMES)
+
+
+def at_courses(number, **fields):
+    return [make_race("13:00", f"Course {each:03}", **fields) for each in range(number)]
+
+
+def problems(message):
+    return [
+        *block_problems(list(message.blocks), most=BLOCKS_MAX),
+        *block_problems(list(message.plain_blocks), most=BLOCKS_MAX),
+        *(["too heavy"] if weight(message.blocks) > MESSAGE_MAX else []),
+    ]
+
+
+@given(races=st.lists(RACING, max_size=12), repeat=st.sampled_from([1, 30]), coverage=st.sampled_from(Coverage))
+def test_card_stays_within_slacks_limits(races, repeat, coverage):
+    many = [
+        race.model_copy(update={"course": Course(name=f"{race.course.name}{number}")})
+        for number in range(repeat)
+        for race in races
+    ]
+    message = racecard(make_card(many, coverage=coverage), NOW)
+    assert len(message.blocks) <= BLOCKS_MAX
+    assert weight(message.blocks) <= MESSAGE_MAX
+    for block in (*message.blocks, *message.plain_blocks):
+        assert block["type"] in {"context", "actions", "data_table"} or 0 < size(block["text"]["text"]) <= SECTION_MAX
+
+
+DISPUTES = make_card([*at_courses(60, abandoned=True, reason=WHY, status="result"), make_race(abandoned=True)])
+LOSSES = make_card(at_courses(190, abandoned=True, reason=WHY))
+
+
+@pytest.mark.parametrize(
+    ("show", "named", "counted"),
+    [
+        (lambda page: racecard(DISPUTES, NOW, page=page), 60, "1 race abandoned, 60 races in conflict"),
+        (lambda page: results_of_day(LOSSES, ResultsQuestion(now=NOW, page=page)), 190, "190 races abandoned"),
+        (
+            lambda page: results_of_day(LOSSES, ResultsQuestion(now=NOW, page=page, only_abandonments=True)),
+            190,
+            "190 races abandoned",
+        ),
+    ],
+)
+def test_lost_races_without_number_are_all_on_the_pages(show, named, counted):
+    pages = pages_of(show)
+    lines = [line for page in pages for line in as_read(page).split("\n")[1:]]
+    assert [line for line in lines if line.endswith(WHY)] == [f"Course {one:03} 13:00, {WHY}" for one in range(named)]
+    assert len(pages) > 1
+    assert all(counted in as_read(page) and "more, listed below" in page.text for page in pages)
+    assert not any(line.startswith("and ") for line in lines)
+
+
+def test_card_too_large_has_its_meetings_on_pages():
+    races = [make_race(f"{hour}:00", f"Course {number:03}") for number in range(99) for hour in range(12, 18)]
+    card = make_card(races, [MEETING_OFF])
+    pages = pages_of(lambda page: racecard(card, NOW, page=page))
+    assert len(pages) > 2
+    assert re.findall(r"\*(Course \d+)\*", "".join(map(as_read, pages))) == [f"Course {one:03}" for one in range(99)]
+    for number, page in enumerate(pages, 1):
+        assert page.blocks[0]["text"]["text"] == f"Racecard: GB, Fri 20 Nov (page {number} of {len(pages)})"
+        assert as_read(page).count("Ascot, whole meeting, Flood") == 2
+    turns = re.findall(r"\[.*\] (racecard .* page:.*)", as_read(pages[1]))
+    assert turns == ["racecard GB 2026-11-20 page:1", "racecard GB 2026-11-20 page:3"]
+    assert racecard(card, NOW, page=500) == pages[-1]
+
+
+def test_pages_of_a_large_course_card_hold_the_same_races_in_both_forms():
+    field = tuple(
+        Runner(number=str(one), draw=str(one), horse=f"Horse {one:03}", jockey="J" * 30, trainer="T" * 30)
+        for one in range(24)
+    )
+    card = make_card([make_race(f"{hour}:00", title="Handicap", runners=field) for hour in range(10, 20)], course=ASCOT)
+    pages = pages_of(lambda page: racecard(card, NOW, page=page))
+    assert [problems(page) for page in pages] == [[]] * len(pages)
+    offs = [re.findall(r"\*(\d\d:00)\*", as_read(page)) for page in pages]
+    assert offs == [re.findall(r"\*(\d\d:00)\*", as_read(page.in_sections())) for page in pages]
+    assert [off for page in offs for off in page] == [f"{hour}:00" for hour in range(10, 20)]
+
+
+def test_meeting_too_long_says_how_many_races_are_left_out():
+    races = [make_race(f"{number:05}", title="x" * 90) for number in range(100)]
+    text = as_read(racecard(make_card(races), NOW))
+    left = int(re.findall(r"and (\d+) more", text)[0])
+    assert left + len(re.findall(r"^\d{5}", text, re.MULTILINE)) == 100
+
+
+def test_results_of_very_many_meetings_hold_slacks_limits_and_lose_none():
+    races = [
+        make_race(f"{hour}:{minute}0", course=f"Course {number:03}", runners=FIELD, abandoned=not minute)
+        for number in range(80)
+        for hour in range(12, 16)
+        for minute in (0, 3)
+    ]
+    pages = pages_of(lambda page: results_of_day(make_card(races), ResultsQuestion(now=NOW, page=page)))
+    assert [problems(page) for page in pages] == [[]] * len(pages)
+    named = re.findall(r"\*(Course \d+)\*", "".join(map(as_read, pages)))
+    assert sorted(set(named)) == [f"Course {number:03}" for number in range(80)]
+
+
+def test_nothing_known_is_no_outcome():
+    assert Outcomes().count() == 0

@@ -1,0 +1,178 @@
+"""How `/racecard` and `/results` ask for a card, and show the race of an off time alone."""
+
+import re
+from datetime import date
+from types import SimpleNamespace
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from bot.errors import CommandError
+from bot.events.races import Course, Runner
+from bot.racedata.client.service_errors import ServerFault
+from bot.racedata.day_card import Coverage
+from bot.slack.commands import racecard, results
+from sandbox.slack.block_rules import block_problems
+from tests.unit.commands.cards import (
+    ASCOT,
+    MEETING_OFF,
+    OF_A_DAY,
+    RACE_OFF,
+    TODAY,
+    TOMORROW,
+    lost_meeting,
+    make_card,
+    make_race,
+    timed,
+)
+from tests.unit.commands.town import make_desk, no_meetings, typed
+from tests.unit.kept_text import as_read
+
+
+async def no(_user_id):
+    return False
+
+
+@pytest.fixture
+def asked():
+    return []
+
+
+@pytest.fixture
+async def desk_with(database, asked):
+    """A desk without lists, whose only card is this card."""
+    desk = await make_desk(database, regions=())
+    desk.people = SimpleNamespace(is_admin=no, admin_users=frozenset())
+
+    def give(card):
+        async def of_day(*words):
+            asked.append(words)
+            return card
+
+        desk.races = SimpleNamespace(card=of_day, meetings=no_meetings, progress=lambda _region: None)
+        return desk
+
+    return give
+
+
+async def test_racecard_asks_for_what_was_typed(desk_with, asked):
+    desk = desk_with(make_card([make_race()]))
+    await racecard.answer(desk, typed('GB tomorrow "Ascot Heath"'), None)
+    await racecard.answer(desk, typed(), None)
+    await results.answer(desk, typed("GB thursday abandoned"), None)
+    assert asked == [
+        ("GB", TOMORROW, Course(name="Ascot Heath")),
+        (None, TODAY, None),
+        ("GB", date(2026, 11, 19), None),
+    ]
+
+
+FAILED = {"coverage": Coverage.FAILED, "failure": ServerFault("races/search", request_id="req_7")}
+
+
+@pytest.mark.parametrize("command", [racecard, results])
+async def test_failure_is_raised_only_where_there_is_nothing_to_show(desk_with, command):
+    with pytest.raises(ServerFault):
+        await command.answer(desk_with(make_card(**FAILED)), typed("GB"), None)
+    for some in ({"races": [make_race()]}, {"told": [lost_meeting("Bath")]}):
+        assert "req_7" in as_read(await command.answer(desk_with(make_card(**some, **FAILED)), typed("GB"), None))
+
+
+@pytest.mark.parametrize(
+    ("words", "text", "shown"),
+    [
+        *(
+            (words, "Racecard: Ascot (GB), 14:30, Fri 20 Nov: 1 meeting, 1 race.", {"Hurdle"})
+            for words in (
+                "Ascot 14:30",
+                "Ascot 14.30",
+                "2.30pm Ascot",
+                "Ascot 2:30",
+                "2.30 Ascot",
+            )
+        ),
+        ("15:00 Ascot", "1 race abandoned. ABANDONED: Ascot 15:00, Frost", {"Chase"}),
+        ("Ascot 15:01", "I know no race off at 15:01 there: these are the nearest.", {"Hurdle", "Chase"}),
+    ],
+)
+async def test_off_time_shows_that_race_alone_and_a_wrong_time_hides_no_race(desk_with, asked, words, text, shown):
+    said = await racecard.answer(desk_with(make_card(OF_A_DAY[:2], [RACE_OFF], course=ASCOT)), typed(words), None)
+    assert text in said.text
+    assert set(re.findall("Hurdle|Chase", as_read(said))) == shown
+    assert "15:01" not in words or "ABANDONED: Ascot 15:00, Frost" in said.text
+    assert asked == [(None, TODAY, ASCOT)]
+
+
+async def test_abandoned_race_that_is_asked_for_is_shown_with_its_runners(desk_with):
+    runners = tuple(Runner(number=str(number), horse=f"Horse {number}") for number in (1, 2))
+    race = make_race("13:25", title="Juvenile Hurdle", distance="2m", race_class="2", runners=runners)
+    lost = race.model_copy(update={"abandoned": True, "reason": "Frost"})
+    for card in (
+        make_card([lost, make_race()], course=ASCOT),
+        make_card([race, make_race()], [lost_meeting()], course=ASCOT),
+    ):
+        said = as_read(await racecard.answer(desk_with(card), typed("Ascot 1.25"), None))
+        assert said.count("ABANDONED") > 1
+        assert all(words in said for words in ("Juvenile Hurdle", "2m", "Class 2", "Horse 1", "Horse 2"))
+        assert "14:30" not in said
+
+
+async def test_time_without_a_race_names_the_nearest_races_with_buttons_and_no_table(desk_with):
+    offs = [f"{hour}:{minute}" for hour in (13, 14, 15, 16) for minute in ("05", "40")]
+    runners = (Runner(number="1", horse="Horse"),)
+    card = make_card([make_race(off, title=f"Race of {off}", runners=runners) for off in offs], course=ASCOT)
+    said = await racecard.answer(desk_with(card), typed("Ascot 2.30"), None)
+    assert "table" not in {block["type"] for block in said.blocks}
+    *lines, whole = [block["accessory"]["value"] for block in said.blocks if "accessory" in block]
+    assert [line.split()[-1] for line in lines] == ["13:05", "13:40", "14:05", "14:40", "15:05", "15:40"]
+    assert whole == 'racecard GB 2026-11-20 "Ascot"'
+    for line in lines:
+        one = await racecard.answer(desk_with(card), typed(line.partition(" ")[2]), None)
+        assert "1 meeting, 1 race." in one.text
+    assert not any(block_problems(said.blocks))
+
+
+async def test_day_and_off_time_are_told_apart(desk_with, asked):
+    said = await racecard.answer(desk_with(make_card(OF_A_DAY[:2], course=ASCOT)), typed("Ascot 5/12 2pm"), None)
+    assert asked == [(None, date(2026, 12, 5), ASCOT)]
+    assert "14:00" in said.text
+
+
+async def test_two_off_times_are_asked_back(desk_with):
+    with pytest.raises(CommandError, match="One off time at a time") as refused:
+        await racecard.answer(desk_with(make_card()), typed("Ascot 14:30 15:00"), None)
+    assert refused.value.lines == {"14:30": "racecard Ascot 14:30", "15:00": "racecard Ascot 15:00"}
+
+
+WITH_MOMENTS = [timed(make_race("13:30"), 12, 30), timed(make_race("15:00"), 15)]
+
+
+@pytest.mark.parametrize(("zone", "told"), [(ZoneInfo("Europe/Paris"), 1), (None, 2)])
+async def test_readers_clock_is_told_only_where_it_differs(desk_with, zone, told):
+    asks = []
+
+    async def tell(user_id):
+        asks.append(user_id)
+        return zone
+
+    desk = desk_with(make_card(WITH_MOMENTS, course=ASCOT))
+    desk.people.zone = tell
+    text = as_read(await racecard.answer(desk, typed("Ascot"), None))
+    assert ("*13:30*" in text) == (zone is not None)
+    assert "*15:00 (your clock: <!date^" in text
+    assert text.count("your clock") == told
+    assert asks == ["U1"]
+
+
+@pytest.mark.parametrize(
+    "card",
+    [
+        make_card(WITH_MOMENTS),
+        make_card([make_race()], course=ASCOT),
+        make_card(WITH_MOMENTS, [MEETING_OFF], course=ASCOT),
+        make_card([WITH_MOMENTS[0].model_copy(update={"abandoned": True}), make_race("16:00")], course=ASCOT),
+    ],
+)
+async def test_slack_is_not_asked_for_a_clock_that_no_line_shows(desk_with, card):
+    # The desk has no `people.zone`: who asks, fails.
+    assert "your clock" not in as_read(await racecard.answer(desk_with(card), typed("Ascot"), None))

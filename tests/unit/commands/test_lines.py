@@ -1,0 +1,97 @@
+"""Typed lines of every command that reads words: each line of lines.txt with what follows, to the letter.
+
+Before a `|` are lines that the channel typed before; a heading has such lines of all its rows. A line has what it means
+(`=`) and what is told beside (`~`), or the refusal (`!`) with its buttons. After a change that is meant, write the file
+anew and read the diff: UPDATE_SNAPSHOTS=1 pytest -n 0 tests/unit/commands/test_lines.py
+"""
+
+import os
+import re
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from bot.errors import CommandError, StorageUnavailable
+from bot.slack.commands.refusal_buttons import refusal
+from bot.slack.commands.table import find_command
+from bot.slack.commands.watch_words import read_watch_words
+from tests.unit.commands.town import REGIONS, Town, make_desk, no_meetings, typed
+
+FILE = Path(__file__).parent / "lines.txt"
+CHANGING = ("subscribe ", "unsubscribe ")
+
+
+def rows():
+    """The lines of all rows typed before, the row's lines, and what follows as it is kept."""
+    heading = ""
+    for part in FILE.read_text(encoding="utf-8").replace("\n    !", "\t!").splitlines():
+        if part.startswith("# "):
+            heading = part
+        elif part:
+            lines = re.split(" = |\t", part)[0]
+            yield pytest.param(heading, lines, part.removeprefix(lines).replace("\t", "\n    "), id=lines)
+
+
+async def meaning(town, here, line):
+    """What a line that is understood means, and the notes beside."""
+    name, _, words = line.partition(" ")
+    if name == "watch":
+        read = read_watch_words(words)
+        assert read_watch_words(read.line.removeprefix("watch ")) == read
+        return read.line, ()
+    if name in {"racecard", "results"}:
+        asked = []
+
+        async def card(region, day, course):
+            asked.append(f"{day:%a %Y-%m-%d} {region} {course and (course.course_id or course.name)}")
+            raise StorageUnavailable
+
+        town.desk.races = SimpleNamespace(card=card, meetings=no_meetings, progress=lambda _region: None)
+        command = find_command(line)[0]
+        assert command is not None
+        with pytest.raises(StorageUnavailable):
+            await command.answer(town.desk, typed(words), None)
+        return asked[0], ()
+    done = await town.types(here, line)
+    if name == "pause":
+        return f"until {done.until and f'{done.until:%a %Y-%m-%d %H:%M}'} UTC, typed in {done.zone}", ()
+    return "; ".join(await town.receives(here)) or "nothing", getattr(done, "notes", ())
+
+
+async def check_buttons(town, before, here, line, lines):
+    """Each button's line is understood, and changes what the channel receives; the refused line changed nothing."""
+    received = await town.receives(here)
+    with pytest.raises(CommandError):
+        await meaning(town, here, line)
+    assert await town.receives(here) == received
+    for pressed in lines:
+        if not pressed.startswith(CHANGING):
+            assert await refusal(town.desk, here, pressed) is None, pressed
+            continue
+        there = await town.here(*before)
+        await town.types(there, pressed)
+        assert await town.receives(there) != received, pressed
+
+
+async def follows(town, before, line):
+    here = await town.here(*before)
+    error = await town.refused(here, line)
+    if error is None:
+        means, notes = await meaning(town, here, line)
+        return " ~ ".join([f" = {means}", *notes])
+    await check_buttons(town, before, here, line, error.lines.values())
+    return "".join([f"\n    ! {error}", *(f" [{label}] {right}" for label, right in error.lines.items())])
+
+
+@pytest.mark.parametrize(("heading", "lines", "kept"), list(rows()))
+async def test_line_means_or_is_answered_as_kept(database, heading, lines, kept):
+    town = Town(await make_desk(database, regions=() if "without lists" in heading else REGIONS))
+    first = heading.partition(": ")[2].split(" | ") if ": " in heading else []
+    *before, line = lines.split(" | ")
+    found = await follows(town, [*first, *before], line)
+    if os.environ.get("UPDATE_SNAPSHOTS"):
+        file = FILE.read_text(encoding="utf-8")
+        start = file.index(f"\n{lines}{kept}\n", file.index(heading)) + 1
+        FILE.write_text(file[:start] + lines + found + file[start + len(lines + kept) :], encoding="utf-8")
+    assert found == kept

@@ -1,0 +1,34 @@
+"""Messages as people read them, kept in a text file: each below its name."""
+
+import os
+import re
+from pathlib import Path
+
+
+def as_read(message):
+    """The text, and each block's words, rows and buttons; a heading only where the text begins otherwise.
+
+    A block with the same words as the text is a "=".
+    """
+    return "\n".join([f"text: {message.text}", *(line for block in message.blocks for line in _lines(block, message))])
+
+
+def _lines(block, message):
+    said = block["text"]["text"] if "text" in block else None
+    if said and not (block["type"] == "header" and message.text.startswith(said)):
+        yield from ["="] if said == message.text else said.split("\n")
+    yield from ["; ".join(one["text"].split("\n")) for one in block.get("fields", ())]
+    yield from [" | ".join(cell["text"] for cell in row) for row in block.get("rows", ())]
+    if block["type"] == "context":
+        yield " ; ".join(one["text"].replace("\n", " ; ") for one in block["elements"])
+    pressed = block["elements"] if block["type"] == "actions" else [block["accessory"]] if "accessory" in block else []
+    yield from [f"[{one['text']['text']}] {one.get('value', one.get('url'))}" for one in pressed]
+
+
+def check(file: Path, name: str, text: str) -> None:
+    """Compare with the text that the file has below the name, or write the text anew with UPDATE_SNAPSHOTS."""
+    kept = dict(re.findall(r"^# (.*)\n((?:(?!# ).*\n)*)", file.read_text(encoding="utf-8"), re.MULTILINE))
+    if os.environ.get("UPDATE_SNAPSHOTS"):
+        kept[name] = text
+        file.write_text("\n".join(f"# {each}\n{words.rstrip()}\n" for each, words in kept.items()), encoding="utf-8")
+    assert text == kept.get(name, "").rstrip("\n")
