@@ -3,7 +3,7 @@
 Changes by other replicas, by tools and by hand count too. A rolled back change and a later change never share a mark.
 """
 
-from sqlalchemy import Connection, ScalarSelect, select, text
+from sqlalchemy import Connection, Function, ScalarSelect, Text, func, select, text
 from sqlmodel import col
 
 from bot.db.tables import Generation
@@ -32,9 +32,20 @@ $$
 """
 
 
+_AFTER_LOCKS = """
+CREATE OR REPLACE FUNCTION generation_after_locks() RETURNS text LANGUAGE sql VOLATILE AS 'SELECT mark FROM generation'
+"""
+"""A volatile function sees what was committed since the beginning of the statement that calls the function."""
+
+
 def current() -> ScalarSelect[str]:
     """A subquery for the present mark; null before the first change."""
     return select(col(Generation.mark)).scalar_subquery()
+
+
+def after_locks() -> Function[str]:
+    """As `current`, on PostgreSQL, for a statement that takes a lock before the mark is read."""
+    return func.generation_after_locks(type_=Text())
 
 
 def make_triggers(connection: Connection) -> None:
@@ -42,6 +53,12 @@ def make_triggers(connection: Connection) -> None:
     make_first_triggers(connection)
     for table in LATER_TABLES:
         make_table_triggers(connection, table)
+    make_after_locks(connection)
+
+
+def make_after_locks(connection: Connection) -> None:
+    if connection.dialect.name != "sqlite":
+        connection.execute(text(_AFTER_LOCKS))
 
 
 def make_table_triggers(connection: Connection, table: str) -> None:

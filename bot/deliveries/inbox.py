@@ -37,21 +37,25 @@ _IS_URGENT = col(InboxDelivery.event_name).in_([literal_column(f"'{kind}'") for 
 
 _INBOX = table_of(InboxDelivery)
 _OTHER = _INBOX.alias("other")
+_OVERTAKES = exists().where(
+    _OTHER.c.state == literal_column("'new'"),
+    _OTHER.c.not_before.is_(None),
+    _OTHER.c.received_at < bindparam("last"),
+    _OTHER.c.id.not_in(bindparam("numbers", expanding=True)),
+)
 _TAKE = (
     update(_INBOX)
     .where(_INBOX.c.id.in_(bindparam("numbers", expanding=True)), _IS_NEW)
     .values(state=InboxState.DONE, done_at=bindparam("done_at"), error=None)
-    .returning(
-        _INBOX.c.id,
-        generation.current(),
-        exists().where(
-            _OTHER.c.state == literal_column("'new'"),
-            _OTHER.c.not_before.is_(None),
-            _OTHER.c.received_at < bindparam("last"),
-            _OTHER.c.id.not_in(bindparam("numbers", expanding=True)),
-        ),
-    )
 )
+_TAKE_HERE = _TAKE.returning(_INBOX.c.id, generation.current(), _OVERTAKES)
+
+_TURN = select(func.pg_try_advisory_xact_lock(FANOUT_LOCK).label("is_ours"), func.clock_timestamp().label("now"))
+_IS_OURS, _MOMENT = (select(column).scalar_subquery() for column in _TURN.cte("turn").c)
+_TAKE_IN_TURN = (
+    _TAKE.where(_IS_OURS).values(done_at=_MOMENT).returning(_INBOX.c.id, generation.after_locks(), _OVERTAKES, _MOMENT)
+)
+"""PostgreSQL's alone."""
 
 
 _NOW, _FAR = (bindparam(name, type_=_INBOX.c.not_before.type) for name in ("now", "far"))
@@ -225,9 +229,8 @@ def take_turn(session: Session, clock: Clock) -> datetime | None:
     """
     if dialect_of(session) == "sqlite":
         return clock()
-    turn = select(func.pg_try_advisory_xact_lock(FANOUT_LOCK), func.clock_timestamp())
-    taken, now = session.connection().execute(turn).one()
-    return now.astimezone(UTC) if taken else None
+    is_ours, now = session.connection().execute(_TURN).one()
+    return now.astimezone(UTC) if is_ours else None
 
 
 @dataclass(frozen=True)
@@ -237,15 +240,33 @@ class Taken:
     inbox_ids: frozenset[int]
     mark: str | None
     overtakes: bool
+    now: datetime
+
+
+def take_in_turn(session: Session, deliveries: Sequence[StoredDelivery], clock: Clock) -> Taken | None:
+    """`take_turn` and `take`, on PostgreSQL in one statement. None while another replica has the turn."""
+    if dialect_of(session) != "sqlite":
+        rows = session.connection().execute(_TAKE_IN_TURN, _taking(deliveries)).all()
+        if rows:
+            return _taken(rows, rows[0][3].astimezone(UTC))
+    # Without a row, only the lock tells whether another replica has the turn.
+    now = take_turn(session, clock)
+    return None if now is None else take(session, deliveries, now)
 
 
 def take(session: Session, deliveries: Sequence[StoredDelivery], now: datetime) -> Taken:
     """Mark deliveries done, unless another replica was first. Call after `take_turn`, for the generation."""
+    return _taken(session.connection().execute(_TAKE_HERE, {**_taking(deliveries), "done_at": now}).all(), now)
+
+
+def _taking(deliveries: Sequence[StoredDelivery]) -> dict[str, object]:
     numbers = [delivery.inbox_id for delivery in deliveries]
-    last = max(delivery.received_at for delivery in deliveries)
-    rows = session.connection().execute(_TAKE, {"numbers": numbers, "last": last, "done_at": now}).all()
+    return {"numbers": numbers, "last": max(delivery.received_at for delivery in deliveries)}
+
+
+def _taken(rows: Sequence[Sequence[Any]], now: datetime) -> Taken:
     mark, overtakes = (rows[0][1], bool(rows[0][2])) if rows else (None, False)
-    return Taken(frozenset(number for number, _, _ in rows), mark, overtakes)
+    return Taken(frozenset(row[0] for row in rows), mark, overtakes, now)
 
 
 def put_back(session: Session, inbox_ids: Sequence[int]) -> None:

@@ -93,10 +93,9 @@ class FanoutTransactions:
     def together(self, session: Session, read: Sequence[ReadDelivery], *, in_order: bool = False) -> FannedOut | None:
         """None while another replica has the turn. `in_order`: do nothing while an earlier delivery waits."""
         began_s = self._monotonic()
-        now = inbox.take_turn(session, self._clock)
-        if now is None:
+        taken = inbox.take_in_turn(session, [delivery for delivery, _ in read], self._clock)
+        if taken is None:
             return None
-        taken = inbox.take(session, [delivery for delivery, _ in read], now)
         waiting = _only(read, taken.inbox_ids)
         if not waiting:
             return FannedOut(len(read))
@@ -104,21 +103,20 @@ class FanoutTransactions:
             # Another replica stored an earlier delivery, and may be dead.
             inbox.put_back(session, sorted(taken.inbox_ids))
             return FannedOut()
-        known = self.kept.at(session, taken.mark, now)
+        known = self.kept.at(session, taken.mark, taken.now)
         unread = [channel_id for channel_id, chosen in known.listening if isinstance(chosen, UnreadFilter)]
         self._notices.unread_filters(session, unread)
-        transaction = _Transaction(session, known, self._notices, now, self._clock())
+        transaction = _Transaction(session, known, self._notices, taken.now, self._clock())
         done = finish_live(transaction.fan_out(waiting, claiming=(self._outbox, began_s)))
         return replace(done, deliveries=done.deliveries + len(read) - len(waiting))
 
     def apart(self, session: Session, read: Sequence[ReadDelivery]) -> FannedOut | None:
         """As `together`, each delivery in a savepoint, without claims."""
-        now = inbox.take_turn(session, self._clock)
-        if now is None:
+        taken = inbox.take_in_turn(session, [delivery for delivery, _ in read], self._clock)
+        if taken is None:
             return None
-        taken = inbox.take(session, [delivery for delivery, _ in read], now)
-        known = fanout_knowledge.read(session, now)
-        done = [self._alone(session, each, known, now) for each in _only(read, taken.inbox_ids)]
+        known = fanout_knowledge.read(session, taken.now)
+        done = [self._alone(session, each, known, taken.now) for each in _only(read, taken.inbox_ids)]
         waiting = sum(each.added.waiting for each in done)
         live = [one for each in done for one in each.live]
         lines = [line for each in done for line in each.lines]
