@@ -5,12 +5,12 @@ import os
 import sys
 from collections.abc import Coroutine, Mapping
 from contextlib import suppress
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
 import httpx
 
+from bot.clock import utc_now
 from sandbox.loopback_server import LOOPBACK, free_port
 
 READY_S = 30.0
@@ -36,7 +36,7 @@ class BotProcess:
         self.database_url = database_url or f"sqlite:///{folder / 'bot.db'}"
         self._process: asyncio.subprocess.Process | None = None
         self._is_killed = False
-        self.started_at = datetime.now(UTC)
+        self.started_at = utc_now()
         self.port = free_port()
         self.log_path = folder / log_name
 
@@ -69,7 +69,7 @@ class BotProcess:
         if self._process is not None:
             await self._process.wait()
         self._is_killed = False
-        self.started_at = datetime.now(UTC)
+        self.started_at = utc_now()
         if not self.database_url.startswith("sqlite"):
             # `serve` brings an SQLite file to the current schema by itself, and no shared database.
             migrating = await self._run("migrate", own | dict(settings))

@@ -4,11 +4,11 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 
 import httpx
 
+from bot.clock import utc_now
 from bot.events.event import EventKind
 from sandbox.demo_bot import BotProcess, DemoFailed
 from sandbox.demo_screen import Screen
@@ -172,7 +172,7 @@ async def open_stage(
         slack.add_channel(channel_id, name)
     slack.on_message(screen.message)
     switches = Switches(allow_http_loopback=True, delivery_timeout_s=SERVICE_TIMEOUT_S, retry_gaps_s=RETRY_GAPS_S)
-    service = RacingService(datetime.now(UTC).date(), seed=FULL_DAY, plan=PLAN, switches=switches)
+    service = RacingService(utc_now().date(), seed=FULL_DAY, plan=PLAN, switches=switches)
     async with service, slack.running(), serve(service.app) as address:
         stage = Stage(service, slack, BotProcess(folder, database_url), screen, f"{address}/v1", speed)
         try:

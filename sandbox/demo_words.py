@@ -2,8 +2,9 @@
 
 from collections import defaultdict
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 
+from bot.clock import utc_now
 from sandbox.racing_places import REGION_CODES
 
 EVENTS_OF = {
@@ -54,7 +55,7 @@ class Expectations:
 
     def typed(self, channel_id: str, line: str) -> None:
         """Notes the change by a line typed now."""
-        now = datetime.now(UTC)
+        now = utc_now()
         before = self.of(channel_id, now)
         if before is not None and (after := before.after(line)) != before:
             self.note(channel_id, now, after)

@@ -9,11 +9,13 @@ import random
 import socket
 from collections.abc import AsyncIterator, Collection, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from email.utils import formatdate
+from email.utils import format_datetime
 
 import uvicorn
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from bot.clock import utc_now
 
 LOOPBACK = "127.0.0.1"
 GRACE_S = 0.5
@@ -150,7 +152,7 @@ class _Dated:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def dated(message: Message) -> None:
             if message["type"] == "http.response.start":
-                date = (b"date", formatdate(usegmt=True).encode())
+                date = (b"date", format_datetime(utc_now(), usegmt=True).encode())
                 message = {**message, "headers": [*message.get("headers", ()), date]}
             await send(message)
 

@@ -1,21 +1,45 @@
-"""The clock of the tests: each run begins at noon of the same day, and PostgreSQL goes by this clock too."""
+"""The clock of the tests: each run begins at noon of the same day, and PostgreSQL goes by this clock too.
 
+To be imported before the bot and the stand-ins: what they take for the real clock is then the clock of the tests.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 
 import psycopg
 from sqlalchemy import text
 
+import bot.clock
 from bot.db.engine import Database
 
 START = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 DAY = START.date().isoformat()
 
-_AHEAD = START - datetime.now(UTC)
+_AHEAD_S = os.environ.setdefault("TESTS_CLOCK_AHEAD_S", str((START - datetime.now(UTC)).total_seconds()))
+"""The workers of a run, and the processes of a worker, have the same clock."""
+
+_ahead = timedelta(seconds=float(_AHEAD_S))
 
 
 def now() -> datetime:
     """START plus the time since the run began."""
-    return datetime.now(UTC) + _AHEAD
+    return datetime.now(UTC) + _ahead
+
+
+bot.clock.utc_now = now
+
+
+@contextmanager
+def real_clock() -> Iterator[None]:
+    """The real time within the block: for stand-ins of a bot that is started as users start the bot."""
+    global _ahead  # noqa: PLW0603  functions of the bot hold `now` by its name
+    _ahead = timedelta(0)
+    try:
+        yield
+    finally:
+        _ahead = timedelta(seconds=float(_AHEAD_S))
 
 
 def move_clock(address: str) -> None:
@@ -29,7 +53,7 @@ def move_clock(address: str) -> None:
         connection.execute("CREATE SEQUENCE IF NOT EXISTS public.clock_ahead MINVALUE -9000000000000000 START 1")
         connection.execute(
             "CREATE OR REPLACE FUNCTION public.clock_timestamp() RETURNS timestamptz LANGUAGE sql VOLATILE AS"
-            f" $$ SELECT pg_catalog.clock_timestamp() + interval '{_AHEAD.total_seconds()} seconds'"
+            f" $$ SELECT pg_catalog.clock_timestamp() + interval '{_AHEAD_S} seconds'"
             " + (SELECT last_value FROM public.clock_ahead) * interval '1 microsecond' $$"
         )
 

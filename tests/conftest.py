@@ -10,6 +10,7 @@ import certifi
 import pytest
 from hypothesis import settings
 
+import tests.clock  # noqa: F401  before the bot, whose clock is set there
 from tests.postgres import OwnPostgres, own_postgres, shared_postgres
 from tests.spread import spread
 

@@ -1,8 +1,9 @@
 """The page's content as small JSON documents by key: "message/C0GB/1700000000.000100", "meeting/mt_1", "counts"."""
 
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
+from bot.clock import utc_now
 from sandbox.demo_stage import COMMANDS, Stage
 from sandbox.racing_day import Meeting, Race
 from sandbox.racing_service.delivery_queue import Delivery
@@ -37,7 +38,7 @@ def _meta(stage: Stage) -> Json:
             "used": service.used,
             "per_month": service.plan.per_month,
             "per_minute": service.plan.per_minute,
-            "last_minute": sum(one.at > datetime.now(UTC) - timedelta(minutes=1) for one in service.requests),
+            "last_minute": sum(one.at > utc_now() - timedelta(minutes=1) for one in service.requests),
         },
         "commands": list(COMMANDS),
         "today": service.racing.today.isoformat(),

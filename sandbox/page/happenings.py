@@ -4,11 +4,12 @@ import asyncio
 import json
 from collections import defaultdict
 from collections.abc import Awaitable, Callable
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from itertools import islice, zip_longest
 
 import httpx
 
+from bot.clock import utc_now
 from sandbox.demo_stage import Stage
 from sandbox.racing_day import Race
 from sandbox.racing_service.deliverer import SIGNATURE_HEADER, sign
@@ -61,13 +62,13 @@ async def wrong_order(stage: Stage, race_id: str) -> str:
     await _next_second()
     stage.service.correct(race_id)
     for delivery in first:
-        delivery.next_at = datetime.now(UTC) + timedelta(seconds=LATER_S)
+        delivery.next_at = utc_now() + timedelta(seconds=LATER_S)
     return f"The correction goes out now, and the first result {LATER_S} seconds later."
 
 
 async def _next_second() -> None:
     """The service's moments are whole seconds: of two versions in one second, nobody could tell which is newer."""
-    await asyncio.sleep(1 - datetime.now(UTC).microsecond / 1_000_000)
+    await asyncio.sleep(1 - utc_now().microsecond / 1_000_000)
 
 
 async def deliver_again(stage: Stage, race_id: str) -> str:

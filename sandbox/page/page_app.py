@@ -8,7 +8,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict, dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -20,6 +20,7 @@ from starlette.responses import FileResponse, JSONResponse, Response, StreamingR
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
+from bot.clock import utc_now
 from sandbox.demo_bot import DemoFailed
 from sandbox.demo_stage import COMMANDS, Stage
 from sandbox.page.counts import LOST_AFTER_S, Readings, count
@@ -126,7 +127,7 @@ class Page:
             return False
         calls = (call.at for call in reversed(slack.calls) if call.channel == channel_id)
         last = max(delivery.attempts[-1].at, self.stage.bot.started_at, next(calls, delivery.created_at))
-        return (datetime.now(UTC) - last).total_seconds() > self.lost_after_s
+        return (utc_now() - last).total_seconds() > self.lost_after_s
 
     async def type(self, asked: Json) -> object:
         """A person types a command, or writes to the bot in a direct message."""
@@ -188,7 +189,7 @@ class Page:
         self._check(answer)
         said = json.loads(answer.body) if answer.body else {}
         if channel in slack.channels and said.get("response_action") != "errors":
-            self.stage.expectations.note(channel, datetime.now(UTC), None)
+            self.stage.expectations.note(channel, utc_now(), None)
         return said.get("errors") or {}
 
     async def close(self, asked: Json) -> object:
@@ -230,7 +231,7 @@ class Page:
     async def _begin(self, trouble: Trouble) -> None:
         stage = self.stage
         if trouble.name not in self.on:
-            since = SwitchedOn(datetime.now(UTC), len(stage.slack.calls), len(stage.service.requests))
+            since = SwitchedOn(utc_now(), len(stage.slack.calls), len(stage.service.requests))
             await trouble.begin(stage)
             self.on[trouble.name] = since
 

@@ -6,8 +6,8 @@ import resource
 import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 
+from bot.clock import utc_now
 from sandbox.demo_stage import PLAN, SERVICE_TIMEOUT_S, Stage
 from sandbox.page.happenings import burst
 from sandbox.racing_service.plan_table import PLANS
@@ -169,7 +169,7 @@ async def _stop_second(stage: Stage) -> None:
 
 
 async def _swallow(stage: Stage) -> None:
-    taken = json.dumps({"ok": True, "channel": CHANNEL, "ts": f"{datetime.now(UTC).timestamp():.6f}"})
+    taken = json.dumps({"ok": True, "channel": CHANNEL, "ts": f"{utc_now().timestamp():.6f}"})
     stage.slack.script("chat.postMessage", [Failure(name="swallowed", status=200, body=taken)])
 
 
@@ -202,7 +202,7 @@ def send_again(stage: Stage) -> None:
     """Failed deliveries are due at once, in place of half a minute later."""
     for delivery in stage.service.deliveries:
         if delivery.status == "pending" and delivery.next_at is not None:
-            delivery.next_at = datetime.now(UTC)
+            delivery.next_at = utc_now()
 
 
 TROUBLES: tuple[Trouble, ...] = (

@@ -8,6 +8,7 @@ from typing import Self
 
 import httpx
 
+from bot.clock import utc_now
 from sandbox.racing_day import Meeting, Race
 from sandbox.racing_service.account_usage import Tally
 from sandbox.racing_service.asgi_app import build_app
@@ -24,10 +25,6 @@ from sandbox.racing_service.service_state import Account, Clock, ServedRequest, 
 from sandbox.racing_service.switches import Switches
 
 
-def _utc_now() -> datetime:
-    return datetime.now(UTC)
-
-
 class RacingService:
     """A data service of one account. Use as `async with`.
 
@@ -42,7 +39,7 @@ class RacingService:
         plan: str = "free",
         api_key: str = "demo-racing-key",
         switches: Switches | None = None,
-        clock: Clock = _utc_now,
+        clock: Clock = utc_now,
         sleep: Sleep = asyncio.sleep,
         delivery_client: httpx.AsyncClient | None = None,
         days_back: int = 7,

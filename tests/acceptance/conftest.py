@@ -10,7 +10,6 @@ import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 
 import httpx
@@ -25,6 +24,7 @@ from sandbox.slack.person import Person
 from sandbox.slack.values import SentResponse
 from sandbox.slack.workspace import SlackWorkspace
 from tests.acceptance.forked import Forked
+from tests.clock import START
 
 WEBHOOK_SECRET = "whsec-acceptance-1"
 SIGNING_SECRET = "slack-signing-secret-test"
@@ -154,7 +154,7 @@ async def run_world(
     socket_mode = "SLACK_APP_TOKEN" in settings
     slack = SlackWorkspace(BOT_TOKEN, SIGNING_SECRET, app_token=APP_TOKEN, socket_mode=socket_mode)
     service = RacingService(
-        datetime.now(UTC).date(),
+        START.date(),
         seed=int(seed),
         api_key=API_KEY,
         switches=switches or Switches(allow_http_loopback=True),

@@ -1,11 +1,6 @@
 """Deliveries as the service might send them."""
 
-from datetime import UTC, datetime
-
-
-def today():
-    """The date of the bot, which goes by the real clock."""
-    return datetime.now(UTC).date().isoformat()
+from tests.clock import DAY
 
 
 def result(race_id="rc_1", region="GB", **changes):
@@ -13,7 +8,7 @@ def result(race_id="rc_1", region="GB", **changes):
         "race_id": race_id,
         "course": {"course_id": "cr_asc", "name": "Ascot"},
         "region": region,
-        "date": today(),
+        "date": DAY,
         "off_time": "14:30",
         "runners": [
             {"position": 1, "horse": "Blue Moon", "jockey": "A. Rider", "sp": "5/2"},
@@ -24,7 +19,7 @@ def result(race_id="rc_1", region="GB", **changes):
 
 
 def abandoned(race_id="rc_9", region: str | None = "GB", **changes):
-    race = {"race_id": race_id, "course": "Nowhere Park", "date": today(), "off_time": "15:05"}
+    race = {"race_id": race_id, "course": "Nowhere Park", "date": DAY, "off_time": "15:05"}
     if region is not None:
         race["region"] = region
     return {"event": "race.abandoned", "data": {"race": race | changes, "reason": "Frozen track"}}

@@ -3,7 +3,8 @@
 import pytest
 
 from tests.acceptance.no_temporary_folder import take_temporary_folders, why_not
-from tests.acceptance.payloads import abandoned, today
+from tests.acceptance.payloads import abandoned
+from tests.clock import DAY
 
 RACES = 300
 
@@ -14,14 +15,14 @@ def card(note: str) -> dict[str, object]:
         {
             "race_id": f"rc_of_a_card_{number}",
             "region": "GB",
-            "date": today(),
+            "date": DAY,
             "off_time": f"{12 + number // 60}:{number % 60:02}",
             "name": f"Handicap {number} {note}" + " of the very long name" * 20,
             "course": {"course_id": "cr_1", "name": "Ascot"},
         }
         for number in range(RACES)
     ]
-    meeting = {"meeting_id": "mt_1", "region": "GB", "date": today(), "course": {"course_id": "cr_1", "name": "Ascot"}}
+    meeting = {"meeting_id": "mt_1", "region": "GB", "date": DAY, "course": {"course_id": "cr_1", "name": "Ascot"}}
     return {"event": "racecard.published", "data": {"meeting": meeting | {"races": races}}}
 
 

@@ -1,12 +1,13 @@
 """An outage after which the service has given up: made good by `serve` itself, and by `racing-bot repair`."""
 
 import json
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 from sandbox.racing_service.switches import Switches
 from tests.acceptance.command_line import run_command
 from tests.acceptance.conftest import until
 from tests.acceptance.dying import after_the_commit, before_the_commit
+from tests.clock import START, now
 
 EVENTS = ("result.received", "race.abandoned", "meeting.abandoned", "racecard.published")
 GIVES_UP = Switches(allow_http_loopback=True, retry_gaps_s=())
@@ -20,10 +21,10 @@ def looks(world):
 
 async def lose(world):
     """The service gives up deliveries of all four events, thirty hours ago: nobody listened at the address."""
-    service, now = world.service, datetime.now(UTC)
+    service = world.service
     service.subscribe("http://127.0.0.1:9/webhooks/racing", frozenset(EVENTS))
-    first, second = service.racing.meetings(now.date(), "GB")[:2]
-    service.set_clock(lambda: now - timedelta(hours=30))
+    first, second = service.racing.meetings(START.date(), "GB")[:2]
+    service.set_clock(lambda: START - timedelta(hours=30))
     service.settle(first.races[0].race_id)
     service.abandon_race(first.races[1].race_id, "Frozen track")
     service.abandon_meeting(second.meeting_id, "Waterlogged")
@@ -31,7 +32,7 @@ async def lose(world):
     for number, delivery in enumerate(service.deliveries):
         delivery.shape = ("bare", "listed", "counted")[number % 3]
     await service.deliver_due()
-    service.set_clock(lambda: datetime.now(UTC))
+    service.set_clock(now)
     assert {delivery.status for delivery in service.deliveries} == {"failed"}
     return first, second
 

@@ -7,11 +7,13 @@ import httpx
 from tests.acceptance.command_line import run_command
 from tests.acceptance.conftest import Bot
 from tests.acceptance.payloads import abandoned, result
+from tests.clock import move_clock
 from tests.postgres import new_postgres_database
 
 
 async def test_starts_before_its_schema_and_takes_deliveries_once_it_is_there(make_world, postgres_server):
     url = new_postgres_database(postgres_server)
+    move_clock(url)
     async with make_world(start=False, DATABASE_URL=url) as world:
         await world.bot.start(ready=False)
         async with httpx.AsyncClient() as client, asyncio.timeout(60):
@@ -33,6 +35,7 @@ async def test_starts_before_its_schema_and_takes_deliveries_once_it_is_there(ma
 
 async def test_two_replicas_are_one_bot(make_world, postgres_server, tmp_path):
     url = new_postgres_database(postgres_server)
+    move_clock(url)
     async with make_world(start=False, DATABASE_URL=url) as world:
         assert (await run_command(world.bot, "migrate")).code == 0
         await world.bot.start()

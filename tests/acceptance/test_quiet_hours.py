@@ -1,10 +1,11 @@
 """Quiet hours as a channel meets them: typed, with a kill while results wait, and said together afterwards."""
 
 import sqlite3
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 from tests.acceptance.conftest import until
 from tests.acceptance.payloads import abandoned, result
+from tests.clock import START, now
 
 OVER = "UPDATE message SET not_before = received_at WHERE not_before IS NOT NULL"
 """As if the hours of all that waits were over."""
@@ -15,15 +16,14 @@ NOT_DONE = "DELETE FROM job_run WHERE job = 'tell_due'"
 
 def waiting(world) -> list[bool]:
     """Of each message that waits for an hour: whether the hour is still more than a minute away."""
-    soon = f"{datetime.now(UTC) + timedelta(minutes=1):%Y-%m-%d %H:%M:%S}"
+    soon = f"{now() + timedelta(minutes=1):%Y-%m-%d %H:%M:%S}"
     with sqlite3.connect(world.bot.folder / "bot.db", timeout=20) as connection:
         found = connection.execute("SELECT not_before > ? FROM message WHERE not_before IS NOT NULL", (soon,))
         return [bool(later) for (later,) in found]
 
 
 async def test_results_wait_for_the_end_of_quiet_hours_over_a_kill_and_an_abandonment_comes_at_once(world):
-    now = datetime.now(UTC)
-    quiet = f"{now - timedelta(hours=2):%H:%M}-{now + timedelta(hours=2):%H:%M}"
+    quiet = f"{START - timedelta(hours=2):%H:%M}-{START + timedelta(hours=2):%H:%M}"
     said = await world.say("/racing", f"subscribe GB quiet:{quiet} zone:Londn", channel="CGB")
     assert "is no time zone: write Europe/London" in said
     said = await world.say("/racing", f"subscribe GB quiet:{quiet}", channel="CGB")

@@ -1,13 +1,15 @@
 """What `rate_limited` asks for is waited, and no longer: whoever typed a command has their answer then."""
 
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
+
+from tests.clock import now
 
 
 def five_seconds_into_a_minute() -> Callable[[], datetime]:
     """A clock of the data service whose minute began five seconds ago."""
-    ahead = timedelta(seconds=(5 - datetime.now(UTC).second) % 60)
-    return lambda: datetime.now(UTC) + ahead
+    ahead = timedelta(seconds=(5 - now().second) % 60)
+    return lambda: now() + ahead
 
 
 async def test_request_is_repeated_after_retry_after_however_far_off_the_reset_is(make_world):

@@ -3,7 +3,7 @@
 import asyncio
 import sqlite3
 from contextlib import AsyncExitStack, asynccontextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from itertools import count, product
 
 import pytest
@@ -15,6 +15,7 @@ from starlette.routing import Route
 from sandbox.loopback_server import serve
 from tests.acceptance.command_line import run_command
 from tests.acceptance.conftest import run_world
+from tests.clock import now
 
 KEY = Fernet.generate_key().decode()
 PUBLIC_URL = "https://bot.example.com"
@@ -180,7 +181,7 @@ async def deliver_one(world) -> None:
     async with asyncio.timeout(60):
         # The bot looks for new secrets every few seconds at most; what it refuses meanwhile is sent again.
         for hours in count():
-            await world.service.deliver_due(datetime.now(UTC) + timedelta(hours=hours))
+            await world.service.deliver_due(now() + timedelta(hours=hours))
             if delivery.status == "delivered":
                 return
             await asyncio.sleep(0.5)

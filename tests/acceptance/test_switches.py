@@ -4,7 +4,7 @@ import asyncio
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from functools import reduce
 from itertools import product
 
@@ -15,6 +15,7 @@ from sandbox.racing_day import Meeting
 from sandbox.racing_places import REGION_CODES
 from sandbox.racing_service.delivery_queue import Subscription
 from tests.acceptance.conftest import WEBHOOK_SECRET
+from tests.clock import START
 from tests.said import as_posted
 
 EVENTS = frozenset({"result.received", "race.abandoned", "meeting.abandoned", "racecard.published"})
@@ -41,7 +42,7 @@ class Place:
     def expected(self) -> list[str]:
         """How the messages begin: the result twice, since it is corrected."""
         lost_on, *coming_on = [weekday_and_day(one.race_date) for one in (self.lost, *self.coming)]
-        is_today = self.ran.race_date == datetime.now(UTC).date()
+        is_today = self.ran.race_date == START.date()
         day = "" if is_today else f", {weekday_and_day(self.ran.race_date)}"
         result = f"{self.ran.course.name} {self.ran.races[0].off_time}{day} ({self.region})"
         return sorted(

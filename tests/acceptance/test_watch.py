@@ -4,11 +4,12 @@ import json
 
 from sandbox.slack.failures import slack_error
 from tests.acceptance.conftest import settled
-from tests.acceptance.payloads import abandoned, result, today
+from tests.acceptance.payloads import abandoned, result
+from tests.clock import DAY
 
 
 def card(race_id="rc_1", horse="Golden Melody (IRE)", **race):
-    race = {"race_id": race_id, "course": "Ascot", "region": "GB", "date": today(), "off_time": "14:30"} | race
+    race = {"race_id": race_id, "course": "Ascot", "region": "GB", "date": DAY, "off_time": "14:30"} | race
     return {"event": "racecard.published", "data": {"race": race | {"runners": [{"number": 1, "horse": horse}]}}}
 
 

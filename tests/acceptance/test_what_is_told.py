@@ -1,20 +1,21 @@
 """What a later version of an event does to what a channel shows: told, edited or superseded, and never hidden."""
 
 import json
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from itertools import count
 
 import pytest
 
 from tests.acceptance.conftest import settled
-from tests.acceptance.payloads import abandoned, result, today
+from tests.acceptance.payloads import abandoned, result
+from tests.clock import DAY, now
 
 NUMBERS = count(1)
 
 
 def stamped(payload, *, minute):
     """The payload with its event's own time: so many minutes before now, fewer minutes being later."""
-    moment = datetime.now(UTC) - timedelta(minutes=9) + timedelta(minutes=minute)
+    moment = now() - timedelta(minutes=9) + timedelta(minutes=minute)
     return payload | {"occurred_at": moment.isoformat()}
 
 
@@ -172,7 +173,7 @@ async def test_race_that_becomes_void_is_told_anew_and_has_no_winner(desk, minut
     assert "Golden Melody" not in shown()[1]
     full = await settled(await desk.person().clicks("Full result", channel="CGB"))
     assert full.text.endswith("Race declared void")
-    answer = await settled(await desk.person().types(f"/racing results GB {today()} {course}", channel="CGB"))
+    answer = await settled(await desk.person().types(f"/racing results GB {DAY} {course}", channel="CGB"))
     assert "1 void" in answer.text
     assert "🚫 *VOID*" in json.dumps(answer.blocks, ensure_ascii=False)
     assert "Golden Melody" not in json.dumps(answer.blocks)
@@ -199,7 +200,7 @@ def race_of_card(race, off, horses=("A", "B", "C")):
 
 async def test_racecard_that_changes_is_told(desk):
     number = next(NUMBERS)
-    this = {"number": number, "day": today()}
+    this = {"number": number, "day": DAY}
     first, second = race_of_card("rc_a", "11:30"), race_of_card("rc_b", "12:00")
     before = stamped(card(first, second, **this), minute=0)
     fewer = stamped(card(race_of_card("rc_a", "11:30", ("A", "B")), second, **this), minute=1)
@@ -217,7 +218,7 @@ async def test_racecard_that_changes_is_told(desk):
 
 async def test_non_runner_leaves_the_field(desk):
     number = next(NUMBERS)
-    names, course, day = f"rc_field{number}", f"Field{number}", today()
+    names, course, day = f"rc_field{number}", f"Field{number}", DAY
 
     def named(minute, *horses):
         payload = card(race_of_card(names, "23:30", horses), number=f"field{number}", day=day)
@@ -238,18 +239,18 @@ async def test_non_runner_leaves_the_field(desk):
 
 
 async def test_late_is_measured_from_when_the_service_had_it(desk):
-    now = datetime.now(UTC)
-    off_at = (now - timedelta(hours=4)).isoformat()
+    at = now()
+    off_at = (at - timedelta(hours=4)).isoformat()
     race = {"off_time": off_at, "runners": runners(*FIELD)}
     number = race_id()
-    settled_at = {"settled_at": (now - timedelta(minutes=2)).isoformat()}
+    settled_at = {"settled_at": (at - timedelta(minutes=2)).isoformat()}
     swapped = {"runners": runners(("Second Sight", 1), ("Golden Melody", 2))}
     in_time = result(number, **race) | settled_at
     shown = await told(desk, in_time, result(number, **(race | swapped)) | settled_at | {"sequence": 2}, messages=2)
     assert not any("min late" in text for text in shown())
-    late = result(race_id(), **race) | {"settled_at": (now - timedelta(minutes=42)).isoformat()}
+    late = result(race_id(), **race) | {"settled_at": (at - timedelta(minutes=42)).isoformat()}
     shown = await told(desk, late)
     assert "(alert 42 min late)" in shown()[0] or "(alert 43 min late)" in shown()[0]
-    tried = result(race_id(), **race) | {"delivery": {"first_attempt_at": (now - timedelta(minutes=62)).isoformat()}}
+    tried = result(race_id(), **race) | {"delivery": {"first_attempt_at": (at - timedelta(minutes=62)).isoformat()}}
     shown = await told(desk, tried)
     assert "(alert 62 min late)" in shown()[0] or "(alert 63 min late)" in shown()[0]

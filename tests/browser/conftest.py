@@ -17,6 +17,7 @@ from sandbox.demo_screen import Screen, make_console
 from sandbox.demo_stage import CHANNELS, PEOPLE, Stage, open_stage
 from sandbox.loopback_server import serve
 from sandbox.page.page_app import Page, build_page
+from tests.clock import real_clock
 
 HERE = Path(__file__).parent
 PATIENCE_MS = 60_000
@@ -119,12 +120,13 @@ class Desk:
 async def stage(tmp_path_factory):
     """A stage with a running bot, for all tests of a worker."""
     screen = Screen(CHANNELS, PEOPLE, make_console(io.StringIO()))
-    async with open_stage(tmp_path_factory.mktemp("stage"), screen, 1.0) as opened:
-        await opened.start_bot()
-        delivering = asyncio.create_task(opened.service.run_deliveries())
-        yield opened
-        delivering.cancel()
-        await asyncio.gather(delivering, return_exceptions=True)
+    with real_clock():
+        async with open_stage(tmp_path_factory.mktemp("stage"), screen, 1.0) as opened:
+            await opened.start_bot()
+            delivering = asyncio.create_task(opened.service.run_deliveries())
+            yield opened
+            delivering.cancel()
+            await asyncio.gather(delivering, return_exceptions=True)
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")

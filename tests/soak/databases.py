@@ -1,7 +1,6 @@
 """The soak's databases: set up before the bot starts, and read when it is done."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 
 from sqlalchemy import delete, func, select
 from sqlmodel import Session, col
@@ -14,6 +13,7 @@ from bot.db.tables import Acknowledgement, InboxDelivery, JobRun
 from bot.deliveries import inbox
 from bot.outbox import acknowledgements, message_store
 from bot.outbox.states import UNSENT
+from tests.clock import now
 from tests.soak.oracle import Receipt
 from tests.soak.racing import SoakChannel
 
@@ -28,8 +28,7 @@ async def prepare(database: Database, channels: Sequence[SoakChannel]) -> None:
         for channel in channels:
             for region in channel.regions:
                 chosen = ChannelFilter(region=region, topics=channel.topics, **channel.choices)
-                now = datetime.now(UTC)
-                subscriptions.save(session, channel.channel_id, chosen, user_id=SUBSCRIBER, now=now)
+                subscriptions.save(session, channel.channel_id, chosen, user_id=SUBSCRIBER, now=now())
 
     upgrade(database)
     await database.write(save)

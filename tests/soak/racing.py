@@ -5,11 +5,12 @@ import hmac
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from random import Random
 from typing import Any
 
 from bot.events.event import EventKind, Topic
+from tests.clock import now
 
 SECRET = "whsec-soak-1"
 REGIONS = tuple(f"R{number}" for number in range(40))
@@ -92,7 +93,7 @@ class Races:
     """
 
     random: Random
-    now: datetime = field(default_factory=lambda: datetime.now(UTC))
+    now: datetime = field(default_factory=now)
     regions: tuple[str, ...] = REGIONS
     races_a_meeting: int = 1
     count: int = 0

@@ -3,11 +3,11 @@
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from random import Random
 
 import aiohttp
 
+from tests.clock import now
 from tests.soak.racing import Delivery
 
 IN_FLIGHT = 4
@@ -52,9 +52,9 @@ class Sender:
 
     async def deliver(self, delivery: Delivery) -> None:
         """Send it until it is answered 2xx."""
-        delivery.sent_at = datetime.now(UTC)
+        delivery.sent_at = now()
         await self._send(delivery)
-        delivery.answered_at = datetime.now(UTC)
+        delivery.answered_at = now()
         self.delivered.append(delivery)
 
     async def _deliver_again(self, delivery: Delivery) -> None:

@@ -7,7 +7,7 @@ import asyncio
 import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 import pytest
 from sqlmodel import Session
@@ -18,6 +18,7 @@ from bot.db.tables import WatchKind
 from bot.events.event import Topic
 from bot.outbox.pace import Pace
 from sandbox.slack.values import Json, PostedMessage
+from tests.clock import move_clock, now
 from tests.postgres import new_postgres_database
 from tests.soak.databases import SUBSCRIBER
 from tests.soak.life import Times
@@ -65,9 +66,8 @@ def each_minute(now: datetime) -> Iterable[str]:
 
 
 def watch(session: Session) -> None:
-    now = datetime.now(UTC)
     names = [WatchedName(WatchKind.HORSE, f"Horse{number:05}A") for number in WATCHED]
-    watches.add(session, WATCHING, names, user_id=SUBSCRIBER, now=now)
+    watches.add(session, WATCHING, names, user_id=SUBSCRIBER, now=now())
 
 
 @pytest.mark.soak
@@ -77,7 +77,8 @@ async def test_soak_of_choices_tells_everything_once(engine, tmp_path, request, 
     url = f"sqlite:///{tmp_path / 'soak.db'}"
     if engine == "postgresql":
         url = new_postgres_database(request.getfixturevalue("own_server").address)
-    chosen = channels(datetime.now(UTC))
+        move_clock(url)
+    chosen = channels(now())
     async with run_world(
         tmp_path,
         url,
@@ -106,8 +107,8 @@ async def test_soak_of_choices_tells_everything_once(engine, tmp_path, request, 
 
 async def die_often(world: World) -> None:
     """For as long as the quiet hours last and a while after, and until there is enough of everything."""
-    began = datetime.now(UTC)
-    while (passed := datetime.now(UTC) - began) < GIVE_UP_AFTER and (passed < AT_LEAST or not is_enough(world)):
+    began = now()
+    while (passed := now() - began) < GIVE_UP_AFTER and (passed < AT_LEAST or not is_enough(world)):
         await world.jobs_are_due()
         running = world.start(world.ports[0], skip=world.random.choice((3, 8, 20, 40, None)))
         await running.live(world.random.uniform(1.0, 3.0), running.kill)

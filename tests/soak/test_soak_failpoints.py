@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from bot.outbox.pace import Pace
+from tests.clock import move_clock
 from tests.postgres import new_postgres_database
 from tests.soak.figures import failpoints_of, figures_of
 from tests.soak.life import Times
@@ -48,7 +49,9 @@ SIZES = [
 def database_url(request, tmp_path):
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path / 'soak.db'}"
-    return new_postgres_database(request.getfixturevalue("own_server").address)
+    url = new_postgres_database(request.getfixturevalue("own_server").address)
+    move_clock(url)
+    return url
 
 
 @pytest.mark.parametrize(("size", "part"), SIZES)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import pytest
 
 from bot.outbox.pace import Pace
+from tests.clock import move_clock
 from tests.postgres import OwnPostgres, new_postgres_database
 from tests.soak.figures import figures_of
 from tests.soak.life import Times
@@ -40,6 +41,7 @@ SIZES = [
 async def test_soak_of_replicas_loses_and_doubles_nothing(size, own_server, tmp_path, record_property):
     channels = [SoakChannel(f"C{number:02}", (REGIONS[number % 30],), BOTH) for number in range(size.channels)]
     url = new_postgres_database(own_server.address)
+    move_clock(url)
     async with run_world(
         tmp_path, url, processes=size.processes, pace=PACE, times=Times(), channels=channels, waiting_at_most=200
     ) as world:

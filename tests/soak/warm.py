@@ -13,6 +13,7 @@ from sqlalchemy.orm import configure_mappers
 LOADED = [
     import_module(name)
     for name in (
+        "tests.clock",
         "anyio._backends._asyncio",
         "apscheduler.executors.asyncio",
         "encodings.idna",

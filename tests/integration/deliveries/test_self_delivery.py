@@ -6,7 +6,7 @@ import hmac
 import ipaddress
 import ssl
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import aiohttp
 import pytest
@@ -18,6 +18,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from bot.deliveries.signing_secrets import SigningSecrets
 from bot.operations.self_delivery import SelfDelivery, unreached
 from sandbox.loopback_server import free_port
+from tests.clock import now, real_clock
 
 BODY = b'{"event":"racing-bot.drill","drill":"0123456789abcdef"}'
 OURS = {"status": "accepted"}
@@ -61,15 +62,16 @@ def self_signed(folder):
     """TLS by a certificate that nobody trusts."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "bot.example.com")])
-    now = datetime.now(UTC)
+    with real_clock():
+        at = now()
     certificate = (
         x509.CertificateBuilder()
         .subject_name(name)
         .issuer_name(name)
         .public_key(key.public_key())
         .serial_number(1)
-        .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
+        .not_valid_before(at - timedelta(days=1))
+        .not_valid_after(at + timedelta(days=1))
         .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), critical=False)
         .sign(key, hashes.SHA256())
     )

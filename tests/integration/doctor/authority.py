@@ -1,6 +1,6 @@
 """A certificate authority for a test, and certificates by the authority."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from ipaddress import ip_address
 from pathlib import Path
 
@@ -8,6 +8,8 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
+
+from tests.clock import now
 
 LOOPBACK = "127.0.0.1"
 
@@ -34,15 +36,14 @@ class Authority:
         return self._write(f"certificate-{days}.pem", signed.sign(self._key, hashes.SHA256())), key_file
 
     def _certificate(self, name: x509.Name, key: ec.EllipticCurvePrivateKey, days: float) -> x509.CertificateBuilder:
-        now = datetime.now(UTC)
         return (
             x509.CertificateBuilder()
             .subject_name(name)
             .issuer_name(self._name)
             .public_key(key.public_key())
             .serial_number(x509.random_serial_number())
-            .not_valid_before(now - timedelta(hours=1))
-            .not_valid_after(now + timedelta(days=days))
+            .not_valid_before(now() - timedelta(hours=1))
+            .not_valid_after(now() + timedelta(days=days))
         )
 
     def _write(self, name: str, certificate: x509.Certificate) -> Path:

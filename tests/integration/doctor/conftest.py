@@ -5,7 +5,7 @@ import shutil
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -35,6 +35,7 @@ from sandbox.loopback_server import free_port, serve
 from sandbox.racing_service.racing_standin import RacingService
 from sandbox.racing_service.switches import Switches
 from sandbox.slack.workspace import SlackWorkspace
+from tests.clock import START, now
 
 KEY, TOKEN, APP_TOKEN, SIGNING_SECRET = (
     "doctors-racing-key",
@@ -62,7 +63,7 @@ class Clinic:
         return self.folder / "bot.db"
 
     def clock(self) -> datetime:
-        return datetime.now(UTC) + self.ahead
+        return now() + self.ahead
 
     def load(self) -> Settings:
         return load_settings(None, **{name: value for name, value in self.settings.items() if value is not None})
@@ -113,7 +114,7 @@ class Clinic:
 
     async def start_bot(self, *, until: set[str] | None = None) -> None:
         """Run the bot at PUBLIC_URL, `until` exactly the named parts are degraded."""
-        bot = Service(self.load())
+        bot = Service(self.load(), clock=self.clock)
         await self.running.enter_async_context(bot.app.router.lifespan_context(bot.app))
         await self.running.enter_async_context(serve(bot.app, int(self.settings["port"])))
         if "metrics_port" in self.settings:
@@ -164,7 +165,7 @@ async def clinic(tmp_path: Path, empty_database: Path, monkeypatch) -> AsyncIter
     for channel_id in ("CADMIN", "CGB"):
         slack.add_channel(channel_id, channel_id.lower(), bot_is_member=True)
     slack.add_user("UALICE", "alice")
-    service = RacingService(datetime.now(UTC).date(), api_key=KEY, switches=Switches(allow_http_loopback=True))
+    service = RacingService(START.date(), api_key=KEY, switches=Switches(allow_http_loopback=True))
     port = free_port()
     async with service, slack.running(), serve(service.app) as address, AsyncExitStack() as running:
         clinic = Clinic(

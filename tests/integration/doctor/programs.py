@@ -4,7 +4,7 @@ import asyncio
 import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from email.utils import format_datetime
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from sandbox.loopback_server import LOOPBACK
+from tests.clock import now
 
 
 def answering(status: int) -> Starlette:
@@ -59,7 +60,7 @@ async def healthy_program(
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         body = b'{"status":"ok"}'
-        date = format_datetime(datetime.now(UTC) + ahead, usegmt=True)
+        date = format_datetime(now() + ahead, usegmt=True)
         headers: Mapping[str, object] = {"Date": date, "Content-Length": len(body), "Connection": "close"}
         lines = ["HTTP/1.1 200 OK", *(f"{name}: {value}" for name, value in headers.items()), "", ""]
         writer.write("\r\n".join(lines).encode() + body)

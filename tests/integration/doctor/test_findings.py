@@ -39,6 +39,7 @@ from sandbox.slack.failures import (
     slack_error,
     truncated,
 )
+from tests.clock import real_clock
 from tests.integration.doctor.authority import Authority
 from tests.integration.doctor.conftest import APP_TOKEN, KEY, NEW_KEY, OLD_KEY, SIGNING_SECRET, TOKEN, Clinic
 from tests.integration.doctor.programs import answering, healthy_program, proxy, redirecting
@@ -367,7 +368,7 @@ async def no_proxy(clinic):
 
 @case("tls_invalid", "public address", FAILED, "Renew the certificate in the reverse proxy")
 async def a_certificate_of_nobody(clinic):
-    with pytest.MonkeyPatch.context() as patched:
+    with pytest.MonkeyPatch.context() as patched, real_clock():
         trusted = Authority(clinic.folder)
         patched.setenv("SSL_CERT_FILE", str(trusted.file))
         (clinic.folder / "stranger").mkdir()
@@ -382,7 +383,7 @@ async def a_certificate_of_nobody(clinic):
 
 @case("certificate_ends", "public address", WARNING, "Renew the certificate")
 async def a_certificate_that_ends(clinic):
-    with pytest.MonkeyPatch.context() as patched:
+    with pytest.MonkeyPatch.context() as patched, real_clock():
         trusted = Authority(clinic.folder)
         patched.setenv("SSL_CERT_FILE", str(trusted.file))
         for days in (3, 29):

@@ -13,6 +13,7 @@ from bot.db.engine import Database
 from bot.events.event import DEFAULT_TOPICS
 from sandbox.loopback_server import free_port
 from sandbox.racing_service.service_state import USAGE
+from tests.clock import move_clock
 from tests.integration.doctor.conftest import APP_TOKEN, Clinic
 from tests.postgres import new_postgres_database
 
@@ -74,7 +75,8 @@ async def test_reasons_are_read_where_the_bot_tells_them(clinic):
 
 @pytest.fixture
 def on_postgresql(clinic, postgres_server):
-    clinic.settings["database_url"] = new_postgres_database(postgres_server)
+    clinic.settings["database_url"] = url = new_postgres_database(postgres_server)
+    move_clock(url)
     return clinic
 
 

@@ -8,7 +8,7 @@ import sqlite3
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 
@@ -25,6 +25,7 @@ from sandbox.loopback_server import serve
 from sandbox.racing_service.racing_standin import RacingService
 from sandbox.slack.workspace import SlackWorkspace
 from tests.acceptance.payloads import result
+from tests.clock import now
 from tests.promtool import Scrape
 
 TOKEN, APP_TOKEN, SIGNING_SECRET = "xoxb-test-operations", "xapp-test-operations", "slack-signing-secret-test"
@@ -40,7 +41,7 @@ class Moved:
     ahead: timedelta = timedelta(0)
 
     def __call__(self) -> datetime:
-        return datetime.now(UTC) + self.ahead
+        return now() + self.ahead
 
     def forward(self, seconds: float) -> None:
         self.ahead += timedelta(seconds=seconds)

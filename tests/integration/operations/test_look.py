@@ -5,12 +5,12 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import text
 
-from bot.clock import utc_now
 from bot.operations.gauges import read_service_state
 from bot.operations.jobs import job_runs
 from bot.outbox import held_queues
 from sandbox.slack import failures
 from tests.acceptance.payloads import result
+from tests.clock import now
 
 
 async def look(pipeline):
@@ -69,8 +69,8 @@ async def test_message_in_doubt_and_message_given_up_are_counted(pipeline, slack
 
 
 async def test_last_success_of_a_job_stands_while_the_job_runs_again(database):
-    now = utc_now()
-    slots = [now + timedelta(hours=hours) for hours in range(3)]
+    at = now()
+    slots = [at + timedelta(hours=hours) for hours in range(3)]
 
     def run(session):
         for slot in slots:
@@ -79,10 +79,10 @@ async def test_last_success_of_a_job_stands_while_the_job_runs_again(database):
                 job_runs.finish(session, "check_quota", slot, by="one", now=slot)
 
     await database.write(run)
-    seen = await database.read(lambda session: read_service_state(session, now))
+    seen = await database.read(lambda session: read_service_state(session, at))
     assert seen.last_done == {"check_quota": slots[1]}
 
 
 async def test_empty_database_has_nothing_to_show(database):
-    seen = await database.read(lambda session: read_service_state(session, utc_now()))
+    seen = await database.read(lambda session: read_service_state(session, now()))
     assert (counts(seen.inbox), counts(seen.messages), seen.quota, seen.last_done) == ({}, {}, None, {})

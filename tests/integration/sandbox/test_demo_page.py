@@ -5,7 +5,7 @@ import io
 import json
 import re
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 import httpx
@@ -21,6 +21,7 @@ from sandbox.page.page_app import MOST_BYTES, Page, build_page
 from sandbox.page.troubles import TROUBLES
 from sandbox.racing_service.delivery_queue import Attempt
 from sandbox.slack.values import PostedMessage
+from tests.clock import now
 
 DEMO = (Path(__file__).parents[3] / "docs/demo.md").read_text("utf-8")
 
@@ -142,15 +143,13 @@ async def test_page_documents_every_path_happening_and_document(tmp_path):
 
 def said(stage, text, ts="1.0", at=None):
     stage.slack.put(
-        PostedMessage(
-            ts=ts, channel="C0GB", text=text, user=stage.slack.bot_user_id, received_at=at or datetime.now(UTC)
-        )
+        PostedMessage(ts=ts, channel="C0GB", text=text, user=stage.slack.bot_user_id, received_at=at or now())
     )
 
 
 def arrived(deliveries):
     for delivery in deliveries:
-        delivery.attempts.append(Attempt(datetime.now(UTC), b"", 200))
+        delivery.attempts.append(Attempt(now(), b"", 200))
 
 
 def accepted(stage, region="GB"):
@@ -207,7 +206,7 @@ async def test_summary_of_what_waited_excuses_no_later_message(tmp_path):
     summary = "2 results waited while this channel was archived: {0.course.name} {0.off_time}"
     counts = await counted(tmp_path, lambda stage, race: said(stage, summary.format(race)))
     assert (counts.told, counts.lost) == (1, 0)
-    before = datetime.now(UTC) - timedelta(hours=1)
+    before = now() - timedelta(hours=1)
     counts = await counted(tmp_path, lambda stage, race: said(stage, summary.format(race), at=before))
     assert (counts.told, counts.lost) == (0, 1)
 
@@ -216,7 +215,7 @@ async def test_lateness_runs_from_the_first_attempt_to_the_message(tmp_path):
     def tell(stage, race):
         (delivery,) = stage.service.deliveries
         said(stage, result(race), at=delivery.attempts[0].at + timedelta(seconds=3))
-        delivery.attempts.append(Attempt(datetime.now(UTC), b"", 200))
+        delivery.attempts.append(Attempt(now(), b"", 200))
 
     counts = await counted(tmp_path, tell)
     assert (counts.late_median_s, counts.late_longest_s) == (3.0, 3.0)

@@ -9,6 +9,8 @@ from sandbox.demo import Demo, run_demo
 from sandbox.demo_day import Day
 from sandbox.page.troubles import BY_NAME
 
+pytestmark = pytest.mark.usefixtures("real_time")
+
 
 class ShortDay(Day):
     """A single result, while Slack has a fault that no bot can know of."""

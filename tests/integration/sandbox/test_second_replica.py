@@ -3,12 +3,16 @@
 import asyncio
 import io
 
+import pytest
+
 from sandbox.demo_screen import Screen, make_console
 from sandbox.demo_stage import CHANNELS, PEOPLE, open_stage
 from sandbox.page.page_app import open_page
 from tests.postgres import new_postgres_database
 
 SETTLED = 8
+
+pytestmark = pytest.mark.usefixtures("real_time")
 
 
 async def test_second_replica_is_switched_on_and_off_and_each_message_comes_once(postgres_server, tmp_path):

@@ -15,6 +15,8 @@ from sandbox.loopback_server import serve
 from sandbox.slack import failures
 from sandbox.slack.workspace import SlackWorkspace
 
+pytestmark = pytest.mark.usefixtures("real_time")
+
 PLAIN = {"type": "plain_text"}
 BUTTON = {"type": "button", "action_id": "pause", "value": "C1", "text": {**PLAIN, "text": "Pause it"}}
 MENU = {

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import time
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlencode
@@ -18,17 +17,18 @@ from slack_sdk.web.async_client import AsyncWebClient
 from starlette.applications import Starlette
 from starlette.routing import Route
 
-from bot.clock import Clock, utc_now
+from bot.clock import Clock
 from bot.slack.request_guard import SLACK_PATH, SlackEndpoint
 from bot.web.request_body import BodyReader
 from sandbox.slack import signing
+from tests.clock import now
 
 SECRET = "guard-secret"
 MAX_BYTES = 64 * 1024
 
 
 def make_client(
-    heard: list[str], retries: list[Any] | None = None, *, secret: str | None = SECRET, clock: Clock = utc_now
+    heard: list[str], retries: list[Any] | None = None, *, secret: str | None = SECRET, clock: Clock = now
 ) -> httpx.AsyncClient:
     async def authorize(**_):
         return AuthorizeResult(enterprise_id=None, team_id="T1", bot_token="xoxb-test", bot_user_id="UBOT")
@@ -68,7 +68,7 @@ def make_client(
 async def send(
     client, body: bytes, content_type="application/x-www-form-urlencoded", *, at=None, secret=SECRET, **more
 ):
-    timestamp = int(time.time()) if at is None else at
+    timestamp = int(now().timestamp()) if at is None else at
     headers = {
         "X-Slack-Request-Timestamp": str(timestamp),
         "X-Slack-Signature": signing.sign(secret, timestamp, body),
@@ -116,7 +116,7 @@ async def test_timestamp_that_is_no_number_is_refused(at):
 @pytest.mark.parametrize("signature", [None, "", "v0=", "v0=" + "0" * 64, "v1=" + "0" * 64, "v0=é".encode("latin-1")])
 async def test_wrong_signature_is_refused(signature):
     async with make_client([]) as client:
-        headers = {"X-Slack-Request-Timestamp": str(int(time.time()))}
+        headers = {"X-Slack-Request-Timestamp": str(int(now().timestamp()))}
         if signature is not None:
             headers["X-Slack-Signature"] = signature
         assert (await client.post(SLACK_PATH, content=command("GB"), headers=headers)).status_code == 401
@@ -128,7 +128,7 @@ async def test_wrong_signature_is_refused(signature):
 async def test_header_that_comes_twice_is_refused_even_if_one_of_them_is_right(repeated):
     heard: list[str] = []
     async with make_client(heard) as client:
-        timestamp, body = int(time.time()), command("GB")
+        timestamp, body = int(now().timestamp()), command("GB")
         headers = [
             ("X-Slack-Request-Timestamp", str(timestamp)),
             ("X-Slack-Signature", signing.sign(SECRET, timestamp, body)),
@@ -155,7 +155,7 @@ async def test_signed_body_of_another_secret_timestamp_or_body_is_refused():
     heard: list[str] = []
     async with make_client(heard) as client:
         assert (await send(client, command("GB"), secret="another")).status_code == 401
-        timestamp = int(time.time())
+        timestamp = int(now().timestamp())
         for sent_at, signed in ((timestamp - 1, command("GB")), (timestamp, command("IRE"))):
             headers = {
                 "X-Slack-Request-Timestamp": str(timestamp),
@@ -178,7 +178,7 @@ async def test_body_that_never_ends_is_408():
         await asyncio.sleep(5)
 
     async with make_client([]) as client:
-        timestamp = int(time.time())
+        timestamp = int(now().timestamp())
         headers = {"X-Slack-Request-Timestamp": str(timestamp), "X-Slack-Signature": "v0=" + "0" * 64}
         assert (await client.post(SLACK_PATH, content=body(), headers=headers)).status_code == 408
 
@@ -186,7 +186,7 @@ async def test_body_that_never_ends_is_408():
 async def test_twenty_megabytes_are_refused_by_what_they_say_of_themselves():
     async with make_client([]) as client:
         headers = {
-            "X-Slack-Request-Timestamp": str(int(time.time())),
+            "X-Slack-Request-Timestamp": str(int(now().timestamp())),
             "X-Slack-Signature": "v0=" + "0" * 64,
             "Content-Length": str(20 * 1024 * 1024),
         }

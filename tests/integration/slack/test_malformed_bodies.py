@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import time
 from copy import deepcopy
 from datetime import UTC, datetime
 from functools import partial
@@ -18,7 +17,6 @@ from pydantic import SecretStr
 from starlette.applications import Starlette
 from starlette.routing import Route
 
-from bot.clock import utc_now
 from bot.db.engine import Database
 from bot.db.migrate import upgrade
 from bot.errors import SlackUnreached
@@ -42,6 +40,7 @@ from bot.slack.messages.alerts.backlog_summary import waited
 from bot.slack.request_guard import SLACK_PATH, SlackEndpoint
 from bot.web.request_body import BodyReader
 from sandbox.slack import signing
+from tests.clock import now
 
 SECRET = "shapes-secret"
 FORM = "application/x-www-form-urlencoded"
@@ -217,7 +216,7 @@ class Endpoint:
             bolt=make_bolt(desk.identity, listeners),
             signing_secret=SecretStr(SECRET),
             bodies=BodyReader(max_bytes=64 * 1024, budget_bytes=1024 * 1024),
-            clock=utc_now,
+            clock=now,
             count=lambda _status: None,
         )
         app = Starlette(routes=[Route(SLACK_PATH, self.endpoint.__call__, methods=["POST"])])
@@ -234,7 +233,7 @@ class Endpoint:
         return await self.send_raw(content.encode(), kind)
 
     async def send_raw(self, content: bytes, kind: str) -> httpx.Response:
-        timestamp = int(time.time())
+        timestamp = int(now().timestamp())
         headers = {
             "X-Slack-Request-Timestamp": str(timestamp),
             "X-Slack-Signature": signing.sign(SECRET, timestamp, content),
