@@ -16,6 +16,7 @@ from bench.load import Load, connected, fixed_rate
 from bench.payloads import Results
 from bench.processes import baseline, bot_settings, running
 from bot.cli.server import loop_factory
+from bot.clock import utc_now
 from sandbox.loopback_server import free_port
 
 COMMANDS = (("/racecard", "GB"), ("/usage", ""), ("/racing", "help"))
@@ -56,7 +57,7 @@ def commands(signing_secret: str, outside_url: str) -> Iterator[bytes]:
     for name, text in itertools.cycle(COMMANDS):
         fields = {"command": name, "text": text, "channel_id": "C0", "user_id": "U0", "team_id": "T0"}
         body = urlencode(fields | {"response_url": f"{outside_url}/commands/1", "trigger_id": "1.2.3"}).encode()
-        at = str(int(time.time()))
+        at = str(int(utc_now().timestamp()))
         signature = hmac.new(signing_secret.encode(), f"v0:{at}:".encode() + body, hashlib.sha256).hexdigest()
         head = (
             f"POST {PATH} HTTP/1.1\r\nHost: bench\r\nContent-Type: application/x-www-form-urlencoded\r\n"

@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
 
@@ -26,6 +25,7 @@ from bench.payloads import Results
 from bench.processes import Server, baseline, bot_settings, running
 from bot.channels import subscriptions
 from bot.channels.filters import ChannelFilter
+from bot.clock import utc_now
 from bot.db.engine import Database
 from bot.db.migrate import upgrade
 from bot.events.event import Topic
@@ -233,7 +233,7 @@ async def subscribe(database: Database, pairs: Iterable[tuple[str, str]]) -> Non
     def save(session: Session) -> None:
         for channel_id, region in pairs:
             chosen = ChannelFilter(region=region, topics=frozenset({Topic.RESULTS}))
-            subscriptions.save(session, channel_id, chosen, user_id="UBENCH", now=datetime.now(UTC))
+            subscriptions.save(session, channel_id, chosen, user_id="UBENCH", now=utc_now())
 
     upgrade(database)
     await database.write(save)

@@ -4,7 +4,6 @@ import asyncio
 import hashlib
 import time
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from functools import partial
 from statistics import median
 
@@ -15,6 +14,7 @@ from bench.bare_posts import post_all
 from bench.common import AtLeast, Measure, Plan, paired_ratio
 from bench.outside import Outside
 from bench.payloads import Results
+from bot.clock import utc_now
 from bot.db.engine import Database
 from bot.db.tables import MessageKind
 from bot.deliveries import inbox
@@ -72,7 +72,7 @@ async def _rate(outside: Outside, before: int, count: int) -> float:
 
 def _queue(session: Session, results: Results, races: int, channels: Sequence[str]) -> None:
     """A post for each race in every channel, as the fan-out leaves them."""
-    now = datetime.now(UTC)
+    now = utc_now()
     for number in range(races):
         body = results.body(number)
         event = read_payload(body)

@@ -6,12 +6,13 @@ number is a delivery, its event version and its message. Ids of races come in no
 
 import zlib
 from collections.abc import Mapping
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 
 from sqlalchemy import Connection, text
 from sqlmodel import Session
 
 from bench.payloads import Results
+from bot.clock import utc_now
 from bot.db import named_values
 from bot.db.engine import Database
 from bot.deliveries.payload import read_payload
@@ -156,7 +157,7 @@ _OWN_IDS = ("inbox", "event", "message")
 def fill(database: Database, rows: int, now: datetime | None = None) -> None:
     """Put so many deliveries, and what came of them, into a database whose tables are there and empty."""
     dialect = "sqlite" if database.is_sqlite else "postgresql"
-    values = _values(rows, now or datetime.now(UTC))
+    values = _values(rows, now or utc_now())
     with database.writer.connect() as connection:
         connection.exec_driver_sql(_FAST[dialect])
         connection.commit()
@@ -167,7 +168,7 @@ def fill(database: Database, rows: int, now: datetime | None = None) -> None:
                 )
             connection.commit()
     with Session(database.writer) as session, session.begin():
-        named_values.put(session, PRUNED_TO, values["pruned"], now or datetime.now(UTC))
+        named_values.put(session, PRUNED_TO, values["pruned"], now or utc_now())
         if not database.is_sqlite:
             for table in _OWN_IDS:
                 session.connection().exec_driver_sql(f"SELECT setval('{table}_id_seq', {rows})")

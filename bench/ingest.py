@@ -4,7 +4,6 @@ import hashlib
 from collections.abc import AsyncIterator, Collection, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -18,6 +17,7 @@ from bench.load import LATE_S, Load, closed_loop, fixed_rate
 from bench.payloads import Results
 from bench.postgres import NewDatabase
 from bench.processes import Server, baseline, bot_settings, empty_inbox, running
+from bot.clock import utc_now
 from bot.db.engine import Database
 from bot.db.migrate import upgrade
 from bot.db.tables import InboxDelivery
@@ -136,7 +136,7 @@ def _rate_of_last(session: Session, count: int) -> float:
 def arrival(body: bytes) -> Arrival:
     """A delivery as it is stored."""
     key, name = identify(body)
-    return Arrival(key, name, hashlib.sha256(body).hexdigest(), body, datetime.now(UTC))
+    return Arrival(key, name, hashlib.sha256(body).hexdigest(), body, utc_now())
 
 
 def _rates(named: Mapping[str, Contender]) -> list[Measure]:

@@ -9,7 +9,6 @@ import asyncio
 import hashlib
 import json
 import sys
-from datetime import UTC, datetime
 
 import uvicorn
 from sqlmodel import Session
@@ -21,6 +20,7 @@ from starlette.routing import Route
 
 from bench.payloads import PATH, SECRET
 from bot.cli.server import loop_factory, uvicorn_config
+from bot.clock import utc_now
 from bot.db.engine import Database
 from bot.db.migrate import upgrade
 from bot.db.tables import InboxDelivery
@@ -63,7 +63,7 @@ def _row(body: bytes) -> InboxDelivery:
         event_name="result.received",
         body_sha256=hashlib.sha256(body).hexdigest(),
         body=body,
-        received_at=datetime.now(UTC),
+        received_at=utc_now(),
     )
 
 

@@ -18,11 +18,11 @@ BOTS = Path(__file__).parent / "acceptance"
 
 
 def pytest_configure():
-    """Set how many examples a property is tried with; `--hypothesis-profile=long` takes the other number.
+    """Set the examples that a property is tried with: the same in each run, or `--hypothesis-profile=long` ever new.
 
     Neither has a deadline: the machine may be busy, so how long an example took says nothing.
     """
-    settings.register_profile("suite", max_examples=25, deadline=None)
+    settings.register_profile("suite", max_examples=25, deadline=None, derandomize=True)
     settings.register_profile("long", max_examples=1_000, deadline=None)
     settings.load_profile("suite")
 

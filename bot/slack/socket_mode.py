@@ -196,7 +196,7 @@ class SocketMode:
             return
         self._count(str(answer.status))
         try:
-            await send_async_response(connection, request, answer, time.time())
+            await send_async_response(connection, request, answer, time.time())  # noqa: TID251  for the SDK's log alone
         except ConnectionError as error:
             # The event comes again on another connection, and changes nothing twice.
             log.warning("envelope_not_acked", kind=request.type, reason=type(error).__name__)

@@ -8,7 +8,7 @@ import warnings
 from tests.clock import now
 
 # Uvicorn's `Date` goes by this clock. That of the bot was set by the import.
-time.time = lambda: now().timestamp()
+time.time = lambda: now().timestamp()  # noqa: TID251  it is set
 
 # At an import too, as everywhere in a bot under test.
 warnings.simplefilter("error")
