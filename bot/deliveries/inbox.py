@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from itertools import islice, zip_longest
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Integer, bindparam, exists, func, literal_column, or_, select, update
+from sqlalchemy import ColumnElement, bindparam, exists, func, literal_column, or_, select, update
 from sqlalchemy.sql.dml import ReturningInsert
 from sqlmodel import Session, col
 
@@ -73,13 +73,6 @@ _OLDEST = select(func.min(_INBOX.c.received_at)).where(_IS_NEW, _IS_DUE, _INBOX.
 _REGIONS = select(_EACH_REGION.c.region, _OLDEST.scalar_subquery()).where(_EACH_REGION.c.region.is_not(None))
 """The regions of due deliveries, each with its first receipt: by the index, a seek for each region."""
 
-_OF_REGION = (
-    select(_INBOX.c.id)
-    .where(_IS_NEW, _INBOX.c.region == bindparam("region"), _IS_DUE)
-    .order_by(_INBOX.c.received_at, _INBOX.c.id)
-    .limit(bindparam("most", type_=Integer()))
-)
-
 
 @dataclass(frozen=True, eq=False)
 class Arrival:
@@ -103,6 +96,18 @@ class StoredDelivery:
     received_at: datetime
     attempts: int
     read: Callable[[], tuple[RacingEvent, ...]] | None = None
+
+
+class _Due(NamedTuple):
+    """A waiting delivery without the body, sorted by receipt."""
+
+    received_at: datetime
+    inbox_id: int
+    event_key: str
+
+    @property
+    def race(self) -> str:
+        return self.event_key.partition(":")[2]
 
 
 @dataclass(frozen=True)
@@ -172,50 +177,37 @@ def waiting(session: Session, now: datetime, limit: int) -> list[StoredDelivery]
 
     A race's earlier deliveries come before its later deliveries.
     """
-    first = _with_earlier(session, now, limit, _waiting(session, now, limit, _IS_URGENT))
-    if len(first) < limit:
-        others = _waiting(session, now, limit)
+    chosen = _with_earlier(session, now, limit, _due(session, now, limit, _IS_URGENT))
+    if len(chosen) < limit:
+        others = _due(session, now, limit)
         if len(others) == limit:
             others = _with_earlier(session, now, limit, _in_turn(session, now, limit))
-        known = {delivery.inbox_id for delivery in first}
-        first += [delivery for delivery in others if delivery.inbox_id not in known]
-    return sorted(first[:limit], key=receipt)
+        chosen = list(dict.fromkeys([*chosen, *others]))
+    return _read(session, chosen[:limit])
 
 
-def _with_earlier(
-    session: Session, now: datetime, limit: int, deliveries: Sequence[StoredDelivery]
-) -> list[StoredDelivery]:
+def _with_earlier(session: Session, now: datetime, limit: int, chosen: Sequence[_Due]) -> list[_Due]:
     """The deliveries, each behind the waiting earlier deliveries of the same race."""
-    names = {key for delivery in deliveries for key in _keys_of_its_race(delivery)}
-    if not names:
+    keys = {f"{kind}:{one.race}" for one in chosen for kind in EventKind}
+    if not keys:
         return []
-    of_race: dict[str, list[StoredDelivery]] = {}
-    for each in [*_waiting(session, now, limit, _INBOX.c.event_key.in_(sorted(names))), *deliveries]:
-        of_race.setdefault(_race_of(each), []).append(each)
-    found = [
-        each
-        for delivery in deliveries
-        for each in sorted(of_race[_race_of(delivery)], key=receipt)
-        if receipt(each) <= receipt(delivery)
-    ]
-    return list({each.inbox_id: each for each in found}.values())
+    of_race: dict[str, set[_Due]] = {}
+    for each in [*_due(session, now, limit, _INBOX.c.event_key.in_(sorted(keys))), *chosen]:
+        of_race.setdefault(each.race, set()).add(each)
+    return list(dict.fromkeys(each for one in chosen for each in sorted(of_race[one.race]) if each <= one))
 
 
-def _in_turn(session: Session, now: datetime, limit: int) -> list[StoredDelivery]:
+def _in_turn(session: Session, now: datetime, limit: int) -> list[_Due]:
     """Each region in turn, so that a flooded region delays no other; a region's deliveries by receipt."""
-    regions = sorted(session.connection().execute(_REGIONS, _moments(now)).all(), key=lambda one: one[1])[:limit]
-    numbers = [
-        session.connection().execute(_OF_REGION, {"region": region, "most": limit, **_moments(now)}).scalars().all()
-        for region, _ in regions
-    ]
-    turns = [number for turn in zip_longest(*numbers) for number in turn if number is not None][:limit]
-    found = {one.inbox_id: one for one in _waiting(session, now, limit, _INBOX.c.id.in_(turns))}
-    return [found[number] for number in turns if number in found]
+    first = session.connection().execute(_REGIONS, _moments(now)).all()
+    regions = [region for region, _ in sorted(first, key=lambda one: one[1])[:limit]]
+    queues = [_due(session, now, limit, _INBOX.c.region == region) for region in regions]
+    return [one for turn in zip_longest(*queues) for one in turn if one is not None][:limit]
 
 
 def results_waiting(session: Session, now: datetime, race_ids: Sequence[str], limit: int) -> list[StoredDelivery]:
     keys = sorted({f"{EventKind.RESULT_RECEIVED}:{race_id}" for race_id in race_ids})
-    return _waiting(session, now, limit, _INBOX.c.event_key.in_(keys)) if keys else []
+    return _read(session, _due(session, now, limit, _INBOX.c.event_key.in_(keys))) if keys else []
 
 
 def receipt(delivery: StoredDelivery) -> tuple[datetime, int]:
@@ -274,34 +266,36 @@ def put_back(session: Session, inbox_ids: Sequence[int]) -> None:
     session.execute(update(InboxDelivery).where(of_these).values(state=InboxState.NEW, done_at=None))
 
 
-def _waiting(
-    session: Session, now: datetime, limit: int, which: ColumnElement[bool] | None = None
-) -> list[StoredDelivery]:
+def _due(session: Session, now: datetime, limit: int, which: ColumnElement[bool] | None = None) -> list[_Due]:
+    """By receipt. Numbers do not tell the order of receipt: a commit inserts in the order of keys."""
     row = _INBOX.c
     statement = (
-        select(row.id, row.event_key, row.event_name, row.body, row.received_at, row.attempts)
+        select(row.received_at, row.id, row.event_key)
         .where(_IS_NEW, _IS_DUE, *([] if which is None else [which]))
-        # Numbers do not tell the order of receipt: a commit inserts in the order of keys.
         .order_by(row.received_at, row.id)
         .limit(limit)
     )
-    found = session.connection().execute(statement, _moments(now))
+    return [_Due(*found) for found in session.connection().execute(statement, _moments(now))]
+
+
+def _read(session: Session, chosen: Sequence[_Due]) -> list[StoredDelivery]:
+    """By receipt. Another replica may have done some."""
+    if not chosen:
+        return []
+    row = _INBOX.c
+    statement = (
+        select(row.id, row.event_key, row.event_name, row.body, row.received_at, row.attempts)
+        .where(_IS_NEW, row.id.in_([one.inbox_id for one in chosen]))
+        .order_by(row.received_at, row.id)
+    )
     return [
         StoredDelivery(number, key, name, zlib.decompress(body or b""), received_at, attempts)
-        for number, key, name, body, received_at, attempts in found
+        for number, key, name, body, received_at, attempts in session.connection().execute(statement)
     ]
 
 
 def _moments(now: datetime) -> dict[str, datetime]:
     return {"now": now, "far": now + timedelta(seconds=LONGEST_BACKOFF_S)}
-
-
-def _race_of(delivery: StoredDelivery) -> str:
-    return delivery.event_key.partition(":")[2]
-
-
-def _keys_of_its_race(delivery: StoredDelivery) -> list[str]:
-    return [f"{kind}:{_race_of(delivery)}" for kind in EventKind]
 
 
 def mark_failed(session: Session, delivery: StoredDelivery, now: datetime, error: str) -> None:

@@ -9,6 +9,7 @@ from sqlmodel import col
 from bot.db.tables import InboxDelivery
 from bot.deliveries import inbox
 from bot.deliveries.payload import Payload
+from tests.integration.pipeline.test_round_trips import counting
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 LIMIT = 25
@@ -26,7 +27,8 @@ def arrivals(*named):
 @pytest.fixture
 def next_keys(database):
     async def read(*named):
-        await database.write(lambda session: inbox.store(session, arrivals(*named)))
+        if named:
+            await database.write(lambda session: inbox.store(session, arrivals(*named)))
         later = NOW + timedelta(hours=1)
         return [one.event_key for one in await database.read(lambda session: inbox.waiting(session, later, LIMIT))]
 
@@ -62,6 +64,13 @@ async def test_regions_of_failed_deliveries_delay_no_other(database, next_keys):
     later = NOW + timedelta(hours=1, seconds=300)
     await database.write(lambda session: session.execute(failing.values(not_before=later)))
     assert len(await next_keys(*failed, *flood())) == LIMIT
+
+
+async def test_only_bodies_of_chosen_deliveries_are_read(database, next_keys):
+    await next_keys(*flood(), ("race.abandoned:rc_1", "GB"), ("result.received:rc_1", "GB"))
+    with counting(database) as counted:
+        await next_keys()
+    assert ["inbox.body" in one for one in counted.statements].count(True) == 1, str(counted)
 
 
 async def test_abandonments_come_first(next_keys):
