@@ -18,21 +18,33 @@ from bot.outbox.messenger import Call
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 
 
-def add(channel_id, received_at):
+def add(channel_id, received_at, priority=Priority.ADMIN):
     post = NewPost(
-        channel_id, f"notice:x@{channel_id}", MessageKind.NOTICE, Priority.ADMIN, received_at, content=Message(text="x")
+        channel_id, f"notice:x@{channel_id}", MessageKind.NOTICE, priority, received_at, content=Message(text="x")
     )
     return partial(message_store.add, posts=[post])
 
 
-async def claimed(database, now=NOW):
-    found = await database.write(partial(channel_queues.claim, now=now, limit=5, lease_s=9, call_s=5))
+async def claimed(database, now=NOW, limit=5):
+    found = await database.write(partial(channel_queues.claim, now=now, limit=limit, lease_s=9, call_s=5))
     return [claim.channel_id for claim in found]
 
 
 async def test_new_lane_is_free_at_once_whatever_clock_its_maker_has(database):
     await database.write(add("CGB", NOW + timedelta(minutes=10)))
     assert await claimed(database) == ["CGB"]
+
+
+async def test_lane_of_an_abandonment_goes_before_older_messages_of_other_lanes(database):
+    for channel_id, priority in (("CGB", Priority.OTHER), ("CIRE", Priority.ABANDONMENT), ("CALL", Priority.ADMIN)):
+        await database.write(add(channel_id, NOW, priority))
+    assert [await claimed(database, limit=1) for _ in range(3)] == [["CIRE"], ["CALL"], ["CGB"]]
+
+
+async def test_leased_lane_is_due_when_its_lease_ends(database):
+    await database.write(add("CGB", NOW))
+    assert await claimed(database) == ["CGB"]
+    assert await database.read(partial(channel_queues.next_due, now=NOW)) == NOW + timedelta(seconds=9)
 
 
 async def test_lane_that_goes_on_is_free_at_once_whatever_clock_frees_it(database):

@@ -7,7 +7,6 @@ import pytest
 from bot.db.database_clock import database_now
 from bot.outbox import channel_queues
 from bot.outbox.pace import Pace
-from bot.settings import DoubtfulPosts
 from sandbox.slack.failures import http_error, rate_limited, slack_error
 from tests.integration.pipeline.racing_day import result, tell
 
@@ -91,18 +90,6 @@ async def test_edit_is_made_again_after_its_wait(pipeline, failures, expected):
     await pipeline.deliver(result(going="Soft"))
     found = await turns(pipeline, until_s=max(expected))
     assert found == expected
-
-
-async def test_message_in_doubt_is_held_after_64_failed_looks(make_pipeline):
-    pipeline = make_pipeline(doubtful=DoubtfulPosts.HOLD)
-    await pipeline.subscribe("CGB", "GB")
-    for word, script in {"post": [FAILS], "look": OUTAGE}.items():
-        pipeline.slack.script(METHODS[word], script)
-    await pipeline.deliver(result())
-    found = await turns(pipeline, until_s=4000)
-    assert [word.split()[0] for word in found.values() if word] == ["post", *["look"] * 64]
-    assert max(found) == 150 + 58 * 60
-    assert await pipeline.waiting() == {"dead_letter": 1}
 
 
 async def test_channel_gets_a_message_a_second(make_pipeline):

@@ -9,7 +9,7 @@ from bot.events.race_state import RaceState, state_in
     ("state", "words"),
     [
         (RaceState.ABANDONED, ["Abandoned", "ABANDONED - frost", "MEETINGABANDONED", "race_cancelled", "Called off"]),
-        (RaceState.ABANDONED, ["COURSE_ANNULEE", "Abgesagt", "Canceled"]),
+        (RaceState.ABANDONED, ["COURSE_ANNULEE", "Abgesagt", "Canceled", "Not run", "RACE_WAS_NOT_RUN"]),
         (RaceState.VOID, ["Void", "Void race", "RACE_VOIDED", "Declared void", "No race"]),
         (RaceState.POSTPONED, ["Postponed", "POSTPONED to Friday", "Rescheduled"]),
         (RaceState.WALKOVER, ["Walkover", "Walk over", "W/O", "walked_over"]),

@@ -1,0 +1,174 @@
+"""Looking for a message in doubt: which part of the channel's history is read, how far, and what follows."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from bot.db.tables import MessageKind, OutboxMessage
+from bot.errors import SlackDoubtful, SlackScopeMissing, SlackWait
+from bot.outbox.channel_queues import Claim
+from bot.outbox.claim_outcomes import CallHeld, Found, GivenUp, LookAgain, Repeated
+from bot.outbox.messenger import HistoryPage
+from bot.outbox.poison_messages import Unanswered
+from bot.outbox.resolve import Resolver
+from bot.settings import DoubtfulPosts
+
+SENT = datetime(2026, 11, 20, 12, tzinfo=UTC)
+DEADLINE = SENT + timedelta(seconds=5)
+FAILS = SlackDoubtful("conversations.history", "HTTP 503")
+MORE = HistoryPage(None, "next")
+ENDS = HistoryPage(None, None)
+
+
+class History:
+    """Gives these pages, one a call, and notes what is asked."""
+
+    def __init__(self, *pages):
+        self.pages = list(pages)
+        self.asked = []
+
+    async def find(self, channel_id, post_key, **asked):
+        self.asked.append(asked)
+        if isinstance(page := self.pages.pop(0), Exception):
+            raise page
+        return page
+
+
+def claim(number=1, *, after_s=60.0, ahead=None, **counts):
+    """Claimed so long after the message's call."""
+    post = OutboxMessage(
+        id=number,
+        channel_id="CGB",
+        idempotency_key=f"key {number}",
+        kind=MessageKind.EVENT,
+        priority=0,
+        received_at=SENT,
+        sending_at=SENT,
+        deadline_at=DEADLINE,
+        thread_of=None,
+        **{"looks": 0, "failed_looks": 0, "may_be_repeat": False, "plain": False} | counts,
+    )
+    return Claim(
+        "CGB", "token", post, None, in_doubt=True, claimed_at=SENT + timedelta(seconds=after_s), slack_ahead=ahead
+    )
+
+
+async def look(*claims, pages, choice=DoubtfulPosts.REPEAT, seen=None):
+    history = History(*pages)
+    resolver = Resolver(history, 10, choice)
+    return history, [await resolver(one, seen or Unanswered()) for one in claims]
+
+
+@pytest.mark.parametrize(
+    ("ahead_s", "since_s", "until_s"),
+    [(None, -86_400, 86_405), (0, -300, 305), (60, -240, 365), (-60, -360, 245)],
+)
+async def test_history_is_read_around_the_call_by_slacks_clock(ahead_s, since_s, until_s):
+    ahead = None if ahead_s is None else timedelta(seconds=ahead_s)
+    history, _ = await look(claim(ahead=ahead), pages=[ENDS])
+    (asked,) = history.asked
+    assert (asked["since"] - SENT).total_seconds() == since_s
+    assert (asked["until"] - SENT).total_seconds() == until_s
+
+
+@pytest.mark.parametrize(
+    ("after_s", "again_s"),
+    [(5, 10), (14.9, 0.1), (15, None), (600, None), (15 - 900, 900), (15 - 901, None)],
+    ids=["deadline", "before", "due", "late", "clock set back", "clock set far back"],
+)
+async def test_first_look_comes_ten_seconds_after_the_deadline(after_s, again_s):
+    one = claim(after_s=after_s)
+    history, (outcome,) = await look(one, pages=[HistoryPage("1.1", None)])
+    assert Resolver(history, 10, DoubtfulPosts.REPEAT).will_look(one) is (again_s is None)
+    if again_s is None:
+        assert isinstance(outcome, Found)
+    else:
+        assert isinstance(outcome, LookAgain)
+        assert outcome.after.total_seconds() == pytest.approx(again_s)
+        assert (history.asked, outcome.looks, outcome.failed_looks) == ([], 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("pages", "claims", "cursors"),
+    [
+        ([MORE, ENDS], [claim(), claim()], [None, "next"]),
+        ([MORE, SlackWait("m", "ratelimited", 7), ENDS], [claim()] * 3, [None, "next", "next"]),
+        # The place of a look that another replica has finished.
+        ([MORE, ENDS], [claim(), claim(2)], [None, None]),
+        ([MORE, ENDS], [claim(), claim(looks=1)], [None, None]),
+        ([MORE, FAILS, ENDS], [claim(), claim(), claim()], [None, "next", None]),
+    ],
+    ids=["goes on", "after a wait", "other message", "other look", "after a failure"],
+)
+async def test_look_goes_on_with_the_next_page_of_the_same_look(pages, claims, cursors):
+    history, _ = await look(*claims, pages=pages)
+    assert [asked["cursor"] for asked in history.asked] == cursors
+
+
+async def test_look_of_more_than_a_hundred_pages_fails():
+    history, outcomes = await look(*[claim()] * 101, pages=[MORE] * 100)
+    assert len(history.asked) == 100
+    assert [one.failed_looks for one in outcomes] == [*[0] * 100, 1]
+    assert {one.after for one in outcomes[:100]} == {timedelta(0)}
+
+
+REPEAT, HOLD = DoubtfulPosts
+
+
+@pytest.mark.parametrize(
+    ("choice", "failed_looks", "wait_s"),
+    [
+        *((REPEAT, failed, wait_s) for failed, wait_s in enumerate((5, 10, 20, 40, 60))),
+        (HOLD, 5, 60),
+        (HOLD, 62, 60),
+    ],
+)
+async def test_failed_look_is_made_again_after_ever_longer_waits(choice, failed_looks, wait_s):
+    _, (outcome,) = await look(claim(failed_looks=failed_looks), pages=[FAILS], choice=choice)
+    assert isinstance(outcome, LookAgain)
+    assert (outcome.after.total_seconds(), outcome.looks, outcome.failed_looks) == (wait_s, 0, failed_looks + 1)
+
+
+@pytest.mark.parametrize(
+    ("failed_looks", "failure", "choice", "kind"),
+    [
+        (5, FAILS, REPEAT, Repeated),
+        (63, FAILS, HOLD, GivenUp),
+        (0, SlackScopeMissing("m", "missing_scope"), REPEAT, Repeated),
+        (0, SlackScopeMissing("m", "missing_scope"), HOLD, GivenUp),
+    ],
+)
+async def test_operators_choice_counts_where_no_look_is_left(failed_looks, failure, choice, kind):
+    _, (outcome,) = await look(claim(failed_looks=failed_looks), pages=[failure], choice=choice)
+    assert isinstance(outcome, kind)
+    assert getattr(outcome, "may_be_repeat", True)
+
+
+@pytest.mark.parametrize(
+    ("looks", "may_be_repeat", "kind"), [(0, False, LookAgain), (1, False, Repeated), (1, True, Repeated)]
+)
+async def test_message_that_is_not_there_is_repeated_after_a_second_look(looks, may_be_repeat, kind):
+    _, (outcome,) = await look(claim(looks=looks, may_be_repeat=may_be_repeat), pages=[ENDS])
+    assert isinstance(outcome, kind)
+    # Once marked, the message stays marked.
+    assert getattr(outcome, "may_be_repeat", False) is may_be_repeat
+
+
+@pytest.mark.parametrize(
+    ("times", "while_others_passed", "kind", "plain"),
+    [(3, 3, Repeated, False), (4, 4, Repeated, True), (9, 7, Repeated, True), (8, 8, GivenUp, None)],
+)
+async def test_message_that_alone_gets_no_answer_is_sent_plainly_and_then_given_up(
+    times, while_others_passed, kind, plain
+):
+    seen = Unanswered(1, times=times, while_others_passed=while_others_passed)
+    _, (outcome,) = await look(claim(looks=1), pages=[ENDS], seen=seen)
+    assert isinstance(outcome, kind)
+    assert getattr(outcome, "plain", None) is plain
+    assert getattr(outcome, "is_stuck", True) is (times >= 8)
+
+
+async def test_wait_that_slack_asks_for_counts_as_no_look():
+    _, (outcome,) = await look(claim(), pages=[SlackWait("m", "ratelimited", 9)])
+    assert isinstance(outcome, CallHeld)
+    assert outcome.wait_s == 9
