@@ -97,6 +97,13 @@ async def test_escalation_waits_for_no_clock_that_was_set_back(asking):
     assert await after(asking, -timedelta(hours=2)) == 1
 
 
+@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+async def test_escalation_begins_when_the_minutes_are_over(asking):
+    await tell(asking, abandonment())
+    at = [await after(asking, MINUTES - timedelta(microseconds=1)), await after(asking, MINUTES)]
+    assert at == [0, 1]
+
+
 async def test_status_names_the_first_abandonments_that_nobody_has_taken_here_and_in_all(asking):
     await asking.subscribe("CALL", "IRE", ack=("10m",))
     await tell(asking, *(abandonment(f"rc_{hour}", off_time=f"{hour}:00") for hour in (13, 14, 15)))

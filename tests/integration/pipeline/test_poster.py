@@ -163,6 +163,20 @@ async def test_worker_that_lost_its_lease_changes_nothing(make_pipeline, slack):
     assert await first.waiting() == {"in_doubt": 1}
 
 
+@pytest.mark.parametrize("messages", [1, 2, 3])
+async def test_poster_is_woken_after_a_message_if_more_wait_in_the_channel(pipeline, messages):
+    await pipeline.subscribe("CGB", "GB")
+    for number in range(messages):
+        await pipeline.deliver(result(f"rc_{number}"))
+    while await pipeline.fanout.run_once():
+        continue
+    for number in range(messages):
+        pipeline.poster.wake.clear()
+        await pipeline.poster.start_due()
+        await pipeline.poster.finish()
+        assert pipeline.poster.wake.is_set() is (number < messages - 1)
+
+
 async def test_channel_gets_one_post_a_second(make_pipeline, slack):
     pipeline = make_pipeline(pace=Pace())
     await pipeline.subscribe("CGB", "GB")

@@ -1,6 +1,7 @@
 """Looking for a message in doubt: which part of the channel's history is read, how far, and what follows."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -54,7 +55,7 @@ def claim(number=1, *, after_s=60.0, ahead=None, **counts):
 
 
 async def look(*claims, pages, choice=DoubtfulPosts.REPEAT, seen=None):
-    history = History(*pages)
+    history: Any = History(*pages)
     resolver = Resolver(history, 10, choice)
     return history, [await resolver(one, seen or Unanswered()) for one in claims]
 
