@@ -21,6 +21,7 @@ from starlette.applications import Starlette
 from starlette.responses import Response
 from starlette.routing import Route
 
+from bot.ports import Ports
 from bot.racedata.client.service_client import RECORDS_PER_PAGE, WalkPosition, open_client
 
 ROUNDS = 5
@@ -80,7 +81,7 @@ async def rate(ask, seconds):
 
 
 async def measure(base_url, seconds):
-    client = open_client(base_url, SecretStr("sk_bench"), Nothing())
+    client = open_client(base_url, SecretStr("sk_bench"), Nothing(), Ports().timing)
     bare = httpx.AsyncClient(headers={"X-API-Key": "sk_bench"})
 
     async def through_the_client():
@@ -101,7 +102,7 @@ async def measure(base_url, seconds):
 
 async def measure_walk(base_url):
     """Races a second of a walk of WALKED_RACES, and by how many MiB the process has grown since the first pages."""
-    client = open_client(base_url, SecretStr("sk_bench"), Nothing())
+    client = open_client(base_url, SecretStr("sk_bench"), Nothing(), Ports().timing)
     process, races, pages, warm = psutil.Process(), 0, 0, 0
     started = time.perf_counter()
     async for step in client.walk_races(WalkPosition()):

@@ -40,6 +40,7 @@ async def _time(service: Service, regions: Sequence[str], events: int) -> dict[s
         notices=service.notices,
         clock=service.clock,
         wake=service.ingest.stored,
+        monotonic=service.ports.monotonic,
     )
     seconds: dict[str, list[float]] = {region: [] for region in regions}
     for number in range(events + 1):

@@ -38,6 +38,7 @@ from bot.operations.jobs.follow_off_times import OffTimes
 from bot.operations.jobs.table import FOLLOW_EVERY_S
 from bot.outbox import channel_queues
 from bot.outbox.message_store import IS_UNSENT, Priority
+from bot.ports import Ports
 from bot.settings import load_settings
 from sandbox.racing_day import Meeting
 from sandbox.racing_service.delivery_queue import Delivery
@@ -282,7 +283,7 @@ async def run(folder: Path, show: tuple[str, ...]) -> Figures:
             racing_api_key="a-key",
             racing_webhook_secrets="a-secret",
         )
-        service = Service(settings, clock=clock)
+        service = Service(settings, ports=Ports(clock))
         migrate.upgrade(service.database)
         try:
             return await Day(service, slack, clock).play(programme, chosen)

@@ -3,7 +3,6 @@
 The words of each ValueError follow the name of the setting, as in "PUBLIC_URL must be https".
 """
 
-import os
 import re
 import ssl
 from collections.abc import Iterable
@@ -120,9 +119,8 @@ def proxy_problems(urls: Iterable[str]) -> list[str]:
     return [f"{name}_PROXY must be an http or https address, such as http://proxy.example.com:3128." for name in names]
 
 
-def certificate_problems(urls: Iterable[str]) -> list[str]:
-    """A problem with SSL_CERT_FILE, OpenSSL's file of trusted certificates, if any address is https."""
-    file = os.environ.get("SSL_CERT_FILE")
+def certificate_problems(urls: Iterable[str], file: str | None) -> list[str]:
+    """A problem with `file` of SSL_CERT_FILE, OpenSSL's trusted certificates, if any address is https."""
     if not file or not any(url.startswith("https:") for url in urls):
         return []
     try:

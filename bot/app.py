@@ -2,7 +2,6 @@
 
 import asyncio
 import gc
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
@@ -10,6 +9,7 @@ from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
+import httpx
 from slack_bolt.async_app import AsyncApp
 from sqlalchemy import select
 from starlette.applications import Starlette
@@ -18,7 +18,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from bot.clock import Clock, utc_now
 from bot.db import named_values
 from bot.db.engine import Database
 from bot.db.named_value_store import DatabaseStateStore
@@ -58,9 +57,9 @@ from bot.outbox.pace import Pace
 from bot.outbox.poster import Poster
 from bot.outbox.resolve import Resolver
 from bot.outbox.resume import Reopening
+from bot.ports import Ports
 from bot.racedata import webhook_subscriptions
 from bot.racedata.client.service_client import RacingClient, open_client
-from bot.racedata.client.timing import Timing
 from bot.racedata.day_path import Paths
 from bot.racedata.forecast import Forecast
 from bot.racedata.month_quota import QuotaReading
@@ -89,7 +88,7 @@ from bot.slack.messages.alerts.admin_notice import admin_notice
 from bot.slack.messages.alerts.backlog_summary import waited
 from bot.slack.permissions import People
 from bot.slack.response_url import Responder
-from bot.slack.web_client import METHOD_OF, METHODS, SlackClient, make_session, make_web_client
+from bot.slack.web_client import METHOD_OF, METHODS, SlackClient, make_web_client
 from bot.web.json_answers import refuse
 from bot.web.outgoing import open_http
 from bot.web.request_body import BodyReader
@@ -136,15 +135,16 @@ OF_HEARTBEAT = ("storage", "webhooks", "deliveries", "posts", "slack", f"slack {
 class Service:
     """`app` is the ASGI application: its lifespan starts and stops the whole service."""
 
-    def __init__(self, settings: Settings, *, clock: Clock = utc_now, pace: Pace | None = None) -> None:
+    def __init__(self, settings: Settings, *, ports: Ports | None = None, pace: Pace | None = None) -> None:
         self.settings = settings
-        self.clock = clock
+        self.ports = ports or Ports()
+        self.clock = clock = self.ports.clock
         self.metrics = Metrics(settings, METHODS)
         self.health = Health(self._probe, lambda: self._degraded, self.metrics.registry)
         self.queued = asyncio.Event()
-        self.database = Database(settings.database_url.get_secret_value())
+        self.database = Database(settings.database_url.get_secret_value(), runner=self.ports.runner())
         self.schema = Schema(self.database)
-        self.replicas = Replicas(self.database, clock)
+        self.replicas = Replicas(self.database, clock, self.ports.token)
         self.vault = Vault([key.get_secret_value() for key in settings.encryption_keys])
         self.identity = BotIdentity(settings.slack_bot_token.get_secret_value())
         self.web = make_web_client(self.identity.token, settings.slack_api_url)
@@ -159,8 +159,8 @@ class Service:
         self.races = RaceBook(self.database, self.racing, clock, self.quota, self._paths())
         self.signing_secrets = self._make_signing_secrets()
         self.webhooks = self._make_webhook_endpoint()
-        self.drills = Drills(self.database, SelfDelivery(settings.public_url, self.signing_secrets), clock, self.queued)
-        self.native = NativeBlocks(time.monotonic)
+        self.drills = self._make_drills()
+        self.native = NativeBlocks(self.ports.monotonic)
         self.poster = self._make_poster(pace or Pace())
         self.fanout = self._make_fanout()
         self.standstill = self._make_standstill()
@@ -232,7 +232,7 @@ class Service:
         started.push_async_callback(self.database.close)
         started.push_async_callback(self.replicas.leave)
         heartbeat = await self._open_heartbeat(started)
-        self.web.session = await started.enter_async_context(make_session())
+        self.web.session = await started.enter_async_context(self.ports.slack_session())
         started.push_async_callback(self.racing.aclose)
         started.push_async_callback(self.races.aclose)
         started.push_async_callback(self.reference.aclose)
@@ -276,12 +276,13 @@ class Service:
             )
 
     def _make_racing_client(self) -> RacingClient:
-        settings = self.settings
+        settings, transport = self.settings, self.ports.racing_transport
         return open_client(
             settings.racing_api_url,
             settings.racing_api_key,
             DatabaseStateStore(self.database, self.clock),
-            timing=Timing(clock=self.clock),
+            self.ports.timing,
+            http=httpx.AsyncClient(transport=transport) if transport else None,
             replicas=lambda: self.replicas.count,
             on_meta=self.telling.account,
             on_circuit_open=self.telling.circuit_open,
@@ -299,7 +300,7 @@ class Service:
         return SigningSecrets(
             [secret.get_secret_value() for secret in self.settings.racing_webhook_secrets],
             lambda: self.database.read(partial(webhook_subscriptions.signing_secrets, vault=self.vault)),
-            time.monotonic,
+            self.ports.monotonic,
         )
 
     def _make_webhook_endpoint(self) -> endpoint.WebhookEndpoint:
@@ -308,11 +309,12 @@ class Service:
             bodies=BodyReader(max_bytes=max_bytes * endpoint.READ_PER_BODY, budget_bytes=max_bytes * BODIES_IN_FLIGHT),
             max_body_bytes=max_bytes,
             signing_secrets=self.signing_secrets,
-            mismatches=Mismatches(self.telling.wrong_signatures, self.telling.no_right_signature, time.monotonic),
+            mismatches=Mismatches(self.telling.wrong_signatures, self.telling.no_right_signature, self.ports.monotonic),
             store=self.ingest.store,
-            admission=Admission(),
+            admission=Admission(self.ports.monotonic),
             tell_too_large=self.telling.too_large,
             clock=self.clock,
+            token=self.ports.token,
             counts=self.metrics,
         )
 
@@ -325,10 +327,11 @@ class Service:
             resolver=Resolver(self.slack, settings.settle_s, settings.doubtful_posts),
             notices=self.notices,
             clock=self.clock,
-            monotonic=time.monotonic,
+            monotonic=self.ports.monotonic,
+            token=self.ports.token,
+            native=self.native,
             wake=self.queued,
             pace=pace,
-            native=self.native,
             on_outcome=self.metrics.post,
             on_told=self.metrics.receipt_to_slack,
         )
@@ -342,7 +345,13 @@ class Service:
             notices=self.notices,
             clock=self.clock,
             wake=self.ingest.stored,
+            monotonic=self.ports.monotonic,
         )
+
+    def _make_drills(self) -> Drills:
+        monotonic = self.ports.monotonic
+        deliver = SelfDelivery(self.settings.public_url, self.signing_secrets, monotonic)
+        return Drills(self.database, deliver, self.clock, self.queued, monotonic, self.ports.token)
 
     def _make_standstill(self) -> Standstill:
         return Standstill(
@@ -351,7 +360,7 @@ class Service:
             fanout=self.fanout,
             poster=self.poster,
             post_directly=self.slack.post,
-            monotonic=time.monotonic,
+            monotonic=self.ports.monotonic,
         )
 
     def _make_bolt(self) -> AsyncApp:
@@ -367,9 +376,10 @@ class Service:
             reopening=self.reopening,
             drills=self.drills,
             people=People(
-                self.slack, self.identity, frozenset(settings.admin_users), settings.subscribe_by, time.monotonic
+                self.slack, self.identity, frozenset(settings.admin_users), settings.subscribe_by, self.ports.monotonic
             ),
             clock=self.clock,
+            token=self.ports.token,
             wake=self.queued,
             degraded=self.health.degraded,
         )
@@ -446,7 +456,8 @@ class Service:
             ),
             clock=self.clock,
         )
-        return Jobs(parts, count=self.metrics.job_run)
+        ports = self.ports
+        return Jobs(parts, wall=ports.wall, monotonic=ports.monotonic, token=ports.token, count=self.metrics.job_run)
 
     def _loops_to_run(self) -> dict[str, Callable[[], Awaitable[None]]]:
         return {
@@ -509,7 +520,7 @@ class Service:
         except (StorageError, TimeoutError) as error:
             reason = str(error) or f"the database did not answer within {STATE_AT_MOST_S:g} s"
             self._degraded = {"storage": reason} | self._problems()
-        self._looked_at_s = time.monotonic()
+        self._looked_at_s = self.ports.monotonic()
         self.metrics.show_degraded(self._degraded)
         # Drops retired secrets, also while every signature matches.
         await self.signing_secrets.reread()
@@ -537,7 +548,7 @@ class Service:
         """For the heartbeat: why deliveries can't be stored or posts don't go out."""
         if unready := await self.health.unready():
             return f"deliveries can't be stored: {unready}"
-        if self._looked_at_s is None or time.monotonic() - self._looked_at_s > STATE_VALID_S:
+        if self._looked_at_s is None or self.ports.monotonic() - self._looked_at_s > STATE_VALID_S:
             return f"the bot has not looked at its own state for {STATE_VALID_S:g} s"
         found = {name: self._degraded[name] for name in OF_HEARTBEAT if name in self._degraded}
         return "; ".join(f"{name}: {reason}" for name, reason in found.items()) or None
@@ -580,7 +591,7 @@ class Service:
         """
         if self.schema.problem:
             raise StorageError(self.schema.problem)
-        failed, now_s = self.database.failed_writes, time.monotonic()
+        failed, now_s = self.database.failed_writes, self.ports.monotonic()
         if self._proof is not None and self._proof[0] == failed and now_s - self._proof[1] < PROOF_S:
             await self.database.write(lambda session: session.execute(select(1)))
             return

@@ -397,7 +397,8 @@ def _load(kind: type[SettingsT], env_file: str | None, overrides: Mapping[str, A
         problems = [f"Line {_number_of(one)} of {file} is not NAME=value." for one in lines if one.error]
         problems += _misspelt(kind.model_fields, [one.key for one in lines if one.key], os.environ)
         settings = kind(_env_file=env_file, **overrides)
-        problems += proxy_problems(settings.called) + certificate_problems(settings.called)
+        problems += proxy_problems(settings.called)
+        problems += certificate_problems(settings.called, os.environ.get("SSL_CERT_FILE"))
     except ValidationError as error:
         problems += [_in_words(details) for details in error.errors(include_input=False, include_url=False)]
     except OSError as error:

@@ -9,11 +9,12 @@ from bot.doctor.deployment import open_patient
 from bot.doctor.findings import CheckReport
 from bot.doctor.table import CHECKS
 from bot.logs import MaskSecrets
+from bot.ports import Ports
 from bot.settings import Settings
 
 
 async def run_doctor(load: Callable[[], Settings]) -> CheckReport:
-    async with open_patient(load, utc_now) as patient:
+    async with open_patient(load, Ports()) as patient:
         secrets = patient.found.settings.secret_values if patient.found else ()
         examined = await examine(CHECKS, patient, mask=MaskSecrets(secrets).masked)
     return CheckReport(version("racing-bot"), utc_now(), examined)

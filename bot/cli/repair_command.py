@@ -25,6 +25,7 @@ from bot.outbox.channel_queues import Claim
 from bot.outbox.claim_at_fanout import QueuedOnly
 from bot.outbox.notices import Notices
 from bot.outbox.resume import Reopening
+from bot.ports import Ports
 from bot.racedata.client.service_client import open_client
 from bot.racedata.client.service_errors import CircuitOpen, ServiceFailure
 from bot.racedata.day_path import Paths
@@ -98,7 +99,8 @@ def why_not(error: ServiceError | StorageError) -> str:
 @asynccontextmanager
 async def _repair(settings: Settings, clock: Clock, *, reads_only: bool) -> AsyncIterator[Repair]:
     database = Database(settings.database_url.get_secret_value(), busy_s=TOOL_BUSY_S)
-    client = open_client(settings.racing_api_url, settings.racing_api_key, DatabaseStateStore(database, clock))
+    ports, store = Ports(clock), DatabaseStateStore(database, clock)
+    client = open_client(settings.racing_api_url, settings.racing_api_key, store, ports.timing)
     quota_book = QuotaBook(database, client, settings, clock)
     paths = Paths(race=settings.racing_race_path, day=settings.racing_day_path)
     races = RaceBook(database, client, clock, quota_book, paths)
@@ -112,6 +114,7 @@ async def _repair(settings: Settings, clock: Clock, *, reads_only: bool) -> Asyn
         notices=notices,
         clock=clock,
         wake=wake,
+        monotonic=ports.monotonic,
     )
     try:
         if reads_only:

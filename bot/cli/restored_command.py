@@ -15,6 +15,7 @@ from bot.outbox.claim_at_fanout import QueuedOnly
 from bot.outbox.notices import Notices
 from bot.outbox.restored import PutInDoubt, put_in_doubt
 from bot.outbox.resume import Reopening
+from bot.ports import Ports
 from bot.settings import Settings
 from bot.slack.messages.alerts.admin_notice import admin_notice
 from bot.slack.messages.alerts.backlog_summary import waited
@@ -44,6 +45,7 @@ async def restored(database: Database, notices: Notices, clock: Clock) -> PutInD
         notices=notices,
         clock=clock,
         wake=asyncio.Event(),
+        monotonic=Ports().monotonic,
     )
     while await fanout.run_once():
         continue

@@ -17,6 +17,7 @@ from bot.deliveries.endpoint import WEBHOOK_PATH
 from bot.errors import CommandError, SettingsError, StorageError, SubscribingFailed
 from bot.events.event import EventKind
 from bot.logs import get_logger
+from bot.ports import Ports
 from bot.racedata import webhook_subscriptions
 from bot.racedata.client.service_client import RacingClient, open_client
 from bot.racedata.client.service_errors import (
@@ -212,7 +213,7 @@ async def run_subscribe(
     chosen = _check(settings, events) if retire is None else []
     database = Database(settings.database_url.get_secret_value(), busy_s=TOOL_BUSY_S)
     store = DatabaseStateStore(database, utc_now)
-    client = open_client(settings.racing_api_url, settings.racing_api_key, store)
+    client = open_client(settings.racing_api_url, settings.racing_api_key, store, Ports().timing)
     vault = Vault([key.get_secret_value() for key in settings.encryption_keys])
     subscribing = Subscribing(database, vault, client, utc_now)
     try:

@@ -2,7 +2,6 @@
 
 import getpass
 import os
-import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -28,6 +27,7 @@ from bot.logs import get_logger
 from bot.operations import subscription_file
 from bot.operations.subscription_file import Wanted, WatchesByChannel
 from bot.outbox import backlog
+from bot.ports import Ports
 from bot.racedata.client.service_client import open_client
 from bot.racedata.lexicon import Lexicon
 from bot.racedata.near_misses import likely
@@ -90,7 +90,7 @@ class Applying:
     clock: Clock
     who: str
     is_member: Callable[[str], Awaitable[bool | None]]
-    reference: str = field(default_factory=lambda: f"apply-{secrets.token_hex(4)}")
+    reference: str = field(default_factory=lambda: f"apply-{Ports().token(4)}")
 
     async def changes(self, wanted: Sequence[Wanted]) -> list[SubscriptionChange]:
         return difference(await self.database.read(subscriptions.every), wanted)
@@ -342,7 +342,8 @@ async def run_apply(settings: Settings, text: str, *, show: Say, warn: Say, agre
 
 
 async def _lists(settings: Settings, database: Database) -> Lexicon:
-    client = open_client(settings.racing_api_url, settings.racing_api_key, DatabaseStateStore(database, utc_now))
+    store = DatabaseStateStore(database, utc_now)
+    client = open_client(settings.racing_api_url, settings.racing_api_key, store, Ports().timing)
     try:
         return await ReferenceBook(database, client, utc_now).lexicon(LISTS_S)
     finally:

@@ -1,18 +1,14 @@
 """The database behind two calls: `write` and `read`.
 
 Waiting units of work share one transaction, and one fsync. After an error all are rolled back, and each runs again in a
-separate transaction: a unit may run twice, and is committed once. One thread writes, as SQLite has one writer anyway.
+separate transaction: a unit may run twice, and is committed once. `Threads` says where units run.
 """
 
 import asyncio
 import contextlib
 import os
-import queue
-import threading
-import time
-from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -25,24 +21,17 @@ if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql, sqlite
 
 from bot.addresses import shown_database
-from bot.errors import LockTaken, QueueFull, StorageUnavailable
+from bot.db.threads import READERS, Threads, WorkRunner, WorkUnit
+from bot.errors import LockTaken, StorageUnavailable
 
 T = TypeVar("T")
 Work = Callable[[Session], T]
-
-UNITS_PER_COMMIT = 200
-"""More units would make the first unit wait."""
-
-UNITS_WAITING_MAX = 10_000
-"""`write` refuses further units."""
 
 BUSY_S = 1.0
 """SQLite's wait for another process's lock: a delivery is answered within two seconds."""
 
 TOOL_BUSY_S = 5.0
 """BUSY_S of commands: a busy bot frees the lock only now and then."""
-
-READERS = 4
 
 LOCK_PATIENCE_S = 1.0
 """Wait for another replica's lock: Slack's users wait three seconds."""
@@ -103,34 +92,11 @@ def is_damage(error: BaseException) -> bool:
     return type(error) is exc.DatabaseError
 
 
-@dataclass(eq=False)
-class _Unit:
-    work: Work[Any]
-    loop: asyncio.AbstractEventLoop
-    future: "asyncio.Future[Any]"
-    result: Any = None
-    error: BaseException | None = None
-
-    def settle(self) -> None:
-        try:
-            self.loop.call_soon_threadsafe(self._set)
-        except RuntimeError:
-            # The loop and the caller have ended. The work is committed or rolled back.
-            return
-
-    def _set(self) -> None:
-        if self.future.done():
-            return
-        if self.error is not None:
-            self.future.set_exception(self.error)
-        else:
-            self.future.set_result(self.result)
-
-
 class Database:
     """Connects at the first call; `close` finishes waiting work. `busy_s`: SQLite's wait for another process's lock."""
 
-    def __init__(self, url: str, *, busy_s: float = BUSY_S) -> None:
+    def __init__(self, url: str, *, busy_s: float = BUSY_S, runner: WorkRunner | None = None) -> None:
+        self._runner = runner or Threads()
         self.url = _engine_url(url)
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
         self._writer = _make_engine(self.url, begin="BEGIN IMMEDIATE", connections=1, busy_s=busy_s)
@@ -141,10 +107,6 @@ class Database:
             event.listen(engine, "do_connect", self._make_file)
             event.listen(engine, "connect", self._note_file)
         self.failed_writes = 0
-        self._waiting: queue.Queue[_Unit | None] = queue.Queue()
-        self._thread: threading.Thread | None = None
-        self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="storage-reader")
-        self._alert_reader = ThreadPoolExecutor(1, thread_name_prefix="storage-alerts")
 
     def __repr__(self) -> str:
         return f"Database({self.shown!r})"
@@ -205,45 +167,29 @@ class Database:
         Raises StorageUnavailable (nobody knows whether the work was committed), QueueFull, or the error of `work`
         (nothing was stored). After LockTaken, `work` runs again for LOCK_PATIENCE_S at most.
         """
-        again_s, give_up_at = LOCK_AGAIN_S, time.monotonic() + LOCK_PATIENCE_S
+        time = asyncio.get_running_loop().time
+        again_s, give_up_at = LOCK_AGAIN_S, time() + LOCK_PATIENCE_S
         while True:
             try:
-                return await self._write(work)
+                result: T = await self._runner.write(work, self._commit_together)
             except LockTaken:
-                if time.monotonic() >= give_up_at:
+                if time() >= give_up_at:
                     raise
+            else:
+                return result
             await asyncio.sleep(again_s)
             again_s *= 2
 
-    async def _write(self, work: Work[T]) -> T:
-        if self._waiting.qsize() >= UNITS_WAITING_MAX:
-            raise QueueFull(f"{UNITS_WAITING_MAX} writes are waiting")
-        loop = asyncio.get_running_loop()
-        unit = _Unit(work, loop, loop.create_future())
-        self._start_writing()
-        self._waiting.put(unit)
-        result: T = await unit.future
-        return result
-
     async def read(self, work: Work[T]) -> T:
         """Raises StorageUnavailable."""
-        return await asyncio.get_running_loop().run_in_executor(self._readers, self._read, work)
+        return await self._runner.read(partial(self._read, work))
 
     async def read_for_alerts(self, work: Work[T]) -> T:
         """As `read`, by a separate thread: no alert waits for a long read of a command."""
-        return await asyncio.get_running_loop().run_in_executor(self._alert_reader, self._read, work)
+        return await self._runner.read_for_alerts(partial(self._read, work))
 
     async def close(self) -> None:
-        await asyncio.get_running_loop().run_in_executor(None, self._close)
-
-    def _close(self) -> None:
-        if self._thread is not None:
-            self._waiting.put(None)
-            self._thread.join()
-        self._readers.shutdown()
-        self._alert_reader.shutdown()
-        self._writer.dispose()
-        self._reader.dispose()
+        await self._runner.close(self._let_go)
 
     def _read(self, work: Work[T]) -> T:
         self.check_file()
@@ -255,29 +201,7 @@ class Database:
                 raise
             raise StorageUnavailable(reason_of(error)) from error
 
-    def _start_writing(self) -> None:
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._write_for_ever, name="storage-writer", daemon=True)
-            self._thread.start()
-
-    def _write_for_ever(self) -> None:
-        while (first := self._waiting.get()) is not None:
-            batch = [first]
-            stop = False
-            while len(batch) < UNITS_PER_COMMIT and not stop:
-                try:
-                    unit = self._waiting.get_nowait()
-                except queue.Empty:
-                    break
-                if unit is None:
-                    stop = True
-                else:
-                    batch.append(unit)
-            self._commit_together([unit for unit in batch if not unit.future.cancelled()])
-            if stop:
-                return
-
-    def _commit_together(self, batch: list[_Unit]) -> None:
+    def _commit_together(self, batch: Sequence[WorkUnit]) -> None:
         try:
             self._commit(batch)
         except BaseException as error:  # noqa: BLE001  the thread must live on, and callers must hear of the error
@@ -292,10 +216,8 @@ class Database:
                     self._let_go()
             for unit in batch:
                 unit.error = error
-        for unit in batch:
-            unit.settle()
 
-    def _commit(self, batch: list[_Unit]) -> None:
+    def _commit(self, batch: Sequence[WorkUnit]) -> None:
         self.check_file()
         with Session(self._writer, expire_on_commit=False) as session, session.begin():
             for unit in batch:

@@ -1,14 +1,13 @@
 """Counts the replicas on this database by their heartbeats: replicas share the data service's limits per key."""
 
 import asyncio
-import secrets
 from datetime import datetime, timedelta
 from functools import partial
 
 from sqlalchemy import delete, func, select
 from sqlmodel import Session, col
 
-from bot.clock import Clock
+from bot.clock import Clock, Token
 from bot.db import named_values
 from bot.db.database_clock import database_now
 from bot.db.engine import Database
@@ -47,10 +46,10 @@ def leave(session: Session, replica: str) -> None:
 class Replicas:
     """`count`: living replicas as last heard, at least 1."""
 
-    def __init__(self, database: Database, clock: Clock) -> None:
+    def __init__(self, database: Database, clock: Clock, token: Token) -> None:
         self._database = database
         self._clock = clock
-        self._name = secrets.token_hex(8)
+        self._name = token(8)
         self.count = 1
 
     async def run(self) -> None:

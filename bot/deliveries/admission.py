@@ -1,9 +1,9 @@
 """Admission control: a bounded queue of deliveries. A full queue refuses at once."""
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
+from bot.clock import Monotonic
 from bot.errors import QueueFull
 
 ADMITTED_AT_ONCE = 128
@@ -18,7 +18,7 @@ LOG_EVERY_S = 1.0
 
 
 class Admission:
-    def __init__(self, limit: int = ADMITTED_AT_ONCE, monotonic: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, monotonic: Monotonic, limit: int = ADMITTED_AT_ONCE) -> None:
         self._limit = limit
         self._monotonic = monotonic
         self.admitted_now = 0

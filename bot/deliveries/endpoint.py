@@ -5,7 +5,6 @@ Anybody can send anything here. Before the signature is proven right, a refusal 
 
 import asyncio
 import hashlib
-import secrets
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Protocol
@@ -13,7 +12,7 @@ from typing import Protocol
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
-from bot.clock import Clock
+from bot.clock import Clock, Token
 from bot.deliveries.admission import Admission
 from bot.deliveries.inbox import Arrival
 from bot.deliveries.inbox import reference as inbox_reference
@@ -69,11 +68,12 @@ class WebhookEndpoint:
     admission: Admission
     tell_too_large: Callable[[], Awaitable[None]]
     clock: Clock
+    token: Token
     counts: Counts
 
     async def __call__(self, request: Request) -> Response:
         """200 accepted or duplicate, 400, 401, 408, 411, 413, 415 or 503."""
-        reference = f"req-{secrets.token_hex(4)}"
+        reference = f"req-{self.token(4)}"
         try:
             # First: in a flood, work on refused deliveries delays the admitted deliveries.
             self.admission.check()

@@ -1,7 +1,6 @@
 """Runs checks in parallel, each after its needs and within a time limit."""
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -45,8 +44,9 @@ async def _examine(
         before = await task
         if before.outcome in _BLOCKING:
             return Examined(check.id, CheckOutcome.SKIPPED, f"because of {before.check}", because_of=before.check)
-    started = time.monotonic()
-    return replace(await _look(check, patient, limit_s), took_s=time.monotonic() - started)
+    time = asyncio.get_running_loop().time
+    started = time()
+    return replace(await _look(check, patient, limit_s), took_s=time() - started)
 
 
 async def _look(check: DoctorCheck[T], patient: T, limit_s: float) -> Examined:

@@ -2,7 +2,6 @@
 
 import asyncio
 import shutil
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
+from bot.clock import Monotonic
 from bot.db import migrate
 from bot.db.engine import Database, is_damage, reason_of
 from bot.db.schema import is_there
@@ -138,7 +138,7 @@ async def free_space(patient: Patient) -> Seen | NotApplicable:
 async def commit(patient: Patient) -> Seen:
     found = patient.deployment.database
     try:
-        slowest_s = await asyncio.to_thread(_slowest_commit_s, found)
+        slowest_s = await asyncio.to_thread(_slowest_commit_s, found, patient.deployment.ports.monotonic)
     except DBAPIError as error:
         return Seen("refused", (_not_written(found, error),))
     told = f"the slowest of {COMMITS_TIMED} commits took {slowest_s * 1000:.0f} ms"
@@ -154,18 +154,17 @@ async def commit(patient: Patient) -> Seen:
     return Seen(told, (finding,))
 
 
-def _slowest_commit_s(found: Database) -> float:
-    return max(
-        _timed(found, _rewrite_a_header if found.is_sqlite else _write_a_log_record) for _ in range(COMMITS_TIMED)
-    )
+def _slowest_commit_s(found: Database, monotonic: Monotonic) -> float:
+    change = _rewrite_a_header if found.is_sqlite else _write_a_log_record
+    return max(_timed(found, change, monotonic) for _ in range(COMMITS_TIMED))
 
 
-def _timed(found: Database, change: Callable[[Connection], Any]) -> float:
-    started = time.monotonic()
+def _timed(found: Database, change: Callable[[Connection], Any], monotonic: Monotonic) -> float:
+    started = monotonic()
     with found.writer.connect() as connection:
         change(connection)
         connection.commit()
-    return time.monotonic() - started
+    return monotonic() - started
 
 
 def _rewrite_a_header(connection: Connection) -> None:

@@ -15,12 +15,12 @@ from bot.clock import Clock
 from bot.db.engine import TOOL_BUSY_S, Database
 from bot.errors import SettingsError
 from bot.logs import get_logger
+from bot.ports import Ports
 from bot.racedata.client.circuit_breakers import USAGE_PATH
 from bot.racedata.client.headers import http_date
 from bot.racedata.client.records import ServicePage
 from bot.racedata.client.service_client import RacingClient, open_client
 from bot.racedata.client.service_errors import ServiceUnreachable
-from bot.racedata.client.timing import Timing
 from bot.racedata.quota_book import usage_by_day
 from bot.settings import Settings
 from bot.slack.web_client import SlackClient, make_session, make_web_client
@@ -69,9 +69,13 @@ class Deployment:
     database: Database
     racing: RacingClient
     slack: SlackClient
-    clock: Clock
+    ports: Ports
     times: dict[str, TimeTold] = field(default_factory=dict)
     _answers: dict[str, asyncio.Future[Any]] = field(default_factory=dict)
+
+    @property
+    def clock(self) -> Clock:
+        return self.ports.clock
 
     async def read(self, work: Callable[[Session], T]) -> T:
         return await self.database.read(work)
@@ -153,31 +157,31 @@ async def _close(database: Database) -> None:
 
 @asynccontextmanager
 async def open_patient(
-    load: Callable[[], Settings], clock: Clock, *, busy_s: float = TOOL_BUSY_S
+    load: Callable[[], Settings], ports: Ports, *, busy_s: float = TOOL_BUSY_S
 ) -> AsyncIterator[Patient]:
     try:
         settings = load()
     except SettingsError as error:
         yield Patient(problems=error.problems)
         return
-    async with open_deployment(settings, clock, busy_s) as deployment:
+    async with open_deployment(settings, ports, busy_s) as deployment:
         yield Patient(deployment)
 
 
 @asynccontextmanager
-async def open_deployment(settings: Settings, clock: Clock, busy_s: float) -> AsyncIterator[Deployment]:
+async def open_deployment(settings: Settings, ports: Ports, busy_s: float) -> AsyncIterator[Deployment]:
     async with AsyncExitStack() as stack:
         database = Database(settings.database_url.get_secret_value(), busy_s=busy_s)
         stack.push_async_callback(_close, database)
         session = await stack.enter_async_context(make_session())
         http = await stack.enter_async_context(open_http(settings.racing_api_url, HTTP_TIMEOUT_S))
         client = open_client(
-            settings.racing_api_url, settings.racing_api_key, ForgetfulStore(), http=http, timing=Timing(clock=clock)
+            settings.racing_api_url, settings.racing_api_key, ForgetfulStore(), ports.timing, http=http
         )
         slack = SlackClient(
             make_web_client(settings.slack_bot_token.get_secret_value(), settings.slack_api_url, session)
         )
-        deployment = Deployment(settings, database, client.in_one_try(), slack, clock)
+        deployment = Deployment(settings, database, client.in_one_try(), slack, ports)
 
         async def note(response: httpx.Response) -> None:
             deployment.note_time(SERVICE, response)

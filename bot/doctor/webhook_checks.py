@@ -1,7 +1,6 @@
 """Our subscription with the data service, PUBLIC_URL, and both endpoints."""
 
 import json
-import secrets
 import ssl
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
@@ -182,7 +181,7 @@ async def slack_endpoint(patient: Patient) -> Seen | NotApplicable:
     if settings.slack_app_token is not None or secret is None:
         return NotApplicable("Slack comes by Socket Mode")
     address = settings.public_url + request_guard.SLACK_PATH
-    challenge = secrets.token_hex(8)
+    challenge = deployment.ports.token(8)
     body = json.dumps({"type": "url_verification", "challenge": challenge, "token": "doctor"}).encode()
     timestamp = str(int(deployment.clock().timestamp()))
     signed = {"x_slack_request_timestamp": timestamp, "x_slack_signature": request_guard.sign(secret, timestamp, body)}

@@ -5,7 +5,6 @@ for byte, so no delivery of the data service is taken for a drill.
 """
 
 import re
-import secrets
 
 from bot.events.races import Value
 
@@ -17,7 +16,7 @@ _BODY = re.compile(rb'\{"event":"racing-bot\.drill","drill":"([0-9a-f]{16})"\}')
 
 
 class Drill(Value):
-    """`begun_by` is None for an unknown drill.
+    """`drill_id`: 16 hex digits. `begun_by` is None for an unknown drill.
 
     `only_channel` None: all channels with abandonments are told. `is_open`: channels are still to be told.
     """
@@ -26,10 +25,6 @@ class Drill(Value):
     begun_by: str | None = None
     only_channel: str | None = None
     is_open: bool = False
-
-
-def new_id() -> str:
-    return secrets.token_hex(8)
 
 
 def key_of(drill_id: str) -> str:

@@ -1,8 +1,7 @@
 """The loop of fan-out: which deliveries share a transaction, when, and how after a failure."""
 
 import asyncio
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
 from itertools import groupby
@@ -10,7 +9,7 @@ from typing import Protocol
 
 from sqlmodel import Session
 
-from bot.clock import Clock
+from bot.clock import Clock, Monotonic
 from bot.db.engine import Database
 from bot.deliveries import inbox
 from bot.deliveries.inbox import StoredDelivery
@@ -57,7 +56,7 @@ class Fanout:
         notices: Notices,
         clock: Clock,
         wake: asyncio.Event,
-        monotonic: Callable[[], float] = time.monotonic,
+        monotonic: Monotonic,
     ) -> None:
         self.reader = DeliveryReader(read_events)
         self.transactions = FanoutTransactions(outbox, notices, clock, monotonic)

@@ -1,7 +1,6 @@
 """Drills: a marked test alert goes through our public address into the channels."""
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
@@ -9,7 +8,7 @@ from enum import Enum, auto
 from sqlmodel import Session
 
 from bot.channels import subscriptions
-from bot.clock import Clock
+from bot.clock import Clock, Monotonic, Token
 from bot.db.database_clock import database_now
 from bot.db.engine import Database
 from bot.errors import StorageError
@@ -95,11 +94,12 @@ class Drills:
     deliver: Deliver
     clock: Clock
     wake: asyncio.Event
-    monotonic: Callable[[], float] = time.monotonic
+    monotonic: Monotonic
+    token: Token
     pause: Callable[[float], Awaitable[None]] = field(default=asyncio.sleep)
 
     async def begin(self, begun_by: str, only_channel: str | None) -> KeptDrill | None:
-        drill = Drill(drill_id=drill_mark.new_id(), begun_by=begun_by, only_channel=only_channel)
+        drill = Drill(drill_id=self.token(8), begun_by=begun_by, only_channel=only_channel)
 
         def begin(session: Session) -> KeptDrill | None:
             return kept_drills.begin(session, drill, database_now(session, self.clock))

@@ -1,8 +1,7 @@
 """A delivery to ourselves, signed as the data service signs, through our public address."""
 
 import json
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from urllib.parse import urlsplit
@@ -10,6 +9,7 @@ from urllib.parse import urlsplit
 import aiohttp
 
 from bot.addresses import proxy_of
+from bot.clock import Monotonic
 from bot.deliveries.endpoint import ACCEPTED, DUPLICATE, WEBHOOK_PATH
 from bot.deliveries.signature import HEADER, sign
 from bot.deliveries.signing_secrets import SigningSecrets
@@ -55,7 +55,7 @@ class SelfDelivery:
 
     public_url: str | None
     signing_secrets: SigningSecrets
-    monotonic: Callable[[], float] = time.monotonic
+    monotonic: Monotonic
     call_s: float = DELIVERY_CALL_S
 
     async def __call__(self, body: bytes) -> AddressAnswer:

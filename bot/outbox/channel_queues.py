@@ -1,6 +1,5 @@
 """Channel queues: one a channel. `claim` leases a queue and marks its first message "sending", in one transaction."""
 
-import secrets
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -150,6 +149,7 @@ def claim(
     session: Session,
     now: datetime,
     *,
+    token: str,
     limit: int,
     lease_s: float,
     call_s: float,
@@ -173,7 +173,7 @@ def claim(
         for post, event, trial_since in _heads(session, _lock_queues(session, now, limit - len(claims), spent), spent):
             # An unanswered edit is made again: a second call changes nothing.
             in_doubt = post.state in _UNDER_WAY and post.edits_id is None
-            begun = Claim(post.channel_id, secrets.token_hex(8), post, event, in_doubt, now, trial_since=trial_since)
+            begun = Claim(post.channel_id, token, post, event, in_doubt, now, trial_since=trial_since)
             if left.get(begun.call, 1) < 1:
                 passed_over = True
                 continue

@@ -1,6 +1,5 @@
 """Claims new messages in fan-out's transaction, where the queue is free. All others are queued."""
 
-import secrets
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -106,6 +105,7 @@ def add(
     known: FanoutKnowledge,
     *,
     now: datetime,
+    token: str,
     room: int,
     buckets: Buckets,
     times: Times,
@@ -116,7 +116,6 @@ def add(
         return Added()
     channels = frozenset(post.channel_id for post in new)
     message_store.make_queues(session, channels - known.queues)
-    token = secrets.token_hex(8)
     leased = _lease(session, _first(new), token, now=now, room=room, buckets=buckets, times=times)
     sending = Sending(leased, now, now + timedelta(seconds=times.call_s))
     made = message_store.insert(session, new, sending)

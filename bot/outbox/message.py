@@ -1,11 +1,12 @@
 """A message on its way to Slack."""
 
 import json
-import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
+
+from bot.clock import Monotonic
 
 Block = dict[str, Any]
 Blocks = tuple[Block, ...]
@@ -75,7 +76,7 @@ class Message:
 class NativeBlocks:
     """The kinds of blocks that the workspace refused. Each process learns by a refusal, and asks again after a day."""
 
-    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, monotonic: Monotonic) -> None:
         self._monotonic = monotonic
         self._refused_at_s: dict[str, float] = {}
 

@@ -10,7 +10,7 @@ from functools import partial
 from sqlmodel import Session
 
 from bot.channels.conditions.mention_condition import is_person
-from bot.clock import Clock
+from bot.clock import Clock, Monotonic, Token
 from bot.db.database_clock import database_now
 from bot.db.engine import Database, dialect_of
 from bot.db.tables import MessageKind
@@ -62,10 +62,11 @@ class Poster:
     resolver: Resolver
     notices: Notices
     clock: Clock
-    monotonic: Callable[[], float]
+    monotonic: Monotonic
+    token: Token
+    native: NativeBlocks
     wake: asyncio.Event
     pace: Pace = field(default_factory=Pace)
-    native: NativeBlocks = field(default_factory=NativeBlocks)
     on_outcome: Callable[[str], None] = lambda _name: None
     on_told: Callable[[float], None] = lambda _seconds: None
 
@@ -135,6 +136,7 @@ class Poster:
             tells,
             known,
             now=now,
+            token=self.token(8),
             room=self._room if self._is_running and not self._stopping else 0,
             buckets=self._buckets,
             times=Times(call_s=POST_CALL_S, lease_s=POST_CALL_S + LEASE_MARGIN_S),
@@ -191,7 +193,13 @@ class Poster:
         buckets = {call: bucket.at(now) for call, bucket in taken.items()}
         allowed = dict.fromkeys(limits, 0) | {call: int(bucket.calls) for call, bucket in buckets.items()}
         claims = channel_queues.claim(
-            session, now, limit=limit, lease_s=POST_CALL_S + LEASE_MARGIN_S, call_s=POST_CALL_S, allowed=allowed
+            session,
+            now,
+            token=self.token(8),
+            limit=limit,
+            lease_s=POST_CALL_S + LEASE_MARGIN_S,
+            call_s=POST_CALL_S,
+            allowed=allowed,
         )
         calls = Counter(claim.call for claim in claims if claim.call is not Call.LOOK or self.resolver.will_look(claim))
         for call in buckets.keys() & calls.keys():

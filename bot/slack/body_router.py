@@ -4,7 +4,7 @@ Bolt reads parts of bodies that have no listener. Such bodies are answered here.
 nowhere else.
 """
 
-import secrets
+import zlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -34,7 +34,7 @@ async def receive(
     try:
         return await bolt.async_dispatch(AsyncBoltRequest(body=body, headers=dict(headers or {}), mode="socket_mode"))
     except Exception:
-        reference = f"slack-{secrets.token_hex(4)}"
+        reference = f"slack-{zlib.crc32(repr(body).encode()):08x}"
         log.exception("slack_request_failed", reference=reference)
         return BoltResponse(status=500, body={"error": f"a fault of ours; the log has it under {reference}"})
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from http import HTTPStatus
 from urllib.parse import SplitResult, urlsplit
@@ -75,7 +75,7 @@ class Responder:
     web: AsyncWebClient
     """The source of the session."""
     slack_api_url: str
-    native: NativeBlocks = field(default_factory=NativeBlocks)
+    native: NativeBlocks
     pause_s: float = FIRST_PAUSE_S
     mask: Mask = str
 

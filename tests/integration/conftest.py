@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import json
+import secrets
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -24,6 +25,7 @@ from bot.deliveries.payload import identify, read_events
 from bot.events.event import DEFAULT_TOPICS
 from bot.fanout.fanout import Fanout
 from bot.outbox import call_holds, channel_queues, message_store
+from bot.outbox.message import NativeBlocks
 from bot.outbox.notices import Notices
 from bot.outbox.pace import Pace
 from bot.outbox.poster import Poster
@@ -206,6 +208,8 @@ async def make_pipeline(database, slack):
             notices=notices,
             clock=clock,
             monotonic=time.monotonic,
+            token=secrets.token_hex,
+            native=NativeBlocks(time.monotonic),
             wake=asyncio.Event(),
             pace=pace,
         )
@@ -217,6 +221,7 @@ async def make_pipeline(database, slack):
             notices=notices,
             clock=clock,
             wake=ingest.stored,
+            monotonic=time.monotonic,
         )
         return Pipeline(database, slack, clock, ingest, fanout, poster, notices, Reopening(waited), client)
 

@@ -12,7 +12,7 @@ from bot.deliveries.signing_secrets import SigningSecrets
 from bot.errors import SlackError, SlackUnreached
 from bot.operations.heartbeat import Heartbeat
 from bot.operations.self_delivery import SelfDelivery
-from bot.outbox.message import Message
+from bot.outbox.message import Message, NativeBlocks
 from bot.racedata.client.service_errors import ServiceUnreachable
 from bot.racedata.client.transport import Request, Transport
 from bot.slack.response_url import Reply, Responder
@@ -62,7 +62,7 @@ async def call_slack(place):
 
 async def answer_by_response_url(place):
     async with slack_at(place) as web:
-        responder = Responder(web, f"https://{place}/api/", pause_s=0.0)
+        responder = Responder(web, f"https://{place}/api/", NativeBlocks(lambda: 0.0), pause_s=0.0)
         assert not await responder.respond(Reply(f"https://{place}/commands/1", "ref"), Message("text"))
 
 
@@ -87,7 +87,7 @@ async def beat(place):
 
 async def deliver_to_ourselves(place):
     secrets = SigningSecrets(["secret"], nothing, time.monotonic)
-    assert (await SelfDelivery(f"https://{place}", secrets)(b"{}")).problem
+    assert (await SelfDelivery(f"https://{place}", secrets, lambda: 0.0)(b"{}")).problem
 
 
 WAYS = (
@@ -153,7 +153,7 @@ async def test_what_the_proxy_does_not_let_out_was_not_sent(set_environment):
         await transport.aclose()
         assert not caught.value.may_have_arrived
         secrets = SigningSecrets(["secret"], nothing, time.monotonic)
-        problem = (await SelfDelivery("https://0.0.0.0:1", secrets)(b"{}")).problem
+        problem = (await SelfDelivery("https://0.0.0.0:1", secrets, lambda: 0.0)(b"{}")).problem
         assert problem
         assert problem.told == "The proxy in the environment does not lead to 0.0.0.0:1."
 

@@ -13,7 +13,10 @@ from structlog.testing import capture_logs
 
 from bot import app
 from bot.app import Service
+from bot.ports import Ports
 from bot.settings import load_settings
+from bot.slack.web_client import make_session
+from bot.web.outgoing import open_http
 
 NOBODY = "http://127.0.0.1:9"
 
@@ -41,7 +44,7 @@ def service(tmp_path):
 
 
 @pytest.fixture
-def opened(monkeypatch):
+def opened(service, monkeypatch):
     """The HTTP clients that a start opens."""
     made = []
 
@@ -52,8 +55,8 @@ def opened(monkeypatch):
 
         return note
 
-    for name in ("make_session", "open_http"):
-        monkeypatch.setattr(app, name, noting(getattr(app, name)))
+    monkeypatch.setattr("bot.app.open_http", noting(open_http))
+    service.ports = Ports(slack_session=noting(make_session))
     return made
 
 
@@ -93,7 +96,7 @@ def fail_at_a_loop(name, run, begin=app._for_ever):
     ("step", "failing"),
     [
         ("bot.app.open_http", fail),
-        ("bot.app.make_session", fail),
+        ("aiohttp.ClientSession", fail),
         ("bot.app.Schema.prepare", fail),
         ("bot.app.SigningSecrets.reread", fail),
         ("bot.app.Service._loops_to_run", fail),

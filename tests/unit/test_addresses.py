@@ -81,12 +81,11 @@ def test_proxy_that_cannot_be_used_is_a_problem_of_the_start(monkeypatch, enviro
     assert proxy_problems([SLACK, "http://127.0.0.1:9/v1"]) == ([wanted] if problem else [])
 
 
-def test_file_of_trusted_certificates_that_can_not_be_read_is_a_problem_where_https_is_called(monkeypatch, tmp_path):
+def test_file_of_trusted_certificates_that_can_not_be_read_is_a_problem_where_https_is_called(tmp_path):
     for file in (tmp_path / "nowhere.pem", tmp_path / "wrong.pem"):
-        monkeypatch.setenv("SSL_CERT_FILE", str(file))
-        (told,) = certificate_problems([SLACK])
+        (told,) = certificate_problems([SLACK], str(file))
         assert told.startswith("SSL_CERT_FILE must be a file of certificates")
-        assert certificate_problems(["http://127.0.0.1:9/v1"]) == []
+        assert certificate_problems(["http://127.0.0.1:9/v1"], str(file)) == []
         (tmp_path / "wrong.pem").write_text("no certificate")
 
 

@@ -143,8 +143,31 @@ def test_only_the_wiring_opens_a_database_or_a_client():
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in OPENERS
     }
-    assert {opener for opener, path in calls if path == "bot/app.py"} == OPENERS
+    assert {opener for opener, path in calls if path == "bot/app.py"} == OPENERS - {"make_session"}  # of Ports
     assert {path for _, path in calls if not path.startswith(WIRING)} == set()
+
+
+READERS_OF_THE_REAL = ("bot/clock.py", "bot/ports.py", "bot/settings.py", "bot/cli/", "bot/db/migrations/")
+REAL = {"time", "random", "secrets", "uuid", "utc_now", "environ", "getenv"}
+UNREAD = {("bot/outbox/live_meetings.py", "secrets")}
+"""A key that need only be new, many calls below the parts that know Ports."""
+
+
+def names_used(path):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from (node.module, *(alias.name for alias in node.names if node.module != "datetime"))
+        elif isinstance(node, ast.Attribute):
+            yield from [node.attr] if node.attr in {"environ", "getenv"} else []
+
+
+def test_only_the_wiring_reads_the_time_chance_and_the_environment():
+    found = {(path.relative_to(ROOT).as_posix(), name) for path in production() for name in names_used(path)}
+    read = {(path, name) for path, name in found if name in REAL}
+    assert ("bot/ports.py", "time") in read
+    assert {(path, name) for path, name in read if not path.startswith(READERS_OF_THE_REAL)} == UNREAD
 
 
 # Events

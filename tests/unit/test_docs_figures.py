@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.db import engine
+from bot.db import threads
 from bot.deliveries import admission, ingest
 from bot.fanout import delivery_reader, fanout, transaction
 from bot.outbox import claim_sender, poison_messages, poster, resolve, resume
@@ -53,7 +53,7 @@ def words(number):
         ("architecture.md", f"for {claim_sender.BACKOFF_S[0]:g} to {claim_sender.BACKOFF_S[-1]:g} seconds"),
         ("promises.md", f"after {words(poison_messages.EDIT_LOOKS_MAX)} tries"),
         ("promises.md", f"the newest {web_client.EDITS_MAX} "),
-        ("design/storage.md", f"{words(engine.READERS + 1).capitalize()} connections read"),
+        ("design/storage.md", f"{words(threads.READERS + 1).capitalize()} connections read"),
         ("decisions/0001-store-then-answer.md", f"not stored within {ingest.STORE_WITHIN_S} seconds"),
         ("decisions/0002-refuse-when-full.md", f"so {admission.ADMITTED_AT_ONCE} places"),
         ("decisions/0008-locks-are-tried.md", f"again after {fanout.OTHER_TURN_S * 1000:.0f} ms"),

@@ -5,16 +5,15 @@ APScheduler goes by the wall clock: after somebody set the clock back, `look` ha
 """
 
 import asyncio
-import secrets
-import time
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
 
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from apscheduler.triggers.interval import IntervalTrigger
 from sqlmodel import Session
 
+from bot.clock import Clock, Monotonic, Token
 from bot.db.database_clock import database_now
 from bot.errors import RacingBotError
 from bot.logs import get_logger
@@ -41,19 +40,25 @@ class JobHangs(RacingBotError):
 
 
 class Jobs:
-    """`failing`: job → reason of the failed last run. `count` gets each job and "ok" or "failed"."""
+    """`failing`: job → reason of the failed last run. `count` gets each job and "ok" or "failed".
+
+    `wall`: APScheduler's clock.
+    """
 
     def __init__(
         self,
         parts: JobParts,
         *,
+        wall: Clock,
+        monotonic: Monotonic,
+        token: Token,
         count: Callable[[str, str], None] = lambda _job, _outcome: None,
-        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._parts = parts
         self._count = count
+        self._wall = wall
         self._monotonic = monotonic
-        self._replica = secrets.token_hex(4)
+        self._replica = token(4)
         self._scheduler = AsyncIOScheduler(
             timezone="UTC",
             job_defaults={"misfire_grace_time": None, "coalesce": True, "max_instances": 1},
@@ -67,7 +72,7 @@ class Jobs:
         for job in JOBS:
             try_every_s = min(job.every_s(self._parts.settings), SLOT_TRY_EVERY_S)
             self._scheduler.add_job(
-                self.run, IntervalTrigger(seconds=try_every_s), args=[job], id=job.id, next_run_time=datetime.now(UTC)
+                self.run, IntervalTrigger(seconds=try_every_s), args=[job], id=job.id, next_run_time=self._wall()
             )
             self._done_s[job.id] = self._monotonic()
         self._scheduler.start()
@@ -80,7 +85,7 @@ class Jobs:
     def look(self) -> dict[str, str]:
         """Job → what is wrong. Call every few seconds: a try beyond the job's interval is made at once."""
         for scheduled in self._scheduler.get_jobs():
-            now = datetime.now(UTC)
+            now = self._wall()
             if scheduled.next_run_time > now + scheduled.trigger.interval:
                 log.warning("clock_set_back", job=scheduled.id, tried_at=scheduled.next_run_time.isoformat())
                 scheduled.modify(next_run_time=now)

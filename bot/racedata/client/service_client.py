@@ -199,9 +199,9 @@ def open_client(
     base_url: str,
     key: SecretStr,
     store: StateStore,
+    timing: Timing,
     *,
     http: httpx.AsyncClient | None = None,
-    timing: Timing | None = None,
     replicas: Callable[[], int] = one_replica,
     on_meta: OnMeta = tell_nobody,
     on_circuit_open: OnCircuitOpen = tell_nobody,
@@ -209,7 +209,6 @@ def open_client(
     on_answer: OnAnswer = count_nothing,
 ) -> RacingClient:
     """SettingsError for an unusable address or key."""
-    timing = timing or Timing()
     transport = Transport(base_url, key, http=http)
     throttle = Throttle(timing, replicas=replicas)
     breakers = CircuitBreakers(store, timing.clock, key)

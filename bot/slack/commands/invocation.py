@@ -1,12 +1,12 @@
 """A typed command, and the parts for answering the command."""
 
 import asyncio
-import time
+import math
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from bot.clock import Clock
+from bot.clock import Clock, Token
 from bot.db.engine import Database
 from bot.events.days import utc_today
 from bot.operations.drill_run import Drills
@@ -53,10 +53,15 @@ class Invocation:
     from_home: bool = False
     """By a button of App Home, which people press in any channel's name."""
     progress: Progress = field(default_factory=Progress, compare=False)
-    began_s: float = field(default_factory=time.monotonic, compare=False)
+    began_s: float = math.inf
+    """When the commit began, by the loop's clock."""
 
     def left_s(self, at_most_s: float) -> float:
-        return min(at_most_s, max(0.05, self.began_s + COMMIT_S - STORING_S - time.monotonic()))
+        return min(at_most_s, max(0.05, self.began_s + COMMIT_S - STORING_S - asyncio.get_running_loop().time()))
+
+
+def begun(invocation: Invocation) -> Invocation:
+    return replace(invocation, began_s=asyncio.get_running_loop().time())
 
 
 def team_of(body: Mapping[str, Any]) -> str | None:
@@ -89,6 +94,7 @@ class Desk:
     drills: Drills
     people: People
     clock: Clock
+    token: Token
     wake: asyncio.Event
     degraded: Callable[[], Mapping[str, str]]
 

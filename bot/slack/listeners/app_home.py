@@ -32,7 +32,7 @@ from bot.slack.forms.home_view import (
     home_view,
     said_of,
 )
-from bot.slack.listeners.command_runner import CommandRunner, Committed, new_reference
+from bot.slack.listeners.command_runner import CommandRunner, Committed
 from bot.slack.messages.answers.status_answer import StatusScope, status_answer
 from bot.slack.messages.answers.subscription_buttons import EDIT
 from bot.slack.messages.answers.subscription_list import STATE_WORDS
@@ -57,7 +57,7 @@ class HomeListener:
     async def on_opened(self, event: dict[str, Any], body: dict[str, Any]) -> None:
         if event.get("tab") in (None, "home"):
             user_id = str(event.get("user"))
-            opening = Invocation("", user_id, user_id, new_reference(), team_id=team_of(body))
+            opening = Invocation("", user_id, user_id, self.runner.new_reference(), team_id=team_of(body))
             self.runner.tasks.start(self.publish(opening), f"home {user_id}")
 
     async def on_action(self, ack: AsyncAck, body: dict[str, Any], action: dict[str, Any]) -> None:
@@ -65,7 +65,13 @@ class HomeListener:
         command, text = _command(words)
         user_id = str((body.get("user") or {}).get("id") or "")
         invocation = Invocation(
-            text, channel_id, user_id, new_reference(), body.get("trigger_id"), team_of(body), from_home=True
+            text,
+            channel_id,
+            user_id,
+            self.runner.new_reference(),
+            body.get("trigger_id"),
+            team_of(body),
+            from_home=True,
         )
         log.info("home_action", reference=invocation.reference, channel_id=channel_id)
         if await has_left(self.runner.desk, channel_id, invocation):

@@ -11,7 +11,7 @@ from bot.logs import get_logger
 from bot.outbox.message import Message
 from bot.slack.commands.invocation import Command, Desk, Invocation, team_of
 from bot.slack.commands.table import BUTTON_COMMANDS, find_command
-from bot.slack.listeners.command_runner import CommandRunner, new_reference
+from bot.slack.listeners.command_runner import CommandRunner
 from bot.slack.messages.kit.buttons import RUN_COMMAND, RUN_IN_PLACE
 from bot.slack.messages.kit.sentences import sentence
 from bot.slack.response_url import Reply
@@ -52,7 +52,7 @@ class ActionListener:
 
     async def on_action(self, ack: AsyncAck, body: dict[str, Any], action: dict[str, Any]) -> None:
         name = str(action.get("action_id")).partition(":")[0]
-        reference = new_reference()
+        reference = self.runner.new_reference()
         command, text = ACTIONS.get(name, _with_value(OUTDATED_BUTTON))(str(action.get("value") or ""))
         invocation = read_click(body, text, reference)
         log.info("action", reference=reference, action=name, channel_id=invocation.channel_id)

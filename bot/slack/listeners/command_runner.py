@@ -1,7 +1,6 @@
 """How a command is carried out: commit, then the ack, then the answer."""
 
 import asyncio
-import secrets
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +11,7 @@ from bot.logs import get_logger
 from bot.outbox.message import Message
 from bot.slack.background_tasks import Tasks
 from bot.slack.commands.error_answers import explain, hand_on
-from bot.slack.commands.invocation import COMMIT_S, Command, Desk, Invocation, reader_of
+from bot.slack.commands.invocation import COMMIT_S, Command, Desk, Invocation, begun, reader_of
 from bot.slack.commands.refusal_buttons import with_working_offers
 from bot.slack.commands.table import unknown_command
 from bot.slack.messages.answers.failure_words import NOBODY_KNOWN, AnswerReader
@@ -28,10 +27,6 @@ PROGRESS_AT_S = (3.0, 10.0, 20.0)
 """Progress that does not replace a message is said once."""
 
 STILL_AT_IT = "This takes a moment"
-
-
-def new_reference() -> str:
-    return f"cmd-{secrets.token_hex(4)}"
 
 
 @dataclass(frozen=True)
@@ -54,6 +49,9 @@ class CommandRunner:
     progress_at_s: tuple[float, ...] = PROGRESS_AT_S
     commit_s: float = COMMIT_S
 
+    def new_reference(self) -> str:
+        return f"cmd-{self.desk.token(4)}"
+
     async def run(self, command: Command | None, invocation: Invocation, reply: Reply, ack: AsyncAck) -> None:
         """`command` is None for an unknown word."""
         committed = await self.commit(command, invocation)
@@ -62,6 +60,7 @@ class CommandRunner:
 
     async def commit(self, command: Command | None, invocation: Invocation) -> Committed:
         """The change is stored when this returns, or `error` says why not."""
+        invocation = begun(invocation)
         if command is None:
             return Committed(invocation, error=unknown_command(invocation.text))
         if command.commit is None:

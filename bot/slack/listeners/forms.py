@@ -12,11 +12,11 @@ from bot.logs import get_logger
 from bot.slack.commands import subscribe
 from bot.slack.commands.error_answers import explain
 from bot.slack.commands.form_submission import submit
-from bot.slack.commands.invocation import COMMIT_S, Invocation, team_of
+from bot.slack.commands.invocation import COMMIT_S, Invocation, begun, team_of
 from bot.slack.commands.menu_options import course_options, group_options
 from bot.slack.commands.subscribe import Subscribed
 from bot.slack.forms.subscribe_form import SUBSCRIBE_FORM, channel_words, outdated, read_form, saved
-from bot.slack.listeners.command_runner import CommandRunner, new_reference, not_in_time
+from bot.slack.listeners.command_runner import CommandRunner, not_in_time
 from bot.slack.messages.answers.filter_words import in_markup
 from bot.slack.messages.conditions.acknowledge_views import ESCALATE_GROUPS_FIELD
 from bot.slack.messages.conditions.course_view import COURSES_FIELD, NOT_COURSES_FIELD
@@ -40,14 +40,14 @@ class FormListener:
         bolt.options(re.compile(f"^(?:{GROUPS_FIELD}|{ESCALATE_GROUPS_FIELD})$"))(self.on_groups)
 
     async def on_submit(self, ack: AsyncAck, body: dict[str, Any], view: dict[str, Any]) -> None:
-        reference = new_reference()
+        reference = self.runner.new_reference()
         try:
             form, submitted = read_form(view)
             user_id = str((body.get("user") or {}).get("id") or "")
             invocation = Invocation("", form.channel_id, user_id, reference, team_id=team_of(body))
             log.info("form", reference=reference, channel_id=form.channel_id)
             async with asyncio.timeout(COMMIT_S):
-                committed = await submit(self.runner.desk, invocation, form, submitted)
+                committed = await submit(self.runner.desk, begun(invocation), form, submitted)
         except Exception as error:  # noqa: BLE001  explained to the person, and logged there
             await ack(response_action="errors", errors=_errors(error, view, reference))
             return

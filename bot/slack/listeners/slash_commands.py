@@ -8,7 +8,7 @@ from slack_bolt.async_app import AsyncAck, AsyncApp
 from bot.logs import get_logger
 from bot.slack.commands.invocation import Command, Invocation, team_of
 from bot.slack.commands.table import SLASH_COMMANDS, find_command
-from bot.slack.listeners.command_runner import CommandRunner, new_reference
+from bot.slack.listeners.command_runner import CommandRunner
 from bot.slack.response_url import Reply
 
 log = get_logger(__name__)
@@ -23,7 +23,7 @@ class CommandListener:
             bolt.command(name)(self.on_command)
 
     async def on_command(self, ack: AsyncAck, body: dict[str, Any]) -> None:
-        command, invocation = read_invocation(body, new_reference())
+        command, invocation = read_invocation(body, self.runner.new_reference())
         reference = invocation.reference
         log.info("command", reference=reference, command=body.get("command"), channel_id=invocation.channel_id)
         reply = Reply(str(body.get("response_url") or ""), reference)

@@ -11,9 +11,10 @@ from cryptography.fernet import Fernet
 from sqlalchemy import event, text
 
 from bot.db import migrate, named_values
-from bot.db.engine import READERS, Database
+from bot.db.engine import Database
 from bot.db.schema import Schema
 from bot.db.tables import WebhookSubscriptionRow
+from bot.db.threads import READERS
 from bot.db.vault import Vault
 from bot.deliveries import inbox
 from bot.errors import SecretsUnreadable, StorageUnavailable

@@ -3,6 +3,7 @@
 import asyncio
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from secrets import token_hex
 
 import pytest
 from sqlalchemy import delete, text, update
@@ -26,7 +27,9 @@ def add(channel_id, received_at, priority=Priority.ADMIN):
 
 
 async def claimed(database, now=NOW, limit=5):
-    found = await database.write(partial(channel_queues.claim, now=now, limit=limit, lease_s=9, call_s=5))
+    found = await database.write(
+        partial(channel_queues.claim, now=now, token=token_hex(8), limit=limit, lease_s=9, call_s=5)
+    )
     return [claim.channel_id for claim in found]
 
 

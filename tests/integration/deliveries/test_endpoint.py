@@ -5,6 +5,7 @@ import gzip
 import hashlib
 import hmac
 import json
+import secrets
 import zlib
 from datetime import UTC, datetime
 from itertools import count
@@ -84,9 +85,10 @@ def make_app(
         signing_secrets=SigningSecrets(SECRETS, read_stored or none_stored, monotonic),
         mismatches=Mismatches(seen.note, seen.alarm, lambda: seen.now_s),
         store=store,
-        admission=admission or Admission(),
+        admission=admission or Admission(lambda: 0.0),
         tell_too_large=seen.tell_too_large,
         clock=lambda: datetime(2026, 11, 20, tzinfo=UTC),
+        token=secrets.token_hex,
         counts=seen,
     )
 

@@ -50,7 +50,7 @@ async def keys(database):
 
 
 async def test_surplus_is_refused_at_once_and_all_that_is_accepted_is_kept(database):
-    seen, admission = Seen(), Admission(LIMIT)
+    seen, admission = Seen(), Admission(lambda: 0.0, LIMIT)
     async with client_of(make_app(seen, Ingest(database, patience_s=60).store, admission=admission)) as client:
         async with paused(database):
             waiting = [asyncio.create_task(post(client, body(number))) for number in range(LIMIT)]
@@ -67,7 +67,7 @@ async def test_surplus_is_refused_at_once_and_all_that_is_accepted_is_kept(datab
 
 
 async def test_full_queue_refuses_before_the_body_is_read(database):
-    seen, admission = Seen(), Admission(LIMIT)
+    seen, admission = Seen(), Admission(lambda: 0.0, LIMIT)
 
     begun = []
 
@@ -85,7 +85,7 @@ async def test_full_queue_refuses_before_the_body_is_read(database):
 
 
 async def test_slow_senders_hold_no_place(database):
-    seen, admission, rest = Seen(), Admission(LIMIT), asyncio.Event()
+    seen, admission, rest = Seen(), Admission(lambda: 0.0, LIMIT), asyncio.Event()
     begun = 0
 
     async def slow(number):
@@ -108,7 +108,7 @@ async def test_slow_senders_hold_no_place(database):
 
 
 async def test_patience_that_ends_gives_the_places_back(database):
-    seen, admission = Seen(), Admission(LIMIT)
+    seen, admission = Seen(), Admission(lambda: 0.0, LIMIT)
     async with client_of(make_app(seen, Ingest(database, patience_s=0.05).store, admission=admission)) as client:
         async with paused(database):
             answers = await asyncio.gather(*(post(client, body(number)) for number in range(LIMIT)))

@@ -5,6 +5,7 @@ import hashlib
 import hmac
 import ipaddress
 import ssl
+import time
 from contextlib import asynccontextmanager
 from datetime import timedelta
 
@@ -33,7 +34,7 @@ def secrets(*values):
 
 
 async def deliver(address, *values, call_s=2.0):
-    return await SelfDelivery(address, secrets(*(values or (OLD, NEW))), call_s=call_s)(BODY)
+    return await SelfDelivery(address, secrets(*(values or (OLD, NEW))), time.monotonic, call_s=call_s)(BODY)
 
 
 @asynccontextmanager
@@ -195,9 +196,9 @@ def test_name_that_is_not_known_is_named():
 
 
 async def test_without_secret_or_address_nothing_is_sent():
-    problem = (await SelfDelivery("http://127.0.0.1:1", secrets())(BODY)).problem
+    problem = (await SelfDelivery("http://127.0.0.1:1", secrets(), time.monotonic)(BODY)).problem
     assert problem is not None
     assert "no signing secret" in problem.told
-    problem = (await SelfDelivery(None, secrets(OLD))(BODY)).problem
+    problem = (await SelfDelivery(None, secrets(OLD), time.monotonic)(BODY)).problem
     assert problem is not None
     assert "PUBLIC_URL" in problem.told

@@ -28,6 +28,7 @@ from bot.doctor.findings import Examined
 from bot.doctor.table import CHECKS
 from bot.events.event import EventKind
 from bot.manifest import read_manifest
+from bot.ports import Ports
 from bot.racedata import webhook_subscriptions
 from bot.settings import Settings, load_settings
 from bot.slack.web_client import make_session, make_web_client
@@ -76,7 +77,7 @@ class Clinic:
         chosen = [check for check in CHECKS if check.id in (names if alone else with_needs(names))]
         if alone:
             chosen = [type(check)(check.id, check.look) for check in chosen]
-        async with open_patient(self.load, self.clock, busy_s=self.busy_s) as patient:
+        async with open_patient(self.load, Ports(self.clock), busy_s=self.busy_s) as patient:
             return {one.check: one for one in await examine(chosen, patient, limit_s=limit_s)}
 
     async def subscribe(self, *events: str, again: bool = False) -> str:
@@ -114,7 +115,7 @@ class Clinic:
 
     async def start_bot(self, *, until: set[str] | None = None) -> None:
         """Run the bot at PUBLIC_URL, `until` exactly the named parts are degraded."""
-        bot = Service(self.load(), clock=self.clock)
+        bot = Service(self.load(), ports=Ports(self.clock))
         await self.running.enter_async_context(bot.app.router.lifespan_context(bot.app))
         await self.running.enter_async_context(serve(bot.app, int(self.settings["port"])))
         if "metrics_port" in self.settings:
@@ -148,7 +149,7 @@ def empty_database(tmp_path_factory) -> Path:
     with database.writer.connect() as connection:
         connection.exec_driver_sql("ROLLBACK")
         connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
-    database._close()
+    asyncio.run(database.close())
     return file
 
 

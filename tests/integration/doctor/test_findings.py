@@ -24,6 +24,7 @@ from bot.db import migrate
 from bot.db.named_value_store import DatabaseStateStore
 from bot.doctor.findings import CheckOutcome
 from bot.events.event import Topic
+from bot.ports import Ports
 from bot.racedata.client.service_client import open_client
 from bot.racedata.client.service_errors import Unauthorized
 from sandbox.loopback_server import free_port
@@ -273,7 +274,7 @@ async def a_latched_key(clinic):
     database = clinic.database()
     settings = clinic.load()
     store = DatabaseStateStore(database, clinic.clock)
-    client = open_client(settings.racing_api_url, settings.racing_api_key, store)
+    client = open_client(settings.racing_api_url, settings.racing_api_key, store, Ports().timing)
     with pytest.raises(Unauthorized):
         await client.countries()
     await client.aclose()

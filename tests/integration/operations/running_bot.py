@@ -20,6 +20,7 @@ from bot.channels import subscriptions
 from bot.channels.filters import ALL_REGIONS, ChannelFilter
 from bot.events.event import DEFAULT_TOPICS
 from bot.operations.jobs.table import JOBS
+from bot.ports import Ports
 from bot.settings import Settings
 from sandbox.loopback_server import serve
 from sandbox.racing_service.racing_standin import RacingService
@@ -138,7 +139,7 @@ async def run_bot(folder: Path, **changes: object) -> AsyncIterator[RunningBot]:
             "max_body_bytes": MAX_BODY_BYTES,
             "database_url": f"sqlite:///{folder / 'bot.db'}",
         } | changes
-        service = Service(Settings(_env_file=None, **settings), clock=clock)  # type: ignore[arg-type]
+        service = Service(Settings(_env_file=None, **settings), ports=Ports(clock))  # type: ignore[arg-type]
         # No test pulls the plug.
         event.listen(service.database.writer, "connect", lambda opened, _: opened.execute("PRAGMA synchronous=OFF"))
         # Patient: what a test is about is not how busy the machine is.

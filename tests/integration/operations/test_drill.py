@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import secrets
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
@@ -54,6 +55,7 @@ class Stage:
         pipeline = self.pipeline
         self.drills = Drills(
             pipeline.database, self.deliver, pipeline.clock, asyncio.Event(), monotonic=lambda: self.seconds,
+            token=secrets.token_hex,
             pause=self.pass_time,
         )  # fmt: skip
 
@@ -277,7 +279,7 @@ async def test_signed_drill_that_nobody_began_tells_no_channel_and_admins_once(s
     if begun:
         assert await stage.begin()
     for _ in range(2):
-        await pipeline.deliver(drill_mark.body_of(drill_mark.new_id()))
+        await pipeline.deliver(drill_mark.body_of(secrets.token_hex(8)))
     await pipeline.post_all()
     assert pipeline.texts("CGB") == pipeline.texts("CALL") == []
     (told,) = pipeline.texts("CADMIN")
@@ -378,7 +380,7 @@ async def test_drill_of_a_process_that_died_is_ended_by_the_job(stage):
 
 
 def test_only_the_bots_own_bytes_are_a_drill():
-    drill_id = drill_mark.new_id()
+    drill_id = secrets.token_hex(8)
     body = drill_mark.body_of(drill_id)
     assert drill_mark.read_body(body) == drill_id
     for other in (body + b"\n", body.replace(b":", b": "), body.replace(b"racing-bot.drill", b"race.abandoned")):

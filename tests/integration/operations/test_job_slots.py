@@ -1,6 +1,7 @@
 """Each slot of a job is run once, by whichever replica claims it; what a killed one left is taken over."""
 
 import asyncio
+import secrets
 from datetime import datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
@@ -12,6 +13,7 @@ from bot.db.tables import JobRun
 from bot.operations.jobs import scheduler
 from bot.operations.jobs.scheduler import INTERVALS_MISSED, LEASE_S, SLOT_TRY_EVERY_S, Jobs
 from bot.operations.jobs.table import JOBS, Job
+from bot.ports import Ports
 from tests.clock import START, now, set_ahead
 
 HOUR_S = 3_600
@@ -29,7 +31,7 @@ class Replica:
         self.now = START
         self.dies = self.hangs = self.fails = False
         parts: Any = SimpleNamespace(database=database, clock=lambda: self.now, settings=SETTINGS)
-        self.jobs = Jobs(parts)
+        self.jobs = Jobs(parts, wall=Ports().wall, monotonic=lambda: 0.0, token=secrets.token_hex)
         self._database, self._name, self._runs = database, name, runs
 
     async def tries(self, after_s: float = 0) -> bool:
@@ -114,7 +116,7 @@ class Scheduled:
     def __init__(self, database: Any) -> None:
         self.now_s = 0.0
         parts: Any = SimpleNamespace(database=database, clock=now, settings=SETTINGS)
-        self.jobs = Jobs(parts, monotonic=lambda: self.now_s)
+        self.jobs = Jobs(parts, wall=Ports().wall, monotonic=lambda: self.now_s, token=secrets.token_hex)
         self.jobs.start()
         self.every_s = {job.id: job.every_s(SETTINGS) for job in JOBS}
 

@@ -12,6 +12,7 @@ import pytest
 from bot.app import Service
 from bot.deliveries import inbox
 from bot.operations.jobs.table import JOBS
+from bot.ports import Ports
 from bot.settings import load_settings
 from sandbox.loopback_server import serve
 from sandbox.racing_service.racing_standin import RacingService
@@ -64,7 +65,7 @@ async def world(slack, tmp_path):
             admin_channel="CADMIN",
             database_url=f"sqlite:///{tmp_path / 'bot.db'}",
         )
-        service = Service(settings, clock=clock)
+        service = Service(settings, ports=Ports(clock))
         await service.start()
         yield World(service, clock, slack)
         await service.stop()

@@ -5,6 +5,7 @@ What admins read in Slack is compared as a whole: each warning once, in order, a
 
 import asyncio
 import re
+import secrets
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
@@ -20,6 +21,7 @@ from bot.operations.jobs.check_quota import QuotaCheck
 from bot.operations.jobs.scheduler import Jobs
 from bot.operations.jobs.table import Job
 from bot.operations.self_notices import Telling
+from bot.ports import Ports
 from bot.racedata.client.service_client import RacingClient, open_client
 from bot.racedata.client.service_errors import ServiceFailure, Spared
 from bot.racedata.client.timing import Timing
@@ -115,7 +117,9 @@ class World:
         told_by = DyingBook(database, client, self.settings, self.clock) if dies else book
         check = QuotaCheck(told_by, notices, database, self.settings, self.clock)
         parts: Any = SimpleNamespace(database=database, clock=self.clock, settings=self.settings)
-        return Replica(client, book, check, Jobs(parts))
+        return Replica(
+            client, book, check, Jobs(parts, wall=Ports().wall, monotonic=self.seconds, token=secrets.token_hex)
+        )
 
     async def tick(self, *, dies: bool = False) -> None:
         """One slot: the first replica may die in the middle; the second then has the next slot."""

@@ -27,6 +27,7 @@ from bot.operations.repair import repair_run as repairing
 from bot.operations.repair.failed_record import read_record
 from bot.operations.repair.repair_run import Repair
 from bot.outbox.channel_closing import pause_channel
+from bot.ports import Ports
 from bot.racedata.client.service_client import open_client
 from bot.racedata.client.service_errors import ServiceFailure, Spared, WalkBroken
 from bot.racedata.day_path import Paths
@@ -124,7 +125,7 @@ async def make_repair(outage):
 
     def make(pipeline, **paths) -> Repair:
         store = DatabaseStateStore(pipeline.database, pipeline.clock)
-        client = open_client(outage.base_url, SecretStr(outage.service.api_key), store)
+        client = open_client(outage.base_url, SecretStr(outage.service.api_key), store, Ports().timing)
         quota = QuotaBook(pipeline.database, client, SETTINGS, pipeline.clock)
         races = RaceBook(pipeline.database, client, pipeline.clock, quota, Paths(**paths))
         opened.extend([races, client])

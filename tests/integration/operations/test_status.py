@@ -84,7 +84,7 @@ async def test_edits_notices_and_summaries_are_no_posts(told):
 
 
 async def test_drills_are_in_no_figure(told):
-    drill_id = drill_mark.new_id()
+    drill_id = "0123456789abcdef"
     await told.deliver(drill_mark.body_of(drill_id))
     await told.post_all()
     named = f"{drill_mark.key_of(drill_id)}#1@CGB"

@@ -30,6 +30,7 @@ from bot.deliveries import inbox
 from bot.events.event import Topic
 from bot.outbox import message_store
 from bot.outbox.pace import Pace
+from bot.ports import Ports
 from bot.settings import Settings
 from sandbox.loopback_server import serve
 from sandbox.slack.workspace import SlackWorkspace
@@ -153,7 +154,7 @@ async def open_door(folder: Path, lists: Lists, clock: Clock) -> AsyncIterator[D
             admin_channel="CADMIN",
             database_url=f"sqlite:///{folder / 'bot.db'}",
         )
-        service = Service(settings, clock=clock, pace=Pace(channel_s=0.0, workspace_per_minute=None))
+        service = Service(settings, ports=Ports(clock), pace=Pace(channel_s=0.0, workspace_per_minute=None))
         await service.start()
         try:
             for region in COUNTRIES:

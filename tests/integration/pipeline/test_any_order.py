@@ -5,6 +5,7 @@ import json
 import re
 from datetime import datetime, timedelta
 from functools import partial
+from secrets import token_hex
 
 import pytest
 from hypothesis import given
@@ -88,6 +89,7 @@ class Channel:
             notices=notices,
             clock=self.clock,
             wake=ingest.stored,
+            monotonic=lambda: 0.0,
         )
         self._render = PostRenderer(BotIdentity("xoxb-test"), 600)
 
@@ -125,7 +127,7 @@ class Channel:
 
     def post_all(self) -> None:
         while claims := self.within(
-            lambda session: channel_queues.claim(session, self.now, limit=9, lease_s=9, call_s=5)
+            lambda session: channel_queues.claim(session, self.now, token=token_hex(8), limit=9, lease_s=9, call_s=5)
         ):
             for claim in claims:
                 self._post(claim)

@@ -5,6 +5,7 @@ import re
 from dataclasses import replace
 from datetime import date, timedelta
 from random import Random
+from secrets import token_hex
 from typing import Any
 
 import pytest
@@ -558,7 +559,7 @@ async def test_abandonment_passes_an_edit_that_a_dead_process_left_while_edits_a
 
     def die_while_editing(session):
         now = database_now(session, pipeline.clock)
-        (claim,) = channel_queues.claim(session, now, limit=1, lease_s=1, call_s=1)
+        (claim,) = channel_queues.claim(session, now, token=token_hex(8), limit=1, lease_s=1, call_s=1)
         assert claim.call is Call.EDIT
         call_holds.hold_call(session, Call.EDIT, now + timedelta(minutes=5), "ratelimited")
         session.execute(update(ChannelQueue).values(leased_until=None, lease_token=None))

@@ -11,6 +11,7 @@ from collections import Counter
 from datetime import timedelta
 from functools import partial
 from itertools import combinations, count
+from secrets import token_hex
 from typing import Any
 
 import pytest
@@ -58,7 +59,7 @@ from bot.events.races import Course
 from bot.fanout.fanout import Fanout
 from bot.outbox import backlog, channel_queues
 from bot.outbox.channel_closing import close_channel, pause_channel
-from bot.outbox.message import Message
+from bot.outbox.message import Message, NativeBlocks
 from bot.outbox.messenger import HistoryPage
 from bot.outbox.notices import Notices
 from bot.outbox.pace import Pace
@@ -225,6 +226,8 @@ class Outbox(RuleBasedStateMachine):
             notices=self.notices,
             clock=lambda: self.now,
             monotonic=lambda: 0.0,
+            token=token_hex,
+            native=NativeBlocks(lambda: 0.0),
             wake=asyncio.Event(),
             pace=Pace(channel_s=0.0, workspace_per_minute=None),
         )
@@ -278,7 +281,9 @@ class Outbox(RuleBasedStateMachine):
         self._begin(answer)
 
     def _begin(self, answer):
-        claims = self.within(channel_queues.claim, self.now, limit=1, lease_s=LEASE_S, call_s=CALL_S)
+        claims = self.within(
+            channel_queues.claim, self.now, token=token_hex(8), limit=1, lease_s=LEASE_S, call_s=CALL_S
+        )
         self.under_way += [(claim, self._outcome(claim, answer)) for claim in claims]
         return bool(claims)
 
@@ -314,7 +319,7 @@ class Outbox(RuleBasedStateMachine):
     def crash(self, is_claimed):
         """The process ends: what the process had under way is never written down, a claim before the call included."""
         if is_claimed:
-            self.within(channel_queues.claim, self.now, limit=1, lease_s=LEASE_S, call_s=CALL_S)
+            self.within(channel_queues.claim, self.now, token=token_hex(8), limit=1, lease_s=LEASE_S, call_s=CALL_S)
         self.under_way.clear()
         self._restart(sends_at_once=self.poster._is_running)
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from datetime import timedelta
+from secrets import token_hex
 
 import pytest
 from sqlalchemy import select, update
@@ -203,7 +204,9 @@ async def test_method_without_a_call_blocks_neither_the_others_nor_their_lanes(p
         def claim(session):
             now = database_now(session, pipeline.clock)
             with session.begin_nested() as trial:
-                claims = channel_queues.claim(session, now, limit=10, lease_s=9, call_s=5, allowed=calls)
+                claims = channel_queues.claim(
+                    session, now, token=token_hex(8), limit=10, lease_s=9, call_s=5, allowed=calls
+                )
                 keys = {(claim.post.idempotency_key, claim.call) for claim in claims}
                 trial.rollback()
             return keys
@@ -231,7 +234,10 @@ async def test_limit_is_filled_by_other_methods_where_one_has_no_call_left(pipel
         now = database_now(session, pipeline.clock)
         allowed = {Call.LOOK: 2, Call.POST: 5}
         return [
-            claim.call for claim in channel_queues.claim(session, now, limit=6, lease_s=9, call_s=5, allowed=allowed)
+            claim.call
+            for claim in channel_queues.claim(
+                session, now, token=token_hex(8), limit=6, lease_s=9, call_s=5, allowed=allowed
+            )
         ]
 
     claimed = await pipeline.database.write(arrange)

@@ -1,6 +1,7 @@
 """Replies in the thread of a live message whose outcome nobody heard, and edits of live messages without an answer."""
 
 from datetime import timedelta
+from secrets import token_hex
 
 import pytest
 
@@ -103,7 +104,9 @@ async def test_reply_in_doubt_is_found_in_its_thread_after_the_live_message_was_
 
     def claim_and_die(session):
         now = database_now(session, pipeline.clock)
-        return channel_queues.claim(session, now, limit=9, lease_s=9, call_s=5, allowed={Call.POST: 0})
+        return channel_queues.claim(
+            session, now, token=token_hex(8), limit=9, lease_s=9, call_s=5, allowed={Call.POST: 0}
+        )
 
     (left,) = await pipeline.database.write(claim_and_die)
     assert left.call is Call.EDIT

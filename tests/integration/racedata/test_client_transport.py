@@ -13,6 +13,7 @@ from pydantic import SecretStr
 from structlog.testing import capture_logs
 
 from bot.errors import SettingsError
+from bot.ports import Ports
 from bot.racedata.client import service_errors
 from bot.racedata.client.service_client import open_client
 from bot.racedata.client.transport import Request, Transport
@@ -272,11 +273,11 @@ async def test_connection_that_drops_within_the_answer_is_unreachable():
 @pytest.mark.parametrize("key", ["", "has space", "line\nbreak", "clé"])
 def test_client_refuses_a_key_that_no_header_can_carry(key, store):
     with pytest.raises(SettingsError) as caught:
-        open_client(BASE_URL, SecretStr(key), store)
+        open_client(BASE_URL, SecretStr(key), store, Ports().timing)
     assert "RACING_API_KEY" in str(caught.value)
     assert not key or key not in str(caught.value)
 
 
 def test_client_refuses_an_address_that_would_show_the_key(store):
     with pytest.raises(SettingsError, match="RACING_API_URL must be https"):
-        open_client("http://api.example.com/v1", SecretStr(KEY), store)
+        open_client("http://api.example.com/v1", SecretStr(KEY), store, Ports().timing)

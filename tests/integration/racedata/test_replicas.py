@@ -1,5 +1,6 @@
 """Replicas on one database count one another, and divide the service's limit by the count."""
 
+import secrets
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
@@ -34,7 +35,7 @@ async def test_replicas_forget_the_dead_and_keep_their_rows_no_longer(database):
 
 
 async def test_replica_that_leaves_is_counted_no_more(database):
-    ours, other = (Replicas(database, now) for _ in range(2))
+    ours, other = (Replicas(database, now, secrets.token_hex) for _ in range(2))
     for one in (ours, other, ours):
         await one.beat()
     assert (ours.count, other.count) == (2, 2)
@@ -51,7 +52,7 @@ async def test_replicas_leave_other_stored_values_alone(database):
 
 async def test_replicas_keep_the_last_count_while_the_database_is_away(database, tmp_path):
     away = Database(f"sqlite:///{tmp_path}/no-such-folder/bot.db")
-    lonely = Replicas(away, lambda: NOW)
+    lonely = Replicas(away, lambda: NOW, secrets.token_hex)
     lonely.count = 3
     await lonely.beat()
     await lonely.leave()

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import secrets
 from copy import deepcopy
 from datetime import UTC, datetime
 from functools import partial
@@ -202,6 +203,7 @@ class Endpoint:
             reopening=Reopening(waited),
             identity=BotIdentity("xoxb-test", bot_user_id=BOT),
             clock=lambda: NOW,
+            token=secrets.token_hex,
             wake=wake,
         )
         runner = CommandRunner(desk, nobody, SimpleNamespace(start=lambda answer, _name: answer.close()))  # type: ignore[arg-type]  # answers are of no concern here

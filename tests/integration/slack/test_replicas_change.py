@@ -306,6 +306,7 @@ async def test_meeting_that_two_people_mute_is_muted_once(replicas):
         notices=one.notices,
         clock=now,
         wake=ingest.stored,
+        monotonic=lambda: 0.0,
     )
     assert await fanout.run_once()
     first, second = await cross(one, one.types(mute.commit_mute, key), other, other.types(mute.commit_mute, key))

@@ -186,7 +186,7 @@ async def test_form_that_was_saved_says_it_too_and_has_no_button(channel):
 async def test_form_says_the_same_of_courses_before_and_after_it_is_complete(channel):
     acked, later = [], []
     tasks = SimpleNamespace(start=lambda answer, _name: later.append(answer))
-    runner: Any = SimpleNamespace(desk=channel.desk, tasks=tasks)
+    runner: Any = SimpleNamespace(desk=channel.desk, tasks=tasks, new_reference=lambda: "cmd-1")
     view = await channel.opens()
     values = modals.filled_in(view, {"regions": ["GB"], "topics": ["results"], "not_courses": [option("cr_1")]})
 

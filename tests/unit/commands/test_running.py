@@ -57,7 +57,7 @@ API = "https://slack.com/api/"
 
 def make_responder(webhook, native=None):
     session: Any = webhook
-    return Responder(AsyncWebClient(session=session), API, native or NativeBlocks(), pause_s=0.0)
+    return Responder(AsyncWebClient(session=session), API, native or NativeBlocks(lambda: 0.0), pause_s=0.0)
 
 
 async def no(_user_id):
@@ -66,7 +66,9 @@ async def no(_user_id):
 
 def make_runner(webhook, at_s=(0.0, 0.0, 0.0), **timing):
     people = SimpleNamespace(is_admin=no, admin_users=frozenset())
-    desk: Any = SimpleNamespace(people=people, clock=lambda: NOW, wake=asyncio.Event())
+    desk: Any = SimpleNamespace(
+        people=people, clock=lambda: NOW, token=lambda size: "0" * 2 * size, wake=asyncio.Event()
+    )
     return CommandRunner(desk, make_responder(webhook), Tasks(), at_s, **timing)
 
 

@@ -18,7 +18,7 @@ from bot.slack.bot_identity import BotIdentity
 from bot.slack.commands import subscribe, subscription_pages, unsubscribe
 from bot.slack.commands.form_button import open_form
 from bot.slack.commands.form_submission import submit
-from bot.slack.commands.invocation import COMMIT_S
+from bot.slack.commands.invocation import COMMIT_S, begun
 from bot.slack.forms.subscribe_form import FormOf, read_form, subscribe_form
 from bot.slack.messages.alerts.backlog_summary import waited
 from bot.slack.messages.conditions.condition_view import PublishedChoices
@@ -186,7 +186,7 @@ async def test_nobody_is_told_to_invite_the_bot_into_a_direct_message(channel):
 
 
 async def test_slack_is_asked_no_longer_than_leaves_time_to_store(channel):
-    began_s = channel.typed("").began_s - COMMIT_S + 1.0
+    began_s = begun(channel.typed("")).began_s - COMMIT_S + 1.0
     await subscribe.commit(channel.desk, channel.typed("GB", began_s=began_s))
     assert 0 < channel.desk.slack.timeouts_s[0] <= 0.7
     channel.hears(SlackDoubtful("views.open", "no answer"))

@@ -7,7 +7,7 @@ from bot.errors import QueueFull
 
 
 def test_queue_that_is_full_refuses_until_a_place_is_given_back():
-    admission = Admission(limit=2)
+    admission = Admission(lambda: 0.0, limit=2)
     with admission.admitted():
         with admission.admitted(), pytest.raises(QueueFull, match="2 deliveries are waiting"):
             admission.check()
@@ -15,7 +15,7 @@ def test_queue_that_is_full_refuses_until_a_place_is_given_back():
 
 
 def test_place_is_given_back_where_the_work_fails():
-    admission = Admission(limit=1)
+    admission = Admission(lambda: 0.0, limit=1)
     with pytest.raises(ZeroDivisionError), admission.admitted():
         raise ZeroDivisionError
     admission.check()

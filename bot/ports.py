@@ -1,0 +1,40 @@
+"""What a service takes from outside: time, chance, threads, connections. Real unless a test passes others."""
+
+import asyncio
+import random
+import secrets
+import time
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import aiohttp
+import httpx
+
+from bot.clock import Clock, Monotonic, Token, utc_now
+from bot.db.threads import Threads, WorkRunner
+from bot.racedata.client.timing import Timing
+from bot.slack.web_client import make_session
+
+
+def _wall() -> datetime:
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True)
+class Ports:
+    """`wall`: APScheduler's clock. `racing_transport`: None for the network."""
+
+    clock: Clock = utc_now
+    wall: Clock = _wall
+    monotonic: Monotonic = time.monotonic
+    chance: Callable[[], float] = random.random
+    token: Token = secrets.token_hex
+    runner: Callable[[], WorkRunner] = Threads
+    slack_session: Callable[[], AbstractAsyncContextManager[aiohttp.ClientSession]] = make_session
+    racing_transport: httpx.AsyncBaseTransport | None = None
+
+    @property
+    def timing(self) -> Timing:
+        return Timing(self.clock, self.monotonic, asyncio.sleep, self.chance)
