@@ -1,4 +1,4 @@
-"""Races of a day and course, found by the names of a race: the first of id, off time, number and title decides.
+"""Races of a day and course, found by the names of a race. The first name that both races have decides.
 
 An index, because a stranger's card may name hundreds of races: to compare each pair would take minutes.
 """
@@ -18,7 +18,7 @@ class SameRaces:
     def __init__(self, races: Iterable[Race]) -> None:
         self._by_name: dict[_Has, dict[Hashable, list[tuple[int, Race]]]] = {}
         for place, race in enumerate(races):
-            names = _names(race)
+            names = names_of(race)
             held = self._by_name.setdefault(_has(names), {})
             by: list[Hashable] = [(level, name) for level, name in enumerate(names) if name]
             for name in by or [race]:
@@ -26,7 +26,7 @@ class SameRaces:
 
     def of(self, race: Race) -> list[Race]:
         """In the order of the index. Empty if more than SAME_MAX races fit."""
-        names, found = _names(race), list[tuple[int, Race]]()
+        names, found = names_of(race), list[tuple[int, Race]]()
         for has, held in self._by_name.items():
             both = ((level, name) for level, name in enumerate(names) if name and has[level])
             found += held.get(next(both, race), ())[: SAME_MAX + 1]
@@ -38,16 +38,17 @@ def are_one(races: Iterable[Race]) -> bool:
 
 
 def is_same_race(one: Race, other: Race) -> bool:
-    for left, right in zip(_names(one), _names(other), strict=True):
+    for left, right in zip(names_of(one), names_of(other), strict=True):
         if left and right:
             return left == right
     return one == other
 
 
-def _names(race: Race) -> tuple[str | None, ...]:
+def names_of(race: Race) -> tuple[Hashable | None, ...]:
+    """Id, moment of the off, off time, number and title."""
     off = race.off.name
-    return race.race_id, None if off is None else str(off), race.number, race.title
+    return race.race_id, race.off.off_at, None if off is None else str(off), race.number, race.title
 
 
-def _has(names: tuple[str | None, ...]) -> _Has:
+def _has(names: tuple[Hashable | None, ...]) -> _Has:
     return tuple(bool(name) for name in names)

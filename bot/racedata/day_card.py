@@ -16,7 +16,7 @@ from bot.events.event import EventKind, RacingEvent
 from bot.events.meeting_parts import is_part_of
 from bot.events.merge import completed
 from bot.events.races import Course, OffTime, Race, is_same_course, may_be_same_course
-from bot.events.same_races import SAME_MAX, SameRaces
+from bot.events.same_races import SAME_MAX, SameRaces, is_same_race, names_of
 from bot.events.typed_off import as_meant, in_the_afternoon, is_off_at
 
 
@@ -285,7 +285,7 @@ def outcomes_of(
 
 
 class _KnownRaces:
-    """`all` of a day, found by id, and by course and name: off time, number, title."""
+    """`all` of a day, found by id, and by course and name."""
 
     def __init__(self, races: Iterable[Race]) -> None:
         self.all: list[_Known] = []
@@ -308,7 +308,9 @@ class _KnownRaces:
     def _same(self, told: Race) -> _Known | None:
         """Of hundreds of races of one name, only some are compared."""
         named = chain.from_iterable(self._by_name.get(name, ())[:SAME_MAX] for name in _names_at_course(told))
-        return next((one for one in named if _is_same_race(told, one.race)), None)
+        return next(
+            (one for one in named if _may_be_at_one_place(told, one.race) and is_same_race(told, one.race)), None
+        )
 
     def _add(self, one: _Known) -> _Known:
         self.all.append(one)
@@ -322,15 +324,10 @@ class _KnownRaces:
             self._by_name.setdefault(name, []).append(one)
 
 
-def _names(race: Race) -> list[tuple[str, object]]:
-    """The first name that both races have decides whether the races are the same."""
-    names = (race.off.off_at, race.off.name, race.number, race.title)
-    return [(of, name) for of, name in zip(("off_at", "off", "number", "title"), names, strict=True) if name]
-
-
 def _names_at_course(race: Race) -> list[Hashable]:
     courses = [course for course in (race.course.course_id, race.course.name) if course]
-    return [(course, name) for name in _names(race) for course in courses]
+    names = [(level, name) for level, name in enumerate(names_of(race)) if name]
+    return [(course, name) for name in names for course in courses]
 
 
 def _is_of(event: RacingEvent, region: str | None, known: _KnownRaces) -> bool:
@@ -350,15 +347,9 @@ def _add(event: RacingEvent, known: _KnownRaces, doubt: RaceOutcome | None) -> N
             one.is_lost, one.reason = True, one.reason or event.reason or race.reason
 
 
-def _is_same_race(one: Race, other: Race) -> bool:
-    """Whether two races are the same although an id is missing."""
-    if (one.race_id and other.race_id) or not is_same_course(one.course, other.course):
-        return False
-    for left, right in ((one.race_date, other.race_date), (one.region, other.region)):
-        if left and right and left != right:
-            return False
-    names = dict(_names(other))
-    return next((names[of] == name for of, name in _names(one) if of in names), False)
+def _may_be_at_one_place(one: Race, other: Race) -> bool:
+    pairs = ((one.race_date, other.race_date), (one.region, other.region))
+    return is_same_course(one.course, other.course) and all(a == b or not (a and b) for a, b in pairs)
 
 
 def _lose(meeting: RacingEvent, known: list[_Known]) -> None:

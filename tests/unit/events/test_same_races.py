@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import given
@@ -20,9 +20,13 @@ from bot.slack.messages import MessageContext, render
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 NAMES = st.sampled_from([None, "1", "2"])
+MOMENTS = st.sampled_from([None, NOW, NOW + timedelta(hours=1)])
 RACES = st.builds(
-    lambda race_id, off, number, title: Race(race_id=race_id, off=OffTime(text=off), number=number, title=title),
-    *[NAMES] * 4,
+    lambda race_id, off, number, title: Race(race_id=race_id, off=off, number=number, title=title),
+    NAMES,
+    st.builds(lambda text, off_at: OffTime(text=text, off_at=off_at), NAMES, MOMENTS),
+    NAMES,
+    NAMES,
 )
 
 SHAPES: dict[str, Callable[[int], Race]] = {
@@ -100,6 +104,32 @@ def test_work_grows_with_the_number_of_runners(runner):
     work(2)
     few, many = calls(work, 60), calls(work, 240)
     assert many < 6 * few
+
+
+def off(text, hour=None):
+    return OffTime(text=text, off_at=hour and NOW.replace(hour=hour))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_same"),
+    [
+        (Race(race_id="rc_1", off=off("14:30", 14)), Race(race_id="rc_2", off=off("14:30", 14)), False),
+        # The same moment by the clocks of two zones, and two moments by one text.
+        (Race(off=off("14:30", 14)), Race(off=off("15:30", 14)), True),
+        (Race(off=off("14:30", 14)), Race(off=off("14:30", 13)), False),
+        (Race(off=off("14:30", 14), number="1"), Race(off=off("2:30"), number="2"), True),
+        (Race(off=off("14:30"), number="1"), Race(off=off("14:35"), number="1"), False),
+        (Race(number="1", title="Same"), Race(number="2", title="Same"), False),
+        (Race(number="1", title="Same"), Race(title="Same"), True),
+        (Race(number="1"), Race(title="Same"), False),
+    ],
+)
+def test_first_name_that_both_races_have_decides(one, other, is_same):
+    """Wherever races are compared: filling in an event, and on a day's card."""
+    assert is_same_race(one, other) is is_same_race(other, one) is is_same
+    at_ascot = [race.model_copy(update={"course": Course(name="Ascot")}) for race in (one, other)]
+    told = [RacingEvent(key="", kind=EventKind.RESULT_RECEIVED, race=race) for race in at_ascot[1:]]
+    assert len(outcomes_of(at_ascot[:1], told, None, None).of) == (1 if is_same else 2)
 
 
 @given(st.lists(RACES, max_size=SAME_MAX), RACES)
