@@ -1,4 +1,4 @@
-"""A scripted data service, reached in two ways: through respx, and over a socket of this machine."""
+"""A scripted data service, reached through respx, or over a socket of this machine."""
 
 import json
 import socket
@@ -104,9 +104,14 @@ async def over_a_socket(service):
         await server.shutdown(sockets=[listener])
 
 
-@pytest.fixture(params=[over_respx, over_a_socket], ids=["respx", "socket"])
+BOTH_WAYS = pytest.mark.parametrize("service", [over_respx, over_a_socket], indirect=True, ids=["respx", "socket"])
+"""For tests of what stands on the wire: paths, queries, headers and bodies."""
+
+
+@pytest.fixture
 async def service(request):
-    async for ready in request.param(Service()):
+    """By respx, unless the test is marked."""
+    async for ready in getattr(request, "param", over_respx)(Service()):
         yield ready
 
 

@@ -9,6 +9,7 @@ from bot.errors import StorageUnavailable
 from bot.racedata.client import service_errors
 from bot.racedata.client.cursor_walk import collect
 from bot.racedata.client.service_client import WalkPosition
+from tests.integration.racedata.conftest import BOTH_WAYS
 
 COURSE = {"course_id": "cr_1", "name": "Ascot", "region": "GB", "country": "England"}
 
@@ -40,6 +41,7 @@ CALLS = {
 }
 
 
+@BOTH_WAYS
 @pytest.mark.parametrize("name", CALLS)
 async def test_client_asks_each_endpoint_as_specified(service, client, name):
     call, method, path, query = CALLS[name]
@@ -52,6 +54,7 @@ async def test_client_asks_each_endpoint_as_specified(service, client, name):
     assert seen.headers["x-api-key"] == "sk_recognisable_0123456789"
 
 
+@BOTH_WAYS
 async def test_client_subscribes_a_webhook_and_keeps_the_secret_out_of_sight(service, client):
     service.reply(201, {"meta": {}, "data": {"id": "wh_1", "signing_secret": "whsec_1"}})
     page = await client.subscribe_webhook("https://bot.example.com/webhooks/racing", ["result.received"], "GB")
@@ -358,6 +361,7 @@ async def test_client_says_when_an_answer_is_not_the_envelope(service, client, b
     assert caught.value.request_id == "req_7"
 
 
+@BOTH_WAYS
 async def test_client_follows_no_redirect(service, client):
     service.reply(302, {}, location="https://evil.example/v1/countries")
     with pytest.raises(service_errors.UnknownRefusal):
