@@ -1,15 +1,27 @@
-"""What Slack takes and refuses of blocks: each limit at its edge and one over, and nothing ever raises."""
+"""What the stand-ins promise: Slack's limits at their edge and one over, signatures, cursors, and plausible racing."""
 
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from slack_sdk.models.blocks import Block, ButtonElement, HeaderBlock, SectionBlock
+from slack_sdk.models.blocks import Block
+from slack_sdk.signature import Clock, SignatureVerifier
 
+from sandbox.racing_day import meetings_on
+from sandbox.racing_places import COUNTRIES, REGION_CODES, courses_of
+from sandbox.racing_service.cursors import CursorMint, rest_after
+from sandbox.racing_service.refusals import Refusal
 from sandbox.slack.block_rules import NEW_BLOCKS, block_problems, shown_characters, view_problems
+from sandbox.slack.limits import RateLimiter, SlackLimits
+from sandbox.slack.refused_calls import Refused
+from sandbox.slack.signing import sign, signed_headers
+from sandbox.slack.timestamps import Timestamps, format_ts, parse_ts
+from sandbox.slack.workspace import SlackWorkspace
 
 Json = dict[str, Any]
+NOW = datetime(2025, 11, 20, 12, tzinfo=UTC)
 
 
 def _plain(length=1):
@@ -187,18 +199,10 @@ def test_no_limit_is_wider_than_that_of_slacks_sdk(block):
     assert read.to_dict() == block
 
 
-def test_blocks_made_by_slacks_sdk_are_taken():
-    section = SectionBlock(text="*x*", accessory=ButtonElement(text="Go", action_id="go", value="1"))
-    assert block_problems([HeaderBlock(text="Result").to_dict(), section.to_dict()]) == []
-
-
-@pytest.mark.parametrize(
-    "block", [_table(), _chart(), _container()], ids=["data_table", "data_visualization", "container"]
-)
-def test_new_blocks_are_refused_by_a_workspace_that_lacks_them(block):
-    assert block_problems([block], refused=NEW_BLOCKS) == [
-        f"unsupported type: {block['type']} [json-pointer:/blocks/0/type]"
-    ]
+def test_new_blocks_are_refused_by_a_workspace_that_lacks_them():
+    for block in (_table(), _chart(), _container()):
+        refused = f"unsupported type: {block['type']} [json-pointer:/blocks/0/type]"
+        assert block_problems([block], refused=NEW_BLOCKS) == [refused]
 
 
 def test_shown_characters_count_texts_and_not_types():
@@ -243,18 +247,156 @@ def _mutations(value: Any) -> st.SearchStrategy[Any]:
     return st.one_of(parts, parts, parts, anything)
 
 
-@given(anything)
+@given(anything | st.sampled_from(TAKEN).flatmap(_mutations))
 def test_block_problems_never_raises_on_any_json(blocks):
-    assert isinstance(block_problems(blocks), list)
-    assert isinstance(view_problems(blocks, "modal"), list)
+    assert all(isinstance(problem, str) for problem in [*block_problems(blocks), *view_problems(blocks, "modal")])
     assert shown_characters(blocks) >= 0
 
 
-@given(st.sampled_from(TAKEN).flatmap(_mutations))
-def test_block_problems_never_raises_on_blocks_that_are_nearly_right(blocks):
-    assert all(isinstance(problem, str) for problem in block_problems(blocks))
+# Calls
 
 
-@given(_mutations(_table(3, 2)), _mutations(_chart()))
-def test_data_blocks_never_raise(table, chart):
-    assert all(isinstance(problem, str) for problem in block_problems([table, chart]))
+@pytest.mark.parametrize(
+    ("limits", "calls", "waits"),
+    [
+        (SlackLimits(burst=2), [("chat.postMessage", "C1", at_s) for at_s in (0, 0, 0, 1, 1.5, 2)], [0, 0, 1, 0, 1, 0]),
+        (SlackLimits(burst=1), [("chat.postMessage", f"C{number}", 0) for number in range(5)], [0] * 5),
+        (
+            SlackLimits(workspace_per_minute=3),
+            [("chat.postMessage", f"C{number}", 0) for number in range(5)],
+            [0, 0, 0, 20, 20],
+        ),
+        (
+            SlackLimits(update_per_minute=1, history_per_minute=1),
+            [
+                ("chat.update", "C1", 0),
+                ("chat.update", "C2", 0),
+                ("conversations.history", "C1", 0),
+                ("chat.postMessage", "C1", 0),
+                ("auth.test", None, 0),
+            ],
+            [0, 60, 0, 0, 0],
+        ),
+    ],
+    ids=["burst", "channels", "workspace", "methods"],
+)
+def test_calls_are_limited_by_channel_workspace_and_method(limits, calls, waits):
+    limiter, found = RateLimiter(), []
+    for method, channel, at_s in calls:
+        try:
+            limiter.take(limits, method, channel, NOW + timedelta(seconds=at_s))
+        except Refused as refusal:
+            found.append(int(refusal.headers["Retry-After"]))
+        else:
+            found.append(0)
+    assert found == waits
+
+
+@pytest.mark.parametrize("token", ["xoxb-123456789012-1234567890123-AbCdEf", "", "xoxp-1"])
+def test_workspace_takes_made_up_tokens_only(token):
+    assert SlackWorkspace(bot_token="XOXB-TEST").bot_token == "XOXB-TEST"
+    with pytest.raises(ValueError, match="made-up tokens only"):
+        SlackWorkspace(bot_token=token)
+
+
+class FixedClock(Clock):
+    def now(self) -> float:
+        return NOW.timestamp()
+
+
+@given(st.text().map(str.encode))
+def test_signature_is_the_one_slacks_sdk_expects_of_a_fresh_timestamp(body):
+    at_s, verifier = int(NOW.timestamp()), SignatureVerifier("sandbox-secret", FixedClock())
+    assert verifier.is_valid(body, str(at_s), sign("sandbox-secret", at_s, body))
+    assert not verifier.is_valid(body, str(at_s), sign("other", at_s, body))
+    assert not verifier.is_valid_request(body, signed_headers("sandbox-secret", at_s - 301, body))
+
+
+def test_timestamps_increase_although_the_clock_goes_back_and_are_read_back():
+    moments = iter([NOW - timedelta(seconds=number) for number in range(5)])
+    timestamps = Timestamps(lambda: next(moments))
+    issued = [timestamps.issue() for _ in range(5)]
+    assert issued == sorted(set(issued), key=parse_ts)
+    assert [format_ts(parse_ts(one)) for one in issued] == issued
+
+
+# Cursors and racing
+
+MINT = CursorMint(b"secret")
+QUERY = {"endpoint": "/races/search", "region": "GB", "limit": 100}
+POSITION = ("2025-11-20", "rc_1")
+CHANGES: list[dict[str, Any]] = [{"region": "FR"}, {"region": None}, {"limit": 200}, {"endpoint": "/other"}]
+
+
+@given(st.tuples(st.text(), st.text()) | st.none(), st.dictionaries(st.text(), st.text() | st.none()), st.data())
+def test_cursor_is_read_back_and_any_other_is_refused(position, query, data):
+    cursor = MINT.issue(query, position)
+    assert CursorMint(b"secret").read(cursor, query) == position
+    at = data.draw(st.integers(0, len(cursor) - 1))
+    letter = data.draw(st.characters(codec="ascii").filter(lambda drawn: drawn != cursor[at]))
+    for mint, other in ((MINT, cursor[:at] + letter + cursor[at + 1 :]), (CursorMint(b"other"), cursor)):
+        with pytest.raises(Refusal) as refused:
+            mint.read(other, query)
+        assert refused.value.code == "invalid_param"
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_cursor_of_another_query_is_refused(change):
+    with pytest.raises(Refusal):
+        MINT.read(MINT.issue(QUERY, POSITION), QUERY | change)
+
+
+@given(st.sets(st.integers(100, 999)), st.integers(1, 7), st.booleans())
+def test_pages_hold_everything_once_in_order(numbers, size, descending):
+    items = [str(number) for number in numbers]
+    walked, after = [], None
+    while rest := rest_after(items, lambda item: (item, ""), after, descending=descending):
+        walked += rest[:size]
+        after = (walked[-1], "")
+    assert walked == sorted(items, reverse=descending)
+
+
+DAY = date(2025, 11, 20)
+
+
+def drawn(meetings):
+    """All but ids and dates."""
+    return [
+        (meeting.course, [(race.off_time, race.title, race.runners) for race in meeting.races]) for meeting in meetings
+    ]
+
+
+def test_racing_of_a_seed_is_the_same_whatever_the_date_is_but_for_ids_and_dates():
+    before = meetings_on(7, DAY, 0)
+    meetings_on.cache_clear()
+    other = meetings_on(7, DAY + timedelta(days=100), 0)
+    assert meetings_on(7, DAY, 0) == before
+    assert drawn(other) == drawn(before) != drawn(meetings_on(8, DAY, 0))
+    assert drawn(before) != drawn(meetings_on(7, DAY, 1))
+    assert {meeting.race_date for meeting in other} == {DAY + timedelta(days=100)}
+    assert not {meeting.meeting_id for meeting in other} & {meeting.meeting_id for meeting in before}
+
+
+def test_racing_is_plausible_and_holds_what_trips_markup_and_encodings():
+    meetings = [meeting for ahead in range(14) for meeting in meetings_on(1, DAY, ahead)]
+    races = [race for meeting in meetings for race in meeting.races]
+    assert len({race.race_id for race in races}) == len(races)
+    assert len({meeting.meeting_id for meeting in meetings}) == len(meetings)
+    for meeting in meetings:
+        assert [race.off_at for race in meeting.races] == sorted(race.off_at for race in meeting.races)
+    for race in races:
+        assert race.off_time == race.off_at.strftime("%H:%M")
+        assert len({runner.horse for runner in race.runners}) == len(race.runners)
+        assert [runner.position for runner in race.runners].count("1") == 1
+    names = "".join(runner.horse for race in races for runner in race.runners)
+    assert {"&", "'"} <= set(names)
+    assert not names.isascii()
+
+
+def test_places_are_as_many_as_the_interface_says_and_labels_differ_from_regions():
+    assert (len(REGION_CODES), len(COUNTRIES)) == (12, 18)
+    courses = [course for region in REGION_CODES for course in courses_of(region)]
+    assert len({course.course_id for course in courses}) == len(courses) > 80
+    assert any(course.country != course.region for course in courses)
+    assert any(course.shortcode is None for course in courses)
+    assert [course.region for course in courses if course.name == "Ascot"] == ["GB", "AUS"]

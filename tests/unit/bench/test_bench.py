@@ -1,0 +1,340 @@
+"""The measure's own honesty: its arithmetic, what it sends and counts, and the databases that it fills."""
+
+import asyncio
+import hashlib
+import hmac
+import importlib
+import json
+import math
+from collections import Counter
+from datetime import UTC, datetime
+from functools import partial
+from itertools import islice
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sqlalchemy import Engine, create_engine, event, func, select, text
+from sqlmodel import col
+
+from bench import debian, filled, keys
+from bench.__main__ import said
+from bench.common import AtLeast, AtMost, Below, Measure, number, paired_ratio, percentile, percentiles, summary, table
+from bench.history import grown, per_delivery_ms
+from bench.load import Connection, Load, Pool
+from bench.outside import Outside
+from bench.overload import PREFIX, not_kept, report
+from bench.payloads import BODY_BYTES, SECRET, Results
+from bench.statements import Statement, Timing, alike, explained
+from bot.db.engine import Database
+from bot.db.migrate import upgrade
+from bot.db.tables import BookRace, EventVersion, InboxDelivery, OutboxMessage
+from bot.deliveries import inbox
+from bot.deliveries.inbox import Arrival
+from bot.events.event import RacingEvent
+from bot.events.races import Race
+
+NOW = datetime(2026, 11, 20, 14, 30, tzinfo=UTC)
+
+# Arithmetic
+
+
+@given(st.lists(st.floats(0, 100), min_size=1), st.integers(1, 100))
+def test_percentile_occurred_and_is_exceeded_by_no_more_than_the_rest(values, percent):
+    found = percentile(values, percent)
+    assert found in values
+    assert sum(value <= found for value in values) * 100 >= len(values) * percent
+    assert percentile(values, 100) == max(values)
+
+
+def test_ratio_is_the_median_of_the_rounds_own():
+    # The second round was slow for both: dividing the medians of each side would say 0.25.
+    assert paired_ratio([100, 20, 90], [200, 40, 400]) == 0.5
+    assert all(math.isnan(one) for one in (percentile([], 99), paired_ratio([], []), paired_ratio([10.0], [0.0])))
+
+
+@pytest.mark.parametrize(
+    ("target", "met", "missed"), [(AtLeast(8), 8.0, 7.99), (AtMost(8), 8.0, 8.01), (Below(15), 14.99, 15.0)]
+)
+def test_verdict_follows_the_target(target, met, missed):
+    verdicts = [Measure("it", value, "ms", target).verdict for value in (met, missed, math.nan)]
+    assert verdicts == ["met", "NOT MET", "NOT MET"]
+    assert Measure("it", met, "ms").verdict == ""
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(12345.6, "12,346"), (123.4, "123"), (12.34, "12.3"), (1.234, "1.23"), (0.02371, "0.0237"), (0, "0")],
+)
+def test_number_has_as_many_digits_as_say_something(value, text):
+    assert number(value) == text
+
+
+def test_report_has_a_line_for_each_measure_and_names_the_targets_that_are_not_met():
+    lines = percentiles("webhook", [0.001, 0.020], {50: None, 99: Below(15)})
+    assert [line.split() for line in table(lines).splitlines()[2:]] == [
+        ["webhook,", "p50", "1", "ms"],
+        ["webhook,", "p99", "20.0", "ms", "<", "15.0", "NOT", "MET"],
+    ]
+    whole = summary([*lines, Measure("CPU", 5.0, "ms", AtMost(5))]).splitlines()
+    assert whole == ["1 of 2 targets met", "NOT MET: webhook, p99: 20.0 ms, target < 15.0"]
+
+
+async def test_part_that_fails_is_a_line_that_is_not_met(capsys):
+    async def fails():
+        raise OSError("no room")
+
+    (line,) = await said("posting", fails)
+    assert (line.name, line.verdict) == ("posting: failed, OSError", "NOT MET")
+    assert "no room" in capsys.readouterr().err
+
+
+PARTS = {
+    "main": ("__main__", "bot_unpaced", "history", "servers"),
+    "measure": ("channels", "client", "delivery", "drain", "ingest", "keys", "overload", "starts"),
+    "time_statements": ("statements",),
+}
+
+
+@pytest.mark.parametrize(("entry", "part"), [(entry, part) for entry, parts in PARTS.items() for part in parts])
+def test_part_can_be_imported_and_has_its_entry(entry, part):
+    assert callable(getattr(importlib.import_module(f"bench.{part}"), entry))
+
+
+# Load
+
+
+def parts_of(request):
+    head, _, body = request.partition(b"\r\n\r\n")
+    return dict(line.split(": ", 1) for line in head.decode().split("\r\n")[1:]), body
+
+
+def test_load_counts_only_accepted_requests_as_served_and_offers_what_was_held_back():
+    load = Load(seconds=2.0)
+    for status in (200, 503, 200, 0):
+        load.note(status, 0.01)
+    assert (load.per_s, load.refused, len(load.latencies)) == (1.0, 2, 2)
+    assert (load.answers[200], load.answers[503], load.answers[0]) == (2, 1, 1)
+    assert Load(due=[0.0, 1.0, 2.0], lateness=[0.0, 0.5, 2.0]).offered_per_s == 0.5
+    assert Load(due=[0.0, 2.0], lateness=[0.0, 0.0], held_back=3).offered_per_s == 2
+
+
+class Server(asyncio.Transport):
+    """A transport whose server answers at once, in the same words each time."""
+
+    def __init__(self, answer):
+        super().__init__()
+        self.answer = answer
+        self.connection = Connection()
+        self.connection.connection_made(self)
+
+    def write(self, _request):
+        asyncio.get_running_loop().call_soon(self.connection.data_received, self.answer)
+
+
+@pytest.mark.parametrize(
+    ("answer", "status", "is_open"),
+    [
+        (b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok", 200, True),
+        (b"HTTP/1.1 503 No\r\nConnection: close\r\ncontent-length: 2\r\n\r\nno", 503, False),
+    ],
+)
+async def test_connection_carries_no_request_after_an_answer_that_ends_it(answer, status, is_open):
+    connection = Server(answer).connection
+    pool = Pool(0, [connection])
+    assert await pool.ask(b"GET /") == status
+    assert connection.is_open is is_open
+    assert pool.one_that_is_free() is (connection if is_open else None)
+
+
+async def test_request_on_a_connection_that_breaks_has_no_status():
+    connection = Server(b"").connection
+    asked = asyncio.create_task(connection.ask(b"GET /"))
+    await asyncio.sleep(0)
+    connection.connection_lost(None)
+    assert (await asked, connection.is_open) == (0, False)
+
+
+def test_deliveries_are_2_kb_signed_all_different_and_the_races_that_they_are_looked_for_by():
+    results = Results("t", ("R00", "R01"))
+    requests = list(islice(results.requests(), 40))
+    assert len(set(requests)) == len(requests)
+    by_course: dict[str, list[dict[str, str]]] = {}
+    for place, request in enumerate(requests):
+        headers, body = parts_of(request)
+        race = json.loads(body)["race"]
+        assert body == results.body(place)
+        assert len(body) == int(headers["Content-Length"]) == BODY_BYTES
+        assert headers["X-SVC-Signature"] == hmac.new(SECRET.encode(), body, hashlib.sha256).hexdigest()
+        assert (race["race_id"], race["region"]) == (results.race_id(place), f"R0{place % 2}")
+        by_course.setdefault(race["course"]["course_id"], []).append(race)
+    assert [len(of_course) for of_course in by_course.values()] == [8, 8, 8, 8, 4, 4]
+    for of_course in by_course.values():
+        assert len({race["region"] for race in of_course}) == 1
+        assert len({race["off_time"] for race in of_course}) == len(of_course)
+
+
+def test_alerts_are_of_a_deliverys_size_and_carry_the_key_of_their_post():
+    alerts = debian.Alerts("t")
+    bodies = [parts_of(request)[1] for request in islice(alerts.requests(), 3)]
+    assert {len(body) for body in bodies} == {BODY_BYTES}
+    assert [json.loads(body)[0]["labels"]["post"] for body in bodies] == [alerts.key(number) for number in range(3)]
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("/api/chat.postMessage", {"channel": "C1", "metadata": {"event_payload": {"post": "p1"}}}),
+        ("/api/alertmanager", {"attachments": [{"title": "p1"}]}),
+    ],
+)
+async def test_post_of_the_bot_and_of_alertmanager_is_known_by_its_key(path, message):
+    outside = Outside()
+
+    async def receive():
+        return {"type": "http.request", "body": json.dumps(message).encode()}
+
+    async def send(_part):
+        await asyncio.sleep(0)
+
+    await outside({"type": "http", "path": path}, receive, send)
+    assert list(outside.arrived) == ["p1"]
+
+
+def test_answers_are_told_apart_and_what_is_neither_meets_no_target():
+    closed = Load(seconds=1.0, answers=Counter({200: 100}))
+    answers = Counter({200: 200, 503: 590, 500: 2, 0: 8})
+    load = Load(seconds=2.0, answers=answers, latencies=[0.1, 0.3], due=[0.0, 1.0, 2.0], lateness=[0.0, 0.0, 0.0])
+    lines = {line.name.removeprefix("overload: "): (line.value, line.verdict) for line in report(closed, load, load, 1)}
+    expected = {
+        "accepted": (100, ""),
+        "accepted, p99": (300, "NOT MET"),
+        "refused (503)": (295, ""),
+        "neither accepted nor refused": (10, "NOT MET"),
+        "accepted and not in the inbox": (1, "NOT MET"),
+        "offered / closed loop": (0.01, "NOT MET"),
+    }
+    assert {name: lines[name] for name in expected} == expected
+
+
+# Statements
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("SELECT a FROM t WHERE b IN (?, ?)", "SELECT a  FROM t\nWHERE b IN (?, ?, ?)"),
+        ("INSERT INTO t VALUES (?, ?), (?, ?)", "INSERT INTO t VALUES (?, ?), (?, ?), (?, ?)"),
+        ("a IN (%(b_1)s::VARCHAR, %(b_2)s::VARCHAR)", "a IN (%(b_1)s::VARCHAR, %(b_2)s::VARCHAR, %(b_3)s::VARCHAR)"),
+    ],
+)
+def test_statements_that_differ_in_their_number_of_values_are_one(first, second):
+    assert alike(first) == alike(second)
+
+
+def test_statement_that_grows_is_told_with_its_plan_and_the_costliest_first():
+    without = {"a": Statement("a", [0.001] * 10), "b": Statement("b", [0.001] * 10), "c": Statement("c", [0.001] * 20)}
+    with_ = {
+        "a": Statement("a", [0.0012] * 10, plan="SEARCH a"),
+        "b": Statement("b", [*[0.002] * 9, 5.0], plan="SCAN b"),
+        "c": Statement("c", [0.002] * 20, plan="SCAN c"),
+        "d": Statement("d", [0.5], plan="SCAN d"),
+    }
+    assert grown(without, with_, 10) == [
+        "1.000 → 2.000 ms, 2.00 times a delivery\nc\nSCAN c\n",
+        "1.000 → 2.000 ms, 1.00 times a delivery\nb\nSCAN b\n",
+    ]
+    # A statement that comes by the clock, as "d", is no part of what a delivery takes.
+    assert per_delivery_ms(with_, 10) == pytest.approx(1.2 + 2 + 4)
+
+
+def test_statements_are_timed_while_the_timing_is_on(tmp_path):
+    timing, path = Timing(), str(tmp_path / "timed.db")
+    timing.install()
+    engine = create_engine(f"sqlite:///{path}")
+    with engine.begin() as connection:
+        connection.execute(text("CREATE TABLE t (a INTEGER)"))
+        timing.is_on = True
+        connection.execute(text("INSERT INTO t VALUES (:a)"), [{"a": 1}, {"a": 2}])
+        assert connection.execute(text("SELECT a FROM t WHERE a > :least"), {"least": 1}).scalars().all() == [2]
+        timing.is_on = False
+        connection.execute(text("DELETE FROM t"))
+    engine.dispose()
+    event.remove(Engine, "do_connect", timing.connect)
+    found = explained(f"sqlite:///{path}", timing.by_database[path])
+    times = {name: len(each.each_s) for name, each in found.items()}
+    assert times == {"INSERT INTO t VALUES (?)": 1, "SELECT a FROM t WHERE a > ?": 1}
+    assert found["SELECT a FROM t WHERE a > ?"].plan == "SCAN t"
+
+
+# Databases
+
+
+@pytest.fixture
+async def empty(tmp_path):
+    opened = Database(f"sqlite:///{tmp_path / 'filled.db'}")
+    yield opened
+    await opened.close()
+
+
+async def rows_of(database, model):
+    rows = await database.read(lambda session: session.execute(select(model)).scalars().all())
+    return sorted(rows, key=lambda row: getattr(row, "id", 0) or 0)
+
+
+async def test_delivery_is_lost_that_was_accepted_and_is_not_in_the_inbox(empty):
+    upgrade(empty)
+    key = f"result.received:{Results(PREFIX).race_id(1)}"
+    await empty.write(partial(inbox.store, arrivals=[Arrival(key, "result.received", "0" * 64, b"{}", NOW)]))
+    lost = [await empty.read(partial(not_kept, load=Load(accepted=numbers))) for numbers in ([], [1], [0, 1, 2])]
+    assert lost == [0, 0, 2]
+
+
+async def test_filled_database_is_what_the_bot_could_have_left_there(empty):
+    upgrade(empty)
+    filled.fill(empty, rows := 1_200, NOW)
+    deliveries, versions, messages, races = [
+        await rows_of(empty, model) for model in (InboxDelivery, EventVersion, OutboxMessage, BookRace)
+    ]
+    assert [len(found) for found in (deliveries, versions, messages)] == [rows] * 3
+    assert await empty.read(inbox.count_waiting) == 0
+    assert [each.event_key for each in deliveries] == [each.event_key for each in versions]
+    assert deliveries[-1].received_at == NOW
+    days_s = (NOW - deliveries[0].received_at).total_seconds()
+    assert days_s == pytest.approx((rows - 1) * 86_400 / filled.A_DAY, abs=0.01)
+    for version in versions:
+        read = RacingEvent.model_validate_json(version.data)
+        assert (read.key, read.kind, read.race.race_id) == (version.event_key, version.kind, version.race_id)
+        assert (read.race.meeting_id, read.race.race_date) == (version.meeting_id, version.race_date)
+    assert versions[-1].race_date == filled.LAST_DAY.isoformat()
+    assert Counter((message.kind, message.state) for message in messages) == {
+        ("event", "sent"): 1_102,
+        ("edit", "sent"): 60,
+        ("event", "folded"): 12,
+        ("event", "muted"): 12,
+        ("event", "dead_letter"): 12,
+        ("notice", "sent"): 2,
+    }
+    by_id, key_of = {one.id: one for one in messages}, {version.id: version.event_key for version in versions}
+    for edit in (message for message in messages if message.edits_id):
+        edited = by_id[edit.edits_id]
+        assert (edited.channel_id, key_of[edited.event_id]) == (edit.channel_id, key_of[edit.event_id])
+    assert len(races) > rows // 2
+    for row in races:
+        race = Race.model_validate_json(row.data)
+        assert (race.race_id, race.race_date, race.meeting_id) == (row.race_id, row.race_date, row.meeting_id)
+
+
+async def test_filled_inbox_has_had_different_deliveries_and_takes_batches_as_new(empty):
+    keys.fill(empty, 500)
+    each = select(func.count(), func.count(col(InboxDelivery.event_key).distinct()), func.max(InboxDelivery.event_key))
+    count, different, last = await empty.read(lambda session: session.execute(each).one())
+    assert (count, different, last.startswith("result.received:rc_")) == (500, 500, True)
+    assert await empty.read(inbox.count_waiting) == 0
+    assert {(row.state, row.body, len(row.body_sha256)) for row in await rows_of(empty, InboxDelivery)} == {
+        ("done", None, 64)
+    }
+    for arrivals in (keys.batch("0-0"), keys.batch("0-1")):
+        stored = await empty.write(lambda session, these=arrivals: inbox.store(session, these))
+        assert len(stored) == 32
+        assert None not in stored.values()
