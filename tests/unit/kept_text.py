@@ -5,12 +5,13 @@ import re
 from pathlib import Path
 
 
-def as_read(message):
+def as_read(message, leaves_out=frozenset()):
     """The text, and each block's words, rows and buttons; a heading only where the text begins otherwise.
 
-    A block with the same words as the text is a "=".
+    A block with the same words as the text is a "=". Types of blocks in `leaves_out` are not read.
     """
-    return "\n".join([f"text: {message.text}", *(line for block in message.blocks for line in _lines(block, message))])
+    blocks = [block for block in message.blocks if block["type"] not in leaves_out]
+    return "\n".join([f"text: {message.text}", *(line for block in blocks for line in _lines(block, message))])
 
 
 def _lines(block, message):
@@ -21,6 +22,9 @@ def _lines(block, message):
     yield from [" | ".join(cell["text"] for cell in row) for row in block.get("rows", ())]
     if block["type"] == "context":
         yield " ; ".join(one["text"].replace("\n", " ; ") for one in block["elements"])
+    if block["type"] == "container":
+        yield f"[-] {block['title']['text']}"
+        yield from [f"    {line}" for inner in block["child_blocks"] for line in _lines(inner, message)]
     pressed = block["elements"] if block["type"] == "actions" else [block["accessory"]] if "accessory" in block else []
     yield from [f"[{one['text']['text']}] {one.get('value', one.get('url'))}" for one in pressed]
 

@@ -14,7 +14,8 @@ from bot.slack.messages.answers.filter_words import described, in_markup, in_pla
 from bot.slack.messages.answers.results_answer import ResultsQuestion, results_of_day
 from bot.slack.messages.answers.subscription_answers import unsubscribed
 from bot.slack.messages.answers.welcome import welcome
-from tests.unit.messages.kept_answers import ANSWERS, KEMPTON
+from tests.unit.messages.kept_answers import ANSWERS
+from tests.unit.messages.kept_values import KEMPTON
 
 EIGHTEEN = ["AUS", "BHR", "FR", "GB", "GER", "HK", "IRE", "ITY", "JPN", "KSA", "NOR", "NZ", "QAT", "SAF", "SIN", "SWE"]
 EIGHTEEN += ["UAE", "USA"]

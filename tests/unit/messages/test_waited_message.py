@@ -1,5 +1,8 @@
+"""The summary of what waited, with its words in words.txt; and that no abandonment is cut."""
+
 import re
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -15,7 +18,9 @@ from bot.slack.messages.alerts.backlog_summary import COUNTED, waited
 from bot.slack.messages.kit.blocks import weight
 from bot.slack.messages.kit.marks import MARKED_CONFLICT, MARKED_LOST, MARKED_VOID, without_marks
 from bot.slack.messages.kit.text import HEADER_MAX, MESSAGE_MAX, SECTION_MAX, TEXT_MAX, size
+from tests.unit.kept_text import as_read, check
 
+KEPT = Path(__file__).parent / "words.txt"
 SINCE = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 NO_REMARKS = VersionRemarks()
 WON = (Runner(horse="Blue Moon", position="1"),)
@@ -23,10 +28,9 @@ BALLOON = "stewards.weather_balloon.sighted"
 
 
 def event(kind, *, course="Kempton", off="14:30", reason=None, runners=(), **race):
-    given = Race(
-        course=Course(name=course), off=OffTime(text=off), race_date="2026-11-20", region="GB", runners=runners, **race
-    )
-    return RacingEvent(key="k", kind=kind, race=given, reason=reason), NO_REMARKS
+    given = {"race_date": "2026-11-20", "region": "GB", "runners": runners} | race
+    race_of = Race(course=Course(name=course), off=OffTime(text=off), **given)
+    return RacingEvent(key="k", kind=kind, race=race_of, reason=reason), NO_REMARKS
 
 
 def make(abandonments=(), results=(), counts=None, given_up=0, because="is_archived"):
@@ -34,74 +38,46 @@ def make(abandonments=(), results=(), counts=None, given_up=0, because="is_archi
     return Backlog(Held(because, SINCE), tuple(abandonments), tuple(results), made | (counts or {}), given_up)
 
 
-def test_summary_names_abandonments_first_and_counts_the_rest():
-    lost = event(EventKind.RACE_ABANDONED, reason="Frozen track")
-    meeting = event(EventKind.MEETING_ABANDONED, course="Ascot", off=None, reason="Waterlogged")
-    won = event(EventKind.RESULT_RECEIVED, course="Bath", runners=(Runner(horse="Blue Moon", position="1"),))
-    summary = make([lost, meeting], [won], {EventKind.RACECARD_PUBLISHED: 2, None: 1}, given_up=4)
-    ((message, named),) = waited(summary)
-    assert named == 2
-    assert message.text == (
-        "ABANDONED: Kempton, 14:30, Fri 20 Nov (GB), Frozen track; "
-        "Ascot, whole meeting, Fri 20 Nov (GB), Waterlogged. I could not post here (is_archived). "
-        "1 result, 2 racecards and 1 delivery that could not be read came meanwhile. "
-        "4 messages had waited too long and will not be posted"
-    )
-    shown = str(message.blocks)
-    assert shown.index("ABANDONED: Kempton") < shown.index("Bath 14:30, Fri 20 Nov (GB): 1 Blue Moon")
+LONG = event(EventKind.RACE_ABANDONED, course="C" * 80, off="T" * 40, region="R" * 40)
+BARE = RacingEvent(key="k", kind=EventKind.RACE_ABANDONED), VersionRemarks(contradicts=EventKind.RESULT_RECEIVED)
+DISPUTED = event(EventKind.RESULT_RECEIVED)[0], VersionRemarks(contradicts=EventKind.RACE_ABANDONED)
+FROST = event(EventKind.RACE_ABANDONED, reason="Frozen track")
+MEETING = event(EventKind.MEETING_ABANDONED, course="Ascot", off=None, reason="Waterlogged")
+KNOWN = event(EventKind.RACE_ABANDONED)[0], VersionRemarks(had_at=SINCE)
+CARD = event(EventKind.RACECARD_PUBLISHED, abandoned=True)[0].model_copy(update={"key": "card"}), NO_REMARKS
+IN_A_DIGEST: dict[str | None, int] = {EventKind.RESULT_RECEIVED: 1, EventKind.RACECARD_PUBLISHED: 1}
+STRANGE: dict[str | None, int] = {EventKind.RACECARD_PUBLISHED: 1, BALLOON: 2, "a`<!here>": 1, "b": 1, "c": 1, "d": 1}
+SUMMARIES = {
+    "of abandonments, a result and more": make(
+        [FROST, MEETING],
+        [event(EventKind.RESULT_RECEIVED, course="Bath", runners=WON)],
+        {EventKind.RACECARD_PUBLISHED: 2, None: 1},
+        given_up=4,
+    ),
+    "of an abandoned race": make([FROST]),
+    "of an abandoned meeting in a pause": make([MEETING], because=PAUSED),
+    "of an abandonment that contradicts, of which nothing came": make([BARE]),
+    "of an abandonment with a long reason": make(
+        [event(EventKind.RACE_ABANDONED, reason="Standing water in the back straight " * 4)]
+    ),
+    "of an abandonment that is known since long": make([KNOWN], because=UNDELIVERED),
+    "of an abandonment with too long names": make([LONG]),
+    "of two abandonments": make([event(EventKind.RACE_ABANDONED), event(EventKind.RACE_ABANDONED, course="Bath")]),
+    "of a disputed result": make([BARE], [DISPUTED]),
+    "of a lost card and a void race": Backlog(
+        Held(DIGEST, SINCE), (), (event(EventKind.RESULT_RECEIVED, status="void"),), IN_A_DIGEST, 0, cards=(CARD,)
+    ),
+    "of an event that this version does not know": make([], [], {BALLOON: 1}),
+    "of many events that this version does not know": make([], [], STRANGE),
+    "of a pause in which everything was given up": make(given_up=1, because=PAUSED),
+}
 
 
-def header_and_facts(*abandonments, **fields):
-    """The header of the only message, and the section below the header."""
-    ((message, _),) = waited(make(abandonments, **fields))
-    shown = [block["text"]["text"] for block in message.blocks if "text" in block]
-    return shown[0], shown[1]
-
-
-def test_only_abandonment_of_a_summary_is_the_header_as_in_its_alert():
-    race = event(EventKind.RACE_ABANDONED, reason="Frozen track")
-    assert header_and_facts(race) == (
-        "🛑 ABANDONED: Kempton 14:30, Fri 20 Nov (GB), Frozen track",
-        "Told late",
-    )
-    meeting = event(EventKind.MEETING_ABANDONED, off=None, reason="Frozen track")
-    assert header_and_facts(meeting, because=PAUSED) == (
-        "🛑 ABANDONED: Kempton, whole meeting, Fri 20 Nov (GB), Frozen track",
-        "Told late",
-    )
-    bare = RacingEvent(key="k", kind=EventKind.RACE_ABANDONED), VersionRemarks(contradicts=EventKind.RESULT_RECEIVED)
-    title, facts = header_and_facts(bare)
-    assert title.startswith(
-        "🛑 ABANDONED: course not given, time not given, date not given (region unknown). ⚠️ CONFLICT: "
-    )
-    assert facts == "Told late"
-
-
-def test_reason_without_room_in_the_header_of_the_only_abandonment_stands_below():
-    why = "Standing water in the back straight " * 4
-    header, facts = header_and_facts(event(EventKind.RACE_ABANDONED, reason=why))
-    assert header.startswith("🛑 ABANDONED: Kempton 14:30, Fri 20 Nov (GB), Standing water")
-    assert facts == f"Told late · {why.strip()}"
-
-
-def test_only_abandonment_that_is_known_since_long_says_since_when():
-    lost = event(EventKind.RACE_ABANDONED)[0], VersionRemarks(had_at=SINCE)
-    assert header_and_facts(lost, because=UNDELIVERED)[1].startswith("Told late, known since <!date^")
-
-
-def test_several_abandonments_of_a_summary_are_lines():
-    header, lines = header_and_facts(event(EventKind.RACE_ABANDONED), event(EventKind.RACE_ABANDONED, course="Bath"))
-    assert header == "🛑 ABANDONED while nothing could be posted here"
-    assert lines == "🛑 ABANDONED: Kempton, 14:30, Fri 20 Nov (GB)\n🛑 ABANDONED: Bath, 14:30, Fri 20 Nov (GB)"
-
-
-def test_only_abandonment_with_names_too_long_for_the_header_is_a_line():
-    lost = event(EventKind.RACE_ABANDONED, course="C" * 80, off="T" * 40)[0]
-    long = lost.model_copy(update={"race": lost.race.model_copy(update={"region": "R" * 40})}), NO_REMARKS
-    header, line = header_and_facts(long)
-    assert header == "🛑 ABANDONED while nothing could be posted here"
-    assert line.startswith("🛑 ABANDONED: CCC")
-    assert f"({'R' * 40})" in line
+@pytest.mark.parametrize("name", SUMMARIES)
+def test_summary_reads_as_kept(name):
+    ((message, named),) = waited(SUMMARIES[name])
+    assert named == len(SUMMARIES[name].abandonments)
+    check(KEPT, f"Summary {name}", as_read(message))
 
 
 def test_summary_names_results_by_meeting_and_off_time():
@@ -147,34 +123,8 @@ def test_summary_says_of_each_result_what_its_own_message_would_say(race, said, 
     assert message.text.endswith(without_marks(line)) is bool(is_loud or because == DIGEST)
 
 
-def test_lost_card_and_void_race_of_a_digest_have_a_mark_in_the_list_and_the_word_alone_in_text():
-    card, void = event(EventKind.RACECARD_PUBLISHED, abandoned=True), event(EventKind.RESULT_RECEIVED, status="void")
-    counts: dict[str | None, int] = {EventKind.RESULT_RECEIVED: 1, EventKind.RACECARD_PUBLISHED: 1}
-    card = card[0].model_copy(update={"key": "card"}), NO_REMARKS
-    ((message, _),) = waited(Backlog(Held(DIGEST, SINCE), (), (void,), counts, 0, cards=(card,)))
-    assert ", 🛑 *ABANDONED*" in str(message.blocks)
-    assert ": 🚫 *VOID*" in str(message.blocks)
-    assert ", ABANDONED" in message.text
-    assert ": VOID" in message.text
-
-
 def test_every_kind_is_named_in_words():
     assert set(COUNTED) == {*EventKind, None}
-
-
-def test_kind_that_this_version_does_not_know_is_counted_by_its_own_name():
-    ((message, _),) = waited(make([], [], {BALLOON: 1}))
-    assert message.text.endswith(f"1 other event (`{BALLOON}`) came meanwhile")
-    counts = {
-        EventKind.RACECARD_PUBLISHED: 1,
-        "stewards.weather_balloon.sighted": 2,
-        "a`<!here>": 1,
-        "b": 1,
-        "c": 1,
-        "d": 1,
-    }
-    ((message, _),) = waited(make([], [], counts))
-    assert f"1 racecard and 6 other events (`{BALLOON}`, `a'&lt;!here&gt;`, `b` and 2 more) came" in message.text
 
 
 @given(st.dictionaries(st.sampled_from([*EventKind, None]) | st.text("ab.", min_size=1), st.integers(1, 10**6)))
@@ -182,23 +132,6 @@ def test_every_event_that_is_not_named_is_in_a_figure(counts):
     ((message, _),) = waited(make([], [], counts, given_up=1))
     figures = re.findall(r"(\d+) (?:result|racecard|deliver|other event)", message.text)
     assert sum(map(int, figures)) == sum(count for kind, count in counts.items() if kind not in ABANDONMENTS)
-
-
-def test_summary_says_what_did_not_come_and_what_contradicts():
-    bare = RacingEvent(key="k", kind=EventKind.RACE_ABANDONED), VersionRemarks(contradicts=EventKind.RESULT_RECEIVED)
-    result = event(EventKind.RESULT_RECEIVED)[0], VersionRemarks(contradicts=EventKind.RACE_ABANDONED)
-    ((message, _),) = waited(make([bare], [result]))
-    assert (
-        "course not given, time not given, date not given (region unknown), though a result was reported"
-        in message.text
-    )
-    assert "Kempton 14:30, Fri 20 Nov (GB): result in, though it was reported abandoned" in str(message.blocks)
-
-
-def test_summary_of_a_pause_in_which_everything_was_given_up():
-    ((message, named),) = waited(make(given_up=1, because=PAUSED))
-    assert named == 0
-    assert message.text == "This channel was paused. 1 message had waited too long and will not be posted"
 
 
 def test_more_results_than_fit_are_counted():
@@ -231,8 +164,3 @@ def test_every_abandonment_is_whole_in_one_message_and_no_limit_is_met(given_eve
         assert all(size(text) <= SECTION_MAX for text in shown)
         assert size(shown[0]) <= HEADER_MAX
         assert sum(text.count("ABANDONED: ") for text in shown) >= named
-
-
-def test_held_since_is_shown_in_the_readers_zone():
-    ((message, _),) = waited(make(given_up=1))
-    assert f"<!date^{int(SINCE.timestamp())}^" in str(message.blocks)

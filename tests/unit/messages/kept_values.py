@@ -1,0 +1,397 @@
+"""What the answers, notices, summaries and forms of kept_answers.py are made of."""
+
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+from bot.channels.filters import ALL_REGIONS, ChannelFilter, Overridden
+from bot.channels.filters import Meeting as MutedMeeting
+from bot.channels.watches import WatchedName
+from bot.db.tables import (
+    AuditEntry,
+    ChannelSubscriptionRow,
+    MessageKind,
+    MutedMeetingRow,
+    OutboxMessage,
+    WatchKind,
+    WatchRow,
+)
+from bot.deliveries.inbox import FirstWaiting
+from bot.events.drill_mark import Drill
+from bot.events.event import EventKind, RacingEvent, Topic
+from bot.events.facts import VersionRemarks
+from bot.events.races import Course, OffTime, Race, Runner
+from bot.fanout.drill_records import KeptDrill
+from bot.operations.drill_run import AddressAnswer, DrillReport, Stop
+from bot.operations.status_figures import JobDone, Status
+from bot.outbox.acknowledgements import Untaken
+from bot.outbox.dead_letters import DeadLetter
+from bot.outbox.held_queues import Held
+from bot.outbox.ledger import LedgerLine, Trace, TracedDelivery, TracedVersion
+from bot.outbox.ledger import LedgerOutcome as Became
+from bot.outbox.resume import Backlog
+from bot.outbox.traffic import Sent, WaitingChannel
+from bot.racedata.day_card import Card, Coverage, MeetingCard, Outcomes, RaceOutcome
+from bot.racedata.declared_names import KnownName
+from bot.racedata.forecast import forecast
+from bot.racedata.month_quota import QuotaReading, QuotaSource, UsageRow
+from bot.racedata.recent_races import Recent
+from bot.racedata.reference_store import KnownCountry
+from bot.slack.messages.answers.subscription_answers import Said
+from bot.slack.messages.answers.watch_answer import NowWatched
+from tests.unit.messages import kept_day
+from tests.unit.messages.kept_events import (
+    ABANDONED,
+    MEETING,
+    RACE,
+    RACES,
+    RECEIVED_AT,
+    RESULT,
+)
+
+NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+TODAY = date(2026, 11, 20)
+NO_REMARKS = VersionRemarks()
+
+GB = ChannelFilter(region="GB", topics=frozenset({Topic.RESULTS, Topic.ABANDONMENTS}), mentions=("U7", "S7", "here"))
+ALL = ChannelFilter(region=ALL_REGIONS, topics=frozenset(Topic), not_courses=(Course(name="Ascot"),))
+
+KEMPTON = MeetingCard(course=Course(course_id="cr_1", name="Kempton"), region="GB", races=(RACE, *RACES[:3]))
+OUTCOMES = Outcomes(
+    meetings=(KEMPTON,),
+    of=dict(
+        zip(
+            [(0, n) for n in range(4)],
+            [RaceOutcome.SETTLED, RaceOutcome.ABANDONED, RaceOutcome.BOTH, RaceOutcome.OPEN],
+            strict=True,
+        )
+    ),
+    lost=(MEETING,),
+)
+CARD = Card(
+    TODAY,
+    "GB",
+    None,
+    kept_day.OF_THE_DAY,
+    Coverage.COMPLETE,
+    read_at=kept_day.LIST_READ_AT,
+    data_as_of="2026-11-20T14:36:00+00:00",
+)
+ONE_COURSE = Card(
+    TODAY,
+    "GB",
+    Course(name="Kempton"),
+    kept_day.OF_KEMPTON,
+    Coverage.PARTIAL,
+    latest_at=RECEIVED_AT,
+    reached="2026-11-19",
+)
+DECLARED = RACE.model_copy(
+    update={
+        "status": None,
+        "winning_time": None,
+        "runners": (
+            Runner(number="1", draw="4", horse="Horse A", jockey="L Dettori", official_rating="104"),
+            Runner(number="2", draw="1", horse="Horse B", jockey="R Moore", trainer="A O'Brien", official_rating="101"),
+            Runner(number="3", draw="2", horse="Horse C", trainer="J Gosden", position="NR"),
+        ),
+    }
+)
+FROZEN = DECLARED.model_copy(update={"off": OffTime(text="15:00"), "abandoned": True, "reason": "frozen track"})
+TO_COME = Card(
+    TODAY,
+    "GB",
+    KEMPTON.course,
+    Outcomes(
+        meetings=(replace(KEMPTON, races=(DECLARED, FROZEN)),),
+        of={(0, 0): RaceOutcome.OPEN, (0, 1): RaceOutcome.ABANDONED},
+    ),
+    Coverage.COMPLETE,
+    read_at=NOON,
+)
+ITALY = KnownCountry(country_code="ITY", name="Italy", full_result_order=False, position_pct=0.612)
+
+READING = QuotaReading(
+    taken_at=NOON,
+    month="2026-11",
+    used=10_000,
+    certain=True,
+    source=QuotaSource.ROWS,
+    limit=15_000,
+    plan="free",
+    errors=3,
+    refusals=0,
+    rows=tuple(UsageRow(label=f"2026-11-{day:02}", requests=500, errors=day % 2) for day in range(1, 21)),
+)
+BY_ENDPOINT = READING.model_copy(
+    update={
+        "rows": (UsageRow(label="/races/search", requests=9_900), UsageRow(label="/courses", requests=100)),
+        "grouped_by": "endpoint",
+        "certain": False,
+        "source": QuotaSource.OWN_COUNT,
+        "limit": None,
+    }
+)
+
+USE = {date(2026, 11, day): 450 + day % 3 * 50 for day in range(1, 20)}
+
+CURRAGH = Course(course_id="cr_3", name="Curragh", country="Ireland")
+IRELAND = GB.model_copy(update={"region": "IRE", "not_courses": (CURRAGH,)})
+JERSEY = ChannelFilter(region="JER", topics=frozenset({Topic.RESULTS}))
+
+
+def row_of(number: int, chosen: ChannelFilter) -> ChannelSubscriptionRow:
+    """In a channel with two pages of subscriptions, of which the first is to all regions."""
+    return ChannelSubscriptionRow(
+        id=number,
+        channel_id="C1",
+        region=chosen.region,
+        filter="{}",
+        created_by="U1",
+        created_at=NOON,
+        updated_at=NOON,
+    )
+
+
+CHANGE = AuditEntry(
+    id=1,
+    at=NOON,
+    user_id="U1",
+    channel_id="C1",
+    action="subscribe",
+    before=None,
+    after="results from GB",
+    reference="cmd-01234567",
+)
+GOLDEN = WatchedName(WatchKind.HORSE, "Golden Melody")
+NOW_WATCHED = NowWatched(
+    GOLDEN, KnownName(is_known=True, coming=[(RACE, RaceOutcome.OPEN), (RESULT.race, RaceOutcome.SETTLED)])
+)
+MISSPELT = NowWatched(
+    WatchedName(WatchKind.JOCKEY, "R Mooore"),
+    KnownName(near=("R Moore",)),
+    near={"R Moore": 'watch jockey:"R Moore" instead of jockey:"R Mooore"'},
+)
+WATCH = WatchRow(
+    id=7,
+    channel_id="C1",
+    kind="horse",
+    name="Golden Melody",
+    name_key="golden melody",
+    created_by="U1",
+    created_at=NOON,
+)
+OWN_WATCH = WatchRow(**WATCH.model_dump() | {"id": 8, "channel_id": "D1", "person_id": "U1", "kind": "trainer"})
+ASCOT = MutedMeeting(course=Course(name="Ascot"), race_date="2026-11-21")
+MUTE = MutedMeetingRow(id=7, channel_id="C1", meeting="{}", muted_by="U1", muted_at=NOON)
+RECENT = Recent(results=12, abandonments=1, is_whole=True, abandoned=(ABANDONED,))
+NONE_LOST = replace(RECENT, abandonments=0, abandoned=())
+SAID = Said(
+    filters=(GB,),
+    unchecked=("Kemton",),
+    uncovered=("race.abandoned",),
+    recent=RECENT,
+    is_member=False,
+    is_paused=True,
+    bot_name="racing-bot",
+)
+BESIDE_ALL = [
+    Overridden(
+        chosen=IRELAND,
+        by=ALL.model_copy(update={"not_courses": ()}),
+        courses=(CURRAGH,),
+        topics=frozenset({Topic.RACECARDS}),
+    )
+]
+
+VERSION = TracedVersion(
+    event_key="race.abandoned:rc_1",
+    version=2,
+    kind="race.abandoned",
+    race_id="rc_1",
+    received_at=RECEIVED_AT,
+    inbox_id=17,
+    posts=3,
+    told=(
+        LedgerLine("C3", Became.DEAD_LETTER, 5, RECEIVED_AT, why="invalid_arguments"),
+        LedgerLine("C2", Became.MUTED, 0, RECEIVED_AT, muted_by="U1"),
+        LedgerLine("C1", Became.SENT, 1, RECEIVED_AT, sent_at=RECEIVED_AT, message_ts="1795185131.000100"),
+    ),
+)
+TRACE = Trace(
+    versions=(VERSION,),
+    deliveries=(
+        TracedDelivery(18, "race.abandoned:rc_1", RECEIVED_AT, waits=False, attempts=1, not_before=None, error=None),
+    ),
+    more=1,
+    kept_since=NOON,
+)
+LOST_TRACE = Trace(
+    versions=(
+        TracedVersion(
+            event_key="meeting.abandoned:meeting=mt_1",
+            version=1,
+            kind="meeting.abandoned",
+            race_id=None,
+            received_at=RECEIVED_AT,
+            inbox_id=19,
+            posts=1,
+            told=(
+                LedgerLine(
+                    "D1",
+                    Became.SENT,
+                    1,
+                    RECEIVED_AT,
+                    sent_at=RECEIVED_AT,
+                    message_ts="1795185131.000200",
+                    person_id="U1",
+                ),
+            ),
+            race=MEETING.race,
+        ),
+    ),
+    deliveries=(),
+    more=0,
+    kept_since=NOON,
+)
+DRILL = Drill(drill_id="0123456789abcdef", begun_by="U1", is_open=True)
+KEPT_DRILL = KeptDrill(drill=DRILL, begun_at=RECEIVED_AT)
+ANSWERED = AddressAnswer("https://bot.example.com/webhooks/racing", 0.123)
+DRILL_REPORT = DrillReport(
+    KEPT_DRILL,
+    ANSWERED,
+    Stop.TOLD,
+    (
+        LedgerLine(
+            "C1", Became.SENT, 1, NOON, sent_at=RECEIVED_AT + timedelta(seconds=1.4), message_ts="1795185131.000100"
+        ),
+        LedgerLine("C2", Became.WAITING, 0, NOON, why="the channel is paused", is_held=True),
+        LedgerLine("C3", Became.WAITING, 1, NOON, why="is_archived", is_held=True),
+        LedgerLine("C4", Became.DEAD_LETTER, 1, NOON, why="invalid_arguments"),
+        LedgerLine("C5", Became.IN_DOUBT, 1, NOON, why="Slack has not said whether it has it"),
+    ),
+    ("C6",),
+)
+STATUS = Status(
+    at=NOON,
+    deliveries={"result.received": 1_280, "race.abandoned": 12, "": 1},
+    sent=Sent(2_400, p50_s=0.42, p95_s=13.6),
+    waiting_deliveries=1,
+    first_waiting=FirstWaiting(17, "ZeroDivisionError"),
+    waiting_posts=9,
+    waiting_channels=(
+        WaitingChannel("C1", 5, RECEIVED_AT, Became.WAITING, "is_archived"),
+        WaitingChannel("C2", 3, RECEIVED_AT, Became.IN_DOUBT, None),
+    ),
+    missing={"race": 2, "day": 1},
+    untaken=Untaken(5, (ABANDONED, MEETING, ABANDONED.model_copy(update={"race": FROZEN}))),
+    untaken_here=Untaken(1, (ABANDONED,)),
+    reading=READING,
+    expected=forecast(READING.used, READING.limit, NOON, USE),
+    jobs=(JobDone("check_quota", NOON), JobDone("repair", NOON), JobDone("prune_bodies", None)),
+    repaired_at=NOON,
+    replicas=2,
+    schema="0010",
+    version="0.1.0",
+)
+WELL = replace(
+    STATUS,
+    deliveries={},
+    sent=Sent(0),
+    waiting_deliveries=0,
+    first_waiting=None,
+    waiting_posts=0,
+    waiting_channels=(),
+    missing={},
+    untaken=Untaken(),
+    untaken_here=Untaken(),
+    reading=None,
+    expected=None,
+    repaired_at=None,
+    replicas=1,
+)
+DEGRADED = {"slack": "auth.test: token_revoked <!channel>", "job check_quota": "the data service did not answer"}
+
+
+def address(channel_id: str, message_ts: str) -> str | None:
+    return f"https://example.slack.com/archives/{channel_id}/p{message_ts.replace('.', '')}"
+
+
+def held_back(because: str, remarks: VersionRemarks = NO_REMARKS) -> Backlog:
+    counts: dict[str | None, int] = {EventKind.RESULT_RECEIVED: 12, None: 1}
+    return Backlog(Held(because, NOON), ((ABANDONED, remarks), (MEETING, remarks)), ((RESULT, remarks),), counts, 2)
+
+
+LIVE = OutboxMessage(channel_id="C1", idempotency_key="live", kind=MessageKind.LIVE, priority=2, received_at=NOON)
+PLUMPTON = Course(course_id="cr_plu", name="Plumpton", country="England")
+AT_PLUMPTON = MutedMeeting(course=PLUMPTON, race_date=TODAY.isoformat(), region="GB")
+
+
+def at_plumpton(number: int, off: str, title: str, distance: str, field: int, **fields: Any) -> Race:
+    return Race(
+        race_id=f"rc_plu_{number}",
+        region="GB",
+        course=PLUMPTON,
+        race_date=TODAY.isoformat(),
+        off=OffTime(text=off, off_at=datetime.fromisoformat(f"{TODAY}T{off}:00+00:00")),
+        title=title,
+        number=str(number),
+        race_class="4",
+        distance=distance,
+        field_size=field,
+        **fields,
+    )
+
+
+WON = (Runner(horse="Harbour Lights", position="1"), Runner(horse="Miller's Lane", position="2"))
+WON_OR_LOST = (Runner(horse="Copper Beech", position="1"), Runner(horse="Sea Fret", position="2"))
+PLUMPTON_RACES = (
+    at_plumpton(1, "12:30", "Juvenile Hurdle", "2m", 9, runners=WON),
+    at_plumpton(2, "13:05", "Mares' Novices' Hurdle", "2m 4f", 7, reason="Unsafe ground on the bend", abandoned=True),
+    at_plumpton(3, "13:40", "Novices' Handicap Chase", "2m 1f", 6, reason="Low sun", runners=WON_OR_LOST),
+    at_plumpton(4, "14:15", "Southdown Handicap Hurdle", "3m 1f", 12),
+    at_plumpton(5, "14:50", "Sussex Handicap Chase", "3m 2f", 8),
+    at_plumpton(6, "15:30", "Maiden Open National Hunt Flat Race", "2m 1f", 14),
+)
+FIRST_OUTCOMES = (RaceOutcome.SETTLED, RaceOutcome.ABANDONED, RaceOutcome.BOTH)
+
+
+def outcomes_at_plumpton(races: tuple[Race, ...], rest: RaceOutcome, **lost: Any) -> Outcomes:
+    outcomes = (*FIRST_OUTCOMES, rest, rest, rest)
+    meetings = (MeetingCard(course=PLUMPTON, region="GB", races=races),)
+    return Outcomes(meetings, {(0, number): outcome for number, outcome in enumerate(outcomes)}, **lost)
+
+
+LOST_AT_PLUMPTON = RacingEvent(
+    key="meeting.abandoned:mt_plu",
+    kind=EventKind.MEETING_ABANDONED,
+    race=Race(meeting_id="mt_plu", region="GB", course=PLUMPTON, race_date=TODAY.isoformat()),
+    reason="Waterlogged",
+)
+LIVE_MEETING = outcomes_at_plumpton(PLUMPTON_RACES, RaceOutcome.OPEN)
+LIVE_MEETING_ABANDONED = outcomes_at_plumpton(
+    tuple(race.model_copy(update={"reason": race.reason or "Waterlogged"}) for race in PLUMPTON_RACES),
+    RaceOutcome.ABANDONED,
+    lost=(LOST_AT_PLUMPTON,),
+)
+
+ESCALATION: dict[str, Any] = {
+    "key": "race.abandoned:rc_1#1@C1",
+    "minutes": 10,
+    "people": ("U1", "S1"),
+    "is_there": False,
+}
+ALERT = "ABANDONED: Kempton 14:30 (GB), frozen track"
+
+LOST_ALERT = DeadLetter(
+    7,
+    "C1",
+    RacingEvent(
+        key="k",
+        kind=EventKind.RACE_ABANDONED,
+        race=Race(course=Course(name="Kempton"), off=OffTime(text="14:30")),
+        reason="frozen track",
+    ),
+    "msg_too_long",
+    NOON,
+)

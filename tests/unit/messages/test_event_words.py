@@ -1,0 +1,313 @@
+"""What messages of events say, each with its words in words.txt.
+
+After a change that is meant, write the words anew and read the diff:
+UPDATE_SNAPSHOTS=1 pytest -n 0 tests/unit/messages/test_event_words.py
+"""
+
+import re
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.events.event import EventKind, RacingEvent
+from bot.events.facts import Change, VersionRemarks, changes_between
+from bot.events.races import Course, OffTime, Race, Runner
+from bot.slack.messages import EVENT_MESSAGES, Corrected, MessageContext, render
+from bot.slack.messages.alerts.unreadable import reference
+from tests.unit.kept_text import as_read, check
+
+KEPT = Path(__file__).parent / "words.txt"
+NOW = datetime(2026, 11, 20, 14, 32, 10, tzinfo=UTC)
+CONTEXT = MessageContext(received_at=NOW, now=NOW, late_after_s=600)
+RACE = Race(
+    race_id="rc_1", region="GB", course=Course(name="Kempton"), race_date="2026-11-20", off=OffTime(text="14:30")
+)
+RESULT, ABANDONED = EventKind.RESULT_RECEIVED, EventKind.RACE_ABANDONED
+MEETING, CARD = EventKind.MEETING_ABANDONED, EventKind.RACECARD_PUBLISHED
+
+
+def finish(*positions):
+    return tuple(
+        Runner(horse=f"Horse {letter}", position=at) for letter, at in zip("ABCDEFGH", positions, strict=False)
+    )
+
+
+def event(kind, race=RACE, **more):
+    return RacingEvent(key="k", kind=kind, race=race, **more)
+
+
+def run(*runners, **more):
+    return event(RESULT, RACE.model_copy(update={"runners": runners, **more}))
+
+
+def result(*positions, **more):
+    return run(*finish(*positions), **more)
+
+
+def context(**changes):
+    return CONTEXT.model_copy(update=changes)
+
+
+def words(message):
+    """But for small print and buttons, which are the same under every message."""
+    return as_read(message, {"context", "actions"})
+
+
+def rows(message):
+    (table,) = [block for block in message.blocks if block["type"] == "data_table"]
+    return [[one["text"] for one in row] for row in table["rows"]]
+
+
+# Results
+
+JOCKEY = {"jockey": "A Jockey", "trainer": "A Trainer", "starting_price": "100/1"}
+TOLD = {
+    "placed and others": result("PU", "2", "1", "F", "PU", None),
+    "more than a table has": result("PU", "2=", "1", "2=", "4", "5", "0"),
+    "a dead heat": result("1=", "1=", "3"),
+    "many in front": result(*"1" * 8),
+    "a position of zero": result("0", "1"),
+    "no order": result(),
+    "runners without order": result(None, None),
+    "a weighed in race": result("1", status="Weighed In"),
+    "a postponed race": result("1", status="Postponed"),
+    "a void race": result("1", "2", status="Void"),
+    "a walkover": result("1", status="walk-over"),
+    "a walkover without position": result(None, status="walk-over"),
+    "a race marked abandoned": result("1", abandoned=True),
+    "hostile names": run(
+        Runner(horse="<!channel> & *Sons* \u202e\n2nd", position="1"), Runner(number="7", position="2")
+    ),
+    "a runner with everything": run(Runner(horse="Horse A", position="1", **JOCKEY)),
+}
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_result_reads_as_kept(name):
+    message = render(TOLD[name], CONTEXT)
+    native, sections = words(message), words(message.in_sections())
+    other = [f"in sections: {line}" for line in sections.split("\n") if line not in native.split("\n")]
+    check(KEPT, f"Result of {name}", "\n".join([native, *other]))
+
+
+def test_grand_national_is_shown_whole_in_every_form():
+    field = [Runner(horse=f"Horse Name {n}.", position=str(n), **JOCKEY) for n in range(1, 41)]
+    for form in render(run(*field), CONTEXT).forms:
+        assert all(as_read(form).count(str(runner.horse)) >= 1 for runner in field)
+        assert as_read(form).count("A Jockey") == as_read(form).count("100/1") == len(field)
+        assert " more" not in as_read(form)
+
+
+def test_every_event_has_a_message():
+    assert set(EVENT_MESSAGES) == set(EventKind)
+
+
+def test_runners_that_no_table_holds_are_counted():
+    message = render(run(*(Runner(horse="x" * 60, jockey="y" * 60, position=str(n)) for n in range(1, 151))), CONTEXT)
+    assert f"and {151 - len(rows(message.plainer))} more" in as_read(message.plainer)
+    title, *lines = as_read(message).partition("[-] ")[2].split("\n")
+    assert title == "147 other runners"
+    named = sum("x" * 60 in line for line in lines)
+    assert any(line.endswith(f"and {147 - named} more") for line in lines)
+
+
+@pytest.mark.parametrize("positions", [("1", "2", "3", "4", "5"), "1" * 6])
+def test_small_field_and_many_in_front_are_one_table(positions):
+    message = render(result(*positions), CONTEXT)
+    assert len(rows(message)) == 1 + len(positions)
+    assert "container" not in message.kinds
+
+
+@pytest.mark.parametrize("kind", [ABANDONED, MEETING])
+def test_abandonment_has_no_native_block(kind):
+    race = RACE.model_copy(update={"runners": finish("1", "2")})
+    assert render(event(kind, race, races=(race,) * 9), CONTEXT).plain_blocks == ()
+
+
+# Corrections
+
+LINK = "https://x.slack.com/archives/C1/p1?a=1&b=2"
+UNNAMED = Runner(horse="Alpha", position="1"), Runner(number="7", position="2")
+WEIGHED_LIGHT = Runner(horse="Horse A", position="DSQ", position_reason="Weighed in light")
+
+
+def card_of(*names):
+    horses = tuple(Runner(horse=name.strip("!"), position="NR" if "!" in name else None) for name in names)
+    return event(CARD, Race(), races=(Race(title="T", runners=horses), Race(title="U")))
+
+
+CORRECTED: dict[str, tuple[RacingEvent, RacingEvent, dict[str, Any]]] = {
+    "first and second": (result("1", "2", "3"), result("2", "1", "3"), {"previous_link": LINK}),
+    "a disqualified winner": (result("1", "2"), result("DSQ", "1"), {}),
+    "a disqualified winner with a reason": (
+        result(*"1234567"),
+        run(WEIGHED_LIGHT, *finish("DSQ", *"123456")[1:]),
+        {},
+    ),
+    "a winner without a position": (result("1", "2"), result(None, "1"), {}),
+    "a dead heat": (result("1", "2"), result("1", "1"), {}),
+    "a dead heat of others": (result("1", "2", "3"), result("2", "1", "1"), {}),
+    "an eleventh": (result("11", "12"), result("12", "11"), {}),
+    "a runner that was pulled up": (result("PU", "1"), result("2", "1"), {}),
+    "a runner without a name": (run(*UNNAMED), run(UNNAMED[0], Runner(number="7", position="1")), {}),
+    "a void race": (result("1", "2", status="Result"), result(status="Race void"), {}),
+    "a race that is void in one version": (
+        result("1", "2", status="Result"),
+        result(status="Race void"),
+        {"order_unknown": True},
+    ),
+    "runners of a card": (card_of("A", "B", "C", "D", "E"), card_of("A", "B", "C!"), {}),
+}
+
+
+@pytest.mark.parametrize("name", CORRECTED)
+def test_correction_reads_as_kept(name):
+    old, new, more = CORRECTED[name]
+    changes = changes_between(old, new, received_at=NOW)
+    assert changes
+    check(KEPT, f"Correction of {name}", words(render(new, context(changes=changes, **more))))
+
+
+STORED_BEFORE = '{"changes":{"going":["good","soft"],"position of horse b":["2","1"],"something":["a","b"]}}'
+CHANGES = {
+    "going, off time and price": (
+        Change(field="race.going", before="Good to Firm", now="Soft"),
+        Change(field="race.off", before="14:30", now="14:35"),
+        Change(field="runner.starting_price", of="Golden Melody", before="7/2", now="99/1"),
+    ),
+    "what an earlier version of the bot stored": VersionRemarks.model_validate_json(STORED_BEFORE).changes,
+    "many facts": tuple(Change(field=f"fact {n}", before="a", now="b") for n in range(9)),
+    "a position that rings": (Change(field="runner.position", of="Horse A", before="1", now="1", rings=True),),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_changes_read_as_kept(name):
+    check(KEPT, f"Correction by {name}", words(render(result("1", "1"), context(changes=CHANGES[name]))))
+
+
+def test_void_again_in_other_words_is_no_change():
+    assert not changes_between(result(status="Race void"), result(status="declared_void"), received_at=NOW)
+
+
+def test_place_that_is_shared_by_now_is_said_in_the_edit():
+    corrected = Corrected(at=NOW, changes=changes_between(result("1"), result("1="), received_at=NOW))
+    assert "Horse A is now 1= (was 1st)" in render(result("1"), context(corrected=corrected)).text
+
+
+@pytest.mark.parametrize("form", [lambda message: message, lambda message: message.in_sections()])
+def test_nothing_is_called_corrected_where_the_order_is_unknown(form):
+    old, new = result("1", "2", going="Good"), result("2", "1", going="Soft")
+    changes = changes_between(old, new, received_at=NOW)
+    corrected = Corrected(at=NOW, changes=changes, order_unknown=True)
+    for told in (context(changes=changes, order_unknown=True), context(corrected=corrected)):
+        assert not re.search("corrected|changed", as_read(form(render(new, told))), re.IGNORECASE)
+
+
+@pytest.mark.parametrize("link", ["http://x.example", "https://x|<!channel>", "https://x y", "javascript:alert(1)"])
+def test_link_that_is_no_https_address_is_left_out(link):
+    assert "earlier message" not in render(result("1"), context(previous_link=link)).text
+
+
+# Abandonments, cards, and what can't be read
+
+AT_ASCOT = Race(region="GB", course=Course(name="Ascot"), race_date="2026-11-21")
+MARKED = (
+    Race(off=OffTime(text="13:00"), title="First", abandoned=True, status="Abandoned", reason="fog"),
+    Race(off=OffTime(text="13:30"), title="Second", status="Postponed"),
+    Race(off=OffTime(text="14:00"), title="Third", status="Declared"),
+)
+RUN_IN_PART = (RACE.model_copy(update={"runners": finish("1", "2"), "title": "Settled one"}), Race(race_id="rc_2"))
+UNREADABLE = f"unreadable:{'0123456789abcdef' * 4}"
+OTHERS: dict[str, tuple[RacingEvent, dict[str, Any]]] = {
+    "An abandoned race": (event(ABANDONED, reason="frozen track"), {}),
+    "An abandoned race of another day": (event(ABANDONED, RACE.model_copy(update={"race_date": "2026-11-28"})), {}),
+    "An abandoned race of an unknown region": (event(ABANDONED, RACE.model_copy(update={"region": None})), {}),
+    "An abandoned race of which nothing came": (event(ABANDONED, Race(region="GB")), {}),
+    "An abandoned race of which id and time came": (
+        event(ABANDONED, Race(race_id="rc_9", off=OffTime(text="14:30"))),
+        {},
+    ),
+    "An abandoned race corrected, late and contradicting": (
+        event(ABANDONED, reason="frozen track"),
+        {
+            "now": NOW + timedelta(minutes=42),
+            "changes": (Change(field="event.reason", before="frost", now="frozen track"),),
+            "contradicts": "result.received",
+            "order_unknown": True,
+        },
+    ),
+    "An abandoned race that may be a repeat": (
+        event(ABANDONED),
+        {"may_be_repeat": True, "data_as_of": "2026-11-20T14:00:00+00:00"},
+    ),
+    "A result that contradicts": (event(RESULT), {"contradicts": "race.abandoned"}),
+    "An abandoned meeting": (
+        event(
+            MEETING,
+            AT_ASCOT,
+            races=(Race(off=OffTime(text="13:00"), title="First"), Race(race_id="rc_2")),
+            reason="waterlogged",
+        ),
+        {},
+    ),
+    "An abandoned meeting of which a race was run": (event(MEETING, races=RUN_IN_PART), {"partly_run": True}),
+    "A card that marks races": (event(CARD, AT_ASCOT, races=MARKED), {}),
+    "A card of six races": (event(CARD, AT_ASCOT, races=(Race(),) * 6), {}),
+    "A card of a meeting": (event(CARD, AT_ASCOT), {}),
+    "A card of a race": (event(CARD, RACE.model_copy(update={"field_size": 12})), {}),
+    "A card of too many runners": (event(CARD, RACE.model_copy(update={"field_size": 10**5_000})), {}),
+    "An unreadable delivery": (RacingEvent(key=UNREADABLE), {}),
+    "An unreadable delivery with a name": (RacingEvent(key=UNREADABLE, name="<!here>"), {}),
+    "An unreadable delivery with a reference": (RacingEvent(key=UNREADABLE), {"reference": "inbox-17"}),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_message_reads_as_kept(name):
+    told, more = OTHERS[name]
+    check(KEPT, name, words(render(told, context(**more))))
+
+
+@pytest.mark.parametrize("kind", [*EventKind, None])
+def test_small_print_stands_under_every_message(kind):
+    told = context(may_be_repeat=True, data_as_of="2026-11-20T14:00:00+00:00")
+    (small_print,) = [block for block in render(event(kind), told).blocks if block["type"] == "context"]
+    said = [element["text"].partition(" <!date^")[0] for element in small_print["elements"]]
+    assert said == ["GB", "2026-11-20", "race rc_1", "received", "data as of", "may be a repeat"]
+
+
+FROM_BOOK = "details of races from the race book"
+
+
+@pytest.mark.parametrize(
+    ("filled_in", "is_said"),
+    [
+        ({"title": "Cup"}, True),
+        ({"field_size": 9}, True),
+        ({"reason": "fog"}, True),
+        ({"reason": "waterlogged "}, False),
+        ({"going": "Soft"}, False),
+        ({"title": "Cup", "runners": finish("1")}, False),
+    ],
+)
+@pytest.mark.parametrize("is_named", [True, False])
+def test_abandoned_meeting_says_from_the_race_book_only_what_a_line_shows(filled_in, is_said, is_named):
+    race = RACE.model_copy(update=filled_in | {"from_book": tuple(filled_in)})
+    lost = () if is_named else (event(ABANDONED, race),)
+    meeting = event(MEETING, races=(race,) if is_named else (), reason="Waterlogged")
+    assert (FROM_BOOK in as_read(render(meeting, context(lost=lost)))) is is_said
+
+
+@pytest.mark.parametrize(
+    ("filled_in", "is_said"), [({"title": "Cup"}, True), ({"region": "GB", "going": "Soft"}, False)]
+)
+def test_racecard_says_from_the_race_book_only_what_a_line_shows(filled_in, is_said):
+    race = RACE.model_copy(update=filled_in | {"from_book": tuple(filled_in)})
+    assert (FROM_BOOK in as_read(render(event(CARD, races=(race,)), CONTEXT))) is is_said
+
+
+def test_reference_of_a_key_without_a_hash_is_made_from_the_key():
+    assert reference("what:ever") == reference("what:ever") != reference("what:else")
