@@ -51,15 +51,21 @@ NAMES_OF = _read_table()
 
 _FACTS_OF: dict[str, list[tuple[int, str]]] = {}
 for _fact, _names in NAMES_OF.items():
+    if _fact.startswith("words."):
+        continue
     for _rank, _name in enumerate(_names):
         _FACTS_OF.setdefault(_name, []).append((_rank, _fact))
 
 
-class Fields(dict[str, Any]):
-    """An object's fields by folded name: "race_id", "raceId" and "Race-ID" are "raceid".
+class Facts(dict[str, tuple[str, ...]]):
+    """The names of an object's fields for each fact, the surest first. Hashed by identity, for the plans of readers."""
 
-    `facts`: the names of the object's fields for each fact, the surest first.
-    """
+    __slots__ = ()
+    __hash__ = object.__hash__  # type: ignore[assignment]
+
+
+class Fields(dict[str, Any]):
+    """An object's fields by folded name: "race_id", "raceId" and "Race-ID" are "raceid"."""
 
     __slots__ = ("facts",)
 
@@ -78,12 +84,12 @@ def _remembered(read: "_lru_cache_wrapper[T]", shape: tuple[str, ...]) -> T:
 
 
 @lru_cache(maxsize=512)
-def _facts(names: tuple[str, ...]) -> Mapping[str, tuple[str, ...]]:
+def _facts(names: tuple[str, ...]) -> Facts:
     found: dict[str, list[tuple[int, str]]] = {}
     for name in names:
         for rank, fact in _FACTS_OF.get(name, ()):
             found.setdefault(fact, []).append((rank, name))
-    return {fact: tuple(name for _, name in sorted(ranked)) for fact, ranked in found.items()}
+    return Facts({fact: tuple(name for _, name in sorted(ranked)) for fact, ranked in found.items()})
 
 
 @lru_cache(maxsize=512)
@@ -96,23 +102,25 @@ def fields_of(record: Mapping[str, Any]) -> Fields:
     fields: dict[str, Any] = {}
     for key, name in _remembered(_folded, tuple(islice(record, MOST_FIELDS))):
         value = record[key]
-        if value is not None and value != "":
-            fields.setdefault(name, value)
+        if value is not None and value != "" and name not in fields:
+            fields[name] = value
     return Fields(fields)
 
 
 def find(objects: Iterable[Fields], names: Collection[str], read: Callable[[Any], T | None]) -> T | None:
     """The first readable value under the names, object by object."""
-    values = (fields[name] for fields in objects for name in names if name in fields)
-    return next((found for value in values if (found := read(value)) is not None), None)
+    for fields in objects:
+        for name in names:
+            if name in fields and (found := read(fields[name])) is not None:
+                return found
+    return None
 
 
 def first_of(objects: Iterable[Fields], fact: str, read: Callable[[Any], T | None]) -> T | None:
     """The first readable value of a fact, object by object."""
     for fields in objects:
         for name in fields.facts.get(fact, ()):
-            found = read(fields[name])
-            if found is not None:
+            if (found := read(fields[name])) is not None:
                 return found
     return None
 

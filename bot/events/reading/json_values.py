@@ -21,12 +21,12 @@ def text(value: Any) -> str | None:
 
     NUL and lone surrogates are removed for the databases. Message builders deal with other odd characters.
     """
-    if isinstance(value, str):
-        return _storable(value[:LONGEST_READ])
     if isinstance(value, dict):
         name = value.get("name")
-        return _storable(name[:LONGEST_READ]) if isinstance(name, str) and name else _spoken(fields_of(value))
-    return _digits(value)
+        if not (isinstance(name, str) and name):
+            return _spoken(fields_of(value))
+        value = name
+    return _storable(value) if isinstance(value, str) else _digits(value)
 
 
 def note_text(value: Any, deepest: int = 3) -> str | None:
@@ -69,9 +69,9 @@ _NO_FLAG = frozenset({"false", "no", "n", "0", "0.0", "none", "null", "nil", "na
 
 
 def _storable(value: str) -> str | None:
-    collapsed = " ".join(value.split())
+    collapsed = " ".join(value[:LONGEST_READ].split())
     if not collapsed.isprintable():
-        collapsed = " ".join(value.replace("\x00", "").split())
+        collapsed = " ".join(collapsed.replace("\x00", "").split())
         collapsed = LONE_SURROGATES.sub("\ufffd", collapsed)
     return collapsed or None
 

@@ -5,12 +5,13 @@ The walk goes into objects, never into lists: an entry of a list does not name t
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from enum import Enum, auto
+from enum import StrEnum
+from functools import lru_cache
 from itertools import islice
 from typing import Any, NamedTuple
 
 from bot.events.event import EventKind
-from bot.events.reading.fields import LONGEST_NAME, Fields, fields_of, fold
+from bot.events.reading.fields import LONGEST_NAME, NAMES_OF, Fields, fields_of, fold
 from bot.events.reading.off_times import read_clock
 
 MOST_PARTS, DEEPEST = 32, 5
@@ -19,84 +20,42 @@ MOST_ENTRIES = 1_000
 """Entries of a list that are looked at."""
 
 
-class About(Enum):
-    """`DATA` is about the event, `DELIVERY` about the transport."""
+class About(StrEnum):
+    """The subject of an object, called as in the section `objects` of names.ini.
 
-    RACE = auto()
-    MEETING = auto()
-    COURSE = auto()
-    DATA = auto()
-    OTHER = auto()
-    DELIVERY = auto()
+    `DATA` is about the event, `DELIVERY` about the transport.
+    """
+
+    RACE = "race"
+    MEETING = "meeting"
+    COURSE = "course"
+    DELIVERY = "delivery"
+    DATA = "data"
+    OTHER = "other"
 
 
-BY_NAME = {
-    "race": About.RACE,
-    **dict.fromkeys(("meeting", "fixture", "reunion"), About.MEETING),
-    **dict.fromkeys(("course", "venue", "track", "racecourse", "hippodrome", "rennbahn"), About.COURSE),
-    **dict.fromkeys(
-        ("delivery", "attempt", "retry", "meta", "metadata", "header", "headers", "subscription", "account", "request"),
-        About.DELIVERY,
-    ),
-}
+BY_NAME = {name: about for about in About if about is not About.OTHER for name in NAMES_OF[f"objects.{about}"]}
 BY_TYPE = {"race": About.RACE, "meeting": About.MEETING}
 """By the object's own type: {"type": "race", "id": …}."""
 
-SAME_SUBJECT = frozenset({"data", "object", "attributes", "details", "info"})
-"""Wrappers with the subject of the object above: race.data is the race."""
+SAME_SUBJECT = frozenset(NAMES_OF["objects.same_subject"])
+OPAQUE_NAMES = frozenset(NAMES_OF["objects.opaque"])
+KNOWN = OPAQUE_NAMES.union(BY_NAME, NAMES_OF["is.racing"], NAMES_OF["objects.lists"])
+"""An object with a field of these names is not keyed by number, time, course or id."""
 
-DATA_NAMES = SAME_SUBJECT | {
-    *("payload", "body", "content", "record", "resource", "item", "message", "detail", "event", "entry"),
-    *("result", "results", "racecard", "card", "declarations", "abandonment", "settlement", "notification", "webhook"),
-}
-OPAQUE_NAMES = frozenset(
-    {
-        *("region", "country", "jurisdiction", "going", "surface", "weather", "distance", "off", "offtime", "reason"),
-        *("winner", "horse", "runner", "runners", "jockey", "trainer", "owner", "favourite", "sp", "odds", "prize"),
-        *("links", "tote", "pools", "dividends"),
-    }
-)
 _NOT_THE_RACE = re.compile(
     "market|betting|odds|poll|tips|verdict|predict|forecast|antepost|inrunning|stats|statistic|standings|history|sectional"
     "|exchange|bookmaker|comments|replay|video"
 )
 """In the name of an object about bets, opinions or figures: its order is no result."""
 
-ANOTHER_RACE = (
-    *(f"race{number}" for number in range(10)),
-    "next",
-    "previous",
-    "prev",
-    "last",
-    "first",
-    "related",
-    "original",
-    "replaced",
-    "before",
-    "old",
-)
-"""Beginnings of the names of another race, of a race among several, or of another version."""
-
-RACING_FIELDS = frozenset(
-    {
-        *("course", "courseid", "coursename", "venue", "racecourse", "track", "raceid", "racedate", "racename"),
-        *("off", "offtime", "offat", "scheduledoff", "posttime", "racetime", "meetingid", "meetingdate", "races"),
-        *("runners", "placings", "finishingorder", "finishers", "winner"),
-    }
-)
-LIST_NAMES = frozenset(
-    {
-        *("runners", "entries", "results", "placings", "races", "meetings", "racecards", "cards"),
-        *("official", "unofficial", "provisional", "final", "first", "second", "third"),
-        *("place", "starter", "entry", "node", "item"),
-    }
-)
-KNOWN = BY_NAME.keys() | DATA_NAMES | OPAQUE_NAMES | RACING_FIELDS | LIST_NAMES
-"""An object with a field of these names is not keyed by number, time, course or id."""
+_ANOTHER_RACE = re.compile("race[0-9]|next|prev|last|first|related|original|replaced|before|old")
+"""Begins the name of another race, of a race among several, or of another version."""
 
 _ID_SHAPE = re.compile(
     "(?=.*[0-9])[A-Za-z]{1,8}_[A-Za-z0-9]+|[a-z]{1,8}-[a-z0-9]*[0-9]|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 )
+_DETAILS = re.compile("(?<=.)(?:details?|info)$")
 KINDS_BY_WORD = {fold(kind): kind for kind in EventKind}
 
 
@@ -108,7 +67,7 @@ class Part(NamedTuple):
 
     @property
     def is_racing(self) -> bool:
-        return not RACING_FIELDS.isdisjoint(self.fields)
+        return "is.racing" in self.fields.facts
 
 
 def parts_of(record: Mapping[str, Any], about: About = About.DATA) -> list[Part]:
@@ -147,16 +106,17 @@ def is_by_key(value: Any) -> bool:
 def races_by_key(value: Any, deepest: int = 4) -> bool:
     """Whether an object has races under keys that are data: times, or keys of entries with fields of a race.
 
-    Looks at the first entry alone.
+    Looks at a single entry.
     """
     if not is_by_key(value) or not deepest:
         return False
-    key, inner = next(iter(value.items()))
+    key = min(value)
+    inner = value[key]
     if isinstance(inner, list):
         inner = inner[0]
     if not isinstance(inner, dict):
         return False
-    is_race = not RACING_FIELDS.isdisjoint(fields_of(inner)) or read_clock(str(key)) is not None
+    is_race = "is.racing" in fields_of(inner).facts or read_clock(key) is not None
     return is_race or races_by_key(inner, deepest - 1)
 
 
@@ -174,13 +134,14 @@ def _children(part: Part) -> Iterator[Part]:
     if part.depth >= DEEPEST or part.about is About.COURSE:
         return
     for name, value in part.fields.items():
-        if not isinstance(value, dict) or name in OPAQUE_NAMES or name.startswith(ANOTHER_RACE):
-            continue
-        if _NOT_THE_RACE.search(name):
-            continue
-        if not races_by_key(value):
+        if isinstance(value, dict) and _may_be_about_the_race(name) and not races_by_key(value):
             fields = _with_attributes(value)
             yield Part(_about(name, fields, part), name, part.depth + 1, fields)
+
+
+@lru_cache(maxsize=512)
+def _may_be_about_the_race(name: str) -> bool:
+    return name not in OPAQUE_NAMES and not (_ANOTHER_RACE.match(name) or _NOT_THE_RACE.search(name))
 
 
 def _with_attributes(record: Mapping[str, Any]) -> Fields:
@@ -193,14 +154,11 @@ def _with_attributes(record: Mapping[str, Any]) -> Fields:
 
 
 def _about(name: str, fields: Fields, parent: Part) -> About:
-    name = re.sub("(?<=.)(?:details?|info)$", "", name)
-    if name in BY_NAME:
-        return BY_NAME[name]
+    name = name if name in BY_NAME else _DETAILS.sub("", name)
+    about = BY_NAME.get(name, About.DATA if "is.racing" in fields.facts else About.OTHER)
+    if about not in {About.DATA, About.OTHER}:
+        return about
     kind = fields.get("type")
     if isinstance(kind, str) and kind.casefold() in BY_TYPE:
         return BY_TYPE[kind.casefold()]
-    if name in SAME_SUBJECT and parent.about in {About.RACE, About.MEETING}:
-        return parent.about
-    if name in DATA_NAMES or not RACING_FIELDS.isdisjoint(fields):
-        return About.DATA
-    return About.OTHER
+    return parent.about if name in SAME_SUBJECT and parent.about in BY_TYPE.values() else about
