@@ -524,6 +524,8 @@ class Service:
         self.metrics.show_degraded(self._degraded)
         # Drops retired secrets, also while every signature matches.
         await self.signing_secrets.reread()
+        if self.signing_secrets.unreadable:
+            await self.telling.secrets_unreadable(self.signing_secrets.unreadable)
 
     async def _find_degraded(self) -> dict[str, str]:
         now = self.clock()
@@ -536,7 +538,9 @@ class Service:
         found = {f"slack {METHOD_OF.get(call, call)}": reason for call, reason in holds.items()} | self._problems()
         if admins := await self.database.read(self.notices.problem):
             found["admins"] = admins
-        if not self.signing_secrets.active:
+        if self.signing_secrets.unreadable:
+            found["webhooks"] = f"deliveries by stored secrets are answered 503: {self.signing_secrets.unreadable}"
+        elif not self.signing_secrets.active:
             found["webhooks"] = "no signing secret: every delivery is refused; set RACING_WEBHOOK_SECRETS or subscribe"
         # An endpoint beyond the plan is no fault.
         for breaker in (one for one in open_breakers if not one.endpoints):

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Iterable
 
-from bot.errors import StorageError
+from bot.errors import SecretsUnreadable, StorageError
 from bot.logs import get_logger
 
 log = get_logger(__name__)
@@ -25,6 +25,8 @@ class SigningSecrets:
         self._read_at_s: float | None = None
         self.unread = True
         """True unless the last read gave the stored secrets. An unknown signature may be by a stored secret."""
+        self.unreadable: str | None = None
+        """Why no encryption key opens the stored secrets."""
 
     def __repr__(self) -> str:
         return f"SigningSecrets({len(self.active)} active)"
@@ -44,8 +46,9 @@ class SigningSecrets:
         except StorageError as error:
             log.warning("stored_secrets_not_read", reason=str(error))
             self.unread = True
+            self.unreadable = str(error) if isinstance(error, SecretsUnreadable) else None
             return False
-        self.unread = False
+        self.unread, self.unreadable = False, None
         changed = stored != self._stored
         self._stored = stored
         return changed

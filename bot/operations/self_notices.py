@@ -51,6 +51,15 @@ class Telling:
             Urgency.CRITICAL,
         )
 
+    async def secrets_unreadable(self, reason: str) -> None:
+        await self._tell(
+            f"secrets-unreadable:{self._today()}",
+            f"Deliveries by the stored signing secrets are answered 503: {reason}. Put the former key back into "
+            "ENCRYPTION_KEYS, after the newest. The data service tries each delivery again for about a day. Is the key "
+            "lost, run: racing-bot subscribe --again",
+            Urgency.CRITICAL,
+        )
+
     async def too_large(self) -> None:
         await self._tell(
             f"too-large:{self._today()}",
