@@ -18,7 +18,7 @@ STOP_S = 15.0
 LOG_LINES = 15
 _POLL_S = 0.05
 _END_SHOWS_S = 0.5
-_KEPT = frozenset({"PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "SYSTEMROOT", "TEMP", "TMP"})
+_KEPT = frozenset({"PATH", "HOME", "LANG", "LC_ALL", "LD_PRELOAD", "TMPDIR", "SYSTEMROOT", "TEMP", "TMP"})
 """Settings of the developer's own bot are left out."""
 
 Result = TypeVar("Result")

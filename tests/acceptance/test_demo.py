@@ -35,7 +35,7 @@ def test_port_in_use_is_told_of_in_a_line(tmp_path):
 @contextmanager
 def demo(folder: Path, *options: str):
     """The running demo, its output in a file; killed with all its children where the test fails."""
-    env = {name: value for name, value in os.environ.items() if name in {"PATH", "HOME"}}
+    env = {name: value for name, value in os.environ.items() if name in {"PATH", "HOME", "LD_PRELOAD"}}
     with (folder / "demo.out").open("wb") as out:
         process = psutil.Popen(
             [sys.executable, "-m", "bot", "demo", "--speed", "20", *options],
