@@ -100,12 +100,12 @@ class RaceBook:
         self._quota = quota
         self._paths = PathReader(database, clock, paths or Paths())
         self._reader = WalkReader(database, clock)
-        self._runs: dict[str | None, _Run] = {}
+        self.runs: dict[str | None, _Run] = {}
         self._pages: Counter[str | None] = Counter()
         self._reading_day: dict[str | None, asyncio.Lock] = {}
 
     async def aclose(self) -> None:
-        tasks = [run.task for run in self._runs.values()]
+        tasks = [run.task for run in self.runs.values()]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -140,7 +140,7 @@ class RaceBook:
             return known
 
     async def progress(self, region: str | None) -> str:
-        run, walk = self._runs.get(region), await self._reader.load(region)
+        run, walk = self.runs.get(region), await self._reader.load(region)
         read = run.pages if run else 0
         pages = f"{read} page{'' if read == 1 else 's'} so far" if read else "waiting for the data service"
         reached = walk.reached()
@@ -171,7 +171,7 @@ class RaceBook:
         return await self._standing(errand, stopped)
 
     def _is_reading(self, region: str | None) -> bool:
-        run = self._runs.get(region)
+        run = self.runs.get(region)
         return run is not None and not run.task.done() and run.pages > 0
 
     async def _standing(self, errand: Errand, stopped: Stopped = (None, None)) -> Standing:
@@ -186,7 +186,7 @@ class RaceBook:
             if (await self._standing(errand)).is_proven or await self._read_day(errand, budget):
                 return None, None
         while True:
-            run = self._runs.get(errand.region)
+            run = self.runs.get(errand.region)
             if run is None or run.task.done():
                 run = self._start(errand, budget)
             if run.errand.day == errand.day:
@@ -214,7 +214,7 @@ class RaceBook:
         # The end of one caller's patience must not end the walk for others.
         task = asyncio.create_task(self._walk(errand, budget.pages), name=f"race book {errand.region}")
         task.add_done_callback(_log_failure)
-        run = self._runs[errand.region] = _Run(errand, task, budget)
+        run = self.runs[errand.region] = _Run(errand, task, budget)
         return run
 
     async def _wait_for(self, run: _Run, budget: Budget) -> Stopped:
@@ -228,7 +228,7 @@ class RaceBook:
 
     async def _walk(self, errand: Errand, pages: int) -> Stopped:
         """Read until the day is proven, while commands may spend quota and no other day is kept waiting."""
-        run, may_spend = self._runs[errand.region], pages
+        run, may_spend = self.runs[errand.region], pages
         try:
             while True:
                 left = await self._quota.commands_left()

@@ -25,7 +25,7 @@ from bot.addresses import (
 )
 from bot.app import Service
 from bot.db.engine import Database
-from tests.unit.test_completeness import settings
+from tests.unit.pages import settings
 
 PROXY = "http://proxy.example.com:3128"
 SLACK, OTHER_PORT = "https://slack.com/api/", "https://slack.com:8443/api/"

@@ -2,14 +2,9 @@
 
 import ast
 import re
-import tomllib
-from collections import Counter
 from dataclasses import fields
 from datetime import date
 from enum import Enum
-from importlib.metadata import packages_distributions
-from inspect import getmembers, isclass
-from pathlib import Path
 from typing import Any, get_args
 
 import pytest
@@ -19,7 +14,6 @@ from starlette.routing import Route
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from bot import errors as our_errors
 from bot.app import Service
 from bot.cli.main import Event
 from bot.cli.main import app as command_line
@@ -33,12 +27,7 @@ from bot.events.kinds import ABANDONMENTS, DECLARATIONS, ToldField
 from bot.events.races import Race
 from bot.events.reading.fields import NAMES_OF as NAMES_OF_FACTS
 from bot.manifest import read_manifest
-from bot.operations.jobs.table import JOBS
-from bot.racedata.client import service_errors
-from bot.racedata.client.envelope import BY_STATUS
-from bot.racedata.plans import PLANS
 from bot.settings import Settings
-from bot.slack import api_errors
 from bot.slack.body_shapes import EVENT_SHAPES
 from bot.slack.commands.filter_words_typed import TOPIC_WORDS
 from bot.slack.commands.table import RACING_COMMANDS, SLASH_COMMANDS, help_message
@@ -49,125 +38,9 @@ from bot.slack.messages.conditions.topic_view import TOPIC_LABELS
 from sandbox.demo_stage import COMMANDS
 from sandbox.racing_service.account_endpoints import EventName
 from sandbox.racing_service.racing_standin import RacingService
-
-ROOT = Path(__file__).parents[2]
-GAPS = [f"G{number}" for number in range(1, 17)]
-NAMED_GAPS = re.compile(r"Spec gaps? (G\d+(?:(?:, | and )G\d+)*)")
-CODES = {"unauthorized", "upgrade_required", "outside_window", "invalid_param"} | {
-    *("rate_limited", "quota_exceeded", "server_error")
-}
-"""Interface, Errors."""
+from tests.unit.pages import ROOT, code_in, production, rows, settings
 
 NO_EFFECT = "no effect yet"
-
-
-def text(path):
-    return (ROOT / path).read_text(encoding="utf-8")
-
-
-def rows(path, heading):
-    """The rows of the first table below a heading, each a list of cells."""
-    below = re.split(rf"^#+ {re.escape(heading)}$", text(path), maxsplit=1, flags=re.MULTILINE)[1]
-    table = re.search(r"(?:^ *\|.*\n)+", below, flags=re.MULTILINE)
-    assert table, f"{path} has no table below {heading!r}"
-    lines = table[0].splitlines()[2:]
-    return [[cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
-
-
-def code_in(cell):
-    return re.findall(r"`([^`]+)`", cell)
-
-
-def production():
-    return list((ROOT / "bot").rglob("*.py"))
-
-
-def settings():
-    return Settings(
-        _env_file=None,
-        racing_api_url="https://api.example.com/v1",
-        racing_api_key="key-of-a-test",
-        slack_bot_token="xoxb-test",
-        slack_signing_secret="secret-of-a-test",
-    )
-
-
-# Names
-
-TYPE_VARIABLES = {"T", "V"}
-NAME_OF_COMMAND = "NAME"
-
-
-def public_names(path):
-    """Classes, constants and type aliases of a module's top level."""
-    for node in ast.parse(path.read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-            yield node.name
-        for target in assigned(node):
-            yield from (part.id for part in ast.walk(target) if isinstance(part, ast.Name) and part.id[0].isupper())
-
-
-def assigned(node):
-    return node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
-
-
-def test_no_two_modules_define_the_same_public_name():
-    defined_in = [(name, path) for path in production() for name in {*public_names(path)} - TYPE_VARIABLES]
-    assert {path.parent.name for name, path in defined_in if name == NAME_OF_COMMAND} == {"commands"}
-    counted = Counter(name for name, _ in defined_in if name != NAME_OF_COMMAND)
-    assert {"Settings", "EVENT_MESSAGES"} <= set(counted)
-    assert [(name, path) for name, path in defined_in if counted[name] > 1] == []
-
-
-def defined(path):
-    module = ast.parse(text(path)).body
-    functions = {node.name for node in module if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
-    parts = [part for node in module for target in assigned(node) for part in ast.walk(target)]
-    return functions | {*public_names(ROOT / path)} | {part.id for part in parts if isinstance(part, ast.Name)}
-
-
-def test_every_name_that_contributing_places_in_a_file_stands_there():
-    placed = re.findall(r"`(\w+)`(?: and `(\w+)`)? of\s+`((?:bot|sandbox)/[\w/]+\.py)`", text("CONTRIBUTING.md"))
-    assert len(placed) > 20
-    assert [(name, path) for *names, path in placed for name in names if name and name not in defined(path)] == []
-
-
-OPENERS = {"Database", "open_client", "make_web_client", "make_session"}
-WIRING = ("bot/app.py", "bot/cli/", "bot/doctor/deployment.py")
-
-
-def test_only_the_wiring_opens_a_database_or_a_client():
-    calls = {
-        (node.func.id, path.relative_to(ROOT).as_posix())
-        for path in production()
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in OPENERS
-    }
-    assert {opener for opener, path in calls if path == "bot/app.py"} == OPENERS - {"make_session"}  # of Ports
-    assert {path for _, path in calls if not path.startswith(WIRING)} == set()
-
-
-READERS_OF_THE_REAL = ("bot/clock.py", "bot/ports.py", "bot/settings.py", "bot/cli/", "bot/db/migrations/")
-REAL = {"time", "random", "secrets", "uuid", "utc_now", "environ", "getenv"}
-UNREAD = {("bot/outbox/live_meetings.py", "secrets")}
-"""A key that need only be new, many calls below the parts that know Ports."""
-
-
-def names_used(path):
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            yield from (node.module, *(alias.name for alias in node.names if node.module != "datetime"))
-        elif isinstance(node, ast.Attribute):
-            yield from [node.attr] if node.attr in {"environ", "getenv"} else []
-
-
-def test_only_the_wiring_reads_the_time_chance_and_the_environment():
-    found = {(path.relative_to(ROOT).as_posix(), name) for path in production() for name in names_used(path)}
-    read = {(path, name) for path, name in found if name in REAL}
-    assert ("bot/ports.py", "time") in read
-    assert {(path, name) for path, name in read if not path.startswith(READERS_OF_THE_REAL)} == UNREAD
 
 
 # Events
@@ -402,150 +275,3 @@ def test_doctor_says_of_each_scope_what_the_page_says():
     costs = {code_in(scope)[0]: cost for scope, _, cost in rows("docs/scopes.md", "Scopes")}
     assert set(LOSS_WITHOUT_SCOPE) == set(costs)
     assert [scope for scope, cost in LOSS_WITHOUT_SCOPE.items() if not costs[scope].startswith(cost)] == []
-
-
-# Errors
-
-
-def tree(module):
-    """Class name → name of the class it stands below, as the module's docstring draws it."""
-    drawn: dict[str, str | None] = {}
-    path: list[str] = []
-    for line in module.__doc__.splitlines():
-        found = re.match(r"((?:│   |    )*)(├── |└── )?([A-Z][A-Za-z]+)(?: {2,}|$)", line)
-        if found:
-            depth = len(found[1]) // 4 + bool(found[2])
-            path[depth:] = [found[3]]
-            drawn[found[3]] = path[depth - 1] if depth else None
-    return drawn
-
-
-@pytest.mark.parametrize("module", [our_errors, service_errors])
-def test_error_tree_in_the_docstring_is_the_tree_of_the_classes(module):
-    defined = {
-        name: one.mro()[1].__name__
-        for name, one in getmembers(module, isclass)
-        if issubclass(one, our_errors.RacingBotError) and one.__module__ == module.__name__
-    }
-    drawn = tree(module)
-    assert set(defined) <= set(drawn), "a class that the tree lacks"
-    assert {name: drawn[name] for name in defined if drawn[name]} == {
-        name: base for name, base in defined.items() if drawn[name]
-    }
-    assert {name for name, below in drawn.items() if below} <= set(defined), "the tree has a class that is none"
-
-
-def test_every_error_code_of_the_interface_has_a_class_of_its_own():
-    assert set(service_errors.BY_CODE) == CODES
-    assert len(set(service_errors.BY_CODE.values())) == len(CODES)
-    assert BY_STATUS[404] is service_errors.NotFound
-
-
-def test_no_error_code_of_slacks_is_in_two_sets():
-    sets = [value for _, value in getmembers(api_errors) if isinstance(value, frozenset)]
-    assert len(sets) >= 5
-    assert sum(map(len, sets)) == len(frozenset().union(*sets))
-
-
-# Documents
-
-
-def test_every_spec_gap_has_a_row_whose_paths_deal_with_it():
-    documented = {row[0]: row for row in rows("docs/spec-gaps.md", "What the specification does not show")}
-    assert list(documented) == GAPS
-    named = {
-        path: set(re.findall(r"G\d+", " ".join(NAMED_GAPS.findall(path.read_text("utf-8"))))) for path in production()
-    }
-    assert set().union(*named.values()) <= set(GAPS), "the code names a gap that docs/spec-gaps.md lacks"
-    for gap, row in documented.items():
-        assert all(row), f"{gap} has an empty cell"
-        where = {ROOT / path for path in code_in(row[-1])}
-        assert where <= set(production()), f"{gap} points to a file that is not there"
-        dealing = {path for path, gaps in named.items() if gap in gaps}
-        assert not dealing or where & dealing, f"{gap} is dealt with in {sorted(map(str, dealing))}"
-
-
-def test_every_job_is_documented():
-    assert {code_in(row[0])[0] for row in rows("docs/design/jobs.md", "Jobs")} == {job.id for job in JOBS}
-
-
-DECISIONS = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs/decisions").glob("*.md"))
-
-
-PAGES = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md") if path.name != "messages.md")
-
-
-@pytest.mark.parametrize("path", ["CONTRIBUTING.md", "README.md", "bench/README.md", *PAGES])
-def test_paths_named_in_documents_exist(path):
-    named = re.findall(r"`((?:bot|docs|tests|bench|\.ci)/[\w./-]*)`", text(path))
-    linked = [str(Path(path).parent / link) for link in re.findall(r"\]\((?!https?:)([^)#]+)\)", text(path))]
-    # The recipes make up names of files that are yet to be written.
-    invented = {"bot/slack/messages/alerts/race_delayed.py", "bot/slack/commands/jockeys.py"} | {
-        "bot/channels/conditions/going_condition.py",
-        "bot/slack/messages/conditions/going_view.py",
-        "bot/db/migrations/versions/NNNN_what_it_does.py",
-    }
-    assert [one for one in [*named, *linked] if one not in invented and not (ROOT / one).exists()] == []
-
-
-def test_every_decision_is_listed_and_linked():
-    """A decision stands in the list under its own title, and the architecture says where the decision bears."""
-    listed = re.findall(r"^\| \[(\d+)\]\(([^)]+)\) \| (.+) \|$", text("docs/decisions/README.md"), flags=re.MULTILINE)
-    records = [Path(path).name for path in DECISIONS if not path.endswith("README.md")]
-    assert [name for _, name, _ in listed] == records
-    for number, name, title in listed:
-        assert text(f"docs/decisions/{name}").splitlines()[0] == f"# {number}. {title}"
-        assert name.startswith(f"{int(number):04}-")
-    assert [name for name in records if f"decisions/{name}" not in text("docs/architecture.md")] == []
-
-
-def test_first_pages_are_short():
-    assert len(text("docs/architecture.md").split()) <= 1_500
-    assert len(text("README.md").splitlines()) <= 200
-
-
-def test_checks_run_the_test_command_of_the_readme():
-    (command,) = re.findall(r"^readonly TEST_COMMAND='(.+)'$", text(".ci/run"), flags=re.MULTILINE)
-    assert command in text("README.md").splitlines()
-    assert command.replace("uv run pytest", "uv run racing-bot demo") in text("README.md").splitlines()
-
-
-def test_every_package_of_the_bot_stands_in_the_map():
-    drawn = text("docs/architecture.md").split("## Map", 1)[1]
-    packages = {path.parent.name for path in (ROOT / "bot").glob("*/__init__.py")}
-    assert {name for name in packages if f"  {name}/" not in drawn} == set()
-
-
-def test_plans_are_those_of_the_interface():
-    assert set(PLANS) == {"free", "live", "archive", "complete", "analyst"}
-
-
-# Storage
-
-
-def test_nothing_happens_at_import():
-    """No module of the bot calls anything at its top level that opens, reads or starts something."""
-    starters = {"open", "create_engine", "Database", "AsyncClient", "AsyncWebClient", "AsyncIOScheduler", "Settings"}
-    for path in production():
-        for statement in ast.parse(path.read_text(encoding="utf-8")).body:
-            if isinstance(statement, ast.Assign | ast.AnnAssign | ast.Expr):
-                calls = [node.func for node in ast.walk(statement) if isinstance(node, ast.Call)]
-                names = {getattr(called, "id", getattr(called, "attr", "")) for called in calls}
-                assert not names & starters, f"{path} at line {statement.lineno}"
-
-
-IMPORT = re.compile(r"^\s*(?:from|import) (\w+)", re.MULTILINE)
-LOADED_BY_OTHERS = {
-    "httptools": "uvicorn's parser of HTTP",
-    "tzdata": "data of zoneinfo",
-}
-
-
-def test_service_depends_on_exactly_the_packages_that_it_imports():
-    declared = tomllib.loads(text("pyproject.toml"))["project"]["dependencies"]
-    names = {re.split(r"[\[>=<; ]", one)[0] for one in declared}
-    by_module = packages_distributions()
-    modules = {match[1] for path in production() for match in IMPORT.finditer(path.read_text(encoding="utf-8"))}
-    imported = {name.lower().replace("_", "-") for module in modules for name in by_module.get(module, ())}
-    # pydantic pins its core.
-    assert (imported | set(LOADED_BY_OTHERS)) - {"racing-bot", "pydantic-core"} == names

@@ -17,7 +17,7 @@ from bot.racedata.client import service_errors
 from bot.racedata.client.service_errors import CircuitOpen, RateLimited, ServiceFailure, Spared, WalkBroken
 from bot.slack.web_client import METHODS
 from tests.promtool import needs_promtool, run_promtool
-from tests.unit.test_completeness import code_in, production, rows, settings
+from tests.unit.pages import code_in, production, rows, settings
 
 UNIT = {"counter": "_total", "gauge": "", "histogram": ""}
 
@@ -58,11 +58,6 @@ def test_table_in_the_documentation_has_every_metric_with_type_and_labels(metric
 def test_every_metric_has_its_series_from_the_start(metrics):
     for family in families(metrics):
         assert family.samples, family.name
-
-
-def test_counter_without_labels_has_its_series_from_the_start(metrics):
-    metrics._counter("unlabelled", "A counter without labels")
-    assert f"{METRIC_PREFIX}unlabelled_total 0.0" in generate_latest(metrics.registry).decode()
 
 
 def test_series_are_bounded(metrics):

@@ -1,5 +1,7 @@
 """A file of subscriptions: what is written is read back, and what is wrong is told with its line."""
 
+from datetime import UTC, datetime
+
 import pytest
 import yaml
 from hypothesis import given
@@ -7,9 +9,10 @@ from hypothesis import strategies as st
 
 from bot.channels.filters import ALL_REGIONS, ChannelFilter
 from bot.channels.watches import WatchedName
-from bot.db.tables import WatchKind
+from bot.cli.subscribe_command import come_twice
+from bot.db.tables import WatchKind, WebhookSubscriptionRow
 from bot.errors import SubscriptionFileWrong
-from bot.events.event import Topic
+from bot.events.event import EventKind, Topic
 from bot.events.races import Course
 from bot.operations.subscription_file import LONGEST_WORD, as_data, as_json, as_yaml, read
 
@@ -151,3 +154,30 @@ def test_exported_yaml_is_plain_to_read():
     assert "topics: [results]" in text
     assert "{name: Ascot, id: cr_1}" in text
     assert "region: all" in text
+
+
+# What would come twice with a further subscription of ours
+
+
+REGIONS = ["GB", "IRE", "FR"]
+EVENTS = st.lists(st.sampled_from([*EventKind]), min_size=1, unique=True)
+CHOICES = st.tuples(EVENTS, st.sampled_from([None, *REGIONS]))
+
+
+def delivered(events, region):
+    return {(event, one) for event in events for one in ([region] if region else REGIONS)}
+
+
+def row(number, events, region):
+    made = datetime(2026, 11, 20, tzinfo=UTC)
+    return WebhookSubscriptionRow(
+        id=number, url="https://a.example", events=",".join(events), region=region, created_at=made
+    )
+
+
+@given(st.lists(CHOICES, max_size=4), CHOICES)
+def test_what_would_come_twice_is_exactly_what_both_deliver(live, new):
+    rows = [row(number, *choice) for number, choice in enumerate(live)]
+    found = {one.row.id: delivered(one.events, one.region) for one in come_twice(rows, *new)}
+    expected = {number: delivered(*choice) & delivered(*new) for number, choice in enumerate(live)}
+    assert found == {number: shared for number, shared in expected.items() if shared}

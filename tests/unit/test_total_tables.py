@@ -3,12 +3,13 @@
 import ast
 import importlib
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from bot.channels.filters import Abandonments
+from bot.channels.filters import Abandonments, Meeting
 from bot.cli import main, unlatch_command
 from bot.db.tables import MissingKind
 from bot.doctor.findings import EXIT_CODES, CheckOutcome
@@ -27,7 +28,7 @@ from bot.outbox.ledger import LedgerOutcome as PostOutcome
 from bot.outbox.message_store import HELD_STATE
 from bot.outbox.states import UNSENT
 from bot.racedata.client import circuit_breakers
-from bot.racedata.day_card import Card, Coverage, Outcomes, RaceOutcome
+from bot.racedata.day_card import Card, Coverage, MeetingCard, Outcomes, RaceOutcome
 from bot.racedata.month_quota import QuotaSource
 from bot.slack.commands.table import BUTTON_COMMANDS
 from bot.slack.messages import EVENT_MESSAGES
@@ -43,11 +44,14 @@ from bot.slack.messages.answers import (
     usage_answer,
 )
 from bot.slack.messages.answers.failure_words import NOBODY_KNOWN
-from tests.unit.test_completeness import ROOT
+from bot.slack.messages.answers.status_answer import StatusScope
+from tests.unit.messages.kept_values import WELL
+from tests.unit.pages import ROOT
 
 NOW = datetime(2026, 11, 20, 14, 0, tzinfo=UTC)
 RACE = Race(race_id="rc_1", course=Course(name="Ascot"))
 
+QUESTION = results_answer.ResultsQuestion(now=NOW)
 KEPT = KeptDrill(drill=Drill(drill_id="d1", begun_by="U1"), begun_at=NOW)
 
 TABLES: dict[str, tuple[Iterable[Any], Iterable[Any]]] = {
@@ -55,9 +59,7 @@ TABLES: dict[str, tuple[Iterable[Any], Iterable[Any]]] = {
     "backlog_summary.COUNTED": (backlog_summary.COUNTED, [*EventKind, None]),
     "trace_answer.KINDS": (trace_answer.KINDS_IN_WORDS, [*EventKind, drill_mark.KIND]),
     "outage.IN_WORDS": (outage.IN_WORDS, [*EventKind, None]),
-    "mute_answer._ABANDONMENTS": (mute_answer._ABANDONMENTS, [*Abandonments]),
     "status_answer.JOB_WORDS": (status_answer.JOB_WORDS, [job.id for job in JOBS]),
-    "status_answer._MISSING": (status_answer._MISSING, [*MissingKind]),
     "missing races and watch_deliveries.TOLD_SINGLY": (
         [*missing_rows.OF_RACES, *watch_deliveries.TOLD_SINGLY],
         [*MissingKind],
@@ -90,8 +92,21 @@ def test_every_outcome_of_a_post_has_words(outcome):
 
 @pytest.mark.parametrize("outcome", RaceOutcome)
 def test_every_outcome_of_a_race_has_words_and_a_line_of_the_card(outcome):
-    assert results_answer._said(RACE, outcome, NOW)
-    assert "rc_1" in racecard_answer._race(RACE, outcome, NOW)
+    outcomes = Outcomes((MeetingCard(RACE.course, "GB", (RACE,)),), {(0, 0): outcome})
+    card = Card(NOW.date(), "GB", RACE.course, outcomes, Coverage.COMPLETE)
+    for message in (racecard_answer.racecard(card, NOW), results_answer.results_of_day(card, QUESTION)):
+        assert "Ascot" in message.text
+        assert message.blocks
+
+
+def test_every_answer_to_a_mute_says_what_becomes_of_abandonments():
+    said = {mute_answer.muted(Meeting(course=RACE.course), 7, one).text for one in Abandonments}
+    assert len(said) == len(Abandonments)
+
+
+def test_every_kind_of_what_is_missing_has_words_of_its_own():
+    said = {status_answer.status_answer(replace(WELL, missing={kind: 2}), StatusScope({})).text for kind in MissingKind}
+    assert len(said) == len(MissingKind)
 
 
 @pytest.mark.parametrize("coverage", [one for one in Coverage if one is not Coverage.COMPLETE])

@@ -27,7 +27,7 @@ from bot.racedata.forecast import Forecast
 from bot.racedata.month_quota import QuotaReading, QuotaSource
 from bot.slack.web_client import METHODS
 from tests.promtool import Scrape
-from tests.unit.test_completeness import ROOT, production, settings
+from tests.unit.pages import ROOT, production, settings
 
 NOW = datetime(2026, 11, 20, 14, 0, tzinfo=UTC)
 CONSTANT = {f"{METRIC_PREFIX}build_info", f"{METRIC_PREFIX}job_interval_seconds"}

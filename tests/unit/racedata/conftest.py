@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,6 +11,8 @@ from bot.racedata.client.calls import AccountState
 from bot.racedata.client.cursor_walk import walk
 from bot.racedata.client.records import AnyPage, CountryPage, CoursePage, Meta, RacePage
 from bot.racedata.client.service_errors import InvalidParam, ServiceFailure, ServiceUnreachable
+from bot.racedata.day_path import Paths
+from bot.racedata.race_book import RaceBook
 from bot.settings import Settings
 
 START = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -190,3 +193,38 @@ def days():
 @pytest.fixture
 def day():
     return from_today
+
+
+class FakeQuota(SimpleNamespace):
+    left: int | None = None
+
+    async def staleness_s(self):
+        return 900
+
+    async def commands_left(self):
+        return self.left
+
+    async def held_back(self):
+        return None
+
+
+@pytest.fixture
+def quota():
+    return FakeQuota()
+
+
+@pytest.fixture
+async def make_book(database, client, clock, quota):
+    made = []
+
+    def make(**paths):
+        made.append(RaceBook(database, client, clock, quota, Paths(**paths)))
+        return made[-1]
+
+    yield make
+    for book in made:
+        await book.aclose()
+
+
+def titles(card):
+    return [race.race_id for meeting in card.meetings for race in meeting.races]

@@ -11,55 +11,18 @@ from bot.events.facts import VersionRemarks
 from bot.events.races import Course, OffTime, Race
 from bot.racedata import quota_store as quota_rows
 from bot.racedata import race_book_store as rows
-from bot.racedata import reference_store
 from bot.racedata.client.calls import AccountState
 from bot.racedata.client.cursor_walk import walk
-from bot.racedata.client.service_errors import CircuitOpen, NotFound, QuotaExceeded, RateLimited, ServerFault, Spared
+from bot.racedata.client.service_errors import CircuitOpen, QuotaExceeded, RateLimited, ServerFault, Spared
 from bot.racedata.day_card import Coverage, RaceOutcome
-from bot.racedata.day_path import Paths
 from bot.racedata.quota_purposes import Purpose
-from bot.racedata.race_book import Budget, RaceBook
-from tests.unit.racedata.conftest import FakeClient
-
-
-class FakeQuota(SimpleNamespace):
-    left: int | None = None
-
-    async def staleness_s(self):
-        return 900
-
-    async def commands_left(self):
-        return self.left
-
-    async def held_back(self):
-        return None
-
-
-@pytest.fixture
-def quota():
-    return FakeQuota()
-
-
-@pytest.fixture
-async def make_book(database, client, clock, quota):
-    made = []
-
-    def make(**paths):
-        made.append(RaceBook(database, client, clock, quota, Paths(**paths)))
-        return made[-1]
-
-    yield make
-    for book in made:
-        await book.aclose()
+from bot.racedata.race_book import Budget
+from tests.unit.racedata.conftest import FakeClient, titles
 
 
 @pytest.fixture
 def book(make_book):
     return make_book()
-
-
-def titles(card):
-    return [race.race_id for meeting in card.meetings for race in meeting.races]
 
 
 @pytest.mark.parametrize("newest_first", [False, True])
@@ -350,7 +313,7 @@ async def test_walk_for_nobody_leaves_a_part_of_the_minute_to_commands(book, cli
     client.races_page = after
     await book.card("GB", day(0), budget=Budget(seconds=0.05))
     go_on.set()
-    await asyncio.gather(*(run.task for run in book._runs.values()))
+    await asyncio.gather(*(run.task for run in book.runs.values()))
     assert client.asked.count("in background") >= 4
     asked = len(client.asked)
     assert (await book.card("GB", day(0))).coverage is Coverage.COMPLETE
@@ -389,7 +352,7 @@ async def test_person_reads_on_where_the_walk_of_a_job_is_spared(book, client, d
     upkeep = asyncio.create_task(book.card("GB", day(0), budget=UPKEEP))
     await asked.wait()
     person = asyncio.create_task(book.card("GB", day(0)))
-    while not next(iter(book._runs.values())).waiting:  # noqa: ASYNC110  nothing tells who waits
+    while not next(iter(book.runs.values())).waiting:  # noqa: ASYNC110  nothing tells who waits
         await asyncio.sleep(0)
     go_on.set()
     assert ((await upkeep).failure, (await person).coverage) == (spared, Coverage.COMPLETE)
@@ -420,102 +383,3 @@ async def test_other_day_waits_for_the_walk_and_then_has_its_own(book, client, d
     near, far = await asyncio.gather(book.card("GB", day(0)), book.card("GB", day(-50)))
     assert (near.coverage, titles(near)) == (Coverage.COMPLETE, ["r05000-0"])
     assert (far.coverage, titles(far)) == (Coverage.COMPLETE, ["r04950-0"])
-
-
-@pytest.mark.parametrize(
-    "shape",
-    [
-        lambda races: races,
-        lambda races: {"races": races, "goings": ["Good"]},
-        lambda races: {"GB": {"races": races}},
-        lambda races: {"meetings": [{"course": "Ascot", "races": races}]},
-        lambda races: [{"course": {"course_id": "cr_1", "name": "Ascot"}, "races": races}],
-    ],
-)
-async def test_day_path_costs_one_request_whatever_its_shape(*, make_book, client, race, day, shape):
-    listed = [race("a", day(0).isoformat(), off_time="14:30"), race("b", day(0).isoformat(), off_time="15:00")]
-    client.answers["days/2026-11-20?GB"] = shape(listed)
-    book = make_book(day="days/{date}?{region}")
-    card = await book.card("GB", day(0))
-    assert (card.coverage, titles(card), card.meetings[0].course.name) == (Coverage.COMPLETE, ["a", "b"], "Ascot")
-    assert card.read_at is not None
-    await book.card("GB", day(0))
-    assert client.asked == ["days/2026-11-20?GB"]
-
-
-@pytest.mark.parametrize(
-    "shape",
-    [lambda races: races, lambda races: {"meetings": [{"course": one["race_id"], "races": [one]} for one in races]}],
-    ids=["races", "meetings"],
-)
-async def test_day_path_loses_no_race_of_a_busy_day(make_book, client, race, day, shape):
-    listed = [race(f"r{number:03}", day(0).isoformat(), off_time="14:30") for number in range(320)]
-    client.answers["days/2026-11-20"] = shape(listed)
-    card = await make_book(day="days/{date}").card("GB", day(0))
-    assert (card.coverage, len(titles(card))) == (Coverage.COMPLETE, 320)
-
-
-async def test_day_path_that_is_read_again_when_stale_or_settled_for_good(make_book, client, clock, race, day):
-    client.answers["days/2026-11-20"] = [race("a", day(0).isoformat())]
-    client.answers["days/2026-11-10"] = []
-    book = make_book(day="days/{date}")
-    assert (await book.card("GB", day(-10))).coverage is Coverage.COMPLETE
-    await book.card("GB", day(0))
-    clock.pass_(minutes=16)
-    await book.card("GB", day(0))
-    assert (await book.card("GB", day(-10))).coverage is Coverage.COMPLETE
-    assert client.asked == ["days/2026-11-10", "days/2026-11-20", "days/2026-11-20"]
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [
-        NotFound("days/2026-11-20", status=404),
-        "no day",
-        {"warnings": []},
-        ["rc_1", "rc_2"],
-        [{"race_id": "x", "date": "2026-11-20", "course": "Ascot", "off_time": "14:30"}],
-        [{"race_id": "x", "date": "2026-11-20", "region": "Great Britain", "course": "Ascot"}],
-        [{"race_id": "x", "date": "2026-11-19", "region": "GB", "course": "Ascot"}],
-    ],
-)
-async def test_day_path_that_does_not_tell_leaves_it_to_the_walk(
-    *, make_book, client, database, clock, days, day, answer
-):
-    await database.write(lambda session: reference_store.put_regions(session, ["GB"], clock()))
-    client.races, client.answers["days/2026-11-20"] = days(-3, 3), answer
-    card = await make_book(day="days/{date}").card("GB", day(0))
-    assert (card.coverage, titles(card)) == (Coverage.COMPLETE, ["r05000-0"])
-
-
-async def test_day_path_of_a_region_tells_of_all_by_asking_for_each(*, make_book, client, database, clock, race, day):
-    await database.write(lambda session: reference_store.put_regions(session, ["GB", "IRE"], clock()))
-    client.answers["d/2026-11-20/GB"] = [race("a", day(0).isoformat())]
-    client.answers["d/2026-11-20/IRE"] = []
-    card = await make_book(day="d/{date}/{region}").card(None, day(0))
-    assert (card.coverage, titles(card)) == (Coverage.COMPLETE, ["a"])
-
-
-async def test_race_comes_from_the_book_else_by_its_path(make_book, client, database, clock, day):
-    told = Race(race_id="r1", region="GB", race_date=day(0).isoformat(), course=Course(name="Ascot"))
-    await database.write(lambda session: rows.put(session, [told], clock()))
-    client.answers["races/r1"] = {"race_id": "r1", "runners": [{"horse": "A", "position": 1}]}
-    assert await make_book().race("r1") == told
-    book = make_book(race="races/{race_id}")
-    full = await book.race("r1")
-    assert (full.course.name, full.runners[0].horse) == ("Ascot", "A")
-    await book.race("r1")
-    assert client.asked == ["races/r1"]
-    client.answers["races/r2"] = NotFound("races/r2", status=404)
-    assert await book.race("r2") is None
-
-
-async def test_race_of_a_service_that_fails_is_what_the_book_has(make_book, client, database, clock, day):
-    told = Race(race_id="r1", race_date=day(0).isoformat())
-    await database.write(lambda session: rows.put(session, [told], clock()))
-    fault = ServerFault("races/r1", code="server_error", status=500)
-    client.answers = {"races/r1": fault, "races/r2": fault}
-    book = make_book(race="races/{race_id}")
-    assert await book.race("r1") == told
-    with pytest.raises(ServerFault):
-        await book.race("r2")

@@ -273,7 +273,7 @@ async def test_countries_that_never_came_are_none(book, client):
 
 
 @pytest.mark.parametrize("name", ["courses", "countries"])
-async def test_list_that_did_not_come_is_told_why(book, client, name):
+async def test_list_that_did_not_come_is_told_why(book, database, client, clock, name):
     async def never():
         await asyncio.Event().wait()
 
@@ -283,7 +283,7 @@ async def test_list_that_did_not_come_is_told_why(book, client, name):
     assert await read(0.01) is None
     assert isinstance(book.why_none(name), TimeoutError)
     client.answers[name] = refusal
-    fresh = ReferenceBook(book._database, client, book._clock)
+    fresh = ReferenceBook(database, client, clock)
     assert await {"courses": fresh.courses, "countries": fresh.countries}[name](1.0) is None
     assert fresh.why_none(name) is refusal
 

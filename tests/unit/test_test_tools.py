@@ -1,15 +1,20 @@
-"""The soak's judge finds what it is there to find: a soak that can't fail shows nothing."""
+"""The tests' own tools: the soak's judge, the judge of the payload cases, and the order of the tests."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from random import Random
+from types import SimpleNamespace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sandbox.slack.values import PostedMessage
+from tests.integration.payloads.judge import faults_of
 from tests.notice_levels import ALL_CLEAR, WARNING
 from tests.soak.oracle import ADMINS, Oracle, missing, received_in_order
 from tests.soak.racing import Races, SoakChannel
+from tests.spread import spread
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 CHANNEL = SoakChannel("CR0", ("R0",))
@@ -78,22 +83,42 @@ def test_soak_oracle_is_content_with_what_is_right(races):
     assert judged(deliveries, posted([first, lost, meeting, second])).problems == []
 
 
-def test_soak_oracle_finds_a_lost_message(races):
-    deliveries = [*races.result(), *races.result()]
-    assert len(judged(deliveries, posted(deliveries[:1])).lost) == 1
+def two(races, first, second=None):
+    return [*getattr(races, first)(), *getattr(races, second or first)()]
 
 
-def test_soak_oracle_finds_a_message_whose_words_are_anothers(races):
-    deliveries = [*races.result(), *races.result()]
-    (right, wrong) = posted(deliveries)
-    changed = PostedMessage(**{**vars(wrong), "text": right.text})
-    verdict = judged(deliveries, [right, changed])
-    assert (len(verdict.lost), len(verdict.doubled)) == (1, 1)
+def with_words_of_the_first(deliveries):
+    right, wrong = posted(deliveries)
+    return [right, PostedMessage(**{**vars(wrong), "text": right.text})]
 
 
-def test_soak_oracle_finds_a_doubled_message(races):
-    (delivery,) = races.result()
-    assert len(judged([delivery], posted([delivery, delivery])).doubled) == 1
+@pytest.mark.parametrize(
+    ("make", "post", "found"),
+    [
+        (lambda races: two(races, "result"), lambda all_: posted(all_[:1]), {"lost": 1}),
+        (lambda races: two(races, "result"), with_words_of_the_first, {"lost": 1, "doubled": 1}),
+        (lambda races: races.result(), lambda all_: posted(all_ * 2), {"doubled": 1}),
+        (lambda races: two(races, "result"), lambda all_: posted(all_[::-1]), {"out_of_order": 1}),
+        (lambda races: two(races, "abandoned"), lambda all_: posted(all_[::-1]), {"out_of_order": 1}),
+        (lambda races: two(races, "abandoned", "result"), lambda all_: posted(all_[::-1]), {"out_of_order": 1}),
+        (lambda races: races.contradicted(), lambda all_: posted(all_[::-1]), {"out_of_order": 1}),
+        (lambda races: two(races, "result"), lambda all_: posted(all_, every_s=0.5), {"too_fast": 1}),
+    ],
+    ids=[
+        "lost",
+        "words of another",
+        "doubled",
+        "results",
+        "abandonments",
+        "behind a later result",
+        "before its own race's",
+        "too fast",
+    ],
+)
+def test_soak_oracle_finds_what_is_wrong(races, make, post, found):
+    deliveries = make(races)
+    verdict = judged(deliveries, post(deliveries))
+    assert {name: len(getattr(verdict, name)) for name in found} == found
 
 
 def test_soak_oracle_finds_a_message_that_nobody_asked_for(races):
@@ -157,27 +182,6 @@ def test_soak_oracle_takes_each_closing_once_and_with_its_end(races):
     assert len(problems("Something else.")) == 1
 
 
-@pytest.mark.parametrize("first", ["result", "abandoned"])
-def test_soak_oracle_finds_equals_out_of_order(races, first):
-    deliveries = [*getattr(races, first)(), *getattr(races, first)()]
-    assert len(judged(deliveries, posted(deliveries[::-1])).out_of_order) == 1
-
-
-def test_soak_oracle_finds_an_abandonment_behind_a_later_result(races):
-    deliveries = [*races.abandoned(), *races.result()]
-    assert len(judged(deliveries, posted(deliveries[::-1])).out_of_order) == 1
-
-
-def test_soak_oracle_finds_an_abandonment_that_overtook_its_own_race(races):
-    deliveries = races.contradicted()
-    assert len(judged(deliveries, posted(deliveries[::-1])).out_of_order) == 1
-
-
-def test_soak_oracle_finds_posts_that_follow_too_fast(races):
-    deliveries = [*races.result(), *races.result()]
-    assert len(judged(deliveries, posted(deliveries, every_s=0.5)).too_fast) == 1
-
-
 def test_soak_oracle_takes_the_inbox_for_the_order_of_receipt(races):
     one, other = races.result()[0], races.result()[0]
     receipts = {(one.key, one.sha256): (NOW, 1), (other.key, other.sha256): (NOW, 2)}
@@ -191,3 +195,86 @@ def test_soak_oracle_takes_the_inbox_for_the_order_of_receipt(races):
 def test_soak_oracle_finds_a_delivery_that_was_answered_and_not_stored(races):
     (delivery,) = races.result()
     assert len(missing({}, [delivery])) == 1
+
+
+# The judge of the payload cases sees what is wrong with a message
+
+
+TEXT = "Result: Thirsk 14:37 (GB): 1 Plum Heron, 2 Cobalt Fiddle"
+DEAD_HEAT = "Result: Thirsk 14:37 (GB): dead heat for 1st: Plum Heron and Cobalt Fiddle, 3 Marsh Acorn"
+TABLE = {
+    "type": "table",
+    "rows": [[{"text": "1"}, {"text": "Plum Heron"}], [{"text": "Onyx Wren"}, {"text": "non-runner"}]],
+}
+
+
+@pytest.mark.parametrize(
+    ("rules", "text"),
+    [
+        ({"begins": "Result: ", "contains": ["thirsk", ["2:37", "14:37"]], "never": ["1 run", "4:37", "fid"]}, TEXT),
+        ({"placed": ["Plum Heron", "Cobalt Fiddle"], "unplaced": ["Marsh Acorn"]}, TEXT),
+        ({"placed": [["Cobalt Fiddle", "Plum Heron"], "Marsh Acorn"]}, DEAD_HEAT),
+        (
+            {"placed": ["Plum Heron"], "unplaced": ["Cobalt Fiddle"]},
+            "Result: 1 Plum Heron. Disqualified: Cobalt Fiddle",
+        ),
+        ({"order": ["14:37", "Cobalt Fiddle"], "runners": ["Plum Heron"], "non_runners": ["Onyx Wren"]}, TEXT),
+    ],
+)
+def test_right_message_has_no_faults(rules, text):
+    assert faults_of(rules, [SimpleNamespace(text=text, blocks=[TABLE])]) == []
+
+
+@pytest.mark.parametrize(
+    ("rules", "text"),
+    [
+        ({"contians": ["14:37"]}, TEXT),
+        ({"begins": "ABANDONED: "}, TEXT),
+        ({"contains": ["4:37"]}, TEXT),
+        ({"never": ["Plum Heron"]}, TEXT),
+        ({"never": ["non-runner"]}, TEXT),
+        ({"order": ["Cobalt Fiddle", "14:37"]}, TEXT),
+        ({"placed": ["Cobalt Fiddle", "Plum Heron"]}, TEXT),
+        ({"placed": ["Cobalt Fiddle"]}, TEXT),
+        ({"placed": [["Plum Heron", "Cobalt Fiddle"]]}, TEXT),
+        ({"placed": ["Plum Heron"], "unplaced": ["Cobalt Fiddle"]}, TEXT),
+        ({"placed": ["Plum Heron", "Cobalt Fiddle"]}, "Result: 1st (disqua… Plum Heron, 1 Cobalt Fiddle"),
+        ({"runners": ["Marsh Acorn"]}, TEXT),
+        ({"runners": ["Onyx Wren"]}, TEXT),
+        ({"non_runners": ["Plum Heron"]}, TEXT),
+    ],
+)
+def test_wrong_message_has_a_fault(rules, text):
+    assert len(faults_of(rules, [SimpleNamespace(text=text, blocks=[TABLE])])) >= 1
+
+
+# The order in which the tests are handed to workers
+
+
+TESTS = st.lists(st.tuples(st.integers(0, 5), st.booleans(), st.booleans()), max_size=60).map(
+    lambda drawn: [
+        (number, f"file {file}" if runs_bot else None, is_long)
+        for number, (file, runs_bot, is_long) in enumerate(sorted(drawn))
+    ]
+)
+
+
+def in_order(tests, workers):
+    return spread(tests, workers, is_long=lambda test: test[2], bot_of=lambda test: test[1])
+
+
+@given(TESTS, st.integers(1, 6))
+def test_every_test_is_run_once(tests, workers):
+    assert sorted(in_order(tests, workers), key=lambda test: test[0]) == tests
+
+
+def test_each_worker_begins_with_a_long_test_and_has_a_file_of_bots_whole():
+    long = [(number, "slow", True) for number in range(2)]
+    bots = [(number, f"file {number // 3}", False) for number in range(12, 24)]
+    rest = [(number, None, False) for number in range(30, 48)]
+    ordered = in_order([*rest, *bots, *long], 2)
+    pieces = ordered[:16], ordered[16:]
+    for piece in pieces:
+        assert piece[0] in long
+        assert len({file for _, file, _ in piece[1:7]}) == 2
+        assert all(file is None for _, file, _ in piece[7:])

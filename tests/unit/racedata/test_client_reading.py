@@ -1,0 +1,289 @@
+"""What the data service says, read: paths, headers, records and values."""
+
+import json
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import SecretStr
+
+from bot.racedata.client.address import fill_path
+from bot.racedata.client.filter_values import read_reference
+from bot.racedata.client.headers import LONGEST_RETRY_AFTER_S, WINDOW_S, read_rate, read_retry_after
+from bot.racedata.client.records import (
+    CountryPage,
+    CoursePage,
+    CourseRecord,
+    DeliveryPage,
+    RacePage,
+    SubscriptionRecord,
+)
+from bot.racedata.near_misses import likely
+
+
+def test_path_is_filled_with_quoted_values():
+    assert fill_path("races/{race_id}", race_id="a/b?c#d e") == ("races/a%2Fb%3Fc%23d%20e", ())
+
+
+def test_path_is_told_apart_from_its_query():
+    asked = fill_path("days/{date}?region={region}&at={date}&all", date="2026-11-20", region="A&B?")
+    assert asked == ("days/2026-11-20", (("region", "A&B?"), ("at", "2026-11-20"), ("all", "")))
+
+
+@pytest.mark.parametrize("race_id", ["", ".", ".."])
+def test_path_takes_no_value_that_leaves_it(race_id):
+    with pytest.raises(ValueError, match="can't stand in a path"):
+        fill_path("races/{race_id}", race_id=race_id)
+
+
+NOW = datetime(2025, 11, 20, 12, 0, 0, tzinfo=UTC)
+DATE = "Thu, 20 Nov 2025 12:00:00 GMT"
+AT = int(NOW.timestamp())
+
+
+@pytest.mark.parametrize(
+    ("value", "wait_s"),
+    [
+        ("7", 7),
+        (" 7 ", 7),
+        ("1.5", 1.5),
+        ("0", 0),
+        ("99999999999", LONGEST_RETRY_AFTER_S),
+        ("Thu, 20 Nov 2025 12:00:30 GMT", 30),
+        ("Thu, 20 Nov 2025 11:00:00 GMT", 0),
+        ("Fri, 01 Jan 2100 00:00:00 GMT", LONGEST_RETRY_AFTER_S),
+        ("-5", None),
+        ("soon", None),
+        ("", None),
+        ("٣", None),
+        ("1e9", None),
+        ("nan", None),
+    ],
+)
+def test_retry_after_is_read_as_seconds_or_a_date_and_kept_in_range(value, wait_s):
+    assert read_retry_after({"retry-after": value}, NOW) == wait_s
+
+
+def test_retry_after_date_is_measured_by_the_services_own_clock():
+    headers = {"retry-after": "Thu, 20 Nov 2025 13:00:10 GMT", "date": "Thu, 20 Nov 2025 13:00:00 GMT"}
+    assert read_retry_after(headers, NOW) == 10
+
+
+@pytest.mark.parametrize(
+    ("reset", "date", "resets_in_s"),
+    [
+        (str(AT + 30), DATE, 30),
+        (str(AT), DATE, 1),
+        (str(AT + 3600), DATE, WINDOW_S),
+        (str(AT * 1000), DATE, None),
+        (str(AT - 3600), DATE, None),
+        (str(AT + 30), None, None),
+        (str(AT + 30), "yesterday", None),
+        ("45", None, 45),
+        ("0", DATE, 1),
+        ("-1", DATE, None),
+        ("soon", DATE, None),
+        (None, DATE, None),
+    ],
+)
+def test_rate_reset_is_taken_relative_to_the_answers_date(reset, date, resets_in_s):
+    headers = {name: value for name, value in {"x-ratelimit-reset": reset, "date": date}.items() if value is not None}
+    assert read_rate(headers).resets_in_s == resets_in_s
+
+
+@pytest.mark.parametrize("garbage", ["", "abc", "-1", "1.5", "60, 60", "9" * 40, "٦٠"])
+def test_rate_garbage_counts_as_missing(garbage):
+    headers = {"x-ratelimit-limit": garbage, "x-ratelimit-remaining": garbage, "x-ratelimit-reset": garbage}
+    assert not any(read_rate(headers))
+
+
+names = ["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset", "date", "retry-after"]
+texts = st.text() | st.integers().map(str) | st.floats().map(str) | st.datetimes().map(lambda at: at.strftime("%c GMT"))
+
+
+@given(st.dictionaries(st.sampled_from(names), texts))
+def test_headers_from_a_stranger_are_read_without_a_crash_and_in_range(headers):
+    reading = read_rate(headers)
+    assert reading.resets_in_s is None or 1 <= reading.resets_in_s <= WINDOW_S
+    assert reading.limit is None or reading.limit > 0
+    wait_s = read_retry_after(headers, NOW)
+    assert wait_s is None or 0 <= wait_s <= LONGEST_RETRY_AFTER_S
+
+
+COURSE = {
+    "course_id": "cr_1a2b",
+    "name": "Ascot",
+    "shortcode": None,
+    "country": "England",
+    "region": "GB",
+    "races": 900,
+    "meetings": 130,
+    "first_meeting": "2017-01-21",
+    "last_meeting": "2025-11-22",
+}
+
+
+def test_course_has_every_specified_field_under_its_name():
+    assert CourseRecord.model_validate(COURSE).model_dump() == COURSE
+
+
+def test_record_keeps_fields_that_are_not_specified():
+    course = CourseRecord.model_validate({**COURSE, "surface": "turf", "copy": 1})
+    assert course.fields == {"surface": "turf", "copy": 1}
+
+
+def test_record_with_fields_of_another_type_is_read_without_them():
+    course = CourseRecord.model_validate({"course_id": 12, "name": ["Ascot"], "races": "many", "meetings": "130"})
+    assert (course.course_id, course.name, course.races, course.meetings) == ("12", None, None, 130)
+
+
+def test_page_takes_null_fields_and_plans_nobody_knows():
+    page = CountryPage.model_validate(
+        {"meta": {"plan": "platinum", "window": None, "colour": "red"}, "data": [{"country_code": "GB", "note": None}]}
+    )
+    assert page.meta.plan == "platinum"
+    assert page.meta.fields == {"colour": "red"}
+    assert page.data[0].note is None
+
+
+def test_page_leaves_out_items_that_are_no_objects():
+    page = CoursePage.model_validate({"meta": {}, "data": [None, COURSE, "Ascot"]})
+    assert [course.name for course in page.data] == ["Ascot"]
+
+
+def test_race_is_kept_as_it_came():
+    race = {"race_id": "rc_1", "runners": [{"horse": {"name": "A"}}], "fields": 8}
+    assert RacePage.model_validate({"meta": {}, "data": [race]}).data[0].fields == race
+
+
+@pytest.mark.parametrize("data", [[{"id": 1}], {"deliveries": [{"id": 1}]}, {"total": 1, "items": [{"id": 1}]}])
+def test_deliveries_are_read_bare_or_within_an_object(data):
+    page = DeliveryPage.model_validate({"meta": {}, "data": data})
+    assert [record.fields for record in page.data] == [{"id": 1}]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"signing_secret": "whsec_1"},
+        {"secret": "whsec_1"},
+        {"subscription": {"id": "wh_1", "webhookSecret": "whsec_1"}},
+        {"data": [{"secret": "", "deep": {"Secret": "whsec_1"}}]},
+        {"secret_hint": "…c_1", "secret_id": "ws_7", "signing-secret": "whsec_1"},
+        {"webhook_secret": "whsec_1", "previous_secret": "whsec_0", "old": {"secret": "whsec_1"}},
+        {"secret_expires_at": "2027-01-01", "signing_key": "whsec_1"},
+        {"secret_id": "sec_9", "secret": {"id": "sec_9", "value": "whsec_1"}},
+    ],
+)
+def test_subscription_gives_its_secret_and_shows_it_nowhere(data):
+    subscription = SubscriptionRecord.model_validate(data)
+    assert subscription.secret == SecretStr("whsec_1")
+    assert "whsec_1" not in f"{subscription} {subscription!r}"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"id": "wh_1"},
+        {"secret_note": "shown once", "signing": {"key": "whsec_1"}},
+        {"secret_expires_at": "2027-01-01"},
+        {"secret": "whsec_1", "old": {"secret": "whsec_0"}},
+    ],
+)
+def test_subscription_without_a_secret_that_is_sure_has_none(data):
+    assert SubscriptionRecord.model_validate(data).secret is None
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"secret": "whsec_1", "before": {"secret": "whsec_0"}},
+        {"secret": "whsec_1", "signing_secret": "whsec_0"},
+        {"secret_id": "ws_7", "secret_value": "whsec_1"},
+        {"secret": 7, "secrets": ["whsec_1"]},
+    ],
+)
+def test_subscription_takes_none_of_several_that_may_be_its_secret(data):
+    assert SubscriptionRecord.model_validate(data).secret is None
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(json_values, st.sampled_from(["secret", "signing_secret", "other"]))
+def test_subscription_from_a_stranger_has_a_secret_or_none_without_a_crash(data, name):
+    secret = SubscriptionRecord.model_validate({name: data, "deep": [data]}).secret
+    assert secret is None or secret.get_secret_value()
+
+
+@given(st.dictionaries(st.sampled_from([*COURSE, "model_config", "model_extra", "self", "__dict__"]), json_values))
+def test_record_from_a_stranger_is_read_without_a_crash(data):
+    course = CourseRecord.model_validate(json.loads(json.dumps(data)))
+    assert set(course.fields) == set(data) - set(COURSE)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"regions": [{"value": "GB", "races": 1}, {"value": "IRE", "races": 2}], "goings": ["Good"]},
+        {"regions": ["GB", "IRE"], "goings": ["Good"]},
+        {"Region": {"GB": 123, "IRE": 5}, "going": {"Good": 1}},
+        {"regions": {"values": [{"code": "GB"}, {"code": "IRE"}]}, "goings": {"values": ["Good"]}},
+        {"reference": {"regions": ["GB", "IRE", "GB"], "goings": [{"name": "Good", "runners": 9}]}},
+        [
+            {"category": "regions", "value": "GB", "count": 1},
+            {"category": "regions", "value": "IRE", "count": 1},
+            {"category": "goings", "value": "Good", "count": 1},
+        ],
+        [{"name": "regions", "values": ["GB", "IRE"]}, {"name": "goings", "values": [{"value": "Good"}]}],
+        {"categories": [{"name": "regions", "items": ["GB", "IRE"]}, {"name": "goings", "items": ["Good"]}]},
+    ],
+)
+def test_reference_is_read_in_any_likely_shape(data):
+    assert read_reference(data) == {"regions": ["GB", "IRE"], "goings": ["Good"]}
+
+
+@pytest.mark.parametrize("field", ["value", "code", "region_code", "region", "id", "key"])
+def test_reference_takes_the_code_and_not_the_name_beside_it(field):
+    named = {"name": "Great Britain", "label": "Britain", field: "GB"}
+    assert read_reference({"regions": [named]}) == {"regions": ["GB"]}
+    assert read_reference([{"category": "regions", **named}]) == {"regions": ["GB"]}
+
+
+def test_reference_keeps_values_that_differ_in_case_alone():
+    assert read_reference({"run types": ["Flat", "flat"]}) == {"run_types": ["Flat", "flat"]}
+
+
+@pytest.mark.parametrize("data", [None, "GB", 7, [], {}, {"regions": None}, {"other": ["x"]}])
+def test_reference_that_cannot_be_read_has_no_values(data):
+    assert not any(read_reference(data).values())
+
+
+@pytest.mark.parametrize(
+    ("typed", "first"), [("gb", "GB"), ("IRL", "IRE"), ("good to firm", "Good to Firm"), ("Yuilding", "Yielding")]
+)
+def test_suggestion_finds_the_near_miss(typed, first):
+    assert likely(typed, ["GB", "IRE", "Good to Firm", "Yielding", "FR"])[0] == first
+
+
+def test_suggestion_is_silent_where_nothing_is_near():
+    assert likely("zzzz", ["GB", "IRE"]) == []
+
+
+labels = st.sampled_from(["regions", "goings", "values", "category", "value", "x"])
+shapes = st.recursive(
+    st.none() | st.integers() | st.text(max_size=5) | labels,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(labels, inner, max_size=4),
+    max_leaves=15,
+)
+
+
+@given(shapes)
+def test_reference_from_a_stranger_is_read_without_a_crash(data):
+    found = read_reference(json.loads(json.dumps(data)))
+    assert all(isinstance(value, str) for values in found.values() for value in values)

@@ -1,0 +1,260 @@
+"""The month's use: as the service shows it, by day, and what may be spent."""
+
+from datetime import UTC, date, datetime, timedelta, timezone
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.racedata.month_quota import (
+    QuotaSource,
+    UsageRow,
+    commands_left,
+    month_before,
+    month_end,
+    month_key,
+    month_start,
+    staleness_s,
+    thresholds_reached,
+)
+from bot.racedata.quota_by_day import Sample, days_of
+from bot.racedata.quota_purposes import TIERS, Purpose, tier_of
+from bot.racedata.usage_reading import read_usage
+
+moments = st.datetimes(min_value=datetime(2000, 1, 1), max_value=datetime(2090, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001
+
+
+def test_month_is_that_of_utc():
+    assert month_key(datetime(2026, 12, 1, 9, tzinfo=timezone(timedelta(hours=10)))) == "2026-11"
+    assert (month_before("2027-01"), month_before("2026-12")) == ("2026-12", "2026-11")
+
+
+def test_thresholds_are_reached_exactly():
+    assert thresholds_reached(7_499, 15_000, (50, 80)) == ()
+    assert thresholds_reached(7_500, 15_000, (80, 50)) == (50,)
+    assert thresholds_reached(99_999, 15_000, (50, 100, 80)) == (50, 80, 100)
+
+
+@given(now=moments)
+def test_moment_lies_within_its_month(now):
+    assert month_start(now) <= now < month_end(now)
+
+
+def test_staleness_grows_as_the_quota_shrinks():
+    assert [staleness_s(left) for left in (None, 0, 15_000, 15_001, 99_999, 100_000)] == [900, 900, 900, 300, 300, 60]
+
+
+def test_commands_may_spend_their_share_and_no_more():
+    assert commands_left(None, 5, spent=0, spent_at_reading=0, share=25) is None
+    assert commands_left(1_000, 600, spent=0, spent_at_reading=0, share=25) == 100
+    assert commands_left(1_000, 700, spent=100, spent_at_reading=100, share=25) == 0
+    assert commands_left(1_000, 2_000, spent=0, spent_at_reading=0, share=25) == 0
+
+
+@pytest.mark.parametrize(
+    ("left", "purposes"),
+    [
+        (15_000, {Purpose.UPKEEP, Purpose.PEOPLE}),
+        (751, {Purpose.UPKEEP, Purpose.PEOPLE}),
+        (750, {Purpose.PEOPLE}),
+        (151, {Purpose.PEOPLE}),
+        (150, set()),
+        (0, set()),
+    ],
+)
+def test_less_that_is_left_is_spent_on_less(left, purposes):
+    assert tier_of(left, 15_000).purposes == purposes
+
+
+def test_everything_is_spent_where_the_quota_is_not_known():
+    assert tier_of(None, 15_000) == tier_of(None, None) == TIERS[0]
+
+
+def test_tiers_narrow_one_after_another():
+    for wider, narrower in pairwise(TIERS):
+        assert wider.above_percent > narrower.above_percent
+        assert wider.purposes > narrower.purposes
+        assert narrower.words
+
+
+DAYS = [("2026-10-31", 5), ("2026-11-01", 7), ("2026-11-20", 12)]
+
+
+def requests_of(data, month):
+    row = read_usage(data).in_month(month)
+    return row and row.requests
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        [{"date": day, "requests": count} for day, count in DAYS],
+        {"rows": [{"day": day, "calls": count} for day, count in DAYS], "total": 24},
+        {"usage": {"by_day": [{"period": f"{day}T00:00:00Z", "count": str(count)} for day, count in DAYS]}},
+        dict(DAYS),
+        {"days": {day: {"requests": count} for day, count in DAYS}},
+    ],
+)
+def test_usage_of_days_is_summed_over_a_month(data):
+    assert requests_of(data, "2026-11") == 19
+    assert requests_of(data, "2026-12") == 0
+
+
+def test_usage_of_months_is_read():
+    assert requests_of([{"month": "2026-11", "requests": 40}], "2026-11") == 40
+
+
+def test_usage_of_endpoints_belongs_to_no_month():
+    usage = read_usage([{"endpoint": "/races/search", "requests": 4, "errors": 1, "refusals": {"rate_limited": 2}}])
+    assert usage.in_month("2026-11") is None
+    assert [(row.label, row.requests, row.errors, row.refusals) for row in usage.rows] == [("/races/search", 4, 1, 2)]
+
+
+@pytest.mark.parametrize(
+    ("refusals", "total", "kinds"),
+    [
+        ({"rate_limited": 2, "quota_exceeded": 3}, 5, (("quota_exceeded", 3), ("rate_limited", 2))),
+        ({"total": 2, "rate_limited": 2}, 2, (("rate_limited", 2),)),
+        ([{"code": "rate_limited", "count": 4}, {"code": "outside_window"}], 5, None),
+        (["rate_limited", "rate_limited"], 2, (("rate_limited", 2),)),
+        (["rate\x00_limited", "\x00"], 1, (("rate_limited", 1),)),
+        ({"rate_limited\ud800": 1}, 1, (("rate_limited\ufffd", 1),)),
+        ({}, 0, ()),
+        (7, 7, ()),
+        ("7", 7, ()),
+        (None, None, ()),
+    ],
+)
+def test_refusals_are_read_by_kind_where_kinds_came(refusals, total, kinds):
+    (row,) = read_usage([{"date": "2026-11-01", "requests": 1, "refusals": refusals}]).rows
+    assert row.refusals == total
+    assert row.refusal_kinds == ((("rate_limited", 4), ("outside_window", 1)) if kinds is None else kinds)
+
+
+def test_refusals_of_a_month_are_summed_by_kind():
+    rows = [{"date": f"2026-11-0{day}", "requests": 1, "refusals": {"rate_limited": day}} for day in (1, 2)]
+    row = read_usage(rows).in_month("2026-11")
+    assert row is not None
+    assert (row.refusals, row.refusal_kinds) == (3, (("rate_limited", 3),))
+
+
+def test_usage_of_a_named_period_is_that_months():
+    usage = read_usage({"period": "2026-11", "used": 123, "limit": 15000, "by_day": []})
+    assert (usage.total, usage.period, usage.in_month("2026-11")) == (123, "2026-11", None)
+
+
+def test_usage_of_a_day_without_a_figure_is_no_sum():
+    usage = read_usage([{"date": "2026-11-01", "requests": 7}, {"date": "2026-11-02", "errors": 1}])
+    assert usage.in_month("2026-11") == UsageRow(label="2026-11")
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=12),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(st.sampled_from(["date", "requests", "2026-11-01", "/x", "errors", "total", "rows"]), inner)
+    ),
+    max_leaves=12,
+)
+
+
+@given(data=json_values)
+def test_usage_of_any_shape_is_read_without_an_error(data):
+    usage = read_usage(data)
+    assert usage.total is None or usage.total >= 0
+    assert all(row.label for row in usage.rows)
+
+
+def sample(at, used, *, certain=True, source=QuotaSource.TOTAL, **figures):
+    return Sample(at=at, month=month_key(at), used=used, certain=certain, source=source, **figures)
+
+
+def at(day, hour=0, minute=0, month=11):
+    return datetime(2026, month, day, hour, minute, tzinfo=UTC)
+
+
+def used(samples):
+    return days_of(samples, lambda one: one.used)
+
+
+OWN = {"certain": False, "source": QuotaSource.OWN_COUNT}
+TURN_OF_THE_YEAR = datetime(2026, 12, 31, 23, 50, tzinfo=UTC)
+A_DAY = timedelta(days=1)
+
+
+@pytest.mark.parametrize(
+    ("samples", "whole", "today"),
+    [
+        ([sample(at(1, 23, 59), 100), sample(at(2, 23, 59), 150), sample(at(3, 12), 170)], {1: 100, 2: 50}, 20),
+        ([sample(at(1, 18), 60), sample(at(2, 18), 100), sample(at(2, 23), 100)], {1: 70}, 30),
+        ([sample(at(29, 23, 59), 900), sample(at(30, 23, 45), 960), sample(at(1, 0, 5, month=12), 4)], {30: 60}, 4),
+        (
+            [sample(TURN_OF_THE_YEAR + number * A_DAY, used) for number, used in ((-1, 900), (0, 960), (1, 30))],
+            {31: 60},
+            30,
+        ),
+        ([sample(at(1, 23, 59), 100), sample(at(5, 12), 500), sample(at(5, 23, 59), 510)], {1: 100}, 10),
+        ([sample(at(16, 12), 8_000)], {}, 0),
+        ([sample(at(1, 23, 59), 30, **OWN), sample(at(2, 23, 59), 9_000)], {}, 0),
+    ],
+    ids=["by day", "over midnight", "new month", "new year", "days unknown", "first reading", "other things counted"],
+)
+def test_growth_between_samples_is_the_days(samples, whole, today):
+    for days in (used(samples), used(samples[::-1])):
+        assert {day.day: count for day, count in days.whole.items() if day.day in whole} == whole
+        assert bool(whole) or days.whole == {}
+        assert days.today == today
+
+
+def test_figure_that_did_not_come_leaves_its_days_out():
+    samples = [sample(at(1, 23, 59), 10, errors=1), sample(at(2, 23, 59), 20), sample(at(3, 23, 59), 30, errors=9)]
+    assert days_of(samples, lambda one: one.errors).whole == {date(2026, 11, 1): 1}
+
+
+def with_errors(errors_by_day):
+    total, samples = 0, []
+    for number, errors in enumerate(errors_by_day, start=1):
+        total += errors
+        samples.append(sample(at(number, 23, 59), number * 100, errors=total))
+    return days_of(samples, lambda one: one.errors)
+
+
+def test_jump_is_far_above_the_usual():
+    jump = with_errors([10, 12, 9, 11, 10, 8, 10, 60]).jump
+    assert (jump.today, jump.usual) == (60, 10)
+    assert jump.highest < 60
+
+
+def test_usual_day_is_no_jump():
+    for today in (0, 10, 20):
+        assert with_errors([10, 12, 9, 11, 10, 8, 10, today]).jump is None
+    # Few are no jump, however seldom they were; nor are busy days of a business that has some.
+    assert with_errors([0] * 9 + [20]).jump is None
+    assert with_errors([10, 200, 10, 220, 15, 190, 12, 230]).jump is None
+
+
+def test_jump_needs_a_week_to_compare_with():
+    assert with_errors([1] * 6 + [10_000]).jump is None
+    assert with_errors([1] * 7 + [10_000]).jump is not None
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.datetimes(datetime(2026, 1, 1), datetime(2027, 2, 1), timezones=st.just(UTC)),  # noqa: DTZ001
+            st.integers(0, 10**9),
+            st.booleans(),
+            st.none() | st.integers(0, 10**9),
+        ),
+        max_size=40,
+    )
+)
+def test_days_of_any_samples_are_never_negative_nor_more_than_was_used(rows):
+    samples = [sample(at, used, certain=certain, errors=errors) for at, used, certain, errors in rows]
+    for figure in (lambda one: one.used, lambda one: one.errors):
+        days = days_of(samples, figure)
+        assert all(count >= 0 for count in (*days.whole.values(), days.today))
+        # Each growth is at most its later figure.
+        assert sum(days.whole.values()) + days.today <= sum(figure(one) or 0 for one in samples) + len(days.whole) + 1
+        assert list(days.whole) == sorted(days.whole)
