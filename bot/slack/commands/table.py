@@ -35,6 +35,7 @@ from bot.slack.messages.answers.mute_answer import UNMUTE
 from bot.slack.messages.answers.subscription_buttons import EDIT, REMOVE
 from bot.slack.messages.answers.watch_answer import UNWATCH
 from bot.slack.messages.conditions.table import CHOICES
+from bot.slack.messages.kit.buttons import ENDING
 
 RACECARD = Command(
     "racecard",
@@ -119,6 +120,8 @@ def unknown_command(line: str) -> CommandError:
     word = line.split(maxsplit=1)[0]
     begin_so = [name for name in RACING_COMMANDS if name.startswith(word.lower())]
     alike = list(dict.fromkeys([*likely(word, list(RACING_COMMANDS)), *begin_so]))
+    # Nobody means the opposite of the nearest command.
+    alike = [name for name in alike if name == alike[0] or {name, alike[0]} != {"subscribe", ENDING}]
     does_it = _MEANT.get(word.lower()) or (None if alike else _CHOSEN.get(word.lower()))
     meant = [does_it] if does_it else alike
     return CommandError(

@@ -19,6 +19,10 @@ NOBODY: Any = None
     [
         ("subscirbe GB", "subscribe GB"),
         ("subscirbe gb", "subscribe gb"),
+        ("subcribe", "subscribe"),
+        # The channel has the results, and nobody wants them to end.
+        ("subcribe GB results", None),
+        ("unsubcribe GB results", "unsubscribe GB results"),
         ("lsit", "list"),
         ("sub GB", "subscribe GB"),
         ("uns GB", "unsubscribe GB"),
