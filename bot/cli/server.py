@@ -59,8 +59,9 @@ async def _serve(settings: Settings) -> None:
     try:
         bound = config.bind_socket()
     except SystemExit:
-        log.error("address_not_to_be_had", host=settings.host, port=settings.port)  # noqa: TRY400  uvicorn said why
-        raise
+        advice = "set PORT or HOST to a free address, or end the program that has the address"
+        log.error("address_not_to_be_had", host=settings.host, port=settings.port, advice=advice)  # noqa: TRY400  uvicorn said why
+        sys.exit(1)
     public = _PublicServer(config)
     if settings.metrics_host is None or settings.metrics_port is None:
         await public.serve([bound])
