@@ -257,7 +257,17 @@ async def test_whoever_is_no_admin_reads_no_reason_no_job_and_no_other_channel(t
         assert seen in f"{full.text}{full.blocks}"
 
 
-async def test_status_of_a_bot_that_is_well_says_so(told):
+async def test_status_of_a_bot_that_is_well_says_so_once_something_was_checked(told):
+    message = await answer(told, is_admin=True)
+    assert message.text.startswith("Nothing has been checked yet. Last 24 hours: 9 deliveries")
+    slot = told.clock()
+    times = {"by": "one", "now": slot}
+
+    def check(session):
+        job_runs.claim(session, "check_quota", slot, **times, every_s=3600, lease_s=60)
+        job_runs.finish(session, "check_quota", slot, **times)
+
+    await told.database.write(check)
     message = await answer(told, is_admin=True)
     assert message.text.startswith("All is well. Last 24 hours: 9 deliveries, 18 posts, half of them within ")
     assert message.text.endswith("Waiting: 0 posts.")

@@ -82,7 +82,7 @@ def status_answer(found: Status, scope: StatusScope) -> Message:
 
 def _health(found: Status, scope: StatusScope) -> str:
     if not (scope.degraded or found.missing or found.untaken.count):
-        return "All is well."
+        return "All is well." if any(one.done_at for one in found.jobs) else "Nothing has been checked yet."
     wrong = len(scope.degraded)
     words = "1 thing is not as it should be." if wrong == 1 else f"{wrong} things are not as they should be."
     missing = [_many(found.missing[kind], *_MISSING[kind]) for kind in MissingKind if found.missing.get(kind)]
