@@ -59,48 +59,99 @@ def people(slack, by=SubscribeBy.ADMINS, clock=None, enterprise_id=None):
     return People(slack, identity, frozenset({"UADMIN"}), by, clock or Clock())
 
 
-@pytest.mark.parametrize("flag", ["is_admin", "is_owner", "is_primary_owner"])
-async def test_admins_and_owners_of_the_workspace_are_admins(flag):
-    known = people(Slack(users={"U1": {flag: True}, "U2": {flag: False}}))
-    assert await known.is_admin(Caller("U1"))
-    assert not await known.is_admin(Caller("U2"))
+NO_SCOPE, NO_ANSWER = SlackScopeMissing("x", "missing_scope"), SlackDoubtful("x", "no answer")
+UNREACHED, BUSY = SlackUnreached("x", "no_connection"), SlackWait("x", "ratelimited", 1.0)
+UNINVITED = SlackChannelClosed("conversations.info", "channel_not_found")
+ADMIN, OWNER, GUEST = {"is_admin": True}, {"is_owner": True}, {"is_restricted": True}
+CHANNELS, USERS = frozenset({"conversations.info"}), frozenset({"users.info"})
+CREATORS, ADMINS, MEMBERS = SubscribeBy.CREATORS, SubscribeBy.ADMINS, SubscribeBy.MEMBERS
+PEOPLE = {"U1": {}, "U2": {}, "U3": ADMIN, "U4": OWNER, "U5": {"is_primary_owner": True}, "UADMIN": GUEST}
+IN_THE_ORGANISATION = {"U1": ADMIN | {"team_id": "T2", "enterprise_user": {"enterprise_id": "E1"}}}
+MAY, ONLY_CREATOR, ONLY_ADMINS = "", "Only the channel's creator and admins", "Only admins"
+NOT_TOLD = r"Slack did not tell me whether you .* Try again"
 
 
-async def test_admin_of_the_settings_is_one_whatever_slack_says():
-    slack = Slack(fails=SlackDoubtful("users.info", "no answer"))
-    assert await people(slack).is_admin(Caller("UADMIN"))
-    assert slack.calls == []
+@pytest.mark.parametrize(
+    ("by", "slack", "who", "channel_id", "told"),
+    [
+        (MEMBERS, {}, "U1", "C1", MAY),
+        (CREATORS, {}, "U1", "C1", MAY),
+        (CREATORS, {}, "U2", "D2", MAY),
+        (CREATORS, {}, "UADMIN", "C1", MAY),
+        (CREATORS, {}, "U3", "C1", MAY),
+        (CREATORS, {}, "U2", "C1", ONLY_CREATOR),
+        (ADMINS, {}, "U4", "C1", MAY),
+        (ADMINS, {}, "U1", "C1", ONLY_ADMINS),
+        (ADMINS, {}, "U1", "D1", ONLY_ADMINS),
+        *(
+            (by, {"fails": fails}, "U1", "C1", NOT_TOLD)
+            for by in (CREATORS, ADMINS)
+            for fails in (NO_ANSWER, UNREACHED, BUSY)
+        ),
+        *((by, {"fails": NO_ANSWER}, "UADMIN", "C1", MAY) for by in (CREATORS, ADMINS)),
+        (CREATORS, {"fails": NO_ANSWER, "answers": CHANNELS}, "U1", "C1", MAY),
+        (CREATORS, {"fails": NO_ANSWER, "answers": CHANNELS}, "U2", "C1", NOT_TOLD),
+        (CREATORS, {"fails": NO_ANSWER, "answers": USERS}, "U3", "C1", MAY),
+        (CREATORS, {"fails": UNINVITED, "answers": USERS}, "U1", "C1", "private channel before I am invited"),
+        # A missing scope is no reason to try again.
+        (CREATORS, {"fails": NO_SCOPE, "answers": CHANNELS}, "U2", "C1", ONLY_CREATOR),
+        # Without Slack's answer only the body tells an outsider.
+        *((MEMBERS, {"fails": fails}, "U1", "C1", MAY) for fails in (NO_SCOPE, NO_ANSWER)),
+        *((MEMBERS, {"fails": fails}, ("U1", "T2"), "C1", "other workspaces") for fails in (NO_SCOPE, NO_ANSWER)),
+        # Of another workspace of the same organisation.
+        *((ADMINS, {"users": IN_THE_ORGANISATION}, ("U1", team_id), "C1", MAY) for team_id in ("T1", "T2", "E1", None)),
+    ],
+)
+async def test_who_may_change_what_a_channel_receives(by, slack, who, channel_id, told):
+    known = people(Slack(**{"users": PEOPLE, "creator": "U1"} | slack), by, enterprise_id="E1")
+    caller = Caller(who) if isinstance(who, str) else Caller(*who)
+    if told == MAY:
+        await known.check_may_change(caller, channel_id)
+        return
+    with pytest.raises(CommandError, match=told) as caught:
+        await known.check_may_change(caller, channel_id)
+    assert ("Only" in str(caught.value)) == told.startswith("Only")
 
 
-async def test_people_are_asked_for_again_after_some_minutes():
-    slack, clock = Slack(users={"U1": {"is_admin": True}}), Clock()
+@pytest.mark.parametrize(
+    ("slack", "user_id", "is_admin"),
+    [
+        *(({}, user_id, user_id in {"U3", "U4", "U5", "UADMIN"}) for user_id in PEOPLE),
+        ({"fails": NO_ANSWER}, "UADMIN", True),
+        ({"fails": NO_SCOPE}, "U3", False),
+    ],
+)
+async def test_admins_are_those_of_the_settings_and_of_the_workspace(slack, user_id, is_admin):
+    asked = Slack(**{"users": PEOPLE} | slack)
+    assert await people(asked).is_admin(Caller(user_id)) is is_admin
+    assert user_id != "UADMIN" or asked.calls == []
+
+
+async def test_nobody_is_told_that_they_are_no_admin_because_slack_does_not_answer():
+    with pytest.raises(CommandError, match="Slack did not tell me whether you are an admin"):
+        await people(Slack(fails=NO_ANSWER)).check_is_admin(Caller("U1"), "Only admins.")
+
+
+async def test_people_are_asked_for_again_after_some_minutes_and_a_failure_leaves_what_was_known():
+    slack, clock = Slack(users={"U1": ADMIN}), Clock()
     known = people(slack, clock=clock)
     assert await known.is_admin(Caller("U1"))
     slack.users = {}
     clock.now_s = LOOKUP_CACHED_S - 1
     assert await known.is_admin(Caller("U1"))
-    clock.now_s = LOOKUP_CACHED_S
+    slack.fails, clock.now_s = NO_ANSWER, LOOKUP_CACHED_S
+    assert await known.is_admin(Caller("U1"))
+    slack.fails, clock.now_s = None, LOOKUP_CACHED_S + FAILURE_CACHED_S
     assert not await known.is_admin(Caller("U1"))
-    assert slack.calls == ["users.info"] * 2
+    assert slack.calls == ["users.info"] * 3
 
 
-async def test_missing_scope_costs_only_the_workspaces_own_admins():
-    slack = Slack(fails=SlackScopeMissing("users.info", "missing_scope"))
+async def test_missing_scope_is_asked_about_once():
+    slack = Slack(fails=NO_SCOPE)
     known = people(slack)
-    assert not await known.is_admin(Caller("U1"))
-    assert not await known.is_admin(Caller("U1"))
+    assert [await known.is_admin(Caller("U1")), await known.is_admin(Caller("U1"))] == [False, False]
     assert await known.person("U1") is None
     assert slack.calls == ["users.info"]
-
-
-async def test_failing_call_leaves_what_was_known_for_a_while():
-    slack, clock = Slack(users={"U1": {"is_admin": True}}), Clock()
-    known = people(slack, clock=clock)
-    assert await known.is_admin(Caller("U1"))
-    slack.fails, clock.now_s = SlackDoubtful("users.info", "no answer"), LOOKUP_CACHED_S
-    assert await known.is_admin(Caller("U1"))
-    slack.fails, slack.users, clock.now_s = None, {}, LOOKUP_CACHED_S + FAILURE_CACHED_S
-    assert not await known.is_admin(Caller("U1"))
 
 
 async def test_zone_of_a_person_is_as_slack_tells_and_is_asked_for_once():
@@ -110,72 +161,7 @@ async def test_zone_of_a_person_is_as_slack_tells_and_is_asked_for_once():
     assert await known.zone("U1") == await known.zone("U1")
     assert slack.calls == ["users.info"]
     assert await known.zone("U2") is await known.zone("U3") is None
-
-
-@pytest.mark.parametrize("error", [SlackScopeMissing, SlackDoubtful, SlackUnreached])
-async def test_zone_that_slack_does_not_tell_is_unknown(error):
-    assert await people(Slack(fails=error("users.info", "no answer"))).zone("U1") is None
-
-
-async def test_members_may_change_what_their_channel_receives():
-    await people(Slack(), SubscribeBy.MEMBERS).check_may_change(Caller("U1"), "C1")
-
-
-async def test_creator_of_a_channel_and_whoever_writes_to_the_bot_may_where_creators_may():
-    known = people(Slack(creator="U1"), SubscribeBy.CREATORS)
-    await known.check_may_change(Caller("U1"), "C1")
-    await known.check_may_change(Caller("U2"), "D2")
-    await known.check_may_change(Caller("UADMIN"), "C1")
-    with pytest.raises(CommandError, match="Only the channel's creator and admins"):
-        await known.check_may_change(Caller("U2"), "C1")
-
-
-@pytest.mark.parametrize("by", [SubscribeBy.CREATORS, SubscribeBy.ADMINS])
-@pytest.mark.parametrize(
-    "fails",
-    [SlackDoubtful("users.info", "no answer"), SlackUnreached("users.info", "x"), SlackWait("users.info", "x", 1.0)],
-)
-async def test_nobody_is_told_that_they_may_not_because_slack_does_not_answer(by, fails):
-    known = people(Slack(creator="U1", fails=fails), by)
-    with pytest.raises(CommandError, match=r"Slack did not tell me whether you .* Try again") as caught:
-        await known.check_may_change(Caller("U1"), "C1")
-    assert "Only" not in str(caught.value)
-    await known.check_may_change(Caller("UADMIN"), "C1")
-    with pytest.raises(CommandError, match="Slack did not tell me whether you are an admin"):
-        await known.check_is_admin(Caller("U1"), "Only admins.")
-
-
-async def test_creator_may_though_slack_says_nothing_of_people_and_an_admin_though_nothing_of_channels():
-    fails = SlackDoubtful("x", "no answer")
-    slack = Slack(creator="U1", fails=fails, answers=frozenset({"conversations.info"}))
-    known = people(slack, SubscribeBy.CREATORS)
-    await known.check_may_change(Caller("U1"), "C1")
-    with pytest.raises(CommandError, match="Slack did not tell me"):
-        await known.check_may_change(Caller("U2"), "C1")
-    slack = Slack(users={"U3": {"is_admin": True}}, fails=fails, answers=frozenset({"users.info"}))
-    await people(slack, SubscribeBy.CREATORS).check_may_change(Caller("U3"), "C1")
-
-
-async def test_creator_of_a_private_channel_is_told_to_invite_the_bot():
-    fails = SlackChannelClosed("conversations.info", "channel_not_found")
-    known = people(Slack(fails=fails, answers=frozenset({"users.info"})), SubscribeBy.CREATORS)
-    with pytest.raises(CommandError, match="private channel before I am invited"):
-        await known.check_may_change(Caller("U1"), "C1")
-
-
-async def test_missing_scope_is_no_reason_to_try_again():
-    slack = Slack(creator="U1", fails=SlackScopeMissing("users.info", "missing_scope"))
-    slack.answers = frozenset({"conversations.info"})
-    with pytest.raises(CommandError, match="Only the channel's creator and admins"):
-        await people(slack, SubscribeBy.CREATORS).check_may_change(Caller("U2"), "C1")
-
-
-async def test_only_admins_may_where_the_settings_say_so():
-    known = people(Slack(creator="U1", users={"U3": {"is_owner": True}}), SubscribeBy.ADMINS)
-    await known.check_may_change(Caller("U3"), "C1")
-    for user_id, channel_id in (("U1", "C1"), ("U1", "D1")):
-        with pytest.raises(CommandError, match="Only admins"):
-            await known.check_may_change(Caller(user_id), channel_id)
+    assert [await people(Slack(fails=fails)).zone("U1") for fails in (NO_SCOPE, NO_ANSWER, UNREACHED)] == [None] * 3
 
 
 OUTSIDERS = {
@@ -207,22 +193,6 @@ async def test_outsider_whom_the_settings_name_is_an_admin(user):
     assert await known.is_admin(caller)
     await known.check_may_change(caller, "C1")
     await known.check_is_member(caller)
-
-
-@pytest.mark.parametrize("team_id", ["T1", "T2", "E1", None])
-async def test_person_of_another_workspace_of_the_same_organisation_is_no_outsider(team_id):
-    user = {"is_admin": True, "team_id": "T2", "enterprise_user": {"enterprise_id": "E1"}}
-    known = people(Slack(users={"U1": user}), SubscribeBy.MEMBERS, enterprise_id="E1")
-    assert await known.is_admin(Caller("U1", team_id))
-    await known.check_may_change(Caller("U1", team_id), "C1")
-
-
-@pytest.mark.parametrize("error", [SlackScopeMissing, SlackDoubtful])
-async def test_without_slacks_answer_only_the_body_tells_an_outsider(error):
-    known = people(Slack(fails=error("users.info", "no answer")), SubscribeBy.MEMBERS)
-    await known.check_may_change(Caller("U1"), "C1")
-    with pytest.raises(CommandError, match="other workspaces"):
-        await known.check_may_change(Caller("U1", "T2"), "C1")
 
 
 @pytest.mark.parametrize(

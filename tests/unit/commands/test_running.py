@@ -143,24 +143,44 @@ async def test_answer_that_is_refused_goes_out_in_plain_text_with_what_is_left(w
 
 TABLE = ({"type": "data_table"},)
 SECTIONS = ({"type": "section"},)
+WORDS = None
 NATIVE = Message(text="Answer", blocks=TABLE, make_plainer=lambda: Message(text="Answer", blocks=SECTIONS))
+DROPPED = aiohttp.ServerDisconnectedError()
+UNCONNECTED = aiohttp.ClientConnectorError(NOBODY, OSError("refused"))
+PAGE = (200, "<!doctype html><title>Sign in</title>")
+DOUBTS = [DROPPED, TimeoutError(), PAGE, 500, 503, (504, "<html><title>Gateway timeout</title>")]
+NAMES_NO_BLOCKS = [(400, "invalid_payload"), (403, "action_prohibited"), (200, '{"ok": false}')]
 
 
 @pytest.mark.parametrize(
-    ("used", "outcomes", "sent"),
+    ("used", "outcomes", "sent", "ends"),
     [
-        (0, [200], [TABLE]),
-        (0, [400, 200], [TABLE, SECTIONS]),
-        (0, [400, 400, 200], [TABLE, SECTIONS, None]),
-        (2, [400, 400, 200], [TABLE, SECTIONS, None]),
-        (3, [400, 200], [TABLE, None]),
+        (0, [200], [TABLE], (True, True)),
+        # Refused blocks go out in sections, and the last use is for text.
+        (0, [400, 200], [TABLE, SECTIONS], (True, False)),
+        (0, [400, 400, 200], [TABLE, SECTIONS, WORDS], (True, True)),
+        (2, [400, 400, 200], [TABLE, SECTIONS, WORDS], (True, True)),
+        (3, [400, 200], [TABLE, WORDS], (True, True)),
+        # What may have arrived is sent once more, and no more than once.
+        *((0, [doubt, 200], [TABLE] * 2, (True, True)) for doubt in DOUBTS),
+        *((0, [doubt, doubt, 200], [TABLE] * 2, (False, True)) for doubt in DOUBTS),
+        (4, [DROPPED], [TABLE], (False, True)),
+        # What Slack surely did not take is sent again as it is.
+        *((0, [*busy, 200], [TABLE] * (len(busy) + 1), (True, True)) for busy in ([429], [429] * 4, [UNCONNECTED] * 4)),
+        (0, [429, UNCONNECTED, 500, 200], [TABLE] * 4, (True, True)),
+        # A refusal that names no blocks says nothing of the workspace.
+        *((0, [refusal, 200], [TABLE, SECTIONS], (True, True)) for refusal in NAMES_NO_BLOCKS),
+        (0, [(404, "used_url")], [TABLE], (False, True)),
+        (5, [200], [], (False, True)),
     ],
 )
-async def test_refused_native_answer_goes_out_in_sections_and_the_last_use_is_for_text(webhook, used, outcomes, sent):
-    webhook.outcomes = outcomes
+async def test_answer_goes_out_as_slack_takes_it(webhook, used, outcomes, sent, ends):
+    """`ends`: whether Slack took the answer, and whether native blocks are sent again."""
+    webhook.outcomes = list(outcomes)
     responder = make_responder(webhook)
-    assert await responder.respond(Reply(URL, "cmd-1", uses=used), NATIVE)
+    is_taken = await responder.respond(Reply(URL, "cmd-1", uses=used), NATIVE)
     assert [one["blocks"] for one in webhook.sent] == [list(blocks) if blocks else None for blocks in sent]
+    assert (is_taken, responder.native.form_of(NATIVE) == NATIVE) == ends
 
 
 async def test_workspace_that_took_sections_only_is_spared_native_blocks_for_a_day(webhook):
@@ -173,64 +193,10 @@ async def test_workspace_that_took_sections_only_is_spared_native_blocks_for_a_d
     assert [tuple(one["blocks"]) for one in webhook.sent] == [TABLE, SECTIONS, SECTIONS, TABLE]
 
 
-async def test_answer_that_is_refused_in_every_form_says_nothing_of_the_workspace(webhook):
-    webhook.outcomes = [400, 400, 200]
-    responder = make_responder(webhook)
-    for _ in range(2):
-        await responder.respond(Reply(URL, "cmd-1"), NATIVE)
-    assert [one["blocks"] for one in webhook.sent] == [list(TABLE), list(SECTIONS), None, list(TABLE)]
-
-
-DROPPED = aiohttp.ServerDisconnectedError()
-UNCONNECTED = aiohttp.ClientConnectorError(NOBODY, OSError("refused"))
-PAGE = (200, "<!doctype html><title>Sign in</title>")
-
-
-@pytest.mark.parametrize(
-    "doubt", [DROPPED, TimeoutError(), PAGE, 500, 503, (504, "<html><title>Gateway timeout</title>")]
-)
-async def test_answer_that_may_not_have_arrived_is_sent_once_more_and_no_more_than_once(webhook, doubt):
-    webhook.outcomes = [doubt, 200]
-    assert await make_responder(webhook).respond(Reply(URL, "cmd-1"), NATIVE)
-    webhook.outcomes = [doubt, doubt, 200]
-    assert not await make_responder(webhook).respond(Reply(URL, "cmd-1"), NATIVE)
-    assert [one["blocks"] for one in webhook.sent] == [list(TABLE)] * 4
-
-
-async def test_answer_in_doubt_is_not_sent_again_where_no_use_is_left(webhook):
-    webhook.outcomes = [DROPPED]
-    assert not await make_responder(webhook).respond(Reply(URL, "cmd-1", uses=4), Message(text="Answer"))
-    assert len(webhook.sent) == 1
-
-
 @pytest.mark.parametrize("address", ["https://[bad", "::::", "", "https://evil.example/x", "https://slack.com@x.test/"])
 async def test_answer_goes_to_no_address_that_is_not_slacks(webhook, address):
     assert not await make_responder(webhook).respond(Reply(address, "cmd-1"), Message(text="Answer"))
     assert webhook.sent == []
-
-
-@pytest.mark.parametrize("stumbles", [[429], [429, UNCONNECTED, 500], [429] * 4, [UNCONNECTED] * 4])
-async def test_answer_that_slack_surely_did_not_take_is_sent_again_as_it_is(webhook, stumbles):
-    webhook.outcomes = [*stumbles, 200]
-    responder = make_responder(webhook)
-    assert await responder.respond(Reply(URL, "cmd-1"), NATIVE)
-    assert [one["blocks"] for one in webhook.sent] == [list(TABLE)] * (len(stumbles) + 1)
-    assert responder.native.form_of(NATIVE) == NATIVE
-
-
-@pytest.mark.parametrize("refusal", [(400, "invalid_payload"), (403, "action_prohibited"), (200, '{"ok": false}')])
-async def test_refusal_that_names_no_blocks_says_nothing_of_the_workspace(webhook, refusal):
-    webhook.outcomes = [refusal, 200]
-    responder = make_responder(webhook)
-    assert await responder.respond(Reply(URL, "cmd-1"), NATIVE)
-    assert [one["blocks"] for one in webhook.sent] == [list(TABLE), list(SECTIONS)]
-    assert responder.native.form_of(NATIVE) == NATIVE
-
-
-async def test_address_that_is_used_up_is_left_alone(webhook):
-    webhook.outcomes = [(404, "used_url")]
-    assert not await make_responder(webhook).respond(Reply(URL, "cmd-1"), NATIVE)
-    assert len(webhook.sent) == 1
 
 
 async def test_word_in_between_is_tried_once(webhook):

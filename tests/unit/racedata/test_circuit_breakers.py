@@ -1,3 +1,5 @@
+"""The circuit breakers of the quota and of the key: when the data service is asked, and when it is not."""
+
 import asyncio
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -5,12 +7,10 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from bot.racedata.client.circuit_breakers import QUOTA, UNAUTHORIZED, CircuitBreakers
+from bot.racedata.client.circuit_breakers import QUOTA, CircuitBreakers
 from bot.racedata.client.service_errors import CircuitOpen, QuotaExceeded, Unauthorized
 
 KEY = SecretStr("sk_recognisable_0123456789")
-NOVEMBER = datetime(2025, 11, 20, 12, tzinfo=UTC)
-DECEMBER = datetime(2025, 12, 1, tzinfo=UTC)
 
 
 class Memory:
@@ -40,8 +40,7 @@ class SlowMemory(Memory):
 
 
 class Now:
-    def __init__(self):
-        self.at = NOVEMBER
+    at = datetime(2025, 11, 20, 12, tzinfo=UTC)
 
     def __call__(self):
         return self.at
@@ -78,104 +77,76 @@ async def is_asked(breakers, path="countries"):
         return False
 
 
-async def test_breakers_are_closed_at_first(breakers):
-    assert await is_asked(breakers)
+REFUSALS = {"quota": quota_exceeded(), "key": unauthorized(), "proxy": unauthorized(code=None)}
+STORIES = {
+    "closed at first": "asked",
+    "quota stops all but usage": "quota free opens, not asked, usage asked",
+    "a refusal is told once": "quota free opens, quota free again",
+    "quota survives a restart": "quota free opens, restart, not asked",
+    "another key closes both": "quota free opens, key free opens, other key, asked",
+    "every hour of the first day": (
+        "quota free opens, at 2025-12-01 00:00, asked, quota free again, not asked, at 2025-12-01 01:00, asked, "
+        "at 2025-12-02 00:00, quota free again, at 2025-12-22 00:00, not asked"
+    ),
+    "opened on the first of a month": (
+        "at 2025-12-01 05:00, quota free opens, at 2025-12-01 23:00, not asked, at 2026-01-01 00:00, asked"
+    ),
+    "usage shows another plan": "quota free opens, answered complete, asked",
+    "usage shows the plan as it was": "quota free opens, answered free, not asked",
+    "usage shows no plan": "quota free opens, answered None, not asked",
+    "opened before the plan was known": "quota None opens, answered free, not asked, answered live, asked",
+    "quota closes at an admin's word for every replica": (
+        "quota None opens, replica not asked, reset quota_exceeded, replica asked"
+    ),
+    "key closes at an admin's word for every replica": (
+        "key None opens, replica not asked, reset unauthorized, replica asked"
+    ),
+    "key stops usage too, and no month closes it": "key None opens, at 2026-02-28 12:00, not asked, usage not asked",
+    "bare 401 of a proxy": "proxy None again, asked",
+}
 
 
-async def test_quota_breaker_names_the_refusal_and_lets_usage_pass(breakers):
-    assert await breakers.refused(quota_exceeded(), "free")
+@pytest.mark.parametrize("name", STORIES)
+async def test_service_is_asked_as_the_story_says(store, now, breakers, name):
+    replica = CircuitBreakers(store, now, KEY)
+    for step in STORIES[name].split(", "):
+        match step.split(" "):
+            case [("quota" | "key" | "proxy") as kind, plan, news]:
+                opened = await breakers.refused(REFUSALS[kind], None if plan == "None" else plan)
+                assert opened is (news == "opens"), step
+            case ["at", *moment]:
+                now.at = datetime.fromisoformat(" ".join(moment)).replace(tzinfo=UTC)
+            case ["answered", plan]:
+                await breakers.answered(None if plan == "None" else plan)
+            case ["reset", code]:
+                await breakers.reset(code)
+            case ["restart"] | ["other", "key"]:
+                breakers = CircuitBreakers(store, now, KEY if step == "restart" else SecretStr("sk_another"))
+            case [*who, "asked"]:
+                path = "account/usage" if "usage" in who else "countries"
+                assert await is_asked(replica if "replica" in who else breakers, path) is ("not" not in who), step
+            case _:
+                raise AssertionError(step)
+
+
+async def test_open_breaker_names_the_refusal_and_stores_no_key(breakers, store):
+    await breakers.refused(quota_exceeded(), "free")
     with pytest.raises(CircuitOpen) as caught:
         async with breakers.permit("countries"):
             pass
     assert (caught.value.code, caught.value.request_id) == ("quota_exceeded", "req_1")
-    assert await is_asked(breakers, "account/usage")
-
-
-async def test_breaker_is_reported_once(breakers):
-    assert await breakers.refused(quota_exceeded(), "free")
-    assert not await breakers.refused(quota_exceeded(), "free")
-
-
-async def test_quota_breaker_survives_a_restart_and_stores_no_key(breakers, store, now):
-    await breakers.refused(quota_exceeded(), "free")
-    assert not await is_asked(CircuitBreakers(store, now, KEY))
     assert KEY.get_secret_value() not in str(store.values)
-
-
-async def test_breakers_close_with_another_key(breakers, store, now):
-    await breakers.refused(quota_exceeded(), "free")
-    await breakers.refused(unauthorized(), "free")
-    assert await is_asked(CircuitBreakers(store, now, SecretStr("sk_another")))
 
 
 async def test_quota_breaker_lets_one_caller_ask_when_the_month_turns(breakers, now):
     await breakers.refused(quota_exceeded(), "free")
-    now.at = DECEMBER - timedelta(seconds=1)
+    now.at = datetime(2025, 12, 1, tzinfo=UTC) - timedelta(seconds=1)
     assert not await is_asked(breakers)
-    now.at = DECEMBER
+    now.at += timedelta(seconds=1)
     async with breakers.permit("countries") as permit:
         permit.recheck()
         assert not await is_asked(breakers)
         await breakers.answered("free", is_probe=permit.is_probe)
-    assert await is_asked(breakers)
-
-
-async def test_quota_breaker_asks_every_hour_of_the_first_day_when_the_turn_came_too_early(breakers, now):
-    await breakers.refused(quota_exceeded(), "free")
-    now.at = DECEMBER
-    assert await is_asked(breakers)
-    await breakers.refused(quota_exceeded(), "free")
-    assert not await is_asked(breakers)
-    now.at += timedelta(hours=1)
-    assert await is_asked(breakers)
-    now.at = DECEMBER + timedelta(hours=24)
-    await breakers.refused(quota_exceeded(), "free")
-    now.at += timedelta(days=20)
-    assert not await is_asked(breakers)
-
-
-async def test_quota_breaker_opened_on_the_first_of_a_month_waits_for_the_next(breakers, now):
-    now.at = DECEMBER + timedelta(hours=5)
-    await breakers.refused(quota_exceeded(), "free")
-    now.at = DECEMBER + timedelta(hours=23)
-    assert not await is_asked(breakers)
-    now.at = datetime(2026, 1, 1, tzinfo=UTC)
-    assert await is_asked(breakers)
-
-
-@pytest.mark.parametrize(("plan", "closes"), [("complete", True), ("free", False), (None, False)])
-async def test_quota_breaker_closes_when_usage_shows_another_plan(breakers, plan, closes):
-    await breakers.refused(quota_exceeded(), "free")
-    await breakers.answered(plan)
-    assert await is_asked(breakers) is closes
-
-
-async def test_quota_breaker_that_opened_before_the_plan_was_known_closes_when_it_changes(breakers):
-    await breakers.refused(quota_exceeded(), None)
-    await breakers.answered("free")
-    assert not await is_asked(breakers)
-    await breakers.answered("live")
-    assert await is_asked(breakers)
-
-
-@pytest.mark.parametrize(("refusal", "code"), [(quota_exceeded(), QUOTA), (unauthorized(), UNAUTHORIZED)])
-async def test_breaker_closes_at_an_admins_word_for_every_replica(breakers, store, now, refusal, code):
-    other = CircuitBreakers(store, now, KEY)
-    await breakers.refused(refusal, None)
-    assert not await is_asked(other)
-    await breakers.reset(code)
-    assert await is_asked(other)
-
-
-async def test_key_breaker_stops_usage_too_and_no_month_closes_it(breakers, now):
-    await breakers.refused(unauthorized(), None)
-    now.at += timedelta(days=100)
-    assert not await is_asked(breakers)
-    assert not await is_asked(breakers, "account/usage")
-
-
-async def test_bare_401_of_a_proxy_opens_no_breaker(breakers):
-    assert not await breakers.refused(unauthorized(code=None), None)
     assert await is_asked(breakers)
 
 

@@ -1,4 +1,7 @@
+"""The lists of regions, courses and countries: as kept, as checked, and when the service is asked for them."""
+
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -9,6 +12,7 @@ from bot.racedata.client.service_errors import (
     InvalidParam,
     NotFound,
     ServerFault,
+    ServiceFailure,
     Spared,
     UnknownRefusal,
     UpgradeRequired,
@@ -26,8 +30,6 @@ REFERENCE = {"regions": [{"value": "GB", "count": 9}, {"value": "gb", "count": 1
 FAULT = ServerFault("reference", code="server_error", status=500)
 NOT_IN_PLAN = UpgradeRequired("reference", code="upgrade_required", status=403)
 
-NOT_VALID = InvalidParam("reference", code="invalid_param", status=422)
-
 
 @pytest.fixture
 def book(database, client, clock):
@@ -35,45 +37,82 @@ def book(database, client, clock):
     return ReferenceBook(database, client, clock)
 
 
-async def test_regions_are_as_published_and_asked_for_once_a_day(book, client, clock):
-    assert await book.regions() == ("GB", "gb", "IRE")
-    clock.pass_(hours=23)
-    await book.regions()
-    assert client.asked == ["courses", "reference"]
-    clock.pass_(hours=2)
-    await book.regions()
-    assert len(client.asked) == 4
+ALL, OF_COURSES = "GB gb IRE", "AUS GB IRE"
+ANSWERS: dict[str, Any] = {
+    "FAULT": FAULT,
+    "NOT_IN_PLAN": NOT_IN_PLAN,
+    "NOT_VALID": InvalidParam("reference", code="invalid_param", status=422),
+    "COURSES": COURSES,
+    "EMPTY": {},
+    "NO_REGIONS": {"goings": ["Good"]},
+    "UNREADABLE": AnswerUnreadable("reference", status=200),
+    "NOT_FOUND": NotFound("reference", status=404),
+    "FORBIDDEN": UnknownRefusal("reference", code="forbidden", status=403),
+}
+STORIES = {
+    "as published, once a day": (
+        f"regions {ALL}, +23 hours, regions {ALL}, asked courses reference, +2 hours, regions {ALL}, "
+        "asked courses reference"
+    ),
+    "stale where the service fails": f"regions {ALL}, reference FAULT, +48 hours, regions {ALL}",
+    "unknown where neither comes, and not asked again at once": (
+        "courses FAULT, reference FAULT, regions None, regions None, asked courses reference, +0.1 hours, "
+        "regions None, asked courses reference"
+    ),
+    "of the courses where the plan has no reference": f"reference NOT_IN_PLAN, regions {OF_COURSES}, refreshed",
+    **{
+        f"of the courses where reference is {answer}": (
+            f"regions {ALL}, +48 hours, reference {answer}, asked courses reference, regions {OF_COURSES}, courses, "
+            f"+0.1 hours, regions {OF_COURSES}, courses, +0.1 hours, regions {OF_COURSES}, asked courses reference"
+        )
+        for answer in ("EMPTY", "NO_REGIONS", "UNREADABLE", "NOT_IN_PLAN", "NOT_FOUND", "FORBIDDEN")
+    },
+    "a fresh list is not asked for with the other": (
+        f"regions {ALL}, +48 hours, reference FAULT, regions {ALL}, asked courses reference courses reference, "
+        f"+0.1 hours, regions {ALL}, courses, asked reference"
+    ),
+    "a refused list is asked for again after an hour": (
+        f"regions {ALL}, +48 hours, reference NOT_VALID, asked courses reference, "
+        f"regions {ALL}, +0.3 hours, regions {ALL}, +0.3 hours, regions {ALL}, +0.3 hours, refused InvalidParam, "
+        f"asked courses reference, +0.2 hours, regions {ALL}, asked reference"
+    ),
+    "courses that come later tell the regions": (
+        f"courses FAULT, reference NOT_IN_PLAN, regions None, courses COURSES, +0.1 hours, regions {OF_COURSES}, "
+        "asked courses reference courses"
+    ),
+    "a refresh raises what went wrong": f"courses FAULT, refused ServerFault, regions {ALL}",
+}
 
 
-async def test_regions_come_from_courses_where_the_plan_has_no_reference(book, client):
-    client.answers["reference"] = NOT_IN_PLAN
-    assert await book.regions() == ("AUS", "GB", "IRE")
-    await book.refresh()
+@pytest.mark.parametrize("name", STORIES)
+async def test_regions_are_as_the_story_says(book, client, clock, name):
+    for step in STORIES[name].split(", "):
+        match step.split(" "):
+            case ["regions", *codes]:
+                assert await book.regions() == (None if codes == ["None"] else tuple(codes)), step
+            case ["courses"]:
+                await book.courses()
+            case [("courses" | "reference") as path, answer]:
+                client.answers[path] = ANSWERS[answer]
+            case ["asked", *paths]:
+                assert client.asked == paths, step
+                client.asked.clear()
+            case ["refreshed"]:
+                await book.refresh()
+            case ["refused", error]:
+                with pytest.raises(ServiceFailure) as caught:
+                    await book.refresh()
+                assert type(caught.value).__name__ == error
+            case [passed, "hours"]:
+                clock.pass_(hours=float(passed))
+            case _:
+                raise AssertionError(step)
 
 
-async def test_regions_stay_as_they_were_while_the_service_fails(book, client, clock):
-    await book.regions()
-    client.answers["reference"] = FAULT
-    clock.pass_(days=2)
-    assert await book.regions() == ("GB", "gb", "IRE")
-
-
-async def test_regions_are_unknown_where_neither_list_comes_and_nobody_asks_again_at_once(book, client, clock):
+async def test_words_are_taken_as_typed_where_no_list_comes(book, client):
     client.answers = {"courses": FAULT, "reference": FAULT}
-    assert await book.regions() is None
     assert await book.check_region("GB", timeout_s=1) == RegionCheck("GB", known=False)
     assert await book.check_course("Ascot", timeout_s=1) == Course(name="Ascot")
-    assert len(client.asked) == 2
-    clock.pass_(minutes=2)
-    await book.regions()
-    assert len(client.asked) == 4
-
-
-async def test_refresh_raises_what_went_wrong(book, client):
-    client.answers["courses"] = FAULT
-    with pytest.raises(ServerFault):
-        await book.refresh()
-    assert await book.regions() == ("GB", "gb", "IRE")
 
 
 async def test_callers_share_one_refresh(book, client):
@@ -185,63 +224,6 @@ async def test_course_is_found_without_its_bracket_where_nothing_else_is_meant(b
 async def test_course_whose_name_is_shared_asks_for_the_id(book):
     with pytest.raises(CommandError, match=r"Which Newcastle\?"):
         await book.check_course("Newcastle")
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [
-        *({}, {"goings": ["Good"]}, AnswerUnreadable("reference", status=200)),
-        *(NOT_IN_PLAN, NotFound("reference", status=404), UnknownRefusal("reference", code="forbidden", status=403)),
-    ],
-    ids=repr,
-)
-async def test_regions_of_the_courses_replace_older_ones_and_are_good_for_a_day(book, client, clock, answer):
-    await book.regions()
-    clock.pass_(days=2)
-    client.answers["reference"] = answer
-    client.asked.clear()
-    for _ in range(3):
-        assert await book.regions() == ("AUS", "GB", "IRE")
-        await book.courses()
-        clock.pass_(minutes=2)
-    assert client.asked == ["courses", "reference"]
-
-
-async def test_list_that_is_fresh_is_not_asked_for_with_the_other(book, client, clock):
-    await book.regions()
-    clock.pass_(days=2)
-    client.answers["reference"] = FAULT
-    await book.regions()
-    client.asked.clear()
-    clock.pass_(minutes=2)
-    await book.regions()
-    await book.courses()
-    assert client.asked == ["reference"]
-
-
-async def test_list_that_is_refused_is_asked_for_again_after_an_hour(book, client, clock):
-    await book.regions()
-    clock.pass_(days=2)
-    client.answers["reference"] = NOT_VALID
-    client.asked.clear()
-    for _ in range(5):
-        assert await book.regions() == ("GB", "gb", "IRE")
-        clock.pass_(minutes=11)
-    with pytest.raises(InvalidParam):
-        await book.refresh()
-    assert client.asked == ["courses", "reference"]
-    clock.pass_(minutes=6)
-    await book.regions()
-    assert client.asked == ["courses", "reference", "reference"]
-
-
-async def test_courses_that_come_later_tell_the_regions_of_a_plan_without_reference(book, client, clock):
-    client.answers = {"courses": FAULT, "reference": NOT_IN_PLAN}
-    assert await book.regions() is None
-    client.answers["courses"] = COURSES
-    clock.pass_(minutes=2)
-    assert await book.regions() == ("AUS", "GB", "IRE")
-    assert client.asked == ["courses", "reference", "courses"]
 
 
 async def test_lists_that_cannot_be_kept_are_not_asked_for_at_once_again(book, database, client, monkeypatch):
