@@ -1,22 +1,25 @@
 """The real process against stand-ins over real sockets: signed bytes in at one end, channels out at the other.
 
-A test of this tier may not import from `bot`.
+A test of this tier may not import from `bot`. A test that leaves the bot's process alone shares a bot with other tests,
+in a channel of its own, with races of its own (`World.channel`, `World.race`).
 """
 
 import asyncio
 import hashlib
 import hmac
 import json
-from collections.abc import AsyncIterator, Callable
+import socket
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
-import pytest_asyncio
 
-from sandbox.loopback_server import free_port, serve
+from sandbox.loopback_server import LOOPBACK, serve
 from sandbox.racing_service.racing_standin import RacingService
 from sandbox.racing_service.switches import Switches
 from sandbox.slack.answers import Answer
@@ -32,8 +35,22 @@ BOT_TOKEN = "xoxb-test-token-acceptance"
 APP_TOKEN = "xapp-test-token-acceptance"
 API_KEY = "acceptance-racing-key"
 READY_S = 30.0
+NOWHERE = "http://127.0.0.1:9"
+"""An address where nobody listens."""
 NOT_IN_TIME = "I could not do this in time. Nothing was changed"
 """The beginning of the answer on a machine that is too busy. The answer asks people to try again in a moment."""
+FORM = "subscribe_form"
+
+
+def own_port() -> int:
+    """A port that no other process is given: this process holds the port to its end, and does not listen."""
+    holder = socket.socket()
+    holder.bind((LOOPBACK, 0))
+    # From here on a bot can bind the port too.
+    holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    port: int = holder.getsockname()[1]
+    holder.detach()
+    return port
 
 
 @dataclass
@@ -42,14 +59,14 @@ class Bot:
 
     folder: Path
     env: dict[str, str]
-    port: int = field(default_factory=free_port)
+    port: int
     process: Forked | None = None
     prepare: Callable[[Path], None] | None = None
     """Run in the process before the bot is, with the folder."""
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
+        return f"http://{LOOPBACK}:{self.port}"
 
     @property
     def log(self) -> str:
@@ -59,19 +76,35 @@ class Bot:
         env = {"PORT": str(self.port)} | self.env
         self.process = Forked(("serve",), self.folder, env, self.folder / "bot.log", prepare=self.prepare)
         if ready:
-            await self.wait_ready()
+            await self.wait_for_answer(200)
 
-    async def wait_ready(self) -> None:
-        async with httpx.AsyncClient() as client, asyncio.timeout(READY_S):
+    async def readiness(self) -> tuple[int, dict[str, Any]]:
+        """The status of /readyz, and the answer."""
+        async with httpx.AsyncClient() as client:
+            answer = await client.get(f"{self.url}/readyz")
+        return answer.status_code, answer.json()
+
+    async def wait_for_answer(self, status: int) -> dict[str, Any]:
+        """What /readyz answers, once it answers with this status."""
+        async with asyncio.timeout(READY_S):
             while True:
                 assert self.process is not None
                 assert self.process.poll() is None, f"the bot has ended:\n{self.log}"
                 try:
-                    answer = await client.get(f"{self.url}/readyz")
+                    found, body = await self.readiness()
                 except httpx.TransportError:
-                    await asyncio.sleep(0.05)
-                    continue
-                if answer.status_code == 200:
+                    found, body = 0, {}
+                if found == status:
+                    return body
+                await asyncio.sleep(0.05)
+
+    async def wait_degraded(self, part: str, words: str = "") -> None:
+        """Wait until /readyz says these words of the part. A degraded bot is ready."""
+        async with asyncio.timeout(60):
+            while True:
+                status, body = await self.readiness()
+                assert status == 200
+                if words in body["degraded"].get(part, ()):
                     return
                 await asyncio.sleep(0.05)
 
@@ -84,10 +117,15 @@ class Bot:
         """The exit code after a graceful stop."""
         assert self.process is not None
         self.process.terminate()
+        return await self.ended()
+
+    async def ended(self) -> int:
+        """The exit code of a process that ends by itself."""
+        assert self.process is not None
         return await asyncio.to_thread(self.process.wait, 40)
 
     async def deliver(self, payload: object, *, secret: str = WEBHOOK_SECRET, **changes: object) -> httpx.Response:
-        """Send a payload the way the service does. `body` and `signature` can be given to be wrong."""
+        """Send a payload the way the service does. `signature` can be given to be wrong."""
         body = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
         signature = changes.get("signature", hmac.new(secret.encode(), body, hashlib.sha256).hexdigest())
         headers = {"Content-Type": "application/json"}
@@ -106,11 +144,19 @@ async def until(holds: Callable[[], bool], *, timeout_s: float = 60.0) -> None:
 
 async def settled(answer: Answer, *, timeout_s: float = 60.0) -> SentResponse:
     """What a command or click is answered with in the end: a slow machine is told of the progress first."""
-    count = 0
+    assert (answer.status, answer.error) == (200, None), answer
+    number = 0
     while True:
-        response = (await answer.responses(count := count + 1, timeout_s=timeout_s))[count - 1]
+        response = (await answer.responses(number := number + 1, timeout_s=timeout_s))[number - 1]
         if not response.text.endswith(("The answer comes here.", "the answer follows.")):
             return response
+
+
+def shown(message: Any) -> str:
+    """All that a message, an answer or a view shows."""
+    if isinstance(message, dict):
+        return json.dumps(message["blocks"], ensure_ascii=False)
+    return json.dumps([message.text, message.blocks], ensure_ascii=False)
 
 
 @dataclass
@@ -120,20 +166,74 @@ class World:
     bot: Bot
     slack: SlackWorkspace
     service: RacingService
+    numbers: Iterator[int] = field(default_factory=lambda: count(1))
+
+    def channel(self, *people: str, bot_is_member: bool = True) -> str:
+        """A new channel, with Alice and these people."""
+        name = f"CTEST{next(self.numbers)}"
+        self.slack.add_channel(name, name.lower(), bot_is_member=bot_is_member)
+        self.slack.channels[name].members.update({"UALICE", *people})
+        return name
+
+    def race(self) -> tuple[str, str]:
+        """The id and the course of a new race."""
+        number = next(self.numbers)
+        return f"rc_{number}", f"Course {number}"
 
     async def say(self, command: str, text: str, *, channel: str, user: str = "UALICE") -> str:
         """The answer to a command, text and blocks. It is typed again where the bot was too busy, and says so."""
         async with asyncio.timeout(60):
             while True:
-                answer = await self.slack.command(self.bot.url, command, text, channel=channel, user=user)
-                assert answer.status == 200, answer
-                response = await settled(answer)
+                response = await settled(await self.person(user).types(f"{command} {text}", channel=channel))
                 if not response.text.startswith(NOT_IN_TIME):
-                    return json.dumps([response.text, response.blocks], ensure_ascii=False)
+                    return shown(response)
 
     async def subscribe(self, channel: str, words: str) -> None:
         said = await self.say("/racing", f"subscribe {words}", channel=channel)
         assert "receives" in said, said
+
+    async def clicked(self, label: str, channel: str, user: str = "UALICE") -> SentResponse:
+        """The answer to a click."""
+        return await settled(await self.person(user).clicks(label, channel=channel))
+
+    async def opened_form(self, channel: str) -> str:
+        """The id of the form that `/racing subscribe` opens."""
+        answer = await self.person().types("/racing subscribe", channel=channel)
+        assert answer.error is None, answer
+        return await self.person().opened(FORM)
+
+    async def submitted(self, view_id: str, values: dict[str, Any], user: str = "UALICE") -> dict[str, Any]:
+        """The answer to a form that is submitted."""
+        answer = await self.person(user).submits(view_id, values)
+        assert answer.error is None, answer
+        said: dict[str, Any] = json.loads(answer.body)
+        return said
+
+    async def home(self, words: str, user: str = "UALICE") -> str:
+        """What a person's App Home shows. It is opened again until it shows these words."""
+        async with asyncio.timeout(60):
+            while True:
+                assert (await self.slack.open_home(user, self.bot.url)).status == 200
+                try:
+                    return await self.shown_at_home(words, user, timeout_s=1)
+                except TimeoutError:
+                    continue
+
+    async def shown_at_home(self, words: str, user: str = "UALICE", *, timeout_s: float = 60.0) -> str:
+        views = self.slack.views
+        await self.slack.wait_for(
+            lambda: words in shown(views.get(f"VHOME{user}", {"blocks": []})), timeout_s=timeout_s
+        )
+        return shown(views[f"VHOME{user}"])
+
+    async def press_at_home(self, label: str, user: str = "UALICE") -> None:
+        answer = await self.person(user).clicks_in_view(f"VHOME{user}", label)
+        assert answer.status == 200, answer
+
+    async def wait_for_lists(self) -> None:
+        """Until the bot has read the data service's lists."""
+        while "I know no region" not in await self.say("/racecard", "Nowhere", channel="CADMIN"):
+            continue
 
     def person(self, user: str = "UALICE") -> Person:
         return self.slack.person(user, self.bot.url)
@@ -141,21 +241,23 @@ class World:
     def texts(self, channel: str) -> list[str]:
         return [message.text for message in self.slack.messages(channel)]
 
-    async def wait_for_posts(self, channel: str, count: int, *, timeout_s: float = 60.0) -> list[str]:
-        await self.slack.wait_for(lambda: len(self.slack.messages(channel)) >= count, timeout_s=timeout_s)
+    async def wait_for_posts(self, channel: str, number: int, *, timeout_s: float = 60.0) -> list[str]:
+        await self.slack.wait_for(lambda: len(self.slack.messages(channel)) >= number, timeout_s=timeout_s)
         return self.texts(channel)
+
+    async def wait_for_text(self, channel: str, words: str) -> None:
+        await self.slack.wait_for(lambda: any(words in text for text in self.texts(channel)), timeout_s=60)
 
 
 @asynccontextmanager
 async def run_world(
-    folder: Path, *, switches: Switches | None = None, start: bool = True, seed: int | str = 1, **settings: str
+    folder: Path, *, switches: Switches | None = None, start: bool = True, port: int | None = None, **settings: str
 ) -> AsyncIterator[World]:
     """The bot between its stand-ins; by Socket Mode where the settings have `SLACK_APP_TOKEN`, else by HTTP."""
     socket_mode = "SLACK_APP_TOKEN" in settings
     slack = SlackWorkspace(BOT_TOKEN, SIGNING_SECRET, app_token=APP_TOKEN, socket_mode=socket_mode)
     service = RacingService(
         START.date(),
-        seed=int(seed),
         api_key=API_KEY,
         switches=switches or Switches(allow_http_loopback=True),
     )
@@ -166,7 +268,8 @@ async def run_world(
         ("CADMIN", "racing-admins"),
     ):
         slack.add_channel(channel_id, name, bot_is_member=True)
-    slack.add_user("UALICE", "alice")
+    for user in ("UALICE", "UBOB", "UADMIN"):
+        slack.add_user(user, user.lower())
     async with service, slack.running(), serve(service.app) as service_address:
         bot = Bot(
             folder,
@@ -182,6 +285,7 @@ async def run_world(
                 "LOG_FORMAT": "json",
             }
             | settings,
+            port or own_port(),
         )
         world = World(bot, slack, service)
         try:
@@ -193,12 +297,6 @@ async def run_world(
         finally:
             if bot.process is not None and bot.process.poll() is None:
                 bot.kill()
-
-
-@pytest_asyncio.fixture
-async def world(tmp_path: Path) -> AsyncIterator[World]:
-    async with run_world(tmp_path) as running:
-        yield running
 
 
 @pytest.fixture

@@ -1,67 +1,32 @@
-"""The command line as scripts and containers meet it: exit codes, what is on stdout, and how it ends."""
+"""The commands of the shell as scripts and containers meet them: exit codes, stdout, and the bot that runs beside them.
 
-import asyncio
-import os
+The words of the command line are tested in `tests/unit/test_command_line.py`.
+"""
+
+import json
 import re
-import shutil
 import sqlite3
 import subprocess
 import sys
-from importlib.metadata import version
+from datetime import timedelta
+from itertools import count
 from pathlib import Path
+from typing import Any
 
-import psutil
-import pytest
 from cryptography.fernet import Fernet
 
 from sandbox.racing_service.switches import Switches
 from sandbox.slack import failures
 from tests.acceptance.command_line import run_command
 from tests.acceptance.conftest import API_KEY, until
+from tests.acceptance.dying import after_the_commit, before_the_commit
 from tests.acceptance.payloads import abandoned
+from tests.clock import START, now
 from tests.older_database import NEWEST, make_older_database
 
 ROOT = Path(__file__).parents[2]
 EVENTS = ("result.received", "race.abandoned", "meeting.abandoned", "racecard.published")
-SUBSCRIBING = {"ENCRYPTION_KEYS": Fernet.generate_key().decode(), "PUBLIC_URL": "https://bot.example.com"}
-
-WRONG_WORDS = {
-    (): ["Usage:", "subscribe"],
-    ("nosuch",): ["No such command 'nosuch'"],
-    ("subscribe", "--event", "results"): ["--event", '"results"', *EVENTS],
-    ("subscribe", "--event", "race.abandoned", "--event", "Race.Abandoned"): ['"Race.Abandoned"', *EVENTS],
-    ("subscribe", "--retire", "1", "--event", "race.abandoned"): ["--retire", "without other options"],
-    ("subscribe", "--retire", "1", "--show-secret"): ["--retire", "without other options"],
-    ("subscribe", "--retire", "0"): ["--retire"],
-    ("subscribe", "--region", " "): ["--region", "all regions"],
-    ("unlatch", "month"): ['"month"', "quota, key or plan"],
-    ("manifest",): ["--url", "--socket", "one of the two"],
-    ("manifest", "--socket", "--url", "https://bot.example.com"): ["one of the two"],
-    ("manifest", "--url", "http://bot.example.com"): ["--url", "must be https"],
-    ("manifest", "--url", "https://bot.example.com/slack/events"): ["--url", "must end before /slack/events"],
-    ("demo", "--speed", "0"): ["--speed"],
-    ("migrate", "now"): ["now"],
-    ("subscriptions",): ["Usage:", "export", "apply"],
-    ("subscriptions", "apply"): ["FILE"],
-    ("serve", "--json"): ["--json"],
-    ("doctor", "now"): ["now"],
-    ("doctor", "--yaml"): ["--yaml"],
-}
-
 NEED_SETTINGS = (("serve",), ("subscribe",), ("unlatch",), ("repair",), ("restored",), ("subscriptions", "export"))
-NEED_NO_SETTINGS = ("doctor", "demo", "manifest", "migrate")
-"""`migrate` has a default for the only setting in use; `doctor` tells of the settings as of everything else."""
-
-
-async def test_wrong_words_are_told_on_stderr_with_exit_code_2(make_world):
-    async with make_world(start=False, **SUBSCRIBING) as world:
-        for words, told in WRONG_WORDS.items():
-            ran = await run_command(world.bot, *words)
-            assert (ran.code, ran.out) == (2, ""), words
-            for one in told:
-                assert one in ran.err, words
-            assert "settings" not in ran.err, words
-        assert world.service.requests == []
 
 
 async def test_every_command_without_settings_says_what_to_do(make_world):
@@ -71,57 +36,21 @@ async def test_every_command_without_settings_says_what_to_do(make_world):
         for words in NEED_SETTINGS:
             ran = await run_command(world.bot, *words, **nothing)
             assert (ran.code, ran.out) == (2, ""), words
-            assert [
-                name for name in (*told, f"{world.bot.folder}/.env", "racing-bot doctor") if name not in ran.err
-            ] == []
+            assert [one for one in (*told, f"{world.bot.folder}/.env", "racing-bot doctor") if one not in ran.err] == []
         ran = await run_command(world.bot, "doctor", **nothing)
         assert (ran.code, ran.err) == (2, "")
         assert [name for name in told if name not in ran.out] == []
-        assert (await run_command(world.bot, "--version", **nothing)).out == f"racing-bot {version('racing-bot')}\n"
-        assert (await run_command(world.bot, "migrate", **nothing)).code == 0
-        assert (await run_command(world.bot, "manifest", "--socket", **nothing)).code == 0
+        for words in (("migrate",), ("manifest", "--socket")):
+            assert (await run_command(world.bot, *words, **nothing)).code == 0
 
 
-async def test_every_command_explains_itself_without_settings(make_world):
+async def test_commands_that_fail_exit_with_1_say_so_on_stderr_and_show_no_secret(make_world):
     async with make_world(start=False) as world:
-        nothing = dict.fromkeys(world.bot.env)
-        ran = await run_command(world.bot, "--help", **nothing)
-        assert (ran.code, ran.err) == (0, "")
-        listed = re.findall(r"^  ([a-z]+)  +\S", ran.out.partition("Commands:")[2], flags=re.MULTILINE)
-        assert set(listed) == {*(first for first, *_ in NEED_SETTINGS), *NEED_NO_SETTINGS}, (
-            "say of a new command whether settings are needed"
-        )
-        for command in listed:
-            ran = await run_command(world.bot, command, "--help", **nothing)
-            assert (ran.code, ran.err) == (0, ""), command
-            assert ran.out.startswith(f"Usage: racing-bot {command} [OPTIONS]"), ran.out
-            assert re.search(r"^  [A-Z].*\.", ran.out, flags=re.MULTILINE), f"{command} says nothing of itself"
-
-
-async def test_stdout_has_the_answer_and_stderr_the_log(make_world):
-    async with make_world(start=False, **SUBSCRIBING) as world:
-        for endpoint in ("/reference", "/courses", "/countries"):
-            world.service.fail_next(endpoint, "server_error", times=100)
-        made = await run_command(world.bot, "subscribe", "--region", "GB", LOG_FORMAT="console")
-        assert made.code == 0
-        (subscription,) = world.service.subscriptions
-        first, second = made.out.splitlines()
-        assert first.startswith("Subscription 1 is made")
-        assert "--show-secret" in second
-        assert subscription.secret not in made.said
-        assert "region_not_checked" in made.err
-        world.service.fail_next("/webhooks/subscribe", "server_error")
-        failed = await run_command(world.bot, "subscribe", "--again", LOG_LEVEL="debug")
-        assert (failed.code, failed.out) == (1, "")
-        assert "data service failed" in failed.err
-        assert API_KEY not in failed.err
-
-
-async def test_commands_that_fail_exit_with_1_and_say_so_on_stderr(make_world):
-    async with make_world(start=False, **SUBSCRIBING) as world:
         away = "postgresql://racing@127.0.0.1:9/racing?password=secret%2D1&sslpassword=secret-2"
-        for words in (("unlatch",), ("migrate",), ("subscribe",), ("restored",)):
-            ran = await run_command(world.bot, *words, DATABASE_URL=away)
+        keys = Fernet.generate_key().decode()
+        known: dict[str, Any] = {"DATABASE_URL": away, "ENCRYPTION_KEYS": keys, "PUBLIC_URL": "https://bot.example.com"}
+        for words in (("unlatch",), ("migrate",), ("subscribe",), ("restored",), ("subscriptions", "export")):
+            ran = await run_command(world.bot, *words, **known)
             assert (ran.code, ran.out) == (1, ""), words
             assert "database" in ran.err or "postgresql" in ran.err
             assert "secret" not in ran.err
@@ -129,6 +58,9 @@ async def test_commands_that_fail_exit_with_1_and_say_so_on_stderr(make_world):
         examined = await run_command(world.bot, "doctor", DATABASE_URL=away)
         assert "failed   database: postgresql+psycopg://racing@127.0.0.1:9/racing\n" in examined.out
         assert not re.search("secret(-|%2D)[12]", examined.said)
+        missing = await run_command(world.bot, "repair", "--dry-run")
+        assert (missing.code, missing.out) == (1, "")
+        assert not (world.bot.folder / "bot.db").exists()
 
 
 async def test_migrate_says_in_english_what_it_did(make_world):
@@ -147,7 +79,6 @@ async def test_migrate_says_in_english_what_it_did(make_world):
             newer = await run_command(world.bot, *words)
             assert (newer.code, newer.out) == (1, "")
             assert "9999" in newer.err
-            assert "a newer version has migrated the database" in newer.err
 
 
 def test_letters_that_the_terminal_lacks_are_shown_as_numbers(tmp_path):
@@ -173,75 +104,139 @@ async def test_restored_is_refused_while_a_bot_runs_and_says_what_waited(make_wo
         assert told.out.startswith("Messages that waited in this copy: 1, the oldest from 20")
 
 
-async def test_subscription_to_other_events_is_made_and_what_would_come_twice_is_named(make_world):
-    async with make_world(start=False, **SUBSCRIBING) as world:
-
-        async def subscribe(*words):
-            return await run_command(world.bot, "subscribe", *words)
-
-        assert (await subscribe("--region", "GB", "--event", "race.abandoned")).code == 0
-        for other in (("--region", "IRE", "--event", "race.abandoned"), ("--region", "GB", "--event", EVENTS[0])):
-            made = await subscribe(*other)
-            assert made.code == 0, made.said
-        refused = await subscribe("--event", "race.abandoned", "--event", "meeting.abandoned")
-        assert (refused.code, refused.out) == (1, "")
-        for told in (
-            "1: https://bot.example.com/webhooks/racing, race.abandoned, GB",
-            "2: https://bot.example.com/webhooks/racing, race.abandoned, IRE",
-            "  race.abandoned from GB\n  race.abandoned from IRE\n",
-            "racing-bot subscribe --event meeting.abandoned\n",
-            "--again",
-        ):
-            assert told in refused.err
-        assert "result.received" not in refused.err
-        assert len(world.service.subscriptions) == 3
-        everything = await subscribe("--region", "GB")
-        assert "  race.abandoned from GB\n  result.received from GB\n" in everything.err
-        assert "subscribe --region GB --event meeting.abandoned --event racecard.published\n" in everything.err
-        assert (await subscribe("--region", "GB", "--again")).code == 0
+async def deliver_one(world) -> None:
+    """Settle a race, and deliver its result by the newest subscription, as often as it takes."""
+    race = next(race for race in world.service.racing.races() if world.service.racing.state(race).status == "declared")
+    *_, delivery = world.service.settle(race.race_id)
+    # The bot looks for new secrets every few seconds at most; what it refuses meanwhile is sent again.
+    for hours in count():
+        await world.service.deliver_due(now() + timedelta(hours=hours))
+        if delivery.status == "delivered":
+            return
 
 
-async def test_stop_during_the_first_reading_of_the_lists_is_no_failure(make_world):
-    slow = Switches(allow_http_loopback=True, slow_s=60)
-    async with make_world(switches=slow, start=False) as world:
-        world.service.fail_next("/reference", "slow", times=10)
+async def test_running_bot_takes_the_secret_of_a_new_subscription_and_keys_rotate(make_world):
+    old, new = (Fernet.generate_key().decode() for _ in range(2))
+    async with make_world(start=False, ENCRYPTION_KEYS=old, RACING_WEBHOOK_SECRETS="") as world:
+        world.bot.env["PUBLIC_URL"] = world.bot.url
         await world.bot.start()
-        await until(lambda: world.service.failures_left("/reference") < 10)
-        assert await world.bot.stop() == 0
-        assert "Traceback" not in world.bot.log
-        assert "CancelledError" not in world.bot.log
-        assert '"event": "stopped"' in world.bot.log
+        for endpoint in ("/reference", "/courses", "/countries"):
+            world.service.fail_next(endpoint, "server_error", times=100)
+        world.service.fail_next("/webhooks/subscribe", "server_error")
+        failed = await run_command(world.bot, "subscribe", LOG_LEVEL="debug")
+        assert (failed.code, failed.out) == (1, "")
+        assert API_KEY not in failed.err
+        made = await run_command(world.bot, "subscribe", "--region", "GB", LOG_FORMAT="console")
+        assert (made.code, len(made.out.splitlines())) == (0, 2)
+        assert world.service.subscriptions[-1].secret not in made.said
+        assert "region_not_checked" in made.err
+        await deliver_one(world)
+        for keys in (f"{new},{old}", new):
+            world.bot.kill()
+            world.bot.env["ENCRYPTION_KEYS"] = keys
+            await world.bot.start()
+            await deliver_one(world)
 
 
-STARTED_IN = ("unshare", "--pid", "--fork", "--kill-child")
-"""Makes the bot the first process of its namespace, as in a container."""
+async def test_file_of_subscriptions_is_exported_changed_and_applied_beside_a_running_bot(make_world):
+    async with make_world(ADMIN_USERS="UALICE") as world:
+        await world.subscribe("CGB", "GB")
+
+        async def run(*words):
+            return await run_command(world.bot, "subscriptions", *words)
+
+        exported = await run("export")
+        assert (exported.code, exported.err) == (0, "")
+        file = world.bot.folder / "subscriptions.yaml"
+        file.write_text(exported.out + "  CIRE:\n  - region: IRE\n    topics: [abandonments]\n")
+        unasked = await run("apply", str(file))
+        assert (unasked.code, "  + abandonments from IRE\n1 new\n" in unasked.out) == (1, True)
+        assert "Give --yes" in unasked.err
+        assert json.loads((await run("export", "--json")).out)["channels"].keys() == {"CGB"}
+        applied = await run("apply", str(file), "--yes")
+        assert (applied.code, "Done (apply-" in applied.out) == (0, True)
+        assert (await world.bot.deliver(abandoned(region="IRE"))).status_code == 200
+        await world.wait_for_posts("CIRE", 1)
+        assert "operator" in await world.say("/racing", "audit all", channel="CADMIN")
+        file.write_text("version: 1\nchannels:\n  C1:\n  - region: GB\n    topics: [result]\n  gb: []\n")
+        wrong = await run("apply", str(file), "--yes")
+        assert (wrong.code, wrong.out) == (2, "")
+        assert [line for line in ("line 5: ", "line 6: ") if line not in wrong.err] == []
+        missing = await run("apply", str(world.bot.folder / "none.yaml"))
+        assert (missing.code, missing.out) == (2, "")
 
 
-def first_process_possible() -> bool:
-    if shutil.which("unshare") is None:
-        return False
-    return subprocess.run([*STARTED_IN, "true"], check=False, capture_output=True).returncode == 0
+def asked(world) -> int:
+    """How many requests cost quota, or would have."""
+    return sum(request.endpoint != "/account/usage" for request in world.service.requests)
 
 
-@pytest.mark.parametrize("loaded", ["_socket", "pydantic_core", "httptools"])
-async def test_sigterm_ends_the_first_process_while_it_still_loads(make_world, loaded):
-    """Told when a library of the start is loaded: of the command line, of the settings, of the server."""
-    if not first_process_possible():
-        pytest.skip("this machine lets nobody start the first process of a namespace (unshare --pid)")
-    async with make_world(start=False) as world:
-        env = {"PATH": os.environ["PATH"], "PORT": str(world.bot.port), "PYTHONPATH": str(ROOT)} | world.bot.env
-        process = await asyncio.create_subprocess_exec(
-            *STARTED_IN, sys.executable, "-m", "bot", "serve", cwd=world.bot.folder, env=env
-        )
-        try:
-            await until(lambda: bool(psutil.Process(process.pid).children()))
-            (bot,) = psutil.Process(process.pid).children()
-            await until(lambda: any(loaded in one.path for one in bot.memory_maps()))
-            bot.terminate()
-            async with asyncio.timeout(60):
-                code = await process.wait()
-        finally:
-            if process.returncode is None:
-                process.kill()
-                await process.wait()
-        assert code in {0, 143}
+async def test_breaker_of_a_used_up_quota_outlives_a_kill_holds_up_no_alert_and_is_reset_at_a_word(make_world):
+    async with make_world(start=False, ADMIN_USERS="UADMIN") as world:
+        world.service.set_used(15_000)
+        # Usage would tell before the refusal does, and close the circuit breaker again by itself.
+        world.service.fail_next("/account/usage", "server_error", times=1_000)
+        await world.bot.start()
+        await world.wait_for_text("CADMIN", "racing-bot unlatch quota")
+        # By the answer the requests of two jobs at start are refused, should both have gone out at once.
+        await world.say("/racecard", "GB", channel="CGB")
+        before = asked(world)
+        assert 1 <= before <= 2
+        world.bot.kill()
+        await world.bot.start()
+        assert "used up; the month turns on 1 " in await world.say("/racecard", "GB", channel="CGB")
+        assert asked(world) == before
+        await world.subscribe("CGB", "GB")
+        await world.bot.deliver(abandoned())
+        await world.wait_for_posts("CGB", 1)
+        # The month is as it was, but somebody has bought more requests: the running bot takes the word.
+        world.service.set_used(0)
+        ran = await run_command(world.bot, "unlatch", "quota")
+        assert (ran.code, ran.said.split(";")[0]) == (0, "quota: closed again")
+        assert "used up" not in await world.say("/racecard", "GB", channel="CGB")
+        assert asked(world) > before
+
+
+def looks(world):
+    return [one for one in world.service.requests if one.endpoint == "/webhooks/deliveries"]
+
+
+async def lose(world) -> None:
+    """The service gives up deliveries of all four events, thirty hours ago: nobody listened at the address."""
+    service = world.service
+    service.subscribe("http://127.0.0.1:9/webhooks/racing", frozenset(EVENTS))
+    first, second = service.racing.meetings(START.date(), "GB")[:2]
+    service.set_clock(lambda: START - timedelta(hours=30))
+    service.settle(first.races[0].race_id)
+    service.abandon_race(first.races[1].race_id, "Frozen track")
+    service.abandon_meeting(second.meeting_id, "Waterlogged")
+    service.publish("racecard.published", first)
+    for number, delivery in enumerate(service.deliveries):
+        delivery.shape = ("bare", "listed", "counted")[number % 3]
+    await service.deliver_due()
+    service.set_clock(now)
+    assert {delivery.status for delivery in service.deliveries} == {"failed"}
+
+
+async def test_repair_shows_and_makes_good_what_failed_once_whatever_kills_it(make_world):
+    gives_up = Switches(allow_http_loopback=True, retry_gaps_s=())
+    # `serve` looks at its start, and not again within the test.
+    async with make_world(switches=gives_up, REPAIR_CHECK_S="2678400") as world:
+        await world.subscribe("CGB", "GB results abandonments racecards")
+        await until(lambda: bool(looks(world)))
+        await lose(world)
+        ran = await run_command(world.bot, "repair", "--dry-run", "--json")
+        answer = json.loads(ran.out)
+        assert (ran.code, answer["records"], len(answer["made_good"]), answer["unreadable"]) == (0, 4, 4, [])
+        assert [one["channel"] for one in answer["posts"]] == ["CGB"]
+        assert answer["answered"] == {"no answer (ConnectError)": 4}
+        for prepare in (before_the_commit, after_the_commit):
+            assert world.texts("CGB") == []
+            assert (await run_command(world.bot, "repair", prepare=prepare)).code < 0
+        (text,) = await world.wait_for_posts("CGB", 1)
+        assert text.startswith("ABANDONED: ")
+        done = await run_command(world.bot, "repair")
+        assert done.code == 0
+        assert "Known already: 4" in done.out
+        await world.wait_for_posts("CADMIN", 1)
+        assert len(world.texts("CGB")) == len(world.texts("CADMIN")) == 1

@@ -2,10 +2,8 @@
 
 import asyncio
 
-import httpx
-
 from tests.acceptance.command_line import run_command
-from tests.acceptance.conftest import Bot
+from tests.acceptance.conftest import Bot, own_port
 from tests.acceptance.payloads import abandoned, result
 from tests.clock import move_clock
 from tests.postgres import new_postgres_database
@@ -16,18 +14,11 @@ async def test_starts_before_its_schema_and_takes_deliveries_once_it_is_there(ma
     move_clock(url)
     async with make_world(start=False, DATABASE_URL=url) as world:
         await world.bot.start(ready=False)
-        async with httpx.AsyncClient() as client, asyncio.timeout(60):
-            while True:
-                try:
-                    answer = await client.get(f"{world.bot.url}/readyz")
-                    break
-                except httpx.TransportError:
-                    await asyncio.sleep(0.05)
-        assert (answer.status_code, "migrate" in answer.text) == (503, True)
+        assert "migrate" in str(await world.bot.wait_for_answer(503))
         refused = await world.bot.deliver(result())
         assert (refused.status_code, "retry-after" in refused.headers) == (503, True)
         assert (await run_command(world.bot, "migrate")).code == 0
-        await world.bot.wait_ready()
+        await world.bot.wait_for_answer(200)
         await world.subscribe("CGB", "GB")
         assert (await world.bot.deliver(result())).status_code == 200
         assert len(await world.wait_for_posts("CGB", 1)) == 1
@@ -41,7 +32,7 @@ async def test_two_replicas_are_one_bot(make_world, postgres_server, tmp_path):
         await world.bot.start()
         folder = tmp_path / "other"
         folder.mkdir()
-        other = Bot(folder, world.bot.env)
+        other = Bot(folder, world.bot.env, own_port())
         await other.start()
         try:
             await world.subscribe("CGB", "GB")

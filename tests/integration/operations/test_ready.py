@@ -54,7 +54,7 @@ async def test_stored_secrets_that_no_key_opens_are_named_by_readyz_and_told_to_
         answer = await bot.http.get(f"{bot.url}/readyz")
         assert (answer.status_code, await bot.deliver(result("rc_1"), secret="whsec-lost")) == (200, 503)
         assert "ENCRYPTION_KEYS" in answer.json()["degraded"]["webhooks"]
-        await bot.slack.wait_for(lambda: bot.slack.messages("CADMIN"), timeout_s=PATIENCE_S)
+        await bot.slack.wait_for(lambda: bool(bot.slack.messages("CADMIN")), timeout_s=PATIENCE_S)
         (told,) = bot.slack.messages("CADMIN")
         assert "ENCRYPTION_KEYS" in told.text
 
@@ -71,3 +71,4 @@ async def test_bot_whose_file_was_removed_stores_nothing_and_tells_admins(tmp_pa
         await bot.service.look()
         (told,) = bot.slack.messages("CADMIN")
         assert FILE_GONE in told.text
+        assert (await bot.scrape()).value("racing_bot_degraded", part="deliveries") == 1

@@ -1,0 +1,69 @@
+"""App Home beside the walk: people who have left a channel, own watches, what admins see. One bot for all of it."""
+
+import json
+
+import pytest
+import pytest_asyncio
+
+from sandbox.slack.failures import slack_error
+from tests.acceptance.conftest import run_world
+from tests.acceptance.payloads import abandoned
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def world(tmp_path_factory):
+    async with run_world(tmp_path_factory.mktemp("home"), ADMIN_USERS="UADMIN") as running:
+        running.slack.add_user("USTRANGER", "stranger")
+        yield running
+
+
+async def test_press_and_form_of_somebody_who_has_left_the_channel_change_nothing(world):
+    channel = world.channel("UBOB")
+    await world.say("/racing", "subscribe GB", channel=channel, user="UBOB")
+    await world.home(f"<#{channel}>", "UBOB")
+    before = set(world.slack.views)
+    await world.press_at_home("Add", "UBOB")
+    await world.slack.wait_for(lambda: bool(set(world.slack.views) - before), timeout_s=60)
+    (view_id,) = set(world.slack.views) - before
+    world.slack.channels[channel].members.discard("UBOB")
+    answer = await world.submitted(view_id, {"regions": ["IRE"], "topics": ["abandonments"]}, "UBOB")
+    assert "not in that channel any more" in json.dumps(answer)
+    await world.press_at_home("Pause", "UBOB")
+    await world.shown_at_home("not in that channel any more", "UBOB")
+    listed = await world.say("/racing", "list", channel=channel)
+    assert "IRE" not in listed
+    assert "paused" not in listed
+    # The creator of the subscription is gone, and the list says so.
+    assert "not in this channel any more" in listed
+
+
+async def test_channel_with_watches_alone_is_shown_to_its_people_and_resumed(world):
+    channel = world.channel()
+    await world.say("/racing", 'watch horse:"Golden Melody" horse:"Blue Moon"', channel=channel)
+    assert "2 names watched" in await world.home(f"<#{channel}>")
+    await world.press_at_home("What is watched")
+    assert "Golden Melody" in await world.shown_at_home(f"<#{channel}>: Watched here")
+    assert f"<#{channel}>" not in await world.home("have not subscribed", "USTRANGER")
+    await world.say("/racing", "pause", channel=channel)
+    await world.home("Resume")
+    await world.press_at_home("Resume")
+    await world.shown_at_home('"Pause"')
+
+
+async def test_admin_posts_after_all_what_slack_refused_and_only_once(world):
+    channel = world.channel()
+    world.slack.add_user("UOWNER", "owner", is_admin=True)
+    await world.subscribe(channel, "all")
+    for admin in ("UADMIN", "UOWNER"):
+        race_id, course = world.race()
+        world.slack.script("chat.postMessage", [slack_error("msg_too_long")] * 3)
+        assert (await world.bot.deliver(abandoned(race_id, course=course))).status_code == 200
+        assert f"🛑 ABANDONED: {course}" in await world.home("Post it after all", admin)
+        assert "Post it after all" not in await world.home("have not subscribed", "USTRANGER")
+        await world.press_at_home("Post it after all", admin)
+        await world.wait_for_text(channel, f"ABANDONED: {course}")
+        await world.slack.wait_for(lambda user=admin: "Post it after all" not in str(world.slack.views[f"VHOME{user}"]))
+    assert len(world.texts(channel)) == 2
+    assert "Quota" in await world.home("Quota", "UADMIN")

@@ -1,0 +1,212 @@
+"""Starts, stops, kills and outages of the real process."""
+
+import asyncio
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx
+import psutil
+import pytest
+
+from sandbox.racing_service.switches import Switches
+from sandbox.slack import failures
+from tests.acceptance.conftest import APP_TOKEN, NOWHERE, SIGNING_SECRET, Bot, until
+from tests.acceptance.no_temporary_folder import make_read_only, take_temporary_folders, why_not
+from tests.acceptance.payloads import abandoned, result
+from tests.clock import DAY
+
+ROOT = Path(__file__).parents[2]
+
+
+async def test_what_was_acked_and_accepted_outlives_kills_and_a_stop_loses_nothing(make_world):
+    async with make_world() as world:
+        answer = await world.person().types("/racing subscribe GB", channel="CGB")
+        assert answer.error is None
+        world.bot.kill()
+        await world.bot.start()
+        # Slack asks for a wait while the delivery comes in, so the process is killed with the post still to be made.
+        world.slack.script("chat.postMessage", [], then_always=failures.rate_limited(1))
+        assert (await world.bot.deliver(result())).status_code == 200
+        world.bot.kill()
+        assert world.texts("CGB") == []
+        world.slack.script("chat.postMessage", [])
+        await world.bot.start()
+        await world.wait_for_posts("CGB", 1)
+        answers = await asyncio.gather(
+            *(world.bot.deliver(result(f"rc_late{n}", course=f"Park {n}")) for n in range(2))
+        )
+        assert {answer.status_code for answer in answers} == {200}
+        assert await world.bot.stop() == 0
+        assert "Traceback" not in world.bot.log
+        await world.bot.start()
+        texts = await world.wait_for_posts("CGB", 3)
+        assert len(texts) == len(set(texts)) == 3
+
+
+async def test_starts_and_takes_deliveries_while_nothing_outside_answers(make_world):
+    async with make_world(RACING_API_URL=f"{NOWHERE}/v1") as world:
+        assert "could not check" in await world.say("/racing", "subscribe gb", channel="CGB")
+        await world.bot.wait_degraded("job check_quota")
+        await world.bot.stop()
+        slack_url, world.bot.env["SLACK_API_URL"] = world.bot.env["SLACK_API_URL"], f"{NOWHERE}/api/"
+        await world.bot.start()
+        assert (await world.bot.deliver(abandoned())).status_code == 200
+        await world.bot.wait_degraded("slack")
+        await world.bot.stop()
+        world.bot.env["SLACK_API_URL"] = slack_url
+        await world.bot.start()
+        (text,) = await world.wait_for_posts("CGB", 1)
+        assert text.startswith("ABANDONED")
+
+
+WRONG = {
+    "RACING_API_KEY": "",
+    "PORT": "many",
+    "ADMIN_CHANNEL": "general",
+    "ADMIN_USERS": "@bob,jane",
+    "SLACK_BOT_TOKEN": "foo-5ecret",
+}
+
+
+async def test_settings_that_are_wrong_are_listed_at_once_and_nothing_starts(make_world):
+    async with make_world(start=False, **WRONG) as world:
+        await world.bot.start(ready=False)
+        assert await world.bot.ended() == 2
+        assert [name for name in WRONG if name not in world.bot.log] == []
+        assert "5ecret" not in world.bot.log
+
+
+async def test_port_that_is_taken_ends_the_start_and_is_named(make_world):
+    async with make_world() as world:
+        folder = world.bot.folder / "second"
+        folder.mkdir()
+        second = Bot(folder, world.bot.env | {"DATABASE_URL": f"sqlite:///{folder}/b.db"}, world.bot.port)
+        await second.start(ready=False)
+        assert await second.ended() == 1
+        assert "already in use" in second.log
+        assert f'"port": {world.bot.port}' in second.log
+        assert "Traceback" not in second.log
+
+
+async def test_bot_with_both_secrets_takes_both_ways_and_shows_no_secret(make_world):
+    async with make_world(SLACK_APP_TOKEN=APP_TOKEN, SLACK_SIGNING_SECRET=SIGNING_SECRET, LOG_LEVEL="debug") as world:
+        await world.subscribe("CGB", "GB")
+        opened = world.slack.sockets.opened
+        world.slack.script("apps.connections.open", [failures.slack_error("invalid_auth"), failures.html(502)])
+        await world.slack.sockets.cut()
+        await world.slack.wait_for(lambda: world.slack.sockets.opened > opened, timeout_s=60)
+        world.slack.socket_mode = False
+        world.service.fail_next("*", 500, times=5)
+        await world.say("/usage", "", channel="CGB")
+        for body in (result(), b"not json"):
+            await world.bot.deliver(body)
+        await world.wait_for_posts("CGB", 1)
+        async with httpx.AsyncClient() as client:
+            metrics = (await client.get(f"{world.bot.url}/metrics")).text
+        assert "racing_bot_deliveries_total" in metrics
+        await world.bot.stop()
+        said = world.bot.log + metrics
+        assert "socket_mode_not_connected" in said
+        secrets = [
+            value for name, value in world.bot.env.items() if {"KEY", "SECRETS", "SECRET", "TOKEN"} & {*name.split("_")}
+        ]
+        assert len(secrets) == 5
+        assert [one for one in (*secrets, "sandbox-ticket", "Traceback") if one in said] == []
+
+
+async def test_stop_during_the_first_reading_of_the_lists_is_no_failure(make_world):
+    async with make_world(switches=Switches(allow_http_loopback=True, slow_s=60), start=False) as world:
+        world.service.fail_next("/reference", "slow", times=10)
+        await world.bot.start()
+        await until(lambda: world.service.failures_left("/reference") < 10)
+        assert await world.bot.stop() == 0
+        assert [one for one in ("Traceback", "CancelledError") if one in world.bot.log] == []
+        assert '"event": "stopped"' in world.bot.log
+
+
+STARTED_IN = ("unshare", "--pid", "--fork", "--kill-child")
+"""Makes the bot the first process of its namespace, as in a container."""
+
+
+def first_process_possible() -> bool:
+    if shutil.which("unshare") is None:
+        return False
+    return subprocess.run([*STARTED_IN, "true"], check=False, capture_output=True).returncode == 0
+
+
+@pytest.mark.parametrize("loaded", ["_socket", "httptools"])
+async def test_sigterm_ends_the_first_process_while_it_still_loads(make_world, loaded):
+    """Told when a library of the start is loaded: of the command line, of the server."""
+    if not first_process_possible():
+        pytest.skip("this machine lets nobody start the first process of a namespace (unshare --pid)")
+    async with make_world(start=False) as world:
+        env = {"PATH": os.environ["PATH"], "PORT": str(world.bot.port), "PYTHONPATH": str(ROOT)} | world.bot.env
+        process = await asyncio.create_subprocess_exec(
+            *STARTED_IN, sys.executable, "-m", "bot", "serve", cwd=world.bot.folder, env=env
+        )
+        try:
+            await until(lambda: bool(psutil.Process(process.pid).children()))
+            (bot,) = psutil.Process(process.pid).children()
+            await until(lambda: any(loaded in one.path for one in bot.memory_maps()))
+            bot.terminate()
+            async with asyncio.timeout(60):
+                code = await process.wait()
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+        assert code in {0, 143}
+
+
+def close_data(folder: Path) -> None:
+    make_read_only(folder / "data")
+
+
+async def test_folder_that_cannot_be_written_is_named_with_the_user(make_world, tmp_path):
+    if reason := why_not(tmp_path):
+        pytest.skip(reason)
+    data = tmp_path / "data"
+    data.mkdir()
+    async with make_world(start=False, DATABASE_URL=f"sqlite:///{data / 'bot.db'}") as world:
+        world.bot.prepare = close_data
+        await world.bot.start(ready=False)
+        answer = await world.bot.wait_for_answer(503)
+        assert answer["reason"] == "the database's file or folder can't be written"
+        assert (await world.bot.deliver(result())).status_code == 503
+        line = next(line for line in world.bot.log.splitlines() if "database_not_writable" in line)
+        told = f"uid {os.getuid()} can't write {data}, which belongs to uid {data.stat().st_uid}"
+        assert told in json.loads(line)["reason"]
+
+
+def large_card(note: str) -> dict[str, object]:
+    """A racecard of very many races. Its second version changes so many pages that SQLite wants a file for them."""
+    meeting = {"meeting_id": "mt_1", "region": "GB", "date": DAY, "course": {"course_id": "cr_1", "name": "Ascot"}}
+    races = [
+        {key: meeting[key] for key in ("region", "date", "course")}
+        | {
+            "race_id": f"rc_of_a_card_{number}",
+            "off_time": f"{12 + number // 60}:{number % 60:02}",
+            "name": f"Handicap {number} {note}" + " of the very long name" * 20,
+        }
+        for number in range(300)
+    ]
+    return {"event": "racecard.published", "data": {"meeting": meeting | {"races": races}}}
+
+
+async def test_abandonment_is_told_where_no_temporary_file_can_be_made(make_world, tmp_path):
+    """As in a container whose file system is read-only."""
+    if reason := why_not(tmp_path):
+        pytest.skip(reason)
+    async with make_world(start=False) as world:
+        world.bot.prepare = take_temporary_folders
+        await world.bot.start()
+        await world.subscribe("CGB", "GB")
+        for delivery in (large_card("first"), large_card("second"), abandoned()):
+            assert (await world.bot.deliver(delivery)).status_code == 200
+        (text,) = await world.wait_for_posts("CGB", 1)
+        assert text.startswith("ABANDONED")
+        assert "unable to open" not in world.bot.log
