@@ -1,16 +1,18 @@
 """Offers after a refusal: each offered command line has passed the same check as a typed line."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
 from bot.channels import subscriptions
+from bot.channels.filters import ChannelFilter
 from bot.errors import WITHOUT_LABEL, CommandError, ServiceError
 from bot.logs import get_logger
 from bot.slack.commands.error_answers import offered_lines
 from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.commands.table import find_command
+from bot.slack.messages.answers.filter_words import describe
 from bot.slack.messages.conditions.region_view import region_named
 from bot.slack.messages.kit.buttons import ENDING
 from bot.slack.messages.kit.text import listed
@@ -39,16 +41,20 @@ async def with_working_offers(
     told = error.offering(trying.found)
     if trying.idle:
         lines = listed([f"/racing {line}" for line in dict.fromkeys(trying.idle.values())])
-        has = f"{listed(list(trying.idle))} already" if trying.found else f"that already: {lines}"
-        told.after = f"This channel has {has}. {error.after}".strip()
+        has = f"has {listed(list(trying.idle))} already" if trying.found else f"has that already: {lines}"
+        rows = await desk.database.read(partial(subscriptions.of_channel, channel_id=invocation.channel_id))
+        there = [subscriptions.read_filter(row) for row in rows]
+        typed = {word for line in trying.idle.values() for word in line.split()}
+        if trying.found and (narrowed := [describe(one) for one in there if one.not_courses and one.region in typed]):
+            # "All of GB" would hide the courses that are left out.
+            has = f"already has {listed(narrowed)}"
+        told.after = f"This channel {has}. {error.after}".strip()
         if error.asks_meaning and not trying.found:
-            told.told = await _nothing_to_change(desk, invocation)
+            told.told = _nothing_to_change(there)
     return told.offering(trying.found)
 
 
-async def _nothing_to_change(desk: Desk, invocation: Invocation) -> str:
-    rows = await desk.database.read(partial(subscriptions.of_channel, channel_id=invocation.channel_id))
-    there = map(subscriptions.read_filter, rows)
+def _nothing_to_change(there: Iterable[ChannelFilter]) -> str:
     whole = [region_named(one.region) for one in there if not (one.courses or one.not_courses)]
     takes = f": this channel takes {listed(whole)} with all courses" if whole else ""
     return f"Nothing to change{takes}."
