@@ -265,6 +265,18 @@ async def test_race_that_the_service_could_not_be_asked_for_is_told_with_a_word_
     assert (watched.client.asked == []) is (trouble == "quota")
 
 
+@pytest.mark.parametrize(("left", "asks"), [(2_000, True), (1_999, False)])
+async def test_service_is_asked_while_five_hundred_requests_are_left_to_people(watched, pipeline, left, asks):
+    """A quarter of what is left is for people."""
+    await watched.book(race(1))
+    reading = QuotaReading(
+        taken_at=NOW, month="2026-11", used=15_000 - left, certain=True, source=QuotaSource.TOTAL, limit=15_000
+    )
+    await pipeline.database.write(lambda session: quota_store.put_reading(session, reading))
+    await watched.run()
+    assert bool(watched.client.asked) is asks
+
+
 async def test_two_replicas_in_the_same_instant_tell_once(watched, pipeline):
     await watched.book(race(1), race(2), race("ire", region="IRE"))
     await pipeline.deliver(result(99, date="2026-11-20", course="York", region="GB"))

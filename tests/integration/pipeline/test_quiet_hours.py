@@ -137,6 +137,13 @@ async def test_summary_says_the_last_that_is_known(quiet):
     assert {state for state, _ in await states(quiet)} == {"folded", "sent"}
 
 
+async def test_superseded_result_that_comes_again_is_told_after_the_summary(quiet):
+    await tell(quiet, result("rc_1"), result("rc_1", placings=("Red Sky", "Blue Moon")), result("rc_3", course="York"))
+    await end_of(quiet)
+    await tell(quiet, result("rc_1") | {"attempt": 2})
+    assert [text.split(":")[0] for text in quiet.texts("CGB")[1:]] == ["Two versions disagree"]
+
+
 async def test_many_results_of_a_night_are_all_named(quiet, monkeypatch):
     monkeypatch.setattr("bot.outbox.resume.KEPT_PER_SUMMARY", 3)
     await tell(quiet, *(result(f"rc_{number}", course=f"Course {number}") for number in range(7)))

@@ -10,7 +10,7 @@ from bot.events.race_state import RaceState, state_in
     [
         (RaceState.ABANDONED, ["Abandoned", "ABANDONED - frost", "MEETINGABANDONED", "race_cancelled", "Called off"]),
         (RaceState.ABANDONED, ["COURSE_ANNULEE", "Abgesagt", "Canceled", "Not run", "RACE_WAS_NOT_RUN"]),
-        (RaceState.VOID, ["Void", "Void race", "RACE_VOIDED", "Declared void", "No race"]),
+        (RaceState.VOID, ["Void", "Void race", "RACE_VOIDED", "Declared void", "No race", "Annulled"]),
         (RaceState.POSTPONED, ["Postponed", "POSTPONED to Friday", "Rescheduled"]),
         (RaceState.WALKOVER, ["Walkover", "Walk over", "W/O", "walked_over"]),
         (RaceState.RUN, ["Result", "Weighed In", "WEIGHEDIN", "Official", "Final", "Paying", "Race finished"]),

@@ -8,6 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.racedata.month_quota import (
+    Counted,
+    QuotaReading,
     QuotaSource,
     UsageRow,
     commands_left,
@@ -34,6 +36,40 @@ def test_thresholds_are_reached_exactly():
     assert thresholds_reached(7_499, 15_000, (50, 80)) == ()
     assert thresholds_reached(7_500, 15_000, (80, 50)) == (50,)
     assert thresholds_reached(99_999, 15_000, (50, 100, 80)) == (50, 80, 100)
+
+
+FIRST, SECOND = Counted(requests=90, since="2026-11-01"), Counted(requests=90, since="2026-11-02")
+
+
+@pytest.mark.parametrize(
+    ("certain", "before", "after", "goes_on"),
+    [
+        (True, FIRST, Counted(requests=10, since="2026-11-01"), True),
+        (True, FIRST, SECOND, False),
+        (False, FIRST, FIRST, False),
+        (True, None, FIRST, False),
+        (True, FIRST, None, False),
+    ],
+    ids=["same days", "other days", "uncertain", "no figure before", "no figure after"],
+)
+def test_lower_sum_is_lower_use_only_of_the_same_days(certain, before, after, goes_on):
+    taken_at = datetime(2026, 11, 20, tzinfo=UTC)
+    reading = QuotaReading(
+        taken_at=taken_at, month="2026-11", used=90, certain=certain, source=QuotaSource.ROWS, counted=before
+    )
+    assert reading.goes_on_in(after) is goes_on
+
+
+@pytest.mark.parametrize(
+    ("used", "limit", "left", "is_spent", "percent"),
+    [(99, 100, 1, False, 99), (100, 100, 0, True, 100), (101, 100, 0, True, 101), (1, None, None, False, None)],
+)
+def test_quota_is_spent_from_its_last_request_on(used, limit, left, is_spent, percent):
+    taken_at = datetime(2026, 11, 20, tzinfo=UTC)
+    reading = QuotaReading(
+        taken_at=taken_at, month="2026-11", used=used, certain=True, source=QuotaSource.ROWS, limit=limit
+    )
+    assert (reading.left, reading.is_spent, reading.percent) == (left, is_spent, percent)
 
 
 @given(now=moments)
