@@ -103,6 +103,7 @@ class Database:
         self._reader = _make_engine(self.url, begin="BEGIN", connections=READERS + 1, busy_s=busy_s)
         self._file = _file_of(self.url)
         self._opened: tuple[int, int] | None = None
+        self._log: tuple[int, int] | None = None
         for engine in (self._writer, self._reader) if self._file else ():
             event.listen(engine, "do_connect", self._make_file)
             event.listen(engine, "connect", self._note_file)
@@ -122,8 +123,12 @@ class Database:
         return self._writer
 
     def check_file(self) -> None:
-        """Raise StorageUnavailable if SQLite's file was removed or replaced: commits would end with the process."""
-        if self._opened is not None and self._opened != self._present_file():
+        """Raise StorageUnavailable if SQLite's file or its log was removed or replaced.
+
+        Commits would end with the process.
+        """
+        is_gone = self._opened is not None and self._opened != self._present_file()
+        if is_gone or (self._log is not None and self._log != self._present_log()):
             raise StorageUnavailable(FILE_GONE)
 
     def reopen(self) -> None:
@@ -133,19 +138,17 @@ class Database:
 
     def _let_go(self) -> None:
         """A connection of SQLite that was opened while the file was read-only stays read-only."""
+        self._log = None
         self._writer.dispose()
         self._reader.dispose()
 
     def _present_file(self) -> tuple[int, int] | None:
-        """None for a missing file. A file that can't be looked at counts as the opened file."""
         assert self._file is not None
-        try:
-            status = self._file.stat()
-        except FileNotFoundError:
-            return None
-        except OSError:
-            return self._opened
-        return status.st_dev, status.st_ino
+        return _identity_of(self._file, self._opened)
+
+    def _present_log(self) -> tuple[int, int] | None:
+        """Of the commits that the file lacks as yet. SQLite removes the log with the last connection."""
+        return _identity_of(Path(f"{self._file}-wal"), self._log)
 
     def _make_file(self, *_args: object) -> None:
         """For this user alone. SQLite gives the files beside the database the same mode."""
@@ -226,6 +229,8 @@ class Database:
                 # The next unit reads the database, not this unit's objects.
                 session.expunge_all()
         self.check_file()
+        if self._opened is not None and self._log is None:
+            self._log = self._present_log()
 
 
 def _is_of_one_unit(error: BaseException) -> bool:
@@ -275,6 +280,17 @@ def _file_of(url: URL) -> Path | None:
     """None for PostgreSQL, for a database in memory, and for a name that is an address."""
     name = url.database if url.get_backend_name() == "sqlite" else None
     return Path(name) if name and not name.startswith((":memory:", "file:")) else None
+
+
+def _identity_of(path: Path, known: tuple[int, int] | None) -> tuple[int, int] | None:
+    """None for a missing file. A file that can't be looked at counts as the known file."""
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return None
+    except OSError:
+        return known
+    return status.st_dev, status.st_ino
 
 
 def _make_engine(url: URL, *, begin: str, connections: int, busy_s: float) -> Engine:

@@ -51,6 +51,18 @@ async def test_without_the_file_that_was_opened_nothing_is_stored_and_nothing_re
     assert await opened.write(count) == 1
 
 
+async def test_without_the_log_of_commits_nothing_is_stored_and_a_restart_loses_nothing(opened, tmp_path):
+    await opened.write(note)
+    (tmp_path / "bot.db-wal").unlink()
+    for step in (opened.write, opened.read):
+        with pytest.raises(StorageUnavailable, match=FILE_GONE):
+            await step(count)
+    await opened.close()
+    again = Database(f"sqlite:///{tmp_path / 'bot.db'}")
+    assert await again.read(count) == 1
+    await again.close()
+
+
 async def test_removed_file_is_not_made_anew(opened, tmp_path):
     for path in tmp_path.iterdir():
         path.unlink()
