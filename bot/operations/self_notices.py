@@ -14,13 +14,15 @@ from bot.errors import StorageError
 from bot.logs import get_logger
 from bot.outbox.notices import Notices, Urgency
 from bot.racedata.client.calls import AccountState
-from bot.racedata.client.service_errors import UNLATCH, ServiceFailure
+from bot.racedata.client.service_errors import UNLATCH, ServiceFailure, Unauthorized
 from bot.racedata.month_quota import month_after
 from bot.racedata.plans import PLANS
 
 log = get_logger(__name__)
 
 ACCOUNT = "account"
+KEY_REFUSED = f"refused:{Unauthorized.known_code}:"
+"""Before the day, in the keys of notices."""
 
 
 @dataclass(frozen=True)

@@ -522,6 +522,13 @@ def _name_of(post: OutboxMessage) -> str:
     return post.idempotency_key.rpartition("@")[0]
 
 
+def last_noted(session: Session, beginning: str) -> str | None:
+    """The last key with this beginning, in the order of text."""
+    keys = select(func.max(col(Notice.key))).where(col(Notice.key).startswith(beginning, autoescape=True))
+    last: str | None = session.execute(keys).scalar_one()
+    return last
+
+
 def is_noted(session: Session, key: str) -> bool:
     """True even if only the log was told."""
     statement = select(col(Notice.key)).where(col(Notice.key).in_([key, f"log:{key}"]))

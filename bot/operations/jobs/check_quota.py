@@ -12,6 +12,7 @@ from bot.db.engine import Database
 from bot.errors import ServiceError
 from bot.logs import get_logger
 from bot.operations.quota_warnings import QuotaWarning, find_warnings, most_used, what_helps
+from bot.operations.self_notices import KEY_REFUSED
 from bot.outbox import message_store
 from bot.outbox.notices import Notices, Urgency
 from bot.racedata import quota_store
@@ -41,6 +42,8 @@ class QuotaCheck:
             if not isinstance(error, CircuitOpen | Unauthorized):
                 await self.database.write(partial(self._tell_unread, error=error))
             raise
+        if refused := await self.database.read(_key_refusal):
+            await self.database.write(partial(self._tell_taken, refused=refused))
         news = await self.database.read(partial(self._news, reading=reading))
         if news:
             rows = await self._by_endpoint() if any(warning.names_use for warning in news) else ()
@@ -70,6 +73,10 @@ class QuotaCheck:
             if self.notices.tell(session, warning.key, words, urgency=warning.urgency):
                 quota_store.mark_told(session, warning.covers, self.clock())
 
+    def _tell_taken(self, session: Session, refused: str) -> None:
+        words = "The data service takes the key again. /racecard and /results read what is new."
+        self.notices.tell(session, _taken_after(refused), words, urgency=Urgency.ALL_CLEAR)
+
     def _tell_unread(self, session: Session, error: ServiceError) -> None:
         read_at = quota_store.last_read_at(session)
         if read_at is not None and self.clock() - read_at > UNREAD_AFTER:
@@ -78,3 +85,13 @@ class QuotaCheck:
                 f"I can use ({error}). I can't warn of a quota that runs out. Alerts go on."
             )
             self.notices.tell(session, f"quota-unread:{read_at.isoformat()}", words, urgency=Urgency.WARNING)
+
+
+def _key_refusal(session: Session) -> str | None:
+    """The last notice of a refused key, unless admins had the all clear."""
+    refused = message_store.last_noted(session, KEY_REFUSED)
+    return None if refused is None or message_store.is_noted(session, _taken_after(refused)) else refused
+
+
+def _taken_after(refused: str) -> str:
+    return f"taken-after:{refused}"

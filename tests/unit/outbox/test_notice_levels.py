@@ -131,6 +131,7 @@ ELSEWHERE = {
     "self_notices._note_account": "test_notices_about_the_service_itself",
     "installation.on_revoked": "test_lost_token_is_urgent",
     "check_quota._tell": "tests/unit/racedata/test_quota_job.py",
+    "check_quota._tell_taken": "tests/unit/racedata/test_quota_job.py",
     "check_quota._tell_unread": "tests/integration/operations/test_quota_month.py",
     "watch_deliveries._take_back": "tests/integration/operations/test_watch_deliveries.py",
     "watch_deliveries._tell_above": "tests/integration/operations/test_watch_deliveries.py",

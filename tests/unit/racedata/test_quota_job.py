@@ -1,3 +1,4 @@
+import asyncio
 from datetime import UTC, datetime
 
 import pytest
@@ -6,8 +7,9 @@ from sqlmodel import select
 from bot.db.tables import Notice
 from bot.operations.jobs.check_quota import QuotaCheck
 from bot.operations.jobs.refresh_reference import refresh_reference
+from bot.operations.self_notices import Telling
 from bot.outbox.notices import Notices
-from bot.racedata.client.service_errors import ServerFault
+from bot.racedata.client.service_errors import ServerFault, Unauthorized
 from bot.racedata.quota_book import QuotaBook
 from bot.racedata.reference_book import ReferenceBook
 from bot.slack.messages.alerts.admin_notice import admin_notice
@@ -61,6 +63,14 @@ async def test_admins_are_told_of_the_highest_threshold_once(check, told, databa
     await check(15_000)
     assert told[1].startswith(f"{URGENT}Used up.")
     assert "Requests are refused until 1 December. Alerts go on" in told[1]
+
+
+async def test_admins_get_the_all_clear_once_after_a_refused_key(check, told, database, clock):
+    telling = Telling(database, Notices("C1", admin_notice, clock=clock), 1_000, clock, asyncio.Event())
+    await telling.circuit_open(Unauthorized("races", code="unauthorized"))
+    await check(1_000)
+    await check(1_100)
+    assert told == [f"{ALL_CLEAR}The data service takes the key again. /racecard and /results read what is new."]
 
 
 async def test_lower_thresholds_are_marked_in_the_same_go(check, database):
