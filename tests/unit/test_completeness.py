@@ -5,6 +5,7 @@ import re
 from dataclasses import fields
 from datetime import date
 from enum import Enum
+from runpy import run_path
 from typing import Any, get_args
 
 import pytest
@@ -275,3 +276,9 @@ def test_doctor_says_of_each_scope_what_the_page_says():
     costs = {code_in(scope)[0]: cost for scope, _, cost in rows("docs/scopes.md", "Scopes")}
     assert set(LOSS_WITHOUT_SCOPE) == set(costs)
     assert [scope for scope, cost in LOSS_WITHOUT_SCOPE.items() if not costs[scope].startswith(cost)] == []
+
+
+def test_mutation_gate_names_files_that_exist():
+    table = run_path(str(ROOT / ".ci" / "mutants.py"))["TABLE"]
+    named = {path for file, (_, tests) in table.items() for path in (file, *tests.split())}
+    assert {path for path in named if not (ROOT / path).exists()} == set()

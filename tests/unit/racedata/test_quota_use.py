@@ -84,6 +84,8 @@ def test_staleness_grows_as_the_quota_shrinks():
 def test_commands_may_spend_their_share_and_no_more():
     assert commands_left(None, 5, spent=0, spent_at_reading=0, share=25) is None
     assert commands_left(1_000, 600, spent=0, spent_at_reading=0, share=25) == 100
+    assert commands_left(1_000, 600, spent=101, spent_at_reading=0, share=25) == 0
+    assert commands_left(1_000, 1_001, spent=0, spent_at_reading=0, share=100) == 0
     assert commands_left(1_000, 700, spent=100, spent_at_reading=100, share=25) == 0
     assert commands_left(1_000, 2_000, spent=0, spent_at_reading=0, share=25) == 0
 

@@ -185,6 +185,35 @@ def test_bucket_sends_one_request_alone_until_the_count_is_known():
     assert bucket.wait_s(1, background=False, replicas=1) == 0
 
 
+def told(left, *, under_way):
+    """A bucket that was told how many of 60 are left, with requests under way since."""
+    bucket = TokenBucket(60)
+    bucket.take()
+    bucket.answered(0, RateReading(60, left + under_way, 120, 60.0))
+    for _ in range(under_way):
+        bucket.take()
+    return bucket
+
+
+@pytest.mark.parametrize(
+    ("left", "under_way", "now", "wait_s"),
+    [
+        (16, 1, 0, 0),
+        (15, 1, 0, None),
+        (15, 0, 0, 0),
+        # The minute is over, so the count is unknown.
+        (16, 1, 59.9, 0),
+        (16, 1, 60, None),
+        # As many under way as the limit allows, however many the service still gives.
+        (500, 59, 0, 60),
+        (500, 60, 0, None),
+    ],
+    ids=["more than a quarter", "a quarter", "none under way", "before", "after", "all but one", "all"],
+)
+def test_bucket_sends_one_request_at_a_time_while_the_count_is_low_or_unknown(left, under_way, now, wait_s):
+    assert told(left, under_way=under_way).wait_s(now, background=False, replicas=1) == wait_s
+
+
 @pytest.mark.parametrize("background", [False, True])
 @pytest.mark.parametrize("sent_before", [0, 1, 59])
 @pytest.mark.parametrize(("hold_s", "resets_in_s"), [(2, 52.0), (7, 42.0), (42, 7.0), (30, None)])
