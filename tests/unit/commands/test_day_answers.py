@@ -178,6 +178,10 @@ DAYS = {
     "no racing": make_card(),
     "an abandonment of which nothing else is known": make_card(told=[LOST]),
     "a part of a day": make_card(RACES[:1], coverage=Coverage.PARTIAL),
+    "abandoned races without a course": make_card(
+        [make_race(off, course=None, region=region, **FROST) for off in ("14:30", "15:00") for region in ("GB", None)],
+        region=None,
+    ),
 }
 
 

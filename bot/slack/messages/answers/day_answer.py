@@ -229,7 +229,7 @@ def _lines(races: Iterable[Race], region: str | None) -> Iterator[str]:
 def _named_together(course: str | None, races: Sequence[Race], region: str | None) -> str:
     """For example "Naas 13:00, 13:30 and 14:00"."""
     if course is None:
-        return listed([race_name(race) for race in races])
+        return f"{_in_region('course not given', races[0], region)} {listed([race_name(race) for race in races])}"
     times = listed([off_text(race.off) or safe(race.title) or "time not given" for race in races])
     return f"{_in_region(course, races[0], region)} {times}"
 
