@@ -88,6 +88,7 @@ async def test_port_that_is_taken_ends_the_start_and_is_named(make_world):
         await second.start(ready=False)
         assert await second.ended() == 1
         assert "already in use" in second.log
+        assert "set PORT or HOST to a free address" in second.log
         assert f'"port": {world.bot.port}' in second.log
         assert "Traceback" not in second.log
 

@@ -44,20 +44,24 @@ from bot.racedata.race_book import Budget, RaceBook
 
 log = get_logger(__name__)
 
-DELIVERIES_PER_SUMMARY = 50
-"""Deliveries of a transaction and of a summary. Small, because ingest waits for the transaction."""
-
-RECORD_PAGES_MAX = 200
-"""Each page costs quota, and cursors may lead on for ever."""
-
-WALK_S = 600.0
-"""Records read by then must not wait for a slow service."""
-
 LOOK_UP_S = 30.0
 """For all deliveries together: abandonments wait meanwhile."""
 
 LOOK_UP_BUDGET = Budget(pages=25, seconds=LOOK_UP_S, purpose=Purpose.UPKEEP)
 """For the race book's walk for a day of failed deliveries."""
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """`deliveries`: of a transaction and of a summary. Small, because ingest waits for the transaction.
+
+    `pages` of records: each costs quota, and cursors may lead on for ever. Records read within `walk_s` do not wait
+    for a slow service.
+    """
+
+    deliveries: int = 50
+    pages: int = 200
+    walk_s: float = 600.0
 
 
 @dataclass(frozen=True)
@@ -122,7 +126,9 @@ class Repair:
         read_payload: ReadPayload,
         clock: Clock,
         wake: asyncio.Event,
+        bounds: Bounds = Bounds(),
     ) -> None:
+        self._bounds = bounds
         self._database = database
         self._client = client
         self._quota_book = quota_book
@@ -175,11 +181,11 @@ class Repair:
         records, requests = list[dict[str, Any]](), 0
         broken: ServiceError | None = None
         try:
-            async with asyncio.timeout(WALK_S):
+            async with asyncio.timeout(self._bounds.walk_s):
                 async for step in self._client.walk_deliveries("failed"):
                     page = [record.fields for record in step.page.data]
                     requests += 1
-                    broken = _broken(page, records, requests, is_last=step.is_last)
+                    broken = self._broken(page, records, requests, is_last=step.is_last)
                     records += page
                     if broken is not None:
                         break
@@ -188,12 +194,22 @@ class Repair:
                 raise
             broken = error
         except TimeoutError:
-            broken = WalkBroken(DELIVERIES_PATH, message=f"not read to the end within {WALK_S:g} s")
+            broken = WalkBroken(DELIVERIES_PATH, message=f"not read to the end within {self._bounds.walk_s:g} s")
         # Off the event loop: hundreds of records take a while.
         read = await asyncio.to_thread(self._read, records)
         failed = [one for _, one in read if one is not None]
         unread = tuple(name for name, one in read if one is None)
         return _Found(len(records), in_order(failed), unread, requests, broken)
+
+    def _broken(
+        self, page: Sequence[Mapping[str, Any]], before: Sequence[Mapping[str, Any]], pages: int, *, is_last: bool
+    ) -> WalkBroken | None:
+        """Why the walk ends early; None while the walk goes on."""
+        if page and page == before[-len(page) :]:
+            return WalkBroken(DELIVERIES_PATH, message="a page came twice under two cursors")
+        if is_last or pages < self._bounds.pages:
+            return None
+        return WalkBroken(DELIVERIES_PATH, message=f"{pages} pages and no end")
 
     def _read(self, records: Iterable[Mapping[str, Any]]) -> list[tuple[str, Failed | None]]:
         now = self._clock()
@@ -241,7 +257,7 @@ class Repair:
         return made
 
     async def _together(self, missing: Sequence[Failed], preview: TakePreview | None) -> tuple[_Made, Sequence[Failed]]:
-        size = DELIVERIES_PER_SUMMARY
+        size = self._bounds.deliveries
         while True:
             some, rest = missing[:size], missing[size:]
             work = partial(self._make_good, failed=some, is_last=not rest, preview=preview)
@@ -343,19 +359,6 @@ class Repair:
             "myself: what was given up meanwhile is posted as soon as I can look it up, for 30 days.",
             urgency=Urgency.WARNING,
         )
-
-
-def _broken(
-    page: Sequence[Mapping[str, Any]], before: Sequence[Mapping[str, Any]], pages: int, *, is_last: bool
-) -> WalkBroken | None:
-    """Why the walk ends early; None while the walk goes on."""
-    if page and page == before[-len(page) :]:
-        return WalkBroken(DELIVERIES_PATH, message="a page came twice under two cursors")
-    return (
-        None
-        if is_last or pages < RECORD_PAGES_MAX
-        else WalkBroken(DELIVERIES_PATH, message=f"{RECORD_PAGES_MAX} pages and no end")
-    )
 
 
 def _arrival(one: Failed, now: datetime) -> Arrival:
