@@ -245,12 +245,13 @@ def _by_meeting(races: tuple[Race, ...]) -> list[tuple[Race, ...]]:
 
 
 def _event(found: _Found, race: Race, races: tuple[Race, ...], body: bytes) -> RacingEvent:
+    # Only a lost race takes the reason: the reason of another event explains no loss.
+    is_explained = race.reason is None or race.abandoned or race.is_void
     return RacingEvent(
         key=_key(found, body, race),
         kind=found.named.kind,
         name=found.named.name,
-        # Only a lost race takes the reason: the reason of another event explains no loss.
-        race=race if race.abandoned or race.is_void else race.model_copy(update={"reason": None}),
+        race=race if is_explained else race.model_copy(update={"reason": None}),
         races=races,
         reason=race.reason,
         races_run=_races_run(found) if found.named.subject is Subject.MEETING else None,

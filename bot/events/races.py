@@ -248,7 +248,8 @@ def is_settled_status(status: str | None) -> bool:
 def plain_name(horse: str) -> str:
     """Without the country of birth and apostrophes, because not every delivery has these."""
     said = horse if horse.isascii() and "'" not in horse and "`" not in horse else horse.translate(APOSTROPHES)
-    return _COUNTRY.sub("", " ".join(said.split())) or horse
+    said = " ".join(said.split())
+    return (_COUNTRY.sub("", said) if said.endswith(")") else said) or horse
 
 
 class _Clock(NamedTuple):

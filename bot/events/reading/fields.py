@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from configparser import ConfigParser, ExtendedInterpolation
 from functools import _lru_cache_wrapper, lru_cache
 from importlib.resources import files
-from itertools import islice, product
+from itertools import count, islice, product
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -69,9 +69,9 @@ class Fields(dict[str, Any]):
 
     __slots__ = ("facts",)
 
-    def __init__(self, fields: Mapping[str, Any]) -> None:
+    def __init__(self, fields: Mapping[str, Any], facts: Facts | None = None) -> None:
         super().__init__(fields)
-        self.facts = _remembered(_facts, tuple(fields))
+        self.facts = _remembered(_facts, tuple(fields)) if facts is None else facts
 
     def of(self, *facts: str) -> list[Any]:
         """The values of the facts."""
@@ -93,18 +93,21 @@ def _facts(names: tuple[str, ...]) -> Facts:
 
 
 @lru_cache(maxsize=512)
-def _folded(keys: tuple[str, ...]) -> list[tuple[str, str]]:
-    return [(key, fold(key)) for key in sorted(keys) if len(key) <= LONGEST_NAME]
+def _shape(keys: tuple[str, ...]) -> tuple[list[tuple[int, str]], Facts]:
+    """The place of each value and its name, in the order of the keys; the facts of an object without empty fields."""
+    names = [(place, fold(key)) for key, place in sorted(zip(keys, count(), strict=False)) if len(key) <= LONGEST_NAME]
+    return names, _facts.__wrapped__(tuple(dict.fromkeys(name for _, name in names)))
 
 
 def fields_of(record: Mapping[str, Any]) -> Fields:
     """The non-empty fields, whatever the record's order."""
-    fields: dict[str, Any] = {}
-    for key, name in _remembered(_folded, tuple(islice(record, MOST_FIELDS))):
-        value = record[key]
+    names, facts = _remembered(_shape, tuple(islice(record, MOST_FIELDS)))
+    values, fields = [*record.values()], {}
+    for place, name in names:
+        value = values[place]
         if value is not None and value != "" and name not in fields:
             fields[name] = value
-    return Fields(fields)
+    return Fields(fields, facts if len(fields) == len(names) else None)
 
 
 def find(objects: Iterable[Fields], names: Collection[str], read: Callable[[Any], T | None]) -> T | None:

@@ -30,6 +30,7 @@ _DATES = tuple(
     for pattern in (
         r"(?P<year>[0-9]{4})(?P<between>[-/.]?)(?P<month>[0-9]{2})(?P=between)(?P<day>[0-9]{2})(?![0-9])",
         r"(?P<first>[0-9]{1,2})(?P<between>[-/.])(?P<second>[0-9]{1,2})(?P=between)(?P<year>[0-9]{4})(?![0-9])",
+        r"(?P<first>[0-9]{2})(?P<between>[/.])(?P<second>[0-9]{2})(?P=between)(?P<year>[0-9]{2})(?![0-9:.])",
         (
             rf"{_DAY_OF_WEEK}(?P<day>\d{{1,2}})(?:st|nd|rd|th|er|\.)?(?: of)?[ -]{_MONTH_NAME}[.,]?[ -]"
             r"(?P<year>\d{4}|\d{2})(?!\d)"
@@ -46,9 +47,11 @@ _CLOCK = re.compile(
 )
 _BARE_CLOCK = re.compile("([01]?[0-9]|2[0-3])([0-5][0-9])(?: ?h(?:rs|ours)?)?", re.IGNORECASE)
 _AFTER_DATE = re.compile(
-    r"(?:T|,? +)(?P<clock>(?:2[0-3]|[01][0-9])[:.h][0-5][0-9])(?P<exactly>:[0-9:.]+)?", re.IGNORECASE
+    r"(?:T|,? +)(?P<clock>(?:2[0-3]|[01][0-9])[:.h]?[0-5][0-9])(?P<exactly>:?[0-5][0-9][0-9:.]*)?", re.IGNORECASE
 )
 _OFFSET = re.compile(r" ?(Z|[+-][0-9]{2}:?[0-9]{2}|UTC|GMT)(?: (?:UTC|GMT))?", re.IGNORECASE)
+
+_EPOCH = re.compile(r"[0-9]{10}(?:[0-9]{3})?(?:\.[0-9]{1,9})?")
 
 OFF_PARTS = (
     "scheduled",
@@ -103,18 +106,21 @@ def read_plain_date(value: Any) -> str | None:
 
 def read_instant(value: Any) -> datetime | None:
     """Aware, in UTC: of an ISO time with an offset or of Unix time."""
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, str) and re.fullmatch(r"[0-9]{10}(?:[0-9]{3})?(?:\.[0-9]{1,9})?", value.strip()):
-        return _from_epoch(float(value))
-    if isinstance(value, int | float):
-        return _from_epoch(value)
-    return _from_iso(value) if isinstance(value, str) else None
+    if isinstance(value, str):
+        if len(value) < SHORTEST_DATE:
+            return None
+        return _from_epoch(float(value)) if _EPOCH.fullmatch(value.strip()) else _from_iso(value)
+    return _from_epoch(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 def read_clock(value: Any) -> str | None:
     """Without seconds and offset: "14:30" also of "14.30" and "14h30"; "2:30", "2:30pm"."""
-    said = (text(value) or "") if isinstance(value, str | int) and not isinstance(value, bool) else ""
+    said = text(value) if isinstance(value, str | int) and not isinstance(value, bool) else None
+    return _clock_in(said) if said and len(said) <= LONGEST_DATE else None
+
+
+@lru_cache(maxsize=1024)
+def _clock_in(said: str) -> str | None:
     found = _CLOCK.fullmatch(said)
     if found:
         minute = found["minute"] or ("" if found["spoken"] else "00")
@@ -123,25 +129,24 @@ def read_clock(value: Any) -> str | None:
     return f"{bare[1]}:{bare[2]}" if bare else None
 
 
-def read_off(values: list[Any]) -> OffTime:
+def read_off(values: list[Any]) -> OffTime | None:
     """A single off time from several readings of equal standing.
 
     A plain time of day is meant for readers and comes first. Unix time gives no text: a text needs the course's zone.
     Two different times of day are both told: "14:30 or 14:45".
     """
-    plain = list(filter(None, map(read_clock, values)))
-    dated = list(filter(None, map(_clock_of_dated, values)))
+    if not values:
+        return None
+    said = _together(filter(None, map(read_clock, values))) or next(filter(None, map(_clock_of_dated, values)), None)
     instant = next(filter(None, map(read_instant, values)), None)
-    return OffTime(text=_together(plain) or _together(dated[:1]), off_at=instant)
+    return OffTime(text=said, off_at=instant) if said or instant else None
 
 
-def off_by_standing(standings: Iterable[Iterable[Any]]) -> OffTime:
+def off_by_standing(standings: Iterable[list[Any]]) -> OffTime:
     """The off time of the first standing with a time. A lower standing adds the other form of the same time only."""
-    off = OffTime()
-    for lower in map(read_off, filter(None, map(list, standings))):
-        if off == OffTime():
-            off = lower
-        elif (off.text is None or off.off_at is None) and _may_be_same(off, lower):
+    off, *others = [*filter(None, map(read_off, standings))] or [OffTime()]
+    for lower in others:
+        if (off.text is None or off.off_at is None) and _may_be_same(off, lower):
             off = OffTime(text=off.text or lower.text, off_at=off.off_at or lower.off_at)
     return off
 
@@ -157,10 +162,10 @@ def spread_off(value: Any) -> Iterator[Any]:
         yield ":".join(str(fields.get(name, 0)).zfill(2) for name in ("hour", "minute"))
 
 
-def _together(clocks: list[str]) -> str | None:
+def _together(clocks: Iterable[str]) -> str | None:
     different: list[str] = []
     for clock in clocks:
-        if not any(OffTime(text=clock).is_same_time(OffTime(text=one)) or clock == one for one in different):
+        if not any(clock == one or OffTime(text=clock).is_same_time(OffTime(text=one)) for one in different):
             different.append(clock)
     return " or ".join(different) or None
 
@@ -180,7 +185,7 @@ def _dated(value: Any) -> "re.Match[str] | None":
     return _match_date(said[:LONGEST_DATE]) if said and len(said) >= SHORTEST_DATE else None
 
 
-@lru_cache(maxsize=128)
+@lru_cache(maxsize=1024)
 def _match_date(said: str) -> "re.Match[str] | None":
     return next(filter(None, (pattern.match(said) for pattern in _DATES)), None)
 
@@ -228,6 +233,17 @@ def _from_epoch(number: float) -> datetime | None:
 
 def _from_iso(value: str) -> datetime | None:
     said = " ".join(value.split())
+    try:
+        moment = datetime.fromisoformat(said)
+    except ValueError:
+        moment = _from_spoken(said)
+    if moment is None or moment.tzinfo is None:
+        return None
+    return moment.astimezone(UTC) if FIRST_YEAR <= moment.year < LAST_YEAR else None
+
+
+def _from_spoken(said: str) -> datetime | None:
+    """Of a date in another order, or an offset in words: "25/11/2026 13:12 GMT"."""
     found = _dated(said)
     after = _AFTER_DATE.match(said, found.end()) if found else None
     offset = _OFFSET.fullmatch(said, after.end()) if after else None
@@ -235,10 +251,7 @@ def _from_iso(value: str) -> datetime | None:
     if not (day and after and offset):
         return None
     zone = "+00:00" if offset[1][0] not in "+-" else offset[1]
-    clock = f"{read_clock(after['clock'])}{after['exactly'] or ''}"
     try:
-        moment = datetime.fromisoformat(f"{day}T{clock}{zone}")
+        return datetime.fromisoformat(f"{day}T{read_clock(after['clock'])}{after['exactly'] or ''}{zone}")
     except ValueError:
         return None
-    in_range = FIRST_YEAR <= moment.year < LAST_YEAR
-    return moment.astimezone(UTC) if in_range and moment.tzinfo else None

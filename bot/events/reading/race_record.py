@@ -6,6 +6,7 @@ An unknown value stays None: nothing is guessed. names.ini has the names.
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 from typing import Any, TypeVar
 
@@ -54,15 +55,20 @@ class Sources:
     def look(self, field: Field[T]) -> T | None:
         """Of the race's own objects by any name, else of the others."""
         for objects, fact in ((self.own, field.fact), (self.own, f"{field.fact}.own"), (self.others, field.fact)):
-            value = first_of(objects, fact, field.read)
-            if value is not None:
-                return value
+            for fields in objects:
+                if fact in fields.facts and (value := first_of((fields,), fact, field.read)) is not None:
+                    return value
         return None
 
     def values(self, fact: str) -> list[Any]:
         """Every value of a fact: of the race's own objects by own names too, then of the event's other objects."""
         searched = ((self.own, fact), (self.own, f"{fact}.own"), (self.data, fact))
-        return [value for objects, one in searched for fields in objects for value in fields.of(one)]
+        return [fields[name] for objects, of in searched for fields in objects for name in fields.facts.get(of, ())]
+
+    @cached_property
+    def off_values(self) -> list[list[Any]]:
+        """By standing."""
+        return [[*chain.from_iterable(map(spread_off, self.values(fact)))] for fact in aliases.OFF_STANDINGS]
 
 
 def read_race(record: Mapping[str, Any]) -> Race:
@@ -90,16 +96,17 @@ def race_from(sources: Sources, *, race_id: str | None, meeting_id: str | None) 
 
 def sources_of(parts: Sequence[Part], subject: About = About.RACE) -> Sources:
     """The record's top is the subject's own object only as the last resort: its "time" may be the delivery's."""
-    subjects = _of(parts, subject)
-    racing = [part.fields for part in parts if part.about is About.DATA and part.is_racing]
-    own = subjects + [fields for fields in racing if not subjects or fields is not parts[0].fields]
-    own = own or _of(parts, About.DATA)
+    by_about: dict[About, list[Fields]] = {about: [] for about in About}
+    for part in parts:
+        by_about[part.about].append(part.fields)
+    subjects, data = by_about.pop(subject), by_about[About.DATA]
+    racing = (fields for fields in data if "is.racing" in fields.facts)
+    own = subjects + [fields for fields in racing if not subjects or fields is not parts[0].fields] or data
     held = {id(fields) for fields in own}
-    data = [fields for fields in _of(parts, About.DATA) + _of(parts, About.OTHER) if id(fields) not in held]
-    meetings, races = ([] if about is subject else _of(parts, about) for about in (About.MEETING, About.RACE))
-    courses = _of(parts, About.COURSE)
-    others = [*data, *meetings, *courses, *races]
-    return Sources(subject, own, data, meetings, courses, others)
+    data = [fields for fields in data + by_about[About.OTHER] if id(fields) not in held]
+    meetings, races = by_about.get(About.MEETING, []), by_about.get(About.RACE, [])
+    courses = by_about[About.COURSE]
+    return Sources(subject, own, data, meetings, courses, [*data, *meetings, *courses, *races])
 
 
 def race_id_of(parts: Sequence[Part]) -> str | None:
@@ -152,7 +159,7 @@ def race_date_of(sources: Sources) -> str | None:
     return (
         sources.look(field)
         or first_of(sources.meetings, own, field.read)
-        or next(filter(None, map(read_dated_clock, chain.from_iterable(_off_values(sources)))), None)
+        or next(filter(None, map(read_dated_clock, chain.from_iterable(sources.off_values))), None)
         or first_of(sources.data, own, read_plain_date)
         or sources.look(field._replace(read=published_date))
         or first_of(sources.meetings, own, published_date)
@@ -161,12 +168,8 @@ def race_date_of(sources: Sources) -> str | None:
 
 def off_of(sources: Sources) -> OffTime:
     """The date may hold the time too, where no other field has a time."""
-    return off_by_standing((*_off_values(sources), map(read_clock_of_date, sources.values(aliases.RACE_DATE.fact))))
-
-
-def _off_values(sources: Sources) -> Iterator[Iterator[Any]]:
-    for fact in aliases.OFF_STANDINGS:
-        yield chain.from_iterable(map(spread_off, sources.values(fact)))
+    beside_dates = filter(None, map(read_clock_of_date, sources.values(aliases.RACE_DATE.fact)))
+    return off_by_standing([*sources.off_values, [*beside_dates]])
 
 
 def _state_of(sources: Sources, placings: Placings) -> dict[str, Any]:
@@ -177,7 +180,7 @@ def _state_of(sources: Sources, placings: Placings) -> dict[str, Any]:
     """
     statuses = [*filter(None, map(text, _spread(sources.values("state.status"))))]
     inner = [fields_of(value) for _, value in values_of(sources.own, "state.objects") if isinstance(value, dict)]
-    words = _spread(chain((value for _, value in values_of(sources.own, "state.result")), *_off_values(sources)))
+    words = _spread(chain((value for _, value in values_of(sources.own, "state.result")), *sources.off_values))
     said_in = (aliases.string(one) for one in chain(words, *map(Fields.values, inner)))
     said = [*statuses, *(one for one in said_in if one and len(one) <= LONGEST_OUTCOME and state_in(one))]
     states = {state: status for status in reversed(said) if (state := state_in(status))}

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from bot.events.race_state import RaceState, letters, state_in
 from bot.events.races import OUT, RESERVED, Runner, finishing_position, is_non_runner, is_shared, plain_name
 from bot.events.reading.aliases import string
-from bot.events.reading.fields import LONGEST_NAME, NAMES_OF, Facts, Fields, fields_of, find, first_of, fold, values_of
+from bot.events.reading.fields import LONGEST_NAME, NAMES_OF, Facts, Fields, fields_of, first_of, fold, values_of
 from bot.events.reading.json_values import LONGEST_READ, flag, identifier, note_text, text
 from bot.events.reading.record_objects import entries_of, is_by_key, is_id
 
@@ -39,6 +39,7 @@ _TEXTS = (
 )
 """Fields of a runner."""
 
+_HORSES = frozenset(fact for fact in NAMES_OF if fact.startswith(("order.", "lists.")))
 _MARKS = frozenset(fact for fact in NAMES_OF if fact.startswith("marks."))
 _PLACE_NAMES = frozenset(name for fact in _PLACES for name in NAMES_OF[fact])
 _ORDER_NAMES = frozenset(name for fact in _ORDERS for name in NAMES_OF[fact])
@@ -132,7 +133,7 @@ _Read = list[_Horse | None]
 
 def read_placings(objects: Iterable[Fields]) -> Placings:
     """At most MOST_RUNNERS runners."""
-    objects, horses = tuple(map(_with_inner_orders, objects)), _Horses()
+    objects, horses = [one for one in map(_with_inner_orders, objects) if not _HORSES.isdisjoint(one.facts)], _Horses()
     for name, value in values_of(objects, "lists.runners"):
         for entries in _lists(value):
             is_order = any(isinstance(one, list) for one in entries) or (
@@ -234,15 +235,15 @@ class _Horses:
         if known is None:
             if only_known or not ("horse" in new.said or "number" in new.said):
                 return False
-            known = _Horse([], {})
+            known = _Horse([], new.said)
             self._horses.append(known)
+        else:
+            known.said = {**new.said, **known.said}
         for label in new.labels:
             self._by_label.setdefault(label, known)
-        known.said = {**new.said, **known.said}
         known.out = known.out or new.out or out
-        for place in new.places:
-            of_list = place.standing if standing == _PLAIN else standing
-            known.places.append(_Place(of_list, place.position, self._sources))
+        for own, position, _ in new.places:
+            known.places.append(_Place(own if standing == _PLAIN else standing, position, self._sources))
         return True
 
     def placings(self, unread: Sequence[Any]) -> Placings:
@@ -447,7 +448,7 @@ class _Plan(NamedTuple):
     """What the names of a runner's fields say, worked out once for all runners with these names."""
 
     is_race: bool
-    texts: tuple[tuple[str, tuple[str, ...]], ...]
+    texts: tuple[tuple[str, str], ...]
     ids: tuple[str, ...]
     places: tuple[tuple[int, str], ...]
     has_outcome: bool
@@ -457,7 +458,7 @@ class _Plan(NamedTuple):
 def _plan(facts: Facts) -> _Plan:
     return _Plan(
         "is.race" in facts and "is.runner" not in facts,
-        tuple((name, facts[fact]) for name in _TEXTS if (fact := f"runner.{name}") in facts),
+        tuple((name, spelled) for name in _TEXTS for spelled in facts.get(f"runner.{name}", ())),
         facts.get("ids.runner", ()),
         tuple((standing, name) for standing, fact in enumerate(_PLACES) for name in facts.get(fact, ())),
         not _OUTCOMES.isdisjoint(facts),
@@ -468,18 +469,20 @@ def _from_fields(fields: Fields) -> _Horse | None:
     plan = _plan(fields.facts)
     if plan.is_race:
         return None
-    said = {name: value for name, spelled in plan.texts if (value := find((fields,), spelled, text))}
+    said: dict[str, str] = {}
+    for name, spelled in plan.texts:
+        if name not in said and (value := text(fields[spelled])):
+            said[name] = value
     ids = [fields[name] for name in plan.ids]
     named = said.pop("horse", None)
     places, out, reason = _outcome_of(fields, plan, said.get("jockey", ""))
     if isinstance(horse := fields.get("horse"), dict):
         inner = fields_of(horse)
         # A horse's own number may be of a register, so only people are taken from the horse.
-        for name in ("jockey", "trainer"):
-            if name not in said and (value := first_of([inner], f"runner.{name}", text)):
-                said[name] = value
+        people = ((name, first_of((inner,), f"runner.{name}", text)) for name in ("jockey", "trainer"))
+        said = {**{name: value for name, value in people if value}, **said}
         ids += inner.of("ids.plain")
-        named = first_of([inner], "runner.horse_spoken", text) or named
+        named = first_of((inner,), "runner.horse_spoken", text) or named
         places = places or ([] if out else _outcome_of(inner, _plan(inner.facts))[0])
     if named and _is_name(named):
         said["horse"] = named
@@ -488,7 +491,7 @@ def _from_fields(fields: Fields) -> _Horse | None:
     if reason:
         said.setdefault("position_reason", reason)
     labels = [_ID + one for one in map(identifier, ids) if one]
-    labels += filter(None, (_horse_named(said), _number_of(said)))
+    labels += [label for label in (_horse_named(said), _number_of(said)) if label]
     return _Horse(labels, said, places, out) if labels else None
 
 
