@@ -71,7 +71,7 @@ class Fields(dict[str, Any]):
 
     def __init__(self, fields: Mapping[str, Any], facts: Facts | None = None) -> None:
         super().__init__(fields)
-        self.facts = _remembered(_facts, tuple(fields)) if facts is None else facts
+        self.facts = facts_of(fields) if facts is None else facts
 
     def of(self, *facts: str) -> list[Any]:
         """The values of the facts."""
@@ -83,11 +83,16 @@ def _remembered(read: "_lru_cache_wrapper[T]", shape: tuple[str, ...]) -> T:
     return read(shape) if len(shape) <= FIELDS_OF_A_SHAPE else read.__wrapped__(shape)
 
 
+def facts_of(names: Iterable[str]) -> Facts:
+    """Of different names. Unknown names make no difference."""
+    return _remembered(_facts, tuple(name for name in names if name in _FACTS_OF))
+
+
 @lru_cache(maxsize=512)
 def _facts(names: tuple[str, ...]) -> Facts:
     found: dict[str, list[tuple[int, str]]] = {}
     for name in names:
-        for rank, fact in _FACTS_OF.get(name, ()):
+        for rank, fact in _FACTS_OF[name]:
             found.setdefault(fact, []).append((rank, name))
     return Facts({fact: tuple(name for _, name in sorted(ranked)) for fact, ranked in found.items()})
 
@@ -96,7 +101,7 @@ def _facts(names: tuple[str, ...]) -> Facts:
 def _shape(keys: tuple[str, ...]) -> tuple[list[tuple[int, str]], Facts]:
     """The place of each value and its name, in the order of the keys; the facts of an object without empty fields."""
     names = [(place, fold(key)) for key, place in sorted(zip(keys, count(), strict=False)) if len(key) <= LONGEST_NAME]
-    return names, _facts.__wrapped__(tuple(dict.fromkeys(name for _, name in names)))
+    return names, facts_of(dict.fromkeys(name for _, name in names))
 
 
 def fields_of(record: Mapping[str, Any]) -> Fields:

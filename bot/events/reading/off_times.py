@@ -233,6 +233,7 @@ def _from_epoch(number: float) -> datetime | None:
 
 def _from_iso(value: str) -> datetime | None:
     said = " ".join(value.split())
+    moment: datetime | None
     try:
         moment = datetime.fromisoformat(said)
     except ValueError:
