@@ -53,21 +53,6 @@ _OFFSET = re.compile(r" ?(Z|[+-][0-9]{2}:?[0-9]{2}|UTC|GMT)(?: (?:UTC|GMT))?", r
 
 _EPOCH = re.compile(r"[0-9]{10}(?:[0-9]{3})?(?:\.[0-9]{1,9})?")
 
-OFF_PARTS = (
-    "scheduled",
-    "advertised",
-    "planned",
-    "local",
-    "localtime",
-    "text",
-    "time",
-    "value",
-    "iso",
-    "datetime",
-    "utc",
-    "timestamp",
-)
-
 OFFSET_STEP_MIN = 15
 """Zones differ by quarters of an hour, and so do two clocks at one moment."""
 
@@ -157,7 +142,7 @@ def spread_off(value: Any) -> Iterator[Any]:
         yield value
         return
     fields = fields_of(value)
-    yield from (fields[name] for name in OFF_PARTS if name in fields)
+    yield from fields.of("off.parts")
     if "hour" in fields:
         yield ":".join(str(fields.get(name, 0)).zfill(2) for name in ("hour", "minute"))
 

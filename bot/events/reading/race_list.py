@@ -1,8 +1,7 @@
 """The races that a meeting or a card names: objects, bare ids, bare off times (Spec gap G1)."""
 
 import re
-from collections.abc import Iterable, Iterator
-from itertools import islice
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from bot.events.races import Course, Race
@@ -18,6 +17,8 @@ MOST_RACES_A_CARD = 30
 
 MOST_RACES = 300
 """Ten times a meeting's. A database bounds the values of a statement."""
+
+_NO_RACE = Race()
 
 _NUMBERED = re.compile("race[0-9]{1,2}")
 """A field for each race: race_1, race_2."""
@@ -79,14 +80,14 @@ def said_by_key(key: str) -> dict[str, Any]:
 
 def _lists(fields: Fields, parent: Race) -> Iterator[tuple[Race, ...]]:
     for entries in _entries(fields, RACE_LISTS, CARD_LISTS):
-        races = map(read_race, entries)
-        yield tuple(_first(within(race, parent) for race in races if race != Race()))
+        yield tuple(_read(entries, parent))
 
 
-def _first(races: Iterable[Race]) -> Iterator[Race]:
+def _read(entries: Sequence[dict[str, Any]], parent: Race) -> Iterator[Race]:
     runners = 0
-    for race in islice(races, MOST_RACES):
-        yield race
+    for race in map(read_race, entries[:MOST_RACES]):
+        if race != _NO_RACE:
+            yield within(race, parent)
         runners += len(race.runners)
         if runners > MOST_RUNNERS_A_CARD:
             return

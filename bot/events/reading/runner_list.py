@@ -525,9 +525,10 @@ def _own_fields(entry: dict[str, Any]) -> Fields:
     for name in own.facts.get("marks.objects", ()):
         if isinstance(own[name], dict):
             held = fields_of(own[name])
-            told = held.keys() & (_OF_BETS if name in NAMES_OF["marks.bets"] else _OF_OBJECTS)
-            both = {f"{name}{key}": held[key] for key in held} if name in _PLACE_NAMES else {}
-            own = Fields({**{key: held[key] for key in told}, **both, **own})
+            wanted = _OF_BETS if name in NAMES_OF["marks.bets"] else _OF_OBJECTS
+            told = {key: value for key, value in held.items() if key in wanted}
+            both = {f"{name}{key}": value for key, value in held.items()} if name in _PLACE_NAMES else {}
+            own = Fields({**told, **both, **own})
     return own
 
 

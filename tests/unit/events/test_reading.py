@@ -129,6 +129,8 @@ def test_course_is_not_what_its_track_is_made_of():
         ("2025-06-17 14:30+0100", "14:30", HALF_PAST_ONE_UTC),
         (1_750_167_000, None, HALF_PAST_ONE_UTC),
         ("1750167000000", None, HALF_PAST_ONE_UTC),
+        ("20250617T1330Z", "13:30", HALF_PAST_ONE_UTC),
+        ("20250617T133000Z", "13:30", HALF_PAST_ONE_UTC),
         ({"local": "14:30", "utc": "2025-06-17T13:30:00Z"}, "14:30", HALF_PAST_ONE_UTC),
         ("2025-06-17", None, None),
         ("25:00", None, None),
@@ -159,6 +161,8 @@ def test_off_time_shows_the_local_time_beside_an_instant():
         ({"date": "2025/06/17"}, "2025-06-17"),
         ({"date": "17/06/2025"}, "2025-06-17"),
         ({"date": "06/17/2025"}, "2025-06-17"),
+        ({"date": "17/06/25"}, "2025-06-17"),
+        ({"date": "05/06/25"}, "05/06/25"),
         ({"date": "05/06/2025"}, "05/06/2025"),
         ({"date": "06-06-2025"}, "2025-06-06"),
         ({"date": "Tue 17 June 2025"}, "2025-06-17"),
@@ -262,6 +266,13 @@ def test_jockey_and_trainer_are_read_of_the_runner_or_else_of_the_horse(runner):
 )
 def test_place_is_read_however_a_dead_heat_is_written(position, place):
     assert Runner(horse="A", position=position).finishing_position == place
+
+
+def test_two_horses_of_one_list_in_one_place_are_a_dead_heat():
+    runners = [{"horse": "One", "position": 1}, {"horse": "Two", "position": 1}, {"horse": "Three", "position": 3}]
+    race = read_race({"runners": runners})
+    assert [runner.position for runner in race.runners] == ["1=", "1=", "3"]
+    assert race.disputed is None
 
 
 def test_placed_runners_stand_in_order_however_a_dead_heat_is_written():
