@@ -1,14 +1,27 @@
 """Databases that the tests of one worker share."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
+import pytest
 from sqlalchemy import event
 from sqlmodel import SQLModel
 
 from bot.db import migrate
 from bot.db.engine import Database
+
+on_both = pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
+"""For a statement that no other test runs on PostgreSQL, and for locks, clocks and rows that differ by database."""
+
+on_postgresql = pytest.mark.parametrize("database", ["postgresql"], indirect=True)
+"""For what SQLite does not have."""
+
+
+def first_on_both(values: Sequence[Any]) -> list[tuple[str, Any]]:
+    """Engine and value: all values on SQLite, the first on PostgreSQL too; with `indirect=["database"]`."""
+    return [("sqlite", value) for value in values] + [("postgresql", values[0])]
 
 
 @contextmanager

@@ -160,7 +160,8 @@ def add(
             "created_at": now,
             "paused_until": paused_until,
         }
-        if affected(session, once.values(**values)):
+        # RETURNING: a driver's row count of an INSERT is unreliable.
+        if session.execute(once.values(**values).returning(col(WatchRow.id))).first():
             made.append(one)
     return made
 

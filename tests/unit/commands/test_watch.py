@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from datetime import date
-from functools import partial
 
 import pytest
 
@@ -50,19 +49,6 @@ def test_names_are_compared_without_case_and_accents(one, other, are_same):
     assert name_key(one).may_be(name_key(other)) is are_same
 
 
-async def test_race_book_says_where_a_name_runs_and_which_names_are_alike(database):
-    runners = (Runner(horse="Golden Melody (IRE)", jockey="R Moore"),)
-    race = Race(race_id="rc_1", race_date="2026-11-21", region="GB", runners=runners)
-    races = [race, race.model_copy(update={"race_id": "rc_0", "race_date": "2026-11-19"})]
-    await database.write(lambda session: race_book_store.put(session, races, NOW))
-    misspelt = WatchedName(WatchKind.HORSE, "Goldn Melody")
-    wanted = [GOLDEN, MOORE, misspelt]
-    found = await database.read(lambda session: look_up(session, wanted, date(2026, 11, 20)))
-    assert [race.race_id for race, _ in found[GOLDEN].coming] == ["rc_1"]
-    assert [race.race_id for race, _ in found[MOORE].coming] == ["rc_1"]
-    assert (found[misspelt].is_known, found[misspelt].near) == (False, ("Golden Melody (IRE)",))
-
-
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
@@ -108,20 +94,6 @@ async def test_every_ride_that_is_lost_is_named_and_the_rides_to_come_are_counte
     assert said.count(", ABANDONED") == 2
     assert str(message.blocks).count("🛑 *ABANDONED*") == 2
     assert "York 19:00 (GB)" in said
-
-
-async def test_person_has_one_place_and_each_name_once(database):
-    def change(session):
-        add = partial(watches.add, session, user_id="U1", now=NOW, person_id="U1")
-        assert watches.direct_message_of(session, "U1") == "U1"
-        assert add("U1", names=[GOLDEN, MOORE]) == [GOLDEN, MOORE]
-        watches.move_person(session, "U1", "D1")
-        again = [WatchedName(WatchKind.HORSE, "golden melody")]
-        assert add(watches.direct_message_of(session, "U1"), names=again) == []
-        assert {row.channel_id for row in watches.of_person(session, "U1")} == {"D1"}
-        assert watches.of_channel(session, "D1") == []
-
-    await database.write(change)
 
 
 async def test_too_many_names_are_refused(town):
