@@ -13,18 +13,21 @@ from hypothesis import settings
 import tests.clock  # noqa: F401  before the bot, whose clock is set there
 from tests.postgres import OwnPostgres, own_postgres, shared_postgres
 from tests.spread import spread
+from tests.statements import Ledger
 
 BOTS = Path(__file__).parent / "acceptance"
 
 
-def pytest_configure():
-    """Set the examples that a property is tried with: the same in each run, or `--hypothesis-profile=long` ever new.
+def pytest_configure(config):
+    """Begin the ledger of statements, and set the examples that a property is tried with.
 
-    Neither has a deadline: the machine may be busy, so how long an example took says nothing.
+    They are the same in each run, or with `--hypothesis-profile=long` ever new. Neither has a deadline: the machine may
+    be busy, so how long an example took says nothing.
     """
     settings.register_profile("suite", max_examples=25, deadline=None, derandomize=True)
     settings.register_profile("long", max_examples=1_000, deadline=None)
     settings.load_profile("suite")
+    config.pluginmanager.register(Ledger())
 
 
 @pytest.hookimpl(wrapper=True)

@@ -5,11 +5,10 @@ import hashlib
 import json
 import secrets
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any
 
 import pytest
 import pytest_asyncio
@@ -70,22 +69,15 @@ def postgresql_database(postgres_server: str) -> Iterator[Database]:
         yield database
 
 
-@pytest_asyncio.fixture(params=["sqlite", "postgresql"])
+@pytest_asyncio.fixture
 async def database(request) -> AsyncIterator[Database]:
-    """An empty database with the current schema: each test runs on both engines."""
-    opened: Database = request.getfixturevalue(f"{request.param}_database")
+    """An empty database with the current schema: of SQLite, where the test has no mark of `tests/databases.py`."""
+    engine = getattr(request, "param", "sqlite")
+    opened: Database = request.getfixturevalue(f"{engine}_database")
     empty(opened)
     yield opened
     # What the test has left in the queue is done before the next test begins.
     await opened.write(lambda _session: None)
-
-
-def first_on_both(values: Sequence[Any]) -> list[tuple[str, Any]]:
-    """Engine and value: all values on SQLite, the first on PostgreSQL too.
-
-    For what Slack may answer, where no statement depends on which it is; with `indirect=["database"]`.
-    """
-    return [("sqlite", value) for value in values] + [("postgresql", values[0])]
 
 
 @dataclass

@@ -21,10 +21,12 @@ from bot.errors import SecretsUnreadable, StorageUnavailable
 from bot.events.races import Race
 from bot.operations.jobs import job_runs
 from bot.racedata import race_book_store, webhook_subscriptions
+from tests.databases import on_both
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 
 
+@on_both
 async def test_writes_that_wait_share_commits(database):
     commits = []
     event.listen(database.writer, "commit", lambda _connection: commits.append(1))
@@ -36,6 +38,7 @@ async def test_writes_that_wait_share_commits(database):
     assert [value for value, _ in kept] == list(range(200))
 
 
+@on_both
 async def test_write_that_fails_takes_no_other_with_it(database):
     def fail(session):
         named_values.put(session, "half", 1, NOW)
@@ -52,6 +55,7 @@ async def test_write_that_fails_takes_no_other_with_it(database):
     assert await database.read(partial(named_values.get, name="b")) == (2, NOW)
 
 
+@on_both
 async def test_cancelled_caller_does_not_stop_the_writer(database):
     waiting = asyncio.create_task(database.write(partial(named_values.put, name="a", value=1, now=NOW)))
     await asyncio.sleep(0)
@@ -145,6 +149,7 @@ async def test_unreachable_postgresql_is_unavailable_and_its_password_is_not_sho
     await database.close()
 
 
+@on_both
 async def test_schema_is_current_after_an_upgrade_and_not_before(database, tmp_path):
     with database.writer.begin() as connection:
         assert migrate.is_current(connection)
@@ -154,6 +159,7 @@ async def test_schema_is_current_after_an_upgrade_and_not_before(database, tmp_p
     await fresh.close()
 
 
+@on_both
 async def test_body_is_stored_once_whatever_key_another_version_read(database):
     """As after an upgrade to a version that reads the race's id from another field."""
     first, *others = [inbox.Arrival(key, "result.received", "0" * 64, b"{}", NOW) for key in ("a", "b", "c")]
@@ -161,6 +167,7 @@ async def test_body_is_stored_once_whatever_key_another_version_read(database):
     assert await database.write(lambda session: inbox.store(session, others)) == dict.fromkeys(others)
 
 
+@on_both
 async def test_slot_is_finished_by_the_claimant_alone(database):
     def claim(by, now):
         work = partial(job_runs.claim, job="job", slot_at=NOW, by=by, now=now, every_s=60, lease_s=60)
@@ -180,6 +187,7 @@ async def test_slot_is_finished_by_the_claimant_alone(database):
     )
 
 
+@on_both
 async def test_secrets_are_encrypted_and_keys_rotate(database):
     old, new = Fernet.generate_key().decode(), Fernet.generate_key().decode()
     row = WebhookSubscriptionRow(
@@ -199,6 +207,7 @@ async def test_secrets_are_encrypted_and_keys_rotate(database):
     assert await database.read(partial(webhook_subscriptions.signing_secrets, vault=rotated)) == []
 
 
+@on_both
 async def test_uncovered_events_are_those_that_no_subscription_delivers(database):
     uncovered = webhook_subscriptions.uncovered
     asked = ["result.received", "race.abandoned"]

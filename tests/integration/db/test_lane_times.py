@@ -15,6 +15,7 @@ from bot.outbox import call_holds, channel_queues, held_queues, message_store
 from bot.outbox.message import Message
 from bot.outbox.message_store import NewPost, Priority
 from bot.outbox.messenger import Call
+from tests.databases import on_both, on_postgresql
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 
@@ -33,6 +34,7 @@ async def claimed(database, now=NOW, limit=5):
     return [claim.channel_id for claim in found]
 
 
+@on_both
 async def test_new_lane_is_free_at_once_whatever_clock_its_maker_has(database):
     await database.write(add("CGB", NOW + timedelta(minutes=10)))
     assert await claimed(database) == ["CGB"]
@@ -50,6 +52,7 @@ async def test_leased_lane_is_due_when_its_lease_ends(database):
     assert await database.read(partial(channel_queues.next_due, now=NOW)) == NOW + timedelta(seconds=9)
 
 
+@on_both
 async def test_lane_that_goes_on_is_free_at_once_whatever_clock_frees_it(database):
     await database.write(add("CGB", NOW))
     await database.write(partial(held_queues.close, channel_id="CGB", reason="is_archived", now=NOW))
@@ -59,6 +62,7 @@ async def test_lane_that_goes_on_is_free_at_once_whatever_clock_frees_it(databas
 
 
 @pytest.mark.parametrize("column", ["next_free_at", "leased_until"])
+@on_both
 async def test_clock_that_was_set_back_stops_no_lane(database, column):
     await database.write(add("CGB", NOW))
     ahead = {column: NOW + timedelta(hours=1), "lease_token": "other" if column == "leased_until" else None}
@@ -66,6 +70,7 @@ async def test_clock_that_was_set_back_stops_no_lane(database, column):
     assert await claimed(database) == ["CGB"]
 
 
+@on_both
 async def test_clock_that_was_set_back_holds_no_method(database):
     await database.write(add("CGB", NOW))
     until = NOW + timedelta(hours=1)
@@ -74,6 +79,7 @@ async def test_clock_that_was_set_back_holds_no_method(database):
     assert await claimed(database) == ["CGB"]
 
 
+@on_both
 async def test_post_without_a_lane_gets_one(database):
     await database.write(add("COLD", NOW))
     await database.write(lambda session: session.execute(delete(ChannelQueue)))
@@ -83,9 +89,8 @@ async def test_post_without_a_lane_gets_one(database):
     assert await database.write(channel_queues.make_missing) == 0
 
 
+@on_postgresql
 async def test_unit_that_ends_in_a_deadlock_takes_no_other_with_it(database):
-    if database.is_sqlite:
-        pytest.skip("SQLite has one writer, and so no deadlocks")
     raised = text("DO $$ BEGIN RAISE EXCEPTION 'deadlock detected' USING ERRCODE = '40P01'; END $$")
 
     def both(session):

@@ -11,6 +11,7 @@ from bot.events.facts import VersionRemarks
 from bot.events.races import Course, Race, Runner
 from bot.racedata import race_book_store
 from bot.racedata.recent_races import recent
+from tests.databases import on_both
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 TODAY = date(2026, 11, 20)
@@ -30,6 +31,7 @@ def change(session, number, channel_id="C1", user_id="U1", before=None):
     )
 
 
+@on_both
 async def test_audit_has_every_change_newest_first_in_pages(database):
     def write(session):
         for number in range(40):
@@ -76,6 +78,7 @@ async def lately(database, *filters):
     return await database.read(lambda session: recent(session, filters, TODAY, NOW))
 
 
+@on_both
 async def test_recent_counts_deliveries_and_book_once_and_names_today(database):
     lost = event(EventKind.MEETING_ABANDONED, None, races=(Race(race_id="rc_5"),))
 
@@ -111,11 +114,13 @@ async def test_recent_counts_deliveries_and_book_once_and_names_today(database):
     assert [one.race.course.name for one in only_york.abandoned] == ["York"]
 
 
+@on_both
 async def test_recent_of_a_bot_that_has_heard_nothing_knows_nothing(database):
     found = await lately(database, GB)
     assert (found.results, found.abandonments, found.is_whole, found.abandoned) == (0, 0, False, ())
 
 
+@on_both
 async def test_subscriptions_to_other_regions_are_found_and_moved(database):
     def move(session):
         for region in ("gb", "IRE", "*"):
@@ -131,6 +136,7 @@ async def test_subscriptions_to_other_regions_are_found_and_moved(database):
     assert await database.read(lambda session: subscriptions.to_be_checked(session, ["GB", "IRE"])) == []
 
 
+@on_both
 async def test_unchecked_subscriptions_are_found_whatever_their_region(database):
     assert await database.read(subscriptions.has_unchecked) is False
 
@@ -147,6 +153,7 @@ async def test_unchecked_subscriptions_are_found_whatever_their_region(database)
     assert ([row.channel_id for row in live], [row.channel_id for row in waiting]) == (["C1"], ["C3"])
 
 
+@on_both
 async def test_field_of_a_newer_version_outlasts_a_save_by_an_older_replica(database):
     def newer(session):
         row = subscriptions.save(session, "C1", GB, user_id="U1", now=NOW)

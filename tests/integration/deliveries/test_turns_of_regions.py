@@ -9,6 +9,7 @@ from sqlmodel import col
 from bot.db.tables import InboxDelivery
 from bot.deliveries import inbox
 from bot.deliveries.payload import Payload
+from tests.databases import on_both
 from tests.integration.pipeline.test_round_trips import counting
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -79,6 +80,7 @@ async def test_abandonments_come_first(next_keys):
     assert set(keys) >= {key for key, _ in lost}
 
 
+@on_both
 async def test_earlier_deliveries_of_a_race_go_first_whatever_region_they_say(next_keys):
     """The first delivery of the race stands behind the flood, and the second is the first of its region."""
     race = [("result.received:rc_1", "X"), ("racecard.published:rc_1", "GB")]

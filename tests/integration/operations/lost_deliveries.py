@@ -9,7 +9,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import httpx
-import pytest
 from sqlalchemy import func, select
 from sqlmodel import col
 from starlette.requests import Request
@@ -26,10 +25,6 @@ ALL_TOPICS = frozenset(Topic)
 TAKEN = {"CGB": "GB", "CIRE": "IRE", "CALL": "*"}
 OUR_ANSWER = '{"error": "not stored; send it again"}'
 SETTINGS: Any = SimpleNamespace(monthly_quota=None, command_quota_share=25)
-
-
-ON_SQLITE = pytest.mark.parametrize("database", ["sqlite"], indirect=True)
-"""For what no statement of the database depends on."""
 
 
 class Killed(BaseException):

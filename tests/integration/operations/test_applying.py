@@ -20,6 +20,7 @@ from bot.outbox.channel_closing import pause_channel
 from bot.racedata.lexicon import Lexicon
 from bot.racedata.reference_store import KnownCountry, KnownCourse
 from bot.settings import Settings
+from tests.databases import on_both, on_postgresql
 
 LISTS = Lexicon(
     ("GB", "IRE", "NO"),
@@ -122,6 +123,7 @@ async def test_channels_that_lose_something_are_all_told(pipeline):
     assert len(pipeline.texts("CGB")) == len(pipeline.texts("CIRE")) == 1
 
 
+@on_both
 async def test_change_of_somebody_else_since_the_showing_refuses_everything(pipeline):
     await pipeline.subscribe("CGB", "GB")
     applying = make(pipeline)
@@ -262,7 +264,7 @@ async def test_unchecked_filter_stays_unchecked_since_its_beginning(pipeline):
     assert (chosen.topics, chosen.unchecked_since) == ({Topic.RACECARDS}, since)
 
 
-@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
+@on_postgresql
 async def test_channel_that_another_replica_changes_is_left_alone(pipeline, monkeypatch):
     monkeypatch.setattr(engine, "LOCK_PATIENCE_S", 0.0)
     await pipeline.subscribe("CGB", "GB")
@@ -275,7 +277,6 @@ async def test_channel_that_another_replica_changes_is_left_alone(pipeline, monk
     assert [chosen.region for _, chosen in await every(pipeline)] == ["IRE"]
 
 
-@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
 async def test_difference_is_shown_before_the_question_and_a_no_changes_nothing(pipeline):
     await pipeline.subscribe("CGB", "GB")
     settings = Settings(

@@ -24,6 +24,7 @@ from bot.outbox.channel_closing import close_channel, pause_channel
 from bot.outbox.ledger import LedgerOutcome
 from bot.slack.messages.answers.drill_report import drill_report
 from sandbox.slack import failures
+from tests.databases import on_both
 from tests.notice_levels import WARNING
 
 FINE = AddressAnswer("https://bot.example.com/webhooks/racing", 0.1)
@@ -213,6 +214,7 @@ async def test_silent_slack_ends_the_drill_and_what_waits_is_withdrawn(stage):
     assert pipeline.texts("CGB") == []
 
 
+@on_both
 async def test_endpoint_that_did_not_answer_is_said_with_what_mends_it(stage):
     await stage.pipeline.subscribe("CGB", "GB")
     stage.problem, stage.arrives = Problem("Nothing listens.", "Start the proxy."), False
@@ -249,6 +251,7 @@ async def test_fanout_that_stands_still_is_found_out_and_rings_nobody_afterwards
     assert pipeline.texts("CGB") == []
 
 
+@on_both
 async def test_one_drill_a_minute_by_all_replicas_together(make_pipeline):
     one, other = Stage(make_pipeline()), Stage(make_pipeline())
     kept = await asyncio.gather(one.begin(), other.begin())
@@ -307,6 +310,7 @@ async def test_replay_of_a_drill_rings_nobody(stage):
     assert report.stop is Stop.TOLD
 
 
+@on_both
 async def test_drill_stands_in_the_ledger_and_in_no_list(stage):
     pipeline = stage.pipeline
     await pipeline.subscribe("CGB", "GB")

@@ -17,6 +17,7 @@ from bot.operations.heartbeat import HEARTBEAT_CALL_S, Heartbeat
 from bot.settings import load_settings
 from bot.web.outgoing import open_http
 from sandbox.loopback_server import free_port, serve
+from tests.databases import empty
 from tests.integration.conftest import TOKEN
 
 SECRET_ID = "0f7c41d2-5a5e-4b7c-9d59-heartbeat"
@@ -134,7 +135,17 @@ async def test_monitor_that_is_away_or_silent_raises_nothing_and_is_not_waited_f
 
 
 @pytest.fixture
-async def service(slack, monitor, tmp_path, monkeypatch):
+def database_url(request, tmp_path):
+    """Of a SQLite file that is made by the service, or of the shared PostgreSQL."""
+    if getattr(request, "param", "sqlite") == "sqlite":
+        return f"sqlite:///{tmp_path / 'bot.db'}"
+    database = request.getfixturevalue("postgresql_database")
+    empty(database)
+    return database.url.render_as_string(hide_password=False)
+
+
+@pytest.fixture
+async def service(slack, monitor, database_url, monkeypatch):
     """The whole service in this process, between stand-ins, with a heartbeat of many a second."""
     monkeypatch.setattr(heartbeat, "EVERY_S", 0.05)
     monkeypatch.setattr("bot.app.STATE_EVERY_S", 0.05)
@@ -147,7 +158,7 @@ async def service(slack, monitor, tmp_path, monkeypatch):
         slack_signing_secret="signing-secret",
         slack_api_url=slack.api_url,
         admin_channel="CADMIN",
-        database_url=f"sqlite:///{tmp_path / 'bot.db'}",
+        database_url=database_url,
         heartbeat_url=monitor.url,
     )
     running = Service(settings)
@@ -190,6 +201,7 @@ async def test_service_fails_while_no_post_goes_out_and_while_every_delivery_is_
     await next_call(monitor, lambda call: call[1] == f"/ping/{SECRET_ID}")
 
 
+@pytest.mark.parametrize("database_url", ["sqlite", "postgresql"], indirect=True)
 async def test_a_look_that_is_long_ago_is_no_good_sign(service):
     async with asyncio.timeout(60):
         while await service.standing_still():  # noqa: ASYNC110  the service looks when it does

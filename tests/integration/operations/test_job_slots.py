@@ -15,6 +15,7 @@ from bot.operations.jobs.scheduler import INTERVALS_MISSED, LEASE_S, SLOT_TRY_EV
 from bot.operations.jobs.table import JOBS, Job
 from bot.ports import Ports
 from tests.clock import START, now, set_ahead
+from tests.databases import on_both
 
 HOUR_S = 3_600
 SETTINGS: Any = SimpleNamespace(quota_check_s=900, repair_check_s=HOUR_S)
@@ -65,6 +66,7 @@ def other(database, runs) -> Replica:
     return Replica(database, "other", runs)
 
 
+@on_both
 async def test_slot_is_run_once_by_all_replicas_together(one, other, runs):
     assert [await one.tries(), await other.tries(2)] == [True, False]
     assert [await one.tries(SLOT_TRY_EVERY_S), await other.tries(SLOT_TRY_EVERY_S)] == [False, False]
@@ -73,6 +75,7 @@ async def test_slot_is_run_once_by_all_replicas_together(one, other, runs):
 
 
 @pytest.mark.parametrize("set_back_s", [0, 2 * HOUR_S])
+@on_both
 async def test_slot_of_a_killed_claimant_is_taken_over_after_its_lease(one, other, runs, set_back_s):
     one.dies = True
     with pytest.raises(Killed):
@@ -84,6 +87,7 @@ async def test_slot_of_a_killed_claimant_is_taken_over_after_its_lease(one, othe
     assert runs == ["one", "other"]
 
 
+@on_both
 async def test_clock_set_back_stops_no_job(one, other, runs):
     assert await one.tries(2 * HOUR_S) is True
     # A replica that read the clock before the hour was over.
@@ -99,6 +103,7 @@ async def test_job_keeps_one_row_however_often_the_job_has_run(database, one):
     assert await database.read(lambda session: session.execute(select(func.count()).select_from(JobRun)).scalar()) == 1
 
 
+@on_both
 async def test_failure_is_over_with_a_good_run_of_any_replica(one, other):
     one.fails = True
     assert await one.tries() is False
@@ -137,6 +142,7 @@ async def test_every_slot_is_tried_for_again_within_its_own_time(scheduled):
     assert max(tried.values()) <= SLOT_TRY_EVERY_S
 
 
+@on_both
 async def test_scheduler_tries_in_time_after_the_clock_was_set_back(scheduled):
     """APScheduler's own clock can't be set: what a clock two hours back leaves behind is set."""
     before = scheduled.tried_at()

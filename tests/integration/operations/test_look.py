@@ -1,4 +1,4 @@
-"""The figures of the gauges, on both engines."""
+"""The figures of the gauges."""
 
 from datetime import timedelta
 
@@ -11,6 +11,7 @@ from bot.outbox import held_queues
 from sandbox.slack import failures
 from tests.acceptance.payloads import result
 from tests.clock import now
+from tests.databases import on_both
 
 
 async def look(pipeline):
@@ -83,6 +84,7 @@ async def test_last_success_of_a_job_stands_while_the_job_runs_again(database):
     assert seen.last_done == {"check_quota": slots[1]}
 
 
+@on_both
 async def test_empty_database_has_nothing_to_show(database):
     seen = await database.read(lambda session: read_service_state(session, now()))
     assert (counts(seen.inbox), counts(seen.messages), seen.quota, seen.last_done) == ({}, {}, None, {})

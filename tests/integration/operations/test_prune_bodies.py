@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 from bot.deliveries import inbox
 from bot.operations.jobs.prune_bodies import prune_bodies
+from tests.databases import on_both
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 
@@ -31,6 +32,7 @@ async def test_old_bodies_are_forgotten_once_and_their_keys_are_kept(database):
     assert await prune_bodies(database, 30, lambda: NOW + timedelta(days=30)) == 10
 
 
+@on_both
 async def test_delivery_that_still_waits_keeps_its_body(database):
     await store(database, [arrival(1, 40)], done=False)
     assert await prune_bodies(database, 30, lambda: NOW) == 0

@@ -33,11 +33,8 @@ from bot.slack.commands.invocation import Invocation
 from sandbox.loopback_server import serve
 from sandbox.racing_service import RacingService, Switches
 from tests.clock import now, set_ahead
-from tests.integration.conftest import first_on_both
+from tests.databases import first_on_both
 from tests.notice_levels import ALL_CLEAR, NOTE, URGENT, WARNING, level_and_words
-
-ON_SQLITE = pytest.mark.parametrize("database", ["sqlite"], indirect=True)
-"""For what rests on no statement that the month does not try on both engines."""
 
 KEY = "sk_of_a_test_0123456789"
 EVERY_S = 86_400
@@ -251,7 +248,6 @@ async def test_plan_that_changes_up_and_down_is_told_and_counts_anew(make_world)
     assert "The plan allows 250,000 requests a month; before, 15,000." in said[1]
 
 
-@ON_SQLITE
 async def test_usage_that_gives_no_answer_for_days_is_told_once_and_nothing_is_missed(make_world):
     world = await make_world(at(2026, 11, 20))
     world.service.spend_quota(7_000)
@@ -267,7 +263,6 @@ async def test_usage_that_gives_no_answer_for_days_is_told_once_and_nothing_is_m
     ]
 
 
-@ON_SQLITE
 async def test_errors_that_jump_are_told_once_a_day(make_world):
     world = await make_world(at(2026, 11, 1))
     for errors in (10, 9, 12, 8, 11, 10, 9, 12, 400, 10):
@@ -276,7 +271,6 @@ async def test_errors_that_jump_are_told_once_a_day(make_world):
     assert told.startswith(f"{WARNING}The data service counts unusually many errors of this key: 400 today (UTC)")
 
 
-@ON_SQLITE
 async def test_last_of_the_month_is_spent_on_what_people_ask_for_and_then_on_nothing(make_world):
     world = await make_world(at(2026, 11, 20))
     client = world.replicas[0].client
@@ -302,7 +296,6 @@ async def outcome(asking: Any) -> str:
     return "asked"
 
 
-@ON_SQLITE
 async def test_refusal_is_told_at_once_and_the_turn_of_the_month_after_a_refusal(make_world):
     world = await make_world(at(2026, 12, 30))
     world.service.fail_next("/account/usage", "server_error", 1_000)
@@ -319,7 +312,6 @@ async def test_refusal_is_told_at_once_and_the_turn_of_the_month_after_a_refusal
     assert await outcome(world.replicas[0].client.countries()) == "asked"
 
 
-@ON_SQLITE
 async def test_usage_command_says_range_and_day(make_world):
     world = await make_world(at(2026, 11, 1))
     await world.days(at(2026, 11, 15), 450)

@@ -1,4 +1,4 @@
-"""Deliveries that the service gave up are made good in their channels once. On both engines."""
+"""Deliveries that the service gave up are made good in their channels once."""
 
 import asyncio
 import json
@@ -15,9 +15,9 @@ from bot.operations.repair.repair_run import Bounds
 from bot.outbox.channel_closing import pause_channel
 from bot.slack.bot_identity import BotIdentity
 from bot.slack.event_messages import PostRenderer
+from tests.databases import on_both
 from tests.integration.operations.lost_deliveries import (
     ALL_TOPICS,
-    ON_SQLITE,
     TAKEN,
     Dying,
     Killed,
@@ -74,6 +74,7 @@ async def test_three_hours_of_forty_events_are_made_good_once_twice(listening, o
     assert (await sent(listening)).total() == len(taken)
 
 
+@on_both
 async def test_killed_between_two_transactions_it_goes_on_where_it_was(listening, outage, make_repair):
     await several(outage)
     database = Dying(listening.database, versions=3)
@@ -91,7 +92,6 @@ async def test_killed_between_two_transactions_it_goes_on_where_it_was(listening
     assert "gave up 7 deliveries" in told
 
 
-@ON_SQLITE
 async def test_outage_is_told_where_the_kill_came_after_the_last_delivery(listening, outage, make_repair):
     deliveries = [await stranger(outage, race_id=f"rc_nobody{number}") for number in range(2)]
     with pytest.raises(Killed):
@@ -110,6 +110,7 @@ def only(delivery):
     return change
 
 
+@on_both
 async def test_two_replicas_at_once_make_good_once(listening, outage, make_repair, make_pipeline):
     await several(outage)
     other = make_pipeline(clock=listening.clock)
@@ -120,7 +121,6 @@ async def test_two_replicas_at_once_make_good_once(listening, outage, make_repai
     assert [len(listening.texts(channel_id)) for channel_id in (*TAKEN, "CADMIN")] == [1, 1, 1, 1]
 
 
-@ON_SQLITE
 @pytest.mark.parametrize("hours", [1, 30])
 async def test_abandonment_of_a_race_that_nobody_knows_is_told_as_the_record_says(
     *, listening, outage, make_repair, hours
@@ -137,7 +137,7 @@ async def test_abandonment_of_a_race_that_nobody_knows_is_told_as_the_record_say
     assert listening.texts("CIRE") == []
 
 
-@ON_SQLITE
+@on_both
 async def test_lost_abandonment_is_in_the_live_message_too(pipeline, outage, make_repair):
     await pipeline.subscribe("CGB", "GB", ALL_TOPICS, show=(MEETINGS,))
     meeting, *_ = outage.service.racing.meetings(outage.today, "GB")
@@ -148,7 +148,6 @@ async def test_lost_abandonment_is_in_the_live_message_too(pipeline, outage, mak
     assert "1 ABANDONED" in live
 
 
-@ON_SQLITE
 async def test_result_before_its_meeting_was_called_off_contradicts_nothing(listening, outage, make_repair):
     now, (meeting, *_) = outage.now, outage.service.racing.meetings(outage.today, "GB")
     for hours, happens in (
@@ -166,7 +165,6 @@ async def test_result_before_its_meeting_was_called_off_contradicts_nothing(list
     assert re.search(r"\(GB\): 1 \w", text)
 
 
-@ON_SQLITE
 async def test_race_is_read_by_its_path_where_that_is_known(listening, outage, make_repair):
     race = outage.service.racing.races(outage.today, "GB")[0]
     (delivery,) = await outage.lose(outage.service.settle(race.race_id))
@@ -178,7 +176,6 @@ async def test_race_is_read_by_its_path_where_that_is_known(listening, outage, m
     assert [one.endpoint for one in outage.service.requests] == ["/webhooks/deliveries"]
 
 
-@ON_SQLITE
 async def test_real_delivery_after_its_record_is_no_second_message(listening, outage, make_repair):
     race = outage.service.racing.races(outage.today, "GB")[0]
     (delivery,) = await outage.lose(outage.service.abandon_race(race.race_id, "Frozen track"))
@@ -196,7 +193,6 @@ async def test_real_delivery_after_its_record_is_no_second_message(listening, ou
     assert (await mend(listening, make_repair(listening))).made == ()
 
 
-@ON_SQLITE
 async def test_delivery_that_came_by_a_retry_is_left_alone(listening, outage, make_repair):
     race = outage.service.racing.races(outage.today, "GB")[0]
     (delivery,) = await outage.lose(outage.service.settle(race.race_id))
@@ -210,7 +206,6 @@ async def test_delivery_that_came_by_a_retry_is_left_alone(listening, outage, ma
     assert listening.texts("CADMIN") == []
 
 
-@ON_SQLITE
 async def test_outage_that_is_given_up_piece_by_piece_is_told_once_and_another_one_again(
     listening, outage, make_repair
 ):
@@ -224,7 +219,6 @@ async def test_outage_that_is_given_up_piece_by_piece_is_told_once_and_another_o
     assert len(listening.texts("CGB")) == 4
 
 
-@ON_SQLITE
 async def test_paused_channel_keeps_its_messages_for_its_own_summary(listening, outage, make_repair):
     await listening.database.write(lambda session: pause_channel(session, "CGB", None, listening.clock()))
     deliveries = await several(outage)
@@ -236,7 +230,6 @@ async def test_paused_channel_keeps_its_messages_for_its_own_summary(listening, 
     assert len(listening.texts("CGB")) == sum(takes("CGB", one) for one in deliveries)
 
 
-@ON_SQLITE
 async def test_more_posts_than_fit_into_a_transaction_are_made_in_several(listening, outage, make_repair, monkeypatch):
     monkeypatch.setattr("bot.fanout.transaction.MESSAGES_PER_COMMIT", 3)
     await several(outage)
@@ -245,7 +238,6 @@ async def test_more_posts_than_fit_into_a_transaction_are_made_in_several(listen
     assert set((await sent(listening)).values()) == {1}
 
 
-@ON_SQLITE
 async def test_payload_that_our_code_fails_on_holds_up_no_other(listening, outage, make_repair, monkeypatch):
     races = outage.service.racing.races(outage.today, "GB")[:2]
     for race in races:
@@ -265,6 +257,7 @@ async def test_payload_that_our_code_fails_on_holds_up_no_other(listening, outag
     assert len(listening.texts("CADMIN")) == 1
 
 
+@on_both
 async def test_trying_out_shows_what_would_be_posted_and_changes_nothing(listening, outage, make_repair):
     for one in await several(outage):
         one.shape = "counted"

@@ -12,7 +12,6 @@ from bot.operations.repair.repair_run import Bounds
 from bot.racedata.client.service_errors import ServiceFailure, Spared, WalkBroken
 from sandbox.racing_service.event_payloads import Happening
 from tests.integration.operations.lost_deliveries import (
-    ON_SQLITE,
     count,
     mend,
     several,
@@ -21,7 +20,6 @@ from tests.integration.operations.lost_deliveries import (
 from tests.notice_levels import URGENT, WARNING
 
 
-@ON_SQLITE
 async def test_list_that_breaks_off_is_made_good_as_far_as_it_was_read(listening, outage, make_repair):
     await several(outage)
     outage.service.switch(default_limit=3)
@@ -38,7 +36,6 @@ async def test_list_that_breaks_off_is_made_good_as_far_as_it_was_read(listening
     assert len((await repair.run()).made) == 1
 
 
-@ON_SQLITE
 @pytest.mark.parametrize("records", ["the same page", "a page anew"])
 async def test_list_without_an_end_is_made_good_as_far_as_it_was_read(listening, outage, make_repair, records):
     await several(outage)
@@ -59,7 +56,6 @@ async def test_list_without_an_end_is_made_good_as_far_as_it_was_read(listening,
     assert sum("can't look up all deliveries" in text for text in listening.texts("CADMIN")) == 1
 
 
-@ON_SQLITE
 async def test_service_that_falls_silent_in_the_list_holds_up_no_record(listening, outage, make_repair):
     await several(outage)
     outage.service.switch(default_limit=4)
@@ -75,7 +71,6 @@ async def test_service_that_falls_silent_in_the_list_holds_up_no_record(listenin
     assert await count(listening, EventVersion) == 4
 
 
-@ON_SQLITE
 async def test_record_that_our_code_fails_on_holds_up_no_other(listening, outage, make_repair):
     for one in [*await several(outage), await stranger(outage)]:
         one.shape = "counted"
@@ -90,7 +85,6 @@ async def test_record_that_our_code_fails_on_holds_up_no_other(listening, outage
     assert any("can't make good" in text for text in listening.texts("CADMIN"))
 
 
-@ON_SQLITE
 async def test_record_that_names_no_event_is_told_to_admins_once(listening, outage, make_repair):
     race = outage.service.racing.races(outage.today, "GB")[0]
     happening = Happening("", "GB", race.race_id, race.meeting_id, {})
@@ -105,7 +99,6 @@ async def test_record_that_names_no_event_is_told_to_admins_once(listening, outa
     assert "dl_00000001" in told
 
 
-@ON_SQLITE
 async def test_spent_month_is_said_and_asked_again_later(listening, outage, make_repair):
     await stranger(outage)
     outage.service.set_used(15_000)
@@ -125,7 +118,6 @@ async def test_spent_month_is_said_and_asked_again_later(listening, outage, make
     assert len(listening.texts("CGB")) == 1
 
 
-@ON_SQLITE
 async def test_last_requests_of_a_month_are_not_spent_on_the_look(listening, outage, make_repair):
     await stranger(outage)
     outage.service.set_used(14_999)
@@ -139,7 +131,6 @@ async def test_last_requests_of_a_month_are_not_spent_on_the_look(listening, out
     assert {one.endpoint for one in outage.service.requests} == {"/account/usage"}
 
 
-@ON_SQLITE
 async def test_plan_that_does_not_reach_the_records_is_told_once_and_fails_no_job(listening, outage, make_repair):
     outage.service.switch(reach={"/webhooks/deliveries": ("complete",)})
     repair = make_repair(listening)
@@ -150,7 +141,6 @@ async def test_plan_that_does_not_reach_the_records_is_told_once_and_fails_no_jo
     assert "complete" in told
 
 
-@ON_SQLITE
 @pytest.mark.parametrize("failure", ["invalid_param", "outside_window", 404])
 async def test_refusal_that_would_be_the_same_in_minutes_is_told_once_and_fails_no_job(
     listening, outage, make_repair, failure
@@ -164,7 +154,6 @@ async def test_refusal_that_would_be_the_same_in_minutes_is_told_once_and_fails_
     assert told.startswith(f"{WARNING}I can't look up deliveries that the data service gave up")
 
 
-@ON_SQLITE
 @pytest.mark.parametrize("failure", ["server_error", "rate_limited", "drop"])
 async def test_failure_that_may_pass_is_tried_again_by_the_scheduler_and_told_to_nobody(
     listening, outage, make_repair, failure

@@ -25,6 +25,7 @@ from bot.racedata import quota_store
 from bot.racedata.month_quota import QuotaReading, QuotaSource, month_key
 from bot.slack.commands.invocation import Invocation
 from bot.slack.commands.table import find_command
+from tests.databases import on_both
 from tests.integration.pipeline.racing_day import abandonment, result, tell
 
 CODE = "is_archived"
@@ -57,6 +58,7 @@ async def times(pipeline, seconds):
     await pipeline.database.write(change)
 
 
+@on_both
 async def test_last_day_is_counted_with_the_times_from_receipt_to_slack(told):
     await times(told, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 600])
     found = await read(told)
@@ -69,6 +71,7 @@ async def test_last_day_is_counted_with_the_times_from_receipt_to_slack(told):
     assert (later.deliveries, later.sent) == ({}, traffic.Sent(0))
 
 
+@on_both
 async def test_one_post_is_its_own_median_and_no_time_is_negative(pipeline):
     await pipeline.subscribe("CGB", "GB")
     await tell(pipeline, result("rc_1"))
@@ -104,6 +107,7 @@ async def hold(pipeline, channel_id, state, reason=None):
     await pipeline.database.write(change)
 
 
+@on_both
 async def test_status_says_what_waits_where_and_why(told):
     await hold(told, "CGB", "paused")
     await hold(told, "CALL", "closed", CODE)
@@ -128,6 +132,7 @@ async def test_only_the_channels_with_most_are_named_and_all_are_counted(pipelin
     assert (found.waiting_posts, len(found.waiting_channels)) == (7, status_figures.STATUS_CHANNELS_MAX)
 
 
+@on_both
 async def test_delivery_whose_fan_out_fails_is_shown_with_its_reason(pipeline, monkeypatch):
     await pipeline.deliver(result("rc_1"))
     (waiting,) = await pipeline.database.read(lambda session: inbox.waiting(session, pipeline.clock(), 1))
@@ -136,6 +141,7 @@ async def test_delivery_whose_fan_out_fails_is_shown_with_its_reason(pipeline, m
     assert (found.waiting_deliveries, found.first_waiting) == (1, inbox.FirstWaiting(1, "a bug"))
 
 
+@on_both
 async def test_status_has_jobs_repair_replicas_versions_and_quota(pipeline, monkeypatch):
     def no_run(_parts):
         raise AssertionError
@@ -170,6 +176,7 @@ async def test_status_has_jobs_repair_replicas_versions_and_quota(pipeline, monk
     assert found.version
 
 
+@on_both
 async def test_only_what_admins_were_told_of_and_has_not_come_is_missing(pipeline):
     now = pipeline.clock()
 

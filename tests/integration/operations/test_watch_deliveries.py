@@ -18,6 +18,7 @@ from bot.racedata.quota_book import QuotaBook
 from bot.racedata.race_book import RaceBook
 from bot.settings import load_settings
 from tests.clock import now
+from tests.databases import on_both
 from tests.integration.conftest import TOKEN, Moment
 from tests.notice_levels import ALL_CLEAR, URGENT, WARNING, level_of, words_of
 from tests.unit.racedata.conftest import FakeClient
@@ -235,6 +236,7 @@ async def test_subscription_whose_last_racing_days_brought_nothing_is_told_in_th
     assert len(days) == 2, "the days between have still not come"
 
 
+@on_both
 async def test_one_region_that_fell_silent_is_told_while_another_goes_on(watched, pipeline):
     await pipeline.database.write(lambda session: webhook_subscriptions.retire(session, 1, NOW))
     await watched.subscribed(region="IRE")
@@ -277,6 +279,7 @@ async def test_service_is_asked_while_five_hundred_requests_are_left_to_people(w
     assert bool(watched.client.asked) is asks
 
 
+@on_both
 async def test_two_replicas_in_the_same_instant_tell_once(watched, pipeline):
     await watched.book(race(1), race(2), race("ire", region="IRE"))
     await pipeline.deliver(result(99, date="2026-11-20", course="York", region="GB"))

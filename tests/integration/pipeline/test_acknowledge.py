@@ -1,4 +1,4 @@
-"""Abandonments to be acknowledged: who has each, whom the bot tells otherwise, each once. On both engines."""
+"""Abandonments to be acknowledged: who has each, whom the bot tells otherwise, each once."""
 
 import asyncio
 import re
@@ -20,6 +20,7 @@ from bot.outbox.notices import Notices
 from bot.slack.messages.alerts.admin_notice import admin_notice
 from bot.slack.messages.answers.status_answer import StatusScope, status_answer
 from sandbox.slack import failures
+from tests.databases import on_both
 from tests.integration.pipeline.racing_day import abandonment, free_all, meeting, result, shown, tell
 
 MINUTES = timedelta(minutes=10)
@@ -91,13 +92,13 @@ async def test_first_press_is_shown_in_place_and_later_presses_learn_who_was_fir
     assert await press(asking, "no such message") is None
 
 
+@on_both
 async def test_escalation_waits_for_no_clock_that_was_set_back(asking):
     await tell(asking, abandonment())
     assert await after(asking, -0.9 * MINUTES) == 0
     assert await after(asking, -timedelta(hours=2)) == 1
 
 
-@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
 async def test_escalation_begins_when_the_minutes_are_over(asking):
     await tell(asking, abandonment())
     at = [await after(asking, MINUTES - timedelta(microseconds=1)), await after(asking, MINUTES)]
@@ -167,6 +168,7 @@ async def test_escalation_that_waits_in_its_queue_shows_who_has_taken_it_meanwhi
     assert "<@U1>" not in late.text
 
 
+@on_both
 async def test_correction_that_rings_asks_in_place_of_the_earlier_message_and_others_do_not_ask(asking):
     await tell(asking, abandonment())
     (first,) = asking.slack.messages("CGB")
@@ -282,6 +284,7 @@ async def give_back(pipeline, key, user="UALICE", passed=timedelta(0)):
     return given
 
 
+@on_both
 async def test_abandonment_that_is_given_back_asks_again_and_the_time_counts_from_then(asking):
     await tell(asking, abandonment())
     key = key_in(asking.slack.messages("CGB")[0])
@@ -312,6 +315,7 @@ async def test_abandonment_that_is_given_back_asks_again_and_the_time_counts_fro
     assert [text.count("<@UBOB> has it since") for text in (*asking.texts("CGB"), *asking.texts("CALL"))] == [1, 1, 1]
 
 
+@on_both
 async def test_person_who_was_told_finds_what_nobody_has_taken_and_what_the_person_has(asking):
     await tell(asking, abandonment())
 
@@ -376,6 +380,7 @@ async def test_channel_without_people_is_reminded_and_other_channels_are_asked_n
     assert await after(pipeline, timedelta(minutes=60)) == 0
 
 
+@on_both
 async def test_replicas_that_escalate_and_take_at_the_same_time_leave_one_taker_and_no_step_twice(asking, database):
     """Each replica writes by itself, and holds its transaction open a while: without locks they would overlap."""
     replicas = [Database(database.url.render_as_string(hide_password=False)) for _ in range(3)]

@@ -1,4 +1,4 @@
-"""Abandonments to be acknowledged when Slack refuses, channels close, and rows break. On both engines."""
+"""Abandonments to be acknowledged when Slack refuses, channels close, and rows break."""
 
 import asyncio
 import re
@@ -19,6 +19,7 @@ from bot.outbox.messenger import Call
 from bot.slack.channel_membership import members
 from sandbox.slack import failures
 from tests.clock import now
+from tests.databases import on_both
 from tests.integration.pipeline.racing_day import (
     abandonment,
     free_all,
@@ -84,6 +85,7 @@ async def test_who_has_it_is_said_by_the_message_in_place_of_a_refused_edit(desk
     assert await after(desk, timedelta(minutes=30)) == 0
 
 
+@on_both
 async def test_who_has_it_is_said_by_the_alert_posted_after_all(desk):
     desk.slack.script("chat.postMessage", [TOO_LONG, TOO_LONG])
     await tell(desk, abandonment())
@@ -219,6 +221,7 @@ async def test_missed_abandonments_that_are_to_be_acknowledged_are_in_no_summary
     assert await after(desk, timedelta(minutes=11)) == 2
 
 
+@on_both
 async def test_escalation_that_cant_be_posted_is_told_to_admins_although_the_subscription_has_ended(pipeline):
     pipeline.slack.add_channel("CNOT", "not", bot_is_member=False)
     await pipeline.subscribe("CGB", "GB", ack=("10m",), escalate=("CNOT",))
@@ -279,6 +282,7 @@ async def test_repeated_escalation_says_that_it_may_be_a_repeat(desk):
     assert "may be a repeat" in shown(again)
 
 
+@on_both
 async def test_time_in_a_closed_channel_counts_by_the_clock_of_the_database(desk):
     await closed(desk, "CGB")
     desk.clock.forward(-1_800)
@@ -318,6 +322,7 @@ async def overdue(pipeline):
 
 
 @pytest.mark.parametrize(("is_there", "answers"), [(False, True), (True, True), (False, False)])
+@on_both
 async def test_person_who_is_not_in_the_channel_is_told_by_direct_message_too(pipeline, is_there, answers):
     await pipeline.subscribe("CGB", "GB", ack=("10m",), escalate=("UALICE", "SDESK", "CALL"))
     there = pipeline.slack.channels["CGB"].members
@@ -378,6 +383,7 @@ async def moved(pipeline, old_id, new_id):
 
 
 @pytest.mark.parametrize("is_told", [True, False])
+@on_both
 async def test_two_channels_that_become_one_have_every_escalation_followed_and_get_no_second(pipeline, is_told):
     await pipeline.subscribe("CGB", "GB", ack=("10m",), escalate=("CALL", "CIRE"))
     await tell(pipeline, abandonment())
@@ -391,6 +397,7 @@ async def test_two_channels_that_become_one_have_every_escalation_followed_and_g
     assert all("<@UALICE> has it since" in one.text for one in pipeline.slack.messages("CIRE"))
 
 
+@on_both
 async def test_escalation_that_waits_in_two_channels_that_become_one_is_posted_once(pipeline):
     await pipeline.subscribe("CGB", "GB", ack=("10m",), escalate=("CALL", "CIRE"))
     await tell(pipeline, abandonment())

@@ -9,6 +9,7 @@ from bot.outbox.notices import Urgency
 from bot.settings import DoubtfulPosts
 from bot.slack.admin_check import AdminCheck
 from sandbox.slack import failures
+from tests.databases import on_both
 from tests.integration.pipeline.racing_day import free_all
 from tests.notice_levels import words_of
 
@@ -98,6 +99,7 @@ async def test_channel_is_found_closed_before_anything_is_posted_there(pipeline,
     assert sum(call.method == "chat.postMessage" and not call.ok for call in pipeline.slack.calls) == 0
 
 
+@on_both
 async def test_channel_that_is_open_again_has_the_next_warning_and_no_old_one(pipeline, admins, admin_check):
     close(pipeline, "is_archived")
     await warn(pipeline, "a")
@@ -204,7 +206,6 @@ async def test_message_that_is_refused_makes_nobody_unreachable(pipeline, only_a
 
 
 # PostgreSQL's deadlines go by its own clock, which no test moves.
-@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
 async def test_message_in_doubt_makes_nobody_unreachable(make_pipeline):
     pipeline = make_pipeline(doubtful=DoubtfulPosts.HOLD)
     pipeline.slack.add_user("UONE", "one")

@@ -15,11 +15,10 @@ from bot.racedata import race_book_store, reference_store
 from bot.racedata.race_book_store import PLACE_RACES_MAX
 from sandbox.slack import failures
 from tests.clock import DAY
+from tests.databases import on_both
 from tests.integration.conftest import Pipeline
 from tests.integration.pipeline.racing_day import abandonment, free_all, meeting, result, shown, tell
 from tests.integration.pipeline.test_round_trips import counting
-
-on_sqlite = pytest.mark.parametrize("database", ["sqlite"], indirect=True)
 
 ASCOT = Course(name="Ascot")
 LONG = "x" * 200_000
@@ -29,7 +28,6 @@ def lost(races, **card):
     return meeting(**card) | {"races": races}
 
 
-@on_sqlite
 @pytest.mark.parametrize(
     ("payload", "because"),
     [
@@ -62,7 +60,6 @@ async def test_delivery_beyond_the_bounds_is_told_in_its_plain_form(pipeline, pa
     assert because in notice
 
 
-@on_sqlite
 async def test_delivery_within_the_bounds_is_told_with_its_races(pipeline):
     await pipeline.subscribe("CGB", "GB")
     await tell(pipeline, lost([{"title": f"Race {number}"} for number in range(EVENT_RACES_MAX)]))
@@ -129,6 +126,7 @@ async def test_message_in_its_plain_form_stays_plain_after_a_call_that_failed(pi
     assert (len(pipeline.texts("CGB")), slow.times) == (1, 1)
 
 
+@on_both
 async def test_place_with_very_many_races_says_nothing_of_a_race(database, pipeline):
     races = [race(f"rc_{number}", ASCOT) for number in range(PLACE_RACES_MAX + 1)]
     await database.write(
@@ -146,6 +144,7 @@ def race(race_id, course):
     return Race(race_id=race_id, race_date=DAY, course=course)
 
 
+@on_both
 async def test_newest_events_of_a_place_are_looked_at_around_an_event(database, pipeline):
     count = PLACE_EVENTS_MAX + 5
     for number in range(count):
@@ -159,7 +158,6 @@ async def test_newest_events_of_a_place_are_looked_at_around_an_event(database, 
     assert "race.abandoned:rc_0" not in found
 
 
-@on_sqlite
 async def test_newest_versions_of_an_event_are_read(database, pipeline):
     for number in range(event_store.VERSIONS_MAX + 3):
         await pipeline.deliver(result(title=f"Title {number}"))
@@ -171,7 +169,6 @@ async def test_newest_versions_of_an_event_are_read(database, pipeline):
     assert [row.version for row in read] == [row.version for row in found][-event_store.VERSIONS_MAX :]
 
 
-@on_sqlite
 @pytest.mark.parametrize("region", ["Atlantis", "GB"])
 async def test_result_with_a_said_region_reads_no_other_race_of_its_place(database, pipeline, region):
     await database.write(lambda session: reference_store.put_regions(session, ["GB"], pipeline.clock()))

@@ -1,4 +1,4 @@
-"""Invitations, new ids and direct messages: what becomes of subscriptions and of what waits. On both engines."""
+"""Invitations, new ids and direct messages: what becomes of subscriptions and of what waits."""
 
 from datetime import timedelta
 
@@ -16,6 +16,7 @@ from bot.slack.listeners.channel_life import CLOSING_EVENTS
 from bot.slack.listeners.direct_messages import DirectMessageListener
 from sandbox.slack import failures
 from tests.clock import now
+from tests.databases import on_both
 from tests.notice_levels import URGENT, WARNING, level_of
 
 
@@ -78,6 +79,7 @@ async def test_invitation_says_what_the_channel_receives_and_that_it_is_paused(p
     assert "paused" in text
 
 
+@on_both
 async def test_channel_of_another_id_keeps_subscriptions_queue_pause_and_edits(pipeline, channels):
     await pipeline.subscribe("CGB", "GB")
     await pipeline.deliver(result("rc_1"))
@@ -126,6 +128,7 @@ async def test_move_to_an_id_that_is_known_keeps_what_was_said_last(pipeline):
 
 
 @pytest.mark.parametrize("told", [(), ("CGB",), ("CIRE",), ("CGB", "CIRE")])
+@on_both
 async def test_event_of_both_ids_rings_once_and_is_corrected_once(pipeline, told):
     for channel_id in ("CGB", "CIRE"):
         await pipeline.subscribe(channel_id, "GB")
@@ -149,6 +152,7 @@ def hold(session, channel_ids):
     session.execute(held.values(next_free_at=now() + timedelta(seconds=60)))
 
 
+@on_both
 async def test_post_under_way_while_its_channel_moves_is_found_and_not_repeated(pipeline, channels):
     await pipeline.subscribe("CGB", "GB")
     await pipeline.deliver(result())

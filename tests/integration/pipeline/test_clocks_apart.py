@@ -8,6 +8,7 @@ from sqlalchemy import update
 from bot.db.tables import OutboxMessage
 from sandbox.slack import failures
 from tests.clock import now
+from tests.databases import on_both
 from tests.integration.conftest import Moment
 from tests.integration.pipeline.racing_day import free_all, result, tell
 
@@ -30,6 +31,7 @@ async def settle(pipeline, times=4):
 
 @pytest.mark.parametrize("minutes", [-60, -11, 11, 60])
 @pytest.mark.parametrize("posted_before", [0, 1])
+@on_both
 async def test_doubtful_post_is_found_however_wrong_this_machines_clock_is(make_pipeline, minutes, posted_before):
     pipeline = make_pipeline(clock=ahead(minutes=minutes))
     await pipeline.subscribe("CGB", "GB")
@@ -41,6 +43,7 @@ async def test_doubtful_post_is_found_however_wrong_this_machines_clock_is(make_
     assert await pipeline.waiting() == {}
 
 
+@on_both
 async def test_post_that_was_looked_for_says_nothing_of_the_clocks(make_pipeline):
     """It was written down as sent long after its ts: by that the clocks would be apart though they are not."""
     pipeline = make_pipeline()
@@ -53,6 +56,7 @@ async def test_post_that_was_looked_for_says_nothing_of_the_clocks(make_pipeline
     assert len(pipeline.texts("CGB")) == 2
 
 
+@on_both
 async def test_clock_that_was_set_back_keeps_no_post_from_being_settled(make_pipeline):
     pipeline = make_pipeline()
     await pipeline.subscribe("CGB", "GB")
@@ -67,6 +71,7 @@ async def test_clock_that_was_set_back_keeps_no_post_from_being_settled(make_pip
     assert len(pipeline.texts("CGB")) == 1
 
 
+@on_both
 async def test_wait_of_a_clock_that_was_set_back_a_little_is_kept(make_pipeline):
     pipeline = make_pipeline()
     await pipeline.subscribe("CGB", "GB")

@@ -1,4 +1,4 @@
-"""Digests: a day's results in one message at an hour, and the cards of the next day on the eve. On both engines."""
+"""Digests: a day's results in one message at an hour, and the cards of the next day on the eve."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""What a later version does to a message that is posted: an edit, a new message, or neither. On both engines."""
+"""What a later version does to a message that is posted: an edit, a new message, or neither."""
 
 import pytest
 from sqlalchemy import func, select
@@ -8,6 +8,7 @@ from bot.db.tables import NamedRace
 from bot.events.event import Topic
 from bot.slack.web_client import METADATA_EVENT
 from sandbox.slack import failures
+from tests.databases import on_both
 from tests.integration.pipeline.racing_day import abandonment, edits, free_all, meeting, result, shown, states, tell
 
 
@@ -25,6 +26,7 @@ async def test_lesser_change_edits_the_message_and_says_what_was_corrected(pipel
     assert after.metadata["event_type"] == METADATA_EVENT
 
 
+@on_both
 async def test_edit_is_no_last_post_of_the_channel_or_of_its_subscription(pipeline):
     await pipeline.subscribe("CGB", "GB")
     await tell(pipeline, result(going="Good"))
@@ -172,6 +174,7 @@ async def test_doubtful_edit_is_made_again_and_never_looked_for(pipeline, failur
     assert not [call for call in pipeline.slack.calls if call.method == "conversations.history"]
 
 
+@on_both
 async def test_edit_of_a_process_that_was_killed_is_made_by_the_next(make_pipeline, slack):
     killed, other = make_pipeline(), make_pipeline()
     await killed.subscribe("CGB", "GB")
@@ -213,6 +216,7 @@ async def test_held_posts_let_edits_by_but_not_those_of_messages_that_wait(pipel
     assert len(edits(pipeline.slack)) == 1
 
 
+@on_both
 async def test_edit_of_a_message_that_was_given_up_becomes_a_new_one(pipeline):
     await pipeline.subscribe("CGB", "GB")
     pipeline.slack.script("chat.postMessage", [failures.slack_error("never_heard_of_it")])

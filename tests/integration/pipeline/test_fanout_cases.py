@@ -18,6 +18,7 @@ from bot.events.facts import VersionRemarks
 from bot.events.races import Course, Race
 from bot.racedata import reference_store
 from tests.clock import DAY
+from tests.databases import on_both, on_postgresql
 from tests.integration.conftest import Moment
 from tests.integration.pipeline.racing_day import abandonment, edits, meeting, result, states, tell
 
@@ -165,11 +166,10 @@ async def test_changed_course_is_edited_where_it_was_posted_and_posted_where_it_
     assert len(pipeline.texts("CALL")) == 1
 
 
+@on_postgresql
 async def test_replica_waits_for_its_turn_and_then_sees_the_contradiction(make_pipeline):
     clock = Moment()
     one, other = make_pipeline(clock=clock), make_pipeline(clock=clock)
-    if one.database.is_sqlite:
-        pytest.skip("SQLite has one writer: nothing is at once")
     await one.subscribe("CGB", "GB")
     await one.deliver(result())
     read = await one.database.read(lambda session: one.fanout.reader.waiting(session, one.clock()))
@@ -201,6 +201,7 @@ async def test_delivery_that_failed_is_tried_again_while_others_keep_coming(pipe
 
 
 @pytest.mark.parametrize(("passed", "is_due"), [(0, False), (1, True), (-0.1, False), (-2, True)])
+@on_both
 async def test_delivery_that_failed_waits_for_no_clock_that_was_set_back(pipeline, passed, is_due):
     at = pipeline.clock()
     await pipeline.deliver(abandonment("rc_0"))
@@ -220,6 +221,7 @@ async def test_delivery_that_failed_for_weeks_may_fail_again(pipeline):
 
 
 @pytest.mark.parametrize("lost", ["race", "meeting"])
+@on_both
 async def test_abandonment_of_which_only_the_country_is_known_is_told(pipeline, lost):
     await pipeline.subscribe("CALL", "*")
     place = {"date": DAY, "course": {"country": "Ireland"}}
@@ -268,6 +270,7 @@ async def refused_races(database):
     await database.write(lambda session: limit(session, before))
 
 
+@on_both
 async def test_delivery_that_the_database_refuses_alone_does_not_hold_up_the_others(
     pipeline, refused_races, monkeypatch
 ):

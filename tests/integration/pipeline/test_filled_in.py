@@ -16,6 +16,7 @@ from bot.racedata import race_book_store, reference_store
 from bot.slack.messages.kit.times import weekday_and_day
 from sandbox.slack.failures import slack_error
 from tests.clock import DAY
+from tests.databases import on_both
 from tests.integration.pipeline.racing_day import abandonment, edits, meeting, result, shown, states, tell
 from tests.said import as_posted
 
@@ -291,6 +292,7 @@ async def test_before_the_list_of_regions_a_region_in_other_words_is_unknown(pip
 
 
 @pytest.mark.parametrize("card_first", [True, False])
+@on_both
 async def test_racecard_is_marked_and_tells_the_races_of_its_abandoned_meeting(pipeline, card_first):
     pipeline.poster.render.identity.workspace_url = "https://example.slack.com/"
     await pipeline.subscribe("CGB", "GB", CARDS)
@@ -454,7 +456,6 @@ async def test_of_two_meetings_at_one_course_and_day_ids_tell_the_races(pipeline
     assert [title for title in titles if title in shown(message)] == shows
 
 
-@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
 async def test_work_for_a_delivery_does_not_grow_with_the_events_of_the_day(pipeline, monkeypatch):
     await publish(pipeline)
     await pipeline.subscribe("CGB", "GB", CARDS)

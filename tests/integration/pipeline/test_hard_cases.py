@@ -16,6 +16,7 @@ from bot.outbox import claim_outcomes
 from bot.racedata import reference_store
 from sandbox.slack import failures
 from tests.clock import now
+from tests.databases import on_both
 
 
 def result(race_id="rc_1", region="GB", *, placings=("Blue Moon", "Red Sky"), **race):
@@ -208,6 +209,7 @@ async def test_post_that_is_claimed_while_the_poster_is_told_to_stop_is_sent(pip
     assert len(pipeline.texts("CGB")) + waiting.get("queued", 0) == 1
 
 
+@on_both
 async def test_many_channels_are_posted_to_in_transactions_of_a_bounded_size(pipeline, monkeypatch):
     monkeypatch.setattr("bot.fanout.transaction.MESSAGES_PER_COMMIT", 6)
     for number in range(4):

@@ -1,4 +1,4 @@
-"""Messages for an hour in a paused or closed channel: given up, summarised, and told at the hour. On both engines."""
+"""Messages for an hour in a paused or closed channel: given up, summarised, and told at the hour."""
 
 from datetime import timedelta
 
@@ -6,6 +6,7 @@ from bot.events.event import Topic
 from bot.operations.jobs.expire_queue import expire_queue
 from bot.operations.jobs.tell_due import DueTelling
 from bot.outbox.channel_closing import pause_channel
+from tests.databases import on_both
 from tests.integration.pipeline.racing_day import past_waits, result, shown, tell
 from tests.integration.pipeline.test_digests import hour
 from tests.integration.pipeline.test_quiet_hours import LEFT
@@ -59,6 +60,7 @@ async def test_card_that_waits_for_its_eve_is_not_given_up_by_a_short_pause(pipe
     assert text.startswith("Racecard: Ascot")
 
 
+@on_both
 async def test_age_of_a_message_for_an_hour_counts_from_the_hour(pipeline):
     await daily(pipeline)
     await tell(pipeline, result("rc_1"))

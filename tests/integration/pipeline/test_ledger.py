@@ -1,4 +1,4 @@
-"""The ledger: of each event who was told and when, or why not. On both engines."""
+"""The ledger: of each event who was told and when, or why not."""
 
 from datetime import timedelta
 from types import SimpleNamespace
@@ -21,6 +21,7 @@ from bot.slack.commands.trace import answer, named_race, no_such_race
 from bot.slack.messages.answers.trace_answer import trace_answer
 from sandbox.slack import failures
 from tests.clock import DAY
+from tests.databases import on_both
 from tests.integration.pipeline.racing_day import abandonment as day_abandonment
 from tests.integration.pipeline.racing_day import meeting, tell
 from tests.integration.pipeline.racing_day import result as day_result
@@ -95,6 +96,7 @@ async def test_every_version_of_every_event_of_a_race_is_traced(pipeline):
 
 
 @pytest.mark.parametrize("wanted", ["rc_1", "m_7", "result.received:rc_1", "inbox-1"])
+@on_both
 async def test_race_meeting_key_and_reference_name_it(pipeline, wanted):
     await pipeline.subscribe("CGB", "GB")
     await pipeline.deliver(result(meeting_id="m_7"))
@@ -115,6 +117,7 @@ async def test_race_is_traced_to_its_meetings_abandonment(pipeline):
     assert [one.kind for one in found.versions] == ["result.received", "meeting.abandoned"]
 
 
+@on_both
 async def test_others_than_admins_see_their_own_channel(pipeline):
     await pipeline.subscribe("CGB", "GB")
     await pipeline.subscribe("CALL", "*")
@@ -283,6 +286,7 @@ async def test_race_of_an_abandoned_meeting_is_named_with_its_time(pipeline, wor
     assert "1 posted" in said
 
 
+@on_both
 async def test_race_without_an_outcome_is_said_to_be_on_the_card(pipeline):
     bath = Race(course=Course(name="Bath"), race_date=DAY)
     races = [bath.model_copy(update={"race_id": f"rc_{off}", "off": OffTime(text=off)}) for off in OFFS]
@@ -314,6 +318,7 @@ async def test_what_the_list_alone_says_of_a_race_is_never_called_unknown(pipeli
 
 
 @pytest.mark.parametrize("words", ["øvrevoll 14:30", "ØVREVOLL 2.30"])
+@on_both
 async def test_course_with_other_letters_than_english_is_found_on_the_card(pipeline, words):
     race = Race(race_id="rc_1", course=Course(name="Øvrevoll"), race_date=DAY, off=OffTime(text="14:30"))
     await pipeline.database.write(lambda session: race_book_store.put(session, [race], pipeline.clock(), region="NO"))

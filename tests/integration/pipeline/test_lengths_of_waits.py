@@ -10,8 +10,6 @@ from bot.outbox.pace import Pace
 from sandbox.slack.failures import http_error, rate_limited, slack_error
 from tests.integration.pipeline.racing_day import result, tell
 
-pytestmark = pytest.mark.parametrize("database", ["sqlite"], indirect=True)
-
 METHODS = {"post": "chat.postMessage", "edit": "chat.update", "look": "conversations.history"}
 WORDS = {method: word for word, method in METHODS.items()}
 FAILS = http_error(503)

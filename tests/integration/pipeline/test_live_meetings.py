@@ -28,6 +28,7 @@ from bot.racedata.day_path import Paths
 from bot.racedata.race_book import RaceBook
 from sandbox.slack import failures
 from tests.clock import DAY
+from tests.databases import on_both
 from tests.integration.pipeline.racing_day import (
     abandonment,
     edits,
@@ -249,6 +250,7 @@ async def test_results_are_flat_after_somebody_deleted_the_live_message(pipeline
     assert await pipeline.waiting() == {}
 
 
+@on_both
 async def test_two_replicas_make_one_live_message(make_pipeline):
     one, other = make_pipeline(), make_pipeline()
     await subscribe(one)
@@ -371,6 +373,7 @@ async def test_meeting_whose_region_becomes_known_keeps_its_live_message(pipelin
 NO_PLACINGS = ()
 
 
+@on_both
 async def test_results_whose_region_the_race_book_tells_later_are_in_the_thread(pipeline):
     await subscribe(pipeline)
     for number in (2, 3):
@@ -495,6 +498,7 @@ async def test_error_in_a_live_message_holds_up_no_result(pipeline, monkeypatch)
     assert len(shown(pipeline)[1]) == 2
 
 
+@on_both
 async def test_reply_in_doubt_waits_no_longer_than_others_where_the_thread_is_gone(pipeline):
     await subscribe(pipeline)
     await tell(pipeline, result("rc_1"))
@@ -588,6 +592,7 @@ def times(pipeline, beginning):
     return [line.split(" ")[0] for line in lines(pipeline, beginning) if line[:1].isdecimal()]
 
 
+@on_both
 async def test_race_of_unknown_region_stays_in_the_live_message_once_the_region_is_known(pipeline):
     await subscribe_to_all(pipeline)
     await tell(pipeline, result("rc_1", region=None), result("rc_2", off_time="15:05"))
@@ -631,6 +636,7 @@ async def test_event_of_unknown_region_goes_to_the_only_live_message_of_its_cour
     assert times(pipeline, "Ascot (GB)") == ["14:30", "15:05", "16:15"]
 
 
+@on_both
 async def test_course_by_id_and_by_name_has_one_live_message(pipeline):
     await subscribe(pipeline)
     by_id, by_both = {"course_id": "cr_asc"}, {"course_id": "cr_asc", "name": "Ascot"}
@@ -647,6 +653,7 @@ async def test_course_by_id_and_by_name_has_one_live_message(pipeline):
     assert times(pipeline, "Ascot (GB)") == ["12:05", "14:30", "15:40", "16:15"]
 
 
+@on_both
 async def test_course_by_name_and_then_by_id_has_one_live_message_once_both_are_known(pipeline):
     await subscribe(pipeline)
     await tell(
@@ -717,6 +724,7 @@ async def test_off_time_gone_by_is_an_edit_without_an_event(pipeline):
     assert len(edits(pipeline.slack)) == 2
 
 
+@on_both
 async def test_off_time_is_one_edit_over_replicas_and_none_for_a_channel_that_unsubscribed(make_pipeline):
     one, other = make_pipeline(), make_pipeline()
     await subscribe(one)

@@ -5,20 +5,19 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-import pytest
 from sqlalchemy import create_engine, select, text, update
 from sqlmodel import Session, col
 
 from bot.db.tables import OutboxMessage
 from bot.outbox import message_store
+from tests.databases import on_postgresql
 from tests.integration.pipeline.racing_day import result
 
 WAITS = text("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'hurrying' AND wait_event_type = 'Lock'")
 
 
+@on_postgresql
 async def test_hurried_posts_are_locked_in_the_order_of_their_numbers(pipeline):
-    if pipeline.database.is_sqlite:
-        pytest.skip("SQLite has one writer, and so no deadlocks")
     await pipeline.subscribe("CGB", "GB")
     await pipeline.subscribe("CALL", "*")
     for race_id in ("rc_1", "rc_2"):

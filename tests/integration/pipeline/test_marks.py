@@ -1,4 +1,4 @@
-"""Repeated, older and overtaken deliveries, and the marks of messages that later ones replace. On both engines."""
+"""Repeated, older and overtaken deliveries, and the marks of messages that later ones replace."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Meeting over race: each lost race is told once, and none that has a result is called lost. On both engines."""
+"""Meeting over race: each lost race is told once, and none that has a result is called lost."""
 
 import random
 
@@ -12,9 +12,11 @@ from bot.db.engine import Database
 from bot.events.event import Topic
 from bot.racedata import recent_races
 from sandbox.slack import failures
+from tests.databases import on_both, on_postgresql
 from tests.integration.pipeline.racing_day import abandonment, edits, meeting, result, shown, states, tell
 
 
+@on_both
 async def test_race_that_its_meeting_names_makes_no_second_message(pipeline):
     await pipeline.subscribe("CGB", "GB")
     whole = meeting("rc_1", "rc_2")
@@ -164,10 +166,9 @@ async def test_link_that_is_refused_makes_no_second_message_of_the_meeting(pipel
     assert await pipeline.waiting() == {}
 
 
+@on_postgresql
 async def test_replicas_fan_out_meeting_and_race_one_after_another(pipeline):
     """Neither would see what the other has not committed."""
-    if pipeline.database.writer.dialect.name == "sqlite":
-        pytest.skip("SQLite has one writer: nothing is at once")
     await pipeline.subscribe("CGB", "GB")
     await tell(pipeline, result("rc_0"))
     await pipeline.deliver(meeting("rc_1"))

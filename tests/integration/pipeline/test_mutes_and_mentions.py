@@ -1,4 +1,4 @@
-"""What a channel muted is not posted, but for abandonments; and whom these ring. On both engines."""
+"""What a channel muted is not posted, but for abandonments; and whom these ring."""
 
 from functools import partial
 
@@ -10,6 +10,7 @@ from bot.events.races import Course
 from bot.outbox import ledger
 from bot.outbox.channel_move import move_channel
 from tests.clock import DAY
+from tests.databases import on_both
 from tests.integration.pipeline.racing_day import abandonment, edits, meeting, result, shown, tell
 
 ASCOT = Meeting(course=Course(name="Ascot"), race_date=DAY)
@@ -83,6 +84,7 @@ async def test_mute_of_another_day_meeting_or_channel_holds_nothing(pipeline):
     assert len(pipeline.texts("CGB")) == 1
 
 
+@on_both
 async def test_mute_is_made_once_ends_once_and_follows_its_channel(pipeline):
     number = await mute(pipeline)
     assert await mute(pipeline) == number

@@ -1,4 +1,4 @@
-"""Tables where the workspace has them and where it has not: one message either way. On both engines."""
+"""Tables where the workspace has them and where it has not: one message either way."""
 
 from sandbox.slack import failures
 from sandbox.slack.block_rules import NEW_BLOCKS

@@ -1,4 +1,4 @@
-"""The alert of an abandoned race names the meeting's other races that are not reported abandoned. On both engines."""
+"""The alert of an abandoned race names the meeting's other races that are not reported abandoned."""
 
 from bot.events.races import Course, OffTime, Race
 from bot.racedata import race_book_store

@@ -1,4 +1,4 @@
-"""An outage of Slack's turns no edit into a message: it is made once Slack answers again. On both engines."""
+"""An outage of Slack's turns no edit into a message: it is made once Slack answers again."""
 
 from datetime import timedelta
 

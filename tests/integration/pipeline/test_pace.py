@@ -27,6 +27,7 @@ from bot.outbox.message_store import NewPost, Priority
 from bot.outbox.messenger import Call
 from bot.outbox.pace import CallLimit, Pace
 from sandbox.slack import failures
+from tests.databases import on_both
 from tests.integration.pipeline.racing_day import abandonment, result
 from tests.postgres import new_postgres_database
 
@@ -88,6 +89,7 @@ def said_in(pipeline, prefix="C"):
     return [message.text for name in names for message in pipeline.slack.messages(name)]
 
 
+@on_both
 async def test_two_posters_keep_one_pace(make_pipeline, database):
     slowly = Pace(channel_s=0, workspace_per_minute=1)
     first, second = make_pipeline(pace=slowly), make_pipeline(pace=slowly)

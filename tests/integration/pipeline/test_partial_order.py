@@ -1,4 +1,4 @@
-"""A result of a country that does not publish everybody's place says so where it is posted. On both engines."""
+"""A result of a country that does not publish everybody's place says so where it is posted."""
 
 from bot.racedata import reference_store
 from bot.racedata.reference_store import KnownCountry

@@ -1,4 +1,4 @@
-"""Deliveries to channels, on both engines, against the stand-in of Slack."""
+"""Deliveries to channels, against the stand-in of Slack."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""What Slack can answer, and what becomes of the post: on both engines, against the stand-in."""
+"""What Slack can answer, and what becomes of the post, against the stand-in."""
 
 from datetime import timedelta
 from functools import partial
@@ -13,7 +13,7 @@ from bot.outbox.messenger import Call
 from bot.outbox.pace import Pace
 from bot.settings import DoubtfulPosts
 from sandbox.slack import failures
-from tests.integration.conftest import first_on_both
+from tests.databases import on_both
 from tests.integration.pipeline.racing_day import past_waits
 from tests.notice_levels import WARNING
 
@@ -53,7 +53,7 @@ async def test_shorter_wait_does_not_end_a_longer_one(pipeline):
 CLOSED = ("is_archived", "channel_not_found", "not_in_channel", "restricted_action_read_only_channel")
 
 
-@pytest.mark.parametrize(("database", "code"), first_on_both(CLOSED), indirect=["database"])
+@pytest.mark.parametrize("code", CLOSED)
 async def test_closed_channel_suspends_and_keeps_its_queue(pipeline, code):
     pipeline.slack.script("chat.postMessage", [failures.slack_error(code)])
     await deliver_one(pipeline)
@@ -142,6 +142,7 @@ async def test_doubtful_post_without_the_history_scope_is_as_the_operator_chose(
         assert "repeat" in str(slack.messages("CGB")[1].blocks)
 
 
+@on_both
 async def test_worker_that_lost_its_lease_changes_nothing(make_pipeline, slack):
     first, second = make_pipeline(), make_pipeline()
     await first.subscribe("CGB", "GB")

@@ -1,4 +1,4 @@
-"""What stops a lane, or everything, and what does not: refusals, poison and outages, on both engines."""
+"""What stops a lane, or everything, and what does not: refusals, poison and outages."""
 
 import json
 from dataclasses import dataclass, field
@@ -16,7 +16,8 @@ from bot.outbox.messenger import Sender
 from bot.settings import DoubtfulPosts
 from bot.slack.web_client import WORDS_MAX
 from sandbox.slack.failures import Failure, http_error, slack_error
-from tests.integration.conftest import TOKEN, first_on_both
+from tests.databases import on_both
+from tests.integration.conftest import TOKEN
 from tests.integration.pipeline.racing_day import abandonment, free_all, meeting, result, tell
 from tests.notice_levels import URGENT
 
@@ -107,7 +108,7 @@ WORKSPACE_WIDE = (
 )
 
 
-@pytest.mark.parametrize(("database", "code"), first_on_both(WORKSPACE_WIDE), indirect=["database"])
+@pytest.mark.parametrize("code", WORKSPACE_WIDE)
 async def test_workspace_wide_refusal_holds_all_posts_and_loses_none(pipeline, code):
     await pipeline.subscribe("CGB", "GB")
     await pipeline.subscribe("CALL", "*")
@@ -126,7 +127,7 @@ async def test_workspace_wide_refusal_holds_all_posts_and_loses_none(pipeline, c
 BODIES = ({"error": "Forbidden"}, {"error": "channel_not_found", "ok": "false"}, ["not Slack"])
 
 
-@pytest.mark.parametrize(("database", "body"), first_on_both(BODIES), indirect=["database"])
+@pytest.mark.parametrize("body", BODIES)
 @pytest.mark.parametrize("status", [200, 403])
 async def test_json_that_is_no_answer_of_slacks_is_a_doubt(pipeline, body, status):
     await pipeline.subscribe("CGB", "GB")
@@ -238,6 +239,7 @@ async def test_held_post_is_settled_once_history_answers_again(make_pipeline):
 
 
 @pytest.mark.usefixtures("quiet")
+@on_both
 async def test_stored_event_that_cant_be_read_keeps_nobody_waiting(pipeline):
     await pipeline.subscribe("CGB", "GB", mentions=("here",))
     await pipeline.subscribe("CIRE", "IRE")

@@ -1,4 +1,4 @@
-"""Quiet hours: what waits, what does not, and what comes at the end. On both engines."""
+"""Quiet hours: what waits, what does not, and what comes at the end."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -15,6 +15,7 @@ from bot.operations.jobs.tell_due import DueTelling
 from bot.outbox import backlog, ledger, message_store, traffic
 from bot.outbox.channel_closing import pause_channel
 from tests.clock import DAY
+from tests.databases import on_both
 from tests.integration.pipeline.racing_day import abandonment, result, shown, states, tell
 from tests.integration.pipeline.test_round_trips import counting
 
@@ -88,6 +89,7 @@ async def test_contradiction_of_a_race_without_an_id_lets_the_result_wait_no_lon
     assert sorted("Result: Ascot" in text for text in quiet.texts("CGB")) == [False, True]
 
 
+@on_both
 async def test_result_of_an_abandoned_race_comes_at_once(quiet):
     await tell(quiet, abandonment("rc_1"), result("rc_1"))
     assert len(quiet.texts("CGB")) == 2
@@ -105,6 +107,7 @@ async def test_void_comes_at_once_also_of_a_result_that_waits(pipeline, told_bef
     assert await end_of(pipeline) == 0
 
 
+@on_both
 async def test_card_that_marks_a_race_abandoned_comes_at_once(quiet):
     def of_two_races(sequence, **second):
         races = [{"race_id": "rc_1", "off_time": "14:30"}, {"race_id": "rc_2", "off_time": "15:00"} | second]
@@ -153,6 +156,7 @@ async def test_many_results_of_a_night_are_all_named(quiet, monkeypatch):
     assert all(f"Course {number} 14:30" in told for number in range(7))
 
 
+@on_both
 async def test_two_replicas_and_a_kill_in_between_tell_once(quiet, make_pipeline):
     await tell(quiet, result("rc_1"), result("rc_3", course="York"))
     quiet.clock.forward(LEFT.total_seconds())
@@ -261,6 +265,7 @@ async def test_correction_that_is_watched_does_not_wait_and_comes_after_its_resu
     assert await end_of(quiet) == 0
 
 
+@on_both
 async def test_result_of_a_runner_that_proves_watched_waits_no_longer(quiet):
     names = [WatchedName(WatchKind.TRAINER, "A. Smith")]
     await quiet.database.write(lambda s: watches.add(s, "CGB", names, user_id="U1", now=quiet.clock()))

@@ -1,4 +1,4 @@
-"""Channels that close, pause and come back: who is told, what waits, and what becomes of it. On both engines."""
+"""Channels that close, pause and come back: who is told, what waits, and what becomes of it."""
 
 from datetime import timedelta
 
@@ -16,6 +16,7 @@ from bot.outbox import ledger
 from bot.outbox.channel_closing import pause_channel
 from bot.outbox.notices import Urgency
 from sandbox.slack import failures
+from tests.databases import on_both
 from tests.notice_levels import ALL_CLEAR, NOTE, URGENT, WARNING
 
 BALLOON_SIGHTED, BALLOON_LANDED = "stewards.weather_balloon.sighted", "stewards.weather_balloon.landed"
@@ -282,6 +283,7 @@ async def test_check_reopens_closed_channels_and_leaves_paused_ones(pipeline):
     assert await subscription(pipeline, "CIRE") == "paused"
 
 
+@on_both
 async def test_channel_that_lets_nobody_post_is_tried_again_quietly_until_it_does(pipeline):
     await pipeline.subscribe("CGB", "GB")
     pipeline.slack.script("chat.postMessage", [failures.slack_error("restricted_action")])

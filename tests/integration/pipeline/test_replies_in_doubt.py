@@ -12,7 +12,6 @@ from bot.outbox import call_holds, channel_queues
 from bot.outbox.messenger import Call
 from bot.settings import DoubtfulPosts
 from sandbox.slack import failures
-from tests.integration.conftest import first_on_both
 from tests.integration.pipeline.racing_day import abandonment, free_all, past_waits, result, tell
 from tests.integration.pipeline.racing_day import shown as shown_by
 from tests.integration.pipeline.test_live_meetings import kinds, look_for_what_is_in_doubt, shown, subscribe
@@ -50,7 +49,7 @@ def beginnings(texts):
 
 
 @pytest.mark.parametrize("posted", [True, False])
-@pytest.mark.parametrize(("database", "code"), first_on_both(NOT_READABLE), indirect=["database"])
+@pytest.mark.parametrize("code", NOT_READABLE)
 async def test_reply_whose_thread_may_not_be_read_is_told_in_the_channel_after_one_look(pipeline, code, posted):
     await leave_a_reply_in_doubt(pipeline, *[failures.slack_error(code)] * 99, posted=posted)
     await look_once(pipeline)
@@ -64,7 +63,7 @@ async def test_reply_whose_thread_may_not_be_read_is_told_in_the_channel_after_o
     assert (await pipeline.waiting(), await pipeline.holds()) == ({}, {})
 
 
-@pytest.mark.parametrize(("database", "code"), first_on_both(NOT_READABLE), indirect=["database"])
+@pytest.mark.parametrize("code", NOT_READABLE)
 async def test_reply_whose_thread_may_not_be_read_is_held_after_one_look(make_pipeline, code):
     pipeline = make_pipeline(doubtful=DoubtfulPosts.HOLD)
     await leave_a_reply_in_doubt(pipeline, *[failures.slack_error(code)] * 99)

@@ -1,4 +1,4 @@
-"""An abandoned meeting is "rest of the meeting" everywhere once one of its races was run. On both engines."""
+"""An abandoned meeting is "rest of the meeting" everywhere once one of its races was run."""
 
 import json
 from datetime import UTC, date, datetime, time, timedelta

@@ -17,6 +17,7 @@ from bot.settings import DoubtfulPosts
 from bot.slack.messages.alerts.admin_notice import admin_notice
 from sandbox.slack import failures
 from tests.clock import move_clock
+from tests.databases import on_both
 from tests.integration.pipeline.racing_day import abandonment, past_waits, result, tell
 from tests.integration.pipeline.test_digests import hour
 from tests.integration.pipeline.test_quiet_hours import LEFT, end_of
@@ -107,6 +108,7 @@ async def sent(pipeline):
     return await pipeline.database.read(read)
 
 
+@on_both
 async def test_nothing_that_was_posted_after_the_copy_is_posted_again(pipeline, copy, put_back):
     await fill(pipeline)
     put = copy()
@@ -149,6 +151,7 @@ async def test_where_history_can_not_be_read_the_operator_has_chosen(pipeline, c
     assert (await other.waiting())["dead_letter"] == 2
 
 
+@on_both
 async def test_message_of_a_paused_channel_waits_for_the_end_of_the_pause(pipeline, copy, put_back):
     await pipeline.subscribe("CGB", "GB")
     await pipeline.database.write(lambda session: held_queues.pause(session, "CGB", pipeline.clock()))

@@ -15,6 +15,7 @@ from sqlalchemy import event
 
 from bot.outbox.pace import Pace
 from tests.clock import set_ahead
+from tests.databases import on_both
 from tests.integration.pipeline.racing_day import abandonment, meeting, result
 
 ALONE_STATEMENTS, ALONE_COMMITS = 14, 3
@@ -134,6 +135,7 @@ def paced(make_pipeline):
         (meeting(meeting_id="mt_9"), MEETING_STATEMENTS),
     ],
 )
+@on_both
 async def test_delivery_that_comes_alone(paced, monkeypatch, payload, statements):
     await paced.subscribe("CGB", "GB")
     async with running(paced, monkeypatch):
@@ -145,6 +147,7 @@ async def test_delivery_that_comes_alone(paced, monkeypatch, payload, statements
     assert counted.commits == ALONE_COMMITS, str(counted)
 
 
+@on_both
 async def test_deliveries_that_come_together(paced, monkeypatch):
     """A delivery costs little more than its rows: the statements are one for all."""
     channels = [f"C{number}" for number in range(25)]
@@ -159,6 +162,7 @@ async def test_deliveries_that_come_together(paced, monkeypatch):
     assert len(counted.statements) <= TOGETHER_STATEMENTS, str(counted)
 
 
+@on_both
 async def test_event_to_a_hundred_channels(paced, monkeypatch):
     for number in range(100):
         await paced.subscribe(f"C{number}", "GB")

@@ -2,7 +2,6 @@
 
 import time
 
-import pytest
 import pytest_asyncio
 from sqlalchemy import select
 from sqlmodel import col
@@ -20,6 +19,7 @@ from bot.outbox.pace import Pace
 from bot.racedata import race_book_store
 from sandbox.slack import failures
 from tests.clock import DAY
+from tests.databases import on_both, on_postgresql
 from tests.integration.pipeline.racing_day import abandonment, result
 
 EVERY = frozenset(Topic)
@@ -40,6 +40,7 @@ async def fan_out(pipeline, *payloads):
     await pipeline.poster.finish()
 
 
+@on_both
 async def test_message_of_a_free_channel_is_sent(running):
     await running.subscribe("CGB", "GB")
     await fan_out(running, result())
@@ -47,6 +48,7 @@ async def test_message_of_a_free_channel_is_sent(running):
     assert await running.waiting() == {}
 
 
+@on_both
 async def test_channel_with_two_new_messages_waits_for_the_poster(running):
     await running.subscribe("CGB", "GB")
     await fan_out(running, result("rc_1"), result("rc_2"))
@@ -54,6 +56,7 @@ async def test_channel_with_two_new_messages_waits_for_the_poster(running):
     assert await running.waiting() == {"queued": 2}
 
 
+@on_both
 async def test_message_behind_others_waits(running):
     await running.subscribe("CGB", "GB")
     await fan_out(running, result("rc_1"), result("rc_2"))
@@ -63,6 +66,7 @@ async def test_message_behind_others_waits(running):
     assert ["ABANDONED" in text for text in running.texts("CGB")] == [True, False, False]
 
 
+@on_both
 async def test_muted_message_beside_a_message_that_is_sent_stays_muted(running):
     await running.subscribe("CGB", "GB", EVERY)
     ascot = Meeting(meeting_id="mt_1", course=Course(name="Ascot"), race_date=DAY)
@@ -71,6 +75,7 @@ async def test_muted_message_beside_a_message_that_is_sent_stays_muted(running):
     assert [text[:9] for text in running.texts("CGB")] == ["ABANDONED"]
 
 
+@on_both
 async def test_paused_and_closed_channels_and_a_held_method_are_not_sent_to(running):
     await running.subscribe("CGB", "GB")
     await running.subscribe("CIRE", "GB")
@@ -95,6 +100,7 @@ def soon(pipeline):
     return held()
 
 
+@on_both
 async def test_no_more_is_sent_at_once_than_the_pace_allows(make_pipeline):
     pipeline = make_pipeline(pace=Pace(channel_s=0.0, workspace_per_minute=0.001, workspace_burst=2))
     pipeline.poster._is_running = True
@@ -105,6 +111,7 @@ async def test_no_more_is_sent_at_once_than_the_pace_allows(make_pipeline):
     assert await pipeline.waiting() == {"queued": 1}
 
 
+@on_both
 async def test_refused_message_that_was_sent_at_once_waits_as_any_other(running):
     await running.subscribe("CGB", "GB")
     running.slack.script("chat.postMessage", [failures.rate_limited(3)])
@@ -112,7 +119,7 @@ async def test_refused_message_that_was_sent_at_once_waits_as_any_other(running)
     assert await running.waiting() == {"queued": 1}
 
 
-@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
+@on_postgresql
 async def test_slow_transaction_shortens_no_wait_after_a_message(running, monkeypatch):
     learn, post, posted_at = race_book_store.learn, running.poster.sender.post, []
 

@@ -1,4 +1,4 @@
-"""The summary of what waited: what becomes of it where Slack refuses it, and whom it rings. On both engines."""
+"""The summary of what waited: what becomes of it where Slack refuses it, and whom it rings."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Whoever was told of something hears that it is contradicted, also of races without an id. On both engines."""
+"""Whoever was told of something hears that it is contradicted, also of races without an id."""
 
 from datetime import timedelta
 
@@ -9,6 +9,7 @@ from sqlmodel import col
 from bot.db.tables import OutboxMessage
 from bot.events.event import Topic
 from bot.outbox.channel_closing import pause_channel
+from tests.databases import on_both
 from tests.integration.pipeline.racing_day import abandonment, free_all, meeting, result, shown, tell
 
 LOST_ONLY = frozenset({Topic.ABANDONMENTS})
@@ -63,6 +64,7 @@ async def test_contradiction_reaches_whom_a_summary_told_of_the_race(pipeline, k
     assert "Contradicts" in pipeline.texts("CGB")[1]
 
 
+@on_both
 async def test_contradiction_reaches_whom_a_summary_told_of_the_meeting(pipeline):
     await pipeline.subscribe("CGB", "GB", LOST_ONLY)
     await summarised(pipeline, meeting("rc_1", "rc_2"))
@@ -70,6 +72,7 @@ async def test_contradiction_reaches_whom_a_summary_told_of_the_meeting(pipeline
     assert "Contradicts" in pipeline.texts("CGB")[1]
 
 
+@on_both
 async def test_result_of_a_race_without_an_id_mends_no_message_of_another(pipeline):
     await pipeline.subscribe("CGB", "GB")
     await tell(pipeline, meeting(), lost(reason="flood"), lost(off_time="15:00", reason="fog"), won())

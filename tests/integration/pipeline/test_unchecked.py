@@ -15,6 +15,7 @@ from bot.fanout.unchecked_filters import check_filters
 from bot.racedata import reference_store
 from bot.racedata.reference_store import KnownCourse
 from tests.clock import DAY
+from tests.databases import on_both
 from tests.integration.pipeline.racing_day import abandonment, meeting, result, tell
 from tests.notice_levels import BEGINNINGS, NOTE, without_level
 
@@ -227,6 +228,7 @@ async def test_racecards_that_were_missed_are_posted_where_they_were_asked_for(p
     assert "Racecard" in beginnings(pipeline, "CGB")
 
 
+@on_both
 async def test_replicas_that_check_at_the_same_time_post_once_and_miss_nothing(make_pipeline):
     pipelines = [make_pipeline() for _ in range(3)]
     first = pipelines[0]
@@ -250,6 +252,7 @@ async def test_replicas_that_check_at_the_same_time_post_once_and_miss_nothing(m
     assert beginnings(first, "CGB").count("This") == 1
 
 
+@on_both
 async def test_filters_are_not_checked_while_a_replica_fans_out(pipeline, monkeypatch):
     await subscribe(pipeline, "CGB", "gb")
     await service_is_back(pipeline)
@@ -342,6 +345,7 @@ async def test_abandonment_whose_region_is_in_unknown_words_is_posted_at_the_lat
     assert len(racing(pipeline, "CGB")) == 1
 
 
+@on_both
 async def test_result_without_a_region_is_posted_once_the_courses_tell_the_region(pipeline):
     await subscribe(pipeline, "CGB", "GB")
     await tell(pipeline, result("rc_1", course="Bath", region=None))

@@ -1,4 +1,4 @@
-"""What waits for an hour and is not wanted any more: unsubscribed, or its meeting muted. On both engines."""
+"""What waits for an hour and is not wanted any more: unsubscribed, or its meeting muted."""
 
 from types import SimpleNamespace
 
@@ -9,6 +9,7 @@ from bot.events.event import Topic
 from bot.outbox import ledger
 from bot.slack.commands import mute, unsubscribe
 from bot.slack.commands.invocation import Invocation
+from tests.databases import on_both
 from tests.integration.pipeline.racing_day import abandonment, result, tell
 from tests.integration.pipeline.test_digests import hour
 from tests.integration.pipeline.test_quiet_hours import card, end_of
@@ -38,6 +39,7 @@ async def withdrawn(pipeline, race_id):
     return [(str(told.outcome), told.why) for version in found.versions for told in version.told]
 
 
+@on_both
 async def test_unsubscribed_region_is_not_in_the_digest(pipeline):
     for region in ("GB", "IRE"):
         await pipeline.subscribe("CGB", region, EVERYTHING, digest=(hour(pipeline),))

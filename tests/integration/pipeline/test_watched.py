@@ -11,6 +11,7 @@ from bot.events.event import Topic
 from bot.outbox import backlog, channel_move
 from bot.outbox.channel_closing import pause_channel
 from tests.clock import DAY
+from tests.databases import on_both
 from tests.integration.pipeline.racing_day import abandonment, meeting, result, shown, tell
 from tests.integration.pipeline.test_round_trips import counting
 from tests.notice_levels import WARNING
@@ -166,6 +167,7 @@ async def test_message_of_an_ended_watch_shows_what_is_lost_since(pipeline):
     assert LOST_RIDE in pipeline.texts("CJOCKEY")[0]
 
 
+@on_both
 async def test_declaration_that_becomes_known_later_brings_the_message(pipeline):
     await watch(pipeline, "CHORSE", "Golden Melody")
     await tell(pipeline, abandonment("rc_1"))
@@ -394,6 +396,7 @@ async def test_person_without_direct_messages_is_told_to_admins_once_a_day(pipel
     assert told.startswith(f"{WARNING}A message for channel <@UGONE> was not posted")
 
 
+@on_both
 async def test_unsubscribing_channel_keeps_waiting_messages_while_it_watches(pipeline):
     await pipeline.subscribe("CGB", "GB")
     await watch(pipeline, "CGB", "Golden Melody")

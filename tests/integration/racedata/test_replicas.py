@@ -12,6 +12,7 @@ from bot.db.engine import Database
 from bot.db.replicas import DEAD_AFTER, Replicas
 from bot.racedata.client.service_client import open_client
 from tests.clock import now
+from tests.databases import on_both
 from tests.integration.racedata.backends import FakeTime, Memory
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -21,10 +22,12 @@ async def beat(database, name, now=NOW):
     return await database.write(partial(replicas.beat, replica=name, now=now))
 
 
+@on_both
 async def test_replicas_count_one_another(database):
     assert [await beat(database, name) for name in ("a", "b", "c", "a")] == [1, 2, 3, 3]
 
 
+@on_both
 async def test_replicas_forget_the_dead_and_keep_their_rows_no_longer(database):
     for name in ("a", "b"):
         await beat(database, name)
@@ -34,6 +37,7 @@ async def test_replicas_forget_the_dead_and_keep_their_rows_no_longer(database):
     assert await database.read(partial(named_values.get, name=replicas.REPLICA_PREFIX + "b")) is None
 
 
+@on_both
 async def test_replica_that_leaves_is_counted_no_more(database):
     ours, other = (Replicas(database, now, secrets.token_hex) for _ in range(2))
     for one in (ours, other, ours):
@@ -44,6 +48,7 @@ async def test_replica_that_leaves_is_counted_no_more(database):
     assert ours.count == 1
 
 
+@on_both
 async def test_replicas_leave_other_stored_values_alone(database):
     await database.write(partial(named_values.put, name="replicas", value=1, now=NOW - timedelta(days=9)))
     assert await beat(database, "a") == 1

@@ -11,6 +11,7 @@ from bot.db.tables import WebhookSubscriptionRow
 from bot.db.vault import Vault
 from bot.errors import SecretsUnreadable
 from bot.racedata import webhook_subscriptions
+from tests.databases import on_both
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 OLD, NEW, LOST = (Fernet.generate_key().decode() for _ in range(3))
@@ -38,6 +39,7 @@ async def test_secret_that_no_key_opens_takes_no_other_with_it(database):
     assert await secrets(database, NEW) == ["whsec-new"]
 
 
+@on_both
 async def test_secrets_and_answers_are_renewed_once_so_that_old_keys_can_go(database):
     await add(database, OLD, secret="whsec-old")
     number = await add(database, OLD, answer="the whole answer")

@@ -1,0 +1,119 @@
+"""The ledger of statements: in a run of the whole suite, the bot runs on PostgreSQL whatever it runs on SQLite."""
+
+import os
+import re
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import event
+from sqlalchemy.dialects.postgresql.base import PGCompiler, PGDialect
+from sqlalchemy.dialects.sqlite.base import SQLiteCompiler
+from sqlalchemy.engine import Compiled, Engine
+
+ROOT = Path(__file__).parent.parent
+OF_THE_BOT, OF_TESTS, OF_MIGRATIONS = (f"{ROOT / folder}{os.sep}" for folder in ("bot", "tests", "bot/db/migrations"))
+COUNTED = re.compile(r"(WITH|SELECT|INSERT|UPDATE|DELETE)\b")
+PARTLY = ("keyword", "deselect", "ignore", "ignore_glob", "lf", "stepwise", "collectonly")
+
+TWINS = re.compile(r"\bjulianday\(|\bsqlite_master\b")
+"""Words of statements that the bot has in other words for PostgreSQL."""
+
+SAME = (
+    (r"\s+", " "),
+    (r"\bstrpos\(", "instr("),
+    (r"__\[POSTCOMPILE_\w+\]|:[a-zA-Z_]\w*|-?\b\d+(?= AS )", "?"),
+    (r"\b([a-z]\w*)_\d+\b", r"\1"),
+    # Rows of an INSERT, words of a course, courses of a day: as many as there are.
+    (r"(\([?, ]+\))(?:, \1)+", r"\1"),
+    (r"\(?(instr\(\S+ \?\) > \?)(?: OR \1)*\)?", r"\1"),
+    (r"(\S+ = \? AND instr\(\S+ \?\) > \?)(?: OR \1)+", r"\1"),
+)
+"""What is written in different words, and is the same statement: pattern and common words."""
+
+
+class _BothCompiler(PGCompiler):
+    """Reads the ON CONFLICT of both dialects."""
+
+    _on_conflict_target = SQLiteCompiler._on_conflict_target
+
+
+class _BothDialect(PGDialect):
+    statement_compiler = _BothCompiler
+
+
+def shapes(compiled: Compiled) -> Iterator[str]:
+    """The statement in words that say nothing of database, values, and their number.
+
+    A statement put together from parts is taken apart: each SELECT of a UNION and each column of an UPDATE is a shape.
+    """
+    assert compiled.statement is not None
+    columns = getattr(compiled, "column_keys", None)
+    text = str(compiled.statement.compile(dialect=_BothDialect(paramstyle="named"), column_keys=columns))
+    for pattern, common in SAME:
+        text = re.sub(pattern, common, text)
+    for part in re.split(r" UNION(?: ALL)? ", text):
+        update = re.fullmatch(r"(UPDATE \w+ SET )(\w+=\?(?:, \w+=\?)*)( WHERE .*)", part)
+        yield from (update[1] + column + update[3] for column in update[2].split(", ")) if update else [part]
+
+
+def _is_of_the_bot() -> bool:
+    """Whether the nearest caller that is no library is the bot, and no test."""
+    files = (frame.f_code.co_filename for frame, _ in traceback.walk_stack(None))
+    nearest = next((file for file in files if file.startswith((OF_THE_BOT, OF_TESTS)) and file != __file__), "")
+    return nearest.startswith(OF_THE_BOT) and not nearest.startswith(OF_MIGRATIONS)
+
+
+class Ledger:
+    """A plugin of pytest. `ran`: the database's name → shape → a test that ran the statement."""
+
+    def __init__(self) -> None:
+        self.ran: dict[str, dict[str, str]] = {"sqlite": {}, "postgresql": {}}
+        self._noted: set[tuple[str, str]] = set()
+        self._told: dict[str, str] = {}
+        event.listen(Engine, "before_cursor_execute", self._note)
+
+    def close(self) -> None:
+        event.remove(Engine, "before_cursor_execute", self._note)
+
+    def _note(self, connection: Any, _cursor: Any, _sql: str, _values: Any, context: Any, _many: bool) -> None:
+        compiled = context.compiled
+        if compiled is None or (key := (connection.dialect.name, compiled.string)) in self._noted:
+            return
+        if not COUNTED.match(compiled.string) or not _is_of_the_bot():
+            return
+        self._noted.add(key)
+        test = os.environ.get("PYTEST_CURRENT_TEST", "").removesuffix(" (call)")
+        for shape in shapes(compiled):
+            self.ran[key[0]].setdefault(shape, test)
+
+    def missing(self) -> dict[str, str]:
+        """What SQLite alone has run."""
+        ran = self.ran["sqlite"].items()
+        return {shape: test for shape, test in ran if shape not in self.ran["postgresql"] and not TWINS.search(shape)}
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        for name, shapes_of_worker in getattr(node, "workeroutput", {}).get("statements", {}).items():
+            self.ran[name] = shapes_of_worker | self.ran[name]
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        if hasattr(session.config, "workeroutput"):
+            session.config.workeroutput["statements"] = self.ran
+        elif session.exitstatus == pytest.ExitCode.OK and is_whole(session.config) and self.ran["postgresql"]:
+            self._told = self.missing()
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED if self._told else pytest.ExitCode.OK
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        if self._told:
+            terminalreporter.section("statements that SQLite has run, and PostgreSQL has not", red=True)
+        for shape, test in self._told.items():
+            terminalreporter.line(f"{test}\n    {shape}")
+
+
+def is_whole(config: pytest.Config) -> bool:
+    """Whether every test of the suite was asked for."""
+    is_default = config.args_source is pytest.Config.ArgsSource.TESTPATHS and "-m" not in config.invocation_params.args
+    return is_default and not any(config.getoption(name, None) for name in PARTLY)
