@@ -183,7 +183,7 @@ async def test_service_beats_while_deliveries_are_stored_and_fails_with_the_reas
         raise OSError("disk full")
 
     with monkeypatch.context() as patched:
-        patched.setattr(Database, "_write", full)
+        patched.setattr(Database, "write", full)
         await next_call(
             monitor, lambda call: call[1:] == (f"/ping/{SECRET_ID}/fail", "deliveries can't be stored: disk full")
         )
