@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from bot.db.tables import MessageKind, OutboxMessage
-from bot.errors import SlackDoubtful, SlackScopeMissing, SlackWait
+from bot.errors import SlackCredentialsDead, SlackDoubtful, SlackScopeMissing, SlackWait
 from bot.outbox.channel_queues import Claim
 from bot.outbox.claim_outcomes import CallHeld, Found, GivenUp, LookAgain, Repeated
 from bot.outbox.messenger import HistoryPage
@@ -167,6 +167,17 @@ async def test_message_that_alone_gets_no_answer_is_sent_plainly_and_then_given_
     assert isinstance(outcome, kind)
     assert getattr(outcome, "plain", None) is plain
     assert getattr(outcome, "is_stuck", True) is (times >= 8)
+
+
+@pytest.mark.parametrize(
+    ("page", "wait_s", "looks"),
+    [(ENDS, 5, 1), (SlackCredentialsDead("m", "token_revoked"), 60, 0), (MORE, 0, 0)],
+    ids=["not there", "token", "more pages"],
+)
+async def test_look_is_made_again_after_its_wait(page, wait_s, looks):
+    _, (outcome,) = await look(claim(), pages=[page])
+    assert isinstance(outcome, LookAgain)
+    assert (outcome.after.total_seconds(), outcome.looks, outcome.failed_looks) == (wait_s, looks, 0)
 
 
 async def test_wait_that_slack_asks_for_counts_as_no_look():
