@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import uvicorn
 from sqlalchemy import PoolProxiedConnection, event
@@ -26,6 +26,7 @@ from bot.db.engine import Database, Work
 from bot.logs import configure_logging
 from bot.operations.jobs import table
 from bot.outbox.pace import Pace
+from bot.ports import Ports
 from bot.settings import Settings, load_settings
 
 KILLED = "!"
@@ -60,6 +61,11 @@ class Life:
     pace: Pace = field(default_factory=Pace)
 
 
+class Passing(Protocol):
+    def passed(self, when: str, names: set[str]) -> None:
+        """A failpoint is passed: a commit or a call, named after the units or the method."""
+
+
 class Failpoints:
     """Writes down what is passed before anything else happens: SIGKILL leaves no time for it later."""
 
@@ -87,7 +93,7 @@ class Failpoints:
 class Commits:
     """The failpoints around the commits of a database. A commit that changes nothing has none."""
 
-    def __init__(self, database: Database, failpoints: Failpoints) -> None:
+    def __init__(self, database: Database, failpoints: Passing) -> None:
         self._write, self._failpoints = database.write, failpoints
         self._unit = BESIDE
         self._changed: set[str] = set()
@@ -132,8 +138,8 @@ class Commits:
 class DyingService(Service):
     """The service, with failpoints on its instances."""
 
-    def __init__(self, settings: Settings, pace: Pace, failpoints: Failpoints) -> None:
-        super().__init__(settings, pace=pace)
+    def __init__(self, settings: Settings, pace: Pace, failpoints: Passing, ports: Ports | None = None) -> None:
+        super().__init__(settings, ports=ports, pace=pace)
         self._failpoints = failpoints
         self._commits = Commits(self.database, failpoints)
 

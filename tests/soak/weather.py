@@ -75,7 +75,7 @@ class Weather:
 
     def _failure_of(self, method: str, args: Arguments) -> Failure | None:
         channel = self.slack.channels.get(args.text("channel") or "")
-        key = _key_of(args)
+        key = key_of_call(args)
         if channel is None or channel.id not in self.over:
             return None
         if channel.is_archived:
@@ -92,7 +92,7 @@ class Weather:
         return zlib.crc32(f"{self.seed} {what} {key}".encode()) < share * 2**32
 
 
-def _key_of(args: Arguments) -> str:
+def key_of_call(args: Arguments) -> str:
     """The post's key in the message's metadata; "" where it has none."""
     metadata = args.structure("metadata", "invalid_metadata_format") or {}
     return str((metadata.get("event_payload") or {}).get("post") or "")

@@ -1,0 +1,83 @@
+"""The whole bot and its world in one process, by a virtual clock: no thread, no socket, no real time."""
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import structlog
+from sqlalchemy import Connection, Engine, event
+from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
+from sqlalchemy.util import LRUCache
+
+from tests.sim.virtual_time import VirtualLoop, set_wall_clock
+from tests.sim.world import World, make_template
+from tests.soak.racing import SoakChannel
+
+OF_SLACK = {"blocks_refused", "notice_not_posted"}
+"""Errors in the log where Slack refuses a message."""
+
+MakeWorld = Callable[[int, Sequence[SoakChannel]], World]
+
+
+@pytest.fixture(scope="session")
+def template(tmp_path_factory) -> Callable[[Sequence[SoakChannel]], Path]:
+    folder: Path = tmp_path_factory.mktemp("sim")
+
+    def made(channels: Sequence[SoakChannel]) -> Path:
+        file = folder / f"{'-'.join(channel.channel_id for channel in channels)}.db"
+        return file if file.exists() else make_template(file, channels)
+
+    return made
+
+
+@pytest.fixture(autouse=True, scope="session")
+def statements_compiled_once() -> Iterator[None]:
+    """Each life has engines of its own, and would compile each statement anew: half of the life's time."""
+    compiled: LRUCache[Any, Any] = LRUCache(2_000)
+
+    def share(connection: Connection) -> None:
+        connection.execution_options(compiled_cache=compiled)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(SQLiteDialect_pysqlite, "__eq__", lambda one, other: type(one) is type(other))
+        patched.setattr(SQLiteDialect_pysqlite, "__hash__", lambda one: hash(type(one)))
+        event.listen(Engine, "engine_connect", share)
+        yield
+        event.remove(Engine, "engine_connect", share)
+
+
+@pytest.fixture(autouse=True)
+def bugs() -> Iterator[list[Any]]:
+    """What the bot has logged as an error of its own: there has to be nothing of the kind."""
+    found: list[Any] = []
+
+    def note(_logger: Any, method: str, line: Any) -> Any:
+        if method in {"error", "critical"} and line["event"] not in OF_SLACK:
+            found.append(line)
+        raise structlog.DropEvent
+
+    # APScheduler reports each job that dies.
+    logging.getLogger("apscheduler").setLevel(logging.CRITICAL + 1)
+    structlog.configure(processors=[note])
+    yield found
+    structlog.reset_defaults()
+    logging.getLogger("apscheduler").setLevel(logging.NOTSET)
+    assert found == []
+
+
+@pytest.fixture
+def make_world(template, tmp_path) -> Iterator[MakeWorld]:
+    """Makes worlds, one after another. A seed settles what is drawn in each."""
+    loops: list[VirtualLoop] = []
+    with pytest.MonkeyPatch.context() as patched:
+
+        def make(seed: int, channels: Sequence[SoakChannel]) -> World:
+            loops.append(VirtualLoop())
+            set_wall_clock(patched, loops[-1].clock)
+            return World(loops[-1], tmp_path, template(channels), channels, seed)
+
+        yield make
+    for loop in loops:
+        loop.close()

@@ -1,0 +1,145 @@
+"""The ports of one life of the bot. Once the life has ended each of them raises Died, so no `finally` has an effect."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any, Self, TypeVar
+
+import aiohttp
+import httpx
+from sqlmodel import Session
+from starlette.types import ASGIApp
+
+from bot.db.threads import Commit, WorkUnit
+
+T = TypeVar("T")
+Start = Callable[[Coroutine[Any, Any, Any]], asyncio.Task[Any]]
+
+
+class Died(BaseException):
+    """The process ends here: no handler of the bot's may go on."""
+
+
+OF_EACH_START = ("commit of Jobs.", "commit of Replicas.")
+"""A job's slot and a replica's heartbeat: no event's way leads by them."""
+
+
+class Failpoints:
+    """Counts the places on an event's way where the bot may die, and dies at the place of the number `die_at`."""
+
+    def __init__(self, die_at: int | None = None) -> None:
+        self.count = 0
+        self.place = ""
+        self.died = asyncio.Event()
+        self.die_at = die_at
+
+    def passed(self, when: str, names: set[str]) -> None:
+        self.check()
+        if all(name.startswith(OF_EACH_START) for name in names):
+            return
+        self.count += 1
+        if self.count == self.die_at:
+            self.place = f"{when} {', '.join(sorted(names))}"
+            self.die()
+            raise Died
+
+    def die(self) -> None:
+        self.died.set()
+
+    def check(self) -> None:
+        if self.died.is_set():
+            raise Died
+
+
+class Inline:
+    """Runs units of work on the loop's own thread."""
+
+    def __init__(self, check: Callable[[], None] = lambda: None) -> None:
+        self._check = check
+
+    async def write(self, work: Callable[[Session], T], commit: Commit) -> T:
+        await asyncio.sleep(0)
+        self._check()
+        unit = WorkUnit(work)
+        commit([unit])
+        if unit.error is not None:
+            raise unit.error
+        result: T = unit.result
+        return result
+
+    async def read(self, read: Callable[[], T]) -> T:
+        await asyncio.sleep(0)
+        self._check()
+        return read()
+
+    read_for_alerts = read
+
+    async def close(self, let_go: Callable[[], None]) -> None:
+        let_go()
+
+
+class Wire:
+    """To an ASGI app of the world's, which carries a request out although the bot waits no longer, or died."""
+
+    def __init__(self, app: ASGIApp, check: Callable[[], None], start: Start) -> None:
+        self._client = httpx.AsyncClient(transport=httpx.ASGITransport(app), timeout=None)
+        self._check = check
+        self._start = start
+
+    async def send(self, method: str, url: str, **request: Any) -> httpx.Response:
+        self._check()
+        try:
+            response: httpx.Response = await asyncio.shield(self._start(self._client.request(method, url, **request)))
+        finally:
+            self._check()
+        return response
+
+
+class SlackSession:
+    """What slack_sdk uses of aiohttp's session."""
+
+    closed = False
+
+    def __init__(self, wire: Wire) -> None:
+        self._wire = wire
+
+    def request(self, verb: str, url: str, **given: Any) -> "_Answer":
+        asked = {name: given[name] for name in ("headers", "params", "json") if given.get(name)}
+        data = given.get("data")
+        body = {"content" if isinstance(data, str | bytes) else "data": data} if data else {}
+        return _Answer(self._wire.send(verb, url, **asked, **body))
+
+    async def __aenter__(self) -> Any:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.closed = True
+
+
+class _Answer:
+    """aiohttp's answer, as a context."""
+
+    def __init__(self, sending: Coroutine[Any, Any, httpx.Response]) -> None:
+        self._sending = sending
+
+    async def __aenter__(self) -> Self:
+        try:
+            self._response = await self._sending
+        except ConnectionResetError:
+            raise aiohttp.ServerDisconnectedError from None
+        self.status, self.headers = self._response.status_code, self._response.headers
+        self.content_type = self.headers.get("content-type", "").partition(";")[0]
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        return
+
+    async def json(self) -> Any:
+        if self.content_type != "application/json":
+            raise aiohttp.ContentTypeError(None, (), message=self.content_type)  # type: ignore[arg-type]  # for no text
+        return self._response.json()
+
+    async def text(self) -> str:
+        return self._response.text
+
+    async def read(self) -> bytes:
+        return self._response.content

@@ -1,0 +1,274 @@
+"""The whole service and the world around the service, in one process, by a clock that is a number."""
+
+import asyncio
+import contextlib
+import shutil
+from collections.abc import Coroutine, Sequence
+from contextvars import ContextVar, copy_context
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import httpx
+from sqlalchemy import event
+from sqlmodel import Session
+
+from bot.channels import subscriptions
+from bot.channels.filters import ChannelFilter
+from bot.db.engine import Database
+from bot.db.migrate import upgrade
+from bot.outbox.pace import Pace
+from bot.ports import Ports
+from bot.settings import load_settings
+from sandbox.slack.workspace import SlackWorkspace
+from tests.clock import START
+from tests.sim.ports import Died, Failpoints, Inline, SlackSession, Wire
+from tests.sim.virtual_time import VirtualLoop
+from tests.soak.databases import SUBSCRIBER, forget_job_runs, receipts, unfinished
+from tests.soak.life import DyingService
+from tests.soak.oracle import ADMINS, Oracle, Verdict, missing, received_in_order
+from tests.soak.racing import SECRET, Delivery, SoakChannel
+
+BOT = "http://bot"
+SLACK = "http://127.0.0.1:9"
+BOT_TOKEN = "xoxb-sim-test-token"
+SIGNING_SECRET = "sim-signing-secret-test"
+AGAIN_S = 30.0
+KILLED = "killed at no failpoint"
+ANSWER_S = 2.0
+AT_MOST_S = 48 * 3_600.0
+PACE = Pace(channel_s=1.0)
+
+_LIFE: ContextVar["Life | None"] = ContextVar("life", default=None)
+"""The life whose task this is; None in the world's own tasks."""
+
+
+def make_template(file: Path, channels: Sequence[SoakChannel]) -> Path:
+    """A database with the subscriptions of `channels`, to be copied."""
+
+    def subscribe(session: Session) -> None:
+        for channel in channels:
+            for region in channel.regions:
+                chosen = ChannelFilter(region=region, topics=channel.topics, **channel.choices)
+                subscriptions.save(session, channel.channel_id, chosen, user_id=SUBSCRIBER, now=START)
+
+    database = Database(f"sqlite:///{file}")
+    upgrade(database)
+    with Session(database.writer) as session, session.begin():
+        subscribe(session)
+    with database.writer.connect() as connection:
+        connection.exec_driver_sql("ROLLBACK")
+        connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+    database.reopen()
+    return file
+
+
+class Life:
+    """From a start of the bot to its end."""
+
+    def __init__(self, world: "World", die_at: int | None) -> None:
+        self.failpoints = Failpoints(die_at)
+        self.tasks: set[asyncio.Task[Any]] = set()
+        self._context = copy_context()
+        self._context.run(_LIFE.set, self)
+        check = self.failpoints.check
+        ports = Ports(
+            clock=world.clock,
+            wall=world.clock,
+            monotonic=world.loop.time,
+            chance=world.random.random,
+            token=world.token,
+            runner=lambda: Inline(check),
+            slack_session=lambda: SlackSession(Wire(world.slack.app, check, world.start)),
+            racing_transport=httpx.MockTransport(_nobody),
+        )
+        self.service = DyingService(world.settings, world.pace, self.failpoints, ports)
+        # No test pulls the plug.
+        event.listen(self.service.database.writer, "connect", lambda one, _: one.execute("PRAGMA synchronous=OFF"))
+        self.transport = httpx.ASGITransport(self.service.app)
+
+    @property
+    def is_over(self) -> bool:
+        return self.failpoints.died.is_set()
+
+    def start(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+        """Work of this life."""
+        return asyncio.get_running_loop().create_task(work, context=self._context)
+
+    async def bury(self) -> None:
+        """Drop what the dead process had in memory."""
+        self.failpoints.die()
+        self.service.jobs.stop()
+        left = {task for task in self.tasks if not task.done()}
+        for task in left:
+            task.cancel()
+        if left:
+            _, stuck = await asyncio.wait(left, timeout=60)
+            assert not stuck
+        self.service.database.reopen()
+
+
+def _nobody(request: httpx.Request) -> httpx.Response:
+    raise httpx.ConnectError("nobody is there", request=request)
+
+
+class World:
+    """`seed` settles whatever is drawn."""
+
+    def __init__(
+        self, loop: VirtualLoop, folder: Path, template: Path, channels: Sequence[SoakChannel], seed: int
+    ) -> None:
+        self.loop = loop
+        self.clock = loop.clock
+        self.random = Random(seed)
+        self.channels = channels
+        self.pace = PACE
+        self.slack = SlackWorkspace(BOT_TOKEN, SIGNING_SECRET, clock=loop.clock)
+        self.slack.address = SLACK
+        self.slack.add_user(SUBSCRIBER)
+        for channel_id in (*(channel.channel_id for channel in channels), ADMINS):
+            self.slack.add_channel(channel_id, channel_id.lower(), bot_is_member=True)
+        file = Path(shutil.copy(template, folder / f"{seed}-{id(self)}.db"))
+        self.database = Database(f"sqlite:///{file}", runner=Inline())
+        self.settings = load_settings(
+            env_file=None,
+            racing_api_url=f"{SLACK}/v1",
+            racing_api_key="sim-racing-key",
+            racing_webhook_secrets=SECRET,
+            slack_bot_token=BOT_TOKEN,
+            slack_signing_secret=SIGNING_SECRET,
+            slack_api_url=self.slack.api_url,
+            admin_channel=ADMINS,
+            database_url=f"sqlite:///{file}",
+        )
+        self.delivered: list[Delivery] = []
+        self.wrong: list[str] = []
+        self.refused: set[str] = set()
+        """Keys of messages that Slack has refused for good."""
+        self._archived: set[str] = set()
+        self.ends: list[str] = []
+        self._life: Life | None = None
+        self._tasks: set[asyncio.Task[Any]] = set()
+        loop.set_task_factory(_noting)
+
+    def token(self, size: int) -> str:
+        return f"{self.random.getrandbits(8 * size):0{2 * size}x}"
+
+    def start(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+        """Work of the world's, which outlives the bot."""
+        context = copy_context()
+        context.run(_LIFE.set, None)
+        task = self.loop.create_task(work, context=context)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    async def alive(self) -> Life:
+        """The present life, or a new one."""
+        if self._life is not None and self._life.is_over:
+            await self.end()
+        if self._life is None:
+            await self.begin()
+        assert self._life is not None
+        return self._life
+
+    async def begin(self, die_at: int | None = None) -> None:
+        self._life = life = Life(self, die_at)
+        with contextlib.suppress(Died):
+            await life.start(life.service.start())
+
+    async def end(self) -> None:
+        """Kill the bot, wherever it is."""
+        if self._life is not None:
+            self.ends.append(self._life.failpoints.place or KILLED)
+            await self._life.bury()
+            self._life = None
+
+    async def die_after(self, failpoints: int) -> None:
+        life = await self.alive()
+        life.failpoints.die_at = life.failpoints.count + failpoints
+
+    def archive(self, channel_id: str, *, is_archived: bool) -> None:
+        """Nobody tells the bot."""
+        self.slack.channels[channel_id].is_archived = is_archived
+        if is_archived:
+            self._archived.add(channel_id)
+
+    async def deliver(self, delivery: Delivery) -> None:
+        """Send it until it is answered 2xx, as the data service does."""
+        delivery.sent_at = self.clock()
+        while (status := await self.send(delivery)) is None:
+            await self.passes(AGAIN_S)
+        delivery.answered_at = self.clock()
+        assert status in {"accepted", "duplicate"}
+        self.delivered.append(delivery)
+
+    async def deliver_again(self, delivery: Delivery) -> None:
+        status = await self.send(delivery)
+        if status not in {"duplicate", None}:
+            self.wrong.append(f"{delivery.name} was answered {status!r} when it came again")
+
+    async def send(self, delivery: Delivery) -> str | None:
+        """None without an answer 2xx."""
+        life = await self.alive()
+        headers = {"Content-Type": "application/json", "X-SVC-Signature": delivery.signature}
+        try:
+            async with asyncio.timeout(ANSWER_S), httpx.AsyncClient(transport=life.transport, base_url=BOT) as client:
+                answer = await life.start(client.post("/webhooks/racing", content=delivery.body, headers=headers))
+        except (Died, TimeoutError):
+            return None
+        return str(answer.json()["status"]) if answer.is_success else None
+
+    async def passes(self, seconds: float) -> None:
+        """Let time pass, with a new life after each death."""
+        until_s = self.loop.time() + seconds
+        while (left_s := until_s - self.loop.time()) > 0:
+            life = await self.alive()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(left_s):
+                    await life.failpoints.died.wait()
+
+    async def finish(self) -> Verdict:
+        """Let the bot do what is left undone, and judge."""
+        until_s = self.loop.time() + AT_MOST_S
+        await self.end()
+        # A job lets closed channels go on.
+        await self.database.write(forget_job_runs)
+        while await self.database.read(unfinished):
+            if self.loop.time() > until_s:
+                self.wrong.append(f"not done after {AT_MOST_S:g} s")
+                break
+            await self.passes(5.0)
+        await self.end()
+        for task in self._tasks.copy():
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        verdict = await self._judge()
+        await self.database.close()
+        return verdict
+
+    async def _judge(self) -> Verdict:
+        known = await self.database.read(receipts)
+        oracle = Oracle(
+            self.delivered,
+            self.channels,
+            received_in_order(known, one_process=True),
+            self.pace.channel_s,
+            self.refused,
+            self._archived,
+        )
+        verdict = oracle.judge({channel_id: self.slack.messages(channel_id) for channel_id in self.slack.channels})
+        verdict.lost += missing(known, self.delivered)
+        verdict.noise += self.wrong
+        return verdict
+
+
+def _noting(loop: Any, work: Any, **more: Any) -> asyncio.Task[Any]:
+    """Notes each task of a life."""
+    task: asyncio.Task[Any] = asyncio.Task(work, loop=loop, **more)
+    context = more.get("context")
+    life = context.get(_LIFE) if context is not None else _LIFE.get()
+    if life is not None:
+        life.tasks.add(task)
+        task.add_done_callback(life.tasks.discard)
+    return task
