@@ -5,6 +5,7 @@ import hashlib
 import hmac
 import json
 import sqlite3
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -40,12 +41,16 @@ class Moved:
     """The real time plus `ahead`. The bot and both stand-ins go by this clock."""
 
     ahead: timedelta = timedelta(0)
+    monotonic_ahead_s: float = 0.0
 
     def __call__(self) -> datetime:
         return now() + self.ahead
 
     def forward(self, seconds: float) -> None:
         self.ahead += timedelta(seconds=seconds)
+
+    def monotonic(self) -> float:
+        return time.monotonic() + self.monotonic_ahead_s
 
 
 @dataclass
@@ -139,7 +144,7 @@ async def run_bot(folder: Path, **changes: object) -> AsyncIterator[RunningBot]:
             "max_body_bytes": MAX_BODY_BYTES,
             "database_url": f"sqlite:///{folder / 'bot.db'}",
         } | changes
-        service = Service(Settings(_env_file=None, **settings), ports=Ports(clock))  # type: ignore[arg-type]
+        service = Service(Settings(_env_file=None, **settings), ports=Ports(clock, monotonic=clock.monotonic))  # type: ignore[arg-type]
         # No test pulls the plug.
         event.listen(service.database.writer, "connect", lambda opened, _: opened.execute("PRAGMA synchronous=OFF"))
         # Patient: what a test is about is not how busy the machine is.

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import time
 
 import pytest
 import structlog
@@ -14,6 +15,7 @@ from bot.app import Service
 from bot.db.engine import Database
 from bot.operations import heartbeat
 from bot.operations.heartbeat import HEARTBEAT_CALL_S, Heartbeat
+from bot.ports import Ports
 from bot.settings import load_settings
 from bot.web.outgoing import open_http
 from sandbox.loopback_server import free_port, serve
@@ -134,6 +136,20 @@ async def test_monitor_that_is_away_or_silent_raises_nothing_and_is_not_waited_f
     assert SECRET_ID not in f"{lines}{caplog.text}"
 
 
+class Passed:
+    """Monotonic seconds that the test may add to."""
+
+    ahead_s = 0.0
+
+    def __call__(self):
+        return time.monotonic() + self.ahead_s
+
+
+@pytest.fixture
+def passed():
+    return Passed()
+
+
 @pytest.fixture
 def database_url(request, tmp_path):
     """Of a SQLite file that is made by the service, or of the shared PostgreSQL."""
@@ -145,7 +161,7 @@ def database_url(request, tmp_path):
 
 
 @pytest.fixture
-async def service(slack, monitor, database_url, monkeypatch):
+async def service(slack, monitor, database_url, passed, monkeypatch):
     """The whole service in this process, between stand-ins, with a heartbeat of many a second."""
     monkeypatch.setattr(heartbeat, "EVERY_S", 0.05)
     monkeypatch.setattr("bot.app.STATE_EVERY_S", 0.05)
@@ -161,7 +177,7 @@ async def service(slack, monitor, database_url, monkeypatch):
         database_url=database_url,
         heartbeat_url=monitor.url,
     )
-    running = Service(settings)
+    running = Service(settings, ports=Ports(monotonic=passed))
     await running.start()
     yield running
     await running.stop()
@@ -202,11 +218,11 @@ async def test_service_fails_while_no_post_goes_out_and_while_every_delivery_is_
 
 
 @pytest.mark.parametrize("database_url", ["sqlite", "postgresql"], indirect=True)
-async def test_a_look_that_is_long_ago_is_no_good_sign(service):
+async def test_a_look_that_is_long_ago_is_no_good_sign(service, passed):
     async with asyncio.timeout(60):
         while await service.standing_still():  # noqa: ASYNC110  the service looks when it does
             await asyncio.sleep(0.01)
-    (look,) = [loop for loop in service._loops if loop.get_name() == "look"]
+    (look,) = [task for task in asyncio.all_tasks() if task.get_name() == "look"]
     look.cancel()
-    service._looked_at_s -= 61
+    passed.ahead_s += 61
     assert await service.standing_still() == "the bot has not looked at its own state for 60 s"

@@ -5,11 +5,11 @@ from functools import partial
 import pytest
 from cryptography.fernet import Fernet
 
-from bot import app
+from bot.app import PROOF_S
 from bot.db.engine import FILE_GONE
 from bot.db.tables import StoredState, WebhookSubscriptionRow
 from bot.db.vault import Vault
-from bot.fanout import standstill
+from bot.fanout.standstill import STANDS_STILL_S
 from bot.operations import health
 from bot.racedata import webhook_subscriptions
 from tests.acceptance.payloads import result
@@ -31,16 +31,16 @@ async def proved_at(bot):
     return await bot.service.database.read(lambda session: session.get(StoredState, "ready_probe").updated_at)
 
 
-@pytest.mark.parametrize(("proof_s", "is_new"), [(3_600, False), (0, True)])
-async def test_ready_writes_a_row_only_where_no_row_proves_that_rows_can_be_written(
-    tmp_path, monkeypatch, proof_s, is_new
-):
-    monkeypatch.setattr(app, "PROOF_S", proof_s)
+async def test_ready_writes_a_row_only_where_no_row_proves_that_rows_can_be_written(tmp_path):
     async with run_bot(tmp_path) as bot:
         assert await ready(bot) == (200, None)
         first = await proved_at(bot)
+        bot.clock.monotonic_ahead_s += 0.5 * PROOF_S
         assert await ready(bot) == (200, None)
-        assert (await proved_at(bot) > first) == is_new
+        assert await proved_at(bot) == first
+        bot.clock.monotonic_ahead_s += PROOF_S
+        assert await ready(bot) == (200, None)
+        assert await proved_at(bot) > first
 
 
 async def test_stored_secrets_that_no_key_opens_are_named_by_readyz_and_told_to_admins(tmp_path):
@@ -59,7 +59,7 @@ async def test_stored_secrets_that_no_key_opens_are_named_by_readyz_and_told_to_
         assert "ENCRYPTION_KEYS" in told.text
 
 
-async def test_bot_whose_file_was_removed_stores_nothing_and_tells_admins(tmp_path, monkeypatch):
+async def test_bot_whose_file_was_removed_stores_nothing_and_tells_admins(tmp_path):
     async with run_bot(tmp_path) as bot:
         assert await ready(bot) == (200, None)
         for path in tmp_path.glob("bot.db*"):
@@ -67,7 +67,7 @@ async def test_bot_whose_file_was_removed_stores_nothing_and_tells_admins(tmp_pa
         assert await ready(bot) == (503, FILE_GONE)
         assert await bot.deliver(result("rc_1")) == 503
         await bot.until(lambda _scrape: bot.service.fanout.problem is not None)
-        monkeypatch.setattr(standstill, "STANDS_STILL_S", 0.0)
+        bot.clock.monotonic_ahead_s += STANDS_STILL_S
         await bot.service.look()
         (told,) = bot.slack.messages("CADMIN")
         assert FILE_GONE in told.text
