@@ -2,6 +2,7 @@
 
 import math
 import re
+from functools import lru_cache
 from itertools import islice
 from typing import Any
 
@@ -26,7 +27,9 @@ def text(value: Any) -> str | None:
         if not (isinstance(name, str) and name):
             return _spoken(fields_of(value))
         value = name
-    return _storable(value) if isinstance(value, str) else _digits(value)
+    if isinstance(value, str):
+        return _short(value) if len(value) <= LONGEST_NAME else _storable(value)
+    return _digits(value)
 
 
 def note_text(value: Any, deepest: int = 3) -> str | None:
@@ -74,6 +77,10 @@ def _storable(value: str) -> str | None:
         collapsed = " ".join(collapsed.replace("\x00", "").split())
         collapsed = LONE_SURROGATES.sub("\ufffd", collapsed)
     return collapsed or None
+
+
+_short = lru_cache(maxsize=4096)(_storable)
+"""Names, words and prices are the same in one delivery after another."""
 
 
 def _digits(value: Any) -> str | None:
