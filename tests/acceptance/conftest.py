@@ -178,7 +178,9 @@ class World:
     def race(self) -> tuple[str, str]:
         """The id and the course of a new race."""
         number = next(self.numbers)
-        return f"rc_{number}", f"Course {number}"
+        # No digits: words of a command with digits are times and ids.
+        letters = "".join(chr(ord("a") + int(digit)) for digit in str(number))
+        return f"rc_{number}", f"{letters.title()} Park"
 
     async def say(self, command: str, text: str, *, channel: str, user: str = "UALICE") -> str:
         """The answer to a command, text and blocks. It is typed again where the bot was too busy, and says so."""

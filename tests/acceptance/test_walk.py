@@ -86,6 +86,10 @@ async def test_delivery_is_told_once_in_each_channel_that_asked_and_in_no_other(
         assert [text.split(":")[0] for text in texts] == beginnings
     assert len(await world.wait_for_posts(everything, 2)) == 2
     assert "region unknown" in world.texts(ire)[0]
+    assert f"{nowhere} 15:05" in await world.say("/racing", f"trace {nowhere.lower()} 3.05", channel=ire)
+    assert "Did you mean Ascot" in await world.say("/racing", "trace Ascto 13:30", channel=ire)
+    late = await world.say("/racing", "subscribe FR", channel=world.channel())
+    assert f"Already abandoned today: {nowhere}" in late
 
 
 async def test_buttons_below_an_alert_show_the_result_and_mute_its_meeting_until_undone(world):
@@ -136,8 +140,16 @@ async def test_form_refuses_what_can_not_be_and_subscribes_with_mentions(world):
 
 async def test_list_has_buttons_that_edit_turn_pages_and_remove(world):
     channel = world.channel()
+    race_id, course = world.race()
     await world.subscribe(channel, "GB results")
-    await world.say("/racing", "list", channel=channel)
+    await world.bot.deliver(result(race_id, course=course))
+    await world.wait_for_posts(channel, 1)
+    while "last post" not in await world.say("/racing", "list", channel=channel):
+        continue
+    # A new subscription has no post of the subscription before.
+    await world.say("/racing", "unsubscribe GB", channel=channel)
+    await world.subscribe(channel, "GB results")
+    assert "no post of it lately" in await world.say("/racing", "list", channel=channel)
     assert (await world.person().clicks("Edit", channel=channel)).error is None
     view_id = await world.person().opened("subscribe_form")
     answer = await world.submitted(view_id, {"regions": ["IRE"], "topics": ["abandonments"]})
