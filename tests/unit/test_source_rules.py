@@ -105,10 +105,7 @@ def test_nothing_happens_at_import():
 
 
 IMPORT = re.compile(r"^\s*(?:from|import) (\w+)", re.MULTILINE)
-LOADED_BY_OTHERS = {
-    "httptools": "uvicorn's parser of HTTP",
-    "tzdata": "data of zoneinfo",
-}
+LOADED_BY_OTHERS = {"httptools": "uvicorn's parser of HTTP", "tzdata": "data of zoneinfo"}
 
 
 def test_service_depends_on_exactly_the_packages_that_it_imports():

@@ -123,9 +123,7 @@ PATTERNS = {
     f"only ({_TOPIC}) from ({_PLACE}) {_NO} (York|Curragh)": lambda topic, place, course: [
         (_at(place) & _of(topic)) - _at(course)
     ],
-    f"(GB|IRE), (IRE|FR) {_NO} ({_TOPIC})": lambda place, other, topic: [
-        (_usual(place) | _usual(other)) - _of(topic),
-    ],
+    f"(GB|IRE), (IRE|FR) {_NO} ({_TOPIC})": lambda place, other, topic: [(_usual(place) | _usual(other)) - _of(topic)],
     f"(GB|IRE) {_NO} ({_TOPIC})(?: and|,) (GB|IRE|FR)": lambda place, topic, other: [
         (_usual(place) | _usual(other)) - _of(topic),
         (_usual(place) - _of(topic)) | _usual(other),

@@ -249,10 +249,7 @@ CHANGES: dict[str, tuple[list[ChannelFilter], list[ChannelFilter]]] = {
     "ended, one of two": ([takes(), takes("IRE")], [takes("IRE")]),
     "ended, of many": ([takes(one) for one in ("AUS", "FR", "GB", "IRE")], []),
     "without a topic": ([takes()], [takes(topics=RESULTS)]),
-    "without a topic in two regions": (
-        [takes(), takes("IRE")],
-        [takes(topics=RESULTS), takes("IRE", topics=RESULTS)],
-    ),
+    "without a topic in two regions": ([takes(), takes("IRE")], [takes(topics=RESULTS), takes("IRE", topics=RESULTS)]),
     "with a course left out": ([takes()], [takes(not_courses=(ASCOT,))]),
     "with one course only": ([takes()], [takes(courses=(ASCOT,))]),
     "with a course fewer": ([takes(courses=(ASCOT, YORK))], [takes(courses=(YORK,))]),

@@ -198,10 +198,7 @@ async def test_unsubscribe_of_the_kind_takes_away_what_it_names_and_nothing_else
     chosen, other = sample(field), BASE.model_copy(update={"region": "IRE"})
     await channel.stores(chosen, other)
     await channel.ends(SAMPLES[field].ends)
-    assert await channel.receives() == {
-        "GB": chosen.model_copy(update={field: SAMPLES[field].after}),
-        "IRE": other,
-    }
+    assert await channel.receives() == {"GB": chosen.model_copy(update={field: SAMPLES[field].after}), "IRE": other}
 
 
 @TYPED_KINDS

@@ -102,8 +102,7 @@ async def test_progress_in_place_is_replaced_by_the_answer_within_the_uses_of_th
 
 
 @pytest.mark.parametrize(
-    ("say", "told"),
-    [("Reading", "Reading; the answer follows."), (None, "This takes a moment; the answer follows.")],
+    ("say", "told"), [("Reading", "Reading; the answer follows."), (None, "This takes a moment; the answer follows.")]
 )
 async def test_progress_that_stays_beside_the_answer_is_said_once(webhook, say, told):
     async def answer(_desk, invocation, _committed):

@@ -90,15 +90,7 @@ EVENTS_IN_CONTEXT: dict[str, tuple[RacingEvent, MessageContext]] = {
     "meeting_abandoned_to_be_acknowledged": (MEETING, ON_TIME.model_copy(update={"asked": ASKED})),
     "result": (RESULT, ON_TIME.model_copy(update={"data_as_of": "2026-11-20T14:31:00+00:00"})),
     "result_without_runners": (RESULT.model_copy(update={"race": RACE.model_copy(update={"runners": ()})}), ON_TIME),
-    "result_corrected": (
-        RESULT,
-        ON_TIME.model_copy(
-            update={
-                "changes": SWAPPED,
-                "previous_link": LINK,
-            }
-        ),
-    ),
+    "result_corrected": (RESULT, ON_TIME.model_copy(update={"changes": SWAPPED, "previous_link": LINK})),
     "result_in_two_versions": (
         RESULT,
         ON_TIME.model_copy(update={"changes": SWAPPED, "previous_link": LINK, "order_unknown": True}),
@@ -225,15 +217,9 @@ EVENTS_IN_CONTEXT: dict[str, tuple[RacingEvent, MessageContext]] = {
         ABANDONED,
         ON_TIME.model_copy(update={"contradicts": "result.received", "previous_link": LINK}),
     ),
-    "race_abandoned_corrected": (
-        ABANDONED,
-        ON_TIME.model_copy(update={"changes": REASON, "previous_link": LINK}),
-    ),
+    "race_abandoned_corrected": (ABANDONED, ON_TIME.model_copy(update={"changes": REASON, "previous_link": LINK})),
     "meeting_abandoned_with_mentions_late": (MEETING, LATE.model_copy(update={"mentions": ("here",)})),
-    "racecard_corrected": (
-        RACECARD,
-        ON_TIME.model_copy(update={"changes": GOING, "previous_link": LINK}),
-    ),
+    "racecard_corrected": (RACECARD, ON_TIME.model_copy(update={"changes": GOING, "previous_link": LINK})),
     "unreadable": (UNREADABLE, ON_TIME),
 }
 

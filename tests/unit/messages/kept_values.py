@@ -40,14 +40,7 @@ from bot.racedata.reference_store import KnownCountry
 from bot.slack.messages.answers.subscription_answers import Said
 from bot.slack.messages.answers.watch_answer import NowWatched
 from tests.unit.messages import kept_day
-from tests.unit.messages.kept_events import (
-    ABANDONED,
-    MEETING,
-    RACE,
-    RACES,
-    RECEIVED_AT,
-    RESULT,
-)
+from tests.unit.messages.kept_events import ABANDONED, MEETING, RACE, RACES, RECEIVED_AT, RESULT
 
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 TODAY = date(2026, 11, 20)
@@ -143,13 +136,7 @@ JERSEY = ChannelFilter(region="JER", topics=frozenset({Topic.RESULTS}))
 def row_of(number: int, chosen: ChannelFilter) -> ChannelSubscriptionRow:
     """In a channel with two pages of subscriptions, of which the first is to all regions."""
     return ChannelSubscriptionRow(
-        id=number,
-        channel_id="C1",
-        region=chosen.region,
-        filter="{}",
-        created_by="U1",
-        created_at=NOON,
-        updated_at=NOON,
+        id=number, channel_id="C1", region=chosen.region, filter="{}", created_by="U1", created_at=NOON, updated_at=NOON
     )
 
 

@@ -151,8 +151,7 @@ def test_filter_in_words_names_everything():
 
 
 @pytest.mark.parametrize(
-    ("filters", "command"),
-    [((GB,), "`/results GB abandonments`"), ((GB, LONGEST), "`/results all abandonments`")],
+    ("filters", "command"), [((GB,), "`/results GB abandonments`"), ((GB, LONGEST), "`/results all abandonments`")]
 )
 def test_subscribe_says_how_to_see_the_abandonments_that_it_does_not_name(filters, command):
     named = [f"Course {number:02}" for number in range(31)]

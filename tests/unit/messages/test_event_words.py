@@ -141,11 +141,7 @@ def card_of(*names):
 CORRECTED: dict[str, tuple[RacingEvent, RacingEvent, dict[str, Any]]] = {
     "first and second": (result("1", "2", "3"), result("2", "1", "3"), {"previous_link": LINK}),
     "a disqualified winner": (result("1", "2"), result("DSQ", "1"), {}),
-    "a disqualified winner with a reason": (
-        result(*"1234567"),
-        run(WEIGHED_LIGHT, *finish("DSQ", *"123456")[1:]),
-        {},
-    ),
+    "a disqualified winner with a reason": (result(*"1234567"), run(WEIGHED_LIGHT, *finish("DSQ", *"123456")[1:]), {}),
     "a winner without a position": (result("1", "2"), result(None, "1"), {}),
     "a dead heat": (result("1", "2"), result("1", "1"), {}),
     "a dead heat of others": (result("1", "2", "3"), result("2", "1", "1"), {}),

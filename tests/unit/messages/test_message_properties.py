@@ -1,7 +1,8 @@
-"""Whatever comes in a payload: render never raises, holds every limit, and lets no data act on Slack."""
+"""Whatever comes in a payload: no builder raises, every limit holds, and no data acts on Slack."""
 
 import json
 import re
+from dataclasses import fields, is_dataclass, replace
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
@@ -13,12 +14,18 @@ from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import Change
 from bot.events.kinds import DECLARATIONS
 from bot.events.races import Course, OffTime, Race, Runner
+from bot.outbox.message import Message
+from bot.racedata.month_quota import UsageRow
+from bot.racedata.reference_store import KnownCountry, KnownCourse
 from bot.slack.messages import Corrected, MessageContext, SupersededBy, render
 from bot.slack.messages.kit.blocks import weight
 from bot.slack.messages.kit.native_blocks import CELL_MAX
+from bot.slack.messages.kit.pages import Turning, turns
 from bot.slack.messages.kit.text import MESSAGE_MAX, TEXT_MAX, size
-from sandbox.slack.block_rules import NEW_BLOCKS, block_problems
+from sandbox.slack.block_rules import MESSAGE_BLOCKS, NEW_BLOCKS, block_problems
 from tests.said import as_posted
+from tests.unit.messages.kept_answers import ANSWERS
+from tests.unit.messages.kept_events import EVENTS
 
 OUR_TOKENS = re.compile(
     r"<!date\^-?\d+\^\{time(?:_secs)?\}\|\d\d:\d\d(?::\d\d)? UTC>"
@@ -102,7 +109,7 @@ def races(runners):
     )
 
 
-EVENTS = st.builds(
+ANY_EVENTS = st.builds(
     RacingEvent,
     key=HOSTILE,
     kind=st.none() | st.sampled_from(EventKind),
@@ -278,7 +285,7 @@ def check_form(event, message):
 
 
 @settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
-@given(EVENTS, CONTEXTS)
+@given(ANY_EVENTS, CONTEXTS)
 @example(RacingEvent(key=""), WORST_CONTEXT)
 def test_message_holds_every_limit_and_data_does_nothing(event, context):
     check(event, context)
@@ -289,3 +296,77 @@ def test_message_holds_every_limit_and_data_does_nothing(event, context):
 def test_message_of_the_longest_fields_holds_every_limit(kind, listed):
     event = RacingEvent(key="k", kind=kind, name="<" * 999, race=WORST, races=(WORST,) * listed, reason="&" * 10_000)
     check(event, WORST_CONTEXT)
+
+
+# Every kept message again, with a stranger's words in the place of all its data: it is built, and they do nothing
+
+
+OF_STRANGERS = (Race, Runner, Course, OffTime, UsageRow, KnownCourse, KnownCountry, RacingEvent)
+"""What is made of the data service's words. An event's key is of our own making."""
+
+OURS = {"key"}
+
+WORDS = [
+    "<!channel>",
+    "<@U666>",
+    "<https://evil.example|Kempton>",
+    "*bold* _leaning_ ~gone~ `code`",
+    "\u202edlrow\u202c \u200b\x07",
+    "&" * 10_000,
+    "<" * 10_000,
+    "🐎" * 10_000,
+    "",
+]
+ACTS = re.compile("<!channel>|<@U666>|<https://evil|[\u202a-\u202e\u2066-\u2069\u200b\x07]")
+
+
+def with_words(value, words):
+    """The value with all that a stranger said in it said otherwise."""
+    if isinstance(value, OF_STRANGERS):
+        said = {name: getattr(value, name) for name in type(value).model_fields if name not in OURS}
+        return value.model_copy(update={name: _said(one, words) for name, one in said.items()})
+    if is_dataclass(value) and not isinstance(value, type):
+        return replace(value, **{one.name: with_words(getattr(value, one.name), words) for one in fields(value)})
+    if isinstance(value, tuple | list):
+        return type(value)([with_words(one, words) for one in value])
+    return value
+
+
+def _said(value, words):
+    return words if type(value) is str else with_words(value, words)
+
+
+def shown_words(blocks):
+    """What the blocks show but for raw cells, in which Slack reads nothing, and for values that only we read."""
+    texts, waiting = [], [blocks]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            hidden = {"value", "action_id"} | ({"text"} if value.get("type") == "raw_text" else set())
+            waiting += [inner for name, inner in value.items() if name not in hidden]
+        elif isinstance(value, list | tuple):
+            waiting += value
+        elif isinstance(value, str):
+            texts.append(value)
+    return "\n".join(texts)
+
+
+def test_page_of_a_command_that_no_button_can_carry_has_no_buttons():
+    assert turns(Turning("results " + "🐎" * 1_100), 2, 3) is None
+
+
+@pytest.mark.parametrize("name", EVENTS | ANSWERS)
+def test_message_of_a_strangers_words_holds_every_limit_and_they_do_nothing(name):
+    for words in WORDS:
+        check_kept((EVENTS | ANSWERS)[name], words)
+
+
+def check_kept(kept, words):
+    made = kept.func(*(with_words(one, words) for one in kept.args), **kept.keywords)
+    for message in [made] if isinstance(made, Message) else [message for message, _named in made]:
+        assert 1 <= size(message.text) <= TEXT_MAX
+        for form in message.forms:
+            assert block_problems(list(form.blocks), most=MESSAGE_BLOCKS) == []
+            assert weight(form.blocks) <= MESSAGE_MAX
+            assert not ACTS.search(shown_words(form.blocks))
+        assert not ACTS.search(message.text)

@@ -20,7 +20,7 @@ from bot.events.races import Course, OffTime
 from bot.slack.messages import MessageContext, render
 from bot.slack.messages.alerts.corrections import additions_in_words, changes_in_words
 from bot.slack.messages.answers.full_result_answer import full_result
-from tests.unit.events.test_facts import DECLARATIONS, EVENTS, event_with
+from tests.unit.events.versions import DECLARATIONS, EVENTS, event_with
 from tests.unit.messages.kept_events import EVENTS_IN_CONTEXT, LOST
 
 NOW = datetime(2026, 11, 20, 14, 32, tzinfo=UTC)

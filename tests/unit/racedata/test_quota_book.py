@@ -237,13 +237,7 @@ async def test_one_sample_a_day_is_kept(book, client, clock, database):
         await book.read()
         clock.pass_(hours=1)
     kept = await database.read(quota_store.samples)
-    assert [(sample.at.day, sample.used) for sample in kept] == [
-        (20, 110),
-        (21, 120),
-        (21, 350),
-        (22, 360),
-        (22, 470),
-    ]
+    assert [(sample.at.day, sample.used) for sample in kept] == [(20, 110), (21, 120), (21, 350), (22, 360), (22, 470)]
 
 
 async def test_little_that_is_left_is_kept_from_upkeep_and_then_from_commands(book, client):

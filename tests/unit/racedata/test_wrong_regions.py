@@ -94,11 +94,7 @@ async def test_region_in_other_letter_case_is_mended_told_and_audited_once(
 
 @pytest.mark.parametrize(
     "case",
-    [
-        (["Hk"], "Did you mean HK or hk?"),
-        (["IREX"], "Did you mean IRE?"),
-        (["nowhere"], "arrives. Edit and Remove"),
-    ],
+    [(["Hk"], "Did you mean HK or hk?"), (["IREX"], "Did you mean IRE?"), (["nowhere"], "arrives. Edit and Remove")],
 )
 async def test_region_that_can_not_be_mended_is_told_once_with_what_may_be_right(
     refresh, subscribe, regions_of, told, case

@@ -152,11 +152,7 @@ async def test_line_is_said_where_its_first_word_says():
     stage = Said()
     for line in ("/racecard IRE", " #gb-racing  /racing list ", "#gb-racing", "", "/foo", "#nowhere /racing"):
         await answer(cast("Stage", stage), line)
-    assert stage.said == [
-        ("C0ALL", "/racecard IRE"),
-        ("C0GB", "/racing list"),
-        ("C0ALL", "/foo"),
-    ]
+    assert stage.said == [("C0ALL", "/racecard IRE"), ("C0GB", "/racing list"), ("C0ALL", "/foo")]
     assert stage.notes == [
         "no such command",
         "#nowhere is no channel here; the channels are #gb-racing, #ire-racing, #everything, #racing-admins.",
@@ -301,10 +297,7 @@ def test_command_and_answer_stand_together():
     screen = screen_on(out)
     screen.typed("C1", "U1", "/usage")
     screen.message(whisper("Used: *12*"))
-    assert out.getvalue().splitlines() == [
-        "#gb-racing      ┊ alice types /usage",
-        "                ┊ Used: 12",
-    ]
+    assert out.getvalue().splitlines() == ["#gb-racing      ┊ alice types /usage", "                ┊ Used: 12"]
 
 
 def test_answer_to_a_person_at_the_terminal_is_shown_whole():

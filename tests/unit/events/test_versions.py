@@ -1,0 +1,385 @@
+"""What two versions of an event differ in, what rings, and what stays known of the version before."""
+
+import json
+from datetime import UTC, datetime
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.deliveries.payload import read_payload
+from bot.events.event import EventKind, RacingEvent
+from bot.events.facts import CARD, POSITION_FACT, RUNNER, brings_placings, changes_between
+from bot.events.merge import completed
+from bot.events.races import FEW_MINUTES, OffTime, Race, Runner
+from tests.unit.events.versions import NOW, TODAY, between
+
+
+def read(event, **parts):
+    return read_payload(json.dumps({"event": event} | parts).encode())
+
+
+def settled(*runners, **race):
+    return read("result.received", race={"race_id": "rc_1", "runners": list(runners)} | race)
+
+
+def placed(*placings, **race):
+    """A result by horse and position, as "A 1"; a horse alone has no position."""
+    runners = [dict(zip(("horse", "position"), one.split(" "), strict=False)) for one in placings]
+    return settled(*runners, **race)
+
+
+def published(*races, date=TODAY):
+    meeting = {"meeting_id": "mt_1", "course": "Ascot", "date": date, "region": "GB"}
+    return read("racecard.published", meeting=meeting, races=list(races))
+
+
+def at(*offs, **fields):
+    """Races of a card by id and off time, as "1 13:00"."""
+    return [dict(zip(("race_id", "off_time"), f"rc_{one}".split(" "), strict=False)) | fields for one in offs]
+
+
+def known_after(old, new):
+    """The horses with their positions, or the races, that are known after both versions."""
+    known = completed(new, old)
+    if known.races:
+        return " ".join(race.title or str(race.race_id) for race in known.races)
+    return " ".join(f"{one.horse}:{one.position}" if one.position else str(one.horse) for one in known.race.runners)
+
+
+def position(horse, before, now, *, rung=True):
+    return (POSITION_FACT, horse, before, now, rung)
+
+
+def moved(before, now, *, rung=True):
+    return ("card.off", before, before, now, rung)
+
+
+A_B = placed("A 1", "B 2")
+DEAD_HEAT = placed("Alpha 1=", "Bravo 1=", "Cee 3")
+ALPHA_IRE = settled({"horse": "Alpha's (IRE)", "number": 3, "position": 1})
+ALPHA, BRAVO = {"horse": "Alpha", "position": 1}, {"horse": "Bravo", "position": 2}
+BY_NUMBER = settled({"number": 4, "position": 1}, {"number": 7, "position": 2})
+TWO_ALPHAS = [{"horse": "Alpha", "number": number, "position": number} for number in (1, 2)]
+RESULTS = {
+    "swapped": (A_B, placed("A 2", "B 1"), [position("B", "2", "1"), position("A", "1", "2")], None),
+    "another winner": (placed("A 1"), placed("C 1"), [position("C", None, "1"), position("A", "1", None)], None),
+    "dead heat": (
+        placed("A 1"),
+        placed("A 1", "B 1"),
+        [position("A", "1", "1=", rung=False), position("B", None, "1=")],
+        "A:1= B:1=",
+    ),
+    "disqualified": (A_B, placed("A DSQ", "B 2"), [position("A", "1", "DSQ")], None),
+    "loses its place": (A_B, placed("A", "B 1"), [position("B", "2", "1"), position("A", "1", None)], None),
+    "no longer told": (placed("A 1"), placed("A"), [], "A:1"),
+    "first placings": (placed("A"), placed("A 1"), [], "A:1"),
+    "first winner where others had places": (
+        placed("A", "B 2", "C 3"),
+        placed("A 1"),
+        [position("A", None, "1")],
+        "A:1 B:2 C:3",
+    ),
+    "more placings": (
+        placed("A 1"),
+        placed("A 1", "B 2", "C 3"),
+        [position("B", None, "2", rung=False), position("C", None, "3", rung=False)],
+        "A:1 B:2 C:3",
+    ),
+    "one more pulled up": (
+        placed("A 1", "B PU"),
+        placed("A 1", "B PU", "C PU"),
+        [position("C", None, "PU", rung=False)],
+        None,
+    ),
+    "fell": (placed("A 1", "B PU"), placed("A 1", "B F"), [position("B", "PU", "F", rung=False)], None),
+    "a shared place": (placed("A 1"), placed("A 1="), [position("A", "1", "1=", rung=False)], None),
+    "places written otherwise": (placed("A 1", "B P.U."), placed("A 1st", "B PU"), [], None),
+    "a place that another horse has now": (placed("A 1", "B 2", "C 3"), placed("B 1"), None, "B:1 A C:3"),
+    "a dead heat, then the winner alone": (
+        DEAD_HEAT,
+        read("result.received", race={"race_id": "rc_1", "winner": "Alpha"}),
+        [],
+        "Alpha:1= Bravo:1= Cee:3",
+    ),
+    "a dead heat, then the other without a place": (
+        DEAD_HEAT,
+        placed("Alpha 1", "Bravo", "Cee 3"),
+        [],
+        "Alpha:1= Bravo:1= Cee:3",
+    ),
+    "a dead heat, then the first alone": (DEAD_HEAT, placed("Alpha 1"), [], "Alpha:1= Bravo:1= Cee:3"),
+    "words in another letter case": (
+        placed("A 1", going="Good", status="Official"),
+        placed("A 1", going="good"),
+        [("race.going", None, "Good", "good", False)],
+        None,
+    ),
+    "price and jockey": (
+        settled(ALPHA | {"sp": "7/2", "jockey": "R Moore"}),
+        settled(ALPHA | {"sp": "99/1", "jockey": "W Buick"}),
+        [
+            ("runner.jockey", "Alpha", "R Moore", "W Buick", False),
+            ("runner.starting_price", "Alpha", "7/2", "99/1", False),
+        ],
+        None,
+    ),
+    "country and apostrophe of a name": (
+        ALPHA_IRE,
+        settled({"horse": "Alphas", "position": 1}, BRAVO),
+        [position("Bravo", None, "2", rung=False)],
+        "Alphas:1 Bravo:2",
+    ),
+    "a winner of another name under the same number": (
+        settled(ALPHA | {"number": 3}),
+        settled(ALPHA | {"horse": "Bravo", "number": 3}),
+        [("runner.horse", "Bravo", "Alpha", "Bravo", True)],
+        "Bravo:1",
+    ),
+    "runners known by number alone": (BY_NUMBER, settled(ALPHA, BRAVO), None, "Alpha:1 Bravo:2"),
+    "horses of one name": (settled(*TWO_ALPHAS), settled(*reversed(TWO_ALPHAS)), [], None),
+}
+
+
+@pytest.mark.parametrize(("old", "new", "changes", "known"), RESULTS.values(), ids=RESULTS)
+def test_two_versions_of_a_result(old, new, changes, known):
+    if changes is not None:
+        found = between(old, new)
+        assert sorted(found, key=str) == sorted(changes, key=str)
+    if known is not None:
+        assert sorted(known_after(old, new).split()) == sorted(known.split())
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "rung"),
+    [
+        (None, "Under inquiry", True),
+        (None, "Official", None),
+        ("Weighed In", "weighed_in", None),
+        ("Result", "Resulted", None),
+        ("Result", "RESULT", None),
+        ("Official", "Void", True),
+        ("Void", "Official", True),
+        ("Void", "VOID", None),
+    ],
+)
+def test_status_rings_where_it_says_something_else(before, now, rung):
+    changes = between(placed("A 1", status=before), placed(status=now))
+    assert [change[-1] for change in changes] == ([] if rung is None else [rung])
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "are_first"),
+    [
+        (placed("A"), placed("A 1"), True),
+        (placed("A 1"), placed("A 2"), False),
+        (settled({"horse": "A"}, {"horse": "Z", "non_runner": True}), placed("A 1"), True),
+    ],
+)
+def test_first_placings_are_news_by_themselves(old, new, are_first):
+    assert brings_placings(old, new) is are_first
+
+
+def test_beaten_distance_and_reason_stay_with_the_same_position():
+    first = settled(
+        {"horse": "A", "position": 1},
+        {"horse": "B", "position": 2, "beaten": "nk"},
+        {"horse": "C", "position": "DSQ", "position_reason": "Weighed in light"},
+    )
+    kept = completed(placed("A 1", "B 2", "C DSQ", going="Soft"), first).race.runners
+    assert [(one.beaten, one.position_reason) for one in kept] == [
+        (None, None),
+        ("nk", None),
+        (None, "Weighed in light"),
+    ]
+
+
+# Cards
+
+MOMENT = int(datetime(2026, 11, 20, 14, 30, tzinfo=UTC).timestamp())
+FOUR, SIX = at("1 11:00", "2 12:00", "3 13:00", "4 14:00"), at(*(f"{n} 1{n}:00" for n in range(6)))
+DECLARED = [{"race_id": "rc_1", "runners": [{"horse": horse} for horse in "ABCD"]}, {"race_id": "rc_2"}]
+B_OUT = [{"race_id": "rc_1", "runners": [{"horse": "B", "non_runner": True}]}, {"race_id": "rc_2"}]
+Y_GONE = [{"race_id": "rc_1", "off_time": "11:30", "title": "A", "runners": [{"horse": "X"}]}]
+WITH_Y = [Y_GONE[0] | {"runners": [{"horse": "X"}, {"horse": "Y"}]}, {"race_id": "rc_2", "title": "B"}]
+ELSEWHERE = "2026-11-21T{}:00+11:00"
+CARDS = {
+    "today, by more than a few minutes": (
+        at("1 11:30", "2 15:00"),
+        at("1 11:45", "2 15:00"),
+        [moved("11:30", "11:45")],
+    ),
+    "today, by a few minutes": (
+        at("1 11:30", "2 15:00"),
+        at("1 11:35", "2 15:00"),
+        [moved("11:30", "11:35", rung=False)],
+    ),
+    "today, at times that nobody can read": (
+        at("1", "2 15:00", off_time="half past"),
+        at("1", "2 15:00", off_time="later"),
+        None,
+    ),
+    "one race of six": (SIX, at("3 13:10"), [moved("13:00", "13:10")]),
+    "a moment in the place of a text": (
+        at("1 14:30", "2 16:00"),
+        [*at("1", off_time=MOMENT), *at("2 16:00")],
+        [moved("14:30", "14:30 UTC", rung=False)],
+    ),
+    "a race and a runner that are gone": (
+        WITH_Y,
+        Y_GONE,
+        [(RUNNER, "Y in the 11:30 A", "named", None, False), (CARD, "B", "named", None, True)],
+    ),
+    "a further part": (at("1", title="A"), at("2", title="B"), [(CARD, "B", None, "named", False)]),
+    "one runner of a race": (DECLARED, B_OUT, [(RUNNER, "B in the race rc_1", "named", "NR", False)]),
+}
+
+
+@pytest.mark.parametrize(("old", "new", "changes"), CARDS.values(), ids=CARDS)
+def test_two_versions_of_a_card(old, new, changes):
+    found = between(published(*old), published(*new))
+    assert found == changes or (changes is None and all(change[-1] for change in found))
+    again = completed(published(*new), published(*old))
+    assert between(again, published(*new)) == []
+
+
+def test_few_minutes_are_five():
+    assert FEW_MINUTES == 5
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "count"),
+    [(SIX, at("3 13:10"), 6), (at("1", title="A"), at("2", title="B"), 2), (WITH_Y, Y_GONE, 1), (FOUR, FOUR[:3], 3)],
+)
+def test_list_that_names_all_takes_races_away_and_a_part_takes_none(old, new, count):
+    assert len(completed(published(*new), published(*old)).races) == count
+
+
+def test_update_of_one_runner_leaves_the_others_declared():
+    assert len(completed(published(*B_OUT), published(*DECLARED)).races[0].runners) == 4
+    assert len(completed(published(*Y_GONE), published(*WITH_Y)).races[0].runners) == 1
+
+
+def test_race_that_a_meeting_no_longer_names_stays_lost():
+    both, one = (
+        RacingEvent(key="k", kind=EventKind.MEETING_ABANDONED, races=tuple(Race(title=title) for title in titles))
+        for titles in ("AB", "A")
+    )
+    assert between(both, one) == []
+    assert [race.title for race in completed(one, both).races] == ["A", "B"]
+
+
+def test_one_time_written_in_two_ways_is_no_change():
+    moment = datetime(2026, 11, 20, 14, 30, tzinfo=UTC)
+    old, new = (
+        RacingEvent(key="k", kind=EventKind.RESULT_RECEIVED, race=Race(off=OffTime(text=text, off_at=moment)))
+        for text in ("14:30", "2:30pm")
+    )
+    assert between(old, new) == []
+
+
+@pytest.mark.parametrize(
+    ("dates", "rung"),
+    [((TODAY, "2026-11-28"), True), (("2026-11-28", TODAY), True), (("2026-12-01", "2026-12-02"), False)],
+)
+def test_card_that_moves_to_or_from_today_rings(dates, rung):
+    old, new = (published({"race_id": "rc_1"}, date=date) for date in dates)
+    assert any(change[-1] for change in between(old, new)) is rung
+
+
+@pytest.mark.parametrize(
+    ("race", "date", "offs", "rung"),
+    [
+        ({}, TODAY, ("14:30", "14:45"), True),
+        ({}, "2026-11-21", ("11:30", "11:45"), False),
+        ({}, "2026-11-21", (ELSEWHERE.format("09:30"), ELSEWHERE.format("10:30")), True),
+        ({"date": TODAY}, None, ("14:30", "14:45"), True),
+    ],
+    ids=["today", "tomorrow", "today by its moment", "by its own date"],
+)
+def test_race_rings_by_its_own_day_and_moment(race, date, offs, rung):
+    old, new = (published(*at("1", off_time=off, **race), *at("2"), date=date) for off in offs)
+    assert [change[-1] for change in between(old, new)] == [rung]
+
+
+def told(*events):
+    """The changes of each event against all that was told before."""
+    known, *later = events
+    said = []
+    for event in later:
+        said.append(between(known, event))
+        known = completed(event, known) if said[-1] else known
+    return said
+
+
+def test_race_that_drifts_rings_once_it_is_far_from_what_was_told():
+    cards = [published(*at(f"1 11:{minute}", "2 16:00")) for minute in (30, 35, 40, 45, 50)]
+    assert [changes[0][-1] for changes in told(*cards)] == [False, True, False, True]
+
+
+def test_abandonment_on_a_card_is_taken_back_only_by_word():
+    first, lost, silent, back = (
+        published(*at("1 14:30", **more), *at("2 15:00"))
+        for more in ({}, {"abandoned": True}, {"title": "T"}, {"abandoned": False})
+    )
+    taken, kept, again = told(first, lost, silent, back)
+    assert taken == [("card.abandoned", "14:30", None, "yes", True)]
+    assert [change[0] for change in kept] == ["card.title"]
+    assert again == [("card.abandoned", "14:30 T", "yes", "no", True)]
+    assert completed(silent, completed(lost, first)).races[0].abandoned
+
+
+def test_card_in_parts_keeps_all_says_nothing_twice_and_can_lose_a_race_once_it_came_whole():
+    one, two, whole, shorter = (published(*part) for part in (FOUR[:2], FOUR[2:], FOUR, FOUR[:3]))
+    assert [len(changes) for changes in told(one, two, one, two, two)] == [2, 0, 0, 0]
+    both = completed(two, one)
+    for part in (one, two, shorter):
+        assert between(both, part) == []
+        both = completed(part, both)
+        assert len(both.races) == 4
+    known = completed(whole, both)
+    assert between(known, shorter) == [(CARD, "14:00", "named", None, True)]
+    assert between(completed(shorter, known), shorter) == []
+
+
+@pytest.mark.parametrize("titles", [("Novice Hurdle", "Gold Cup", "Bumper"), ("Maiden",) * 3])
+def test_delayed_races_keep_their_own_titles_and_runners(titles):
+    offs = ("13:00", "13:30", "14:00", "14:30")
+    numbered = [
+        {"race_number": n, "title": title, "runners": [{"horse": f"H{n}"}]} for n, title in enumerate(titles, 1)
+    ]
+    first = published(*(race | {"off_time": off} for race, off in zip(numbered, offs, strict=False)))
+    later = published(*({"race_number": n, "off_time": off} for n, off in enumerate(offs[1:], 1)))
+    assert [change[2:] for change in between(first, later)] == [(before, now, True) for before, now in pairwise(offs)]
+    known = [(race.title, race.runners[0].horse) for race in completed(later, first).races]
+    assert known == list(zip(titles, ("H1", "H2", "H3"), strict=True))
+
+
+def test_changes_of_very_many_runners_are_counted():
+    first, later = (
+        published(*({"race_id": f"rc_{n}", "runners": [f"{letter}{n}x{k}" for k in range(40)]} for n in range(60)))
+        for letter in "AB"
+    )
+    changes = changes_between(first, later, received_at=NOW)
+    assert len(changes) == 100
+    assert sum(1 + change.more for change in changes) == 120
+    assert changes[0].of == "40 runners in the race rc_0"
+
+
+NUMBERS = st.lists(st.integers(1, 5), unique=True, max_size=5)
+
+
+def of_card(numbers, declared):
+    runners = tuple(Runner(horse=f"Horse {number}") for number in declared)
+    races = tuple(Race(race_id=f"rc_{number}", title=f"Title {number}", runners=runners) for number in numbers)
+    return RacingEvent(key="k", kind=EventKind.RACECARD_PUBLISHED, race=Race(race_date=TODAY), races=races)
+
+
+@given(st.lists(st.tuples(NUMBERS, NUMBERS), min_size=2, max_size=5))
+def test_card_that_is_delivered_again_says_nothing_anew(cards):
+    known = of_card(*cards[0])
+    for numbers, declared in cards[1:]:
+        delivered = of_card(numbers, declared)
+        known = completed(delivered, known)
+        assert changes_between(known, delivered, received_at=NOW) == ()

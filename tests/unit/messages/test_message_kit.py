@@ -1,0 +1,288 @@
+"""What messages are made of: blocks, text, times and names, whatever a stranger wrote."""
+
+from datetime import UTC, datetime, timedelta, timezone
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.events.races import OffTime
+from bot.outbox.notices import Urgency
+from bot.slack.commands.audit import read_target
+from bot.slack.messages.alerts.admin_notice import admin_notice
+from bot.slack.messages.alerts.alert_context import MessageContext, minutes_late
+from bot.slack.messages.kit.blocks import context, fields, header, message, mrkdwn, section, weight
+from bot.slack.messages.kit.buttons import actions, command_button
+from bot.slack.messages.kit.mentions import named
+from bot.slack.messages.kit.sentences import sentence
+from bot.slack.messages.kit.text import MESSAGE_MAX, clip, code, escape, flatten, is_as_it_is, plain, safe, size
+from bot.slack.messages.kit.times import in_readers_zone, off_for_readers, off_text, utc_clock
+from sandbox.slack.block_rules import MESSAGE_BLOCKS, block_problems
+from tests.notice_levels import BEGINNINGS
+
+
+def test_nothing_to_say_is_no_block():
+    assert section("") is None
+    assert fields([("Course", None), ("Date", "")]) is None
+    assert context([]) is None
+
+
+def test_blocks_hold_their_limits():
+    assert len(header("x" * 500)["text"]["text"]) == 150
+    made = message("text", [section("x" * 5_000), fields([("Label", "x" * 3_000)] * 12), context([mrkdwn("x")] * 12)])
+    assert len(made.blocks[0]["text"]["text"]) == 3_000
+    assert [len(field["text"]) for field in made.blocks[1]["fields"]] == [2_000] * 10
+    assert len(made.blocks[2]["elements"]) == 10
+
+
+def test_row_of_buttons_has_as_many_as_slack_takes_and_begins_with_the_first():
+    made = actions([command_button(f"Ascot {number}", f"courses {number}") for number in range(40)])
+    assert made is not None
+    assert [one["value"] for one in made["elements"]] == [f"courses {number}" for number in range(25)]
+    assert block_problems([made], most=MESSAGE_BLOCKS) == []
+
+
+def test_message_lists_all_lines_where_there_is_room():
+    listed = message("text", [header("Head")], ["one", "two"], 2).blocks[1]
+    assert listed["text"]["text"] == "one\ntwo"
+
+
+def test_message_says_how_many_lines_had_no_room():
+    made = message("text", [header("Head")], ("x" * 99 for _ in range(1_000)), 1_000, [section("Foot")])
+    shown = sum(block["text"]["text"].count("x" * 99) for block in made.blocks[1:-1])
+    assert made.blocks[-2]["text"]["text"].endswith(f"\nand {1_000 - shown} more")
+    assert made.blocks[-1]["text"]["text"] == "Foot"
+    assert 100 < shown < 120
+    assert weight(made.blocks) <= MESSAGE_MAX
+
+
+def test_message_reads_no_more_lines_than_it_shows():
+    lines = iter(["x" * 500] * 10_000)
+    message("text", [], lines, 10_000)
+    assert len(list(lines)) > 9_970
+
+
+def test_message_text_is_cut_at_its_end():
+    assert message("ABANDONED: " + "x" * 9_000, []).text.startswith("ABANDONED: x")
+    assert len(message("x" * 9_000, []).text) == 3_900
+
+
+LOOK_ALIKES = {
+    "STAR": "\N{ASTERISK OPERATOR}",
+    "TILDE": "\N{TILDE OPERATOR}",
+    "TICK": "\N{MODIFIER LETTER GRAVE ACCENT}",
+    "LINE": "\N{FULLWIDTH LOW LINE}",
+    "ANGLE": "\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK}",
+    "RATIO": "\N{RATIO}",
+    "DOT": "\N{ONE DOT LEADER}",
+}
+
+
+@pytest.mark.parametrize(
+    ("data", "shown"),
+    [
+        ("Tom & Jerry", "Tom &amp; Jerry"),
+        ("<!channel>", "&lt;!channel&gt;"),
+        ("<@U1>", "&lt;@U1&gt;"),
+        ("<https://evil.example|Kempton>", "&lt;https{RATIO}//evil{DOT}example|Kempton&gt;"),
+        ("<!date^0^{date}|x>", "&lt;!date^0^{{date}}|x&gt;"),
+        ("&lt;!here&gt;", "&amp;lt;!here&amp;gt;"),
+        ("*x* ~y~ `z`", "{STAR}x{STAR} {TILDE}y{TILDE} {TICK}z{TICK}"),
+        ("_x_", "{LINE}x{LINE}"),
+        ("rc_1_b", "rc_1_b"),
+        (":skull: :100: at 14:30:00", "{RATIO}skull: {RATIO}100: at 14:30:00"),
+        ("2026-11-20T14:00:00+00:00", "2026-11-20T14:00:00+00:00"),
+        ("> quoted", "{ANGLE} quoted"),
+        ("St. Leger 5.50, P.Nicholls", "St. Leger 5.50, P.Nicholls"),
+        ("t.co evil.COM", "t{DOT}co evil{DOT}COM"),
+        ("one\ntwo\r\n\tthree\u2028four", "one two three four"),
+        ("abc\u202edef\u200b\x00\u2066", "abcdef"),
+        ("\u3164\u2800", None),
+        (" \n\t ", None),
+        ("\u200b", None),
+        ("", None),
+        (None, None),
+    ],
+)
+def test_data_shows_as_it_came_and_does_nothing(data, shown):
+    assert safe(data) == (shown and shown.format(**LOOK_ALIKES))
+
+
+def test_plain_text_keeps_ids_for_copying():
+    assert plain("_rc*1_<x>") == "_rc*1_&lt;x&gt;"
+
+
+def test_code_shows_names_for_copying_and_is_never_closed_by_them():
+    assert code("race.re_opened") == "`race.re_opened`"
+    assert code("a` <!here> `b") == "`a' &lt;!here&gt; 'b`"
+    assert code(" ") is None
+
+
+def test_clip_cuts_no_entity_and_no_token():
+    assert clip("ab&amp;cd", 6) == "ab…"
+    assert clip("ab&amp;cd", 8) == "ab&amp;…"
+    assert clip("now <!date^1^{time}|14:30 UTC> then", 20) == "now…"
+
+
+def test_clip_counts_a_character_outside_the_basic_plane_as_two():
+    assert clip("🐎" * 5, 7) == "🐎🐎🐎…"
+
+
+def test_ten_thousand_characters_become_a_line_with_an_ellipsis():
+    shown = safe("x" * 10_000, 80)
+    assert shown == "x" * 79 + "…"
+
+
+@given(st.text(), st.integers(min_value=1, max_value=50))
+def test_clip_is_never_over_its_limit_and_always_a_beginning(text, limit):
+    clipped = clip(escape(text), limit)
+    assert size(clipped) <= limit
+    assert escape(text).startswith(clipped.removesuffix("…"))
+
+
+@given(st.text())
+def test_escaped_data_has_nothing_that_slack_acts_on(text):
+    shown = safe(text, 10_000) or ""
+    assert not set("<>*~`\n") & set(shown)
+    assert "://" not in shown
+    assert not shown.startswith(("&gt;", " "))
+
+
+@given(st.text())
+def test_flatten_is_done_after_once(text):
+    assert flatten(flatten(text)) == flatten(text)
+
+
+@given(st.text("aB7 .:,'-&<>*_~`/é\u200b\t", max_size=20), st.integers(1, 20))
+def test_short_way_for_plain_words_gives_what_the_long_way_gives(text, limit):
+    assert safe(text, limit) == (clip(escape(flatten(text, limit)), limit) or None)
+    assert not is_as_it_is(text, limit) or plain(text, limit) == safe(text, limit) == flatten(text, limit) == text
+
+
+@pytest.mark.parametrize("text", ["Desert Crown (IRE)", "A. P. O'Brien", "7/2", "14:30", "2=", "Class 2", "cr-a1"])
+def test_most_names_go_the_short_way(text):
+    assert is_as_it_is(text, 40)
+    assert not is_as_it_is(text, len(text) - 1)
+
+
+NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
+
+
+def minutes(count):
+    return timedelta(minutes=count)
+
+
+def late(*, now, received=NOON, had_at=None):
+    return minutes_late(MessageContext(received_at=received, now=now, late_after_s=600, had_at=had_at))
+
+
+def test_off_time_shows_as_published():
+    assert off_text(OffTime(text="2:30")) == "2:30"
+    assert off_for_readers(OffTime(text="2:30")) == "2:30"
+
+
+def test_off_time_with_an_offset_shows_in_the_readers_zone_too():
+    off = OffTime(text="13:00", off_at=NOON)
+    assert off_text(off) == "13:00"
+    assert off_for_readers(off) == "13:00 (your clock: <!date^1795176000^{time}|12:00 UTC>)"
+
+
+LONDON, PARIS = ZoneInfo("Europe/London"), ZoneInfo("Europe/Paris")
+
+
+@pytest.mark.parametrize(
+    ("text", "zone", "is_left_out"),
+    [
+        ("13:00", PARIS, True),
+        ("1:00 pm", PARIS, True),
+        ("13:00", LONDON, False),
+        ("1:00", PARIS, False),
+        ("after racing", PARIS, False),
+        ("13:00", None, False),
+    ],
+)
+def test_readers_clock_is_left_out_only_where_it_is_known_to_show_the_published_time(text, zone, is_left_out):
+    shown = off_for_readers(OffTime(text=text, off_at=NOON), zone)
+    assert shown == (text if is_left_out else f"{text} (your clock: <!date^1795176000^{{time}}|12:00 UTC>)")
+
+
+def test_readers_clock_holds_at_the_end_of_the_calendar():
+    last = OffTime(text="23:00", off_at=datetime.max.replace(microsecond=0, tzinfo=UTC))
+    assert "your clock" in (off_for_readers(last, PARIS) or "")
+
+
+def test_off_time_known_only_as_a_moment_shows_in_utc():
+    assert off_text(OffTime(off_at=NOON)) == "12:00 UTC"
+    assert off_for_readers(OffTime(off_at=NOON)) == in_readers_zone(NOON)
+
+
+def test_off_time_that_did_not_come_is_none():
+    assert off_text(OffTime(text="  ")) is None
+    assert off_for_readers(OffTime()) is None
+
+
+@pytest.mark.parametrize("hours", [-14, 0, 14])
+def test_clock_holds_at_both_ends_of_the_calendar(hours):
+    zone = timezone(timedelta(hours=hours))
+    for moment in (datetime.min.replace(tzinfo=zone), datetime.max.replace(microsecond=0, tzinfo=zone)):
+        assert utc_clock(moment, seconds=True).endswith(" UTC")
+
+
+def test_lateness_is_measured_from_when_the_service_had_the_event():
+    assert late(now=NOON, had_at=NOON - minutes(42)) == 42
+
+
+def test_lateness_is_measured_from_receipt_where_nothing_else_came():
+    assert late(now=NOON + minutes(11)) == 11
+
+
+def test_lateness_is_never_negative_and_little_is_not_worth_a_word():
+    assert late(now=NOON - minutes(60)) is None
+    assert late(now=NOON, had_at=NOON + minutes(60)) is None
+    assert late(now=NOON + minutes(10)) is None
+
+
+# Channels and people in notices, trace and audit: by the names that readers know, and nothing else by its id
+
+
+@pytest.mark.parametrize(
+    ("slack_id", "shown"),
+    [("C0AB1", "<#C0AB1>"), ("G0AB1", "<#G0AB1>"), ("U0AB1", "<@U0AB1>"), ("W0AB1", "<@W0AB1>"), ("D0AB1", "D0AB1")],
+)
+def test_channel_or_person_is_shown_by_name(slack_id, shown):
+    assert named(slack_id) == shown
+
+
+@given(st.text(max_size=20))
+def test_what_is_no_id_makes_no_mention(slack_id):
+    shown = named(f"C<{slack_id}")
+    assert "<" not in shown
+
+
+def test_notice_names_whom_it_was_told_to_name_and_nobody_else():
+    words = "In channel C1 (U2, @U1, C12 and late:rc_1@C1 <@U1> <!channel>). Subscribed by U1."
+    shown = "In channel <#C1> (U2, @U1, C12 and late:rc_1@C1 &lt;@U1&gt; &lt;!channel&gt;). Subscribed by <@U1>."
+    for said in (sentence(words, ["C1", "U1"]), *(admin_notice(level, words, ["C1", "U1"]) for level in Urgency)):
+        assert said.text.endswith(shown)
+        assert said.blocks[-1]["text"]["text"].endswith(shown)
+
+
+@given(st.text(max_size=60))
+def test_strangers_words_in_a_notice_mention_nobody(words):
+    shown = sentence(f"In C1: {words}", ["C1"]).text
+    assert shown.startswith("In <#C1>: "[: len(shown)])
+    assert "<" not in shown.replace("<#C1>", "")
+
+
+@given(st.sampled_from(Urgency), st.sampled_from(["<!channel> & *more*", "&" * 9_999, ""]) | st.text(max_size=60))
+def test_notice_begins_with_its_level_and_mentions_nobody_whatever_the_words(level, words):
+    said = admin_notice(level, words)
+    assert said.text.startswith(BEGINNINGS)
+    assert "<" not in f"{said.text} {said.blocks}"
+    assert block_problems(list(said.blocks), most=MESSAGE_BLOCKS) == []
+
+
+@pytest.mark.parametrize(("typed", "words"), [("<#C1|gb>", "in <#C1>"), ("U1", "by <@U1>"), ("all", "anywhere")])
+def test_audit_says_whose_it_is_by_name(typed, words):
+    assert read_target(typed)[2] == words
