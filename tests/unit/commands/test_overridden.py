@@ -1,5 +1,6 @@
 """What one subscription leaves out and another brings is said, by the answers and the list, with its form at hand."""
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -18,8 +19,9 @@ from bot.slack.listeners.forms import FormListener
 from sandbox.slack import modals
 from sandbox.slack.block_rules import VIEW_BLOCKS, block_problems
 from tests.unit.commands.town import NOW, allow, buttons, option, typed, unreached
+from tests.unit.kept_text import as_read, check
 
-GOODWOOD = "results and abandonments of Goodwood arrive too, although the subscription to GB leaves them out."
+KEPT = Path(__file__).parent / "answers.txt"
 
 
 LEFT_OUT = {"not_courses": [option("cr_6")]}
@@ -70,55 +72,62 @@ async def clicks_edit(channel, button):
     return views[0]
 
 
-@pytest.mark.parametrize("lines", [("all", "GB -course:Goodwood"), ("GB -course:Goodwood", "all")])
-async def test_course_that_comes_all_the_same_is_said_in_either_order_and_left_out_in_the_form(channel, lines):
-    await told(channel, lines[0])
-    answer = await told(channel, lines[1])
-    assert f"By the subscription to all regions, {GOODWOOD}" in answer.text
-    for said in (answer, await listed(channel)):
-        assert GOODWOOD in said.text
-        assert GOODWOOD in str(said.blocks)
-        assert "Edit all regions" in buttons(said)
-    view = await clicks_edit(channel, buttons(answer)["Edit all regions"])
-    stored = await channel.saves(view, LEFT_OUT)
-    after = await answered(channel, stored)
-    assert after.text.startswith("This channel receives results and abandonments from all regions, without Goodwood.")
-    for text in (after.text, (await listed(channel)).text):
-        assert "arrive too" not in text
-
-
-async def test_course_left_out_of_all_regions_comes_by_its_own_and_no_other(channel):
-    await told(channel, "IRE GB results")
-    answer = await told(channel, "all results -course:Goodwood")
-    said = "By the subscription to GB, results of Goodwood arrive too, although the subscription to all regions leaves"
-    assert said in answer.text
-    assert answer.text.count("arrive too") == 1
-    view = await clicks_edit(channel, buttons(answer)["Edit GB"])
-    await channel.saves(view, LEFT_OUT)
-    assert "arrive too" not in (await listed(channel)).text
-
-
 OVERRIDDEN = [
-    ("all", "GB results -course:Goodwood", "results of Goodwood, and abandonments from GB"),
-    ("all", "GB abandonments", "results from GB"),
-    ("all", "GB course:Bath", "results and abandonments of other courses of GB"),
-    ("all", "GB results course:Bath", "results of other courses of GB, and abandonments from GB"),
-    ("all abandonments", "GB results", "abandonments from GB"),
-    ("all results abandonments racecards course:Goodwood", "GB results -course:Goodwood", "results of Goodwood"),
+    "all | GB -course:Goodwood",
+    "GB -course:Goodwood | all",
+    "all | GB results -course:Goodwood",
+    "all | GB abandonments",
+    "all | GB course:Bath",
+    "all | GB results course:Bath",
+    "all abandonments | GB results",
+    "all results abandonments racecards course:Goodwood | GB results -course:Goodwood",
+    "all | AUS GB IRE FR abandonments",
+]
+BESIDE = [
+    "IRE GB results | all results -course:Goodwood",
+    "all -course:cr_1 | AUS abandonments",
+    "all -course:cr_1 | IRE course:Curragh",
+    "AUS course:Ascot | GB -course:Ascot -course:Bath | all",
+    # Where nobody else is told of an abandonment that nobody takes.
+    "GB ack:10m",
+    "all escalate:U1 | GB ack:10m",
+    "IRE escalate:U1 | GB ack:10m",
+    "GB ack:10m escalate:U1",
 ]
 
 
-@pytest.mark.parametrize(("wide", "words", "what"), OVERRIDDEN)
-async def test_no_click_takes_away_what_the_sentence_does_not_name(channel, wide, words, what):
-    await told(channel, wide)
-    answer = await told(channel, words)
-    assert f"By the subscription to all regions, {what} arrive too" in answer.text
+@pytest.mark.parametrize("lines", [*OVERRIDDEN, *BESIDE])
+async def test_answer_and_list_say_what_comes_all_the_same_as_kept(channel, lines):
+    for line in lines.split(" | "):
+        answer = await told(channel, line)
+    check(KEPT, f"Subscribed: {lines}", f"{as_read(answer)}\nlist: {(await listed(channel)).text}")
+
+
+@pytest.mark.parametrize("lines", OVERRIDDEN)
+async def test_no_click_takes_away_what_the_sentence_does_not_name(channel, lines):
+    for line in lines.split(" | "):
+        answer = await told(channel, line)
     before = await channel.receives()
     assert list(buttons(answer)) == ["Edit all regions"]
     view = await clicks_edit(channel, buttons(answer)["Edit all regions"])
     assert await channel.receives() == before
     await channel.saves(view)
     assert await channel.receives() == before
+
+
+@pytest.mark.parametrize(
+    ("lines", "label"),
+    [
+        ("all | GB -course:Goodwood", "Edit all regions"),
+        ("IRE GB results | all results -course:Goodwood", "Edit GB"),
+    ],
+)
+async def test_course_that_is_left_out_in_the_form_too_is_said_to_arrive_no_more(channel, lines, label):
+    for line in lines.split(" | "):
+        answer = await told(channel, line)
+    stored = await channel.saves(await clicks_edit(channel, buttons(answer)[label]), LEFT_OUT)
+    for text in ((await answered(channel, stored)).text, (await listed(channel)).text):
+        assert "arrive too" not in text
 
 
 async def test_button_of_a_subscription_that_has_ended_brings_nothing_back(channel):
@@ -141,16 +150,6 @@ async def test_button_opens_the_form_of_the_subscription_as_it_is_by_then(channe
     assert (await channel.receives())["*"].topics == {Topic.ABANDONMENTS}
 
 
-async def test_courses_that_the_other_leaves_out_are_not_said_to_arrive(channel):
-    await told(channel, "all -course:cr_1")
-    for words, what in (
-        ("AUS abandonments", "results from AUS"),
-        ("IRE course:Curragh", "results and abandonments of"),
-    ):
-        answer = await told(channel, words)
-        assert f"By the subscription to all regions without Ascot (GB), {what}" in answer.text
-
-
 async def test_region_of_several_words_has_its_form_at_hand(channel):
     course = KnownCourse(course_id="cr_99", name="Randwick", region="New South Wales")
     await channel.desk.database.write(lambda session: reference_store.put_regions(session, ["New South Wales"], NOW))
@@ -160,15 +159,6 @@ async def test_region_of_several_words_has_its_form_at_hand(channel):
     view = await clicks_edit(channel, buttons(answer)["Edit New South Wales"])
     await channel.saves(view, {"not_courses": [option("cr_99")]})
     assert set(await channel.receives()) == {"New South Wales", "*"}
-
-
-async def test_many_that_are_overridden_are_counted_and_one_button_opens_their_form(channel):
-    await told(channel, "all")
-    answer = await told(channel, "AUS GB IRE FR abandonments")
-    assert answer.text.count("arrive too") == 3
-    assert "leaves them out. `/racing list` shows 1 more. I could not" in answer.text
-    assert list(buttons(answer)) == ["Edit all regions"]
-    assert (await listed(channel)).text.count("arrive too") == 4
 
 
 async def test_form_that_was_saved_says_it_too_and_has_no_button(channel):
@@ -199,16 +189,6 @@ async def test_form_says_the_same_of_courses_before_and_after_it_is_complete(cha
     assert "results from GB, without Ascot (GB)." in str(acked)
 
 
-async def test_courses_of_one_name_are_told_apart_in_what_is_said_back(channel):
-    assert "from AUS, only Ascot (AUS)." in (await told(channel, "AUS course:Ascot")).text
-    assert "without Ascot (GB) and Bath." in (await told(channel, "GB -course:Ascot -course:Bath")).text
-    assert "only Ascot (AUS)" in (await listed(channel)).text
-    everywhere = (await told(channel, "all")).text
-    assert "abandonments of Ascot (GB) and Bath arrive too" in everywhere
-    chosen = await channel.receives()
-    assert [one.name for one in chosen["GB"].not_courses] == ["Ascot", "Bath"]
-
-
 @pytest.mark.parametrize(
     ("namesakes", "name"),
     [
@@ -224,20 +204,3 @@ async def test_course_is_told_apart_by_what_only_it_has(database, namesakes, nam
     asked = [Course(course_id="cr_0", name="Ascot"), Course(name="Ascot"), Course(course_id="cr_9", name="Ascot")]
     shown = await database.read(lambda session: reference_store.told_apart(session, asked))
     assert [one.name for one in shown] == [name, "Ascot", "Ascot"]
-
-
-@pytest.mark.parametrize(
-    ("lines", "alone"),
-    [
-        (["GB ack:10m"], True),
-        (["all escalate:U1", "GB ack:10m"], False),
-        (["IRE escalate:U1", "GB ack:10m"], True),
-        (["GB ack:10m escalate:U1"], False),
-        (["GB results"], False),
-    ],
-)
-async def test_answer_says_where_nobody_else_is_told_of_an_abandonment_that_nobody_takes(channel, lines, alone):
-    for line in lines:
-        message = await told(channel, line)
-    said = "If nobody has pressed *I have it* after 10 minutes, I post once more here. Nobody else is told unless"
-    assert (said in message.text) is alone

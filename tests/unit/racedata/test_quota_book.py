@@ -1,4 +1,6 @@
-from datetime import UTC, date, datetime
+"""The book of the quota: how much of the month is used, how sure that is, and who may spend what is left."""
+
+from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
@@ -18,15 +20,6 @@ def book(database, client, settings, clock):
 
 def by_day(client, *rows):
     client.answers["usage by day"] = [{"date": day, "requests": count, "errors": 1} for day, count in rows]
-
-
-async def test_reading_sums_this_months_days(book, client):
-    by_day(client, ("2026-10-31", 500), ("2026-11-01", 100), ("2026-11-20", 50))
-    reading = await book.read()
-    assert (reading.used, reading.certain, reading.source) == (150, True, QuotaSource.ROWS)
-    assert (reading.limit, reading.plan, reading.left, reading.percent) == (15_000, "free", 14_850, 1)
-    assert (reading.errors, len(reading.rows)) == (2, 3)
-    assert (await book.latest()).used == 150
 
 
 def rows(*counts, since=1):
@@ -63,18 +56,74 @@ async def test_refused_quota_has_room_again_after_use_fell_or_the_allowance_rose
     assert client.breakers.reset_codes == (["quota_exceeded"] if has_room else [])
 
 
-async def test_use_that_fell_is_the_months_figure(book, client):
-    for count in (14_900, 100, 120):
-        client.answers["usage by day"] = rows(count)
+NOT_BY_DAY = {
+    "usage by day": InvalidParam("account/usage", code="invalid_param", status=422),
+    "usage by None": {"period": "2026-11", "used": 42},
+}
+TWO_DAYS, FIRST_GONE = rows(100) + rows(50, since=20), rows(60, since=20)
+NOVEMBER, DECEMBER = datetime(2026, 11, 20, 12, tzinfo=UTC), datetime(2026, 12, 1, tzinfo=UTC)
+A_DAY = timedelta(days=1)
+# Moments, what usage says by then, and the month's figure: used, whether it is certain, and its source.
+FIGURES = {
+    "days of this month": [
+        (NOVEMBER, [{"date": "2026-10-31", "requests": 500}, *TWO_DAYS], (150, True, QuotaSource.ROWS))
+    ],
+    "the whole where days are refused": [(NOVEMBER, NOT_BY_DAY, (42, True, QuotaSource.TOTAL))],
+    "days that fell away": [
+        (NOVEMBER, TWO_DAYS, (150, True, QuotaSource.ROWS)),
+        (NOVEMBER + 2 * A_DAY, FIRST_GONE, (150, False, QuotaSource.ROWS)),
+    ],
+    "use that fell": [(NOVEMBER, rows(count), (count, True, QuotaSource.ROWS)) for count in (14_900, 100, 120)],
+    "a total that was seen to reset": [
+        (NOVEMBER, {"total": 900}, (0, False, QuotaSource.OWN_COUNT)),
+        (NOVEMBER + A_DAY, {"total": 930}, (30, False, QuotaSource.TOTAL)),
+        (NOVEMBER + 11 * A_DAY, {"total": 20}, (20, True, QuotaSource.TOTAL)),
+    ],
+    "a total that turns later than UTC": [
+        (datetime(2026, 10, 31, 20, tzinfo=UTC), {"total": 900}, (0, False, QuotaSource.OWN_COUNT)),
+        (datetime(2026, 11, 1, 8, tzinfo=UTC), {"total": 20}, (20, True, QuotaSource.TOTAL)),
+        (datetime(2026, 11, 30, 20, tzinfo=UTC), {"total": 14_000}, (14_000, True, QuotaSource.TOTAL)),
+        (DECEMBER + timedelta(hours=3), {"total": 14_050}, (0, False, QuotaSource.OWN_COUNT)),
+        (DECEMBER + timedelta(hours=4), {"total": 14_060}, (10, False, QuotaSource.TOTAL)),
+        (DECEMBER + timedelta(hours=8), {"total": 30}, (30, True, QuotaSource.TOTAL)),
+    ],
+}
+
+
+@pytest.mark.parametrize("name", FIGURES)
+async def test_figure_of_the_month_is_as_certain_as_its_source(book, client, clock, name):
+    for clock.now, said, figure in FIGURES[name]:
+        client.answers |= said if said is NOT_BY_DAY else {"usage by day": said}
         reading = await book.read()
-        assert (reading.used, reading.certain) == (count, True)
-    assert await book.may_spend(Purpose.UPKEEP)
+        assert (reading.used, reading.certain, reading.source) == figure, clock.now
+        assert (await book.latest()).used == reading.used
+
+
+@pytest.mark.parametrize(
+    ("meta", "setting", "limit", "percent"),
+    [
+        ({"plan": "free"}, {}, 15_000, 0),
+        ({"plan": "free"}, {"monthly_quota": 400}, 400, 25),
+        ({"plan": "platinum"}, {}, None, None),
+        # The plan was seen elsewhere, where usage names none.
+        ({}, {}, 250_000, 0),
+    ],
+)
+async def test_limit_is_the_setting_before_the_plans_and_is_not_invented(
+    *, database, client, make_settings, clock, meta, setting, limit, percent
+):
+    client.meta, client.state = meta, AccountState(plan="live")
+    by_day(client, ("2026-11-01", 100))
+    book = QuotaBook(database, client, make_settings(**setting), clock)
+    reading = await book.read()
+    assert (reading.limit, reading.percent) == (limit, percent)
+    assert (reading.left is None) == (await book.commands_left() is None) == (limit is None)
 
 
 async def test_use_of_a_new_month_is_compared_with_no_earlier_month(book, client, clock):
     client.answers["usage by day"] = {"used": 15_000}
     await book.read()
-    clock.now = datetime(2026, 12, 1, tzinfo=UTC)
+    clock.now = DECEMBER
     client.answers["usage by day"] = {"used": 3}
     await book.read()
     assert client.breakers.reset_codes == []
@@ -85,54 +134,6 @@ async def test_reading_by_endpoint_keeps_the_months_figure(book, client):
     client.answers["usage by endpoint"] = [{"endpoint": "/courses", "requests": 3}]
     reading = await book.read("endpoint")
     assert (reading.used, reading.grouped_by, reading.rows[0].label) == (100, "endpoint", "/courses")
-
-
-async def test_reading_asks_without_a_grouping_where_days_are_refused(book, client):
-    client.answers["usage by day"] = InvalidParam("account/usage", code="invalid_param", status=422)
-    client.answers["usage by None"] = {"period": "2026-11", "used": 42}
-    reading = await book.read()
-    assert (reading.used, reading.certain, reading.source) == (42, True, QuotaSource.TOTAL)
-
-
-async def test_reading_of_days_that_fell_away_is_a_lower_bound(book, client, clock):
-    by_day(client, ("2026-11-01", 100), ("2026-11-20", 50))
-    await book.read()
-    clock.pass_(days=2)
-    by_day(client, ("2026-11-20", 60))
-    reading = await book.read()
-    assert (reading.used, reading.certain) == (150, False)
-
-
-async def test_limit_is_the_setting_before_the_plans(database, client, make_settings, clock):
-    by_day(client, ("2026-11-01", 100))
-    book = QuotaBook(database, client, make_settings(monthly_quota=400), clock)
-    assert (await book.read()).percent == 25
-
-
-async def test_limit_of_an_unknown_plan_is_not_invented(book, client):
-    client.meta = {"plan": "platinum"}
-    by_day(client, ("2026-11-01", 100))
-    reading = await book.read()
-    assert (reading.limit, reading.percent, reading.left) == (None, None, None)
-    assert await book.commands_left() is None
-
-
-async def test_plan_seen_elsewhere_is_taken_where_usage_names_none(book, client):
-    client.meta, client.state = {}, AccountState(plan="live")
-    by_day(client, ("2026-11-01", 100))
-    assert (await book.read()).limit == 250_000
-
-
-async def test_total_of_unknown_period_is_the_months_once_it_was_seen_to_reset(book, client, clock, database):
-    for used, certain, source, days in [
-        (0, False, QuotaSource.OWN_COUNT, 1),
-        (30, False, QuotaSource.TOTAL, 10),
-        (20, True, QuotaSource.TOTAL, 0),
-    ]:
-        client.answers["usage by day"] = {"total": 900 + used if days else 20}
-        reading = await book.read()
-        assert (reading.used, reading.certain, reading.source) == (used, certain, source)
-        clock.pass_(days=days)
 
 
 async def test_own_count_is_the_lower_bound_where_nothing_can_be_read(book, client, database, clock):
@@ -192,21 +193,6 @@ def test_total_that_has_not_fallen_right_after_the_turn_may_be_last_months():
     assert not later.then(920, "2026-11", near_turn=True).turned
     assert later.then(3, "2026-11", near_turn=True).turned
     assert later.then(990, "2026-11", near_turn=False).turned
-
-
-async def test_total_that_turns_later_than_utc_warns_nobody_by_last_months_use(book, client, clock):
-    for now, total, used, certain in [
-        (datetime(2026, 10, 31, 20, tzinfo=UTC), 900, 0, False),
-        (datetime(2026, 11, 1, 8, tzinfo=UTC), 20, 20, True),
-        (datetime(2026, 11, 30, 20, tzinfo=UTC), 14_000, 14_000, True),
-        (datetime(2026, 12, 1, 3, tzinfo=UTC), 14_050, 0, False),
-        (datetime(2026, 12, 1, 4, tzinfo=UTC), 14_060, 10, False),
-        (datetime(2026, 12, 1, 8, tzinfo=UTC), 30, 30, True),
-    ]:
-        clock.now = now
-        client.answers["usage by day"] = {"total": total}
-        reading = await book.read()
-        assert (reading.used, reading.certain) == (used, certain), now
 
 
 async def test_first_reading_forecasts_by_the_days_that_the_service_names(book, client, clock):
