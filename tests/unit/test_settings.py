@@ -109,27 +109,6 @@ def test_settings_know_every_secret_that_the_log_is_to_mask(load):
     assert load(**SECRETS).secret_values == expected
 
 
-WRONG_SECRETS = {
-    "RACING_API_KEY": "5ecret with a blank",
-    "SLACK_BOT_TOKEN": "xoxp-5ecret",
-    "SLACK_APP_TOKEN": "xoxb-5ecret",
-    "ENCRYPTION_KEYS": "5ecret",
-    "DATABASE_URL": "mysql://racing:5ecret@db/racing",
-    "RACING_API_URL": "https://racing:5ecret@api.example.com/v1",
-    "PUBLIC_URL": "https://racing:5ecret@bot.example.com",
-}
-
-
-@pytest.mark.parametrize("name", WRONG_SECRETS)
-def test_problem_with_a_secret_does_not_show_it(load, name):
-    with pytest.raises(SettingsError) as raised:
-        load(**{name: WRONG_SECRETS[name]})
-    assert name in str(raised.value)
-    told = repr(raised.value) + str(raised.value) + str(raised.value.__cause__) + str(raised.value.__context__)
-    assert "5ecret" not in told
-    assert b"5ecret" not in pickle.dumps(raised.value.args)
-
-
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
@@ -201,12 +180,12 @@ def test_setting_is_read_into_its_value(load, name, given_value, attribute, read
 
 
 WRONG = {
-    "RACING_API_URL": "https://api.example.com/../v1",
-    "RACING_API_KEY": "5ecret-ä",
+    "RACING_API_URL": "https://racing:5ecret@api.example.com/v1",
+    "RACING_API_KEY": "5ecret with a blank",
     "RACING_WEBHOOK_SECRETS": "5",
     "RACING_RACE_PATH": "races/{race_id}?key=5ecret",
     "RACING_DAY_PATH": "../days/{date}",
-    "PUBLIC_URL": "https://bot.example.com/slack/events",
+    "PUBLIC_URL": "https://racing:5ecret@bot.example.com",
     "SLACK_BOT_TOKEN": "xoxp-5ecret",
     "SLACK_APP_TOKEN": "xoxb-5ecret",
     "SLACK_SIGNING_SECRET": "5ecret <of the app>",
@@ -253,10 +232,14 @@ RIGHT = {
 
 
 @pytest.mark.parametrize("name", [name.upper() for name in Settings.model_fields])
-def test_wrong_value_of_any_setting_is_told_in_plain_words_without_the_value(problems, name):
+def test_wrong_value_of_any_setting_is_told_in_plain_words_without_the_value(load, name):
     beside = {"METRICS_HOST": {"METRICS_PORT": "1"}, "METRICS_PORT": {"METRICS_HOST": "::1"}}
-    (told,) = problems(**{name: WRONG[name]}, **beside.get(name, {}))
+    with pytest.raises(SettingsError) as raised:
+        load(**{name: WRONG[name]}, **beside.get(name, {}))
+    (told,) = raised.value.problems
     assert told.startswith(name)
+    whole = f"{raised.value!r} {raised.value} {raised.value.__cause__} {raised.value.__context__}"
+    assert "5ecret" not in whole + repr(pickle.dumps(raised.value.args))
     assert not PYDANTIC.search(told)
     assert "5ecret" not in told
     assert RIGHT.get(name, "") in told
