@@ -7,6 +7,7 @@ anew and read the diff: UPDATE_SNAPSHOTS=1 pytest -n 0 tests/unit/commands/test_
 
 import os
 import re
+from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -16,9 +17,11 @@ from bot.errors import CommandError, StorageUnavailable
 from bot.slack.commands.refusal_buttons import refusal
 from bot.slack.commands.table import find_command
 from bot.slack.commands.watch_words import read_watch_words
+from tests.databases import current
 from tests.unit.commands.town import REGIONS, Town, make_desk, no_meetings, typed
 
 FILE = Path(__file__).parent / "lines.txt"
+CHANNELS = count()
 CHANGING = ("subscribe ", "unsubscribe ")
 
 
@@ -84,9 +87,18 @@ async def follows(town, before, line):
     return "".join([f"\n    ! {error}", *(f" [{label}] {right}" for label, right in error.lines.items())])
 
 
+@pytest.fixture(scope="module")
+def databases(tmp_path_factory):
+    """One with lists and one without, never emptied: each line is typed in a channel of its own."""
+    folder = tmp_path_factory.mktemp("lines")
+    with current(f"sqlite:///{folder / 'lists.db'}") as lists, current(f"sqlite:///{folder / 'none.db'}") as none:
+        yield {True: lists, False: none}
+
+
 @pytest.mark.parametrize(("heading", "lines", "kept"), list(rows()))
-async def test_line_means_or_is_answered_as_kept(database, heading, lines, kept):
-    town = Town(await make_desk(database, regions=() if "without lists" in heading else REGIONS))
+async def test_line_means_or_is_answered_as_kept(databases, heading, lines, kept):
+    has_lists = "without lists" not in heading
+    town = Town(await make_desk(databases[has_lists], regions=REGIONS if has_lists else ()), CHANNELS)
     first = heading.partition(": ")[2].split(" | ") if ": " in heading else []
     *before, line = lines.split(" | ")
     found = await follows(town, [*first, *before], line)

@@ -103,7 +103,7 @@ async def make_desk(database, *, regions: Sequence[str] = REGIONS, courses: Sequ
         if courses:
             rows.put_courses(session, courses, NOW)
 
-    if regions:
+    if regions and not await database.read(rows.regions):
         await database.write(keep)
     return SimpleNamespace(
         settings=SimpleNamespace(announce_changes=True),
