@@ -1,6 +1,7 @@
 """The book of the quota: how much of the month is used, how sure that is, and who may spend what is left."""
 
 from datetime import UTC, date, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -56,7 +57,7 @@ async def test_refused_quota_has_room_again_after_use_fell_or_the_allowance_rose
     assert client.breakers.reset_codes == (["quota_exceeded"] if has_room else [])
 
 
-NOT_BY_DAY = {
+NOT_BY_DAY: dict[str, Any] = {
     "usage by day": InvalidParam("account/usage", code="invalid_param", status=422),
     "usage by None": {"period": "2026-11", "used": 42},
 }
@@ -64,7 +65,7 @@ TWO_DAYS, FIRST_GONE = rows(100) + rows(50, since=20), rows(60, since=20)
 NOVEMBER, DECEMBER = datetime(2026, 11, 20, 12, tzinfo=UTC), datetime(2026, 12, 1, tzinfo=UTC)
 A_DAY = timedelta(days=1)
 # Moments, what usage says by then, and the month's figure: used, whether it is certain, and its source.
-FIGURES = {
+FIGURES: dict[str, list[tuple[datetime, Any, tuple[int, bool, QuotaSource]]]] = {
     "days of this month": [
         (NOVEMBER, [{"date": "2026-10-31", "requests": 500}, *TWO_DAYS], (150, True, QuotaSource.ROWS))
     ],
