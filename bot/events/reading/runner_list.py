@@ -483,7 +483,9 @@ def _from_fields(fields: Fields) -> _Horse | None:
         said = {**{name: value for name, value in people if value}, **said}
         ids += inner.of("ids.plain")
         named = first_of((inner,), "runner.horse_spoken", text) or named
-        places = places or ([] if out else _outcome_of(inner, _plan(inner.facts))[0])
+        if not (places or out):
+            places, out, away = _outcome_of(inner, _plan(inner.facts))
+            reason = away if out else reason
     if named and _is_name(named):
         said["horse"] = named
     elif named and is_id(named):

@@ -8,6 +8,7 @@ from bot.events.races import Course, OffTime, Race, Runner
 from bot.events.reading.json_values import note_text
 from bot.events.reading.race_record import read_race
 
+A2_B_NR = [("A", "2"), ("B", "NR")]
 HALF_PAST_ONE_UTC = datetime(2025, 6, 17, 13, 30, tzinfo=UTC)
 
 
@@ -303,6 +304,12 @@ def test_placed_runners_stand_in_order_however_a_dead_heat_is_written():
         ({"runners": [{"horse": "A", "status": "Unplaced"}]}, [("A", None)]),
         ({"runners": [{"horse": "A", "status": "Under review"}]}, [("A", None)]),
         ({"runners": [{"horse": "A", "non_runner": True}]}, [("A", "NR")]),
+        ({"runners": [{"horse": {"name": "A", "position": 2}}, {"horse": {"name": "B", "non_runner": True}}]}, A2_B_NR),
+        ({"runners": [{"horse": {"name": "A", "position": 2}}, {"horse": {"name": "B", "position": "NR"}}]}, A2_B_NR),
+        (
+            {"runners": [{"horse": {"name": "B", "position": "NR"}}], "finishing_order": ["B", "A"]},
+            [("B", "NR"), ("A", "2")],
+        ),
         ({"results": [{"race_id": "rc_2", "name": "Another race"}]}, []),
         ({"runners": 12}, []),
         ({"runners": [None, "", [], {}]}, []),
