@@ -128,7 +128,9 @@ class Database:
         Commits would end with the process.
         """
         is_gone = self._opened is not None and self._opened != self._present_file()
-        if is_gone or (self._log is not None and self._log != self._present_log()):
+        log = self._log
+        # The writer's thread may let the log go meanwhile.
+        if is_gone or (log is not None and log != self._present_log() and log is self._log):
             raise StorageUnavailable(FILE_GONE)
 
     def reopen(self) -> None:
@@ -219,6 +221,8 @@ class Database:
                     self._let_go()
             for unit in batch:
                 unit.error = error
+        for unit in batch:
+            unit.settle()
 
     def _commit(self, batch: Sequence[WorkUnit]) -> None:
         self.check_file()

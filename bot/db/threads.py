@@ -31,9 +31,12 @@ class WorkUnit:
     result: Any = None
     error: BaseException | None = None
 
+    def settle(self) -> None:
+        """The result or the error is there."""
+
 
 Commit = Callable[[Sequence[WorkUnit]], None]
-"""Commits units together. Errors are left with the units."""
+"""Commits units together, and settles each unit. Errors are left with the units."""
 
 
 class WorkRunner(Protocol):
@@ -122,9 +125,6 @@ class Threads:
                     stop = True
                 else:
                     batch.append(unit)
-            batch = [unit for unit in batch if not unit.future.cancelled()]
-            commit(batch)
-            for unit in batch:
-                unit.settle()
+            commit([unit for unit in batch if not unit.future.cancelled()])
             if stop:
                 return

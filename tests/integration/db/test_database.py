@@ -2,6 +2,7 @@
 
 import asyncio
 import sqlite3
+import threading
 from contextlib import ExitStack, closing
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -53,6 +54,26 @@ async def test_write_that_fails_takes_no_other_with_it(database):
     assert [type(outcome) for outcome in outcomes] == [type(None), ZeroDivisionError, type(None)]
     assert await database.read(partial(named_values.get, name="half")) is None
     assert await database.read(partial(named_values.get, name="b")) == (2, NOW)
+
+
+async def test_write_beside_a_failing_write_is_answered_by_a_commit_of_its_own(database):
+    queued, answered = threading.Event(), threading.Event()
+
+    def fail(_session):
+        raise ZeroDivisionError
+
+    writes = [
+        database.write(work) for work in (lambda _: queued.wait(30), lambda _: 1, fail, lambda _: answered.wait(3))
+    ]
+    waiting, first, failing, last = [asyncio.create_task(write) for write in writes]
+    await asyncio.sleep(0)
+    queued.set()
+    assert await first == 1
+    answered.set()
+    assert await last
+    assert await waiting
+    with pytest.raises(ZeroDivisionError):
+        await failing
 
 
 @on_both

@@ -63,6 +63,18 @@ async def test_without_the_log_of_commits_nothing_is_stored_and_a_restart_loses_
     await again.close()
 
 
+async def test_log_that_the_writer_lets_go_during_a_look_is_not_gone(opened, monkeypatch):
+    await opened.write(note)
+    look = opened._present_log
+
+    def let_go_first():
+        opened._let_go()
+        return look()
+
+    monkeypatch.setattr(opened, "_present_log", let_go_first)
+    assert await opened.read(count) == 1
+
+
 async def test_removed_file_is_not_made_anew(opened, tmp_path):
     for path in tmp_path.iterdir():
         path.unlink()
