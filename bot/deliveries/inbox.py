@@ -192,7 +192,8 @@ def _with_earlier(session: Session, now: datetime, limit: int, chosen: Sequence[
     if not keys:
         return []
     of_race: dict[str, set[_Due]] = {}
-    for each in [*_due(session, now, limit, _INBOX.c.event_key.in_(sorted(keys))), *chosen]:
+    # Each race may have as many earlier deliveries as are taken.
+    for each in [*_due(session, now, limit**2, _INBOX.c.event_key.in_(sorted(keys))), *chosen]:
         of_race.setdefault(each.race, set()).add(each)
     return list(dict.fromkeys(each for one in chosen for each in sorted(of_race[one.race]) if each <= one))
 

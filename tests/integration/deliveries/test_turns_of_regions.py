@@ -88,6 +88,16 @@ async def test_earlier_deliveries_of_a_race_go_first_whatever_region_they_say(ne
     assert [key for key in keys if key.endswith("rc_1")] == [key for key, _ in race]
 
 
+async def test_abandonment_is_not_before_an_earlier_delivery_that_is_beyond_a_turn(next_keys):
+    """Of thirteen lost races, one more earlier delivery than are taken at a time. The last race is the first lost."""
+    kinds = ("racecard.published", "result.received")
+    earlier = [(f"{kind}:rc_{number}", "GB") for kind in kinds for number in range(LIMIT // 2 + 1)]
+    lost = [(f"race.abandoned:rc_{number}", "GB") for number in reversed(range(LIMIT // 2 + 1))]
+    keys = await next_keys(*earlier, *lost)
+    race = f":rc_{LIMIT // 2}"
+    assert [key for key in keys if key.endswith(race)] == [f"{kind}{race}" for kind in (*kinds, "race.abandoned")]
+
+
 @pytest.mark.parametrize(
     ("body", "region"),
     [
