@@ -12,6 +12,7 @@ from bot.db.engine import Database
 from bot.deliveries.signature_mismatches import LASTS_S
 from bot.errors import StorageError
 from bot.logs import get_logger
+from bot.outbox import message_store
 from bot.outbox.notices import Notices, Urgency
 from bot.racedata.client.calls import AccountState
 from bot.racedata.client.service_errors import UNLATCH, ServiceFailure, Unauthorized
@@ -23,6 +24,11 @@ log = get_logger(__name__)
 ACCOUNT = "account"
 KEY_REFUSED = f"refused:{Unauthorized.known_code}:"
 """Before the day, in the keys of notices."""
+
+
+def taken_after(refused: str) -> str:
+    """The key of the all clear after a refused key."""
+    return f"taken-after:{refused}"
 
 
 @dataclass(frozen=True)
@@ -128,7 +134,9 @@ class Telling:
 
     async def _tell(self, key: str, words: str, urgency: Urgency) -> bool:
         try:
-            if await self.database.write(lambda session: self.notices.tell(session, key, words, urgency=urgency)):
+            if await self.database.write(
+                lambda session: self.notices.tell(session, _anew(session, key), words, urgency=urgency)
+            ):
                 self.wake.set()
         except StorageError as error:
             log.warning("admins_not_told", key=key, words=words, reason=str(error))
@@ -137,6 +145,13 @@ class Telling:
 
     def _today(self) -> str:
         return self.clock().date().isoformat()
+
+
+def _anew(session: Session, key: str) -> str:
+    """Another key after an all clear: a refusal on the day of an all clear is news."""
+    while message_store.is_noted(session, taken_after(key)):
+        key += "+"
+    return key
 
 
 def _allowances(before: str | None, now: str | None) -> str:

@@ -12,7 +12,7 @@ from bot.db.engine import Database
 from bot.errors import ServiceError
 from bot.logs import get_logger
 from bot.operations.quota_warnings import QuotaWarning, find_warnings, most_used, what_helps
-from bot.operations.self_notices import KEY_REFUSED
+from bot.operations.self_notices import KEY_REFUSED, taken_after
 from bot.outbox import message_store
 from bot.outbox.notices import Notices, Urgency
 from bot.racedata import quota_store
@@ -75,7 +75,7 @@ class QuotaCheck:
 
     def _tell_taken(self, session: Session, refused: str) -> None:
         words = "The data service takes the key again. /racecard and /results read what is new."
-        self.notices.tell(session, _taken_after(refused), words, urgency=Urgency.ALL_CLEAR)
+        self.notices.tell(session, taken_after(refused), words, urgency=Urgency.ALL_CLEAR)
 
     def _tell_unread(self, session: Session, error: ServiceError) -> None:
         read_at = quota_store.last_read_at(session)
@@ -90,8 +90,4 @@ class QuotaCheck:
 def _key_refusal(session: Session) -> str | None:
     """The last notice of a refused key, unless admins had the all clear."""
     refused = message_store.last_noted(session, KEY_REFUSED)
-    return None if refused is None or message_store.is_noted(session, _taken_after(refused)) else refused
-
-
-def _taken_after(refused: str) -> str:
-    return f"taken-after:{refused}"
+    return None if refused is None or message_store.is_noted(session, taken_after(refused)) else refused
