@@ -261,7 +261,7 @@ class _Horses:
                 told |= dict.fromkeys(held, f"{place}?")
             elif len(held) > 1:
                 # A source with two horses in a place means a dead heat.
-                told |= {one: f"{place}=" for one in held if told[one] == str(place)}
+                told |= {one: f"{place}=" for one in held if finishing_position(told[one]) == place}
         runners = tuple(Runner(**one.said, position=position) for one, position in told.items())
         states = {_state_of(position) for position in told.values() if position and not is_non_runner(position)}
         words = "; ".join(disputed[:DISPUTES_TOLD]) or None

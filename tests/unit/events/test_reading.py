@@ -303,6 +303,7 @@ def test_placed_runners_stand_in_order_however_a_dead_heat_is_written():
         ({"runners": [{"horse": "A", "status": "weighed_in"}]}, [("A", None)]),
         ({"runners": [{"horse": "A", "status": "Unplaced"}]}, [("A", None)]),
         ({"runners": [{"horse": "A", "status": "Under review"}]}, [("A", None)]),
+        ({"runners": [{"horse": "A", "position": "1st"}, {"horse": "B", "position": 1}]}, [("A", "1="), ("B", "1=")]),
         ({"runners": [{"horse": "A", "non_runner": True}]}, [("A", "NR")]),
         ({"runners": [{"horse": {"name": "A", "position": 2}}, {"horse": {"name": "B", "non_runner": True}}]}, A2_B_NR),
         ({"runners": [{"horse": {"name": "A", "position": 2}}, {"horse": {"name": "B", "position": "NR"}}]}, A2_B_NR),
