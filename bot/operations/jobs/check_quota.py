@@ -26,6 +26,9 @@ log = get_logger(__name__)
 UNREAD_AFTER = timedelta(days=1)
 """After a day without a reading, admins hear of missing warnings."""
 
+REFUSED_WITHIN = timedelta(days=30)
+"""An older refusal is no news: notices are kept for ever, also of versions without an all clear."""
+
 
 @dataclass(frozen=True)
 class QuotaCheck:
@@ -42,7 +45,7 @@ class QuotaCheck:
             if not isinstance(error, CircuitOpen | Unauthorized):
                 await self.database.write(partial(self._tell_unread, error=error))
             raise
-        if refused := await self.database.read(_key_refusal):
+        if refused := await self.database.read(self._key_refusal):
             await self.database.write(partial(self._tell_taken, refused=refused))
         news = await self.database.read(partial(self._news, reading=reading))
         if news:
@@ -86,8 +89,9 @@ class QuotaCheck:
             )
             self.notices.tell(session, f"quota-unread:{read_at.isoformat()}", words, urgency=Urgency.WARNING)
 
-
-def _key_refusal(session: Session) -> str | None:
-    """The last notice of a refused key, unless admins had the all clear."""
-    refused = message_store.last_noted(session, KEY_REFUSED)
-    return None if refused is None or message_store.is_noted(session, taken_after(refused)) else refused
+    def _key_refusal(self, session: Session) -> str | None:
+        """The last notice of a refused key, unless admins had the all clear."""
+        refused, since = message_store.last_noted(session, KEY_REFUSED), self.clock() - REFUSED_WITHIN
+        if refused is None or refused < f"{KEY_REFUSED}{since.date().isoformat()}":
+            return None
+        return None if message_store.is_noted(session, taken_after(refused)) else refused

@@ -1,5 +1,5 @@
 import asyncio
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from sqlmodel import select
@@ -75,6 +75,14 @@ async def test_admins_get_the_all_clear_once_after_each_refusal_of_the_key(check
         await check(1_100)
         words = "The data service takes the key again. /racecard and /results read what is new."
         assert told == [f"{ALL_CLEAR}{words}"] * count
+
+
+async def test_refusal_of_the_key_long_ago_is_no_news(check, told, database, clock):
+    telling = Telling(database, Notices("C1", admin_notice, clock=clock), 1_000, clock, asyncio.Event())
+    await telling.circuit_open(Unauthorized("races", code="unauthorized"))
+    clock.now += timedelta(days=31)
+    await check(10)
+    assert told == []
 
 
 async def test_lower_thresholds_are_marked_in_the_same_go(check, database):
