@@ -45,9 +45,10 @@ def is_same_race(one: Race, other: Race) -> bool:
 
 
 def names_of(race: Race) -> tuple[Hashable | None, ...]:
-    """Id, moment of the off, off time, number and title."""
-    off = race.off.name
-    return race.race_id, race.off.off_at, None if off is None else str(off), race.number, race.title
+    """Id, minute of the off, off time, number and title."""
+    name, at = race.off.name, race.off.off_at
+    off = None if name is None else str(name)
+    return race.race_id, at and at.replace(second=0, microsecond=0), off, race.number, race.title
 
 
 def _has(names: tuple[Hashable | None, ...]) -> _Has:

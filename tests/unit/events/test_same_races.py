@@ -117,6 +117,7 @@ def off(text, hour=None):
         # The same moment by the clocks of two zones, and two moments by one text.
         (Race(off=off("14:30", 14)), Race(off=off("15:30", 14)), True),
         (Race(off=off("14:30", 14)), Race(off=off("14:30", 13)), False),
+        (Race(off=off("14:30", 14)), Race(off=OffTime(text="14:30", off_at=NOW.replace(hour=14, second=20))), True),
         (Race(off=off("14:30", 14), number="1"), Race(off=off("2:30"), number="2"), True),
         (Race(off=off("14:30"), number="1"), Race(off=off("14:35"), number="1"), False),
         (Race(number="1", title="Same"), Race(number="2", title="Same"), False),
