@@ -29,7 +29,7 @@ async def stay_up(stage: Stage, stdin: TextIO) -> None:
 
 
 async def answer(stage: Stage, line: str) -> None:
-    """Lines are such as "/racecard IRE", "#everything /racecard IRE" or "press Full result"."""
+    """Lines are such as "/racecard IRE", "#everything /racecard IRE" or "press Who was told"."""
     where, _, rest = line.strip().partition(" ")
     by_name = {f"#{name}": channel_id for channel_id, name in CHANNELS.items()}
     if where.startswith("#") and where not in by_name:
