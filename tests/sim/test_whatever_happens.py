@@ -6,7 +6,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from sandbox.slack import failures
@@ -20,7 +20,9 @@ from tests.soak.weather import key_of_call
 CHANNELS = (SoakChannel("CR0", ("R0",)), SoakChannel("CR1", ("R1",)), SoakChannel("CALL", ("*",)))
 POST, EDIT, LOOK = "chat.postMessage", "chat.update", "conversations.history"
 
-STORIES = st.sampled_from(["result", "corrected", "mended", "mended", "abandoned", "meeting", "contradicted"])
+STORIES = st.sampled_from(
+    ["result", "corrected", "mended", "corrected_and_mended", "abandoned", "meeting", "contradicted"]
+)
 CHANNEL = st.sampled_from([channel.channel_id for channel in CHANNELS])
 FAILURES = st.sampled_from(
     [
@@ -40,6 +42,9 @@ FAILURES = st.sampled_from(
         failures.blocks_refused(),
     ]
 )
+VERY_LATE = failures.delay_before(17.0)
+"""Taken after the first look."""
+
 EDIT_REFUSED = failures.slack_error("edit_window_closed")
 
 
@@ -55,8 +60,7 @@ HAPPENINGS = st.one_of(
     happening("will_die", st.integers(1, 12)),
     happening("is_killed"),
     happening("slack_stumbles", st.sampled_from([POST, POST, EDIT]), st.lists(FAILURES, min_size=1, max_size=4)),
-    # Once: after six looks a message would be repeated blindly.
-    happening("slack_stumbles", st.just(LOOK), st.lists(FAILURES, min_size=1, max_size=1)),
+    happening("message_is_in_doubt", st.one_of(FAILURES, st.just(VERY_LATE)), FAILURES),
     happening("slack_stumbles", st.just(EDIT), st.lists(st.just(EDIT_REFUSED), min_size=1, max_size=3)),
     happening("messages_are_refused", CHANNEL, st.booleans()),
     happening("channel_is_archived", CHANNEL, st.booleans()),
@@ -119,6 +123,11 @@ class Day:
     async def slack_stumbles(self, method: str, met: list[Failure]) -> None:
         self.world.slack.script(method, met)
 
+    async def message_is_in_doubt(self, met: Failure, looking: Failure) -> None:
+        """One failed look: after six a message would be repeated blindly."""
+        self.world.slack.script(POST, [met])
+        self.world.slack.script(LOOK, [looking])
+
     async def messages_are_refused(self, channel_id: str, is_refusing: bool) -> None:
         (self.refusing.add if is_refusing else self.refusing.discard)(channel_id)
 
@@ -130,6 +139,11 @@ class Day:
 @pytest.mark.timeout(900)
 @settings(max_examples=max(40, settings().max_examples), suppress_health_check=list(HealthCheck))
 @given(happenings=st.lists(HAPPENINGS, min_size=12, max_size=16))
+# The correction stands in a message of its own, and the message of the first version says the edit no more.
+@example(happenings=[("slack_stumbles", EDIT, [EDIT_REFUSED] * 6), ("story", "corrected_and_mended", 3.0)])
+# The edit was made without an answer, and is refused when made again.
+@example(happenings=[("slack_stumbles", EDIT, [failures.drop_after(), EDIT_REFUSED]), ("story", "mended", 90.0)])
+@example(happenings=[("slack_stumbles", POST, [VERY_LATE]), ("story", "result", 90.0)])
 def test_each_event_is_told_once_in_order_whatever_happens(happenings, make_world):
     world = make_world(1, CHANNELS)
     assert world.loop.run_until_complete(Day(world).pass_by(happenings)) == []

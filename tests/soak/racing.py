@@ -117,9 +117,15 @@ class Races:
     def mended(self) -> list[Delivery]:
         """A result, and then no more than its going: worth an edit."""
         (result,) = self._results(1)
+        return [result, self._mended(result)]
+
+    def corrected_and_mended(self) -> list[Delivery]:
+        results = self._results(2)
+        return [*results, self._mended(results[-1])]
+
+    def _mended(self, result: Delivery) -> Delivery:
         body = result.body.replace(b'"good', b'"soft')
-        says = f"soft{self.count:05}"
-        return [result, replace(result, version=2, body=body, says=says, edits=True)]
+        return replace(result, version=result.version + 1, body=body, says=f"soft{self.count:05}", edits=True)
 
     def abandoned(self) -> list[Delivery]:
         number, region = self._next()
