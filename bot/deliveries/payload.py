@@ -278,7 +278,9 @@ def _races_run(found: _Found) -> int | None:
 
 
 def _number(value: Any) -> int | None:
-    """3 for each of 3, "race 3" and [1, 2, 3]."""
+    """3 for each of 3, "race 3", {"number": 3} and [1, 2, 3]."""
+    if isinstance(value, dict):
+        return first_of([fields_of(value)], "runner.number", _number)
     return len(value) or None if isinstance(value, list) else count(read_number(value))
 
 
@@ -300,9 +302,10 @@ def _named(parts: list[Part]) -> _Named:
 def _ids(named: _Named, parts: list[Part]) -> tuple[str | None, str | None]:
     """A plain `id` in an object with racing fields is the race's, or the meeting's for a meeting's event.
 
-    Beside the event's name, `id` may be the delivery's own.
+    The id of an `event` beside a race is of several races. Beside the event's name, `id` may be the delivery's own.
     """
-    racing = (part for part in parts if part.about is About.DATA and part.is_racing and part.depth)
+    racing = [part for part in parts if part.about is About.DATA and part.is_racing and part.depth]
+    racing = [part for part in racing if part.name not in SURE_NAMES or len(racing) == 1]
     plain_id = first_of((part.fields for part in racing if part is not named.bearer), "ids.plain", identifier)
     of_one_race = named.subject is Subject.RACE or (
         named.subject is not Subject.MEETING and not any(lists_races(part.fields) for part in parts)
@@ -388,8 +391,12 @@ def _races(found: _Found, race: Race) -> tuple[Race, ...]:
     races += tuple(within(read_race(one), race).model_copy(update={"abandoned": False}) for one in run)
     fields = [part.fields for part in found.carried]
     first_lost = first_of(fields, "state.first_lost", _number) or (_last_run(fields) or 0) + 1
-    lost_from = OffTime(text=first_of(fields, "state.lost_from", read_clock))
+    lost_from = OffTime(text=first_of(fields, "state.lost_from", _first_clock))
     return tuple(_told_as_run(one, first_lost, lost_from) for one in races)
+
+
+def _first_clock(value: Any) -> str | None:
+    return next(filter(None, map(read_clock, value)), None) if isinstance(value, list) else read_clock(value)
 
 
 def _last_run(fields: Sequence[Fields]) -> int | None:

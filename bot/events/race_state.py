@@ -35,9 +35,12 @@ _STATES = (
     (RaceState.VOID, "(?<!a)void|^voi$|annulled|norace|nocontest|nullif"),
     (
         RaceState.ABANDONED,
-        "abandon|cancel|cancl|^cxl$|^abd$|^abn$|calledoff|annul|abgesagt|ausgefallen|inställd|avlyst|avlast|中止",
+        "abandon|cancel|cancl|^cxl$|^ab(?:n|d|nd)$|^(?:race)?aborted$|calledoff|annul|abgesagt|ausgefallen|inställ[dt]|avlyst|avlast|中止",
     ),
-    (RaceState.POSTPONED, "postpon|^ppd$|reschedul|deferred|putoff|verschoben|reporté|uppskjut|延期"),
+    (
+        RaceState.POSTPONED,
+        "postpon|^ppd$|reschedul|deferred|putoff|^(?:race|meeting)?moved$|verschoben|flytta[dt]|reporté|uppskjut|延期",
+    ),
     (RaceState.WALKOVER, "walk(?:ed)?over|^wo$|^wover$"),
     (RaceState.RUN, f"^(?:race|result|results|all)?(?:{_RUN})(?:race|result)?$"),
     (RaceState.PROVISIONAL, f"^(?:race|result)?(?:{_PROVISIONAL})$"),
@@ -45,6 +48,8 @@ _STATES = (
 """The first state with a match. Words of a lost race may stand within other words, words of a run race may not."""
 
 _NOT_RUN = re.compile("(?:race)?(?:was)?notrun")
+
+_WITH_REASON = re.compile(r"(?P<state>[^-\u2013\u2014:(]+)(?: [-\u2013\u2014] |: ?|\()(?P<reason>.*[^\W\d_][^)]*)\)?")
 
 _DOUBT = re.compile(
     r"\b(?:not|never|no longer|un(?=abandon|void|cancel)|may|might|could|if|unless|possible|possibly|likely|unlikely"
@@ -69,3 +74,9 @@ def state_in(status: str | None) -> RaceState | None:
     if not said or _DOUBT.search(re.sub(r"[_\W]+", " ", words)):
         return None
     return next((state for state, pattern in _STATES if re.search(pattern, said)), None)
+
+
+def reason_in(status: str | None) -> str | None:
+    """Why a race is lost: "waterlogged" of "Abandoned - waterlogged"."""
+    found = _WITH_REASON.fullmatch((status or "")[:LONGEST_STATUS])
+    return found["reason"] if found and state_in(found["state"]) in {*NOT_RUN, RaceState.VOID} else None

@@ -14,7 +14,7 @@ OUT, RESERVED = "NR", "Reserve"
 """Positions of a horse on the card that does not run. A reserve runs only if another horse is withdrawn."""
 
 _OUT = re.compile(
-    "^nr$|nonrun|withdr|scratch|^scr$|^wd$|^wdn$|^removed|^reserve|^emergency|^standby|^wv|^wx|^ballot|^eliminated|nonpartant|^np$|^absent"
+    "^nr$|nonrun|withdr|scratch|^scr$|^wd$|^wdn$|^removed|^reserve|^emergency|^standby|^wv|^wx|^ballot|^eliminated|nonpartant|^np$|^absent|^struk"
 )
 
 _WORDS = "first|second|third|fourth|fifth|sixth|won|winner|walk(?:ed)? ?over|w[./]?o[.]?"

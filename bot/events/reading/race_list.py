@@ -2,14 +2,16 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any
 
+from bot.events.race_state import state_in
 from bot.events.races import Course, Race
 from bot.events.reading.fields import Fields, fields_of, values_of
 from bot.events.reading.json_values import identifier, text
 from bot.events.reading.off_times import read_clock, read_date
 from bot.events.reading.race_record import read_race
-from bot.events.reading.record_objects import entries_of, is_by_key, is_id, races_by_key
+from bot.events.reading.record_objects import MOST_ENTRIES, entries_of, is_by_key, is_id, races_by_key
 from bot.events.reading.runner_list import is_runner
 
 MOST_RACES_A_CARD = 30
@@ -58,21 +60,33 @@ def _entries(fields: Fields, *facts: str) -> Iterator[list[dict[str, Any]]]:
     for fact in facts:
         for value in fields.of(fact):
             is_list = fact != CARD_LISTS or isinstance(value, list) or races_by_key(value)
-            entries = entries_of(value, said_by_key) if is_list else []
+            entries = entries_of(_with_states(value), said_by_key) if is_list else []
             yield [one for entry in entries if (one := _as_object(entry, bare=fact != CARD_LISTS))]
     yield [value for name, value in fields.items() if _NUMBERED.fullmatch(name) and isinstance(value, dict)]
 
 
+def _with_states(value: Any) -> Any:
+    """{"13:00": "Abandoned"} as {"13:00": {"status": "Abandoned"}}."""
+    said = [*islice(value.items(), MOST_ENTRIES)] if isinstance(value, dict) else []
+    is_of_states = said and all(isinstance(words, str) and state_in(words) and said_by_key(key) for key, words in said)
+    return {key: {"status": words} for key, words in said} if is_of_states else value
+
+
 def said_by_key(key: str) -> dict[str, Any]:
-    """The field of a race that a key is: a time, a date, a number, an id, a region or a course."""
+    """The field of a race that a key is: a time, a date, a number, an id, a state, a region or a course.
+
+    "1745" may be a time or an id, and says nothing.
+    """
     if read_clock(key):
-        return {"off": key}
+        return {} if key.isdecimal() else {"off": key}
     if read_date(key):
         return {"date": key}
     if number := re.fullmatch("[Rr]?([0-9]{1,2})", key):
         return {"number": number[1]}
     if key.isdecimal() or is_id(key):
         return {"course_id" if key.startswith("cr_") else "race_id": key}
+    if state_in(key):
+        return {"status": key}
     if _REGION.fullmatch(key):
         return {"region": key}
     return {"course": key} if _PLACE_NAME.fullmatch(key) else {}

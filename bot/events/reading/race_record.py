@@ -10,7 +10,7 @@ from functools import cached_property
 from itertools import chain
 from typing import Any, TypeVar
 
-from bot.events.race_state import NOT_RUN, RaceState, state_in
+from bot.events.race_state import NOT_RUN, RaceState, reason_in, state_in
 from bot.events.races import Course, OffTime, Race
 from bot.events.reading import aliases
 from bot.events.reading.aliases import Field
@@ -80,6 +80,9 @@ def read_race(record: Mapping[str, Any]) -> Race:
 def race_from(sources: Sources, *, race_id: str | None, meeting_id: str | None) -> Race:
     read = {name: sources.look(field) for name, field in aliases.RACE_FIELDS.items()}
     placings = read_placings(sources.own + sources.data)
+    state = _state_of(sources, placings)
+    read["number"] = read["number"] or find(sources.own, ("race",), aliases.read_short_number)
+    read["reason"] = read["reason"] or reason_in(state["status"])
     return Race(
         race_id=text(race_id),
         meeting_id=text(meeting_id),
@@ -89,8 +92,8 @@ def race_from(sources: Sources, *, race_id: str | None, meeting_id: str | None) 
         runners=placings.runners,
         unread_order=placings.unread,
         disputed=placings.disputed,
-        **_state_of(sources, placings),
-        **{**read, "number": read["number"] or find(sources.own, ("race",), aliases.read_short_number)},
+        **state,
+        **read,
     )
 
 
@@ -180,6 +183,7 @@ def _state_of(sources: Sources, placings: Placings) -> dict[str, Any]:
     """
     statuses = [*filter(None, map(text, _spread(sources.values("state.status"))))]
     inner = [fields_of(value) for _, value in values_of(sources.own, "state.objects") if isinstance(value, dict)]
+    inner += [fields_of(value) for _, value in values_of(inner, "text.spoken") if isinstance(value, dict)]
     words = _spread(chain((value for _, value in values_of(sources.own, "state.result")), *sources.off_values))
     said_in = (aliases.string(one) for one in chain(words, *map(Fields.values, inner)))
     said = [*statuses, *(one for one in said_in if one and len(one) <= LONGEST_OUTCOME and state_in(one))]

@@ -40,14 +40,14 @@ BY_TYPE = {"race": About.RACE, "meeting": About.MEETING}
 
 SAME_SUBJECT = frozenset(NAMES_OF["objects.same_subject"])
 OPAQUE_NAMES = frozenset(NAMES_OF["objects.opaque"])
-KNOWN = OPAQUE_NAMES.union(BY_NAME, NAMES_OF["is.racing"], NAMES_OF["objects.lists"])
+KNOWN = OPAQUE_NAMES.union(BY_NAME, NAMES_OF["is.racing"], NAMES_OF["lists.runners"], NAMES_OF["objects.lists"])
 """An object with a field of these names is not keyed by number, time, course or id."""
 
 _NOT_THE_RACE = re.compile(
     "market|betting|odds|poll|tips|verdict|predict|forecast|antepost|inrunning|stats|statistic|standings|history|sectional"
-    "|exchange|bookmaker|comments|replay|video"
+    "|exchange|bookmaker|comments|replay|video|^(?:stewards)?(?:inquir|enquir|objection|protest)"
 )
-"""In the name of an object about bets, opinions or figures: its order is no result."""
+"""In the name of an object about bets, opinions, figures or an inquiry: its order is no result, its time no off."""
 
 _ANOTHER_RACE = re.compile("race[0-9]|next|prev|last|first|related|original|replaced|before|old")
 """Begins the name of another race, of a race among several, or of another version."""

@@ -19,7 +19,7 @@ from bot.events.race_state import RaceState, letters, state_in
 from bot.events.races import OUT, RESERVED, Runner, finishing_position, is_non_runner, is_shared, plain_name
 from bot.events.reading.aliases import string
 from bot.events.reading.fields import LONGEST_NAME, NAMES_OF, Facts, Fields, fields_of, first_of, fold, values_of
-from bot.events.reading.json_values import LONGEST_READ, flag, identifier, note_text, text
+from bot.events.reading.json_values import LONGEST_READ, count, flag, identifier, note_text, text
 from bot.events.reading.record_objects import entries_of, is_by_key, is_id
 
 _PLACES = ("place.official", "place.plain", "place.past_the_post")
@@ -74,6 +74,8 @@ _PLACED_ANEW = re.compile("promoted|demoted|placed", re.IGNORECASE)
 
 _DISQUALIFIED = re.compile(r"^(?!.*placed).*(?:disq|dsq|\bdq|dq\b|dq[0-9]|distanc(?:ed|é))", re.IGNORECASE)
 """A horse that is disqualified and placed last has a place."""
+
+_NAME_OF_NON_RUNNER = re.compile(r"(.+?) *\((?:nr|non[ -]?runner|withdrawn|scratched)\)", re.IGNORECASE)
 
 _WHOLE = re.compile(r"\A([0-9]+)\.0+\Z")
 _NUMBER_ON_CLOTH = re.compile(
@@ -181,9 +183,10 @@ def _orders(objects: Sequence[Fields], horses: "_Horses") -> Iterator[Any]:
                 continue
             is_order = name in NAMES_OF[fact]
             ordered = _order(value, is_order=is_order)
-            is_words = isinstance(value, str) and not _ORDER_TEXT.fullmatch(value[:LONGEST_READ].strip())
+            said = value[0] if is_plain_list and len(value) == 1 and state_in(string(value[0])) else value
+            is_words = isinstance(said, str) and not _ORDER_TEXT.fullmatch(said[:LONGEST_READ].strip())
             if not horses.add(ordered, standing=standing, only_known=is_words) and (ordered or is_order):
-                yield value
+                yield said
 
 
 def _names_a_leader(ref: Any, fact: str) -> bool:
@@ -359,7 +362,7 @@ def _order(value: Any, *, is_order: bool) -> _Read:
         return _in_groups(value) if is_order else []
     if not isinstance(value, dict):
         return []
-    if value and all(finishing_position(_key_of_place(key)) for key in value):
+    if _is_by_place(value):
         of_places = ((_key_of_place(key), refs) for key, refs in islice(value.items(), MOST_RUNNERS))
         found = [_placed(_read(refs if isinstance(refs, list) else [refs]), place) for place, refs in of_places]
         return [one for horses in found for one in horses][:MOST_RUNNERS]
@@ -368,6 +371,15 @@ def _order(value: Any, *, is_order: bool) -> _Read:
         by_horse = zip(value, places, strict=True)
         return [_placed([_horse_of(key)], place)[0] for key, place in islice(by_horse, MOST_RUNNERS)]
     return [one for entries in _lists(value) for one in _in_groups(entries)] if is_order else []
+
+
+def _is_by_place(value: Mapping[str, Any]) -> bool:
+    """Also with horses under "PU". Not of numbers of horses with their places: {"5": 1, "2": 2, "1": 3}."""
+    keys = [_key_of_place(key) for key in value]
+    places = [place for key in keys if (place := finishing_position(key))]
+    all_places = range(1, len(value) + 1)
+    is_by_number = sorted(places) != [*all_places] == sorted(count(one) or 0 for one in value.values())
+    return bool(places) and not is_by_number and all(finishing_position(key) or _is_no_finish(key) for key in keys)
 
 
 def _key_of_place(key: Any) -> str:
@@ -415,7 +427,7 @@ def _group(entry: Any) -> tuple[list[Any], str | None]:
 
 def _placed(horses: _Read, place: str | None) -> _Read:
     """The horses without a place of their own take the place, several of them in a dead heat."""
-    mark = "=" if len(horses) > 1 and not is_shared(place) else ""
+    mark = "=" if len(horses) > 1 and finishing_position(place) and not is_shared(place) else ""
     for horse in horses:
         if place and horse and not horse.places:
             horse.places.append(_Place(_PLAIN, f"{place}{mark}"))
@@ -486,6 +498,8 @@ def _from_fields(fields: Fields) -> _Horse | None:
         if not (places or out):
             places, out, away = _outcome_of(inner, _plan(inner.facts))
             reason = away if out else reason
+    if named and named.endswith(")") and (marked := _NAME_OF_NON_RUNNER.fullmatch(named)):
+        named, places, out = marked[1], [], OUT
     if named and _is_name(named):
         said["horse"] = named
     elif named and is_id(named):
@@ -574,7 +588,7 @@ def _out_of(said: Fields, words: Sequence[str], no_jockey: Sequence[str]) -> tup
     away = next(filter(is_non_runner, [*words, *no_jockey]), None)
     if any(map(flag, said.of("marks.reserve"))) or fold(away or "").startswith(("reserve", "emergency")):
         return RESERVED, None
-    if away or _is_marked(said, "non_runner") or False in map(flag, said.of("marks.running")):
+    if away or _is_marked(said, "non_runner") or any(map(_is_not_running, said.of("marks.running"))):
         return OUT, None if fold(away or "nr") in _NON_RUNNER else away
     if disqualified := next(filter(_DISQUALIFIED.search, words), None):
         return disqualified, None
@@ -584,6 +598,10 @@ def _out_of(said: Fields, words: Sequence[str], no_jockey: Sequence[str]) -> tup
 def _is_marked(said: Fields, mark: str) -> bool:
     """By a flag, by the moment or the reason in its place, or by an object with the particulars."""
     return any(bool(value) if isinstance(value, dict) else flag(value) for value in said.of(f"marks.{mark}"))
+
+
+def _is_not_running(value: Any) -> bool:
+    return flag(value) is False or str(value).casefold() == "out"
 
 
 def _is_true(value: Any) -> bool:

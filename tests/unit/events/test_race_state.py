@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.events.event import EventKind, RacingEvent, Topic
-from bot.events.race_state import RaceState, state_in
+from bot.events.race_state import RaceState, reason_in, state_in
 from bot.events.typed_text import folded, tidy
 
 
@@ -16,12 +16,14 @@ from bot.events.typed_text import folded, tidy
     [
         (RaceState.ABANDONED, ["Abandoned", "ABANDONED - frost", "MEETINGABANDONED", "race_cancelled", "Called off"]),
         (RaceState.ABANDONED, ["COURSE_ANNULEE", "Abgesagt", "Canceled", "Not run", "RACE_WAS_NOT_RUN"]),
+        (RaceState.ABANDONED, ["ABND", "ABORTED", "Race aborted", "Inställt"]),
         (RaceState.VOID, ["Void", "Void race", "RACE_VOIDED", "Declared void", "No race", "Annulled"]),
-        (RaceState.POSTPONED, ["Postponed", "POSTPONED to Friday", "Rescheduled"]),
+        (RaceState.POSTPONED, ["Postponed", "POSTPONED to Friday", "Rescheduled", "Moved", "Flyttad"]),
         (RaceState.WALKOVER, ["Walkover", "Walk over", "W/O", "walked_over"]),
         (RaceState.RUN, ["Result", "Weighed In", "WEIGHEDIN", "Official", "Final", "Paying", "Race finished"]),
         (RaceState.PROVISIONAL, ["Interim", "Provisional", "Photo finish", "Stewards inquiry"]),
         (None, ["", None, "Declared", "Going down", "Delayed", "Off", "Under review", "Avoid", "Runner"]),
+        (None, ["Moved up", "First start aborted"]),
         (
             None,
             ["Not abandoned", "May be abandoned", "Subject to inspection", "Abandonment feared", "Unlikely to be void"],
@@ -30,6 +32,23 @@ from bot.events.typed_text import folded, tidy
 )
 def test_state_is_read_of_the_words_of_its_kind(state, words):
     assert {said: state_in(said) for said in words} == dict.fromkeys(words, state)
+
+
+@pytest.mark.parametrize(
+    ("status", "reason"),
+    [
+        ("Abandoned - waterlogged", "waterlogged"),
+        ("MEETING ABANDONED: high winds", "high winds"),
+        ("Void (false start)", "false start"),
+        ("Abandoned", None),
+        ("Abandoned (3)", None),
+        ("Called-off", None),
+        ("Official - photo", None),
+        (None, None),
+    ],
+)
+def test_reason_of_a_lost_race_stands_behind_its_state(status, reason):
+    assert reason_in(status) == reason
 
 
 # Text as phones, keyboards and copied answers write text, in plain characters

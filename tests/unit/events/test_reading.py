@@ -8,6 +8,7 @@ from bot.events.races import Course, OffTime, Race, Runner
 from bot.events.reading.json_values import note_text
 from bot.events.reading.race_record import read_race
 
+C_WON = [("A", "3"), ("B", "2"), ("C", "1")]
 A2_B_NR = [("A", "2"), ("B", "NR")]
 HALF_PAST_ONE_UTC = datetime(2025, 6, 17, 13, 30, tzinfo=UTC)
 
@@ -147,6 +148,18 @@ def test_off_time_is_shown_as_published_and_an_instant_only_with_an_offset(value
     assert read_off_of(value) == OffTime(text=text, off_at=off_at)
 
 
+@pytest.mark.parametrize(
+    "beside",
+    [
+        {"jump_time": "14:32:11"},
+        {"inquiry": {"start_time": "14:45"}},
+        {"abandonment": {"declared_at": "2025-06-17T13:30:00+01:00"}},
+    ],
+)
+def test_off_time_is_no_time_of_what_followed(beside):
+    assert read_race({"start_time": "14:30", **beside}).off == OffTime(text="14:30")
+
+
 def test_off_time_shows_the_local_time_beside_an_instant():
     off = read_race({"off_at": "2025-06-17T13:30:00Z", "off_time": "14:30"}).off
     assert off == OffTime(text="14:30", off_at=HALF_PAST_ONE_UTC)
@@ -191,6 +204,12 @@ def test_race_date_is_the_published_day_never_shifted(record, race_date):
         ({"status": "MEETINGABANDONED"}, True),
         ({"cancelled": "Y"}, True),
         ({"abandoned_at": "2025-06-17T12:00:00Z"}, True),
+        ({"not_run": True}, True),
+        ({"postponed_to": "2025-06-24"}, True),
+        ({"state": {"code": 7, "label": {"short": "ABD", "long": "Abandoned"}}}, True),
+        ({"abandonment": {"cause": "Fog", "declared_at": "2025-06-17T12:00:00Z"}}, True),
+        ({"finishing_order": ["Race abandoned"], "runners": ["A", "B"]}, True),
+        ({"finishing_order": ["Abandoned Lad"], "runners": ["Abandoned Lad", "B"]}, None),
         ({"status": "May be abandoned"}, None),
         ({"meeting": {"status": "abandoned"}}, True),
         ({"meeting": {"status": "abandoned"}, "placings": ["A"]}, None),
@@ -305,6 +324,18 @@ def test_placed_runners_stand_in_order_however_a_dead_heat_is_written():
         ({"runners": [{"horse": "A", "status": "Under review"}]}, [("A", None)]),
         ({"runners": [{"horse": "A", "position": "1st"}, {"horse": "B", "position": 1}]}, [("A", "1="), ("B", "1=")]),
         ({"runners": [{"horse": "A", "non_runner": True}]}, [("A", "NR")]),
+        ({"runners": [{"horse": "A", "starting": False}]}, [("A", "NR")]),
+        ({"runners": [{"horse": "A", "participation": "OUT"}]}, [("A", "NR")]),
+        ({"runners": [{"horse": "A", "position": "OUT"}]}, [("A", "OUT")]),
+        ({"runners": [{"horse": "A", "status": "Struken"}]}, [("A", "NR")]),
+        ({"runners": [{"horse": "A (NR)"}, {"horse": "B (IRE)"}]}, [("A", "NR"), ("B (IRE)", None)]),
+        *(
+            ({name: [{"horse": "A", "position": 1}]}, [("A", "1")])
+            for name in ("entrants", "acceptors", "contestants", "uma")
+        ),
+        ({"placings": {"1": "A", "2": "B", "PU": ["C", "D"]}}, [("A", "1"), ("B", "2"), ("C", "PU"), ("D", "PU")]),
+        ({"horses": {"1": "A", "2": "B", "5": "C"}, "placings": {"5": 1, "2": 2, "1": 3}}, C_WON),
+        ({"horses": {"1": "A", "2": "B", "5": "C"}, "placings": {"1": 5, "2": 2, "3": 1}}, C_WON),
         ({"runners": [{"horse": {"name": "A", "position": 2}}, {"horse": {"name": "B", "non_runner": True}}]}, A2_B_NR),
         ({"runners": [{"horse": {"name": "A", "position": 2}}, {"horse": {"name": "B", "position": "NR"}}]}, A2_B_NR),
         (
