@@ -328,6 +328,7 @@ class Service:
             notices=self.notices,
             clock=self.clock,
             monotonic=self.ports.monotonic,
+            worked=self.ports.worked,
             token=self.ports.token,
             native=self.native,
             wake=self.queued,

@@ -24,11 +24,12 @@ def _wall() -> datetime:
 
 @dataclass(frozen=True)
 class Ports:
-    """`wall`: APScheduler's clock. `racing_transport`: None for the network."""
+    """`wall`: APScheduler's clock. `worked`: the thread's processor time. `racing_transport`: None for the network."""
 
     clock: Clock = utc_now
     wall: Clock = _wall
     monotonic: Monotonic = time.monotonic
+    worked: Monotonic = time.thread_time
     chance: Callable[[], float] = random.random
     token: Token = secrets.token_hex
     runner: Callable[[], WorkRunner] = Threads

@@ -101,7 +101,7 @@ class Claim:
     """The thread of the message, or of the edited message. None in the channel."""
 
     read_s: float = 0.0
-    """Seconds spent on reading the content of the claimed messages."""
+    """Seconds of processor time spent on reading the content of the claimed messages."""
 
     @property
     def edited(self) -> OutboxMessage | None:

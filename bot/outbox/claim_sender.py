@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from bot.channels.conditions.mention_condition import is_person
-from bot.clock import Clock
+from bot.clock import Clock, Monotonic
 from bot.db.tables import Reason
 from bot.errors import (
     SlackChannelClosed,
@@ -45,7 +45,7 @@ log = get_logger(__name__)
 POST_CALL_S = 5.0
 
 RENDER_MAX_S = POST_CALL_S / 2
-"""Seconds. A message with a longer rendering, and then too late to send, is sent in plain form."""
+"""Seconds of processor time. A message with a longer rendering, and then too late to send, is sent in plain form."""
 
 EDIT_LOOK_S = 2.0
 """Within the queue's lease."""
@@ -59,21 +59,23 @@ Render = Callable[[Claim, datetime], Message]
 
 @dataclass
 class ClaimSender:
-    """`begun_at_s`: a moment before the claim, by this process's monotonic clock."""
+    """`begun_at_s`: a moment before the claim, by this process's monotonic clock. `worked`: the thread's processor time."""
 
     sender: Sender
     render: Render
     native: NativeBlocks
     clock: Clock
-    monotonic: Callable[[], float]
+    monotonic: Monotonic
+    worked: Monotonic
     unanswered: UnansweredCalls = field(default_factory=UnansweredCalls)
 
     async def send(self, claim: Claim, begun_at_s: float) -> ClaimOutcome:
         if claim.edited and claim.edited.message_ts is None:
             return NotEdited(claim, "its message was not posted")
-        rendering_s = self.monotonic()
+        # A process that was stopped while rendering did no work meanwhile.
+        worked_s = self.worked()
         message = self.render(claim, self.clock())
-        took_s = claim.read_s + self.monotonic() - rendering_s
+        worked_s = claim.read_s + self.worked() - worked_s
         if claim.post.plain or (claim.edited and claim.edited.plain):
             message = message.in_words()
         try:
@@ -82,7 +84,7 @@ class ClaimSender:
             log.info("post_not_made", post=claim.post.idempotency_key, reason=str(error))
             return await self.refused(claim, error)
         if message_ts is None:
-            return Overran(claim) if took_s > RENDER_MAX_S else NotSent(claim, "too late to send")
+            return Overran(claim) if worked_s > RENDER_MAX_S else NotSent(claim, "too late to send")
         self.unanswered.sent(claim)
         return Posted(claim, message_ts)
 

@@ -63,6 +63,7 @@ class Poster:
     notices: Notices
     clock: Clock
     monotonic: Monotonic
+    worked: Monotonic
     token: Token
     native: NativeBlocks
     wake: asyncio.Event
@@ -72,7 +73,7 @@ class Poster:
 
     def __post_init__(self) -> None:
         self._buckets = Buckets(self.pace.limits)
-        self.claim_sender = ClaimSender(self.sender, self.render, self.native, self.clock, self.monotonic)
+        self.claim_sender = ClaimSender(self.sender, self.render, self.native, self.clock, self.monotonic, self.worked)
         self._context = OutcomeContext(self.notices, timedelta(seconds=self.pace.channel_s))
         self._under_way: set[asyncio.Task[None]] = set()
         self._is_running = False
@@ -192,6 +193,7 @@ class Poster:
         self._claimed_at_s = self.monotonic()
         buckets = {call: bucket.at(now) for call, bucket in taken.items()}
         allowed = dict.fromkeys(limits, 0) | {call: int(bucket.calls) for call, bucket in buckets.items()}
+        began_s = self.worked()
         claims = channel_queues.claim(
             session,
             now,
@@ -204,7 +206,7 @@ class Poster:
         calls = Counter(claim.call for claim in claims if claim.call is not Call.LOOK or self.resolver.will_look(claim))
         for call in buckets.keys() & calls.keys():
             self._buckets.put_back(session, call, buckets[call].without(calls[call]))
-        read_s = self.monotonic() - self._claimed_at_s
+        read_s = self.worked() - began_s
         return [replace(claim, read_s=read_s) for claim in claims]
 
     def _done(self, task: "asyncio.Task[None]") -> None:

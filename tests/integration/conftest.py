@@ -200,6 +200,7 @@ async def make_pipeline(database, slack):
             notices=notices,
             clock=clock,
             monotonic=time.monotonic,
+            worked=time.thread_time,
             token=secrets.token_hex,
             native=NativeBlocks(time.monotonic),
             wake=asyncio.Event(),

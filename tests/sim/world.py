@@ -76,6 +76,7 @@ class Life:
             clock=world.clock,
             wall=world.clock,
             monotonic=world.loop.time,
+            worked=lambda: 0.0,
             chance=world.random.random,
             token=world.token,
             runner=lambda: Inline(check),

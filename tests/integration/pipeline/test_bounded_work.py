@@ -70,24 +70,30 @@ async def test_delivery_within_the_bounds_is_told_with_its_races(pipeline):
 
 @dataclass
 class SlowRendering:
-    """Rendering takes longer than the time for the call, unless the message is in its plain form."""
+    """Rendering takes longer than the time for the call, unless the message is in its plain form.
+
+    `sleeps`: the first rendering does not work meanwhile, as in a process that was stopped.
+    """
 
     pipeline: Pipeline
+    sleeps: bool = False
     passed_s: float = 0.0
+    worked_s: float = 0.0
     times: int = 0
 
     def __post_init__(self):
         sender = self.pipeline.poster.claim_sender
         self.render = sender.render
-        sender.render, sender.monotonic, self.pipeline.poster.monotonic = self, self.monotonic, self.monotonic
-
-    def monotonic(self):
-        return self.passed_s
+        sender.render = self
+        for part in (sender, self.pipeline.poster):
+            part.monotonic, part.worked = lambda: self.passed_s, lambda: self.worked_s
 
     def __call__(self, claim, now):
         if claim.view is not None and "Ascot" in claim.event.data and not claim.view.has_overrun:
             self.times += 1
-            self.passed_s += POST_CALL_S + 1
+            if not self.sleeps or self.times == 1:
+                self.passed_s += POST_CALL_S + 1
+                self.worked_s += 0 if self.sleeps else POST_CALL_S + 1
         return self.render(claim, now)
 
 
@@ -112,6 +118,18 @@ async def test_message_whose_rendering_overran_is_next_sent_in_its_plain_form(pi
     assert slow_again.times == 0
     (notice,) = pipeline.texts("CADMIN")
     assert OVERRAN in notice
+
+
+async def test_process_that_was_stopped_while_rendering_tells_the_whole_message_later(pipeline):
+    await pipeline.subscribe("CGB", "GB")
+    stopped = SlowRendering(pipeline, sleeps=True)
+    await pipeline.deliver(lost([{"title": "Race"}]))
+    for _ in range(2):
+        await free_all(pipeline)
+        await pipeline.post_all()
+    (message,) = pipeline.slack.messages("CGB")
+    assert "whole meeting" in message.text
+    assert (stopped.times, pipeline.texts("CADMIN")) == (2, [])
 
 
 async def test_message_in_its_plain_form_stays_plain_after_a_call_that_failed(pipeline):

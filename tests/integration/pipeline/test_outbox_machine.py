@@ -226,6 +226,7 @@ class Outbox(RuleBasedStateMachine):
             notices=self.notices,
             clock=lambda: self.now,
             monotonic=lambda: 0.0,
+            worked=lambda: 0.0,
             token=token_hex,
             native=NativeBlocks(lambda: 0.0),
             wake=asyncio.Event(),
