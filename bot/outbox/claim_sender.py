@@ -59,7 +59,7 @@ Render = Callable[[Claim, datetime], Message]
 
 @dataclass
 class ClaimSender:
-    """`begun_at_s`: a moment before the claim, by this process's monotonic clock. `worked`: the thread's processor time."""
+    """`begun_at_s`: a moment before the claim, by the monotonic clock. `worked`: the processor time of the thread."""
 
     sender: Sender
     render: Render
