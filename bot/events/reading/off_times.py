@@ -15,7 +15,7 @@ FIRST_YEAR, LAST_YEAR = 1900, 2100
 EPOCH_RANGE_S = (946_684_800, 4_102_444_800)
 """2000 to 2100 in Unix time; a thousandfold number is in milliseconds."""
 
-SHORTEST_DATE, LONGEST_DATE = len("1/2/2026"), 40
+SHORTEST_DATE, LONGEST_DATE = len("5Nov26"), 40
 
 _MONTHS = (
     *("jan", "feb fév", "mar mär", "apr avr", "may mai maj", "jun juin", "jul juil", "aug août", "sep", "oct okt"),
@@ -32,7 +32,7 @@ _DATES = tuple(
         r"(?P<first>[0-9]{1,2})(?P<between>[-/.])(?P<second>[0-9]{1,2})(?P=between)(?P<year>[0-9]{4})(?![0-9])",
         r"(?P<first>[0-9]{2})(?P<between>[/.])(?P<second>[0-9]{2})(?P=between)(?P<year>[0-9]{2})(?![0-9:.])",
         (
-            rf"{_DAY_OF_WEEK}(?P<day>\d{{1,2}})(?:st|nd|rd|th|er|\.)?(?: of)?[ -]{_MONTH_NAME}[.,]?[ -]"
+            rf"{_DAY_OF_WEEK}(?P<day>\d{{1,2}})(?:st|nd|rd|th|er|\.)?(?: of)?[ -]?{_MONTH_NAME}[.,]?[ -]?"
             r"(?P<year>\d{4}|\d{2})(?!\d)"
         ),
         rf"{_DAY_OF_WEEK}{_MONTH_NAME}\.? (?P<day>[0-9]{{1,2}})(?:st|nd|rd|th)?,? (?P<year>[0-9]{{4}})",
@@ -41,7 +41,8 @@ _DATES = tuple(
 )
 
 _CLOCK = re.compile(
-    r"(?P<hour>2[0-3]|[01]?[0-9])(?: ?(?P<between>[:.h時]) ?(?P<minute>[0-5][0-9])分?| ?[h時]|(?= ?[ap]\.?m\b))"
+    r"(?:kl\.? ?)?(?P<hour>2[0-3]|[01]?[0-9])"
+    r"(?: ?(?P<between>[:.h時]) ?(?P<minute>[0-5][0-9])分?| ?[h時]|(?= ?[ap]\.?m\b))"
     r"(?:(?P=between)[0-5][0-9](?:\.[0-9]+)?)?(?:Z| ?[+-][0-9]{2}:?[0-9]{2}|(?P<spoken> ?[^\d:]{1,12}))?",
     re.IGNORECASE,
 )
@@ -51,16 +52,21 @@ _AFTER_DATE = re.compile(
 )
 _OFFSET = re.compile(r" ?(Z|[+-][0-9]{2}:?[0-9]{2}|UTC|GMT)(?: (?:UTC|GMT))?", re.IGNORECASE)
 
-_EPOCH = re.compile(r"[0-9]{10}(?:[0-9]{3})?(?:\.[0-9]{1,9})?")
+_EPOCH = re.compile(r"(?:/Date\()?(?P<number>[0-9]{10}(?:[0-9]{3})?(?:\.[0-9]{1,9})?)(?:\)/)?")
+
+DAY_S = 86_400
 
 OFFSET_STEP_MIN = 15
 """Zones differ by quarters of an hour, and so do two clocks at one moment."""
 
 
 def read_date(value: Any) -> str | None:
-    """As "YYYY-MM-DD". None for 05/11/2026: either number may be the month."""
+    """As "YYYY-MM-DD", also of Unix time at midnight. None for 05/11/2026: either number may be the month."""
     found = _dated(value)
-    return _iso_date(found) if found else None
+    if day := found and _iso_date(found):
+        return day
+    moment = None if found and isinstance(value, str) else read_instant(value)
+    return f"{moment:%Y-%m-%d}" if moment and not moment.timestamp() % DAY_S else None
 
 
 def published_date(value: Any) -> str | None:
@@ -94,7 +100,8 @@ def read_instant(value: Any) -> datetime | None:
     if isinstance(value, str):
         if len(value) < SHORTEST_DATE:
             return None
-        return _from_epoch(float(value)) if _EPOCH.fullmatch(value.strip()) else _from_iso(value)
+        epoch = _EPOCH.fullmatch(value.strip())
+        return _from_epoch(float(epoch["number"])) if epoch else _from_iso(value)
     return _from_epoch(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 

@@ -184,6 +184,8 @@ def _state_of(sources: Sources, placings: Placings) -> dict[str, Any]:
     statuses = [*filter(None, map(text, _spread(sources.values("state.status"))))]
     inner = [fields_of(value) for _, value in values_of(sources.own, "state.objects") if isinstance(value, dict)]
     inner += [fields_of(value) for _, value in values_of(inner, "text.spoken") if isinstance(value, dict)]
+    histories = (value for _, value in values_of(sources.own, "state.history") if isinstance(value, list))
+    inner += [fields_of(value[-1]) for value in histories if value and isinstance(value[-1], dict)]
     words = _spread(chain((value for _, value in values_of(sources.own, "state.result")), *sources.off_values))
     said_in = (aliases.string(one) for one in chain(words, *map(Fields.values, inner)))
     said = [*statuses, *(one for one in said_in if one and len(one) <= LONGEST_OUTCOME and state_in(one))]
