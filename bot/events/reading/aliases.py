@@ -66,9 +66,9 @@ def read_words(value: Any) -> str | None:
 
 
 def read_number(value: Any) -> str | None:
-    """Of "R5" and "Race 5", "5"."""
+    """Of "R5", "5R" and "Race 5", "5"."""
     read = read_words(value)
-    return re.sub("^(?:race|r) ?(?=[0-9])", "", read, flags=re.IGNORECASE) if read else None
+    return re.sub("^(?:race|r) ?(?=[0-9])|(?<=[0-9])r$", "", read, flags=re.IGNORECASE) if read else None
 
 
 def string(value: Any) -> str | None:

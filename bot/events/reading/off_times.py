@@ -63,9 +63,9 @@ OFFSET_STEP_MIN = 15
 def read_date(value: Any) -> str | None:
     """As "YYYY-MM-DD", also of Unix time at midnight. None for 05/11/2026: either number may be the month."""
     found = _dated(value)
-    if day := found and _iso_date(found):
-        return day
-    moment = None if found and isinstance(value, str) else read_instant(value)
+    if found:
+        return _iso_date(found)
+    moment = read_instant(value)
     return f"{moment:%Y-%m-%d}" if moment and not moment.timestamp() % DAY_S else None
 
 

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
 from typing import Any
 
 from bot.events.race_state import state_in
@@ -11,7 +10,7 @@ from bot.events.reading.fields import Fields, fields_of, values_of
 from bot.events.reading.json_values import identifier, text
 from bot.events.reading.off_times import read_clock, read_date
 from bot.events.reading.race_record import read_race
-from bot.events.reading.record_objects import MOST_ENTRIES, entries_of, is_by_key, is_id, races_by_key
+from bot.events.reading.record_objects import entries_of, is_by_key, is_id, races_by_key
 from bot.events.reading.runner_list import is_runner
 
 MOST_RACES_A_CARD = 30
@@ -67,9 +66,9 @@ def _entries(fields: Fields, *facts: str) -> Iterator[list[dict[str, Any]]]:
 
 def _with_states(value: Any) -> Any:
     """{"13:00": "Abandoned"} as {"13:00": {"status": "Abandoned"}}."""
-    said = [*islice(value.items(), MOST_ENTRIES)] if isinstance(value, dict) else []
-    is_of_states = said and all(isinstance(words, str) and state_in(words) and said_by_key(key) for key, words in said)
-    return {key: {"status": words} for key, words in said} if is_of_states else value
+    said = value.items() if isinstance(value, dict) else ()
+    is_of_states = all(isinstance(words, str) and state_in(words) and said_by_key(key) for key, words in said)
+    return {key: {"status": words} for key, words in said} if said and is_of_states else value
 
 
 def said_by_key(key: str) -> dict[str, Any]:

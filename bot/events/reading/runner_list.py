@@ -377,8 +377,7 @@ def _is_by_place(value: Mapping[str, Any]) -> bool:
     """Also with horses under "PU". Not of numbers of horses with their places: {"5": 1, "2": 2, "1": 3}."""
     keys = [_key_of_place(key) for key in value]
     places = [place for key in keys if (place := finishing_position(key))]
-    all_places = range(1, len(value) + 1)
-    is_by_number = sorted(places) != [*all_places] == sorted(count(one) or 0 for one in value.values())
+    is_by_number = sorted(places) != [*range(1, len(value) + 1)] == sorted(count(one) or 0 for one in value.values())
     return bool(places) and not is_by_number and all(finishing_position(key) or _is_no_finish(key) for key in keys)
 
 

@@ -8,6 +8,7 @@ from bot.events.races import Course, OffTime, Race, Runner
 from bot.events.reading.json_values import note_text
 from bot.events.reading.race_record import read_race
 
+A_BEAT_B = [("A", "1"), ("B", "2")]
 C_WON = [("A", "3"), ("B", "2"), ("C", "1")]
 A2_B_NR = [("A", "2"), ("B", "NR")]
 HALF_PAST_ONE_UTC = datetime(2025, 6, 17, 13, 30, tzinfo=UTC)
@@ -341,6 +342,9 @@ def test_placed_runners_stand_in_order_however_a_dead_heat_is_written():
             for name in ("entrants", "acceptors", "contestants", "uma")
         ),
         ({"placings": {"1": "A", "2": "B", "PU": ["C", "D"]}}, [("A", "1"), ("B", "2"), ("C", "PU"), ("D", "PU")]),
+        ({"interim_placings": ["B", "A"], "correct_weight_placings": ["A", "B"]}, A_BEAT_B),
+        ({"runners": [{"horse": "A", "judge_placing": 2, "stewards_placing": 1}]}, [("A", "1")]),
+        ({"chart": {"race_id": "rc_1", "official_order": ["A", "B"]}}, A_BEAT_B),
         ({"horses": {"1": "A", "2": "B", "5": "C"}, "placings": {"5": 1, "2": 2, "1": 3}}, C_WON),
         ({"horses": {"1": "A", "2": "B", "5": "C"}, "placings": {"1": 5, "2": 2, "3": 1}}, C_WON),
         ({"runners": [{"horse": {"name": "A", "position": 2}}, {"horse": {"name": "B", "non_runner": True}}]}, A2_B_NR),
