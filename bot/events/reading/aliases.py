@@ -110,4 +110,4 @@ COURSE_FIELDS: Mapping[str, tuple[Field[str], ...]] = {
 }
 """Each field's searches, in order. A track comes after a course, because some say "turf"."""
 
-OFF_STANDINGS = ("off.scheduled", "off.plain", "off.off")
+OFF_STANDINGS = ("off.scheduled", "off.plain", "off.off", "off.jump")

@@ -160,6 +160,7 @@ def test_off_time_is_shown_as_published_and_an_instant_only_with_an_offset(value
 )
 def test_off_time_is_no_time_of_what_followed(beside):
     assert read_race({"start_time": "14:30", **beside}).off == OffTime(text="14:30")
+    assert read_race({"off_time": "14:30", **beside}).off == OffTime(text="14:30")
 
 
 def test_off_time_shows_the_local_time_beside_an_instant():
