@@ -343,6 +343,7 @@ def test_placed_runners_stand_in_order_however_a_dead_heat_is_written():
             for name in ("entrants", "acceptors", "contestants", "uma")
         ),
         ({"placings": {"1": "A", "2": "B", "PU": ["C", "D"]}}, [("A", "1"), ("B", "2"), ("C", "PU"), ("D", "PU")]),
+        ({"podium": ["hs_1", "hs_2"], "entries": [{"id": "hs_1", "name": "A"}, {"id": "hs_2", "name": "B"}]}, A_BEAT_B),
         ({"interim_placings": ["B", "A"], "correct_weight_placings": ["A", "B"]}, A_BEAT_B),
         ({"runners": [{"horse": "A", "judge_placing": 2, "stewards_placing": 1}]}, [("A", "1")]),
         ({"chart": {"race_id": "rc_1", "official_order": ["A", "B"]}}, A_BEAT_B),
