@@ -3,6 +3,7 @@
 The words of the command line are tested in `tests/unit/test_command_line.py`.
 """
 
+import asyncio
 import json
 import re
 import sqlite3
@@ -113,6 +114,8 @@ async def deliver_one(world) -> None:
         await world.service.deliver_due(now() + timedelta(hours=hours))
         if delivery.status == "delivered":
             return
+        assert delivery.status != "failed"
+        await asyncio.sleep(1)
 
 
 async def test_running_bot_takes_the_secret_of_a_new_subscription_and_keys_rotate(make_world):

@@ -36,7 +36,7 @@ def lived(world: World, die_at: int | None) -> Verdict:
     return world.loop.run_until_complete(live_a_day(world, die_at))
 
 
-@pytest.mark.long
+@pytest.mark.soak
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("part", range(PARTS))
 def test_death_at_each_failpoint_loses_and_doubles_nothing(part, make_world):

@@ -135,9 +135,9 @@ class Day:
         self.world.archive(channel_id, is_archived=is_archived)
 
 
-@pytest.mark.long
+@pytest.mark.soak
 @pytest.mark.timeout(900)
-@settings(max_examples=max(40, settings().max_examples), suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(happenings=st.lists(HAPPENINGS, min_size=12, max_size=16))
 # The correction stands in a message of its own, and the message of the first version says the edit no more.
 @example(happenings=[("slack_stumbles", EDIT, [EDIT_REFUSED] * 6), ("story", "corrected_and_mended", 3.0)])
