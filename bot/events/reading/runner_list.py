@@ -510,6 +510,7 @@ def _from_fields(fields: Fields) -> _Horse | None:
     return _Horse(labels, said, places, out) if labels else None
 
 
+@lru_cache(maxsize=1024)
 def _name_label(horse: str) -> str:
     return _NAME + plain_name(horse).casefold()
 
@@ -526,6 +527,7 @@ def _number_of(said: Mapping[str, str]) -> str | None:
     return _number_label(said["number"]) if "number" in said else None
 
 
+@lru_cache(maxsize=1024)
 def _is_name(said: str) -> bool:
     """False for a number, an id and a word for no name ("TBC")."""
     is_word = any(map(str.isalpha, said)) and not is_id(said)
