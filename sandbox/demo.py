@@ -14,7 +14,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import FrameType
 
-from bot.deliveries.signature import HEADER
 from sandbox.demo_bot import BotProcess, DemoFailed
 from sandbox.demo_day import Day
 from sandbox.demo_prompt import stay_up
@@ -23,6 +22,7 @@ from sandbox.demo_stage import CHANNELS, PEOPLE, Stage, open_stage
 from sandbox.loopback_server import PortTakenError, serve
 from sandbox.page.counts import count
 from sandbox.page.page_app import build_page, open_page
+from sandbox.racing_service.deliverer import SIGNATURE_HEADER
 
 STOP_SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 
@@ -120,7 +120,7 @@ def _say_how_to_go_on(stage: Stage) -> None:
     screen = stage.screen
     screen.title("Still up. Press Ctrl-C to stop.")
     screen.plain(f"Webhook       {stage.webhook_url}")
-    screen.plain(f"{HEADER}  HMAC-SHA256 of the body, in hex; the key is {stage.service.subscriptions[0].secret}")
+    screen.plain(f"{SIGNATURE_HEADER}  HMAC-SHA256 of the body, in hex; the key is {stage.service.subscriptions[0].secret}")
     screen.plain(f"Health        {stage.bot.url}/readyz, /metrics")
     screen.plain(f"Data service  {stage.service_url} (X-API-Key: {stage.service.api_key})")
     screen.plain(f"Log           {stage.bot.log_path}")
