@@ -120,7 +120,8 @@ def _say_how_to_go_on(stage: Stage) -> None:
     screen = stage.screen
     screen.title("Still up. Press Ctrl-C to stop.")
     screen.plain(f"Webhook       {stage.webhook_url}")
-    screen.plain(f"{SIGNATURE_HEADER}  HMAC-SHA256 of the body, in hex; the key is {stage.service.subscriptions[0].secret}")
+    secret = stage.service.subscriptions[0].secret
+    screen.plain(f"{SIGNATURE_HEADER}  HMAC-SHA256 of the body, in hex; the key is {secret}")
     screen.plain(f"Health        {stage.bot.url}/readyz, /metrics")
     screen.plain(f"Data service  {stage.service_url} (X-API-Key: {stage.service.api_key})")
     screen.plain(f"Log           {stage.bot.log_path}")
