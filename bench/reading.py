@@ -21,7 +21,7 @@ async def measure(plan: Plan) -> list[Measure]:
     return [
         Measure("reading a result: json.loads alone", median(decoding) * 1e6, "µs"),
         Measure("reading a result: event, race and runners", median(reading) * 1e6, "µs"),
-        Measure("reading a result: / json.loads", paired_ratio(reading, decoding), "ratio", AtMost(36)),
+        Measure("reading a result: / json.loads", paired_ratio(reading, decoding), "ratio", AtMost(30)),
     ]
 
 

@@ -99,19 +99,22 @@ def _facts(names: tuple[str, ...]) -> Facts:
 
 @lru_cache(maxsize=512)
 def _shape(keys: tuple[str, ...]) -> tuple[list[tuple[int, str]], Facts]:
-    """The place of each value and its name, in the order of the keys; the facts of an object without empty fields."""
-    names = [(place, fold(key)) for key, place in sorted(zip(keys, count(), strict=False)) if len(key) <= LONGEST_NAME]
-    return names, facts_of(dict.fromkeys(name for _, name in names))
+    """The place of each value and its name, in the order of the keys; the facts of an object without empty fields.
+
+    Of keys with the same name the first comes last, and so wins.
+    """
+    places: dict[str, list[int]] = {}
+    for key, place in sorted(zip(keys, count(), strict=False)):
+        if len(key) <= LONGEST_NAME:
+            places.setdefault(fold(key), []).insert(0, place)
+    return [(place, name) for name in places for place in places[name]], facts_of(places)
 
 
 def fields_of(record: Mapping[str, Any]) -> Fields:
     """The non-empty fields, whatever the record's order."""
     names, facts = _remembered(_shape, tuple(islice(record, MOST_FIELDS)))
-    values, fields = [*record.values()], {}
-    for place, name in names:
-        value = values[place]
-        if value is not None and value != "" and name not in fields:
-            fields[name] = value
+    values = [*record.values()]
+    fields = {name: value for place, name in names if (value := values[place]) is not None and value != ""}
     return Fields(fields, facts if len(fields) == len(names) else None)
 
 

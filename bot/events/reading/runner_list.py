@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from bot.events.race_state import RaceState, letters, state_in
 from bot.events.races import OUT, RESERVED, Runner, finishing_position, is_non_runner, is_shared, plain_name
 from bot.events.reading.aliases import string
-from bot.events.reading.fields import LONGEST_NAME, NAMES_OF, Facts, Fields, fields_of, first_of, fold, values_of
+from bot.events.reading.fields import LONGEST_NAME, NAMES_OF, Facts, Fields, fields_of, find, fold, values_of
 from bot.events.reading.json_values import LONGEST_READ, count, flag, identifier, note_text, text
 from bot.events.reading.record_objects import entries_of, is_by_key, is_id
 
@@ -463,16 +463,23 @@ class _Plan(NamedTuple):
     ids: tuple[str, ...]
     places: tuple[tuple[int, str], ...]
     has_outcome: bool
+    people: tuple[tuple[str, str], ...]
+    plain_ids: tuple[str, ...]
+    spoken: tuple[str, ...]
 
 
 @lru_cache(maxsize=512)
 def _plan(facts: Facts) -> _Plan:
+    texts = tuple((name, spelled) for name in _TEXTS for spelled in facts.get(f"runner.{name}", ()))
     return _Plan(
-        "is.race" in facts and "is.runner" not in facts,
-        tuple((name, spelled) for name in _TEXTS for spelled in facts.get(f"runner.{name}", ())),
-        facts.get("ids.runner", ()),
-        tuple((standing, name) for standing, fact in enumerate(_PLACES) for name in facts.get(fact, ())),
-        not _OUTCOMES.isdisjoint(facts),
+        is_race="is.race" in facts and "is.runner" not in facts,
+        texts=texts,
+        ids=facts.get("ids.runner", ()),
+        places=tuple((standing, name) for standing, fact in enumerate(_PLACES) for name in facts.get(fact, ())),
+        has_outcome=not _OUTCOMES.isdisjoint(facts),
+        people=tuple(one for one in texts if one[0] in {"jockey", "trainer"}),
+        plain_ids=facts.get("ids.plain", ()),
+        spoken=facts.get("runner.horse_spoken", ()),
     )
 
 
@@ -481,21 +488,19 @@ def _from_fields(fields: Fields) -> _Horse | None:
     if plan.is_race:
         return None
     said: dict[str, str] = {}
-    for name, spelled in plan.texts:
-        if name not in said and (value := text(fields[spelled])):
-            said[name] = value
+    _read_texts(fields, plan.texts, said)
     ids = [fields[name] for name in plan.ids]
     named = said.pop("horse", None)
     places, out, reason = _outcome_of(fields, plan, said.get("jockey", ""))
     if isinstance(horse := fields.get("horse"), dict):
         inner = fields_of(horse)
+        of_horse = _plan(inner.facts)
         # A horse's own number may be of a register, so only people are taken from the horse.
-        people = ((name, first_of((inner,), f"runner.{name}", text)) for name in ("jockey", "trainer"))
-        said = {**{name: value for name, value in people if value}, **said}
-        ids += inner.of("ids.plain")
-        named = first_of((inner,), "runner.horse_spoken", text) or named
+        _read_texts(inner, of_horse.people, said)
+        ids += [inner[name] for name in of_horse.plain_ids]
+        named = find((inner,), of_horse.spoken, text) or named
         if not (places or out):
-            places, out, away = _outcome_of(inner, _plan(inner.facts))
+            places, out, away = _outcome_of(inner, of_horse)
             reason = away if out else reason
     if named and named.endswith(")") and (marked := _NAME_OF_NON_RUNNER.fullmatch(named)):
         named, places, out = marked[1], [], OUT
@@ -508,6 +513,12 @@ def _from_fields(fields: Fields) -> _Horse | None:
     labels = [_ID + one for one in map(identifier, ids) if one]
     labels += [label for label in (_horse_named(said), _number_of(said)) if label]
     return _Horse(labels, said, places, out) if labels else None
+
+
+def _read_texts(fields: Fields, texts: Iterable[tuple[str, str]], said: dict[str, str]) -> None:
+    for name, spelled in texts:
+        if name not in said and (value := text(fields[spelled])):
+            said[name] = value
 
 
 @lru_cache(maxsize=1024)
