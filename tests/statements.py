@@ -14,7 +14,8 @@ from sqlalchemy.dialects.sqlite.base import SQLiteCompiler
 from sqlalchemy.engine import Compiled, Engine
 
 ROOT = Path(__file__).parent.parent
-OF_THE_BOT, OF_TESTS, OF_MIGRATIONS = (f"{ROOT / folder}{os.sep}" for folder in ("bot", "tests", "bot/db/migrations"))
+OURS = tuple(f"{ROOT / folder}{os.sep}" for folder in ("bot", "bench", "sandbox", "tests"))
+OF_THE_BOT, OF_MIGRATIONS = (f"{ROOT / folder}{os.sep}" for folder in ("bot", "bot/db/migrations"))
 COUNTED = re.compile(r"(WITH|SELECT|INSERT|UPDATE|DELETE)\b")
 PARTLY = ("keyword", "deselect", "ignore", "ignore_glob", "lf", "stepwise", "collectonly")
 
@@ -60,9 +61,9 @@ def shapes(compiled: Compiled) -> Iterator[str]:
 
 
 def _is_of_the_bot() -> bool:
-    """Whether the nearest caller that is no library is the bot, and no test."""
+    """Whether the nearest caller that is no library is the bot, and no test or measure."""
     files = (frame.f_code.co_filename for frame, _ in traceback.walk_stack(None))
-    nearest = next((file for file in files if file.startswith((OF_THE_BOT, OF_TESTS)) and file != __file__), "")
+    nearest = next((file for file in files if file.startswith(OURS) and file != __file__), "")
     return nearest.startswith(OF_THE_BOT) and not nearest.startswith(OF_MIGRATIONS)
 
 
