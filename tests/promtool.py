@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import yaml
+from prometheus_client import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.programs import program
@@ -40,8 +41,12 @@ class Scrape:
 
     @classmethod
     def of(cls, text: str, at_s: float) -> "Scrape":
+        return cls.of_families(text_string_to_metric_families(text), at_s)
+
+    @classmethod
+    def of_families(cls, families: Iterable[Metric], at_s: float) -> "Scrape":
         values, counters = {}, set()
-        for family in text_string_to_metric_families(text):
+        for family in families:
             for sample in family.samples:
                 values[sample.name, tuple(sorted(sample.labels.items()))] = sample.value
                 if family.type in {"counter", "histogram"}:
@@ -59,11 +64,18 @@ def run_promtool(*arguments: str | Path, given: str = "") -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def firing(folder: Path, well: Scrape, broken: Scrape, expected: Iterable[str]) -> None:
-    """Have promtool find no rule firing on the first scrape, and exactly the expected rules after the second scrape.
+def check_firing(folder: Path, cases: Mapping[str, tuple[Scrape, Scrape, Iterable[str]]]) -> None:
+    """Have promtool find no rule firing on a case's first scrape, and exactly the expected rules after the second.
 
     A state lasts: gauges stay, ages stay, and counters grow in each minute as between the two scrapes.
     """
+    tests = [_case(name, *case) for name, case in cases.items()]
+    path = folder / "test.yml"
+    path.write_text(json.dumps({"rule_files": [str(RULES)], "evaluation_interval": "1m", "tests": tests}), "utf-8")
+    run_promtool("test", "rules", path)
+
+
+def _case(name: str, well: Scrape, broken: Scrape, expected: Iterable[str]) -> dict[str, Any]:
     expressions = " ".join(str(rule["expr"]) for rule in rules())
     series = [
         {"series": _name(name, labels), "values": _values(name, labels, well, broken)}
@@ -72,25 +84,16 @@ def firing(folder: Path, well: Scrape, broken: Scrape, expected: Iterable[str]) 
     ]
     up = {"series": _name("up", ()), "values": f"1+0x{WELL_MIN} {1 if broken.values else 0}+0x{BROKEN_MIN}"}
     firing_now = 'max by (alertname) (ALERTS{alertstate="firing"})'
-    samples = [{"labels": f'{{alertname="{name}"}}', "value": 1} for name in sorted(expected)]
-    last_min = WELL_MIN + BROKEN_MIN - 1
-    test = {
-        "rule_files": [str(RULES)],
-        "evaluation_interval": "1m",
-        "tests": [
-            {
-                "interval": "1m",
-                "input_series": [*series, up],
-                "promql_expr_test": [
-                    {"expr": firing_now, "eval_time": f"{WELL_MIN}m", "exp_samples": []},
-                    {"expr": firing_now, "eval_time": f"{last_min}m", "exp_samples": samples},
-                ],
-            }
+    samples = [{"labels": f'{{alertname="{alert}"}}', "value": 1} for alert in sorted(expected)]
+    return {
+        "name": name,
+        "interval": "1m",
+        "input_series": [*series, up],
+        "promql_expr_test": [
+            {"expr": firing_now, "eval_time": f"{WELL_MIN}m", "exp_samples": []},
+            {"expr": firing_now, "eval_time": f"{WELL_MIN + BROKEN_MIN - 1}m", "exp_samples": samples},
         ],
     }
-    path = folder / "test.yml"
-    path.write_text(json.dumps(test), encoding="utf-8")
-    run_promtool("test", "rules", path)
 
 
 @cache

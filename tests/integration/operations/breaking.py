@@ -12,7 +12,7 @@ from bot.racedata.client.service_errors import ServiceFailure
 from bot.racedata.month_quota import QuotaSource, month_key
 from sandbox.slack import failures
 from tests.acceptance.payloads import result
-from tests.integration.operations.running_bot import MAX_BODY_BYTES, WEBHOOK_SECRET
+from tests.integration.operations.running_bot import KEY, MAX_BODY_BYTES, WEBHOOK_SECRET
 
 
 async def stop_listening(bot):
@@ -73,52 +73,66 @@ async def refuse_an_event(bot):
     await bot.forward(180)
 
 
-async def script_posts(bot, failure, *, times=1_000):
+async def take_the_event(bot):
+    bot.sql("DROP TRIGGER refuse")
+    await bot.forward(600)
+    await bot.until(lambda scrape: scrape.value("racing_bot_inbox_deliveries", state="failed") == 0)
+
+
+async def counted(bot, name, more, **labels):
+    """Until a counter is by so much higher than now."""
+    wanted = (await bot.scrape()).value(name, **labels) + more
+    return bot.until(lambda scrape: scrape.value(name, **labels) >= wanted)
+
+
+async def post(bot, race_id, failure, outcome, *, times=1_000):
+    """A result is delivered, whose post ends so."""
     bot.slack.script("chat.postMessage", [failure] * times)
-
-
-async def leave_a_post_unanswered(bot):
-    bot.slack.script("*", [], then_always=failures.http_error(503))
-    assert await bot.deliver(result("rc_waits")) == 200
-    await bot.until(lambda scrape: scrape.value("racing_bot_posts_total", outcome="doubtful") >= 1)
-    await bot.forward(360)
+    ended = await counted(bot, "racing_bot_posts_total", 1, outcome=outcome)
+    assert await bot.deliver(result(race_id)) == 200
+    await ended
 
 
 async def post_late(bot):
-    await script_posts(bot, failures.rate_limited(30), times=1)
-    assert await bot.deliver(result("rc_late")) == 200
-    await bot.until(lambda scrape: scrape.value("racing_bot_posts_total", outcome="wait") == 1)
+    await post(bot, "rc_late", failures.rate_limited(30), "wait", times=1)
+    sent = await counted(bot, "racing_bot_posts_total", 1, outcome="sent")
     await bot.forward(240)
     bot.service.queued.set()
-    await bot.until(lambda scrape: scrape.value("racing_bot_posts_total", outcome="sent") == 2)
+    await sent
 
 
 async def refuse_a_message(bot):
-    await script_posts(bot, failures.slack_error("msg_too_long"), times=3)
-    assert await bot.deliver(result("rc_refused")) == 200
-    await bot.until(lambda scrape: scrape.value("racing_bot_posts_total", outcome="parked") == 1)
+    await post(bot, "rc_refused", failures.slack_error("msg_too_long"), "parked", times=3)
 
 
 async def revoke_the_token(bot):
-    await script_posts(bot, failures.slack_error("token_revoked"))
-    assert await bot.deliver(result("rc_kept")) == 200
-    await bot.until(lambda scrape: scrape.value("racing_bot_posts_total", outcome="credentials_dead") == 1)
+    await post(bot, "rc_kept", failures.slack_error("token_revoked"), "credentials_dead")
+
+
+async def limit_posts(bot):
+    await post(bot, "rc_limited", failures.rate_limited(30), "wait")
+
+
+async def end_the_limit(bot):
+    bot.slack.script("chat.postMessage", [])
+    sent = await counted(bot, "racing_bot_posts_total", 1, outcome="sent")
+    await bot.forward(60)
+    bot.service.queued.set()
+    await sent
 
 
 async def have_slack_down(bot):
     bot.slack.script("*", [], then_always=failures.http_error(503))
+    doubtful = await counted(bot, "racing_bot_slack_calls_total", 1, method="chat.postMessage", answer="doubtful")
     assert await bot.deliver(result("rc_doubt")) == 200
-    await bot.until(
-        lambda scrape: scrape.value("racing_bot_slack_calls_total", method="chat.postMessage", answer="doubtful") == 1
-    )
+    await doubtful
 
 
-async def limit_posts(bot):
-    await script_posts(bot, failures.rate_limited(30))
-    assert await bot.deliver(result("rc_limited")) == 200
-    await bot.until(
-        lambda scrape: scrape.value("racing_bot_slack_calls_total", method="chat.postMessage", answer="wait") == 1
-    )
+async def leave_slack_down(bot):
+    looked = await counted(bot, "racing_bot_slack_calls_total", 1, method="conversations.history", answer="doubtful")
+    await bot.forward(360)
+    bot.service.queued.set()
+    await looked
 
 
 async def cut_the_socket(bot):
@@ -142,10 +156,21 @@ async def rotate_the_key(bot):
     await read_quota(bot)
 
 
+async def mend_the_key(bot):
+    bot.racing.rotate_key(KEY)
+    await bot.service.racing.breakers.reset("unauthorized")
+
+
 async def spend_the_quota(bot):
     bot.racing.set_used(15_000)
     with suppress(ServiceFailure):
         await bot.service.racing.races_page()
+
+
+async def give_back_the_quota(bot):
+    bot.racing.set_used(0)
+    await bot.service.racing.breakers.reset("quota_exceeded")
+    await read_quota(bot)
 
 
 async def use_much_of_the_quota(bot):
@@ -167,6 +192,7 @@ async def fail_the_service(bot):
     for _ in range(3):
         with suppress(ServiceFailure):
             await bot.service.racing.in_one_try().usage()
+    bot.racing.heal()
 
 
 async def break_a_job(bot):

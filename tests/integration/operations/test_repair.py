@@ -1,8 +1,9 @@
-"""Deliveries that the service gave up are made good in their channels once."""
+"""Deliveries that the service gave up are made good in their channels once, as far as their list can be read."""
 
 import asyncio
 import json
 import re
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -10,236 +11,226 @@ import pytest
 from bot.channels.conditions.show_condition import MEETINGS
 from bot.cli.repair_command import Preview
 from bot.db.tables import EventVersion, InboxDelivery, OutboxMessage, StoredState
+from bot.deliveries.payload import read_payload
+from bot.events.event import EventKind, Topic
 from bot.fanout.version_news import KnownEvents
 from bot.operations.repair.repair_run import Bounds
 from bot.outbox.channel_closing import pause_channel
+from bot.racedata.client.service_errors import ServiceFailure, Spared, WalkBroken
 from bot.slack.bot_identity import BotIdentity
 from bot.slack.event_messages import PostRenderer
+from sandbox.racing_service.event_payloads import Happening
 from tests.databases import on_both
-from tests.integration.operations.lost_deliveries import (
-    ALL_TOPICS,
-    TAKEN,
-    Dying,
-    Killed,
-    count,
-    forty,
-    mend,
-    mix,
-    sent,
-    several,
-    shown,
-    stranger,
-    summary_has_each_once,
-    takes,
-)
-from tests.notice_levels import URGENT, level_of
+from tests.integration.operations import lost_deliveries
+from tests.integration.operations.lost_deliveries import TAKEN, Dying, Killed, count, sent, shown, takes
+from tests.notice_levels import URGENT, WARNING, level_of
+
+ALL_TOPICS = frozenset(Topic)
+LIST = "/webhooks/deliveries"
 
 
-async def test_three_hours_of_forty_events_are_made_good_once_twice(listening, outage, make_repair):
-    now = outage.now
-    first = await forty(outage, outage.today - timedelta(days=1), now - timedelta(hours=30))
-    mix(first)
-    outage.at(now)
-    repaired = await mend(listening, make_repair(listening))
-    assert (len(repaired.made), len(repaired.events), repaired.known) == (40, 40, 0)
+@pytest.fixture
+async def outage(pipeline):
+    async with lost_deliveries.outage_at(pipeline.clock()) as outage:
+        yield outage
+
+
+@pytest.fixture
+async def bot(pipeline):
+    """A pipeline whose channels take everything of a region."""
+    for channel_id, region in TAKEN.items():
+        await pipeline.subscribe(channel_id, region, ALL_TOPICS)
+    return pipeline
+
+
+async def mend(bot, outage, **changes):
+    repaired = await outage.make_repair(bot, **changes).run()
+    await bot.post_all()
+    return repaired
+
+
+def first_race(outage):
+    return outage.service.racing.races(outage.now.date(), "GB")[0]
+
+
+async def test_each_event_of_two_outages_is_told_once_in_a_summary_or_as_late(bot, outage):
+    first = await outage.lose_several(hours_ago=30)
+    repaired = await mend(bot, outage)
+    assert (len(repaired.made), len(repaired.events), repaired.known) == (7, 7, 0)
     for channel_id in TAKEN:
-        summary_has_each_once(listening, outage, channel_id, first)
-    (told,) = listening.texts("CADMIN")
+        lost_deliveries.summary_has_each_once(bot, outage, channel_id, first)
+    (told,) = bot.texts("CADMIN")
     assert level_of(told) == URGENT
-    for words in (
-        "gave up 40 deliveries",
-        "abandoned races: 4",
-        "20 x 503 (not stored; send it again)",
-        "ConnectError",
-    ):
-        assert words in told
+    wanted = ("gave up 7 deliveries", "abandoned races: 2", "4 x 503 (not stored; send it again)", "ConnectError")
+    assert [words for words in wanted if words not in told] == []
     assert len(outage.service.requests) <= 3, "the records, and one walk for each region of a bare record"
 
-    second = await forty(outage, outage.today, now - timedelta(minutes=178), hours=2.5)
-    mix(second)
-    outage.at(now)
-    again = await mend(listening, make_repair(listening))
-    assert (again.records, again.known, len(again.made)) == (80, 40, 40)
+    second = await outage.lose_several(hours_ago=2.9)
+    again = await mend(bot, outage)
+    assert (again.records, again.known, len(again.made)) == (14, 7, 7)
     taken = [(channel_id, one) for channel_id in TAKEN for one in first + second if takes(channel_id, one)]
-    assert (await sent(listening)).total() == len(taken)
-    assert set((await sent(listening)).values()) == {1}
+    for _ in range(2):
+        assert (await sent(bot)).total() == len(taken)
+        assert set((await sent(bot)).values()) == {1}
+        assert (await mend(bot, outage)).made == ()
     for channel_id in TAKEN:
-        _, *singly = listening.texts(channel_id)
+        _, *singly = bot.texts(channel_id)
         assert len(singly) == sum(takes(channel_id, one) for one in second)
         assert all("min late)" in text for text in singly)
         lost = [text.startswith("ABANDONED: ") for text in singly]
         assert lost == sorted(lost, reverse=True)
-    assert len(listening.texts("CADMIN")) == 2
-    assert (await mend(listening, make_repair(listening))).made == ()
-    assert (await sent(listening)).total() == len(taken)
+    assert len(bot.texts("CADMIN")) == 2
 
 
 @on_both
-async def test_killed_between_two_transactions_it_goes_on_where_it_was(listening, outage, make_repair):
-    await several(outage)
-    database = Dying(listening.database, versions=3)
+async def test_killed_between_two_transactions_it_goes_on_where_it_was(bot, outage):
+    await outage.lose_several()
     with pytest.raises(Killed):
-        await make_repair(listening, database=database, bounds=Bounds(deliveries=3)).run()
-    await listening.post_all()
-    assert await count(listening, EventVersion) == 3
-    assert listening.texts("CADMIN") == []
-    assert listening.texts("CGB")[0].startswith("ABANDONED: ")
-    repaired = await mend(listening, make_repair(listening))
+        await mend(bot, outage, database=Dying(bot.database, versions=3), bounds=Bounds(deliveries=3))
+    await bot.post_all()
+    assert (await count(bot, EventVersion), bot.texts("CADMIN")) == (3, [])
+    assert bot.texts("CGB")[0].startswith("ABANDONED: ")
+    repaired = await mend(bot, outage)
     assert (len(repaired.made), repaired.known) == (4, 3)
-    assert set((await sent(listening)).values()) == {1}
-    assert await count(listening, EventVersion) == 7
-    (told,) = listening.texts("CADMIN")
+    assert set((await sent(bot)).values()) == {1}
+    assert await count(bot, EventVersion) == 7
+    (told,) = bot.texts("CADMIN")
     assert "gave up 7 deliveries" in told
 
 
-async def test_outage_is_told_where_the_kill_came_after_the_last_delivery(listening, outage, make_repair):
-    deliveries = [await stranger(outage, race_id=f"rc_nobody{number}") for number in range(2)]
+async def test_outage_is_told_where_the_kill_came_after_the_last_delivery(bot, outage):
+    deliveries = [await outage.lose_stranger(f"rc_nobody{number}") for number in range(2)]
     with pytest.raises(Killed):
-        await make_repair(listening, database=Dying(listening.database, 1), bounds=Bounds(deliveries=1)).run()
-    # The service lists the newest first; the other one it does not list any more.
-    outage.change_list = only(deliveries[1])
-    await mend(listening, make_repair(listening))
-    (told,) = listening.texts("CADMIN")
+        await mend(bot, outage, database=Dying(bot.database, 1), bounds=Bounds(deliveries=1))
+
+    async def only_the_newest(_cursor, page):
+        return page | {"data": [one for one in page["data"] if deliveries[1].happening.race_id in json.dumps(one)]}
+
+    outage.change_list = only_the_newest
+    await mend(bot, outage)
+    (told,) = bot.texts("CADMIN")
     assert "gave up 1 delivery to me (abandoned races: 1)" in told
 
 
-def only(delivery):
-    async def change(_cursor, page):
-        return page | {"data": [one for one in page["data"] if delivery.happening.race_id in json.dumps(one)]}
-
-    return change
-
-
 @on_both
-async def test_two_replicas_at_once_make_good_once(listening, outage, make_repair, make_pipeline):
-    await several(outage)
-    other = make_pipeline(clock=listening.clock)
-    made = await asyncio.gather(make_repair(listening).run(), make_repair(other).run())
-    await listening.post_all()
+async def test_two_replicas_at_once_make_good_once(bot, outage, make_pipeline):
+    await outage.lose_several()
+    replicas = bot, make_pipeline(clock=bot.clock)
+    made = await asyncio.gather(*(outage.make_repair(one).run() for one in replicas))
+    await bot.post_all()
     assert sum(len(one.made) for one in made) == 7
-    assert set((await sent(listening)).values()) == {1}
-    assert [len(listening.texts(channel_id)) for channel_id in (*TAKEN, "CADMIN")] == [1, 1, 1, 1]
+    assert set((await sent(bot)).values()) == {1}
+    assert [len(bot.texts(channel_id)) for channel_id in (*TAKEN, "CADMIN")] == [1, 1, 1, 1]
 
 
 @pytest.mark.parametrize("hours", [1, 30])
-async def test_abandonment_of_a_race_that_nobody_knows_is_told_as_the_record_says(
-    *, listening, outage, make_repair, hours
-):
-    outage.at(outage.now - timedelta(hours=hours))
-    await stranger(outage)
-    outage.at(listening.clock())
-    await mend(listening, make_repair(listening))
+async def test_abandonment_of_a_race_that_nobody_knows_is_told_as_the_record_says(bot, outage, hours):
+    outage.now -= timedelta(hours=hours)
+    await outage.lose_stranger()
+    outage.now = bot.clock()
+    await mend(bot, outage)
     for channel_id in ("CGB", "CALL"):
-        (text,) = listening.texts(channel_id)
+        (text,) = shown(bot, channel_id)
         assert text.startswith("ABANDONED: ")
         assert f"alert {hours * 60} min late" in text
-        assert "rc_nobody1" in shown(listening, channel_id)[0]
-    assert listening.texts("CIRE") == []
+        assert "rc_nobody1" in text
+    assert bot.texts("CIRE") == []
 
 
 @on_both
-async def test_lost_abandonment_is_in_the_live_message_too(pipeline, outage, make_repair):
+async def test_lost_abandonment_is_in_the_live_message_too(pipeline, outage):
     await pipeline.subscribe("CGB", "GB", ALL_TOPICS, show=(MEETINGS,))
-    meeting, *_ = outage.service.racing.meetings(outage.today, "GB")
-    await outage.lose(outage.service.abandon_race(meeting.races[0].race_id, "Fog"))
-    await mend(pipeline, make_repair(pipeline))
+    await outage.lose(outage.service.abandon_race(first_race(outage).race_id, "Fog"))
+    await mend(pipeline, outage)
     lost, live = pipeline.texts("CGB")
     assert lost.startswith("ABANDONED")
     assert "1 ABANDONED" in live
 
 
-async def test_result_before_its_meeting_was_called_off_contradicts_nothing(listening, outage, make_repair):
-    now, (meeting, *_) = outage.now, outage.service.racing.meetings(outage.today, "GB")
-    for hours, happens in (
-        (30, lambda: outage.service.settle(meeting.races[0].race_id)),
-        (29, lambda: outage.service.abandon_race(meeting.races[1].race_id, "Fog")),
-        (28, lambda: outage.service.abandon_meeting(meeting.meeting_id, "Waterlogged")),
+async def test_result_before_its_meeting_was_called_off_contradicts_nothing(bot, outage):
+    now, (meeting, *_) = outage.now, outage.service.racing.meetings(outage.now.date(), "GB")
+    for hours, happens, *about in (
+        (30, outage.service.settle, meeting.races[0].race_id),
+        (29, outage.service.abandon_race, meeting.races[1].race_id, "Fog"),
+        (28, outage.service.abandon_meeting, meeting.meeting_id, "Waterlogged"),
     ):
-        outage.at(now - timedelta(hours=hours))
-        await outage.lose(happens())
-    outage.at(now)
-    await mend(listening, make_repair(listening))
-    (text,) = shown(listening, "CGB")
+        outage.now = now - timedelta(hours=hours)
+        await outage.lose(happens(*about))
+    outage.now = now
+    await mend(bot, outage)
+    (text,) = shown(bot, "CGB")
     assert "though" not in text
     assert text.count(f"{meeting.course.name}, rest of the meeting") == 2
     assert re.search(r"\(GB\): 1 \w", text)
 
 
-async def test_race_is_read_by_its_path_where_that_is_known(listening, outage, make_repair):
-    race = outage.service.racing.races(outage.today, "GB")[0]
+async def test_race_is_read_by_its_path_where_that_is_known(bot, outage):
+    race = first_race(outage)
     (delivery,) = await outage.lose(outage.service.settle(race.race_id))
     delivery.shape = "bare"
-    await mend(listening, make_repair(listening, race="race/{race_id}"))
-    (text,) = shown(listening, "CGB")
+    await mend(bot, outage, race="race/{race_id}")
+    (text,) = shown(bot, "CGB")
     assert race.course.name in text
     assert next(runner.horse for runner in race.runners if runner.position == "1") in text
-    assert [one.endpoint for one in outage.service.requests] == ["/webhooks/deliveries"]
+    assert [one.endpoint for one in outage.service.requests] == [LIST]
 
 
-async def test_real_delivery_after_its_record_is_no_second_message(listening, outage, make_repair):
-    race = outage.service.racing.races(outage.today, "GB")[0]
-    (delivery,) = await outage.lose(outage.service.abandon_race(race.race_id, "Frozen track"))
+async def test_real_delivery_after_its_record_is_no_second_message(bot, outage):
+    (delivery,) = await outage.lose(outage.service.abandon_race(first_race(outage).race_id, "Frozen track"))
     delivery.shape = "bare"
-    await mend(listening, make_repair(listening))
-    payload = delivery.happening.payload
-    assert await listening.deliver(payload | {"attempt": 9})
-    await listening.post_all()
-    (text,) = shown(listening, "CGB")
+    await mend(bot, outage)
+    assert await bot.deliver(delivery.happening.payload | {"attempt": 9})
+    await bot.post_all()
+    (text,) = shown(bot, "CGB")
     assert "Frozen track" in text
     delivery.shape = "counted"
-    repaired = await mend(listening, make_repair(listening))
-    assert repaired.events == ()
-    assert len(listening.texts("CGB")) == 1
-    assert (await mend(listening, make_repair(listening))).made == ()
+    assert (await mend(bot, outage)).events == ()
+    assert len(bot.texts("CGB")) == 1
+    assert (await mend(bot, outage)).made == ()
 
 
-async def test_delivery_that_came_by_a_retry_is_left_alone(listening, outage, make_repair):
-    race = outage.service.racing.races(outage.today, "GB")[0]
-    (delivery,) = await outage.lose(outage.service.settle(race.race_id))
-    for body in (json.dumps(delivery.happening.payload), json.dumps(delivery.happening.payload, separators=(",", ":"))):
-        await listening.deliver(body.encode())
-        await listening.post_all()
-        repaired = await mend(listening, make_repair(listening))
+async def test_delivery_that_came_by_a_retry_is_left_alone(bot, outage):
+    (delivery,) = await outage.lose(outage.service.settle(first_race(outage).race_id))
+    for separators in (None, (",", ":")):
+        await bot.deliver(json.dumps(delivery.happening.payload, separators=separators).encode())
+        await bot.post_all()
+        repaired = await mend(bot, outage)
         assert (repaired.known, repaired.made) == (1, ())
     delivery.shape = "bare"
-    assert (await mend(listening, make_repair(listening))).made == ()
-    assert listening.texts("CADMIN") == []
+    assert (await mend(bot, outage)).made == ()
+    assert bot.texts("CADMIN") == []
 
 
-async def test_outage_that_is_given_up_piece_by_piece_is_told_once_and_another_one_again(
-    listening, outage, make_repair
-):
+async def test_outage_that_is_given_up_piece_by_piece_is_told_once_and_another_one_again(bot, outage):
     now = outage.now
     for number, (hours, told) in enumerate(((40, 1), (39.5, 1), (38.75, 1), (30, 2))):
-        outage.at(now - timedelta(hours=hours))
-        await stranger(outage, race_id=f"rc_piece{number}")
-        outage.at(now)
-        await mend(listening, make_repair(listening))
-        assert len(listening.texts("CADMIN")) == told
-    assert len(listening.texts("CGB")) == 4
+        outage.now = now - timedelta(hours=hours)
+        await outage.lose_stranger(f"rc_piece{number}")
+        outage.now = now
+        await mend(bot, outage)
+        assert len(bot.texts("CADMIN")) == told
+    assert len(bot.texts("CGB")) == 4
 
 
-async def test_paused_channel_keeps_its_messages_for_its_own_summary(listening, outage, make_repair):
-    await listening.database.write(lambda session: pause_channel(session, "CGB", None, listening.clock()))
-    deliveries = await several(outage)
-    await mend(listening, make_repair(listening))
-    assert len(listening.texts("CALL")) == 1
-    assert (await listening.waiting())["queued"] == sum(takes("CGB", one) for one in deliveries)
-    await listening.database.write(lambda session: listening.reopening.resume(session, "CGB", listening.clock()))
-    await listening.post_all()
-    assert len(listening.texts("CGB")) == sum(takes("CGB", one) for one in deliveries)
+async def test_paused_channel_keeps_its_messages_for_its_own_summary(bot, outage):
+    await bot.database.write(lambda session: pause_channel(session, "CGB", None, bot.clock()))
+    wanted = sum(takes("CGB", one) for one in await outage.lose_several())
+    await mend(bot, outage)
+    assert (len(bot.texts("CALL")), (await bot.waiting())["queued"]) == (1, wanted)
+    await bot.database.write(lambda session: bot.reopening.resume(session, "CGB", bot.clock()))
+    await bot.post_all()
+    assert len(bot.texts("CGB")) == wanted
 
 
-async def test_more_posts_than_fit_into_a_transaction_are_made_in_several(listening, outage, make_repair, monkeypatch):
+async def test_more_posts_than_fit_into_a_transaction_are_made_in_several(bot, outage, monkeypatch):
     monkeypatch.setattr("bot.fanout.transaction.MESSAGES_PER_COMMIT", 3)
-    await several(outage)
-    repaired = await mend(listening, make_repair(listening))
-    assert len(repaired.events) == 7
-    assert set((await sent(listening)).values()) == {1}
+    await outage.lose_several()
+    assert len((await mend(bot, outage)).events) == 7
+    assert set((await sent(bot)).values()) == {1}
 
 
-async def test_payload_that_our_code_fails_on_holds_up_no_other(listening, outage, make_repair, monkeypatch):
-    races = outage.service.racing.races(outage.today, "GB")[:2]
+async def test_payload_that_our_code_fails_on_holds_up_no_other(bot, outage, monkeypatch):
+    races = outage.service.racing.races(outage.now.date(), "GB")[:2]
     for race in races:
         await outage.lose(outage.service.abandon_race(race.race_id, "Frozen track"))
     news = KnownEvents.news
@@ -250,23 +241,149 @@ async def test_payload_that_our_code_fails_on_holds_up_no_other(listening, outag
         return news(self, event, *args)
 
     monkeypatch.setattr(KnownEvents, "news", fails)
-    await mend(listening, make_repair(listening))
-    (text,) = listening.texts("CGB")
+    await mend(bot, outage)
+    (text,) = bot.texts("CGB")
     assert races[1].off_time in text
-    assert await count(listening, InboxDelivery) == 2
-    assert len(listening.texts("CADMIN")) == 1
+    assert await count(bot, InboxDelivery) == 2
+    assert len(bot.texts("CADMIN")) == 1
 
 
 @on_both
-async def test_trying_out_shows_what_would_be_posted_and_changes_nothing(listening, outage, make_repair):
-    for one in await several(outage):
+async def test_trying_out_shows_what_would_be_posted_and_changes_nothing(bot, outage):
+    for one in await outage.lose_several():
         one.shape = "counted"
-    kept = await count(listening, StoredState)
-    preview = Preview(PostRenderer(BotIdentity("xoxb-test"), 600), listening.clock)
-    tried = await make_repair(listening).try_out(preview)
-    assert len(tried.events) == 7
-    assert await count(listening, InboxDelivery) == await count(listening, OutboxMessage) == 0
-    assert await count(listening, StoredState) == kept
-    await mend(listening, make_repair(listening))
+    kept = await count(bot, StoredState)
+    preview = Preview(PostRenderer(BotIdentity("xoxb-test"), 600), bot.clock)
+    assert len((await outage.make_repair(bot).try_out(preview)).events) == 7
+    assert [await count(bot, table) for table in (InboxDelivery, OutboxMessage, StoredState)] == [0, 0, kept]
+    await mend(bot, outage)
     for channel_id in TAKEN:
-        assert [one.text for one in preview.planned if one.channel_id == channel_id] == listening.texts(channel_id)
+        assert [one.text for one in preview.planned if one.channel_id == channel_id] == bot.texts(channel_id)
+
+
+# The list of failed deliveries: broken off, without an end, refused, with records that can't be read
+
+
+async def leads_back(cursor, page):
+    return page | {"meta": page["meta"] | {"has_more": True, "next_cursor": cursor or page["meta"]["next_cursor"]}}
+
+
+async def falls_silent(cursor, page):
+    return await asyncio.Event().wait() if cursor else page
+
+
+@pytest.mark.parametrize(("page", "change", "walk_s", "read"), [(3, leads_back, 60, 6), (4, falls_silent, 0.5, 4)])
+async def test_list_that_breaks_off_is_made_good_as_far_as_it_was_read(bot, outage, *, page, change, walk_s, read):
+    await outage.lose_several()
+    outage.service.switch(default_limit=page)
+    outage.change_list = change
+    with pytest.raises(WalkBroken):
+        await asyncio.wait_for(mend(bot, outage, bounds=Bounds(walk_s=walk_s)), 30)
+    assert await count(bot, EventVersion) == read
+    outage.change_list = None
+    assert len((await mend(bot, outage)).made) == 7 - read
+
+
+@pytest.mark.parametrize(("is_same", "asks"), [(True, 2), (False, 10)], ids=["the same page", "a page anew"])
+async def test_list_without_an_end_is_made_good_as_far_as_it_was_read(bot, outage, is_same, asks):
+    await outage.lose_several()
+    asked = 0
+
+    async def leads_on(_cursor, page):
+        nonlocal asked
+        asked += 1
+        data = page["data"] if is_same or asked % 2 else page["data"][::-1]
+        return page | {"data": data, "meta": page["meta"] | {"has_more": True, "next_cursor": f"c{asked}"}}
+
+    outage.change_list = leads_on
+    # The job does not fail: a failed job would be run again within minutes, at the cost of as many requests.
+    await asyncio.wait_for(outage.make_repair(bot, bounds=Bounds(pages=10)).as_job(), 30)
+    assert (asked, await count(bot, EventVersion)) == (asks, 7)
+    await bot.post_all()
+    assert sum("can't look up all deliveries" in text for text in bot.texts("CADMIN")) == 1
+
+
+async def test_record_that_our_code_fails_on_holds_up_no_other(bot, outage):
+    for one in [*await outage.lose_several(), await outage.lose_stranger()]:
+        one.shape = "counted"
+
+    def fails(payload, *about):
+        if "rc_nobody1" in str(payload):
+            raise RuntimeError("our own")
+        return read_payload(payload, *about)
+
+    await mend(bot, outage, read=fails)
+    assert await count(bot, EventVersion) == 7
+    assert any("can't make good" in text for text in bot.texts("CADMIN"))
+
+
+async def test_record_that_names_no_event_is_told_to_admins_once(bot, outage):
+    queue, race = outage.service._state.delivery_queue, first_race(outage)
+    queue.subscriptions[0] = replace(queue.subscriptions[0], events=frozenset({*EventKind, ""}))
+    await outage.lose(queue.add(Happening("", "GB", race.race_id, race.meeting_id, {}), outage.now))
+    for _ in range(2):
+        assert (await mend(bot, outage)).unread == ("dl_00000001",)
+    (told,) = bot.texts("CADMIN")
+    assert told.startswith(f"{URGENT}The data service lists failed deliveries")
+    assert "dl_00000001" in told
+
+
+NOT_LOOKED_UP = f"{WARNING}I can't look up deliveries that the data service gave up"
+
+
+async def test_spent_month_is_said_and_asked_again_later(bot, outage):
+    await outage.lose_stranger()
+    outage.service.set_used(15_000)
+    outage.service.fail_next(LIST, "quota_exceeded")
+    repair = outage.make_repair(bot)
+    for _ in range(2):
+        with pytest.raises(ServiceFailure):
+            await repair.as_job()
+    await bot.post_all()
+    (told,) = bot.texts("CADMIN")
+    assert told.startswith(NOT_LOOKED_UP)
+    assert [one.endpoint for one in outage.service.requests].count(LIST) == 1
+    await outage.client.breakers.reset("quota_exceeded")
+    outage.service.set_used(0)
+    await repair.as_job()
+    await bot.post_all()
+    assert len(bot.texts("CGB")) == 1
+
+
+async def test_last_requests_of_a_month_are_not_spent_on_the_look(bot, outage):
+    await outage.lose_stranger()
+    outage.service.set_used(14_999)
+    repair = outage.make_repair(bot)
+    await outage.quota.read()
+    with pytest.raises(Spared):
+        await repair.as_job()
+    await bot.post_all()
+    (told,) = bot.texts("CADMIN")
+    assert "Almost all of this month's requests" in told
+    assert {one.endpoint for one in outage.service.requests} == {"/account/usage"}
+
+
+@pytest.mark.parametrize(
+    ("failure", "told"),
+    [
+        ("beyond the plan", "complete"),
+        *((failure, NOT_LOOKED_UP) for failure in ("invalid_param", "outside_window", 404)),
+        *((failure, None) for failure in ("server_error", "rate_limited", "drop")),
+    ],
+)
+async def test_refusal_that_would_last_is_told_once_and_a_failure_that_may_pass_fails_the_job(
+    bot, outage, failure, told
+):
+    if failure == "beyond the plan":
+        outage.service.switch(reach={LIST: ("complete",)})
+    else:
+        outage.service.fail_next(LIST, failure, times=2 if told else 20)
+    repair = outage.make_repair(bot)
+    for _ in range(2 if told else 1):
+        if told:
+            await repair.as_job()
+        else:
+            with pytest.raises(ServiceFailure):
+                await repair.as_job()
+    await bot.post_all()
+    assert [told in text for text in bot.texts("CADMIN")] == ([True] if told else [])

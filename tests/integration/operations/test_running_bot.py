@@ -1,0 +1,202 @@
+"""The whole service in this process, between the stand-ins, by a clock that is moved: the wiring of its parts."""
+
+import asyncio
+from collections import Counter
+from datetime import timedelta
+from functools import partial
+
+import pytest
+import structlog
+from cryptography.fernet import Fernet
+
+from bot.app import PROOF_S, STATE_VALID_S
+from bot.db.engine import FILE_GONE
+from bot.db.tables import StoredState, WebhookSubscriptionRow
+from bot.db.vault import Vault
+from bot.deliveries import inbox
+from bot.fanout.standstill import STANDS_STILL_S
+from bot.operations import health
+from bot.operations.jobs.table import JOBS
+from bot.racedata import webhook_subscriptions
+from tests.acceptance.payloads import result
+from tests.databases import empty
+from tests.integration.operations import breaking
+from tests.integration.operations.running_bot import PATIENCE_S, run_bot
+from tests.notice_levels import ALL_CLEAR, WARNING
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch):
+    """A busy machine must not fail a test about something else."""
+    monkeypatch.setattr(health, "READY_S", PATIENCE_S)
+
+
+async def ready(bot):
+    answer = await bot.http.get(f"{bot.url}/readyz")
+    return answer.status_code, answer.json().get("reason")
+
+
+async def told(bot, count=1):
+    await bot.slack.wait_for(lambda: len(bot.slack.messages("CADMIN")) >= count, timeout_s=PATIENCE_S)
+    return [message.text for message in bot.slack.messages("CADMIN")]
+
+
+# The log of an event
+
+
+def lines_of(lines, reference):
+    return [line for line in lines if line.get("reference") == reference]
+
+
+async def test_lines_of_the_log_lead_from_the_request_to_the_message_in_its_channel(tmp_path):
+    with structlog.testing.capture_logs() as lines:
+        async with run_bot(tmp_path) as bot:
+            await bot.tell("rc_1")
+            assert await bot.deliver(result("rc_1")) == 200
+        (message,) = bot.slack.messages("CALL")
+    delivery, fanned_out, post = lines_of(lines, "inbox-1")
+    wanted = {"event": "delivery", "outcome": "accepted", "event_key": "result.received:rc_1"}
+    assert delivery | wanted == delivery
+    assert fanned_out | {"event": "fanned_out", "channels": 1} == fanned_out
+    wanted = {"event": "post", "outcome": "sent", "channel_id": "CALL", "message_ts": message.ts}
+    assert post | wanted == post
+    assert 0 <= post["since_receipt_s"] < 60
+    (duplicate,) = [line for line in lines if line.get("outcome") == "duplicate"]
+    assert duplicate["reference"] == duplicate["request"] != delivery["request"]
+
+
+async def test_fan_out_that_was_rolled_back_is_told_by_its_failure_alone(tmp_path):
+    with structlog.testing.capture_logs() as lines:
+        async with run_bot(tmp_path) as bot:
+            await breaking.refuse_an_event(bot)
+    assert [line["event"] for line in lines_of(lines, "inbox-1")][:2] == ["delivery", "fanout_failed"]
+    assert "fanned_out" not in {line["event"] for line in lines}
+
+
+# Whether a delivery could be stored, and what the heartbeat says
+
+
+async def test_ready_writes_a_row_only_where_no_row_proves_that_rows_can_be_written(tmp_path):
+    async with run_bot(tmp_path) as bot:
+        proved = []
+        for ahead in (0.0, 0.5, 1.0):
+            bot.clock.monotonic_ahead_s += ahead * PROOF_S
+            assert await ready(bot) == (200, None)
+            proved.append(await bot.service.database.read(lambda session: session.get_one(StoredState, "ready_probe")))
+    first, second, third = (row.updated_at for row in proved)
+    assert first == second < third
+
+
+async def test_stored_secrets_that_no_key_opens_are_named_by_readyz_and_told_to_admins(tmp_path):
+    async with run_bot(tmp_path) as bot:
+        lost = Vault([Fernet.generate_key().decode()]).lock("whsec-lost")
+        row = WebhookSubscriptionRow(url="https://b", events="result.received", secret=lost, created_at=bot.clock())
+        await bot.service.database.write(partial(webhook_subscriptions.add, row=row))
+    async with run_bot(tmp_path) as bot:
+        for _ in range(2):
+            await bot.service.look()
+        answer = await bot.http.get(f"{bot.url}/readyz")
+        assert (answer.status_code, await bot.deliver(result("rc_1"), secret="whsec-lost")) == (200, 503)
+        assert "ENCRYPTION_KEYS" in answer.json()["degraded"]["webhooks"]
+        (words,) = await told(bot)
+        assert "ENCRYPTION_KEYS" in words
+
+
+async def test_bot_whose_file_was_removed_stores_nothing_and_tells_admins_and_the_monitor(tmp_path):
+    async with run_bot(tmp_path) as bot:
+        await bot.service.look()
+        assert (await ready(bot), await bot.service.standing_still()) == ((200, None), None)
+        for path in tmp_path.glob("bot.db*"):
+            path.unlink()
+        assert await ready(bot) == (503, FILE_GONE)
+        assert await bot.service.standing_still() == f"deliveries can't be stored: {FILE_GONE}"
+        assert await bot.deliver(result("rc_1")) == 503
+        await bot.until(lambda _scrape: bot.service.fanout.problem is not None)
+        bot.clock.monotonic_ahead_s += STANDS_STILL_S
+        await bot.service.look()
+        (words,) = await told(bot)
+        assert FILE_GONE in words
+        assert (await bot.look()).value("racing_bot_degraded", part="deliveries") == 1
+
+
+@pytest.fixture
+def database_url(request, tmp_path):
+    """Of a SQLite file that is made by the service, or of the shared PostgreSQL."""
+    if getattr(request, "param", "sqlite") == "sqlite":
+        return f"sqlite:///{tmp_path / 'bot.db'}"
+    database = request.getfixturevalue("postgresql_database")
+    empty(database)
+    return database.url.render_as_string(hide_password=False)
+
+
+@pytest.mark.parametrize("database_url", ["sqlite", "postgresql"], indirect=True)
+async def test_bot_stands_still_for_the_monitor_while_slack_refuses_and_after_the_last_look(tmp_path, database_url):
+    """A data service that is away is no reason: the bot stores and posts."""
+    async with run_bot(tmp_path, database_url=database_url) as bot:
+        (look,) = [task for task in asyncio.all_tasks() if task.get_name() == "look"]
+        look.cancel()
+        bot.racing.fail_next("*", "drop", 1_000)
+        for problem in ("auth.test: token_revoked", None):
+            bot.service.identity.problem = problem
+            await bot.service.look()
+            assert await bot.service.standing_still() == (problem and f"slack: {problem}")
+        bot.clock.monotonic_ahead_s += STATE_VALID_S + 1
+        assert await bot.service.standing_still() == "the bot has not looked at its own state for 60 s"
+
+
+# The data service
+
+
+BEYOND = ("/account/usage", "/webhooks/deliveries", "/reference", "/races/search")
+
+
+async def test_running_bot_asks_for_nothing_beyond_the_plan_until_the_plan_changes(tmp_path):
+    async with run_bot(tmp_path) as bot:
+        await bot.well()
+        for plan, hours, times in (("free", 24, {1}), ("analyst", 30, range(1, 100))):
+            bot.racing.switch(reach=dict.fromkeys(BEYOND, ("analyst",)))
+            bot.racing.set_plan(plan)
+            asked = len(bot.racing.requests)
+            for _ in range(hours // 6):
+                await bot.forward(6 * 3_600)
+                await bot.service.races.card("GB", bot.clock().date())
+            counts = Counter(request.endpoint for request in bot.racing.requests[asked:])
+            assert {counts[endpoint] for endpoint in BEYOND} <= {*times}
+
+
+async def test_outcome_that_never_came_is_told_once_and_taken_back_when_the_result_comes(tmp_path):
+    (watch,) = [job for job in JOBS if job.id == "watch_deliveries"]
+
+    # Early, so that no race of the stand-in's day is over before the test's own race.
+    async with run_bot(tmp_path, ahead_s=-8 * 3_600) as bot:
+        off_at = (bot.clock() + timedelta(hours=1)).replace(microsecond=0)
+
+        def race(race_id, off_at):
+            place = {"race_id": race_id, "course": "Kempton", "region": "GB"}
+            return place | {"date": off_at.date().isoformat(), "off_time": off_at.isoformat()}
+
+        async def deliver(event, race, **more):
+            assert await bot.deliver({"event": event, "race": race | more}) == 200
+            async with asyncio.timeout(PATIENCE_S):
+                while await bot.service.database.read(inbox.count_waiting):  # noqa: ASYNC110  its own loop does that
+                    await asyncio.sleep(0.01)
+
+        async def after(seconds):
+            bot.clock.forward(seconds)
+            assert await bot.service.jobs.run(watch) is True
+            return len(bot.slack.messages("CADMIN"))
+
+        late, won = race("rc_late", off_at), [{"position": 1, "horse": "Blue Moon"}]
+        # Another race's result tells that GB is delivered to us; the card tells of the race.
+        await deliver("result.received", race("rc_other", off_at - timedelta(hours=2)), runners=won)
+        await deliver("racecard.published", late)
+        assert await after(4 * 3_600 - 60) == 0
+        await after(660)
+        (missed,) = await told(bot)
+        assert missed.startswith(f"{WARNING}1 race should have been over for 3 hours or more")
+        assert f"Kempton {off_at:%H:%M} (GB, {off_at.date()})" in missed
+        assert await after(600) == 1
+        await deliver("result.received", late, runners=won)
+        await after(600)
+        _, back = await told(bot, 2)
+        assert back.startswith(f"{ALL_CLEAR}The outcome of 1 race has come after all: Kempton")
