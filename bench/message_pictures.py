@@ -1,4 +1,4 @@
-"""`python -m bench.message_pictures`: draws a picture of each kind of message, at a phone's and a desktop's width.
+"""`python -m bench.message_pictures [KIND…]`: draws a picture of each kind, at a phone's and a desktop's width.
 
 The messages are the kept snapshots, drawn by the demo's page in a real browser. The pictures stand in
 docs/pictures/README.md, which the command writes too. The marks need a font with emoji, such as Debian's
@@ -8,6 +8,7 @@ fonts-noto-color-emoji.
 import asyncio
 import json
 import re
+import sys
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -19,9 +20,9 @@ ROOT = Path(__file__).parents[1]
 SNAPSHOTS = ROOT / "tests/unit/messages/snapshots"
 FOLDER = PICTURES / "messages"
 PAGE = PICTURES / "README.md"
-WIDTHS = (320, 1200)
+WIDTHS = (380, 1200)
 COLOURS = 64
-SHOWN = {320: 220, 1200: 520}
+SHOWN = {380: 220, 1200: 520}
 """Width of the picture on the page, by the width of the drawing."""
 
 HEAD = """# Pictures of messages
@@ -84,6 +85,7 @@ KINDS = {
     },
     "Cards and results": {
         "card": "`/racecard`",
+        "next_off": "`/racing next`",
         "card_of_a_course": "`/racecard` of a course",
         "card_of_a_course_to_come": "`/racecard` of a course, before the racing",
         "results_of_day": "`/results`",
@@ -159,7 +161,7 @@ async def main() -> None:
     FOLDER.mkdir(parents=True, exist_ok=True)
     async with open_stand() as stand:
         context = await stand.browser.new_context(color_scheme="light", viewport={"width": 1240, "height": 900})
-        for name in names():
+        for name in sys.argv[1:] or names():
             for width in WIDTHS:
                 page = await context.new_page()
                 await page.goto(stand.address)
@@ -177,11 +179,11 @@ def page_of_pictures() -> str:
     parts = [HEAD]
     for heading, kinds in KINDS.items():
         rows = [
-            f"| {words} | {_picture(name, words, 320)} | {_picture(name, words, 1200)} |"
+            f"| {words} | {_picture(name, words, WIDTHS[0])} | {_picture(name, words, WIDTHS[1])} |"
             for name, words in kinds.items()
         ]
         parts.append(
-            "\n".join([f"## {heading}\n", "| Message | 320 pixels | 1,200 pixels |", "|---|---|---|", *rows]) + "\n"
+            "\n".join([f"## {heading}\n", "| Message | 380 pixels | 1,200 pixels |", "|---|---|---|", *rows]) + "\n"
         )
     return "\n".join(parts)
 

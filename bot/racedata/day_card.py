@@ -78,7 +78,7 @@ class Outcomes:
     def in_order(self) -> list[tuple[Race, RaceOutcome]]:
         """The races of all meetings together, by off time."""
         races = [one for place in range(len(self.meetings)) for one in self.of_meeting(place)]
-        order = _order_of([race for race, _ in races])
+        order = order_of([race for race, _ in races])
         return sorted(races, key=lambda one: order(one[0]))
 
     def partly_run(self, meeting: RacingEvent) -> bool:
@@ -195,7 +195,7 @@ def by_meeting(races: Sequence[Race]) -> tuple[MeetingCard, ...]:
         place = course_id or race.course.name or race.meeting_id or ""
         groups.setdefault((race.region or "", place), []).append(race)
     meetings = [
-        MeetingCard(_fullest(group), group[0].region, tuple(sorted(group, key=_order_of(group))))
+        MeetingCard(_fullest(group), group[0].region, tuple(sorted(group, key=order_of(group))))
         for group in groups.values()
     ]
     return tuple(sorted(meetings, key=lambda meeting: (meeting.course.name or "\uffff", meeting.region or "")))
@@ -206,7 +206,7 @@ def _fullest(races: Sequence[Race]) -> Course:
     return next((course for course in courses if course.course_id), courses[0])
 
 
-def _order_of(races: Sequence[Race]) -> Callable[[Race], tuple[float, int]]:
+def order_of(races: Sequence[Race]) -> Callable[[Race], tuple[float, int]]:
     """By moment if all races have a moment, else by the published time. Races without a time come first."""
     if all(race.off.off_at for race in races):
         return lambda race: (race.off.off_at.timestamp() if race.off.off_at else 0, _number(race))

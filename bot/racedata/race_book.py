@@ -119,10 +119,15 @@ class RaceBook:
         outcomes = outcomes_of([one.race for one in kept], told, region, course, doubts)
         return self._card(standing, kept, course, outcomes)
 
+    async def known(self, region: str | None, day: date, course: Course | None = None) -> Card:
+        """What the book and the deliveries have of a day. Makes no request."""
+        kept, told, doubts = await self._database.read(lambda session: _known(session, region, day))
+        outcomes = outcomes_of([one.race for one in kept], told, region, course, doubts)
+        return Card(day, region, course, outcomes, _so_far(outcomes))
+
     async def meetings(self, day: date) -> tuple[MeetingCard, ...]:
         """Makes no request."""
-        kept, told, _ = await self._database.read(lambda session: _known(session, None, day))
-        return outcomes_of([one.race for one in kept], told, None, None).meetings
+        return (await self.known(None, day)).meetings
 
     async def race(self, race_id: str, purpose: Purpose = Purpose.PEOPLE) -> Race | None:
         """From the book; without a finishing order there, by RACING_RACE_PATH.

@@ -27,6 +27,7 @@ COMMANDS = {
     "/racing watching": "Golden Melody",
     "/racing trace rc_nowhere": "received no delivery",
     "/racing racecard GB tomorrow": "Racecard: GB",
+    "/racing next GB": "Next off: GB",
     "/racing status": "Last 24 hours: ",
     "/racing audit": "Only admins",
     "/racing drill": "Only admins",

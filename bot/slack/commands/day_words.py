@@ -10,6 +10,9 @@ from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, 
 from dataclasses import dataclass, field, replace
 from datetime import date
 
+from bot.channels import subscriptions
+from bot.channels.filters import ALL_REGIONS
+from bot.db.engine import Database
 from bot.errors import CommandError
 from bot.events.days import is_day_phrase, likely_day, parse_day
 from bot.events.races import Course
@@ -35,6 +38,9 @@ from bot.slack.commands.line_phrases import JOINING, THINGS, Kind, Phrase, Phras
 from bot.slack.commands.tokens import SINGLE_QUOTE, Word, join, parted, read_page, words_of
 
 ALL_REGIONS_WORD = "all"
+
+USUAL_REGIONS = ("GB", "IRE")
+"""Named first where a channel's subscriptions name no region."""
 
 _LIKE_A_REGION = re.compile("[A-Z]{2,4}")
 
@@ -227,6 +233,12 @@ async def find_place(reference: ReferenceBook, meetings: MeetingsOf, asked: Aske
         raise error.of_words(
             typed | {f"{COURSE_PREFIX}{value}": f"{COURSE_PREFIX}{word}" for value, word in typed.items()}
         ) from None
+
+
+async def first_regions(database: Database, channel_id: str) -> Sequence[str]:
+    """The regions whose meetings are listed first: what the channel subscribed to, else the usual regions."""
+    rows = await database.read(lambda session: subscriptions.of_channel(session, channel_id))
+    return [row.region for row in rows if row.region != ALL_REGIONS] or USUAL_REGIONS
 
 
 def _but_joining(words: Sequence[str]) -> Sequence[str]:

@@ -6,7 +6,7 @@ from typing import Any
 from bot.events.days import utc_today
 from bot.outbox.message import Message
 from bot.racedata.day_card import STOPPED, at_off
-from bot.slack.commands.day_words import Asked, DayPlace, find_place, read_words
+from bot.slack.commands.day_words import Asked, DayPlace, find_place, first_regions, read_words
 from bot.slack.commands.invocation import Desk, Invocation, reader_of
 from bot.slack.messages.answers.failure_words import NOBODY_KNOWN
 from bot.slack.messages.answers.results_answer import ABANDONMENTS_LIST, ResultsQuestion, results_of_day
@@ -31,6 +31,7 @@ async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message
         only_abandonments=ABANDONMENTS_LIST in asked.flags,
         countries=await desk.reference.known_countries(),
         reader=await reader_of(desk, invocation) if card.coverage in STOPPED else NOBODY_KNOWN,
+        first_regions=await first_regions(desk.database, invocation.channel_id),
     )
     return results_of_day(card, question)
 

@@ -20,6 +20,7 @@ from bot.racedata import webhook_subscriptions
 from bot.racedata.near_misses import COURSE_PREFIX
 from bot.racedata.recent_races import recent
 from bot.slack.channel_membership import DIRECT_MESSAGE, is_member
+from bot.slack.commands.day_words import USUAL_REGIONS
 from bot.slack.commands.escalation_check import check_escalation
 from bot.slack.commands.filter_choice import FilterChoice, merged, still_brought, told_of_merge
 from bot.slack.commands.filter_view import as_shown, overridden_in
@@ -53,7 +54,6 @@ NAME = "subscribe"
 
 SUBSCRIBE_MEMBERSHIP_S = 0.8
 
-USUAL_REGIONS = ("GB", "IRE")
 ASKED_MAX = 5
 
 NOT_WITH_ME = (

@@ -15,6 +15,7 @@ from bot.slack.commands import (
     drill,
     full_result_button,
     mute,
+    next_off,
     pause,
     racecard,
     results,
@@ -39,8 +40,8 @@ from bot.slack.messages.kit.buttons import ENDING
 
 RACECARD = Command(
     "racecard",
-    "[region] [today|tomorrow|YYYY-MM-DD] [course]",
-    "The racecards of a day",
+    "[region] [today|tomorrow|YYYY-MM-DD] [course] [next]",
+    "The racecards of a day; or the next races to go off",
     racecard.answer,
     check=racecard.check,
     examples=("racecard GB tomorrow", "racecard Ascot 22 Nov"),
@@ -293,6 +294,16 @@ RACING_COMMANDS: dict[str, Command] = {
             group=HelpGroup.BOT,
         ),
         RACECARD,
+        Command(
+            next_off.NAME,
+            "[region|course]",
+            "The next races to go off, and how soon",
+            next_off.answer,
+            check=next_off.check,
+            examples=("next", "next Ireland"),
+            mistakes="It takes no time: `racecard York 14:30` shows one race. Abandonments of today stand above.",
+            group=HelpGroup.RACING,
+        ),
         RESULTS,
         USAGE,
         Command(

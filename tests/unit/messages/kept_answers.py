@@ -46,6 +46,7 @@ from bot.slack.messages.answers.full_result_answer import full_result
 from bot.slack.messages.answers.help_answer import command_help, usage_of
 from bot.slack.messages.answers.live_meeting import live_meeting
 from bot.slack.messages.answers.mute_answer import muted, unmuted
+from bot.slack.messages.answers.next_answer import NextQuestion, next_off
 from bot.slack.messages.answers.pause_answer import paused, resumed
 from bot.slack.messages.answers.racecard_answer import racecard
 from bot.slack.messages.answers.results_answer import ResultsQuestion, results_of_day
@@ -200,6 +201,7 @@ ANSWERS: dict[str, partial[Any]] = {
     "card_of_a_course_to_come": partial(racecard, TO_COME, NOON),
     "card_of_an_abandoned_race": partial(racecard, at_off(TO_COME, "15:00"), NOON),
     "card_at_a_time_without_a_race": partial(racecard, at_off(TO_COME, "3:10"), NOON),
+    "next_off": partial(next_off, [TO_COME], NextQuestion("next GB", NOON)),
     "results_of_day": partial(results_of_day, CARD, ResultsQuestion(kept_day.NOW, countries=(ITALY,))),
     "results_of_a_course": partial(results_of_day, ONE_COURSE, ResultsQuestion(kept_day.NOW)),
     "abandonments_of_day": partial(results_of_day, CARD, ResultsQuestion(kept_day.NOW, only_abandonments=True)),

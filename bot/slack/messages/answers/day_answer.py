@@ -1,6 +1,6 @@
 """Shared parts of `/racecard` and `/results`: place, completeness, abandonments, conflicts, small print."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 
@@ -8,7 +8,7 @@ from bot.events.event import RacingEvent
 from bot.events.meeting_parts import is_part_of
 from bot.events.races import Course, Race
 from bot.outbox.message import Block
-from bot.racedata.day_card import CONFLICTS, Card, Coverage, Outcomes, RaceOutcome
+from bot.racedata.day_card import CONFLICTS, Card, Coverage, Outcomes, RaceOutcome, order_of
 from bot.slack.messages.answers.failure_words import AnswerReader, failure_words, shown_to
 from bot.slack.messages.kit.blocks import context, mrkdwn, section
 from bot.slack.messages.kit.marks import MARKED_CONFLICT, MARKED_LOST
@@ -37,6 +37,17 @@ def place_of(region: str | None, course: Course | None) -> str:
 def card_title(kind: str, card: Card, today: date) -> str:
     """For example "Racecard: York (GB), 15:50, Fri 20 Nov"."""
     return joined([f"{kind}: {place_of(card.region, card.course)}", card.off, weekday_and_day(card.day, today)], ", ")
+
+
+def in_order(places: Sequence[int], card: Card, first_regions: Collection[str]) -> list[int]:
+    """The places of meetings: those of `first_regions`, then the others, each by their first off."""
+    order = order_of([race for meeting in card.meetings for race in meeting.races])
+
+    def rank(place: int) -> tuple[bool, tuple[float, int]]:
+        meeting = card.meetings[place]
+        return meeting.region not in first_regions, order(meeting.races[0])
+
+    return sorted(places, key=rank)
 
 
 def missed_off_words(card: Card, listed_below: str = "this is the whole card") -> str | None:

@@ -1,13 +1,16 @@
-"""The answer of `/racecard`: a section for each meeting, or a table of runners for each race of a single course."""
+"""The answer of `/racecard`: a line for each meeting, or the races of a single course with their runners.
 
-from collections.abc import Iterator, Sequence
+Several races of a course have their runners collapsed; a single race has a table.
+"""
+
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime, tzinfo
 
 from bot.events.days import utc_today
 from bot.events.races import Race, Runner, is_same_course
 from bot.events.typed_off import minutes_apart, read_off
 from bot.outbox.message import Block, Message
-from bot.racedata.day_card import WITH_RESULT, Card, MeetingCard, RaceOutcome
+from bot.racedata.day_card import CONFLICTS, WITH_RESULT, Card, MeetingCard, RaceOutcome
 from bot.slack.messages.alerts.runner_table import HORSE, RunnerColumns, runners_table
 from bot.slack.messages.answers.day_answer import (
     abandoned_in_figures,
@@ -15,6 +18,7 @@ from bot.slack.messages.answers.day_answer import (
     command_line,
     completeness,
     conflicts_in_figures,
+    in_order,
     is_dead,
     losses_of,
     missed_off_words,
@@ -22,7 +26,14 @@ from bot.slack.messages.answers.day_answer import (
     unchecked_words,
 )
 from bot.slack.messages.answers.failure_words import NOBODY_KNOWN, AnswerReader
-from bot.slack.messages.answers.outcome_words import CARD_LINE_MAX, NO_RESULT_YET, became, marked_lost, outcome_line
+from bot.slack.messages.answers.outcome_words import (
+    CARD_LINE_MAX,
+    NO_RESULT_YET,
+    became,
+    is_to_come,
+    marked_lost,
+    outcome_line,
+)
 from bot.slack.messages.kit.blocks import mrkdwn, section
 from bot.slack.messages.kit.buttons import command_button, fits
 from bot.slack.messages.kit.names import (
@@ -34,11 +45,22 @@ from bot.slack.messages.kit.names import (
     race_details,
     race_line,
 )
+from bot.slack.messages.kit.native_blocks import collapsed
 from bot.slack.messages.kit.pages import Paper, Turning, Unit, paged
-from bot.slack.messages.kit.text import SECTION_MAX, clip, counted, joined, safe, sentences, size
+from bot.slack.messages.kit.text import SECTION_MAX, clip, counted, joined, safe, sentences, size, without_bold
 from bot.slack.messages.kit.times import aware, off_for_readers, off_text
 
 MORE_ROOM = 40
+
+LINES_ON_PAGE = 8
+"""Meetings of a day, or races of a course: about the screen of a phone."""
+
+IN_FIGURES = {
+    frozenset({RaceOutcome.SETTLED}): "run",
+    frozenset({RaceOutcome.ABANDONED}): "abandoned",
+    CONFLICTS: "in conflict",
+    frozenset({RaceOutcome.VOID}): "void",
+}
 
 NEAREST_MAX = 6
 """Races named where no race is off at the asked time."""
@@ -60,8 +82,15 @@ RUN_COLUMNS: RunnerColumns = {"Pos": lambda runner: runner.position} | _COLUMNS
 
 
 def racecard(
-    card: Card, now: datetime, unchecked: Sequence[str] = (), page: int = 1, reader: AnswerReader = NOBODY_KNOWN
+    card: Card,
+    now: datetime,
+    unchecked: Sequence[str] = (),
+    page: int = 1,
+    *,
+    reader: AnswerReader = NOBODY_KNOWN,
+    first_regions: Collection[str] = (),
 ) -> Message:
+    """The meetings of `first_regions` come before the others."""
     today = utc_today(now)
     title = card_title("Racecard", card, today)
     is_missed = bool(card.course and card.missed_off)
@@ -74,11 +103,11 @@ def racecard(
     paper = Paper(
         title,
         lambda shown: sentences([joined([shown, summary], ": "), losses.in_text, *said]),
-        [*listed_first, *(_nearest(card, now) if is_missed else _units(card, now, reader.zone))],
+        [*listed_first, *(_nearest(card, now) if is_missed else _units(card, now, reader.zone, first_regions))],
         head=[*on_every_page, section("\n".join([*said, *([summary] if summary else [])]))],
         foot=small_print(card, now),
     )
-    return paged(paper, Turning(command_line("racecard", card), page))
+    return paged(paper, Turning(command_line("racecard", card), page), most=LINES_ON_PAGE)
 
 
 def shows_readers_clock(card: Card) -> bool:
@@ -150,8 +179,10 @@ def _shown(card: Card) -> Sequence[int]:
     return range(len(card.meetings)) if card.off else _alive(card)
 
 
-def _units(card: Card, now: datetime, zone: tzinfo | None) -> list[Unit]:
-    return _course_units(card, now, zone) if card.course else _day_units(card, now)
+def _units(card: Card, now: datetime, zone: tzinfo | None, first_regions: Collection[str]) -> list[Unit]:
+    if card.course:
+        return _course_units(card, now, zone)
+    return [_meeting(place, card, now) for place in in_order(_shown(card), card, first_regions)]
 
 
 def _nearest(card: Card, now: datetime) -> list[Unit]:
@@ -160,32 +191,42 @@ def _nearest(card: Card, now: datetime) -> list[Unit]:
     off = card.missed_off or ""
     nearest = sorted(races, key=lambda one: minutes_apart(one[1].off, off))[:NEAREST_MAX]
     units = [
-        _with_button(_race(race, outcome, now), course_button(read, "racecard", meeting, card, read) if read else None)
+        with_button(_race(race, outcome, now), course_button(read, "racecard", meeting, card, read) if read else None)
         for meeting, race, outcome in races
         if (meeting, race, outcome) in nearest
         for read in [read_off(race.off.text or "")]
     ]
     whole = [course_button("Card", "racecard", meeting, card) for meeting in card.meetings]
     title = f"All {counted(len(races), 'race')} of the card, with their runners"
-    return [*units, *(_with_button(title, button) for button in whole if button)]
+    return [*units, *(with_button(title, button) for button in whole if button)]
 
 
-def _with_button(words: str, button: Block | None) -> Unit:
+def with_button(words: str, button: Block | None) -> Unit:
     return Unit((lines_section(words, [], 0) | ({"accessory": button} if button else {}),))
 
 
-def _day_units(card: Card, now: datetime) -> list[Unit]:
-    return [_meeting(place, card, now) for place in _shown(card)]
-
-
 def _meeting(place: int, card: Card, now: datetime) -> Unit:
-    meeting = card.meetings[place]
+    """For example "*Wolverhampton* (GB) · 8 races 16:30-20:30 · next 17:05 · 2 run · Going: Standard"."""
+    meeting, races = card.meetings[place], card.outcomes.of_meeting(place)
+    offs = [off for race, _ in races if (off := off_text(race.off))]
+    times = "\N{EN DASH}".join(dict.fromkeys([offs[0], offs[-1]])) if offs else None
+    coming = (race for race, outcome in races if outcome is RaceOutcome.OPEN and is_to_come(race, now))
+    following = next((off for race in coming if aware(race.off.off_at) and (off := off_text(race.off))), None)
+    overdue = sum(_said(race, outcome, now) == NO_RESULT_YET for race, outcome in races)
     going = safe(meeting.going)
-    first = joined([meeting_title(meeting, card), f"Going: {going}" if going else None])
-    lines = [_race(race, outcome, now) for race, outcome in card.outcomes.of_meeting(place)]
-    block = lines_section(first, lines, len(lines))
-    button = course_button("Card", "racecard", meeting, card)
-    return Unit((block | ({"accessory": button} if button else {}),))
+    words = [
+        meeting_title(meeting, card),
+        joined([counted(len(races), "race"), times], " "),
+        f"next {following}" if following else None,
+        *(f"{number} {words}" for which, words in IN_FIGURES.items() if (number := _count(races, which))),
+        f"{overdue} {NO_RESULT_YET}" if overdue else None,
+        f"Going: {going}" if going else None,
+    ]
+    return with_button(joined(words), course_button("Card", "racecard", meeting, card))
+
+
+def _count(races: Sequence[tuple[Race, RaceOutcome]], which: Collection[RaceOutcome]) -> int:
+    return sum(outcome in which for _, outcome in races)
 
 
 def _race(race: Race, outcome: RaceOutcome, now: datetime) -> str:
@@ -201,13 +242,16 @@ def _said(race: Race, outcome: RaceOutcome, now: datetime) -> str | None:
 
 def _course_units(card: Card, now: datetime, zone: tzinfo | None) -> list[Unit]:
     several = len(card.meetings) > 1
+    races = [
+        (race, outcome, meeting_title(card.meetings[place], card) if several else None)
+        for place in _shown(card)
+        for race, outcome in card.outcomes.of_meeting(place)
+    ]
     return [
         _race_in_a_line(race, outcome, at, now)
         if outcome is RaceOutcome.ABANDONED and not card.off
-        else _race_with_runners(race, outcome, at, now, zone)
-        for place in _shown(card)
-        for at in [meeting_title(card.meetings[place], card) if several else None]
-        for race, outcome in card.outcomes.of_meeting(place)
+        else _race_with_runners(race, outcome, at, now, zone, is_alone=len(races) == 1)
+        for race, outcome, at in races
     ]
 
 
@@ -215,7 +259,9 @@ def _race_in_a_line(race: Race, outcome: RaceOutcome, at: str | None, now: datet
     return Unit((lines_section(joined([at, _race(race, outcome, now)], "  "), [], 0),))
 
 
-def _race_with_runners(race: Race, outcome: RaceOutcome, at: str | None, now: datetime, zone: tzinfo | None) -> Unit:
+def _race_with_runners(
+    race: Race, outcome: RaceOutcome, at: str | None, now: datetime, zone: tzinfo | None, *, is_alone: bool
+) -> Unit:
     runners = [runner for runner in race.runners if runner.horse or runner.number]
     if not runners and race.field_size:
         return _race_in_a_line(race, outcome, at, now)
@@ -230,6 +276,9 @@ def _race_with_runners(race: Race, outcome: RaceOutcome, at: str | None, now: da
         # Sorting keeps the card's order among runners without a place.
         runners = sorted(runners, key=lambda runner: runner.finishing_position or RUNNERS_PLAUSIBLE)
     in_sections = lines_section(name, map(line, runners), len(runners))
+    if runners and not is_alone:
+        title = without_bold(joined([at, _race(race, outcome, now)], "  "))
+        return Unit((collapsed(title, [in_sections]),), sections=(in_sections,))
     caption = joined(["Runners", off_text(race.off)], ", ")
     table = runners_table(caption, runners, columns, TABLE_ROOM) if runners else []
     if not table:

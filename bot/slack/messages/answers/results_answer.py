@@ -1,6 +1,6 @@
 """The answer of `/results`: results, abandonments and open races by meeting."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 
@@ -18,6 +18,7 @@ from bot.slack.messages.answers.day_answer import (
     command_line,
     completeness,
     conflicts_in_figures,
+    in_order,
     is_dead,
     losses_of,
     missed_off_words,
@@ -39,7 +40,7 @@ from bot.slack.messages.answers.racecard_answer import course_button, lines_sect
 from bot.slack.messages.kit.blocks import section
 from bot.slack.messages.kit.marks import MARKED_VOID
 from bot.slack.messages.kit.names import horse_name, race_line, runner_line
-from bot.slack.messages.kit.pages import Paper, Turning, Unit, paged
+from bot.slack.messages.kit.pages import SCREEN, Paper, Turning, Unit, paged
 from bot.slack.messages.kit.text import clip, counted, joined, safe, sentences
 from bot.slack.messages.kit.times import off_text, weekday_and_day
 
@@ -56,6 +57,8 @@ class ResultsQuestion:
     only_abandonments: bool = False
     countries: Sequence[KnownCountry] = ()
     reader: AnswerReader = NOBODY_KNOWN
+    first_regions: Collection[str] = ()
+    """Their meetings come before the others."""
 
     @property
     def today(self) -> date:
@@ -82,12 +85,12 @@ def results_of_day(card: Card, question: ResultsQuestion) -> Message:
     paper = Paper(
         title,
         lambda shown: sentences([joined([shown, summary], ": "), losses.in_text, *notes]),
-        [*listed_first, *([] if question.only_abandonments else _units(card, question.now))],
+        [*listed_first, *([] if question.only_abandonments else _units(card, question))],
         head=[*on_every_page, section("\n".join([*([summary] if summary else []), *notes]))],
         foot=small_print(card, question.now),
     )
     words = (ABANDONMENTS_LIST,) if question.only_abandonments else ()
-    return paged(paper, Turning(command_line("results", card, *words), question.page))
+    return paged(paper, Turning(command_line("results", card, *words), question.page), room=SCREEN)
 
 
 def _summary(card: Card, question: ResultsQuestion) -> str | None:
@@ -118,24 +121,21 @@ def _settled_in(card: Card) -> set[str | None]:
     return {race.region or card.region for race, outcome in races if outcome in WITH_RESULT}
 
 
-def _units(card: Card, now: datetime) -> list[Unit]:
-    """Settled meetings come first. A single course has a section for each race.
+def _units(card: Card, question: ResultsQuestion) -> list[Unit]:
+    """Meetings with results come first. A single course has a section for each race.
 
     Abandonments have their own list. Of all regions, only meetings with a result are listed.
     """
     shown = [place for place in range(len(card.meetings)) if not is_dead(card.outcomes, place)]
     if card.course is not None:
         races = [one for place in shown for one in card.outcomes.of_meeting(place)]
-        return [_whole_race(race, outcome, now) for race, outcome in races]
+        return [_whole_race(race, outcome, question.now) for race, outcome in races]
     if card.region is None:
         shown = [place for place in shown if _has_results(place, card)]
-    return [_meeting(place, card, now) for place in sorted(shown, key=lambda place: not _has_results(place, card))]
-
-
-def _known(place: int, card: Card) -> list[tuple[Race, RaceOutcome]]:
-    """The races of a meeting; of all regions without open races, which are a figure in the summary."""
-    races = card.outcomes.of_meeting(place)
-    return [one for one in races if card.region is not None or one[1] is not RaceOutcome.OPEN]
+    shown = in_order(shown, card, question.first_regions)
+    return [
+        _meeting(place, card, question.now) for place in sorted(shown, key=lambda place: not _has_results(place, card))
+    ]
 
 
 def _has_results(place: int, card: Card) -> bool:
@@ -143,17 +143,29 @@ def _has_results(place: int, card: Card) -> bool:
 
 
 def _meeting(place: int, card: Card, now: datetime) -> Unit:
-    meeting, races = card.meetings[place], _known(place, card)
-    lines = [_race(race, outcome, now) for race, outcome in races]
+    meeting, races = card.meetings[place], card.outcomes.of_meeting(place)
+    told = [(race, outcome) for race, outcome in races if outcome is not RaceOutcome.OPEN]
+    lines = [*(_race(race, outcome, now) for race, outcome in told), *_open(races, now)]
     block = lines_section(meeting_title(meeting, card), lines, len(lines))
     is_settled = any(outcome is RaceOutcome.SETTLED for _, outcome in races)
     button = course_button("All placings", "results", meeting, card) if is_settled else None
     return Unit((block | ({"accessory": button} if button else {}),))
 
 
+def _open(races: Sequence[tuple[Race, RaceOutcome]], now: datetime) -> Iterator[str]:
+    """For example "no result yet: 14:00" and "to come: 15:30, 16:00"."""
+    left = [race for race, outcome in races if outcome is RaceOutcome.OPEN]
+    for words, are in ((NO_RESULT_YET, False), (TO_COME, True)):
+        if named := [_name(race) for race in left if is_to_come(race, now) is are]:
+            yield clip(f"{words}: {', '.join(named)}", CARD_LINE_MAX)
+
+
+def _name(race: Race) -> str:
+    return off_text(race.off) or safe(race.title) or race_line(race)
+
+
 def _race(race: Race, outcome: RaceOutcome, now: datetime) -> str:
-    name = off_text(race.off) or safe(race.title) or race_line(race)
-    return clip(joined([name, _said(race, outcome, now)], "  "), CARD_LINE_MAX)
+    return clip(joined([_name(race), _said(race, outcome, now)], "  "), CARD_LINE_MAX)
 
 
 def _said(race: Race, outcome: RaceOutcome, now: datetime) -> str:

@@ -21,6 +21,9 @@ PAGE_LINE_MAX = 370
 LISTED_TOGETHER = 4
 """Sections of lines on a page, about a screen."""
 
+SCREEN = 2_400
+"""The cost of units that fill the screen of a phone."""
+
 FOR_TURNING = 700
 """Buttons, and the header with the page's number."""
 
@@ -75,10 +78,10 @@ class Paper:
     foot: Block | None = None
 
 
-def paged(paper: Paper, turn: Turning, *, most: int = BLOCKS_MAX) -> Message:
-    """The page of `turn`, else the last page. A page has at most `most` blocks of units."""
+def paged(paper: Paper, turn: Turning, *, most: int = BLOCKS_MAX, room: int = MESSAGE_MAX) -> Message:
+    """The page of `turn`, else the last page. A page has at most `most` blocks of units, of the cost `room`."""
     above, below = [block for block in paper.head if block], [block for block in (paper.foot,) if block]
-    room = MESSAGE_MAX - weight(above) - weight(below) - FOR_TURNING
+    room = min(room, MESSAGE_MAX - weight(above) - weight(below) - FOR_TURNING)
     pages = split_pages(paper.units, min(most, BLOCKS_MAX - len(above) - len(below) - BESIDE_UNITS), room)
     number = min(turn.page, len(pages))
     title = f"{clip(paper.title, HEADER_MAX - PAGE_MARK_MAX)}{page_mark(number, len(pages))}"
