@@ -18,7 +18,7 @@ from types import CodeType
 import pytest
 
 UNIT, PIPELINE = "tests/unit/", "tests/integration/pipeline/test_"
-WAITS = f"{PIPELINE}lengths_of_waits.py {PIPELINE}edit_said_already.py {PIPELINE}outage_edits.py {PIPELINE}poster.py"
+ANSWERS = f"{UNIT}outbox/test_claim_sender.py {PIPELINE}answers_to_messages.py {PIPELINE}answers_to_edits.py"
 
 TABLE: dict[str, tuple[int | None, str]] = {
     "bot/channels/filters.py": (None, f"{UNIT}channels {UNIT}commands/test_filter_kinds.py"),
@@ -26,10 +26,10 @@ TABLE: dict[str, tuple[int | None, str]] = {
     "bot/events/race_state.py": (4, f"{UNIT}events/test_race_state.py"),
     "bot/fanout/plan.py": (None, f"{PIPELINE}meetings.py {PIPELINE}mutes_and_mentions.py {PIPELINE}quiet_hours.py"),
     "bot/operations/overdue.py": (0, f"{UNIT}operations/test_overdue.py"),
-    "bot/outbox/claim_outcomes.py": (None, f"{WAITS} {PIPELINE}dead_letters.py"),
-    "bot/outbox/claim_sender.py": (None, f"{WAITS} {PIPELINE}native_blocks.py"),
+    "bot/outbox/claim_outcomes.py": (None, f"{ANSWERS} {PIPELINE}dead_letters.py"),
+    "bot/outbox/claim_sender.py": (None, f"{ANSWERS} {PIPELINE}native_blocks.py"),
     "bot/outbox/pace.py": (None, f"{UNIT}outbox/test_bucket.py {PIPELINE}pace.py"),
-    "bot/outbox/poison_messages.py": (None, f"{UNIT}outbox/test_resolver.py {WAITS}"),
+    "bot/outbox/poison_messages.py": (None, f"{UNIT}outbox/test_resolver.py {ANSWERS}"),
     "bot/outbox/resolve.py": (None, f"{UNIT}outbox/test_resolver.py"),
     "bot/racedata/client/circuit_breakers.py": (None, f"{UNIT}racedata/test_circuit_breakers.py"),
     "bot/racedata/client/throttle.py": (None, f"{UNIT}racedata/test_token_bucket.py"),

@@ -7,19 +7,18 @@ import pytest
 from bot.outbox import backlog, dead_letters
 from bot.outbox.dead_letters import OFFERED_FOR
 from sandbox.slack import failures
-from tests.integration.pipeline.racing_day import abandonment, free_all, meeting, result, tell
+from tests.integration.pipeline.racing_day import abandonment, meeting, result, tell
+from tests.integration.pipeline.steps import wait, write
 
-REFUSED = failures.slack_error("msg_too_long")
 CALLS = 3
 """With native blocks, with sections, as plain text."""
 
 
 async def given_up(pipeline, payload):
     """The number of the refused alert."""
-    pipeline.slack.script("chat.postMessage", [REFUSED] * CALLS)
+    pipeline.slack.script("chat.postMessage", [failures.slack_error("msg_too_long")] * CALLS)
     await tell(pipeline, payload)
     pipeline.slack.script("chat.postMessage", [])
-    await free_all(pipeline)
     return (await offered(pipeline))[0]
 
 
@@ -31,60 +30,42 @@ async def offered(pipeline):
 
 async def post_again(pipeline, message_id):
     """True if the alert was queued."""
-    now = pipeline.clock()
-    channel_id = await pipeline.database.write(lambda session: dead_letters.post_again(session, message_id, now))
-    await free_all(pipeline)
+    channel_id = await write(pipeline, dead_letters.post_again, message_id, pipeline.clock())
     await pipeline.post_all()
     return channel_id is not None
 
 
-async def tell_others(pipeline, *payloads):
-    for payload in payloads:
-        await tell(pipeline, payload)
-        await free_all(pipeline)
+RED_FIRST = {"placings": ("Red Sky", "Blue Moon")}
+ELSEWHERE = [meeting("rc_2", "rc_3", meeting_id="mt_2", course="Ayr"), result("rc_4")]
 
 
 @pytest.mark.parametrize(
-    ("lost", "later"),
+    ("before", "lost", "later", "is_in_force"),
     [
-        (result(), [result(placings=("Red Sky", "Blue Moon"))]),
-        (abandonment(), [result()]),
-        (result(), [abandonment()]),
-        (abandonment("rc_1"), [meeting("rc_1", "rc_2")]),
+        ([], result(), [result(**RED_FIRST)], False),
+        ([], abandonment(), [result()], False),
+        ([], result(), [abandonment()], False),
+        ([], abandonment("rc_1"), [meeting("rc_1", "rc_2")], False),
+        ([result()], abandonment(), [], True),
+        ([result()], abandonment(), [result(going="Soft")], True),
+        ([], abandonment("rc_1"), ELSEWHERE, True),
     ],
-    ids=["corrected", "run after all", "abandoned after all", "its meeting abandoned"],
-)
-async def test_alert_that_later_news_replaced_is_neither_offered_nor_posted(pipeline, lost, later):
-    await pipeline.subscribe("CGB", "GB")
-    number = await given_up(pipeline, lost)
-    await tell_others(pipeline, *later)
-    there = pipeline.texts("CGB")
-    assert len(there) == len(later)
-    assert await offered(pipeline) == []
-    assert not await post_again(pipeline, number)
-    assert pipeline.texts("CGB") == there
-
-
-@pytest.mark.parametrize(
-    ("before", "lost", "later"),
-    [
-        ([result()], abandonment(), []),
-        ([result()], abandonment(), [result(going="Soft")]),
-        ([], abandonment("rc_1"), [meeting("rc_2", "rc_3", meeting_id="mt_2", course="Ayr"), result("rc_4")]),
+    ids=[
+        *("corrected", "run after all", "abandoned after all", "its meeting abandoned"),
+        *("contradicts what was told", "contradicted by a mere addition", "others"),
     ],
-    ids=["contradicts what was told", "contradicted by a mere addition", "others"],
 )
-async def test_alert_that_still_holds_is_posted_once(pipeline, before, lost, later):
+async def test_alert_given_up_is_offered_and_posted_once_while_in_force(pipeline, before, lost, later, is_in_force):
     await pipeline.subscribe("CGB", "GB")
-    await tell_others(pipeline, *before)
+    await tell(pipeline, *before)
     number = await given_up(pipeline, lost)
-    await tell_others(pipeline, *later)
+    await tell(pipeline, *later)
     there = pipeline.texts("CGB")
-    assert await offered(pipeline) == [number]
-    assert await post_again(pipeline, number)
-    assert len(pipeline.texts("CGB")) == len(there) + 1
-    assert "ABANDONED" in pipeline.texts("CGB")[-1]
-    assert ("CONFLICT" in pipeline.texts("CGB")[-1]) == bool(before)
+    assert await offered(pipeline) == [number] * is_in_force
+    assert await post_again(pipeline, number) is is_in_force
+    new = pipeline.texts("CGB")[len(there) :]
+    assert ["ABANDONED" in text for text in new] == [True] * is_in_force
+    assert ["CONFLICT" in text for text in new] == [bool(before)] * is_in_force
     assert await offered(pipeline) == []
     assert not await post_again(pipeline, number)
 
@@ -92,7 +73,7 @@ async def test_alert_that_still_holds_is_posted_once(pipeline, before, lost, lat
 async def test_of_two_versions_that_were_given_up_the_later_is_offered(pipeline):
     await pipeline.subscribe("CGB", "GB")
     first = await given_up(pipeline, result())
-    second = await given_up(pipeline, result(placings=("Red Sky", "Blue Moon")))
+    second = await given_up(pipeline, result(**RED_FIRST))
     assert await offered(pipeline) == [second]
     assert not await post_again(pipeline, first)
     assert await post_again(pipeline, second)
@@ -101,9 +82,8 @@ async def test_of_two_versions_that_were_given_up_the_later_is_offered(pipeline)
 async def test_alert_that_a_channel_gave_up_by_unsubscribing_is_not_offered(pipeline):
     await pipeline.subscribe("CGB", "GB")
     await pipeline.deliver(abandonment())
-    while await pipeline.fanout.run_once():
-        continue
-    assert await pipeline.database.write(lambda session: backlog.drop(session, "CGB", pipeline.clock())) == 1
+    await pipeline.fanout.run_once()
+    assert await write(pipeline, backlog.drop, "CGB", pipeline.clock()) == 1
     assert await offered(pipeline) == []
     assert not await post_again(pipeline, 1)
     assert pipeline.texts("CGB") == []
@@ -112,8 +92,8 @@ async def test_alert_that_a_channel_gave_up_by_unsubscribing_is_not_offered(pipe
 async def test_alert_is_offered_for_two_days(pipeline):
     await pipeline.subscribe("CGB", "GB")
     number = await given_up(pipeline, abandonment())
-    pipeline.clock.now += OFFERED_FOR - timedelta(minutes=1)
+    await wait(pipeline, (OFFERED_FOR - timedelta(minutes=1)).total_seconds())
     assert await offered(pipeline) == [number]
-    pipeline.clock.now += timedelta(minutes=2)
+    await wait(pipeline, 120)
     assert await offered(pipeline) == []
     assert not await post_again(pipeline, number)

@@ -1,0 +1,136 @@
+"""Steps of a pipeline's tests: time that passes, channels that pause and close, names that are watched."""
+
+from collections import defaultdict
+from datetime import timedelta
+
+from sqlalchemy import select
+
+from bot.channels import watches
+from bot.channels.conditions.show_condition import MEETINGS
+from bot.channels.watches import WatchedName
+from bot.db.database_clock import database_now
+from bot.db.tables import OutboxMessage, WatchKind
+from bot.events.event import Topic
+from bot.operations.jobs.tell_due import DueTelling
+from bot.outbox import channel_queues, ledger
+from bot.outbox.channel_closing import close_channel, pause_channel
+from tests.clock import now, set_ahead
+
+CALLS = {"post": "chat.postMessage", "edit": "chat.update", "look": "conversations.history"}
+"""What Slack is asked, in a word."""
+
+WORDS = {method: word for word, method in CALLS.items()} | {"conversations.replies": "thread"}
+
+
+async def wait(pipeline, seconds):
+    """So much time passes, by the clock of the database too, and nothing is done."""
+    clock = pipeline.clock
+    if not pipeline.database.is_sqlite:
+        # The server's clock goes on by itself.
+        clock.now = max(clock.now, await pipeline.database.read(lambda session: database_now(session, clock)))
+    clock.forward(seconds)
+    await set_ahead(pipeline.database, clock.now - now())
+
+
+async def turns(pipeline, seconds):
+    """So much time passes, and the poster has a turn whenever something is due: second → what Slack was asked then."""
+    begun, calls = pipeline.clock.now, pipeline.slack.calls
+    end = begun + timedelta(seconds=seconds)
+    asked: dict[float, str] = defaultdict(str)
+    while True:
+        before = len(calls)
+        await pipeline.post_all()
+        second = round((pipeline.clock.now - begun).total_seconds(), 1)
+        asked[second] += " ".join(WORDS.get(call.method, call.method) for call in calls[before:])
+        due = await pipeline.database.read(lambda s: channel_queues.next_due(s, database_now(s, pipeline.clock)))
+        if due is None or due > end:
+            break
+        await wait(pipeline, max(0.001, (due - pipeline.clock.now).total_seconds()))
+    await wait(pipeline, (end - pipeline.clock.now).total_seconds())
+    return dict(asked)
+
+
+def fail(pipeline, **scripts):
+    """What Slack answers to the next calls of each kind; a single failure stands for all."""
+    for word, script in scripts.items():
+        always = None if isinstance(script, list) else script
+        pipeline.slack.script(CALLS[word], script if always is None else [], then_always=always)
+
+
+def count(pipeline, word):
+    """How often Slack was asked."""
+    return sum(WORDS.get(call.method) == word for call in pipeline.slack.calls)
+
+
+async def write(pipeline, work, *what, **how):
+    """Carry `work` out in a transaction of its own."""
+    return await pipeline.database.write(lambda session: work(session, *what, **how))
+
+
+async def pause(pipeline, channel_id="CGB", until=None):
+    return await write(pipeline, pause_channel, channel_id, until, pipeline.clock())
+
+
+async def close(pipeline, channel_id="CGB", why="is_archived"):
+    await write(pipeline, close_channel, pipeline.notices, channel_id, why, pipeline.clock())
+
+
+async def resume(pipeline, channel_id="CGB"):
+    await write(pipeline, pipeline.reopening.resume, channel_id, pipeline.clock())
+    await pipeline.post_all()
+
+
+async def reopen(pipeline, channel_id="CGB"):
+    started = await write(pipeline, pipeline.reopening.reopen, channel_id, pipeline.clock())
+    await pipeline.post_all()
+    return started
+
+
+async def tell_due(pipeline):
+    """The job that ends waits for an hour; how many channels it told."""
+    told = await DueTelling(pipeline.database, pipeline.reopening, pipeline.clock, pipeline.poster.wake)()
+    await pipeline.post_all()
+    return told
+
+
+async def watch(pipeline, channel_id, *names, kind=WatchKind.HORSE, person_id=None):
+    if channel_id not in pipeline.slack.channels and person_id is None:
+        pipeline.slack.add_channel(channel_id, channel_id.lower())
+    chosen = [WatchedName(kind, name) for name in names]
+    await write(pipeline, watches.add, channel_id, chosen, user_id="U1", now=pipeline.clock(), person_id=person_id)
+    pipeline.clock.forward(1)
+
+
+async def traced(pipeline, wanted="rc_1", channel_id=None):
+    return await pipeline.database.read(
+        lambda s: ledger.trace(s, wanted, database_now(s, pipeline.clock), channel_id=channel_id)
+    )
+
+
+async def posts(pipeline, channel_id="CGB"):
+    """All rows of a channel's messages, in the order in which they were made."""
+
+    def read(session):
+        return list(session.execute(select(OutboxMessage).order_by("id")).scalars())
+
+    return [post for post in await pipeline.database.read(read) if post.channel_id == channel_id]
+
+
+async def states(pipeline, channel_id="CGB"):
+    return [post.state for post in await posts(pipeline, channel_id)]
+
+
+def kinds(pipeline, channel_id="CGB"):
+    """The word with which each message begins: Result, ABANDONED, Racecard."""
+    return [text.split(":")[0] for text in pipeline.texts(channel_id)]
+
+
+async def show_meetings(pipeline, channel_id="CGB"):
+    """The channel has live messages, with results in their threads."""
+    await pipeline.subscribe(channel_id, "GB", frozenset(Topic), show=(MEETINGS,))
+
+
+def flat_and_threads(pipeline, channel_id="CGB"):
+    """The texts in the channel, and those in threads."""
+    messages = pipeline.slack.messages(channel_id)
+    return [one.text for one in messages if not one.thread_ts], [one.text for one in messages if one.thread_ts]

@@ -1,0 +1,236 @@
+"""Slack's answers to an edit's call, of a message and of a live message: what is asked, and what stands in the end."""
+
+from datetime import timedelta
+from secrets import token_hex
+
+import pytest
+
+from bot.db.database_clock import database_now
+from bot.db.tables import MessageKind
+from bot.errors import SlackUnreached
+from bot.outbox import call_holds, channel_queues
+from bot.outbox.messenger import Call
+from bot.settings import DoubtfulPosts
+from sandbox.slack import failures
+from sandbox.slack.failures import http_error, slack_error
+from tests.integration.pipeline.racing_day import abandonment, edits, result, shown, tell
+from tests.integration.pipeline.steps import (
+    count,
+    fail,
+    flat_and_threads,
+    kinds,
+    posts,
+    show_meetings,
+    states,
+    turns,
+    wait,
+    write,
+)
+
+FAILS, MADE = http_error(503), http_error(503).accepted()
+REFUSED, NO_SCOPE = slack_error("edit_window_closed"), slack_error("missing_scope")
+TWICE = [http_error(500), FAILS]
+SOFT = "Soft in the other"
+
+AGAIN = dict.fromkeys([0, 1, 3, 8, 18, 48, 78], "edit")
+EIGHT_LOOKS = {0: "edit"} | dict.fromkeys([1, 3, 8, 18, 48, 78, 108], "edit look") | {138: "edit look post"}
+
+
+@pytest.mark.parametrize(
+    ("edit", "look", "asked", "stand"),
+    [
+        ([failures.rate_limited(7)], [], {0: "edit", 7: "edit"}, 1),
+        ([FAILS] * 6, [], AGAIN, 1),
+        ([MADE, *[REFUSED] * 9], [], {0: "edit", 1: "edit look"}, 1),
+        ([MADE, *[REFUSED] * 9], TWICE, {0: "edit", 1: "edit look", 3: "edit look", 8: "edit look"}, 1),
+        ([MADE, *[FAILS] * 5, *[REFUSED] * 9], TWICE, AGAIN | {78: "edit look", 108: "edit look", 138: "edit look"}, 1),
+        ([FAILS, *[REFUSED] * 9], [], {0: "edit", 1: "edit look post"}, 2),
+        ([FAILS, *[REFUSED] * 9], FAILS, EIGHT_LOOKS, 2),
+        ([FAILS, *[REFUSED] * 9], NO_SCOPE, {0: "edit", 1: "edit look post"}, 2),
+    ],
+    ids=[
+        *("limited", "outage", "made, refused", "made, refused, looks fail", "made, outage, refused"),
+        *("not made, refused", "eight looks", "no scope"),
+    ],
+)
+async def test_edit_whose_call_fails(pipeline, edit, look, asked, stand):
+    await pipeline.subscribe("CGB", "GB")
+    await tell(pipeline, result(going="Good"))
+    fail(pipeline, edit=edit, look=look)
+    await pipeline.deliver(result(going="Soft"))
+    assert await turns(pipeline, 300) == asked
+    assert (len(pipeline.texts("CGB")), await pipeline.waiting()) == (stand, {})
+    assert SOFT in pipeline.texts("CGB")[-1]
+
+
+async def test_edit_that_its_doubtful_message_said_already_is_no_second_message(pipeline):
+    await pipeline.subscribe("CGB", "GB")
+    for going in ("Good", "Soft"):
+        await pipeline.deliver(result(going=going))
+        pipeline.clock.forward(0.001)
+    fail(pipeline, post=[MADE], edit=REFUSED)
+    await turns(pipeline, 60)
+    assert (len(pipeline.texts("CGB")), await pipeline.waiting()) == (1, {})
+
+
+async def test_correction_is_told_where_its_edit_is_refused_and_an_older_version_stands(pipeline):
+    await pipeline.subscribe("CGB", "GB")
+    await tell(pipeline, result(), result(placings=("Red Sky", "Blue Moon")))
+    fail(pipeline, edit=REFUSED)
+    await tell(pipeline, result(placings=("Red Sky", "Blue Moon"), going="Soft"))
+    *_, last = pipeline.slack.messages("CGB")
+    assert len(pipeline.texts("CGB")) == 3
+    assert "Soft" in shown(last)
+
+
+async def test_abandonment_waits_for_no_edit_whose_message_nobody_can_look_at(pipeline):
+    await pipeline.subscribe("CGB", "GB")
+    await tell(pipeline, result(going="Good"))
+    fail(pipeline, edit=[MADE, *[REFUSED] * 9], look=FAILS)
+    await tell(pipeline, result(going="Soft"))
+    await turns(pipeline, 20)
+    await tell(pipeline, abandonment("rc_2"))
+    assert kinds(pipeline)[1:] == ["ABANDONED"]
+
+
+@pytest.mark.parametrize("others", [0, 1], ids=["nothing else", "another post"])
+async def test_edit_outlasts_an_outage_in_which_nothing_is_posted(pipeline, others):
+    for channel_id, region in (("CGB", "GB"), ("CIRE", "IRE")):
+        await pipeline.subscribe(channel_id, region)
+    await tell(pipeline, result("rc_1", going="Good"))
+    fail(pipeline, post=FAILS, edit=FAILS, look=FAILS)
+    await tell(pipeline, result("rc_1", going="Soft"), *(result(f"rc_{n}", region="IRE") for n in range(others)))
+    await turns(pipeline, 200)
+    assert edits(pipeline.slack) == []
+    fail(pipeline, post=[], edit=[], look=[])
+    await turns(pipeline, 100)
+    (text,) = pipeline.texts("CGB")
+    assert SOFT in text
+    assert (len(pipeline.texts("CIRE")), len(edits(pipeline.slack))) == (others, 1)
+    assert await pipeline.waiting() == {}
+
+
+@pytest.mark.parametrize("error", [None, SlackUnreached("chat.update", "refused"), AttributeError("a bug of ours")])
+async def test_edit_that_alone_gets_no_answer_delays_no_message_and_becomes_one_in_the_end(pipeline, error):
+    """`error`: of the client, in place of Slack's."""
+    await pipeline.subscribe("CGB", "GB")
+    await tell(pipeline, result("rc_1", going="Good"))
+    fail(pipeline, edit=FAILS)
+    if error:
+
+        async def update(*_what, **_how):
+            raise error
+
+        pipeline.sender.update = update
+    await tell(pipeline, result("rc_1", going="Soft"))
+    assert (await pipeline.holds()).keys() == {"chat.update"}
+    await tell(pipeline, result("rc_2"), abandonment("rc_3"))
+    assert kinds(pipeline) == ["Result", "Result", "ABANDONED"]
+    await turns(pipeline, 17)
+    assert len(pipeline.texts("CGB")) == 3
+    await turns(pipeline, 1)
+    assert SOFT in pipeline.texts("CGB")[3]
+    assert (count(pipeline, "edit"), await pipeline.waiting()) == (0 if error else 5, {})
+
+
+async def doubtful_reply(pipeline, *looks, posted=False):
+    """A reply in the thread of a live message has no answer, and an abandonment waits behind; then a minute passes."""
+    await show_meetings(pipeline)
+    await tell(pipeline, result("rc_1"))
+    fail(pipeline, post=[MADE if posted else FAILS])
+    pipeline.slack.script("conversations.replies", list(looks))
+    await tell(pipeline, result("rc_2", off_time="15:05"))
+    await pipeline.deliver(abandonment("rc_3", off_time="15:40"))
+    await turns(pipeline, 300)
+    (live, *flat), threads = flat_and_threads(pipeline)
+    return live, sorted(text.split(" (")[0] for text in flat), len(threads)
+
+
+@pytest.mark.parametrize(
+    ("choice", "looks", "posted", "looked", "in_channel"),
+    [
+        (DoubtfulPosts.REPEAT, [NO_SCOPE] * 9, True, 1, True),
+        (DoubtfulPosts.REPEAT, [NO_SCOPE] * 9, False, 1, True),
+        (DoubtfulPosts.REPEAT, [slack_error("channel_not_found")] * 9, False, 1, True),
+        (DoubtfulPosts.REPEAT, [FAILS] * 99, True, 6, True),
+        (DoubtfulPosts.HOLD, [NO_SCOPE] * 9, False, 1, False),
+    ],
+    ids=["no scope, posted", "no scope, not posted", "not in the channel", "looks fail", "hold"],
+)
+async def test_reply_in_doubt_whose_thread_cant_be_read(make_pipeline, choice, looks, posted, looked, in_channel):  # noqa: PLR0917  a row
+    pipeline = make_pipeline(doubtful=choice)
+    live, flat, threads = await doubtful_reply(pipeline, *looks, posted=posted)
+    assert flat == ["ABANDONED: Ascot 15:40", *["Result: Ascot 15:05"] * in_channel]
+    assert live.endswith("2 run so far, 1 ABANDONED")
+    assert (count(pipeline, "thread"), threads) == (looked, 1 + posted)
+    assert (await pipeline.waiting(), await pipeline.holds()) == ({} if in_channel else {"dead_letter": 1}, {})
+    repeats = [one.text for one in pipeline.slack.messages("CGB") if "may be a repeat" in shown(one)]
+    assert [text.startswith("Result: Ascot 15:05") for text in repeats] == [True] * in_channel
+    assert ["I can't look" in text for text in pipeline.texts("CADMIN")] == [True] * (not in_channel)
+
+
+async def test_reply_in_doubt_is_found_in_its_thread_after_the_live_message_was_deleted(pipeline):
+    """A dead process left an edit, and edits are held until a reply is in doubt."""
+    await show_meetings(pipeline)
+    await tell(pipeline, result("rc_1"))
+    await pipeline.deliver(result("rc_2", off_time="15:05"))
+    await pipeline.fanout.run_once()
+
+    def claim_and_die(session):
+        now = database_now(session, pipeline.clock)
+        allowed = {Call.POST: 0}
+        return channel_queues.claim(session, now, token=token_hex(8), limit=9, lease_s=9, call_s=5, allowed=allowed)
+
+    (left,) = await write(pipeline, claim_and_die)
+    assert left.call is Call.EDIT
+    await wait(pipeline, 20)
+    until = pipeline.clock() + timedelta(seconds=60)
+    await write(pipeline, call_holds.hold_call, Call.EDIT, until, "ratelimited")
+    await pipeline.deliver(result("rc_3", off_time="15:40"))
+    await pipeline.fanout.run_once()
+    fail(pipeline, post=[failures.passes(), MADE], edit=slack_error("message_not_found"))
+    for _ in range(2):
+        await pipeline.poster.start_due()
+        await pipeline.poster.finish()
+    assert await states(pipeline) == ["sent", "sent", "sent", "sending", "in_doubt", "queued"]
+    await turns(pipeline, 200)
+    flat, threads = flat_and_threads(pipeline)
+    assert (len(flat), len(threads), await pipeline.waiting()) == (1, 3, {})
+
+
+@pytest.mark.parametrize(
+    ("refusal", "flat", "threads", "waiting"),
+    [("message_not_found", 2, 2, {}), ("msg_blocked_by_policy", 1, 3, {"dead_letter": 1})],
+    ids=["gone", "refused"],
+)
+async def test_refused_edit_ends_a_live_message_only_if_the_message_is_gone(pipeline, refusal, flat, threads, waiting):
+    await show_meetings(pipeline)
+    await tell(pipeline, result("rc_1"))
+    fail(pipeline, edit=[slack_error(refusal)])
+    await tell(pipeline, result("rc_2", off_time="15:05"), result("rc_3", off_time="15:40"))
+    in_channel, replies = flat_and_threads(pipeline)
+    assert (len(in_channel), len(replies), await pipeline.waiting()) == (flat, threads, waiting)
+    assert in_channel[1:] or in_channel[0].endswith("3 run so far")
+    assert [text.startswith("Result: Ascot 15:40") for text in in_channel[1:]] == [True] * (flat - 1)
+    assert [refusal in text for text in pipeline.texts("CADMIN")] == [True] * bool(waiting)
+
+
+async def test_outage_of_edits_ends_no_live_message_and_an_edit_of_a_result_waits_for_none(pipeline):
+    await show_meetings(pipeline)
+    await pipeline.subscribe("CIRE", "IRE")
+    await tell(pipeline, result("rc_1", going="Good"))
+    fail(pipeline, edit=FAILS)
+    for number in range(2, 9):
+        await tell(pipeline, result(f"rc_{number}", off_time=f"15:0{number}"))
+        await turns(pipeline, 30)
+    await tell(pipeline, result("rc_1", going="Soft"))
+    for number in range(8):
+        await tell(pipeline, result(f"rc_ire_{number}", region="IRE", course="Naas"))
+        await turns(pipeline, 30)
+    assert any(SOFT in text for text in pipeline.texts("CGB"))
+    assert (MessageKind.LIVE_EDIT, "queued") in [(post.kind, post.state) for post in await posts(pipeline)]
+    fail(pipeline, edit=[])
+    await turns(pipeline, 30)
+    (live, *flat), threads = flat_and_threads(pipeline)
+    assert live.endswith("8 run so far")
+    assert (len(flat), len(threads), await pipeline.waiting()) == (1, 8, {})

@@ -1,0 +1,285 @@
+"""Slack's answers to a message's call: what is asked and when, what stands in the channel, what waits, who is told."""
+
+import json
+from dataclasses import dataclass, field
+from datetime import timedelta
+from functools import partial
+from secrets import token_hex
+from typing import Any
+
+import pytest
+from sqlalchemy import select, update
+from sqlmodel import col
+from structlog.testing import capture_logs
+
+from bot.channels import subscriptions
+from bot.db.database_clock import database_now
+from bot.db.tables import EventVersion, OutboxMessage, Reason
+from bot.errors import SlackDoubtful
+from bot.outbox import call_holds, channel_queues, claim_outcomes
+from bot.outbox.messenger import Call, Sender
+from bot.outbox.pace import Pace
+from bot.settings import DoubtfulPosts
+from sandbox.slack.failures import Failure, http_error, rate_limited, slack_error
+from tests.databases import on_both
+from tests.integration.conftest import TOKEN
+from tests.integration.pipeline import steps
+from tests.integration.pipeline.racing_day import abandonment, meeting, result, shown, tell
+from tests.integration.pipeline.steps import fail, turns, wait, write
+from tests.notice_levels import URGENT, WARNING
+
+FAILS, TAKEN, LIMITED = http_error(503), http_error(503).accepted(), rate_limited(9)
+DEAD, UNKNOWN, NO_BLOCKS = slack_error("token_revoked"), slack_error("never_heard_of_it"), slack_error("invalid_blocks")
+ARCHIVED, NO_SCOPE = slack_error("is_archived"), slack_error("missing_scope")
+
+DOUBT = {0: "post", 5: ""}
+"""The first turn after the call's deadline finds that the history may lag."""
+
+SIX_LOOKS = {15: "look", 20: "look", 30: "look", 50: "look", 90: "look", 150: "look post"}
+
+
+@dataclass(frozen=True)
+class Case:
+    """Slack's failures; then what Slack was asked in which second, the messages, what waits, and admins' words."""
+
+    asked: dict[Any, str]
+    post: list[Failure]
+    look: Any = ()
+    choice: DoubtfulPosts = DoubtfulPosts.REPEAT
+    stand: int = 1
+    waiting: str = ""
+    told: str = ""
+    in_words: bool = False
+    repeated: bool = False
+    """The last message says that it may be a repeat."""
+
+
+HOLD = DoubtfulPosts.HOLD
+
+CASES = {
+    "limited": Case({0: "post", 7: "post"}, [rate_limited(7)]),
+    "token dead": Case({0: "post", 60: "post"}, [DEAD]),
+    "blocks refused": Case({0: "post post post"}, [NO_BLOCKS] * 2, in_words=True),
+    # Notices to admins are posts too, and of a closing the notice to whoever subscribed.
+    "unknown": Case({0: "post post"}, [UNKNOWN], stand=0, waiting="dead_letter", told="never_heard_of_it"),
+    "closed": Case({0: "post post post"}, [ARCHIVED], stand=0, waiting="queued", told="no longer lets me post"),
+    "taken": Case(DOUBT | {15: "look"}, [TAKEN]),
+    "not there": Case(DOUBT | {15: "look", 20: "look post"}, [FAILS]),
+    "six looks": Case(DOUBT | SIX_LOOKS, [FAILS], FAILS, repeated=True),
+    "look limited": Case(DOUBT | {15: "look", 24: "look", 29: "look post"}, [FAILS], [LIMITED]),
+    "token dead at the look": Case(DOUBT | {15: "look", 75: "look", 80: "look post"}, [FAILS], [DEAD]),
+    "no scope": Case(DOUBT | {15: "look post"}, [TAKEN], NO_SCOPE, stand=2, repeated=True),
+    "hold, no scope": Case(
+        DOUBT | {15: "look post"}, [TAKEN], NO_SCOPE, HOLD, waiting="dead_letter", told="I can't look"
+    ),
+    "hold, failed looks": Case(DOUBT | SIX_LOOKS | {150: "look", 210: "look"}, [TAKEN], [FAILS] * 6, HOLD),
+}
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+async def test_message_whose_call_fails(make_pipeline, case):
+    pipeline = make_pipeline(doubtful=case.choice)
+    await pipeline.subscribe("CGB", "GB")
+    fail(pipeline, post=case.post, look=case.look or [])
+    await pipeline.deliver(result())
+    assert await turns(pipeline, 400) == case.asked
+    messages = pipeline.slack.messages("CGB")
+    repeats = ["may be a repeat" in shown(one) for one in messages]
+    assert repeats == [False] * (case.stand - case.repeated) + [True] * case.repeated
+    assert all(bool(one.blocks) != case.in_words for one in messages)
+    assert await pipeline.waiting() == ({case.waiting: 1} if case.waiting else {})
+    assert [case.told in text for text in pipeline.texts("CADMIN")] == [True] * bool(case.told)
+    await tell(pipeline, result("rc_2"))
+    assert len(pipeline.texts("CGB")) == case.stand + (case.waiting != "queued")
+
+
+@pytest.mark.parametrize(
+    ("failure", "held"),
+    [(rate_limited(7), {"chat.postMessage": "ratelimited"}), (DEAD, {"*": "chat.postMessage: token_revoked"})],
+    ids=["limited", "token dead"],
+)
+async def test_call_or_every_call_is_held_for_all_channels_and_no_message_is_lost(pipeline, failure, held):
+    await pipeline.subscribe("CGB", "GB")
+    await pipeline.subscribe("CALL", "*")
+    fail(pipeline, post=failure)
+    await tell(pipeline, result())
+    assert (await pipeline.holds(), await pipeline.waiting()) == (held, {"queued": 2})
+    fail(pipeline, post=[])
+    await turns(pipeline, 60)
+    assert len(pipeline.texts("CGB")) == len(pipeline.texts("CALL")) == 1
+    assert pipeline.texts("CADMIN") == []
+
+
+async def test_closed_channel_suspends_its_subscription_and_keeps_its_queue(pipeline):
+    await pipeline.subscribe("CGB", "GB")
+    fail(pipeline, post=[ARCHIVED])
+    await tell(pipeline, result(), result("rc_2"))
+    (row,) = await pipeline.database.read(lambda session: subscriptions.of_channel(session, "CGB"))
+    assert (row.state, row.state_reason) == ("suspended", "is_archived")
+    assert pipeline.texts("CADMIN")[0].startswith(WARNING)
+    assert await pipeline.waiting() == {"queued": 2}
+    assert await steps.reopen(pipeline) == 1
+    assert len(pipeline.texts("CGB")) == 2
+
+
+@pytest.mark.parametrize(
+    ("failures", "asked"),
+    [
+        ([], {0: "post", 1: "post", 2: "post"}),
+        # The second of the first turn is the notice to admins.
+        ([UNKNOWN], {0: "post post", 1: "post", 2: "post"}),
+        ([NO_BLOCKS] * 2, {0: "post post post", 1: "post", 2: "post"}),
+    ],
+    ids=["taken", "given up", "in words"],
+)
+async def test_channel_gets_a_message_a_second(make_pipeline, failures, asked):
+    pipeline = make_pipeline(pace=Pace())
+    await pipeline.subscribe("CGB", "GB")
+    fail(pipeline, post=failures)
+    for number in range(3):
+        await pipeline.deliver(result(f"rc_{number}"))
+    assert await turns(pipeline, 60) == asked
+
+
+@pytest.mark.parametrize("messages", [1, 2, 3])
+async def test_poster_is_woken_after_a_message_if_more_wait_in_the_channel(pipeline, messages):
+    await pipeline.subscribe("CGB", "GB")
+    for number in range(messages):
+        await pipeline.deliver(result(f"rc_{number}"))
+    while await pipeline.fanout.run_once():
+        continue
+    for number in range(messages):
+        pipeline.poster.wake.clear()
+        await pipeline.poster.start_due()
+        await pipeline.poster.finish()
+        assert pipeline.poster.wake.is_set() is (number < messages - 1)
+
+
+async def test_shorter_wait_does_not_end_a_longer_one(pipeline):
+    now = pipeline.clock()
+    for seconds in (60, 5):
+        until = now + timedelta(seconds=seconds)
+        await write(pipeline, call_holds.hold_call, call=Call.POST, until=until, reason="429")
+    until_30 = now + timedelta(seconds=30)
+    assert await pipeline.database.read(partial(call_holds.reasons_of_holds, now=until_30)) == {Call.POST: "429"}
+
+
+async def claim(pipeline):
+    def work(session):
+        now = database_now(session, pipeline.clock)
+        return channel_queues.claim(session, now, token=token_hex(8), limit=5, lease_s=9, call_s=5, allowed={})
+
+    return await write(pipeline, work)
+
+
+@on_both
+async def test_worker_that_lost_its_lease_changes_nothing(pipeline):
+    await pipeline.subscribe("CGB", "GB")
+    await pipeline.deliver(result())
+    await pipeline.fanout.run_once()
+    (lost,) = await claim(pipeline)
+    assert await claim(pipeline) == []
+    await wait(pipeline, 10)
+    (taken_over,) = await claim(pipeline)
+    assert taken_over.in_doubt
+    now = pipeline.clock()
+    assert not await write(pipeline, claim_outcomes.record_sent, lost, "1.1", now, free_at=now)
+    assert not await write(pipeline, claim_outcomes.record_not_sent, lost, free_at=now, detail="late")
+    given_up = {"free_at": now, "reason": Reason.REFUSED, "detail": "late"}
+    assert not await write(pipeline, claim_outcomes.record_given_up, lost, now, **given_up)
+    assert await pipeline.waiting() == {"in_doubt": 1}
+
+
+POISON = "Poison Park"
+
+
+@dataclass
+class Stumbling:
+    """A sender that fails on messages which name POISON, or only on those that have blocks."""
+
+    sender: Sender
+    error: Exception
+    only_blocks: bool
+    calls: list[bool] = field(default_factory=list)
+    """Of each call that failed, whether it had blocks."""
+
+    async def post(self, channel_id, message, **how):
+        if POISON in message.text and (message.blocks or not self.only_blocks):
+            self.calls.append(bool(message.blocks))
+            raise self.error
+        return await self.sender.post(channel_id, message, **how)
+
+    async def find(self, *what, **how):
+        return await self.sender.find(*what, **how)
+
+
+@pytest.mark.parametrize(
+    ("error", "only_blocks"),
+    [(AttributeError("a bug of ours"), False), (SlackDoubtful("chat.postMessage", "internal_error"), True)],
+    ids=["in any form", "with blocks"],
+)
+async def test_message_that_is_always_doubtful_is_sent_plainly_then_given_up(pipeline, error, only_blocks):
+    await pipeline.subscribe("CGB", "GB")
+    await pipeline.subscribe("CIRE", "IRE")
+    sender = pipeline.poster.claim_sender.sender = Stumbling(pipeline.sender, error, only_blocks)
+    with capture_logs():
+        await tell(pipeline, abandonment("rc_p", course=POISON), result("rc_behind"))
+        for number in range(4 if only_blocks else 8):
+            await tell(pipeline, result(f"rc_{number}", region="IRE"))
+            await turns(pipeline, 20)
+    if only_blocks:
+        plain, _ = pipeline.slack.messages("CGB")
+        assert (sender.calls, POISON in plain.text, bool(plain.blocks)) == ([True] * 4, True, False)
+        return
+    assert sender.calls == [True] * 4 + [False] * 4
+    assert (await steps.states(pipeline), len(pipeline.texts("CGB"))) == (["dead_letter", "sent"], 1)
+    (told,) = pipeline.texts("CADMIN")
+    assert told.startswith(f"{URGENT}An abandonment's message for channel <#CGB> was not posted: 8 calls")
+    assert "rc_p#1@CGB" in told
+
+
+async def test_outage_gives_no_message_up_and_tells_admins_once_an_hour(pipeline):
+    for channel_id, region in (("CGB", "GB"), ("CIRE", "IRE")):
+        await pipeline.subscribe(channel_id, region)
+    await tell(pipeline, result("rc_before", region="IRE"))
+    pipeline.clock.now = pipeline.clock.now.replace(minute=0)
+    fail(pipeline, post=FAILS)
+    await tell(pipeline, result("rc_1"), result("rc_2", region="IRE"))
+    await turns(pipeline, 600)
+    assert "dead_letter" not in await pipeline.waiting()
+    fail(pipeline, post=[])
+    await turns(pipeline, 60)
+    assert await pipeline.waiting() == {}
+    assert (len(pipeline.texts("CGB")), len(pipeline.texts("CIRE"))) == (1, 2)
+    assert 1 <= len(pipeline.texts("CADMIN")) <= 2
+
+
+@on_both
+async def test_stored_event_that_cant_be_read_keeps_nobody_waiting(pipeline):
+    await pipeline.subscribe("CGB", "GB", mentions=("here",))
+    await pipeline.subscribe("CIRE", "IRE")
+    for payload in (meeting("rc_9"), abandonment("rc_2", course="Kempton"), abandonment("rc_3", region="IRE")):
+        await pipeline.deliver(payload)
+    await pipeline.fanout.run_once()
+    broken = update(EventVersion).where(col(EventVersion.region) == "GB").values(data="{}")
+    await pipeline.database.write(lambda session: session.execute(broken))
+    with capture_logs():
+        await pipeline.post_all()
+    assert await pipeline.waiting() == {}
+    assert len(pipeline.texts("CIRE")) == 1
+    assert [text.startswith("ABANDONED: an event came") for text in pipeline.texts("CGB")] == [True] * 2
+
+
+async def test_token_that_slack_echoes_is_stored_told_and_logged_masked(pipeline):
+    await pipeline.subscribe("CGB", "GB")
+    body = {"ok": False, "error": f"odd_{TOKEN}", "needed": f"chat:write {TOKEN}"}
+    fail(pipeline, post=[Failure(name="echo", status=200, body=json.dumps(body))])
+    with capture_logs() as logged:
+        await tell(pipeline, abandonment())
+
+    def stored(session):
+        return [(row.detail, row.content) for row in session.execute(select(OutboxMessage)).scalars()]
+
+    everything = [logged, await pipeline.database.read(stored), await pipeline.holds(), pipeline.texts("CADMIN")]
+    assert str(everything).count("chat.postMessage") > 2
+    assert TOKEN[:10] not in str(everything)

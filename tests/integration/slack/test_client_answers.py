@@ -1,0 +1,85 @@
+"""What the client makes of answers that are none of Slack's, and what of them it repeats."""
+
+import json
+from datetime import timedelta
+from typing import Any
+
+from bot.errors import SlackDoubtful, SlackRefused
+from bot.outbox.message import Message
+from bot.slack.web_client import WORDS_MAX
+from sandbox.slack import failures
+from sandbox.slack.failures import Failure
+from tests.clock import now
+from tests.integration.conftest import TOKEN
+
+
+def odd(body, status=200):
+    return Failure(name="odd", status=status, body=json.dumps(body))
+
+
+def post(pipeline, **more):
+    return pipeline.sender.post("CGB", Message("Result"), post_key="k", timeout_s=5, **more)
+
+
+async def refusals(pipeline, answers):
+    """The error of each post by the answer's name."""
+    found = {}
+    for name, failure in answers.items():
+        pipeline.slack.script("chat.postMessage", [failure])
+        try:
+            await post(pipeline)
+        except Exception as error:  # noqa: BLE001  the class is what is asked for
+            found[name] = error
+    return found
+
+
+DOUBTFUL = {
+    "drop after": failures.drop_after(),
+    "drop before": failures.drop_before(),
+    "503": failures.http_error(503),
+    "html": failures.html(),
+    "cut": failures.truncated(),
+    "fatal": failures.slack_error("fatal_error"),
+    "ts that is no time": odd({"ok": True, "ts": "soon"}),
+    **{
+        f"{status} {body}": odd(body, status)
+        for status in (200, 403)
+        for body in ({"error": "Forbidden"}, {"error": "channel_not_found", "ok": "false"}, ["not Slack"])
+    },
+    "500 with a code": odd({"ok": False, "error": "channel_not_found"}, 500),
+}
+
+
+async def test_answer_that_does_not_say_what_became_of_the_call_is_a_doubt(pipeline):
+    found = await refusals(pipeline, DOUBTFUL)
+    assert {name: type(error) for name, error in found.items()} == dict.fromkeys(DOUBTFUL, SlackDoubtful)
+
+
+ECHOES: dict[str, dict[str, Any]] = {
+    "in the code": {"error": f"odd_{TOKEN}"},
+    "in the scope that it needs": {"error": "missing_scope", "needed": f"chat:write {TOKEN}"},
+    "in a message": {"error": "odd", "response_metadata": {"messages": [f"[ERROR] {TOKEN} is odd"]}},
+    "in a message about blocks": {"error": "invalid_blocks", "response_metadata": {"messages": [TOKEN]}},
+    "where the words are cut": {"error": "o" * (WORDS_MAX - 5) + TOKEN},
+}
+
+
+async def test_token_that_slack_echoes_is_in_no_words_of_the_refusal(pipeline):
+    for status in (200, 500):
+        found = await refusals(pipeline, {name: odd({"ok": False} | body, status) for name, body in ECHOES.items()})
+        assert found.keys() == ECHOES.keys()
+        assert TOKEN[:10] not in str([(str(error), error.code, error.details) for error in found.values()])
+
+
+async def test_refusal_says_what_slack_said(pipeline):
+    found = await refusals(pipeline, {"odd": odd({"ok": False, "error": "odd", "needed": "chat:write"})})
+    assert isinstance(found["odd"], SlackRefused)
+    assert str(found["odd"]) == "chat.postMessage: odd (needs chat:write)"
+
+
+async def test_metadata_names_the_newest_hundred_edits(pipeline):
+    moment = now()
+    await post(pipeline, edits=[*range(51, 151), *range(1, 51)])
+    around = {"since": moment - timedelta(minutes=1), "until": moment + timedelta(minutes=1)}
+    page = await pipeline.sender.find("CGB", "k", cursor=None, **around)
+    assert page.edits == set(range(51, 151))
