@@ -1,98 +1,98 @@
-"""One contract, held by answers written down and by the stand-in alike: what is asked, how often, and what is told."""
+"""The client over a real socket: the stand-in keeps to the interface, and what goes wrong below HTTP."""
 
 import asyncio
-from contextlib import aclosing
+import gc
+import gzip
+import json
+import logging
+import tracemalloc
+from contextlib import aclosing, asynccontextmanager
 from datetime import datetime
 
+import httpx
 import pytest
 from pydantic import SecretStr
 
-from bot.racedata.client import service_errors
+from bot.errors import SettingsError
 from bot.racedata.client.cursor_walk import collect
 from bot.racedata.client.filter_values import read_reference
 from bot.racedata.client.records import CountryRecord, CourseRecord
-from bot.racedata.client.service_client import WalkPosition, open_client
+from bot.racedata.client.service_client import RECORDS_PER_PAGE, WalkPosition, open_client
+from bot.racedata.client.service_errors import (
+    BY_CODE,
+    AnswerUnreadable,
+    InvalidParam,
+    NotFound,
+    ServerFault,
+    ServiceFailure,
+    ServiceUnreachable,
+)
+from bot.racedata.client.transport import Request, Transport
 from bot.racedata.plans import PLANS
-from tests.integration.racedata.backends import KEY, over_respx, over_the_stand_in
+from sandbox.loopback_server import serve
+from sandbox.racing_service import RacingService, Switches
+from tests.unit.racedata.scripted_service import KEY, SleepClock
 
-RECEIVER = "https://bot.example.com/webhooks/racing"
-
-READING = {
+HOOK = ("https://bot.example.com/webhooks/racing", ["result.received", "race.abandoned"], "GB")
+CALLS = {
     "countries": lambda client: client.countries(),
     "courses": lambda client: client.courses(),
     "reference": lambda client: client.reference(),
     "races/search": lambda client: client.races_page("GB", 100),
     "webhooks/deliveries": lambda client: collect(client.walk_deliveries("failed")),
     "account/usage": lambda client: client.usage("endpoint"),
+    "webhooks/subscribe": lambda client: client.subscribe_webhook(*HOOK),
 }
-CALLS = READING | {"webhooks/subscribe": lambda client: client.subscribe_webhook(RECEIVER, ["result.received"], "GB")}
-
-# code or failure: class, requests sent, seconds waited between them, what a person is told
-TABLE: dict[str, tuple[type[service_errors.ServiceFailure], int, list[float], str]] = {
-    "unauthorized": (
-        service_errors.Unauthorized,
-        1,
-        [],
-        "does not accept the bot's key. An admin must set the right one.",
-    ),
-    "upgrade_required": (
-        service_errors.UpgradeRequired,
-        1,
-        [],
-        "not part of your plan (free). Plans that have it: live, archive, complete, analyst.",
-    ),
-    "outside_window": (
-        service_errors.OutsideWindow,
-        1,
-        [],
-        "2016-12-31 is outside your plan's window: 2017 → upcoming.",
-    ),
-    "not_found": (service_errors.NotFound, 1, [], "has nothing there"),
-    "invalid_param": (service_errors.InvalidParam, 1, [], "does not take that value"),
-    "rate_limited": (service_errors.RateLimited, 10, [1.0] * 9, "Too many requests this minute. Try again in 1 s."),
-    "quota_exceeded": (service_errors.QuotaExceeded, 1, [], "allowance of requests is used up. It resets on the first"),
-    "server_error": (service_errors.ServerFault, 4, [0.5, 1, 2], "Quote the request id"),
-    "html": (service_errors.ServerFault, 4, [0.5, 1, 2], "The data service failed"),
-    "drop": (service_errors.ServiceUnreachable, 4, [0.5, 1, 2], "did not answer"),
-}
-WITHOUT_ID = {"html", "drop"}
-
-
-@pytest.fixture(params=[over_respx, over_the_stand_in], ids=["respx", "stand-in"])
-async def backend(request, fake_time):
-    async with request.param(fake_time) as ready:
-        yield ready
 
 
 @pytest.fixture
-async def client(backend, fake_time, store):
-    opened = open_client(backend.base_url, SecretStr(KEY), store, timing=fake_time.timing())
-    yield opened
-    await opened.aclose()
+async def stand_in(sleep_clock):
+    today = sleep_clock.clock().date()
+    async with RacingService(
+        today, api_key=KEY, plan="analyst", clock=sleep_clock.clock, switches=Switches(slow_s=0.3)
+    ) as running:
+        yield running
 
 
-async def failure(asking) -> service_errors.ServiceFailure:
-    with pytest.raises(service_errors.ServiceFailure) as caught:
-        await asking
-    return caught.value
+@pytest.fixture
+async def open_one(stand_in, sleep_clock, store):
+    opened = []
+    async with serve(stand_in.app) as address:
+
+        def make():
+            opened.append(open_client(f"{address}/v1", SecretStr(KEY), store, timing=sleep_clock.timing()))
+            return opened[-1]
+
+        yield make
+        for client in opened:
+            await client.aclose()
 
 
-def test_table_has_every_code_of_the_interface():
-    assert set(TABLE) >= set(service_errors.BY_CODE)
+@pytest.fixture
+def client(open_one):
+    return open_one()
 
 
-@pytest.mark.parametrize("path", CALLS)
-async def test_each_endpoint_is_asked_once_and_its_meta_is_remembered(backend, client, path):
-    page = await CALLS[path](client)
-    assert [(one.method, one.path) for one in backend.asked] == [("POST" if "subscribe" in path else "GET", path)]
-    assert page.meta.request_id == backend.last_request_id
-    assert client.state.plan == page.meta.plan == "analyst"
+def asked(stand_in):
+    return [(one.method, one.path.removeprefix("/v1/")) for one in stand_in.requests]
+
+
+async def test_each_endpoint_is_asked_once_and_its_account_is_remembered(stand_in, client, caplog):
+    caplog.set_level(logging.DEBUG)
+    for path, call in CALLS.items():
+        page = await call(client)
+        assert asked(stand_in)[-1] == ("POST" if "subscribe" in path else "GET", path)
+        assert page.meta.request_id == stand_in.requests[-1].request_id
+        assert client.state.plan == page.meta.plan == "analyst"
+        assert client.state.window == page.meta.window == "2017 → upcoming"
+        assert datetime.fromisoformat(client.state.data_as_of or "").tzinfo is not None
+    assert len(stand_in.requests) == len(CALLS)
     assert client.state.plan in PLANS
-    assert client.state.window == page.meta.window == "2017 → upcoming"
-    assert datetime.fromisoformat(client.state.data_as_of or "").tzinfo is not None
+    assert page.data.secret.get_secret_value().startswith("whsec_")
+    assert "127.0.0.1" not in caplog.text
 
 
-async def test_countries_and_courses_have_every_specified_field(client):
+async def test_records_have_every_specified_field(client):
     for page, record, nullable in (
         (await client.countries(), CountryRecord, {"note"}),
         (await client.courses(), CourseRecord, {"shortcode"}),
@@ -101,112 +101,183 @@ async def test_countries_and_courses_have_every_specified_field(client):
         for one in page.data:
             assert isinstance(one, record)
             assert {name for name in record.model_fields if getattr(one, name) is None} <= nullable
-
-
-async def test_reference_has_regions_and_goings(client):
     values = read_reference((await client.reference()).data)
     assert "GB" in values["regions"]
     assert values["goings"]
 
 
-@pytest.mark.parametrize("name", TABLE)
-async def test_failure_has_its_class_its_requests_its_waits_and_its_words(backend, client, fake_time, name):
-    kind, requests, waits, told = TABLE[name]
-    backend.fail("countries", name)
-    error = await failure(client.countries())
-    assert type(error) is kind
-    assert (len(backend.asked), fake_time.slept) == (requests, waits)
-    assert told in error.told
-    assert (f"(request {backend.last_request_id})" in error.told) is (name not in WITHOUT_ID)
+FAILURES: dict[str, tuple[type[ServiceFailure], int]] = {
+    **{code: (kind, 1) for code, kind in BY_CODE.items()},
+    "not_found": (NotFound, 1),
+    "rate_limited": (BY_CODE["rate_limited"], 10),
+    "server_error": (ServerFault, 4),
+    "html": (ServerFault, 4),
+    "drop": (ServiceUnreachable, 4),
+}
 
 
-@pytest.mark.parametrize("name", [*TABLE, "slow"])
-async def test_subscribe_is_asked_for_exactly_once_whatever_happens(backend, client, fake_time, name):
-    if name == "slow":
-        client._calls.transport._whole_answer_s = 0.2
-    backend.fail("webhooks/subscribe", name)
-    await failure(client.subscribe_webhook(RECEIVER, ["result.received"]))
-    async with asyncio.timeout(5):
-        # The stand-in counts a request when it has answered, which is later than we waited.
-        while not backend.asked:  # noqa: ASYNC110  it has no event to wait for
-            await asyncio.sleep(0.05)
-    assert [(one.method, one.path) for one in backend.asked] == [("POST", "webhooks/subscribe")]
-    assert fake_time.slept == []
+@pytest.mark.parametrize("name", FAILURES)
+async def test_failure_of_the_stand_in_is_the_interfaces(stand_in, client, name):
+    kind, requests = FAILURES[name]
+    stand_in.fail_next("/countries", name, 100)
+    with pytest.raises(ServiceFailure) as caught:
+        await client.countries()
+    assert type(caught.value) is kind
+    assert len(stand_in.requests) == requests
+    assert (caught.value.request_id == stand_in.requests[-1].request_id) is (name not in {"html", "drop"})
 
 
-async def test_subscribe_gives_the_secret(client):
-    page = await client.subscribe_webhook(RECEIVER, ["result.received", "race.abandoned"])
-    assert page.data.secret.get_secret_value().startswith("whsec_")
-
-
-@pytest.mark.parametrize("name", ["rate_limited", "server_error", "html", "drop"])
-@pytest.mark.parametrize("path", READING)
-async def test_reading_goes_on_after_a_passing_failure(backend, client, fake_time, path, name):
-    backend.fail(path, name, times=1)
-    await READING[path](client)
-    assert len(backend.asked) == 2
-    assert len(fake_time.slept) == 1
-
-
-async def test_walk_reads_every_race_once_and_changes_nothing_but_the_cursor(backend, client):
+async def test_walk_reads_every_race_once_in_one_process_or_in_one_for_each_page(stand_in, client, open_one):
+    races = sorted(stand_in.racing.races(region="GB"), key=lambda race: (race.race_date, race.race_id))
+    whole = [race.race_id for race in races if race.race_date.year == stand_in.racing.today.year]
     page = await collect(client.walk_races(WalkPosition(region="GB", limit=100)))
-    ids = [race.fields["race_id"] for race in page.data]
-    assert ids == backend.race_ids("GB")
-    first, *others = [dict(one.query) for one in backend.asked]
-    assert first == {"region": "GB", "limit": "100"}
+    assert [race.fields["race_id"] for race in page.data] == whole
+    first, *others = [dict(one.query) for one in stand_in.requests]
     cursors = [one.pop("cursor") for one in others]
-    assert others == [first] * len(others)
+    assert (first, others) == ({"region": "GB", "limit": "100"}, [first] * len(others))
     assert len(set(cursors)) == len(cursors) >= 2
-
-
-async def test_walk_is_resumed_by_another_process_where_it_was_left(backend, fake_time, store):
-    read, position = [], WalkPosition(region="GB", limit=100)
-    while True:
-        # A new client each time, as after a restart: it has the stored position and nothing else.
-        client = open_client(backend.base_url, SecretStr(KEY), store, timing=fake_time.timing())
-        async with aclosing(client.walk_races(position)) as steps:
+    read, stored = [], WalkPosition(region="GB", limit=100).model_dump_json()
+    while stored:
+        position = WalkPosition.model_validate_json(stored)
+        async with aclosing(open_one().walk_races(position)) as steps:
             step = await anext(steps)
-        await client.aclose()
         read += [race.fields["race_id"] for race in step.page.data]
-        if step.is_last:
-            break
-        position = WalkPosition.model_validate(
-            position.model_copy(update={"cursor": step.resume_at}).model_dump(mode="json")
-        )
-    assert read == backend.race_ids("GB")
+        stored = "" if step.is_last else position.model_copy(update={"cursor": step.resume_at}).model_dump_json()
+    assert read == whole
 
 
-async def test_altered_cursor_is_refused_in_one_request_and_a_stored_one_starts_again(backend, client):
-    first = await client.races_page("GB", 100)
-    altered = f"{first.meta.next_cursor}x"
-    error = await failure(client.races_page("GB", 100, altered))
-    assert type(error) is service_errors.InvalidParam
-    assert len(backend.asked) == 2
-    page = await collect(client.walk_races(WalkPosition(region="GB", limit=100, cursor=altered)))
-    assert [race.fields["race_id"] for race in page.data] == backend.race_ids("GB")
+async def test_altered_cursor_is_refused_and_a_stored_one_starts_again(stand_in, client):
+    altered = f"{(await client.races_page('GB', 100)).meta.next_cursor}x"
+    with pytest.raises(InvalidParam):
+        await client.races_page("GB", 100, altered)
+    assert len(stand_in.requests) == 2
+    async with aclosing(client.walk_races(WalkPosition(region="GB", limit=100, cursor=altered))) as steps:
+        assert (await anext(steps)).started_again
 
 
-async def test_path_that_is_not_there_is_not_found_in_one_request(backend, client):
-    assert type(await failure(client.read_path("races/{race_id}", race_id="rc_1"))) is service_errors.NotFound
-    assert len(backend.asked) == 1
+# Below HTTP
 
 
-async def test_used_up_quota_stops_all_but_usage(backend, client):
-    await client.countries()
-    backend.use_up()
-    assert type(await failure(client.courses())) is service_errors.QuotaExceeded
-    for _ in range(3):
-        assert type(await failure(client.courses())) is service_errors.CircuitOpen
-    await client.usage("endpoint")
-    assert [one.path for one in backend.asked] == ["countries", "courses", "account/usage"]
+@asynccontextmanager
+async def raw_server(*chunks, for_ever):
+    """The address of a server that answers with these bytes, then drops the connection or trickles for ever."""
+    done = asyncio.Event()
+
+    async def serve(reader, writer):
+        try:
+            await reader.readuntil(b"\r\n\r\n")
+            writer.writelines(chunks)
+            while for_ever and not writer.is_closing():
+                writer.write(b"x")
+                await writer.drain()
+                await asyncio.sleep(0.02)
+        except ConnectionError:
+            return
+        finally:
+            writer.close()
+            done.set()
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+        await done.wait()
 
 
-async def test_rotated_key_stops_everything_at_once(backend, client):
-    await client.countries()
-    backend.rotate_key()
-    assert type(await failure(client.courses())) is service_errors.Unauthorized
-    refused = await failure(client.usage())
-    assert type(refused) is service_errors.CircuitOpen
-    assert refused.unlatch == "racing-bot unlatch key"
-    assert "racing-bot" not in refused.told
-    assert len(backend.asked) == 2
+HEAD = b"HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("chunks", "for_ever", "message"),
+    [((HEAD,), True, "TimeoutError"), ((HEAD, b"{"), False, "RemoteProtocolError")],
+    ids=["trickles for ever", "drops within the answer"],
+)
+async def test_answer_that_does_not_end_is_unreachable(chunks, for_ever, message):
+    async with raw_server(*chunks, for_ever=for_ever) as base_url:
+        transport = Transport(base_url, SecretStr(KEY), whole_answer_s=0.2 if for_ever else 60)
+        with pytest.raises(ServiceUnreachable) as caught:
+            await transport.send(Request("GET", "courses"))
+        await transport.aclose()
+    assert (caught.value.message, caught.value.may_have_arrived) == (message, True)
+
+
+async def test_subscription_that_is_answered_too_late_is_asked_for_once(stand_in):
+    stand_in.fail_next("/webhooks/subscribe", "slow", 100)
+    async with serve(stand_in.app) as address, asyncio.timeout(5):
+        transport = Transport(f"{address}/v1", SecretStr(KEY), whole_answer_s=0.1)
+        with pytest.raises(ServiceUnreachable):
+            await transport.send(Request("POST", "webhooks/subscribe", body={"url": HOOK[0]}, repeatable=False))
+        await transport.aclose()
+        # The stand-in counts a request when it has answered, which is later than we waited.
+        while not stand_in.requests:  # noqa: ASYNC110  it has no event to wait for
+            await asyncio.sleep(0.05)
+    assert len(stand_in.requests) == 1
+
+
+@pytest.mark.parametrize("is_packed", [False, True])
+async def test_answer_over_the_cap_is_dropped_while_it_streams(is_packed):
+    produced = []
+
+    async def endless():
+        while True:
+            produced.append(1)
+            yield b"x" * 1000
+
+    packed = httpx.Response(200, content=gzip.compress(b"x" * 1_000_000), headers={"content-encoding": "gzip"})
+    found = packed if is_packed else httpx.Response(200, content=endless())
+    http = httpx.AsyncClient(transport=httpx.MockTransport(lambda _: found))
+    transport = Transport("https://api.example.com/v1", SecretStr(KEY), http=http, max_answer_bytes=10_000)
+    async with http:
+        with pytest.raises(AnswerUnreadable, match="over 10000 bytes"):
+            await transport.send(Request("GET", "courses"))
+    assert len(produced) <= 12
+
+
+@pytest.mark.parametrize(
+    ("key", "url", "setting"),
+    [
+        *((key, "https://api.example.com/v1", "RACING_API_KEY") for key in ("", "has space", "line\nbreak", "clé")),
+        (KEY, "http://api.example.com/v1", "RACING_API_URL must be https"),
+    ],
+)
+def test_key_that_no_header_can_carry_and_an_address_that_would_show_the_key_are_refused(store, key, url, setting):
+    with pytest.raises(SettingsError, match=setting) as caught:
+        open_client(url, SecretStr(key), store, SleepClock().timing())
+    assert not key or key not in str(caught.value)
+
+
+RACES = 100_000
+PAGES = RACES // RECORDS_PER_PAGE
+MIB = 1024 * 1024
+
+
+def page_of_races(request):
+    """RECORDS_PER_PAGE races; the cursor is the number of the page, which the client can't know."""
+    number = int(request.url.params.get("cursor", "0"))
+    runners = [{"number": each, "horse": f"Horse {each}", "jockey": "A. Rider"} for each in range(4)]
+    races = [
+        {"race_id": f"rc_{number * RECORDS_PER_PAGE + place}", "date": "2020-01-01", "runners": runners}
+        for place in range(RECORDS_PER_PAGE)
+    ]
+    meta = {"has_more": number + 1 < PAGES, "next_cursor": str(number + 1)}
+    return httpx.Response(200, content=json.dumps({"meta": meta, "data": races}).encode())
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(300)
+async def test_walk_of_100_000_races_holds_no_more_than_a_page(sleep_clock, store):
+    count, held = 0, []
+    tracemalloc.start()
+    try:
+        async with httpx.AsyncClient(transport=httpx.MockTransport(page_of_races)) as http:
+            timing = sleep_clock.timing()
+            client = open_client("https://api.example.com/v1", SecretStr(KEY), store, http=http, timing=timing)
+            async for step in client.walk_races(WalkPosition()):
+                count += len(step.page.data)
+                if count // RECORDS_PER_PAGE % 50 == 0:
+                    gc.collect()
+                    held.append(tracemalloc.get_traced_memory()[0] / MIB)
+        peak = tracemalloc.get_traced_memory()[1] / MIB
+    finally:
+        tracemalloc.stop()
+    assert (count, len(held)) == (RACES, PAGES // 50)
+    assert held[-1] - held[0] < 0.5, held
+    assert peak < 20

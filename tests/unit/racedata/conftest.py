@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,6 +15,7 @@ from bot.racedata.client.service_errors import InvalidParam, ServiceFailure, Ser
 from bot.racedata.day_path import Paths
 from bot.racedata.race_book import RaceBook
 from bot.settings import Settings
+from tests.unit.racedata.scripted_service import Memory, Scripted, SleepClock
 
 START = datetime(2026, 11, 20, 12, tzinfo=UTC)
 TODAY = START.date()
@@ -228,3 +230,29 @@ async def make_book(database, client, clock, quota):
 
 def titles(card):
     return [race.race_id for meeting in card.meetings for race in meeting.races]
+
+
+@pytest.fixture
+def service():
+    return Scripted()
+
+
+@pytest.fixture
+def sleep_clock():
+    return SleepClock()
+
+
+@pytest.fixture
+def store():
+    return Memory()
+
+
+@pytest.fixture
+def open_racing(service, sleep_clock, store):
+    """Opens clients of the scripted service on one store: a restarted bot, or a replica."""
+    return partial(service.client, store, sleep_clock)
+
+
+@pytest.fixture
+def racing(open_racing):
+    return open_racing()

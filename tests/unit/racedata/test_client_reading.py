@@ -13,7 +13,6 @@ from bot.racedata.client.filter_values import read_reference
 from bot.racedata.client.headers import LONGEST_RETRY_AFTER_S, WINDOW_S, read_rate, read_retry_after
 from bot.racedata.client.records import (
     CountryPage,
-    CoursePage,
     CourseRecord,
     DeliveryPage,
     RacePage,
@@ -22,13 +21,20 @@ from bot.racedata.client.records import (
 from bot.racedata.near_misses import likely
 
 
-def test_path_is_filled_with_quoted_values():
-    assert fill_path("races/{race_id}", race_id="a/b?c#d e") == ("races/a%2Fb%3Fc%23d%20e", ())
-
-
-def test_path_is_told_apart_from_its_query():
-    asked = fill_path("days/{date}?region={region}&at={date}&all", date="2026-11-20", region="A&B?")
-    assert asked == ("days/2026-11-20", (("region", "A&B?"), ("at", "2026-11-20"), ("all", "")))
+@pytest.mark.parametrize(
+    ("template", "values", "path", "query"),
+    [
+        ("races/{race_id}", {"race_id": "a/b?c#d e"}, "races/a%2Fb%3Fc%23d%20e", ()),
+        (
+            "days/{date}?region={region}&at={date}&all",
+            {"date": "2026-11-20", "region": "A&B?"},
+            "days/2026-11-20",
+            (("region", "A&B?"), ("at", "2026-11-20"), ("all", "")),
+        ),
+    ],
+)
+def test_path_is_filled_with_quoted_values_and_told_apart_from_its_query(template, values, path, query):
+    assert fill_path(template, **values) == (path, query)
 
 
 @pytest.mark.parametrize("race_id", ["", ".", ".."])
@@ -45,20 +51,10 @@ AT = int(NOW.timestamp())
 @pytest.mark.parametrize(
     ("value", "wait_s"),
     [
-        ("7", 7),
-        (" 7 ", 7),
-        ("1.5", 1.5),
-        ("0", 0),
-        ("99999999999", LONGEST_RETRY_AFTER_S),
-        ("Thu, 20 Nov 2025 12:00:30 GMT", 30),
-        ("Thu, 20 Nov 2025 11:00:00 GMT", 0),
+        *(("7", 7), (" 7 ", 7), ("1.5", 1.5), ("0", 0), ("99999999999", LONGEST_RETRY_AFTER_S)),
+        *(("Thu, 20 Nov 2025 12:00:30 GMT", 30), ("Thu, 20 Nov 2025 11:00:00 GMT", 0)),
         ("Fri, 01 Jan 2100 00:00:00 GMT", LONGEST_RETRY_AFTER_S),
-        ("-5", None),
-        ("soon", None),
-        ("", None),
-        ("٣", None),
-        ("1e9", None),
-        ("nan", None),
+        *((garbage, None) for garbage in ("-5", "soon", "", "٣", "1e9", "nan")),
     ],
 )
 def test_retry_after_is_read_as_seconds_or_a_date_and_kept_in_range(value, wait_s):
@@ -73,18 +69,9 @@ def test_retry_after_date_is_measured_by_the_services_own_clock():
 @pytest.mark.parametrize(
     ("reset", "date", "resets_in_s"),
     [
-        (str(AT + 30), DATE, 30),
-        (str(AT), DATE, 1),
-        (str(AT + 3600), DATE, WINDOW_S),
-        (str(AT * 1000), DATE, None),
-        (str(AT - 3600), DATE, None),
-        (str(AT + 30), None, None),
-        (str(AT + 30), "yesterday", None),
-        ("45", None, 45),
-        ("0", DATE, 1),
-        ("-1", DATE, None),
-        ("soon", DATE, None),
-        (None, DATE, None),
+        *((str(AT + 30), DATE, 30), (str(AT), DATE, 1), (str(AT + 3600), DATE, WINDOW_S), ("0", DATE, 1)),
+        *((str(AT * 1000), DATE, None), (str(AT - 3600), DATE, None), ("-1", DATE, None), ("soon", DATE, None)),
+        *((str(AT + 30), None, None), (str(AT + 30), "yesterday", None), ("45", None, 45), (None, DATE, None)),
     ],
 )
 def test_rate_reset_is_taken_relative_to_the_answers_date(reset, date, resets_in_s):
@@ -124,32 +111,29 @@ COURSE = {
 }
 
 
-def test_course_has_every_specified_field_under_its_name():
-    assert CourseRecord.model_validate(COURSE).model_dump() == COURSE
+@pytest.mark.parametrize(
+    ("record", "known", "others"),
+    [
+        (COURSE, COURSE, {}),
+        (COURSE | {"surface": "turf", "copy": 1}, COURSE, {"surface": "turf", "copy": 1}),
+        (
+            {"course_id": 12, "name": ["Ascot"], "races": "many", "meetings": "130"},
+            dict.fromkeys(COURSE) | {"course_id": "12", "meetings": 130},
+            {},
+        ),
+    ],
+    ids=["as specified", "with more", "of other types"],
+)
+def test_record_has_each_specified_field_of_its_type_and_keeps_the_others(record, known, others):
+    course = CourseRecord.model_validate(record)
+    assert (course.model_dump(), course.fields) == (known | others, others)
 
 
-def test_record_keeps_fields_that_are_not_specified():
-    course = CourseRecord.model_validate({**COURSE, "surface": "turf", "copy": 1})
-    assert course.fields == {"surface": "turf", "copy": 1}
-
-
-def test_record_with_fields_of_another_type_is_read_without_them():
-    course = CourseRecord.model_validate({"course_id": 12, "name": ["Ascot"], "races": "many", "meetings": "130"})
-    assert (course.course_id, course.name, course.races, course.meetings) == ("12", None, None, 130)
-
-
-def test_page_takes_null_fields_and_plans_nobody_knows():
-    page = CountryPage.model_validate(
-        {"meta": {"plan": "platinum", "window": None, "colour": "red"}, "data": [{"country_code": "GB", "note": None}]}
-    )
-    assert page.meta.plan == "platinum"
-    assert page.meta.fields == {"colour": "red"}
-    assert page.data[0].note is None
-
-
-def test_page_leaves_out_items_that_are_no_objects():
-    page = CoursePage.model_validate({"meta": {}, "data": [None, COURSE, "Ascot"]})
-    assert [course.name for course in page.data] == ["Ascot"]
+def test_page_takes_null_fields_unknown_plans_and_items_that_are_no_objects():
+    meta = {"plan": "platinum", "window": None, "colour": "red"}
+    page = CountryPage.model_validate({"meta": meta, "data": [None, {"country_code": "GB", "note": None}, "GB"]})
+    assert (page.meta.plan, page.meta.fields) == ("platinum", {"colour": "red"})
+    assert [(country.country_code, country.note) for country in page.data] == [("GB", None)]
 
 
 def test_race_is_kept_as_it_came():
@@ -166,8 +150,7 @@ def test_deliveries_are_read_bare_or_within_an_object(data):
 @pytest.mark.parametrize(
     "data",
     [
-        {"signing_secret": "whsec_1"},
-        {"secret": "whsec_1"},
+        *({"signing_secret": "whsec_1"}, {"secret": "whsec_1"}),
         {"subscription": {"id": "wh_1", "webhookSecret": "whsec_1"}},
         {"data": [{"secret": "", "deep": {"Secret": "whsec_1"}}]},
         {"secret_hint": "…c_1", "secret_id": "ws_7", "signing-secret": "whsec_1"},
@@ -185,26 +168,13 @@ def test_subscription_gives_its_secret_and_shows_it_nowhere(data):
 @pytest.mark.parametrize(
     "data",
     [
-        {"id": "wh_1"},
+        *({"id": "wh_1"}, {"secret_expires_at": "2027-01-01"}, {"secret": 7, "secrets": ["whsec_1"]}),
         {"secret_note": "shown once", "signing": {"key": "whsec_1"}},
-        {"secret_expires_at": "2027-01-01"},
-        {"secret": "whsec_1", "old": {"secret": "whsec_0"}},
-    ],
-)
-def test_subscription_without_a_secret_that_is_sure_has_none(data):
-    assert SubscriptionRecord.model_validate(data).secret is None
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        {"secret": "whsec_1", "before": {"secret": "whsec_0"}},
-        {"secret": "whsec_1", "signing_secret": "whsec_0"},
         {"secret_id": "ws_7", "secret_value": "whsec_1"},
-        {"secret": 7, "secrets": ["whsec_1"]},
+        *({"secret": "whsec_1", "old": {"secret": "whsec_0"}}, {"secret": "whsec_1", "signing_secret": "whsec_0"}),
     ],
 )
-def test_subscription_takes_none_of_several_that_may_be_its_secret(data):
+def test_subscription_without_a_secret_or_with_several_that_may_be_the_one_has_none(data):
     assert SubscriptionRecord.model_validate(data).secret is None
 
 

@@ -3,9 +3,6 @@
 import heapq
 import itertools
 from collections import Counter
-from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
-from email.utils import format_datetime
 from typing import Any
 
 import pytest
@@ -14,36 +11,7 @@ from hypothesis import strategies as st
 
 from bot.racedata.client.headers import RateReading, read_rate
 from bot.racedata.client.throttle import TokenBucket
-
-START = datetime(2025, 11, 20, 12, 0, tzinfo=UTC)
-
-
-@dataclass
-class Service:
-    """Counts requests in fixed minutes of its own clock, as the interface describes."""
-
-    limit: int
-    skew_s: float = 0.0
-    says: frozenset[str] = frozenset({"limit", "remaining", "reset", "date"})
-    used: Counter[int] = field(default_factory=Counter)
-    refused: Counter[int] = field(default_factory=Counter)
-
-    def ask(self, now, *, rival=False):
-        """The headers of the answer, and whether it was a refusal."""
-        clock = START.timestamp() + now + self.skew_s
-        window = int(clock // 60)
-        self.used[window] += 1
-        refused = self.used[window] > self.limit
-        if refused and not rival:
-            self.refused[window] += 1
-        reset = (window + 1) * 60
-        headers = {
-            "limit": ("x-ratelimit-limit", str(self.limit)),
-            "remaining": ("x-ratelimit-remaining", str(max(0, self.limit - self.used[window]))),
-            "reset": ("x-ratelimit-reset", str(reset)),
-            "date": ("date", format_datetime(START + timedelta(seconds=int(now + self.skew_s)), usegmt=True)),
-        }
-        return dict(headers[name] for name in headers if name in self.says), (reset - clock if refused else None)
+from tests.unit.racedata.counted_minutes import Minutes
 
 
 def run(service, buckets, latencies, *, until=400.0, workers=4, rivals=(), background=False):
@@ -88,7 +56,7 @@ skews = st.floats(-5000, 5000)
 @given(limit=st.integers(1, 40), skew_s=skews, latencies=st.lists(seconds, min_size=1, max_size=9))
 @example(limit=1, skew_s=0.0, latencies=[2.0])
 def test_bucket_alone_on_the_key_is_never_refused(limit, skew_s, latencies):
-    service = Service(limit, skew_s)
+    service = Minutes(limit, skew_s)
     sent = run(service, [TokenBucket()], latencies)
     assert not service.refused
     assert len(sent) >= min(limit, 10)
@@ -100,7 +68,7 @@ def test_bucket_alone_on_the_key_is_never_refused(limit, skew_s, latencies):
     latencies=st.lists(seconds, min_size=1, max_size=9),
 )
 def test_bucket_is_never_refused_when_headers_are_missing(says, skew_s, latencies):
-    service = Service(60, skew_s, frozenset(says))
+    service = Minutes(60, skew_s, frozenset(says))
     assert run(service, [TokenBucket()], latencies)
     assert not service.refused
 
@@ -112,13 +80,13 @@ def test_bucket_is_never_refused_when_headers_are_missing(says, skew_s, latencie
     rivals=st.lists(st.floats(0, 400), max_size=600),
 )
 def test_bucket_beside_a_rival_costs_at_most_one_refusal_a_minute(limit, skew_s, latencies, rivals):
-    service = Service(limit, skew_s)
+    service = Minutes(limit, skew_s)
     run(service, [TokenBucket()], latencies, rivals=rivals)
     assert all(refusals <= 1 for refusals in service.refused.values()), service.refused
 
 
 def test_bucket_beside_a_rival_that_uses_up_every_minute_costs_one_refusal_a_minute():
-    service = Service(60)
+    service = Minutes(60)
     rivals = [minute * 60 + number / 1000 for minute in range(7) for number in range(60)]
     run(service, [TokenBucket()], [0.1], rivals=rivals)
     assert max(service.refused.values()) == 1
@@ -135,14 +103,14 @@ BURSTY = [minute * 60 + 20 + number * 0.05 for minute in range(10) for number in
     ids=["one-alone", "one-steady", "one-bursty", "two-alone", "two-steady", "two-bursty"],
 )
 def test_buckets_leave_a_rival_room_and_are_not_refused(replicas, rivals, least_sent):
-    service = Service(60)
+    service = Minutes(60)
     sent = run(service, [TokenBucket() for _ in range(replicas)], LATENCIES, until=600, rivals=rivals)
     assert not service.refused
     assert len(sent) >= least_sent
 
 
 def test_bucket_keeps_part_of_the_minute_free_of_background_work():
-    service = Service(60)
+    service = Minutes(60)
     bucket = TokenBucket()
     sent = run(service, [bucket], [0.05], until=50, background=True)
     assert len(sent) == 45
@@ -151,7 +119,7 @@ def test_bucket_keeps_part_of_the_minute_free_of_background_work():
 
 
 def test_bucket_uses_most_of_the_limit_when_it_is_alone():
-    service = Service(60)
+    service = Minutes(60)
     assert len(run(service, [TokenBucket()], [0.2], until=300)) >= 5 * 57
 
 
@@ -166,13 +134,13 @@ def test_bucket_divides_the_limit_among_replicas():
 
 @given(replicas=st.integers(2, 5), skew_s=skews, latencies=st.lists(seconds, min_size=1, max_size=9))
 def test_buckets_of_replicas_are_never_refused_together(replicas, skew_s, latencies):
-    service = Service(60, skew_s)
+    service = Minutes(60, skew_s)
     assert len(run(service, [TokenBucket() for _ in range(replicas)], latencies)) >= 60
     assert not service.refused
 
 
 def test_bucket_takes_the_lower_limit_that_the_service_reports():
-    service = Service(10)
+    service = Minutes(10)
     assert len(run(service, [TokenBucket(60)], [0.05], until=50)) == 10
 
 

@@ -1,0 +1,213 @@
+"""What the database keeps of the data service: circuit breakers, signing secrets, and the count of replicas."""
+
+import secrets
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import Any
+
+import httpx
+import pytest
+from cryptography.fernet import Fernet
+from pydantic import SecretStr
+
+from bot.cli.main import Breaker
+from bot.cli.unlatch_command import CODES_BY_WORD, run_unlatch, unlatch
+from bot.db import named_values, replicas
+from bot.db.engine import Database
+from bot.db.named_value_store import DatabaseStateStore
+from bot.db.replicas import DEAD_AFTER, Replicas
+from bot.db.tables import WebhookSubscriptionRow
+from bot.db.vault import Vault
+from bot.errors import SecretsUnreadable, StorageUnavailable
+from bot.racedata import webhook_subscriptions
+from bot.racedata.client import circuit_breakers
+from bot.racedata.client.circuit_breakers import CircuitBreakers
+from bot.racedata.client.service_client import open_client
+from bot.racedata.client.service_errors import CircuitOpen, QuotaExceeded, ServiceFailure, UpgradeRequired
+from bot.racedata.quota_book import QuotaBook
+from bot.settings import Settings
+from sandbox.racing_service import RacingService
+from tests.clock import now
+from tests.databases import on_both
+from tests.unit.racedata.scripted_service import BASE_URL, KEY
+
+# Circuit breakers
+
+
+@pytest.fixture
+async def service(sleep_clock):
+    async with RacingService(sleep_clock.clock().date(), api_key=KEY, clock=sleep_clock.clock) as running:
+        yield running
+
+
+@pytest.fixture
+async def open_one(service, database, sleep_clock):
+    """Opens clients on one database: the same bot restarted, or replicas."""
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(service.app)) as http:
+        store = DatabaseStateStore(database, sleep_clock.clock)
+        yield lambda: open_client(BASE_URL, SecretStr(KEY), store, http=http, timing=sleep_clock.timing())
+
+
+@pytest.fixture
+def breakers(database, sleep_clock):
+    return CircuitBreakers(DatabaseStateStore(database, sleep_clock.clock), sleep_clock.clock, SecretStr(KEY))
+
+
+async def outcome(client):
+    try:
+        await client.countries()
+    except ServiceFailure as error:
+        return type(error)
+    return None
+
+
+def settings_of(database_url="sqlite:///unused.db"):
+    return Settings(
+        _env_file=None,
+        racing_api_url=BASE_URL,
+        racing_api_key=KEY,
+        slack_bot_token="xoxb-test",
+        slack_signing_secret="secret-of-a-test",
+        database_url=database_url,
+    )
+
+
+async def test_quota_breaker_outlives_restarts_until_the_month_turns(service, open_one, sleep_clock):
+    service.set_used(15_000)
+    assert [await outcome(open_one()) for _ in range(3)] == [QuotaExceeded, CircuitOpen, CircuitOpen]
+    assert len(service.requests) == 1
+    sleep_clock.now_s = (datetime(2025, 12, 1, tzinfo=UTC) - sleep_clock.start) / timedelta(seconds=1)
+    assert await outcome(open_one()) is None
+
+
+async def test_quota_breaker_is_closed_by_usage_that_fell_and_not_by_usage_below_the_allowance(
+    service, open_one, database, sleep_clock
+):
+    client = open_one()
+    book = QuotaBook(database, client, settings_of(), sleep_clock.clock)
+    service.set_used(9_000)
+    service.fail_next("/countries", "quota_exceeded", 100)
+    for _ in range(8):
+        await outcome(client)
+        await book.read()
+        sleep_clock.now_s += 900
+    assert sum(request.endpoint == "/countries" for request in service.requests) == 1
+    service.heal()
+    service.set_used(8_000)
+    assert await outcome(client) is CircuitOpen
+    await book.read()
+    assert await outcome(client) is None
+
+
+async def test_admins_word_closes_the_quota_for_a_running_bot_and_says_so(service, open_one, breakers):
+    running = open_one()
+    service.set_used(15_000)
+    assert await outcome(running) is QuotaExceeded
+    assert "No circuit breaker is open (key)" in await unlatch(breakers, ["key"])
+    assert (await unlatch(breakers, ["quota", "key"])).startswith(
+        "quota: closed again; the circuit breaker was opened by quota_exceeded on 2025-11-20 12:00 UTC (request req_"
+    )
+    service.set_used(0)
+    assert await outcome(running) is None
+
+
+async def test_admins_word_has_an_endpoint_beyond_the_plan_asked_again(service, open_one, breakers):
+    running = open_one()
+    service.switch(reach={"/countries": ("analyst",)})
+    assert [await outcome(running) for _ in range(2)] == [UpgradeRequired] * 2
+    assert len(service.requests) == 1
+    assert (await unlatch(breakers, ["plan"])).startswith("plan: closed again; ")
+    service.switch(reach={})
+    assert await outcome(running) is None
+
+
+def test_words_of_the_command_are_those_of_the_breakers():
+    assert set(CODES_BY_WORD) == set(Breaker)
+    assert set(CODES_BY_WORD.values()) == set(circuit_breakers.BREAKER_CODES)
+
+
+async def test_command_resets_on_the_database_of_the_settings(tmp_path):
+    settings = settings_of(f"sqlite:///{tmp_path}/bot.db")
+    assert "No circuit breaker is open (quota, key, plan)" in await run_unlatch(settings, None)
+    unready = settings.model_copy(update={"database_url": SecretStr(f"sqlite:///{tmp_path}/none/bot.db")})
+    with pytest.raises(StorageUnavailable, match="not ready"):
+        await run_unlatch(unready, "quota")
+
+
+# Signing secrets
+
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+OLD, NEW, LOST = (Fernet.generate_key().decode() for _ in range(3))
+
+
+async def add(database, key, **kept):
+    locked: dict[str, Any] = {name: Vault([key]).lock(text) for name, text in kept.items()}
+    row = WebhookSubscriptionRow(url="https://b", events="result.received", created_at=NOW, **locked)
+    return await database.write(partial(webhook_subscriptions.add, row=row))
+
+
+async def secrets_of(database, *keys):
+    return await database.read(partial(webhook_subscriptions.signing_secrets, vault=Vault(keys)))
+
+
+async def test_secret_that_no_key_opens_takes_no_other_with_it(database):
+    await add(database, LOST, secret="whsec-lost")
+    with pytest.raises(SecretsUnreadable):
+        await secrets_of(database, NEW)
+    await add(database, NEW, secret="whsec-new")
+    assert await secrets_of(database, NEW) == ["whsec-new"]
+
+
+@on_both
+async def test_secrets_and_answers_are_renewed_once_so_that_old_keys_can_go(database):
+    await add(database, OLD, secret="whsec-old")
+    number = await add(database, OLD, answer="the whole answer")
+    await add(database, LOST, secret="whsec-lost")
+    renewed = [
+        await database.write(partial(webhook_subscriptions.renew, vault=Vault(keys)))
+        for keys in ([], [NEW, OLD], [NEW, OLD])
+    ]
+    assert renewed == [0, 2, 0]
+    assert await secrets_of(database, NEW) == ["whsec-old"]
+    answers = {row.id: row.answer for row in await database.read(webhook_subscriptions.live)}
+    assert Vault([NEW]).open(answers[number] or b"") == "the whole answer"
+
+
+# Replicas
+
+
+@on_both
+async def test_replicas_count_one_another_and_forget_the_dead(database):
+    async def beat(name, at=NOW):
+        return await database.write(partial(replicas.beat, replica=name, now=at))
+
+    await database.write(partial(named_values.put, name="replicas", value=1, now=NOW - timedelta(days=9)))
+    assert [await beat(name) for name in ("a", "b", "c", "a")] == [1, 2, 3, 3]
+    assert await beat("c", NOW + DEAD_AFTER - timedelta(seconds=1)) == 3
+    assert await beat("a", NOW + DEAD_AFTER) == 2
+    kept = [
+        await database.read(partial(named_values.get, name=name))
+        for name in (f"{replicas.REPLICA_PREFIX}b", f"{replicas.REPLICA_PREFIX}c", "replicas")
+    ]
+    assert [one is not None for one in kept] == [False, True, True]
+
+
+@on_both
+async def test_replica_that_leaves_is_counted_no_more(database):
+    ours, other = (Replicas(database, now, secrets.token_hex) for _ in range(2))
+    for one in (ours, other, ours):
+        await one.beat()
+    assert (ours.count, other.count) == (2, 2)
+    await other.leave()
+    await ours.beat()
+    assert ours.count == 1
+
+
+async def test_replicas_keep_the_last_count_while_the_database_is_away(tmp_path):
+    away = Database(f"sqlite:///{tmp_path}/no-such-folder/bot.db")
+    lonely = Replicas(away, lambda: NOW, secrets.token_hex)
+    lonely.count = 3
+    await lonely.beat()
+    await lonely.leave()
+    assert lonely.count == 3
+    await away.close()

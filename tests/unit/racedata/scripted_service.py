@@ -1,0 +1,110 @@
+"""A data service that answers what a test has written down, behind the bot's client, on a clock that sleeping moves."""
+
+import asyncio
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from urllib.parse import parse_qsl
+
+import httpx
+from pydantic import SecretStr
+
+from bot.racedata.client.service_client import RacingClient, open_client
+from bot.racedata.client.timing import Timing
+
+KEY = "sk_recognisable_0123456789"
+BASE_URL = "https://api.example.com/v1"
+META = {"request_id": "req_1", "data_as_of": "2025-11-20T12:00:00+00:00", "plan": "free", "window": "2023 → upcoming"}
+
+
+class SleepClock:
+    """Time that passes only when somebody sleeps."""
+
+    def __init__(self):
+        self.start = datetime(2025, 11, 20, 12, tzinfo=UTC)
+        self.now_s = 0.0
+        self.slept: list[float] = []
+
+    def clock(self):
+        return self.start + timedelta(seconds=self.now_s)
+
+    async def sleep(self, seconds):
+        self.slept.append(seconds)
+        self.now_s += seconds
+        await asyncio.sleep(0)
+
+    def timing(self):
+        return Timing(self.clock, lambda: self.now_s, self.sleep, lambda: 1.0)
+
+
+class Memory:
+    """A StateStore in memory."""
+
+    def __init__(self):
+        self.values: dict[str, dict[str, Any]] = {}
+
+    async def get(self, name: str) -> dict[str, Any] | None:
+        return self.values.get(name)
+
+    async def set(self, name: str, value: dict[str, Any]) -> None:
+        self.values[name] = value
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One request as the service saw it."""
+
+    method: str
+    path: str
+    raw_query: str
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def query(self):
+        return dict(parse_qsl(self.raw_query, keep_blank_values=True))
+
+
+class Scripted:
+    """Answers in the order of its replies, the last for ever. A reply is an answer, or a kind of httpx's errors."""
+
+    def __init__(self):
+        self.replies: list[Any] = []
+        self.seen: list[Seen] = []
+
+    def reply(self, status=200, body=b"", **headers):
+        self.replies.append(answer(status, body, **headers))
+
+    def data(self, data, **meta):
+        self.reply(200, {"meta": META | meta, "data": data})
+
+    def refuse(self, status, code, *, headers=None, **fields):
+        self.replies.append(refusal(status, code, headers=headers, **fields))
+
+    def answer(self, request: httpx.Request) -> httpx.Response:
+        path, query = request.url.path.removeprefix("/v1/"), str(request.url.params)
+        self.seen.append(Seen(request.method, path, query, dict(request.headers), request.content))
+        found = self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
+        if isinstance(found, type):
+            raise found(f"{request.url} {request.headers!r} {KEY}", request=request)
+        status, content, headers = found
+        return httpx.Response(status, content=content, headers=headers)
+
+    @property
+    def paths(self):
+        return [seen.path for seen in self.seen]
+
+    def client(self, store, time, key=KEY, **parts) -> RacingClient:
+        http = httpx.AsyncClient(transport=httpx.MockTransport(self.answer))
+        return open_client(BASE_URL, SecretStr(key), store, time.timing(), http=http, **parts)
+
+
+def answer(status, body, **headers):
+    content = body if isinstance(body, bytes) else json.dumps(body).encode()
+    return status, content, {name.replace("_", "-"): value for name, value in headers.items()}
+
+
+def refusal(status, code, *, headers=None, message="Said so.", **fields):
+    body = {"meta": {"request_id": "req_1"}, "error": {"code": code, "message": message, **fields}}
+    return answer(status, body, **(headers or {}))

@@ -1,0 +1,279 @@
+"""From every answer to its class, to the words for a person, and to whether the request is repeated."""
+
+import json
+import logging
+import traceback
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Any
+
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from structlog.testing import capture_logs
+
+from bot.logs import quieten_http
+from bot.racedata.client import service_errors
+from bot.racedata.client.envelope import read_refusal
+from bot.racedata.client.retry import FOR_COMMANDS, GiveUp, Patience, Retry, decide
+from bot.racedata.client.service_errors import (
+    AnswerUnreadable,
+    InvalidParam,
+    NotFound,
+    OutsideWindow,
+    QuotaExceeded,
+    RateLimited,
+    ServerFault,
+    ServiceUnreachable,
+    Unauthorized,
+    UnknownRefusal,
+    UpgradeRequired,
+)
+from bot.racedata.client.transport import Answer
+from tests.unit.racedata.scripted_service import KEY, answer
+from tests.unit.racedata.scripted_service import refusal as scripted
+
+NOW = datetime(2025, 11, 20, 12, tzinfo=UTC)
+SECRET_QUERY = "cursor_recognisable"
+
+# Answers
+
+
+def coded(status, code, retry_after=None, **fields):
+    """A refusal that quotes the key wherever it can."""
+    headers = {"retry_after": retry_after} if retry_after else {}
+    told = {"message": f"Said so, {KEY}.", "doc_url": f"https://x/?key={KEY}", **fields}
+    return scripted(status, code, headers=headers, **told)
+
+
+TRANSPORT_ERRORS = {
+    kind for kind in vars(httpx).values() if isinstance(kind, type) and issubclass(kind, httpx.TransportError)
+} - {httpx.TransportError, httpx.TimeoutException, httpx.NetworkError, httpx.ProtocolError}
+SURELY_NOT_SENT = {
+    *(httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError, httpx.UnsupportedProtocol)
+}
+FAULT = [0.5, 1, 2]
+PLANS = {"your_plan": "free", "reaches_on": ["archive", "complete"]}
+DATES = {"window": "2023 → upcoming", "requested_date": "2019-01-01"}
+OUTSIDE = "2019-01-01 is outside your plan's window: 2023 → upcoming."
+UNREADABLE: list[Any] = [
+    *(b"", KEY.encode(), [], {"data": []}, {"meta": {}}, {"meta": {}, "data": {KEY: KEY}}, b'{"meta":{},"data":[}'),
+]
+# The answer, its class, the seconds waited before each further request, and what a person is told.
+ANSWERS: dict[str, tuple[Any, type[service_errors.ServiceFailure], list[float], str]] = {
+    "unauthorized": (coded(401, "unauthorized"), Unauthorized, [], "the bot's key. An admin must set the right one"),
+    "upgrade_required": (
+        coded(403, "upgrade_required", **PLANS),
+        UpgradeRequired,
+        [],
+        "This is not part of your plan (free). Plans that have it: archive, complete.",
+    ),
+    "outside_window": (coded(403, "outside_window", **DATES), OutsideWindow, [], OUTSIDE),
+    "not_found": (coded(404, "not_found"), NotFound, [], "has nothing there. Said so"),
+    "another code of 404": (coded(404, "whatever_else"), NotFound, [], "has nothing there"),
+    "invalid_param": (coded(422, "invalid_param"), InvalidParam, [], "does not take that value: Said so"),
+    "quota_exceeded": (coded(429, "quota_exceeded", "5"), QuotaExceeded, [], "allowance of requests is used up"),
+    "rate_limited": (coded(429, "rate_limited", "40"), RateLimited, [40], "Try again in 40 s."),
+    "rate_limited by seconds": (coded(429, "rate_limited", "1"), RateLimited, [1] * 9, "Try again in 1 s."),
+    "rate_limited for long": (coded(429, "rate_limited", "200"), RateLimited, [], "Try again in 200 s."),
+    "server_error": (coded(500, "server_error"), ServerFault, FAULT, "Quote the request id"),
+    "maintenance": (coded(503, "maintenance"), ServerFault, FAULT, "The data service failed"),
+    "a new code": (coded(418, "teapot"), UnknownRefusal, [], "refused (teapot). Said so"),
+    "the key as a code": (coded(400, KEY, **{KEY: [KEY, {"deep": KEY}]}), UnknownRefusal, [], "refused ("),
+    "html of a proxy": (answer(502, b"<html>Bad Gateway</html>"), ServerFault, FAULT, "The data service failed"),
+    "a redirect": (answer(302, b"", location=f"https://evil.example/?key={KEY}"), UnknownRefusal, [], "status 302"),
+    **{f"unreadable: {body!r}": (answer(200, body), AnswerUnreadable, [], "can't read") for body in UNREADABLE},
+    "broken gzip": (answer(200, b"not gzip", content_encoding="gzip"), AnswerUnreadable, [], "can't read"),
+    **{
+        kind.__name__: (
+            kind,
+            ServiceUnreachable,
+            FAULT,
+            "could not be reached" if kind in SURELY_NOT_SENT else "did not answer",
+        )
+        for kind in TRANSPORT_ERRORS
+    },
+}
+
+
+def test_table_has_every_code_of_the_interface():
+    assert set(ANSWERS) >= set(service_errors.BY_CODE)
+
+
+async def failure(asking) -> service_errors.ServiceFailure:
+    with pytest.raises(service_errors.ServiceFailure) as caught:
+        await asking
+    return caught.value
+
+
+def shown(error):
+    """Everything that a log, a debugger or an error tracker might print of it, chained errors and locals included."""
+    parts = [str(error), repr(error), error.told, str(vars(error)), str(dict(error.extras))]
+    for chained in (error, error.__context__, error.__cause__):
+        if chained is not None:
+            report = traceback.TracebackException.from_exception(chained, capture_locals=True)
+            own = [frame for frame in report.stack if "/tests/" not in frame.filename]
+            report.stack = traceback.StackSummary.from_list(own)
+            parts += report.format()
+    return "\n".join(parts)
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+async def test_answer_has_its_class_its_words_and_its_waits_and_shows_no_key(
+    *, service, racing, sleep_clock, store, caplog, name
+):
+    reply, kind, waits, told = ANSWERS[name]
+    service.replies = [reply]
+    caplog.set_level(logging.DEBUG)
+    quieten_http()
+    with capture_logs() as lines:
+        error = await failure(racing.races_page("GB", cursor=SECRET_QUERY))
+    assert type(error) is kind
+    assert told in error.told
+    assert (len(service.seen), sleep_clock.slept) == (1 + len(waits), waits)
+    assert error.path == "races/search"
+    if name in service_errors.BY_CODE:
+        assert (error.code, error.status, error.request_id) == (name, reply[0], "req_1")
+        assert "(request req_1)" in error.told
+    everything = "\n".join([shown(error), caplog.text, str(lines), str(store.values)])
+    assert KEY not in everything
+    assert "api.example.com" not in everything
+    assert SECRET_QUERY not in f"{error} {error!r} {error.told} {caplog.text} {lines}"
+    assert lines
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+async def test_subscription_is_asked_for_once_whatever_is_answered(service, racing, sleep_clock, name):
+    service.replies = [ANSWERS[name][0]]
+    with suppress(service_errors.ServiceFailure):
+        await racing.subscribe_webhook("https://bot.example.com/", ["result.received"])
+    assert (service.paths, sleep_clock.slept) == (["webhooks/subscribe"], [])
+
+
+async def test_request_that_was_surely_not_sent_is_told_from_all_that_may_have_arrived(service, racing):
+    surely_not = set()
+    for service.replies in [[kind] for kind in TRANSPORT_ERRORS]:
+        error = await failure(racing.subscribe_webhook("https://bot.example.com/", ["result.received"]))
+        assert isinstance(error, ServiceUnreachable)
+        surely_not |= set() if error.may_have_arrived else {service.replies[0]}
+    assert surely_not == SURELY_NOT_SENT
+
+
+# Refusals, read
+
+
+def refusal(status, body=b"", **headers):
+    status, content, headers = answer(status, body, **headers)
+    return read_refusal(Answer(status, headers, content), "races/search", NOW, lambda text: text.replace(KEY, "***"))
+
+
+def test_code_outweighs_the_status():
+    found = {code: type(refusal(400, {"error": {"code": code}})) for code in service_errors.BY_CODE}
+    assert found == service_errors.BY_CODE
+
+
+BODIES = [b"", b"<html>Not here</html>", {"detail": []}, {"error": None}, [], {"error": {}}]
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [
+        *((301, UnknownRefusal), (401, Unauthorized), (403, UnknownRefusal), (404, NotFound)),
+        *((422, InvalidParam), (429, RateLimited), (500, ServerFault), (502, ServerFault)),
+    ],
+)
+def test_refusal_without_a_code_is_classed_by_its_status(status, kind):
+    for body in BODIES:
+        error = refusal(status, body, x_request_id="req_9")
+        assert (type(error), error.code, error.request_id) == (kind, None, "req_9")
+
+
+@pytest.mark.parametrize(
+    ("window", "date"), [("window", "date"), ("plan_window", "requested"), ("your_window", "requested_date")]
+)
+def test_window_and_date_are_found_under_other_names(window, date):
+    fields = {window: "2023 → upcoming", date: "2019-01-01"}
+    assert refusal(403, {"error": {"code": "outside_window", **fields}}).told == OUTSIDE
+
+
+def test_refusal_by_the_window_without_fields_says_what_the_service_said():
+    error = refusal(403, {"error": {"code": "outside_window", "message": "Said so."}})
+    assert error.told == "This is outside your plan's window. Said so."
+
+
+def test_wait_that_no_header_names_lasts_until_the_minutes_count_is_reset():
+    headers = {"x_ratelimit_reset": str(int(NOW.timestamp()) + 20), "date": "Thu, 20 Nov 2025 12:00:00 GMT"}
+    assert refusal(429, {"error": {"code": "rate_limited"}}, **headers).retry_after_s == 20
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=12), inner, max_size=4),
+    max_leaves=12,
+)
+bodies = st.binary() | json_values.map(lambda value: json.dumps(value).encode())
+error_bodies = st.dictionaries(
+    st.sampled_from(["code", "message", "your_plan", "reaches_on", "window", "date", "request_id"]), json_values
+).map(lambda error: json.dumps({"error": error}).encode())
+
+
+@given(st.integers(300, 599), bodies | error_bodies)
+def test_refusal_from_a_stranger_is_told_without_a_crash(status, body):
+    error = refusal(status, body)
+    assert error.told
+    assert str(error)
+    assert "\n" not in error.told
+
+
+# The decision to repeat
+
+EVER = Patience(deadline_s=10_000)
+
+
+def failed(kind, **details):
+    if kind is ServiceUnreachable:
+        return kind("countries", message="ReadTimeout", may_have_arrived=True)
+    return kind("countries", **details)
+
+
+def decision(error, *, attempt=1, elapsed_s=0.0, patience=EVER, repeatable=True, chance=1.0):
+    return decide(error, attempt, elapsed_s, patience=patience, repeatable=repeatable, chance=chance)
+
+
+@pytest.mark.parametrize(
+    ("kind", "retry_after_s", "waits"),
+    [
+        (RateLimited, 17, 17),
+        (RateLimited, None, 60),
+        (RateLimited, 0, 1),
+        (ServerFault, 30, 30),
+        (ServerFault, None, 0.5),
+        *((kind, 1, None) for kind in (service_errors.CircuitOpen, service_errors.WalkBroken, AnswerUnreadable)),
+    ],
+)
+def test_wait_is_what_the_failure_asks_for(kind, retry_after_s, waits):
+    found = decision(failed(kind, retry_after_s=retry_after_s))
+    assert found == (GiveUp("the answer would be the same") if waits is None else Retry(waits))
+    assert isinstance(decision(failed(kind, retry_after_s=retry_after_s), repeatable=False), GiveUp)
+
+
+def test_half_of_a_wait_is_left_to_chance():
+    assert decision(failed(ServerFault), attempt=2, chance=0) == Retry(0.5)
+    assert decision(failed(ServerFault), attempt=2, chance=0.5) == Retry(0.75)
+
+
+def test_wait_that_passes_the_deadline_is_not_begun():
+    limited = failed(RateLimited, retry_after_s=60)
+    assert isinstance(decision(limited, elapsed_s=20, patience=FOR_COMMANDS), GiveUp)
+    assert decision(limited, elapsed_s=15, patience=FOR_COMMANDS) == Retry(60)
+
+
+@given(st.sampled_from([RateLimited, ServerFault, ServiceUnreachable]), st.none() | st.floats(0, 300), st.floats(0, 1))
+def test_retry_always_comes_to_an_end(kind, retry_after_s, chance):
+    elapsed_s, attempt = 0.0, 1
+    error = failed(kind, **({} if kind is ServiceUnreachable else {"retry_after_s": retry_after_s}))
+    while isinstance(decided := decision(error, attempt=attempt, elapsed_s=elapsed_s, chance=chance), Retry):
+        assert 0 < decided.after_s <= 300
+        elapsed_s, attempt = elapsed_s + decided.after_s, attempt + 1
+    assert attempt <= 10

@@ -1,0 +1,311 @@
+"""What the client sends, what it returns, and what it remembers: plan, refusals, and the minute's limit."""
+
+import asyncio
+import json
+
+import pytest
+
+from bot.errors import StorageUnavailable
+from bot.racedata.client.cursor_walk import collect
+from bot.racedata.client.service_client import WalkPosition
+from bot.racedata.client.service_errors import (
+    CircuitOpen,
+    InvalidParam,
+    QuotaExceeded,
+    RateLimited,
+    ServerFault,
+    ServiceFailure,
+    ServiceUnreachable,
+    Unauthorized,
+    UpgradeRequired,
+)
+from tests.unit.racedata.scripted_service import KEY, META, Scripted
+
+FREE = META["window"]
+GB, DELIVERIES, FAILED = {"region": "GB", "limit": "100"}, "webhooks/deliveries", {"status": "failed"}
+PLACE = {"date": "2026-11-20", "region": "A&B", "all": ""}
+PATH = "races?date={date}&region={region}&all="
+# The call, its path, its query, and whether it follows cursors.
+READING = {
+    "countries": (lambda client: client.countries(), "countries", {}, True),
+    "courses": (lambda client: client.courses(), "courses", {}, True),
+    "reference": (lambda client: client.reference(), "reference", {}, True),
+    "races": (lambda client: client.races_page("GB", 100, "c=1&2"), "races/search", GB | {"cursor": "c=1&2"}, False),
+    "races, walked": (lambda client: collect(client.walk_races(WalkPosition(**GB))), "races/search", GB, True),
+    "deliveries": (lambda client: client.deliveries("failed"), DELIVERIES, FAILED, False),
+    "walk of deliveries": (
+        lambda client: collect(client.walk_deliveries("failed")),
+        "webhooks/deliveries",
+        FAILED,
+        True,
+    ),
+    "usage": (lambda client: client.usage("endpoint"), "account/usage", {"by": "endpoint"}, True),
+    "path": (lambda client: client.read_path("races/{race_id}", race_id="rc_1"), "races/rc_1", {}, True),
+    "path with a query": (lambda client: client.read_path(PATH, date="2026-11-20", region="A&B"), "races", PLACE, True),
+}
+
+
+@pytest.mark.parametrize("name", READING)
+async def test_endpoint_is_asked_as_specified_again_after_a_fault_and_for_each_page(service, racing, name):
+    call, path, query, follows = READING[name]
+    service.refuse(500, "server_error")
+    service.data([{"name": "one"}], has_more=True, next_cursor="c1")
+    service.data([{"name": "two"}])
+    page = await call(racing)
+    assert len(page.data) == (2 if follows else 1)
+    assert page.meta.request_id == "req_1"
+    asked = [query, query, *([query | {"cursor": "c1"}] if follows else [])]
+    assert [(seen.method, seen.path, seen.query) for seen in service.seen] == [("GET", path, each) for each in asked]
+    assert {seen.headers["x-api-key"] for seen in service.seen} == {KEY}
+
+
+async def test_name_that_a_paths_query_has_twice_is_repeated_on_each_page(service, racing):
+    service.data([{"name": "one"}], has_more=True, next_cursor="c1")
+    service.data([{"name": "two"}])
+    await racing.read_path("races?day={date}&field=a&field=b", date="2026-11-20")
+    own = "day=2026-11-20&field=a&field=b"
+    assert [seen.raw_query for seen in service.seen] == [own, f"{own}&cursor=c1"]
+
+
+async def test_query_is_not_named_in_a_failure(service, racing):
+    service.refuse(422, "invalid_param")
+    with pytest.raises(InvalidParam) as caught:
+        await racing.read_path("races?date={date}", date="2026-11-20")
+    assert caught.value.path == "races"
+
+
+# Subscribing
+
+
+def subscribed(client):
+    return client.subscribe_webhook("https://bot.example.com/", ["race.abandoned"], "GB")
+
+
+async def test_subscription_is_asked_for_as_specified_and_keeps_its_secret_out_of_sight(service, racing):
+    service.reply(201, {"meta": {}, "data": {"id": "wh_1", "signing_secret": "whsec_1"}})
+    page = await subscribed(racing)
+    assert page.data.secret.get_secret_value() == "whsec_1"
+    assert "whsec_1" not in repr(page)
+    (seen,) = service.seen
+    assert (seen.method, seen.path) == ("POST", "webhooks/subscribe")
+    assert json.loads(seen.body) == {
+        "url": "https://bot.example.com/",
+        "events": ["race.abandoned"],
+        "region": "GB",
+    }
+
+
+@pytest.mark.parametrize(
+    ("body", "is_known"),
+    [
+        *(({"secret": "whsec_1"}, True), ({"data": [{"secret": "whsec_1"}]}, True), ([{"secret": "whsec_1"}], True)),
+        ({"meta": {}, "data": {"id": 1}, "signing_secret": "whsec_1"}, True),
+        ({"meta": "none", "data": None, "secret": "whsec_1"}, True),
+        *((b"whsec_1 is your secret", False), (b"", False), (b"null", False), (b"\xff\xfewhsec_1", False)),
+        *((b'"whsec_1"', False), (b"[1, 2]", False)),
+    ],
+)
+async def test_no_answer_to_a_subscription_is_lost(service, racing, body, is_known):
+    service.reply(201, body)
+    page = await subscribed(racing)
+    assert (page.data.secret and page.data.secret.get_secret_value()) == ("whsec_1" if is_known else None)
+    assert ("whsec_1" in page.model_dump_json()) is ("whsec_1" in str(body))
+
+
+async def test_secret_is_not_lost_because_something_else_could_not_be_stored(service, open_racing):
+    async def on_meta(*_):
+        raise StorageUnavailable("database is locked")
+
+    service.data({"secret": "whsec_1"})
+    page = await subscribed(open_racing(on_meta=on_meta))
+    assert page.data.secret.get_secret_value() == "whsec_1"
+    with pytest.raises(StorageUnavailable):
+        await open_racing(on_meta=on_meta).reference()
+
+
+# Waiting
+
+
+async def test_pace_is_the_clients_before_the_service_has_to_refuse(service, racing, sleep_clock):
+    reset = {"x_ratelimit_limit": "60", "x_ratelimit_remaining": "0", "x_ratelimit_reset": "30"}
+    service.reply(200, {"meta": {}, "data": []}, **reset)
+    await racing.countries()
+    assert sleep_clock.slept == []
+    await racing.countries()
+    assert sleep_clock.slept == [30]
+
+
+async def test_share_of_the_minute_is_that_of_one_replica(service, open_racing, sleep_clock):
+    living, asked = 3, []
+    service.reply(200, {"meta": {}, "data": []}, x_ratelimit_limit="60")
+    client = open_racing(replicas=lambda: living)
+    for _ in range(21):
+        await client.countries()
+        asked.append(sleep_clock.now_s)
+    assert asked == [0.0] * 20 + [60.0]
+    living = 1
+    for _ in range(59):
+        await client.countries()
+    assert sleep_clock.now_s == 60
+
+
+async def test_command_gives_up_unasked_where_the_wait_is_too_long_and_background_waits(service, racing, sleep_clock):
+    service.refuse(429, "rate_limited", headers={"retry_after": "200"})
+    for _ in range(2):
+        with pytest.raises(RateLimited) as caught:
+            await racing.countries()
+    assert (len(service.seen), caught.value.retry_after_s) == (1, 200)
+    service.replies = []
+    service.data([])
+    await racing.in_background().countries()
+    assert sleep_clock.slept == [200]
+
+
+@pytest.mark.parametrize(("code", "status"), [("rate_limited", 429), ("server_error", 500)])
+async def test_single_try_repeats_nothing(service, racing, sleep_clock, code, status):
+    service.refuse(status, code)
+    with pytest.raises(ServiceFailure):
+        await racing.in_one_try().countries()
+    assert (len(service.seen), sleep_clock.slept) == (1, [])
+
+
+class ThenSilent(Scripted):
+    """Gives its answer once."""
+
+    def __init__(self):
+        super().__init__()
+        self.silent = asyncio.Event()
+
+    async def answer(self, request):  # type: ignore[override]  a transport takes both
+        if self.seen or not self.replies:
+            self.silent.set()
+            await asyncio.Event().wait()
+        return super().answer(request)
+
+
+@pytest.mark.parametrize("refusal", [(429, "rate_limited", RateLimited), (500, "server_error", ServerFault), ()])
+async def test_call_without_an_answer_so_far_says_why(store, sleep_clock, refusal):
+    silent = ThenSilent()
+    client = silent.client(store, sleep_clock)
+    for status, code, _ in [refusal] if refusal else []:
+        silent.refuse(status, code, headers={"retry_after": "7"})
+    asking = asyncio.create_task(client.races_page("GB"))
+    await silent.silent.wait()
+    assert type(client.held_up()) is (refusal[-1] if refusal else ServiceUnreachable)
+    asking.cancel()
+    await asyncio.gather(asking, return_exceptions=True)
+    assert type(client.held_up()) is ServiceUnreachable
+
+
+# What the client remembers
+
+
+async def gathered(asked):
+    """What came of each call, one after another: a page or a failure."""
+    return [(await asyncio.gather(one, return_exceptions=True))[0] for one in asked]
+
+
+async def outcomes(*asked):
+    """For each call whether it was answered (None), or the class of its failure."""
+    return [type(one) if isinstance(one, Exception) else None for one in await gathered(asked)]
+
+
+async def test_circuit_of_the_quota_is_open_to_usage_alone_and_over_a_restart(service, open_racing):
+    told = []
+
+    async def on_circuit_open(error):
+        told.append(type(error))
+
+    service.refuse(429, "quota_exceeded")
+    service.data([])
+    client = open_racing(on_circuit_open=on_circuit_open)
+    asked = await outcomes(client.countries(), client.courses(), open_racing().countries(), client.usage())
+    assert asked == [QuotaExceeded, CircuitOpen, CircuitOpen, None]
+    assert service.paths == ["countries", "account/usage"]
+    assert told == [QuotaExceeded]
+
+
+async def test_circuit_of_the_key_is_open_until_another_key_comes(service, open_racing):
+    service.refuse(401, "unauthorized")
+    service.data([])
+    asked = await outcomes(open_racing().countries(), open_racing().usage(), open_racing(key="sk_rotated").countries())
+    assert asked == [Unauthorized, CircuitOpen, None]
+    assert service.paths == ["countries"] * 2
+
+
+async def test_open_circuit_stops_those_who_were_waiting_for_their_turn(service, racing):
+    service.refuse(429, "quota_exceeded")
+    found = await asyncio.gather(*(racing.countries() for _ in range(5)), return_exceptions=True)
+    assert [type(one) for one in found] == [QuotaExceeded, *[CircuitOpen] * 4]
+    assert len(service.seen) == 1
+
+
+PLANS = {"your_plan": "free", "reaches_on": ["live", "archive"]}
+
+
+async def test_endpoint_beyond_the_plan_is_asked_once_and_its_refusal_repeated_word_for_word(service, open_racing):
+    service.refuse(403, "upgrade_required", headers={"x_request_id": "req_9"}, **PLANS)
+    service.data([])
+    client = open_racing()
+    refused = await gathered(asking.deliveries("failed") for asking in (client, client.in_background(), open_racing()))
+    assert {type(error) for error in refused} == {UpgradeRequired}
+    assert len({(error.told, error.request_id, error.status) for error in refused}) == 1
+    assert (refused[-1].your_plan, refused[-1].reaches_on) == ("free", ("live", "archive"))
+    await client.countries()
+    await open_racing(key="sk_rotated").deliveries("failed")
+    assert service.paths == ["webhooks/deliveries", "countries", "webhooks/deliveries"]
+
+
+async def test_endpoint_beyond_the_plan_is_asked_again_under_another_plan(service, racing):
+    service.refuse(403, "upgrade_required", **PLANS)
+    for plan in ("free", "live"):
+        service.data([], plan=plan)
+    service.data([])
+    asked = await outcomes(
+        *(racing.deliveries("failed"), racing.usage(), racing.deliveries("failed")),
+        *(racing.usage(), racing.deliveries("failed")),
+    )
+    assert asked == [UpgradeRequired, None, UpgradeRequired, None, None]
+    assert [path.rpartition("/")[2] for path in service.paths] == ["deliveries", "usage", "usage", "deliveries"]
+
+
+async def test_each_day_of_a_path_beyond_the_plan_is_one_endpoint(service, racing):
+    service.refuse(403, "upgrade_required", **PLANS)
+    days = ("2026-11-20", "2026-11-21")
+    assert await outcomes(*(racing.read_path("days/{date}?all=1", date=day) for day in days)) == [UpgradeRequired] * 2
+    assert len(service.seen) == 1
+
+
+@pytest.mark.parametrize("code", ["outside_window", "forbidden", None])
+async def test_endpoint_is_asked_again_after_another_403(service, racing, code):
+    service.refuse(403, code)
+    await outcomes(racing.countries(), racing.countries())
+    assert len(service.seen) == 2
+
+
+async def test_grouping_of_usage_that_was_refused_is_not_asked_for_again(service, racing):
+    service.refuse(422, "invalid_param")
+    service.data([])
+    refused = await gathered(asking.usage("day") for asking in (racing, racing.in_background()))
+    assert [(type(error), error.message) for error in refused] == [(InvalidParam, "Said so.")] * 2
+    await racing.usage()
+    await racing.usage("endpoint")
+    assert [seen.query for seen in service.seen] == [{"by": "day"}, {}, {"by": "endpoint"}]
+
+
+async def test_changed_plan_or_window_is_told_until_it_could_be_told(service, open_racing):
+    told, could_be_told = [], iter([True, False, True])
+
+    async def on_meta(old, new):
+        told.append((old.plan, new.plan, new.window))
+        return next(could_be_told)
+
+    client = open_racing(on_meta=on_meta)
+    service.data([])
+    service.data([])
+    service.data([], plan="complete", window="2017 → upcoming")
+    for _ in range(4):
+        await client.countries()
+    first, later = (None, "free", FREE), ("complete", "2017 → upcoming")
+    assert told == [first, ("free", *later), ("complete", *later)]
+    assert (client.state.plan, client.state.data_as_of) == ("complete", META["data_as_of"])
