@@ -15,7 +15,7 @@ from tests.postgres import OwnPostgres, own_postgres, shared_postgres
 from tests.spread import spread
 from tests.statements import Ledger
 
-BOTS = Path(__file__).parent / "acceptance"
+BOTS = "tests/acceptance/"
 
 
 def pytest_configure(config):
@@ -49,7 +49,7 @@ def pytest_collection_modifyitems(items):
             items,
             workers,
             is_long=lambda item: item.get_closest_marker("long") is not None,
-            bot_of=lambda item: str(item.path) if BOTS in item.path.parents else None,
+            bot_of=lambda item: item.nodeid.partition("::")[0] if item.nodeid.startswith(BOTS) else None,
         )
 
 

@@ -7,7 +7,6 @@ import shutil
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,7 +18,6 @@ from sandbox.loopback_server import serve
 from sandbox.page.page_app import Page, build_page
 from tests.clock import real_clock
 
-HERE = Path(__file__).parent
 PATIENCE_MS = 60_000
 BURST_PATIENCE_MS = 180_000
 LOST_AFTER_S = 4
@@ -34,12 +32,12 @@ def why_not() -> str | None:
 
 
 def pytest_collection_modifyitems(items):
+    if not (own := [item for item in items if item.nodeid.startswith("tests/browser/")]):
+        return
     reason = why_not()
     # A day that plays leaves few races. A workspace that has refused native blocks gets none for a while.
-    items.sort(key=lambda item: (item.path.name == "test_troubles.py", "day_plays" in item.name))
-    for item in items:
-        if HERE not in item.path.parents:
-            continue
+    items.sort(key=lambda item: ("test_troubles.py" in item.nodeid, "day_plays" in item.name))
+    for item in own:
         item.add_marker(pytest.mark.browser)
         if reason is not None:
             item.add_marker(pytest.mark.skip(reason=reason))

@@ -6,7 +6,6 @@ import subprocess
 from importlib.resources import files
 from pathlib import Path
 
-import jsonschema
 import pytest
 import yaml
 
@@ -20,6 +19,8 @@ STAYING = sorted(set(SERVICES) - {"migrate"})
 
 
 def test_file_is_valid_by_the_schema_of_the_compose_specification():
+    import jsonschema
+
     schema = json.loads((files("check_jsonschema") / "builtin_schemas/vendor/compose-spec.json").read_text("utf-8"))
     jsonschema.validate(READ, schema)
     with pytest.raises(jsonschema.ValidationError):

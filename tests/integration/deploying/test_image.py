@@ -5,7 +5,6 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from docker.utils.build import exclude_paths
 
 ROOT = Path(__file__).parents[3]
 DOCKERFILE = (ROOT / "Dockerfile").read_text("utf-8")
@@ -35,6 +34,8 @@ def context(tmp_path):
             file = tmp_path / name
             file.parent.mkdir(parents=True, exist_ok=True)
             file.touch()
+        from docker.utils.build import exclude_paths
+
         paths = exclude_paths(str(tmp_path), IGNORED)
         return {path for path in paths if (tmp_path / path).is_file()}
 

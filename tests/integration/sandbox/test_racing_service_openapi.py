@@ -3,23 +3,13 @@
 from datetime import UTC, date, datetime, timedelta
 
 import pytest
-import schemathesis
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from schemathesis import GenerationMode
-from schemathesis.checks import not_a_server_error
-from schemathesis.specs.openapi import checks
 
 from sandbox.racing_service import RacingService
 from sandbox.racing_service.service_state import ENDPOINTS
 
 KEY = "demo-key"
-CHECKS = [
-    not_a_server_error,
-    checks.status_code_conformance,
-    checks.content_type_conformance,
-    checks.response_schema_conformance,
-]
 
 
 class RunningClock:
@@ -35,20 +25,29 @@ class RunningClock:
 
 @pytest.fixture(scope="module")
 def description():
+    import schemathesis
+
     service = RacingService(date(2025, 11, 20), api_key=KEY, clock=RunningClock(), days_back=0, days_ahead=1)
     return schemathesis.openapi.from_asgi("/openapi.json", service.app)
 
 
-@pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode.NEGATIVE], ids=["valid", "invalid"])
+@pytest.mark.parametrize("valid", [True, False], ids=["valid", "invalid"])
 @pytest.mark.parametrize("endpoint", ENDPOINTS)
 @settings(max_examples=10, derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
-def test_endpoint_keeps_to_its_description(description, endpoint, mode, data):
+def test_endpoint_keeps_to_its_description(description, endpoint, valid, data):
+    # Imported by the worker that runs the test, and not by each that collects the test.
+    from schemathesis import GenerationMode
+    from schemathesis.checks import not_a_server_error
+    from schemathesis.specs.openapi import checks
+
     operations = description["/v1" + endpoint]
     operation = operations["POST" if endpoint == "/webhooks/subscribe" else "GET"]
+    mode = GenerationMode.POSITIVE if valid else GenerationMode.NEGATIVE
     case = data.draw(operation.as_strategy(generation_mode=mode))
-    response = case.call_and_validate(headers={"X-API-Key": KEY}, checks=CHECKS)
-    if mode is GenerationMode.POSITIVE and "cursor" not in (case.query or {}):
+    kept = (checks.status_code_conformance, checks.content_type_conformance, checks.response_schema_conformance)
+    response = case.call_and_validate(headers={"X-API-Key": KEY}, checks=[not_a_server_error, *kept])
+    if valid and "cursor" not in (case.query or {}):
         assert response.status_code in {200, 201}
 
 
