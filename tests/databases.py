@@ -11,6 +11,7 @@ from sqlmodel import SQLModel
 
 from bot.db import migrate
 from bot.db.engine import Database
+from bot.db.threads import WorkRunner
 
 on_both = pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
 """For a statement that no other test runs on PostgreSQL, and for locks, clocks and rows that differ by database."""
@@ -25,13 +26,13 @@ def first_on_both(values: Sequence[Any]) -> list[tuple[str, Any]]:
 
 
 @contextmanager
-def current(url: str) -> Iterator[Database]:
+def current(url: str, runner: WorkRunner | None = None) -> Iterator[Database]:
     """A database with the current schema, for this worker's tests one after another.
 
     Made once, because it takes ten times as long as to empty it, and a new one compiles each statement anew.
     """
     # Patient: what a test is about is not how busy the machine is.
-    database = Database(url, busy_s=20)
+    database = Database(url, busy_s=20, runner=runner)
     if database.is_sqlite:
         # As with PostgreSQL: no test pulls the plug.
         event.listen(database.writer, "connect", lambda connection, _: connection.execute("PRAGMA synchronous=OFF"))

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
+from typing import Any
 
 import pytest
 import pytest_asyncio
@@ -164,20 +165,31 @@ class Pipeline:
         return {METHOD_OF.get(call, call): reason for call, reason in held.items()}
 
 
-@pytest_asyncio.fixture
-async def slack() -> AsyncIterator[SlackWorkspace]:
+def make_workspace() -> SlackWorkspace:
     workspace = SlackWorkspace(TOKEN, clock=now)
     for channel_id in ("CGB", "CIRE", "CALL", "CADMIN"):
         workspace.add_channel(channel_id, channel_id.lower(), bot_is_member=True)
     workspace.add_user("UALICE", "alice")
+    return workspace
+
+
+@pytest_asyncio.fixture
+async def slack() -> AsyncIterator[SlackWorkspace]:
+    workspace = make_workspace()
     async with workspace.running():
         yield workspace
 
 
 @pytest_asyncio.fixture
-async def make_pipeline(database, slack):
+async def slack_session() -> AsyncIterator[Any]:
+    async with make_session() as session:
+        yield session
+
+
+@pytest_asyncio.fixture
+async def make_pipeline(database, slack, slack_session):
     """Makes pipelines on one database, as replicas would be; `pace` is unlimited unless a test is about it."""
-    session = make_session()
+    monotonic = asyncio.get_running_loop().time
 
     def make(
         *,
@@ -188,7 +200,7 @@ async def make_pipeline(database, slack):
     ) -> Pipeline:
         clock = clock or Moment()
         pace = pace or Pace(channel_s=0.0, workspace_per_minute=None)
-        client = SlackClient(make_web_client(TOKEN, slack.api_url, session))
+        client = SlackClient(make_web_client(TOKEN, slack.api_url, slack_session))
         notices = Notices("CADMIN", admin_notice, clock=clock)
         # Patient: what a test is about is not how busy the machine is.
         ingest = Ingest(database, patience_s=20)
@@ -199,10 +211,10 @@ async def make_pipeline(database, slack):
             resolver=Resolver(client, 10, doubtful),
             notices=notices,
             clock=clock,
-            monotonic=time.monotonic,
+            monotonic=monotonic,
             worked=time.thread_time,
             token=secrets.token_hex,
-            native=NativeBlocks(time.monotonic),
+            native=NativeBlocks(monotonic),
             wake=asyncio.Event(),
             pace=pace,
         )
@@ -214,12 +226,11 @@ async def make_pipeline(database, slack):
             notices=notices,
             clock=clock,
             wake=ingest.stored,
-            monotonic=time.monotonic,
+            monotonic=monotonic,
         )
         return Pipeline(database, slack, clock, ingest, fanout, poster, notices, Reopening(waited), client)
 
-    yield make
-    await session.close()
+    return make
 
 
 @pytest_asyncio.fixture

@@ -22,6 +22,7 @@ from tests.integration.pipeline.racing_day import abandonment, past_waits, resul
 from tests.integration.pipeline.test_digests import hour
 from tests.integration.pipeline.test_quiet_hours import LEFT, end_of
 from tests.postgres import new_postgres_database, postgres_program
+from tests.sim.ports import Inline
 
 WAITS = 8
 """Rounds, each after every wait is over. A channel's messages are looked for in turn, each message twice."""
@@ -71,7 +72,7 @@ async def put_back(make_pipeline):
     opened = []
 
     async def make(url, clock, **settings):
-        database = Database(url, busy_s=20)
+        database = Database(url, busy_s=20, runner=Inline() if url.startswith("sqlite") else None)
         opened.append(database)
         pipeline = make_pipeline(database=database, clock=clock, **settings)
         doubted = await restored(database, Notices("CADMIN", admin_notice, clock=clock), clock)
