@@ -2,77 +2,58 @@
 
 from functools import partial
 
+import pytest
+
 from bot.channels import mutes
 from bot.channels.filters import Meeting
-from bot.db.database_clock import database_now
 from bot.events.event import Topic
 from bot.events.races import Course
-from bot.outbox import ledger
 from bot.outbox.channel_move import move_channel
 from tests.clock import DAY
 from tests.databases import on_both
-from tests.integration.pipeline.racing_day import abandonment, edits, meeting, result, shown, tell
+from tests.integration.pipeline.racing_day import abandonment, meeting, result, shown, tell
+from tests.integration.pipeline.steps import kinds, traced, write
 
 ASCOT = Meeting(course=Course(name="Ascot"), race_date=DAY)
-EVERYTHING = frozenset(Topic)
+RED_FIRST = {"placings": ("Red Sky", "Blue Moon")}
 
 
 async def mute(pipeline, meeting=ASCOT, channel="CGB"):
-    return await pipeline.database.write(
-        lambda session: mutes.mute(session, channel, meeting, "UALICE", pipeline.clock())
-    )
+    return await write(pipeline, mutes.mute, channel, meeting, "UALICE", pipeline.clock())
 
 
-async def traced(pipeline, wanted, channel="CGB"):
-    def read(session):
-        return ledger.trace(session, wanted, database_now(session, pipeline.clock), channel_id=channel)
-
-    found = await pipeline.database.read(read)
-    return [(str(told.outcome), told.muted_by) for version in found.versions for told in version.told]
-
-
-async def test_muted_meeting_posts_no_results_there_and_the_ledger_says_who_muted_it(pipeline):
-    await pipeline.subscribe("CGB", "GB", EVERYTHING)
-    await pipeline.subscribe("CALL", "*", EVERYTHING)
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        ([], [result(), result("rc_2", course="York")], ["Result: York"]),
+        ([], [abandonment(), result()], [". ABANDONED: Ascot 14:30", "Contradicts"]),
+        ([], [meeting("rc_2", "rc_3")], ["ABANDONED: Ascot, whole meeting"]),
+        # A changed winner is told where the winner was told before the mute.
+        ([result()], [result(**RED_FIRST)], ["Superseded", "Two versions disagree: Ascot"]),
+        ([], [result(), result(**RED_FIRST)], []),
+        # A lesser change is an edit.
+        ([result(going="Good")], [result(going="Soft")], ["Soft in the other"]),
+    ],
+    ids=["results", "contradiction", "meeting", "winner told before", "winner not told", "edit"],
+)
+async def test_muted_meeting_posts_abandonments_and_what_they_or_told_winners_need(pipeline, before, after, told):
+    await pipeline.subscribe("CGB", "GB", frozenset(Topic))
+    await tell(pipeline, *before)
     await mute(pipeline)
-    await tell(pipeline, result("rc_1"), result("rc_2", course="York"))
-    assert [text.split(" (")[0] for text in pipeline.texts("CGB")] == ["Result: York 14:30"]
-    assert len(pipeline.texts("CALL")) == 2
-    assert await traced(pipeline, "rc_1") == [("muted", "UALICE")]
-    assert await traced(pipeline, "rc_1", "CALL") == [("posted", None)]
+    await tell(pipeline, *after)
+    for message, words in zip(pipeline.slack.messages("CGB"), told, strict=True):
+        assert words in message.text
     assert await pipeline.waiting() == {}
 
 
-async def test_muted_meeting_still_posts_its_abandonments_and_what_contradicts_one(pipeline):
+async def test_ledger_says_who_muted(pipeline):
     await pipeline.subscribe("CGB", "GB")
+    await pipeline.subscribe("CALL", "*")
     await mute(pipeline)
-    await tell(pipeline, abandonment("rc_1"), result("rc_1"), meeting("rc_2", "rc_3"))
-    lost, won, card = pipeline.texts("CGB")
-    assert ". ABANDONED: Ascot 14:30" in lost
-    assert "Contradicts" in won
-    assert card.startswith("ABANDONED: Ascot, whole meeting")
-
-
-async def test_changed_winner_is_told_where_the_winner_was_told_before_the_mute_and_nowhere_else(pipeline):
-    await pipeline.subscribe("CGB", "GB")
-    await tell(pipeline, result("rc_1"))
-    await mute(pipeline)
-    await tell(pipeline, result("rc_1", placings=("Red Sky", "Blue Moon")))
-    before, after = pipeline.slack.messages("CGB")
-    assert before.text.startswith("Superseded")
-    assert after.text.startswith("Two versions disagree: Ascot 14:30")
-    await tell(pipeline, result("rc_2"), result("rc_2", placings=("Red Sky", "Blue Moon")))
-    assert len(pipeline.slack.messages("CGB")) == 2
-
-
-async def test_lesser_change_of_a_message_of_a_muted_meeting_is_an_edit(pipeline):
-    await pipeline.subscribe("CGB", "GB")
-    await tell(pipeline, result("rc_1", going="Good"))
-    await mute(pipeline)
-    await tell(pipeline, result("rc_1", going="Soft"))
-    (message,) = pipeline.slack.messages("CGB")
-    assert "Soft" in shown(message)
-    assert len(edits(pipeline.slack)) == 1
+    await tell(pipeline, result())
+    (version,) = (await traced(pipeline)).versions
+    told = {one.channel_id: (str(one.outcome), one.muted_by) for one in version.told}
+    assert told == {"CGB": ("muted", "UALICE"), "CALL": ("posted", None)}
 
 
 async def test_mute_of_another_day_meeting_or_channel_holds_nothing(pipeline):
@@ -81,22 +62,21 @@ async def test_mute_of_another_day_meeting_or_channel_holds_nothing(pipeline):
     await mute(pipeline, Meeting(meeting_id="mt_2", course=Course(name="Ascot"), race_date=DAY))
     await mute(pipeline, channel="CIRE")
     await tell(pipeline, result("rc_1", meeting_id="mt_1"))
-    assert len(pipeline.texts("CGB")) == 1
+    assert kinds(pipeline) == ["Result"]
 
 
 @on_both
 async def test_mute_is_made_once_ends_once_and_follows_its_channel(pipeline):
     number = await mute(pipeline)
     assert await mute(pipeline) == number
-    await pipeline.database.write(partial(move_channel, old_id="CGB", new_id="CNEW"))
-    write = pipeline.database.write
-    end = partial(mutes.end, number=number, now=pipeline.clock())
-    assert await write(partial(end, channel_id="CGB")) is None
-    assert await write(partial(end, channel_id="CNEW")) == ASCOT
-    assert await write(partial(end, channel_id="CNEW")) is None
+    await write(pipeline, move_channel, "CGB", "CNEW")
+    end = partial(write, pipeline, mutes.end, number=number, now=pipeline.clock())
+    assert await end(channel_id="CGB") is None
+    assert await end(channel_id="CNEW") == ASCOT
+    assert await end(channel_id="CNEW") is None
     await pipeline.subscribe("CGB", "GB")
     await tell(pipeline, result("rc_1"))
-    assert len(pipeline.texts("CGB")) == 1
+    assert kinds(pipeline) == ["Result"]
 
 
 async def test_abandonments_ring_whom_their_filters_say_and_results_nobody(pipeline):
