@@ -1,4 +1,4 @@
-"""The lock of a channel: who takes it, and that nobody waits for it within a transaction. PostgreSQL's alone."""
+"""The lock of a channel and the turn of fan-out, which one replica has at a time. PostgreSQL's alone."""
 
 import asyncio
 from contextlib import contextmanager
@@ -6,14 +6,16 @@ from datetime import UTC, datetime
 from functools import partial
 
 import pytest
+from sqlalchemy import select, text
 from sqlmodel import Session
 
 from bot.channels import channel_lock, mutes, subscriptions, watches
 from bot.channels.filters import ChannelFilter, Meeting
 from bot.channels.watches import WatchedName
-from bot.db import engine, named_values
+from bot.db import engine, generation, named_values
 from bot.db.tables import SubscriptionState, WatchKind
 from bot.deliveries import inbox
+from bot.deliveries.inbox import Arrival
 from bot.errors import LockTaken
 from bot.events.event import DEFAULT_TOPICS
 from bot.events.races import Course
@@ -32,6 +34,14 @@ ASCOT = Meeting(course=Course(course_id="cr_1"), race_date="2026-11-20")
 def database(postgresql_database):
     empty(postgresql_database)
     return postgresql_database
+
+
+@pytest.fixture
+async def other(database):
+    """The database as another replica has it."""
+    made = engine.Database(database.url.render_as_string(hide_password=False))
+    yield made
+    await made.close()
 
 
 def save(session, channel_id="C1"):
@@ -112,17 +122,61 @@ async def test_change_that_has_to_wait_keeps_nobody_else_waiting(database):
     assert [value for value, _ in kept] == list(range(20))
 
 
-async def test_channels_that_share_a_transaction_are_locked_in_any_order(database, monkeypatch):
+async def test_channels_that_share_a_transaction_are_locked_in_any_order(database, other, monkeypatch):
     # A deadlock would outlast any patience; a busy machine needs some.
     monkeypatch.setattr(engine, "LOCK_PATIENCE_S", 60.0)
-    other = engine.Database(database.url.render_as_string(hide_password=False))
-    try:
-        for _ in range(20):
-            await asyncio.gather(
-                *(database.write(partial(save, channel_id=f"C{number}")) for number in range(10)),
-                *(other.write(partial(save, channel_id=f"C{number}")) for number in reversed(range(10))),
-            )
-    finally:
-        await other.close()
+    for _ in range(20):
+        await asyncio.gather(
+            *(database.write(partial(save, channel_id=f"C{number}")) for number in range(10)),
+            *(other.write(partial(save, channel_id=f"C{number}")) for number in reversed(range(10))),
+        )
     rows = [await database.read(partial(subscriptions.of_channel, channel_id=f"C{number}")) for number in range(10)]
     assert [len(one) for one in rows] == [1] * 10
+
+
+# The turn of fan-out, and what a statement that takes the turn reads
+
+
+@pytest.fixture
+async def delivery(database):
+    arrival = Arrival("result.received:rc_1", "result.received", "0" * 64, b"{}", NOW)
+    await database.write(lambda session: inbox.store(session, [arrival]))
+    (stored,) = await database.read(lambda session: inbox.waiting(session, NOW, 1))
+    return stored
+
+
+def taking(delivery):
+    return lambda session: inbox.take_in_turn(session, [delivery], lambda: NOW)
+
+
+async def test_delivery_is_left_alone_while_another_replica_has_the_turn(database, other, delivery):
+    with Session(other.writer) as session:
+        assert inbox.take_turn(session, lambda: NOW)
+        assert await database.write(taking(delivery)) is None
+    taken = await database.write(taking(delivery))
+    assert taken.inbox_ids == {delivery.inbox_id}
+    assert taken.now >= NOW
+
+
+async def test_turn_in_which_every_delivery_is_done_already_is_a_turn(database, delivery):
+    await database.write(taking(delivery))
+    assert (await database.write(taking(delivery))).inbox_ids == set()
+
+
+async def test_turn_sees_the_filters_that_were_committed_while_the_turn_was_taken(database, other, delivery):
+    with Session(other.writer) as session, session.begin():
+        session.execute(text("SELECT id FROM inbox FOR UPDATE"))
+        save(session)
+        taken = asyncio.create_task(database.write(taking(delivery)))
+        await until_somebody_waits(database)
+    mark = await database.read(lambda session: session.execute(select(generation.current())).scalar())
+    assert (await taken).mark == mark is not None
+
+
+async def until_somebody_waits(database):
+    found = text(
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+    )
+    async with asyncio.timeout(30):
+        while not await database.read(lambda session: session.execute(found).scalar()):  # noqa: ASYNC110  nobody is told of a wait
+            await asyncio.sleep(0.01)

@@ -1,18 +1,22 @@
-"""The database on both engines: transactions that are shared, failures that are not, and the schema."""
+"""The database on both engines: transactions that are shared, failures that are not; and SQLite's file."""
 
 import asyncio
+import os
 import sqlite3
+import stat
+import tempfile
 import threading
 from contextlib import ExitStack, closing
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from pathlib import Path
 
 import pytest
 from cryptography.fernet import Fernet
 from sqlalchemy import event, text
 
 from bot.db import migrate, named_values
-from bot.db.engine import Database
+from bot.db.engine import FILE_GONE, Database
 from bot.db.schema import Schema
 from bot.db.tables import WebhookSubscriptionRow
 from bot.db.threads import READERS
@@ -97,16 +101,49 @@ def test_every_connection_to_sqlite_needs_no_temporary_file(tmp_path):
         engine.dispose()
 
 
+PUT = partial(named_values.put, name="a", value="x" * 1_000_000, now=NOW)
+
+
+def limit_pages(session, pages):
+    session.execute(text(f"PRAGMA max_page_count={pages}"))
+
+
+async def locked(_database, file):
+    with closing(sqlite3.connect(file, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        yield
+        other.execute("ROLLBACK")
+
+
+async def full(database, _file):
+    await database.write(partial(limit_pages, pages=1))
+    yield
+    await database.write(partial(limit_pages, pages=1_000_000))
+
+
+@pytest.mark.parametrize(("happens", "told"), [(locked, "locked"), (full, "full")])
+async def test_file_that_takes_no_write_is_unavailable_and_recovers(tmp_path, happens, told):
+    database = Database(f"sqlite:///{tmp_path / 'bot.db'}", busy_s=0.1)
+    migrate.upgrade(database)
+    trouble = happens(database, tmp_path / "bot.db")
+    await anext(trouble)
+    with pytest.raises(StorageUnavailable, match=told):
+        await database.write(PUT)
+    await anext(trouble, None)
+    await database.write(PUT)
+    await database.close()
+
+
 async def test_file_that_is_no_database_is_unavailable_and_recovers(tmp_path):
     (tmp_path / "bot.db").write_bytes(b"not a database at all" * 400)
     database = Database(f"sqlite:///{tmp_path / 'bot.db'}")
     schema = Schema(database)
     assert not await schema.prepare()
     with pytest.raises(StorageUnavailable, match="file is not a database"):
-        await database.write(partial(named_values.put, name="a", value=1, now=NOW))
+        await database.write(PUT)
     (tmp_path / "bot.db").unlink()
     assert await schema.prepare()
-    await database.write(partial(named_values.put, name="a", value=1, now=NOW))
+    await database.write(PUT)
     await database.close()
 
 
@@ -123,39 +160,8 @@ async def test_damaged_page_fails_only_those_who_read_it(tmp_path):
     path.write_bytes(content)
     database = Database(f"sqlite:///{path}")
     read_the_damaged = partial(race_book_store.put, races=[Race(race_id="rc_1", race_date="2026-11-20")], now=NOW)
-    writes = [
-        database.write(partial(named_values.put, name=f"n{number}", value=number, now=NOW)) for number in range(5)
-    ]
-    outcomes = await asyncio.gather(*writes, database.write(read_the_damaged), return_exceptions=True)
+    outcomes = await asyncio.gather(*map(database.write, [PUT] * 5 + [read_the_damaged]), return_exceptions=True)
     assert [type(outcome) for outcome in outcomes] == [*[type(None)] * 5, StorageUnavailable]
-    await database.close()
-
-
-async def test_locked_sqlite_is_unavailable_and_recovers(tmp_path):
-    database = Database(f"sqlite:///{tmp_path / 'bot.db'}")
-    migrate.upgrade(database)
-    other = sqlite3.connect(tmp_path / "bot.db", isolation_level=None)
-    other.execute("BEGIN IMMEDIATE")
-    with pytest.raises(StorageUnavailable, match="locked"):
-        await database.write(partial(named_values.put, name="a", value=1, now=NOW))
-    other.execute("ROLLBACK")
-    other.close()
-    await database.write(partial(named_values.put, name="a", value=1, now=NOW))
-    await database.close()
-
-
-async def test_full_disk_is_unavailable_and_recovers(tmp_path):
-    database = Database(f"sqlite:///{tmp_path / 'bot.db'}")
-    migrate.upgrade(database)
-
-    def limit_pages(session, pages):
-        session.execute(text(f"PRAGMA max_page_count={pages}"))
-
-    await database.write(partial(limit_pages, pages=1))
-    with pytest.raises(StorageUnavailable, match="full"):
-        await database.write(partial(named_values.put, name="big", value="x" * 1_000_000, now=NOW))
-    await database.write(partial(limit_pages, pages=1_000_000))
-    await database.write(partial(named_values.put, name="big", value="x" * 1_000_000, now=NOW))
     await database.close()
 
 
@@ -168,16 +174,6 @@ async def test_unreachable_postgresql_is_unavailable_and_its_password_is_not_sho
     assert await schema.prepare() is False
     assert "hunter2" not in str(schema.problem)
     await database.close()
-
-
-@on_both
-async def test_schema_is_current_after_an_upgrade_and_not_before(database, tmp_path):
-    with database.writer.begin() as connection:
-        assert migrate.is_current(connection)
-    fresh = Database(f"sqlite:///{tmp_path / 'fresh.db'}")
-    with fresh.writer.begin() as connection:
-        assert not migrate.is_current(connection)
-    await fresh.close()
 
 
 @on_both
@@ -238,3 +234,107 @@ async def test_uncovered_events_are_those_that_no_subscription_delivers(database
     assert await database.read(partial(uncovered, region="GB", events=asked)) == ["race.abandoned"]
     assert await database.read(partial(uncovered, region="IRE", events=asked)) == asked
     assert await database.read(partial(uncovered, region=None, events=asked)) == asked
+
+
+# SQLite's file: for one user alone, and storage is unavailable without the file that was opened
+
+
+NOBODY = 65_534
+
+
+@pytest.fixture
+async def opened(tmp_path):
+    database = Database(f"sqlite:///{tmp_path / 'bot.db'}")
+    assert await Schema(database).prepare()
+    yield database
+    await database.close()
+
+
+def count(session):
+    return session.execute(text("SELECT count(*) FROM notice")).scalar()
+
+
+def note(session):
+    session.execute(text("INSERT INTO notice (key, created_at) VALUES ('told', '2026-11-20 12:00:00.000000')"))
+
+
+async def test_file_and_the_files_beside_it_are_for_this_user_alone(opened, tmp_path):
+    await opened.write(note)
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()}
+    assert modes == dict.fromkeys(("bot.db", "bot.db-wal", "bot.db-shm"), 0o600)
+
+
+@pytest.mark.parametrize("is_replaced", [False, True])
+async def test_without_the_file_that_was_opened_nothing_is_stored_and_nothing_read(opened, tmp_path, is_replaced):
+    file, elsewhere = tmp_path / "bot.db", tmp_path / "elsewhere.db"
+    await opened.write(note)
+    file.rename(elsewhere)
+    if is_replaced:
+        file.write_bytes(elsewhere.read_bytes())
+    for step in (opened.write, opened.read, opened.read_for_alerts):
+        with pytest.raises(StorageUnavailable, match=FILE_GONE):
+            await step(count)
+    elsewhere.rename(file)
+    assert await opened.write(count) == 1
+
+
+async def test_without_the_log_of_commits_nothing_is_stored_and_a_restart_loses_nothing(opened, tmp_path):
+    await opened.write(note)
+    (tmp_path / "bot.db-wal").unlink()
+    for step in (opened.write, opened.read):
+        with pytest.raises(StorageUnavailable, match=FILE_GONE):
+            await step(count)
+    await opened.close()
+    again = Database(f"sqlite:///{tmp_path / 'bot.db'}")
+    assert await again.read(count) == 1
+    await again.close()
+
+
+async def test_log_that_the_writer_lets_go_during_a_look_is_not_gone(opened, monkeypatch):
+    await opened.write(note)
+    look = opened._present_log
+
+    def let_go_first():
+        opened._let_go()
+        return look()
+
+    monkeypatch.setattr(opened, "_present_log", let_go_first)
+    assert await opened.read(count) == 1
+
+
+async def test_removed_file_is_not_made_anew(opened, tmp_path):
+    for path in tmp_path.iterdir():
+        path.unlink()
+    for _ in range(3):
+        with pytest.raises(StorageUnavailable):
+            await opened.write(note)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.fixture
+def folder_of_nobody():
+    """A folder, and a user whom the modes of files keep out: root may write everywhere."""
+    is_root = os.geteuid() == 0
+    with tempfile.TemporaryDirectory() as name:
+        if is_root:
+            os.chown(name, NOBODY, NOBODY)
+            os.seteuid(NOBODY)
+        yield Path(name)
+        if is_root:
+            os.seteuid(0)
+
+
+async def test_read_only_file_that_becomes_writable_is_opened_without_a_restart(folder_of_nobody):
+    file = folder_of_nobody / "bot.db"
+    before = Database(f"sqlite:///{file}")
+    assert await Schema(before).prepare()
+    await before.close()
+    file.chmod(0o400)
+    database = Database(f"sqlite:///{file}")
+    assert await Schema(database).prepare()
+    with pytest.raises(StorageUnavailable, match="readonly"):
+        await database.write(note)
+    file.chmod(0o600)
+    await database.write(note)
+    assert await database.read(count) == 1
+    await database.close()

@@ -13,7 +13,8 @@ from bot.db.schema import Schema
 from bot.db.tables import JobRun
 from bot.errors import SchemaUnknown
 from bot.outbox.call_holds import EVERY_CALL
-from bot.slack.web_client import METHOD_OF
+
+AT = "2026-11-20 12:00:00.000000"
 
 
 def shape(connection):
@@ -52,20 +53,9 @@ def test_new_database_has_what_all_migrations_come_to(empty_database):
         assert made[table] == expected, table
 
 
-def test_older_database_is_migrated_with_what_it_holds(empty_database):
-    with empty_database.writer.begin() as connection:
-        migrate.apply_migrations(connection, to="0001")
-        connection.execute(
-            text("INSERT INTO notice (key, created_at) VALUES ('told', :at)"), {"at": "2026-11-20 12:00:00.000000"}
-        )
-        assert not migrate.is_current(connection)
-    assert migrate.upgrade(empty_database) == migrate.Upgraded("0001", migrate.head())
-    with empty_database.writer.connect() as connection:
-        assert migrate.is_current(connection)
-        assert connection.execute(text("SELECT key FROM notice")).scalars().all() == ["told"]
-
-
 async def test_database_of_a_newer_version_is_left_alone_and_told(empty_database):
+    with empty_database.writer.begin() as connection:
+        assert not migrate.is_current(connection)
     migrate.upgrade(empty_database)
     assert migrate.upgrade(empty_database) == migrate.Upgraded(migrate.head(), migrate.head())
     with empty_database.writer.begin() as connection:
@@ -77,122 +67,96 @@ async def test_database_of_a_newer_version_is_left_alone_and_told(empty_database
     assert "a newer version has migrated" in str(schema.problem)
 
 
-DAMAGED = [
-    "{}",
-    "",
-    "null",
-    "[1]",
-    '{"race_id": "x"',
-    '{"meeting_id": 5}',
-    '{"meeting_id": "m\\u0000x"}',
-]
+# What older versions stored: each function stores rows of its time, and then sees what has become of the rows
+
+
+def insert(connection, table, *rows):
+    for row in rows:
+        names = f"({', '.join(row)}) VALUES ({', '.join(f':{name}' for name in row)})"
+        connection.execute(text(f"INSERT INTO {table} {names}"), row)
+
+
+def pairs(connection, columns, table):
+    return dict(connection.execute(text(f"SELECT {columns} FROM {table}")).fetchall())
+
+
+DAMAGED = ["{}", "", "null", "[1]", '{"race_id": "x"', '{"meeting_id": 5}', '{"meeting_id": "m\\u0000x"}']
 """What a row of the race book may hold, and nobody reads a meeting from."""
 
 
-def test_race_book_that_is_migrated_knows_the_meetings_of_its_races(empty_database):
-    row = {"id": "rc_1", "data": '{"race_id": "rc_1", "meeting_id": "mt_1"}', "at": "2026-11-20 12:00:00.000000"}
-    statement = (
-        "INSERT INTO book_race (race_id, region, race_date, data, updated_at) VALUES (:id, 'GB', '', :data, :at)"
-    )
-    with empty_database.writer.begin() as connection:
-        migrate.apply_migrations(connection, to="0003")
-        connection.execute(text(statement), row)
-        for number, damaged in enumerate(DAMAGED):
-            connection.execute(text(statement), row | {"id": f"rc_0{number}", "data": damaged})
-    migrate.upgrade(empty_database)
-    with empty_database.writer.connect() as connection:
-        found = connection.execute(text("SELECT meeting_id FROM book_race ORDER BY race_id")).scalars().all()
-    assert found == [None] * len(DAMAGED) + ["mt_1"]
+def race_book_without_meetings(connection):
+    data = ['{"race_id": "rc_1", "meeting_id": "mt_1"}', *DAMAGED]
+    races = [{"race_id": f"rc_{number}", "data": one} for number, one in enumerate(data)]
+    insert(connection, "book_race", *(one | {"region": "GB", "race_date": "", "updated_at": AT} for one in races))
+    connection = yield
+    meetings = pairs(connection, "race_id, meeting_id", "book_race")
+    assert meetings == dict.fromkeys(meetings) | {"rc_0": "mt_1"}
+    assert len(meetings) == len(data)
 
 
-def test_warning_given_before_the_migration_is_known_by_its_new_name(empty_database):
-    keys = ["quota:2026-11:50", "quota:2026-11:80:250000", "quota:2026-11:turned", "quota:2026-10:50", "told"]
-    at = "2026-11-20 12:00:00.000000"
-    with empty_database.writer.begin() as connection:
-        migrate.apply_migrations(connection, to="0007")
-        for key in keys:
-            connection.execute(text("INSERT INTO notice (key, created_at) VALUES (:key, :at)"), {"key": key, "at": at})
-        seen = {"name": "quota.limit_seen", "value": '{"month": "2026-11", "limit": 15000}', "at": at}
-        statement = "INSERT INTO stored_state (name, value, updated_at) VALUES (:name, :value, :at)"
-        connection.execute(text(statement), seen)
-    migrate.upgrade(empty_database)
-    with empty_database.writer.connect() as connection:
-        found = set(connection.execute(text("SELECT key FROM notice")).scalars())
-        assert connection.execute(text("SELECT count(*) FROM stored_state")).scalar() == 0
-    assert found == {*keys} - {"quota:2026-11:50"} | {"quota:2026-11:50:15000"}
+def warnings_without_their_limit(connection):
+    keys = {"quota:2026-11:50", "quota:2026-11:80:250000", "quota:2026-11:turned", "quota:2026-10:50", "told"}
+    insert(connection, "notice", *({"key": key, "created_at": AT} for key in keys))
+    seen = {"name": "quota.limit_seen", "value": '{"month": "2026-11", "limit": 15000}', "updated_at": AT}
+    insert(connection, "stored_state", seen)
+    connection = yield
+    assert pairs(connection, "key, 1", "notice").keys() == keys - {"quota:2026-11:50"} | {"quota:2026-11:50:15000"}
+    assert pairs(connection, "name, 1", "stored_state") == {}
 
 
-def test_holds_and_buckets_are_kept_under_the_new_names_of_calls(empty_database):
-    methods = {method: str(call) for call, method in METHOD_OF.items()} | {EVERY_CALL: EVERY_CALL}
-    at = "2026-11-20 12:00:00.000000"
-    with empty_database.writer.begin() as connection:
-        migrate.apply_migrations(connection, to="0010")
-        for number, method in enumerate(methods):
-            hold = {"method": method, "at": at, "reason": method}
-            connection.execute(
-                text("INSERT INTO method_hold (method, until, reason) VALUES (:method, :at, :reason)"), hold
-            )
-            bucket = {"method": method, "calls": number, "at": at}
-            connection.execute(
-                text("INSERT INTO method_pace (method, calls, counted_at) VALUES (:method, :calls, :at)"), bucket
-            )
-    migrate.upgrade(empty_database)
-    with empty_database.writer.connect() as connection:
-        holds = dict(connection.execute(text("SELECT reason, method FROM method_hold")).fetchall())
-        buckets = dict(connection.execute(text("SELECT method, calls FROM method_pace")).fetchall())
-    assert holds == methods
-    assert buckets == {call: number for number, call in enumerate(methods.values())}
+def methods_of_slack(connection):
+    """A replica of the new version may have run on the older schema, and have stored "post" and "look"."""
+    calls = {"chat.postMessage": 3, "post": 9, "look": 5, "chat.update": 7, EVERY_CALL: 1}
+    for method, count in calls.items():
+        insert(connection, "method_hold", {"method": method, "until": AT, "reason": method})
+        insert(connection, "method_pace", {"method": method, "calls": count, "counted_at": AT})
+    connection = yield
+    assert pairs(connection, "method, calls", "method_pace") == {"post": 3, "look": 5, "edit": 7, EVERY_CALL: 1}
+    holds = pairs(connection, "method, reason", "method_hold")
+    assert holds == {"post": "chat.postMessage", "look": "look", "edit": "chat.update", EVERY_CALL: EVERY_CALL}
 
 
-def test_rows_of_both_names_of_a_call_are_one_row_after_the_migration(empty_database):
-    """A replica of the new version may have run on the older schema."""
-    at = "2026-11-20 12:00:00.000000"
-    with empty_database.writer.begin() as connection:
-        migrate.apply_migrations(connection, to="0010")
-        for method, calls in (("chat.postMessage", 3), ("post", 9), ("look", 5)):
-            hold = {"method": method, "at": at, "calls": calls}
-            connection.execute(text("INSERT INTO method_hold (method, until, reason) VALUES (:method, :at, '')"), hold)
-            connection.execute(
-                text("INSERT INTO method_pace (method, calls, counted_at) VALUES (:method, :calls, :at)"), hold
-            )
-    migrate.upgrade(empty_database)
-    with empty_database.writer.connect() as connection:
-        assert set(connection.execute(text("SELECT method FROM method_hold")).scalars()) == {"post", "look"}
-        buckets = dict(connection.execute(text("SELECT method, calls FROM method_pace")).fetchall())
-    assert buckets == {"post": 3, "look": 5}
+def a_row_for_each_run_of_a_job(connection):
+    for job, hour, is_done in (("repair", 1, True), ("repair", 2, True), ("repair", 3, False), ("escalate", 1, False)):
+        at = f"2026-11-20 0{hour}:00:00.000000"
+        row = {"job": job, "slot": at, "claimed_by": "one", "leased_until": at, "done_at": at if is_done else None}
+        insert(connection, "job_run", row)
+    connection = yield
+    (run,) = Session(connection).exec(select(JobRun))
+    assert (run.job, run.leased_until, run.slot_at) == ("repair", None, run.done_at)
+    assert run.done_at == datetime(2026, 11, 20, 2, tzinfo=UTC)
 
 
-def test_newest_good_run_of_each_job_is_kept(empty_database):
-    runs = [("repair", 1, True), ("repair", 2, True), ("repair", 3, False), ("escalate", 1, False)]
-    with empty_database.writer.begin() as connection:
-        migrate.apply_migrations(connection, to="0018")
-        for job, hour, is_done in runs:
-            at = f"2026-11-20 0{hour}:00:00.000000"
-            row = {"job": job, "slot": at, "at": at, "done": at if is_done else None}
-            connection.execute(
-                text(
-                    "INSERT INTO job_run (job, slot, claimed_by, leased_until, done_at)"
-                    " VALUES (:job, :slot, 'one', :at, :done)"
-                ),
-                row,
-            )
-    migrate.upgrade(empty_database)
-    with Session(empty_database.writer) as session:
-        (run,) = session.exec(select(JobRun))
-        assert (run.job, run.leased_until, run.slot_at) == ("repair", None, run.done_at)
-        assert run.done_at == datetime(2026, 11, 20, 2, tzinfo=UTC)
-
-
-def test_body_that_was_stored_under_two_keys_keeps_its_hash_once(empty_database):
-    columns = "event_key, body_sha256, received_at, state, attempts"
-    row = f"INSERT INTO inbox ({columns}) VALUES (:key, :hash, '2026-11-20 12:00:00', 'done', 0)"
-    stored = [("a", "1" * 64), ("b", "2" * 64), ("c", "1" * 64), ("d", "1" * 64)]
-    with empty_database.writer.begin() as connection:
-        migrate.apply_migrations(connection, to="0019")
-        for key, digest in stored:
-            connection.execute(text(row), {"key": key, "hash": digest})
-    migrate.upgrade(empty_database)
-    with empty_database.writer.connect() as connection:
-        kept = dict(connection.execute(text("SELECT event_key, body_sha256 FROM inbox")).fetchall())
-    assert (kept["a"], kept["b"]) == ("1" * 64, "2" * 64)
+def a_body_under_two_keys(connection):
+    stored = {"a": "1" * 64, "b": "2" * 64, "c": "1" * 64, "d": "1" * 64}
+    same = {"received_at": AT, "state": "done", "attempts": 0}
+    insert(connection, "inbox", *({"event_key": key, "body_sha256": one} | same for key, one in stored.items()))
+    connection = yield
+    kept = pairs(connection, "event_key, body_sha256", "inbox")
+    assert kept | {"a": "1" * 64, "b": "2" * 64} == kept
     assert len(set(kept.values())) == len(stored)
+
+
+OLDER = {
+    "0003": race_book_without_meetings,
+    "0007": warnings_without_their_limit,
+    "0010": methods_of_slack,
+    "0018": a_row_for_each_run_of_a_job,
+    "0019": a_body_under_two_keys,
+}
+
+
+def test_older_database_is_migrated_with_what_it_holds(empty_database):
+    kept, revision = [], ""
+    with empty_database.writer.begin() as connection:
+        for revision, rows in OLDER.items():
+            migrate.apply_migrations(connection, to=revision)
+            kept.append(rows(connection))
+            next(kept[-1])
+        assert not migrate.is_current(connection)
+    assert migrate.upgrade(empty_database) == migrate.Upgraded(revision, migrate.head())
+    with empty_database.writer.connect() as connection:
+        assert migrate.is_current(connection)
+        for seen in kept:
+            with pytest.raises(StopIteration):
+                seen.send(connection)
