@@ -106,10 +106,10 @@ def warnings_without_their_limit(connection):
 
 def methods_of_slack(connection):
     """A replica of the new version may have run on the older schema, and have stored "post" and "look"."""
-    calls = {"chat.postMessage": 3, "post": 9, "look": 5, "chat.update": 7, EVERY_CALL: 1}
-    for method, count in calls.items():
-        insert(connection, "method_hold", {"method": method, "until": AT, "reason": method})
-        insert(connection, "method_pace", {"method": method, "calls": count, "counted_at": AT})
+    held = ("chat.postMessage", "post", "look", "chat.update", EVERY_CALL)
+    calls = {"chat.postMessage": 3, "post": 9, "conversations.history": 5, "chat.update": 7, EVERY_CALL: 1}
+    insert(connection, "method_hold", *({"method": one, "until": AT, "reason": one} for one in held))
+    insert(connection, "method_pace", *({"method": one, "calls": n, "counted_at": AT} for one, n in calls.items()))
     connection = yield
     assert pairs(connection, "method, calls", "method_pace") == {"post": 3, "look": 5, "edit": 7, EVERY_CALL: 1}
     holds = pairs(connection, "method, reason", "method_hold")
