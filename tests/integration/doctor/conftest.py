@@ -66,6 +66,9 @@ class Clinic:
     def clock(self) -> datetime:
         return now() + self.ahead
 
+    def set_ahead(self, **ahead: float) -> None:
+        self.ahead = timedelta(**ahead)
+
     def load(self) -> Settings:
         return load_settings(None, **{name: value for name, value in self.settings.items() if value is not None})
 

@@ -3,13 +3,15 @@
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
+from typing import Any
 
 from bot.doctor.findings import CheckOutcome
-from sandbox.loopback_server import free_port
 from tests.integration.doctor.conftest import Clinic
 
 Story = Callable[[Clinic], AsyncGenerator[None, None]]
+Act = Callable[[Clinic], object]
 FAILED, WARNING = CheckOutcome.FAILED, CheckOutcome.WARNING
+DEAD = "http://127.0.0.1:9"
 
 
 @dataclass(frozen=True)
@@ -33,14 +35,36 @@ class Cases:
 
     cases: list[Case] = field(default_factory=list)
 
-    def __call__(
-        self, code: str, check: str, outcome: CheckOutcome, mend: str, *, alone: bool = False
-    ) -> Callable[[Story], Story]:
+    def __call__(self, code: str, check: str, outcome: CheckOutcome, mend: str, *, alone: bool = False) -> Any:
         def register(story: Story) -> Story:
             self.cases.append(Case(code, check, outcome, mend, story, alone))
             return story
 
         return register
+
+    def wrong(self, code: str, check: str, outcome: CheckOutcome, mend: str, **settings: str | None) -> None:
+        """Settings are wrong, and then as before."""
+
+        async def story(clinic: Clinic) -> AsyncGenerator[None, None]:
+            right = dict(clinic.settings)
+            clinic.settings |= settings
+            yield
+            clinic.settings = right
+
+        self(code, check, outcome, mend)(story)
+
+    def short(
+        self, code: str, check: str, outcome: CheckOutcome, mend: str, *, broken: Act, mended: Act | None = None
+    ) -> None:
+        """Without `mended` the trouble passes by itself."""
+
+        async def story(clinic: Clinic) -> AsyncGenerator[None, None]:
+            broken(clinic)
+            yield
+            if mended:
+                mended(clinic)
+
+        self(code, check, outcome, mend)(story)
 
 
 async def check_mended(clinic: Clinic, told: Case) -> None:
@@ -56,7 +80,3 @@ async def check_mended(clinic: Clinic, told: Case) -> None:
             await anext(story)
         well = (await clinic.examine(told.check, alone=told.alone))[told.check]
         assert (well.outcome, well.findings) == (CheckOutcome.OK, ())
-
-
-def dead() -> str:
-    return f"http://127.0.0.1:{free_port()}"

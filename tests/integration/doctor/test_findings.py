@@ -14,12 +14,11 @@ from bot.db.named_value_store import DatabaseStateStore
 from bot.ports import Ports
 from bot.racedata.client.service_client import open_client
 from bot.racedata.client.service_errors import Unauthorized
-from sandbox.loopback_server import free_port
 from sandbox.racing_service.plan_table import PLANS
 from sandbox.racing_service.service_state import USAGE
 from tests.integration.doctor.conftest import KEY, NEW_KEY, OLD_KEY
 from tests.integration.doctor.programs import healthy_program
-from tests.integration.doctor.stories import FAILED, WARNING, Cases, check_mended, dead
+from tests.integration.doctor.stories import DEAD, FAILED, WARNING, Cases, check_mended
 from tests.older_database import make_older_database
 
 case = Cases()
@@ -27,19 +26,21 @@ case = Cases()
 
 # Clock
 
-
-@case("clock_off", "clock", FAILED, "timedatectl set-ntp true")
-async def an_hour_ahead(clinic):
-    clinic.ahead = timedelta(hours=1)
-    yield
-    clinic.ahead = timedelta()
-
-
-@case("clock_off", "clock", WARNING, "timedatectl set-ntp true")
-async def two_minutes_behind(clinic):
-    clinic.ahead = timedelta(minutes=-2)
-    yield
-    clinic.ahead = timedelta()
+case.short(
+    *("clock_off", "clock", FAILED, "timedatectl set-ntp true"),
+    broken=lambda clinic: clinic.set_ahead(hours=1),
+    mended=lambda clinic: clinic.set_ahead(),
+)
+case.short(
+    *("clock_off", "clock", WARNING, "timedatectl set-ntp true"),
+    broken=lambda clinic: clinic.set_ahead(minutes=-2),
+    mended=lambda clinic: clinic.set_ahead(),
+)
+case.wrong(
+    *("clock_not_compared", "clock", WARNING, "keeps this machine from Slack"),
+    racing_api_url=f"{DEAD}/v1",
+    slack_api_url=f"{DEAD}/api/",
+)
 
 
 @case("bot_clock_off", "clock", FAILED, "timedatectl set-ntp true")
@@ -52,15 +53,12 @@ async def bot_an_hour_behind(clinic):
         yield
 
 
-@case("clock_not_compared", "clock", WARNING, "keeps this machine from Slack")
-async def nobody_to_ask(clinic):
-    right = dict(clinic.settings)
-    clinic.settings |= {"racing_api_url": f"{dead()}/v1", "slack_api_url": f"{dead()}/api/"}
-    yield
-    clinic.settings |= right
-
-
 # Database
+
+case.wrong(
+    *("database_unreachable", "database", FAILED, "Start PostgreSQL"),
+    database_url="postgresql://racing:hidden@127.0.0.1:9/racing",
+)
 
 
 @case("database_missing", "database", FAILED, "racing-bot migrate")
@@ -83,14 +81,6 @@ async def overwritten(clinic):
     clinic.database_file.write_bytes(b"no database" * 1000)
     yield
     shutil.copy(clinic.folder / "backup.db", clinic.database_file)
-
-
-@case("database_unreachable", "database", FAILED, "Start PostgreSQL")
-async def no_server(clinic):
-    right = clinic.settings["database_url"]
-    clinic.settings["database_url"] = f"postgresql://racing:hidden@127.0.0.1:{free_port()}/racing"
-    yield
-    clinic.settings["database_url"] = right
 
 
 @case("database_unreachable", "database", FAILED, "user read and write")
@@ -165,13 +155,40 @@ async def no_key(clinic):
 
 # The data service
 
-
-@case("service_unreachable", "data service", FAILED, "correct the address")
-async def wrong_host(clinic):
-    right = clinic.settings["racing_api_url"]
-    clinic.settings["racing_api_url"] = f"{dead()}/v1"
-    yield
-    clinic.settings["racing_api_url"] = right
+case.wrong("service_unreachable", "data service", FAILED, "correct the address", racing_api_url=f"{DEAD}/v1")
+case.short(
+    *("service_busy", "data service", FAILED, "again in 1 seconds"),
+    broken=lambda clinic: clinic.service.fail_next(USAGE, "rate_limited"),
+)
+case.short(
+    *("service_fault", "data service", FAILED, "report the request id"),
+    broken=lambda clinic: clinic.service.fail_next(USAGE, "server_error"),
+)
+case.short(
+    *("key_refused", "key", FAILED, "Set RACING_API_KEY"),
+    broken=lambda clinic: clinic.service.rotate_key("key-of-tomorrow"),
+    mended=lambda clinic: clinic.settings.update(racing_api_key="key-of-tomorrow"),
+)
+case.short(
+    *("plan_lacks_usage", "plan", WARNING, "analyst"),
+    broken=lambda clinic: clinic.service.switch(reach={USAGE: ("analyst",)}),
+    mended=lambda clinic: clinic.service.set_plan("analyst"),
+)
+case.short(
+    *("window_ends", "window", WARNING, "ends in `upcoming`"),
+    broken=lambda clinic: clinic.service.set_plan("archive"),
+    mended=lambda clinic: clinic.service.set_plan("complete"),
+)
+case.short(
+    *("quota_low", "quota", WARNING, "take a larger plan"),
+    broken=lambda clinic: clinic.service.set_used(12_500),
+    mended=lambda clinic: clinic.service.set_plan("live"),
+)
+case.short(
+    *("quota_spent", "quota", FAILED, "take a larger plan"),
+    broken=lambda clinic: clinic.service.set_used(15_000),
+    mended=lambda clinic: clinic.service.set_plan("live"),
+)
 
 
 @case("service_elsewhere", "data service", FAILED, "Correct RACING_API_URL")
@@ -180,25 +197,6 @@ async def wrong_version(clinic):
     clinic.settings["racing_api_url"] = right.replace("/v1", "/v2")
     yield
     clinic.settings["racing_api_url"] = right
-
-
-@case("service_busy", "data service", FAILED, "again in 1 seconds")
-async def too_many_requests(clinic):
-    clinic.service.fail_next(USAGE, "rate_limited")
-    yield
-
-
-@case("service_fault", "data service", FAILED, "report the request id")
-async def a_fault_of_theirs(clinic):
-    clinic.service.fail_next(USAGE, "server_error")
-    yield
-
-
-@case("key_refused", "key", FAILED, "Set RACING_API_KEY")
-async def a_rotated_key(clinic):
-    key = clinic.service.rotate_key()
-    yield
-    clinic.settings["racing_api_key"] = key
 
 
 @case("service_not_asked", "latches", FAILED, "racing-bot unlatch key")
@@ -217,40 +215,12 @@ async def a_latched_key(clinic):
     await run_unlatch(clinic.load(), "key")
 
 
-@case("plan_lacks_usage", "plan", WARNING, "analyst")
-async def a_plan_without_usage(clinic):
-    clinic.service.switch(reach={USAGE: ("analyst",)})
-    yield
-    clinic.service.set_plan("analyst")
-
-
 @case("plan_unknown", "plan", WARNING, "Set MONTHLY_QUOTA")
 async def a_plan_of_another_name(clinic):
     clinic.service._state.account.plan = replace(PLANS["free"], name="gold")
     clinic.service.switch(reach={USAGE: ("gold",)})
     yield
     clinic.settings["monthly_quota"] = "20000"
-
-
-@case("window_ends", "window", WARNING, "ends in `upcoming`")
-async def an_archive(clinic):
-    clinic.service.set_plan("archive")
-    yield
-    clinic.service.set_plan("complete")
-
-
-@case("quota_low", "quota", WARNING, "take a larger plan")
-async def little_left(clinic):
-    clinic.service.set_used(12_500)
-    yield
-    clinic.service.set_plan("live")
-
-
-@case("quota_spent", "quota", FAILED, "take a larger plan")
-async def nothing_left(clinic):
-    clinic.service.set_used(15_000)
-    yield
-    clinic.service.set_plan("live")
 
 
 @pytest.mark.parametrize("told", case.cases, ids=str)

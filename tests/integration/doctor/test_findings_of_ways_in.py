@@ -3,6 +3,7 @@
 import sqlite3
 
 import pytest
+from starlette.responses import RedirectResponse, Response
 
 from bot.channels.conditions.show_condition import MEETINGS
 from bot.channels.filters import ChannelFilter
@@ -14,15 +15,19 @@ from sandbox.slack.failures import (
     slack_error,
 )
 from tests.clock import real_clock
-from tests.integration.doctor.authority import Authority
-from tests.integration.doctor.conftest import APP_TOKEN, SIGNING_SECRET, TOKEN
-from tests.integration.doctor.programs import answering, healthy_program, proxy, redirecting
-from tests.integration.doctor.stories import FAILED, WARNING, Cases, check_mended, dead
+from tests.integration.doctor.conftest import APP_TOKEN, SIGNING_SECRET
+from tests.integration.doctor.programs import Authority, answering, healthy_program, proxy
+from tests.integration.doctor.stories import DEAD, FAILED, WARNING, Cases, check_mended
 
 case = Cases()
 
 
 # The ways in
+
+case.wrong(
+    *("subscription_elsewhere", "webhook subscription", FAILED, "Set PUBLIC_URL to http://127.0.0.1"),
+    public_url="https://elsewhere.example.com",
+)
 
 
 @case("no_signing_secret", "webhook subscription", FAILED, "Run `racing-bot subscribe`")
@@ -30,14 +35,6 @@ async def never_subscribed(clinic):
     await clinic.retire(1)
     yield
     await clinic.subscribe()
-
-
-@case("subscription_elsewhere", "webhook subscription", FAILED, "Set PUBLIC_URL to http://127.0.0.1")
-async def moved(clinic):
-    right = clinic.settings["public_url"]
-    clinic.settings["public_url"] = "https://elsewhere.example.com"
-    yield
-    clinic.settings["public_url"] = right
 
 
 @case(
@@ -106,14 +103,14 @@ async def moved_with_a_redirect(clinic):
     right = clinic.settings["public_url"]
     clinic.settings |= {"port": str(free_port())}
     clinic.settings["public_url"] = f"http://127.0.0.1:{clinic.settings['port']}"
-    await clinic.serve_in_its_place(redirecting(right))
+    await clinic.serve_in_its_place(answering(lambda request: RedirectResponse(f"{right}{request.url.path}")))
     yield
     clinic.settings["public_url"] = right
 
 
 @case("public_url_elsewhere", "public address", FAILED, "Start `racing-bot serve`")
 async def a_proxy_without_the_bot(clinic):
-    await clinic.serve_in_its_place(answering(502))
+    await clinic.serve_in_its_place(answering(lambda _: Response("<html>no bot here</html>", 502)))
     yield
     await clinic.stop_bot()
     await clinic.start_bot()
@@ -157,7 +154,7 @@ async def not_started(clinic):
 
 @case("port_taken", "bot", FAILED, "Set PORT to a free port")
 async def another_program(clinic):
-    await clinic.serve_in_its_place(answering(200))
+    await clinic.serve_in_its_place(answering(lambda _: Response("<html>no bot here</html>")))
     yield
     clinic.settings["port"] = str(free_port())
     await clinic.start_bot(until=set())
@@ -187,52 +184,38 @@ async def a_bot_without_secrets(clinic):
 
 # Slack
 
-
-@case("slack_token_refused", "slack token", FAILED, "Set SLACK_BOT_TOKEN")
-async def a_revoked_token(clinic):
-    clinic.settings["slack_bot_token"] = "xoxb-of-yesterday"
-    yield
-    clinic.settings["slack_bot_token"] = TOKEN
-
-
-@case("slack_busy", "slack token", FAILED, "again in 7 seconds")
-async def slack_asks_for_a_wait(clinic):
-    clinic.slack.script("auth.test", [rate_limited(7)])
-    yield
-
-
-@case("slack_unreachable", "slack token", FAILED, "status.slack.com")
-async def slack_is_down(clinic):
-    clinic.slack.script("auth.test", [http_error(503)])
-    yield
-
-
-@case("slack_unreachable", "slack token", FAILED, "Let this machine reach SLACK_API_URL")
-async def slack_is_nowhere(clinic):
-    clinic.settings["slack_api_url"] = f"{dead()}/api/"
-    yield
-    clinic.settings["slack_api_url"] = clinic.slack.api_url
-
-
-@case("scope_needed", "scopes", FAILED, "For channels:read, on api.slack.com/apps add the scope")
-async def a_needed_scope_missing(clinic):
-    clinic.slack.scopes.discard("channels:read")
-    yield
-    clinic.slack.scopes.add("channels:read")
-
-
-@case("scope_optional", "scopes", WARNING, "To have users:read, on api.slack.com/apps add the scope")
-async def an_optional_scope_declined(clinic):
-    clinic.slack.scopes.discard("users:read")
-    yield
-    clinic.slack.scopes.add("users:read")
-
-
-@case("nobody_is_warned", "admins", WARNING, "Set ADMIN_CHANNEL")
-async def no_admins(clinic):
-    clinic.settings["admin_channel"] = None
-    yield
-    clinic.settings["admin_channel"] = "CADMIN"
+case.wrong(
+    *("slack_token_refused", "slack token", FAILED, "Set SLACK_BOT_TOKEN"),
+    slack_bot_token="xoxb-of-yesterday",
+)
+case.wrong(
+    *("slack_unreachable", "slack token", FAILED, "Let this machine reach SLACK_API_URL"),
+    slack_api_url=f"{DEAD}/api/",
+)
+case.wrong("nobody_is_warned", "admins", WARNING, "Set ADMIN_CHANNEL", admin_channel=None)
+case.short(
+    *("slack_busy", "slack token", FAILED, "again in 7 seconds"),
+    broken=lambda clinic: clinic.slack.script("auth.test", [rate_limited(7)]),
+)
+case.short(
+    *("slack_unreachable", "slack token", FAILED, "status.slack.com"),
+    broken=lambda clinic: clinic.slack.script("auth.test", [http_error(503)]),
+)
+case.short(
+    *("scope_needed", "scopes", FAILED, "For channels:read, on api.slack.com/apps add the scope"),
+    broken=lambda clinic: clinic.slack.scopes.discard("channels:read"),
+    mended=lambda clinic: clinic.slack.scopes.add("channels:read"),
+)
+case.short(
+    *("scope_optional", "scopes", WARNING, "To have users:read, on api.slack.com/apps add the scope"),
+    broken=lambda clinic: clinic.slack.scopes.discard("users:read"),
+    mended=lambda clinic: clinic.slack.scopes.add("users:read"),
+)
+case.short(
+    *("history_not_readable", "history", WARNING, "For the history, on api.slack.com/apps add the scope"),
+    broken=lambda clinic: clinic.slack.scopes.discard("channels:history"),
+    mended=lambda clinic: clinic.slack.scopes.add("channels:history"),
+)
 
 
 @case("admin_channel_closed", "admins", FAILED, "Type `/invite @racing-bot` in CADMIN")
@@ -256,13 +239,6 @@ async def removed_from_a_channel(clinic):
     await clinic.slack.remove_bot("CGB")
     yield
     await clinic.slack.invite_bot("CGB")
-
-
-@case("history_not_readable", "history", WARNING, "For the history, on api.slack.com/apps add the scope")
-async def no_history(clinic):
-    clinic.slack.scopes.discard("channels:history")
-    yield
-    clinic.slack.scopes.add("channels:history")
 
 
 @case("replies_not_readable", "replies", WARNING, "Type `/racing unsubscribe show` in CGB")

@@ -42,50 +42,42 @@ async def hang(_patient):
     await asyncio.Event().wait()
 
 
+def checks(*looks):
+    return [DoctorCheck(str(number), look) for number, look in enumerate(looks)]
+
+
 async def outcomes(*checks, limit_s=5.0):
     return {one.check: one for one in await examine(checks, None, limit_s=limit_s)}
 
 
 async def test_check_is_as_bad_as_its_worst_finding():
-    found = await outcomes(
-        DoctorCheck("a", well), DoctorCheck("b", poorly), DoctorCheck("c", ill), DoctorCheck("d", absent)
-    )
-    assert [one.outcome for one in found.values()] == ["ok", "warning", "failed", "skipped"]
-    assert found["d"].told == "there is none"
-    assert found["d"].because_of is None
+    found = [*(await outcomes(*checks(well, poorly, ill, absent))).values()]
+    assert [one.outcome for one in found] == ["ok", "warning", "failed", "skipped"]
+    assert (found[3].told, found[3].because_of) == ("there is none", None)
 
 
 @pytest.mark.parametrize(("look", "is_skipped"), [(ill, True), (crash, True), (absent, True), (poorly, False)])
-async def test_check_whose_need_did_not_end_well_is_skipped_with_the_reason(look, is_skipped):
-    found = await outcomes(DoctorCheck("first", look), DoctorCheck("second", well, needs=("first",)))
-    assert (found["second"].outcome == "skipped") is is_skipped
-    assert found["second"].because_of == ("first" if is_skipped else None)
-
-
-async def test_chain_of_skipped_checks_names_the_check_right_before():
-    found = await outcomes(
-        DoctorCheck("first", ill),
-        DoctorCheck("second", well, needs=("first",)),
-        DoctorCheck("third", well, needs=("second",)),
-    )
-    assert found["third"].because_of == "second"
+async def test_check_whose_need_did_not_end_well_is_skipped_with_the_check_right_before(look, is_skipped):
+    chain = [DoctorCheck(name, one, needs=needs) for name, one, needs in (("1", look, ()), ("2", well, ("1",)))]
+    found = await outcomes(*chain, DoctorCheck("3", well, needs=("2",)))
+    assert [found[name].outcome == "skipped" for name in "23"] == [is_skipped] * 2
+    assert [found[name].because_of for name in "23"] == (["1", "2"] if is_skipped else [None, None])
 
 
 @pytest.mark.parametrize("look", [crash, crash_by_timeout])
 async def test_crash_is_a_finding_with_its_place_and_without_its_words(look):
-    found = await outcomes(DoctorCheck("first", look), DoctorCheck("second", well))
-    (finding,) = found["first"].findings
-    assert (found["first"].outcome, finding.code, finding.outcome) == ("crashed", "crashed", "crashed")
+    first, second = (await outcomes(*checks(look, well))).values()
+    (finding,) = first.findings
+    assert (first.outcome, finding.code, finding.outcome) == ("crashed", "crashed", "crashed")
     assert "Error at test_examining.py:" in finding.told
     assert "xoxb" not in finding.told
-    assert found["second"].outcome == "ok"
+    assert second.outcome == "ok"
 
 
 async def test_check_that_takes_too_long_is_a_finding_and_keeps_no_other_waiting():
-    found = await outcomes(DoctorCheck("first", hang), DoctorCheck("second", well), limit_s=0.02)
-    (finding,) = found["first"].findings
-    assert (found["first"].outcome, finding.code) == ("failed", "too_slow")
-    assert found["second"].outcome == "ok"
+    first, second = (await outcomes(*checks(hang, well), limit_s=0.02)).values()
+    (finding,) = first.findings
+    assert (first.outcome, finding.code, second.outcome) == ("failed", "too_slow", "ok")
 
 
 async def test_independent_checks_run_beside_one_another():
@@ -95,8 +87,7 @@ async def test_independent_checks_run_beside_one_another():
         await met.wait()
         return Seen("met")
 
-    found = await outcomes(DoctorCheck("first", meet), DoctorCheck("second", meet))
-    assert [one.outcome for one in found.values()] == ["ok", "ok"]
+    assert {one.outcome for one in (await outcomes(*checks(meet, meet))).values()} == {"ok"}
 
 
 async def test_secrets_are_blanked_out_wherever_a_check_tells_them():
@@ -120,8 +111,7 @@ async def test_secrets_are_blanked_out_wherever_a_check_tells_them():
     ],
 )
 async def test_exit_code_follows_the_worst_outcome(looks, outcome, code):
-    examined = await examine([DoctorCheck(str(number), look) for number, look in enumerate(looks)], None)
-    report = CheckReport("1", AT, examined)
+    report = CheckReport("1", AT, await examine(checks(*looks), None))
     assert (report.outcome, report.exit_code) == (outcome, code)
 
 
