@@ -14,7 +14,7 @@ from bot.events.event import Topic
 from bot.operations.jobs.tell_due import DueTelling
 from bot.outbox import channel_queues, ledger
 from bot.outbox.channel_closing import close_channel, pause_channel
-from tests.clock import now, set_ahead
+from tests.clock import DAY, now, set_ahead
 
 CALLS = {"post": "chat.postMessage", "edit": "chat.update", "look": "conversations.history"}
 """What Slack is asked, in a word."""
@@ -134,3 +134,36 @@ def flat_and_threads(pipeline, channel_id="CGB"):
     """The texts in the channel, and those in threads."""
     messages = pipeline.slack.messages(channel_id)
     return [one.text for one in messages if not one.thread_ts], [one.text for one in messages if one.thread_ts]
+
+
+LEFT = timedelta(hours=2)
+"""Until the hour that a channel chose: the end of its quiet hours, its digest, its eve."""
+
+
+def quiet_now(pipeline):
+    """Quiet hours around this moment, by UTC."""
+    return (f"{pipeline.clock() - timedelta(hours=1):%H:%M}-{pipeline.clock() + LEFT:%H:%M}",)
+
+
+def hour(pipeline):
+    """The time of day at which the wait is over, by UTC."""
+    return f"{pipeline.clock() + LEFT:%H:%M}"
+
+
+async def at_the_hour(pipeline):
+    """The job at the hour that the channel chose; how many channels it told."""
+    await wait(pipeline, LEFT.total_seconds())
+    return await tell_due(pipeline)
+
+
+def card(course="York", **race):
+    race = {"race_id": "rc_9", "course": course, "date": DAY, "off_time": "14:30", "region": "GB"} | race
+    return {"event": "racecard.published", "meeting_id": "mt_9", "race": race}
+
+
+def card_of(date, course="Ascot", meeting_id="mt_1", **second):
+    """The card of a meeting on a day; with `second`, of two races."""
+    races = [{"race_id": f"rc_{meeting_id}", "off_time": "14:30"}]
+    races += [{"race_id": f"rc_{meeting_id}_2", "off_time": "15:00"} | second] if second else []
+    meeting = {"meeting_id": meeting_id, "course": course, "date": date, "region": "GB", "races": races}
+    return {"event": "racecard.published", "meeting": meeting}

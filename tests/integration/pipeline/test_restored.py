@@ -19,8 +19,7 @@ from sandbox.slack import failures
 from tests.clock import move_clock
 from tests.databases import on_both
 from tests.integration.pipeline.racing_day import abandonment, past_waits, result, tell
-from tests.integration.pipeline.test_digests import hour
-from tests.integration.pipeline.test_quiet_hours import LEFT, end_of
+from tests.integration.pipeline.steps import LEFT, at_the_hour, hour, tell_due
 from tests.postgres import new_postgres_database, postgres_program
 from tests.sim.ports import Inline
 
@@ -177,7 +176,7 @@ async def test_digest_that_was_posted_after_the_copy_is_not_posted_again(pipelin
     await pipeline.subscribe("CGB", "GB", digest=(hour(pipeline),))
     await tell(pipeline, result("rc_1"), result("rc_2", off_time="15:05"))
     put = copy()
-    await end_of(pipeline)
+    await at_the_hour(pipeline)
     before = pipeline.texts("CGB")
     assert before[0].startswith("Results together. 2 results")
     other, doubted = await put_back(put(), pipeline.clock)
@@ -194,6 +193,6 @@ async def test_digest_that_was_never_posted_is_posted_once(pipeline, copy, put_b
     pipeline.clock.forward(LEFT.total_seconds())
     other, _ = await put_back(put(), pipeline.clock)
     await wait_and_post(other)
-    assert await end_of(other, clock=other.clock) == 0
+    assert await tell_due(other) == 0
     (told,) = other.texts("CGB")
     assert told.startswith("Results together. 2 results")

@@ -11,8 +11,7 @@ from bot.slack.commands import mute, unsubscribe
 from bot.slack.commands.invocation import Invocation
 from tests.databases import on_both
 from tests.integration.pipeline.racing_day import abandonment, result, tell
-from tests.integration.pipeline.test_digests import hour
-from tests.integration.pipeline.test_quiet_hours import card, end_of
+from tests.integration.pipeline.steps import at_the_hour, card, hour, tell_due
 
 EVERYTHING = frozenset(Topic)
 
@@ -46,9 +45,9 @@ async def test_unsubscribed_region_is_not_in_the_digest(pipeline):
     await tell(pipeline, result("rc_1"), result("rc_2", region="IRE", course="Cork"))
     await tell(pipeline, result("rc_2", region="IRE", course="Cork", going="Soft"))
     await unsubscribe.commit(desk_of(pipeline), typed("IRE"))
-    assert await end_of(pipeline, clock=pipeline.clock) == 0
+    assert await tell_due(pipeline) == 0
     assert await withdrawn(pipeline, "rc_2") == [("not posted", "the channel unsubscribed while it waited")] * 2
-    assert await end_of(pipeline) == 1
+    assert await at_the_hour(pipeline) == 1
     (text,) = pipeline.texts("CGB")
     assert text.startswith("Results together. 1 result. Ascot")
     assert await pipeline.waiting() == {}
@@ -63,7 +62,7 @@ async def test_unsubscribed_topic_is_withdrawn_and_the_other_topic_waits_on(pipe
     await tell(pipeline, result("rc_1"), card())
     await unsubscribe.commit(desk_of(pipeline), typed("GB results"))
     pipeline.clock.forward(24 * 3_600)
-    await end_of(pipeline, clock=pipeline.clock)
+    await tell_due(pipeline)
     (text,) = pipeline.texts("CGB")
     assert text.startswith("Racecard: York")
 
@@ -74,7 +73,7 @@ async def test_nothing_of_a_channel_that_unsubscribed_from_everything_is_told_th
     await pipeline.database.write(lambda s: watches.add(s, "CGB", names, user_id="U1", now=pipeline.clock()))
     await tell(pipeline, result("rc_1"), result("rc_2", course="York"))
     await unsubscribe.commit(desk_of(pipeline), typed("all"))
-    assert await end_of(pipeline) == 0
+    assert await at_the_hour(pipeline) == 0
     assert pipeline.texts("CGB") == []
 
 
@@ -83,7 +82,7 @@ async def test_result_that_another_filter_takes_waits_by_that_filter(pipeline):
     await pipeline.subscribe("CGB", "*", EVERYTHING, digest=(hour(pipeline),))
     await tell(pipeline, result("rc_1"), result("rc_2", region="IRE", course="Cork"))
     await unsubscribe.commit(desk_of(pipeline), typed("GB"))
-    assert await end_of(pipeline) == 1
+    assert await at_the_hour(pipeline) == 1
     assert "2 results" in pipeline.texts("CGB")[0]
 
 
@@ -94,6 +93,6 @@ async def test_result_of_a_meeting_muted_since_is_not_in_the_digest(pipeline):
     await tell(pipeline, result("rc_1", going="Soft"), abandonment("rc_4", off_time="16:00"))
     assert [text.split(":")[0] for text in pipeline.texts("CGB")] == ["ABANDONED"]
     await mute.commit_unmute(desk_of(pipeline), typed(str(muted.number)))
-    assert await end_of(pipeline) == 1
+    assert await at_the_hour(pipeline) == 1
     assert pipeline.texts("CGB")[1].startswith("Results together. 1 result. York")
     assert await withdrawn(pipeline, "rc_2") == [("not posted", "the channel muted the meeting while it waited")]
