@@ -280,5 +280,5 @@ def _told_of(view: ConditionView, before: ChannelFilter, chosen: ChannelFilter, 
     if has and not asks:
         return f"Its {view.plural} from {where} stay as they were: Edit in /racing list changes them."
     if asks and not has:
-        return f"It received all {view.plural} from {where}, and still does: Edit in /racing list leaves some out."
+        return f"All {view.plural} from {where} still come: Edit in /racing list leaves some out."
     return None

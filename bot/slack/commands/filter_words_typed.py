@@ -1,7 +1,7 @@
 """The words of `/racing subscribe` and `unsubscribe`, in any order, in plain English."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from enum import StrEnum
@@ -203,10 +203,6 @@ def check_readings(command: str, wanted: TypedFilter) -> None:
     if wanted.readings:
         told = "That can be read in several ways, so nothing was changed. What is meant?"
         raise CommandError(told, lines={label: one.line(command) for label, one in wanted.readings}, asks_meaning=True)
-
-
-def says_codes(named: Iterable[tuple[str, str]]) -> list[str]:
-    return [f"{name} is {code} here." for name, code in dict(named).items() if name.casefold() != code.casefold()]
 
 
 def day_or_time(typed: str) -> str:

@@ -30,7 +30,6 @@ from bot.slack.commands.filter_words_typed import (
     check_readings,
     day_or_time,
     read_typed_filter,
-    says_codes,
 )
 from bot.slack.commands.form_button import open_form
 from bot.slack.commands.invocation import Desk, Invocation
@@ -66,6 +65,7 @@ NOT_WITH_ME = (
 class Subscribed:
     """The stored filters, `shown` for messages; words that were not checked; notes for the answer.
 
+    `is_news`: something was stored that the channel did not have.
     `is_member` None: Slack did not say in time whether the bot is in the channel.
     """
 
@@ -74,6 +74,7 @@ class Subscribed:
     unchecked: tuple[str, ...]
     notes: tuple[str, ...] = ()
     is_member: bool | None = None
+    is_news: bool = True
 
 
 async def commit(desk: Desk, invocation: Invocation) -> Subscribed | None:
@@ -170,7 +171,8 @@ async def store(
         merges = [told for before, chosen in beside if before for told in told_of_merge(before, chosen, whole=whole)]
         still = [still_brought(before, check) for before, _ in beside if before]
         notes = [*check.notes, *filter(None, [*merges, *still])]
-        return Subscribed(saved, as_shown(session, saved), tuple(check.unchecked), tuple(notes), member)
+        is_news = any(not before or _is_other(before, one) for (before, _), one in zip(beside, saved, strict=True))
+        return Subscribed(saved, as_shown(session, saved), tuple(check.unchecked), tuple(notes), member, is_news)
 
     stored = await change(desk, invocation, save)
     # Whoever invited the bot while Slack was asked was told of it before the subscription waited for that.
@@ -209,6 +211,7 @@ def _said(session: Session, desk: Desk, channel_id: str, committed: Subscribed, 
         recent=recent(session, committed.filters, utc_today(now), now),
         is_member=is_member,
         is_paused=pauses.until(session, channel_id, now) is not None,
+        is_news=committed.is_news,
         bot_name=desk.identity.name,
         is_direct=channel_id.startswith(DIRECT_MESSAGE),
         suspended=_why_suspended(session, channel_id),
@@ -272,7 +275,6 @@ async def _read(check: FilterChoice, text: str) -> TypedFilter:
         raise CommandError(told, lines=form_offered(view))
     if not wanted.all_topics:
         raise CommandError("Nothing would be left of that. Name what this channel is to receive.")
-    check.notes += says_codes(wanted.named)
     check.typed = {code: name for name, code in wanted.named}
     check.typed |= {f"{COURSE_PREFIX}{name}": f"{COURSE_PREFIX}{typed}" for typed, name in wanted.spelled}
     check.adds = wanted.topics_of_choices if wanted.is_of_choices else None

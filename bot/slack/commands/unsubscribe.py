@@ -23,7 +23,6 @@ from bot.slack.commands.filter_words_typed import (
     check_readings,
     day_or_time,
     read_typed_filter,
-    says_codes,
     typed_values,
 )
 from bot.slack.commands.invocation import Desk, Invocation
@@ -44,7 +43,7 @@ ENDING_ALIKE = 0.75
 
 @dataclass(frozen=True)
 class Unsubscribed:
-    """The numbers of ended and of changed subscriptions, the filters that are left, and notes for the answer.
+    """The numbers of ended and of changed subscriptions, and the filters that are left.
 
     `lacking` are filters without abandonments in the channel. `watched` counts names that the channel watches.
     """
@@ -52,7 +51,6 @@ class Unsubscribed:
     ended: int
     changed: int
     left: tuple[ChannelFilter, ...]
-    notes: tuple[str, ...] = ()
     lacking: tuple[ChannelFilter, ...] = ()
     watched: int = 0
 
@@ -82,7 +80,6 @@ async def answer(_desk: Desk, _invocation: Invocation, committed: Unsubscribed) 
         committed.ended,
         committed.left,
         changed=committed.changed,
-        notes=committed.notes,
         lacking=committed.lacking,
         watched=committed.watched,
     )
@@ -106,7 +103,6 @@ def _remove(session: Session, desk: Desk, channel_id: str, wanted: TypedFilter) 
         ended,
         len(chosen) - ended,
         as_shown(session, filters),
-        tuple(says_codes(wanted.named)),
         without_abandonments(filters, filters),
         watches.count_in(session, channel_id),
     )

@@ -5,7 +5,7 @@ from bot.racedata import race_book_store
 from tests.clock import DAY
 from tests.integration.pipeline.racing_day import abandonment, meeting, result, shown, tell
 
-SAID = "Not reported abandoned when this was received: "
+SAID = "No abandonment reported for "
 OFFS = {"rc_1": "14:30", "rc_2": "15:05", "rc_3": "15:40"}
 
 

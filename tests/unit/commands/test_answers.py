@@ -258,6 +258,20 @@ CHANGES: dict[str, tuple[list[ChannelFilter], list[ChannelFilter]]] = {
         [takes(topics=RESULTS, not_courses=(ASCOT, YORK))],
     ),
     "with fewer mentions": ([takes(mentions=("U7", "here"))], [takes()]),
+    "with quiet hours": ([takes()], [takes(quiet=("22:00-07:00",))]),
+    "with quiet hours of a city": ([takes()], [takes(quiet=("22:00-07:00",), zone=("Europe/London",))]),
+    "by another clock": (
+        [takes(quiet=("22:00-07:00",))],
+        [takes(quiet=("22:00-07:00",), zone=("America/New_York",))],
+    ),
+    "with a digest": ([takes()], [takes(digest=("18:00",), zone=("Europe/London",))]),
+    "with cards on the eve": ([takes(topics=Topic)], [takes(topics=Topic, cards=("19:00",))]),
+    "with one message a meeting": (
+        [takes(), takes("IRE")],
+        [takes(show=("meetings",)), takes("IRE", show=("meetings",))],
+    ),
+    "without acknowledgement": ([takes(ack=("10m",))], [takes()]),
+    "with nobody told": ([takes(ack=("10m",), escalate=("U7",))], [takes(ack=("10m",))]),
     "to one region of all": ([takes(ALL_REGIONS)], [takes("GB")]),
 }
 NOT_LESS: list[tuple[list[ChannelFilter], list[ChannelFilter]]] = [

@@ -127,7 +127,7 @@ async def test_course_that_is_left_out_in_the_form_too_is_said_to_arrive_no_more
         answer = await told(channel, line)
     stored = await channel.saves(await clicks_edit(channel, buttons(answer)[label]), LEFT_OUT)
     for text in ((await answered(channel, stored)).text, (await listed(channel)).text):
-        assert "arrive too" not in text
+        assert "still come" not in text
 
 
 async def test_button_of_a_subscription_that_has_ended_brings_nothing_back(channel):
@@ -167,7 +167,7 @@ async def test_form_that_was_saved_says_it_too_and_has_no_button(channel):
     message = await answered(channel, stored)
     assert buttons(message)
     view = saved(message.blocks)
-    assert "results from GB arrive too" in str(view)
+    assert "so results from GB still come" in str(view)
     assert view["blocks"][-1]["text"]["text"] == "`/racing list` has buttons to change that."
     assert all(block["type"] == "section" for block in view["blocks"])
     assert block_problems(view["blocks"], most=VIEW_BLOCKS) == []

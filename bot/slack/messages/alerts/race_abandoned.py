@@ -62,7 +62,7 @@ def _others(context: MessageContext) -> str | None:
     times = list(filter(None, (off_text(race.off) for race in context.others)))
     more = [f"{len(times) - OPEN_RACES_NAMED} more"] if len(times) > OPEN_RACES_NAMED else []
     named = listed([*times[:OPEN_RACES_NAMED], *more])
-    return f"Not reported abandoned when this was received: {named} of this meeting" if times else None
+    return f"No abandonment reported for {named} of this meeting" if times else None
 
 
 def _course_and_time(race: Race) -> str:

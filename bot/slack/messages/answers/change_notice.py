@@ -11,6 +11,7 @@ from bot.outbox.message import Message
 from bot.slack.messages.answers.filter_words import FILTER_WORDS_MAX, described
 from bot.slack.messages.answers.mute_answer import abandonments_words, meeting_words
 from bot.slack.messages.answers.watch_answer import races_still_coming
+from bot.slack.messages.conditions.condition_view import Loss
 from bot.slack.messages.conditions.region_view import region_named
 from bot.slack.messages.conditions.table import TOPICS, VIEWS
 from bot.slack.messages.conditions.topic_view import topics_in_order
@@ -57,24 +58,24 @@ def ended_by(
 
 def narrowed_by(user_id: str, before: Sequence[ChannelFilter], after: Sequence[ChannelFilter]) -> Message:
     left = {chosen.region: chosen for chosen in after}
-    regions: dict[str, list[str]] = {}
+    regions: dict[Loss, list[str]] = {}
     for was in before:
         for loss in _losses(was, left.get(was.region)):
             regions.setdefault(loss, []).append(region_named(was.region))
     if not regions:
         return _line(f"{named(user_id)} changed whom abandonments mention here. `/racing list` shows it.")
-    lost = listed([f"{loss} from {listed(where)}" for loss, where in regions.items()])
+    lost = listed([loss.of(listed(where)) for loss, where in regions.items()])
     still = (
         f" Still coming: {_still(before, left)}."
         if any(_topics_lost(was, left.get(was.region)) for was in before)
         else ""
     )
-    return _line(f"{named(user_id)} {safe(lost, FILTER_WORDS_MAX)} here.{still}")
+    return _line(f"{named(user_id)} {safe(lost, FILTER_WORDS_MAX)}.{still}")
 
 
-def _losses(was: ChannelFilter, now: ChannelFilter | None) -> Iterator[str]:
+def _losses(was: ChannelFilter, now: ChannelFilter | None) -> Iterator[Loss]:
     if now is None:
-        yield f"ended {TOPICS.words(was, None)}"
+        yield Loss(f"ended {TOPICS.words(was, None)} from")
         return
     for view in VIEWS:
         yield from view.losses(was, now)

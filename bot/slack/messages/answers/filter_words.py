@@ -63,8 +63,9 @@ def still_arrives(found: Overridden) -> str:
     without = f" without {left_out}" if left_out else ""
     some = [view.named(found.by) for view in NARROWING if view is not ONLY_COURSES and view.condition.of(found.by)]
     only = f" ({', '.join(some)} races only)" if some else ""
-    words = f"By the subscription to {region_named(found.by.region)}{without}{only}, {what} arrive too"
-    return f"{safe(words, FILTER_WORDS_MAX)}, although the subscription to {safe(chosen)} leaves them out."
+    taken = listed(topics_in_order(found.by.topics))
+    words = f"This channel also takes {taken} from {region_named(found.by.region)}{without}{only}, so {what} still come"
+    return f"{safe(words, FILTER_WORDS_MAX)}."
 
 
 def _without_mentions(filters: Iterable[ChannelFilter]) -> list[str]:

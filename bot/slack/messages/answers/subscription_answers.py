@@ -14,9 +14,14 @@ from bot.slack.messages.answers.filter_words import (
     in_markup,
     still_arrives,
 )
-from bot.slack.messages.answers.subscription_buttons import abandonments_buttons, no_abandonments, overriding_buttons
+from bot.slack.messages.answers.subscription_buttons import (
+    abandonments_buttons,
+    edit_button,
+    no_abandonments,
+    overriding_buttons,
+)
 from bot.slack.messages.answers.watch_answer import races_still_coming
-from bot.slack.messages.conditions.region_view import region_words
+from bot.slack.messages.conditions.region_view import region_named, region_words
 from bot.slack.messages.kit.blocks import message, section
 from bot.slack.messages.kit.buttons import actions, command_button
 from bot.slack.messages.kit.marks import ABANDONED, MARKED_CONFLICT
@@ -56,6 +61,8 @@ class Said:
     overridden: Sequence[Overridden] = ()
     lacking: Sequence[ChannelFilter] = ()
     minutes_alone: int | None = None
+    is_news: bool = True
+    """False: the channel had the filters already."""
 
 
 def subscribed(said: Said) -> Message:
@@ -64,13 +71,15 @@ def subscribed(said: Said) -> Message:
     # The beginning gives way, so that no abandonment is cut off the text.
     head = clip(" ".join(first), TEXT_MAX - size(abandoned) - 1)
     text = " ".join(filter(None, [head, abandoned, *rest]))
-    buttons = actions([*abandonments_buttons(said.lacking), *overriding_buttons(said.overridden[:OVERRIDDEN_NAMED])])
+    had = [] if said.is_news else [edit_button(one.region, f"Edit {region_named(one.region)}") for one in said.filters]
+    overriding = overriding_buttons(said.overridden[:OVERRIDDEN_NAMED])
+    buttons = actions([*abandonments_buttons(said.lacking), *overriding, *had])
     return message(text, [section(" ".join([*first, *rest])), *(section(one.in_lines) for one in today), buttons])
 
 
 def _first(said: Said) -> list[str]:
     what = in_markup(*said.filters)
-    receives = f"This channel receives {what}."
+    receives = f"This channel receives {what}." if said.is_news else f"Nothing changed: this channel receives {what}."
     if said.is_member is False:
         receives = f"Saved, but I am not in this channel yet: type {_invite(said)} here. Then it receives {what}."
     overridden = [still_arrives(found) for found in said.overridden[:OVERRIDDEN_NAMED]]
@@ -166,7 +175,6 @@ def unsubscribed(
     left: Sequence[ChannelFilter],
     *,
     changed: int = 0,
-    notes: Sequence[str] = (),
     lacking: Sequence[ChannelFilter] = (),
     watched: int = 0,
 ) -> Message:
@@ -178,8 +186,8 @@ def unsubscribed(
         text = " ".join(filter(None, [f"{done} This channel has no subscriptions left.", races_still_coming(watched)]))
     else:
         text = " ".join([f"{done} This channel still receives {in_markup(*left)}.", *_where_courses_are(left)])
-    said = [*([no_abandonments(lacking)] if lacking else []), *notes]
-    text = " ".join([text, *(safe(words, FILTER_WORDS_MAX) or "" for words in said)])
+    if lacking:
+        text = f"{text} {safe(no_abandonments(lacking), FILTER_WORDS_MAX)}"
     watching = [command_button("What is watched", "watching")] if watched and not left else []
     return message(text, [section(text), actions([*abandonments_buttons(lacking), *watching])])
 

@@ -14,6 +14,7 @@ from bot.outbox.message import Block
 from bot.slack.messages.conditions.choice_view import ChoiceView
 from bot.slack.messages.conditions.condition_view import (
     FilledForm,
+    Loss,
     PublishedChoices,
     Submitted,
     form_field,
@@ -50,6 +51,12 @@ class AckView(ChoiceView):
             return "no acknowledgement of abandonments"
         return f"abandonments to be acknowledged within {counted(minutes, 'minute')}"
 
+    def change(self, now: ChannelFilter) -> Loss:
+        minutes = minutes_of(now)
+        if minutes is None:
+            return Loss("turned off acknowledgement for")
+        return Loss("set the time to acknowledge for", f": {counted(minutes, 'minute')}")
+
     def problems(self, submitted: Submitted) -> dict[str, str]:
         if submitted[self.field] and Topic.ABANDONMENTS not in submitted["topics"]:
             return {self.field: "Only abandonments are acknowledged: let them be posted too."}
@@ -66,6 +73,10 @@ class EscalateView(ChoiceView):
 
     def said(self, chosen: ChannelFilter) -> str:
         return f"else telling {listed(list(chosen.escalate))}" if chosen.escalate else "else telling nobody"
+
+    def change(self, now: ChannelFilter) -> Loss:
+        told = listed(list(now.escalate)) or "nobody"
+        return Loss("changed who is told of abandonments that nobody takes for", f": {told}")
 
     def form(self, chosen: ChannelFilter, _known: PublishedChoices) -> list[Block]:
         people = [one for one in chosen.escalate if one[0] in "UW"]

@@ -9,6 +9,7 @@ from bot.outbox.message import Block
 from bot.slack.messages.conditions.condition_view import (
     ConditionView,
     FilledForm,
+    Loss,
     PublishedChoices,
     Submitted,
     form_field,
@@ -39,9 +40,13 @@ class ChoiceView(ConditionView):
         """The values in words."""
         raise NotImplementedError
 
-    def losses(self, was: ChannelFilter, now: ChannelFilter) -> Iterator[str]:
+    def losses(self, was: ChannelFilter, now: ChannelFilter) -> Iterator[Loss]:
         if not self.condition.covers(now, was):
-            yield f"set {self.said(now)} for what comes"
+            yield self.change(now)
+
+    def change(self, now: ChannelFilter) -> Loss:
+        """What somebody set."""
+        raise NotImplementedError
 
     def typed(self, chosen: ChannelFilter) -> list[str]:
         return [f"{self.typed_as}{one}".rstrip(":") for one in self.condition.of(chosen)]
@@ -83,3 +88,8 @@ def form_offered(view: ConditionView) -> dict[str, str] | None:
 
 def by_the_clock(chosen: ChannelFilter) -> str:
     return chosen.zone[0] if chosen.zone else "UTC"
+
+
+def clock_named(chosen: ChannelFilter) -> str:
+    """For example "London time"."""
+    return f"{chosen.zone[0].rpartition('/')[2].replace('_', ' ')} time" if chosen.zone else "UTC"

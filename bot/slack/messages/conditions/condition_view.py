@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from bot.channels.conditions.condition import Condition
 from bot.channels.filters import ChannelFilter
@@ -43,6 +43,16 @@ class FilledForm:
         return [str(one) for one in self.field(name).get("selected_conversations") or ()]
 
 
+class Loss(NamedTuple):
+    """The words before and after the region: "set quiet hours for" GB ": 22:00 to 07:00 UTC"."""
+
+    words: str
+    after: str = ""
+
+    def of(self, where: str) -> str:
+        return f"{self.words} {where}{self.after}"
+
+
 class ConditionView(ABC):
     """A kind of condition as people meet the kind.
 
@@ -63,9 +73,9 @@ class ConditionView(ABC):
     def words(self, chosen: ChannelFilter, names_max: int | None) -> str:
         """The condition in a sentence; lists of names longer than `names_max` are shortened."""
 
-    @abstractmethod
-    def losses(self, was: ChannelFilter, now: ChannelFilter) -> Iterator[str]:
-        """The losses of a narrowed filter, each as the beginning of "… from GB"."""
+    def losses(self, _was: ChannelFilter, _now: ChannelFilter) -> Iterator[Loss]:
+        """The losses of a narrowed filter."""
+        return iter(())
 
     @abstractmethod
     def typed(self, chosen: ChannelFilter) -> list[str]:

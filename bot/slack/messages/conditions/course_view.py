@@ -13,6 +13,7 @@ from bot.racedata.reference_store import KnownCourse
 from bot.slack.messages.conditions.condition_view import (
     ConditionView,
     FilledForm,
+    Loss,
     PublishedChoices,
     form_field,
     looked_up,
@@ -39,14 +40,14 @@ class OnlyCoursesView(ConditionView):
     def words(self, chosen: ChannelFilter, names_max: int | None) -> str:
         return f", only {courses_named(chosen.courses, names_max)}" if chosen.courses else ""
 
-    def losses(self, was: ChannelFilter, now: ChannelFilter) -> Iterator[str]:
+    def losses(self, was: ChannelFilter, now: ChannelFilter) -> Iterator[Loss]:
         if now.courses and not was.courses:
-            yield f"ended all courses but {courses_named(now.courses)}"
+            yield Loss(f"ended all courses but {courses_named(now.courses)} from")
             return
         left_out = [one for one in now.not_courses if was.takes_course(one)]
         ended = [one for one in was.courses if now.courses and not now.takes_course(one) and one not in left_out]
         if ended:
-            yield f"ended {courses_named(ended)}"
+            yield Loss(f"ended {courses_named(ended)} from")
 
     def typed(self, chosen: ChannelFilter) -> list[str]:
         return [f"{COURSE_PREFIX}{course.course_id or name_of(course)}" for course in chosen.courses]
@@ -71,9 +72,9 @@ class NotCoursesView(ConditionView):
     def words(self, chosen: ChannelFilter, names_max: int | None) -> str:
         return f", without {courses_named(chosen.not_courses, names_max)}" if chosen.not_courses else ""
 
-    def losses(self, was: ChannelFilter, now: ChannelFilter) -> Iterator[str]:
+    def losses(self, was: ChannelFilter, now: ChannelFilter) -> Iterator[Loss]:
         if left_out := [one for one in now.not_courses if was.takes_course(one)]:
-            yield f"left out {courses_named(left_out)}"
+            yield Loss(f"left out {courses_named(left_out)} from")
 
     def typed(self, chosen: ChannelFilter) -> list[str]:
         return [f"{self.typed_as}{course.course_id or name_of(course)}" for course in chosen.not_courses]

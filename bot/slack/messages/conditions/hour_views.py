@@ -1,11 +1,14 @@
 """The hours of a subscription as people meet them: digest, cards on the eve, quiet hours, and their time zone."""
 
+from collections.abc import Iterator
+
 from bot.channels.conditions.digest_condition import DIGEST_EXAMPLE, EVE_EXAMPLE, DigestCondition, EveCondition
 from bot.channels.conditions.quiet_condition import QUIET_EXAMPLE, QuietCondition
 from bot.channels.conditions.zone_condition import ZONE_EXAMPLE, ZoneCondition
 from bot.channels.filters import ChannelFilter
 from bot.channels.hours import has_hours
-from bot.slack.messages.conditions.choice_view import ChoiceView, by_the_clock
+from bot.slack.messages.conditions.choice_view import ChoiceView, by_the_clock, clock_named
+from bot.slack.messages.conditions.condition_view import Loss
 from bot.slack.messages.kit.text import listed
 
 
@@ -20,6 +23,9 @@ class DigestView(ChoiceView):
     def said(self, chosen: ChannelFilter) -> str:
         return f"results together at {listed(chosen.digest)} {by_the_clock(chosen)}"
 
+    def change(self, now: ChannelFilter) -> Loss:
+        return Loss("put the results together for", f": once a day at {listed(now.digest)} {clock_named(now)}")
+
 
 class EveView(ChoiceView):
     condition = choice = EveCondition()
@@ -31,6 +37,9 @@ class EveView(ChoiceView):
 
     def said(self, chosen: ChannelFilter) -> str:
         return f"racecards together on the eve at {listed(chosen.cards)} {by_the_clock(chosen)}"
+
+    def change(self, now: ChannelFilter) -> Loss:
+        return Loss("put the racecards together for", f": on the eve at {listed(now.cards)} {clock_named(now)}")
 
 
 class QuietView(ChoiceView):
@@ -45,8 +54,10 @@ class QuietView(ChoiceView):
     )
 
     def said(self, chosen: ChannelFilter) -> str:
-        hours = listed([one.replace("-", " to ") for one in chosen.quiet])
-        return f"quiet hours from {hours} {by_the_clock(chosen)}"
+        return f"quiet hours from {_hours(chosen)} {by_the_clock(chosen)}"
+
+    def change(self, now: ChannelFilter) -> Loss:
+        return Loss("set quiet hours for", f": {_hours(now)} {clock_named(now)}")
 
 
 class ZoneView(ChoiceView):
@@ -65,3 +76,18 @@ class ZoneView(ChoiceView):
 
     def said(self, chosen: ChannelFilter) -> str:
         return f"the clock of {chosen.zone[0]}"
+
+    def losses(self, was: ChannelFilter, now: ChannelFilter) -> Iterator[Loss]:
+        """Newly set hours name their clock themselves."""
+        return super().losses(was, now) if _all_hours(was) == _all_hours(now) else iter(())
+
+    def change(self, now: ChannelFilter) -> Loss:
+        return Loss("set the clock for", f": {clock_named(now)}")
+
+
+def _all_hours(chosen: ChannelFilter) -> tuple[tuple[str, ...], ...]:
+    return chosen.quiet, chosen.digest, chosen.cards
+
+
+def _hours(chosen: ChannelFilter) -> str:
+    return listed([one.replace("-", " to ") for one in chosen.quiet])

@@ -1,7 +1,5 @@
 """Mentions as people meet them: in the form alone."""
 
-from collections.abc import Iterator
-
 from bot.channels.conditions.table import BY_FIELD
 from bot.channels.filters import HERE, ChannelFilter, is_mention
 from bot.events.event import Topic
@@ -30,9 +28,6 @@ class MentionView(ConditionView):
 
     def words(self, chosen: ChannelFilter, _names_max: int | None) -> str:
         return f", mentioning {listed(list(chosen.mentions))}" if chosen.mentions else ""
-
-    def losses(self, _was: ChannelFilter, _now: ChannelFilter) -> Iterator[str]:
-        yield from ()
 
     def typed(self, _chosen: ChannelFilter) -> list[str]:
         return []

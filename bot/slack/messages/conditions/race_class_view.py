@@ -11,6 +11,7 @@ from bot.outbox.message import Block
 from bot.slack.messages.conditions.condition_view import (
     ConditionView,
     FilledForm,
+    Loss,
     PublishedChoices,
     Submitted,
     form_field,
@@ -34,11 +35,11 @@ class RaceClassView(ConditionView):
     def named(self, chosen: ChannelFilter) -> str:
         return _named(chosen.classes)
 
-    def losses(self, was: ChannelFilter, now: ChannelFilter) -> Iterator[str]:
+    def losses(self, was: ChannelFilter, now: ChannelFilter) -> Iterator[Loss]:
         if now.classes and not was.classes:
-            yield f"ended all races but {self.named(now)}"
+            yield Loss(f"ended all races but {self.named(now)} from")
         elif ended := [one for one in was.classes if now.classes and one not in now.classes]:
-            yield f"ended {_named(ended)}"
+            yield Loss(f"ended {_named(ended)} from")
 
     def typed(self, chosen: ChannelFilter) -> list[str]:
         return [f"{self.typed_as}{_short(one)}" for one in chosen.classes]

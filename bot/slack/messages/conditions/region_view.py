@@ -1,6 +1,6 @@
 """Regions as people meet them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from bot.channels.conditions.table import BY_FIELD
 from bot.channels.filters import ALL_REGIONS, ChannelFilter
@@ -26,9 +26,6 @@ class RegionView(ConditionView):
 
     def words(self, chosen: ChannelFilter, _names_max: int | None) -> str:
         return region_named(chosen.region)
-
-    def losses(self, _was: ChannelFilter, _now: ChannelFilter) -> Iterator[str]:
-        yield from ()
 
     def typed(self, chosen: ChannelFilter) -> list[str]:
         return [region_words(chosen.region)]

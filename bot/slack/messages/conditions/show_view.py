@@ -4,7 +4,7 @@ from bot.channels.conditions.show_condition import MEETINGS, ShowCondition
 from bot.channels.filters import ChannelFilter
 from bot.outbox.message import Block
 from bot.slack.messages.conditions.choice_view import ChoiceView
-from bot.slack.messages.conditions.condition_view import FilledForm, PublishedChoices, form_field
+from bot.slack.messages.conditions.condition_view import FilledForm, Loss, PublishedChoices, form_field
 from bot.slack.messages.kit.options import options
 
 
@@ -16,6 +16,10 @@ class ShowView(ChoiceView):
 
     def said(self, chosen: ChannelFilter) -> str:
         return "one message a meeting, results in its thread" if chosen.show else "every result in the channel"
+
+    def change(self, now: ChannelFilter) -> Loss:
+        way = "one message a meeting, with results in its thread" if now.show else "a message for every result"
+        return Loss("switched", f" to {way}")
 
     def form(self, chosen: ChannelFilter, _known: PublishedChoices) -> list[Block]:
         offered = options([("Results go into its thread; abandonments stay in the channel", MEETINGS)])

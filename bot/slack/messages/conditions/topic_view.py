@@ -9,6 +9,7 @@ from bot.outbox.message import Block
 from bot.slack.messages.conditions.condition_view import (
     ConditionView,
     FilledForm,
+    Loss,
     PublishedChoices,
     Submitted,
     form_field,
@@ -31,9 +32,9 @@ class TopicView(ConditionView):
     def words(self, chosen: ChannelFilter, _names_max: int | None) -> str:
         return listed(topics_in_order(chosen.topics))
 
-    def losses(self, was: ChannelFilter, now: ChannelFilter) -> Iterator[str]:
+    def losses(self, was: ChannelFilter, now: ChannelFilter) -> Iterator[Loss]:
         if lost := was.topics - now.topics:
-            yield f"ended {listed(topics_in_order(lost))}"
+            yield Loss(f"ended {listed(topics_in_order(lost))} from")
 
     def typed(self, chosen: ChannelFilter) -> list[str]:
         return topics_in_order(chosen.topics)
