@@ -1,10 +1,11 @@
-"""The demo page's API without a bot: what is answered, and to whom."""
+"""The demo page without a bot: what its API answers and to whom, and what its counts say."""
 
 import asyncio
 import io
 import json
 import re
-from contextlib import asynccontextmanager
+from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
@@ -13,12 +14,13 @@ import pytest
 from starlette.routing import Route
 
 from sandbox.demo_screen import Screen, make_console
-from sandbox.demo_stage import CHANNELS, PEOPLE, open_stage
+from sandbox.demo_stage import CHANNELS, PEOPLE, Stage, open_stage
 from sandbox.loopback_server import LOOPBACK, serve
 from sandbox.page.counts import Counts, Readings, count
 from sandbox.page.happenings import HAPPENINGS
 from sandbox.page.page_app import MOST_BYTES, Page, build_page
 from sandbox.page.troubles import TROUBLES
+from sandbox.racing_day import Race
 from sandbox.racing_service.delivery_queue import Attempt
 from sandbox.slack.values import PostedMessage
 from tests.clock import now
@@ -26,15 +28,23 @@ from tests.clock import now
 DEMO = (Path(__file__).parents[3] / "docs/demo.md").read_text("utf-8")
 
 
-@asynccontextmanager
-async def open_page(folder):
-    """A client of the page, and the page. No bot is started."""
-    screen = Screen(CHANNELS, PEOPLE, make_console(io.StringIO()))
-    async with open_stage(folder, screen, 1.0) as stage:
+@pytest.fixture
+async def stage(tmp_path):
+    """No bot is started."""
+    async with open_stage(tmp_path, Screen(CHANNELS, PEOPLE, make_console(io.StringIO())), 1.0) as stage:
         await stage.subscribe_webhook()
-        page = Page(stage)
-        async with serve(build_page(page)) as address, httpx.AsyncClient(base_url=address, trust_env=False) as client:
-            yield client, page
+        yield stage
+
+
+@pytest.fixture
+def page(stage):
+    return Page(stage)
+
+
+@pytest.fixture
+async def client(page):
+    async with serve(build_page(page)) as address, httpx.AsyncClient(base_url=address, trust_env=False) as connected:
+        yield connected
 
 
 async def first_documents(client, **headers):
@@ -45,95 +55,74 @@ async def first_documents(client, **headers):
     raise AssertionError("the stream ended")
 
 
-async def test_page_answers_at_its_own_loopback_address_only(tmp_path):
-    async with open_page(tmp_path) as (client, _):
-        assert client.base_url.host == LOOPBACK
-        rebound = {"Host": "demo.example.com"}
-        foreign = {"Origin": "https://demo.example.com"}
-        body = {"every_s": None}
-        for headers in (rebound, foreign):
-            assert (await client.post("/api/play", json=body, headers=headers)).status_code == 403
-            assert (await client.get("/api/live", headers=headers)).status_code == 403
-        own = {"Origin": str(client.base_url).rstrip("/")}
-        assert (await client.post("/api/play", json=body, headers=own)).json() == {"said": "The day is paused."}
+async def test_page_answers_its_own_site_at_its_loopback_address_only(client):
+    assert client.base_url.host == LOOPBACK
+    body = {"every_s": None}
+    for headers in ({"Host": "demo.example.com"}, {"Origin": "https://demo.example.com"}):
+        assert (await client.post("/api/play", json=body, headers=headers)).status_code == 403
+        assert (await client.get("/api/live", headers=headers)).status_code == 403
+    form = await client.post("/api/play", content="every_s=1", headers={"Content-Type": "text/plain"})
+    assert form.status_code == 403
+    assert (await client.get("/api/play")).status_code == 405
+    own = {"Origin": str(client.base_url).rstrip("/")}
+    assert (await client.post("/api/play", json=body, headers=own)).json() == {"said": "The day is paused."}
 
 
-async def test_form_of_another_site_is_refused_because_it_is_no_json(tmp_path):
-    async with open_page(tmp_path) as (client, _):
-        answer = await client.post("/api/play", content="every_s=1", headers={"Content-Type": "text/plain"})
-        assert answer.status_code == 403
-        assert (await client.get("/api/play")).status_code == 405
+SENSELESS: list[tuple[str, object, str]] = [
+    ("type", {"channel": "C0GB", "user": "U0ALICE", "text": "hello"}, "/racing"),
+    ("type", {"channel": "C0NONE", "user": "U0ALICE", "text": "/racing help"}, "no such channel"),
+    ("type", {"channel": "C0GB", "user": "U0ALICE"}, "text must be a text"),
+    ("press", {"channel": "C0GB", "user": "U0ALICE", "ts": "1.0", "action_id": "x", "value": "y"}, "gone"),
+    ("press", {"view": "V1", "user": "U0ALICE", "action_id": "x", "value": "y"}, "closed"),
+    ("submit", {"view": "V1", "user": "U0ALICE"}, "closed"),
+    ("happen", {"what": "earthquake"}, "settle"),
+    ("happen", {"what": "settle", "id": "rc_none"}, "no such race"),
+    ("play", {"every_s": "soon"}, "every_s"),
+    ("play", {"every_s": "x" * MOST_BYTES}, "longer"),
+    ("play", [], "JSON object"),
+    ("trouble", {"name": "plague", "on": True}, "bot_killed"),
+    ("trouble", {"name": "second_replica", "on": True}, "PostgreSQL"),
+    ("replay", {"delivery": "dl_1"}, "no such delivery"),
+    ("repeat", {"call": "0"}, "no such call"),
+    ("home", {"user": "U0NOBODY"}, "no such person"),
+]
 
 
-@pytest.mark.parametrize(
-    ("path", "body", "words"),
-    [
-        ("type", {"channel": "C0GB", "user": "U0ALICE", "text": "hello"}, "/racing"),
-        ("type", {"channel": "C0NONE", "user": "U0ALICE", "text": "/racing help"}, "no such channel"),
-        ("type", {"channel": "C0GB", "user": "U0ALICE"}, "text must be a text"),
-        ("press", {"channel": "C0GB", "user": "U0ALICE", "ts": "1.0", "action_id": "x", "value": "y"}, "gone"),
-        ("submit", {"view": "V1", "user": "U0ALICE"}, "closed"),
-        ("happen", {"what": "earthquake"}, "settle"),
-        ("happen", {"what": "settle", "id": "rc_none"}, "no such race"),
-        ("play", {"every_s": "soon"}, "every_s"),
-        ("trouble", {"name": "plague", "on": True}, "bot_killed"),
-        ("trouble", {"name": "second_replica", "on": True}, "PostgreSQL"),
-        ("replay", {"delivery": "dl_1"}, "no such delivery"),
-        ("repeat", {"call": "0"}, "no such call"),
-        ("home", {"user": "U0NOBODY"}, "no such person"),
-        ("press", {"view": "V1", "user": "U0ALICE", "action_id": "x", "value": "y"}, "closed"),
-        ("play", [], "JSON object"),
-    ],
-)
-async def test_request_that_makes_no_sense_is_refused_with_words(tmp_path, path, body, words):
-    async with open_page(tmp_path) as (client, _):
+async def test_request_that_makes_no_sense_is_refused_with_words(client):
+    for path, body, words in SENSELESS:
         answer = await client.post(f"/api/{path}", json=body)
-        assert answer.status_code == 400
+        assert answer.status_code == 400, (path, body)
         assert words in answer.json()["error"]
 
 
-async def test_body_that_is_too_long_is_refused(tmp_path):
-    async with open_page(tmp_path) as (client, _):
-        answer = await client.post("/api/play", json={"every_s": "x" * MOST_BYTES})
-        assert answer.status_code == 400
-        assert "longer" in answer.json()["error"]
+async def test_stream_begins_with_every_document(client, page):
+    page.stage.is_day_played = True
+    documents = await first_documents(client)
+    assert set(documents) == set(page.documents())
+    kinds = {key.split("/")[0] for key in documents}
+    assert kinds >= {"meta", "channel", "person", "meeting", "trouble", "counts", "day"}
+    assert documents["meta"]["bot"]["running"] is False
+    assert documents["day"] == {"every_s": None, "in_terminal": True}
 
 
-async def test_stream_begins_with_every_document(tmp_path):
-    async with open_page(tmp_path) as (client, page):
-        documents = await first_documents(client)
-        assert set(documents) == set(page.documents())
-        kinds = {key.split("/")[0] for key in documents}
-        assert kinds >= {"meta", "channel", "person", "meeting", "trouble", "counts", "day"}
-        assert documents["meta"]["bot"]["running"] is False
+async def test_day_plays_and_pauses(client, page):
+    await client.post("/api/play", json={"every_s": 0.05})
+    async with client.stream("GET", "/api/live") as answer, asyncio.timeout(60):
+        async for line in answer.aiter_lines():
+            if len(page.stage.service.deliveries) >= 3 and line:
+                break
+    await client.post("/api/play", json={"every_s": None})
+    played = len(page.stage.service.deliveries)
+    assert (await first_documents(client))["day"] == {"every_s": None, "in_terminal": False}
+    assert len(page.stage.service.deliveries) == played
 
 
-async def test_day_plays_and_pauses(tmp_path):
-    async with open_page(tmp_path) as (client, page):
-        await client.post("/api/play", json={"every_s": 0.05})
-        async with client.stream("GET", "/api/live") as answer, asyncio.timeout(60):
-            async for line in answer.aiter_lines():
-                if len(page.stage.service.deliveries) >= 3 and line:
-                    break
-        await client.post("/api/play", json={"every_s": None})
-        played = len(page.stage.service.deliveries)
-        assert (await first_documents(client))["day"] == {"every_s": None, "in_terminal": False}
-        assert len(page.stage.service.deliveries) == played
-
-
-async def test_page_says_while_the_terminal_plays_the_day(tmp_path):
-    async with open_page(tmp_path) as (client, page):
-        page.stage.is_day_played = True
-        assert (await first_documents(client))["day"] == {"every_s": None, "in_terminal": True}
-
-
-async def test_page_documents_every_path_happening_and_document(tmp_path):
-    async with open_page(tmp_path) as (client, page):
-        paths = {one.path for one in build_page(page).routes if isinstance(one, Route) and one.path.startswith("/api/")}
-        assert set(re.findall(r"/api/\w+", DEMO)) == paths
-        rows = re.findall(r"^\| (`.+?) \|", DEMO.split("| Key |")[1], re.MULTILINE)
-        keys = {re.split(r"[/`]", key)[1] for row in rows for key in row.split(", ")}
-        assert {key.split("/")[0] for key in await first_documents(client)} <= keys
+async def test_every_path_happening_and_document_is_documented(page):
+    paths = {one.path for one in build_page(page).routes if isinstance(one, Route) and one.path.startswith("/api/")}
+    assert set(re.findall(r"/api/\w+", DEMO)) == paths
+    rows = re.findall(r"^\| (`.+?) \|", DEMO.split("| Key |")[1], re.MULTILINE)
+    keys = {re.split(r"[/`]", key)[1] for row in rows for key in row.split(", ")}
+    assert {key.split("/")[0] for key in page.documents()} <= keys
     assert [name for name in HAPPENINGS if f"`{name}`" not in DEMO] == []
     assert len({trouble.expected for trouble in TROUBLES}) == len(TROUBLES)
 
@@ -141,110 +130,98 @@ async def test_page_documents_every_path_happening_and_document(tmp_path):
 # The counts
 
 
-def said(stage, text, ts="1.0", at=None):
-    stage.slack.put(
-        PostedMessage(ts=ts, channel="C0GB", text=text, user=stage.slack.bot_user_id, received_at=at or now())
-    )
+@dataclass
+class Watched:
+    """A race in GB has settled, the bot took the delivery, and a channel has the messages that the case tells."""
 
+    stage: Stage
+    race: Race
 
-def arrived(deliveries):
-    for delivery in deliveries:
-        delivery.attempts.append(Attempt(now(), b"", 200))
+    def arrived(self, deliveries, at=None):
+        for delivery in deliveries:
+            delivery.attempts.append(Attempt(at or now(), b"", 200))
 
+    def says(self, text, ts="1.0", at=None):
+        post = PostedMessage(
+            ts=ts, channel="C0GB", text=text, user=self.stage.slack.bot_user_id, received_at=at or now()
+        )
+        self.stage.slack.put(post)
 
-def accepted(stage, region="GB"):
-    """A race of the region has settled, and the bot has said that it took the delivery."""
-    racing = stage.service.racing
-    race = next(one for one in racing.races(racing.today, region) if racing.state(one).status == "declared")
-    arrived(stage.service.settle(race.race_id))
-    return race
+    @property
+    def place(self):
+        return f"{self.race.course.name} {self.race.off_time}"
 
+    def result(self, ts="1.0", at=None):
+        self.says(f"Result: {self.place} (GB): 1 Somebody", ts, at)
 
-async def counted(tmp_path, tell, *, line="/racing subscribe GB", is_quiet=True) -> Counts:
-    async with open_page(tmp_path) as (_, page):
-        stage = page.stage
-        stage.expectations.typed("C0GB", line)
-        race = accepted(stage)
-        tell(stage, race)
-        return count(stage.service.deliveries, stage.slack, stage.expectations, lambda *_: is_quiet)
+    def correction(self, ts):
+        self.says(f"CORRECTION: {self.place} (GB)", ts)
 
+    def corrected_first(self):
+        self.correction("1.0")
+        self.result("2.0")
 
-def result(race):
-    return f"Result: {race.course.name} {race.off_time} (GB): 1 Somebody"
+    def summary(self, at=None):
+        self.says(f"2 results waited while this channel was archived: {self.place}", at=at)
 
-
-async def test_message_that_stands_there_is_told(tmp_path):
-    counts = await counted(tmp_path, lambda stage, race: said(stage, result(race)))
-    assert (counts.told, counts.lost, counts.doubled, counts.problems) == (1, 0, 0, ())
-
-
-async def test_missing_message_is_on_the_way_and_then_lost(tmp_path):
-    counts = await counted(tmp_path, lambda *_: None, is_quiet=False)
-    assert (counts.on_the_way, counts.lost) == (1, 0)
-    counts = await counted(tmp_path, lambda *_: None)
-    assert (counts.told, counts.lost) == (0, 1)
-    assert counts.problems[0].startswith("lost: result.received, ")
-
-
-async def test_second_message_of_a_result_is_doubled(tmp_path):
-    counts = await counted(tmp_path, lambda stage, race: [said(stage, result(race), ts) for ts in ("1.0", "2.0")])
-    assert (counts.told, counts.doubled) == (1, 1)
-
-
-async def test_result_that_is_corrected_and_corrected_back_is_told_three_times(tmp_path):
-    def tell(stage, race):
-        said(stage, result(race), "1.0")
+    def corrected_and_back(self):
+        self.result()
         for ts in ("2.0", "3.0"):
-            arrived(stage.service.correct(race.race_id))
-            said(stage, f"CORRECTION: {race.course.name} {race.off_time} (GB)", ts)
+            self.arrived(self.stage.service.correct(self.race.race_id))
+            self.correction(ts)
 
-    counts = await counted(tmp_path, tell)
-    assert (counts.told, counts.lost, counts.doubled) == (3, 0, 0)
-
-
-async def test_summary_of_what_waited_excuses_no_later_message(tmp_path):
-    summary = "2 results waited while this channel was archived: {0.course.name} {0.off_time}"
-    counts = await counted(tmp_path, lambda stage, race: said(stage, summary.format(race)))
-    assert (counts.told, counts.lost) == (1, 0)
-    before = now() - timedelta(hours=1)
-    counts = await counted(tmp_path, lambda stage, race: said(stage, summary.format(race), at=before))
-    assert (counts.told, counts.lost) == (0, 1)
+    def late(self):
+        (delivery,) = self.stage.service.deliveries
+        self.result(at=delivery.attempts[0].at + timedelta(seconds=3))
+        self.arrived([delivery])
 
 
-async def test_lateness_runs_from_the_first_attempt_to_the_message(tmp_path):
-    def tell(stage, race):
-        (delivery,) = stage.service.deliveries
-        said(stage, result(race), at=delivery.attempts[0].at + timedelta(seconds=3))
-        delivery.attempts.append(Attempt(now(), b"", 200))
-
-    counts = await counted(tmp_path, tell)
-    assert (counts.late_median_s, counts.late_longest_s) == (3.0, 3.0)
-
-
-async def test_edited_message_is_read_anew(tmp_path):
-    async with open_page(tmp_path) as (_, page):
-        page.stage.expectations.typed("C0GB", "/racing subscribe GB")
-        race = accepted(page.stage)
-        readings, told = Readings(), []
-        for text in ("Result: elsewhere", result(race)):
-            said(page.stage, text)
-            stage = page.stage
-            told.append(count(stage.service.deliveries, stage.slack, stage.expectations, readings=readings).told)
-        assert told == [0, 1]
+def watch(stage, region):
+    racing = stage.service.racing
+    race = next(one for one in racing.races(racing.today, "GB") if racing.state(one).status == "declared")
+    watched = Watched(stage, race)
+    stage.expectations.typed("C0GB", f"/racing subscribe {region}")
+    watched.arrived(stage.service.settle(race.race_id))
+    return watched
 
 
-async def test_correction_above_the_result_is_out_of_order(tmp_path):
-    def tell(stage, race):
-        said(stage, f"CORRECTION: {race.course.name} {race.off_time} (GB)", "1.0")
-        said(stage, result(race), "2.0")
+# What the channel has, how it is subscribed, whether nothing is under way any more, and the counts that are not 0.
+COUNTS: dict[str, tuple[Callable[[Watched], object], str, bool, dict[str, object]]] = {
+    "a message": (lambda it: it.result(), "GB", True, {"told": 1}),
+    "none so far": (lambda _: None, "GB", False, {"on_the_way": 1}),
+    "none": (lambda _: None, "GB", True, {"lost": 1}),
+    "a second message": (lambda it: [it.result(ts) for ts in ("1.0", "2.0")], "GB", True, {"told": 1, "doubled": 1}),
+    "corrected, and back": (Watched.corrected_and_back, "GB", True, {"told": 3}),
+    "a correction first": (
+        lambda it: (it.correction("1.0"), it.result("2.0")),
+        "GB",
+        True,
+        {"told": 1, "doubled": 1, "out_of_order": 1},
+    ),
+    "a summary": (lambda it: it.summary(), "GB", True, {"told": 1}),
+    "a summary of before": (lambda it: it.summary(now() - timedelta(hours=1)), "GB", True, {"lost": 1}),
+    "three seconds later": (Watched.late, "GB", True, {"told": 1, "late_median_s": 3.0, "late_longest_s": 3.0}),
+    "another region asked for": (lambda _: None, "IRE", True, {}),
+    "a course asked for": (lambda _: None, "York", True, {"uncounted": ("C0GB",)}),
+}
+SURE = ("told", "on_the_way", "lost", "doubled", "uncounted")
 
-    assert (await counted(tmp_path, tell)).out_of_order == 1
+
+@pytest.mark.parametrize("name", COUNTS)
+async def test_counts_are_of_what_stands_in_the_channel(stage, name):
+    tell, region, is_quiet, expected = COUNTS[name]
+    tell(watch(stage, region))
+    counts = count(stage.service.deliveries, stage.slack, stage.expectations, lambda *_: is_quiet)
+    asked = (*SURE, *expected)
+    assert {field: getattr(counts, field) for field in asked} == {
+        field: getattr(Counts(), field) for field in asked
+    } | expected
+    assert sum(problem.startswith("lost: result.received, ") for problem in counts.problems) == counts.lost
 
 
-async def test_nothing_is_due_where_the_region_was_not_asked_for(tmp_path):
-    assert await counted(tmp_path, lambda *_: None, line="/racing subscribe IRE") == Counts()
-
-
-async def test_channel_with_a_subscription_by_courses_is_named_as_uncounted(tmp_path):
-    counts = await counted(tmp_path, lambda *_: None, line="/racing subscribe York")
-    assert (counts.lost, counts.uncounted) == (0, ("C0GB",))
+async def test_edited_message_is_read_anew(stage):
+    watched, readings, told = watch(stage, "GB"), Readings(), []
+    for tell in (lambda: watched.says("Result: elsewhere"), watched.result):
+        tell()
+        told.append(count(stage.service.deliveries, stage.slack, stage.expectations, readings=readings).told)
+    assert told == [0, 1]

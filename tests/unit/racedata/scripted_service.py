@@ -91,12 +91,15 @@ class Scripted:
         status, content, headers = found
         return httpx.Response(status, content=content, headers=headers)
 
+    async def handle(self, request: httpx.Request) -> httpx.Response:
+        return self.answer(request)
+
     @property
     def paths(self):
         return [seen.path for seen in self.seen]
 
     def client(self, store, time, key=KEY, **parts) -> RacingClient:
-        http = httpx.AsyncClient(transport=httpx.MockTransport(self.answer))
+        http = httpx.AsyncClient(transport=httpx.MockTransport(self.handle))
         return open_client(BASE_URL, SecretStr(key), store, time.timing(), http=http, **parts)
 
 

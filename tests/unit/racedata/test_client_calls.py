@@ -176,11 +176,11 @@ class ThenSilent(Scripted):
         super().__init__()
         self.silent = asyncio.Event()
 
-    async def answer(self, request):  # type: ignore[override]  a transport takes both
+    async def handle(self, request):
         if self.seen or not self.replies:
             self.silent.set()
             await asyncio.Event().wait()
-        return super().answer(request)
+        return await super().handle(request)
 
 
 @pytest.mark.parametrize("refusal", [(429, "rate_limited", RateLimited), (500, "server_error", ServerFault), ()])

@@ -21,78 +21,59 @@ from sandbox.slack.values import EphemeralMessage, PostedMessage
 # The process
 
 
-def sleeps():
-    return asyncio.create_subprocess_exec("sleep", "30")
+@pytest.fixture
+async def sleeping(tmp_path):
+    """A bot whose process only sleeps."""
+    bot = BotProcess(tmp_path)
+    bot._process = await asyncio.create_subprocess_exec("sleep", "30")
+    yield bot
+    await bot.stop()
 
 
-async def test_bot_that_does_not_start_is_told_of_with_its_log(tmp_path, monkeypatch):
+async def test_killed_bot_is_down_at_once_and_a_bot_that_does_not_start_is_told_of_with_its_log(
+    sleeping, tmp_path, monkeypatch
+):
     # What the developer has set for a bot of their own must not reach this one: it would start, or fail otherwise.
     monkeypatch.setenv("RACING_API_KEY", "a-real-key")
     (tmp_path.parent / ".env").write_text("RACING_API_KEY=another-real-key\n", encoding="utf-8")
-    bot = BotProcess(tmp_path)
+    assert sleeping.log_end() == ""
+    killed = sleeping._process
+    sleeping.kill()
+    assert (sleeping.is_running, sleeping.pid, killed.returncode) == (False, None, None)
     with pytest.raises(DemoFailed, match="exit code 2"):
-        await bot.start({})
-    await bot.stop()
-    assert "RACING_API_KEY is missing" in bot.log_end()
-
-
-async def test_work_ends_with_the_process_that_it_needs(tmp_path):
-    bot = BotProcess(tmp_path)
-    bot._process = await sleeps()
-    waiting = asyncio.create_task(bot.while_alive(asyncio.sleep(30)))
-    await asyncio.sleep(0)
-    bot._process.kill()
-    with pytest.raises(DemoFailed, match="ended by itself"):
-        await waiting
-
-
-async def test_end_of_the_process_is_told_where_work_fails_because_of_it(tmp_path):
-    bot = BotProcess(tmp_path)
-    bot._process = process = await sleeps()
-
-    async def fails_when_it_ends():
-        process.kill()
-        raise DemoFailed("no answer")
-
-    with pytest.raises(DemoFailed, match="ended by itself, with exit code -9"):
-        await bot.while_alive(fails_when_it_ends())
-
-
-async def test_work_that_fails_by_itself_is_told_as_it_was(tmp_path):
-    bot = BotProcess(tmp_path)
-    bot._process = await sleeps()
-
-    async def fails():
-        raise DemoFailed("no answer")
-
-    with pytest.raises(DemoFailed, match="no answer"):
-        await bot.while_alive(fails())
-    await bot.stop()
-
-
-async def test_work_that_is_done_gives_its_result_and_leaves_the_process(tmp_path):
-    bot = BotProcess(tmp_path)
-    bot._process = await sleeps()
-    assert await bot.while_alive(asyncio.sleep(0, "done")) == "done"
-    codes = [bot._process.returncode]
-    for _ in range(2):
-        await bot.stop()
-        codes.append(bot._process.returncode)
-    assert codes == [None, -15, -15]
-
-
-async def test_killed_bot_is_down_at_once_and_starts_again_at_once(tmp_path):
-    bot = BotProcess(tmp_path)
-    bot._process = killed = await sleeps()
-    bot.kill()
-    assert (bot.is_running, bot.pid, killed.returncode) == (False, None, None)
-    with pytest.raises(DemoFailed, match="exit code 2"):
-        await bot.start({})
+        await sleeping.start({})
     assert killed.returncode == -9
+    assert "RACING_API_KEY is missing" in sleeping.log_end()
 
 
-async def test_log_that_was_never_written_has_no_end(tmp_path):
-    assert BotProcess(tmp_path).log_end() == ""
+@pytest.mark.parametrize(
+    ("kills", "fails", "told"),
+    [
+        (True, False, "ended by itself, with exit code -9"),
+        (True, True, "ended by itself, with exit code -9"),
+        (False, True, "no answer"),
+    ],
+    ids=["work goes on", "work fails because of it", "work fails by itself"],
+)
+async def test_work_ends_with_the_process_and_is_told_by_its_cause(sleeping, kills, fails, told):
+    async def work():
+        if kills:
+            sleeping._process.kill()
+        if fails:
+            raise DemoFailed("no answer")
+        await asyncio.sleep(30)
+
+    with pytest.raises(DemoFailed, match=told):
+        await sleeping.while_alive(work())
+
+
+async def test_work_that_is_done_gives_its_result_and_leaves_the_process(sleeping):
+    assert await sleeping.while_alive(asyncio.sleep(0, "done")) == "done"
+    codes = [sleeping._process.returncode]
+    for _ in range(2):
+        await sleeping.stop()
+        codes.append(sleeping._process.returncode)
+    assert codes == [None, -15, -15]
 
 
 # Typed lines
@@ -180,26 +161,6 @@ def test_markup_reads_as_slack_shows_it(markup, shown):
     assert readable(markup, {"U1": "alice", "C1": "gb-racing"}).plain == shown
 
 
-def test_table_reads_as_its_rows():
-    rows = [
-        [{"type": "raw_text", "text": text} for text in row] for row in (("Position", "Horse"), ("1", "A &amp; <B>"))
-    ]
-    shown = [line.plain for line in body_lines([{"type": "data_table", "rows": rows}], "text")]
-    assert shown == ["Position  Horse", "1  A &amp; <B>"]
-
-
-def test_markup_keeps_its_styles():
-    spans = {
-        text.plain[span.start : span.end]: span.style for text in [readable("*bold* and `code`")] for span in text.spans
-    }
-    assert spans == {"bold": "bold", "code": "cyan"}
-
-
-@given(st.text())
-def test_readable_takes_any_text(markup):
-    readable(markup)
-
-
 @given(st.text(alphabet=st.characters(exclude_characters="*_`", exclude_categories=["Cs", "Cc"])))
 def test_escaped_text_comes_back_as_it_was(text):
     escaped = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
@@ -219,32 +180,28 @@ BLOCKS = (
 )
 
 
-def test_blocks_become_lines():
-    assert [line.plain for line in body_lines(BLOCKS, "not shown")] == [
-        "ABANDONED: Nip & Tuck *Stakes*",
-        "Course: Ascot · Off: 14:30",
-        "one",
-        "two",
-    ]
-    assert [line.plain for line in small_print(BLOCKS)] == ["GB · race rc_1"]
+ROWS = [[{"type": "raw_text", "text": text} for text in row] for row in (("Position", "Horse"), ("1", "A &amp; <B>"))]
 
 
-def test_text_is_shown_where_blocks_show_nothing():
-    assert [line.plain for line in body_lines((), "a\n*b*")] == ["a", "b"]
-    assert [line.plain for line in body_lines([{"type": "divider"}], "a")] == ["a"]
+@pytest.mark.parametrize(
+    ("blocks", "text", "lines"),
+    [
+        (BLOCKS, "not shown", ["ABANDONED: Nip & Tuck *Stakes*", "Course: Ascot · Off: 14:30", "one", "two"]),
+        ([{"type": "data_table", "rows": ROWS}], "not shown", ["Position  Horse", "1  A &amp; <B>"]),
+        ((), "a\n*b*", ["a", "b"]),
+        ([{"type": "divider"}], "a", ["a"]),
+    ],
+    ids=["blocks", "table", "no blocks", "nothing to see"],
+)
+def test_blocks_become_lines(blocks, text, lines):
+    assert [line.plain for line in body_lines(blocks, text)] == lines
+    assert [line.plain for line in small_print(blocks)] == (["GB · race rc_1"] if blocks is BLOCKS else [])
 
 
 # The screen
 
 NOW = datetime(2026, 11, 20, 14, 0, tzinfo=UTC)
 CHANNELS = {"C1": "gb-racing", "C2": "everything"}
-
-
-class Terminal(io.StringIO):
-    """A terminal, as far as anybody asks."""
-
-    def isatty(self):
-        return True
 
 
 def post(text, channel="C1", blocks=(), edited=None):
@@ -300,27 +257,21 @@ def test_command_and_answer_stand_together():
     assert out.getvalue().splitlines() == ["#gb-racing      ┊ alice types /usage", "                ┊ Used: 12"]
 
 
-def test_answer_to_a_person_at_the_terminal_is_shown_whole():
-    out = io.StringIO()
-    screen = screen_on(out)
-    screen.message(whisper("\n".join(f"line {n}" for n in range(30))))
-    assert out.getvalue().endswith("more lines\n")
-    screen.show_to_a_person()
-    screen.message(whisper("\n".join(f"line {n}" for n in range(30))))
-    assert out.getvalue().endswith("line 29\n")
-
-
-def test_person_at_the_terminal_sees_buttons_and_whose_message_it_is():
+def test_person_at_the_terminal_sees_whole_answers_buttons_and_whose_message_it_is():
     button = {"type": "button", "text": {"type": "plain_text", "text": "I have it"}, "action_id": "a"}
     blocks = [
         {"type": "section", "text": {"type": "mrkdwn", "text": "frost"}},
         {"type": "actions", "elements": [button]},
     ]
-    out = io.StringIO()
-    screen = Screen(CHANNELS, {"U1": "alice"}, make_console(out))
+    out, long = io.StringIO(), whisper("\n".join(f"line {n}" for n in range(30)))
+    screen = screen_on(out)
+    screen.message(long)
+    assert out.getvalue().endswith("more lines\n")
     screen.message(post("ABANDONED: Ascot", blocks=blocks))
     assert "I have it" not in out.getvalue()
     screen.show_to_a_person()
+    screen.message(long)
+    assert out.getvalue().endswith("line 29\n")
     screen.message(post("ABANDONED: York", channel="D0ALICE", blocks=blocks))
     assert out.getvalue().endswith("direct message  ┃ frost\n                ┃ [I have it]\n")
 
@@ -336,14 +287,21 @@ def test_lines_stay_within_the_width_whatever_they_say(text, header):
     assert all(cell_len(line) <= WIDTH_OF_A_PIPE for line in out.getvalue().split("\n"))
 
 
-def test_terminal_has_colours_unless_told_otherwise():
-    shown = {}
-    for name, environ in {"colours": {"TERM": "xterm"}, "none": {"TERM": "xterm", "NO_COLOR": "1"}}.items():
-        out = Terminal()
-        screen_on(out, environ).message(post("ABANDONED: Ascot"))
-        shown[name] = out.getvalue()
-    assert "\x1b[" in shown["colours"]
-    assert shown["none"] == "#gb-racing      ┃ ABANDONED: Ascot\n"
+class Terminal(io.StringIO):
+    """A terminal, as far as anybody asks."""
+
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize(
+    ("environ", "has_colours"), [({"TERM": "xterm"}, True), ({"TERM": "xterm", "NO_COLOR": "1"}, False)]
+)
+def test_terminal_has_colours_unless_told_otherwise(environ, has_colours):
+    out = Terminal()
+    screen_on(out, environ).message(post("ABANDONED: Ascot"))
+    assert ("\x1b[" in out.getvalue()) is has_colours
+    assert has_colours or out.getvalue() == "#gb-racing      ┃ ABANDONED: Ascot\n"
 
 
 def test_terminal_without_the_letters_gets_question_marks():
