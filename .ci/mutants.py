@@ -45,7 +45,7 @@ UNCHANGED = "0: no change"
 CPU_S = 120
 
 IMPORTED = (
-    *("aiohttp", "alembic", "certifi", "fastapi", "httpx", "psycopg", "respx", "slack_bolt", "sqlmodel", "uvicorn"),
+    *("aiohttp", "alembic", "certifi", "fastapi", "httpx", "psycopg", "slack_bolt", "sqlmodel", "uvicorn"),
     *("_hypothesis_pytestplugin", "anyio.pytest_plugin", "pytest_asyncio.plugin", "pytest_timeout", "xdist.plugin"),
     *("hypothesis.strategies", "unittest.mock", "xml.etree.ElementTree"),
 )
