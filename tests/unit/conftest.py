@@ -3,11 +3,12 @@
 import pytest
 
 from tests.databases import current, empty
+from tests.sim.ports import Inline
 
 
 @pytest.fixture(scope="session")
 def shared_database(tmp_path_factory):
-    with current(f"sqlite:///{tmp_path_factory.mktemp('shared') / 'bot.db'}") as opened:
+    with current(f"sqlite:///{tmp_path_factory.mktemp('shared') / 'bot.db'}", Inline()) as opened:
         yield opened
 
 
@@ -15,6 +16,4 @@ def shared_database(tmp_path_factory):
 async def database(shared_database):
     """An empty SQLite database."""
     empty(shared_database)
-    yield shared_database
-    # What the test has left in the queue is done before the next test begins.
-    await shared_database.write(lambda _session: None)
+    return shared_database

@@ -7,7 +7,6 @@ anew and read the diff: UPDATE_SNAPSHOTS=1 pytest -n 0 tests/unit/commands/test_
 
 import os
 import re
-from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -17,23 +16,11 @@ from bot.errors import CommandError, StorageUnavailable
 from bot.slack.commands.refusal_buttons import refusal
 from bot.slack.commands.table import find_command
 from bot.slack.commands.watch_words import read_watch_words
-from tests.databases import current
 from tests.unit.commands.town import REGIONS, Town, make_desk, no_meetings, typed
 
 FILE = Path(__file__).parent / "lines.txt"
-CHANNELS = count()
 CHANGING = ("subscribe ", "unsubscribe ")
-
-
-def rows():
-    """The lines of all rows typed before, the row's lines, and what follows as it is kept."""
-    heading = ""
-    for part in FILE.read_text(encoding="utf-8").replace("\n    !", "\t!").splitlines():
-        if part.startswith("# "):
-            heading = part
-        elif part:
-            lines = re.split(" = |\t", part)[0]
-            yield pytest.param(heading, lines, part.removeprefix(lines).replace("\t", "\n    "), id=lines)
+SECTIONS = ["# " + part for part in FILE.read_text(encoding="utf-8").split("# ")[1:]]
 
 
 async def meaning(town, here, line):
@@ -87,23 +74,16 @@ async def follows(town, before, line):
     return "".join([f"\n    ! {error}", *(f" [{label}] {right}" for label, right in error.lines.items())])
 
 
-@pytest.fixture(scope="module")
-def databases(tmp_path_factory):
-    """One with lists and one without, never emptied: each line is typed in a channel of its own."""
-    folder = tmp_path_factory.mktemp("lines")
-    with current(f"sqlite:///{folder / 'lists.db'}") as lists, current(f"sqlite:///{folder / 'none.db'}") as none:
-        yield {True: lists, False: none}
-
-
-@pytest.mark.parametrize(("heading", "lines", "kept"), list(rows()))
-async def test_line_means_or_is_answered_as_kept(databases, heading, lines, kept):
-    has_lists = "without lists" not in heading
-    town = Town(await make_desk(databases[has_lists], regions=REGIONS if has_lists else ()), CHANNELS)
+@pytest.mark.parametrize("kept", [pytest.param(section, id=section.partition("\n")[0]) for section in SECTIONS])
+async def test_lines_mean_or_are_answered_as_kept(database, kept):
+    heading, *rows = kept.rstrip().replace("\n    !", "\t!").splitlines()
+    town = Town(await make_desk(database, regions=() if "without lists" in heading else REGIONS))
     first = heading.partition(": ")[2].split(" | ") if ": " in heading else []
-    *before, line = lines.split(" | ")
-    found = await follows(town, [*first, *before], line)
+    found = heading + "\n"
+    for row in rows:
+        lines = re.split(" = |\t", row)[0]
+        *before, line = lines.split(" | ")
+        found += lines + (await follows(town, [*first, *before], line)) + "\n"
     if os.environ.get("UPDATE_SNAPSHOTS"):
-        file = FILE.read_text(encoding="utf-8")
-        start = file.index(f"\n{lines}{kept}\n", file.index(heading)) + 1
-        FILE.write_text(file[:start] + lines + found + file[start + len(lines + kept) :], encoding="utf-8")
-    assert found == kept
+        FILE.write_text(FILE.read_text(encoding="utf-8").replace(kept.rstrip() + "\n", found), encoding="utf-8")
+    assert found == kept.rstrip() + "\n"
