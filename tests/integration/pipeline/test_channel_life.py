@@ -7,28 +7,20 @@ from sqlalchemy import select, update
 from sqlmodel import col
 
 from bot.channels import subscriptions
-from bot.db.tables import ChannelQueue, OutboxMessage
+from bot.db.tables import ChannelQueue
 from bot.operations.jobs.expire_queue import expire_queue
 from bot.outbox import message_store
-from bot.outbox.channel_closing import pause_channel
 from bot.outbox.channel_move import move_channel
 from bot.slack.listeners.channel_life import CLOSING_EVENTS
 from bot.slack.listeners.direct_messages import DirectMessageListener
 from sandbox.slack import failures
 from tests.clock import now
 from tests.databases import on_both
+from tests.integration.pipeline.racing_day import result, tell
+from tests.integration.pipeline.steps import pause, posts, resume, turns, wait, write
 from tests.notice_levels import URGENT, WARNING, level_of
 
-
-def result(race_id="rc_1", course="Ascot"):
-    race = {"race_id": race_id, "region": "GB", "course": course, "date": "2026-11-20", "off_time": "14:30"}
-    return {"event": "result.received", "race": race | {"runners": [{"position": 1, "horse": "Blue Moon"}]}}
-
-
-def corrected(race_id="rc_1"):
-    payload = result(race_id)
-    payload["race"]["runners"] = [{"position": 1, "horse": "Red Sun"}]
-    return payload
+RED_FIRST = {"placings": ("Red Sky", "Blue Moon")}
 
 
 @pytest.fixture
@@ -36,16 +28,9 @@ def channels(pipeline):
     return pipeline.channel_life()
 
 
-async def invite(channels, channel_id="CGB", event_id="Ev1"):
-    await channels.on_joined(
-        {"user": channels.identity.bot_user_id, "channel": channel_id, "event_ts": "1.2"}, {"event_id": event_id}
-    )
-
-
-async def post_all(pipeline):
-    long_ago = pipeline.clock.now.replace(year=2020)
-    statement = update(ChannelQueue).values(next_free_at=long_ago, leased_until=None, lease_token=None)
-    await pipeline.database.write(lambda session: session.execute(statement))
+async def invite(pipeline, channels, event_id="Ev1", user=None):
+    invited = {"user": user or channels.identity.bot_user_id, "channel": "CGB", "event_ts": "1.2"}
+    await channels.on_joined(invited, {"event_id": event_id})
     await pipeline.post_all()
 
 
@@ -54,26 +39,16 @@ async def of_channel(pipeline, channel_id):
 
 
 async def test_invitation_says_what_to_type_and_again_only_for_another_invitation(pipeline, channels):
+    await invite(pipeline, channels, user="UALICE")
     for event_id in ("Ev1", "Ev1", "Ev2"):
-        await invite(channels, event_id=event_id)
-    await post_all(pipeline)
-    texts = pipeline.texts("CGB")
-    assert len(texts) == 2
-    assert all("/racing subscribe GB" in text for text in texts)
-
-
-async def test_invitation_of_somebody_else_is_none_of_ours(pipeline, channels):
-    await channels.on_joined({"user": "UALICE", "channel": "CGB"}, {"event_id": "Ev1"})
-    await post_all(pipeline)
-    assert pipeline.texts("CGB") == []
+        await invite(pipeline, channels, event_id)
+    assert ["/racing subscribe GB" in text for text in pipeline.texts("CGB")] == [True, True]
 
 
 async def test_invitation_says_what_the_channel_receives_and_that_it_is_paused(pipeline, channels):
     await pipeline.subscribe("CGB", "GB")
-    until = pipeline.clock() + timedelta(hours=1)
-    await pipeline.database.write(lambda s: pause_channel(s, "CGB", until, pipeline.clock()))
-    await invite(channels)
-    await post_all(pipeline)
+    await pause(pipeline, until=pipeline.clock() + timedelta(hours=1))
+    await invite(pipeline, channels)
     (text,) = pipeline.texts("CGB")
     assert "receives results and abandonments from GB" in text
     assert "paused" in text
@@ -82,24 +57,21 @@ async def test_invitation_says_what_the_channel_receives_and_that_it_is_paused(p
 @on_both
 async def test_channel_of_another_id_keeps_subscriptions_queue_pause_and_edits(pipeline, channels):
     await pipeline.subscribe("CGB", "GB")
-    await pipeline.deliver(result("rc_1"))
-    await post_all(pipeline)
+    await tell(pipeline, result("rc_1"))
     until = pipeline.clock() + timedelta(hours=1)
-    await pipeline.database.write(lambda s: pause_channel(s, "CGB", until, pipeline.clock()))
-    await pipeline.deliver(result("rc_2", "Bath"))
-    while await pipeline.fanout.run_once():
-        continue
+    await pause(pipeline, until=until)
+    await pipeline.deliver(result("rc_2", course="Bath"))
+    await pipeline.fanout.run_once()
     await pipeline.slack.change_id("CGB", "CNEW")
     for _ in range(2):
         await channels.on_id_changed({"old_channel_id": "CGB", "new_channel_id": "CNEW"})
     assert await of_channel(pipeline, "CGB") == []
     (row,) = await of_channel(pipeline, "CNEW")
     assert (row.state, row.paused_until) == ("paused", until)
-    await post_all(pipeline)
+    await pipeline.post_all()
     assert len(pipeline.texts("CNEW")) == 1
-    await pipeline.database.write(lambda s: pipeline.reopening.resume(s, "CNEW", pipeline.clock()))
-    await pipeline.deliver(corrected("rc_1"))
-    await post_all(pipeline)
+    await resume(pipeline, "CNEW")
+    await tell(pipeline, result("rc_1", **RED_FIRST))
     first, waited, correction = pipeline.texts("CNEW")
     assert "Ascot" in first
     assert "Bath" in waited
@@ -111,20 +83,14 @@ async def test_move_to_an_id_that_is_known_keeps_what_was_said_last(pipeline):
     await pipeline.subscribe("CGB", "IRE")
     await pipeline.subscribe("CIRE", "GB", topics=frozenset({"racecards"}))
     await pipeline.deliver(result())
-    while await pipeline.fanout.run_once():
-        continue
-    assert await pipeline.database.write(lambda session: move_channel(session, "CGB", "CIRE")) == 1
+    await pipeline.fanout.run_once()
+    assert await write(pipeline, move_channel, "CGB", "CIRE") == 1
     rows = await of_channel(pipeline, "CIRE")
     assert [row.region for row in rows] == ["GB", "IRE"]
     assert subscriptions.read_filter(rows[0]).topics == {"racecards"}
-    found = await pipeline.database.read(
-        lambda s: (
-            s.execute(select(col(ChannelQueue.channel_id))).scalars().all(),
-            s.execute(select(OutboxMessage)).scalars().all(),
-        )
-    )
-    assert list(found[0]) == ["CIRE"]
-    assert [post.channel_id for post in found[1]] == ["CIRE"]
+    queues = await pipeline.database.read(lambda s: s.execute(select(col(ChannelQueue.channel_id))).scalars().all())
+    assert list(queues) == ["CIRE"]
+    assert [len(await posts(pipeline, channel_id)) for channel_id in ("CGB", "CIRE")] == [0, 1]
 
 
 @pytest.mark.parametrize("told", [(), ("CGB",), ("CIRE",), ("CGB", "CIRE")])
@@ -133,15 +99,13 @@ async def test_event_of_both_ids_rings_once_and_is_corrected_once(pipeline, told
     for channel_id in ("CGB", "CIRE"):
         await pipeline.subscribe(channel_id, "GB")
     holding = {"CGB", "CIRE"}.difference(told)
-    await pipeline.database.write(lambda session: hold(session, holding))
-    await pipeline.deliver(result())
-    await pipeline.post_all()
+    await write(pipeline, hold, holding)
+    await tell(pipeline, result())
     await pipeline.slack.change_id("CGB", "CIRE")
-    await pipeline.database.write(lambda session: move_channel(session, "CGB", "CIRE"))
-    await post_all(pipeline)
+    await write(pipeline, move_channel, "CGB", "CIRE")
+    await turns(pipeline, 90)
     assert len(pipeline.texts("CIRE")) == max(1, len(told))
-    await pipeline.deliver(corrected("rc_1"))
-    await post_all(pipeline)
+    await tell(pipeline, result(**RED_FIRST))
     assert len(pipeline.texts("CIRE")) == max(1, len(told)) + 1
     assert pipeline.texts("CIRE")[-1].startswith("Two versions disagree")
 
@@ -156,13 +120,13 @@ def hold(session, channel_ids):
 async def test_post_under_way_while_its_channel_moves_is_found_and_not_repeated(pipeline, channels):
     await pipeline.subscribe("CGB", "GB")
     await pipeline.deliver(result())
-    while await pipeline.fanout.run_once():
-        continue
+    await pipeline.fanout.run_once()
     await pipeline.poster.start_due()
     await pipeline.slack.wait_for(lambda: len(pipeline.slack.messages("CGB")) == 1)
     await pipeline.slack.change_id("CGB", "CNEW")
     await channels.on_id_changed({"old_channel_id": "CGB", "new_channel_id": "CNEW"})
     await pipeline.poster.finish()
+    await turns(pipeline, 60)
     assert len(pipeline.texts("CNEW")) == 1
 
 
@@ -170,35 +134,23 @@ async def test_text_in_a_direct_message_is_answered_with_help_once(pipeline):
     listener = DirectMessageListener(pipeline.database, pipeline.clock, pipeline.poster.wake)
     direct = pipeline.slack.add_dm("UALICE").id
     said = {"type": "message", "channel": direct, "channel_type": "im", "user": "UALICE", "text": "help", "ts": "1.1"}
-    for event, event_id in (
-        (said, "Ev1"),
-        (said, "Ev1"),
-        (said | {"bot_id": "B0SANDBOX"}, "Ev2"),
-        (said | {"subtype": "message_changed"}, "Ev3"),
-        (said | {"channel_type": "channel"}, "Ev4"),
-    ):
-        await listener.on_message(event, {"event_id": event_id})
-    await post_all(pipeline)
+    others = ({"bot_id": "B0SANDBOX"}, {"subtype": "message_changed"}, {"channel_type": "channel"})
+    for event_id, more in (("Ev1", {}), ("Ev1", {}), *((f"Ev{n}", other) for n, other in enumerate(others, start=2))):
+        await listener.on_message(said | more, {"event_id": event_id})
+    await pipeline.post_all()
     (text,) = pipeline.texts(direct)
     assert "/racing subscribe" in text
 
 
-@pytest.mark.parametrize("event", sorted(CLOSING_EVENTS))
+@pytest.mark.parametrize("event", [*sorted(CLOSING_EVENTS), "member_left_channel"])
 async def test_old_closing_event_of_an_open_channel_holds_nothing_up(pipeline, channels, event):
     await pipeline.subscribe("CGB", "GB")
-    await channels.on_closed({"type": event, "channel": "CGB"})
-    await pipeline.deliver(result())
-    await pipeline.post_all()
-    assert len(pipeline.texts("CGB")) == 1
-    assert pipeline.texts("CADMIN") == []
-
-
-async def test_old_leaving_of_a_member_holds_nothing_up(pipeline, channels):
-    await pipeline.subscribe("CGB", "GB")
-    await channels.on_left({"user": channels.identity.bot_user_id, "channel": "CGB"}, {"event_id": "Ev1"})
-    await pipeline.deliver(result())
-    await pipeline.post_all()
-    assert len(pipeline.texts("CGB")) == 1
+    if event in CLOSING_EVENTS:
+        await channels.on_closed({"type": event, "channel": "CGB"})
+    else:
+        await channels.on_left({"user": channels.identity.bot_user_id, "channel": "CGB"}, {"event_id": "Ev1"})
+    await tell(pipeline, result())
+    assert (len(pipeline.texts("CGB")), pipeline.texts("CADMIN")) == (1, [])
 
 
 async def test_closing_that_slack_was_asked_about_before_an_opening_closes_nothing(pipeline, channels):
@@ -210,8 +162,7 @@ async def test_closing_that_slack_was_asked_about_before_an_opening_closes_nothi
 
     channels.problem_of = archived_until_now
     await channels.on_closed({"type": "channel_archive", "channel": "CGB"})
-    await pipeline.deliver(result())
-    await pipeline.post_all()
+    await tell(pipeline, result())
     assert len(pipeline.texts("CGB")) == 1
 
 
@@ -221,8 +172,7 @@ async def test_closing_that_slack_does_not_confirm_in_time_is_left_to_the_next_p
     pipeline.slack.script("conversations.info", [failures.http_error(503)])
     await channels.on_closed({"type": "channel_archive", "channel": "CGB"})
     assert pipeline.texts("CADMIN") == []
-    await pipeline.deliver(result())
-    await post_all(pipeline)
+    await tell(pipeline, result())
     assert len(pipeline.texts("CADMIN")) == 1
 
 
@@ -232,9 +182,9 @@ async def test_deleted_channel_is_told_as_what_can_not_come_back(pipeline, chann
     await pipeline.slack.delete_channel("CGB")
     await channels.on_closed({"type": "channel_deleted", "channel": "CGB"})
     await pipeline.post_all()
-    later = pipeline.clock.now + timedelta(hours=80)
-    await expire_queue(pipeline.database, pipeline.notices, 72, lambda: later)
-    await post_all(pipeline)
+    await wait(pipeline, 80 * 3_600)
+    await expire_queue(pipeline.database, pipeline.notices, 72, pipeline.clock)
+    await pipeline.post_all()
     closed, given_up = pipeline.texts("CADMIN")
     assert [level_of(closed), level_of(given_up)] == [WARNING, WARNING]
     assert "It can't come back" in closed
@@ -245,10 +195,6 @@ async def test_deleted_channel_is_told_as_what_can_not_come_back(pipeline, chann
 
 async def test_reason_that_ends_a_sentence_gets_no_second_full_stop(pipeline):
     await pipeline.subscribe("CGB", "*")
-    await pipeline.deliver(b"[]")
-    await post_all(pipeline)
+    await tell(pipeline, b"[]")
     (told,) = pipeline.texts("CADMIN")
-    assert told.startswith(
-        f"{URGENT}A signed delivery could not be read: The JSON is not one object. It may be an abandonment, and is "
-        "kept whole as inbox-"
-    )
+    assert told.startswith(f"{URGENT}A signed delivery could not be read: The JSON is not one object. It may be ")

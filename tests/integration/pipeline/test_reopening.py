@@ -1,77 +1,54 @@
-"""Channels that close, pause and come back: who is told, what waits, and what becomes of it."""
-
-from datetime import timedelta
+"""Channels that close, pause and come back: who is told, what waits, and what the summary of what waited says."""
 
 import pytest
-from sqlalchemy import select, update
+from sqlalchemy import update
 from sqlmodel import col
 
 from bot.channels import subscriptions
-from bot.channels.filters import ALL_REGIONS
-from bot.db.tables import ChannelQueue, ChannelSubscriptionRow, EventVersion, OutboxMessage
+from bot.channels.filters import ALL_REGIONS, ChannelFilter
+from bot.db.tables import EventVersion
+from bot.events.event import DEFAULT_TOPICS
 from bot.operations.jobs.check_channels import ChannelCheck
 from bot.operations.jobs.end_pauses import PauseEnd
 from bot.operations.jobs.expire_queue import expire_queue
 from bot.outbox import ledger
-from bot.outbox.channel_closing import pause_channel
 from bot.outbox.notices import Urgency
-from sandbox.slack import failures
+from bot.outbox.resume import Reopening
+from sandbox.slack.failures import rate_limited, slack_error
 from tests.databases import on_both
+from tests.integration.pipeline.racing_day import abandonment, meeting, result, shown, tell
+from tests.integration.pipeline.steps import (
+    close,
+    fail,
+    kinds,
+    pause,
+    reopen,
+    resume,
+    states,
+    traced,
+    turns,
+    wait,
+    write,
+)
 from tests.notice_levels import ALL_CLEAR, NOTE, URGENT, WARNING
 
 BALLOON_SIGHTED, BALLOON_LANDED = "stewards.weather_balloon.sighted", "stewards.weather_balloon.landed"
+ARCHIVE = {"type": "channel_archive", "channel": "CGB"}
+NO_BLOCKS, UNKNOWN, RESTRICTED = (slack_error(f"{x}") for x in ("invalid_blocks", "odd", "restricted_action"))
+CORRECTED = (result("rc_1", going="Good"), result("rc_1", going="Soft"))
+HOUR_S = 3_600
 
 
-def result(race_id="rc_1", horse="Blue Moon", region="GB"):
-    race = {"race_id": race_id, "region": region, "course": "Ascot", "date": "2026-11-20", "off_time": "14:30"}
-    return {"event": "result.received", "race": race | {"runners": [{"position": 1, "horse": horse}]}}
-
-
-def abandonment(race_id="rc_9", course="Kempton", **race):
-    race = {"race_id": race_id, "region": "GB", "course": course, "date": "2026-11-20", "off_time": "15:05", **race}
-    return {"event": "race.abandoned", "race": race, "reason": "Frozen track"}
-
-
-async def free_lanes(pipeline):
-    long_ago = pipeline.clock.now.replace(year=2020)
-    statement = update(ChannelQueue).values(next_free_at=long_ago, leased_until=None, lease_token=None)
-    await pipeline.database.write(lambda session: session.execute(statement))
-
-
-async def post_all(pipeline):
-    await free_lanes(pipeline)
+async def archive(pipeline, number):
+    """The channel is archived, and the post of a result finds out."""
+    await pipeline.slack.archive("CGB")
+    await tell(pipeline, result(f"rc_{number}"))
     await pipeline.post_all()
 
 
-async def close(pipeline, channel_id="CGB"):
-    """The channel is archived, and a post of a result finds out."""
-    await pipeline.slack.archive(channel_id)
-    await pipeline.deliver(result("rc_closing"))
-    await post_all(pipeline)
-
-
-async def reopen(pipeline, channel_id="CGB"):
-    await pipeline.slack.unarchive(channel_id)
-    started = await pipeline.database.write(lambda s: pipeline.reopening.reopen(s, channel_id, pipeline.clock()))
-    await post_all(pipeline)
-    return started
-
-
-async def age(pipeline, **units):
-    """As if what waits now had been received so long ago."""
-    older = timedelta(**units)
-
-    def move(session):
-        for post in session.execute(select(OutboxMessage).where(col(OutboxMessage.state) == "queued")).scalars():
-            post.received_at -= older
-
-    await pipeline.database.write(move)
-
-
-async def states(pipeline, channel_id="CGB"):
-    statement = select(OutboxMessage).where(col(OutboxMessage.channel_id) == channel_id).order_by(col(OutboxMessage.id))
-    rows = await pipeline.database.read(lambda session: session.execute(statement).scalars().all())
-    return [row.state for row in rows]
+async def unarchive(pipeline):
+    await pipeline.slack.unarchive("CGB")
+    return await reopen(pipeline)
 
 
 async def subscription(pipeline, channel_id="CGB"):
@@ -79,262 +56,288 @@ async def subscription(pipeline, channel_id="CGB"):
     return row.state
 
 
-async def test_closing_and_its_end_are_told_to_admins_and_to_the_creator_once_each_time(pipeline):
+async def expire(pipeline, hours=72):
+    return await expire_queue(pipeline.database, pipeline.notices, hours, pipeline.clock)
+
+
+async def is_member(_channel_id):
+    return True
+
+
+def check_of(pipeline, is_member=is_member):
+    return ChannelCheck(pipeline.database, is_member, pipeline.reopening, pipeline.clock, pipeline.poster.wake)
+
+
+async def wait_long(pipeline, *payloads, hours=4):
+    """The channel is closed; these come, and wait."""
+    await close(pipeline)
+    await tell(pipeline, *payloads)
+    await wait(pipeline, hours * HOUR_S)
+
+
+@pytest.fixture
+async def gb(pipeline):
     await pipeline.subscribe("CGB", "GB")
+    return pipeline
+
+
+async def test_closing_and_its_end_are_told_to_admins_and_to_the_creator_once_each_time(gb):
     for times in (1, 3):
-        await close(pipeline)
-        await pipeline.channel_life().on_closed({"type": "channel_archive", "channel": "CGB"})
-        await post_all(pipeline)
-        assert len(pipeline.texts("CADMIN")) == times
-        dm = pipeline.slack.direct_message("UALICE").id
-        assert len(pipeline.texts(dm)) == times
-        assert "CGB" in pipeline.texts(dm)[-1]
-        assert await subscription(pipeline) == "suspended"
-        pipeline.clock.forward(60)
-        assert await reopen(pipeline) == 1
-        assert await subscription(pipeline) == "live"
-        await pipeline.deliver(result(f"rc_{times}"))
-        await post_all(pipeline)
-        assert len(pipeline.texts("CADMIN")) == len(pipeline.texts(dm)) == times + 1
-        assert "again" in pipeline.texts("CADMIN")[-1]
+        await archive(gb, times)
+        await gb.channel_life().on_closed(ARCHIVE)
+        await gb.post_all()
+        dm = gb.slack.direct_message("UALICE").id
+        assert len(gb.texts("CADMIN")) == len(gb.texts(dm)) == times
+        assert "CGB" in gb.texts(dm)[-1]
+        assert await subscription(gb) == "suspended"
+        await wait(gb, 60)
+        assert await unarchive(gb) == 1
+        assert await subscription(gb) == "live"
+        assert len(gb.texts("CADMIN")) == len(gb.texts(dm)) == times + 1
+        assert gb.texts("CADMIN")[-1].startswith(ALL_CLEAR)
 
 
 async def test_direct_message_that_is_refused_parks_and_admins_hear_nothing_of_it(pipeline):
-    await pipeline.subscribe("CGB", "GB")
-    await pipeline.database.write(
-        lambda session: session.execute(update(ChannelSubscriptionRow).values(created_by="UGONE"))
-    )
-    await close(pipeline)
+    chosen = ChannelFilter(region="GB", topics=DEFAULT_TOPICS)
+    await write(pipeline, subscriptions.save, "CGB", chosen, user_id="UGONE", now=pipeline.clock())
+    await archive(pipeline, 1)
     assert await states(pipeline, "UGONE") == ["dead_letter"]
     assert len(pipeline.texts("CADMIN")) == 1
 
 
-async def test_event_of_slacks_holds_the_lane_and_its_coming_back_frees_it(pipeline):
-    await pipeline.subscribe("CGB", "GB")
-    listening = pipeline.channel_life()
-    await pipeline.slack.remove_bot("CGB")
+async def test_event_of_slacks_holds_the_queue_and_its_coming_back_frees_it(gb):
+    listening = gb.channel_life()
+    await gb.slack.remove_bot("CGB")
     await listening.on_closed({"type": "channel_left", "channel": "CGB"})
-    await pipeline.deliver(abandonment())
-    await post_all(pipeline)
-    assert await states(pipeline) == ["queued"]
-    await pipeline.slack.invite_bot("CGB")
+    await tell(gb, abandonment())
+    assert await states(gb) == ["queued"]
+    await gb.slack.invite_bot("CGB")
     await listening.on_opened({"type": "channel_unarchive", "channel": "CGB"})
-    await post_all(pipeline)
-    (text,) = pipeline.texts("CGB")
-    assert text.startswith("ABANDONED: Kempton 15:05")
+    await gb.post_all()
+    assert kinds(gb) == ["ABANDONED"]
 
 
-async def test_old_ones_are_summarised_in_one_message_and_young_ones_posted_after_it(pipeline):
-    await pipeline.subscribe("CGB", "GB")
-    await close(pipeline)
-    await pipeline.deliver(abandonment("rc_8", reason="Fog"))
-    await pipeline.deliver(abandonment("rc_9", course="Bath"))
-    for number in range(4):
-        await pipeline.deliver(result(f"rc_{number}", horse=f"Horse {number}"))
-    await pipeline.post_all()
-    await age(pipeline, hours=4)
-    await pipeline.deliver(abandonment("rc_young", course="York"))
-    await pipeline.post_all()
-    await reopen(pipeline)
-    summary, young = pipeline.slack.messages("CGB")
-    assert summary.text.startswith("ABANDONED: Kempton, 15:05, Fri 20 Nov (GB)")
-    assert "Bath, 15:05" in summary.text
-    assert "5 results" in summary.text
-    assert "1 Horse 3" in str(summary.blocks)
+async def test_old_ones_are_summarised_in_one_message_and_young_ones_posted_after_it(gb):
+    winners = [result(f"rc_{number}", placings=(f"Horse {number}",)) for number in range(4)]
+    await wait_long(gb, abandonment("rc_8", reason="Fog"), abandonment("rc_9", course="Bath"), *winners)
+    await tell(gb, abandonment("rc_young", course="York"))
+    await reopen(gb)
+    summary, young = gb.slack.messages("CGB")
+    assert summary.text.startswith("ABANDONED: Ascot, 14:30, Fri 20 Nov (GB)")
+    assert "Bath, 14:30" in summary.text
+    assert "4 results" in summary.text
+    assert "1 Horse 3" in shown(summary)
     assert young.text.startswith("ABANDONED: York")
-    assert await states(pipeline) == [*["folded"] * 7, "sent", "sent"]
-    found = await pipeline.database.read(lambda s: ledger.trace(s, "rc_9", pipeline.clock()))
-    ((told,),) = [version.told for version in found.versions]
-    assert (told.outcome, told.within, told.message_ts) == (ledger.LedgerOutcome.FOLDED, True, summary.ts)
+    assert await states(gb) == [*["folded"] * 6, "sent", "sent"]
+    ((said,),) = [version.told for version in (await traced(gb, "rc_9")).versions]
+    assert (said.outcome, said.within, said.message_ts) == (ledger.LedgerOutcome.FOLDED, True, summary.ts)
 
 
-async def test_abandonments_beyond_one_message_make_several_and_each_is_named(pipeline):
-    await pipeline.subscribe("CGB", "GB")
-    await close(pipeline)
-    for number in range(60):
-        await pipeline.deliver(abandonment(f"rc_a{number}", course=f"Course no {number:02} {'x' * 60}"))
-    await pipeline.post_all()
-    await age(pipeline, hours=5)
+async def test_abandonments_beyond_one_message_make_several_each_is_named_and_people_are_rung_once(pipeline):
+    await pipeline.subscribe("CGB", "GB", mentions=("UALICE", "SDESK"))
+    await pipeline.subscribe("CGB", "*", mentions=("UALICE", "here"))
+    lost = [abandonment(f"rc_{number}", course=f"No {number:02} {'x' * 80}") for number in range(50)]
+    await wait_long(pipeline, *lost, result("rc_99"))
     await reopen(pipeline)
+    first, *others = pipeline.slack.messages("CGB")
     texts = pipeline.texts("CGB")
     assert 1 < len(texts) < 6
     assert all(text.startswith("ABANDONED: ") for text in texts)
-    assert all(sum(f"Course no {number:02}" in text for text in texts) == 1 for number in range(60))
+    assert [sum(f"No {number:02}" in text for text in texts) for number in range(50)] == [1] * 50
     assert set(await states(pipeline)) == {"folded", "sent"}
+    assert first.text.endswith(" <@UALICE> <!subteam^SDESK> <!here>")
+    assert str(first.blocks).count("<@UALICE> <!subteam^SDESK> <!here>") == 1
+    assert not any("UALICE" in shown(message) for message in others)
 
 
-async def test_summary_that_can_not_be_made_costs_no_message(pipeline, monkeypatch):
-    await pipeline.subscribe("CGB", "GB")
-    await close(pipeline)
-    await pipeline.deliver(abandonment())
-    await pipeline.post_all()
-    await age(pipeline, hours=5)
-    monkeypatch.setattr("bot.outbox.resume._newest", lambda _waiting: 1 / 0)
+async def test_summary_without_abandonments_rings_nobody(pipeline):
+    await pipeline.subscribe("CGB", "GB", mentions=("here",))
+    await wait_long(pipeline, result("rc_1"))
     await reopen(pipeline)
-    assert len(pipeline.texts("CGB")) == 2
+    (message,) = pipeline.slack.messages("CGB")
+    assert "<!here>" not in shown(message)
 
 
-async def test_what_waits_too_long_is_given_up_kept_and_told_once(pipeline):
-    await pipeline.subscribe("CGB", "GB")
-    await close(pipeline)
-    await pipeline.deliver(abandonment())
-    await pipeline.post_all()
-    await age(pipeline, hours=71)
-    assert await expire_queue(pipeline.database, pipeline.notices, 72, pipeline.clock) == 0
-    for race_id in ("rc_2", "rc_3"):
-        await age(pipeline, hours=2)
-        assert await expire_queue(pipeline.database, pipeline.notices, 72, pipeline.clock) > 0
-        await pipeline.deliver(result(race_id))
-        await pipeline.post_all()
-        await age(pipeline, hours=71)
-    assert (await states(pipeline)).count("dead_letter") == 3
-    await post_all(pipeline)
-    _closing, given_up = pipeline.texts("CADMIN")
-    assert given_up.startswith(f"{URGENT}Messages for channel <#CGB>, abandonments among them, are being given up")
-    assert "72 hours" in given_up
+async def test_summary_that_can_not_be_made_costs_no_message(gb):
+    await wait_long(gb, result("rc_1"), abandonment("rc_2"))
+    gb.reopening = Reopening(lambda *_what, **_how: 1 / 0)
+    await reopen(gb)
+    assert len(gb.texts("CGB")) == 2
+
+
+@pytest.mark.parametrize("refusals", [[UNKNOWN], [NO_BLOCKS] * 2], ids=["as a message", "in any form"])
+async def test_refused_summary_is_told_to_admins_and_posts_each_event_once_in_its_newest_version(gb, refusals):
+    await wait_long(gb, *CORRECTED, result("rc_2"))
+    fail(gb, post=refusals)
+    await reopen(gb)
+    first, second = gb.slack.messages("CGB")
+    assert "Soft in the other" in first.text
+    assert "Another version" in shown(first)
+    assert "rc_2" in shown(second)
+    assert await gb.waiting() == {"dead_letter": 1}
+    _closed, refused, over = gb.texts("CADMIN")
+    assert refused.startswith(f"{WARNING}A message for channel <#CGB> was not posted")
+    assert refusals[0].name in refused
+    assert over.startswith(ALL_CLEAR)
+
+
+async def test_summary_whose_blocks_are_refused_is_said_in_words(gb):
+    await wait_long(gb, *CORRECTED)
+    fail(gb, post=[NO_BLOCKS])
+    await reopen(gb)
+    (message,) = gb.slack.messages("CGB")
+    assert "1 result came meanwhile" in message.text
+    assert await gb.waiting() == {}
+
+
+async def test_summary_that_is_taken_back_leaves_an_edit_with_its_message(gb):
+    await wait_long(gb, *CORRECTED)
+    await write(gb, gb.reopening.reopen, "CGB", gb.clock())
+    await close(gb)
+    # Young again, so that they are posted singly.
+    await wait(gb, -4 * HOUR_S)
+    await reopen(gb)
+    (text,) = gb.texts("CGB")
+    assert "Soft in the other" in text
+
+
+async def test_edit_that_a_summary_says_is_traced_to_it(gb):
+    await wait_long(gb, *CORRECTED)
+    await reopen(gb)
+    (summary,) = gb.slack.messages("CGB")
+    said = [one for version in (await traced(gb)).versions for one in version.told]
+    assert [(one.outcome, one.message_ts) for one in said] == [(ledger.LedgerOutcome.FOLDED, summary.ts)] * 2
+
+
+async def test_meeting_and_its_races_are_one_message_after_a_refused_summary(gb):
+    await wait_long(gb, meeting("rc_1", "rc_2"), abandonment("rc_1"), abandonment("rc_2", reason="Flood"))
+    fail(gb, post=[UNKNOWN])
+    await reopen(gb)
+    (message,) = gb.slack.messages("CGB")
+    assert "Flood" in shown(message)
+
+
+async def test_summary_counts_what_this_version_does_not_know(pipeline):
+    await pipeline.subscribe("CGB", ALL_REGIONS)
+    # One event whose name is unknown here, and one that another replica, of a newer version, has stored.
+    sighted = {"event": BALLOON_SIGHTED, "race": {"race_id": "rc_2", "region": "GB"}}
+    await wait_long(pipeline, sighted, result("rc_3"), result("rc_4"))
+    newer = update(EventVersion).where(col(EventVersion.race_id) == "rc_3").values(kind=BALLOON_LANDED)
+    await write(pipeline, lambda session: session.execute(newer))
     await reopen(pipeline)
     (summary,) = pipeline.texts("CGB")
-    assert "3 messages had waited too long" in summary
+    assert f"1 result and 2 other events (`{BALLOON_SIGHTED}` and `{BALLOON_LANDED}`) came meanwhile" in summary
+
+
+async def test_what_waits_too_long_is_given_up_kept_and_told_once(gb):
+    await close(gb)
+    await tell(gb, abandonment("rc_1"))
+    await wait(gb, 71 * HOUR_S)
+    assert await expire(gb) == 0
+    await tell(gb, result("rc_2"))
+    await wait(gb, 2 * HOUR_S)
+    assert await expire(gb) == 1
+    await wait(gb, 71 * HOUR_S)
+    await tell(gb, result("rc_3"))
+    assert await expire(gb) == 1
+    assert await states(gb) == ["dead_letter", "dead_letter", "queued"]
+    await gb.post_all()
+    _closing, given_up = gb.texts("CADMIN")
+    assert given_up.startswith(f"{URGENT}Messages for channel <#CGB>, abandonments among them, are being given up")
+    assert "72 hours" in given_up
+    await wait(gb, 4 * HOUR_S)
+    await reopen(gb)
+    (summary,) = gb.texts("CGB")
+    assert "2 messages had waited too long" in summary
     assert "1 result came meanwhile" in summary
-    found = await pipeline.database.read(lambda s: ledger.trace(s, "rc_9", pipeline.clock()))
-    assert "waited too long" in found.versions[0].told[0].why
+    assert "waited too long" in (await traced(gb)).versions[0].told[0].why
 
 
-async def test_lanes_that_are_not_held_give_nothing_up(pipeline):
-    await pipeline.subscribe("CGB", "GB")
-    pipeline.slack.script("chat.postMessage", [failures.rate_limited(30)])
-    await pipeline.deliver(result())
-    await post_all(pipeline)
-    await age(pipeline, hours=100)
-    assert await expire_queue(pipeline.database, pipeline.notices, 72, pipeline.clock) == 0
+async def test_queues_that_are_not_held_give_nothing_up(gb):
+    fail(gb, post=[rate_limited(30)])
+    await tell(gb, result())
+    await wait(gb, 100 * HOUR_S)
+    assert await expire(gb) == 0
 
 
 async def test_paused_channel_gets_notices_and_no_events_until_the_pause_is_over(pipeline):
     await pipeline.subscribe("CADMIN", "GB")
-    until = pipeline.clock() + timedelta(hours=1)
-    paused = await pipeline.database.write(lambda s: pause_channel(s, "CADMIN", until, pipeline.clock()))
-    assert paused == 1
+    until = pipeline.clock().replace(hour=23)
+    assert await pause(pipeline, "CADMIN", until) == 1
     await pipeline.deliver(abandonment())
-
-    def tell_something(session):
-        pipeline.notices.tell(session, "key", "Something to know", urgency=Urgency.NOTE)
-
-    await pipeline.database.write(tell_something)
-    await post_all(pipeline)
+    await write(pipeline, pipeline.notices.tell, "key", "Something to know", urgency=Urgency.NOTE)
+    await pipeline.post_all()
     assert pipeline.texts("CADMIN") == [f"{NOTE}Something to know"]
     ends = PauseEnd(pipeline.database, pipeline.reopening, pipeline.clock, pipeline.poster.wake)
     assert await ends() == 0
-    pipeline.clock.forward(3_601)
+    await wait(pipeline, (until - pipeline.clock()).total_seconds() + 1)
     assert await ends() == 1
-    await post_all(pipeline)
-    assert pipeline.texts("CADMIN")[1].startswith("ABANDONED: Kempton 15:05")
+    await pipeline.post_all()
+    assert kinds(pipeline, "CADMIN")[1].startswith("ABANDONED")
     assert await subscription(pipeline, "CADMIN") == "live"
 
 
-@pytest.mark.parametrize("until", [timedelta(hours=9), None], ids=["for a time", "until resumed"])
-async def test_pause_outlives_the_closing_of_its_channel(pipeline, until):
-    await pipeline.subscribe("CGB", "GB")
-    now = pipeline.clock()
-    await pipeline.database.write(lambda s: pause_channel(s, "CGB", until and now + until, now))
-    await pipeline.slack.archive("CGB")
-    await pipeline.channel_life().on_closed({"type": "channel_archive", "channel": "CGB"})
-    assert await subscription(pipeline) == "suspended"
-    await pipeline.database.write(lambda s: pipeline.reopening.resume(s, "CNONE", now))
-    assert await reopen(pipeline) == 1
-    assert await subscription(pipeline) == "paused"
-    await pipeline.subscribe("CGB", "GB")
-    assert await subscription(pipeline) == "paused"
-    await pipeline.deliver(abandonment())
-    await post_all(pipeline)
-    assert pipeline.texts("CGB") == []
-    await pipeline.database.write(lambda s: pipeline.reopening.resume(s, "CGB", now))
-    await post_all(pipeline)
-    assert len(pipeline.texts("CGB")) == 1
+@pytest.mark.parametrize("is_for_a_time", [True, False])
+async def test_pause_outlives_the_closing_of_its_channel(gb, is_for_a_time):
+    await pause(gb, until=gb.clock().replace(hour=23) if is_for_a_time else None)
+    await gb.slack.archive("CGB")
+    await gb.channel_life().on_closed(ARCHIVE)
+    assert await subscription(gb) == "suspended"
+    await resume(gb, "CNONE")
+    assert await unarchive(gb) == 1
+    assert await subscription(gb) == "paused"
+    await gb.subscribe("CGB", "GB")
+    assert await subscription(gb) == "paused"
+    await tell(gb, abandonment())
+    assert gb.texts("CGB") == []
+    await resume(gb)
+    assert kinds(gb) == ["ABANDONED"]
 
 
-async def test_resuming_does_not_open_a_channel_that_is_closed(pipeline):
-    await pipeline.subscribe("CGB", "GB")
-    now = pipeline.clock()
-    await pipeline.database.write(lambda s: pause_channel(s, "CGB", None, now))
-    await pipeline.slack.archive("CGB")
-    await pipeline.channel_life().on_closed({"type": "channel_archive", "channel": "CGB"})
-    await pipeline.database.write(lambda s: pipeline.reopening.resume(s, "CGB", now))
-    assert await subscription(pipeline) == "suspended"
-    assert await reopen(pipeline) == 1
-    assert await subscription(pipeline) == "live"
+async def test_resuming_does_not_open_a_channel_that_is_closed(gb):
+    await pause(gb)
+    await gb.slack.archive("CGB")
+    await gb.channel_life().on_closed(ARCHIVE)
+    await resume(gb)
+    assert await subscription(gb) == "suspended"
+    assert await unarchive(gb) == 1
+    assert await subscription(gb) == "live"
 
 
-async def test_check_reopens_closed_channels_and_leaves_paused_ones(pipeline):
-    await pipeline.subscribe("CGB", "GB")
-    await pipeline.subscribe("CIRE", "IRE")
-    await close(pipeline)
-    await pipeline.database.write(lambda s: pause_channel(s, "CIRE", None, pipeline.clock()))
+async def test_check_reopens_closed_channels_and_leaves_paused_ones(gb):
+    await gb.subscribe("CIRE", "IRE")
+    await archive(gb, 1)
+    await pause(gb, "CIRE")
     asked = []
 
     async def is_member(channel_id):
         asked.append(channel_id)
         return True
 
-    check = ChannelCheck(pipeline.database, is_member, pipeline.reopening, pipeline.clock, pipeline.poster.wake)
-    await check()
-    assert asked == ["CGB"]
-    await check()
-    assert await subscription(pipeline) == "live"
-    assert await subscription(pipeline, "CIRE") == "paused"
+    check = check_of(gb, is_member)
+    for _ in range(2):
+        await check()
+        assert asked[:1] == ["CGB"]
+        assert "CIRE" not in asked
+    assert [await subscription(gb, channel_id) for channel_id in ("CGB", "CIRE")] == ["live", "paused"]
 
 
 @on_both
-async def test_channel_that_lets_nobody_post_is_tried_again_quietly_until_it_does(pipeline):
-    await pipeline.subscribe("CGB", "GB")
-    pipeline.slack.script("chat.postMessage", [failures.slack_error("restricted_action")])
-    await pipeline.deliver(abandonment())
-    await post_all(pipeline)
-    await age(pipeline, hours=4)
-
-    async def is_member(_channel_id):
-        return True
-
-    check = ChannelCheck(pipeline.database, is_member, pipeline.reopening, pipeline.clock, pipeline.poster.wake)
+async def test_channel_that_lets_nobody_post_is_tried_again_quietly_until_it_does(gb):
+    fail(gb, post=[RESTRICTED])
+    await tell(gb, abandonment())
+    await turns(gb, 4 * HOUR_S)
+    check = check_of(gb)
     for _ in range(3):
-        pipeline.slack.script("chat.postMessage", [failures.slack_error("restricted_action")])
+        fail(gb, post=[RESTRICTED])
         await check()
-        await post_all(pipeline)
-        pipeline.clock.forward(600)
-        assert await states(pipeline) == ["queued"]
-    assert len(pipeline.texts("CADMIN")) == 1
+        await gb.post_all()
+        await wait(gb, 600)
+        assert await states(gb) == ["queued"]
+    assert len(gb.texts("CADMIN")) == 1
     for _ in range(2):
         await check()
-        await post_all(pipeline)
-    assert len(pipeline.texts("CGB")) == 1
-    assert await states(pipeline) == ["folded", "sent"]
-    assert await subscription(pipeline) == "live"
-
-
-async def test_summary_that_slack_refuses_is_told_to_admins_and_its_messages_are_posted_singly(pipeline):
-    await pipeline.subscribe("CGB", "GB")
-    await close(pipeline)
-    await age(pipeline, hours=4)
-    pipeline.slack.script("chat.postMessage", [failures.slack_error("never_heard_of_it")])
-    await reopen(pipeline)
-    await post_all(pipeline)
-    _, refused, over = pipeline.texts("CADMIN")
-    assert refused.startswith(f"{WARNING}A message for channel <#CGB> was not posted")
-    assert "never_heard_of_it" in refused
-    assert over.startswith(f"{ALL_CLEAR}Slack lets me post in channel <#CGB> again")
-    assert await states(pipeline) == ["sent", "dead_letter"]
-    assert len(pipeline.texts("CGB")) == 1
-
-
-async def test_summary_counts_what_this_version_does_not_know(pipeline):
-    await pipeline.subscribe("CGB", ALL_REGIONS)
-    await close(pipeline)
-    # One event whose name is unknown here, and one that another replica, of a newer version, has stored.
-    await pipeline.deliver({"event": BALLOON_SIGHTED, "race": {"race_id": "rc_2", "region": "GB"}})
-    await pipeline.deliver(result("rc_3"))
-    await pipeline.post_all()
-    newer = update(EventVersion).where(col(EventVersion.race_id) == "rc_3").values(kind=BALLOON_LANDED)
-    await pipeline.database.write(lambda session: session.execute(newer))
-    await age(pipeline, hours=5)
-    await reopen(pipeline)
-    (summary,) = pipeline.texts("CGB")
-    assert f"1 result and 2 other events (`{BALLOON_SIGHTED}` and `{BALLOON_LANDED}`) came meanwhile" in summary
+        await gb.post_all()
+    assert len(gb.texts("CGB")) == 1
+    assert await states(gb) == ["folded", "sent"]
+    assert await subscription(gb) == "live"
