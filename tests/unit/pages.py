@@ -1,6 +1,8 @@
 """The pages of the documentation and the modules of the bot, as tests compare them."""
 
+import ast
 import re
+from functools import cache
 from pathlib import Path
 
 from bot.settings import Settings
@@ -25,8 +27,21 @@ def code_in(cell):
     return re.findall(r"`([^`]+)`", cell)
 
 
+@cache
 def production():
-    return list((ROOT / "bot").rglob("*.py"))
+    return tuple((ROOT / "bot").rglob("*.py"))
+
+
+@cache
+def source(path):
+    """The text of a module, and the module parsed."""
+    code = path.read_text(encoding="utf-8")
+    return code, ast.parse(code)
+
+
+@cache
+def nodes(path):
+    return tuple(ast.walk(source(path)[1]))
 
 
 def settings():

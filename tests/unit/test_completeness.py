@@ -39,7 +39,7 @@ from bot.slack.messages.conditions.topic_view import TOPIC_LABELS
 from sandbox.demo_stage import COMMANDS
 from sandbox.racing_service.account_endpoints import EventName
 from sandbox.racing_service.racing_standin import RacingService
-from tests.unit.pages import ROOT, code_in, production, rows, settings
+from tests.unit.pages import ROOT, code_in, nodes, production, rows, settings
 
 NO_EFFECT = "no effect yet"
 
@@ -249,7 +249,7 @@ def codes_of_findings():
     """The codes in the calls that make findings."""
     found: set[str] = set()
     for path in (ROOT / "bot/doctor").glob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in nodes(path):
             match node:
                 case ast.Call(func=ast.Name() | ast.IfExp() as makes, args=[ast.Constant(value=str(code)), *_]):
                     # "commits_slow" is made by whichever of the two is chosen: `(failed if … else warning)(…)`.

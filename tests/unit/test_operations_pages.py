@@ -1,93 +1,156 @@
-"""The alerting rules and the dashboard, as Prometheus' own tool reads them, against the metrics that the bot has."""
+"""The metrics, the alerting rules and the dashboard, against one another and as Prometheus' own tool reads them."""
 
+import ast
 import json
 import re
 
 import pytest
 import yaml
+from prometheus_client import generate_latest
 
-from bot.operations.metrics import METRIC_PREFIX, Metrics
+from bot.errors import SlackError, SlackMessageRefused, SlackRefused
+from bot.events.event import EventKind
+from bot.operations import metrics as declared
+from bot.operations.metrics import METRIC_PREFIX, Metrics, part_of
+from bot.racedata.client import service_errors
+from bot.racedata.client.service_errors import CircuitOpen, RateLimited, ServiceFailure, Spared, WalkBroken
 from bot.slack.web_client import METHODS
 from tests.promtool import ROOT, RULES, needs_promtool, rules, run_promtool
-from tests.unit.pages import settings
+from tests.unit.pages import code_in, nodes, production, rows, settings
 
+UNIT = {"counter": "_total", "gauge": "", "histogram": ""}
 OPERATIONS = ROOT / "docs" / "operations"
 CASES = OPERATIONS / "alerts_test.yml"
 SECTIONS = ["Meaning", "Impact", "Diagnosis", "Mitigation"]
 
 
-def names_of_samples():
-    """The name of each series that the bot has from its start on."""
-    return {sample.name for family in Metrics(settings(), METHODS).registry.collect() for sample in family.samples}
+@pytest.fixture
+def metrics():
+    return Metrics(settings(), METHODS)
 
 
-def cases():
-    """Alert and whether the case has it firing, for each case of alerts_test.yml."""
-    tests = yaml.safe_load(CASES.read_text(encoding="utf-8"))["tests"]
-    return [(one["alertname"], bool(one["exp_alerts"])) for test in tests for one in test["alert_rule_test"]]
+@pytest.fixture
+def families(metrics):
+    return [family for family in metrics.registry.collect() if family.name.startswith(METRIC_PREFIX)]
+
+
+@pytest.fixture
+def labels_of(metrics):
+    """The values of each label of each series."""
+    found: dict[str, dict[str, set[str]]] = {}
+    for sample in (sample for family in metrics.registry.collect() for sample in family.samples):
+        for name, value in [("", ""), *sample.labels.items()]:
+            found.setdefault(sample.name, {}).setdefault(name, set()).add(value)
+    return found
+
+
+# Metrics
 
 
 @needs_promtool
-def test_rules_are_what_prometheus_takes():
+def test_names_and_help_are_as_prometheus_wants_them(metrics):
+    # prometheus_client's own series of creation times are not ours to name.
+    text = generate_latest(metrics.registry).decode()
+    ours = [line for line in text.splitlines() if "_created" not in line]
+    run_promtool("check", "metrics", given="\n".join(ours) + "\n")
+
+
+def test_table_in_the_documentation_has_every_metric_with_type_and_labels(families):
+    documented = {
+        code_in(name)[0]: (kind, set(code_in(labels)))
+        for name, kind, labels, _ in rows("docs/operations/README.md", "Metrics")
+    }
+    found = {}
+    for family in families:
+        labels = {name for sample in family.samples for name in sample.labels} - {"le"}
+        found[family.name + UNIT[family.type]] = (family.type, labels)
+    assert documented == found
+    assert sum(len(family.samples) for family in families) < 1_000
+
+
+def test_values_are_counted_by_their_class_and_unknown_ones_under_other(metrics):
+    for name in (*EventKind, "result.received\n", "made.up", None):
+        metrics.event(name, "accepted")
+    metrics.slack_call("reactions.add", None)
+    metrics.slack_call("chat.postMessage", SlackMessageRefused("chat.postMessage", "msg_too_long"))
+    metrics.service_request("races/rc_1", RateLimited("races/rc_1"))
+    counted = [
+        *(("webhook_events_total", {"event": kind, "outcome": "accepted"}, 1) for kind in EventKind),
+        ("webhook_events_total", {"event": "other", "outcome": "accepted"}, 3),
+        ("slack_calls_total", {"method": "other", "answer": "ok"}, 1),
+        ("slack_calls_total", {"method": "chat.postMessage", "answer": "message_refused"}, 1),
+        ("service_requests_total", {"endpoint": "other", "code": "rate_limited"}, 1),
+    ]
+    for name, labels, count in counted:
+        assert metrics.registry.get_sample_value(f"{METRIC_PREFIX}{name}", labels) == count, (name, labels)
+
+
+def test_every_class_of_answers_and_every_method_has_a_label():
+    assert set(SlackError.__subclasses__()) == set(declared.SLACK_ANSWERS)
+    assert SlackRefused in declared.SLACK_ANSWERS
+    classes = {one for one in vars(service_errors).values() if isinstance(one, type)}
+    never_sent = {CircuitOpen, Spared, WalkBroken, ServiceFailure}
+    failures = {one for one in classes if issubclass(one, ServiceFailure)} - never_sent
+    assert failures == set(declared.SERVICE_CODES)
+    calls = [node for path in production() for node in nodes(path) if isinstance(node, ast.Call) and node.args]
+    called = {ast.literal_eval(one.args[0]) for one in calls if is_of_a_method(one)}
+    assert called
+    assert called <= set(METHODS)
+
+
+def is_of_a_method(call):
+    """Whether a function named `call` is called with a method of Slack's."""
+    name = getattr(call.func, "attr", getattr(call.func, "id", None))
+    return name == "call" and isinstance(call.args[0], ast.Constant) and "." in str(call.args[0].value)
+
+
+@pytest.mark.parametrize(
+    ("name", "part"),
+    [
+        ("fan-out", "fan_out"),
+        ("socket mode", "socket_mode"),
+        ("slack chat.postMessage", "slack"),
+        ("data service quota_exceeded", "data_service"),
+        ("job check_quota", "job"),
+        ("a part that nobody knows", "other"),
+    ],
+)
+def test_lines_of_readyz_are_counted_by_part(name, part):
+    assert part_of(name) == part
+
+
+# Rules
+
+
+@needs_promtool
+def test_rules_are_what_prometheus_takes_and_fire_and_are_silent_as_their_cases_say():
     run_promtool("check", "rules", RULES)
-
-
-@needs_promtool
-def test_rules_fire_and_are_silent_as_their_cases_say():
     run_promtool("test", "rules", CASES)
 
 
 def test_every_rule_has_a_case_of_firing_and_of_silence():
-    found = cases()
-    for rule in rules():
-        assert {(rule["alert"], True), (rule["alert"], False)} <= set(found)
+    tests = yaml.safe_load(CASES.read_text(encoding="utf-8"))["tests"]
+    found = {(one["alertname"], bool(one["exp_alerts"])) for test in tests for one in test["alert_rule_test"]}
+    assert {(rule["alert"], fires) for rule in rules() for fires in (True, False)} <= found
 
 
-@pytest.mark.parametrize("alert", [str(rule["alert"]) for rule in rules()])
-def test_every_rule_has_a_runbook_with_its_four_sections(alert):
-    (rule,) = [rule for rule in rules() if rule["alert"] == alert]
-    runbook = ROOT / rule["annotations"]["runbook"]
-    assert runbook == OPERATIONS / "runbooks" / f"{alert}.md"
-    title, *parts = re.split(r"^(?:# |## )", runbook.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
-    assert title.strip() == alert
-    assert [part.split("\n", 1)[0] for part in parts] == SECTIONS
-    assert all(part.split("\n", 1)[1].strip() for part in parts)
-    assert rule["labels"]["severity"] in {"critical", "warning"}
-
-
-def test_every_runbook_has_a_rule():
+def test_every_rule_has_a_runbook_with_its_four_sections_and_every_runbook_a_rule():
     assert {path.stem for path in (OPERATIONS / "runbooks").glob("*.md")} == {rule["alert"] for rule in rules()}
-
-
-def test_rules_name_only_series_that_the_bot_has():
-    named = {name for rule in rules() for name in re.findall(r"racing_bot_\w+", str(rule["expr"]))}
-    assert named
-    assert named <= names_of_samples()
-
-
-def test_rules_name_only_labels_that_the_bot_has():
-    values = {
-        (name, value)
-        for family in Metrics(settings(), METHODS).registry.collect()
-        for sample in family.samples
-        for name, value in sample.labels.items()
-    }
     for rule in rules():
-        for name, operator, text in re.findall(r'(\w+)(=~|=|!=)"([^"]*)"', str(rule["expr"])):
-            wanted = set(text.split("|")) if operator == "=~" else {text}
-            assert name == "job" or {(name, value) for value in wanted} <= values, rule["alert"]
+        runbook = ROOT / rule["annotations"]["runbook"]
+        assert runbook == OPERATIONS / "runbooks" / f"{rule['alert']}.md"
+        title, *parts = re.split(r"^(?:# |## )", runbook.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+        assert title.strip() == rule["alert"]
+        assert [part.split("\n", 1)[0] for part in parts] == SECTIONS
+        assert all(part.split("\n", 1)[1].strip() for part in parts)
+        assert rule["labels"]["severity"] in {"critical", "warning"}
 
 
-# The dashboard's queries, against the metrics that the bot has
-
-
-DASHBOARD = ROOT / "docs" / "operations" / "dashboard.json"
-OLDER = f"{METRIC_PREFIX}waiting"
-"""Kept for deployments; the dashboard shows the same by state."""
+# The dashboard
 
 
 def panels():
-    found = json.loads(DASHBOARD.read_text(encoding="utf-8"))["panels"]
+    found = json.loads((OPERATIONS / "dashboard.json").read_text(encoding="utf-8"))["panels"]
     return [panel for panel in found if panel["type"] != "row"]
 
 
@@ -95,42 +158,35 @@ def queries():
     return [target["expr"] for panel in panels() for target in panel["targets"]]
 
 
-def samples():
-    return [sample for family in Metrics(settings(), METHODS).registry.collect() for sample in family.samples]
+def test_rules_and_queries_name_only_series_labels_and_values_that_the_bot_has(labels_of):
+    expressions = [str(rule["expr"]) for rule in rules()]
+    named = {name for expression in expressions for name in re.findall(r"racing_bot_\w+", expression)}
+    assert named
+    assert named <= labels_of.keys()
+    for expression in [*expressions, *queries()]:
+        for name, matchers in re.findall(r"\b([a-z_]+)\{([^}]*)\}", expression):
+            for label, operator, value in re.findall(r'(\w+)(=~|!=|=)"([^"]*)"', matchers):
+                if label != "job":
+                    wanted = set(value.split("|")) if operator == "=~" else {value}
+                    assert "$" in value or wanted <= labels_of[name][label] | {""}, expression
+            assert name == "up" or name in labels_of, expression
 
 
-def labels_of():
-    """The labels of each series by its name."""
-    found: dict[str, set[str]] = {}
-    for sample in samples():
-        found.setdefault(sample.name, set()).update(sample.labels)
-    return found
-
-
-def test_queries_name_only_series_and_labels_that_the_bot_has():
-    known = labels_of()
-    for query in queries():
-        for name, matchers in re.findall(r"\b([a-z_]+)\{([^}]*)\}", query):
-            wanted = set(re.findall(r"(\w+)(?:=~|!=|=)", matchers)) - {"job"}
-            assert name == "up" or wanted <= known[name], query
-
-
-def test_legends_and_groups_name_only_labels_of_the_query():
-    known = labels_of()
+def test_legends_and_groups_name_only_labels_of_the_query(labels_of):
     for panel in panels():
         for target in panel["targets"]:
             names = re.findall(r"\b([a-z_]+)\{", target["expr"])
-            labels = {label for name in names for label in known.get(name, ())} | {"instance"}
+            labels = {label for name in names for label in labels_of.get(name, ())} | {"instance"}
             grouped = {one for group in re.findall(r"by \(([^)]*)\)", target["expr"]) for one in group.split(", ")}
             assert grouped | set(re.findall(r"\{\{(\w+)\}\}", target["legendFormat"])) <= labels, panel["title"]
 
 
-def test_every_metric_is_shown():
+def test_every_metric_is_shown(labels_of):
     shown = " ".join(queries())
-    names = {
-        sample.name for sample in samples() if sample.name.startswith(METRIC_PREFIX) and "_created" not in sample.name
-    }
-    assert {name for name in names if f"{name}{{" not in shown} == {OLDER}
+    names = {name for name in labels_of if name.startswith(METRIC_PREFIX) and "_created" not in name}
+    unseen = {name for name in names if f"{name}{{" not in shown}
+    # Kept for deployments; the dashboard shows the same by state.
+    assert unseen == {f"{METRIC_PREFIX}waiting"}
 
 
 def test_panels_have_a_title_of_their_own_and_a_place_of_their_own():

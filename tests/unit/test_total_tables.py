@@ -46,7 +46,7 @@ from bot.slack.messages.answers import (
 from bot.slack.messages.answers.failure_words import NOBODY_KNOWN
 from bot.slack.messages.answers.status_answer import StatusScope
 from tests.unit.messages.kept_values import WELL
-from tests.unit.pages import ROOT
+from tests.unit.pages import ROOT, nodes
 
 NOW = datetime(2026, 11, 20, 14, 0, tzinfo=UTC)
 RACE = Race(race_id="rc_1", course=Course(name="Ascot"))
@@ -124,7 +124,7 @@ def test_every_end_of_a_drill_has_a_headline(stop):
 def actions_of_buttons():
     """The action of each button that a message has, by the module and the name of the constant."""
     for path in (ROOT / "bot/slack/messages").rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in nodes(path):
             match node:
                 case ast.Call(func=ast.Name("action_button"), args=[_, ast.Name(constant), *_]):
                     module = ".".join(path.relative_to(ROOT).with_suffix("").parts)

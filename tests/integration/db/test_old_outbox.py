@@ -272,6 +272,7 @@ async def test_every_row_and_every_lane_has_the_state_that_it_meant(upgraded):
         assert row.detail in {new.detail, None}, row.name
     assert found["muted"].detail is None
     assert found["given up"].given_up_at == CLOSED_AT
+    assert found["given up later"].given_up_at == CLOSED_AT + MINUTE
     assert found["untimed"].sending_at == NOW - HOUR
 
     queues = {one.channel_id: one for one in await all_of(upgraded, ChannelQueue)}

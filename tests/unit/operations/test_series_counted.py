@@ -6,7 +6,6 @@ The values come from the code that counts, never from the labels of `bot/operati
 import ast
 import re
 from datetime import UTC, datetime, timedelta
-from functools import cache
 from itertools import product
 
 from prometheus_client import generate_latest
@@ -27,7 +26,7 @@ from bot.racedata.forecast import Forecast
 from bot.racedata.month_quota import QuotaReading, QuotaSource
 from bot.slack.web_client import METHODS
 from tests.promtool import Scrape
-from tests.unit.pages import ROOT, production, settings
+from tests.unit.pages import ROOT, nodes, production, settings
 
 NOW = datetime(2026, 11, 20, 14, 0, tzinfo=UTC)
 CONSTANT = {f"{METRIC_PREFIX}build_info", f"{METRIC_PREFIX}job_interval_seconds"}
@@ -41,18 +40,13 @@ PATH = re.compile(r"[a-z]+(?:/[a-z]+)*")
 NEVER_SENT = (CircuitOpen, Spared, WalkBroken)
 
 
-@cache
-def tree(path):
-    return ast.parse((ROOT / path).read_text(encoding="utf-8"))
-
-
 def files_below(*folders):
     return [path.relative_to(ROOT) for path in production() if path.relative_to(ROOT).parts[1] in folders]
 
 
 def argument(path, called, place=0):
     """The literals at this place in calls of this name."""
-    for node in ast.walk(tree(path)):
+    for node in nodes(ROOT / path):
         if isinstance(node, ast.Call) and len(node.args) > place:
             name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", None)
             values = node.args[place]
@@ -63,15 +57,15 @@ def argument(path, called, place=0):
 
 def assigned(path, name):
     """The literals that a variable gets."""
-    for node in ast.walk(tree(path)):
+    for node in nodes(ROOT / path):
         if isinstance(node, ast.Assign) and [getattr(one, "id", None) for one in node.targets] == [name]:
             yield from (one.value for one in ast.walk(node.value) if isinstance(one, ast.Constant))
 
 
 def words_of(*folders, shape):
     """Every text of this shape in the code of these folders."""
-    nodes = (node for path in files_below(*folders) for node in ast.walk(tree(path)))
-    words = {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    found = (node for path in files_below(*folders) for node in nodes(ROOT / path))
+    words = {node.value for node in found if isinstance(node, ast.Constant) and isinstance(node.value, str)}
     return set(filter(shape.fullmatch, words))
 
 
@@ -80,7 +74,7 @@ def degraded_names():
     makers = {"look", "_find_degraded", "_problems"}
     functions = (
         node
-        for node in ast.walk(tree("bot/app.py"))
+        for node in nodes(ROOT / "bot/app.py")
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name in makers
     )
     for node in (inner for one in functions for inner in ast.walk(one)):
