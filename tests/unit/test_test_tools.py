@@ -1,5 +1,7 @@
-"""The tests' own tools: the soak's judge, the judge of the payload cases, and the order of the tests."""
+"""The tests' own tools: the soak's judge, the judge of the payload cases, the order of tests, clock and ledger."""
 
+import inspect
+import sys
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from random import Random
@@ -8,16 +10,30 @@ from types import SimpleNamespace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sqlalchemy import func, select, union_all, update
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlmodel import col
 
+from bot.channels import watches
+from bot.db.engine import insert_into
+from bot.db.tables import BookRace, Notice, WatchRow
+from bot.ports import Ports
+from sandbox.racing_service.racing_standin import RacingService
 from sandbox.slack.values import PostedMessage
+from sandbox.slack.workspace import SlackWorkspace
+from tests.clock import START, now
 from tests.integration.payloads.judge import faults_of
 from tests.notice_levels import ALL_CLEAR, WARNING
 from tests.soak.oracle import ADMINS, Oracle, missing, received_in_order
 from tests.soak.racing import Races, SoakChannel
 from tests.spread import spread
+from tests.statements import Ledger, shapes
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 CHANNEL = SoakChannel("CR0", ("R0",))
+PLACE = f"channel <#{CHANNEL.channel_id}>"
+CLOSED = f"{WARNING}Slack no longer lets me post in {PLACE} (archived). Invite me back."
+OPEN = f"{ALL_CLEAR}Slack lets me post in {PLACE} again. Its subscriptions go on."
 
 
 @pytest.fixture
@@ -25,176 +41,125 @@ def races():
     return Races(Random(1), NOW, regions=("R0",))
 
 
-def posted(deliveries, *, every_s=1.0):
-    """The channel as it should be, a message a second."""
+def message(channel_id, number, text, key, every_s=1.0):
+    at = NOW + timedelta(seconds=number * every_s)
+    metadata = {"event_payload": {"post": f"{key}@{channel_id}"}}
+    return PostedMessage(
+        ts=f"{number}.0", channel=channel_id, text=text, user="U0BOT", received_at=at, metadata=metadata
+    )
+
+
+def posted(deliveries, *, every_s=1.0, also=""):
+    """The channel as it should be, a message a second; `also` at the end of each."""
     return [
-        PostedMessage(
-            ts=f"{number}.0",
-            channel=CHANNEL.channel_id,
-            text=f"{one.begins}: {one.says}",
-            user="U0BOT",
-            received_at=NOW + timedelta(seconds=number * every_s),
-            metadata={"event_payload": {"post": f"{one.name}@{CHANNEL.channel_id}"}},
-        )
+        message(CHANNEL.channel_id, number, f"{one.begins}: {one.says}{also}", one.name, every_s)
         for number, one in enumerate(deliveries)
     ]
 
 
 def judged(deliveries, messages, admins=(), refused=(), archived=()):
-    """By receipt in the order of `deliveries`."""
+    """By receipt in the order of `deliveries`. `refused`: deliveries whose message Slack refused."""
     order = {id(one): number for number, one in enumerate(deliveries)}
-    oracle = Oracle(deliveries, [CHANNEL], lambda one, other: order[id(one)] < order[id(other)], 1.0, refused, archived)
-    return oracle.judge({CHANNEL.channel_id: messages, ADMINS: notices(admins)})
+    keys = {f"{one.name}@{CHANNEL.channel_id}" for one in refused}
+    oracle = Oracle(deliveries, [CHANNEL], lambda one, other: order[id(one)] < order[id(other)], 1.0, keys, archived)
+    told = [message(ADMINS, number, text, f"notice-{number}") for number, text in enumerate(admins)]
+    return oracle.judge({CHANNEL.channel_id: messages, ADMINS: told})
 
 
-def notices(texts):
-    """The admins' channel."""
-    return [
-        PostedMessage(
-            ts=f"{number}.0",
-            channel=ADMINS,
-            text=text,
-            user="U0BOT",
-            received_at=NOW,
-            metadata={"event_payload": {"post": f"notice-{number}@{ADMINS}"}},
-        )
-        for number, text in enumerate(texts)
-    ]
-
-
-def key_in_channel(delivery):
-    return f"{delivery.name}@{CHANNEL.channel_id}"
+def faults(*case):
+    """The names of what is wrong."""
+    verdict = judged(*case)
+    return [name for name in ("lost", "doubled", "out_of_order", "noise", "too_fast") for _ in getattr(verdict, name)]
 
 
 def was_given_up(delivery):
     return (
-        f"{WARNING}A message for channel <#{CHANNEL.channel_id}> was not posted: chat.postMessage: msg_too_long. It is "
-        f"kept, and not tried again by itself ({key_in_channel(delivery)})."
+        f"{WARNING}A message for {PLACE} was not posted: chat.postMessage: msg_too_long. It is kept, and not tried "
+        f"again by itself ({delivery.name}@{CHANNEL.channel_id})."
     )
 
 
-CLOSED = f"{WARNING}Slack no longer lets me post in channel <#{CHANNEL.channel_id}> (archived). Invite me back."
-OPEN = f"{ALL_CLEAR}Slack lets me post in channel <#{CHANNEL.channel_id}> again. Its subscriptions go on."
-
-
-def test_soak_oracle_is_content_with_what_is_right(races):
-    deliveries = [*races.result(), *races.abandoned(), *races.result(), *races.meeting()]
-    first, lost, second, meeting = deliveries
-    assert judged(deliveries, posted([first, lost, meeting, second])).problems == []
-
-
-def two(races, first, second=None):
-    return [*getattr(races, first)(), *getattr(races, second or first)()]
-
-
-def with_words_of_the_first(deliveries):
-    right, wrong = posted(deliveries)
-    return [right, PostedMessage(**{**vars(wrong), "text": right.text})]
-
-
 @pytest.mark.parametrize(
-    ("make", "post", "found"),
+    ("kinds", "order", "wrong"),
     [
-        (lambda races: two(races, "result"), lambda all_: posted(all_[:1]), {"lost": 1}),
-        (lambda races: two(races, "result"), with_words_of_the_first, {"lost": 1, "doubled": 1}),
-        (lambda races: races.result(), lambda all_: posted(all_ * 2), {"doubled": 1}),
-        (lambda races: two(races, "result"), lambda all_: posted(all_[::-1]), {"out_of_order": 1}),
-        (lambda races: two(races, "abandoned"), lambda all_: posted(all_[::-1]), {"out_of_order": 1}),
-        (lambda races: two(races, "abandoned", "result"), lambda all_: posted(all_[::-1]), {"out_of_order": 1}),
-        (lambda races: races.contradicted(), lambda all_: posted(all_[::-1]), {"out_of_order": 1}),
-        (lambda races: two(races, "result"), lambda all_: posted(all_, every_s=0.5), {"too_fast": 1}),
-    ],
-    ids=[
-        "lost",
-        "words of another",
-        "doubled",
-        "results",
-        "abandonments",
-        "behind a later result",
-        "before its own race's",
-        "too fast",
+        (("result", "abandoned", "result", "meeting"), (0, 1, 3, 2), []),
+        (("result", "result"), (0,), ["lost"]),
+        (("result",), (0, 0), ["doubled"]),
+        (("result", "result"), (1, 0), ["out_of_order"]),
+        (("abandoned", "abandoned"), (1, 0), ["out_of_order"]),
+        (("abandoned", "result"), (1, 0), ["out_of_order"]),
+        (("contradicted",), (1, 0), ["out_of_order"]),
+        (("mended",), (0,), ["lost"]),
+        # Slack refused the edit.
+        (("mended",), (0, 1), []),
     ],
 )
-def test_soak_oracle_finds_what_is_wrong(races, make, post, found):
-    deliveries = make(races)
-    verdict = judged(deliveries, post(deliveries))
-    assert {name: len(getattr(verdict, name)) for name in found} == found
+def test_soak_oracle_finds_what_is_wrong(races, kinds, order, wrong):
+    deliveries = [one for kind in kinds for one in getattr(races, kind)()]
+    assert faults(deliveries, posted([deliveries[number] for number in order])) == wrong
 
 
-def test_soak_oracle_finds_a_message_that_nobody_asked_for(races):
-    wanted, other = races.result()[0], races.result()[0]
-    assert len(judged([wanted], posted([wanted, other])).noise) == 1
-
-
-def test_soak_oracle_finds_an_edit_that_was_not_made(races):
+def test_soak_oracle_finds_words_of_another_haste_noise_and_an_edit_that_was_made_twice(races):
+    one, other = races.result()[0], races.result()[0]
+    first, second = posted([one, other])
+    assert set(faults([one, other], [first, replace_text(second, first.text)])) == {"lost", "doubled"}
+    assert faults([one, other], posted([one, other], every_s=0.5)) == ["too_fast"]
+    assert faults([one], posted([one, other])) == ["noise"]
     result, edit = races.mended()
-    assert len(judged([result, edit], posted([result])).lost) == 1
-    mended = [PostedMessage(**{**vars(one), "text": f"{one.text} {edit.says}"}) for one in posted([result])]
-    assert judged([result, edit], mended).problems == []
+    assert faults([result, edit], posted([result], also=f" {edit.says}")) == []
+    assert faults([result, edit], posted([result, edit], also=f" {edit.says}")) == ["doubled"]
 
 
-def test_soak_oracle_takes_a_refused_edit_as_a_message_of_its_own_and_once(races):
-    deliveries = races.mended()
-    assert judged(deliveries, posted(deliveries)).problems == []
-    both = [PostedMessage(**{**vars(one), "text": f"{one.text} {deliveries[1].says}"}) for one in posted(deliveries)]
-    assert len(judged(deliveries, both).doubled) == 1
+def replace_text(one, text):
+    return PostedMessage(**{**vars(one), "text": text})
 
 
 def test_soak_oracle_takes_a_message_as_given_up_that_slack_refused_and_admins_were_told_of(races):
-    first, second = races.result()[0], races.result()[0]
-    told, refused = [was_given_up(second)], {key_in_channel(second)}
-    verdict = judged([first, second], posted([first]), told, refused)
+    one, other = races.result()[0], races.result()[0]
+    both, told = [one, other], [was_given_up(other)]
+    verdict = judged(both, posted([one]), told, [other])
     assert (verdict.problems, verdict.given_up) == ([], 1)
-    assert len(judged([first, second], posted([first]), [], refused).lost) == 1
-    assert len(judged([first, second], posted([first]), told).lost) == 1
-    assert len(judged([first, second], posted([first, second]), told, refused).doubled) == 1
-    assert len(judged([first, second], posted([first]), told * 2, refused).noise) == 1
-
-
-def test_soak_oracle_takes_a_result_as_hurried_by_an_abandonment_that_was_given_up(races):
-    first, (second, abandonment) = races.result()[0], races.contradicted()
-    told, refused = [was_given_up(abandonment)], {key_in_channel(abandonment)}
-    deliveries = [first, second, abandonment]
-    assert judged(deliveries, posted([second, first]), told, refused).problems == []
-    assert len(judged(deliveries[:2], posted([second, first])).out_of_order) == 1
+    assert faults(both, posted([one]), [], [other]) == ["lost"]
+    assert faults(both, posted([one]), told) == ["lost"]
+    assert faults(both, posted(both), told, [other]) == ["doubled"]
+    assert faults(both, posted([one]), told * 2, [other]) == ["noise"]
+    # Given up, it hurries the result of its race all the same.
+    result, abandonment = races.contradicted()
+    told = [was_given_up(abandonment)]
+    assert faults([one, result, abandonment], posted([result, one]), told, [abandonment]) == []
+    assert faults([one, result], posted([result, one])) == ["out_of_order"]
 
 
 def test_soak_oracle_takes_a_correction_that_was_given_up_in_the_message_of_the_version_before(races):
-    result = races.result()[0]
+    (result,) = races.result()
     correction = replace(result, version=2, body=result.body + b" ", begins="CORRECTION", says="1st was A, now B")
-    (message,) = posted([result])
-    edited = PostedMessage(**{**vars(message), "text": f"{result.begins}: Corrected: {correction.says}"})
-    told, refused = [was_given_up(correction)], {key_in_channel(correction)}
-    assert judged([result, correction], [edited], told, refused).problems == []
-    assert judged([result, correction], [message], told, refused).problems == []
-    assert len(judged([result, correction], [edited]).problems) > 0
+    (plain,) = posted([result])
+    edited = replace_text(plain, f"{result.begins}: Corrected: {correction.says}")
+    for shown in (edited, plain):
+        assert faults([result, correction], [shown], [was_given_up(correction)], [correction]) == []
+    assert faults([result, correction], [edited]) != []
 
 
 def test_soak_oracle_takes_each_closing_once_and_with_its_end(races):
-    (delivery,) = races.result()
+    deliveries = races.result()
 
-    def problems(*told, archived=(CHANNEL.channel_id,)):
-        return judged([delivery], posted([delivery]), told, archived=archived).problems
+    def wrong(*told, archived=(CHANNEL.channel_id,)):
+        return faults(deliveries, posted(deliveries), told, (), archived)
 
-    assert problems(CLOSED, OPEN, CLOSED, OPEN) == problems(CLOSED, OPEN, CLOSED) == []
-    assert len(problems(CLOSED, CLOSED)) == len(problems(CLOSED, OPEN, OPEN)) == 1
-    assert len(problems(CLOSED, OPEN, archived=())) == 1
-    assert len(problems("Something else.")) == 1
+    assert wrong(CLOSED, OPEN, CLOSED, OPEN) == wrong(CLOSED, OPEN, CLOSED) == []
+    assert len(wrong(CLOSED, CLOSED)) == len(wrong(CLOSED, OPEN, OPEN)) == 1
+    assert len(wrong(CLOSED, OPEN, archived=())) == len(wrong("Something else.")) == 1
 
 
-def test_soak_oracle_takes_the_inbox_for_the_order_of_receipt(races):
+def test_soak_oracle_takes_the_inbox_for_the_order_of_receipt_and_finds_what_is_missing_there(races):
     one, other = races.result()[0], races.result()[0]
+    assert len(missing({}, [one])) == 1
     receipts = {(one.key, one.sha256): (NOW, 1), (other.key, other.sha256): (NOW, 2)}
     assert received_in_order(receipts, one_process=True)(one, other)
-    assert not received_in_order(receipts, one_process=False)(one, other)
+    precedes = received_in_order(receipts, one_process=False)
+    assert not precedes(one, other)
     one.answered_at, other.sent_at = NOW, NOW + timedelta(seconds=1)
-    assert received_in_order(receipts, one_process=False)(one, other)
-    assert not received_in_order(receipts, one_process=False)(other, one)
-
-
-def test_soak_oracle_finds_a_delivery_that_was_answered_and_not_stored(races):
-    (delivery,) = races.result()
-    assert len(missing({}, [delivery])) == 1
+    assert (precedes(one, other), precedes(other, one)) == (True, False)
 
 
 # The judge of the payload cases sees what is wrong with a message
@@ -278,3 +243,82 @@ def test_each_worker_begins_with_a_long_test_and_has_a_file_of_bots_whole():
         assert piece[0] in long
         assert len({file for _, file, _ in piece[1:7]}) == 2
         assert all(file is None for _, file, _ in piece[7:])
+
+
+# The clock of the tests
+
+
+def test_bot_and_stand_ins_have_the_clock_of_the_tests():
+    clocks = {name: module.utc_now for name, module in sys.modules.items() if hasattr(module, "utc_now")}
+    assert {"bot.ports", "sandbox.slack.workspace"} <= clocks.keys()
+    assert {name for name, clock in clocks.items() if clock is not now} == set()
+    assert Ports().clock is now
+    for made in (SlackWorkspace, RacingService):
+        assert inspect.signature(made).parameters["clock"].default is now
+
+
+def test_run_begins_at_noon_and_never_sees_midnight():
+    assert START <= now() < START.replace(hour=23)
+
+
+# The ledger takes a statement of SQLite and a statement of PostgreSQL for the same
+
+
+RACES = select(col(BookRace.race_id))
+
+
+def on_sqlite(statement):
+    return set(shapes(statement.compile(dialect=sqlite.dialect())))
+
+
+def on_postgresql(statement):
+    return set(shapes(statement.compile(dialect=postgresql.dialect())))
+
+
+def once(dialect):
+    return insert_into(dialect, Notice).values(key="a").on_conflict_do_nothing(index_elements=["key"])
+
+
+def found(name):
+    return getattr(func, name)(col(BookRace.data), "a") > 0
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (once("sqlite"), once("postgresql")),
+        (RACES.where(found("instr")), RACES.where(found("strpos") | found("strpos"))),
+        (RACES.where(col(BookRace.region).in_(["GB"])), RACES.where(col(BookRace.region).in_(["GB", "FR"]))),
+    ],
+    ids=["on conflict", "words of a course", "number of values"],
+)
+def test_same_statement_has_one_shape(one, other):
+    assert on_sqlite(one) == on_postgresql(other)
+
+
+def test_lock_is_a_shape_of_its_own():
+    assert on_sqlite(RACES).isdisjoint(on_sqlite(RACES.with_for_update(skip_locked=True)))
+
+
+def test_parts_of_a_statement_are_shapes():
+    days = select(col(BookRace.race_date))
+    assert on_sqlite(union_all(RACES, days)) == on_sqlite(RACES) | on_sqlite(days)
+    assert len(on_sqlite(update(WatchRow).where(col(WatchRow.id) == 1).values(name="a", kind="b"))) == 2
+
+
+@pytest.fixture
+def ledger():
+    kept = Ledger()
+    yield kept
+    kept.close()
+
+
+async def test_statement_of_the_bot_is_missing_on_postgresql_and_a_statement_of_a_test_is_not(ledger, database):
+    await database.read(lambda session: session.execute(select(col(Notice.key))).all())
+    assert ledger.missing() == {}
+    await database.read(lambda session: watches.of_channel(session, "C1"))
+    ((shape, test),) = ledger.missing().items()
+    assert "FROM watch WHERE" in shape
+    assert "test_statement_of_the_bot" in test
+    ledger.ran["postgresql"][shape] = "another test"
+    assert ledger.missing() == {}
