@@ -5,7 +5,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from sqlalchemy import event, update
+from sqlalchemy import update
 from sqlmodel import col
 
 from bot.db import migrate, replicas
@@ -13,7 +13,6 @@ from bot.db.database_clock import database_now
 from bot.db.tables import ChannelQueue, MissingKind, MissingRow, OutboxMessage
 from bot.deliveries import inbox
 from bot.errors import CommandError
-from bot.events import drill_mark
 from bot.operations import missing_rows, status_figures
 from bot.operations.jobs import job_runs
 from bot.operations.jobs.table import Job
@@ -26,6 +25,7 @@ from bot.racedata.month_quota import QuotaReading, QuotaSource, month_key
 from bot.slack.commands.invocation import Invocation
 from bot.slack.commands.table import find_command
 from tests.databases import on_both
+from tests.integration.operations.statement_plans import noted, plans_of
 from tests.integration.pipeline.racing_day import abandonment, result, tell
 
 CODE = "is_archived"
@@ -79,23 +79,11 @@ async def test_one_post_is_its_own_median_and_no_time_is_negative(pipeline):
     assert (await read(pipeline)).sent == traffic.Sent(1, p50_s=0.0, p95_s=0.0)
 
 
-async def test_edits_notices_and_summaries_are_no_posts(told):
+async def test_edits_and_notices_are_no_posts(told):
     await tell(told, result("rc_1", going="Soft"))
     await told.database.write(lambda session: told.notices.tell(session, "key", "words", urgency=Urgency.NOTE))
     await told.post_all()
     assert (await read(told)).sent.posts == 18
-
-
-async def test_drills_are_in_no_figure(told):
-    drill_id = "0123456789abcdef"
-    await told.deliver(drill_mark.body_of(drill_id))
-    await told.post_all()
-    named = f"{drill_mark.key_of(drill_id)}#1@CGB"
-    of_first = update(OutboxMessage).where(col(OutboxMessage.id) == 1).values(idempotency_key=named)
-    await told.database.write(lambda session: session.execute(of_first))
-    found = await read(told)
-    assert found.deliveries == {"result.received": 8, "race.abandoned": 1}
-    assert found.sent.posts == 17
 
 
 async def hold(pipeline, channel_id, state, reason=None):
@@ -180,53 +168,21 @@ async def test_status_has_jobs_repair_replicas_versions_and_quota(pipeline, monk
 async def test_only_what_admins_were_told_of_and_has_not_come_is_missing(pipeline):
     now = pipeline.clock()
 
-    def row(key, told_at=None, came_at=None):
-        return MissingRow(
-            key=key,
-            kind=MissingKind.RACE,
-            name=key,
-            race_date="2026-11-20",
-            found_at=now,
-            told_at=told_at,
-            came_at=came_at,
-        )
-
-    rows = [row("1", now), row("2", now), row("3"), row("4", now, now)]
+    moments = {"1": (now, None), "2": (now, None), "3": (None, None), "4": (now, now)}
+    about = {"kind": MissingKind.RACE, "race_date": "2026-11-20", "found_at": now}
+    rows = [MissingRow(key=key, name=key, told_at=told, came_at=came, **about) for key, (told, came) in moments.items()]
     await pipeline.database.write(lambda session: missing_rows.add(session, rows))
     assert (await read(pipeline)).missing == {"race": 2}
 
 
 async def test_status_only_reads_in_one_transaction_by_indexes(told):
-    database = told.database
-    statements: list[Any] = []
-    begun: list[Any] = []
-
-    def note(_connection, _cursor, statement, values, _context, _many):
-        statements.append((statement, values))
-
-    def begin(connection):
-        begun.append(connection)
-
-    event.listen(database._reader, "before_cursor_execute", note)
-    event.listen(database._reader, "begin", begin)
-    try:
+    with noted(told.database) as statements:
         await read(told)
-    finally:
-        event.remove(database._reader, "before_cursor_execute", note)
-        event.remove(database._reader, "begin", begin)
-    said = [statement for statement, _ in statements if not statement.startswith(("BEGIN", "PRAGMA"))]
-    assert len(begun) == 1
-    assert {statement.split()[0] for statement in said} == {"SELECT"}
-    if not database.is_sqlite:
-        return
-    plans = []
-    with database.writer.connect() as connection:
-        for statement, values in statements:
-            if "FROM inbox" in statement or "FROM message" in statement:
-                found = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", values)
-                plans += [row[-1] for row in found]
-    assert any("ix_inbox_received_at" in plan for plan in plans)
-    assert any("ix_message_event_sent" in plan for plan in plans)
+    said = [statement.split()[0] for statement, _ in statements if not statement.startswith("PRAGMA")]
+    assert (said.count("BEGIN"), set(said)) == (1, {"BEGIN", "SELECT"})
+    plans = plans_of(told.database, [one for one in statements if "FROM inbox" in one[0] or "FROM message" in one[0]])
+    for index in ("ix_inbox_received_at", "ix_message_event_sent"):
+        assert any(index in plan for plan in plans)
     assert [plan for plan in plans if plan.startswith(("SCAN inbox", "SCAN message")) and "INDEX" not in plan] == []
 
 

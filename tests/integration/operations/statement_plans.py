@@ -1,0 +1,34 @@
+"""Which statements a part of the bot runs on SQLite, and by which indexes."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from sqlalchemy import event
+
+from bot.db.engine import Database
+
+Noted = tuple[str, Any]
+
+
+@contextmanager
+def noted(database: Database) -> Iterator[list[Noted]]:
+    """The statements that are read within the block, with their values; BEGIN stands before each transaction."""
+    statements: list[Noted] = []
+
+    def note(_connection: Any, _cursor: Any, statement: str, values: Any, _context: Any, _many: bool) -> None:
+        statements.append((statement, values))
+
+    event.listen(database._reader, "before_cursor_execute", note)
+    try:
+        yield statements
+    finally:
+        event.remove(database._reader, "before_cursor_execute", note)
+
+
+def plans_of(database: Database, statements: Iterable[Noted]) -> list[str]:
+    plans: list[str] = []
+    with database.writer.connect() as connection:
+        for statement, values in statements:
+            plans += [row[-1] for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", values)]
+    return plans
