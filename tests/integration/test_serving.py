@@ -13,7 +13,7 @@ from uvicorn.server import ServerState
 from bot.cli import server
 from bot.deliveries.endpoint import WEBHOOK_PATH
 from bot.web.http_protocol import Limits
-from tests.integration.deliveries.test_endpoint import Seen, make_app, sign
+from tests.integration.deliveries.webhooks import Seen, make_app, sign
 
 BODY = b'{"event": "result.received", "race_id": "rc_1"}'
 LENGTH = len(BODY)
@@ -112,6 +112,7 @@ H2C = ("Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c", "HTTP2-Settings: A
 WEBSOCKET = ("Connection: keep-alive, Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13")
 ABSOLUTE = f"POST http://bot.example{WEBHOOK_PATH} HTTP/1.1"
 LARGE = b" " * 3_000 + BODY
+IN_CHUNKS = head("Transfer-Encoding: chunked", length=None)
 
 TAKEN = {
     "an offer of HTTP/2": [head(*H2C) + BODY],
@@ -121,11 +122,9 @@ TAKEN = {
     "an offer, a large body": [head(*H2C, signed=LARGE, length=len(LARGE)) + LARGE],
     "an offer in pieces": [head(*H2C)[:70], head(*H2C)[70:] + BODY],
     "an offer without end of line": [b"\r\n\r\n" + head(*H2C) + BODY],
-    "chunks": [head("Transfer-Encoding: chunked", length=None) + CHUNKED],
+    "chunks": [IN_CHUNKS + CHUNKED],
     "byte after byte": [bytes([byte]) for byte in head() + BODY],
-    "a trailer that looks like a signature": [
-        head("Transfer-Encoding: chunked", length=None) + CHUNKED[:-2] + b"X-SVC-Signature: 0\r\n\r\n"
-    ],
+    "a trailer that looks like a signature": [IN_CHUNKS + CHUNKED[:-2] + b"X-SVC-Signature: 0\r\n\r\n"],
     "the whole address": [head(line=ABSOLUTE) + BODY],
     "HTTP/1.0": [head(line=f"POST {WEBHOOK_PATH} HTTP/1.0") + BODY],
     "a question before": [head("Expect: 100-continue"), BODY],
@@ -133,12 +132,17 @@ TAKEN = {
 }
 
 
-@pytest.mark.parametrize("way", TAKEN)
-async def test_signed_body_is_taken_in_whatever_form_http_allows(way):
+async def all_of(asked):
+    """All at once: way → statuses."""
+    return dict(zip(asked, await asyncio.gather(*asked.values()), strict=True))
+
+
+async def test_signed_body_is_taken_in_whatever_form_http_allows():
     async with served() as bot:
-        statuses = await bot.ask(*TAKEN[way])
-    assert [status for status in statuses if status != 100] == [200]
-    assert [body.strip() for body in bot.stored] == [BODY]
+        found = await all_of({way: bot.ask(*parts) for way, parts in TAKEN.items()})
+    taken = {way: [status for status in statuses if status != 100] for way, statuses in found.items()}
+    assert taken == {way: [200] for way in TAKEN}
+    assert [body.strip() for body in bot.stored] == [BODY] * len(TAKEN)
 
 
 async def test_requests_that_follow_on_one_connection_are_all_answered():
@@ -150,12 +154,9 @@ async def test_requests_that_follow_on_one_connection_are_all_answered():
 
 OTHERWISE = {
     "the sender ends early": ([head(length=LENGTH + 5) + BODY], True),
-    "a chunk ends early": ([head("Transfer-Encoding: chunked", length=None) + CHUNKED[:20]], True),
-    "a chunk longer than its size": (
-        [head("Transfer-Encoding: chunked", length=None) + b"5\r\n" + BODY + b"\r\n0\r\n\r\n"],
-        False,
-    ),
-    "a size that is no number": ([head("Transfer-Encoding: chunked", length=None) + b"x\r\n" + CHUNKED], False),
+    "a chunk ends early": ([IN_CHUNKS + CHUNKED[:20]], True),
+    "a chunk longer than its size": ([IN_CHUNKS + b"5\r\n" + BODY + b"\r\n0\r\n\r\n"], False),
+    "a size that is no number": ([IN_CHUNKS + b"x\r\n" + CHUNKED], False),
     "more than the length": ([head(length=LENGTH - 5) + BODY], False),
     "more than the length, at the end": ([head("Connection: close", length=LENGTH - 5) + BODY], False),
     "two lengths": ([head(f"Content-Length: {len(BODY)}") + BODY], False),
@@ -164,24 +165,17 @@ OTHERWISE = {
 }
 
 
-@pytest.mark.parametrize("way", OTHERWISE)
-async def test_body_that_comes_otherwise_than_announced_is_400_and_no_wrong_signature(way):
-    parts, then_end = OTHERWISE[way]
+async def test_body_that_comes_otherwise_than_announced_is_400_or_411_and_no_wrong_signature():
     async with served() as bot:
-        assert await bot.ask(*parts, then_end=then_end) == [400]
-    assert (bot.stored, bot.seen.signature_failures) == ([], [])
-    assert bot.refused == {"malformed": 1}
-
-
-async def test_body_without_a_length_is_411_and_no_wrong_signature():
-    async with served() as bot:
+        found = await all_of({way: bot.ask(*parts, then_end=end) for way, (parts, end) in OTHERWISE.items()})
+        assert found == {way: [400] for way in OTHERWISE}
+        assert bot.refused == {"malformed": len(OTHERWISE)}
         assert (await bot.ask(head(length=None), BODY))[0] == 411
     assert (bot.stored, bot.seen.signature_failures) == ([], [])
 
 
 HEADER = b"X-1: %s\r\n" % (b"a" * 1_000)
 START = head(length=None)[:-2]
-IN_CHUNKS = head("Transfer-Encoding: chunked", length=None)
 
 TOO_MUCH = {
     "one header without end": (431, START + b"X: ", b"a" * 70_000),
@@ -199,13 +193,13 @@ TOO_MUCH = {
 }
 
 
-@pytest.mark.parametrize("way", TOO_MUCH)
-async def test_more_than_a_head_may_have_is_refused_and_closed(way):
-    status, first, then = TOO_MUCH[way]
+async def test_more_than_a_head_may_have_is_refused_and_closed():
     async with served() as bot:
-        assert (await bot.ask(first, then))[-1] == status
+        found = await all_of({way: bot.ask(first, then) for way, (_, first, then) in TOO_MUCH.items()})
         assert await bot.ask(head() + BODY) == [200]
-    assert bot.refused == {"head_too_large" if status == 431 else "malformed": 1}
+    assert {way: statuses[-1] for way, statuses in found.items()} == {way: one for way, (one, _, _) in TOO_MUCH.items()}
+    wanted = Counter("head_too_large" if status == 431 else "malformed" for status, _, _ in TOO_MUCH.values())
+    assert bot.refused == wanted
 
 
 def test_request_before_a_malformed_one_is_cut_off_without_an_error(caplog):

@@ -2,104 +2,25 @@
 
 import asyncio
 import gzip
-import hashlib
-import hmac
 import json
-import secrets
 import zlib
 from datetime import UTC, datetime
 from itertools import count
 from types import SimpleNamespace
 
-import httpx
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from starlette.applications import Starlette
-from starlette.routing import Route
 
 from bot.db.engine import Database
 from bot.deliveries import inbox
-from bot.deliveries.admission import Admission
-from bot.deliveries.endpoint import WEBHOOK_PATH, WebhookEndpoint
+from bot.deliveries.endpoint import WEBHOOK_PATH
 from bot.deliveries.ingest import Ingest
-from bot.deliveries.signature_mismatches import LASTS_S, Mismatches
-from bot.deliveries.signing_secrets import SigningSecrets
+from bot.deliveries.signature_mismatches import LASTS_S
 from bot.errors import SecretsUnreadable, StorageUnavailable
-from bot.web.request_body import BodyReader
+from tests.integration.deliveries.webhooks import MAX_BYTES, SECRETS, Seen, client_of, make_app, post, sign
 
-SECRETS = ("first-secret", "second-secret")
-MAX_BYTES = 4096
-SMALL_BYTES = 1024
 GZIP = {"Content-Encoding": "gzip"}
-
-
-def sign(body: bytes, secret: str = SECRETS[0]) -> str:
-    return hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
-
-
-class Seen:
-    """What the endpoint told whom."""
-
-    def __init__(self) -> None:
-        self.notes: list[int] = []
-        self.alarms: list[int] = []
-        self.can_tell = True
-        self.now_s = 0.0
-        self.too_large = 0
-        self.statuses: list[str] = []
-        self.stored: list[str] = []
-        self.events: list[tuple[str | None, str]] = []
-        self.signature_failures: list[str] = []
-
-    def delivery(self, status: str) -> None:
-        self.statuses.append(status)
-
-    def event(self, name: str | None, outcome: str) -> None:
-        self.events.append((name, outcome))
-
-    def signature_failure(self, reason: str) -> None:
-        self.signature_failures.append(reason)
-
-    async def note(self, count: int) -> bool:
-        self.notes.append(count)
-        return self.can_tell
-
-    async def alarm(self, count: int) -> bool:
-        self.alarms.append(count)
-        return self.can_tell
-
-    async def tell_too_large(self) -> None:
-        self.too_large += 1
-
-
-def make_app(
-    seen: Seen, store, *, admission=None, read_stored=None, budget=16 * MAX_BYTES, body_s=0.3, monotonic=lambda: 0.0
-):
-    async def none_stored() -> list[str]:
-        return []
-
-    endpoint = WebhookEndpoint(
-        bodies=BodyReader(max_bytes=4 * MAX_BYTES, budget_bytes=budget, small_bytes=SMALL_BYTES, body_s=body_s),
-        max_body_bytes=MAX_BYTES,
-        signing_secrets=SigningSecrets(SECRETS, read_stored or none_stored, monotonic),
-        mismatches=Mismatches(seen.note, seen.alarm, lambda: seen.now_s),
-        store=store,
-        admission=admission or Admission(lambda: 0.0),
-        tell_too_large=seen.tell_too_large,
-        clock=lambda: datetime(2026, 11, 20, tzinfo=UTC),
-        token=secrets.token_hex,
-        counts=seen,
-    )
-
-    async def receive(request):
-        return await endpoint(request)
-
-    return Starlette(routes=[Route(WEBHOOK_PATH, receive, methods=["POST"])])
-
-
-def client_of(app) -> httpx.AsyncClient:
-    return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://bot")
 
 
 @pytest.fixture
@@ -114,15 +35,20 @@ async def client(database: Database, seen: Seen):
         yield SimpleNamespace(post=client.post, database=database)
 
 
-async def post(client, body: bytes, **headers):
-    return await client.post(WEBHOOK_PATH, content=body, headers={"X-SVC-Signature": sign(body)} | headers)
+async def only_one(client):
+    (stored,) = await client.database.write(lambda s: inbox.waiting(s, datetime(2026, 11, 20, tzinfo=UTC), 5))
+    return stored
+
+
+async def take(_arrival):
+    return True
 
 
 async def test_delivery_is_stored_before_it_is_accepted(client):
     body = b'{"event": "result.received", "race_id": "rc_1"}'
     answer = await post(client, body)
     assert (answer.status_code, answer.json()) == (200, {"status": "accepted"})
-    (stored,) = await client.database.write(lambda s: inbox.waiting(s, datetime(2026, 11, 20, tzinfo=UTC), 5))
+    stored = await only_one(client)
     assert (stored.body, stored.event_key) == (body, "result.received:rc_1")
     again = await post(client, body)
     assert (again.status_code, again.json()) == (200, {"status": "duplicate"})
@@ -152,14 +78,6 @@ async def test_anything_but_one_right_signature_is_401(client, headers):
     answer = await client.post(WEBHOOK_PATH, content=b"{}", headers=headers)
     assert answer.status_code == 401
     assert answer.json().keys() == {"error", "reference"}
-
-
-async def test_other_methods_are_405(seen):
-    async def never(_arrival):
-        raise AssertionError
-
-    async with client_of(make_app(seen, never)) as client:
-        assert (await client.get(WEBHOOK_PATH)).status_code == 405
 
 
 async def test_too_large_is_413_by_its_length_and_by_what_arrives(client, seen):
@@ -203,16 +121,14 @@ async def test_packed_body_is_stored_as_the_signed_content(client, coding, pack)
     packed = pack(body)
     answer = await post(client, packed, **{"Content-Encoding": coding})
     assert answer.json() == {"status": "accepted"}
-    (stored,) = await client.database.write(lambda s: inbox.waiting(s, datetime(2026, 11, 20, tzinfo=UTC), 5))
-    assert stored.body == body
+    assert (await only_one(client)).body == body
     assert (await post(client, body)).json() == {"status": "duplicate"}
 
 
 async def test_half_a_packed_body_is_kept_as_it_came(client):
     packed = gzip.compress(b'{"event": "result.received"}')[:-5]
     assert (await post(client, packed, **{"Content-Encoding": "gzip"})).status_code == 200
-    (stored,) = await client.database.write(lambda s: inbox.waiting(s, datetime(2026, 11, 20, tzinfo=UTC), 5))
-    assert stored.body == packed
+    assert (await only_one(client)).body == packed
 
 
 async def test_content_too_large_when_unpacked_is_told(client, seen):
@@ -270,7 +186,7 @@ FORGED = {"X-SVC-Signature": "a" * 64}
 
 async def forge(client, times: int) -> None:
     for _ in range(times):
-        await client.post(WEBHOOK_PATH, content=b"{}", headers=FORGED)
+        await post(client, b"{}", **FORGED)
 
 
 async def test_wrong_signatures_are_a_note_and_after_half_an_hour_without_a_right_one_an_alarm(client, seen):
@@ -303,18 +219,12 @@ async def test_note_that_could_not_be_told_is_told_with_the_next_one(client, see
 
 
 async def test_secret_that_was_stored_meanwhile_is_found(seen):
-    stored: list[str] = ["learned-secret"]
 
     async def read_stored():
-        return stored
+        return ["learned-secret"]
 
-    async def store(_arrival):
-        return True
-
-    async with client_of(make_app(seen, store, read_stored=read_stored)) as client:
-        answer = await client.post(
-            WEBHOOK_PATH, content=b"{}", headers={"X-SVC-Signature": sign(b"{}", "learned-secret")}
-        )
+    async with client_of(make_app(seen, take, read_stored=read_stored)) as client:
+        answer = await post(client, b"{}", **{"X-SVC-Signature": sign(b"{}", "learned-secret")})
     assert answer.status_code == 200
 
 
@@ -327,26 +237,19 @@ async def test_signature_is_not_called_wrong_while_a_stored_secret_can_not_be_re
             raise SecretsUnreadable("ENCRYPTION_KEYS is not set")
         return []
 
-    async def store(_arrival):
-        return True
-
     moments = count(0, 10)
-    app = make_app(seen, store, read_stored=read_stored, monotonic=lambda: float(next(moments)))
+    app = make_app(seen, take, read_stored=read_stored, monotonic=lambda: float(next(moments)))
     async with client_of(app) as client:
-        assert (await client.post(WEBHOOK_PATH, content=b"{}", headers=FORGED)).status_code == 401
+        assert (await post(client, b"{}", **FORGED)).status_code == 401
         readable = False
-        assert (await client.post(WEBHOOK_PATH, content=b"{}", headers=FORGED)).status_code == 503
+        assert (await post(client, b"{}", **FORGED)).status_code == 503
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(body=st.binary(max_size=MAX_BYTES), signature=st.text(max_size=80))
 def test_no_body_and_no_signature_of_a_stranger_is_a_500(body, signature):
-    async def store(_arrival):
-        return True
-
     async def send():
-        seen = Seen()
-        async with client_of(make_app(seen, store)) as client:
+        async with client_of(make_app(Seen(), take)) as client:
             forged = await client.post(WEBHOOK_PATH, content=body, headers={"X-SVC-Signature": signature.encode()})
             signed = await post(client, body)
         return forged.status_code, signed.status_code

@@ -12,7 +12,7 @@ from bot.db.tables import InboxDelivery
 from bot.deliveries.admission import Admission
 from bot.deliveries.endpoint import WEBHOOK_PATH
 from bot.deliveries.ingest import Ingest
-from tests.integration.deliveries.test_endpoint import Seen, client_of, make_app, post, sign
+from tests.integration.deliveries.webhooks import Seen, client_of, make_app, post, sign
 
 LIMIT = 3
 SURPLUS = 4

@@ -1,8 +1,9 @@
-"""The audit of the image's packages against a stand-in of OSV, and the list of the packages (SBOM)."""
+"""What the image is made of is pinned and hashed, audited against a stand-in of OSV, and listed (SBOM)."""
 
 import asyncio
 import json
 import os
+import re
 import shutil
 import subprocess
 import tomllib
@@ -16,7 +17,13 @@ from starlette.routing import Route
 from sandbox.loopback_server import free_port, serve
 
 ROOT = Path(__file__).parents[3]
+DOCKERFILE = (ROOT / "Dockerfile").read_text("utf-8")
+LOCKED = {package["name"]: package for package in tomllib.loads((ROOT / "uv.lock").read_text("utf-8"))["package"]}
 FOUND = {"id": "GHSA-of-a-test", "modified": "2026-01-01T00:00:00Z"}
+
+
+def files_of(package):
+    return [*package.get("wheels", ()), *([package["sdist"]] if "sdist" in package else ())]
 
 
 @pytest.fixture(scope="module")
@@ -44,17 +51,17 @@ def osv(*, vulnerable=(), status=200):
     )
 
 
-async def audit(uv, address, folder=ROOT):
+async def audit(uv, address):
     env = {**os.environ, "OSV_URL": address, "UV_HTTP_RETRIES": "0", "UV_OFFLINE": "0"}
     process = await asyncio.create_subprocess_exec(
-        str(folder / ".ci/audit"), uv, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        str(ROOT / ".ci/audit"), uv, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
     )
     told, _ = await process.communicate()
     return process.returncode, told.decode()
 
 
-async def test_package_without_a_known_vulnerability_passes(uv):
-    async with serve(osv()) as address:
+async def test_packages_without_a_known_vulnerability_pass_and_those_of_the_tests_are_not_asked_about(uv):
+    async with serve(osv(vulnerable={"pytest", "fastapi"})) as address:
         code, told = await audit(uv, address)
     assert (code, "no known vulnerabilities" in told) == (0, True), told
 
@@ -67,17 +74,11 @@ async def test_known_vulnerability_of_an_installed_package_fails(uv):
     assert "GHSA-of-a-test" in told
 
 
-async def test_package_that_only_the_tests_need_is_not_asked_about(uv):
-    async with serve(osv(vulnerable={"pytest", "fastapi"})) as address:
-        assert (await audit(uv, address))[0] == 0
-
-
 async def test_osv_that_is_not_reached_is_said_and_passes(uv):
-    code, told = await audit(uv, f"http://127.0.0.1:{free_port()}")
-    assert (code, told.splitlines()[-1]) == (0, "The packages are not audited: OSV is not reached from here")
-    async with serve(osv(status=503)) as address:
-        code, told = await audit(uv, address)
-    assert (code, told.splitlines()[-1]) == (0, "The packages are not audited: OSV is not reached from here")
+    async with serve(osv(status=503)) as away:
+        for address in (f"http://127.0.0.1:{free_port()}", away):
+            code, told = await audit(uv, address)
+            assert (code, told.splitlines()[-1]) == (0, "The packages are not audited: OSV is not reached from here")
 
 
 def test_checks_run_the_audit():
@@ -92,16 +93,33 @@ def test_command_of_the_document_lists_what_the_image_installs(uv):
         [uv, *line.removesuffix(" > sbom.json").split()[1:], "--offline"], cwd=ROOT, capture_output=True, check=True
     )
     listed = {one["name"]: one for one in json.loads(asked.stdout)["components"]}
-    locked = {package["name"]: package for package in tomllib.loads((ROOT / "uv.lock").read_text("utf-8"))["package"]}
     assert {"aiohttp", "slack-bolt", "psycopg-binary", "cryptography"} <= set(listed)
     assert not {"pytest", "fastapi", "ruff", "hatchling"} & set(listed)
     for name, component in listed.items():
-        assert component["purl"] == f"pkg:pypi/{name}@{locked[name]['version']}"
-        hashes = {one["content"] for file in component["externalReferences"] for one in file["hashes"]}
-        assert hashes == {
-            file["hash"].removeprefix("sha256:") for file in [*locked[name]["wheels"], *_sdist(locked[name])]
-        }
+        assert component["purl"] == f"pkg:pypi/{name}@{LOCKED[name]['version']}"
+        hashes = {f"sha256:{one['content']}" for file in component["externalReferences"] for one in file["hashes"]}
+        assert hashes == {file["hash"] for file in files_of(LOCKED[name])}
 
 
-def _sdist(package):
-    return [package["sdist"]] if "sdist" in package else []
+def test_base_is_pinned_by_digest_and_every_stage_is_made_from_it():
+    (base,) = re.findall(r"^ARG BASE=(.+)$", DOCKERFILE, re.MULTILINE)
+    assert re.fullmatch(r"docker\.io/library/python:3\.11\.\d+-slim-\w+@sha256:[0-9a-f]{64}", base)
+    stages = re.findall(r"^FROM (\S+)(?: AS (\w+))?$", DOCKERFILE, re.MULTILINE)
+    assert {source for source, _ in stages} <= {"${BASE}", *(name for _, name in stages)}
+
+
+def test_tools_of_the_image_are_those_of_the_lock_file_with_its_hashes():
+    written = (ROOT / "deploy/image-tools.txt").read_text("utf-8")
+    tools = re.findall(r"^([\w-]+)==([\w.]+)(.*?)(?=^[\w-]+==|\Z)", written, re.MULTILINE | re.DOTALL)
+    assert {"uv", "hatchling"} <= {name for name, _, _ in tools}
+    for name, version, rest in tools:
+        assert version == LOCKED[name]["version"], f"{name}: write deploy/image-tools.txt anew, as its first lines say"
+        assert set(re.findall(r"--hash=(\S+)", rest)) == {file["hash"] for file in files_of(LOCKED[name])}
+
+
+def test_every_package_of_the_lock_file_has_hashes():
+    fetched = [package for package in LOCKED.values() if "editable" not in package["source"]]
+    assert len(fetched) > 50
+    for package in fetched:
+        assert files_of(package)
+        assert all(file["hash"].startswith("sha256:") for file in files_of(package)), package["name"]

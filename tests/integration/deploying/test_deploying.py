@@ -1,13 +1,17 @@
-"""compose.yaml: valid by the specification's own schema, and hardened in each service."""
+"""compose.yaml, the systemd unit and the sources of the image. .ci/check-image runs the image."""
 
 import json
 import re
+import shutil
 import subprocess
+import sys
+import tomllib
 from importlib.resources import files
 from pathlib import Path
 
 import pytest
 import yaml
+from docker.utils.build import exclude_paths
 
 from tests.programs import program
 
@@ -125,3 +129,110 @@ def test_proxy_understands_its_file():
         check=False,
     )
     assert asked.returncode == 0, asked.stderr
+
+
+# The sources of the image: without secrets, and with all that is copied
+
+
+DOCKERFILE = (ROOT / "Dockerfile").read_text("utf-8")
+IGNORED = [
+    line for line in (ROOT / ".dockerignore").read_text("utf-8").splitlines() if line and not line.startswith("#")
+]
+SECRETS = (
+    ".env",
+    ".env.production",
+    "prod.env",
+    "bot.db",
+    "bot.db-wal",
+    "bot.sqlite3",
+    "tls.pem",
+    "tls.key",
+    "all.dump",
+)
+FOLDERS = (".", "bot", "bot/slack", "bot/db/migrations/versions", "deploy", "docs", "tests/unit")
+
+
+@pytest.fixture
+def context(tmp_path):
+    """What Docker is sent of a folder with these files."""
+
+    def sent(names):
+        for name in names:
+            file = tmp_path / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.touch()
+
+        paths = exclude_paths(str(tmp_path), IGNORED)
+        return {path for path in paths if (tmp_path / path).is_file()}
+
+    return sent
+
+
+def test_no_secret_and_no_database_gets_into_the_image_from_any_folder(context):
+    left_about = {f"{folder}/{name}".removeprefix("./") for folder in FOLDERS for name in SECRETS}
+    assert context({*left_about, "bot/cli/main.py", "deploy/image-tools.txt"}) == {
+        "bot/cli/main.py",
+        "deploy/image-tools.txt",
+    }
+
+
+def test_every_file_that_the_dockerfile_copies_is_sent(context):
+    copied = re.findall(r"^COPY (?!--from)(.+) \S+$", DOCKERFILE, re.MULTILINE)
+    names = {name for line in copied for name in line.split()}
+    files = {f"{name}/cli.py" if (ROOT / name).is_dir() else name for name in names}
+    assert len(files) >= 6
+    assert context({*files, "sandbox/demo.py", "bot/__pycache__/cli.pyc", "compose.yaml"}) == files
+
+
+def test_labels_name_the_version_and_the_licence_of_the_project():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    labels = dict(re.findall(r'org\.opencontainers\.image\.(\w+)="([^"]*)"', DOCKERFILE))
+    assert (labels["title"], labels["licenses"]) == (project["name"], project["license"])
+    assert (labels["version"], labels["revision"]) == ("${VERSION}", "${REVISION}")
+    assert f"ARG VERSION={project['version']}" in DOCKERFILE
+
+
+# The systemd unit: systemd reads the unit, and reckons the exposure of the service
+
+
+UNIT = ROOT / "deploy/racing-bot.service"
+COMMAND = "/opt/racing-bot/.venv/bin/racing-bot"
+EXPOSED_AT_MOST = 15
+"""Tenths of systemd's figure from 0 to 10. A service without hardening has 9.6."""
+
+
+@pytest.fixture
+def analyze(tmp_path):
+    """Runs systemd-analyze on the unit. The command is of this environment: systemd wants a command that exists."""
+    program = shutil.which("systemd-analyze")
+    if program is None:
+        pytest.skip("systemd-analyze is not installed")
+    unit = tmp_path / UNIT.name
+    unit.write_text(UNIT.read_text("utf-8").replace(COMMAND, str(Path(sys.prefix) / "bin/racing-bot")))
+
+    def ask(*words):
+        asked = subprocess.run([program, *words, str(unit)], capture_output=True, text=True, check=False)
+        if "Unknown" in asked.stderr or "unrecognized option" in asked.stderr:
+            pytest.skip(f"this systemd-analyze is too old: {asked.stderr.strip()}")
+        return asked
+
+    return ask
+
+
+def test_systemd_has_nothing_to_say_against_the_unit(analyze):
+    asked = analyze("verify", "--man=no")
+    assert (asked.returncode, asked.stdout + asked.stderr) == (0, "")
+
+
+def test_service_is_little_exposed(analyze):
+    asked = analyze("security", "--offline=true", f"--threshold={EXPOSED_AT_MOST}", "--no-pager")
+    assert asked.returncode == 0, asked.stdout[-2000:]
+
+
+def test_service_starts_again_but_for_wrong_settings_and_has_time_to_stop():
+    unit = UNIT.read_text("utf-8")
+    assert f"ExecStart={COMMAND} serve" in unit
+    assert "Restart=always" in unit
+    assert "RestartPreventExitStatus=2" in unit
+    (stop_s,) = re.findall(r"^TimeoutStopSec=(\d+)$", unit, re.MULTILINE)
+    assert int(stop_s) >= 30
