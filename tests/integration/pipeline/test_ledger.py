@@ -1,4 +1,4 @@
-"""The ledger: of each event who was told and when, or why not."""
+"""The ledger: of each event who was told and when, or why not; and which race the words of `/racing trace` name."""
 
 from datetime import timedelta
 from types import SimpleNamespace
@@ -6,12 +6,10 @@ from typing import Any
 
 import pytest
 from sqlalchemy import update
-from sqlmodel import col
 
-from bot.db.tables import ChannelQueue, InboxDelivery
+from bot.db.tables import InboxDelivery
 from bot.errors import CommandError
 from bot.events.races import Course, OffTime, Race, Runner
-from bot.outbox import ledger
 from bot.outbox.ledger import LedgerOutcome
 from bot.racedata import race_book_store
 from bot.racedata.reference_store import KnownCourse
@@ -22,27 +20,12 @@ from bot.slack.messages.answers.trace_answer import trace_answer
 from sandbox.slack import failures
 from tests.clock import DAY
 from tests.databases import on_both
-from tests.integration.pipeline.racing_day import abandonment as day_abandonment
-from tests.integration.pipeline.racing_day import meeting, tell
-from tests.integration.pipeline.racing_day import result as day_result
+from tests.integration.pipeline.racing_day import abandonment, meeting, result, tell
+from tests.integration.pipeline.steps import close, fail, traced, wait, write
 
 OFFS = ("13:55", "14:30")
-
-
-def result(race_id="rc_1", horse="Blue Moon", **race):
-    race = {"race_id": race_id, "region": "GB", "course": "Ascot", "date": "2026-11-20", "off_time": "14:30", **race}
-    return {"event": "result.received", "race": race | {"runners": [{"position": 1, "horse": horse}]}}
-
-
-def abandonment(race_id="rc_1", **race):
-    race = {"race_id": race_id, "region": "GB", "course": "Ascot", "date": "2026-11-20", "off_time": "14:30", **race}
-    return {"event": "race.abandoned", "race": race}
-
-
-async def trace(pipeline, wanted, channel_id=None):
-    return await pipeline.database.read(
-        lambda session: ledger.trace(session, wanted, pipeline.clock(), channel_id=channel_id)
-    )
+GREEN_FIELD = result(placings=("Green Field",))
+YORK_TWICE = [result("rc_1", course="York", off_time="13:30"), result("rc 2", course="York")]
 
 
 def shown(found, wanted="rc_1", only=None):
@@ -51,21 +34,17 @@ def shown(found, wanted="rc_1", only=None):
     return message.text + str(message.blocks)
 
 
-async def post_all(pipeline):
-    long_ago = pipeline.clock.now.replace(year=2020)
-    statement = update(ChannelQueue).values(next_free_at=long_ago, leased_until=None, lease_token=None)
-    await pipeline.database.write(lambda session: session.execute(statement))
-    await pipeline.post_all()
+async def said_of(pipeline, wanted="rc_1", only=None):
+    return shown(await traced(pipeline, wanted, only), wanted, only)
 
 
 async def test_unknown_id_is_told_apart_from_an_event_that_nobody_wanted(pipeline):
-    assert "none of anything else" in shown(await trace(pipeline, "rc_1"))
-    await pipeline.deliver(result())
-    await pipeline.post_all()
-    unknown = shown(await trace(pipeline, "RC_1"), "RC_1")
+    assert "none of anything else" in await said_of(pipeline)
+    await tell(pipeline, result())
+    unknown = await said_of(pipeline, "RC_1")
     assert "received no delivery about `RC_1`" in unknown
     assert "since <!date^" in unknown
-    nobody = shown(await trace(pipeline, "rc_1"))
+    nobody = await said_of(pipeline)
     assert "Nobody was subscribed" in nobody
     assert "inbox-1" in nobody
 
@@ -73,73 +52,51 @@ async def test_unknown_id_is_told_apart_from_an_event_that_nobody_wanted(pipelin
 async def test_every_version_of_every_event_of_a_race_is_traced(pipeline):
     await pipeline.subscribe("CGB", "GB")
     await pipeline.subscribe("CALL", "*")
-    await pipeline.deliver(result())
-    await pipeline.deliver(result(horse="Green Field"))
-    await pipeline.deliver(abandonment())
-    await pipeline.fanout.run_once()
-    await pipeline.deliver(result(horse="Green Field") | {"attempt": 2})
-    await post_all(pipeline)
-    found = await trace(pipeline, "rc_1")
-    assert [(one.kind, one.version, one.posts) for one in found.versions] == [
-        ("result.received", 1, 2),
-        ("result.received", 2, 2),
-        ("race.abandoned", 1, 2),
-    ]
+    await tell(pipeline, result(), GREEN_FIELD, abandonment(), GREEN_FIELD | {"attempt": 2})
+    found = await traced(pipeline)
+    results = [("result.received", 1, 2), ("result.received", 2, 2)]
+    assert [(one.kind, one.version, one.posts) for one in found.versions] == [*results, ("race.abandoned", 1, 2)]
     assert {told.outcome for one in found.versions for told in one.told} == {LedgerOutcome.SENT}
     first = found.versions[0].told[1]
     assert (first.channel_id, first.attempts) == ("CGB", 1)
     assert first.message_ts == pipeline.slack.messages("CGB")[0].ts
-    said = shown(found)
-    assert f"ts `{first.message_ts}`" in said
-    assert "inbox-4" in said
-    assert "said nothing new" in said
+    assert all(words in shown(found) for words in (f"ts `{first.message_ts}`", "inbox-4", "said nothing new"))
 
 
 @pytest.mark.parametrize("wanted", ["rc_1", "m_7", "result.received:rc_1", "inbox-1"])
 @on_both
 async def test_race_meeting_key_and_reference_name_it(pipeline, wanted):
     await pipeline.subscribe("CGB", "GB")
-    await pipeline.deliver(result(meeting_id="m_7"))
-    await pipeline.post_all()
-    found = await trace(pipeline, wanted)
-    assert [one.event_key for one in found.versions] == ["result.received:rc_1"]
+    await tell(pipeline, result(meeting_id="m_7"))
+    assert [one.event_key for one in (await traced(pipeline, wanted)).versions] == ["result.received:rc_1"]
 
 
 async def test_race_is_traced_to_its_meetings_abandonment(pipeline):
     await pipeline.subscribe("CGB", "GB")
-    await pipeline.deliver(result(meeting_id="m_7"))
-    await pipeline.post_all()
-    pipeline.clock.forward(1)
-    meeting = {"meeting_id": "m_7", "region": "GB", "course": "Ascot", "date": "2026-11-20"}
-    await pipeline.deliver({"event": "meeting.abandoned", "meeting": meeting})
-    await post_all(pipeline)
-    found = await trace(pipeline, "rc_1")
-    assert [one.kind for one in found.versions] == ["result.received", "meeting.abandoned"]
+    await tell(pipeline, result(meeting_id="m_7"), meeting(meeting_id="m_7"))
+    kinds = [one.kind for one in (await traced(pipeline)).versions]
+    assert kinds == ["result.received", "meeting.abandoned"]
 
 
 @on_both
 async def test_others_than_admins_see_their_own_channel(pipeline):
     await pipeline.subscribe("CGB", "GB")
     await pipeline.subscribe("CALL", "*")
-    await pipeline.deliver(result())
-    await pipeline.post_all()
-    said = shown(await trace(pipeline, "rc_1", "CGB"), only="CGB")
+    await tell(pipeline, result())
+    said = await said_of(pipeline, only="CGB")
     assert "• <#CGB>: " in said
     assert "Limited to this channel, <#CGB>: admins see all." in said
     assert "CALL" not in said
-    assert "Limited to this channel" in said
-    elsewhere = shown(await trace(pipeline, "rc_1", "CIRE"), only="CIRE")
-    assert "This channel had not asked for it." in elsewhere
+    assert "This channel had not asked for it." in await said_of(pipeline, only="CIRE")
 
 
 async def test_why_nobody_was_told_yet_is_said(pipeline):
     await pipeline.subscribe("CGB", "GB")
     await pipeline.deliver(result())
-    waits = await trace(pipeline, "rc_1")
-    assert "waits to be read" in shown(waits)
+    assert "waits to be read" in await said_of(pipeline)
     broken = update(InboxDelivery).values(attempts=2, error="ValueError: <!here>", not_before=pipeline.clock())
-    await pipeline.database.write(lambda session: session.execute(broken))
-    failing = shown(await trace(pipeline, "rc_1"))
+    await write(pipeline, lambda session: session.execute(broken))
+    failing = await said_of(pipeline)
     assert "failed 2 times" in failing
     assert "<!here>" not in failing
 
@@ -155,14 +112,12 @@ async def test_why_nobody_was_told_yet_is_said(pipeline):
     ids=["rate limited", "closed", "given up", "doubtful"],
 )
 async def test_why_a_channel_was_not_told_is_said(pipeline, failure, outcome, why):
-    pipeline.slack.script("chat.postMessage", [failure])
+    fail(pipeline, post=[failure])
     await pipeline.subscribe("CGB", "GB")
-    await pipeline.deliver(result())
-    await pipeline.post_all()
-    # A call's deadline lies a few seconds ahead, on PostgreSQL by its own clock, which is ahead of the pipeline's.
-    pipeline.clock.catch_up()
-    pipeline.clock.forward(6)
-    found = await trace(pipeline, "rc_1")
+    await tell(pipeline, result())
+    # Past the call's deadline.
+    await wait(pipeline, 6)
+    found = await traced(pipeline)
     ((told,),) = [one.told for one in found.versions]
     assert told.outcome is outcome
     assert why in (told.why or "")
@@ -170,37 +125,32 @@ async def test_why_a_channel_was_not_told_is_said(pipeline, failure, outcome, wh
 
 
 async def test_event_of_very_many_channels_is_counted_and_those_not_told_come_first(pipeline):
-    for number in range(70):
-        await pipeline.subscribe(f"C{number:03}", "GB")
-    await pipeline.subscribe("CGB", "GB")
+    closed = [f"C{number:03}" for number in range(70)]
+    for channel_id in (*closed, "CGB"):
+        await pipeline.subscribe(channel_id, "GB")
+    for channel_id in closed:
+        await close(pipeline, channel_id)
     await pipeline.deliver(result())
-    while await pipeline.fanout.run_once():
-        continue
-    await pipeline.database.write(
-        lambda session: session.execute(
-            update(ChannelQueue)
-            .where(col(ChannelQueue.channel_id) != "CGB")
-            .values(state="closed", state_reason="is_archived", state_since=pipeline.clock())
-        )
-    )
-    await post_all(pipeline)
-    said = shown(await trace(pipeline, "rc_1"))
+    await pipeline.post_all()
+    said = await said_of(pipeline)
     assert "70 waiting, 1 posted" in said
     assert "<#C000>: waiting, because Slack said `is_archived`." in said
     assert "and 11 more: 10 waiting, 1 posted" in said
 
 
+async def key_named(pipeline, words):
+    found = await pipeline.database.read(lambda session: named_race(session, words, pipeline.clock()))
+    return found and found.key
+
+
+NAMED = {"York 13:30": "rc_1", "york, 14.30": "rc 2", "york 1.30": "rc_1", "York 2.30pm": "rc 2"}
+NAMES_NONE = dict.fromkeys(["York 9:30", "rc_1", "York", "York again"])
+
+
 async def test_race_is_found_by_course_and_time(pipeline):
-    await pipeline.subscribe("CGB", "GB")
-    await tell(pipeline, day_result("rc_1", course="York", off_time="13:30"), day_result("rc_2", course="York"))
-
-    async def named(words):
-        found = await pipeline.database.read(lambda session: named_race(session, words, pipeline.clock()))
-        return found and found.key
-
-    said = {"York 13:30": "rc_1", "york, 14.30": "rc_2", "york 1.30": "rc_1", "York 2.30pm": "rc_2"}
-    assert {words: await named(words) for words in said} == said
-    assert [await named(words) for words in ("York 9:30", "rc_1", "York", "York again")] == [None] * 4
+    await tell(pipeline, *YORK_TWICE)
+    said = NAMED | NAMES_NONE
+    assert {words: await key_named(pipeline, words) for words in said} == said
 
 
 @pytest.mark.parametrize(
@@ -209,43 +159,45 @@ async def test_race_is_found_by_course_and_time(pipeline):
     ids=["the newest first", "the nearest first"],
 )
 async def test_races_of_a_course_are_offered_where_no_race_is_named(pipeline, words, lines):
-    await tell(pipeline, day_result("rc_1", course="York", off_time="13:30"), day_result("rc 2", course="York"))
-    await tell(pipeline, day_result("rc_3", course="Ayr"))
+    await tell(pipeline, *YORK_TWICE, result("rc_3", course="Ayr"))
     error = await pipeline.database.read(lambda session: no_such_race(session, words, pipeline.clock()))
-    there = error.lines
     named = {"York 14:30": 'trace "rc 2"', "York 13:30": "trace rc_1"}
-    assert {label.rpartition(",")[0]: line for label, line in there.items()} == named
-    assert list(there.values()) == lines
+    assert {label.rpartition(",")[0]: line for label, line in error.lines.items()} == named
+    assert list(error.lines.values()) == lines
 
 
 async def test_lost_race_and_course_are_found_by_the_abandonment_of_their_meeting(pipeline):
     await pipeline.subscribe("CGB", "GB")
-    lost = meeting("rc_8", course="York")
-    await tell(pipeline, day_result("rc_1", course="York", off_time="13:30"), lost)
-
-    async def key(words):
-        found = await pipeline.database.read(lambda session: named_race(session, words, pipeline.clock()))
-        return found and found.key
-
-    assert await key("York 13:30") == "rc_1"
-    (found,) = {await key(words) for words in ("York 14:05", "york", "YORK 9.30")}
+    await tell(pipeline, YORK_TWICE[0], meeting("rc_8", course="York"))
+    assert await key_named(pipeline, "York 13:30") == "rc_1"
+    (found,) = {await key_named(pipeline, words) for words in ("York 14:05", "york", "YORK 9.30")}
     assert found.startswith("meeting.abandoned:")
-    assert "1 posted" in shown(await trace(pipeline, found))
-    assert await key("Yo") is None
+    assert "1 posted" in await said_of(pipeline, found)
+    assert await key_named(pipeline, "Yo") is None
     pipeline.clock.now += timedelta(days=3)
-    assert await key("York") is None
+    assert await key_named(pipeline, "York") is None
 
 
-def card(*offs, course="York", meeting_id="mt_1"):
-    """A published racecard of races at these times; a race's id is "rc_" with the time."""
+def card(*offs):
+    """A published racecard of York with races at these times; a race's id is "rc_" with the time."""
     races = [{"race_id": f"rc_{off}", "off_time": off} for off in offs]
-    meeting_of = {"meeting_id": meeting_id, "course": course, "date": DAY, "region": "GB"}
-    return {"event": "racecard.published", "meeting": meeting_of, "races": races}
+    of_york = {"meeting_id": "mt_1", "course": "York", "date": DAY, "region": "GB"}
+    return {"event": "racecard.published", "meeting": of_york, "races": races}
 
 
-async def asked(pipeline, words, courses=("York", "Bath", "Kempton (AW)"), *, is_admin=True):
+def race(race_id=None, off=None, course="Bath", **more):
+    given = {"race_id": race_id, "off": OffTime(text=off) if off else None} | more
+    return Race(course=Course(name=course), race_date=DAY, **given)
+
+
+async def put(pipeline, *races, region="GB"):
+    await write(pipeline, race_book_store.put, races, pipeline.clock(), region=region)
+
+
+async def asked(pipeline, words, *, is_admin=True):
     """The answer of `/racing trace` as it is shown, with the lines of the buttons behind a refusal."""
-    lists = [KnownCourse(course_id=f"crs_{name}", name=name, region="GB") for name in courses]
+    names = ("York", "Bath", "Kempton (AW)")
+    lists = [KnownCourse(course_id=f"crs_{name}", name=name, region="GB") for name in names]
 
     async def known(_timeout_s):
         return lists
@@ -276,21 +228,19 @@ async def test_race_that_is_not_known_is_never_answered_with_the_meeting(pipelin
         assert said.index("'trace rc_14:40'") < said.index("'trace rc_14:05'") < said.index("'trace rc_12:55'")
 
 
-@pytest.mark.parametrize("words", ["york 13.30", "York 1:30pm", "rc_13:30"])
-async def test_race_of_an_abandoned_meeting_is_named_with_its_time(pipeline, words):
+async def test_race_of_an_abandoned_meeting_is_named_with_its_time(pipeline):
     await pipeline.subscribe("CGB", "GB")
     await tell(pipeline, card("12:55", "13:30"), meeting(course="York"))
-    said = await asked(pipeline, words)
-    assert said.startswith("York 13:30 was abandoned with its meeting. York 13:30 came ")
-    assert "meeting abandoned" in said
-    assert "1 posted" in said
+    for words in ("york 13.30", "York 1:30pm", "rc_13:30"):
+        said = await asked(pipeline, words)
+        assert said.startswith("York 13:30 was abandoned with its meeting. York 13:30 came ")
+        assert "meeting abandoned" in said
+        assert "1 posted" in said
 
 
 @on_both
 async def test_race_without_an_outcome_is_said_to_be_on_the_card(pipeline):
-    bath = Race(course=Course(name="Bath"), race_date=DAY)
-    races = [bath.model_copy(update={"race_id": f"rc_{off}", "off": OffTime(text=off)}) for off in OFFS]
-    await pipeline.database.write(lambda session: race_book_store.put(session, races, pipeline.clock(), region="GB"))
+    await put(pipeline, *(race(f"rc_{off}", off) for off in OFFS))
     for words in ("bath 2.30", "rc_14:30"):
         said = await asked(pipeline, words)
         assert "Bath 14:30, " in said
@@ -301,13 +251,8 @@ async def test_race_without_an_outcome_is_said_to_be_on_the_card(pipeline):
 
 
 async def test_what_the_list_alone_says_of_a_race_is_never_called_unknown(pipeline):
-    bath = Race(course=Course(name="Bath"), race_date=DAY)
-    lost = bath.model_copy(update={"race_id": "rc_1", "off": OffTime(text="13:55"), "abandoned": True})
     runners = (Runner(horse="Blue Moon", position="1"),)
-    run = bath.model_copy(update={"race_id": "rc_2", "off": OffTime(text="14:30"), "runners": runners})
-    await pipeline.database.write(
-        lambda session: race_book_store.put(session, [lost, run], pipeline.clock(), region="GB")
-    )
+    await put(pipeline, race("rc_1", "13:55", abandoned=True), race("rc_2", "14:30", runners=runners))
     assert "is abandoned by the data service's list. No delivery" in await asked(pipeline, "bath 13.55")
     assert "has a result in the data service's list. No delivery" in await asked(pipeline, "bath 14.30")
     await tell(pipeline, meeting(course="Bath"))
@@ -317,16 +262,15 @@ async def test_what_the_list_alone_says_of_a_race_is_never_called_unknown(pipeli
     assert "meeting abandoned" in after
 
 
-@pytest.mark.parametrize("words", ["øvrevoll 14:30", "ØVREVOLL 2.30"])
 @on_both
-async def test_course_with_other_letters_than_english_is_found_on_the_card(pipeline, words):
-    race = Race(race_id="rc_1", course=Course(name="Øvrevoll"), race_date=DAY, off=OffTime(text="14:30"))
-    await pipeline.database.write(lambda session: race_book_store.put(session, [race], pipeline.clock(), region="NO"))
-    assert "Øvrevoll 14:30, " in await asked(pipeline, words)
+async def test_course_with_other_letters_than_english_is_found_on_the_card(pipeline):
+    await put(pipeline, race("rc_1", "14:30", "Øvrevoll"), region="NO")
+    for words in ("øvrevoll 14:30", "ØVREVOLL 2.30"):
+        assert "Øvrevoll 14:30, " in await asked(pipeline, words)
 
 
 async def test_mistyped_course_is_asked_about_and_a_course_without_races_is_named(pipeline):
-    await tell(pipeline, day_result("rc_1", course="York"))
+    await tell(pipeline, result("rc_1", course="York"))
     mistyped = await asked(pipeline, "yrok 13:30")
     assert "Did you mean York?" in mistyped
     assert "trace York 13:30" in mistyped
@@ -340,7 +284,7 @@ async def test_admin_reads_which_channels_were_not_told_and_whose_direct_message
     await pipeline.subscribe("D0ALICE", "GB")
     for channel in ("CGB", "CIRE", "CFR"):
         await pipeline.subscribe(channel, "IRE")
-    await tell(pipeline, day_result("rc_1", course="York"))
+    await tell(pipeline, result("rc_1", course="York"))
     said = await asked(pipeline, "york 14.30")
     assert "• direct messages with <@" in said
     assert "D0ALICE" not in said
@@ -353,7 +297,7 @@ async def test_admin_reads_which_channels_were_not_told_and_whose_direct_message
 async def test_race_reported_abandoned_and_run_is_marked_as_a_conflict(pipeline):
     await pipeline.subscribe("CGB", "GB")
     told = {"course": "York", "meeting_id": "mt_1"}
-    await tell(pipeline, day_result("rc_1", **told), day_abandonment("rc_1", **told))
+    await tell(pipeline, result("rc_1", **told), abandonment("rc_1", **told))
     said = await asked(pipeline, "york 14.30")
     assert said.startswith("CONFLICT: reported abandoned and as run, check. York 14:30 came twice.")
     assert "⚠️ *CONFLICT*: reported abandoned and as run, check." in said
