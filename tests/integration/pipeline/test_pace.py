@@ -1,7 +1,6 @@
 """Slack's limits of each method, over all replicas: who gets the calls that are left, and what waits for more."""
 
 import asyncio
-from datetime import timedelta
 from secrets import token_hex
 
 import pytest
@@ -17,7 +16,6 @@ from bot.db.tables import (
     InboxDelivery,
     MessageKind,
     MessageState,
-    MethodHold,
     MethodPace,
     OutboxMessage,
 )
@@ -26,14 +24,14 @@ from bot.outbox.message import Message
 from bot.outbox.message_store import NewPost, Priority
 from bot.outbox.messenger import Call
 from bot.outbox.pace import CallLimit, Pace
-from sandbox.slack import failures
+from sandbox.slack.failures import drop_after, passes, rate_limited, slack_error
 from tests.databases import on_both
 from tests.integration.pipeline.racing_day import abandonment, result
+from tests.integration.pipeline.steps import count, fail, turns, wait, write
 from tests.postgres import new_postgres_database
 
 FAST = CallLimit(burst=30, per_minute=60_000)
 A_MINUTE = CallLimit(burst=1, per_minute=1)
-"""One call, and no second one while a test runs."""
 
 
 async def queue(pipeline, *channels, priority=Priority.OTHER, said="said"):
@@ -46,7 +44,7 @@ async def queue(pipeline, *channels, priority=Priority.OTHER, said="said"):
         NewPost(one, f"{said}@{one}", MessageKind.NOTICE, priority, now, content=Message(text=f"{said} {one}"))
         for one in channels
     ]
-    await pipeline.database.write(lambda session: message_store.add(session, new))
+    await write(pipeline, message_store.add, new)
 
 
 async def step(pipeline, times=1):
@@ -55,29 +53,15 @@ async def step(pipeline, times=1):
         await pipeline.poster.finish()
 
 
-async def past_waits(pipeline, seconds=60):
-    """As if what lanes and methods wait for were over, by the clock that is passed in and by PostgreSQL's own."""
-    pipeline.clock.forward(seconds)
-    long_ago = pipeline.clock.now.replace(year=2020)
-
-    def move(session):
-        session.execute(update(ChannelQueue).values(next_free_at=long_ago, leased_until=None, lease_token=None))
-        session.execute(update(MethodHold).values(until=long_ago))
-        for post in session.execute(select(OutboxMessage).where(col(OutboxMessage.deadline_at).is_not(None))).scalars():
-            post.deadline_at -= timedelta(seconds=seconds)
-
-    await pipeline.database.write(move)
-
-
-async def make_doubtful(pipeline, *channels, priority=Priority.OTHER):
-    """A post in each channel that Slack has taken, of which nobody heard."""
-    await queue(pipeline, *channels, priority=priority, said="doubtful")
-    pipeline.slack.script("chat.postMessage", [failures.drop_after() for _ in channels])
+async def make_doubtful(pipeline, *channels):
+    """A post in each channel that Slack has taken, of which nobody heard; the first look is due."""
+    await queue(pipeline, *channels, said="doubtful")
+    fail(pipeline, post=[drop_after() for _ in channels])
     while (await pipeline.waiting()).get("queued"):
         await step(pipeline)
         pipeline.clock.forward(0.1)
     assert await pipeline.waiting() == {"in_doubt": len(channels)}
-    await past_waits(pipeline)
+    await wait(pipeline, 20)
 
 
 def looked_at(pipeline):
@@ -127,8 +111,7 @@ async def test_abandonments_get_the_calls_that_are_left(make_pipeline):
     await queue(pipeline, *(f"CR{number}" for number in range(40)))
     await queue(pipeline, *(f"CA{number}" for number in range(3)), priority=Priority.ABANDONMENT)
     await step(pipeline)
-    assert len(said_in(pipeline, "CA")) == 3
-    assert said_in(pipeline, "CR") == []
+    assert (len(said_in(pipeline, "CA")), said_in(pipeline, "CR")) == (3, [])
 
 
 async def test_new_result_takes_no_call_that_an_abandonment_waits_for(make_pipeline):
@@ -139,7 +122,7 @@ async def test_new_result_takes_no_call_that_an_abandonment_waits_for(make_pipel
     await pipeline.deliver(abandonment())
     await pipeline.fanout.run_once()
     await pipeline.poster.finish()
-    await pipeline.database.write(lambda session: session.execute(update(MethodPace).values(calls=1)))
+    await write(pipeline, lambda session: session.execute(update(MethodPace).values(calls=1)))
     await pipeline.deliver(result("rc_2", region="IRE"))
     # Finds that the bucket is not as it was left, and looks at it.
     await pipeline.database.write(pipeline.poster._buckets.take)
@@ -152,12 +135,8 @@ async def test_unused_calls_are_left_in_the_bucket(make_pipeline):
     pipeline = make_pipeline(pace=Pace(channel_s=0, workspace_per_minute=1))
     await queue(pipeline, "C1", "C2")
     await step(pipeline, 3)
-    left = await pipeline.database.read(
-        lambda session: session.execute(
-            select(col(MethodPace.calls)).where(col(MethodPace.method) == Call.POST)
-        ).scalar_one()
-    )
-    assert 18 <= left < 19
+    statement = select(col(MethodPace.calls)).where(col(MethodPace.method) == Call.POST)
+    assert 18 <= await pipeline.database.read(lambda session: session.execute(statement).scalar_one()) < 19
 
 
 async def test_poster_without_a_pace_keeps_no_bucket(pipeline):
@@ -174,46 +153,50 @@ async def test_poster_sleeps_until_there_is_a_call_again(make_pipeline):
     assert len(said_in(pipeline)) == 1
 
 
-async def test_method_without_a_call_blocks_neither_the_others_nor_their_lanes(pipeline):
-    """Edits of a first post in two lanes, a new post behind one of them, and a doubtful one elsewhere."""
+def leave_sending(session, pipeline, said):
+    """As a process that died during the calls leaves the messages."""
+    state = {"state": MessageState.SENDING, "deadline_at": pipeline.clock(), "sending_at": pipeline.clock()}
+    of_these = col(OutboxMessage.idempotency_key).startswith(said)
+    session.execute(update(OutboxMessage).where(of_these).values(**state))
+
+
+def claim(session, pipeline, allowed, limit):
+    now = database_now(session, pipeline.clock)
+    how = {"token": token_hex(8), "limit": limit, "lease_s": 9, "call_s": 5}
+    return channel_queues.claim(session, now, allowed=allowed, **how)
+
+
+async def test_method_without_a_call_blocks_neither_the_others_nor_their_queues(pipeline):
+    """Edits of a first post in two queues, a new post behind one of them, and a doubtful one elsewhere."""
     await queue(pipeline, "C1", "C2")
     await step(pipeline)
     await queue(pipeline, "C1", "C2", "C3", said="edit")
     await queue(pipeline, "C1", "C4", said="new")
 
     def arrange(session):
-        delivery = InboxDelivery(event_key="k", body_sha256="0" * 64, received_at=pipeline.clock())
+        now = pipeline.clock()
+        delivery = InboxDelivery(event_key="k", body_sha256="0" * 64, received_at=now)
         session.add(delivery)
         session.flush()
-        version = EventVersion(
-            event_key="k", version=1, data="{}", inbox_id=delivery.id or 0, received_at=pipeline.clock()
-        )
+        version = EventVersion(event_key="k", version=1, data="{}", inbox_id=delivery.id or 0, received_at=now)
         session.add(version)
         session.flush()
-        session.execute(
-            update(OutboxMessage)
-            .where(col(OutboxMessage.idempotency_key).in_(["edit@C1", "edit@C2"]))
-            .values(edits_id=1, kind="edit", event_id=version.id, content=None)
-        )
-        state = {"state": MessageState.SENDING, "deadline_at": pipeline.clock(), "sending_at": pipeline.clock()}
-        session.execute(update(OutboxMessage).where(col(OutboxMessage.idempotency_key) == "edit@C3").values(**state))
+        of_two = col(OutboxMessage.idempotency_key).in_(["edit@C1", "edit@C2"])
+        edit = {"edits_id": 1, "kind": "edit", "event_id": version.id, "content": None}
+        session.execute(update(OutboxMessage).where(of_two).values(**edit))
+        leave_sending(session, pipeline, "edit@C3")
 
-    await pipeline.database.write(arrange)
+    await write(pipeline, arrange)
 
     async def claimable(**allowed):
-        calls = {Call(name): number for name, number in allowed.items()}
-
-        def claim(session):
-            now = database_now(session, pipeline.clock)
+        def try_to(session):
             with session.begin_nested() as trial:
-                claims = channel_queues.claim(
-                    session, now, token=token_hex(8), limit=10, lease_s=9, call_s=5, allowed=calls
-                )
-                keys = {(claim.post.idempotency_key, claim.call) for claim in claims}
+                claims = claim(session, pipeline, {Call(name): number for name, number in allowed.items()}, 10)
+                keys = {one.post.idempotency_key for one in claims}
                 trial.rollback()
             return keys
 
-        return {key for key, _ in await pipeline.database.write(claim)}
+        return await write(pipeline, try_to)
 
     assert await claimable() == {"edit@C1", "edit@C2", "edit@C3", "new@C4"}
     assert await claimable(edit=0) == {"new@C1", "edit@C3", "new@C4"}
@@ -227,48 +210,30 @@ async def test_method_without_a_call_blocks_neither_the_others_nor_their_lanes(p
 async def test_limit_is_filled_by_other_methods_where_one_has_no_call_left(pipeline):
     await queue(pipeline, *(f"C{number}" for number in range(6)), priority=Priority.ABANDONMENT, said="doubtful")
     await queue(pipeline, *(f"CN{number}" for number in range(6)), said="new")
-
-    def arrange(session):
-        state = {"state": MessageState.SENDING, "deadline_at": pipeline.clock(), "sending_at": pipeline.clock()}
-        session.execute(
-            update(OutboxMessage).where(col(OutboxMessage.idempotency_key).startswith("doubtful")).values(**state)
-        )
-        now = database_now(session, pipeline.clock)
-        allowed = {Call.LOOK: 2, Call.POST: 5}
-        return [
-            claim.call
-            for claim in channel_queues.claim(
-                session, now, token=token_hex(8), limit=6, lease_s=9, call_s=5, allowed=allowed
-            )
-        ]
-
-    claimed = await pipeline.database.write(arrange)
-    assert claimed == [Call.LOOK] * 2 + [Call.POST] * 4
+    await write(pipeline, leave_sending, pipeline, "doubtful")
+    claims = await write(pipeline, claim, pipeline, {Call.LOOK: 2, Call.POST: 5}, 6)
+    assert [one.call for one in claims] == [Call.LOOK] * 2 + [Call.POST] * 4
 
 
-async def test_rate_limited_history_holds_every_look_and_no_post(pipeline):
+async def test_rate_limited_history_holds_every_look_and_no_post(make_pipeline):
+    pipeline = make_pipeline(pace=Pace(channel_s=0, looks=A_MINUTE))
     await make_doubtful(pipeline, "C1", "C2", "C3")
-    pipeline.slack.script("conversations.history", [], then_always=failures.rate_limited(60))
-    await pipeline.poster._deliver(*await claim_one(pipeline))
+    fail(pipeline, look=rate_limited(60))
+    await step(pipeline)
     assert await pipeline.holds() == {"conversations.history": "ratelimited"}
     await queue(pipeline, "C4")
-    await pipeline.post_all()
+    await step(pipeline, 3)
     assert "said C4" in said_in(pipeline)
     assert len(looked_at(pipeline)) == 1
-    pipeline.slack.script("conversations.history", [])
-    await past_waits(pipeline)
-    await pipeline.post_all()
+    fail(pipeline, look=[])
+    for _ in range(3):
+        await wait(pipeline, 65)
+        await step(pipeline, 2)
     assert await pipeline.waiting() == {}
-    assert len(looked_at(pipeline)) == 4
-    assert len(said_in(pipeline)) == 4
+    assert (len(looked_at(pipeline)), len(said_in(pipeline))) == (4, 4)
 
 
-async def claim_one(pipeline):
-    (claim,) = await pipeline.database.write(lambda session: pipeline.poster._claim(session, 1))
-    return claim, pipeline.poster.monotonic()
-
-
-async def test_lane_in_which_an_abandonment_waits_is_looked_at_first(make_pipeline):
+async def test_channel_in_which_an_abandonment_waits_is_looked_at_first(make_pipeline):
     pipeline = make_pipeline(pace=Pace(channel_s=0, looks=A_MINUTE))
     await make_doubtful(pipeline, "C1", "C2", "C3")
     await queue(pipeline, "C2", priority=Priority.ABANDONMENT, said="ABANDONED")
@@ -280,19 +245,18 @@ async def test_post_whose_deadline_has_not_passed_costs_no_look(make_pipeline):
     pipeline = make_pipeline(pace=Pace(channel_s=0, looks=A_MINUTE))
     await make_doubtful(pipeline, "C1", "C2", "C3")
     now = await pipeline.database.read(lambda session: database_now(session, pipeline.clock))
-    await pipeline.database.write(lambda session: session.execute(update(OutboxMessage).values(deadline_at=now)))
+    await write(pipeline, lambda session: session.execute(update(OutboxMessage).values(deadline_at=now)))
     await step(pipeline, 4)
     assert looked_at(pipeline) == []
     # Past the deadline, and too short a time for another look to be allowed.
-    await past_waits(pipeline, 20)
+    await wait(pipeline, 20)
     await step(pipeline, 4)
     assert len(looked_at(pipeline)) == 1
 
 
 async def test_all_of_many_doubtful_posts_are_settled_and_none_is_repeated(make_pipeline):
-    pipeline = make_pipeline(
-        pace=Pace(channel_s=0, workspace_per_minute=60_000, workspace_burst=200, edits=FAST, looks=FAST)
-    )
+    fast = Pace(channel_s=0, workspace_per_minute=60_000, workspace_burst=200, edits=FAST, looks=FAST)
+    pipeline = make_pipeline(pace=fast)
     # More than twice as many as are posted to at once.
     channels = [f"C{number}" for number in range(70)]
     await make_doubtful(pipeline, *channels)
@@ -311,41 +275,18 @@ async def test_look_goes_on_from_the_page_that_it_had_come_to(pipeline, monkeypa
     monkeypatch.setattr("bot.slack.web_client.HISTORY_PAGE", 2)
     await make_doubtful(pipeline, "C1")
     for number in range(5):
-        await pipeline.poster.sender.post("C1", Message(text=f"{number}"), post_key=f"other{number}", timeout_s=5)
-    pages = [failures.passes(), failures.rate_limited(60), failures.passes(), failures.rate_limited(60)]
-    pipeline.slack.script("conversations.history", pages)
-    long_ago = pipeline.clock.now.replace(year=2020)
-
-    def end_waits(session):
-        session.execute(update(MethodHold).values(until=long_ago))
-        session.execute(update(ChannelQueue).values(next_free_at=long_ago))
-
-    for _ in range(3):
-        await pipeline.post_all()
-        await pipeline.database.write(end_waits)
+        await pipeline.sender.post("C1", Message(text=f"{number}"), post_key=f"other{number}", timeout_s=5)
+    fail(pipeline, look=[passes(), rate_limited(60), passes(), rate_limited(60)])
+    await turns(pipeline, 130)
     assert await pipeline.waiting() == {}
     # The post is on the third page; two calls were refused in between, and none was made twice.
-    assert len(looked_at(pipeline)) == 5
-    assert len(said_in(pipeline, "C1")) == 6
-
-
-async def test_history_without_an_end_is_given_up_after_a_while(pipeline, monkeypatch):
-    monkeypatch.setattr("bot.slack.web_client.HISTORY_PAGE", 1)
-    monkeypatch.setattr("bot.outbox.resolve.PAGES_PER_LOOK", 2)
-    await make_doubtful(pipeline, "C1")
-    for number in range(3):
-        await pipeline.poster.sender.post("C1", Message(text=f"{number}"), post_key=f"other{number}", timeout_s=5)
-    while await pipeline.waiting():
-        await pipeline.post_all()
-        await past_waits(pipeline, 0)
-    assert len(looked_at(pipeline)) == 6 * 2
-    assert said_in(pipeline).count("doubtful C1") == 2
+    assert (count(pipeline, "look"), len(said_in(pipeline, "C1"))) == (5, 6)
 
 
 @pytest.mark.parametrize("code", ["channel_not_found", "restricted_action_read_only_channel", "missing_scope"])
 async def test_history_that_is_refused_says_nothing_about_posting(pipeline, code):
     await make_doubtful(pipeline, "C1")
-    pipeline.slack.script("conversations.history", [], then_always=failures.slack_error(code))
+    fail(pipeline, look=slack_error(code))
     await pipeline.post_all()
     first, second = pipeline.slack.messages("C1")
     assert (first.text, await pipeline.waiting(), await pipeline.holds()) == (second.text, {}, {})
