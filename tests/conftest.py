@@ -15,7 +15,7 @@ from tests.postgres import OwnPostgres, own_postgres, shared_postgres
 from tests.spread import spread
 from tests.statements import Ledger
 
-BOTS = "tests/acceptance/"
+BOTS = ("tests/acceptance/", "tests/integration/walk/")
 
 
 def pytest_configure(config):

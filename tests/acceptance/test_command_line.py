@@ -19,11 +19,11 @@ from cryptography.fernet import Fernet
 from sandbox.racing_service.switches import Switches
 from sandbox.slack import failures
 from tests.acceptance.command_line import run_command
-from tests.acceptance.conftest import API_KEY, until
 from tests.acceptance.dying import after_the_commit, before_the_commit
-from tests.acceptance.payloads import abandoned
 from tests.clock import START, now
 from tests.older_database import NEWEST, make_older_database
+from tests.payloads import abandoned
+from tests.world import API_KEY, until
 
 ROOT = Path(__file__).parents[2]
 EVENTS = ("result.received", "race.abandoned", "meeting.abandoned", "racecard.published")
@@ -115,7 +115,7 @@ async def deliver_one(world) -> None:
         if delivery.status == "delivered":
             return
         assert delivery.status != "failed"
-        await asyncio.sleep(1)
+        await asyncio.sleep(0.2)
 
 
 async def test_running_bot_takes_the_secret_of_a_new_subscription_and_keys_rotate(make_world):

@@ -12,8 +12,8 @@ import pytest
 from cryptography.fernet import Fernet
 
 from tests.acceptance.command_line import run_command
-from tests.acceptance.conftest import API_KEY, BOT_TOKEN, SIGNING_SECRET, WEBHOOK_SECRET
 from tests.acceptance.no_temporary_folder import CLONE_NEWNS, CLONE_NEWUSER, MS_PRIVATE, MS_REC, why_not
+from tests.world import API_KEY, BOT_TOKEN, SIGNING_SECRET, WEBHOOK_SECRET
 
 ALL_SCOPES = {"commands", "chat:write", "channels:read", "groups:read", "channels:history", "groups:history"} | {
     *("im:history", "usergroups:read", "users:read")

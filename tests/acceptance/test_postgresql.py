@@ -3,10 +3,11 @@
 import asyncio
 
 from tests.acceptance.command_line import run_command
-from tests.acceptance.conftest import Bot, own_port
-from tests.acceptance.payloads import abandoned, result
+from tests.acceptance.conftest import Bot
 from tests.clock import move_clock
+from tests.payloads import abandoned, result
 from tests.postgres import new_postgres_database
+from tests.world import own_port
 
 
 async def test_starts_before_its_schema_and_takes_deliveries_once_it_is_there(make_world, postgres_server):
@@ -32,7 +33,7 @@ async def test_two_replicas_are_one_bot(make_world, postgres_server, tmp_path):
         await world.bot.start()
         folder = tmp_path / "other"
         folder.mkdir()
-        other = Bot(folder, world.bot.env, own_port())
+        other = Bot(own_port(), folder, world.bot.env)
         await other.start()
         try:
             await world.subscribe("CGB", "GB")

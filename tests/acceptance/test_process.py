@@ -14,10 +14,11 @@ import pytest
 
 from sandbox.racing_service.switches import Switches
 from sandbox.slack import failures
-from tests.acceptance.conftest import APP_TOKEN, NOWHERE, SIGNING_SECRET, Bot, until
+from tests.acceptance.conftest import NOWHERE, Bot
 from tests.acceptance.no_temporary_folder import make_read_only, take_temporary_folders, why_not
-from tests.acceptance.payloads import abandoned, result
 from tests.clock import DAY
+from tests.payloads import abandoned, result
+from tests.world import APP_TOKEN, SIGNING_SECRET, until
 
 ROOT = Path(__file__).parents[2]
 
@@ -84,7 +85,7 @@ async def test_port_that_is_taken_ends_the_start_and_is_named(make_world):
     async with make_world() as world:
         folder = world.bot.folder / "second"
         folder.mkdir()
-        second = Bot(folder, world.bot.env | {"DATABASE_URL": f"sqlite:///{folder}/b.db"}, world.bot.port)
+        second = Bot(world.bot.port, folder, world.bot.env | {"DATABASE_URL": f"sqlite:///{folder}/b.db"})
         await second.start(ready=False)
         assert await second.ended() == 1
         assert "already in use" in second.log
@@ -101,7 +102,7 @@ async def test_bot_with_both_secrets_takes_both_ways_and_shows_no_secret(make_wo
         await world.slack.sockets.cut()
         await world.slack.wait_for(lambda: world.slack.sockets.opened > opened, timeout_s=60)
         world.slack.socket_mode = False
-        world.service.fail_next("*", 500, times=5)
+        world.service.fail_next("*", 500, times=2)
         await world.say("/usage", "", channel="CGB")
         for body in (result(), b"not json"):
             await world.bot.deliver(body)

@@ -11,8 +11,8 @@ from bot.racedata import webhook_subscriptions
 from bot.racedata.client.service_errors import ServiceFailure
 from bot.racedata.month_quota import QuotaSource, month_key
 from sandbox.slack import failures
-from tests.acceptance.payloads import result
 from tests.integration.operations.running_bot import KEY, MAX_BODY_BYTES, WEBHOOK_SECRET
+from tests.payloads import result
 
 
 async def stop_listening(bot):

@@ -27,8 +27,8 @@ from bot.settings import Settings
 from sandbox.loopback_server import serve
 from sandbox.racing_service.racing_standin import RacingService
 from sandbox.slack.workspace import SlackWorkspace
-from tests.acceptance.payloads import result
 from tests.clock import now
+from tests.payloads import result
 from tests.promtool import Scrape
 
 TOKEN, APP_TOKEN, SIGNING_SECRET = "xoxb-test-operations", "xapp-test-operations", "slack-signing-secret-test"

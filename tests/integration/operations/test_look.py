@@ -9,9 +9,9 @@ from bot.operations.gauges import read_service_state
 from bot.operations.jobs import job_runs
 from bot.outbox import held_queues
 from sandbox.slack import failures
-from tests.acceptance.payloads import result
 from tests.clock import now
 from tests.databases import on_both
+from tests.payloads import result
 
 
 async def look(pipeline):

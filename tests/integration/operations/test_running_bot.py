@@ -18,11 +18,11 @@ from bot.fanout.standstill import STANDS_STILL_S
 from bot.operations import health
 from bot.operations.jobs.table import JOBS
 from bot.racedata import webhook_subscriptions
-from tests.acceptance.payloads import result
 from tests.databases import empty
 from tests.integration.operations import breaking
 from tests.integration.operations.running_bot import PATIENCE_S, run_bot
 from tests.notice_levels import ALL_CLEAR, WARNING
+from tests.payloads import result
 
 
 @pytest.fixture(autouse=True)

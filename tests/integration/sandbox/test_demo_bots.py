@@ -1,13 +1,17 @@
-"""The demo with bots of its own: a second replica at its switch, and the verdict of `racing-bot demo --headless`."""
+"""The demo with bots of its own: a second replica at its switch, and how `racing-bot demo` ends."""
 
 import asyncio
 import io
 import json
+import os
+import signal
+import socket
+import tempfile
 
 import pytest
 
+from bot.cli.main import app
 from sandbox import demo
-from sandbox.demo import Demo, run_demo
 from sandbox.demo_day import Day
 from sandbox.demo_screen import Screen, make_console
 from sandbox.demo_stage import CHANNELS, PEOPLE, open_stage
@@ -43,24 +47,71 @@ async def test_second_replica_is_switched_on_and_off_and_each_message_comes_once
 
 
 class ShortDay(Day):
-    """A single result, while Slack has a fault that no bot can know of."""
+    """A single result, while Slack may have a fault that no bot can know of."""
 
     fault = ""
 
     async def play(self):
         stage = self.stage
         assert await stage.say("C0GB", "U0ALICE", "/racing subscribe GB") is None
-        await BY_NAME[self.fault].begin(stage)
+        if self.fault:
+            await BY_NAME[self.fault].begin(stage)
         race = stage.service.racing.races(stage.service.racing.today, "GB")[0]
         stage.service.settle(race.race_id)
         await stage.service.deliver_due()
         await stage.wait_for(lambda: any(call.method == "chat.postMessage" for call in stage.slack.calls), "a post")
 
 
-@pytest.mark.parametrize(("fault", "verdict"), [("slack_swallows", "lost: "), ("slack_doubles", "doubled: ")])
-def test_headless_demo_ends_with_one_and_says_which_message(fault, verdict, monkeypatch, capsys):
-    monkeypatch.setattr(demo, "Day", type("Faulty", (ShortDay,), {"fault": fault}))
-    assert run_demo(Demo(speed=50, stay=False, headless=True)) == 1
+class DeadlyDay(Day):
+    """The bot is killed by somebody else."""
+
+    async def play(self):
+        pid = self.stage.bot.pid
+        assert pid is not None
+        os.kill(pid, signal.SIGKILL)
+        await asyncio.sleep(60)
+
+
+@pytest.fixture
+def demo_ends(tmp_path, monkeypatch):
+    """Runs the command in this process, with a day; gives the exit code. Its folder is within `tmp_path`."""
+
+    def run(day, *options):
+        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+        monkeypatch.setattr(demo, "Day", day)
+        with pytest.raises(SystemExit) as ended:
+            app(["demo", "--speed", "50", *options])
+        return ended.value.code
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("fault", "verdict"), [("", None), ("slack_swallows", "lost: "), ("slack_doubles", "doubled: ")]
+)
+def test_headless_demo_prints_one_object_and_says_which_message_went_wrong(demo_ends, tmp_path, capsys, fault, verdict):
+    code = demo_ends(type("Faulty", (ShortDay,), {"fault": fault}), "--headless")
     said = json.loads(capsys.readouterr().out)
-    assert said["ok"] is False
-    assert verdict in said["failed"]
+    if verdict is not None:
+        assert (code, said["ok"]) == (1, False)
+        assert verdict in said["failed"]
+        return
+    assert (code, said["ok"], said["deliveries"], said["messages"]["gb-racing"]) == (0, True, 1, 1)
+    assert said["counts"].items() >= {"told": 1, "lost": 0, "doubled": 0, "out_of_order": 0, "uncounted": []}.items()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_bot_that_dies_is_told_of_with_its_log(demo_ends, tmp_path, capsys):
+    assert demo_ends(DeadlyDay, "--no-stay") == 1
+    said = capsys.readouterr().out
+    assert "The bot ended by itself, with exit code -9." in said
+    (log,) = tmp_path.glob("racing-bot-demo-*/bot.log")
+    assert "".join(str(log).split()) in "".join(said.split())
+
+
+def test_port_in_use_is_told_of_in_a_line(demo_ends, tmp_path, capsys):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        assert demo_ends(ShortDay, "--port", str(port)) == 1
+    assert f"Port {port} is in use." in capsys.readouterr().out
+    assert list(tmp_path.iterdir()) == [], "the demo leaves its folder nowhere"

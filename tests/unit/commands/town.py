@@ -109,6 +109,7 @@ async def in_paris(_user_id):
 async def make_desk(database, *, regions: Sequence[str] = REGIONS, courses: Sequence[KnownCourse] = COURSES) -> Any:
     """A desk with these lists, just read; without regions no list has ever come."""
     away: Any = Away()
+    lists: Any = ReadOnce(database)
 
     def keep(session):
         rows.put_regions(session, regions, NOW)
@@ -122,7 +123,7 @@ async def make_desk(database, *, regions: Sequence[str] = REGIONS, courses: Sequ
         settings=SimpleNamespace(announce_changes=True),
         wake=asyncio.Event(),
         database=database,
-        reference=ReferenceBook(ReadOnce(database), away, lambda: NOW),
+        reference=ReferenceBook(lists, away, lambda: NOW),
         people=SimpleNamespace(check_may_change=allow, person=in_paris),
         races=SimpleNamespace(meetings=no_meetings),
         slack=SimpleNamespace(call=unreached),

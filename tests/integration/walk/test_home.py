@@ -6,8 +6,8 @@ import pytest
 import pytest_asyncio
 
 from sandbox.slack.failures import slack_error
-from tests.acceptance.conftest import run_world
-from tests.acceptance.payloads import abandoned
+from tests.integration.walk.conftest import run_world
+from tests.payloads import abandoned
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -1,4 +1,4 @@
-"""All that people do in Slack, by HTTP and by Socket Mode: the same comes of it. One bot for each way.
+"""All that people do in Slack. One bot for all of it by HTTP, and by Socket Mode one of each kind of envelope.
 
 A new command is a line in COMMANDS. The words of each command are tested in `tests/unit/commands`.
 """
@@ -11,10 +11,13 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from tests.acceptance.conftest import APP_TOKEN, own_port, run_world, shown
-from tests.acceptance.payloads import abandoned, result
+from sandbox.demo_screen import Screen
+from sandbox.demo_stage import Stage
+from tests.integration.walk.conftest import run_world
+from tests.payloads import abandoned, result
+from tests.world import APP_TOKEN, shown
 
-MODES: dict[str, dict[str, str]] = {"http": {}, "socket": {"SLACK_APP_TOKEN": APP_TOKEN}}
+MODES: dict[str, dict[str, Any]] = {"http": {}, "socket": {"SLACK_APP_TOKEN": APP_TOKEN}}
 
 COMMANDS = {
     "/racing help": "Choose what this channel receives*, for example `/racing subscribe ",
@@ -42,12 +45,9 @@ COMMANDS = {
 """A command as it is typed, and what its answer says."""
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module", params=MODES)
+@pytest_asyncio.fixture(scope="module", loop_scope="module", params=["http"])
 async def world(request, tmp_path_factory):
-    folder, port = tmp_path_factory.mktemp(request.param), own_port()
-    settings: dict[str, Any] = MODES[request.param] | {"ADMIN_USERS": "UADMIN"}
-    settings |= {"PUBLIC_URL": f"http://127.0.0.1:{port}"}
-    async with run_world(folder, port=port, **settings) as running:
+    async with run_world(tmp_path_factory.mktemp("walk"), ADMIN_USERS="UADMIN", **MODES[request.param]) as running:
         running.service.set_plan("analyst")
         running.slack.scopes.update({"im:history", "usergroups:read"})
         running.slack.user_groups["SDESK"] = "desk"
@@ -56,6 +56,7 @@ async def world(request, tmp_path_factory):
 
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
+by_both_ways = pytest.mark.parametrize("world", MODES, indirect=True)
 
 
 async def test_every_command_that_help_names_is_answered(world):
@@ -115,6 +116,7 @@ async def test_buttons_below_an_alert_show_the_result_and_mute_its_meeting_until
     assert f"Result: {course} 15:00" not in str(world.texts(channel))
 
 
+@by_both_ways
 async def test_form_refuses_what_can_not_be_and_subscribes_with_mentions(world):
     channel, person = world.channel(), world.person()
     view_id = await world.opened_form(channel)
@@ -163,6 +165,7 @@ async def test_list_has_buttons_that_edit_turn_pages_and_remove(world):
     assert "not there any more" in shown(await world.clicked("Remove", channel))
 
 
+@by_both_ways
 async def test_near_miss_and_pages_are_buttons_whose_answers_take_their_place(world):
     channel = world.channel()
     assert "Did you mean GB" in await world.say("/racing", "subscribe gbb results", channel=channel)
@@ -207,6 +210,7 @@ async def test_names_are_watched_in_a_channel_and_by_a_person_until_the_button_e
     assert "What you watch" not in await world.shown_at_home("No longer watched for you", "UBOB")
 
 
+@by_both_ways
 async def test_home_shows_a_persons_channels_and_its_buttons_pause_resume_and_change(world):
     channel = world.channel()
     assert "have not subscribed" in await world.home("have not subscribed", "UBOB")
@@ -249,6 +253,7 @@ async def test_paused_channel_hears_nothing_until_it_is_resumed_and_admins_read_
         assert change in said, said
 
 
+@by_both_ways
 async def test_bot_is_welcome_once_goes_and_comes_back_with_what_waited(world):
     channel, (race_id, course) = world.channel(bot_is_member=False), world.race()
     assert "/invite @racing-bot" in await world.say("/racing", "subscribe GB", channel=channel)
@@ -299,3 +304,14 @@ async def test_direct_message_works_like_a_channel(world):
     assert "This channel receives" in await world.say("/racing", "subscribe GB", channel=direct, user="UADMIN")
     await world.bot.deliver(abandoned(race_id, course=course))
     await world.wait_for_text(direct, f"ABANDONED: {course}")
+
+
+async def test_form_is_told_of_at_the_terminal_of_the_demo(world):
+    channel = world.channel()
+    stage = Stage(world.service, world.slack, world.bot, Screen({}, {}), "", 1.0)
+    told = await stage.say(channel, "UALICE", "/racing subscribe") or ""
+    assert told.startswith("Slack shows the form")
+    assert await stage.say(channel, "UALICE", "/racing help") is None
+    await stage.say(channel, "UALICE", "/racing subscirbe GB")
+    assert await stage.press(channel, "UALICE", "subscribe") is None
+    assert "There is no button 'No such'" in str(await stage.press(channel, "UALICE", "No such"))

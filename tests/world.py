@@ -1,0 +1,243 @@
+"""What is around a bot: people in Slack, a data service, signed deliveries, and what all of them are shown.
+
+In `tests/acceptance` the bot is a process; in `tests/integration/walk` a part of the test's process.
+"""
+
+import asyncio
+import hashlib
+import hmac
+import json
+import socket
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from sandbox.loopback_server import LOOPBACK, serve
+from sandbox.racing_service.racing_standin import RacingService
+from sandbox.racing_service.switches import Switches
+from sandbox.slack.answers import Answer
+from sandbox.slack.person import Person
+from sandbox.slack.values import SentResponse
+from sandbox.slack.workspace import SlackWorkspace
+from tests.clock import START
+
+WEBHOOK_SECRET = "whsec-acceptance-1"
+SIGNING_SECRET = "slack-signing-secret-test"
+BOT_TOKEN = "xoxb-test-token-acceptance"
+APP_TOKEN = "xapp-test-token-acceptance"
+API_KEY = "acceptance-racing-key"
+NOT_IN_TIME = "I could not do this in time. Nothing was changed"
+"""The beginning of the answer on a machine that is too busy. The answer asks people to try again in a moment."""
+FORM = "subscribe_form"
+
+
+def own_port() -> int:
+    """A port that no other process is given: this process holds the port to its end, and does not listen."""
+    holder = socket.socket()
+    holder.bind((LOOPBACK, 0))
+    # From here on a bot can bind the port too.
+    holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    port: int = holder.getsockname()[1]
+    holder.detach()
+    return port
+
+
+@dataclass
+class Address:
+    """Where a bot listens."""
+
+    port: int
+
+    @property
+    def url(self) -> str:
+        return f"http://{LOOPBACK}:{self.port}"
+
+    async def readiness(self) -> tuple[int, dict[str, Any]]:
+        """The status of /readyz, and the answer."""
+        async with httpx.AsyncClient() as client:
+            answer = await client.get(f"{self.url}/readyz")
+        return answer.status_code, answer.json()
+
+    async def wait_degraded(self, part: str, words: str = "") -> None:
+        """Wait until /readyz says these words of the part. A degraded bot is ready."""
+        async with asyncio.timeout(60):
+            while True:
+                status, body = await self.readiness()
+                assert status == 200
+                if words in body["degraded"].get(part, ()):
+                    return
+                await asyncio.sleep(0.05)
+
+    async def deliver(self, payload: object, *, secret: str = WEBHOOK_SECRET, **changes: object) -> httpx.Response:
+        """Send a payload the way the service does. `signature` can be given to be wrong."""
+        body = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
+        signature = changes.get("signature", hmac.new(secret.encode(), body, hashlib.sha256).hexdigest())
+        headers = {"Content-Type": "application/json"}
+        if signature is not None:
+            headers["X-SVC-Signature"] = str(signature)
+        async with httpx.AsyncClient(timeout=10) as client:
+            return await client.post(f"{self.url}/webhooks/racing", content=body, headers=headers)
+
+
+async def until(holds: Callable[[], bool], *, timeout_s: float = 60.0) -> None:
+    """Wait for what nothing tells of: it is looked at again and again."""
+    async with asyncio.timeout(timeout_s):
+        while not holds():  # noqa: ASYNC110  another process does it
+            await asyncio.sleep(0.01)
+
+
+async def settled(answer: Answer, *, timeout_s: float = 60.0) -> SentResponse:
+    """What a command or click is answered with in the end: a slow machine is told of the progress first."""
+    assert (answer.status, answer.error) == (200, None), answer
+    number = 0
+    while True:
+        response = (await answer.responses(number := number + 1, timeout_s=timeout_s))[number - 1]
+        if not response.text.endswith(("The answer comes here.", "the answer follows.")):
+            return response
+
+
+def shown(message: Any) -> str:
+    """All that a message, an answer or a view shows."""
+    if isinstance(message, dict):
+        return json.dumps(message["blocks"], ensure_ascii=False)
+    return json.dumps([message.text, message.blocks], ensure_ascii=False)
+
+
+@dataclass
+class World:
+    """The bot with a Slack and a data service around it."""
+
+    bot: Any
+    slack: SlackWorkspace
+    service: RacingService
+    numbers: Iterator[int] = field(default_factory=lambda: count(1))
+
+    def channel(self, *people: str, bot_is_member: bool = True) -> str:
+        """A new channel, with Alice and these people."""
+        name = f"CTEST{next(self.numbers)}"
+        self.slack.add_channel(name, name.lower(), bot_is_member=bot_is_member)
+        self.slack.channels[name].members.update({"UALICE", *people})
+        return name
+
+    def race(self) -> tuple[str, str]:
+        """The id and the course of a new race."""
+        number = next(self.numbers)
+        # No digits: words of a command with digits are times and ids.
+        letters = "".join(chr(ord("a") + int(digit)) for digit in str(number))
+        return f"rc_{number}", f"{letters.title()} Park"
+
+    async def say(self, command: str, text: str, *, channel: str, user: str = "UALICE") -> str:
+        """The answer to a command, text and blocks. It is typed again where the bot was too busy, and says so."""
+        async with asyncio.timeout(60):
+            while True:
+                response = await settled(await self.person(user).types(f"{command} {text}", channel=channel))
+                if not response.text.startswith(NOT_IN_TIME):
+                    return shown(response)
+
+    async def subscribe(self, channel: str, words: str) -> None:
+        said = await self.say("/racing", f"subscribe {words}", channel=channel)
+        assert "receives" in said, said
+
+    async def clicked(self, label: str, channel: str, user: str = "UALICE") -> SentResponse:
+        """The answer to a click."""
+        return await settled(await self.person(user).clicks(label, channel=channel))
+
+    async def opened_form(self, channel: str) -> str:
+        """The id of the form that `/racing subscribe` opens."""
+        answer = await self.person().types("/racing subscribe", channel=channel)
+        assert answer.error is None, answer
+        return await self.person().opened(FORM)
+
+    async def submitted(self, view_id: str, values: dict[str, Any], user: str = "UALICE") -> dict[str, Any]:
+        """The answer to a form that is submitted."""
+        answer = await self.person(user).submits(view_id, values)
+        assert answer.error is None, answer
+        said: dict[str, Any] = json.loads(answer.body)
+        return said
+
+    async def home(self, words: str, user: str = "UALICE") -> str:
+        """What a person's App Home shows. It is opened again until it shows these words."""
+        async with asyncio.timeout(60):
+            while True:
+                assert (await self.slack.open_home(user, self.bot.url)).status == 200
+                try:
+                    return await self.shown_at_home(words, user, timeout_s=1)
+                except TimeoutError:
+                    continue
+
+    async def shown_at_home(self, words: str, user: str = "UALICE", *, timeout_s: float = 60.0) -> str:
+        views = self.slack.views
+        await self.slack.wait_for(
+            lambda: words in shown(views.get(f"VHOME{user}", {"blocks": []})), timeout_s=timeout_s
+        )
+        return shown(views[f"VHOME{user}"])
+
+    async def press_at_home(self, label: str, user: str = "UALICE") -> None:
+        answer = await self.person(user).clicks_in_view(f"VHOME{user}", label)
+        assert answer.status == 200, answer
+
+    async def wait_for_lists(self) -> None:
+        """Until the bot has read the data service's lists."""
+        while "I know no region" not in await self.say("/racecard", "Nowhere", channel="CADMIN"):
+            continue
+
+    def person(self, user: str = "UALICE") -> Person:
+        return self.slack.person(user, self.bot.url)
+
+    def texts(self, channel: str) -> list[str]:
+        return [message.text for message in self.slack.messages(channel)]
+
+    async def wait_for_posts(self, channel: str, number: int, *, timeout_s: float = 60.0) -> list[str]:
+        await self.slack.wait_for(lambda: len(self.slack.messages(channel)) >= number, timeout_s=timeout_s)
+        return self.texts(channel)
+
+    async def wait_for_text(self, channel: str, words: str) -> None:
+        await self.slack.wait_for(lambda: any(words in text for text in self.texts(channel)), timeout_s=60)
+
+
+@dataclass
+class StandIns:
+    """Slack and the data service, and the settings of a bot that knows them."""
+
+    slack: SlackWorkspace
+    service: RacingService
+    settings: dict[str, str]
+
+
+@asynccontextmanager
+async def stand_ins(folder: Path, switches: Switches | None = None, **settings: str) -> AsyncIterator[StandIns]:
+    """For Socket Mode where the settings have `SLACK_APP_TOKEN`, else for HTTP."""
+    socket_mode = "SLACK_APP_TOKEN" in settings
+    slack = SlackWorkspace(BOT_TOKEN, SIGNING_SECRET, app_token=APP_TOKEN, socket_mode=socket_mode)
+    service = RacingService(
+        START.date(),
+        api_key=API_KEY,
+        switches=switches or Switches(allow_http_loopback=True),
+    )
+    for channel_id, name in (
+        ("CGB", "gb-racing"),
+        ("CIRE", "ire-racing"),
+        ("CALL", "all-racing"),
+        ("CADMIN", "racing-admins"),
+    ):
+        slack.add_channel(channel_id, name, bot_is_member=True)
+    for user in ("UALICE", "UBOB", "UADMIN"):
+        slack.add_user(user, user.lower())
+    async with service, slack.running(), serve(service.app) as service_address:
+        known = {
+            "RACING_API_URL": f"{service_address}/v1",
+            "RACING_API_KEY": API_KEY,
+            "RACING_WEBHOOK_SECRETS": WEBHOOK_SECRET,
+            "SLACK_BOT_TOKEN": BOT_TOKEN,
+            **({} if socket_mode else {"SLACK_SIGNING_SECRET": SIGNING_SECRET}),
+            "SLACK_API_URL": slack.api_url,
+            "ADMIN_CHANNEL": "CADMIN",
+            "DATABASE_URL": f"sqlite:///{folder / 'bot.db'}",
+            "LOG_FORMAT": "json",
+        }
+        yield StandIns(slack, service, known | settings)
