@@ -249,7 +249,7 @@ def test_each_worker_begins_with_a_long_test_and_has_a_file_of_bots_whole():
 
 
 def test_bot_and_stand_ins_have_the_clock_of_the_tests():
-    clocks = {name: module.utc_now for name, module in sys.modules.items() if hasattr(module, "utc_now")}
+    clocks = {name: module.utc_now for name, module in tuple(sys.modules.items()) if hasattr(module, "utc_now")}
     assert {"bot.ports", "sandbox.slack.workspace"} <= clocks.keys()
     assert {name for name, clock in clocks.items() if clock is not now} == set()
     assert Ports().clock is now
