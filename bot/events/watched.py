@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from bot.events.races import APOSTROPHES, Race, Value, finishing_position, plain_name
+from bot.events.races import APOSTROPHES, Race, Value, finishing_position, is_non_runner, plain_name
 
 _COUNTRY = re.compile(r"\(([a-z]{2,3})\)$")
 
@@ -100,6 +100,20 @@ def renewed(
         if one not in lost and not any(one.is_covered_by(other.horse, other.by) for other in found)
     ]
     return (*is_there, *others, *(one.model_copy(update={"is_lost": True}) for one in lost))
+
+
+def withdrawn(before: WatchedIn, now: WatchedIn) -> set[str]:
+    """Channels that watch a runner of both versions who is a non-runner by the later version alone."""
+
+    def runs(runner: WatchedRunner, channel_id: str) -> bool:
+        same = (one for one in before.get(channel_id, ()) if one.is_covered_by(runner.horse, runner.by))
+        return any(not is_non_runner(one.position) for one in same)
+
+    return {
+        channel_id
+        for channel_id, runners in now.items()
+        if any(is_non_runner(one.position) and runs(one, channel_id) for one in runners)
+    }
 
 
 def _is_lost(noted: WatchedRunner, races: Sequence[Race]) -> bool:

@@ -79,11 +79,19 @@ class Plan:
         self.posts = 0
         self.written = 0
 
-    def add(self, news: News, channels: list[str], muted: Mapping[str, str], left: Collection[str] = ()) -> None:
+    def add(
+        self,
+        news: News,
+        channels: list[str],
+        muted: Mapping[str, str],
+        *,
+        left: Collection[str] = (),
+        rung: Collection[str] = (),
+    ) -> None:
         """Tell channels of a version, and edit earlier messages.
 
         `muted`: channel to person; edits, no new messages. `left`: channels that listen no more; their superseded
-        messages are edited.
+        messages are edited. `rung`: channels that a version rings although it rings no others.
         """
         if news.version.id is None:
             self._versions.append(news.version)
@@ -96,8 +104,8 @@ class Plan:
             self.carry_out()
             keys = {news.event.key, news.event.contradicting_key or news.event.key}
             message_store.wait_no_longer(self._session, keys, news.event.race.race_id, now=self._hours.now)
-        places = self._places(news, muted)
-        superseded = self._superseded(news)
+        places = self._places(news, muted, rung)
+        superseded = self._superseded(news, rung)
         waiting = self._waiting(news, channels)
         held_back = {*places, *muted, *waiting}
         threads = self._live.threads(news, channels, held_back) if self._live else {}
@@ -183,7 +191,7 @@ class Plan:
         self._edits = self._edits or any(post.edits_id for post in new)
         self.written += message_store.add(self._session, new)
 
-    def _places(self, news: News, muted: Mapping[str, str]) -> dict[str, MessagePlace]:
+    def _places(self, news: News, muted: Mapping[str, str], rung: Collection[str] = ()) -> dict[str, MessagePlace]:
         """Messages by channel that only need an edit."""
         places: dict[str, MessagePlace] = {}
         if news.event.kind is EventKind.RACE_ABANDONED and not news.remarks.contradicts and not self._changed(news):
@@ -193,18 +201,22 @@ class Plan:
                 places |= {channel: MessagePlace(post_id, folded) for channel, post_id in messages.items()}
         if muted or not news.rings:
             own = self._messages(news.event.key)
-            having = {channel for channel in own if channel in muted or not news.rings}
+            having = {channel for channel in own if channel in muted or not (news.rings or channel in rung)}
             places |= {channel: MessagePlace(own[channel], folded=not news.remarks.changes) for channel in having}
         if news.only_adds or _is_small(news):
             said = message_store.said_by(self._session, news.event.key)
             # Whoever watches a runner is told of the change.
             watched = set[str]() if news.only_adds else set(event_store.known(news.version)[1].watched)
-            silent = {channel: MessagePlace(said[channel], folded=True) for channel in said.keys() - watched}
+            silent = {
+                channel: MessagePlace(said[channel], folded=True) for channel in said.keys() - watched - set(rung)
+            }
             places = silent | places
         return places
 
-    def _superseded(self, news: News) -> list[tuple[str, int]]:
-        if not news.rings or (news.version.version == 1 and not news.remarks.contradicts):
+    def _superseded(self, news: News, rung: Collection[str]) -> list[tuple[str, int]]:
+        if not news.rings:
+            return [one for one in self._messages(news.event.key).items() if one[0] in rung] if rung else []
+        if news.version.version == 1 and not news.remarks.contradicts:
             return []
         earlier = list(self._messages(news.event.key).items())
         if news.remarks.contradicts in CONTRADICTIONS:

@@ -3,7 +3,7 @@
 The same transaction marks the deliveries done: a crash leaves everything or nothing.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Protocol
@@ -17,7 +17,8 @@ from bot.db.engine import is_unavailable
 from bot.deliveries import inbox
 from bot.deliveries.inbox import StoredDelivery
 from bot.events import event_store
-from bot.events.event import RacingEvent
+from bot.events.event import EventKind, RacingEvent
+from bot.events.watched import withdrawn
 from bot.fanout import drill_fanout
 from bot.fanout.asking import Asking
 from bot.fanout.completion_edits import EDITED_WITHIN, fill, tell_again
@@ -213,10 +214,16 @@ class _Transaction:
             self._lines.append(LogLine("same_event_again", {"reference": reference, "event_key": event.key}))
             return
         misled = self._plan.misled(news)
-        channels = self._channels(news, versions, elsewhere, misled)
+        watched = watched_in(self._known.watches, elsewhere, news.event, news.version.received_at)
+        noted = versions.noted(news.event.key)
+        if renewed := noted_with(elsewhere, news.event, noted, watched):
+            event_store.note_watched(news.version, renewed)
+        channels = self._channels(news, watched, misled)
         news.version.posts = len(channels)
         muted = {} if news.remarks.contradicts else mutes.muting(self._mutes, news.event)
-        self._plan.add(news, channels, muted, left=misled - self._known.listeners)
+        is_card = news.event.kind is EventKind.RACECARD_PUBLISHED
+        rung = withdrawn(noted, watched) if is_card else ()
+        self._plan.add(news, channels, muted, left=misled - self._known.listeners, rung=rung)
         if event.is_abandonment and self._meetings.has_other_of_race(event):
             self._hurried.append(event.race.race_id)
         if event.drill is not None:
@@ -228,15 +235,12 @@ class _Transaction:
         fields = {"reference": reference, "event_key": event.key, "channels": len(channels)}
         self._lines.append(LogLine("fanned_out", fields))
 
-    def _channels(self, news: News, versions: KnownEvents, elsewhere: KnownElsewhere, misled: set[str]) -> list[str]:
+    def _channels(self, news: News, watched: Collection[str], misled: set[str]) -> list[str]:
         listening = self._known.listening
         if news.event.drill is not None:
             matching = drill_fanout.channels(news.event, listening)
         else:
             matching = {channel_id for channel_id, chosen in listening if chosen.matches(news.event)}
-        watched = watched_in(self._known.watches, elsewhere, news.event, news.version.received_at)
-        if noted := noted_with(elsewhere, news.event, versions.noted(news.event.key), watched):
-            event_store.note_watched(news.version, noted)
         return sorted(matching | set(watched) | (misled & self._known.listeners))
 
     def _hand_over(self, claiming: tuple[Outbox, float] | None) -> Added:

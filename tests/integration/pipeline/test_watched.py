@@ -93,6 +93,8 @@ NOW = "Watched here: Golden Mélody (IRE) "
 LOST = "Watched here before: Golden Mélody (IRE) (jockey R. Moore). Corrected"
 FIELD = [{"number": str(number), "horse": f"Horse {number}"} for number in range(5, 9)]
 RIDE = [card(sequence=1), card(runners=[REPLACED], sequence=2)]
+ABSENT = GOLDEN | {"status": "Non-runner"}
+WITHDRAWN = [card(sequence=1), card(runners=[ABSENT], sequence=2)]
 SOFT = [*RIDE, card(runners=[REPLACED], going="Soft", sequence=3)]
 SWAPPED = [GOLDEN | {"jockey": "X"}, OTHER | {"jockey": "R. Moore"}]
 MEDLEY = {"placings": ("Golden Medley", "Blue Moon")}
@@ -113,6 +115,13 @@ CHANGES = {
         [card(runners=[GOLDEN, *FIELD], sequence=1), card(runners=FIELD, sequence=2)],
         ["Watched here before: Golden Mélody (IRE). Corrected"],
     ),
+    "non-runner": (HORSE, WITHDRAWN, [NOW.strip(), f"{NOW}(position NR)"]),
+    "non-runner, then another change": (
+        HORSE,
+        [*WITHDRAWN, card(runners=[ABSENT], going="Soft", sequence=3)],
+        [NOW.strip(), f"{NOW}(position NR)"],
+    ),
+    "rider of a non-runner": (JOCKEY, WITHDRAWN, [f"{NOW}(jockey R. Moore)", f"{NOW}(position NR, jockey R. Moore)"]),
     "no winner": (
         HORSE,
         WON,
