@@ -1,4 +1,6 @@
-"""Meeting over race: each lost race is told once, and none that has a result is called lost."""
+"""Meeting over race: each lost race is told once, none that has a result is called lost, and whoever was told of a loss
+hears that the loss is contradicted.
+"""
 
 import random
 
@@ -10,34 +12,96 @@ from sqlmodel import Session
 from bot.channels.filters import ChannelFilter
 from bot.db.engine import Database
 from bot.events.event import Topic
-from bot.racedata import recent_races
-from sandbox.slack import failures
-from tests.databases import on_both, on_postgresql
-from tests.integration.pipeline.racing_day import abandonment, edits, meeting, result, shown, states, tell
+from bot.racedata import recent_races, reference_store
+from tests.databases import on_postgresql
+from tests.integration.pipeline.racing_day import abandonment, meeting, result, shown, states, tell
+from tests.integration.pipeline.stories import (
+    Story,
+    knows,
+    links,
+    listed,
+    lists,
+    passes,
+    pauses,
+    play,
+    resumes,
+    rows,
+    slack_answers,
+    so_far,
+    subscribes,
+)
+
+LOST_ONLY = frozenset({Topic.ABANDONMENTS})
+CLOSED, UNHEARD = "edit_window_closed", "never_heard_of_it"
 
 
-@on_both
-async def test_race_that_its_meeting_names_makes_no_second_message(pipeline):
-    await pipeline.subscribe("CGB", "GB")
-    whole = meeting("rc_1", "rc_2")
-    whole["races"][0]["off_time"] = "14:30"
-    await tell(pipeline, whole, abandonment("rc_1"))
-    assert len(pipeline.texts("CGB")) == 1
-    assert edits(pipeline.slack) == []
-    assert await states(pipeline) == [("sent", False), ("folded", True)]
+def without_id(payload):
+    del payload["race"]["race_id"]
+    return payload
 
 
-async def test_race_with_a_reason_of_its_own_is_a_line_of_its_meeting(pipeline):
-    await pipeline.subscribe("CGB", "GB")
-    await tell(pipeline, meeting("rc_1", "rc_2"), abandonment("rc_1", reason="a loose horse"))
-    (message,) = pipeline.slack.messages("CGB")
-    assert "a loose horse" in shown(message)
-    assert "2 races" in message.text
+def lost(**race):
+    return without_id(abandonment(**race))
 
 
-@pytest.mark.parametrize(
-    ("card", "race", "folds"),
-    [
+def won(**race):
+    return without_id(result(**race))
+
+
+def named_at(off, *race_ids):
+    whole = meeting(*race_ids)
+    whole["races"][0]["off_time"] = off
+    return whole
+
+
+FOLDED = {
+    "named by the meeting": Story(
+        named_at("14:30", "rc_1", "rc_2"), abandonment("rc_1"), edits=0, CGB=["^ABANDONED: Ascot, whole meeting"]
+    ),
+    "named, with a reason of its own": Story(
+        meeting("rc_1", "rc_2"), abandonment("rc_1", reason="a loose horse"), CGB=["2 races | +a loose horse"]
+    ),
+    "not named by a meeting that names others": Story(meeting("rc_1"), abandonment("rc_9"), CGB=["", ""]),
+    "of two meetings, named by the first": Story(
+        meeting("rc_1", reason="fog"),
+        meeting(meeting_id=None, region=None, reason="snow"),
+        abandonment("rc_1", reason="a loose horse"),
+        CALL=["+a loose horse", "!a loose horse"],
+    ),
+    "of two meetings, named by the second": Story(
+        meeting(meeting_id=None, region=None, reason="snow"),
+        meeting("rc_1", reason="fog"),
+        abandonment("rc_1", reason="a loose horse"),
+        CALL=["!a loose horse", "+a loose horse"],
+    ),
+    "before the meeting": Story(
+        links,
+        abandonment("rc_1"),
+        meeting("rc_1", "rc_2"),
+        edits=1,
+        CGB=["^ABANDONED: | Part of the abandoned meeting: <https://example.slack.com/archives/CGB/p | >2", "2 races"],
+    ),
+    "queued with the meeting": Story(
+        links, (abandonment("rc_1"), meeting("rc_1")), edits=1, CGB=["Part of the abandoned meeting | >2", ""]
+    ),
+    "in a channel without the meeting's message": Story(
+        meeting("rc_1"), subscribes("CALL"), abandonment("rc_1"), CGB=[""], CALL=[""]
+    ),
+    "of a meeting that could not be posted": Story(
+        slack_answers("post", UNHEARD),
+        (meeting("rc_1"), abandonment("rc_1")),
+        waiting={"dead_letter": 1},
+        CGB=["^ABANDONED: Ascot 14:30"],
+    ),
+    "edit refused": Story(
+        slack_answers("edit", CLOSED), meeting(), abandonment("rc_1"), CGB=["", "^ABANDONED: Ascot 14:30"]
+    ),
+    "link refused": Story(slack_answers("edit", CLOSED), abandonment("rc_1"), meeting("rc_1"), CGB=["", ""]),
+} | {
+    f"{card or 'not named'}, {race or 'the same place'}": Story(
+        meeting(**card), abandonment("rc_9", title="The Ninth", **race), CALL=[*([] if folds else [""]), "+The Ninth"]
+    )
+    for card, race, folds in (
         ({}, {"meeting_id": "mt_1", "course": "Elsewhere"}, True),
         ({}, {}, True),
         ({}, {"meeting_id": "mt_2"}, False),
@@ -46,124 +110,157 @@ async def test_race_with_a_reason_of_its_own_is_a_line_of_its_meeting(pipeline):
         ({}, {"region": "IRE"}, False),
         ({"course_id": "cr_1"}, {"course_id": "cr_1", "course": "Ascot (AW)"}, True),
         ({"course_id": "cr_1"}, {"course_id": "cr_2"}, False),
-    ],
-)
-async def test_race_that_no_meeting_names_folds_by_meeting_id_or_else_by_course_and_date(pipeline, card, race, folds):
-    await pipeline.subscribe("CALL", "*")
-    await tell(pipeline, meeting(**card), abandonment("rc_9", title="The Ninth", **race))
-    assert len(pipeline.texts("CALL")) == (1 if folds else 2)
-    assert "The Ninth" in shown(pipeline.slack.messages("CALL")[-1])
+    )
+}
+
+RUN_AFTER_ALL = {
+    "result before the meeting": Story(
+        result("rc_1"), meeting("rc_1", "rc_2"), CGB=["", "1 race | !Title rc_1 | +race lost, 1 run"]
+    ),
+    "result after the meeting": Story(
+        subscribes("CALL", "*", Topic.ABANDONMENTS),
+        meeting("rc_1", "rc_2"),
+        result("rc_1"),
+        so_far(edits=2),
+        # Both messages of the meeting, and the result whose going became known: the meeting's only once.
+        result("rc_1", going="Soft"),
+        edits=4,
+        CGB=["!Title rc_1", "Contradicts an earlier report: this meeting was reported abandoned"],
+        CALL=["!Title rc_1", ""],
+    ),
+    "result of a race that the meeting does not name": Story(
+        meeting(),
+        abandonment("rc_9", title="The Ninth"),
+        result("rc_9", title="The Ninth"),
+        CGB=["!The Ninth", "Contradicts"],
+    ),
+    "abandoned after the result": Story(
+        meeting("rc_1"), result("rc_1"), abandonment("rc_1"), CGB=["", "", "Contradicts"]
+    ),
+    "result in the meeting's batch": Story(
+        (result("rc_1"), meeting("rc_1", "rc_2")), CGB=["!Contradicts", "!Contradicts"]
+    ),
+    "after results of others in one batch": Story(
+        (result("rc_other", course="Bath"), result("rc_1"), abandonment("rc_1")),
+        CGB=["^Contradicted", "^ABANDONED:", "^Result: Bath"],
+    ),
+    "channel of abandonments": Story(
+        subscribes("CGB", "GB", Topic.ABANDONMENTS),
+        subscribes("CALL", "GB", Topic.RESULTS),
+        abandonment("rc_1"),
+        result("rc_1"),
+        meeting("rc_2"),
+        result("rc_2"),
+        CGB=["", "Contradicts", "", "Contradicts"],
+        CALL=["", ""],
+        CIRE=[],
+    ),
+    "channel of results": Story(
+        subscribes("CALL", "GB", Topic.RESULTS),
+        result("rc_1"),
+        abandonment("rc_1"),
+        abandonment("rc_2"),
+        CALL=["^Result", "^ABANDONED | Contradicts"],
+    ),
+    "without an id, lost and won": Story(
+        subscribes("CIRE", "GB", Topic.ABANDONMENTS), lost(), won(), CGB=["", "Contradicts"], CIRE=["", "Contradicts"]
+    ),
+    "without an id, won and lost": Story(
+        subscribes("CIRE", "GB", Topic.RESULTS), won(), lost(), CGB=["", "Contradicts"], CIRE=["", "Contradicts"]
+    ),
+    "without an id, others of the course": Story(
+        meeting(),
+        lost(reason="flood"),
+        lost(off_time="15:00", reason="fog"),
+        won(),
+        CGB=["!flood | +fog", "Contradicts"],
+    ),
+}
+
+ONLY_LOST = subscribes("CGB", "GB", Topic.ABANDONMENTS)
+TOLD_BY_OTHERS = {
+    f"{told_by}, race {named}": Story(ONLY_LOST, *before(gone), ran, CGB=[stands, "Contradicts"])
+    for named, gone, ran in (
+        ("by id", abandonment(reason="mud"), result()),
+        ("without an id", lost(reason="mud"), won()),
+    )
+    for told_by, before, stands in (
+        ("the meeting told", lambda gone: (meeting(), gone, so_far(CGB=["+mud"])), "!mud"),
+        ("a summary told", lambda gone: (pauses, gone, resumes), "^ABANDONED"),
+    )
+} | {
+    "a summary told of the meeting": Story(
+        ONLY_LOST, pauses, meeting("rc_1", "rc_2"), resumes, result("rc_1"), CGB=["", "Contradicts"]
+    ),
+    "region learnt after a summary": Story(
+        pauses, abandonment(region=None), resumes, so_far(CGB=[""], CIRE=[""]), abandonment(), CGB=[""], CIRE=[""]
+    ),
+}
+
+OFFS = {"rc_1": "14:30", "rc_2": "15:05", "rc_3": "15:40"}
+AT_1505 = abandonment("rc_2", off_time="15:05")
 
 
-@pytest.mark.parametrize("naming_first", [True, False])
-async def test_race_of_two_meetings_is_told_in_the_message_that_names_the_race(pipeline, naming_first):
-    await pipeline.subscribe("CALL", "*")
-    meetings = [meeting("rc_1", reason="fog"), meeting(meeting_id=None, region=None, reason="snow")]
-    await tell(pipeline, *meetings[:: 1 if naming_first else -1], abandonment("rc_1", reason="a loose horse"))
-    named, other = pipeline.slack.messages("CALL")[:: 1 if naming_first else -1]
-    assert "a loose horse" in shown(named)
-    assert "a loose horse" not in shown(other)
+def card(offs=OFFS, **more):
+    return lists(*(listed(race_id, off=off, **more) for race_id, off in offs.items()))
 
 
-async def test_race_with_an_id_that_its_meeting_does_not_name_stands_alone(pipeline):
-    await pipeline.subscribe("CGB", "GB")
-    await tell(pipeline, meeting("rc_1"), abandonment("rc_9"))
-    assert len(pipeline.texts("CGB")) == 2
+def others(names):
+    return f"+Not reported abandoned when this was received: {names} of this meeting"
 
 
-async def test_meeting_after_its_race_is_one_message_and_the_races_links_it(pipeline):
-    pipeline.poster.render.identity.workspace_url = "https://example.slack.com/"
-    await pipeline.subscribe("CGB", "GB")
-    await tell(pipeline, abandonment("rc_1"), meeting("rc_1", "rc_2"))
-    race, whole = pipeline.slack.messages("CGB")
-    assert race.text.startswith("ABANDONED: ")
-    assert "Part of the abandoned meeting: <https://example.slack.com/archives/CGB/p" in race.text
-    assert whole.ts.replace(".", "") in race.text
-    assert "2 races" in whole.text
+NOTHING = "!Not reported abandoned"
+OTHER_RACES = {
+    "the rest of the card": Story(
+        card(),
+        card({"rc_9": "16:00"}, course="Ayr"),
+        abandonment("rc_1"),
+        AT_1505,
+        CGB=[others("15:05 and 15:40"), others("15:40")],
+    ),
+    "abandoned long ago under another spelling": Story(
+        card(),
+        abandonment(None, off_time="15:05"),
+        passes(3 * 3_600),
+        abandonment("rc_1"),
+        CGB=["", others("15:40")],
+    ),
+    "run": Story(card(), result("rc_1"), AT_1505, CGB=["", others("15:40")]),
+    "none known": Story(abandonment("rc_1"), CGB=[NOTHING]),
+    "none once the meeting is lost": Story(
+        card(),
+        AT_1505,
+        so_far(CGB=[others("14:30 and 15:40")]),
+        meeting("rc_1", "rc_2", "rc_3"),
+        CGB=[f"Part of the abandoned meeting | {NOTHING}", ""],
+    ),
+    "another meeting of the course": Story(
+        card({"rc_1": "14:30", "rc_2": "15:05"}, meeting_id="mt_1"),
+        card({"rc_3": "18:00"}, meeting_id="mt_2"),
+        abandonment("rc_1", meeting_id="mt_1"),
+        CGB=[others("15:05")],
+    ),
+}
+
+ITALY = reference_store.KnownCountry(country_code="ITY", name="Italy", full_result_order=False, position_pct=0.612)
+BRITAIN = reference_store.KnownCountry(country_code="GB", name="Great Britain", full_result_order=True)
+PARTIAL = "Italy does not publish the full finishing order: 61% of runners have a recorded position."
+PARTIAL_ORDER = {
+    "result of a partial order": Story(
+        knows(countries=[ITALY, BRITAIN], regions=()),
+        result("rc_1", region="ITY"),
+        result("rc_2"),
+        abandonment("rc_3", region="ITY"),
+        CALL=[f"+{PARTIAL}", f"!{PARTIAL}", f"!{PARTIAL}"],
+    )
+}
+
+STORIES = FOLDED | RUN_AFTER_ALL | TOLD_BY_OTHERS | OTHER_RACES | PARTIAL_ORDER
 
 
-async def test_queued_race_is_sent_before_its_meeting_and_edited_after_it(pipeline):
-    await pipeline.subscribe("CGB", "GB")
-    await pipeline.deliver(abandonment("rc_1"))
-    pipeline.clock.forward(0.001)
-    await pipeline.deliver(meeting("rc_1"))
-    await pipeline.post_all()
-    race, whole = pipeline.slack.messages("CGB")
-    assert "Part of the abandoned meeting" in race.text
-    assert race.edited > whole.ts
-
-
-async def test_channel_without_the_meetings_message_is_told_of_the_race(pipeline):
-    await pipeline.subscribe("CGB", "GB")
-    await tell(pipeline, meeting("rc_1"))
-    await pipeline.subscribe("CALL", "*")
-    await tell(pipeline, abandonment("rc_1"))
-    assert [len(pipeline.texts(channel)) for channel in ("CGB", "CALL")] == [1, 1]
-
-
-async def test_race_is_told_after_all_where_its_meeting_could_not_be_posted(pipeline):
-    await pipeline.subscribe("CGB", "GB")
-    pipeline.slack.script("chat.postMessage", [failures.slack_error("never_heard_of_it")])
-    await pipeline.deliver(meeting("rc_1"))
-    pipeline.clock.forward(0.001)
-    await pipeline.deliver(abandonment("rc_1"))
-    await pipeline.post_all()
-    (text,) = pipeline.texts("CGB")
-    assert text.startswith("ABANDONED: Ascot 14:30")
-
-
-async def test_race_with_a_result_is_not_lost_in_a_meeting_that_comes_later(pipeline):
-    await pipeline.subscribe("CGB", "GB")
-    await tell(pipeline, result("rc_1"), meeting("rc_1", "rc_2"))
-    whole = pipeline.slack.messages("CGB")[1]
-    assert "1 race" in whole.text
-    assert "Title rc_1" not in shown(whole)
-    assert "race lost, 1 run" in shown(whole)
-
-
-async def test_result_after_its_meeting_contradicts_it_and_is_taken_out(pipeline):
-    await pipeline.subscribe("CGB", "GB")
-    await pipeline.subscribe("CALL", "*", frozenset({Topic.ABANDONMENTS}))
-    await tell(pipeline, meeting("rc_1", "rc_2"), result("rc_1"))
-    assert len(edits(pipeline.slack)) == 2
-    await tell(pipeline, result("rc_1", going="Soft"))
-    for channel in ("CGB", "CALL"):
-        assert "Title rc_1" not in shown(pipeline.slack.messages(channel)[0])
-        # The meeting's message is not edited again: only the result's says the going.
-        assert pipeline.slack.messages(channel)[0].edited < pipeline.slack.messages(channel)[1].edited
-    assert "Contradicts an earlier report: this meeting was reported abandoned" in pipeline.texts("CGB")[1]
-    # Both messages of the meeting, and the result whose going became known.
-    assert len(edits(pipeline.slack)) == 4
-
-
-async def test_result_of_a_race_that_was_folded_unnamed_is_taken_out(pipeline):
-    await pipeline.subscribe("CGB", "GB")
-    await tell(pipeline, meeting(), abandonment("rc_9", title="The Ninth"), result("rc_9", title="The Ninth"))
-    whole, contradiction = pipeline.slack.messages("CGB")
-    assert "The Ninth" not in shown(whole)
-    assert "Contradicts" in contradiction.text
-
-
-async def test_race_abandoned_after_its_own_result_is_never_folded(pipeline):
-    await pipeline.subscribe("CGB", "GB")
-    await tell(pipeline, meeting("rc_1"), result("rc_1"), abandonment("rc_1"))
-    assert len(pipeline.texts("CGB")) == 3
-    assert "Contradicts" in pipeline.texts("CGB")[2]
-
-
-async def test_folding_edit_that_is_refused_becomes_the_races_own_message(pipeline):
-    await pipeline.subscribe("CGB", "GB")
-    pipeline.slack.script("chat.update", [failures.slack_error("edit_window_closed")])
-    await tell(pipeline, meeting(), abandonment("rc_1"))
-    assert pipeline.texts("CGB")[1].startswith("ABANDONED: Ascot 14:30")
-
-
-async def test_link_that_is_refused_makes_no_second_message_of_the_meeting(pipeline):
-    await pipeline.subscribe("CGB", "GB")
-    pipeline.slack.script("chat.update", [failures.slack_error("edit_window_closed")])
-    await tell(pipeline, abandonment("rc_1"), meeting("rc_1"))
-    assert len(pipeline.texts("CGB")) == 2
-    assert await pipeline.waiting() == {}
+@rows(STORIES, "named by the meeting", "a summary told of the meeting", "without an id, others of the course")
+async def test_lost_race(pipeline, story):
+    await play(pipeline, story)
 
 
 @on_postgresql
@@ -262,25 +359,6 @@ async def count_statements(database: Database, work):
     await work()
     sa_event.remove(database.writer, "before_cursor_execute", count)
     return len(sent)
-
-
-async def test_channel_that_takes_abandonments_only_hears_that_one_was_contradicted(pipeline):
-    await pipeline.subscribe("CGB", "GB", topics={Topic.ABANDONMENTS})
-    await pipeline.subscribe("CALL", "GB", topics={Topic.RESULTS})
-    await pipeline.subscribe("CIRE", "IRE")
-    await tell(pipeline, abandonment("rc_1"), result("rc_1"), meeting("rc_2"), result("rc_2"))
-    assert ["Contradicts" in text for text in pipeline.texts("CGB")] == [False, True, False, True]
-    assert len(pipeline.texts("CALL")) == 2
-    assert pipeline.texts("CIRE") == []
-
-
-async def test_channel_that_takes_results_only_hears_that_one_was_contradicted(pipeline):
-    await pipeline.subscribe("CALL", "GB", topics={Topic.RESULTS})
-    await tell(pipeline, result("rc_1"), abandonment("rc_1"), abandonment("rc_2"))
-    before, after = pipeline.texts("CALL")
-    assert "ABANDONED" not in before
-    assert after.startswith("ABANDONED")
-    assert "Contradicts" in after
 
 
 async def test_race_that_is_reported_lost_and_run_is_a_number_of_its_own(pipeline):

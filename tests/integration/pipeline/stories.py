@@ -1,0 +1,195 @@
+"""Stories: what happens, step by step, and which messages stand in the channels at the end.
+
+A step is a delivery, which is posted before the next step; a tuple of deliveries, which are posted together; or a
+function of this file. A message is described by parts, as "^Result: Ascot | 1 Blue Moon | +Class 4 | !Soft":
+
+- `^Result`: the text begins so, an edit's mark left out
+- `1 Blue Moon`: the text contains the words
+- `+Class 4`: the text or the blocks contain the words
+- `!Soft`: neither contains the words
+- `>2`: the text or the blocks link the channel's second message, after the step `links`
+"""
+
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from bot.events.races import Course, OffTime, Race
+from bot.outbox.channel_closing import pause_channel
+from bot.racedata import race_book_store, reference_store
+from sandbox.slack import failures
+from sandbox.slack.failures import Failure
+from tests.clock import DAY
+from tests.integration.pipeline.racing_day import edits as edits_of
+from tests.integration.pipeline.racing_day import shown
+from tests.said import as_posted
+
+REGIONS = {"CGB": "GB", "CIRE": "IRE", "CALL": "*"}
+"""What each channel subscribes to, unless a step subscribes the channel."""
+
+Step = Any
+Do = Callable[[Any], Awaitable[Any]]
+
+
+class Story:
+    """`stands`: for each channel the messages at the end. `edits`: how many edits Slack carried out.
+
+    A channel of `stands` is subscribed at the beginning, unless a step subscribes the channel. `waiting`: what waits at
+    the end, or was given up.
+    """
+
+    def __init__(
+        self,
+        *steps: Step,
+        edits: int | None = None,
+        waiting: Mapping[str, int] | None = None,
+        **stands: Sequence[str],
+    ) -> None:
+        self.steps = steps
+        self.end = so_far(edits=edits, waiting=waiting or {}, **stands)
+        self.channels = stands.keys() - {getattr(step, "channel", None) for step in steps} - {"CADMIN"}
+
+
+def rows(stories: Mapping[str, Story], *on_both: str) -> Any:
+    """A row for each story on SQLite; on PostgreSQL too for the names `on_both`."""
+    cases = [("sqlite", name) for name in stories] + [("postgresql", name) for name in on_both]
+    params = [
+        pytest.param(engine, stories[name], id=name if engine == "sqlite" else f"{name}, {engine}")
+        for engine, name in cases
+    ]
+    return pytest.mark.parametrize(("database", "story"), params, indirect=["database"])
+
+
+async def play(pipeline: Any, story: Story) -> None:
+    for channel in story.channels:
+        await pipeline.subscribe(channel, REGIONS[channel])
+    await take(pipeline, *story.steps, story.end)
+
+
+async def take(pipeline: Any, *steps: Step) -> None:
+    for step in steps:
+        if callable(step):
+            await step(pipeline)
+            continue
+        for delivery in step if isinstance(step, tuple) else (step,):
+            await pipeline.deliver(delivery)
+            pipeline.clock.forward(0.001)
+        await pipeline.post_all()
+
+
+def so_far(*, edits: int | None = None, waiting: Mapping[str, int] | None = None, **stands: Sequence[str]) -> Do:
+    async def do(pipeline: Any) -> None:
+        faults = [fault for channel, all_parts in stands.items() for fault in _faults(pipeline, channel, all_parts)]
+        assert faults == []
+        assert edits is None or len(edits_of(pipeline.slack)) == edits
+        assert waiting is None or await pipeline.waiting() == waiting
+
+    return do
+
+
+def _faults(pipeline: Any, channel: str, described: Sequence[str]) -> Iterator[str]:
+    messages = pipeline.slack.messages(channel)
+    if len(messages) != len(described):
+        yield f"{channel} has {[message.text for message in messages]}"
+        return
+    for message, parts in zip(messages, described, strict=True):
+        for part in filter(None, parts.split(" | ")):
+            if not _holds(message, part, messages):
+                yield f"{channel}: {part!r} of {shown(message)}"
+
+
+def _holds(message: Any, part: str, messages: Sequence[Any]) -> bool:
+    sign, words = part[0], part[1:]
+    if sign == "^":
+        return message.text.startswith(words) or as_posted(message.text).startswith(words)
+    if sign == ">":
+        return messages[int(words) - 1].ts.replace(".", "") in shown(message)
+    if sign in "+!":
+        return (words in shown(message)) == (sign == "+")
+    return part in message.text
+
+
+async def links(pipeline: Any) -> None:
+    """From here on messages link each other."""
+    pipeline.poster.render.identity.workspace_url = "https://example.slack.com/"
+
+
+async def pauses(pipeline: Any) -> None:
+    await pipeline.database.write(lambda session: pause_channel(session, "CGB", None, pipeline.clock()))
+
+
+async def resumes(pipeline: Any) -> None:
+    """So late that a summary says what waited."""
+    pipeline.clock.forward(4 * 3_600)
+    await pipeline.database.write(lambda session: pipeline.reopening.resume(session, "CGB", pipeline.clock()))
+    await pipeline.post_all()
+
+
+def subscribes(channel: str, region: str | None = None, *topics: Any, **filters: Any) -> Do:
+    async def do(pipeline: Any) -> None:
+        chosen = {"topics": frozenset(topics)} if topics else {}
+        await pipeline.subscribe(channel, region or REGIONS[channel], **chosen, **filters)
+
+    do.channel = channel  # type: ignore[attr-defined]
+    return do
+
+
+def passes(seconds: float) -> Do:
+    async def do(pipeline: Any) -> None:
+        pipeline.clock.forward(seconds)
+        await pipeline.post_all()
+
+    return do
+
+
+def slack_answers(method: str, *codes: str | Failure, always: str | None = None) -> Do:
+    """To the next calls of chat.postMessage ("post") or chat.update ("edit"); `always`: to each call after them."""
+    script = [failures.slack_error(code) if isinstance(code, str) else code for code in codes]
+    rest = failures.slack_error(always) if always else None
+
+    async def do(pipeline: Any) -> None:
+        pipeline.slack.script(METHODS[method], script, then_always=rest)
+
+    return do
+
+
+METHODS = {"post": "chat.postMessage", "edit": "chat.update"}
+
+
+def listed(race_id: str = "rc_1", *, off: str | None = "14:30", course: str = "Ascot", **more: Any) -> Race:
+    """As the data service lists a race."""
+    values = {"title": "Title rc_1", "race_date": DAY, "region": "GB", "race_class": "4"} | more
+    return Race(race_id=race_id, course=Course(name=course), off=OffTime(text=off), **values)
+
+
+def lists(*races: Race, region: str | None = "GB") -> Do:
+    """The race book reads a list of the data service."""
+
+    async def do(pipeline: Any) -> None:
+        await pipeline.database.write(
+            lambda session: race_book_store.put(session, races, pipeline.clock(), region=region)
+        )
+        await pipeline.post_all()
+
+    return do
+
+
+GB_ASCOT = reference_store.KnownCourse(course_id="cr_asc", name="Ascot", region="GB")
+AUS_ASCOT = reference_store.KnownCourse(course_id="cr_aus", name="Ascot", region="AUS")
+KEMPTON = reference_store.KnownCourse(name="Kempton", region="GB")
+
+
+def knows(*courses: Any, regions: Sequence[str] = ("AUS", "FR", "GB", "IRE"), countries: Sequence[Any] = ()) -> Do:
+    """The bot reads the data service's lists of regions, courses and countries."""
+
+    def keep(session: Any, now: Any) -> None:
+        if regions:
+            reference_store.put_regions(session, regions, now)
+        reference_store.put_courses(session, courses, now)
+        reference_store.put_countries(session, countries, now)
+
+    async def do(pipeline: Any) -> None:
+        await pipeline.database.write(lambda session: keep(session, pipeline.clock()))
+
+    return do

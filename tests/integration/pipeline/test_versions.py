@@ -1,0 +1,405 @@
+"""What a later version of an event does to the message that stands: an edit, a new message, a mark, or nothing."""
+
+from bot.channels import subscriptions
+from bot.events.event import Topic
+from bot.events.races import Runner
+from bot.slack.web_client import METADATA_EVENT
+from sandbox.slack.failures import drop_after, drop_before, rate_limited
+from tests.clock import DAY
+from tests.databases import on_both
+from tests.integration.pipeline.racing_day import abandonment, meeting, result, tell
+from tests.integration.pipeline.stories import (
+    Story,
+    links,
+    listed,
+    lists,
+    passes,
+    pauses,
+    play,
+    resumes,
+    rows,
+    slack_answers,
+    so_far,
+    subscribes,
+)
+
+FIRST, SWAPPED = ("Alpha", "Bravo"), ("Bravo", "Alpha")
+GOOD, SOFT, HEAVY, FIRM = (result(going=going) for going in ("Good", "Soft", "Heavy", "Firm"))
+CLOSED, GONE, UNHEARD = "edit_window_closed", "message_not_found", "never_heard_of_it"
+CLASS_1 = subscribes("CGB", classes=("Class 1",))
+CARDS = subscribes("CGB", "GB", Topic.RACECARDS)
+
+
+def version(placings, sequence=None, **more):
+    race = {name: more.pop(name) for name in ("going", "winning_time", "race_class") if name in more}
+    ordered = {} if sequence is None else {"sequence": sequence}
+    return result(placings=placings, **race) | ordered | more
+
+
+def runners(*placed, **more):
+    """`placed`: position and horse."""
+    said = [{"position": position, "horse": horse} for position, horse in placed]
+    return result(runners=said, placings=(), **more)
+
+
+def priced(price, sequence, **race):
+    return result(runners=[{"position": 1, "horse": "Alpha", "sp": price}], placings=(), **race) | {
+        "sequence": sequence
+    }
+
+
+def card(*races, meeting_id="mt_1", **more):
+    place = {"meeting_id": meeting_id, "course": "Ascot", "date": DAY, "region": "GB"}
+    return {"event": "racecard.published", "meeting": place, "races": list(races)} | more
+
+
+def of_parts(*numbers):
+    return [{"race_id": f"rc_{number}", "off_time": f"1{number}:00"} for number in numbers]
+
+
+def first_attempt_at(attempt, minute):
+    return {"delivery": {"attempt": attempt, "first_attempt_at": f"{DAY}T08:{minute}:00Z"}}
+
+
+def marked(number, **marks):
+    return card(
+        {"race_id": "rc_1", "off_time": "11:30"} | marks, {"race_id": "rc_2", "off_time": "15:00"}, sequence=number
+    )
+
+
+BOOK = lists(listed(runners=tuple(Runner(horse=horse, position=str(at)) for at, horse in enumerate(FIRST, start=1))))
+FIRST_STANDS = so_far(CGB=["1 Alpha"])
+
+EDITED = {
+    "lesser change": Story(
+        GOOD,
+        SOFT,
+        edits=1,
+        CGB=["1 Blue Moon | two versions disagree: going is Good in one, Soft in the other | +Another version <!date^"],
+    ),
+    "field that the later version lacks": Story(
+        result(going="Good", title="Novices' Hurdle"),
+        result(placings=(), going="Soft"),
+        CGB=["1 Blue Moon | +Novices' Hurdle"],
+    ),
+    "channel without the message gets one": Story(GOOD, subscribes("CALL"), SOFT, edits=1, CGB=[""], CALL=[""]),
+    "before the message is sent": Story((GOOD, SOFT, HEAVY), edits=0, CGB=["going is Good in one, Heavy in the other"]),
+    "edits that wait are one call": Story(GOOD, (SOFT, HEAVY, FIRM), edits=1, CGB=["Firm in the other"]),
+    "further races of a meeting": Story(
+        meeting("rc_1"),
+        meeting("rc_2", "rc_3"),
+        # Folded, because the meeting names the race.
+        abandonment("rc_3"),
+        CGB=["3 races | names 2 more races | +Title rc_1 | +Title rc_2 | +Title rc_3"],
+    ),
+    "further races of a card": Story(
+        CARDS, card({"race_id": "rc_1"}), card({"race_id": "rc_1"}, {"race_id": "rc_2"}), CGB=["2 races declared"]
+    ),
+    "parts of a card, delivered again": Story(
+        CARDS,
+        *(card(*of_parts(*part), attempt=attempt) for attempt in (1, 2, 3) for part in ((1, 2), (3, 4))),
+        edits=1,
+        CGB=["^Racecard: Ascot, | (GB): 4 races declared"],
+    ),
+    "is not late": Story(GOOD, passes(3_600), SOFT, edits=1, CGB=["!late"]),
+    "in doubt, carried out": Story(
+        GOOD, slack_answers("edit", drop_after()), SOFT, passes(60), CGB=["Soft in the other"]
+    ),
+    "in doubt, lost": Story(GOOD, slack_answers("edit", drop_before()), SOFT, passes(60), CGB=["Soft in the other"]),
+    "in words that Slack takes": Story(
+        GOOD, slack_answers("edit", "invalid_blocks", "invalid_blocks"), SOFT, CGB=["Soft in the other | +\n()"]
+    ),
+    "held edits let posts by": Story(
+        GOOD,
+        slack_answers("edit", rate_limited(30)),
+        SOFT,
+        result("rc_2"),
+        so_far(edits=0, waiting={"queued": 1}, CGB=["", ""]),
+        passes(31),
+        CGB=["Soft in the other", ""],
+    ),
+    "held posts let edits by": Story(
+        GOOD,
+        slack_answers("post", rate_limited(30)),
+        result("rc_2", going="Good"),
+        SOFT,
+        result("rc_2", going="Soft"),
+        so_far(waiting={"queued": 2}, CGB=["Soft in the other"]),
+        passes(31),
+        edits=1,
+        CGB=["", ""],
+    ),
+    "says what differs from the version of the message": Story(
+        priced("7/2", 1),
+        (priced("99/1", 2), priced("99/1", 3, going="Soft")),
+        so_far(CGB=["starting price of Alpha was 7/2, now 99/1; added: going Soft"]),
+        priced("99/1", 4, going="Soft", winning_time="1m 12s"),
+        CGB=["starting price of Alpha was 7/2, now 99/1"],
+    ),
+    "race that fits no more is postponed": Story(
+        CLASS_1,
+        abandonment(),
+        abandonment(status="Postponed", race_class="Class 4") | {"sequence": 2},
+        CGB=["status Postponed"],
+    ),
+}
+
+REFUSED_EDIT = {
+    f"refused, {code}": Story(
+        GOOD,
+        slack_answers("edit", code),
+        (SOFT, HEAVY),
+        CGB=["!Corrected", "going is Soft in one, Heavy in the other"],
+    )
+    for code in (CLOSED, UNHEARD)
+} | {
+    "of a message that was given up": Story(
+        slack_answers("post", UNHEARD), (GOOD, SOFT), waiting={"dead_letter": 1}, CGB=[""]
+    ),
+}
+
+RINGS = {
+    "changed winner": Story(
+        GOOD,
+        result(placings=("Red Sky", "Blue Moon"), going="Good"),
+        result(placings=("Red Sky", "Blue Moon"), going="Soft"),
+        CGB=[
+            "^Superseded | see the later message. Result: Ascot 14:30 (GB): 1 Blue Moon | !Soft",
+            "^Two versions disagree: | Soft in the other",
+        ],
+    ),
+    "result of an abandoned race": Story(
+        abandonment(),
+        GOOD,
+        SOFT,
+        CGB=[
+            "^Contradicted | a result was reported, see the later message | ABANDONED: Ascot",
+            "Contradicts | Soft in the other",
+        ],
+    ),
+    "abandonment in other words": Story(
+        abandonment(), version(FIRST), abandonment(reason="fog"), CGB=["", "^Contradicted", ""]
+    ),
+    "abandonment of a newer version": Story(
+        abandonment() | {"sequence": 1},
+        version(FIRST),
+        abandonment(distance="2m") | {"sequence": 2},
+        CGB=["", "^Contradicted", ""],
+    ),
+    "first placings": Story(version((), 2, going="Soft"), version(FIRST, 1, going="Good"), CGB=["", "1 Alpha | !Good"]),
+    "winner after the others": Story(
+        runners((2, "Bravo"), (3, "Cee")) | {"sequence": 1},
+        runners((1, "Alpha"), (2, "Bravo"), (3, "Cee")) | {"sequence": 2},
+        CGB=["", "^CORRECTION: Ascot 14:30 (GB): 1st is now Alpha. Now 1 Alpha, 2 Bravo, 3 Cee"],
+    ),
+    "newer by its first attempt": Story(
+        version(FIRST, **first_attempt_at(1, "00")),
+        version(SWAPPED, **first_attempt_at(1, "20")),
+        version(FIRST, **first_attempt_at(2, "00")),
+        CGB=["!disagree", "^CORRECTION | !disagree"],
+    ),
+    "result that fits no more": Story(
+        CLASS_1, version(FIRST, 1), version(SWAPPED, 2, race_class="Class 4"), CGB=["^Superseded", "^CORRECTION"]
+    ),
+    "placings other than the race book's": Story(
+        version(()), BOOK, FIRST_STANDS, version(SWAPPED), CGB=["^Result", "^CORRECTION | +1st was Alpha, now Bravo"]
+    ),
+    "mark by a card": Story(
+        CARDS,
+        marked(1),
+        marked(2, abandoned=True),
+        marked(3, abandoned=False),
+        CGB=["", "11:30 is now marked abandoned", "11:30 is no longer marked abandoned"],
+    ),
+    "placings through poorer versions": Story(
+        result(placings=()),
+        version(FIRST),
+        result(placings=(), going="Soft"),
+        version(SWAPPED),
+        version(SWAPPED, going="Soft"),
+        version(FIRST, attempt=2),
+        version(("Alpha", "Cee")),
+        CGB=[
+            "^Superseded",
+            "^Superseded | 1 Alpha",
+            "^Superseded | 1 Bravo | An earlier version was delivered again",
+            "^Two versions disagree | 1 Alpha",
+        ],
+    ),
+}
+
+NO_NEWS = {
+    "repeated, and older by time": Story(
+        SOFT | {"occurred_at": f"{DAY}T14:40:00Z"},
+        SOFT | {"occurred_at": f"{DAY}T14:40:00Z", "attempt": 2},
+        GOOD | {"occurred_at": f"{DAY}T14:35:00Z"},
+        edits=0,
+        CGB=[""],
+    ),
+    "older by number": Story((GOOD | {"version": 2}, version(SWAPPED) | {"version": 1}), edits=0, CGB=["1 Blue Moon"]),
+    "between two that say the same": Story(
+        version(FIRST, 1), version(FIRST, 3), version(SWAPPED, 2), edits=0, CGB=["^Result"]
+    ),
+    "older, after a version without an order": Story(
+        version(FIRST, 1),
+        version(SWAPPED, 2),
+        version(SWAPPED, going="Soft"),
+        version(FIRST, 1, attempt=2),
+        CGB=["^Superseded", "1 Bravo, 2 Alpha"],
+    ),
+    "overtaken, delivered again": Story(
+        *(version(placings, attempt=attempt) for attempt in range(3) for placings in (FIRST, SWAPPED)),
+        edits=2,
+        CGB=[
+            "^Superseded | : two versions disagree, see the later message. ",
+            "An earlier version was delivered again | 1st is Bravo in one, Alpha in the other | 1 Bravo, 2 Alpha",
+        ],
+    ),
+    "overtaken, before and after a third": Story(
+        version(FIRST),
+        version(SWAPPED),
+        version(FIRST, attempt=2),
+        version(("Cee", "Alpha")),
+        version(FIRST, attempt=3),
+        version(SWAPPED, attempt=2),
+        version(FIRST, attempt=4),
+        CGB=["", "", "1 Cee | An earlier version was delivered again"],
+    ),
+    "fact added to a contradicted abandonment": Story(
+        abandonment(),
+        version(FIRST),
+        abandonment(distance="2m") | {"attempt": 2},
+        CGB=["^Contradicted | 2m", "!Contradicted"],
+    ),
+    "fact added to a contradicted result": Story(
+        version(FIRST),
+        abandonment(),
+        version(FIRST, winning_time="1m 12s") | {"attempt": 2},
+        CGB=["^Contradicted | 1m 12s", "!Contradicted"],
+    ),
+    "placings that the race book has shown": Story(
+        version(()),
+        BOOK,
+        FIRST_STANDS,
+        version(FIRST),
+        version(SWAPPED, attempt=2),
+        CGB=["^Result", "^Two versions disagree"],
+    ),
+    "half of a dead heat": Story(
+        runners(("1=", "Alpha"), ("1=", "Bravo")),
+        result(winner="Alpha", placings=()),
+        CGB=["^Result: Ascot 14:30 (GB): 1= Alpha, 1= Bravo"],
+    ),
+    "spellings and ids": Story(
+        result(status="Weighed In"),
+        runners(
+            ("1st", "Blue Moon (IRE)"),
+            ("2nd", "Red Sky"),
+            status="weighed_in",
+            meeting_id="mt_1",
+            race_number=3,
+            field_size=2,
+        ),
+        edits=0,
+        CGB=[""],
+    ),
+}
+
+LATER = {"correction": (version(SWAPPED, 2), "^CORRECTION"), "contradiction": (abandonment(), "^ABANDONED")}
+MARKS = (
+    {
+        f"refused mark of a {kind}": Story(
+            version(FIRST, 1), slack_answers("edit", always=code), later, CGB=["", words]
+        )
+        for code, (kind, (later, words)) in zip((CLOSED, GONE), LATER.items(), strict=True)
+    }
+    | {
+        f"{kind} that waits is linked": Story(
+            links,
+            version(FIRST, 1),
+            slack_answers("post", rate_limited(30)),
+            later,
+            so_far(edits=0, CGB=[""]),
+            passes(31),
+            CGB=[">2", words],
+        )
+        for kind, (later, words) in LATER.items()
+    }
+    | {
+        "refused, and the later message was given up": Story(
+            version(FIRST, 1),
+            slack_answers("post", UNHEARD),
+            slack_answers("edit", GONE),
+            version(SWAPPED, 2),
+            waiting={"dead_letter": 1},
+            CGB=["^Result", "^CORRECTION"],
+        ),
+        "names the contradiction where the later message was given up": Story(
+            abandonment(),
+            slack_answers("post", UNHEARD),
+            version(FIRST),
+            waiting={"dead_letter": 1},
+            CGB=["^Contradicted | UTC: a result was reported. ABANDONED: "],
+        ),
+        "of a race links the meeting that waits": Story(
+            links,
+            abandonment(),
+            slack_answers("post", rate_limited(30)),
+            meeting("rc_1", "rc_2"),
+            so_far(waiting={"queued": 2}),
+            passes(31),
+            CGB=[">2", ""],
+        ),
+        "links the summary": Story(
+            links, abandonment(), pauses, version(FIRST), resumes, CGB=["^Contradicted | >2", ""]
+        ),
+        "links the summary that waits": Story(
+            links,
+            abandonment(),
+            pauses,
+            version(FIRST),
+            slack_answers("post", rate_limited(30)),
+            resumes,
+            so_far(CGB=[""]),
+            passes(31),
+            CGB=["^Contradicted | >2", ""],
+        ),
+        "result links the meeting of its race": Story(
+            links, meeting("rc_1", "rc_2"), abandonment(), version(FIRST), CGB=["", ">1"]
+        ),
+    }
+)
+
+STORIES = EDITED | REFUSED_EDIT | RINGS | NO_NEWS | MARKS
+
+
+@rows(STORIES, "of a message that was given up")
+async def test_later_version(pipeline, story):
+    await play(pipeline, story)
+
+
+async def test_edit_keeps_the_key_of_the_first_post(pipeline):
+    await pipeline.subscribe("CGB", "GB")
+    await tell(pipeline, GOOD)
+    (before,) = pipeline.slack.messages("CGB")
+    await tell(pipeline, SOFT)
+    (after,) = pipeline.slack.messages("CGB")
+    assert after.metadata["event_payload"]["post"] == before.metadata["event_payload"]["post"]
+    assert after.metadata["event_type"] == METADATA_EVENT
+
+
+@on_both
+async def test_edit_is_no_last_post_of_the_channel_or_of_its_subscription(pipeline):
+    await pipeline.subscribe("CGB", "GB")
+    await tell(pipeline, GOOD)
+    pipeline.clock.forward(3600)
+    await tell(pipeline, SOFT)
+
+    def last(session):
+        filters = [subscriptions.read_filter(row) for row in subscriptions.of_channel(session, "CGB")]
+        (post,) = subscriptions.last_posts(session, "CGB", filters)
+        assert post
+        return post.sent_at, subscriptions.last_post_at(session, "CGB")
+
+    of_list, of_home = await pipeline.database.read(last)
+    assert of_list == of_home
