@@ -81,7 +81,7 @@ async def take(pipeline: Any, *steps: Step) -> None:
 def so_far(*, edits: int | None = None, waiting: Mapping[str, int] | None = None, **stands: Sequence[str]) -> Do:
     async def do(pipeline: Any) -> None:
         faults = [fault for channel, all_parts in stands.items() for fault in _faults(pipeline, channel, all_parts)]
-        assert faults == []
+        assert not faults, faults
         assert edits is None or len(edits_of(pipeline.slack)) == edits
         assert waiting is None or await pipeline.waiting() == waiting
 
@@ -157,19 +157,25 @@ def slack_answers(method: str, *codes: str | Failure, always: str | None = None)
 METHODS = {"post": "chat.postMessage", "edit": "chat.update"}
 
 
+def bare(event: str = "race.abandoned", race_id: str = "rc_1", **said: Any) -> dict[str, Any]:
+    """A delivery that names the race by its id alone."""
+    return {"event": event, "race_id": race_id} | said
+
+
 def listed(race_id: str = "rc_1", *, off: str | None = "14:30", course: str = "Ascot", **more: Any) -> Race:
     """As the data service lists a race."""
     values = {"title": "Title rc_1", "race_date": DAY, "region": "GB", "race_class": "4"} | more
     return Race(race_id=race_id, course=Course(name=course), off=OffTime(text=off), **values)
 
 
-def lists(*races: Race, region: str | None = "GB") -> Do:
+async def read_list(pipeline: Any, *races: Race, region: str | None = "GB") -> None:
     """The race book reads a list of the data service."""
+    await pipeline.database.write(lambda session: race_book_store.put(session, races, pipeline.clock(), region=region))
 
+
+def lists(*races: Race, region: str | None = "GB") -> Do:
     async def do(pipeline: Any) -> None:
-        await pipeline.database.write(
-            lambda session: race_book_store.put(session, races, pipeline.clock(), region=region)
-        )
+        await read_list(pipeline, *races, region=region)
         await pipeline.post_all()
 
     return do

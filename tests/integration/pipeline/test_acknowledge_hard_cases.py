@@ -22,7 +22,7 @@ from tests.databases import on_both
 from tests.integration.pipeline.desk import TOLD, after, ask, asked, is_taken, key_in, messages, press, told
 from tests.integration.pipeline.racing_day import abandonment, result, shown, tell, tell_two_in_ireland
 from tests.integration.pipeline.steps import close, fail, pause, reopen, traced, turns, wait, write
-from tests.integration.pipeline.test_filled_in import bare, listed, read_list
+from tests.integration.pipeline.stories import bare, listed, read_list
 
 NO_EDIT, GONE = failures.slack_error("edit_window_closed"), failures.slack_error("message_not_found")
 TOO_LONG = [failures.slack_error("msg_too_long")] * 2

@@ -40,7 +40,7 @@ from tests.integration.pipeline.racing_day import (
     tell_two_in_ireland,
 )
 from tests.integration.pipeline.racing_day import shown as shown_by
-from tests.integration.pipeline.test_filled_in import bare, listed, read_list
+from tests.integration.pipeline.stories import bare, listed, read_list
 from tests.integration.pipeline.test_unchecked import check, service_is_back
 from tests.notice_levels import without_level
 from tests.unit.racedata.conftest import FakeClient, FakeQuota
