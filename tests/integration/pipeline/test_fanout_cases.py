@@ -1,6 +1,6 @@
-"""Which version is news, for whom, and in which order: what a hostile reading of fan-out has found."""
+"""How deliveries go through fan-out: which first, which again after a failure, and what our own faults cost nobody."""
 
-import itertools
+import asyncio
 import random
 import sqlite3
 from dataclasses import replace
@@ -8,162 +8,141 @@ from datetime import timedelta
 
 import pytest
 from sqlalchemy import create_engine, event, select, update
+from sqlalchemy.exc import OperationalError
 from sqlmodel import Session, col
 
-from bot.db.tables import BookRace, EventVersion, InboxDelivery
+from bot.db.tables import InboxDelivery, OutboxMessage
 from bot.deliveries import inbox
+from bot.deliveries.ingest import Ingest
 from bot.errors import StorageUnavailable
-from bot.events.event import EventKind, Topic
-from bot.events.facts import VersionRemarks
-from bot.events.races import Course, Race
-from bot.racedata import reference_store
-from tests.clock import DAY
+from bot.events.event import EventKind
+from bot.events.races import Race
+from sandbox.slack import failures
+from tests.clock import now
 from tests.databases import on_both, on_postgresql
 from tests.integration.conftest import Moment
-from tests.integration.pipeline.racing_day import abandonment, edits, meeting, result, states, tell
-
-CARDS = frozenset({Topic.RACECARDS})
+from tests.integration.pipeline.racing_day import abandonment, meeting, result
+from tests.integration.pipeline.stories import Story, play, rows, so_far
+from tests.notice_levels import URGENT
 
 MORE_THAN_A_STATEMENT_TAKES = 2**16
 """Values: PostgreSQL's protocol counts them in 16 bits."""
 
-
-async def know_regions(pipeline):
-    await pipeline.database.write(lambda session: reference_store.put_regions(session, ["GB", "IRE"], pipeline.clock()))
-
-
-async def rows(pipeline, column):
-    return await pipeline.database.read(lambda session: list(session.execute(select(column)).scalars()))
+NEWER = result(placings=("Red Sky", "Blue Moon"))
+BALLOON = "stewards.weather_balloon.sighted"
 
 
-def racecard(**race):
-    race = {"race_id": "rc_1", "course": "Ascot", "date": DAY, "off_time": "14:30", "region": "Great Britain"} | race
-    return {"event": "racecard.published", "race": race}
-
-
-def without_id(payload):
-    del payload["race"]["race_id"]
-    return payload
-
-
-async def test_name_of_a_region_in_the_race_book_hides_no_abandonment(pipeline):
-    await pipeline.subscribe("CGB", "GB")
-    await tell(pipeline, racecard())
-    assert await rows(pipeline, col(BookRace.region)) == ["Great Britain"]
-    await know_regions(pipeline)
-    await tell(pipeline, abandonment(region="Great Britain"))
-    assert len(pipeline.texts("CGB")) == 1
-
-
-async def test_name_of_a_region_does_not_get_into_the_race_book_where_codes_are_known(pipeline):
-    await know_regions(pipeline)
-    await tell(pipeline, racecard(region="Atlantis"), meeting("rc_2", region="Atlantis"))
-    assert await rows(pipeline, col(BookRace.region)) == ["", ""]
-
-
-async def test_correction_with_the_name_of_a_region_reaches_those_who_have_the_event(pipeline):
-    await know_regions(pipeline)
-    await pipeline.subscribe("CGB", "GB")
-    await tell(pipeline, result(date=None), result(date=None, region="England", placings=("Red Sky", "Blue Moon")))
-    assert pipeline.texts("CGB")[1].startswith("Two versions disagree")
-
-
-async def test_later_delivery_from_a_clock_that_is_behind_is_told_as_of_unknown_order(pipeline):
-    await pipeline.subscribe("CGB", "GB")
-    await tell(pipeline, result())
+async def clock_is_set_back(pipeline):
     pipeline.clock.forward(-30)
-    await pipeline.deliver(result(placings=("Red Sky", "Blue Moon")))
+
+
+async def clock_is_right_again(pipeline):
     pipeline.clock.forward(30)
     await pipeline.post_all()
-    first, correction = pipeline.slack.messages("CGB")
-    assert "1 Blue Moon" in first.text
-    assert "1 Red Sky" in correction.text
-    assert "Two versions disagree" in correction.text
 
 
-async def test_delivery_that_was_received_before_is_told_with_its_order_unknown(pipeline):
-    """Of two attempts that cross, the newer may have come first: to say nothing could be to say the wrong winner."""
-    await pipeline.subscribe("CGB", "GB")
-    await pipeline.deliver(result())
-    later = pipeline.clock.now + timedelta(minutes=5)
-    await pipeline.database.write(lambda session: session.execute(update(InboxDelivery).values(not_before=later)))
-    pipeline.clock.forward(1)
-    await tell(pipeline, result(placings=("Red Sky", "Blue Moon")))
-    await pipeline.database.write(lambda session: session.execute(update(InboxDelivery).values(not_before=None)))
+async def fails_once(pipeline):
+    """The newest delivery, before fan-out has seen the delivery."""
+    waiting = await pipeline.database.read(lambda session: inbox.waiting(session, pipeline.clock(), 9))
+    await pipeline.database.write(lambda session: inbox.mark_failed(session, waiting[-1], pipeline.clock(), "once"))
+
+
+def waits_unread(payload):
+    async def do(pipeline):
+        await pipeline.deliver(payload)
+        await fails_once(pipeline)
+
+    return do
+
+
+async def an_hour_passes(pipeline):
+    pipeline.clock.forward(3_600)
     await pipeline.post_all()
-    first, other = pipeline.texts("CGB")
-    assert "1 Red Sky" in first
-    assert "1 Blue Moon" in other
-    assert "Two versions disagree" in other
 
 
-async def test_meeting_does_not_overtake_the_result_of_its_race_in_the_same_batch(pipeline):
-    await pipeline.subscribe("CGB", "GB")
-    await pipeline.deliver(result("rc_1"))
-    pipeline.clock.forward(0.5)
-    await pipeline.deliver(meeting("rc_1", "rc_2"))
+STORIES = {
+    "unreadable": Story(b"not json", CGB=[], CALL=["could not be read"], CADMIN=["inbox-1"]),
+    "empty": Story(b"", CGB=[], CALL=["could not be read"], CADMIN=["inbox-1"]),
+    "unreadable, and no channel takes all regions": Story(
+        b"not json", CGB=[], CADMIN=[f"^{URGENT}A signed delivery could not be read | nobody is told"]
+    ),
+    "events of an unknown name": Story(
+        *({"event": BALLOON, "race_id": f"rc_{number}"} for number in range(3)),
+        CGB=[],
+        CALL=["could not be read"] * 3,
+        CADMIN=["inbox-1"],
+    ),
+    "from a clock that is behind": Story(
+        result(),
+        clock_is_set_back,
+        NEWER,
+        clock_is_right_again,
+        CGB=["1 Blue Moon", "1 Red Sky | Two versions disagree"],
+    ),
+    # Of two attempts that cross, the newer may have come first: to say nothing could be to say the wrong winner.
+    "received before, read after": Story(
+        waits_unread(result()), NEWER, an_hour_passes, CGB=["1 Red Sky", "1 Blue Moon | Two versions disagree"]
+    ),
+    "meeting that names far too many races": Story(
+        meeting() | {"races": [str(1000 + number) for number in range(MORE_THAN_A_STATEMENT_TAKES)]},
+        CGB=["^ABANDONED: Ascot, whole meeting"],
+    ),
+}
+
+
+@rows(STORIES)
+async def test_delivery(pipeline, story):
+    await play(pipeline, story)
+
+
+async def test_event_goes_to_its_region_and_all_once(pipeline):
+    for channel, region in (("CGB", "GB"), ("CIRE", "IRE"), ("CALL", "*"), ("CALL", "GB")):
+        await pipeline.subscribe(channel, region)
+    payloads = (result(), result(), result() | {"attempt": 2}, result("rc_fr", region="FR"))
+    assert [await pipeline.deliver(payload) for payload in payloads] == [True, False, True, True]
     await pipeline.post_all()
-    assert not [text for text in pipeline.texts("CGB") if "Contradicts" in text]
-    assert len(pipeline.texts("CGB")) == 2
+    await so_far(CGB=[""], CALL=["", ""], CIRE=[], waiting={})(pipeline)
+    assert await pipeline.deliver(result("rc_fr", region="FR")) is False
 
 
-async def test_meeting_overtakes_no_result_of_its_races_in_a_long_backlog(pipeline):
+LONG_BACKLOG = [result(f"rc_{number}", off_time=f"14:{number:02}") for number in range(30)]
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        meeting("rc_29", "rc_90"),
+        [abandonment("rc_90", off_time="15:00"), abandonment("rc_29", off_time="14:29")],
+    ],
+    ids=["meeting", "second of a delivery"],
+)
+async def test_abandonment_overtakes_no_result_of_its_races_in_a_long_backlog(pipeline, last):
     await pipeline.subscribe("CGB", "GB")
-    for number in range(30):
-        await pipeline.deliver(result(f"rc_{number}", off_time=f"14:{number:02}"))
+    for payload in (*LONG_BACKLOG, last):
+        await pipeline.deliver(payload)
         pipeline.clock.forward(0.001)
-    await pipeline.deliver(meeting("rc_29", "rc_90"))
+    while await pipeline.fanout.run_once():
+        continue
+    order = select(col(OutboxMessage.idempotency_key)).order_by(col(OutboxMessage.id))
+    keys = await pipeline.database.read(lambda session: list(session.execute(order).scalars()))
+    own = [number for number, key in enumerate(keys) if key.startswith("result.received:rc_29#")]
+    assert own < [number for number, key in enumerate(keys) if "abandoned" in key and "rc_90" not in key]
+
+
+@on_postgresql
+async def test_deliveries_that_shared_a_commit_are_told_in_the_order_they_came(pipeline):
+    await pipeline.subscribe("CGB", "GB")
+    stored = []
+    for number in range(6):
+        for horses in (("Old", "New"), ("New", "Old")):
+            pipeline.clock.forward(0.001)
+            stored.append(asyncio.create_task(pipeline.deliver(result(f"rc_{number}", placings=horses))))
+            await asyncio.sleep(0)
+    await asyncio.gather(*stored)
     await pipeline.post_all()
-    assert any("ABANDONED" in text for text in pipeline.texts("CGB"))
-    assert not [text for text in pipeline.texts("CGB") if "CONFLICT" in text]
-
-
-async def test_second_abandonment_of_a_delivery_overtakes_no_result_in_a_long_backlog(pipeline):
-    await pipeline.subscribe("CGB", "GB")
-    for number in range(30):
-        await pipeline.deliver(result(f"rc_{number}", off_time=f"14:{number:02}"))
-        pipeline.clock.forward(0.001)
-    await pipeline.deliver([abandonment("rc_90", off_time="15:00"), abandonment("rc_29", off_time="14:29")])
-    await pipeline.post_all()
-    told = [text for text in pipeline.texts("CGB") if "Ascot 14:29" in text]
-    assert ["1 Blue Moon" in text for text in told] == [True, False]
-
-
-async def test_result_whose_region_comes_later_is_posted_where_it_matches_now(pipeline):
-    await pipeline.subscribe("CGB", "GB")
-    await pipeline.subscribe("CALL", "*")
-    await tell(pipeline, result(region=None), result(), result() | {"attempt": 3})
-    assert [len(pipeline.texts(channel)) for channel in ("CGB", "CALL")] == [1, 1]
-    assert pipeline.texts("CGB")[0].startswith("Result: Ascot 14:30 (GB)")
-    assert "Added" in pipeline.texts("CALL")[0]
-    assert len(edits(pipeline.slack)) == 1
-    assert sorted(await states(pipeline)) == [("sent", False), ("sent", False), ("sent", True)]
-
-
-async def test_abandonment_whose_region_comes_later_is_not_told_again(pipeline):
-    await pipeline.subscribe("CGB", "GB")
-    await pipeline.subscribe("CIRE", "IRE")
-    await tell(pipeline, abandonment(region=None), abandonment())
-    assert [len(pipeline.texts(channel)) for channel in ("CGB", "CIRE")] == [1, 1]
-    assert all("region unknown" not in pipeline.texts(channel)[0] for channel in ("CGB", "CIRE"))
-    assert len(edits(pipeline.slack)) == 2
-
-
-async def test_changed_region_is_edited_where_it_was_posted_and_posted_where_it_matches_now(pipeline):
-    await pipeline.subscribe("CGB", "GB")
-    await pipeline.subscribe("CIRE", "IRE")
-    await tell(pipeline, abandonment(region="IRE"), abandonment())
-    assert [len(pipeline.texts(channel)) for channel in ("CGB", "CIRE")] == [1, 1]
-    assert pipeline.texts("CGB")[0].startswith("ABANDONED: Ascot 14:30 (GB)")
-    assert "region is IRE in one, GB in the other" in pipeline.texts("CIRE")[0]
-
-
-async def test_changed_course_is_edited_where_it_was_posted_and_posted_where_it_matches_now(pipeline):
-    await pipeline.subscribe("CGB", "GB", courses=(Course(name="Ascot"),))
-    await pipeline.subscribe("CALL", "*", courses=(Course(name="Kempton"),))
-    await tell(pipeline, result(), result(course="Kempton"))
-    assert "course is Ascot in one, Kempton in the other" in pipeline.texts("CGB")[0]
-    assert len(pipeline.texts("CALL")) == 1
+    last_words = [text for text in pipeline.texts("CGB") if text.startswith("Two versions disagree")]
+    assert len(last_words) == 6
+    assert all("1 New" in text for text in last_words)
 
 
 @on_postgresql
@@ -185,30 +164,16 @@ async def test_replica_waits_for_its_turn_and_then_sees_the_contradiction(make_p
     assert ["Contradicts" in text for text in one.texts("CGB")] == [False, True]
 
 
-async def test_delivery_that_failed_is_tried_again_while_others_keep_coming(pipeline):
-    await pipeline.subscribe("CGB", "GB")
-    await pipeline.deliver(abandonment("rc_0"))
-    (failed,) = await pipeline.database.read(lambda session: inbox.waiting(session, pipeline.clock(), 1))
-    await pipeline.fanout.run_once()
-    early = pipeline.clock().replace(year=2020)
-    await pipeline.database.write(lambda session: inbox.mark_failed(session, failed, early, "once"))
-    seconds = itertools.count(pipeline.fanout._looked_at_s)
-    pipeline.fanout._monotonic = lambda: next(seconds)
-    for number in range(1, 4):
-        await pipeline.deliver(result(f"rc_{number}"))
-        await pipeline.fanout.run_once()
-    assert await pipeline.database.read(inbox.count_waiting) == 0
-
-
-@pytest.mark.parametrize(("passed", "is_due"), [(0, False), (1, True), (-0.1, False), (-2, True)])
 @on_both
-async def test_delivery_that_failed_waits_for_no_clock_that_was_set_back(pipeline, passed, is_due):
+async def test_delivery_that_failed_waits_for_no_clock_that_was_set_back(pipeline):
     at = pipeline.clock()
     await pipeline.deliver(abandonment("rc_0"))
-    (failed,) = await pipeline.database.read(lambda session: inbox.waiting(session, at, 1))
-    await pipeline.database.write(lambda session: inbox.mark_failed(session, failed, at, "once"))
-    later = at + timedelta(hours=passed)
-    assert bool(await pipeline.database.read(lambda session: inbox.waiting(session, later, 1))) == is_due
+    await fails_once(pipeline)
+
+    def due(session):
+        return [hours for hours in (0, 1, -0.1, -2) if inbox.waiting(session, at + timedelta(hours=hours), 1)]
+
+    assert await pipeline.database.read(due) == [1, -2]
 
 
 async def test_delivery_that_failed_for_weeks_may_fail_again(pipeline):
@@ -220,32 +185,126 @@ async def test_delivery_that_failed_for_weeks_may_fail_again(pipeline):
     assert await pipeline.database.read(inbox.count_waiting) == 1
 
 
-@pytest.mark.parametrize("lost", ["race", "meeting"])
-@on_both
-async def test_abandonment_of_which_only_the_country_is_known_is_told(pipeline, lost):
-    await pipeline.subscribe("CALL", "*")
-    place = {"date": DAY, "course": {"country": "Ireland"}}
-    await tell(pipeline, {"event": f"{lost}.abandoned", lost: {f"{lost}_id": "id_1", **place}, "reason": "frost"})
-    (text,) = pipeline.texts("CALL")
-    assert text.startswith("ABANDONED")
-
-
-@pytest.mark.parametrize("kinds", [(result, abandonment), (abandonment, result)])
-async def test_events_of_a_race_without_an_id_contradict_one_another(pipeline, kinds):
-    first, second = kinds
+async def test_delivery_that_failed_is_tried_again_while_others_keep_coming(pipeline):
     await pipeline.subscribe("CGB", "GB")
-    topics = frozenset({Topic.RESULTS if first is result else Topic.ABANDONMENTS})
-    await pipeline.subscribe("CIRE", "GB", topics)
-    await tell(pipeline, without_id(first()), without_id(second()))
-    for channel in ("CGB", "CIRE"):
-        assert ["Contradicts" in text for text in pipeline.texts(channel)] == [False, True]
+    await pipeline.deliver(abandonment("rc_0"))
+    await fails_once(pipeline)
+    await pipeline.fanout.run_once()
+    for number in range(1, 4):
+        pipeline.clock.forward(120)
+        await asyncio.sleep(1)
+        await pipeline.deliver(result(f"rc_{number}"))
+        await pipeline.fanout.run_once()
+    assert await pipeline.database.read(inbox.count_waiting) == 0
 
 
-async def test_meeting_that_names_far_too_many_races_is_told(pipeline):
+async def test_storage_that_fails_is_no_reason_to_give_up_reading(pipeline, monkeypatch):
+    """However often the database fails, an abandonment that can be read goes to the channels of its region."""
     await pipeline.subscribe("CGB", "GB")
-    await pipeline.deliver(meeting() | {"races": [str(1000 + number) for number in range(MORE_THAN_A_STATEMENT_TAKES)]})
+    await pipeline.subscribe("CIRE", "IRE")
+    await pipeline.deliver(abandonment())
+
+    def full(*_):
+        raise OperationalError("INSERT", {}, Exception("database or disk is full"))
+
+    with monkeypatch.context() as patched:
+        patched.setattr("bot.outbox.message_store.insert", full)
+        for _ in range(8):
+            with pytest.raises(StorageUnavailable):
+                await pipeline.fanout.run_once()
     await pipeline.post_all()
-    assert pipeline.texts("CGB")[0].startswith("ABANDONED: Ascot, whole meeting")
+    await so_far(CGB=[""], CIRE=[])(pipeline)
+
+
+async def test_payload_that_our_code_fails_on_still_reaches_those_it_is_for(pipeline, monkeypatch):
+    await pipeline.subscribe("CGB", "GB")
+    await pipeline.subscribe("CIRE", "IRE")
+    await pipeline.deliver(abandonment())
+
+    def fail(_body):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(pipeline.fanout.reader, "_read_events", fail)
+    for _ in range(8):
+        await pipeline.fanout.run_once()
+        pipeline.clock.forward(3_600)
+    await pipeline.post_all()
+    # The region could not be read: everybody who takes abandonments is told.
+    await so_far(CGB=["^ABANDONED"], CIRE=["^ABANDONED"])(pipeline)
+
+
+async def test_abandonment_waits_for_its_own_races_result_that_is_being_sent(pipeline):
+    await pipeline.subscribe("CGB", "GB")
+    pipeline.slack.script("chat.postMessage", [replace(failures.rate_limited(3), delay_before_s=0.5)])
+    await pipeline.deliver(result())
+    await pipeline.fanout.run_once()
+    await pipeline.poster.start_due()
+    await pipeline.deliver(abandonment())
+    await pipeline.fanout.run_once()
+    await pipeline.poster.finish()
+    await an_hour_passes(pipeline)
+    await so_far(CGB=["Result: Ascot", "^ABANDONED: Ascot"])(pipeline)
+
+
+async def test_notice_that_slack_refuses_makes_no_further_notice(pipeline):
+    pipeline.slack.script("chat.postMessage", [], then_always=failures.slack_error("never_heard_of_it"))
+    await pipeline.deliver(b"not json")
+    for _ in range(5):
+        await an_hour_passes(pipeline)
+    assert await pipeline.waiting() == {"dead_letter": 1}
+
+
+async def test_post_that_is_claimed_while_the_poster_is_told_to_stop_is_sent(pipeline):
+    await pipeline.subscribe("CGB", "GB")
+    await pipeline.deliver(result())
+    await pipeline.fanout.run_once()
+    running = asyncio.create_task(pipeline.poster.run())
+    await asyncio.sleep(0)
+    pipeline.poster.stop()
+    await running
+    await pipeline.poster.finish()
+    waiting = await pipeline.waiting()
+    assert waiting.get("sending", 0) == 0
+    assert len(pipeline.texts("CGB")) + waiting.get("queued", 0) == 1
+
+
+@on_both
+async def test_many_channels_are_posted_to_in_transactions_of_a_bounded_size(pipeline, monkeypatch):
+    monkeypatch.setattr("bot.fanout.transaction.MESSAGES_PER_COMMIT", 6)
+    for number in range(4):
+        await pipeline.subscribe(f"C{number}", "GB")
+    for number in range(5):
+        await pipeline.deliver(result(f"rc_{number}"))
+    done = []
+    while count := await pipeline.fanout.run_once():
+        done.append(count)
+    assert done == [2, 2, 1]
+    assert await pipeline.waiting() == {"queued": 20}
+
+
+async def test_delivery_that_is_not_waited_for_any_longer_is_not_stored_later():
+    stored = []
+
+    class Hanging:
+        def __init__(self):
+            self.release = asyncio.Event()
+
+        async def write(self, work):
+            await self.release.wait()
+            stored.append(work)
+            raise StorageUnavailable("gone")
+
+    database = Hanging()
+    ingest = Ingest(database, patience_s=0.05)  # type: ignore[arg-type]  # the one method that is called
+    first, *others = [inbox.Arrival(f"result.received:{n}", None, f"{n:064}", b"{}", now()) for n in range(20)]
+    storing = asyncio.create_task(ingest.store(first))
+    # The first is being stored, and the others wait.
+    await asyncio.sleep(0.01)
+    outcomes = await asyncio.gather(storing, *(ingest.store(one) for one in others), return_exceptions=True)
+    assert {type(one) for one in outcomes} == {StorageUnavailable}
+    database.release.set()
+    await ingest.finish()
+    assert len(stored) == 1
 
 
 @pytest.fixture
@@ -290,25 +349,10 @@ async def test_delivery_that_the_database_refuses_alone_does_not_hold_up_the_oth
         await pipeline.fanout.run_once()
     await pipeline.post_all()
     assert len(pipeline.texts("CGB")) == 1
-    assert sorted(await rows(pipeline, col(InboxDelivery.attempts))) == [0, 1]
-    # At last it goes out with no more than who it is for.
+    attempts = select(col(InboxDelivery.attempts)).order_by(col(InboxDelivery.attempts))
+    assert await pipeline.database.read(lambda session: list(session.execute(attempts).scalars())) == [0, 1]
+    # At last the message says no more than whom the message is for.
     retry = update(InboxDelivery).values(not_before=None, attempts=5)
     await pipeline.database.write(lambda session: session.execute(retry))
     await pipeline.post_all()
     assert pipeline.texts("CGB")[1].startswith("ABANDONED: Ascot")
-
-
-async def test_version_that_only_adds_takes_nothing_back(pipeline):
-    await tell(pipeline, result(region=None), result())
-    first, second = await rows(pipeline, col(EventVersion.remarks))
-    assert first is None
-    (added,) = VersionRemarks.model_validate_json(second).changes
-    assert (added.field, added.before, added.now, added.is_addition) == ("race.region", None, "GB", True)
-
-
-async def test_region_that_a_channel_took_in_the_wrong_case_keeps_no_other_from_its_abandonments(pipeline):
-    await pipeline.subscribe("CGB", "GB")
-    await pipeline.subscribe("CIRE", "gb")
-    await know_regions(pipeline)
-    await tell(pipeline, abandonment("rc_1", region="gb"))
-    assert len(pipeline.texts("CGB")) == 1

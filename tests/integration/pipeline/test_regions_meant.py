@@ -1,0 +1,200 @@
+"""Regions in words or missing: the region that is meant, and no abandonment hidden where none is certain."""
+
+from sqlalchemy import select
+from sqlmodel import col
+
+from bot.db.tables import BookRace, EventVersion
+from bot.events.event import Topic
+from bot.events.facts import VersionRemarks
+from bot.events.races import Course
+from bot.racedata.reference_store import KnownCountry
+from tests.clock import DAY
+from tests.integration.pipeline.racing_day import abandonment, meeting, result, tell
+from tests.integration.pipeline.stories import (
+    AUS_ASCOT,
+    GB_ASCOT,
+    Story,
+    bare,
+    knows,
+    listed,
+    lists,
+    play,
+    rows,
+    so_far,
+    subscribes,
+)
+
+WON = [{"position": 1, "horse": "A"}]
+IN_GB = subscribes("CGB", "GB")
+AT_1430 = "^ABANDONED: Ascot 14:30 (GB)"
+
+
+NAMESAKES = {
+    "meeting": {"event": "meeting.abandoned", "course": "Ascot", "date": DAY},
+    "race": {"event": "race.abandoned", "course": "Ascot", "date": DAY, "off_time": "05:10"},
+    "race by id": {"event": "race.abandoned", "race_id": "rc_new", "course": "Ascot", "date": DAY, "off_time": "05:10"},
+    "meeting in capitals": {"event": "meeting.abandoned", "course": "ASCOT", "date": DAY},
+}
+PERTH = {"off": "05:10", "title": "Perth Handicap", "region": "AUS"}
+AUSTRALIAN = {
+    "delivered": (result("rc_aus", region="AUS", off_time="05:10", title="Perth Handicap"), [""]),
+    "listed": (lists(listed("rc_aus", **PERTH), region="AUS"), []),
+}
+SWAN = lists(listed("rc_2", off="05:40", title="Swan Plate", region="AUS"), region="AUS")
+OF_NO_REGION = "(region unknown) | !Perth Handicap | !Swan Plate"
+NAMESAKE = {
+    # The region, races and times of the namesake are filled in neither before nor after the message is posted.
+    f"{name}, namesake {how}, {known}": Story(
+        knows(*courses),
+        subscribes("CIRE", "AUS"),
+        IN_GB,
+        namesake,
+        delivery,
+        SWAN,
+        CGB=[OF_NO_REGION],
+        CIRE=[*told, OF_NO_REGION],
+    )
+    for known, courses in (("both courses known", (GB_ASCOT, AUS_ASCOT)), ("no course known", ()))
+    for how, (namesake, told) in AUSTRALIAN.items()
+    for name, delivery in NAMESAKES.items()
+    if name in {"meeting", "race"} or (courses and how == "listed")
+}
+
+ATLANTIS = {"course": "Ascot", "date": DAY, "region": "Atlantis"}
+REGIONS = {
+    "of the only course of the name": Story(
+        knows(GB_ASCOT), lists(listed()), NAMESAKES["meeting"], CGB=["+Title rc_1"], CIRE=[]
+    ),
+    "of the list of courses alone": Story(knows(GB_ASCOT, regions=()), abandonment(region=None), CGB=[""], CIRE=[]),
+    "name of the country": Story(
+        knows(GB_ASCOT),
+        abandonment(region="Great Britain"),
+        result(region="Great Britain"),
+        CGB=["(GB)", ""],
+        CIRE=[],
+    ),
+    "name of a listed country": Story(
+        knows(countries=[KnownCountry(name="New South Wales", country_code="AUS")]),
+        subscribes("CIRE", "AUS"),
+        abandonment(region="New South Wales"),
+        CGB=[],
+        CIRE=["(AUS)"],
+    ),
+    "of no channel": Story(knows(), abandonment(region="FR"), CGB=[], CIRE=[]),
+    "understood by nobody": Story(
+        # The only course of the name is in GB; the delivery says something else.
+        knows(GB_ASCOT),
+        subscribes("CALL", "Atlantis"),
+        lists(listed()),
+        {"event": "race.abandoned", "off_time": "14:30", **ATLANTIS},
+        {"event": "meeting.abandoned", **ATLANTIS},
+        result("rc_9", region="Atlantis"),
+        # The list of races is proof: it has the race by its id.
+        bare("result.received", region="Atlantis", runners=WON),
+        CGB=["", "", ""],
+        CIRE=["(Atlantis) | !Title rc_1"] * 2,
+        CALL=["", "", "", ""],
+    ),
+    "word that a channel has chosen": Story(
+        knows(),
+        subscribes("CGB", "AUS"),
+        subscribes("CIRE", "AU"),
+        abandonment(region="AU", course="Flemington"),
+        CGB=[""],
+        CIRE=[""],
+    ),
+    "code that a channel has chosen, not listed": Story(
+        knows(), subscribes("CGB", "NZ", Topic.RESULTS), result(region="NZ"), CGB=[""]
+    ),
+    "code in a channel's wrong case": Story(
+        IN_GB, subscribes("CIRE", "gb"), knows(), abandonment(region="gb"), CGB=[""]
+    ),
+    "name before the list of regions": Story(
+        abandonment(region="GBR"),
+        abandonment("rc_2", region="IRE", course="Naas"),
+        so_far(CGB=[""], CIRE=["", ""]),
+        knows(GB_ASCOT),
+        # News of the race: the region is read anew, by the list.
+        result(region="GBR"),
+        CGB=["Ascot 14:30 (GB)", ""],
+        CIRE=["", "", ""],
+    ),
+    "name in the race book": Story(
+        {"event": "racecard.published", "race": abandonment(region="Great Britain")["race"]},
+        knows(),
+        abandonment(region="Great Britain"),
+        CGB=[""],
+    ),
+    "name in a correction": Story(
+        knows(),
+        result(date=None),
+        result(date=None, region="England", placings=("Red Sky", "Blue Moon")),
+        CGB=["", "^Two versions disagree"],
+    ),
+    "result's, known later": Story(
+        result(region=None),
+        result(),
+        result() | {"attempt": 3},
+        edits=1,
+        CGB=["^Result: Ascot 14:30 (GB)"],
+        CALL=["Added"],
+    ),
+    "abandonment's, known later": Story(
+        abandonment(region=None), abandonment(), edits=2, CGB=["!region unknown"], CIRE=["!region unknown"]
+    ),
+    "changed": Story(
+        abandonment(region="IRE"), abandonment(), CGB=[AT_1430], CIRE=["region is IRE in one, GB in the other"]
+    ),
+    "course changed": Story(
+        subscribes("CGB", courses=(Course(name="Ascot"),)),
+        subscribes("CALL", courses=(Course(name="Kempton"),)),
+        result(),
+        result(course="Kempton"),
+        CGB=["course is Ascot in one, Kempton in the other"],
+        CALL=[""],
+    ),
+    "nothing of the place": Story(
+        subscribes("CIRE", "IRE", Topic.ABANDONMENTS, not_courses=(Course(name="Ascot"),)),
+        subscribes("CALL", "*", Topic.RESULTS),
+        abandonment(region=None, course=None),
+        CGB=[""],
+        CIRE=[""],
+        CALL=[],
+    ),
+} | {
+    f"country of the {lost} alone": Story(
+        {
+            "event": f"{lost}.abandoned",
+            lost: {f"{lost}_id": "id_1", "date": DAY, "course": {"country": "Ireland"}},
+            "reason": "frost",
+        },
+        CALL=["^ABANDONED"],
+    )
+    for lost in ("race", "meeting")
+}
+
+STORIES = NAMESAKE | REGIONS
+
+
+@rows(STORIES, "country of the race alone")
+async def test_region(pipeline, story):
+    await play(pipeline, story)
+
+
+async def test_name_of_a_region_does_not_get_into_the_race_book_where_codes_are_known(pipeline):
+    await knows()(pipeline)
+    race = abandonment(region="Atlantis")["race"]
+    await tell(pipeline, {"event": "racecard.published", "race": race}, meeting("rc_2", region="Atlantis"))
+    assert await column(pipeline, col(BookRace.region)) == ["", ""]
+
+
+async def test_version_that_only_adds_takes_nothing_back(pipeline):
+    await tell(pipeline, result(region=None), result())
+    first, second = await column(pipeline, col(EventVersion.remarks))
+    assert first is None
+    (added,) = VersionRemarks.model_validate_json(second).changes
+    assert (added.field, added.before, added.now, added.is_addition) == ("race.region", None, "GB", True)
+
+
+async def column(pipeline, name):
+    return await pipeline.database.read(lambda session: list(session.execute(select(name)).scalars()))
