@@ -8,6 +8,8 @@ function of this file. A message is described by parts, as "^Result: Ascot | 1 B
 - `+Class 4`: the text or the blocks contain the words
 - `!Soft`: neither contains the words
 - `>2`: the text or the blocks link the channel's second message, after the step `links`
+- `~2`: the message is in the thread of the channel's second message; without such a part the message is in the channel
+- `@14:30 15:05`: the live message has lines of the races at these times alone
 """
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
@@ -15,12 +17,14 @@ from typing import Any
 
 import pytest
 
+from bot.channels import subscriptions
 from bot.events.races import Course, OffTime, Race
+from bot.outbox import backlog
 from bot.outbox.channel_closing import pause_channel
 from bot.racedata import race_book_store, reference_store
 from sandbox.slack import failures
 from sandbox.slack.failures import Failure
-from tests.clock import DAY
+from tests.clock import DAY, now, set_ahead
 from tests.integration.pipeline.racing_day import edits as edits_of
 from tests.integration.pipeline.racing_day import shown
 from tests.said import as_posted
@@ -93,7 +97,12 @@ def _faults(pipeline: Any, channel: str, described: Sequence[str]) -> Iterator[s
     if len(messages) != len(described):
         yield f"{channel} has {[message.text for message in messages]}"
         return
+    by_ts = {message.ts: message for message in messages}
     for message, parts in zip(messages, described, strict=True):
+        replies_to = messages.index(by_ts[message.thread_ts]) + 1 if message.thread_ts else None
+        thread, *_ = [int(part[1:]) for part in parts.split(" | ") if part.startswith("~")] or [None]
+        if replies_to != thread:
+            yield f"{channel}: {message.text} is in the thread of {replies_to}"
         for part in filter(None, parts.split(" | ")):
             if not _holds(message, part, messages):
                 yield f"{channel}: {part!r} of {shown(message)}"
@@ -105,6 +114,11 @@ def _holds(message: Any, part: str, messages: Sequence[Any]) -> bool:
         return message.text.startswith(words) or as_posted(message.text).startswith(words)
     if sign == ">":
         return messages[int(words) - 1].ts.replace(".", "") in shown(message)
+    if sign == "~":
+        return True
+    if sign == "@":
+        lines = [line for block in message.blocks for line in block["text"]["text"].split("\n")]
+        return [line.split(" ")[0] for line in lines if line[:1].isdecimal()] == words.split(" ")
     if sign in "+!":
         return (words in shown(message)) == (sign == "+")
     return part in message.text
@@ -119,9 +133,21 @@ async def pauses(pipeline: Any) -> None:
     await pipeline.database.write(lambda session: pause_channel(session, "CGB", None, pipeline.clock()))
 
 
+async def unsubscribes(pipeline: Any) -> None:
+    """The channel, from all that waits too."""
+
+    def stop(session: Any) -> None:
+        subscriptions.remove(session, "CGB")
+        backlog.drop(session, "CGB", pipeline.clock())
+        pipeline.reopening.resume(session, "CGB", pipeline.clock())
+
+    await pipeline.database.write(stop)
+    await pipeline.post_all()
+
+
 async def resumes(pipeline: Any) -> None:
     """So late that a summary says what waited."""
-    pipeline.clock.forward(4 * 3_600)
+    await passes(4 * 3_600)(pipeline)
     await pipeline.database.write(lambda session: pipeline.reopening.resume(session, "CGB", pipeline.clock()))
     await pipeline.post_all()
 
@@ -138,13 +164,14 @@ def subscribes(channel: str, region: str | None = None, *topics: Any, **filters:
 def passes(seconds: float) -> Do:
     async def do(pipeline: Any) -> None:
         pipeline.clock.forward(seconds)
+        await set_ahead(pipeline.database, pipeline.clock() - now())
         await pipeline.post_all()
 
     return do
 
 
 def slack_answers(method: str, *codes: str | Failure, always: str | None = None) -> Do:
-    """To the next calls of chat.postMessage ("post") or chat.update ("edit"); `always`: to each call after them."""
+    """To the next calls of a method of METHODS; `always`: to each call after them."""
     script = [failures.slack_error(code) if isinstance(code, str) else code for code in codes]
     rest = failures.slack_error(always) if always else None
 
@@ -154,7 +181,7 @@ def slack_answers(method: str, *codes: str | Failure, always: str | None = None)
     return do
 
 
-METHODS = {"post": "chat.postMessage", "edit": "chat.update"}
+METHODS = {"post": "chat.postMessage", "edit": "chat.update", "thread": "conversations.replies"}
 
 
 def bare(event: str = "race.abandoned", race_id: str = "rc_1", **said: Any) -> dict[str, Any]:

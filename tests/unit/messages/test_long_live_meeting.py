@@ -1,0 +1,54 @@
+"""A live message of more races than a message has room for."""
+
+import json
+
+from bot.channels.filters import Meeting
+from bot.deliveries.payload import read_events
+from bot.events.races import Course
+from bot.outbox.live_meetings import LiveMeeting
+from bot.racedata.day_card import outcomes_of
+from bot.slack.messages.answers.live_meeting import live_meeting
+from tests.clock import DAY, START
+from tests.unit.messages.kept_values import LIVE
+
+WORDY = "The Very Long Stakes " * 10
+
+
+def delivered(event, number, off, **said):
+    place = {"race_id": f"rc_{number}", "course": "Ascot", "date": DAY, "region": "GB", "off_time": off, "title": WORDY}
+    race = place | {name: said.pop(name) for name in ("runners", "status") if name in said}
+    (read,) = read_events(json.dumps({"event": event, "race": race} | said).encode())
+    return read
+
+
+def won(number, off):
+    runners = [{"position": 1, "horse": "H" * 60}, {"position": 2, "horse": "Red Sky"}]
+    return delivered("result.received", number, off, runners=runners)
+
+
+def lines(*told):
+    meeting = Meeting(course=Course(name="Ascot"), race_date=DAY, region="GB")
+    shown = live_meeting(LiveMeeting(LIVE, meeting, outcomes_of([], told, "GB", None)), START)
+    return [line for block in shown.blocks for line in block["text"]["text"].split("\n")]
+
+
+def test_long_card_shows_every_race():
+    run = [won(number, f"12:{number}") for number in range(10, 26)]
+    lost = [delivered("race.abandoned", number, f"12:{number}", reason="frost " * 30) for number in range(26, 30)]
+    shown = lines(*run, *lost)
+    assert len([line for line in shown if line[:1].isdecimal()]) == 20
+    assert sum("ABANDONED*, frost" in line for line in shown) == 4
+
+
+def test_card_that_is_too_long_cuts_no_race_with_a_mark_and_counts_what_is_cut():
+    shown = lines(
+        *(won(number, f"12:{number}") for number in range(10, 60)),
+        *(delivered("race.abandoned", number, f"15:{number}") for number in range(60, 70)),
+        delivered("race.abandoned", 59, "12:59"),
+        delivered("result.received", 90, "16:00", status="void"),
+    )
+    _, *races, cut, _ = shown
+    marked = ["12:59", *(f"15:{number}" for number in range(60, 70)), "16:00"]
+    with_a_mark = [line[:5] for line in races if any(word in line for word in ("ABANDONED", "CONFLICT", "VOID"))]
+    assert with_a_mark == [line[:5] for line in races[:12]] == marked
+    assert cut == f"and {61 - len(races)} more"
