@@ -20,13 +20,13 @@ import pytest
 from bot.channels import subscriptions
 from bot.events.races import Course, OffTime, Race
 from bot.outbox import backlog
-from bot.outbox.channel_closing import pause_channel
 from bot.racedata import race_book_store, reference_store
 from sandbox.slack import failures
 from sandbox.slack.failures import Failure
-from tests.clock import DAY, now, set_ahead
+from tests.clock import DAY
 from tests.integration.pipeline.racing_day import edits as edits_of
 from tests.integration.pipeline.racing_day import shown
+from tests.integration.pipeline.steps import resume, wait
 from tests.said import as_posted
 
 REGIONS = {"CGB": "GB", "CIRE": "IRE", "CALL": "*"}
@@ -129,10 +129,6 @@ async def links(pipeline: Any) -> None:
     pipeline.poster.render.identity.workspace_url = "https://example.slack.com/"
 
 
-async def pauses(pipeline: Any) -> None:
-    await pipeline.database.write(lambda session: pause_channel(session, "CGB", None, pipeline.clock()))
-
-
 async def unsubscribes(pipeline: Any) -> None:
     """The channel, from all that waits too."""
 
@@ -147,9 +143,8 @@ async def unsubscribes(pipeline: Any) -> None:
 
 async def resumes(pipeline: Any) -> None:
     """So late that a summary says what waited."""
-    await passes(4 * 3_600)(pipeline)
-    await pipeline.database.write(lambda session: pipeline.reopening.resume(session, "CGB", pipeline.clock()))
-    await pipeline.post_all()
+    await wait(pipeline, 4 * 3_600)
+    await resume(pipeline)
 
 
 def subscribes(channel: str, region: str | None = None, *topics: Any, **filters: Any) -> Do:
@@ -163,8 +158,7 @@ def subscribes(channel: str, region: str | None = None, *topics: Any, **filters:
 
 def passes(seconds: float) -> Do:
     async def do(pipeline: Any) -> None:
-        pipeline.clock.forward(seconds)
-        await set_ahead(pipeline.database, pipeline.clock() - now())
+        await wait(pipeline, seconds)
         await pipeline.post_all()
 
     return do

@@ -29,7 +29,8 @@ from tests.clock import DAY, now, set_ahead
 from tests.databases import on_both
 from tests.integration.conftest import Moment
 from tests.integration.pipeline.racing_day import abandonment, edits, result, tell, tell_two_in_ireland
-from tests.integration.pipeline.stories import passes, pauses, so_far, subscribes, unsubscribes
+from tests.integration.pipeline.steps import pause
+from tests.integration.pipeline.stories import passes, so_far, subscribes, unsubscribes
 from tests.integration.pipeline.test_unchecked import check, service_is_back
 from tests.notice_levels import without_level
 from tests.unit.racedata.conftest import FakeClient, FakeQuota
@@ -256,7 +257,7 @@ async def test_off_time_is_one_edit_over_replicas_and_none_for_a_channel_that_un
 
 async def test_number_of_a_deleted_live_message_is_no_live_message(live):
     """SQLite gives the number to the next message."""
-    await pauses(live)
+    await pause(live)
     await tell(live, abandonment())
     await unsubscribes(live)
     await LIVE(live)

@@ -8,13 +8,13 @@ from bot.events.races import Course
 from sandbox.slack.failures import http_error
 from tests.clock import DAY
 from tests.integration.pipeline.racing_day import abandonment, meeting, result
+from tests.integration.pipeline.steps import pause
 from tests.integration.pipeline.stories import (
     Story,
     bare,
     listed,
     lists,
     passes,
-    pauses,
     play,
     rows,
     slack_answers,
@@ -103,9 +103,9 @@ SHOWN = {
         result("rc_3", course="York"),
         CGB=[f"{ASCOT} | 2 run so far", REPLY_1430],
     ),
-    "unsubscribed while it waits": Story(LIVE, pauses, result(), unsubscribes, CGB=[]),
+    "unsubscribed while it waits": Story(LIVE, pause, result(), unsubscribes, CGB=[]),
     "subscribed again": Story(
-        LIVE, pauses, result(), unsubscribes, LIVE, AT_1505, CGB=[f"{ASCOT} | 2 run so far", REPLY_1505]
+        LIVE, pause, result(), unsubscribes, LIVE, AT_1505, CGB=[f"{ASCOT} | 2 run so far", REPLY_1505]
     ),
     "late result of a past day": Story(LIVE, result(date="2026-01-02"), CGB=["^Result: Ascot"]),
     "placings later": Story(

@@ -15,6 +15,7 @@ from bot.events.event import Topic
 from bot.racedata import recent_races, reference_store
 from tests.databases import on_postgresql
 from tests.integration.pipeline.racing_day import abandonment, meeting, result, shown, states, tell
+from tests.integration.pipeline.steps import pause
 from tests.integration.pipeline.stories import (
     Story,
     knows,
@@ -22,7 +23,6 @@ from tests.integration.pipeline.stories import (
     listed,
     lists,
     passes,
-    pauses,
     play,
     resumes,
     rows,
@@ -186,14 +186,14 @@ TOLD_BY_OTHERS = {
     )
     for told_by, before, stands in (
         ("the meeting told", lambda gone: (meeting(), gone, so_far(CGB=["+mud"])), "!mud"),
-        ("a summary told", lambda gone: (pauses, gone, resumes), "^ABANDONED"),
+        ("a summary told", lambda gone: (pause, gone, resumes), "^ABANDONED"),
     )
 } | {
     "a summary told of the meeting": Story(
-        ONLY_LOST, pauses, meeting("rc_1", "rc_2"), resumes, result("rc_1"), CGB=["", "Contradicts"]
+        ONLY_LOST, pause, meeting("rc_1", "rc_2"), resumes, result("rc_1"), CGB=["", "Contradicts"]
     ),
     "region learnt after a summary": Story(
-        pauses, abandonment(region=None), resumes, so_far(CGB=[""], CIRE=[""]), abandonment(), CGB=[""], CIRE=[""]
+        pause, abandonment(region=None), resumes, so_far(CGB=[""], CIRE=[""]), abandonment(), CGB=[""], CIRE=[""]
     ),
 }
 
@@ -206,10 +206,10 @@ def card(offs=OFFS, **more):
 
 
 def others(names):
-    return f"+Not reported abandoned when this was received: {names} of this meeting"
+    return f"+No abandonment reported for {names} of this meeting"
 
 
-NOTHING = "!Not reported abandoned"
+NOTHING = "!No abandonment reported"
 OTHER_RACES = {
     "the rest of the card": Story(
         card(),

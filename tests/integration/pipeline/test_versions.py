@@ -8,13 +8,13 @@ from sandbox.slack.failures import drop_after, drop_before, rate_limited
 from tests.clock import DAY
 from tests.databases import on_both
 from tests.integration.pipeline.racing_day import abandonment, meeting, result, tell
+from tests.integration.pipeline.steps import pause
 from tests.integration.pipeline.stories import (
     Story,
     links,
     listed,
     lists,
     passes,
-    pauses,
     play,
     resumes,
     rows,
@@ -351,12 +351,12 @@ MARKS = (
             CGB=[">2", ""],
         ),
         "links the summary": Story(
-            links, abandonment(), pauses, version(FIRST), resumes, CGB=["^Contradicted | >2", ""]
+            links, abandonment(), pause, version(FIRST), resumes, CGB=["^Contradicted | >2", ""]
         ),
         "links the summary that waits": Story(
             links,
             abandonment(),
-            pauses,
+            pause,
             version(FIRST),
             slack_answers("post", rate_limited(30)),
             resumes,
