@@ -16,7 +16,6 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from bot.app import Service
-from bot.cli.main import Event
 from bot.cli.main import app as command_line
 from bot.db.engine import table_of
 from bot.db.tables import WHERE, InboxDelivery
@@ -36,7 +35,6 @@ from bot.slack.listeners import direct_messages
 from bot.slack.messages import EVENT_MESSAGES
 from bot.slack.messages.answers.help_answer import HelpGroup
 from bot.slack.messages.conditions.topic_view import TOPIC_LABELS
-from sandbox.demo_stage import COMMANDS
 from sandbox.racing_service.account_endpoints import EventName
 from sandbox.racing_service.racing_standin import RacingService
 from tests.unit.pages import ROOT, code_in, nodes, production, rows, settings
@@ -48,8 +46,7 @@ NO_EFFECT = "no effect yet"
 
 
 def test_every_event_has_declaration_message_and_row_in_the_message_rules():
-    assert set(DECLARATIONS) == set(TOPIC_OF) == set(EventKind)
-    assert set(EVENT_MESSAGES) == set(EventKind)
+    assert set(DECLARATIONS) == set(TOPIC_OF) == set(EVENT_MESSAGES) == set(EventKind)
     documented = {name for row in rows("docs/messages.md", "What is said") for name in code_in(row[0])}
     assert documented == {*EventKind}
 
@@ -65,22 +62,18 @@ def test_every_declaration_of_an_event_is_whole(kind):
     assert not declared.has_placings or any(path.startswith("runner.") for path in told(declared))
 
 
-@pytest.mark.parametrize("part", ["title", "counted", "contradicted"])
-def test_no_two_events_share_their_words(part):
-    said = [getattr(declared, part) for declared in DECLARATIONS.values()]
-    assert len(set(said)) == len(said) == len(EventKind)
+def test_no_two_events_share_their_words():
+    for part in ("title", "counted", "contradicted"):
+        assert len({getattr(declared, part) for declared in DECLARATIONS.values()}) == len(EventKind), part
 
 
 def told(declared):
     return [path for path, entry in declared.fields.items() if isinstance(entry, ToldField)]
 
 
-def test_every_topic_has_an_event_words_a_label_and_names_of_its_time():
+def test_every_topic_has_an_event_words_a_label_names_of_its_time_and_a_place_in_the_usage():
     assert set(TOPIC_WORDS.values()) == set(TOPIC_LABELS) == set(TOPIC_OF.values()) == set(Topic)
     assert [topic for topic in Topic if f"event.occurred_at.{topic}" not in NAMES_OF_FACTS] == []
-
-
-def test_every_topic_is_typed_in_singular_and_plural_and_stands_in_the_usage():
     assert [topic for topic in Topic if {topic.value, topic.value.removesuffix("s")} - set(TOPIC_WORDS)] == []
     for name in ("subscribe", "unsubscribe"):
         usage = re.findall(r"[a-z]+", RACING_COMMANDS[name].usage)
@@ -160,8 +153,9 @@ def test_every_command_is_documented_as_in_the_table():
     assert documented == {f"{name} {one.usage}".strip(): one.summary for name, one in spelled.items()}
 
 
-def test_every_command_has_two_examples_of_its_own_and_what_people_get_wrong():
+def test_every_command_has_a_check_two_examples_of_its_own_and_what_people_get_wrong():
     for name, command in RACING_COMMANDS.items():
+        assert command.check is not None, f"the words of {name} can't be checked before a line is offered"
         named = [line for line in command.examples if name in line.split()]
         assert len(set(named)) == len(command.examples) == 2, f"{name} has no two examples"
         assert command.mistakes.endswith("."), f"{name} does not say what people get wrong"
@@ -175,14 +169,6 @@ def test_every_command_stands_in_a_group_of_the_help_that_begins_with_an_example
         of_group = [name for name, command in RACING_COMMANDS.items() if command.group is group]
         assert first.startswith(f"*{group}*, for example `/racing {of_group[0]}")
         assert [re.findall(r"^• `/racing ([a-z]+)` — ", line) for line in lines] == [[name] for name in of_group]
-
-
-def test_words_of_every_command_can_be_checked_before_a_line_is_offered():
-    assert [name for name, command in RACING_COMMANDS.items() if command.check is None] == []
-
-
-def test_demo_takes_the_registered_commands():
-    assert set(COMMANDS) == set(SLASH_COMMANDS)
 
 
 def test_manifest_has_exactly_the_registered_commands_with_their_hints():
@@ -230,10 +216,6 @@ def test_every_shell_command_is_documented_with_its_options():
     commands = commands_of(get_command(command_line))
     assert documented == {name: options_of(command) for name, command in commands.items()}
     assert all(getattr(parameter, "help", None) for command in commands.values() for parameter in command.params)
-
-
-def test_command_line_knows_the_events():
-    assert [*Event] == [*EventKind]
 
 
 def test_every_http_endpoint_is_documented():

@@ -113,9 +113,12 @@ def test_settings_know_every_secret_that_the_log_is_to_mask(load):
     ("changes", "words"),
     [
         ({"RACING_API_URL": "https://api.example.com"}, "RACING_API_URL must end in the version segment"),
-        ({"RACING_API_URL": "https://api.example.com/v1?key=1"}, "RACING_API_URL must not carry a query"),
         ({"SLACK_API_URL": "http://slack.com/api/"}, "SLACK_API_URL must be https"),
-        ({"PUBLIC_URL": "http://bot.example.com"}, "PUBLIC_URL must be https"),
+        ({"PUBLIC_URL": "https://bot.example.com/readyz"}, "PUBLIC_URL must end before /readyz"),
+        *(
+            ({"HEARTBEAT_URL": url}, "HEARTBEAT_URL must")
+            for url in ("hc-ping.com/5ecret", "https://a:5ecret@hc-ping.com/", "https://hc/?a#5ecret")
+        ),
         ({"RACING_RACE_PATH": "races/{id}"}, "RACING_RACE_PATH must contain {race_id}"),
         ({"RACING_DAY_PATH": "days/{region}"}, "RACING_DAY_PATH must contain {date}"),
         ({"ENCRYPTION_KEYS": f"{FERNET},short"}, "ENCRYPTION_KEYS number 2 is not a Fernet key"),
@@ -124,7 +127,6 @@ def test_settings_know_every_secret_that_the_log_is_to_mask(load):
             "SLACK_BOT_TOKEN is an app-level token (xapp-…); give the Bot User OAuth Token",
         ),
         ({"SLACK_APP_TOKEN": "xoxp-1"}, "SLACK_APP_TOKEN is a user token (xoxp-…); give the App-Level Token"),
-        ({"SLACK_BOT_TOKEN": "foo"}, "SLACK_BOT_TOKEN is no such token; give the Bot User OAuth Token, which begins"),
         ({"SLACK_APP_TOKEN": "foo"}, "SLACK_APP_TOKEN is no such token; give the App-Level Token, which begins"),
         ({"SLACK_APP_TOKEN": "foo", "SLACK_SIGNING_SECRET": None}, "SLACK_APP_TOKEN is no such token"),
         *(
@@ -145,15 +147,12 @@ def test_settings_know_every_secret_that_the_log_is_to_mask(load):
         ({"DATABASE_URL": "sqlite:///:memory:"}, "DATABASE_URL must name a file"),
         ({"QUOTA_WARN_AT": "50,eighty"}, "QUOTA_WARN_AT, number 2, "),
         ({"QUOTA_WARN_AT": "50,101"}, "QUOTA_WARN_AT, number 2, "),
-        ({"LOG_LEVEL": "loud"}, "LOG_LEVEL "),
-        ({"LOG_FORMAT": "xml"}, "LOG_FORMAT "),
-        ({"MAX_BODY_BYTES": "10"}, "MAX_BODY_BYTES "),
-        ({"DOUBTFUL_POSTS": "forget"}, "DOUBTFUL_POSTS "),
     ],
 )
 def test_problem_says_which_setting_and_what_would_be_right(problems, changes, words):
     (told,) = problems(**changes)
     assert told.startswith(words)
+    assert "5ecret" not in told
 
 
 @pytest.mark.parametrize(
@@ -332,21 +331,14 @@ def test_env_file_may_begin_with_a_byte_order_mark_and_have_quotes(load, tmp_pat
     assert load(str(tmp_path / ".env"), RACING_API_KEY=None).racing_api_key.get_secret_value() == "key-of-the-file"
 
 
-def test_every_name_in_the_place_of_an_id_is_told_at_once(problems):
-    names = {"ADMIN_CHANNEL": "general", "ADMIN_USERS": "@bob,jane", "SLACK_BOT_TOKEN": "foo", "SLACK_APP_TOKEN": "foo"}
-    told = problems(**names)
-    assert sorted(problem.split()[0] for problem in told) == sorted(names)
-    assert "foo" not in " ".join(told)
-
-
 @pytest.mark.parametrize("quote", ['"', "'"])
 def test_quotes_that_docker_leaves_around_values_are_named_by_setting_and_never_shown(problems, quote):
-    names = {*GOOD, "ADMIN_USERS", "DATABASE_URL", "PORT", "LOG_LEVEL", "ENCRYPTION_KEYS"}
     values = GOOD | {"ADMIN_USERS": "U1,U2", "DATABASE_URL": "sqlite:///bot.db", "PORT": "3000"}
     values |= {"LOG_LEVEL": "info", "ENCRYPTION_KEYS": FERNET}
     told = problems(**{name: f"{quote}{value}{quote}" for name, value in values.items()})
     assert sorted(told) == sorted(
-        f"{name} has quotes around the value: take the quotes away (`docker --env-file` keeps quotes)" for name in names
+        f"{name} has quotes around the value: take the quotes away (`docker --env-file` keeps quotes)"
+        for name in values
     )
 
 
@@ -374,18 +366,3 @@ def test_heartbeat_address_is_taken_with_its_query_and_never_shown(load, given, 
     assert settings.heartbeat_url.get_secret_value() == taken
     assert "hc-ping" not in repr(settings)
     assert {taken, urlsplit(taken).path.strip("/")} <= settings.secret_values
-
-
-@pytest.mark.parametrize(
-    "given",
-    [
-        "http://hc-ping.com/0f7c41d2",
-        "hc-ping.com/0f7c41d2",
-        "https://a:0f7c41d2@hc-ping.com/",
-        "https://hc/?a#0f7c41d2",
-    ],
-)
-def test_heartbeat_address_that_is_none_or_unsafe_is_refused_without_showing_it(problems, given):
-    (problem,) = problems(HEARTBEAT_URL=given)
-    assert problem.startswith("HEARTBEAT_URL must")
-    assert "0f7c41d2" not in problem

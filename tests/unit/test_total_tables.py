@@ -30,8 +30,7 @@ from bot.outbox.states import UNSENT
 from bot.racedata.client import circuit_breakers
 from bot.racedata.day_card import Card, Coverage, MeetingCard, Outcomes, RaceOutcome
 from bot.racedata.month_quota import QuotaSource
-from bot.slack.commands.table import BUTTON_COMMANDS
-from bot.slack.messages import EVENT_MESSAGES
+from bot.slack.commands.table import BUTTON_COMMANDS, SLASH_COMMANDS
 from bot.slack.messages.alerts import backlog_summary
 from bot.slack.messages.answers import (
     day_answer,
@@ -45,6 +44,7 @@ from bot.slack.messages.answers import (
 )
 from bot.slack.messages.answers.failure_words import NOBODY_KNOWN
 from bot.slack.messages.answers.status_answer import StatusScope
+from sandbox.demo_stage import COMMANDS
 from tests.unit.messages.kept_values import WELL
 from tests.unit.pages import ROOT, nodes
 
@@ -55,7 +55,8 @@ QUESTION = results_answer.ResultsQuestion(now=NOW)
 KEPT = KeptDrill(drill=Drill(drill_id="d1", begun_by="U1"), begun_at=NOW)
 
 TABLES: dict[str, tuple[Iterable[Any], Iterable[Any]]] = {
-    "EVENT_MESSAGES": (EVENT_MESSAGES, [*EventKind]),
+    "Event of the command line": (main.Event, [*EventKind]),
+    "COMMANDS of the demo": (COMMANDS, [*SLASH_COMMANDS]),
     "backlog_summary.COUNTED": (backlog_summary.COUNTED, [*EventKind, None]),
     "trace_answer.KINDS": (trace_answer.KINDS_IN_WORDS, [*EventKind, drill_mark.KIND]),
     "outage.IN_WORDS": (outage.IN_WORDS, [*EventKind, None]),

@@ -140,6 +140,7 @@ async def test_drill_in_a_paused_channel_says_so_and_never_comes_late(stage):
     report = await stage.drill()
     paused = next(one for one in report.told if one.channel_id == "CGB")
     assert (paused.outcome, paused.is_held, paused.why) == (LedgerOutcome.WAITING, True, "the channel is paused")
+    assert stage.seconds < 5, "nobody waits for a channel that is held"
     assert "/racing resume" in said(report)
     assert "1 of 2 channels got the message" in said(report)
     await change(pipeline, lambda session: pipeline.reopening.resume(session, "CGB", pipeline.clock()))

@@ -1,4 +1,4 @@
-"""Months of quota by a clock of the test's own: two replicas that restart and die, and the stand-in over HTTP.
+"""Months of quota by a clock of the test's own: two replicas that restart and die, and the data service's stand-in.
 
 What admins read in Slack is compared as a whole: each warning once, in order, and nothing more.
 """
@@ -6,6 +6,7 @@ What admins read in Slack is compared as a whole: each warning once, in order, a
 import asyncio
 import re
 import secrets
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
@@ -13,7 +14,6 @@ from typing import Any
 
 import httpx
 import pytest
-import pytest_asyncio
 from pydantic import SecretStr
 
 from bot.db.named_value_store import DatabaseStateStore
@@ -30,7 +30,6 @@ from bot.racedata.quota_purposes import Purpose
 from bot.settings import Settings
 from bot.slack.commands import usage as usage_command
 from bot.slack.commands.invocation import Invocation
-from sandbox.loopback_server import serve
 from sandbox.racing_service import RacingService, Switches
 from tests.clock import now, set_ahead
 from tests.databases import first_on_both
@@ -38,6 +37,13 @@ from tests.notice_levels import ALL_CLEAR, NOTE, URGENT, WARNING, level_and_word
 
 KEY = "sk_of_a_test_0123456789"
 EVERY_S = 86_400
+SETTINGS = Settings(
+    _env_file=None,
+    racing_api_url="https://api.example.com/v1",
+    racing_api_key=KEY,
+    slack_bot_token="xoxb-test",
+    slack_signing_secret="signing",
+)
 SATURDAY = 5
 
 
@@ -76,9 +82,7 @@ class World:
 
     pipeline: Any
     service: RacingService
-    address: str
     now: datetime
-    settings: Settings
     http: httpx.AsyncClient
     replicas: list[Replica] = field(default_factory=list)
     deaths: int = 0
@@ -101,7 +105,7 @@ class World:
             return await book.may_spend(purpose)
 
         client = open_client(
-            f"{self.address}/v1",
+            "https://api.example.com/v1",
             SecretStr(KEY),
             DatabaseStateStore(database, self.clock),
             http=self.http,
@@ -110,13 +114,12 @@ class World:
             on_circuit_open=telling.circuit_open,
             may_spend=may_spend,
         )
-        book = QuotaBook(database, client, self.settings, self.clock)
-        told_by = DyingBook(database, client, self.settings, self.clock) if dies else book
-        check = QuotaCheck(told_by, notices, database, self.settings, self.clock)
-        parts: Any = SimpleNamespace(database=database, clock=self.clock, settings=self.settings)
-        return Replica(
-            client, book, check, Jobs(parts, wall=Ports().wall, monotonic=self.seconds, token=secrets.token_hex)
-        )
+        book = QuotaBook(database, client, SETTINGS, self.clock)
+        told_by = DyingBook(database, client, SETTINGS, self.clock) if dies else book
+        check = QuotaCheck(told_by, notices, database, SETTINGS, self.clock)
+        parts: Any = SimpleNamespace(database=database, clock=self.clock, settings=SETTINGS)
+        jobs = Jobs(parts, wall=Ports().wall, monotonic=self.seconds, token=secrets.token_hex)
+        return Replica(client, book, check, jobs)
 
     async def tick(self, *, dies: bool = False) -> None:
         """One slot: the first replica may die in the middle; the second then has the next slot."""
@@ -152,31 +155,21 @@ class World:
         return list(self.pipeline.texts("CADMIN"))
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def make_world(pipeline):
-    made = []
-    http = httpx.AsyncClient()
+    async with AsyncExitStack() as opened:
 
-    async def make(start: datetime, usage: Any = "rows", plan: str = "free") -> World:
-        service = RacingService(start.date(), api_key=KEY, plan=plan, switches=Switches(usage=usage))
-        serving = serve(service.app)
-        settings = Settings(
-            racing_api_url="https://api.example.com/v1",
-            racing_api_key=KEY,
-            slack_bot_token="xoxb-test",
-            slack_signing_secret="signing",
-        )
-        world = World(pipeline, service, await serving.__aenter__(), start, settings, http)
-        service.set_clock(world.clock)
-        world.replicas = [world.start(), world.start()]
-        made.append((world, serving))
-        return world
+        async def make(start: datetime, usage: Any = "rows") -> World:
+            service = await opened.enter_async_context(
+                RacingService(start.date(), api_key=KEY, switches=Switches(usage=usage))
+            )
+            http = httpx.AsyncClient(transport=httpx.ASGITransport(service.app))
+            world = World(pipeline, service, start, await opened.enter_async_context(http))
+            service.set_clock(world.clock)
+            world.replicas = [world.start(), world.start()]
+            return world
 
-    yield make
-    for world, serving in made:
-        await serving.__aexit__(None, None, None)
-        await world.service.aclose()
-    await http.aclose()
+        yield make
 
 
 def at(year: int, month: int, day: int) -> datetime:
