@@ -54,47 +54,22 @@ def test_reason_of_a_lost_race_stands_behind_its_state(status, reason):
 # Text as phones, keyboards and copied answers write text, in plain characters
 
 
-UNSEEN = (
-    0x00AD,
-    0x034F,
-    0x061C,
-    0x200B,
-    0x200C,
-    0x200D,
-    0x200E,
-    0x200F,
-    0x202A,
-    0x202E,
-    0x2060,
-    0x2066,
-    0xFE0F,
-    0xFEFF,
-)
+# Code points, in hexadecimal, between characters; the text, {} for the character; and the plain text.
+SIGNS = {
+    "dropped": ("{}li{}st{}", "list", """
+        AD 34F 61C 200B 200C 200D 200E 200F 202A 202E 2060 2066 FE0F FEFF 0 115F 180E 3164 E0020 E0101"""),
+    "a space": ("GB{}results", "GB results", "9 A A0 1680 2002 2009 2028 202F 2800 3000"),
+    "a hyphen": ("{}course:York", "-course:York", "2010 2011 2012 2013 2014 2015 2212 FE63 FF0D"),
+    "a single quote": ("Fairyhouse{}s End", "Fairyhouse's End", "2018 2019 201B 2BC 2032 FF07 60 B4"),
+    "a double quote": ("{}Ascot Heath{}", '"Ascot Heath"', "201C 201D 201E AB BB 2039 203A 301D 301E FF02 2033"),
+}  # fmt: skip
 
 
-@pytest.mark.parametrize("code", [*UNSEEN, 0x0000, 0x115F, 0x180E, 0x3164, 0xE0020, 0xE0101], ids=hex)
-def test_invisible_characters_are_dropped(code):
-    assert tidy(f"{chr(code)}li{chr(code)}st{chr(code)}") == "list"
-
-
-@pytest.mark.parametrize("code", [0x09, 0x0A, 0xA0, 0x1680, 0x2002, 0x2009, 0x2028, 0x202F, 0x2800, 0x3000], ids=hex)
-def test_spaces_of_every_kind_are_spaces(code):
-    assert tidy(f"GB{chr(code)}results") == "GB results"
-
-
-@pytest.mark.parametrize("code", [0x2010, 0x2011, 0x2012, 0x2013, 0x2014, 0x2015, 0x2212, 0xFE63, 0xFF0D], ids=hex)
-def test_dashes_of_every_kind_are_hyphens(code):
-    assert tidy(f"{chr(code)}course:York") == "-course:York"
-
-
-@pytest.mark.parametrize("quotes", ["“”", "„“", "«»", "\u2039\u203a", "\u301d\u301e", "\uff02\uff02", "\u2033\u2033"])
-def test_double_quotes_of_every_kind_are_double_quotes(quotes):
-    assert tidy(f"{quotes[0]}Ascot Heath{quotes[1]}") == '"Ascot Heath"'
-
-
-@pytest.mark.parametrize("code", [0x2018, 0x2019, 0x201B, 0x02BC, 0x2032, 0xFF07, 0x60, 0xB4], ids=hex)
-def test_single_quotes_and_apostrophes_of_every_kind_are_single_quotes(code):
-    assert tidy(f"Fairyhouse{chr(code)}s End") == "Fairyhouse's End"
+@pytest.mark.parametrize("plain", SIGNS)
+def test_signs_of_every_kind_are_plain(plain):
+    text, expected, codes = SIGNS[plain]
+    found = {code: tidy(text.replace("{}", chr(int(code, 16)))) for code in codes.split()}
+    assert found == dict.fromkeys(codes.split(), expected)
 
 
 @pytest.mark.parametrize(

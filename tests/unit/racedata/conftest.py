@@ -1,5 +1,6 @@
 """A stand-in for the client of the data service: its own lists, the real walk, and a record of what was asked."""
 
+import asyncio
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
@@ -60,6 +61,9 @@ class FakeClient:
     asked: list[Any] = field(default_factory=list)
     cursor_mark: str = "/"
     """Cursors with another mark are refused."""
+    held_after: int | None = None
+    held: asyncio.Event = field(default_factory=asyncio.Event)
+    go_on: asyncio.Event = field(default_factory=asyncio.Event)
     state: AccountState = field(default_factory=AccountState)
     breakers: FakeBreakers = field(default_factory=FakeBreakers)
     trouble: ServiceFailure = field(
@@ -69,7 +73,14 @@ class FakeClient:
     def held_up(self):
         return self.trouble
 
+    def hold(self, after=0):
+        """Let further pages than so many come only after `go_on`."""
+        self.held_after = after
+
     async def races_page(self, region=None, limit=200, cursor=None):
+        if self.held_after is not None and len(self.asked) >= self.held_after:
+            self.held.set()
+            await self.go_on.wait()
         self.asked.append((region, cursor))
         if self.failure and len(self.asked) > self.fail_after:
             raise self.failure

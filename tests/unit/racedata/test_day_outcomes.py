@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,156 +12,121 @@ from bot.racedata.day_card import RaceOutcome, outcomes_of
 from bot.racedata.meeting_day import DayRow, KnownDay, outcomes_at
 
 DAY = "2026-11-20"
-ASCOT, NAAS = Course(course_id="cr_1", name="Ascot"), Course(name="Naas")
+ASCOT, NAAS, NOWHERE = Course(course_id="cr_1", name="Ascot"), Course(name="Naas"), Course()
+NAMED_ASCOT = Course(name="Ascot")
 WINNER = (Runner(horse="A", position="1"),)
 
 
-def make_race(race_id, course=ASCOT, region="GB", **fields):
-    return Race(race_id=race_id, course=course, region=region, race_date=DAY, **fields)
+def race(race_id, off=None, *, course=ASCOT, region="GB", **fields):
+    moment = off if isinstance(off, OffTime) else OffTime(text=off)
+    return Race(race_id=race_id, course=course, race_date=DAY, region=region, off=moment, **fields)
 
 
-def make_event(kind, race, reason=None, races=()):
-    return RacingEvent(key=f"{kind}:{race.race_id}", kind=kind, race=race, reason=reason, races=races)
+def told(kind, one, **fields):
+    return RacingEvent(key=f"{kind}:{one.race_id}", kind=kind, race=one, **fields)
+
+
+def result(race_id, off=None, **fields):
+    return told(EventKind.RESULT_RECEIVED, race(race_id, off, runners=WINNER, **fields))
+
+
+def lost(race_id, off=None, reason="frost", **fields):
+    return told(EventKind.RACE_ABANDONED, race(race_id, off, **fields), reason=reason)
+
+
+MEETING_LOST = told(EventKind.MEETING_ABANDONED, race(None), reason="Waterlogged")
 
 
 def found(outcomes):
+    """Race → what became of it."""
     return {
-        race.race_id: outcomes.of[place, number]
+        race.race_id: outcomes.of[place, number].value
         for place, meeting in enumerate(outcomes.meetings)
         for number, race in enumerate(meeting.races)
     }
 
 
-def test_book_alone_tells_settled_abandoned_and_open():
-    races = [
-        make_race("a", runners=WINNER),
-        make_race("b", abandoned=True),
-        make_race("c"),
-        make_race("d", status="Weighed In"),
-        make_race("e", runners=(Runner(horse="A", position="0"),)),
-        make_race("f", status="Void", runners=WINNER),
-        make_race("g", status="Void", abandoned=True),
-    ]
-    assert found(outcomes_of(races, [], "GB", None)) == {
-        "a": RaceOutcome.SETTLED,
-        "b": RaceOutcome.ABANDONED,
-        "c": RaceOutcome.OPEN,
-        "d": RaceOutcome.SETTLED,
-        "e": RaceOutcome.OPEN,
-        "f": RaceOutcome.VOID,
-        "g": RaceOutcome.ABANDONED,
-    }
+# The races of the book, what deliveries told, and what became of each race.
+GB_DAYS = {
+    "of the book alone": (
+        [
+            *(race("a", runners=WINNER), race("b", abandoned=True), race("c"), race("d", status="Weighed In")),
+            *(race("e", runners=(Runner(horse="A", position="0"),)), race("f", status="Void", runners=WINNER)),
+            race("g", status="Void", abandoned=True),
+        ],
+        [],
+        {"a": "settled", "b": "abandoned", "c": "open", "d": "settled", "e": "open", "f": "void", "g": "abandoned"},
+    ),
+    "told": (
+        [race("a"), race("b")],
+        [told(EventKind.RESULT_RECEIVED, race("a")), lost("b"), result("new"), result("elsewhere", region="IRE")],
+        {"a": "settled", "b": "abandoned", "new": "settled"},
+    ),
+    "lost with the meeting": (
+        [race("a", runners=WINNER), race("b"), race("c", course=NAAS)],
+        [MEETING_LOST, told(EventKind.RESULT_RECEIVED, race("d"))],
+        {"a": "settled", "b": "abandoned", "c": "open", "d": "settled"},
+    ),
+    "both": ([], [result("a"), lost("a")], {"a": "both"}),
+    "both, once without an id": ([], [lost(None, "14:30"), result("a", "14:30")], {"a": "both"}),
+    "unknown region": ([], [lost("a", region=None), result("c", region=None)], {"a": "abandoned"}),
+    "without an id": (
+        [race("a", "14:30"), race("b", "15:00")],
+        [lost(None, "14:30"), lost(None, "15:00", course=NAAS)],
+        {"a": "abandoned", "b": "open", None: "abandoned"},
+    ),
+}
 
 
-def test_deliveries_tell_what_the_book_does_not():
-    told = [
-        make_event(EventKind.RESULT_RECEIVED, make_race("a")),
-        make_event(EventKind.RACE_ABANDONED, make_race("b"), reason="Frost"),
-        make_event(EventKind.RESULT_RECEIVED, make_race("new", off=OffTime(text="15:00"), runners=WINNER)),
-        make_event(EventKind.RESULT_RECEIVED, make_race("elsewhere", region="IRE")),
-    ]
-    outcomes = outcomes_of([make_race("a", title="Known"), make_race("b")], told, "GB", None)
-    assert found(outcomes) == {"a": RaceOutcome.SETTLED, "b": RaceOutcome.ABANDONED, "new": RaceOutcome.SETTLED}
-    races = {race.race_id: race for race in outcomes.meetings[0].races}
-    assert (races["a"].title, races["b"].reason) == ("Known", "Frost")
-
-
-def test_lost_meeting_takes_its_races_but_none_that_has_a_result():
-    card = Race(course=ASCOT, region="GB", race_date=DAY)
-    lost = make_event(EventKind.MEETING_ABANDONED, card, reason="Waterlogged")
-    races = [make_race("a", runners=WINNER), make_race("b"), make_race("c", course=NAAS)]
-    told = [lost, make_event(EventKind.RESULT_RECEIVED, make_race("d"))]
-    outcomes = outcomes_of(races, told, "GB", None)
-    assert found(outcomes) == {
-        "a": RaceOutcome.SETTLED,
-        "b": RaceOutcome.ABANDONED,
-        "c": RaceOutcome.OPEN,
-        "d": RaceOutcome.SETTLED,
-    }
-    assert outcomes.lost == (lost,)
-    assert "Waterlogged" in {race.reason for meeting in outcomes.meetings for race in meeting.races}
-
-
-def test_result_and_abandonment_of_one_race_are_both_told():
-    told = [
-        make_event(EventKind.RESULT_RECEIVED, make_race("a", runners=WINNER)),
-        make_event(EventKind.RACE_ABANDONED, make_race("a")),
-    ]
-    assert found(outcomes_of([], told, "GB", None)) == {"a": RaceOutcome.BOTH}
+@pytest.mark.parametrize("name", GB_DAYS)
+def test_race_of_a_day_has_its_outcome(name):
+    book, events, expected = GB_DAYS[name]
+    assert found(outcomes_of(book, events, "GB", None)) == expected
 
 
 def test_abandonment_of_unknown_region_or_course_hides_nowhere():
-    told = [
-        make_event(EventKind.RACE_ABANDONED, make_race("a", region=None)),
-        make_event(EventKind.RACE_ABANDONED, make_race("b", course=Course())),
-        make_event(EventKind.RESULT_RECEIVED, make_race("c", region=None)),
-        make_event(EventKind.RESULT_RECEIVED, make_race("d", course=Course())),
-    ]
-    assert set(found(outcomes_of([], told, "GB", ASCOT))) == {"a", "b"}
-    assert set(found(outcomes_of([], told, None, None))) == {"a", "b", "c", "d"}
+    events = [lost("a", region=None), lost("b", course=NOWHERE), result("c", region=None), result("d", course=NOWHERE)]
+    assert set(found(outcomes_of([], events, "GB", ASCOT))) == {"a", "b"}
+    assert set(found(outcomes_of([], events, None, None))) == {"a", "b", "c", "d"}
 
 
-def test_abandonment_without_an_id_is_of_the_listed_race_at_its_course_and_time():
-    listed = [make_race("a", off=OffTime(text="14:30"), title="Hurdle"), make_race("b", off=OffTime(text="15:00"))]
-    told = [
-        make_event(EventKind.RACE_ABANDONED, make_race(None, off=OffTime(text="14:30")), reason="Frost"),
-        make_event(EventKind.RACE_ABANDONED, make_race(None, course=NAAS, off=OffTime(text="15:00"))),
-    ]
-    outcomes = outcomes_of(listed, told, "GB", None)
-    assert found(outcomes) == {"a": RaceOutcome.ABANDONED, "b": RaceOutcome.OPEN, None: RaceOutcome.ABANDONED}
-    (lost,) = [race for meeting in outcomes.meetings for race in meeting.races if race.race_id == "a"]
-    assert (lost.title, lost.reason) == ("Hurdle", "Frost")
+def test_race_keeps_what_the_book_knows_and_takes_the_reason_that_was_told():
+    outcomes = outcomes_of(
+        [race("a", "14:30", title="Hurdle"), race("b")], [lost(None, "14:30"), MEETING_LOST], "GB", None
+    )
+    races = {one.race_id: one for meeting in outcomes.meetings for one in meeting.races}
+    assert (races["a"].title, races["a"].reason, races["b"].reason) == ("Hurdle", "frost", "Waterlogged")
+    assert outcomes.lost == (MEETING_LOST,)
 
 
 def test_races_stand_in_order_where_a_delivery_told_no_moment():
     at = [OffTime(text=f"{hour:02}:30", off_at=datetime(2026, 11, 20, hour, 30, tzinfo=UTC)) for hour in (13, 14, 15)]
-    listed = [make_race(off.text, off=off) for off in at]
-    told = [
-        make_event(EventKind.RACE_ABANDONED, make_race("14:30", off=OffTime(text="14:30"))),
-        make_event(EventKind.RACE_ABANDONED, make_race("new", off=OffTime(text="14:00"))),
-    ]
-    (meeting,) = outcomes_of(listed, told, "GB", None).meetings
-    assert [race.race_id for race in meeting.races] == ["13:30", "new", "14:30", "15:30"]
-    assert [race.off.off_at for race in meeting.races if race.race_id == "14:30"] == [at[1].off_at]
+    listed = [race(off.text, off) for off in at]
+    (meeting,) = outcomes_of(listed, [lost("14:30", "14:30"), lost("new", "14:00")], "GB", None).meetings
+    assert [one.race_id for one in meeting.races] == ["13:30", "new", "14:30", "15:30"]
+    assert [one.off.off_at for one in meeting.races if one.race_id == "14:30"] == [at[1].off_at]
 
 
-def test_races_with_and_without_a_course_id_are_one_meeting_in_order():
-    at = {"13:00": ASCOT, "1:35 pm": Course(name="Ascot"), "14:10": Course(course_id="cr_1"), "14:45": ASCOT}
-    told = [
-        make_event(EventKind.RACE_ABANDONED, make_race(off, course, off=OffTime(text=off)))
-        for off, course in at.items()
-    ]
-    (meeting,) = outcomes_of([], told[::-1], "GB", None).meetings
-    assert [race.race_id for race in meeting.races] == list(at)
+def test_races_with_and_without_a_course_id_are_one_meeting_in_order_unless_two_have_the_name():
+    at = {"13:00": ASCOT, "1:35 pm": NAMED_ASCOT, "14:10": Course(course_id="cr_1"), "14:45": ASCOT}
+    events = [lost(off, off, course=course) for off, course in at.items()]
+    (meeting,) = outcomes_of([], events[::-1], "GB", None).meetings
+    assert [one.race_id for one in meeting.races] == list(at)
     assert meeting.course == ASCOT
+    courses = (ASCOT, Course(course_id="cr_2", name="Ascot"), NAMED_ASCOT)
+    assert len(outcomes_of([], [lost(of.course_id, course=of) for of in courses], "GB", None).meetings) == 3
 
 
-def test_two_courses_of_one_name_are_two_meetings():
-    courses = (ASCOT, Course(course_id="cr_2", name="Ascot"), Course(name="Ascot"))
-    told = [make_event(EventKind.RACE_ABANDONED, make_race(str(number), of)) for number, of in enumerate(courses)]
-    assert len(outcomes_of([], told, "GB", None).meetings) == 3
-
-
-def test_abandonment_without_an_id_and_a_result_with_one_contradict_each_other():
-    off = OffTime(text="14:30")
-    told = [
-        make_event(EventKind.RACE_ABANDONED, make_race(None, off=off)),
-        make_event(EventKind.RESULT_RECEIVED, make_race("a", off=off, runners=WINNER)),
-    ]
-    assert found(outcomes_of([], told, "GB", None)) == {"a": RaceOutcome.BOTH}
-
-
-ids = st.none() | st.sampled_from("abcd")
 some_races = st.builds(
-    make_race,
-    ids,
-    course=st.sampled_from([ASCOT, NAAS, Course()]),
+    race,
+    st.none() | st.sampled_from("abcd"),
+    course=st.sampled_from([ASCOT, NAAS, NOWHERE]),
     region=st.sampled_from(["GB", "IRE", None]),
     abandoned=st.booleans(),
     runners=st.sampled_from([(), WINNER]),
 )
 some_events = st.builds(
-    make_event,
+    told,
     st.sampled_from([EventKind.RESULT_RECEIVED, EventKind.RACE_ABANDONED, EventKind.MEETING_ABANDONED]),
     some_races,
     races=st.lists(some_races, max_size=2).map(tuple),
@@ -168,47 +134,26 @@ some_events = st.builds(
 
 
 @given(
-    kept=st.lists(some_races, max_size=4, unique_by=lambda race: race.race_id),
-    told=st.lists(some_events, max_size=5),
+    kept=st.lists(some_races, max_size=4, unique_by=lambda one: one.race_id),
+    events=st.lists(some_events, max_size=5),
     region=st.sampled_from([None, "GB"]),
     course=st.sampled_from([None, ASCOT]),
 )
-def test_every_race_has_an_outcome_and_no_abandonment_is_left_out(kept, told, region, course):
-    outcomes = outcomes_of(kept, told, region, course)
+def test_every_race_has_an_outcome_and_no_abandonment_is_left_out(kept, events, region, course):
+    outcomes = outcomes_of(kept, events, region, course)
     places = {(p, n) for p, meeting in enumerate(outcomes.meetings) for n in range(len(meeting.races))}
     assert set(outcomes.of) == places
     if region is None and course is None:
         said = found(outcomes)
-        for event in told:
-            if event.kind is EventKind.RACE_ABANDONED:
-                assert (
-                    said[event.race.race_id] in {RaceOutcome.ABANDONED, RaceOutcome.BOTH} or event.race.race_id is None
-                )
-        assert len(outcomes.lost) == sum(event.kind is EventKind.MEETING_ABANDONED for event in told)
+        lost_races = {event.race.race_id for event in events if event.kind is EventKind.RACE_ABANDONED} - {None}
+        assert {said[race_id] for race_id in lost_races} <= {RaceOutcome.ABANDONED, RaceOutcome.BOTH}
+        assert len(outcomes.lost) == sum(event.kind is EventKind.MEETING_ABANDONED for event in events)
 
 
 # One meeting out of a day: which races and events count, and how few are parsed
 
 
-NAMED_ASCOT = Course(name="Ascot")
-
-
-def race(race_id, off="14:30", *, course=NAMED_ASCOT, region="GB", **more):
-    return Race(race_id=race_id, course=course, race_date=DAY, region=region, off=OffTime(text=off), **more)
-
-
-def result(race_id, off="14:30", **more):
-    told = race(race_id, off, runners=(Runner(horse="Blue Moon", position="1"),), **more)
-    return RacingEvent(key=f"result.received:{race_id}", kind=EventKind.RESULT_RECEIVED, race=told)
-
-
-def lost(race_id, off="14:30", **more):
-    return RacingEvent(
-        key=f"race.abandoned:{race_id}", kind=EventKind.RACE_ABANDONED, race=race(race_id, off, **more), reason="frost"
-    )
-
-
-def day(*told, book=(), parsed=None):
+def day(*events, book=(), parsed=None):
     def row(value, race_id):
         def read():
             if parsed is not None:
@@ -217,99 +162,62 @@ def day(*told, book=(), parsed=None):
 
         return DayRow(race_id, value.model_dump_json(exclude_defaults=True), read)
 
-    return KnownDay([row(one, one.race_id) for one in book], [row(one, one.race.race_id) for one in told])
+    return KnownDay([row(one, one.race_id) for one in book], [row(one, one.race.race_id) for one in events])
 
 
-def shown(known, course=NAMED_ASCOT, region="GB"):
-    outcomes = outcomes_at(known, course, region)
-    return {
-        one.race_id: outcome.value
-        for place in range(len(outcomes.meetings))
-        for one, outcome in outcomes.of_meeting(place)
-    }
+ASCOT_ID, AUSTRALIAN = Course(course_id="cr_1"), Course(course_id="cr_aus", name="Ascot")
+BARE_LOST = told(EventKind.RACE_ABANDONED, Race(race_id="rc_7"))
+BARE_RESULT = told(EventKind.RESULT_RECEIVED, Race(race_id="rc_1", runners=WINNER))
+CASES = ("rc_1", NAMED_ASCOT), ("rc_2", Course(name="ASCOT")), ("rc_3", Course(name="ascot"))
+THREE = dict.fromkeys(("rc_1", "rc_2", "rc_3"), "settled")
+ID_AND_NAME = [result("rc_1", course=ASCOT_ID), result("rc_2"), result("rc_3", course=NAMED_ASCOT)]
+AT_HOME, UNKNOWN, AWAY = result("rc_1"), result("rc_2", region=None), result("rc_9", region="AUS", course=AUSTRALIAN)
+AT_YORK = race("rc_7", course=Course(name="York"))
+# The events of the day, the races of the book, the meeting asked for, and what became of its races.
+MEETINGS = {
+    "any letter case": ([result(one, course=course) for one, course in CASES], [], Course(name=" Ascot "), "GB", THREE),
+    "a name, once a race has both": (ID_AND_NAME, [], NAMED_ASCOT, "GB", THREE),
+    "an id, once a race has both": (ID_AND_NAME, [], ASCOT_ID, "GB", THREE),
+    "a name alone": ([ID_AND_NAME[0], ID_AND_NAME[2]], [], NAMED_ASCOT, "GB", {"rc_3": "settled"}),
+    "the name elsewhere": ([AT_HOME, AWAY], [], AUSTRALIAN, "AUS", {"rc_9": "settled"}),
+    "the name here": ([AT_HOME, AWAY], [], ASCOT, "GB", {"rc_1": "settled"}),
+    "one region": ([AT_HOME, UNKNOWN], [], ASCOT, "GB", {"rc_1": "settled", "rc_2": "settled"}),
+    "one region, unknown": ([AT_HOME, UNKNOWN], [], ASCOT, None, {"rc_1": "settled", "rc_2": "settled"}),
+    "several regions": ([AT_HOME, UNKNOWN, AWAY], [], NAMED_ASCOT, "GB", {"rc_1": "settled"}),
+    "several regions, unknown": ([AT_HOME, UNKNOWN, AWAY], [], NAMED_ASCOT, None, {"rc_2": "settled"}),
+    "lost of an unknown place": (
+        [AT_HOME, AWAY, lost("rc_2", region=None), lost("rc_3", course=NOWHERE, region=None)],
+        *([], NAMED_ASCOT, "GB", {"rc_1": "settled", "rc_2": "abandoned", "rc_3": "abandoned"}),
+    ),
+    "lost by an id elsewhere": ([BARE_LOST], [AT_YORK, race("rc_1")], NAMED_ASCOT, "GB", {"rc_1": "open"}),
+    "lost by an id there": ([BARE_LOST], [AT_YORK, race("rc_1")], AT_YORK.course, "GB", {"rc_7": "abandoned"}),
+    "settled by an id": ([BARE_RESULT], [race("rc_1")], ASCOT, "GB", {"rc_1": "settled"}),
+    "without an id": (
+        [result(None, "14:30", course=Course(name="ASCOT"))],
+        *([race("rc_1", "14:30", course=NAMED_ASCOT)], NAMED_ASCOT, "GB", {"rc_1": "settled"}),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MEETINGS)
+def test_meeting_has_the_races_of_its_course_and_region(name):
+    events, book, course, region, expected = MEETINGS[name]
+    outcomes = outcomes_at(day(*events, book=book), course, region)
+    assert found(outcomes) == expected
+    assert len(outcomes.meetings) == (2 if name == "lost of an unknown place" else 1)
 
 
 def test_only_rows_that_may_be_of_the_meeting_are_parsed():
     parsed: list[str] = []
     courses = [Course(name=f"Park{number:02}") for number in range(30)]
-    told = [result(f"rc_{course.name}_{n}", course=course) for course in courses for n in range(8)]
+    events = [result(f"rc_{course.name}_{n}", course=course) for course in courses for n in range(8)]
     book = [race(f"rc_{course.name}_{n}", course=course) for course in courses for n in range(8)]
-    known = day(*told, book=book, parsed=parsed)
-    assert set(shown(known, Course(name="Park07"))) == {f"rc_Park07_{n}" for n in range(8)}
+    found_races = found(outcomes_at(day(*events, book=book, parsed=parsed), Course(name="Park07"), "GB"))
+    assert set(found_races) == {f"rc_Park07_{n}" for n in range(8)}
     assert len(parsed) == 16
-
-
-def test_letter_case_and_spaces_of_a_name_make_no_other_course():
-    known = day(
-        result("rc_1"), result("rc_2", course=Course(name="ASCOT")), result("rc_3", course=Course(name="ascot"))
-    )
-    assert shown(known, Course(name=" Ascot ")) == dict.fromkeys(("rc_1", "rc_2", "rc_3"), "settled")
-
-
-def test_id_and_name_are_one_course_once_a_race_has_both():
-    told = (
-        result("rc_1", course=Course(course_id="cr_asc")),
-        result("rc_2", course=Course(course_id="cr_asc", name="Ascot")),
-        result("rc_3"),
-    )
-    for course in (NAMED_ASCOT, Course(course_id="cr_asc")):
-        outcomes = outcomes_at(day(*told), course, "GB")
-        assert len(outcomes.meetings) == 1
-        assert [one.race_id for one in outcomes.meetings[0].races] == ["rc_1", "rc_2", "rc_3"]
-    assert set(shown(day(told[0], told[2]))) == {"rc_3"}
-
-
-def test_course_of_the_same_name_in_another_region_is_another_meeting():
-    australian = Course(course_id="cr_aus", name="Ascot")
-    known = day(result("rc_1"), result("rc_9", region="AUS", course=australian))
-    assert set(shown(known)) == {"rc_1"}
-    assert set(shown(known, australian, "AUS")) == {"rc_9"}
-
-
-def test_result_of_unknown_region_counts_where_the_course_is_in_one_region():
-    unknown = result("rc_2", region=None)
-    assert set(shown(day(result("rc_1"), unknown))) == {"rc_1", "rc_2"}
-    assert set(shown(day(result("rc_1"), unknown), region=None)) == {"rc_1", "rc_2"}
-    several = day(result("rc_1"), unknown, result("rc_9", region="AUS"))
-    assert set(shown(several)) == {"rc_1"}
-    assert set(shown(several, region=None)) == {"rc_2"}
-
-
-def test_abandonment_of_unknown_region_or_course_counts():
-    nowhere = Course()
-    known = day(
-        result("rc_1"),
-        result("rc_9", region="AUS"),
-        lost("rc_2", region=None),
-        lost("rc_3", course=nowhere, region=None),
-    )
-    assert shown(known) == {"rc_1": "settled", "rc_2": "abandoned", "rc_3": "abandoned"}
-
-
-def test_abandonment_by_id_of_a_race_elsewhere_does_not_count():
-    york = race("rc_7", course=Course(name="York"))
-    bare = RacingEvent(key="race.abandoned:rc_7", kind=EventKind.RACE_ABANDONED, race=Race(race_id="rc_7"))
-    known = day(bare, book=(york, race("rc_1")))
-    assert shown(known) == {"rc_1": "open"}
-    assert shown(known, Course(name="York")) == {"rc_7": "abandoned"}
-
-
-def test_event_by_id_alone_settles_the_race_of_the_book():
-    bare = RacingEvent(
-        key="result.received:rc_1",
-        kind=EventKind.RESULT_RECEIVED,
-        race=Race(race_id="rc_1", runners=(Runner(horse="Blue Moon", position="1"),)),
-    )
-    assert shown(day(bare, book=(race("rc_1"),))) == {"rc_1": RaceOutcome.SETTLED.value}
-
-
-def test_races_without_an_id_are_one_race_whatever_the_letter_case_of_the_course():
-    told = result(None, course=Course(name="ASCOT"))
-    known = day(told, book=(race("rc_1"),))
-    assert shown(known) == {"rc_1": "settled"}
 
 
 def test_unreadable_row_is_passed_over():
     broken: DayRow[RacingEvent] = DayRow("rc_2", '{"race":{"course":{"name":"Ascot"}}}', lambda: None)
-    known = day(result("rc_1"))
-    assert set(shown(KnownDay(known.races, [*known.told, broken]))) == {"rc_1"}
+    known = day(AT_HOME)
+    assert set(found(outcomes_at(KnownDay(known.races, [*known.told, broken]), ASCOT, "GB"))) == {"rc_1"}
