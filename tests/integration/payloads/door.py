@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+from sqlalchemy import event
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse
@@ -34,6 +35,7 @@ from bot.ports import Ports
 from bot.settings import Settings
 from sandbox.loopback_server import serve
 from sandbox.slack.workspace import SlackWorkspace
+from tests.sim.ports import Inline, SlackSession, Wire
 
 TOKEN, SIGNING_SECRET, WEBHOOK_SECRET = "xoxb-test-payloads", "slack-signing-secret-test", "whsec-payloads-1"
 ASKING = "CASK"
@@ -105,9 +107,7 @@ class Door:
         """Post a signed delivery, and wait until all that follows has been shown."""
         body = json.dumps(payload, ensure_ascii=False).encode()
         signature = hmac.new(WEBHOOK_SECRET.encode(), body, hashlib.sha256).hexdigest()
-        answer = await self.http.post(
-            f"{self.url}/webhooks/racing", content=body, headers={"X-SVC-Signature": signature}
-        )
+        answer = await self.http.post("/webhooks/racing", content=body, headers={"X-SVC-Signature": signature})
         assert answer.json() == {"status": "accepted"}, answer.text
         await self._all_shown()
 
@@ -124,7 +124,7 @@ class Door:
     async def _all_shown(self) -> None:
         async with asyncio.timeout(PATIENCE_S):
             while await self.service.database.read(_is_under_way):  # noqa: ASYNC110  nothing tells of an idle bot
-                await asyncio.sleep(0.002)
+                await asyncio.sleep(0.01)
 
 
 def _is_under_way(session: Any) -> bool:
@@ -142,10 +142,10 @@ async def open_door(folder: Path, lists: Lists, clock: Clock) -> AsyncIterator[D
     slack.add_user("UALICE", "alice")
     for channel_id in (ASKING, "CADMIN", *map(_channel, COUNTRIES)):
         slack.add_channel(channel_id, channel_id.lower(), bot_is_member=True)
-    async with slack.running(), serve(lists.app) as racing, httpx.AsyncClient(timeout=PATIENCE_S) as http:
+    async with slack.running():
         settings = Settings(
             _env_file=None,
-            racing_api_url=f"{racing}/v1",
+            racing_api_url="https://racing.test/v1",
             racing_api_key="payloads-racing-key",
             racing_webhook_secrets=WEBHOOK_SECRET,
             slack_bot_token=TOKEN,
@@ -154,7 +154,15 @@ async def open_door(folder: Path, lists: Lists, clock: Clock) -> AsyncIterator[D
             admin_channel="CADMIN",
             database_url=f"sqlite:///{folder / 'bot.db'}",
         )
-        service = Service(settings, ports=Ports(clock), pace=Pace(channel_s=0.0, workspace_per_minute=None))
+        ports = Ports(
+            clock,
+            runner=Inline,
+            slack_session=lambda: SlackSession(Wire(slack.app, lambda: None, asyncio.get_running_loop().create_task)),
+            racing_transport=httpx.ASGITransport(lists.app),
+        )
+        service = Service(settings, ports=ports, pace=Pace(channel_s=0.0, workspace_per_minute=None))
+        # No test pulls the plug.
+        event.listen(service.database.writer, "connect", lambda one, _: one.execute("PRAGMA synchronous=OFF"))
         await service.start()
         try:
             for region in COUNTRIES:
@@ -163,7 +171,8 @@ async def open_door(folder: Path, lists: Lists, clock: Clock) -> AsyncIterator[D
                     subscriptions.save, channel_id=_channel(region), chosen=chosen, user_id="UALICE", now=clock()
                 )
                 await service.database.write(save)
-            async with serve(service.app) as url:
+            transport = httpx.ASGITransport(service.app)
+            async with serve(service.app) as url, httpx.AsyncClient(transport=transport, base_url="http://bot") as http:
                 door = Door(service, slack, http, url)
                 # The lists are read before the first delivery, as they are in all but the first seconds of a bot.
                 await door.ask("/racing courses")
