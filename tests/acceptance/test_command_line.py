@@ -7,7 +7,6 @@ import asyncio
 import json
 import re
 import sqlite3
-import subprocess
 import sys
 from datetime import timedelta
 from itertools import count
@@ -25,7 +24,6 @@ from tests.older_database import NEWEST, make_older_database
 from tests.payloads import abandoned
 from tests.world import API_KEY, until
 
-ROOT = Path(__file__).parents[2]
 EVENTS = ("result.received", "race.abandoned", "meeting.abandoned", "racecard.published")
 NEED_SETTINGS = (("serve",), ("subscribe",), ("unlatch",), ("repair",), ("restored",), ("subscriptions", "export"))
 
@@ -82,13 +80,16 @@ async def test_migrate_says_in_english_what_it_did(make_world):
             assert "9999" in newer.err
 
 
-def test_letters_that_the_terminal_lacks_are_shown_as_numbers(tmp_path):
-    """A process of its own: the encoding is chosen when the interpreter starts."""
-    env = {"PYTHONIOENCODING": "ascii", "PYTHONPATH": str(ROOT), "SLACK_BOT_TOKEN": "xoxp-1"}
-    command = [sys.executable, "-m", "bot", "doctor"]
-    ran = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, check=False)
-    assert (ran.returncode, ran.stderr) == (2, b"")
-    assert b"(xoxp-\\u2026)" in ran.stdout
+def have_an_ascii_terminal(_folder: Path) -> None:
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(encoding="ascii")  # type: ignore[union-attr]  # as text files are
+
+
+async def test_letters_that_the_terminal_lacks_are_shown_as_numbers(make_world):
+    async with make_world(start=False) as world:
+        ran = await run_command(world.bot, "doctor", prepare=have_an_ascii_terminal, SLACK_BOT_TOKEN="xoxp-1")
+    assert (ran.code, ran.err) == (2, "")
+    assert "(xoxp-\\u2026)" in ran.out
 
 
 async def test_restored_is_refused_while_a_bot_runs_and_says_what_waited(make_world):

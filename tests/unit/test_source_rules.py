@@ -106,6 +106,17 @@ def test_nothing_happens_at_import():
                 assert not names & STARTERS, f"{path} at line {statement.lineno}"
 
 
+def test_service_without_an_app_token_loads_no_socket_client():
+    """The service imports the client's user where there is a token. The doctor is loaded by its command alone."""
+    importing = {
+        path.name
+        for path in production()
+        for statement in source(path)[1].body
+        if isinstance(statement, ast.Import | ast.ImportFrom) and "socket_mode" in ast.unparse(statement)
+    }
+    assert importing == {"slack_checks.py", "socket_mode.py"}
+
+
 IMPORT = re.compile(r"^\s*(?:from|import) (\w+)", re.MULTILINE)
 LOADED_BY_OTHERS = {"httptools": "uvicorn's parser of HTTP", "tzdata": "data of zoneinfo"}
 

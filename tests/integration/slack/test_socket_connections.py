@@ -1,8 +1,6 @@
 """Socket Mode with a Bolt app of the test's, over a real connection: acks, ends and stops."""
 
 import asyncio
-import sys
-from pathlib import Path
 
 import pytest
 import pytest_asyncio
@@ -207,11 +205,3 @@ async def test_wrong_token_is_said_and_not_shown(make_rig, workspace):
     await workspace.wait_for(lambda: len(workspace.calls) >= 2)
     assert rig.socket_mode.problem == "apps.connections.open: invalid_auth"
     assert workspace.sockets.opened == 0
-
-
-async def test_service_without_an_app_token_loads_no_socket_client():
-    code = "import sys, bot.app; print([name for name in sys.modules if 'socket_mode' in name])"
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", code, cwd=Path(__file__).parents[3], stdout=asyncio.subprocess.PIPE
-    )
-    assert (await process.communicate())[0].strip() == b"[]"

@@ -324,14 +324,15 @@ def test_meeting_too_long_says_how_many_races_are_left_out():
 def test_results_of_very_many_meetings_hold_slacks_limits_and_lose_none():
     races = [
         make_race(f"{hour}:{minute}0", course=f"Course {number:03}", runners=FIELD, abandoned=not minute)
-        for number in range(80)
+        for number in range(40)
         for hour in range(12, 16)
         for minute in (0, 3)
     ]
     pages = pages_of(lambda page: results_of_day(make_card(races), ResultsQuestion(now=NOW, page=page)))
+    assert len(pages) > 1
     assert [problems(page) for page in pages] == [[]] * len(pages)
     named = re.findall(r"\*(Course \d+)\*", "".join(map(as_read, pages)))
-    assert sorted(set(named)) == [f"Course {number:03}" for number in range(80)]
+    assert sorted(set(named)) == [f"Course {number:03}" for number in range(40)]
 
 
 def test_nothing_known_is_no_outcome():
