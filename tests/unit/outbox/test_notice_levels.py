@@ -3,6 +3,7 @@
 import ast
 import asyncio
 import inspect
+import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -31,6 +32,7 @@ from tests.notice_levels import ALL_CLEAR, BEGINNINGS, NOTE, URGENT, WARNING, le
 from tests.unit.messages.kept_answers import ANSWERS
 
 ROOT = Path(__file__).parents[3]
+NOTICES = "bot/outbox/notices.py"
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 TELLING = {
     f"{notices}.{tell}"
@@ -234,10 +236,9 @@ def test_no_function_that_tells_has_a_default_urgency():
 
 
 def test_every_place_that_tells_is_tried():
-    notices_py = ROOT / "bot/outbox/notices.py"
-    within = {place for place in _places(notices_py) if not place.startswith("_")}
-    files = [path for path in (ROOT / "bot").rglob("*.py") if path != notices_py]
-    outside = {f"{path.stem}.{place}" for path in files for place in _places(path)}
+    trees = _trees()
+    within = {place for place in _places(NOTICES, trees.pop(NOTICES)) if not place.startswith("_")}
+    outside = {f"{Path(path).stem}.{place}" for path, tree in trees.items() for place in _places(path, tree)}
     assert within | outside == {place for place, _, _ in CASES} | ELSEWHERE.keys()
     for test in ELSEWHERE.values():
         assert test in globals() or "notice_levels import" in (ROOT / test).read_text(encoding="utf-8"), test
@@ -245,21 +246,31 @@ def test_every_place_that_tells_is_tried():
 
 def test_no_place_tells_by_partial():
     """`mypy` does not see an argument that `partial` lacks."""
-    for path in (ROOT / "bot").rglob("*.py"):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+    for path, tree in _trees().items():
         called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
-        named = [one for one in ast.walk(tree) if isinstance(one, ast.Attribute) and ast.unparse(one) in TELLING]
-        assert all(id(one) in called for one in named), path
+        assert all(id(node) in called for node in _read(tree, TELLING)), path
 
 
-def _places(path):
+def _trees():
+    """The bot's modules that tell."""
+    texts = {path: path.read_text(encoding="utf-8") for path in (ROOT / "bot").rglob("*.py")}
+    telling = re.compile(r"notices\s*\.\s*tell|self\._render")
+    return {path.relative_to(ROOT).as_posix(): ast.parse(text) for path, text in texts.items() if telling.search(text)}
+
+
+def _read(tree, names):
+    """The places that read one of these attributes."""
+    last = {name.rpartition(".")[2] for name in names}
+    read = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.attr in last]
+    return [node for node in read if ast.unparse(node) in names]
+
+
+def _places(path, tree):
     """Functions that render a notice, or tell by `Notices`."""
-    for function in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
-            read = {ast.unparse(node) for node in ast.walk(function) if isinstance(node, ast.Attribute)}
-            ours = {"self.tell", "self._render"} if path.stem == "notices" else set()
-            if read & (ours | TELLING):
-                yield function.name
+    names = TELLING | ({"self.tell", "self._render"} if path == NOTICES else set())
+    for function in ast.walk(tree):
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef) and _read(function, names):
+            yield function.name
 
 
 def test_levels_differ_by_word_and_are_in_the_docs():
