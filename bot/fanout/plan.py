@@ -206,10 +206,8 @@ class Plan:
         if news.only_adds or _is_small(news):
             said = message_store.said_by(self._session, news.event.key)
             # Whoever watches a runner is told of the change.
-            watched = set[str]() if news.only_adds else set(event_store.known(news.version)[1].watched)
-            silent = {
-                channel: MessagePlace(said[channel], folded=True) for channel in said.keys() - watched - set(rung)
-            }
+            watched = set(rung) if news.only_adds else set(event_store.known(news.version)[1].watched)
+            silent = {channel: MessagePlace(said[channel], folded=True) for channel in said.keys() - watched}
             places = silent | places
         return places
 
