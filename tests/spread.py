@@ -13,7 +13,8 @@ def spread(
     """The items in a new order, which xdist cuts into pieces of one length, a piece for each worker.
 
     A piece has long tests at its beginning, then tests that run bots, then all other tests. `bot_of` names the file of
-    a test that runs a bot. The tests of a file stay together, because they may share a bot.
+    a test that runs a bot. The tests of a file stay together, because they may share a bot. Half of the workers have such
+    files: each worker that has any loads once more what bots are forked from.
     """
     hands: list[list[Item]] = [[] for _ in range(workers)]
     for number, item in enumerate(item for item in items if is_long(item)):
@@ -21,7 +22,7 @@ def spread(
     short = [item for item in items if not is_long(item)]
     files = groupby((item for item in short if bot_of(item) is not None), key=bot_of)
     for those in sorted((list(those) for _, those in files), key=len, reverse=True):
-        min(hands, key=len).extend(those)
+        min(hands[: max(2, workers // 2)], key=len).extend(those)
     rest = iter([item for item in short if bot_of(item) is None])
     return [item for hand in _filled(hands, rest, len(items)) for item in hand]
 

@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bot.channels.filters import HERE, is_mention
@@ -122,16 +122,42 @@ MENTIONS = ["here", "U1", "S1", "W1", "channel", "everyone", "U1>", "<!here>", "
 MOMENTS = st.lists(st.sampled_from(["18:00", "6", "pm", "Sunday", "22", "Nov", "2026", "1/2"])).map(" ".join)
 PARTS = ("GB", "last", "friday", '"', "“", "«", "'", "\u200f", "page:2", "course:", "2026-11-21", "x" * 500)
 WORDS = st.lists(st.sampled_from(PARTS) | st.text(max_size=5), max_size=30).map(" ".join)
+LONG = st.sampled_from(["a" * 10_000, '"' * 10_000, "a " * 5_000, "\u202e" * 10_000])
 
 
-@given(st.lists(TYPED, max_size=5).map(" ".join))
-def test_subscribe_reads_any_text(text):
+def subscribes(wanted):
+    return all([*wanted.courses, *wanted.not_courses, *wanted.regions]) and wanted.topics <= set(Topic)
+
+
+def audits(target):
+    channel_id, user_id, words = target
+    return bool(words) and not (channel_id and user_id)
+
+
+YEAR = timedelta(days=365)
+READERS = {
+    "subscribe": (read_typed_filter, st.lists(TYPED, max_size=5).map(" ".join), subscribes),
+    "audit": (read_target, TYPED, audits),
+    "racecard": (
+        lambda text: read_words(text, NOW.date()),
+        LONG | WORDS | st.text(max_size=60),
+        lambda asked: all(word.strip() for word in asked.others),
+    ),
+    "pause until": (lambda text: read_until(text, NOW), st.text() | MOMENTS, lambda until: NOW < until <= NOW + YEAR),
+    "pause": (read_duration, st.text(), lambda length: length is None or timedelta(0) < length <= YEAR),
+}
+"""What reads the words, what is typed, and what holds of words that are understood."""
+
+
+@pytest.mark.parametrize("name", READERS)
+@given(data=st.data())
+def test_any_text_is_read_or_refused(name, data):
+    read, texts, holds = READERS[name]
     try:
-        wanted = read_typed_filter(text)
+        understood = read(data.draw(texts))
     except CommandError:
         return
-    assert all([*wanted.courses, *wanted.not_courses, *wanted.regions])
-    assert wanted.topics <= set(Topic)
+    assert holds(understood)
 
 
 @given(st.permutations(["GB", "IRE", "results", 'course:"Ascot Heath"', "-course:York", '"cards"']))
@@ -144,16 +170,6 @@ def test_subscribe_takes_its_words_in_any_order(words):
 
 def test_every_topic_has_a_word_of_its_own():
     assert set(TOPIC_WORDS.values()) == set(Topic)
-
-
-@given(TYPED)
-def test_audit_reads_any_text_or_says_what_would_be_right(text):
-    try:
-        channel_id, user_id, words = read_target(text)
-    except CommandError:
-        return
-    assert not (channel_id and user_id)
-    assert words
 
 
 @pytest.mark.parametrize(
@@ -177,34 +193,3 @@ def test_audit_of_a_name_says_that_ids_are_taken():
 def test_mention_is_an_id_or_here_and_nothing_else(text):
     if is_mention(text):
         assert text == HERE or (text[0] in "USW" and text.isascii() and text.isalnum() and text.isupper())
-
-
-@given(text=st.text(max_size=60) | WORDS)
-@example(text="a" * 10_000)
-@example(text='"' * 10_000)
-@example(text="a " * 5_000)
-@example(text="\u202e" * 10_000)
-def test_words_of_a_card_are_read_or_refused(text):
-    try:
-        asked = read_words(text, NOW.date())
-    except CommandError:
-        return
-    assert all(word.strip() for word in asked.others)
-
-
-@given(st.text() | MOMENTS)
-def test_pause_until_any_text_is_a_coming_moment_or_refused(text):
-    try:
-        until = read_until(text, NOW)
-    except CommandError:
-        return
-    assert NOW < until <= NOW + timedelta(days=365)
-
-
-@given(st.text())
-def test_pause_reads_any_text_or_says_that_it_can_not(text):
-    try:
-        length = read_duration(text)
-    except CommandError:
-        return
-    assert length is None or timedelta(0) < length <= timedelta(days=365)
