@@ -1,6 +1,7 @@
 """Any line is taken as it was meant, or refused with buttons that do what they say; any text is read, or refused."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -135,7 +136,7 @@ def audits(target):
 
 
 YEAR = timedelta(days=365)
-READERS = {
+READERS: dict[str, tuple[Any, Any, Any]] = {
     "subscribe": (read_typed_filter, st.lists(TYPED, max_size=5).map(" ".join), subscribes),
     "audit": (read_target, TYPED, audits),
     "racecard": (
