@@ -100,7 +100,7 @@ def _faults(pipeline: Any, channel: str, described: Sequence[str]) -> Iterator[s
     by_ts = {message.ts: message for message in messages}
     for message, parts in zip(messages, described, strict=True):
         replies_to = messages.index(by_ts[message.thread_ts]) + 1 if message.thread_ts else None
-        thread, *_ = [int(part[1:]) for part in parts.split(" | ") if part.startswith("~")] or [None]
+        thread = next((int(part[1:]) for part in parts.split(" | ") if part.startswith("~")), None)
         if replies_to != thread:
             yield f"{channel}: {message.text} is in the thread of {replies_to}"
         for part in filter(None, parts.split(" | ")):
