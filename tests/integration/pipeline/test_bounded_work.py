@@ -11,13 +11,15 @@ from bot.events.event_store import PLACE_EVENTS_MAX, Around
 from bot.events.races import Course, Race
 from bot.outbox.claim_sender import POST_CALL_S
 from bot.outbox.message_store import OVERRAN
-from bot.racedata import race_book_store, reference_store
+from bot.racedata import race_book_store
 from bot.racedata.race_book_store import PLACE_RACES_MAX
 from sandbox.slack import failures
 from tests.clock import DAY
 from tests.databases import on_both
 from tests.integration.conftest import Pipeline
-from tests.integration.pipeline.racing_day import abandonment, free_all, meeting, result, shown, tell
+from tests.integration.pipeline.racing_day import abandonment, meeting, result, tell
+from tests.integration.pipeline.steps import fail, turns
+from tests.integration.pipeline.stories import Story, knows, play, so_far, subscribes
 from tests.integration.pipeline.test_round_trips import counting
 
 ASCOT = Course(name="Ascot")
@@ -28,44 +30,47 @@ def lost(races, **card):
     return meeting(**card) | {"races": races}
 
 
-@pytest.mark.parametrize(
-    ("payload", "because"),
-    [
-        (lost([1] * 200), f"more than {EVENT_RACES_MAX} races"),
-        (lost([{"title": "Same"}] * 200), f"more than {EVENT_RACES_MAX} races"),
-        (lost([{"title": LONG}] * EVENT_RACES_MAX), "too long"),
-        (lost([{"number": number} for number in range(EVENT_RACES_MAX)], course=LONG), "too long"),
-        (lost([], meeting_id=LONG), f"more than {KEPT_ID_MAX} characters"),
-        (
-            lost([{"title": "T", "runners": [f"H{n}" for n in range(250)]}] * 20),
-            f"more than {EVENT_RUNNERS_MAX} runners",
-        ),
-        (abandonment(region=LONG), f"more than {KEPT_ID_MAX} characters"),
-        ([abandonment(f"rc_{number}") for number in range(MOST_EVENTS + 1)], f"more than {MOST_EVENTS} events"),
-        (
-            {"event": "race.abandoned", "data": [{"race_id": f"rc_{number}"} for number in range(MOST_EVENTS + 1)]},
-            f"more than {MOST_EVENTS} events",
-        ),
-    ],
-)
-async def test_delivery_beyond_the_bounds_is_told_in_its_plain_form(pipeline, payload, because):
-    await pipeline.subscribe("CGB", "GB")
-    await tell(pipeline, payload, abandonment("rc_2", off_time="15:00"))
-    plain, whole = pipeline.slack.messages("CGB")
-    assert plain.text.startswith("ABANDONED: ")
-    assert "told without runners and races: " in shown(plain)
-    assert because in shown(plain)
-    assert "Ascot 15:00" in whole.text
-    (notice,) = pipeline.texts("CADMIN")
-    assert because in notice
+MANY = [abandonment(f"rc_{number}") for number in range(MOST_EVENTS + 1)]
+BEYOND = {
+    "races by number": (lost([1] * 200), f"more than {EVENT_RACES_MAX} races"),
+    "races of one title": (lost([{"title": "Same"}] * 200), f"more than {EVENT_RACES_MAX} races"),
+    "length of titles": (lost([{"title": LONG}] * EVENT_RACES_MAX), "too long"),
+    "length of the course": (
+        lost([{"number": number} for number in range(EVENT_RACES_MAX)], course=LONG),
+        "too long",
+    ),
+    "length of an id": (lost([], meeting_id=LONG), f"more than {KEPT_ID_MAX} characters"),
+    "runners": (
+        lost([{"title": "T", "runners": [f"H{n}" for n in range(250)]}] * 20),
+        f"more than {EVENT_RUNNERS_MAX} runners",
+    ),
+    "length of the region": (abandonment(region=LONG), f"more than {KEPT_ID_MAX} characters"),
+    "events in a list": (MANY, f"more than {MOST_EVENTS} events"),
+    "events as data": (
+        {"event": "race.abandoned", "data": [payload["race"] for payload in MANY]},
+        f"more than {MOST_EVENTS} events",
+    ),
+}
+STORIES = {
+    name: Story(
+        payload,
+        abandonment("rc_2", off_time="15:00"),
+        CGB=[f"^ABANDONED: | +told without runners and races: | +{because}", "Ascot 15:00"],
+        CADMIN=[because],
+    )
+    for name, (payload, because) in BEYOND.items()
+} | {
+    "within the bounds": Story(
+        lost([{"title": f"Race {number}"} for number in range(EVENT_RACES_MAX)]),
+        CGB=[f"{EVENT_RACES_MAX} races"],
+        CADMIN=[],
+    )
+}
 
 
-async def test_delivery_within_the_bounds_is_told_with_its_races(pipeline):
-    await pipeline.subscribe("CGB", "GB")
-    await tell(pipeline, lost([{"title": f"Race {number}"} for number in range(EVENT_RACES_MAX)]))
-    (message,) = pipeline.slack.messages("CGB")
-    assert f"{EVENT_RACES_MAX} races" in message.text
-    assert pipeline.texts("CADMIN") == []
+@pytest.mark.parametrize("story", STORIES.values(), ids=STORIES)
+async def test_delivery_beyond_the_bounds_is_told_in_its_plain_form(pipeline, story):
+    await play(pipeline, story)
 
 
 @dataclass
@@ -104,55 +109,33 @@ async def test_message_whose_rendering_overran_is_next_sent_in_its_plain_form(pi
     await pipeline.deliver(lost([{"title": "Race"}]))
     await pipeline.deliver(abandonment("rc_i", region="IRE", course="Cork"))
     await pipeline.post_all()
-    assert (pipeline.texts("CGB"), slow.times) == ([], 1)
-    assert len(pipeline.texts("CIRE")) == 1
+    await so_far(CGB=[], CIRE=[""])(pipeline)
     # After a restart too the message is not rendered in full.
     again = make_pipeline(clock=pipeline.clock)
     slow_again = SlowRendering(again)
-    pipeline.clock.forward(2)
-    await free_all(again)
-    await again.post_all()
-    (message,) = pipeline.slack.messages("CGB")
-    assert message.text == "ABANDONED: Ascot, " + message.text.partition("Ascot, ")[2]
-    assert "whole meeting" not in message.text
-    assert slow_again.times == 0
-    (notice,) = pipeline.texts("CADMIN")
-    assert OVERRAN in notice
+    fail(pipeline, post=[failures.rate_limited(1)])
+    await turns(again, 10)
+    await so_far(CGB=["^ABANDONED: Ascot, | !whole meeting"], CADMIN=[OVERRAN])(pipeline)
+    assert (slow.times, slow_again.times) == (1, 0)
 
 
 async def test_process_that_was_stopped_while_rendering_tells_the_whole_message_later(pipeline):
     await pipeline.subscribe("CGB", "GB")
     stopped = SlowRendering(pipeline, sleeps=True)
     await pipeline.deliver(lost([{"title": "Race"}]))
-    for _ in range(2):
-        await free_all(pipeline)
-        await pipeline.post_all()
-    (message,) = pipeline.slack.messages("CGB")
-    assert "whole meeting" in message.text
-    assert (stopped.times, pipeline.texts("CADMIN")) == (2, [])
-
-
-async def test_message_in_its_plain_form_stays_plain_after_a_call_that_failed(pipeline):
-    await pipeline.subscribe("CGB", "GB")
-    slow = SlowRendering(pipeline)
-    await pipeline.deliver(lost([{"title": "Race"}]))
-    await pipeline.post_all()
-    pipeline.slack.script("chat.postMessage", [failures.rate_limited(1)])
-    for _ in range(2):
-        await free_all(pipeline)
-        await pipeline.post_all()
-    assert (len(pipeline.texts("CGB")), slow.times) == (1, 1)
+    await turns(pipeline, 10)
+    await so_far(CGB=["whole meeting"], CADMIN=[])(pipeline)
+    assert stopped.times == 2
 
 
 @on_both
 async def test_place_with_very_many_races_says_nothing_of_a_race(database, pipeline):
+    york = Course(name="York")
     races = [race(f"rc_{number}", ASCOT) for number in range(PLACE_RACES_MAX + 1)]
-    await database.write(
-        lambda session: race_book_store.put(session, [*races, race("rc_y", Course(name="York"))], pipeline.clock())
-    )
+    await database.write(lambda session: race_book_store.put(session, [*races, race("rc_y", york)], pipeline.clock()))
 
     def find(ids):
-        return lambda session: race_book_store.find(session, ids, (), [(DAY, ASCOT), (DAY, Course(name="York"))])
+        return lambda session: race_book_store.find(session, ids, (), [(DAY, ASCOT), (DAY, york)])
 
     assert set(await database.read(find([]))) == {"rc_y"}
     assert set(await database.read(find(["rc_1"]))) == {"rc_1", "rc_y"}
@@ -162,13 +145,17 @@ def race(race_id, course):
     return Race(race_id=race_id, race_date=DAY, course=course)
 
 
+async def fan_out(pipeline, payloads):
+    for payload in payloads:
+        await pipeline.deliver(payload)
+    while await pipeline.fanout.run_once():
+        continue
+
+
 @on_both
 async def test_newest_events_of_a_place_are_looked_at_around_an_event(database, pipeline):
     count = PLACE_EVENTS_MAX + 5
-    for number in range(count):
-        await pipeline.deliver(abandonment(f"rc_{number}", off_time=f"1{number % 10}:00"))
-    while await pipeline.fanout.run_once():
-        continue
+    await fan_out(pipeline, [abandonment(f"rc_{number}", off_time=f"1{number % 10}:00") for number in range(count)])
     around = Around(whole_places=frozenset({(DAY, ASCOT)}))
     found = await database.read(lambda session: event_store.around(session, around))
     assert len(found) == PLACE_EVENTS_MAX
@@ -177,20 +164,18 @@ async def test_newest_events_of_a_place_are_looked_at_around_an_event(database, 
 
 
 async def test_newest_versions_of_an_event_are_read(database, pipeline):
-    for number in range(event_store.VERSIONS_MAX + 3):
-        await pipeline.deliver(result(title=f"Title {number}"))
-    while await pipeline.fanout.run_once():
-        continue
-    (found,) = (await database.read(lambda session: event_store.versions(session, ["result.received:rc_1"]))).values()
-    around = Around(keys=frozenset({"result.received:rc_1"}))
+    key = "result.received:rc_1"
+    await fan_out(pipeline, [result(title=f"Title {number}") for number in range(event_store.VERSIONS_MAX + 3)])
+    (found,) = (await database.read(lambda session: event_store.versions(session, [key]))).values()
+    around = Around(keys=frozenset({key}))
     (read,) = (await database.read(lambda session: event_store.around(session, around))).values()
     assert [row.version for row in read] == [row.version for row in found][-event_store.VERSIONS_MAX :]
 
 
 @pytest.mark.parametrize("region", ["Atlantis", "GB"])
 async def test_result_with_a_said_region_reads_no_other_race_of_its_place(database, pipeline, region):
-    await database.write(lambda session: reference_store.put_regions(session, ["GB"], pipeline.clock()))
-    await pipeline.subscribe("CALL", "*")
+    await knows(regions=["GB"])(pipeline)
+    await subscribes("CALL")(pipeline)
     await tell(pipeline, result("rc_1", region=region, title="Title"))
     with counting(database) as counted:
         await tell(pipeline, result("rc_2", region=region, title="Title"))

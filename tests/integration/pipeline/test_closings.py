@@ -1,141 +1,127 @@
 """A channel that lets nobody post is tried again and again: one closing, told once, until a post is taken."""
 
-from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 
 import pytest
-from sqlalchemy import select, update
+from sqlalchemy import select
 from sqlmodel import col
 
 from bot.channels import subscriptions
-from bot.db.tables import ChannelQueue, OutboxMessage
+from bot.db.tables import ChannelQueue
 from bot.operations.jobs.check_channels import ChannelCheck
 from bot.operations.jobs.expire_queue import expire_queue
-from bot.outbox.channel_closing import close_channel
 from sandbox.slack import failures
-from tests.integration.pipeline.racing_day import abandonment, free_all, result
+from tests.integration.pipeline.racing_day import abandonment, result
+from tests.integration.pipeline.steps import close, turns, wait
 
-RESTRICTED = failures.slack_error("restricted_action")
+HOURS_KEPT = 72
 
 
 async def is_member(_channel_id):
     return True
 
 
-@pytest.fixture
-def check(pipeline):
-    return ChannelCheck(pipeline.database, is_member, pipeline.reopening, pipeline.clock, pipeline.poster.wake)
+class Restricted:
+    """CGB, in which nobody may post until `lift`, and to which GB is subscribed."""
+
+    def __init__(self, pipeline):
+        self.pipeline = pipeline
+        self.is_lifted = False
+        self.check = ChannelCheck(
+            pipeline.database, is_member, pipeline.reopening, pipeline.clock, pipeline.poster.wake
+        )
+        pipeline.slack.failure_of = self._refused
+
+    def _refused(self, method, args):
+        is_refused = method == "chat.postMessage" and args.text("channel") == "CGB" and not self.is_lifted
+        return failures.slack_error("restricted_action") if is_refused else None
+
+    def lift(self):
+        self.is_lifted = True
+
+    async def told(self, *payloads):
+        for payload in payloads:
+            await self.pipeline.deliver(payload)
+        await turns(self.pipeline, 3)
+
+    async def tried(self, times):
+        for _ in range(times):
+            await wait(self.pipeline, 600)
+            await self.check()
+            await turns(self.pipeline, 3)
+
+    async def given_up(self):
+        """How many messages, after three days."""
+        await wait(self.pipeline, (HOURS_KEPT + 1) * 3_600)
+        return await expire_queue(self.pipeline.database, self.pipeline.notices, HOURS_KEPT, self.pipeline.clock)
+
+    async def state(self):
+        def read(session):
+            (row,) = subscriptions.of_channel(session, "CGB")
+            queue = select(ChannelQueue).where(col(ChannelQueue.channel_id) == "CGB")
+            return SimpleNamespace(subscription=row.state, since=session.execute(queue).scalar_one().state_since)
+
+        return await self.pipeline.database.read(read)
+
+    @property
+    def heard(self):
+        """By admins, and by the person who subscribed the channel."""
+        slack = self.pipeline.slack
+        return self.pipeline.texts("CADMIN"), self.pipeline.texts(slack.direct_message("UALICE").id)
 
 
 @pytest.fixture
-def restrict(pipeline):
-    """Nobody may post in CGB, whoever else is posted to."""
-    send = pipeline.poster.sender.web.chat_postMessage
-
-    async def refuse(*, channel, **message):
-        if channel == "CGB" and pipeline.slack.is_restricted:
-            pipeline.slack.script("chat.postMessage", [RESTRICTED])
-        return await send(channel=channel, **message)
-
-    pipeline.slack.is_restricted = True
-    pipeline.poster.sender.web.chat_postMessage = refuse
-
-    def lift():
-        pipeline.slack.is_restricted = False
-
-    return lift
-
-
-async def post_all(pipeline):
-    for _ in range(3):
-        await free_all(pipeline)
-        await pipeline.post_all()
-
-
-async def try_again(pipeline, check, times):
-    for _ in range(times):
-        pipeline.clock.forward(600)
-        await check()
-        await post_all(pipeline)
-
-
-async def give_up_all(pipeline):
-    """As if all that waits had waited for very long."""
-    older = datetime(2026, 1, 1, tzinfo=UTC)
-    statement = update(OutboxMessage).where(col(OutboxMessage.state) == "queued").values(received_at=older)
-    await pipeline.database.write(lambda session: session.execute(statement))
-    return await expire_queue(pipeline.database, pipeline.notices, 72, pipeline.clock)
-
-
-def told(pipeline):
-    """What admins heard, and what the person who subscribed the channel did."""
-    return pipeline.texts("CADMIN"), pipeline.texts(pipeline.slack.direct_message("UALICE").id)
-
-
-async def subscription(pipeline):
-    (row,) = await pipeline.database.read(lambda session: subscriptions.of_channel(session, "CGB"))
-    return row.state
-
-
-async def lane(pipeline):
-    return await pipeline.database.read(
-        lambda session: session.execute(select(ChannelQueue).where(col(ChannelQueue.channel_id) == "CGB")).scalar_one()
-    )
-
-
-async def test_closing_and_its_end_are_told_once_though_trials_find_nothing_to_post(pipeline, check, restrict):
+async def restricted(pipeline):
     await pipeline.subscribe("CGB", "GB")
+    return Restricted(pipeline)
+
+
+async def test_closing_and_its_end_are_told_once_though_trials_find_nothing_to_post(restricted):
     for number in range(3):
-        await pipeline.deliver(result(f"rc_{number}"))
-        await post_all(pipeline)
-        await give_up_all(pipeline)
+        await restricted.told(result(f"rc_{number}"))
+        assert await restricted.given_up() == 1
         # The first trials post the summary of what was given up; with nothing at all to post the subscriptions start.
-        await try_again(pipeline, check, 3)
-    admins, creator = told(pipeline)
+        await restricted.tried(3)
+    admins, creator = restricted.heard
     assert [text for text in admins if "no longer lets" in text] == admins[:1]
-    assert "in channel <#CGB>" in admins[0]
+    for text in (admins[0], *creator):
+        assert "in channel <#CGB>" in text
     assert "Subscribed by <@UALICE>" in admins[0]
     assert len(creator) == 1
-    assert "in channel <#CGB>" in creator[0]
-    restrict()
-    await try_again(pipeline, check, 2)
-    await pipeline.deliver(result("rc_9"))
-    await post_all(pipeline)
-    admins, creator = told(pipeline)
+    restricted.lift()
+    await restricted.tried(2)
+    await restricted.told(result("rc_9"))
+    admins, creator = restricted.heard
     assert [text for text in [*admins, *creator] if "again" in text and "lets me post" in text] == [admins[-1]] * 2
     assert len(creator) == 2
-    assert await subscription(pipeline) == "live"
-    assert (await lane(pipeline)).state_since is None
+    state = await restricted.state()
+    assert (state.subscription, state.since) == ("live", None)
 
 
-async def test_what_was_given_up_between_trials_is_counted_and_told_once(pipeline, check, restrict):
-    await pipeline.subscribe("CGB", "GB")
+async def test_what_was_given_up_between_trials_is_counted_in_one_summary(restricted):
     for number in range(3):
-        await pipeline.deliver(result(f"rc_{number}"))
-        await post_all(pipeline)
-        assert await give_up_all(pipeline) == 1
-        await try_again(pipeline, check, 1)
-    admins, _ = told(pipeline)
-    assert len([text for text in admins if "given up" in text]) == 1
-    restrict()
-    await try_again(pipeline, check, 1)
-    (summary,) = pipeline.texts("CGB")
+        await restricted.told(result(f"rc_{number}"))
+        assert await restricted.given_up() == 1
+        await restricted.tried(1)
+    restricted.lift()
+    await restricted.tried(1)
+    (summary,) = restricted.pipeline.texts("CGB")
     assert "3 messages had waited too long" in summary
 
 
-async def test_subscriptions_start_with_the_first_post_that_is_taken(pipeline, check, restrict):
-    await pipeline.subscribe("CGB", "GB")
-    await pipeline.deliver(abandonment())
-    await post_all(pipeline)
-    await try_again(pipeline, check, 2)
-    assert await subscription(pipeline) == "suspended"
-    restrict()
-    await try_again(pipeline, check, 1)
-    assert len(pipeline.texts("CGB")) == 1
-    assert await subscription(pipeline) == "live"
+async def test_subscriptions_start_with_the_first_post_that_is_taken(restricted):
+    await restricted.told(abandonment())
+    await restricted.tried(2)
+    assert (await restricted.state()).subscription == "suspended"
+    restricted.lift()
+    await restricted.tried(1)
+    assert len(restricted.pipeline.texts("CGB")) == 1
+    assert (await restricted.state()).subscription == "live"
 
 
-async def test_channel_that_closes_once_more_after_a_post_is_told_anew(pipeline):
-    await pipeline.subscribe("CGB", "GB")
+async def test_channel_that_closes_once_more_after_a_post_is_told_anew(restricted):
+    restricted.lift()
+    pipeline = restricted.pipeline
     listening = pipeline.channel_life()
     for number in range(2):
         await pipeline.slack.archive("CGB")
@@ -143,47 +129,36 @@ async def test_channel_that_closes_once_more_after_a_post_is_told_anew(pipeline)
         await pipeline.deliver(result(f"rc_{number}"))
         await pipeline.slack.unarchive("CGB")
         await listening.on_opened({"type": "channel_unarchive", "channel": "CGB"})
-        await post_all(pipeline)
-        pipeline.clock.forward(60)
-    admins, creator = told(pipeline)
+        await turns(pipeline, 60)
+    admins, creator = restricted.heard
     assert ["no longer" in text for text in admins] == [True, False, True, False]
     assert len(creator) == 4
 
 
-async def test_summary_of_a_later_trial_says_what_came_since_the_one_before(pipeline, check, restrict):
-    """One closing, two trials, each with a summary: nothing that waits goes into one that was taken back."""
-    await pipeline.subscribe("CGB", "GB")
+async def test_summary_of_a_later_trial_says_what_came_since_the_one_before(restricted):
+    """One closing, two trials, each with a summary: nothing that waits goes into a summary that was taken back."""
     for race_id in ("first", "second"):
-        await pipeline.deliver(abandonment(race_id, course=f"Course of {race_id}"))
-        await post_all(pipeline)
-        older = pipeline.clock() - timedelta(hours=4)
-        statement = update(OutboxMessage).where(col(OutboxMessage.state) == "queued").values(received_at=older)
-        await pipeline.database.write(lambda session, one=statement: session.execute(one))
-        await try_again(pipeline, check, 1)
-    restrict()
-    await try_again(pipeline, check, 1)
-    (summary,) = pipeline.texts("CGB")
+        await restricted.told(abandonment(race_id, course=f"Course of {race_id}"))
+        await wait(restricted.pipeline, 4 * 3_600)
+        await restricted.tried(1)
+    restricted.lift()
+    await restricted.tried(1)
+    (summary,) = restricted.pipeline.texts("CGB")
     assert "Course of first" in summary
     assert "Course of second" in summary
-    assert "queued" not in await pipeline.waiting()
+    assert "queued" not in await restricted.pipeline.waiting()
 
 
-async def test_post_that_was_taken_before_the_closing_does_not_end_it(pipeline, check, restrict):
-    await pipeline.subscribe("CGB", "GB")
-    restrict()
+async def test_post_that_was_taken_before_the_closing_does_not_end_it(restricted):
+    restricted.lift()
+    pipeline = restricted.pipeline
     pipeline.slack.script("chat.postMessage", [failures.drop_after()])
-    await pipeline.deliver(result("rc_1"))
+    await pipeline.deliver(result())
     await pipeline.post_all()
-    now = pipeline.clock()
-    await pipeline.database.write(lambda s: close_channel(s, pipeline.notices, "CGB", "restricted_action", now))
-    over = pipeline.clock() - timedelta(minutes=1)
-    earlier = (
-        update(OutboxMessage).where(col(OutboxMessage.state).in_(["sending", "in_doubt"])).values(deadline_at=over)
-    )
-    await pipeline.database.write(lambda session: session.execute(earlier))
-    await try_again(pipeline, check, 1)
+    await close(pipeline, why="restricted_action")
+    await restricted.tried(1)
     assert await pipeline.waiting() == {}
     assert len(pipeline.texts("CGB")) == 1
-    assert (await lane(pipeline)).state_since is not None
-    admins, _ = told(pipeline)
+    assert (await restricted.state()).since is not None
+    admins, _ = restricted.heard
     assert ["no longer" in text for text in admins] == [True]

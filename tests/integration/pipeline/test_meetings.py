@@ -144,6 +144,9 @@ RUN_AFTER_ALL = {
         (result("rc_other", course="Bath"), result("rc_1"), abandonment("rc_1")),
         CGB=["^Contradicted", "^ABANDONED:", "^Result: Bath"],
     ),
+    "result before the meeting that names the race": Story(
+        abandonment(), result(), meeting("rc_1", "rc_2"), CGB=["!Part of the", "Contradicts", "1 race | !Title rc_1"]
+    ),
     "channel of abandonments": Story(
         subscribes("CGB", "GB", Topic.ABANDONMENTS),
         subscribes("CALL", "GB", Topic.RESULTS),

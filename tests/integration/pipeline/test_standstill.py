@@ -8,13 +8,16 @@ from sqlalchemy.exc import OperationalError
 from bot.errors import StorageUnavailable
 from bot.fanout.standstill import Standstill
 from sandbox.slack import failures
-from tests.integration.pipeline.racing_day import abandonment, free_all, result
+from tests.integration.pipeline.racing_day import abandonment, result
+from tests.integration.pipeline.stories import passes
 from tests.notice_levels import URGENT
 
 LONG_S = 61
+INBOX, LISTENING = "bot.deliveries.inbox.waiting", "bot.channels.subscriptions.listening"
 
 
-def standstill_of(pipeline):
+@pytest.fixture
+def standstill(pipeline):
     return Standstill(
         pipeline.database,
         pipeline.notices,
@@ -34,7 +37,7 @@ def own_fault(*_args, **_values):
 
 
 async def turn(pipeline, standstill):
-    """One turn of each loop and one look, as they come in the running service."""
+    """A turn of each loop and a look, as they come in the running service."""
     await pipeline.fanout.turn()
     await pipeline.poster.start_due()
     await pipeline.poster.finish()
@@ -42,37 +45,30 @@ async def turn(pipeline, standstill):
     await standstill.look()
 
 
-@pytest.fixture
-def standstill(pipeline):
-    return standstill_of(pipeline)
-
-
 @pytest.mark.parametrize("fault", [database_fault, own_fault])
-@pytest.mark.parametrize(
-    "place",
-    ["bot.channels.subscriptions.listening", "bot.deliveries.inbox.waiting", "bot.fanout.transaction.KnownEvents"],
-)
+@pytest.mark.parametrize("place", [LISTENING, INBOX, "bot.fanout.transaction.KnownEvents"])
 async def test_delivery_that_is_not_told_for_a_minute_is_a_problem_and_told_to_admins(
     pipeline, standstill, monkeypatch, fault, place
 ):
     await pipeline.subscribe("CGB", "GB")
     await turn(pipeline, standstill)
-    await pipeline.deliver(abandonment("rc_1"))
+    await pipeline.deliver(abandonment())
     with monkeypatch.context() as patched:
         patched.setattr(place, fault)
         await turn(pipeline, standstill)
+        pipeline.clock.forward(59)
+        await turn(pipeline, standstill)
         assert standstill.problem is None
-        for _ in range(3):
-            pipeline.clock.forward(LONG_S)
+        for seconds in (2, LONG_S, 3_600):
+            pipeline.clock.forward(seconds)
             await turn(pipeline, standstill)
             await turn(pipeline, standstill)
             assert standstill.problem
-    assert len(pipeline.texts("CADMIN")) == 1
-    pipeline.clock.forward(600)
-    await pipeline.fanout.turn()
+    (told,) = pipeline.texts("CADMIN")
+    assert told.startswith(URGENT)
+    await passes(600)(pipeline)
     await turn(pipeline, standstill)
     assert standstill.problem is None
-    await pipeline.post_all()
     assert [text[:9] for text in pipeline.texts("CGB")] == ["ABANDONED"]
 
 
@@ -87,18 +83,6 @@ async def test_nothing_stands_still_where_nothing_waits_and_while_deliveries_go_
     assert pipeline.texts("CADMIN") == []
 
 
-async def stand_still(pipeline, standstill, monkeypatch, refuse_writes):
-    """A minute in which fan-out gets nothing done, and the database queues nothing."""
-    monkeypatch.setattr("bot.deliveries.inbox.waiting", own_fault)
-    monkeypatch.setattr(pipeline.database, "write", refuse_writes)
-    for _ in range(2):
-        await pipeline.fanout.turn()
-        pipeline.poster.good_turns += 1
-        await standstill.look()
-        pipeline.clock.forward(LONG_S)
-    await standstill.look()
-
-
 async def refuse_at_once(_work):
     raise StorageUnavailable("no such savepoint")
 
@@ -111,15 +95,30 @@ async def never_answer(_work):
     await asyncio.Event().wait()
 
 
+@pytest.fixture
+def stand_still(pipeline, standstill, monkeypatch):
+    """Makes a minute in which fan-out gets nothing done, and the database queues nothing."""
+
+    async def make(refuse=refuse_at_once, *, looks=1):
+        with monkeypatch.context() as patched:
+            patched.setattr(INBOX, own_fault)
+            patched.setattr(pipeline.database, "write", refuse)
+            for _ in range(2):
+                await pipeline.fanout.turn()
+                pipeline.poster.good_turns += 1
+                await standstill.look()
+                pipeline.clock.forward(LONG_S)
+            for number in range(looks):
+                await standstill.look()
+                pipeline.clock.forward(LONG_S if number else 0)
+        return pipeline.texts("CADMIN")
+
+    return make
+
+
 @pytest.mark.parametrize("refuse", [refuse_at_once, fail, never_answer])
-async def test_admins_hear_of_it_once_and_past_the_queue_where_that_takes_nothing(
-    pipeline, standstill, monkeypatch, refuse
-):
-    monkeypatch.setattr("bot.fanout.standstill.ANSWERED_S", 0.3)
-    await stand_still(pipeline, standstill, monkeypatch, refuse)
-    for _ in range(3):
-        await standstill.look()
-    (told,) = pipeline.texts("CADMIN")
+async def test_admins_hear_of_it_once_and_past_the_queue_where_that_takes_nothing(stand_still, refuse):
+    (told,) = await stand_still(refuse, looks=4)
     assert told.startswith(
         f"{URGENT}Deliveries are taken and none is posted: fan-out gets nothing done (our own ZeroDivision"
     )
@@ -137,38 +136,30 @@ async def test_poster_that_gets_nothing_done_is_told_past_the_queue(pipeline, st
     assert "the poster gets nothing done (OperationalError: database is locked)" in told
 
 
-async def test_admins_hear_of_it_directly_where_their_channel_is_closed_too(pipeline, standstill, monkeypatch):
+async def test_admins_hear_of_it_directly_where_their_channel_is_closed_too(pipeline, stand_still):
     pipeline.slack.add_user("UADMIN", "admin")
     pipeline.slack.channels["CADMIN"].is_archived = True
     pipeline.notices.admin_users = ("UADMIN",)
-    await stand_still(pipeline, standstill, monkeypatch, refuse_at_once)
+    await stand_still()
     assert len(pipeline.texts(pipeline.slack.direct_message("UADMIN").id)) == 1
 
 
-async def test_standstill_is_tried_again_a_minute_after_slack_refused_it(pipeline, standstill, monkeypatch):
+async def test_standstill_is_tried_again_a_minute_after_slack_refused_it(pipeline, stand_still):
     pipeline.slack.script("chat.postMessage", [failures.rate_limited(30)] * 2)
-    await stand_still(pipeline, standstill, monkeypatch, refuse_at_once)
-    await standstill.look()
-    assert pipeline.texts("CADMIN") == []
-    for _ in range(3):
-        pipeline.clock.forward(LONG_S)
-        await standstill.look()
-    assert len(pipeline.texts("CADMIN")) == 1
+    assert await stand_still() == []
+    assert len(await stand_still(looks=4)) == 1
 
 
-async def test_standstills_that_come_and_go_are_told_directly_once_an_hour(pipeline, standstill, monkeypatch):
-    with monkeypatch.context() as patched:
-        await stand_still(pipeline, standstill, patched, refuse_at_once)
+async def test_standstills_that_come_and_go_are_told_directly_once_an_hour(pipeline, standstill, stand_still):
+    await stand_still()
     assert standstill.problem
     await turn(pipeline, standstill)
-    with monkeypatch.context() as patched:
-        await stand_still(pipeline, standstill, patched, refuse_at_once)
-    assert len(pipeline.texts("CADMIN")) == 1
+    assert len(await stand_still()) == 1
 
 
 async def test_post_that_slack_does_not_take_for_a_minute_is_named_until_it_does(pipeline, standstill):
     await pipeline.subscribe("CGB", "GB")
-    await pipeline.deliver(result("rc_1"))
+    await pipeline.deliver(result())
     pipeline.slack.script("chat.postMessage", [failures.rate_limited(1)])
     await turn(pipeline, standstill)
     pipeline.clock.forward(LONG_S)
@@ -177,19 +168,14 @@ async def test_post_that_slack_does_not_take_for_a_minute_is_named_until_it_does
         "result.received:rc_1#1@CGB is tried for more than a minute (chat.postMessage: ratelimited)"
     )
     assert pipeline.texts("CADMIN") == []
-    await free_all(pipeline)
     await pipeline.post_all()
     await standstill.look()
     assert standstill.not_taken is None
 
 
-async def test_database_that_can_not_be_read_is_told_directly(pipeline, standstill, monkeypatch):
-    async def refuse(_work):
-        raise StorageUnavailable("server closed the connection")
-
-    monkeypatch.setattr(pipeline.database, "read_for_alerts", refuse)
-    await stand_still(pipeline, standstill, monkeypatch, refuse_at_once)
-    (told,) = pipeline.texts("CADMIN")
+async def test_database_that_can_not_be_read_is_told_directly(pipeline, stand_still, monkeypatch):
+    monkeypatch.setattr(pipeline.database, "read_for_alerts", refuse_at_once)
+    (told,) = await stand_still()
     assert told.startswith(
         f"{URGENT}The database can't be read, so nothing is posted and new deliveries may be refused: fan-out "
     )
