@@ -14,9 +14,10 @@ from sandbox.slack.failures import (
     rate_limited,
     slack_error,
 )
+from tests.authority import Authority
 from tests.clock import real_clock
 from tests.integration.doctor.conftest import APP_TOKEN, SIGNING_SECRET
-from tests.integration.doctor.programs import Authority, answering, healthy_program, proxy
+from tests.integration.doctor.programs import answering, healthy_program, proxy
 from tests.integration.doctor.stories import DEAD, FAILED, WARNING, Cases, check_mended
 
 case = Cases()
