@@ -21,7 +21,6 @@ from bot.slack.web_client import SlackClient, make_session, make_web_client
 from bot.web.outgoing import open_http
 
 REFUSAL = b"HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\n\r\n"
-NAMES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY")
 
 
 async def nothing():
@@ -90,60 +89,49 @@ async def deliver_to_ourselves(place):
     assert (await SelfDelivery(f"https://{place}", secrets, lambda: 0.0)(b"{}")).problem
 
 
-WAYS = (
-    ask_the_data_service,
-    call_slack,
-    answer_by_response_url,
-    connect_by_socket_mode,
-    beat,
-    deliver_to_ourselves,
-)
+WAYS = (ask_the_data_service, call_slack, answer_by_response_url, connect_by_socket_mode, beat, deliver_to_ourselves)
+PROXY = {"HTTPS_PROXY": "http://127.0.0.1:{proxy}"}
+ENVIRONMENTS = [
+    ("0.0.0.0", {}, False),
+    ("0.0.0.0", PROXY, True),
+    ("0.0.0.0", {"https_proxy": "http://127.0.0.1:{proxy}"}, True),
+    ("0.0.0.0", PROXY | {"NO_PROXY": "example.com, {port}"}, True),
+    ("0.0.0.0", PROXY | {"NO_PROXY": "0.0.0.0"}, False),
+    ("0.0.0.0", PROXY | {"NO_PROXY": "example.com,.0.0.0"}, False),
+    ("0.0.0.0", PROXY | {"NO_PROXY": "*"}, False),
+    ("0.0.0.0", {"https_proxy": "http://127.0.0.1:{proxy}", "no_proxy": "0.0.0.0:{port}"}, False),
+    ("127.0.0.1", PROXY | {"ALL_PROXY": "http://127.0.0.1:{proxy}"}, False),
+]
+"""The bot goes to 0.0.0.0, an address of this machine that is not a loopback address, or to a loopback address."""
 
 
 @pytest.fixture
 def set_environment(monkeypatch):
-    for name in NAMES:
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.lower(), raising=False)
-
-    def change(**variables):
+    def change(variables, **ports):
+        for name in ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY"):
+            monkeypatch.delenv(name, raising=False)
+            monkeypatch.delenv(name.lower(), raising=False)
         for name, value in variables.items():
-            monkeypatch.setenv(name, value)
+            monkeypatch.setenv(name, value.format(**ports))
 
     return change
 
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
-@pytest.mark.parametrize(
-    ("variables", "by_proxy"),
-    [
-        ({}, False),
-        ({"HTTPS_PROXY": "http://{proxy}"}, True),
-        ({"https_proxy": "http://{proxy}"}, True),
-        ({"HTTPS_PROXY": "http://{proxy}", "NO_PROXY": "example.com, {port}"}, True),
-        ({"HTTPS_PROXY": "http://{proxy}", "NO_PROXY": "0.0.0.0"}, False),
-        ({"HTTPS_PROXY": "http://{proxy}", "NO_PROXY": "example.com,.0.0.0"}, False),
-        ({"HTTPS_PROXY": "http://{proxy}", "NO_PROXY": "*"}, False),
-        ({"https_proxy": "http://{proxy}", "no_proxy": "0.0.0.0:{port}"}, False),
-    ],
-    ids=lambda value: " ".join(map("=".join, value.items())) if isinstance(value, dict) else None,
-)
-async def test_every_way_out_takes_the_proxy_of_the_environment(set_environment, way, variables, by_proxy):
-    asked: list[bytes] = []
-    reached: list[bytes] = []
-    async with listening(asked, REFUSAL) as proxy, listening(reached) as port:
-        given = {name: value.format(proxy=f"127.0.0.1:{proxy}", port=port) for name, value in variables.items()}
-        set_environment(**given)
-        # An address of this machine that is not a loopback address.
-        await way(f"0.0.0.0:{port}")
-    assert (set(asked), bool(reached)) == (
-        ({f"CONNECT 0.0.0.0:{port} HTTP/1.1".encode()}, False) if by_proxy else (set(), True)
-    )
+async def test_every_way_out_takes_the_proxy_of_the_environment_but_to_this_machine(set_environment, way):
+    for host, variables, by_proxy in ENVIRONMENTS:
+        asked: list[bytes] = []
+        reached: list[bytes] = []
+        async with listening(asked, REFUSAL) as proxy, listening(reached) as port:
+            set_environment(variables, proxy=proxy, port=port)
+            await way(f"{host}:{port}")
+        connect = f"CONNECT {host}:{port} HTTP/1.1".encode()
+        assert (set(asked), bool(reached)) == (({connect}, False) if by_proxy else (set(), True)), variables
 
 
 async def test_what_the_proxy_does_not_let_out_was_not_sent(set_environment):
     async with listening([], REFUSAL) as proxy:
-        set_environment(HTTPS_PROXY=f"http://127.0.0.1:{proxy}")
+        set_environment(PROXY, proxy=proxy)
         async with slack_at("0.0.0.0:1") as web:
             with pytest.raises(SlackUnreached):
                 await SlackClient(web).call("auth.test", web.auth_test)
@@ -156,13 +144,3 @@ async def test_what_the_proxy_does_not_let_out_was_not_sent(set_environment):
         problem = (await SelfDelivery("https://0.0.0.0:1", secrets, lambda: 0.0)(b"{}")).problem
         assert problem
         assert problem.told == "The proxy in the environment does not lead to 0.0.0.0:1."
-
-
-@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
-async def test_no_way_to_this_machine_takes_a_proxy(set_environment, way):
-    asked: list[bytes] = []
-    reached: list[bytes] = []
-    async with listening(asked) as proxy, listening(reached) as port:
-        set_environment(HTTPS_PROXY=f"http://127.0.0.1:{proxy}", ALL_PROXY=f"http://127.0.0.1:{proxy}")
-        await way(f"127.0.0.1:{port}")
-    assert (asked, bool(reached)) == ([], True)

@@ -27,19 +27,12 @@ class StartFails(Exception):
 
 @pytest.fixture
 def service(tmp_path):
+    addresses = {"racing_api_url": f"{NOBODY}/v1", "slack_api_url": f"{NOBODY}/api/", "heartbeat_url": f"{NOBODY}/ping"}
+    secrets = {"racing_api_key": "key-of-a-test", "racing_webhook_secrets": "whsec-test"}
+    tokens = {"slack_bot_token": "xoxb-test", "slack_app_token": "xapp-test"}
+    file = f"sqlite:///{tmp_path / 'bot.db'}"
     return Service(
-        load_settings(
-            env_file=None,
-            racing_api_url=f"{NOBODY}/v1",
-            racing_api_key="key-of-a-test",
-            racing_webhook_secrets="whsec-test",
-            slack_bot_token="xoxb-test",
-            slack_app_token="xapp-test",
-            slack_api_url=f"{NOBODY}/api/",
-            admin_channel="CADMIN",
-            database_url=f"sqlite:///{tmp_path / 'bot.db'}",
-            heartbeat_url=f"{NOBODY}/ping",
-        )
+        load_settings(env_file=None, admin_channel="CADMIN", database_url=file, **addresses, **secrets, **tokens)
     )
 
 

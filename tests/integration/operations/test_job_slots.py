@@ -10,7 +10,9 @@ import pytest
 from sqlalchemy import func, select
 
 from bot.db.tables import JobRun
+from bot.deliveries import inbox
 from bot.operations.jobs import scheduler
+from bot.operations.jobs.prune_bodies import prune_bodies
 from bot.operations.jobs.scheduler import INTERVALS_MISSED, LEASE_S, SLOT_TRY_EVERY_S, Jobs
 from bot.operations.jobs.table import JOBS, Job
 from bot.ports import Ports
@@ -169,3 +171,37 @@ async def test_run_without_an_end_is_ended_and_shown(one, monkeypatch):
     one.hangs = True
     assert await asyncio.wait_for(one.tries(), 10) is False
     assert one.jobs.failing == {"count": "the run was ended after 0.05 s without an end of its own"}
+
+
+# Old bodies are forgotten; what a replay is known by is not
+
+
+def arrival(number, age_days):
+    return inbox.Arrival(
+        f"result.received:rc_{number}", "result.received", f"{number:064}", b"{}", START - timedelta(age_days)
+    )
+
+
+async def store(database, arrivals, *, done=True):
+    new = await database.write(lambda session: inbox.store(session, arrivals))
+    if done:
+        taken = await database.write(lambda session: inbox.waiting(session, START, 10_000))
+        await database.write(lambda session: inbox.take(session, taken, START))
+    return [number is not None for number in new.values()]
+
+
+async def test_old_bodies_are_forgotten_once_and_their_keys_are_kept(database):
+    await store(database, [arrival(number, 40) for number in range(450)])
+    await store(database, [arrival(number, 5) for number in range(1000, 1010)])
+    assert await prune_bodies(database, 30, lambda: START) == 450
+    assert await prune_bodies(database, 30, lambda: START) == 0
+    assert await store(database, [arrival(7, 0), arrival(1005, 0)], done=False) == [False, False]
+    assert await prune_bodies(database, 30, lambda: START + timedelta(days=30)) == 10
+
+
+@on_both
+async def test_delivery_that_still_waits_keeps_its_body(database):
+    await store(database, [arrival(1, 40)], done=False)
+    assert await prune_bodies(database, 30, lambda: START) == 0
+    (waiting,) = await database.write(lambda session: inbox.waiting(session, START, 5))
+    assert waiting.body == b"{}"
