@@ -333,12 +333,12 @@ async def test_slow_senders_hold_no_place(database):
         await rest.wait()
         yield body(number)[5:]
 
-    def send(number):
+    def send(client, number):
         return client.post(WEBHOOK_PATH, content=slow(number), headers={"X-SVC-Signature": sign(body(number))})
 
     app = make_app(Seen(), Ingest(database, patience_s=60).store, admission=admission, body_s=60)
     async with client_of(app) as client:
-        senders = [asyncio.create_task(send(number)) for number in range(LIMIT)]
+        senders = [asyncio.create_task(send(client, number)) for number in range(LIMIT)]
         await until(lambda: begun == LIMIT)
         quick = await post(client, body(LIMIT))
         rest.set()

@@ -133,6 +133,7 @@ def database_url(request, tmp_path):
 async def test_bot_stands_still_for_the_monitor_while_slack_refuses_and_after_the_last_look(tmp_path, database_url):
     """A data service that is away is no reason: the bot stores and posts."""
     async with run_bot(tmp_path, database_url=database_url) as bot:
+        await bot.until(lambda _scrape: bot.service.identity.problem is None)
         (look,) = [task for task in asyncio.all_tasks() if task.get_name() == "look"]
         look.cancel()
         bot.racing.fail_next("*", "drop", 1_000)
