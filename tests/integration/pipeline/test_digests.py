@@ -14,12 +14,10 @@ from tests.integration.pipeline.racing_day import abandonment, meeting, result, 
 from tests.integration.pipeline.steps import (
     LEFT,
     at_the_hour,
-    card,
     card_of,
     hour,
     kinds,
     pause,
-    quiet_now,
     reopen,
     resume,
     tell_due,
@@ -60,25 +58,6 @@ def endings(pipeline):
     return [text.split(". ")[0] for text in pipeline.texts("CGB")]
 
 
-async def test_results_come_in_one_digest_at_the_hour_and_abandonments_at_once(daily):
-    await tell(daily, result("rc_1"), abandonment("rc_2", course="Bath"), YORK, card())
-    assert kinds(daily) == ["ABANDONED", "Racecard"]
-    assert await tell_due(daily) == 0
-    assert await at_the_hour(daily) == 1
-    digest = daily.slack.messages("CGB")[-1]
-    assert digest.text.startswith("Results together. 2 results. Ascot 14:30")
-    assert "York 14:30" in shown(digest)
-    # A result after the hour is in the next day's digest; a day without a result has none.
-    await tell(daily, result("rc_4", course="Wells"))
-    assert await tell_due(daily) == 0
-    await wait(daily, DAY_S)
-    assert [await tell_due(daily) for _ in range(2)] == [1, 0]
-    await wait(daily, DAY_S)
-    assert await tell_due(daily) == 0
-    assert len(daily.texts("CGB")) == 4
-    assert "1 result. Wells 14:30" in daily.texts("CGB")[-1]
-
-
 async def test_result_received_before_the_hour_and_fanned_out_after_is_in_the_digest_of_that_hour(daily):
     await tell(daily, result("rc_1"))
     daily.clock.forward(LEFT_S - 120)
@@ -90,29 +69,6 @@ async def test_result_received_before_the_hour_and_fanned_out_after_is_in_the_di
     assert await tell_due(daily) == 1
     (text,) = daily.texts("CGB")
     assert text.startswith("Results together. 2 results. Ascot")
-
-
-async def test_each_summary_says_the_choice_that_let_its_results_wait(daily):
-    await daily.subscribe("CGB", "IRE", EVERY, quiet=quiet_now(daily))
-    for region in ("GB", "IRE"):
-        await tell(daily, *(result(f"rc_{region}_{course}", region=region, course=course) for course in ("A", "B")))
-    await at_the_hour(daily)
-    assert endings(daily) == ["Results together", "The quiet hours are over"]
-
-
-async def test_small_change_of_a_result_in_a_digest_is_silent_and_a_changed_winner_comes_at_once(daily):
-    await daily.subscribe("CALL", "GB")
-    await tell(daily, result("rc_1", going="Good"))
-    await at_the_hour(daily)
-    await tell(daily, result("rc_1", going="Soft"), result("rc_1", going="Heavy"))
-    assert [len(daily.texts(channel)) for channel in ("CGB", "CALL")] == [1, 1]
-    assert "Heavy" in shown(daily.slack.messages("CALL")[0])
-    for going in ("Heavy", "Firm"):
-        await tell(daily, result("rc_1", going=going, **RED_FIRST))
-        _, corrected = daily.slack.messages("CGB")
-        assert corrected.text.startswith("Two versions disagree: Ascot 14:30")
-        assert "Red Sky" in corrected.text
-        assert going in shown(corrected)
 
 
 async def test_change_that_names_a_watched_jockey_is_told_although_a_digest_told_the_result(daily):

@@ -6,7 +6,6 @@ import pytest
 from sqlalchemy import select
 from sqlmodel import col
 
-from bot.channels import subscriptions
 from bot.channels.filters import ChannelFilter
 from bot.db.tables import OutboxMessage, WatchKind
 from bot.events.event import Topic
@@ -20,7 +19,6 @@ from tests.integration.pipeline.steps import (
     card,
     card_of,
     hour,
-    kinds,
     pause,
     quiet_now,
     resume,
@@ -31,99 +29,130 @@ from tests.integration.pipeline.steps import (
     watch,
     write,
 )
+from tests.integration.pipeline.stories import Story, passes, play, rows, so_far, subscribes, unsubscribes
 from tests.integration.pipeline.test_round_trips import counting
 
 EVERY = frozenset(Topic)
-LEFT_S = LEFT.total_seconds()
+LEFT_S, DAY_S = LEFT.total_seconds(), 86_400
 
 
-async def choose(pipeline, choice):
-    chosen = {"quiet": quiet_now(pipeline)} if choice == "quiet" else {"digest": (hour(pipeline),)}
-    await pipeline.subscribe("CGB", "GB", EVERY, **chosen)
+def chooses(choice, region="GB"):
+    """The channel lets events wait for an hour two hours from now."""
+
+    async def do(pipeline):
+        hours = {"quiet": quiet_now(pipeline)} if choice == "quiet" else {choice: (hour(pipeline),)}
+        await pipeline.subscribe("CGB", region, EVERY, **hours)
+
+    do.channel = "CGB"
+    return do
+
+
+def watches(name, kind=WatchKind.HORSE):
+    async def do(pipeline):
+        await watch(pipeline, "CGB", name, kind=kind)
+
+    return do
 
 
 @pytest.fixture
 async def quiet(pipeline):
-    await choose(pipeline, "quiet")
+    await chooses("quiet")(pipeline)
     return pipeline
 
 
-A, R = "ABANDONED: ", "Result: "
-RED_FIRST = {"placings": ("Red Sky", "Blue Moon")}
-YORK = result("rc_3", course="York")
-VOID, LOST = result(status="void"), result(status="Abandoned", placings=())
-TWO_RACES = [card_of(DAY, second=2), card_of(DAY, second=3, abandoned=True)]
+QUIET, DIGEST = chooses("quiet"), chooses("digest")
+BEFORE = [subscribes("CGB"), result("rc_1"), QUIET]
+"""A result is told, and then the quiet hours begin."""
 
-CASES = {
-    # The choice; what was told before; what comes; what is told at once, and at the hour.
-    "another version": ("quiet", [], [result(), result(going="Soft")], [], ["Soft"]),
-    "another winner": ("quiet", [], [result(), result(**RED_FIRST)], [], ["1 Red Sky, 2 Blue Moon"]),
-    "contradicted": ("quiet", [], [result(), YORK, abandonment()], ["Ascot", A], [R]),
-    "contradicted, no id": ("quiet", [], [result(None), abandonment(None)], [A, "Blue Moon"], []),
-    "abandoned, then run": ("quiet", [], [abandonment(), result()], [A, "CONFLICT: "], []),
-    "void": ("quiet", [], [result(), VOID], ["Blue Moon", "void"], []),
-    "void, told before": ("quiet", [result()], [VOID], ["Blue Moon", "void"], []),
-    "correction, told before": ("quiet", [result()], [result(**RED_FIRST)], ["Superseded", "Red Sky"], []),
-    "card marks a race": ("quiet", [], TWO_RACES, ["Superseded", "15:00 is now marked abandoned"], []),
-    "card marks its race": ("quiet", [], [card(abandoned=True)], ["ABANDONED: York 14:30"], []),
-    "digest: contradicted": ("digest", [], [result(), YORK, abandonment()], ["Ascot", A], ["1 result. York 14:30"]),
-    "digest: marked abandoned": ("digest", [], [LOST], ["ABANDONED: Ascot 14:30"], []),
-    "digest: abandoned later": (
-        *("digest", [], [YORK, result("rc_3", course="York", status="Abandoned")]),
-        *(["Blue Moon", "CONFLICT: York 14:30"], []),
+ONE, YORK, AGAIN = result("rc_1"), result("rc_3", course="York"), result("rc_1") | {"attempt": 2}
+RED = result("rc_1", placings=("Red Sky", "Blue Moon"))
+MELODY = result("rc_1", placings=("Golden Melody", "Blue Moon"))
+VOID, LOST = result("rc_1", status="void"), result("rc_1", status="Abandoned", placings=())
+TWO_RACES = [card_of(DAY, second=2), card_of(DAY, second=3, abandoned=True)]
+NOTHING = so_far(CGB=[])
+SUMMARY = "^The quiet hours are over. 2 results and 1 racecard came meanwhile. Ascot 14:30"
+RUN_BY = card(course="Ascot", runners=[{"horse": "Blue Moon", "trainer": "A. Smith"}])
+
+STORIES = {
+    "night": Story(
+        *(QUIET, subscribes("CALL", "GB"), ONE, abandonment("rc_2", course="Bath"), YORK, card()),
+        *(so_far(CGB=["^ABANDONED: Bath"]), tell_due, so_far(CGB=["^ABANDONED: Bath"])),
+        *(at_the_hour, at_the_hour, result("rc_4")),
+        CGB=["", f"{SUMMARY} | +York 14:30 | +1 Blue Moon, 2 Red Sky | +declarations available", "^Result: "],
+        # Other channels hear of everything as it comes.
+        CALL=["^Result", "^ABANDONED", "^Result", "^Result"],
+    ),
+    "edit": Story(QUIET, ONE, result("rc_1", going="Soft"), NOTHING, at_the_hour, CGB=["^Result: | +Soft"]),
+    "another winner": Story(QUIET, ONE, RED, NOTHING, at_the_hour, CGB=["+1 Red Sky, 2 Blue Moon"]),
+    "another winner after the hour": Story(
+        *(QUIET, ONE, YORK, passes(LEFT_S), RED, NOTHING, tell_due),
+        CGB=["2 results | +1 Red Sky, 2 Blue Moon"],
+    ),
+    "superseded, again": Story(QUIET, ONE, RED, YORK, at_the_hour, AGAIN, CGB=["", "^Two versions disagree"]),
+    "contradicted": Story(
+        *(QUIET, ONE, YORK, abandonment(), so_far(CGB=["Ascot | !min late", "^ABANDONED: Ascot"]), at_the_hour),
+        CGB=["", "", "^Result"],
+    ),
+    "contradicted an hour later": Story(
+        QUIET, ONE, passes(3_600), abandonment(), CGB=["Ascot | !min late", "^ABANDONED: Ascot"]
+    ),
+    "contradicted, no id": Story(QUIET, result(None), abandonment(None), CGB=["^ABANDONED", "Blue Moon"]),
+    "abandoned, then run": Story(QUIET, abandonment(), ONE, CGB=["^ABANDONED", "^CONFLICT"]),
+    "void": Story(QUIET, ONE, VOID, CGB=["Blue Moon", "+void"]),
+    "void, told before": Story(*BEFORE, ONE, VOID, CGB=["Blue Moon", "+void"]),
+    "corrected, told before": Story(*BEFORE, RED, CGB=["Superseded", "Red Sky"]),
+    "card marks a race": Story(QUIET, TWO_RACES[0], NOTHING, TWO_RACES[1], CGB=["", "15:00 is now marked abandoned"]),
+    "card marks its race": Story(QUIET, card(abandoned=True), CGB=["^ABANDONED: York 14:30"]),
+    "filter without hours": Story(QUIET, subscribes("CGB", "*", Topic.RESULTS), ONE, CGB=["^Result"]),
+    "watched": Story(
+        *(QUIET, watches("Blue Moon"), ONE, result("rc_2", placings=("Red Sky",)), so_far(CGB=["Blue Moon"])),
+        *(at_the_hour,),
+        CGB=["", "Red Sky"],
+    ),
+    "watched in a correction": Story(
+        *(QUIET, watches("Golden Melody"), ONE, NOTHING, MELODY),
+        CGB=["Superseded", "Watched here: Golden Melody (position 1)"],
+    ),
+    "proves watched": Story(
+        *(QUIET, watches("A. Smith", WatchKind.TRAINER), result("rc_9"), NOTHING, RUN_BY),
+        CGB=["^Result | Watched here", "^Racecard"],
+    ),
+    "pause": Story(QUIET, ONE, YORK, pause, at_the_hour, NOTHING, resume, tell_due, CGB=["2 results"]),
+    "unsubscribed": Story(QUIET, ONE, unsubscribes, at_the_hour, CGB=[]),
+    "digest": Story(
+        *(DIGEST, ONE, abandonment("rc_2", course="Bath"), YORK, card(), so_far(CGB=["^ABANDONED", "^Racecard"])),
+        *(tell_due, so_far(CGB=["", ""]), at_the_hour),
+        # A result after the hour is in the next day's digest; a day without a result has none.
+        *(result("rc_4", course="Wells"), tell_due, passes(DAY_S), tell_due, tell_due, passes(DAY_S), tell_due),
+        CGB=["", "", "^Results together. 2 results. Ascot 14:30 | +York 14:30", "1 result. Wells 14:30"],
+    ),
+    "digest: contradicted": Story(
+        *(DIGEST, ONE, YORK, abandonment(), so_far(CGB=["", "^ABANDONED"]), at_the_hour),
+        CGB=["", "", "1 result. York 14:30"],
+    ),
+    "digest: marked abandoned": Story(DIGEST, LOST, CGB=["^ABANDONED: Ascot 14:30"]),
+    "digest: abandoned later": Story(
+        DIGEST, YORK, result("rc_3", course="York", status="Abandoned"), CGB=["Blue Moon", "^CONFLICT: York 14:30"]
+    ),
+    "digest and quiet hours": Story(
+        *(DIGEST, chooses("quiet", "IRE"), ONE, YORK),
+        *(result(f"rc_{course}", region="IRE", course=course) for course in ("Cork", "Naas")),
+        at_the_hour,
+        CGB=["^Results together", "^The quiet hours are over"],
+    ),
+    "digest, then a small change": Story(
+        *(DIGEST, subscribes("CALL", "GB"), result("rc_1", going="Good"), at_the_hour),
+        *(result("rc_1", going="Soft"), result("rc_1", going="Heavy"), so_far(CGB=[""], CALL=["+Heavy"])),
+        *(RED, result("rc_1", going="Firm", placings=("Red Sky", "Blue Moon"))),
+        CGB=["", "^Two versions disagree: Ascot 14:30 | Red Sky | +Heavy | +Firm"],
+        CALL=["", ""],
     ),
 }
 
 
-def said(pipeline, wanted):
-    """`wanted`, where each message of the channel says its words."""
-    messages = pipeline.slack.messages("CGB")
-    assert len(messages) == len(wanted), [one.text for one in messages]
-    return [words if words in shown(one) else one.text for one, words in zip(messages, wanted, strict=True)]
-
-
-@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-async def test_event_waits_for_the_hour_or_is_told_at_once(pipeline, case):
-    choice, before, came, at_once, at_hour = case
-    await pipeline.subscribe("CGB", "GB")
-    await tell(pipeline, *before)
-    await choose(pipeline, choice)
-    await tell(pipeline, *came)
-    assert said(pipeline, at_once) == at_once
-    assert await at_the_hour(pipeline) == len(at_hour)
-    assert said(pipeline, at_once + at_hour) == at_once + at_hour
-
-
-@pytest.mark.parametrize("came", [[abandonment(), result()], TWO_RACES], ids=["abandoned, then run", "card"])
-@on_both
-async def test_news_of_an_abandonment_comes_at_once(quiet, came):
-    await tell(quiet, *came)
-    assert len(quiet.texts("CGB")) == 2
-
-
-async def test_results_of_a_quiet_night_wait_and_come_in_one_message_and_an_abandonment_comes_at_once(quiet):
-    await quiet.subscribe("CALL", "GB")
-    await tell(quiet, result("rc_1"), abandonment("rc_2", course="Bath"), YORK, card())
-    (text,) = quiet.texts("CGB")
-    assert text.startswith("ABANDONED: Bath")
-    # Other channels hear of everything as it comes.
-    assert kinds(quiet, "CALL") == ["Result", "ABANDONED", "Result"]
-    assert await tell_due(quiet) == 0
-    assert await at_the_hour(quiet) == 1
-    _, summary = quiet.slack.messages("CGB")
-    assert summary.text.startswith("The quiet hours are over. 2 results and 1 racecard came meanwhile. Ascot 14:30")
-    assert all(name in shown(summary) for name in ("York 14:30", "1 Blue Moon, 2 Red Sky", "declarations available"))
-    assert await at_the_hour(quiet) == 0
-    await tell(quiet, result("rc_4"))
-    assert kinds(quiet)[2:] == ["Result"]
-    assert "folded" in await states(quiet)
-
-
-async def test_superseded_result_that_comes_again_is_told_after_the_summary(quiet):
-    await tell(quiet, result("rc_1"), result("rc_1", **RED_FIRST), YORK)
-    await at_the_hour(quiet)
-    await tell(quiet, result("rc_1") | {"attempt": 2})
-    assert kinds(quiet)[1:] == ["Two versions disagree"]
+@rows(STORIES, "abandoned, then run", "card marks a race", "proves watched")
+async def test_event_waits_for_the_hour_or_is_told_at_once(pipeline, story):
+    await play(pipeline, story)
 
 
 async def test_many_results_of_a_night_are_all_named(quiet, monkeypatch):
@@ -137,7 +166,7 @@ async def test_many_results_of_a_night_are_all_named(quiet, monkeypatch):
 
 @on_both
 async def test_two_replicas_and_a_kill_in_between_tell_once(quiet, make_pipeline):
-    await tell(quiet, result("rc_1"), YORK)
+    await tell(quiet, ONE, YORK)
     await wait(quiet, LEFT_S)
 
     def die(session):
@@ -150,57 +179,6 @@ async def test_two_replicas_and_a_kill_in_between_tell_once(quiet, make_pipeline
     other = make_pipeline(clock=quiet.clock)
     assert [await tell_due(one) for one in (quiet, other)] == [1, 0]
     assert len(quiet.texts("CGB")) == 1
-
-
-async def test_other_filter_of_the_channel_without_quiet_hours_tells_at_once(quiet):
-    await quiet.subscribe("CGB", "*", frozenset({Topic.RESULTS}))
-    await tell(quiet, result("rc_1"))
-    assert kinds(quiet) == ["Result"]
-
-
-async def test_watched_name_is_told_in_quiet_hours(quiet):
-    await watch(quiet, "CGB", "Blue Moon")
-    await tell(quiet, result("rc_1"), result("rc_2", placings=("Red Sky",)))
-    assert kinds(quiet) == ["Result"]
-
-
-async def test_correction_that_is_watched_does_not_wait_and_comes_after_its_result(quiet):
-    await watch(quiet, "CGB", "Golden Melody")
-    await tell(quiet, result("rc_1"))
-    assert quiet.texts("CGB") == []
-    await tell(quiet, result("rc_1", placings=("Golden Melody", "Blue Moon")))
-    earlier, corrected = quiet.texts("CGB")
-    assert earlier.startswith("Superseded")
-    assert "Watched here: Golden Melody (position 1)" in corrected
-    assert await at_the_hour(quiet) == 0
-
-
-@on_both
-async def test_result_of_a_runner_that_proves_watched_waits_no_longer(quiet):
-    await watch(quiet, "CGB", "A. Smith", kind=WatchKind.TRAINER)
-    await tell(quiet, result("rc_9"))
-    assert quiet.texts("CGB") == []
-    await tell(quiet, card(course="Ascot", runners=[{"horse": "Blue Moon", "trainer": "A. Smith"}]))
-    assert any(text.startswith("Result: ") and "Watched here" in text for text in quiet.texts("CGB"))
-
-
-async def test_pause_holds_the_summary_and_unsubscribing_takes_back_what_waits(quiet):
-    await tell(quiet, result("rc_1"), YORK)
-    await pause(quiet)
-    await at_the_hour(quiet)
-    assert quiet.texts("CGB") == []
-    await resume(quiet)
-    assert await tell_due(quiet) == 1
-    assert len(quiet.texts("CGB")) == 1
-    await choose(quiet, "quiet")
-    await tell(quiet, result("rc_4"))
-
-    def unsubscribe(session):
-        subscriptions.remove(session, "CGB")
-        backlog.drop(session, "CGB", quiet.clock())
-
-    await write(quiet, unsubscribe)
-    assert await at_the_hour(quiet) == 0
 
 
 async def test_trace_and_figures_say_what_waits_for_the_end(quiet):
@@ -232,16 +210,6 @@ async def test_new_hours_count_for_what_waits(quiet):
     assert len(quiet.texts("CGB")) == 1
 
 
-async def test_correction_between_the_hour_and_the_job_is_told_with_its_result(quiet):
-    await tell(quiet, result("rc_1"), YORK)
-    await wait(quiet, LEFT_S)
-    await tell(quiet, result("rc_1", **RED_FIRST))
-    assert quiet.texts("CGB") == []
-    assert await tell_due(quiet) == 1
-    (summary,) = quiet.slack.messages("CGB")
-    assert "1 Red Sky, 2 Blue Moon" in shown(summary)
-
-
 async def test_change_of_hours_between_the_hour_and_the_job_puts_nothing_off(quiet):
     await tell(quiet, result("rc_1"))
     await wait(quiet, LEFT_S)
@@ -262,7 +230,7 @@ async def test_quiet_hours_add_no_statement_to_a_result(pipeline):
 
     await pipeline.subscribe("CGB", "GB")
     before = await statements(1)
-    await choose(pipeline, "quiet")
+    await QUIET(pipeline)
     assert await statements(2) <= before
 
 
@@ -287,11 +255,3 @@ async def test_single_result_at_its_hour_is_not_late_but_a_result_after_its_hour
     (message, _) = quiet.slack.messages("CGB")
     assert "Soft" in shown(message)
     assert "min late" not in message.text
-
-
-async def test_result_that_an_abandonment_brings_before_its_hour_is_not_late(quiet):
-    await tell(quiet, result("rc_1"))
-    quiet.clock.forward(3_600)
-    await tell(quiet, abandonment("rc_1"))
-    earlier, _ = quiet.texts("CGB")
-    assert "min late" not in earlier

@@ -4,14 +4,14 @@ import json
 
 import pytest
 
-from bot.channels import subscriptions, watches
+from bot.channels.watches import end, of_channel
 from bot.db.tables import WatchKind
 from bot.events.event import Topic
-from bot.outbox import backlog, channel_move
+from bot.outbox import channel_move
 from tests.clock import DAY
-from tests.databases import on_both
 from tests.integration.pipeline.racing_day import abandonment, meeting, result, shown, tell
 from tests.integration.pipeline.steps import kinds, pause, reopen, watch, write
+from tests.integration.pipeline.stories import Story, passes, play, rows, so_far, subscribes, unsubscribes
 from tests.integration.pipeline.test_round_trips import counting
 from tests.notice_levels import WARNING
 
@@ -36,9 +36,26 @@ def meeting_card(*runners, **race):
     return {"event": "racecard.published", "meeting": card}
 
 
-async def end_watch(pipeline, channel_id):
-    (row,) = await pipeline.database.read(lambda session: watches.of_channel(session, channel_id))
-    await write(pipeline, lambda session: watches.end(session, session.merge(row)))
+def watches(channel_id, name, *, channel=None, **more):
+    async def do(pipeline):
+        await watch(pipeline, channel_id, name, **more)
+
+    do.channel = channel or channel_id
+    return do
+
+
+def ends(channel_id):
+    """The channel watches nothing any more."""
+
+    async def do(pipeline):
+        (row,) = await pipeline.database.read(lambda session: of_channel(session, channel_id))
+        await write(pipeline, lambda session: end(session, session.merge(row)))
+
+    return do
+
+
+async def moves_person(pipeline):
+    await write(pipeline, channel_move.move_person, "UALICE", "DALICE")
 
 
 ALL_FOUR = ["Racecard", "Racecard", "ABANDONED", "Result"]
@@ -99,134 +116,114 @@ SOFT = [*RIDE, card(runners=[REPLACED], going="Soft", sequence=3)]
 SWAPPED = [GOLDEN | {"jockey": "X"}, OTHER | {"jockey": "R. Moore"}]
 MEDLEY = {"placings": ("Golden Medley", "Blue Moon")}
 WON = [result(**GOLDEN_FIRST) | {"sequence": 1}, result(**MEDLEY) | {"sequence": 2}]
-WON_AND_SOFT = [*WON, result(**MEDLEY, going="Soft") | {"sequence": 3}]
+WINS, WON_NOT = "Watched here: Golden Melody (position 1)", "Watched here before: Golden Melody (position 1)"
+IS, UNTOLD = NOW.strip(), so_far(CHERE=[])
+CARD_OF_OTHER = card("rc_2", [OTHER], meeting_id="mt_1", off_time="13:55")
 
-CHANGES = {
-    "ride lost": (JOCKEY, RIDE, [LOST]),
-    "ride lost, then another change": (JOCKEY, SOFT, [LOST]),
-    "ride lost and back": (JOCKEY, [*SOFT, card(going="Soft", sequence=4)], [f"{NOW}(jockey R. Moore). Added"]),
-    "another ride": (
-        JOCKEY,
-        [card(runners=[GOLDEN, OTHER], sequence=1), card(runners=SWAPPED, sequence=2)],
-        [f"Watched here: Red Sky (jockey R. Moore). {LOST}"],
+HERE = watches("CHERE", "Golden Melody")
+RIDER = watches("CHERE", "R. Moore", kind=JOCKEY)
+ALICE = watches("UALICE", "Golden Melody", channel="DALICE", person_id="UALICE")
+ALL = subscribes("CGB", "GB", *Topic)
+AT_ASCOT, LATER = f"{NOW}(14:30)", passes(7_200)
+
+STORIES = {
+    "ride lost": Story(RIDER, *RIDE, CHERE=[LOST]),
+    "ride lost, then another change": Story(RIDER, *SOFT, CHERE=[LOST]),
+    "ride lost and back": Story(
+        RIDER, *SOFT, card(going="Soft", sequence=4), CHERE=[f"{NOW}(jockey R. Moore). Added | !before"]
     ),
-    "taken off the card": (
-        HORSE,
-        [card(runners=[GOLDEN, *FIELD], sequence=1), card(runners=FIELD, sequence=2)],
-        ["Watched here before: Golden Mélody (IRE). Corrected"],
+    "another ride": Story(
+        *(RIDER, card(runners=[GOLDEN, OTHER], sequence=1), card(runners=SWAPPED, sequence=2)),
+        CHERE=[f"Watched here: Red Sky (jockey R. Moore). {LOST}"],
     ),
-    "non-runner": (HORSE, WITHDRAWN, [NOW.strip(), f"{NOW}(position NR)"]),
-    "non-runner, then another change": (
-        HORSE,
-        [*WITHDRAWN, card(runners=[ABSENT], going="Soft", sequence=3)],
-        [NOW.strip(), f"{NOW}(position NR)"],
+    "ride lost after the watch ended": Story(
+        *(RIDER, card(sequence=1), ends("CHERE"), subscribes("CHERE", "GB", *Topic), card(going="Soft", sequence=2)),
+        *(so_far(CHERE=[f"{NOW}(jockey R. Moore). Added"]), card(runners=[REPLACED], going="Soft", sequence=3)),
+        CHERE=[LOST],
     ),
-    "rider of a non-runner": (JOCKEY, WITHDRAWN, [f"{NOW}(jockey R. Moore)", f"{NOW}(position NR, jockey R. Moore)"]),
-    "no winner": (
-        HORSE,
-        WON,
-        ["Watched here: Golden Melody (position 1)", "Watched here before: Golden Melody (position 1)"],
+    "taken off the card": Story(
+        *(HERE, card(runners=[GOLDEN, *FIELD], sequence=1), card(runners=FIELD, sequence=2)),
+        CHERE=["Watched here before: Golden Mélody (IRE). Corrected"],
     ),
-    "no winner, then another change": (
-        HORSE,
-        WON_AND_SOFT,
-        ["Watched here: Golden Melody (position 1)", "Watched here before: Golden Melody (position 1). Added"],
+    "no winner": Story(
+        *(HERE, *WON, so_far(CHERE=[WINS, f"^CORRECTION: | {WON_NOT}"])),
+        result(**MEDLEY, going="Soft") | {"sequence": 3},
+        CHERE=[f"Superseded | {WINS}", f"{WON_NOT}. Added"],
     ),
-    "runners later": (HORSE, [card(runners=[]), 600, card()], [f"1 runner declared. {NOW.strip()}"]),
-    "runners days later": (HORSE, [card(runners=[]), 259_200, card()], [f"1 runner declared. {NOW.strip()}"]),
-    "runners of a meeting later": (HORSE, [meeting_card(), 600, meeting_card(GOLDEN)], [f"{NOW}(14:30)"]),
-    "runners of a meeting hours later": (HORSE, [meeting_card(), 7_200, meeting_card(GOLDEN)], [f"{NOW}(14:30)"]),
-    "runners of a race without an id later": (
-        HORSE,
-        [meeting_card(race_id=None), 7_200, meeting_card(GOLDEN, race_id=None)],
-        [f"{NOW}(14:30)"],
+    "runners later": Story(HERE, card(runners=[]), UNTOLD, passes(600), card(), CHERE=[f"1 runner declared. {IS}"]),
+    "days later": Story(HERE, card(runners=[]), UNTOLD, passes(259_200), card(), CHERE=[f"1 runner declared. {IS}"]),
+    "meeting's runners later": Story(HERE, meeting_card(), passes(600), meeting_card(GOLDEN), CHERE=[AT_ASCOT]),
+    "hours later": Story(HERE, meeting_card(), UNTOLD, LATER, meeting_card(GOLDEN), CHERE=[AT_ASCOT]),
+    "no id": Story(
+        *(HERE, meeting_card(race_id=None), UNTOLD, LATER, meeting_card(GOLDEN, race_id=None)), CHERE=[AT_ASCOT]
     ),
-    "jockeys later": (
-        JOCKEY,
-        [meeting_card({"number": "4", "horse": "Golden Mélody (IRE)"}), 7_200, meeting_card(GOLDEN)],
-        [f"{NOW}(14:30, jockey R. Moore)"],
+    "jockeys later": Story(
+        *(RIDER, meeting_card({"number": "4", "horse": "Golden Mélody (IRE)"}), UNTOLD, LATER, meeting_card(GOLDEN)),
+        CHERE=[f"{NOW}(14:30, jockey R. Moore)"],
+    ),
+    "second runner later": Story(
+        *(HERE, watches("CHERE", "Red Sky"), abandonment(runners=[OTHER]), card(runners=[GOLDEN, OTHER])),
+        CHERE=["Golden Mélody | Red Sky", "^Racecard"],
+    ),
+    # A horse whose race was run has lost nothing.
+    "meeting abandoned": Story(
+        *(HERE, watches("CRUN", "Red Sky"), card(meeting_id="mt_1"), CARD_OF_OTHER),
+        *(result("rc_2", placings=("Red Sky",), meeting_id="mt_1"), meeting(meeting_id="mt_1")),
+        CHERE=["", f"^ABANDONED | {AT_ASCOT}"],
+        CRUN=["^Racecard", "^Result"],
+    ),
+    # What the watch has brought is followed, and the watch brings nothing more.
+    "ended": Story(
+        *(HERE, abandonment(runners=RUN), ends("CHERE"), card("rc_2"), result(placings=("Golden Melody",))),
+        CHERE=["Contradicted"],
+    ),
+    # A watch takes what is received after the watch was made.
+    "declared after": Story(
+        *(HERE, abandonment(), UNTOLD, watches("CLATE", "Golden Melody"), card()),
+        CHERE=["^ABANDONED", "^Racecard"],
+        CLATE=["^Racecard"],
+    ),
+    # The same card in other bodies.
+    "watched between two deliveries": Story(
+        *(ALL, card(), HERE, UNTOLD, LATER, card() | {"delivered": 2}, card() | {"delivered": 3}),
+        edits=0,
+        CHERE=[IS],
+        CGB=["!Watched here"],
+    ),
+    "watched since, told before": Story(
+        *(ALL, meeting_card(), watches("CGB", "Golden Melody"), LATER, meeting_card(GOLDEN)), CGB=[AT_ASCOT]
+    ),
+    "person": Story(
+        *(ALICE, result(**GOLDEN_FIRST), so_far(DALICE=[WINS], CGB=["!Watched here"]), result(**GOLDEN_SECOND)),
+        DALICE=["Superseded", "Watched here: Golden Melody (position 2)"],
+        CGB=["", ""],
+    ),
+    "person, known late": Story(
+        *(ALICE, abandonment(runners=RUN), moves_person, card(), so_far(DALICE=["^ABANDONED", "^Racecard"])),
+        result(placings=("Golden Melody",)),
+        DALICE=["Contradicted", "", ""],
+    ),
+    "person who subscribes too": Story(
+        *(ALICE, card("rc_0"), subscribes("DALICE", "GB"), abandonment(runners=RUN)),
+        DALICE=["^Racecard", "^ABANDONED"],
+    ),
+    # Once a day.
+    "person without direct messages": Story(
+        *(watches("UGONE", "Golden Melody", person_id="UGONE"), card(), result(placings=("Golden Melody",))),
+        waiting={"dead_letter": 2},
+        CADMIN=[f"^{WARNING} | <@UGONE>"],
+    ),
+    "unsubscribed": Story(
+        *(subscribes("CGB"), watches("CGB", "Golden Melody"), pause, result(placings=("Golden Melody",))),
+        *(unsubscribes,),
+        CGB=["Watched here: Golden Melody"],
     ),
 }
-"""Kind, deliveries with seconds in between, and what the messages say in the end."""
 
 
-@pytest.mark.parametrize(("kind", "day", "said"), CHANGES.values(), ids=CHANGES)
-async def test_change_of_what_is_watched_is_told(pipeline, kind, day, said):
-    await watch(pipeline, "CHERE", "R. Moore" if kind is JOCKEY else "Golden Melody", kind=kind)
-    for step in day:
-        if isinstance(step, int):
-            assert pipeline.texts("CHERE") == []
-            pipeline.clock.forward(step)
-        else:
-            await tell(pipeline, step)
-    for text, line in zip(pipeline.texts("CHERE"), said, strict=True):
-        assert line in text
-        assert text.count("Watched here") == line.count("Watched here")
-
-
-async def test_runner_that_becomes_known_later_is_added_to_the_message(pipeline):
-    await watch(pipeline, "CHORSE", "Golden Melody", "Red Sky")
-    await tell(pipeline, abandonment(runners=[OTHER]), card(runners=[GOLDEN, OTHER]))
-    lost, _ = pipeline.texts("CHORSE")
-    assert "Golden Mélody" in lost
-    assert "Red Sky" in lost
-
-
-async def test_abandoned_meeting_is_told_to_watchers_of_a_horse_declared_there(pipeline):
-    await watch(pipeline, "CHORSE", "Golden Melody")
-    await watch(pipeline, "CRUN", "Red Sky")
-    await tell(pipeline, card(meeting_id="mt_1"), card("rc_2", [OTHER], meeting_id="mt_1", off_time="13:55"))
-    await tell(pipeline, result("rc_2", placings=("Red Sky",), meeting_id="mt_1"), meeting(meeting_id="mt_1"))
-    assert kinds(pipeline, "CHORSE")[1:] == ["ABANDONED"]
-    assert f"{NOW}(14:30)" in pipeline.texts("CHORSE")[-1]
-    # A horse whose race was run has lost nothing.
-    assert kinds(pipeline, "CRUN") == ["Racecard", "Result"]
-
-
-async def test_message_of_an_ended_watch_shows_what_is_lost_since(pipeline):
-    await watch(pipeline, "CJOCKEY", "R. Moore", kind=JOCKEY)
-    await tell(pipeline, card(sequence=1))
-    await end_watch(pipeline, "CJOCKEY")
-    await pipeline.subscribe("CJOCKEY", "GB", EVERY)
-    await tell(pipeline, card(going="Soft", sequence=2))
-    assert f"{NOW}(jockey R. Moore). Added" in pipeline.texts("CJOCKEY")[0]
-    await tell(pipeline, card(runners=[REPLACED], going="Soft", sequence=3))
-    assert LOST in pipeline.texts("CJOCKEY")[0]
-
-
-async def test_ended_watch_is_told_nothing_more_and_its_message_is_marked_once_wrong(pipeline):
-    await watch(pipeline, "CHORSE", "Golden Melody")
-    await tell(pipeline, abandonment(runners=RUN))
-    await end_watch(pipeline, "CHORSE")
-    await tell(pipeline, card("rc_2"), result(placings=("Golden Melody",)))
-    (told,) = pipeline.texts("CHORSE")
-    assert told.startswith("Contradicted")
-
-
-@on_both
-async def test_declaration_that_becomes_known_later_brings_the_message(pipeline):
-    await watch(pipeline, "CHORSE", "Golden Melody")
-    await tell(pipeline, abandonment("rc_1"))
-    assert pipeline.texts("CHORSE") == []
-    await watch(pipeline, "CLATE", "Golden Melody")
-    await tell(pipeline, card())
-    assert sorted(kinds(pipeline, "CHORSE")) == ["ABANDONED", "Racecard"]
-    # A watch takes what is received after the watch was made.
-    assert kinds(pipeline, "CLATE") == ["Racecard"]
-
-
-async def test_watch_made_between_two_deliveries_of_a_card_is_told_of_the_second_alone(pipeline):
-    await pipeline.subscribe("CALL", "GB", EVERY)
-    await tell(pipeline, card())
-    await watch(pipeline, "CHORSE", "Golden Melody")
-    assert pipeline.texts("CHORSE") == []
-    pipeline.clock.forward(7_200)
-    # The same card in another body.
-    await tell(pipeline, card() | {"delivered": 2}, card() | {"delivered": 3})
-    (told,) = pipeline.texts("CHORSE")
-    assert NOW.strip() in told
-    (unwatched,) = pipeline.slack.messages("CALL")
-    assert not unwatched.edited
+@rows(STORIES, "declared after", "unsubscribed")
+async def test_watched_names_are_told(pipeline, story):
+    await play(pipeline, story)
 
 
 async def test_watch_made_between_two_deliveries_is_told_when_fan_out_has_both_at_once(pipeline):
@@ -235,17 +232,7 @@ async def test_watch_made_between_two_deliveries_is_told_when_fan_out_has_both_a
     await watch(pipeline, "CHORSE", "Golden Melody")
     await tell(pipeline, card() | {"delivered": 2})
     (told,) = pipeline.texts("CHORSE")
-    assert NOW.strip() in told
-
-
-async def test_old_card_that_was_told_shows_a_runner_who_is_watched_since(pipeline):
-    await pipeline.subscribe("CGB", "GB", EVERY)
-    await tell(pipeline, meeting_card())
-    await watch(pipeline, "CGB", "Golden Melody")
-    pipeline.clock.forward(7_200)
-    await tell(pipeline, meeting_card(GOLDEN))
-    (told,) = pipeline.texts("CGB")
-    assert f"{NOW}(14:30)" in told
+    assert IS in told
 
 
 async def statements(pipeline, payload):
@@ -266,19 +253,6 @@ async def test_watches_add_no_statement_to_an_event_or_to_a_delivery_without_new
     assert after == before
 
 
-async def test_person_is_told_in_the_direct_message_once_also_of_a_correction(pipeline):
-    await pipeline.subscribe("CGB", "GB")
-    await watch(pipeline, "UALICE", "Golden Melody", person_id="UALICE")
-    await tell(pipeline, result("rc_1", **GOLDEN_FIRST))
-    (told,) = pipeline.texts("DALICE")
-    assert "Watched here: Golden Melody (position 1)" in told
-    assert ["Watched here" in text for text in pipeline.texts("CGB")] == [False]
-    await tell(pipeline, result("rc_1", **GOLDEN_SECOND))
-    first, corrected = pipeline.texts("DALICE")
-    assert first.startswith("Superseded")
-    assert "Watched here: Golden Melody (position 2)" in corrected
-
-
 async def test_later_process_edits_the_message_in_the_direct_message(pipeline, make_pipeline):
     await watch(pipeline, "UALICE", "Golden Melody", person_id="UALICE")
     await tell(pipeline, abandonment("rc_1", runners=RUN))
@@ -287,32 +261,6 @@ async def test_later_process_edits_the_message_in_the_direct_message(pipeline, m
     assert told.edited
     assert "The Cup" in json.dumps(told.blocks)
     assert pipeline.texts("CADMIN") == []
-
-
-async def test_direct_message_that_becomes_known_late_is_told_nothing_twice(pipeline):
-    await watch(pipeline, "UALICE", "Golden Melody", person_id="UALICE")
-    await tell(pipeline, abandonment("rc_1", runners=RUN))
-    await write(pipeline, channel_move.move_person, "UALICE", "DALICE")
-    await tell(pipeline, card("rc_1"))
-    assert kinds(pipeline, "DALICE") == ["ABANDONED", "Racecard"]
-    await tell(pipeline, result("rc_1", placings=("Golden Melody",)))
-    assert pipeline.texts("DALICE")[0].startswith("Contradicted")
-
-
-async def test_direct_message_that_watches_and_subscribes_is_told_once(pipeline):
-    await watch(pipeline, "UALICE", "Golden Melody", person_id="UALICE")
-    await tell(pipeline, card("rc_0"))
-    await pipeline.subscribe("DALICE", "GB")
-    await tell(pipeline, abandonment("rc_1", runners=RUN))
-    assert kinds(pipeline, "DALICE") == ["Racecard", "ABANDONED"]
-
-
-async def test_person_without_direct_messages_is_told_to_admins_once_a_day(pipeline):
-    await watch(pipeline, "UGONE", "Golden Melody", person_id="UGONE")
-    await tell(pipeline, card(), result("rc_1", placings=("Golden Melody",)))
-    (told,) = pipeline.texts("CADMIN")
-    assert told.startswith(WARNING)
-    assert "<@UGONE>" in told
 
 
 @pytest.mark.parametrize("hours", [0, 4])
@@ -335,20 +283,3 @@ async def test_closed_channel_with_watches_alone_is_announced_and_gets_what_wait
         "".join(json.dumps(one.blocks, ensure_ascii=False) for one in told),
     ):
         assert all(line in said for line in lines[hours == 0 :])
-
-
-@on_both
-async def test_unsubscribing_channel_keeps_waiting_messages_while_it_watches(pipeline):
-    await pipeline.subscribe("CGB", "GB")
-    await watch(pipeline, "CGB", "Golden Melody")
-    await pause(pipeline)
-    await tell(pipeline, result("rc_1", placings=("Golden Melody",)))
-
-    def unsubscribe(session):
-        subscriptions.remove(session, "CGB")
-        backlog.drop(session, "CGB", pipeline.clock())
-        pipeline.reopening.resume(session, "CGB", pipeline.clock())
-
-    await write(pipeline, unsubscribe)
-    await pipeline.post_all()
-    assert "Watched here: Golden Melody" in pipeline.texts("CGB")[0]
