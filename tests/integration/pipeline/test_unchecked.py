@@ -17,6 +17,7 @@ from tests.clock import DAY
 from tests.databases import on_both
 from tests.integration.pipeline.racing_day import abandonment, meeting, result, tell
 from tests.integration.pipeline.steps import write
+from tests.integration.pipeline.stories import Story, passes, play, rows, so_far, subscribes
 from tests.notice_levels import BEGINNINGS, NOTE
 
 COURSES = [
@@ -27,6 +28,7 @@ COURSES = [
 ASCOT = Course(course_id="cr_asc", name="Ascot")
 RESULTS, ABANDONMENTS = frozenset({Topic.RESULTS}), frozenset({Topic.ABANDONMENTS})
 RED_FIRST = {"placings": ("Red Sky", "Blue Moon")}
+BLUE_FIRST = {"placings": ("Blue Moon", "Red Sky", "Third Time")}
 
 
 async def subscribe(pipeline, channel_id, region, topics=DEFAULT_TOPICS, courses=()):
@@ -55,7 +57,7 @@ async def service_is_back_and_checked(pipeline):
     await check(pipeline, 2)
 
 
-async def filters(pipeline, channel_id="CGB"):
+async def filters_of(pipeline, channel_id="CGB"):
     rows = await pipeline.database.read(lambda session: subscriptions.of_channel(session, channel_id))
     return [subscriptions.read_filter(row) for row in rows]
 
@@ -109,23 +111,11 @@ async def test_typed_words_are_mended_and_what_was_missed_follows_once(  # noqa:
     assert racing(pipeline) == told
     assert [said in text for text in notices(pipeline)] == [True] * bool(said)
     assert pipeline.texts("CALL") == others
-    (chosen,) = await filters(pipeline)
+    (chosen,) = await filters_of(pipeline)
     mended = region if "Did you" in said or said == region else "GB"
     assert (chosen.region, chosen.unchecked_since) == (mended, None)
     assert chosen.courses == tuple(Course(name=name) if name == "Nowhere" else ASCOT for name in courses)
     assert len(pipeline.texts("CADMIN")) == bool(said)
-
-
-@pytest.mark.parametrize("typed", ["IRL", "irl", "Ireland"])
-async def test_another_name_of_a_region_is_mended_and_gets_what_came(pipeline, typed):
-    await subscribe(pipeline, "CIRE", typed)
-    await tell(pipeline, abandonment("rc_1", region="IRE", course="Naas"), result("rc_2"))
-    await service_is_back_and_checked(pipeline)
-    await tell(pipeline, abandonment("rc_3", region="IRE", course="Cork"))
-    assert [one.region for one in await filters(pipeline, "CIRE")] == ["IRE"]
-    assert racing(pipeline, "CIRE") == [A, A]
-    (said,) = notices(pipeline, "CIRE")
-    assert f"subscribed to {typed} while I could not check that" in said
 
 
 @pytest.mark.parametrize("words", ["Great Britain", "gb", "GBR"])
@@ -144,134 +134,120 @@ async def test_region_of_an_event_in_other_words_is_read_anew_once_the_list_is_t
     assert "Result" not in racing(pipeline, "CIRE")
 
 
-@pytest.mark.parametrize(
-    ("event", "at_once"),
-    [
-        (result("rc_1", region="gb"), []),
-        (result("rc_1", region="Gb"), []),
-        (result("rc_1", course="Bath", region=None), []),
-        (abandonment("rc_1", course="Nowhere", region="Great Britain"), [A]),
-    ],
-    ids=["gb", "Gb", "no region", "unknown words"],
-)
-async def test_event_whose_region_could_not_be_read_is_posted_at_the_latest_after_the_check(pipeline, event, at_once):
-    await subscribe(pipeline, "CGB", "GB")
-    await tell(pipeline, event, result("rc_2", region="IRE"))
-    assert racing(pipeline) == at_once
-    await service_is_back_and_checked(pipeline)
-    assert len(racing(pipeline)) == 1
-    await tell(pipeline, event)
-    assert len(racing(pipeline)) == 1
+def types(region, *topics, courses=(), channel="CGB"):
+    async def do(pipeline):
+        await subscribe(pipeline, channel, region, frozenset(topics) or DEFAULT_TOPICS, courses=courses)
+
+    do.channel = channel
+    return do
 
 
-@on_both
-async def test_result_without_a_region_is_posted_once_the_courses_tell_the_region(pipeline):
-    await subscribe(pipeline, "CGB", "GB")
-    await tell(pipeline, result("rc_1", course="Bath", region=None))
-    await service_is_back_and_checked(pipeline)
-    assert racing(pipeline) == [R]
-
-
-async def test_what_came_before_the_subscription_is_not_posted(pipeline):
-    await tell(pipeline, result("rc_1"), result("rc_2"))
-    pipeline.clock.forward(1)
-    await subscribe(pipeline, "CGB", "gb")
-    await service_is_back_and_checked(pipeline)
-    (said,) = pipeline.texts("CGB")
-    assert "follows now" not in said
-
-
-async def test_course_stays_unchecked_until_there_is_a_list_of_courses(pipeline):
-    await subscribe(pipeline, "CGB", "gb", courses=["ascot"])
-    await service_is_back(pipeline, courses=())
-    await check(pipeline, 2)
-    (chosen,) = await filters(pipeline)
-    assert (chosen.region, chosen.unchecked_since is None, pipeline.texts("CGB")) == ("GB", False, [])
-    await tell(pipeline, result("rc_1"), abandonment("rc_2"))
-    await service_is_back_and_checked(pipeline)
-    assert racing(pipeline) == [A, R]
-    (told,) = notices(pipeline)
-    assert told.startswith(f"{NOTE}This channel was subscribed to gb, ascot while I could not check that.")
-    assert "so the subscription is to GB, Ascot now" in told
-    assert "follows now, late: 1 message." in told
-    assert [one.unchecked_since for one in await filters(pipeline)] == [None]
-
-
-async def test_channel_with_the_region_already_is_told_of_everything_at_once(pipeline):
-    await subscribe(pipeline, "CGB", "gb", courses=["ascot"])
-    await pipeline.subscribe("CGB", "GB", ABANDONMENTS)
-    await service_is_back(pipeline, courses=())
-    await check(pipeline)
-    assert pipeline.texts("CGB") == []
-    await service_is_back_and_checked(pipeline)
-    (told,) = pipeline.texts("CGB")
-    assert "subscribed to gb, ascot" in told
-    assert "The two are one now" in told
-    assert [one.region for one in await filters(pipeline)] == ["GB"]
-
-
-async def test_missed_results_of_a_muted_meeting_stay_muted(pipeline):
-    await subscribe(pipeline, "CGB", "gb")
+async def mutes_ascot(pipeline):
     ascot = Meeting(course=Course(name="Ascot"), race_date=DAY)
     await write(pipeline, mutes.mute, "CGB", ascot, "UALICE", pipeline.clock())
-    await tell(pipeline, *TWO)
-    await service_is_back_and_checked(pipeline)
-    assert racing(pipeline) == [R]
 
 
-async def test_channel_that_waits_for_the_bot_misses_nothing_meanwhile(pipeline):
-    await subscribe(pipeline, "CGB", "gb")
+async def regions_are_back(pipeline):
+    """The list of courses comes after the list of regions."""
+    await service_is_back(pipeline, courses=())
+    await check(pipeline, 2)
+
+
+async def bot_is_absent(pipeline):
     await write(pipeline, subscriptions.set_state, "CGB", SubscriptionState.WAITING, pipeline.clock())
-    await tell(pipeline, result("rc_1"))
+
+
+async def bot_is_back(pipeline):
     pipeline.clock.forward(1)
     await check(pipeline)
     await write(pipeline, subscriptions.reopen, "CGB", pipeline.clock())
-    await tell(pipeline, result("rc_2"))
-    await service_is_back_and_checked(pipeline)
-    assert "follows now, late: 1 message." in notices(pipeline)[0]
-    assert racing(pipeline) == [R]
 
 
-async def test_racecard_that_was_missed_is_posted_where_asked_for_and_its_lateness_is_said(pipeline):
-    await subscribe(pipeline, "CGB", "gb", frozenset(Topic))
-    await tell(pipeline, {"event": "racecard.published", "race": CARD}, result("rc_2"))
-    pipeline.clock.forward(25 * 60 + 5)
-    await service_is_back_and_checked(pipeline)
-    assert racing(pipeline) == ["Racecard", R]
-    assert ["25 min late" in text for text in pipeline.texts("CGB") if text.startswith(R)] == [True]
+def stored(*filters, channel="CGB"):
+    """The regions of the channel's filters, each with whether it is unchecked."""
+
+    async def do(pipeline):
+        found = [(one.region, one.unchecked_since is not None) for one in await filters_of(pipeline, channel)]
+        assert found == list(filters)
+
+    return do
 
 
-async def test_missed_result_of_an_abandoned_race_says_so(pipeline):
-    await subscribe(pipeline, "CGB", "gb")
-    await tell(pipeline, result("rc_1"), abandonment("rc_1"), result("rc_1", **RED_FIRST))
-    await service_is_back_and_checked(pipeline)
-    _, said = [text for text in pipeline.texts("CGB") if not text.startswith(BEGINNINGS)]
-    assert "Red Sky" in said
-    assert "abandoned" in said
+BACK = service_is_back_and_checked
+MENDED, ONE_LATE = f"^{NOTE}This channel was subscribed to gb", "follows now, late: 1 message."
+AT_COURSE = types("gb", courses=["ascot"])
+ODD_ABANDONMENT = abandonment("rc_1", course="Nowhere", region="Great Britain")
+NO_REGION = result("rc_1", course="Bath", region=None)
+
+STORIES = {
+    "came before": Story(*TWO, passes(1), types("gb"), BACK, CGB=[f"{MENDED} | !follows now"]),
+    "courses later": Story(
+        *(AT_COURSE, regions_are_back, stored(("GB", True)), so_far(CGB=[]), result("rc_1"), abandonment("rc_2")),
+        *(BACK, stored(("GB", False))),
+        CGB=["^ABANDONED", f"{MENDED}, ascot while | so the subscription is to GB, Ascot now | {ONE_LATE}", "^Result"],
+    ),
+    "courses later, region there already": Story(
+        *(AT_COURSE, subscribes("CGB", "GB", Topic.ABANDONMENTS), regions_are_back, so_far(CGB=[]), BACK),
+        stored(("GB", False)),
+        CGB=["subscribed to gb, ascot | The two are one now"],
+    ),
+    "courses later, joined": Story(
+        *(AT_COURSE, passes(1), types("GB", courses=["bath"]), *TWO, result("rc_3", course="York")),
+        *(regions_are_back, so_far(CGB=[]), BACK, stored(("GB", False))),
+        CGB=["The two are one now", "GB, Bath, Ascot now", "^Result", "^Result"],
+    ),
+    "typed again before the check": Story(
+        *(types("gb"), result("rc_1"), passes(1), subscribes("CGB", "GB"), BACK, stored(("GB", False))),
+        CGB=["had a subscription to GB already. The two are one now", "^Result"],
+    ),
+    "unchecked once more": Story(
+        *(types("GB", courses=["ascot"]), result("rc_1"), BACK, passes(1)),
+        *(types("GB", courses=["ascot"]), result("rc_2"), BACK),
+        CGB=[f"^{NOTE}", "^Result", f"^{NOTE}", "^Result"],
+    ),
+    "muted meeting": Story(types("gb"), mutes_ascot, *TWO, BACK, CGB=["", "^Result: Bath"]),
+    "bot not in the channel": Story(
+        *(types("gb"), bot_is_absent, result("rc_1"), bot_is_back, result("rc_2"), BACK),
+        CGB=[f"{MENDED} | {ONE_LATE}", "^Result"],
+    ),
+    "late": Story(
+        *(types("gb", *Topic), {"event": "racecard.published", "race": CARD}, result("rc_2"), passes(25 * 60 + 5)),
+        BACK,
+        CGB=["", "^Racecard", "^Result | 25 min late"],
+    ),
+    "abandoned race": Story(
+        *(types("gb"), result("rc_1"), abandonment("rc_1"), result("rc_1", **RED_FIRST), BACK),
+        CGB=["^ABANDONED", "^CONFLICT | Red Sky | abandoned", MENDED],
+    ),
+    "change after the late post": Story(
+        *(types("gb"), result("rc_1"), result("rc_1", **RED_FIRST), BACK, result("rc_1", **BLUE_FIRST)),
+        CGB=[MENDED, "1 Red Sky, 2 Blue Moon", "^Two versions disagree | 1 Blue Moon, 2 Red Sky, 3 Third Time"],
+    ),
+    **{
+        f"{typed} for IRE": Story(
+            *(types(typed, channel="CIRE"), abandonment("rc_1", region="IRE"), result("rc_2"), BACK),
+            *(abandonment("rc_3", region="IRE", course="Cork"), stored(("IRE", False), channel="CIRE")),
+            CIRE=["^ABANDONED", f"subscribed to {typed} while I could not check that", "^ABANDONED"],
+        )
+        for typed in ("IRL", "irl", "Ireland")
+    },
+    # The region of the event could not be read.
+    **{
+        f"event of {region}": Story(
+            *(types("GB"), result("rc_1", region=region), result("rc_2", region="IRE"), so_far(CGB=[]), BACK),
+            *(result("rc_1", region=region), result("rc_3", region=region)),
+            CGB=[ONE_LATE, "^Result", "^Result"],
+        )
+        for region in ("gb", "Gb")
+    },
+    "event without a region": Story(types("GB"), NO_REGION, so_far(CGB=[]), BACK, NO_REGION, CGB=[ONE_LATE, "^Result"]),
+    "event of an odd region": Story(types("GB"), ODD_ABANDONMENT, BACK, ODD_ABANDONMENT, CGB=["^ABANDONED"]),
+}
 
 
-async def test_what_changes_after_a_late_post_is_told_as_ever(pipeline):
-    await subscribe(pipeline, "CGB", "gb")
-    await tell(pipeline, result("rc_1"), result("rc_1", **RED_FIRST))
-    await service_is_back_and_checked(pipeline)
-    await tell(pipeline, result("rc_1", placings=("Blue Moon", "Red Sky", "Third Time")))
-    _, first, second = pipeline.texts("CGB")
-    assert "1 Red Sky, 2 Blue Moon" in first
-    assert second.startswith("Two versions disagree: ")
-    assert "1 Blue Moon, 2 Red Sky, 3 Third Time" in second
-
-
-async def test_region_typed_again_before_the_check_gets_what_came(pipeline):
-    await subscribe(pipeline, "CGB", "gb")
-    await tell(pipeline, result("rc_1"))
-    await service_is_back(pipeline)
-    pipeline.clock.forward(1)
-    await pipeline.subscribe("CGB", "GB")
-    await check(pipeline, 2)
-    assert [one.region for one in await filters(pipeline)] == ["GB"]
-    assert racing(pipeline) == [R]
-    (said,) = notices(pipeline)
-    assert "had a subscription to GB already. The two are one now" in said
+@rows(STORIES, "event without a region")
+async def test_what_was_missed_is_told_after_the_check(pipeline, story):
+    await play(pipeline, story)
 
 
 @pytest.mark.parametrize("regions", [("GB", "gb"), ("gb", "GB"), ("gb", "Gb")])
@@ -282,22 +258,9 @@ async def test_region_in_two_letter_cases_is_one_subscription_that_takes_both(pi
     await tell(pipeline, abandonment("rc_1"), result("rc_2"))
     await service_is_back_and_checked(pipeline)
     await tell(pipeline, abandonment("rc_3"), result("rc_4"))
-    (chosen,) = await filters(pipeline)
+    (chosen,) = await filters_of(pipeline)
     assert (chosen.region, chosen.topics, chosen.unchecked_since) == ("GB", RESULTS | ABANDONMENTS, None)
     assert racing(pipeline) == [A, A, R, R]
-
-
-async def test_joined_subscription_whose_courses_are_unchecked_misses_nothing(pipeline):
-    await subscribe(pipeline, "CGB", "gb", courses=["ascot"])
-    pipeline.clock.forward(1)
-    await subscribe(pipeline, "CGB", "GB", courses=["bath"])
-    await tell(pipeline, *TWO, result("rc_3", course="York"))
-    await service_is_back(pipeline, courses=())
-    await check(pipeline)
-    assert racing(pipeline) == []
-    await service_is_back_and_checked(pipeline)
-    assert [one.region for one in await filters(pipeline)] == ["GB"]
-    assert racing(pipeline) == [R, R]
 
 
 @pytest.mark.parametrize("region", ["ZZ", "gb"])
@@ -312,16 +275,6 @@ async def test_each_channel_is_told_of_its_own_wrong_region(pipeline, region):
     await check(pipeline, 2)
     assert [len(pipeline.texts(channel_id)) for channel_id in ("CGB", "CIRE")] == [2, 1]
     assert region in pipeline.texts("CIRE")[0]
-
-
-async def test_words_that_are_unchecked_once_more_are_told_of_once_more(pipeline):
-    for number in range(2):
-        await subscribe(pipeline, "CGB", "GB", courses=["ascot"])
-        await tell(pipeline, result(f"rc_{number}"))
-        await service_is_back(pipeline)
-        await check(pipeline)
-        pipeline.clock.forward(1)
-    assert (len(notices(pipeline)), racing(pipeline)) == (2, [R, R])
 
 
 @on_both
@@ -352,7 +305,7 @@ async def test_filters_are_not_checked_while_a_replica_fans_out(pipeline, monkey
     await service_is_back(pipeline)
     monkeypatch.setattr(inbox, "take_turn", lambda _session, _clock: None)
     assert await write(pipeline, check_filters, pipeline.notices, pipeline.clock()) is False
-    assert [one.region for one in await filters(pipeline)] == ["gb"]
+    assert [one.region for one in await filters_of(pipeline)] == ["gb"]
 
 
 def test_filter_of_a_version_before_is_read_as_checked():
