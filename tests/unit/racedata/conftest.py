@@ -193,21 +193,6 @@ def settings(make_settings):
     return make_settings()
 
 
-@pytest.fixture
-def race():
-    return make_race
-
-
-@pytest.fixture
-def days():
-    return make_days
-
-
-@pytest.fixture
-def day():
-    return from_today
-
-
 class FakeQuota(SimpleNamespace):
     left: int | None = None
 

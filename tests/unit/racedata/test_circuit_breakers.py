@@ -9,19 +9,10 @@ from pydantic import SecretStr
 
 from bot.racedata.client.circuit_breakers import QUOTA, CircuitBreakers
 from bot.racedata.client.service_errors import CircuitOpen, QuotaExceeded, Unauthorized
+from tests.unit.racedata.scripted_service import KEY as RECOGNISABLE
+from tests.unit.racedata.scripted_service import Memory
 
-KEY = SecretStr("sk_recognisable_0123456789")
-
-
-class Memory:
-    def __init__(self):
-        self.values: dict[str, dict[str, Any]] = {}
-
-    async def get(self, name: str) -> dict[str, Any] | None:
-        return self.values.get(name)
-
-    async def set(self, name: str, value: dict[str, Any]) -> None:
-        self.values[name] = value
+KEY = SecretStr(RECOGNISABLE)
 
 
 class SlowMemory(Memory):
@@ -39,21 +30,10 @@ class SlowMemory(Memory):
         return value
 
 
-class Now:
-    at = datetime(2025, 11, 20, 12, tzinfo=UTC)
-
-    def __call__(self):
-        return self.at
-
-
 @pytest.fixture
-def now():
-    return Now()
-
-
-@pytest.fixture
-def store():
-    return Memory()
+def now(clock):
+    clock.now = datetime(2025, 11, 20, 12, tzinfo=UTC)
+    return clock
 
 
 @pytest.fixture
@@ -115,7 +95,7 @@ async def test_service_is_asked_as_the_story_says(store, now, breakers, name):
                 opened = await breakers.refused(REFUSALS[kind], None if plan == "None" else plan)
                 assert opened is (news == "opens"), step
             case ["at", *moment]:
-                now.at = datetime.fromisoformat(" ".join(moment)).replace(tzinfo=UTC)
+                now.now = datetime.fromisoformat(" ".join(moment)).replace(tzinfo=UTC)
             case ["answered", plan]:
                 await breakers.answered(None if plan == "None" else plan)
             case ["reset", code]:
@@ -140,9 +120,9 @@ async def test_open_breaker_names_the_refusal_and_stores_no_key(breakers, store)
 
 async def test_quota_breaker_lets_one_caller_ask_when_the_month_turns(breakers, now):
     await breakers.refused(quota_exceeded(), "free")
-    now.at = datetime(2025, 12, 1, tzinfo=UTC) - timedelta(seconds=1)
+    now.now = datetime(2025, 12, 1, tzinfo=UTC) - timedelta(seconds=1)
     assert not await is_asked(breakers)
-    now.at += timedelta(seconds=1)
+    now.now += timedelta(seconds=1)
     async with breakers.permit("countries") as permit:
         permit.recheck()
         assert not await is_asked(breakers)

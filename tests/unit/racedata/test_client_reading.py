@@ -18,7 +18,6 @@ from bot.racedata.client.records import (
     RacePage,
     SubscriptionRecord,
 )
-from bot.racedata.near_misses import likely
 
 
 @pytest.mark.parametrize(
@@ -232,17 +231,6 @@ def test_reference_keeps_values_that_differ_in_case_alone():
 @pytest.mark.parametrize("data", [None, "GB", 7, [], {}, {"regions": None}, {"other": ["x"]}])
 def test_reference_that_cannot_be_read_has_no_values(data):
     assert not any(read_reference(data).values())
-
-
-@pytest.mark.parametrize(
-    ("typed", "first"), [("gb", "GB"), ("IRL", "IRE"), ("good to firm", "Good to Firm"), ("Yuilding", "Yielding")]
-)
-def test_suggestion_finds_the_near_miss(typed, first):
-    assert likely(typed, ["GB", "IRE", "Good to Firm", "Yielding", "FR"])[0] == first
-
-
-def test_suggestion_is_silent_where_nothing_is_near():
-    assert likely("zzzz", ["GB", "IRE"]) == []
 
 
 labels = st.sampled_from(["regions", "goings", "values", "category", "value", "x"])

@@ -121,15 +121,6 @@ async def test_limit_is_the_setting_before_the_plans_and_is_not_invented(
     assert (reading.left is None) == (await book.commands_left() is None) == (limit is None)
 
 
-async def test_use_of_a_new_month_is_compared_with_no_earlier_month(book, client, clock):
-    client.answers["usage by day"] = {"used": 15_000}
-    await book.read()
-    clock.now = DECEMBER
-    client.answers["usage by day"] = {"used": 3}
-    await book.read()
-    assert client.breakers.reset_codes == []
-
-
 async def test_reading_by_endpoint_keeps_the_months_figure(book, client):
     by_day(client, ("2026-11-01", 100))
     client.answers["usage by endpoint"] = [{"endpoint": "/courses", "requests": 3}]
@@ -162,38 +153,41 @@ async def test_commands_have_their_share_of_what_is_left(book, client, database,
 
 
 async def test_last_months_reading_tells_nothing_of_this_month(book, client, clock):
-    by_day(client, ("2026-11-01", 14_999))
+    assert await book.may_spend(Purpose.UPKEEP)
+    by_day(client, ("2026-11-01", 15_000))
     await book.read()
-    assert await book.staleness_s() == 900
-    clock.now = datetime(2026, 12, 1, tzinfo=UTC)
-    assert await book.latest() is None
-    assert await book.commands_left() is None
-
-
-async def test_staleness_is_a_minute_where_much_is_left(book, client):
-    client.meta = {"plan": "analyst"}
-    by_day(client, ("2026-11-01", 100))
+    assert not await book.may_spend(Purpose.PEOPLE)
+    clock.now = DECEMBER
+    assert await book.may_spend(Purpose.UPKEEP)
+    assert (await book.latest(), await book.commands_left()) == (None, None)
+    by_day(client, ("2026-12-01", 3))
     await book.read()
-    assert await book.staleness_s() == 60
+    assert client.breakers.reset_codes == []
 
 
-def test_total_that_falls_within_a_month_is_never_the_months():
-    seen = TotalSeen(month="2026-11", first=5, last=9).then(2, "2026-11", near_turn=False)
-    assert seen.monthly is False
-    assert seen.then(1, "2026-12", near_turn=True).monthly is False
+@pytest.mark.parametrize(("plan", "used", "staleness_s"), [("free", 14_999, 900), ("analyst", 100, 60)])
+async def test_staleness_is_a_minute_where_much_is_left(*, book, client, plan, used, staleness_s):
+    client.meta = {"plan": plan}
+    by_day(client, ("2026-11-01", used))
+    await book.read()
+    assert await book.staleness_s() == staleness_s
 
 
-def test_total_that_falls_just_before_our_turn_is_the_months():
-    assert TotalSeen(month="2026-11", first=5, last=9).then(2, "2026-11", near_turn=True).monthly
+def test_total_is_the_months_where_it_falls_at_the_turn_alone():
+    seen = TotalSeen(month="2026-11", first=5, last=9)
+    assert seen.then(2, "2026-11", near_turn=True).monthly
+    within = seen.then(2, "2026-11", near_turn=False)
+    assert (within.monthly, within.then(1, "2026-12", near_turn=True).monthly) == (False, False)
 
 
 def test_total_that_has_not_fallen_right_after_the_turn_may_be_last_months():
     seen = TotalSeen(month="2026-10", first=5, last=900, monthly=True)
     later = seen.then(910, "2026-11", near_turn=True)
     assert (later.turned, later.monthly) == (False, True)
-    assert not later.then(920, "2026-11", near_turn=True).turned
-    assert later.then(3, "2026-11", near_turn=True).turned
-    assert later.then(990, "2026-11", near_turn=False).turned
+    turned = [
+        later.then(total, "2026-11", near_turn=near).turned for total, near in ((920, True), (3, True), (990, False))
+    ]
+    assert turned == [False, True, True]
 
 
 async def test_first_reading_forecasts_by_the_days_that_the_service_names(book, client, clock):
@@ -203,28 +197,33 @@ async def test_first_reading_forecasts_by_the_days_that_the_service_names(book, 
     assert expected.low <= 8_200 + round(10.5 * 410) <= expected.high
 
 
-async def test_day_without_a_row_had_no_use_and_days_before_the_first_row_are_not_known(book, client, database):
-    by_day(client, ("2026-11-10", 100), ("2026-11-13", 50), ("2026-11-20", 7))
+@pytest.mark.parametrize(
+    ("rows", "whole", "today"),
+    [
+        (
+            [("2026-11-10", 100), ("2026-11-13", 50), ("2026-11-20", 7)],
+            {date(2026, 11, day): 50 if day == 13 else 0 for day in range(11, 20)},
+            7,
+        ),
+        ([("2026-11", 9_000), ("2026-11-19", 100)], {}, 0),
+    ],
+    ids=["no row is no use, and before the first row nothing is known", "a whole month tells of no day"],
+)
+async def test_use_of_a_day_is_that_of_its_row(*, book, client, database, rows, whole, today):
+    by_day(client, *rows)
     await book.read()
     days = days_of(await database.read(quota_store.samples), lambda one: one.used)
-    assert days.whole == {date(2026, 11, day): 50 if day == 13 else 0 for day in range(11, 20)}
-    assert days.today == 7
-
-
-async def test_row_of_a_whole_month_tells_of_no_day(book, client, database):
-    by_day(client, ("2026-11", 9_000), ("2026-11-19", 100))
-    await book.read()
-    assert days_of(await database.read(quota_store.samples), lambda one: one.used).whole == {}
+    assert (days.whole, days.today) == (whole, today)
 
 
 async def test_one_sample_a_day_is_kept(book, client, clock, database):
     client.answers["usage by day"] = {"period": "2026-11", "used": 0}
-    for hours in range(48):
+    for hours in range(0, 48, 6):
         client.answers["usage by day"]["used"] = hours * 10
         await book.read()
-        clock.pass_(hours=1)
+        clock.pass_(hours=6)
     kept = await database.read(quota_store.samples)
-    assert [(sample.at.day, sample.used) for sample in kept] == [(20, 110), (21, 120), (21, 350), (22, 360), (22, 470)]
+    assert [(sample.at.day, sample.used) for sample in kept] == [(20, 60), (21, 120), (21, 300), (22, 360), (22, 420)]
 
 
 async def test_little_that_is_left_is_kept_from_upkeep_and_then_from_commands(book, client):
@@ -235,12 +234,3 @@ async def test_little_that_is_left_is_kept_from_upkeep_and_then_from_commands(bo
         assert await book.commands_left() == left
         held_back = await book.held_back()
         assert type(held_back) is {14_900: Spared, 15_000: QuotaExceeded}.get(used, type(None))
-
-
-async def test_everything_is_spent_before_the_first_reading_of_a_month(book, client, clock):
-    assert await book.may_spend(Purpose.UPKEEP)
-    by_day(client, ("2026-11-01", 15_000))
-    await book.read()
-    assert not await book.may_spend(Purpose.PEOPLE)
-    clock.now = datetime(2026, 12, 1, tzinfo=UTC)
-    assert await book.may_spend(Purpose.UPKEEP)

@@ -41,23 +41,24 @@ def test_thresholds_are_reached_exactly():
 FIRST, SECOND = Counted(requests=90, since="2026-11-01"), Counted(requests=90, since="2026-11-02")
 
 
+def reading(used=90, **fields):
+    taken_at = datetime(2026, 11, 20, tzinfo=UTC)
+    given = {"certain": True, "source": QuotaSource.ROWS} | fields
+    return QuotaReading(taken_at=taken_at, month="2026-11", used=used, **given)
+
+
 @pytest.mark.parametrize(
     ("certain", "before", "after", "goes_on"),
     [
         (True, FIRST, Counted(requests=10, since="2026-11-01"), True),
         (True, FIRST, SECOND, False),
         (False, FIRST, FIRST, False),
-        (True, None, FIRST, False),
-        (True, FIRST, None, False),
+        *((True, None, FIRST, False), (True, FIRST, None, False)),
     ],
     ids=["same days", "other days", "uncertain", "no figure before", "no figure after"],
 )
 def test_lower_sum_is_lower_use_only_of_the_same_days(certain, before, after, goes_on):
-    taken_at = datetime(2026, 11, 20, tzinfo=UTC)
-    reading = QuotaReading(
-        taken_at=taken_at, month="2026-11", used=90, certain=certain, source=QuotaSource.ROWS, counted=before
-    )
-    assert reading.goes_on_in(after) is goes_on
+    assert reading(certain=certain, counted=before).goes_on_in(after) is goes_on
 
 
 @pytest.mark.parametrize(
@@ -65,11 +66,8 @@ def test_lower_sum_is_lower_use_only_of_the_same_days(certain, before, after, go
     [(99, 100, 1, False, 99), (100, 100, 0, True, 100), (101, 100, 0, True, 101), (1, None, None, False, None)],
 )
 def test_quota_is_spent_from_its_last_request_on(used, limit, left, is_spent, percent):
-    taken_at = datetime(2026, 11, 20, tzinfo=UTC)
-    reading = QuotaReading(
-        taken_at=taken_at, month="2026-11", used=used, certain=True, source=QuotaSource.ROWS, limit=limit
-    )
-    assert (reading.left, reading.is_spent, reading.percent) == (left, is_spent, percent)
+    found = reading(used, limit=limit)
+    assert (found.left, found.is_spent, found.percent) == (left, is_spent, percent)
 
 
 @given(now=moments)
@@ -90,26 +88,10 @@ def test_commands_may_spend_their_share_and_no_more():
     assert commands_left(1_000, 2_000, spent=0, spent_at_reading=0, share=25) == 0
 
 
-@pytest.mark.parametrize(
-    ("left", "purposes"),
-    [
-        (15_000, {Purpose.UPKEEP, Purpose.PEOPLE}),
-        (751, {Purpose.UPKEEP, Purpose.PEOPLE}),
-        (750, {Purpose.PEOPLE}),
-        (151, {Purpose.PEOPLE}),
-        (150, set()),
-        (0, set()),
-    ],
-)
-def test_less_that_is_left_is_spent_on_less(left, purposes):
-    assert tier_of(left, 15_000).purposes == purposes
-
-
-def test_everything_is_spent_where_the_quota_is_not_known():
+def test_less_that_is_left_is_spent_on_less():
+    assert [len(tier_of(left, 15_000).purposes) for left in (15_000, 751, 750, 151, 150, 0)] == [2, 2, 1, 1, 0, 0]
+    assert tier_of(750, 15_000).purposes == {Purpose.PEOPLE}
     assert tier_of(None, 15_000) == tier_of(None, None) == TIERS[0]
-
-
-def test_tiers_narrow_one_after_another():
     for wider, narrower in pairwise(TIERS):
         assert wider.above_percent > narrower.above_percent
         assert wider.purposes > narrower.purposes
@@ -139,14 +121,13 @@ def test_usage_of_days_is_summed_over_a_month(data):
     assert requests_of(data, "2026-12") == 0
 
 
-def test_usage_of_months_is_read():
-    assert requests_of([{"month": "2026-11", "requests": 40}], "2026-11") == 40
-
-
-def test_usage_of_endpoints_belongs_to_no_month():
+def test_usage_of_endpoints_belongs_to_no_month_and_that_of_a_named_month_to_the_month():
     usage = read_usage([{"endpoint": "/races/search", "requests": 4, "errors": 1, "refusals": {"rate_limited": 2}}])
     assert usage.in_month("2026-11") is None
     assert [(row.label, row.requests, row.errors, row.refusals) for row in usage.rows] == [("/races/search", 4, 1, 2)]
+    assert requests_of([{"month": "2026-11", "requests": 40}], "2026-11") == 40
+    named = read_usage({"period": "2026-11", "used": 123, "limit": 15000, "by_day": []})
+    assert (named.total, named.period, named.in_month("2026-11")) == (123, "2026-11", None)
 
 
 @pytest.mark.parametrize(
@@ -175,11 +156,6 @@ def test_refusals_of_a_month_are_summed_by_kind():
     row = read_usage(rows).in_month("2026-11")
     assert row is not None
     assert (row.refusals, row.refusal_kinds) == (3, (("rate_limited", 3),))
-
-
-def test_usage_of_a_named_period_is_that_months():
-    usage = read_usage({"period": "2026-11", "used": 123, "limit": 15000, "by_day": []})
-    assert (usage.total, usage.period, usage.in_month("2026-11")) == (123, "2026-11", None)
 
 
 def test_usage_of_a_day_without_a_figure_is_no_sum():
@@ -258,23 +234,25 @@ def with_errors(errors_by_day):
     return days_of(samples, lambda one: one.errors)
 
 
-def test_jump_is_far_above_the_usual():
-    jump = with_errors([10, 12, 9, 11, 10, 8, 10, 60]).jump
-    assert (jump.today, jump.usual) == (60, 10)
-    assert jump.highest < 60
+WEEK = [10, 12, 9, 11, 10, 8, 10]
 
 
-def test_usual_day_is_no_jump():
-    for today in (0, 10, 20):
-        assert with_errors([10, 12, 9, 11, 10, 8, 10, today]).jump is None
-    # Few are no jump, however seldom they were; nor are busy days of a business that has some.
-    assert with_errors([0] * 9 + [20]).jump is None
-    assert with_errors([10, 200, 10, 220, 15, 190, 12, 230]).jump is None
-
-
-def test_jump_needs_a_week_to_compare_with():
-    assert with_errors([1] * 6 + [10_000]).jump is None
-    assert with_errors([1] * 7 + [10_000]).jump is not None
+@pytest.mark.parametrize(
+    ("errors", "is_jump"),
+    [
+        ([*WEEK, 60], True),
+        *(([*WEEK, today], False) for today in (0, 10, 20)),
+        # Few are no jump, however seldom they were; nor are busy days of a business that has some.
+        *(([0] * 9 + [20], False), ([10, 200, 10, 220, 15, 190, 12, 230], False)),
+        # A week is needed to compare with.
+        *(([1] * 6 + [10_000], False), ([1] * 7 + [10_000], True)),
+    ],
+)
+def test_jump_is_far_above_the_usual(errors, is_jump):
+    jump = with_errors(errors).jump
+    assert (jump is not None) is is_jump
+    if errors == [*WEEK, 60]:
+        assert (jump.today, jump.usual, jump.highest < 60) == (60, 10, True)
 
 
 @given(

@@ -31,6 +31,10 @@ FAULT = ServerFault("reference", code="server_error", status=500)
 NOT_IN_PLAN = UpgradeRequired("reference", code="upgrade_required", status=403)
 
 
+async def never():
+    await asyncio.Event().wait()
+
+
 @pytest.fixture
 def book(database, client, clock):
     client.answers = {"courses": COURSES, "reference": REFERENCE}
@@ -166,12 +170,9 @@ async def test_refresh_that_outlives_its_callers_ends_with_the_book(book, client
 
 
 async def test_all_lists_together_take_no_longer_than_one(book, client):
-    async def never():
-        await asyncio.Event().wait()
-
     client.answers = {"courses": never, "reference": never}
-    async with asyncio.timeout(0.5):
-        found = await book.lexicon(0.3)
+    async with asyncio.timeout(0.2):
+        found = await book.lexicon(0.12)
     assert (found.regions, found.courses) == ((), ())
 
 
@@ -181,49 +182,54 @@ async def test_region_is_checked_exactly(book):
         await book.check_region("Ire")
 
 
-@pytest.mark.parametrize("typed", ["cr_1", "Ascot", "ASC"])
-async def test_course_is_found_by_id_name_or_shortcode(book, typed):
-    course = await book.check_course(typed)
-    assert course == Course(course_id="cr_1", name="Ascot", country="England")
-    assert await book.region_of(course) == "GB"
+def course(course_id, name, region="GB", shortcode=None, country="England"):
+    return {"course_id": course_id, "name": name, "region": region, "shortcode": shortcode, "country": country}
 
 
-async def test_course_that_is_none_gets_near_misses(book):
-    with pytest.raises(CommandError, match=r'no course "ascott"\. Did you mean Ascot'):
-        await book.check_course("ascott")
-    # Once, though its shortcode is like what was typed, too.
-    with pytest.raises(CommandError, match=r"Did you mean Ascot\?$") as caught:
-        await book.check_course("asct")
-    assert list(caught.value.offers) == ["Ascot"]
-    with pytest.raises(CommandError, match=r'"x{80}…"\.$'):
-        await book.check_course("x" * 40_000)
-
-
-WITH_BRACKETS = [
+NAMED = [
     *COURSES,
-    {"course_id": "cr_6", "name": "Wolverhampton (AW)", "country": "England", "region": "GB"},
-    {"course_id": "cr_7", "name": "Ascot (AUS)", "country": "Australia", "region": "AUS"},
-    {"course_id": "cr_8", "name": "Curragh (AW)", "country": "Ireland", "region": "IRE"},
-    {"course_id": "cr_9", "name": "Curragh (Jumps)", "country": "Ireland", "region": "IRE"},
+    *(course("cr_6", "Wolverhampton (AW)"), course("cr_7", "Ascot (AUS)", "AUS")),
+    *(course("cr_8", "Curragh (AW)", "IRE"), course("cr_9", "Curragh (Jumps)", "IRE")),
+    course("cr_5", "The Oval", "IRE", "CUR"),
+]
+TYPED = {
+    **dict.fromkeys(("cr_1", "Ascot", "ASC"), "cr_1"),
+    **dict.fromkeys(("Wolverhampton", "wolverhampton"), "cr_6"),
+}
+# What was typed, a part of the refusal, and the names that are offered.
+REFUSED = [
+    ("ascott", r'no course "ascott"\. Did you mean Ascot', ["Ascot", "Ascot (AUS)"]),
+    ("ascot", r'no course "ascot"\. Did you mean Ascot or Ascot \(AUS\)\?', ["Ascot", "Ascot (AUS)"]),
+    # Once, though its shortcode is like what was typed, too.
+    ("asct", r"Did you mean Ascot", ["Ascot", "Ascot (AUS)"]),
+    ("x" * 40_000, r'"x{80}…"\.$', []),
+    ("Curragh", r"Which Curragh\?", ["Curragh (AW) (IRE, cr_8)", "Curragh (Jumps) (IRE, cr_9)"]),
+    ("Newcastle", r"Which Newcastle\?", ["Newcastle (GB)", "Newcastle (AUS)"]),
+    ("Curs", r"Did you mean The Oval\?$", ["The Oval"]),
 ]
 
 
-async def test_course_is_found_without_its_bracket_where_nothing_else_is_meant(book, client):
-    client.answers["courses"] = WITH_BRACKETS
-    for typed in ("Wolverhampton", "wolverhampton"):
-        found = await book.check_course(typed)
-        assert (found.course_id, found.name) == ("cr_6", "Wolverhampton (AW)")
-    assert (await book.check_course("Ascot")).course_id == "cr_1"
-    with pytest.raises(CommandError, match=r"Which Curragh\?") as caught:
-        await book.check_course("Curragh")
-    assert list(caught.value.offers) == ["Curragh (AW) (IRE, cr_8)", "Curragh (Jumps) (IRE, cr_9)"]
-    with pytest.raises(CommandError, match=r'no course "ascot"\. Did you mean Ascot or Ascot \(AUS\)\?'):
-        await book.check_course("ascot")
+async def test_course_is_found_by_id_name_or_shortcode_and_without_its_bracket(book, client):
+    client.answers["courses"] = NAMED
+    assert {typed: (await book.check_course(typed)).course_id for typed in TYPED} == TYPED
+    ascot = await book.check_course("ASC")
+    assert ascot == Course(course_id="cr_1", name="Ascot", country="England")
+    assert await book.region_of(ascot) == "GB"
 
 
-async def test_course_whose_name_is_shared_asks_for_the_id(book):
-    with pytest.raises(CommandError, match=r"Which Newcastle\?"):
-        await book.check_course("Newcastle")
+@pytest.mark.parametrize(("typed", "told", "offered"), REFUSED, ids=[typed[:9] for typed, *_ in REFUSED])
+async def test_course_that_is_none_or_several_is_refused_with_what_is_near(*, book, client, typed, told, offered):
+    client.answers["courses"] = NAMED
+    with pytest.raises(CommandError, match=told) as caught:
+        await book.check_course(typed)
+    assert list(caught.value.offers) == offered
+
+
+async def test_course_that_is_offered_by_its_shortcode_is_called_by_its_name(book, client):
+    client.answers["courses"] = NAMED
+    with pytest.raises(CommandError) as caught:
+        await book.check_course("Curs")
+    assert caught.value.offers == {"The Oval": {"course:Curs": "The Oval"}}
 
 
 async def test_lists_that_cannot_be_kept_are_not_asked_for_at_once_again(book, database, client, monkeypatch):
@@ -237,59 +243,34 @@ async def test_lists_that_cannot_be_kept_are_not_asked_for_at_once_again(book, d
 
 
 async def test_countries_are_kept_for_a_day_and_stale_ones_are_better_than_none(book, client, clock):
+    client.answers["countries"] = FAULT
+    assert (await book.known_countries(), await book.countries(1.0)) == ((), None)
+    clock.pass_(hours=1)
     client.answers["countries"] = [{"country_code": "ITY", "full_result_order": False, "position_pct": 0.6, "note": 7}]
     (italy,) = await book.countries(1.0)
     assert (italy.full_result_order, italy.position_pct, italy.note) == (False, 0.6, "7")
     await book.countries(1.0)
-    assert client.asked == ["countries"]
+    assert client.asked == ["countries"] * 2
     clock.pass_(hours=25)
-    client.answers["countries"] = ServerFault("countries", code="server_error", status=500)
+    client.answers["countries"] = FAULT
     assert await book.countries(1.0) == (italy,)
     assert await book.known_countries() == (italy,)
 
 
-async def test_countries_that_never_came_are_none(book, client):
-    client.answers["countries"] = ServerFault("countries", code="server_error", status=500)
-    assert await book.known_countries() == ()
-    assert await book.countries(1.0) is None
-
-
 @pytest.mark.parametrize("name", ["courses", "countries"])
-async def test_list_that_did_not_come_is_told_why(book, database, client, clock, name):
-    async def never():
-        await asyncio.Event().wait()
-
-    refusal = UnknownRefusal(name, status=410)
-    read = {"courses": book.courses, "countries": book.countries}[name]
-    client.answers[name] = never
-    assert await read(0.01) is None
-    assert isinstance(book.why_none(name), TimeoutError)
-    client.answers[name] = refusal
-    fresh = ReferenceBook(database, client, clock)
-    assert await {"courses": fresh.courses, "countries": fresh.countries}[name](1.0) is None
-    assert fresh.why_none(name) is refusal
+async def test_list_that_did_not_come_is_told_why(database, client, clock, name):
+    for answer, why in ((UnknownRefusal(name, status=410), UnknownRefusal), ([], CommandError), (never, TimeoutError)):
+        client.answers = {"courses": answer, "countries": answer, "reference": REFERENCE}
+        book = ReferenceBook(database, client, clock)
+        assert await {"courses": book.courses, "countries": book.countries}[name](0.02) is None
+        assert isinstance(book.why_none(name), why)
 
 
-async def test_list_that_came_with_nothing_is_told_as_one(book, client):
-    client.answers["countries"] = []
-    assert await book.countries(1.0) is None
-    assert isinstance(book.why_none("countries"), CommandError)
-
-
-async def test_courses_without_a_name_are_left_out(book, client):
-    client.answers["courses"] = [{}, {"name": " ", "shortcode": "X"}, {"course_id": "cr_9"}, COURSES[0]]
-    assert [one.name for one in await book.courses() or ()] == ["Ascot"]
-
-
-async def test_list_in_which_no_course_has_a_name_counts_as_not_answered(book, client):
+async def test_course_without_a_name_is_left_out_and_a_list_of_these_is_not_answered(book, client, clock):
     client.answers["courses"] = [{}, {"course_id": "cr_9", "region": "GB"}]
     assert await book.courses() is None
     assert "could not be read" in str(book.why_none("courses"))
     assert await book.check_course("Ascot") == Course(name="Ascot")
-
-
-async def test_course_that_is_meant_by_its_shortcode_is_called_by_its_name(book, client):
-    client.answers["courses"] = [{"course_id": "cr_5", "name": "The Oval", "shortcode": "CUR", "region": "IRE"}]
-    with pytest.raises(CommandError, match=r"Did you mean The Oval\?$") as caught:
-        await book.check_course("Curs")
-    assert caught.value.offers == {"The Oval": {"course:Curs": "The Oval"}}
+    clock.pass_(hours=2)
+    client.answers["courses"] = [{}, {"name": " ", "shortcode": "X"}, {"course_id": "cr_9"}, COURSES[0]]
+    assert [one.name for one in await book.courses() or ()] == ["Ascot"]
