@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.deliveries.payload import read_payload
@@ -39,7 +39,7 @@ def test_each_field_is_told_or_noise(kind, path):
         assert all(change.words for change in found)
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=4 * settings().max_examples)
 @given(EVENTS)
 def test_version_that_was_told_says_nothing_new_again(versions):
     first, old, new = versions
@@ -48,7 +48,7 @@ def test_version_that_was_told_says_nothing_new_again(versions):
     assert completed(new, known) == known
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=4 * settings().max_examples)
 @given(EVENTS, st.randoms(use_true_random=False))
 def test_order_of_a_list_says_nothing(versions, random):
     event = versions[0]
