@@ -286,6 +286,11 @@ def test_race_rings_by_its_own_day_and_moment(race, date, offs, rung):
     assert [change[-1] for change in between(old, new)] == [rung]
 
 
+def test_race_that_is_gone_from_the_card_of_another_day_does_not_ring():
+    old, new = (published(*races, date="2026-12-01") for races in (WITH_Y, Y_GONE))
+    assert between(old, new)[-1] == (CARD, "B", "named", None, False)
+
+
 def told(*events):
     """The changes of each event against all that was told before."""
     known, *later = events
