@@ -61,9 +61,10 @@ async def send_signed(
     request = httpx.Request("POST", request_url(bot_url), content=body, headers=signed | (headers or {}))
     # The bot is on loopback: no certificates are loaded, so https fails.
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    async with httpx.AsyncClient(verify=context, trust_env=False, timeout=state.ack_timeout_s) as client:
+    transport, timeout_s = state.bot_transport, state.ack_timeout_s
+    async with httpx.AsyncClient(verify=context, trust_env=False, timeout=timeout_s, transport=transport) as client:
         started = time.perf_counter()
-        status, text, error = await _exchange(client, request, state.ack_timeout_s)
+        status, text, error = await _exchange(client, request, timeout_s)
         elapsed_ms = (time.perf_counter() - started) * 1000
     return Answer(status=status, body=text, elapsed_ms=elapsed_ms, error=error, changes=state.changes)
 

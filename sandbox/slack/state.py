@@ -5,6 +5,8 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from itertools import count
 
+import httpx
+
 from bot.clock import Clock
 from sandbox.slack.arguments import Arguments
 from sandbox.slack.changes import Changes
@@ -46,6 +48,8 @@ class WorkspaceState:
         self.refused_blocks: Collection[str] = ()
         self.history_lag_s = 0.0
         self.ack_timeout_s = ACK_TIMEOUT_S
+        self.bot_transport: httpx.AsyncBaseTransport | None = None
+        """The way to the bot; None for the network."""
         self.address: str | None = None
         self.users: dict[str, User] = {}
         self.user_groups: dict[str, str] = {}

@@ -36,6 +36,13 @@ def lived(world: World, die_at: int | None) -> Verdict:
     return world.loop.run_until_complete(live_a_day(world, die_at))
 
 
+@pytest.mark.parametrize("die_at", range(5, AT_LEAST, 11))
+def test_death_at_some_failpoint_loses_and_doubles_nothing(die_at, make_world):
+    world = make_world(die_at, CHANNELS)
+    assert lived(world, die_at).problems == []
+    assert world.ends[0] != KILLED
+
+
 @pytest.mark.soak
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("part", range(PARTS))

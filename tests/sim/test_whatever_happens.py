@@ -1,149 +1,122 @@
-"""Whatever happens to the bot and to Slack, each event is told once in each channel that asked, in order."""
+"""Whatever happens, each event is told once in each channel that asked, in order, and soon after all is well."""
 
-import asyncio
-from dataclasses import dataclass, field
-from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sandbox.slack import failures
-from sandbox.slack.arguments import Arguments
-from sandbox.slack.failures import Failure
-from tests.clock import START
-from tests.sim.world import World
-from tests.soak.racing import Delivery, Races, SoakChannel
-from tests.soak.weather import key_of_call
+from tests.sim.days import ALWAYS, CALL, EDIT, EDIT_REFUSED, KINDS, POST, VERY_LATE, Day
 
-CHANNELS = (SoakChannel("CR0", ("R0",)), SoakChannel("CR1", ("R1",)), SoakChannel("CALL", ("*",)))
-POST, EDIT, LOOK = "chat.postMessage", "chat.update", "conversations.history"
+SLACK, PEOPLE, CHOICES = KINDS
+AT_ONCE_S = 0.2
 
-STORIES = st.sampled_from(
-    ["result", "corrected", "mended", "corrected_and_mended", "abandoned", "meeting", "contradicted"]
-)
-CHANNEL = st.sampled_from([channel.channel_id for channel in CHANNELS])
-FAILURES = st.sampled_from(
-    [
-        failures.drop_before(),
-        failures.drop_after(),
-        failures.delay_after(15.0),
-        # Accepted when the bot waits no longer: what a look that comes too early would not find.
-        failures.delay_before(7.0),
-        failures.rate_limited(3),
-        failures.rate_limited(40),
-        failures.http_error(503),
-        failures.http_error(500).accepted(),
-        failures.html(502),
-        failures.html(200).accepted(),
-        failures.truncated(),
-        failures.slack_error("internal_error").accepted(),
-        failures.blocks_refused(),
-    ]
-)
-VERY_LATE = failures.delay_before(17.0)
-"""Taken after the first look."""
+AWAY_H = 0.2
+"""Longer than the interval of the job that looks at closed channels."""
 
-EDIT_REFUSED = failures.slack_error("edit_window_closed")
+DAYS: dict[str, tuple[str, list[Any]]] = {
+    "a correction in a message of its own, and an edit that the first message says no more": (
+        SLACK,
+        [("slack_stumbles", EDIT, [EDIT_REFUSED] * 6), ("story", "corrected_and_mended", 3.0)],
+    ),
+    "an edit that was made without an answer, and is refused when made again": (
+        SLACK,
+        [("slack_stumbles", EDIT, [failures.drop_after(), EDIT_REFUSED]), ("story", "mended", 20.0)],
+    ),
+    "a message that Slack takes after the first look, and others after it": (
+        SLACK,
+        [("slack_stumbles", POST, [VERY_LATE]), ("story", "result", 0.5), ("stories_at_once", ["mended", "result"])],
+    ),
+    "a channel that is open again, and nobody says so": (
+        SLACK,
+        [
+            ("channel_is_archived", "CR0", True, False),
+            ("stories_at_once", ["corrected"] * 4),
+            ("channel_is_archived", "CR0", False, False),
+            ("bot_is_away", AWAY_H),
+            ("time_passes", 7.0),
+            ("stories_at_once", ["result"] * 4),
+        ],
+    ),
+    "a pause, and what waited": (
+        PEOPLE,
+        [("people_choose", "pause"), ("story", "corrected", 31.0), ("people_choose", "resume"), ("time_passes", 7.0)],
+    ),
+    "a pause of hours, and its summary": (
+        PEOPLE,
+        [("people_choose", "pause"), ("stories_at_once", ["mended", "abandoned"]), ("bot_is_away", 4.0)],
+    ),
+    "removed and invited again": (
+        PEOPLE,
+        [
+            ("bot_is_removed", "CR0", True),
+            ("bot_is_removed", "CPEOPLE", False),
+            ("stories_at_once", ["corrected", "result", "result"]),
+            ("bot_is_invited", "CR0"),
+            ("bot_is_invited", "CPEOPLE"),
+            ("story", "result", 3.0),
+        ],
+    ),
+    "another region, quiet hours, and an end": (
+        PEOPLE,
+        [
+            ("people_choose", "subscribe R1"),
+            ("stories_at_once", ["result", "abandoned", "mended"]),
+            ("time_passes", 31.0),
+            ("people_choose", "quiet"),
+            ("stories_at_once", ["result", "abandoned", "mended"]),
+            ("time_passes", 7.0),
+            ("people_choose", "unsubscribe R0"),
+            ("time_passes", 7.0),
+            ("stories_at_once", ["result", "abandoned", "mended"]),
+        ],
+    ),
+    "a live meeting, a digest, and abandonments of which somebody has one": (
+        CHOICES,
+        [
+            ("story", "corrected", 3.0),
+            ("story", "abandoned", 3.0),
+            ("somebody_presses",),
+            ("story", "contradicted", 3.0),
+            ("will_die", 3),
+            ("story", "result", 3.0),
+        ],
+    ),
+}
 
 
-def happening(name: str, *drawn: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    return st.tuples(st.just(name), *drawn)
+def lived(make_world, kind, happenings):
+    world = make_world(1, KINDS[kind].channels)
+    return world.loop.run_until_complete(Day(world).pass_by(happenings))
 
 
-HAPPENINGS = st.one_of(
-    happening("story", STORIES, st.sampled_from([0.0, 0.5, 3.0, 20.0])),
-    happening("stories_at_once", st.lists(STORIES, min_size=2, max_size=4)),
-    happening("delivered_again", st.integers(0, 9)),
-    happening("time_passes", st.sampled_from([0.1, 1.0, 7.0, 31.0, 90.0])),
-    happening("will_die", st.integers(1, 12)),
-    happening("is_killed"),
-    happening("slack_stumbles", st.sampled_from([POST, POST, EDIT]), st.lists(FAILURES, min_size=1, max_size=4)),
-    happening("message_is_in_doubt", st.one_of(FAILURES, st.just(VERY_LATE)), FAILURES),
-    happening("slack_stumbles", st.just(EDIT), st.lists(st.just(EDIT_REFUSED), min_size=1, max_size=3)),
-    happening("messages_are_refused", CHANNEL, st.booleans()),
-    happening("channel_is_archived", CHANNEL, st.booleans()),
-)
+@pytest.mark.parametrize("day", DAYS)
+def test_a_day_that_was_hard_once_is_told_once(day, make_world):
+    kind, happenings = DAYS[day]
+    assert lived(make_world, kind, happenings) == []
 
 
-@dataclass
-class Day:
-    """What happens, a method each; `refusing` are the channels that refuse every message for good."""
-
-    world: World
-    races: Races = field(default_factory=lambda: Races(Random(1), now=START, regions=("R0", "R1")))
-    refusing: set[str] = field(default_factory=set)
-
-    async def pass_by(self, happenings: list[Any]) -> list[str]:
-        self.world.slack.history_lag_s = 0.4
-        self.world.slack.failure_of = self._refused
-        await self.world.begin()
-        for name, *drawn in happenings:
-            await getattr(self, name)(*drawn)
-        self.refusing.clear()
-        for method in (POST, EDIT, LOOK):
-            self.world.slack.script(method, [])
-        for channel in CHANNELS:
-            self.world.archive(channel.channel_id, is_archived=False)
-        return (await self.world.finish()).problems
-
-    def _refused(self, method: str, args: Arguments) -> Failure | None:
-        channel_id = args.text("channel") or ""
-        if method != POST or channel_id not in self.refusing:
-            return None
-        if not args.has_blocks:
-            self.world.refused.add(key_of_call(args))
-        return failures.slack_error("msg_too_long")
-
-    async def story(self, kind: str, apart_s: float) -> None:
-        await self._tell(getattr(self.races, kind)(), apart_s)
-
-    async def stories_at_once(self, kinds: list[str]) -> None:
-        await asyncio.gather(*[self._tell(story, 0.0) for story in [getattr(self.races, kind)() for kind in kinds]])
-
-    async def _tell(self, deliveries: list[Delivery], apart_s: float) -> None:
-        for delivery in deliveries:
-            await self.world.deliver(delivery)
-            await self.world.passes(apart_s)
-
-    async def delivered_again(self, index: int) -> None:
-        if delivered := self.world.delivered:
-            await self.world.deliver_again(delivered[-1 - index % len(delivered)])
-
-    async def time_passes(self, seconds: float) -> None:
-        await self.world.passes(seconds)
-
-    async def will_die(self, failpoints: int) -> None:
-        await self.world.die_after(failpoints)
-
-    async def is_killed(self) -> None:
-        await self.world.end()
-
-    async def slack_stumbles(self, method: str, met: list[Failure]) -> None:
-        self.world.slack.script(method, met)
-
-    async def message_is_in_doubt(self, met: Failure, looking: Failure) -> None:
-        """One failed look: after six a message would be repeated blindly."""
-        self.world.slack.script(POST, [met])
-        self.world.slack.script(LOOK, [looking])
-
-    async def messages_are_refused(self, channel_id: str, is_refusing: bool) -> None:
-        (self.refusing.add if is_refusing else self.refusing.discard)(channel_id)
-
-    async def channel_is_archived(self, channel_id: str, is_archived: bool) -> None:
-        self.world.archive(channel_id, is_archived=is_archived)
+def test_calm_day_is_told_at_once_and_abandonments_first_and_nothing_twice(make_world):
+    world, drawn = make_world(1, [CALL]), []
+    world.slack.on_message(lambda message: drawn.append((message.ts, message.text, str(message.blocks))))
+    burst = ("stories_at_once", ["result", "mended", "result"])
+    happenings = [("story", "mended", 1.4), burst, ("story", "abandoned", 8.0)]
+    assert world.loop.run_until_complete(Day(world).pass_by(happenings)) == []
+    first, edit, *_ = world.delivered
+    messages = world.slack.messages("CALL")
+    assert float(messages[0].ts) - first.answered_at.timestamp() < AT_ONCE_S
+    assert float(messages[0].edited) - edit.answered_at.timestamp() < AT_ONCE_S
+    assert (messages[-1].received_at - messages[1].received_at).total_seconds() < 3 * world.pace.channel_s + AT_ONCE_S
+    assert [message.text.split(":")[0] for message in messages] == ["Result", "Result", "ABANDONED", "Result", "Result"]
+    assert len(drawn) == len(set(drawn))
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(900)
-@settings(suppress_health_check=list(HealthCheck))
-@given(happenings=st.lists(HAPPENINGS, min_size=12, max_size=16))
-# The correction stands in a message of its own, and the message of the first version says the edit no more.
-@example(happenings=[("slack_stumbles", EDIT, [EDIT_REFUSED] * 6), ("story", "corrected_and_mended", 3.0)])
-# The edit was made without an answer, and is refused when made again.
-@example(happenings=[("slack_stumbles", EDIT, [failures.drop_after(), EDIT_REFUSED]), ("story", "mended", 90.0)])
-@example(happenings=[("slack_stumbles", POST, [VERY_LATE]), ("story", "result", 90.0)])
-def test_each_event_is_told_once_in_order_whatever_happens(happenings, make_world):
-    world = make_world(1, CHANNELS)
-    assert world.loop.run_until_complete(Day(world).pass_by(happenings)) == []
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=settings().max_examples // 2, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_each_event_is_told_once_in_order_whatever_happens(kind, data, make_world):
+    happenings = data.draw(st.lists(st.one_of(*ALWAYS, *KINDS[kind].happenings), min_size=12, max_size=16))
+    assert lived(make_world, kind, happenings) == []

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import shutil
-from collections.abc import Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
 from contextvars import ContextVar, copy_context
 from pathlib import Path
 from random import Random
@@ -20,11 +20,13 @@ from bot.db.migrate import upgrade
 from bot.outbox.pace import Pace
 from bot.ports import Ports
 from bot.settings import load_settings
+from sandbox.slack.answers import Answer
+from sandbox.slack.values import Json
 from sandbox.slack.workspace import SlackWorkspace
 from tests.clock import START
 from tests.sim.ports import Died, Failpoints, Inline, SlackSession, Wire
 from tests.sim.virtual_time import VirtualLoop
-from tests.soak.databases import SUBSCRIBER, forget_job_runs, receipts, unfinished
+from tests.soak.databases import SUBSCRIBER, receipts, unfinished
 from tests.soak.life import DyingService
 from tests.soak.oracle import ADMINS, Oracle, Verdict, missing, received_in_order
 from tests.soak.racing import SECRET, Delivery, SoakChannel
@@ -36,7 +38,10 @@ SIGNING_SECRET = "sim-signing-secret-test"
 AGAIN_S = 30.0
 KILLED = "killed at no failpoint"
 ANSWER_S = 2.0
-AT_MOST_S = 48 * 3_600.0
+AGAIN_TYPED_S = 2.0
+WELL_S = 240.0
+"""So long after Slack is well everything is told: of what waits for a moment, too."""
+
 PACE = Pace(channel_s=1.0)
 
 _LIFE: ContextVar["Life | None"] = ContextVar("life", default=None)
@@ -109,6 +114,22 @@ class Life:
         self.service.database.reopen()
 
 
+class _ToBot(httpx.AsyncBaseTransport):
+    """To whatever life there is. The bot's death is a broken connection; the bot goes on when nobody waits any more."""
+
+    def __init__(self, world: "World") -> None:
+        self._world = world
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        life = await self._world.alive()
+        try:
+            return await asyncio.shield(life.start(life.transport.handle_async_request(request)))
+        except (Died, asyncio.CancelledError):
+            if not life.is_over:
+                raise
+            raise httpx.ConnectError("the bot died", request=request) from None
+
+
 def _nobody(request: httpx.Request) -> httpx.Response:
     raise httpx.ConnectError("nobody is there", request=request)
 
@@ -126,6 +147,7 @@ class World:
         self.pace = PACE
         self.slack = SlackWorkspace(BOT_TOKEN, SIGNING_SECRET, clock=loop.clock)
         self.slack.address = SLACK
+        self.slack.bot_transport = _ToBot(self)
         self.slack.add_user(SUBSCRIBER)
         for channel_id in (*(channel.channel_id for channel in channels), ADMINS):
             self.slack.add_channel(channel_id, channel_id.lower(), bot_is_member=True)
@@ -146,7 +168,11 @@ class World:
         self.wrong: list[str] = []
         self.refused: set[str] = set()
         """Keys of messages that Slack has refused for good."""
-        self._archived: set[str] = set()
+        self.elsewhere: Collection[str] = ()
+        """Channels that others judge."""
+        self.closed: set[str] = set()
+        """At some time, in Slack."""
+        self._welcomes: set[str] = set()
         self.ends: list[str] = []
         self._life: Life | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -189,11 +215,41 @@ class World:
         life = await self.alive()
         life.failpoints.die_at = life.failpoints.count + failpoints
 
-    def archive(self, channel_id: str, *, is_archived: bool) -> None:
-        """Nobody tells the bot."""
+    async def archive(self, channel_id: str, *, is_archived: bool, is_told: bool = False) -> None:
         self.slack.channels[channel_id].is_archived = is_archived
-        if is_archived:
-            self._archived.add(channel_id)
+        self.closed.add(channel_id)
+        if is_told:
+            what = "channel_archive" if is_archived else "channel_unarchive"
+            await self._happens({"type": what, "channel": channel_id, "user": SUBSCRIBER})
+
+    async def remove_bot(self, channel_id: str, *, is_told: bool) -> None:
+        self.slack.channels[channel_id].members.discard(self.slack.bot_user_id)
+        self.closed.add(channel_id)
+        if is_told:
+            await self._happens({"type": "channel_left", "channel": channel_id, "actor_id": SUBSCRIBER})
+
+    async def invite_bot(self, channel_id: str) -> None:
+        """Does nothing where the bot is a member."""
+        channel = self.slack.channels[channel_id]
+        if self.slack.bot_user_id in channel.members:
+            return
+        channel.members.add(self.slack.bot_user_id)
+        event_id = f"EvJOIN{len(self._welcomes)}"
+        self._welcomes.add(f"welcome:{event_id}@{channel_id}")
+        joined = {"type": "member_joined_channel", "user": self.slack.bot_user_id, "channel": channel_id}
+        await self._happens(joined, event_id)
+
+    async def _happens(self, event: Json, event_id: str | None = None) -> None:
+        event_id = event_id or self.token(8)
+        await self.asked(lambda: self.slack.event(BOT, event, event_id=event_id))
+
+    async def types(self, channel_id: str, line: str) -> None:
+        await self.asked(lambda: self.slack.command(BOT, "/racing", line, channel=channel_id, user=SUBSCRIBER))
+
+    async def asked(self, ask: Callable[[], Awaitable[Answer]]) -> None:
+        """Ask the bot until the bot answers."""
+        while (await ask()).error is not None:
+            await self.passes(AGAIN_TYPED_S)
 
     async def deliver(self, delivery: Delivery) -> None:
         """Send it until it is answered 2xx, as the data service does."""
@@ -211,12 +267,11 @@ class World:
 
     async def send(self, delivery: Delivery) -> str | None:
         """None without an answer 2xx."""
-        life = await self.alive()
         headers = {"Content-Type": "application/json", "X-SVC-Signature": delivery.signature}
         try:
-            async with asyncio.timeout(ANSWER_S), httpx.AsyncClient(transport=life.transport, base_url=BOT) as client:
-                answer = await life.start(client.post("/webhooks/racing", content=delivery.body, headers=headers))
-        except (Died, TimeoutError):
+            async with asyncio.timeout(ANSWER_S), httpx.AsyncClient(transport=_ToBot(self), base_url=BOT) as client:
+                answer = await client.post("/webhooks/racing", content=delivery.body, headers=headers)
+        except (httpx.ConnectError, TimeoutError):
             return None
         return str(answer.json()["status"]) if answer.is_success else None
 
@@ -231,15 +286,12 @@ class World:
 
     async def finish(self) -> Verdict:
         """Let the bot do what is left undone, and judge."""
-        until_s = self.loop.time() + AT_MOST_S
-        await self.end()
-        # A job lets closed channels go on.
-        await self.database.write(forget_job_runs)
-        while await self.database.read(unfinished):
+        until_s = self.loop.time() + WELL_S
+        while left := await self.database.read(unfinished):
             if self.loop.time() > until_s:
-                self.wrong.append(f"not done after {AT_MOST_S:g} s")
+                self.wrong.append(f"{left} still to be done {WELL_S:g} s after all was well")
                 break
-            await self.passes(5.0)
+            await self.passes(1.0)
         await self.end()
         for task in self._tasks.copy():
             task.cancel()
@@ -252,11 +304,13 @@ class World:
         known = await self.database.read(receipts)
         oracle = Oracle(
             self.delivered,
-            self.channels,
+            [channel for channel in self.channels if channel.channel_id not in self.elsewhere],
             received_in_order(known, one_process=True),
             self.pace.channel_s,
             self.refused,
-            self._archived,
+            self.closed,
+            self._welcomes,
+            self.elsewhere,
         )
         verdict = oracle.judge({channel_id: self.slack.messages(channel_id) for channel_id in self.slack.channels})
         verdict.lost += missing(known, self.delivered)

@@ -25,7 +25,7 @@ _GIVEN_UP = re.compile(
     r"(?:A message|An abandonment's message) for channel \S+ was not posted: "
     r"chat\.postMessage: msg_too_long\b.* \((?P<key>\S+)\)\."
 )
-_CLOSED = re.compile(r"Slack no longer lets me post in channel <#(?P<channel>\w+)> \(archived\)\. ")
+_CLOSED = re.compile(r"Slack no longer lets me post in channel <#(?P<channel>\w+)> \([^)]+\)\. ")
 _OPEN = re.compile(r"Slack lets me post in channel <#(?P<channel>\w+)> again\. ")
 
 _LOOK_ALIKES = str.maketrans({"\N{ONE DOT LEADER}": ".", "\N{TILDE OPERATOR}": "~"})
@@ -57,7 +57,8 @@ class Verdict:
 class Oracle:
     """Knows what was delivered and who had asked. `precedes(one, other)`: it was certainly received first.
 
-    `refused` are the keys of messages that Slack has refused for good; `archived` are channels that were archived once.
+    `refused` are the keys of messages that Slack has refused for good; `closed` are channels where Slack took no post
+    at some time; `welcomes` are keys of the bot's thanks for its invitations. Others judge the channels `elsewhere`.
     """
 
     delivered: Sequence[Delivery]
@@ -65,7 +66,9 @@ class Oracle:
     precedes: Callable[[Delivery, Delivery], bool]
     channel_s: float
     refused: Collection[str] = ()
-    archived: Collection[str] = ()
+    closed: Collection[str] = ()
+    welcomes: Collection[str] = ()
+    elsewhere: Collection[str] = ()
 
     def judge(self, messages: Mapping[str, Sequence[PostedMessage]]) -> Verdict:
         """What is wrong with the channels as they stand."""
@@ -79,7 +82,7 @@ class Oracle:
             self._count(channel, here, told, verdict)
             self._compare_order(channel, here, told, verdict)
             self._measure(channel, here, verdict)
-        known = {channel.channel_id for channel in self.channels}
+        known = {*self.elsewhere, *(channel.channel_id for channel in self.channels)}
         for channel_id in messages.keys() - known:
             self._read_notices(channel_id, messages[channel_id], verdict)
         return verdict
@@ -102,7 +105,10 @@ class Oracle:
                 verdict.doubled.append(f"{key}: {counts} by text and key")
             elif min(counts) == 0 and key not in told:
                 verdict.lost.append(f"{key}: {counts} by text and key")
-        verdict.noise += [message.text for message in here if of_event(key_of(message)) not in wanted]
+        welcomes = [key for key in self.welcomes if key.endswith(f"@{channel.channel_id}")]
+        verdict.noise += [f"{key} stands {keys[key]} times" for key in welcomes if keys[key] != 1]
+        expected = {*wanted, *welcomes}
+        verdict.noise += [message.text for message in here if of_event(key_of(message)) not in expected]
         verdict.noise += [
             f"{key} was asked for by nobody, and given up" for key in told if _is_of(key, channel, wanted)
         ]
@@ -134,7 +140,7 @@ class Oracle:
         verdict.noise += [
             f"{channel_id}: {one} was closed {count} times more than opened"
             for one, count in closed.items()
-            if count not in {0, 1} or one not in self.archived
+            if count not in {0, 1} or one not in self.closed
         ]
 
     def _compare_order(
@@ -142,9 +148,9 @@ class Oracle:
     ) -> None:
         by_key = {self._key(delivery, channel): delivery for delivery in self.delivered}
         posted = [by_key[key] for message in here if (key := key_of(message)) in by_key]
-        # An abandonment that was given up in the end has hurried its race as well.
+        # An abandonment that was given up in the end has hurried its meeting as well.
         dealt_with = [*posted, *(by_key[key] for key in told if key in by_key)]
-        hurried = {delivery.race for delivery in dealt_with if delivery.is_abandonment}
+        hurried = {delivery.course for delivery in dealt_with if delivery.is_abandonment}
         for place, first in enumerate(posted):
             for second in posted[place + 1 :]:
                 if self._should_be_first(second, first, hurried) and self.precedes(second, first):
@@ -159,8 +165,8 @@ class Oracle:
             # An edit that Slack refuses becomes a message as late as it is refused, and other channels' edits wait.
             return False
         if one.is_abandonment == other.is_abandonment:
-            # A race's waiting posts are hurried along when its abandonment comes, and so overtake others.
-            return one.is_abandonment or other.race not in hurried
+            # What waits of a meeting is hurried along when an abandonment of it comes, and so overtakes others.
+            return one.is_abandonment or other.course not in hurried
         return one.is_abandonment
 
     def _measure(self, channel: SoakChannel, here: Sequence[PostedMessage], verdict: Verdict) -> None:

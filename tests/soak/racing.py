@@ -24,7 +24,8 @@ BOTH = frozenset({Topic.RESULTS, Topic.ABANDONMENTS})
 class Delivery:
     """A body that each channel of its region and topic is told of. `begins` and `says` tell the message's text.
 
-    `where`: course and off time, for example "Park00001 14:30"; the course alone of a meeting.
+    `where`: course and off time, for example "Park00001 14:30"; the course alone of a meeting. `first_says`: what the
+    message says in place of `says` where the channel was not told of the version before.
     `edits`: it makes no message of its own, but changes the one of the version before.
     """
 
@@ -39,12 +40,22 @@ class Delivery:
     begins: str
     says: str
     edits: bool = False
+    first_says: str = ""
     sent_at: datetime | None = None
     answered_at: datetime | None = None
 
     @property
     def is_abandonment(self) -> bool:
         return self.kind is not EventKind.RESULT_RECEIVED
+
+    @property
+    def course(self) -> str:
+        return self.where.partition(" ")[0]
+
+    @property
+    def winner(self) -> str:
+        """Of a result that is no edit."""
+        return self.first_says.split(" ")[1].removesuffix(",")
 
     @property
     def topic(self) -> Topic:
@@ -97,11 +108,7 @@ class Races:
     regions: tuple[str, ...] = REGIONS
     races_a_meeting: int = 1
     count: int = 0
-
-    def simple(self) -> Iterator[list[Delivery]]:
-        """One delivery a race."""
-        while True:
-            yield self.random.choices((self.result, self.abandoned), weights=(60, 40))[0]()
+    _region: str = ""
 
     def stories(self) -> Iterator[list[Delivery]]:
         kinds = (self.result, self.corrected, self.mended, self.abandoned, self.meeting, self.contradicted)
@@ -125,7 +132,8 @@ class Races:
 
     def _mended(self, result: Delivery) -> Delivery:
         body = result.body.replace(b'"good', b'"soft')
-        return replace(result, version=result.version + 1, body=body, says=f"soft{self.count:05}", edits=True)
+        version = result.version + 1
+        return replace(result, version=version, body=body, says=f"soft{self.count:05}", first_says="", edits=True)
 
     def abandoned(self) -> list[Delivery]:
         number, region = self._next()
@@ -138,11 +146,11 @@ class Races:
 
     def meeting(self) -> list[Delivery]:
         number, region = self._next()
-        meeting = {"meeting_id": f"mt_{number:05}", "course": f"Park{number:05}", "region": region, "date": self._date}
+        where = f"Moor{number:05}"
+        meeting = {"meeting_id": f"mt_{number:05}", "course": where, "region": region, "date": self._date}
         body = self._body(EventKind.MEETING_ABANDONED, {"meeting": meeting, "reason": "Waterlogged"}, 1)
         key = f"meeting.abandoned:meeting=mt_{number:05}"
-        begins = f"ABANDONED: Park{number:05}, whole meeting"
-        where = f"Park{number:05}"
+        begins = f"ABANDONED: {where}, whole meeting"
         return [Delivery(EventKind.MEETING_ABANDONED, region, key, key, 1, body, where, begins, "Waterlogged")]
 
     def _results(self, versions: int) -> list[Delivery]:
@@ -161,7 +169,9 @@ class Races:
             said = (f"CORRECTION: {where} ({region})", f"1st was {names[version - 2]}, now {names[version - 1]}")
         race_id = f"rc_{number:05}"
         key = f"result.received:{race_id}"
-        return Delivery(EventKind.RESULT_RECEIVED, region, race_id, key, version, body, where, *said)
+        first = f"1 {order[0]}, 2 "
+        kind = EventKind.RESULT_RECEIVED
+        return Delivery(kind, region, race_id, key, version, body, where, *said, first_says=first)
 
     def _abandoned(self, number: int, region: str) -> Delivery:
         race_id = f"rc_{number:05}"
@@ -173,7 +183,9 @@ class Races:
 
     def _next(self) -> tuple[int, str]:
         self.count += 1
-        return self.count, self.random.choice(self.regions)
+        if self._place(self.count) == 0:
+            self._region = self.random.choice(self.regions)
+        return self.count, self._region
 
     def _race(self, number: int, region: str) -> dict[str, Any]:
         return {

@@ -24,6 +24,7 @@ from sandbox.slack.workspace import SlackWorkspace
 from tests.clock import START, now
 from tests.integration.payloads.judge import faults_of
 from tests.notice_levels import ALL_CLEAR, WARNING
+from tests.sim.people import Choice, PeoplesChannel
 from tests.soak.oracle import ADMINS, Oracle, missing, received_in_order
 from tests.soak.racing import Races, SoakChannel
 from tests.spread import spread
@@ -57,11 +58,11 @@ def posted(deliveries, *, every_s=1.0, also=""):
     ]
 
 
-def judged(deliveries, messages, admins=(), refused=(), archived=()):
+def judged(deliveries, messages, admins=(), refused=(), closed=()):
     """By receipt in the order of `deliveries`. `refused`: deliveries whose message Slack refused."""
     order = {id(one): number for number, one in enumerate(deliveries)}
     keys = {f"{one.name}@{CHANNEL.channel_id}" for one in refused}
-    oracle = Oracle(deliveries, [CHANNEL], lambda one, other: order[id(one)] < order[id(other)], 1.0, keys, archived)
+    oracle = Oracle(deliveries, [CHANNEL], lambda one, other: order[id(one)] < order[id(other)], 1.0, keys, closed)
     told = [message(ADMINS, number, text, f"notice-{number}") for number, text in enumerate(admins)]
     return oracle.judge({CHANNEL.channel_id: messages, ADMINS: told})
 
@@ -143,12 +144,12 @@ def test_soak_oracle_takes_a_correction_that_was_given_up_in_the_message_of_the_
 def test_soak_oracle_takes_each_closing_once_and_with_its_end(races):
     deliveries = races.result()
 
-    def wrong(*told, archived=(CHANNEL.channel_id,)):
-        return faults(deliveries, posted(deliveries), told, (), archived)
+    def wrong(*told, closed=(CHANNEL.channel_id,)):
+        return faults(deliveries, posted(deliveries), told, (), closed)
 
     assert wrong(CLOSED, OPEN, CLOSED, OPEN) == wrong(CLOSED, OPEN, CLOSED) == []
     assert len(wrong(CLOSED, CLOSED)) == len(wrong(CLOSED, OPEN, OPEN)) == 1
-    assert len(wrong(CLOSED, OPEN, archived=())) == len(wrong("Something else.")) == 1
+    assert len(wrong(CLOSED, OPEN, closed=())) == len(wrong("Something else.")) == 1
 
 
 def test_soak_oracle_takes_the_inbox_for_the_order_of_receipt_and_finds_what_is_missing_there(races):
@@ -160,6 +161,35 @@ def test_soak_oracle_takes_the_inbox_for_the_order_of_receipt_and_finds_what_is_
     assert not precedes(one, other)
     one.answered_at, other.sent_at = NOW, NOW + timedelta(seconds=1)
     assert (precedes(one, other), precedes(other, one)) == (True, False)
+
+
+def chose(at_s, regions=("R0",), *, is_paused=False):
+    at = NOW + timedelta(seconds=at_s)
+    return Choice(at, at, frozenset(regions), is_paused)
+
+
+@pytest.mark.parametrize(
+    ("choices", "stand", "found"),
+    [
+        ([chose(0)], 1, []),
+        ([chose(0)], 0, ["is told by nothing"]),
+        ([chose(0)], 2, ["stands 2 times", "is told twice"]),
+        ([chose(0), chose(30, ())], 1, ["nobody wanted"]),
+        ([chose(0), chose(30, ())], 0, []),
+        ([chose(0), chose(65, ())], 0, []),
+        ([chose(0), chose(65, ())], 1, []),
+        ([chose(0), chose(30, is_paused=True), chose(90)], 1, ["told in a pause"]),
+    ],
+    ids=["right", "lost", "doubled", "unwanted", "ended", "just before the end", "told before the end", "paused"],
+)
+def test_people_are_told_what_they_chose_when_it_came_after_a_minute(races, choices, stand, found):
+    (result,) = races.result()
+    result.sent_at = result.answered_at = NOW + timedelta(seconds=60)
+    (told,) = posted([result])
+    there = [replace(told, received_at=result.answered_at)] * stand
+    problems = list(PeoplesChannel(CHANNEL.channel_id, choices).problems([result], there))
+    assert len(problems) == len(found)
+    assert all(words in problem for words, problem in zip(found, problems, strict=True))
 
 
 # The judge of the payload cases sees what is wrong with a message
