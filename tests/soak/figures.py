@@ -12,7 +12,7 @@ def figures_of(world: World, verdict: Verdict) -> str:
     tally, sender = world.tally, world.sender
     refused = sum(1 for call in world.slack.calls if call.error == "ratelimited")
     done = (
-        f"seed {seed()}, part {world.part}: {tally.lives} lives, {tally.killed} SIGKILLs "
+        f"seed {seed()}: {tally.lives} lives, {tally.killed} SIGKILLs "
         f"({tally.killed_at_failpoint} at failpoints, {tally.killed_at_random} at random), {tally.paused} SIGSTOPs "
         f"past the lease, {tally.stopped} stops in good order, {tally.restarted} restarts of the database"
     )

@@ -24,7 +24,6 @@ from bot.app import Service
 from bot.cli.server import loop_factory, uvicorn_config
 from bot.db.engine import Database, Work
 from bot.logs import configure_logging
-from bot.operations.jobs import table
 from bot.outbox.pace import Pace
 from bot.ports import Ports
 from bot.settings import Settings, load_settings
@@ -44,8 +43,6 @@ class Times:
     look_s: float = 1.0
     look_again_s: float = 0.5
     settle_s: float = 1.0
-    minute_s: float = 0.5
-    """Of the minutes until an abandonment is acknowledged."""
 
 
 @dataclass(frozen=True)
@@ -186,7 +183,6 @@ def _shorten(times: Times) -> None:
         "EDIT_LOOK_S": times.look_s,
         "HISTORY_PAGE_S": times.look_s,
         "LOOK_AGAIN": timedelta(seconds=times.look_again_s),
-        "MINUTE": timedelta(seconds=times.minute_s),
     }
     modules = [module for name, module in sys.modules.items() if name.startswith(("bot.fanout.", "bot.outbox."))]
     for name, value in values.items():
@@ -194,8 +190,6 @@ def _shorten(times: Times) -> None:
         assert owners, f"bot.fanout and bot.outbox have no {name} any more"
         for module in owners:
             setattr(module, name, value)
-    # Lives are shorter than the intervals of the jobs.
-    table.ESCALATE_EVERY_S = table.TELL_EVERY_S = 1
 
 
 def _name(work: Any) -> str:

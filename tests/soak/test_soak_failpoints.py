@@ -3,6 +3,7 @@
 import asyncio
 import time
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,7 @@ from tests.clock import move_clock
 from tests.postgres import new_postgres_database
 from tests.soak.figures import failpoints_of, figures_of
 from tests.soak.life import Times
+from tests.soak.oracle import Verdict
 from tests.soak.weather import BRINGS
 from tests.soak.world import World, run_world
 
@@ -29,34 +31,34 @@ class Size:
     within_s: float
 
 
-HALVES = [
-    Size(at_each=3, at_random=10, kills=105, within_s=600),
-    Size(at_each=2, at_random=10, kills=95, within_s=600),
-]
+SHORT = Size(at_each=0, at_random=10, kills=40, within_s=240)
 LONG = Size(at_each=10, at_random=60, kills=250, within_s=3_000)
 
-SIZES = [
-    # Two worlds at a time: together five deaths at each failpoint, and 200 kills.
-    *(
-        pytest.param(half, part, marks=(pytest.mark.soak, pytest.mark.timeout(720)), id=f"half{part}")
-        for part, half in enumerate(HALVES, start=1)
-    ),
-    pytest.param(LONG, 0, marks=(pytest.mark.long_soak, pytest.mark.timeout(3_600)), id="long"),
-]
+
+@pytest.mark.soak
+@pytest.mark.timeout(360)
+async def test_soak_of_kills_loses_and_doubles_nothing(tmp_path, record_property):
+    """The simulation dies at every failpoint, in the test's process: here are a real process and its file."""
+    await live_and_die(f"sqlite:///{tmp_path / 'soak.db'}", SHORT, tmp_path, record_property)
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def database_url(request, tmp_path):
-    if request.param == "sqlite":
-        return f"sqlite:///{tmp_path / 'soak.db'}"
-    url = new_postgres_database(request.getfixturevalue("own_server").address)
-    move_clock(url)
-    return url
+@pytest.mark.long_soak
+@pytest.mark.timeout(3_600)
+@pytest.mark.parametrize("engine", ["sqlite", "postgresql"])
+async def test_soak_at_every_failpoint_loses_and_doubles_nothing(engine, request, tmp_path, record_property):
+    url = f"sqlite:///{tmp_path / 'soak.db'}"
+    if engine == "postgresql":
+        url = new_postgres_database(request.getfixturevalue("own_server").address)
+        move_clock(url)
+    outcomes, verdict = await live_and_die(url, LONG, tmp_path, record_property)
+    # The weather's own outcomes are no failpoints that the soak would miss by itself.
+    assert set(BRINGS) <= outcomes
+    assert verdict.given_up > 0
+    assert verdict.closings > 0
 
 
-@pytest.mark.parametrize(("size", "part"), SIZES)
-async def test_soak_at_every_failpoint_loses_and_doubles_nothing(size, part, database_url, tmp_path, record_property):
-    async with run_world(tmp_path, database_url, pace=PACE, times=Times(), part=part) as world:
+async def live_and_die(url: str, size: Size, folder: Path, record_property) -> tuple[frozenset[str], Verdict]:
+    async with run_world(folder, url, pace=PACE, times=Times()) as world:
         async with asyncio.TaskGroup() as group:
             group.create_task(world.sender.run())
             seldom = await die_everywhere(world, size)
@@ -67,10 +69,8 @@ async def test_soak_at_every_failpoint_loses_and_doubles_nothing(size, part, dat
         record_property("soak", f"{figures_of(world, verdict)}\n{failpoints_of(world.tally)}")
         assert verdict.problems == []
         assert seldom == {}
-        # The weather's own outcomes are no failpoints that the soak would miss by itself.
-        assert set(BRINGS) <= world.tally.outcomes
-        assert verdict.given_up > 0
-        assert verdict.closings > 0
+        assert world.tally.killed >= size.kills
+        return world.tally.outcomes, verdict
 
 
 async def die_everywhere(world: World, size: Size) -> dict[str, int]:
@@ -80,8 +80,8 @@ async def die_everywhere(world: World, size: Size) -> dict[str, int]:
     while time.monotonic() < give_up_at and not is_done(world, size):
         await world.jobs_are_due()
         world.weather.change()
-        spared = frozenset(name for name in tally.passed if enough(world, name, size))
-        at_random = is_everywhere(world, size) or (
+        spared = frozenset(name for name in tally.passed if tally.died_at[name] >= max(1, size.at_each))
+        at_random = (size.at_each > 0 and is_everywhere(world, size)) or (
             tally.killed_at_random < size.at_random and world.random.random() < AT_RANDOM
         )
         # Seldom by many: some failpoints are passed once in a life.

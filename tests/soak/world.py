@@ -77,7 +77,6 @@ class World:
     pace: Pace
     times: Times | None
     weather: Weather
-    part: int = 0
     tally: Tally = field(default_factory=Tally)
 
     def __post_init__(self) -> None:
@@ -241,29 +240,22 @@ async def run_world(
     channels: Sequence[SoakChannel] = CHANNELS,
     limits: SlackLimits | None = None,
     waiting_at_most: int = 60,
-    part: int = 0,
-    simple: bool = False,
-    races_a_meeting: int = 1,
 ) -> AsyncIterator[World]:
-    """A world whose database is ready and whose Slack answers, without a process of the bot.
-
-    Worlds of one soak differ in `part`, so that each has a seed of its own. `simple`: one delivery a race.
-    """
-    random = Random(seed() + part)
+    """A world whose database is ready and whose Slack answers, without a process of the bot."""
+    random = Random(seed())
     slack = SlackWorkspace(BOT_TOKEN, SIGNING_SECRET, limits=limits)
     slack.add_user(SUBSCRIBER)
     for channel_id in (*(channel.channel_id for channel in channels), ADMINS):
         slack.add_channel(channel_id, channel_id.lower(), bot_is_member=True)
-    weather = Weather(slack, random, [channel.channel_id for channel in channels], seed() + part)
+    weather = Weather(slack, random, [channel.channel_id for channel in channels], seed())
     if times:
         weather.begin(times)
     ports = [free_port() for _ in range(processes)]
     regions = tuple(sorted({region for channel in channels for region in channel.regions} - {"*"}))
-    races = Races(random, regions=regions, races_a_meeting=races_a_meeting)
-    stories = races.simple() if simple else races.stories()
+    stories = Races(random, regions=regions).stories()
     async with slack.running(), make_session() as session:
         sender = Sender(session, stories, ports, random, lambda: world.expected() - world.posted() < waiting_at_most)
-        world = World(folder, database_url, slack, sender, random, channels, ports, pace, times, weather, part)
+        world = World(folder, database_url, slack, sender, random, channels, ports, pace, times, weather)
         await prepare(world.database, channels)
         try:
             yield world
