@@ -46,6 +46,19 @@ def test_every_spec_gap_has_a_row_whose_paths_deal_with_it():
         assert not dealing or where & dealing, f"{gap} is dealt with in {sorted(map(str, dealing))}"
 
 
+def test_every_promise_names_tests_that_are_there():
+    proofs = [code_in(tests) for _, tests in rows("docs/promises.md", "Proofs")]
+    assert all(proofs)
+    named = {name for tests in proofs for name in tests}
+    there = {
+        name
+        for path in (ROOT / "tests").rglob("test_*.py")
+        for test in re.findall(r"def (test_\w+)", text(path))
+        for name in (test, f"{path.name}::{test}")
+    }
+    assert named - there == set()
+
+
 def test_every_job_is_documented():
     assert {code_in(row[0])[0] for row in rows("docs/design/jobs.md", "Jobs")} == {job.id for job in JOBS}
 
