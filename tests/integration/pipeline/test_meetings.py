@@ -85,7 +85,7 @@ FOLDED = {
         links, (abandonment("rc_1"), meeting("rc_1")), edits=1, CGB=["Part of the abandoned meeting | >2", ""]
     ),
     "in a channel without the meeting's message": Story(
-        meeting("rc_1"), subscribes("CALL"), abandonment("rc_1"), CGB=[""], CALL=[""]
+        meeting("rc_1"), subscribes("CALL"), abandonment("rc_1"), edits=1, CGB=[""], CALL=[""]
     ),
     "of a meeting that could not be posted": Story(
         slack_answers("post", UNHEARD),
