@@ -1,11 +1,5 @@
 """Payloads of one day at one course, and what a test asks of the pipeline: shared by the tests of edits."""
 
-from datetime import UTC, datetime, timedelta
-
-from sqlalchemy import select, update
-from sqlmodel import col
-
-from bot.db.tables import ChannelQueue, MethodHold, OutboxMessage
 from tests.clock import DAY
 
 
@@ -49,40 +43,3 @@ def shown(message):
 def edits(slack):
     """How many messages were edited, by the calls that were carried out."""
     return [call for call in slack.calls if call.method == "chat.update" and call.ok]
-
-
-async def states(pipeline):
-    """The states of all posts, in the order in which they were made."""
-
-    def read(session):
-        return [(post.state, post.edits_id is not None) for post in session.execute(_posts()).scalars()]
-
-    return await pipeline.database.read(read)
-
-
-def _posts():
-    return select(OutboxMessage).order_by(col(OutboxMessage.id))
-
-
-async def free_all(pipeline):
-    """As if every wait that was asked for were over."""
-    long_ago = datetime(2020, 1, 1, tzinfo=UTC)
-
-    def free(session):
-        session.execute(update(ChannelQueue).values(next_free_at=long_ago, leased_until=None, lease_token=None))
-        session.execute(update(MethodHold).values(until=long_ago))
-
-    await pipeline.database.write(free)
-
-
-async def past_waits(pipeline, seconds):
-    """As if so many seconds had passed, by the clock that is passed in and by PostgreSQL's own."""
-    pipeline.clock.forward(seconds)
-    long_ago = pipeline.clock.now.replace(year=2020)
-
-    def move(session):
-        session.execute(update(ChannelQueue).values(next_free_at=long_ago, leased_until=None, lease_token=None))
-        for post in session.execute(select(OutboxMessage).where(col(OutboxMessage.deadline_at).is_not(None))).scalars():
-            post.deadline_at -= timedelta(seconds=seconds)
-
-    await pipeline.database.write(move)

@@ -17,10 +17,10 @@ from sandbox.slack import failures
 from tests.clock import DAY
 from tests.databases import on_both
 from tests.integration.conftest import Pipeline
+from tests.integration.pipeline.counted import counting
 from tests.integration.pipeline.racing_day import abandonment, meeting, result, tell
 from tests.integration.pipeline.steps import fail, turns
 from tests.integration.pipeline.stories import Story, knows, play, so_far, subscribes
-from tests.integration.pipeline.test_round_trips import counting
 
 ASCOT = Course(name="Ascot")
 LONG = "x" * 200_000
@@ -155,7 +155,8 @@ async def fan_out(pipeline, payloads):
 @on_both
 async def test_newest_events_of_a_place_are_looked_at_around_an_event(database, pipeline):
     count = PLACE_EVENTS_MAX + 5
-    await fan_out(pipeline, [abandonment(f"rc_{number}", off_time=f"1{number % 10}:00") for number in range(count)])
+    events = [abandonment(f"rc_{number}", off_time=f"1{number % 10}:00") for number in range(count)]
+    await fan_out(pipeline, [events[first : first + MOST_EVENTS] for first in range(0, count, MOST_EVENTS)])
     around = Around(whole_places=frozenset({(DAY, ASCOT)}))
     found = await database.read(lambda session: event_store.around(session, around))
     assert len(found) == PLACE_EVENTS_MAX

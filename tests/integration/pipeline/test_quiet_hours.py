@@ -12,6 +12,7 @@ from bot.events.event import Topic
 from bot.outbox import backlog, ledger, message_store, traffic
 from tests.clock import DAY
 from tests.databases import on_both
+from tests.integration.pipeline.counted import counting
 from tests.integration.pipeline.racing_day import abandonment, result, shown, tell
 from tests.integration.pipeline.steps import (
     LEFT,
@@ -30,7 +31,6 @@ from tests.integration.pipeline.steps import (
     write,
 )
 from tests.integration.pipeline.stories import Story, passes, play, rows, so_far, subscribes, unsubscribes
-from tests.integration.pipeline.test_round_trips import counting
 
 EVERY = frozenset(Topic)
 LEFT_S, DAY_S = LEFT.total_seconds(), 86_400

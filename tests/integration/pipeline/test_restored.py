@@ -5,26 +5,25 @@ import subprocess
 
 import pytest
 import pytest_asyncio
-from sqlalchemy import select
-from sqlmodel import col
 
 from bot.cli.restored_command import restored
 from bot.db.engine import Database
-from bot.db.tables import OutboxMessage
-from bot.outbox import held_queues
 from bot.outbox.notices import Notices
 from bot.settings import DoubtfulPosts
 from bot.slack.messages.alerts.admin_notice import admin_notice
 from sandbox.slack import failures
 from tests.clock import move_clock
 from tests.databases import on_both
-from tests.integration.pipeline.racing_day import abandonment, past_waits, result, tell
-from tests.integration.pipeline.steps import LEFT, at_the_hour, hour, tell_due
+from tests.integration.pipeline.racing_day import abandonment, result, tell
+from tests.integration.pipeline.steps import LEFT, at_the_hour, fail, hour, kinds, pause, posts, tell_due, turns, wait
 from tests.postgres import new_postgres_database, postgres_program
 from tests.sim.ports import Inline
 
-WAITS = 8
-"""Rounds, each after every wait is over. A channel's messages are looked for in turn, each message twice."""
+LOOKED_S = 240
+"""A channel's messages are looked for in turn, each message twice."""
+
+POSTED, STORED = result("rc_posted"), result("rc_stored", off_time="15:40")
+QUEUED = abandonment("rc_queued", off_time="15:05")
 
 
 def address(database):
@@ -82,30 +81,19 @@ async def put_back(make_pipeline):
         await database.close()
 
 
-async def wait_and_post(pipeline):
-    for _ in range(WAITS):
-        await past_waits(pipeline, 30)
-        await pipeline.post_all()
-
-
 async def fill(pipeline):
     """A first message is posted, a second message is queued, and a delivery waits for fan-out."""
     await pipeline.subscribe("CGB", "GB")
-    await tell(pipeline, result("rc_posted"))
-    await pipeline.deliver(abandonment("rc_queued", off_time="15:05"))
+    await tell(pipeline, POSTED)
+    await pipeline.deliver(QUEUED)
     while await pipeline.fanout.run_once():
         continue
-    await pipeline.deliver(result("rc_stored", off_time="15:40"))
+    await pipeline.deliver(STORED)
 
 
 async def sent(pipeline):
     """State and ts of each message in the database, by idempotency key."""
-
-    def read(session):
-        rows = session.execute(select(OutboxMessage).order_by(col(OutboxMessage.id))).scalars()
-        return {row.idempotency_key: (row.state, row.message_ts) for row in rows}
-
-    return await pipeline.database.read(read)
+    return {post.idempotency_key: (post.state, post.message_ts) for post in await posts(pipeline)}
 
 
 @on_both
@@ -117,26 +105,23 @@ async def test_nothing_that_was_posted_after_the_copy_is_posted_again(pipeline, 
     assert len(before) == 3
     other, doubted = await put_back(put(), pipeline.clock)
     assert doubted.messages == 2
-    await wait_and_post(other)
+    await turns(other, LOOKED_S)
     assert other.texts("CGB") == before
     assert await sent(other) == await sent(pipeline)
-    for payload in (
-        result("rc_posted"),
-        abandonment("rc_queued", off_time="15:05"),
-        result("rc_stored", off_time="15:40"),
-    ):
-        assert await other.deliver(payload) is False
+    assert [await other.deliver(payload) for payload in (POSTED, QUEUED, STORED)] == [False] * 3
     await tell(other, result("rc_new", off_time="16:10"))
     assert len(other.texts("CGB")) == 4
 
 
 async def test_what_was_never_posted_is_posted_once_and_abandonments_first(pipeline, copy, put_back):
     await fill(pipeline)
-    other, doubted = await put_back(copy()(), pipeline.clock)
+    url = copy()()
+    await put_back(url, pipeline.clock)
+    # The command can be repeated.
+    other, doubted = await put_back(url, pipeline.clock)
     assert doubted.messages == 2
-    await wait_and_post(other)
-    _, *since = other.texts("CGB")
-    assert [text.split(":")[0] for text in since] == ["ABANDONED", "Result"]
+    await turns(other, LOOKED_S)
+    assert kinds(other)[1:] == ["ABANDONED", "Result"]
     assert "may be a repeat" not in str([message.blocks for message in other.slack.messages("CGB")])
 
 
@@ -145,8 +130,8 @@ async def test_where_history_can_not_be_read_the_operator_has_chosen(pipeline, c
     put = copy()
     await pipeline.post_all()
     other, _ = await put_back(put(), pipeline.clock, doubtful=DoubtfulPosts.HOLD)
-    other.slack.script("conversations.history", [failures.slack_error("missing_scope")] * 10)
-    await wait_and_post(other)
+    fail(other, look=[failures.slack_error("missing_scope")] * 10)
+    await turns(other, LOOKED_S)
     assert len(other.texts("CGB")) == 3
     assert (await other.waiting())["dead_letter"] == 2
 
@@ -154,45 +139,26 @@ async def test_where_history_can_not_be_read_the_operator_has_chosen(pipeline, c
 @on_both
 async def test_message_of_a_paused_channel_waits_for_the_end_of_the_pause(pipeline, copy, put_back):
     await pipeline.subscribe("CGB", "GB")
-    await pipeline.database.write(lambda session: held_queues.pause(session, "CGB", pipeline.clock()))
-    await pipeline.deliver(result())
-    await pipeline.post_all()
+    await pause(pipeline)
+    await tell(pipeline, POSTED)
     other, doubted = await put_back(copy()(), pipeline.clock)
     assert (doubted.messages, doubted.oldest) == (0, None)
     assert await other.waiting() == {"queued": 1}
 
 
-async def test_command_can_be_repeated(pipeline, copy, put_back):
-    await fill(pipeline)
-    url = copy()()
-    await put_back(url, pipeline.clock)
-    other, doubted = await put_back(url, pipeline.clock)
-    assert doubted.messages == 2
-    await wait_and_post(other)
-    assert len(other.texts("CGB")) == 3
-
-
-async def test_digest_that_was_posted_after_the_copy_is_not_posted_again(pipeline, copy, put_back):
+@pytest.mark.parametrize("was_posted", [True, False])
+async def test_digest_is_posted_once(pipeline, copy, put_back, was_posted):
     await pipeline.subscribe("CGB", "GB", digest=(hour(pipeline),))
-    await tell(pipeline, result("rc_1"), result("rc_2", off_time="15:05"))
+    await tell(pipeline, POSTED, STORED)
     put = copy()
-    await at_the_hour(pipeline)
-    before = pipeline.texts("CGB")
-    assert before[0].startswith("Results together. 2 results")
-    other, doubted = await put_back(put(), pipeline.clock)
-    assert doubted.messages == 1
-    await wait_and_post(other)
-    assert other.texts("CGB") == before
-    assert await sent(other) == await sent(pipeline)
-
-
-async def test_digest_that_was_never_posted_is_posted_once(pipeline, copy, put_back):
-    await pipeline.subscribe("CGB", "GB", digest=(hour(pipeline),))
-    await tell(pipeline, result("rc_1"), result("rc_2", off_time="15:05"))
-    put = copy()
-    pipeline.clock.forward(LEFT.total_seconds())
+    if was_posted:
+        await at_the_hour(pipeline)
+    else:
+        await wait(pipeline, LEFT.total_seconds())
     other, _ = await put_back(put(), pipeline.clock)
-    await wait_and_post(other)
+    await turns(other, LOOKED_S)
     assert await tell_due(other) == 0
     (told,) = other.texts("CGB")
     assert told.startswith("Results together. 2 results")
+    if was_posted:
+        assert await sent(other) == await sent(pipeline)

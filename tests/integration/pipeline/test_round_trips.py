@@ -1,22 +1,15 @@
-"""How many statements and commits the way of an event costs: counts are the same on every machine.
-
-BEGIN and SAVEPOINT count as statements, as they do for the database; COMMIT is counted by itself.
-"""
+"""How many statements and commits the way of an event costs: counts are the same on every machine."""
 
 import asyncio
-from collections.abc import Iterator
-from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, field
-from datetime import timedelta
-from typing import Any
+from contextlib import asynccontextmanager
 
 import pytest
-from sqlalchemy import event
 
 from bot.outbox.pace import Pace
-from tests.clock import set_ahead
 from tests.databases import on_both
+from tests.integration.pipeline.counted import counting
 from tests.integration.pipeline.racing_day import abandonment, meeting, result
+from tests.integration.pipeline.steps import wait
 
 ALONE_STATEMENTS, ALONE_COMMITS = 14, 3
 ABANDONED_STATEMENTS, MEETING_STATEMENTS = 15, 16
@@ -24,46 +17,6 @@ ABANDONED_STATEMENTS, MEETING_STATEMENTS = 15, 16
 
 TOGETHER_STATEMENTS, TOGETHER_COMMITS = 14, 3
 HUNDRED_STATEMENTS, HUNDRED_COMMITS = 32, 5
-
-
-@dataclass
-class Counted:
-    """What a database was asked."""
-
-    statements: list[str] = field(default_factory=list)
-    commits: int = 0
-
-    def __str__(self) -> str:
-        """Each statement's beginning, for whoever reads a failure."""
-        head = f"{len(self.statements)} statements, {self.commits} commits:"
-        return "\n".join([head, *(statement[:100] for statement in self.statements)])
-
-
-@contextmanager
-def counting(database) -> Iterator[Counted]:
-    """Count what is handed to the driver; a statement for many rows is one."""
-    counted = Counted()
-
-    def executed(_connection, _cursor, statement, _values, _context, _many):
-        counted.statements.append(" ".join(statement.split()))
-
-    def begun(_connection):
-        # On SQLite the bot begins by a statement of its own.
-        if not database.is_sqlite:
-            counted.statements.append("BEGIN")
-
-    def committed(_connection):
-        counted.commits += 1
-
-    listeners: list[tuple[str, Any]] = [("before_cursor_execute", executed), ("begin", begun), ("commit", committed)]
-    engines = (database._writer, database._reader)
-    for engine in engines:
-        for name, listener in listeners:
-            event.listen(engine, name, listener)
-    yield counted
-    for engine in engines:
-        for name, listener in listeners:
-            event.remove(engine, name, listener)
 
 
 @asynccontextmanager
@@ -103,12 +56,6 @@ async def told(pipeline, *payloads, posts):
         await pipeline.database.write(lambda _: None)
 
 
-async def pass_by(pipeline, seconds):
-    """A queue is free again, on PostgreSQL too, however little time the test has taken."""
-    pipeline.clock.forward(seconds)
-    await set_ahead(pipeline.database, timedelta(seconds=seconds))
-
-
 def is_at_rest(pipeline):
     return pipeline.fanout.good_turns > 0 and not pipeline.fanout._is_behind
 
@@ -140,7 +87,7 @@ async def test_delivery_that_comes_alone(paced, monkeypatch, payload, statements
     await paced.subscribe("CGB", "GB")
     async with running(paced, monkeypatch):
         await told(paced, result("rc_0"), posts=1)
-        await pass_by(paced, 2)
+        await wait(paced, 2)
         with counting(paced.database) as counted:
             await told(paced, payload, posts=1)
     assert len(counted.statements) <= statements, str(counted)
@@ -155,7 +102,7 @@ async def test_deliveries_that_come_together(paced, monkeypatch):
         await paced.subscribe(channel_id, f"R{number}")
     async with running(paced, monkeypatch):
         await told(paced, *(result(f"rc_{n}", region=f"R{n}") for n in range(25)), posts=25)
-        await pass_by(paced, 2)
+        await wait(paced, 2)
         with counting(paced.database) as counted:
             await told(paced, *(result(f"rc_b{n}", region=f"R{n}") for n in range(25)), posts=25)
     assert counted.commits <= TOGETHER_COMMITS, str(counted)
@@ -168,7 +115,7 @@ async def test_event_to_a_hundred_channels(paced, monkeypatch):
         await paced.subscribe(f"C{number}", "GB")
     async with running(paced, monkeypatch):
         await told(paced, result("rc_0"), posts=100)
-        await pass_by(paced, 2)
+        await wait(paced, 2)
         with counting(paced.database) as counted:
             await told(paced, result("rc_1"), posts=100)
     assert counted.commits <= HUNDRED_COMMITS, str(counted)

@@ -9,10 +9,10 @@ from bot.db.tables import WatchKind
 from bot.events.event import Topic
 from bot.outbox import channel_move
 from tests.clock import DAY
+from tests.integration.pipeline.counted import counting
 from tests.integration.pipeline.racing_day import abandonment, meeting, result, shown, tell
 from tests.integration.pipeline.steps import kinds, pause, reopen, watch, write
 from tests.integration.pipeline.stories import Story, passes, play, rows, so_far, subscribes, unsubscribes
-from tests.integration.pipeline.test_round_trips import counting
 from tests.notice_levels import WARNING
 
 HORSE, JOCKEY, TRAINER = WatchKind.HORSE, WatchKind.JOCKEY, WatchKind.TRAINER
