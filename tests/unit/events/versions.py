@@ -77,7 +77,7 @@ HORSES, POSITIONS = (None, "A", "a", "A (IRE)", "B", "C"), (None, "1", "1=", "1s
 
 def some(random, make, names_of):
     """Up to four values, no two of which share a name."""
-    made, taken = [], set()
+    made, taken = [], set[object]()
     for _ in range(random.randint(0, 4)):
         one = make(random)
         names = set(names_of(one))

@@ -1,17 +1,56 @@
 """The bucket against a service with real windows, simulated event by event: skew, latency, rivals, broken headers."""
 
+import asyncio
 import heapq
 import itertools
+import random
 from collections import Counter
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from typing import Any
 
+import httpx
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from pydantic import SecretStr
 
 from bot.racedata.client.headers import RateReading, read_rate
+from bot.racedata.client.service_client import open_client
+from bot.racedata.client.service_errors import RateLimited
 from bot.racedata.client.throttle import TokenBucket
-from tests.unit.racedata.counted_minutes import Minutes
+from tests.unit.racedata.scripted_service import BASE_URL, KEY, Memory, SleepClock, answer, refusal
+
+START = datetime(2025, 11, 20, 12, 0, tzinfo=UTC)
+
+
+@dataclass
+class Minutes:
+    """Counts requests in fixed minutes of its own clock, as the interface describes."""
+
+    limit: int
+    skew_s: float = 0.0
+    says: frozenset[str] = frozenset({"limit", "remaining", "reset", "date"})
+    used: Counter[int] = field(default_factory=Counter)
+    refused: Counter[int] = field(default_factory=Counter)
+
+    def ask(self, now, *, rival=False):
+        """The headers of the answer, and whether it was a refusal."""
+        clock = START.timestamp() + now + self.skew_s
+        window = int(clock // 60)
+        self.used[window] += 1
+        refused = self.used[window] > self.limit
+        if refused and not rival:
+            self.refused[window] += 1
+        reset = (window + 1) * 60
+        headers = {
+            "limit": ("x-ratelimit-limit", str(self.limit)),
+            "remaining": ("x-ratelimit-remaining", str(max(0, self.limit - self.used[window]))),
+            "reset": ("x-ratelimit-reset", str(reset)),
+            "date": ("date", format_datetime(START + timedelta(seconds=int(now + self.skew_s)), usegmt=True)),
+        }
+        return dict(headers[name] for name in headers if name in self.says), (reset - clock if refused else None)
 
 
 def run(service, buckets, latencies, *, until=400.0, workers=4, rivals=(), background=False):
@@ -270,3 +309,78 @@ def test_bucket_always_frees_up_whatever_it_was_told(steps, background, replicas
             return
         now += wait_s
     raise AssertionError("it never frees up")
+
+
+# The client with somebody else on the same key, on a clock that the test drives
+
+MINUTES = 3
+
+
+class Rivalry(SleepClock):
+    """Time in which a rival asks `per_minute` times between two seconds of each minute, at moments thrown with
+    a fixed seed. Each request of ours takes 50 ms."""
+
+    def __init__(self, per_minute, from_s, until_s, *, skew_s):
+        super().__init__()
+        self.start = START
+        chance = random.Random(per_minute)
+        moments = (
+            60 * minute + chance.uniform(from_s, until_s) for minute in range(MINUTES + 3) for _ in range(per_minute)
+        )
+        self.moments = sorted(moments, reverse=True)
+        self.service = Minutes(60, skew_s)
+        self.served = 0
+
+    async def sleep(self, seconds):
+        """Let time go by, and the rival ask when it is due."""
+        end_s = self.now_s + seconds
+        while self.moments and self.moments[-1] <= end_s:
+            self.now_s = max(self.now_s, self.moments.pop())
+            self.service.ask(self.now_s, rival=True)
+        self.now_s = end_s
+
+    async def answer(self, _request):
+        await asyncio.sleep(0)
+        headers, refused = self.service.ask(self.now_s)
+        await self.sleep(0.05)
+        self.served += refused is None
+        status, content, _ = refusal(429, "rate_limited") if refused else answer(200, {"meta": {}, "data": []})
+        after = {"retry-after": str(int(refused) + 1)} if refused else {}
+        return httpx.Response(status, content=content, headers=headers | after)
+
+    async def ask_on(self, client):
+        """Ask as fast as the client lets us, until the time is over."""
+        while self.now_s < 60 * MINUTES:
+            try:
+                await client.usage()
+            except RateLimited:
+                await self.sleep(1)
+            await self.sleep(0.2)
+
+
+AT_ANY_SECOND = [(0, 0, 60), (20, 0, 60), (45, 0, 60), (70, 0, 60)]
+IN_A_PART_OF_THE_MINUTE = [(70, 0, 3), (55, 20, 30), (70, 2.0, 2.1)]
+
+
+# By a clock that is wrong, it is the part of the minute that could be mistaken.
+@pytest.mark.parametrize(
+    ("per_minute", "from_s", "until_s", "skew_s"),
+    [
+        *((*rival, 0) for rival in AT_ANY_SECOND + IN_A_PART_OF_THE_MINUTE),
+        *((*rival, -1234.5) for rival in [(45, 0, 60), *IN_A_PART_OF_THE_MINUTE]),
+    ],
+)
+async def test_rival_on_the_key_costs_a_client_at_most_one_refusal_a_minute(per_minute, from_s, until_s, skew_s):
+    rivalry = Rivalry(per_minute, from_s, until_s, skew_s=skew_s)
+    async with httpx.AsyncClient(transport=httpx.MockTransport(rivalry.answer)) as http:
+        client = open_client(BASE_URL, SecretStr(KEY), Memory(), rivalry.timing(), http=http).in_background()
+        await asyncio.gather(*(rivalry.ask_on(client) for _ in range(3)))
+    refused = rivalry.service.refused
+    assert all(refusals <= 1 for refusals in refused.values()), refused
+    # What the rival leaves is used, but for the part that is kept for people's commands.
+    assert rivalry.served >= MINUTES * max(0, 60 - 15 - per_minute) * 0.6
+    if per_minute == 0:
+        assert not refused
+    # A rival that uses up every minute is noticed in each: were it not, the first assertion would show nothing.
+    if (until_s, skew_s) == (2.1, 0):
+        assert len(refused) >= MINUTES - 1
