@@ -115,7 +115,7 @@ def test_calm_day_is_told_at_once_and_abandonments_first_and_nothing_twice(make_
 @pytest.mark.soak
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=settings().max_examples // 2, suppress_health_check=list(HealthCheck))
+@settings(max_examples=settings().max_examples // 3, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_each_event_is_told_once_in_order_whatever_happens(kind, data, make_world):
     happenings = data.draw(st.lists(st.one_of(*ALWAYS, *KINDS[kind].happenings), min_size=12, max_size=16))

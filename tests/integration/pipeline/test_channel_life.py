@@ -1,6 +1,7 @@
 """Invitations, new ids and direct messages: what becomes of subscriptions and of what waits."""
 
 from datetime import timedelta
+from functools import partial
 
 import pytest
 from sqlalchemy import select, update
@@ -9,7 +10,7 @@ from sqlmodel import col
 from bot.channels import subscriptions
 from bot.db.tables import ChannelQueue
 from bot.operations.jobs.expire_queue import expire_queue
-from bot.outbox import message_store
+from bot.outbox import backlog, message_store
 from bot.outbox.channel_move import move_channel
 from bot.slack.listeners.channel_life import CLOSING_EVENTS
 from bot.slack.listeners.direct_messages import DirectMessageListener
@@ -70,6 +71,7 @@ async def test_channel_of_another_id_keeps_subscriptions_queue_pause_and_edits(p
     assert (row.state, row.paused_until) == ("paused", until)
     await pipeline.post_all()
     assert len(pipeline.texts("CNEW")) == 1
+    assert await pipeline.database.read(partial(backlog.count_waiting, channel_id="CNEW")) == 1
     await resume(pipeline, "CNEW")
     await tell(pipeline, result("rc_1", **RED_FIRST))
     first, waited, correction = pipeline.texts("CNEW")
