@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import httpx
@@ -21,12 +22,17 @@ from tests.payloads import abandoned, result
 from tests.world import APP_TOKEN, SIGNING_SECRET, until
 
 ROOT = Path(__file__).parents[2]
+CHANGED_WITHIN_S = 2.0
+"""A bot that is too busy for a change gives up later than that, and acks."""
 
 
 async def test_what_was_acked_and_accepted_outlives_kills_and_a_stop_loses_nothing(make_world):
     async with make_world() as world:
-        answer = await world.person().types("/racing subscribe GB", channel="CGB")
-        assert answer.error is None
+        acked_after_s = CHANGED_WITHIN_S
+        while acked_after_s >= CHANGED_WITHIN_S:
+            began_s = time.monotonic()
+            assert (await world.person().types("/racing subscribe GB", channel="CGB")).error is None
+            acked_after_s = time.monotonic() - began_s
         world.bot.kill()
         await world.bot.start()
         # Slack asks for a wait while the delivery comes in, so the process is killed with the post still to be made.
