@@ -169,9 +169,9 @@ def test_range_held_on_recorded_months(shape, first_known, forecasts, held):
 
 @pytest.mark.parametrize("shape", ["even", "weekly"])
 def test_range_holds_as_often_as_it_says(shape):
-    """Of forecasts at ten moments of forty months each, at least eight of ten hold, and not by being endless."""
+    """Of forecasts at ten moments of twenty months each, at least eight of ten hold, and not by being endless."""
     held, widths = [], []
-    for seed in range(40):
+    for seed in range(20):
         days = recorded(shape, seed)
         came = sum(use for day, use in days.items() if day >= MARCH)
         for _, one in list(forecasts_of_march(days, FEBRUARY))[::3]:
