@@ -43,7 +43,7 @@ def chooses(choice, region="GB"):
         hours = {"quiet": quiet_now(pipeline)} if choice == "quiet" else {choice: (hour(pipeline),)}
         await pipeline.subscribe("CGB", region, EVERY, **hours)
 
-    do.channel = "CGB"
+    do.channel = "CGB"  # type: ignore[attr-defined]
     return do
 
 

@@ -40,7 +40,7 @@ def watches(channel_id, name, *, channel=None, **more):
     async def do(pipeline):
         await watch(pipeline, channel_id, name, **more)
 
-    do.channel = channel or channel_id
+    do.channel = channel or channel_id  # type: ignore[attr-defined]
     return do
 
 
