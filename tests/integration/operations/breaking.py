@@ -2,7 +2,7 @@
 
 import asyncio
 import sqlite3
-from contextlib import suppress
+from contextlib import closing, suppress
 from datetime import timedelta
 from functools import partial
 
@@ -15,18 +15,20 @@ from tests.integration.operations.running_bot import KEY, MAX_BODY_BYTES, WEBHOO
 from tests.payloads import result
 
 
+async def until_degraded(bot, part):
+    await bot.until(lambda scrape: scrape.value("racing_bot_degraded", part=part) == 1)
+
+
 async def stop_listening(bot):
     await bot.listening.aclose()
 
 
 async def lock_the_database(bot):
-    connection = sqlite3.connect(bot.database, isolation_level=None)
-    connection.execute("BEGIN IMMEDIATE")
-    bot.service.ingest._patience_s = 0.2
-    statuses = await asyncio.gather(*(bot.deliver(result(f"rc_{number}")) for number in range(2)))
-    connection.execute("ROLLBACK")
-    connection.close()
-    assert statuses == [503, 503]
+    with closing(sqlite3.connect(bot.database, isolation_level=None)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        bot.service.ingest._patience_s = 0.2
+        assert await asyncio.gather(*(bot.deliver(result(f"rc_{number}")) for number in range(2))) == [503, 503]
+        connection.execute("ROLLBACK")
 
 
 async def send_a_huge_body(bot):
@@ -43,11 +45,9 @@ async def knock_at_another_path(bot):
 
 
 async def subscribe(bot):
+    secret = bot.service.vault.lock(WEBHOOK_SECRET)
     row = WebhookSubscriptionRow(
-        url="https://bot.example.com/webhooks/racing",
-        events="result.received",
-        secret=bot.service.vault.lock(WEBHOOK_SECRET),
-        created_at=bot.clock(),
+        url="https://bot.example.com", events="result.received", secret=secret, created_at=bot.clock()
     )
     await bot.service.database.write(partial(webhook_subscriptions.add, row=row))
     await bot.service.signing_secrets.reread()
@@ -55,12 +55,12 @@ async def subscribe(bot):
 
 async def retire_the_secret(bot):
     await bot.service.database.write(partial(webhook_subscriptions.retire, subscription_id=1, now=bot.clock()))
-    await bot.until(lambda scrape: scrape.value("racing_bot_degraded", part="webhooks") == 1)
+    await until_degraded(bot, "webhooks")
 
 
 async def lose_a_table(bot):
     bot.sql("ALTER TABLE message RENAME TO lost")
-    await bot.until(lambda scrape: scrape.value("racing_bot_degraded", part="storage") == 1)
+    await until_degraded(bot, "storage")
 
 
 async def refuse_an_event(bot):
@@ -138,12 +138,12 @@ async def leave_slack_down(bot):
 async def cut_the_socket(bot):
     bot.slack.script("apps.connections.open", [], then_always=failures.slack_error("internal_error"))
     await bot.slack.sockets.cut()
-    await bot.until(lambda scrape: scrape.value("racing_bot_degraded", part="socket_mode") == 1)
+    await until_degraded(bot, "socket_mode")
 
 
 async def archive_the_admins_channel(bot):
     await bot.slack.archive("CADMIN", bot.url)
-    await bot.until(lambda scrape: scrape.value("racing_bot_degraded", part="admins") == 1)
+    await until_degraded(bot, "admins")
 
 
 async def read_quota(bot):
