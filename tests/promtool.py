@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 import yaml
-from prometheus_client import Metric
-from prometheus_client.parser import text_string_to_metric_families
+from prometheus_client import CollectorRegistry
 
 from tests.programs import program
 
@@ -40,13 +39,9 @@ class Scrape:
     counters: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, text: str, at_s: float) -> "Scrape":
-        return cls.of_families(text_string_to_metric_families(text), at_s)
-
-    @classmethod
-    def of_families(cls, families: Iterable[Metric], at_s: float) -> "Scrape":
+    def of(cls, registry: CollectorRegistry, at_s: float = 0.0) -> "Scrape":
         values, counters = {}, set()
-        for family in families:
+        for family in registry.collect():
             for sample in family.samples:
                 values[sample.name, tuple(sorted(sample.labels.items()))] = sample.value
                 if family.type in {"counter", "histogram"}:

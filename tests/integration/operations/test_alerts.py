@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import pytest
 from cryptography.fernet import Fernet
-from prometheus_client import generate_latest
 
 from bot.deliveries import signing_secrets
 from bot.operations.metrics import METRIC_PREFIX, Metrics
@@ -97,7 +96,7 @@ def families(scrape: Scrape) -> set[str]:
 
 async def test_every_metric_is_counted_and_no_series_comes_into_being(tmp_path):
     async with run_bot(tmp_path) as bot:
-        fresh = Scrape.of(generate_latest(Metrics(bot.service.settings, METHODS).registry).decode(), 0.0)
+        fresh = Scrape.of(Metrics(bot.service.settings, METHODS).registry)
         await bot.well()
         for happens in (
             breaking.sign_with_another_secret,

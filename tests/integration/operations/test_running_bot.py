@@ -116,7 +116,7 @@ async def test_bot_whose_file_was_removed_stores_nothing_and_tells_admins_and_th
         await bot.service.look()
         (words,) = await told(bot)
         assert FILE_GONE in words
-        assert (await bot.look()).value("racing_bot_degraded", part="deliveries") == 1
+        assert (await bot.scrape()).value("racing_bot_degraded", part="deliveries") == 1
 
 
 @pytest.fixture

@@ -8,8 +8,6 @@ import re
 from datetime import UTC, datetime, timedelta
 from itertools import product
 
-from prometheus_client import generate_latest
-
 from bot.deliveries.inbox import Depth
 from bot.errors import SlackError
 from bot.events import drill_mark
@@ -151,7 +149,7 @@ def show_everything(metrics):
 
 
 def scraped(metrics):
-    values = Scrape.of(generate_latest(metrics.registry).decode(), 0.0).values
+    values = Scrape.of(metrics.registry).values
     return {
         key: str(value)
         for key, value in values.items()
