@@ -24,7 +24,7 @@ from sandbox.slack.answers import Answer
 from sandbox.slack.person import Person
 from sandbox.slack.values import SentResponse
 from sandbox.slack.workspace import SlackWorkspace
-from tests.clock import START
+from tests.clock import START, now
 
 WEBHOOK_SECRET = "whsec-acceptance-1"
 SIGNING_SECRET = "slack-signing-secret-test"
@@ -210,13 +210,16 @@ class StandIns:
 
 
 @asynccontextmanager
-async def stand_ins(folder: Path, switches: Switches | None = None, **settings: str) -> AsyncIterator[StandIns]:
+async def stand_ins(
+    folder: Path, switches: Switches | None = None, clock: Any = now, **settings: str
+) -> AsyncIterator[StandIns]:
     """For Socket Mode where the settings have `SLACK_APP_TOKEN`, else for HTTP."""
     socket_mode = "SLACK_APP_TOKEN" in settings
-    slack = SlackWorkspace(BOT_TOKEN, SIGNING_SECRET, app_token=APP_TOKEN, socket_mode=socket_mode)
+    slack = SlackWorkspace(BOT_TOKEN, SIGNING_SECRET, app_token=APP_TOKEN, socket_mode=socket_mode, clock=clock)
     service = RacingService(
         START.date(),
         api_key=API_KEY,
+        clock=clock,
         switches=switches or Switches(allow_http_loopback=True),
     )
     for channel_id, name in (

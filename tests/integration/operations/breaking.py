@@ -6,13 +6,16 @@ from contextlib import closing, suppress
 from datetime import timedelta
 from functools import partial
 
+import httpx
+
 from bot.db.tables import QuotaSample, WebhookSubscriptionRow
 from bot.racedata import webhook_subscriptions
 from bot.racedata.client.service_errors import ServiceFailure
 from bot.racedata.month_quota import QuotaSource, month_key
 from sandbox.slack import failures
-from tests.integration.operations.running_bot import KEY, MAX_BODY_BYTES, WEBHOOK_SECRET
+from tests.integration.operations.running_bot import MAX_BODY_BYTES
 from tests.payloads import result
+from tests.world import API_KEY, WEBHOOK_SECRET
 
 
 async def until_degraded(bot, part):
@@ -27,21 +30,22 @@ async def lock_the_database(bot):
     with closing(sqlite3.connect(bot.database, isolation_level=None)) as connection:
         connection.execute("BEGIN IMMEDIATE")
         bot.service.ingest._patience_s = 0.2
-        assert await asyncio.gather(*(bot.deliver(result(f"rc_{number}")) for number in range(2))) == [503, 503]
+        assert await asyncio.gather(*(bot.status_of(result(f"rc_{number}")) for number in range(2))) == [503, 503]
         connection.execute("ROLLBACK")
 
 
 async def send_a_huge_body(bot):
-    assert await bot.deliver(b" " * (MAX_BODY_BYTES + 1)) == 413
+    assert await bot.status_of(b" " * (MAX_BODY_BYTES + 1)) == 413
 
 
 async def sign_with_another_secret(bot):
     for number in range(5):
-        assert await bot.deliver(result(f"rc_{number}"), secret="whsec-of-somebody-else") == 401
+        assert await bot.status_of(result(f"rc_{number}"), secret="whsec-of-somebody-else") == 401
 
 
 async def knock_at_another_path(bot):
-    assert (await bot.http.post(f"{bot.url}/webhooks")).status_code == 404
+    async with httpx.AsyncClient() as http:
+        assert (await http.post(f"{bot.url}/webhooks")).status_code == 404
 
 
 async def subscribe(bot):
@@ -68,7 +72,7 @@ async def refuse_an_event(bot):
         "CREATE TRIGGER refuse BEFORE INSERT ON event WHEN NEW.event_key LIKE '%:rc_refused'"
         " BEGIN SELECT RAISE(ABORT, 'refused'); END"
     )
-    assert await bot.deliver(result("rc_refused")) == 200
+    assert await bot.status_of(result("rc_refused")) == 200
     await bot.until(lambda scrape: scrape.value("racing_bot_inbox_deliveries", state="failed") == 1)
     await bot.forward(180)
 
@@ -76,7 +80,7 @@ async def refuse_an_event(bot):
 async def take_the_event(bot):
     bot.sql("DROP TRIGGER refuse")
     await bot.forward(600)
-    await bot.until(lambda scrape: scrape.value("racing_bot_inbox_deliveries", state="failed") == 0)
+    await bot.settled()
 
 
 async def counted(bot, name, more, **labels):
@@ -89,7 +93,7 @@ async def post(bot, race_id, failure, outcome, *, times=1_000):
     """A result is delivered, whose post ends so."""
     bot.slack.script("chat.postMessage", [failure] * times)
     ended = await counted(bot, "racing_bot_posts_total", 1, outcome=outcome)
-    assert await bot.deliver(result(race_id)) == 200
+    assert await bot.status_of(result(race_id)) == 200
     await ended
 
 
@@ -124,7 +128,7 @@ async def end_the_limit(bot):
 async def have_slack_down(bot):
     bot.slack.script("*", [], then_always=failures.http_error(503))
     doubtful = await counted(bot, "racing_bot_slack_calls_total", 1, method="chat.postMessage", answer="doubtful")
-    assert await bot.deliver(result("rc_doubt")) == 200
+    assert await bot.status_of(result("rc_doubt")) == 200
     await doubtful
 
 
@@ -157,7 +161,7 @@ async def rotate_the_key(bot):
 
 
 async def mend_the_key(bot):
-    bot.racing.rotate_key(KEY)
+    bot.racing.rotate_key(API_KEY)
     await bot.service.racing.breakers.reset("unauthorized")
 
 

@@ -1,9 +1,6 @@
 """The whole service within the test's own process, on a real address, between the stand-ins, with a movable clock."""
 
 import asyncio
-import hashlib
-import hmac
-import json
 import sqlite3
 import time
 from collections.abc import AsyncIterator, Callable
@@ -30,9 +27,8 @@ from sandbox.slack.workspace import SlackWorkspace
 from tests.clock import now
 from tests.payloads import result
 from tests.promtool import Scrape
+from tests.world import WEBHOOK_SECRET, Address, own_port, stand_ins
 
-TOKEN, APP_TOKEN, SIGNING_SECRET = "xoxb-test-operations", "xapp-test-operations", "slack-signing-secret-test"
-KEY, WEBHOOK_SECRET = "operations-racing-key", "whsec-operations-1"
 MAX_BODY_BYTES = 65_536
 PATIENCE_S = 20.0
 
@@ -55,31 +51,25 @@ class Moved:
 
 
 @dataclass
-class RunningBot:
+class RunningBot(Address):
     service: Service
     slack: SlackWorkspace
     racing: RacingService
     clock: Moved
-    http: httpx.AsyncClient
-    url: str
     database: Path
     listening: AsyncExitStack
 
-    async def deliver(self, payload: object, *, secret: str = WEBHOOK_SECRET) -> int:
+    async def status_of(self, payload: object, *, secret: str = WEBHOOK_SECRET) -> int:
         """The status of the answer to a delivery."""
-        body = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
-        signature = hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
-        answer = await self.http.post(
-            f"{self.url}/webhooks/racing", content=body, headers={"X-SVC-Signature": signature}
-        )
-        return answer.status_code
+        return (await self.deliver(payload, secret=secret)).status_code
 
     async def scrape(self) -> Scrape:
         """What a scrape would show, after the bot has looked at its own state; nothing where nobody listens."""
-        try:
-            await self.http.get(f"{self.url}/healthz")
-        except httpx.TransportError:
-            return Scrape(self.clock().timestamp())
+        async with httpx.AsyncClient() as http:
+            try:
+                await http.get(f"{self.url}/healthz")
+            except httpx.TransportError:
+                return Scrape(self.clock().timestamp())
         await self.service.look()
         return Scrape.of(self.service.metrics.registry, self.clock().timestamp())
 
@@ -93,7 +83,7 @@ class RunningBot:
     async def tell(self, race_id: str, **changes: object) -> None:
         """A result is delivered, and posted in CALL."""
         count = len(self.slack.messages("CALL"))
-        assert await self.deliver(result(race_id, **changes)) == 200
+        assert await self.status_of(result(race_id, **changes)) == 200
         await self.slack.wait_for(lambda: len(self.slack.messages("CALL")) > count, timeout_s=PATIENCE_S)
 
     async def forward(self, seconds: float) -> None:
@@ -108,6 +98,11 @@ class RunningBot:
         await self.tell("rc_well")
         return await self.until(_is_well)
 
+    async def settled(self) -> None:
+        """Until all that is written is fanned out, and all that is fanned out is posted."""
+        await self.service.database.write(lambda _session: None)
+        await self.until(_is_settled)
+
     def sql(self, statement: str) -> None:
         """Change the database behind the bot."""
         connection = sqlite3.connect(self.database, timeout=10)
@@ -116,36 +111,28 @@ class RunningBot:
         connection.close()
 
 
+def _is_settled(scrape: Scrape) -> bool:
+    inbox = (scrape.value("racing_bot_inbox_deliveries", state=state) for state in ("new", "failed"))
+    outbox = (scrape.value("racing_bot_outbox_messages", state=state) for state in ("queued", "sending"))
+    return not any(inbox) and not any(outbox)
+
+
 def _is_well(scrape: Scrape) -> bool:
     return (
         all(scrape.value("racing_bot_job_last_success_timestamp_seconds", job_id=job.id) > 0 for job in JOBS)
         and scrape.value("racing_bot_posts_total", outcome="sent") >= 1
-        and scrape.value("racing_bot_outbox_messages", state="sending") == 0
+        and _is_settled(scrape)
     )
 
 
 @asynccontextmanager
 async def run_bot(folder: Path, ahead_s: float = 0.0, **changes: Any) -> AsyncIterator[RunningBot]:
+    """`changes`: settings."""
     clock = Moved(timedelta(seconds=ahead_s))
-    socket_mode = "slack_app_token" in changes
-    slack = SlackWorkspace(TOKEN, SIGNING_SECRET, app_token=APP_TOKEN, socket_mode=socket_mode, clock=clock)
-    for channel_id in ("CALL", "CADMIN"):
-        slack.add_channel(channel_id, channel_id.lower(), bot_is_member=True)
-    slack.add_user("UALICE", "alice")
-    racing = RacingService(clock().date(), api_key=KEY, clock=clock, days_back=1, days_ahead=1)
-    async with racing, slack.running(), serve(racing.app) as racing_address, httpx.AsyncClient(timeout=20) as http:
-        settings = {
-            "racing_api_url": f"{racing_address}/v1",
-            "racing_api_key": KEY,
-            "racing_webhook_secrets": WEBHOOK_SECRET,
-            "slack_bot_token": TOKEN,
-            "slack_signing_secret": SIGNING_SECRET,
-            "slack_api_url": slack.api_url,
-            "admin_channel": "CADMIN",
-            "max_body_bytes": MAX_BODY_BYTES,
-            "database_url": f"sqlite:///{folder / 'bot.db'}",
-        } | changes
-        service = Service(Settings(_env_file=None, **settings), ports=Ports(clock, monotonic=clock.monotonic))  # type: ignore[arg-type]
+    given = {"MAX_BODY_BYTES": str(MAX_BODY_BYTES)} | {name.upper(): value for name, value in changes.items()}
+    async with stand_ins(folder, clock=clock, **given) as around:
+        settings: Any = {name.lower(): value for name, value in around.settings.items()}
+        service = Service(Settings(_env_file=None, **settings), ports=Ports(clock, monotonic=clock.monotonic))
         if service.database.is_sqlite:
             # No test pulls the plug.
             event.listen(service.database.writer, "connect", lambda opened, _: opened.execute("PRAGMA synchronous=OFF"))
@@ -157,8 +144,9 @@ async def run_bot(folder: Path, ahead_s: float = 0.0, **changes: Any) -> AsyncIt
             await service.database.write(
                 partial(subscriptions.save, channel_id="CALL", chosen=everything, user_id="UALICE", now=clock())
             )
+            port = own_port()
             async with AsyncExitStack() as listening:
-                url = await listening.enter_async_context(serve(service.app))
-                yield RunningBot(service, slack, racing, clock, http, url, folder / "bot.db", listening)
+                await listening.enter_async_context(serve(service.app, port))
+                yield RunningBot(port, service, around.slack, around.service, clock, folder / "bot.db", listening)
         finally:
             await service.stop()

@@ -13,8 +13,9 @@ from bot.deliveries import signing_secrets
 from bot.operations.metrics import METRIC_PREFIX, Metrics
 from bot.slack.web_client import METHODS
 from tests.integration.operations import breaking
-from tests.integration.operations.running_bot import APP_TOKEN, RunningBot, run_bot
+from tests.integration.operations.running_bot import RunningBot, run_bot
 from tests.promtool import Scrape, check_firing, needs_promtool, rules
+from tests.world import APP_TOKEN
 
 
 class Break(NamedTuple):
@@ -30,7 +31,7 @@ BREAKS = {
     "deliveries": [
         Break("RacingBotDeliveryTooLarge", breaking.send_a_huge_body),
         Break("RacingBotSignatureMismatch", breaking.sign_with_another_secret),
-        Break("RacingBotDeliveriesNotStored", breaking.lock_the_database),
+        Break("RacingBotDeliveriesNotStored", breaking.lock_the_database, mend=RunningBot.settled),
         Break("RacingBotDeliveriesWaiting", breaking.refuse_an_event, mend=breaking.take_the_event),
         Break("RacingBotJobStale", breaking.break_a_job),
     ],
@@ -59,7 +60,7 @@ BREAKS = {
     ],
 }
 SETTINGS: dict[str, dict[str, Any]] = {
-    "Socket Mode": {"slack_app_token": APP_TOKEN, "slack_signing_secret": None},
+    "Socket Mode": {"slack_app_token": APP_TOKEN},
     "stored secrets": {"racing_webhook_secrets": "", "encryption_keys": Fernet.generate_key().decode()},
 }
 

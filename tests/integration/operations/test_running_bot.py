@@ -32,8 +32,8 @@ def patient(monkeypatch):
 
 
 async def ready(bot):
-    answer = await bot.http.get(f"{bot.url}/readyz")
-    return answer.status_code, answer.json().get("reason")
+    status, body = await bot.readiness()
+    return status, body.get("reason")
 
 
 async def told(bot, count=1):
@@ -52,7 +52,7 @@ async def test_lines_of_the_log_lead_from_the_request_to_the_message_in_its_chan
     with structlog.testing.capture_logs() as lines:
         async with run_bot(tmp_path) as bot:
             await bot.tell("rc_1")
-            assert await bot.deliver(result("rc_1")) == 200
+            assert await bot.status_of(result("rc_1")) == 200
         (message,) = bot.slack.messages("CALL")
     delivery, fanned_out, post = lines_of(lines, "inbox-1")
     wanted = {"event": "delivery", "outcome": "accepted", "event_key": "result.received:rc_1"}
@@ -95,9 +95,9 @@ async def test_stored_secrets_that_no_key_opens_are_named_by_readyz_and_told_to_
     async with run_bot(tmp_path) as bot:
         for _ in range(2):
             await bot.service.look()
-        answer = await bot.http.get(f"{bot.url}/readyz")
-        assert (answer.status_code, await bot.deliver(result("rc_1"), secret="whsec-lost")) == (200, 503)
-        assert "ENCRYPTION_KEYS" in answer.json()["degraded"]["webhooks"]
+        status, body = await bot.readiness()
+        assert (status, await bot.status_of(result("rc_1"), secret="whsec-lost")) == (200, 503)
+        assert "ENCRYPTION_KEYS" in body["degraded"]["webhooks"]
         (words,) = await told(bot)
         assert "ENCRYPTION_KEYS" in words
 
@@ -110,7 +110,7 @@ async def test_bot_whose_file_was_removed_stores_nothing_and_tells_admins_and_th
             path.unlink()
         assert await ready(bot) == (503, FILE_GONE)
         assert await bot.service.standing_still() == f"deliveries can't be stored: {FILE_GONE}"
-        assert await bot.deliver(result("rc_1")) == 503
+        assert await bot.status_of(result("rc_1")) == 503
         await bot.until(lambda _scrape: bot.service.fanout.problem is not None)
         bot.clock.monotonic_ahead_s += STANDS_STILL_S
         await bot.service.look()
@@ -177,7 +177,7 @@ async def test_outcome_that_never_came_is_told_once_and_taken_back_when_the_resu
             return place | {"date": off_at.date().isoformat(), "off_time": off_at.isoformat()}
 
         async def deliver(event, race, **more):
-            assert await bot.deliver({"event": event, "race": race | more}) == 200
+            assert await bot.status_of({"event": event, "race": race | more}) == 200
             async with asyncio.timeout(PATIENCE_S):
                 while await bot.service.database.read(inbox.count_waiting):  # noqa: ASYNC110  its own loop does that
                     await asyncio.sleep(0.01)
