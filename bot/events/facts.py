@@ -20,6 +20,7 @@ from bot.events.watched import WatchedRunner
 
 __all__ = [
     "CARD",
+    "HORSE_FACT",
     "NAMED",
     "NON_RUNNER",
     "POSITION_FACT",

@@ -150,7 +150,7 @@ _COURSE: DeclaredFields = {
 }
 _RACE: DeclaredFields = {
     "race.race_id": _NAMES_THE_EVENT,
-    "race.meeting_id": ToldField("meeting id", unless="race_id"),
+    "race.meeting_id": _NOT_SHOWN,
     "race.region": ToldField("region"),
     "race.said_region": ToldField("region", unless="region"),
     "race.course": _BY_PARTS,
@@ -175,7 +175,7 @@ _RACE: DeclaredFields = {
     "race.from_book": _FILLED_IN,
 }
 _OF_A_MEETING = (
-    *("race.race_id", "race.meeting_id", "race.region", "race.said_region", "race.race_date", "race.reason"),
+    *("race.race_id", "race.region", "race.said_region", "race.race_date", "race.reason"),
     "race.from_book",
 )
 
@@ -296,7 +296,6 @@ DECLARATIONS: Mapping[EventKind, EventDeclaration] = {
             "race.status": ToldField("status", Rings.FIRST_TOO, by_status),
             "race.unread_order": ToldField("order as published", unless="disputed"),
             "race.disputed": ToldField("disputed places", Rings.FIRST_TOO),
-            "race.field_size": _NOT_SHOWN,
             **_RUNNERS,
             **_all(_CARD, _ONE_RACE),
         },

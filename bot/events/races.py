@@ -17,6 +17,12 @@ _OUT = re.compile(
     "^nr$|nonrun|withdr|scratch|^scr$|^wd$|^wdn$|^removed|^reserve|^emergency|^standby|^wv|^wx|^ballot|^eliminated|nonpartant|^np$|^absent|^struk"
 )
 
+_UNFINISHED = re.compile(
+    "^(?:pu?|f|ur?|bd?|ro|su?|ref|rr?|rtr|co|lft|dnf)$"
+    "|^(?:pulledup|fell|fallen|unseated|broughtdown|ranout|slippedup|refused|carriedout|left|didnotfinish|failedto)"
+)
+_DISQUALIFIED = re.compile("disq|dsq|^dq|dq$|^dis$|^distanc")
+
 _WORDS = "first|second|third|fourth|fifth|sixth|won|winner|walk(?:ed)? ?over|w[./]?o[.]?"
 _SHARED = r"=|tied|ties?|t|joint|dead[ -]?heat(?:ed)?|d\.?h\.?"
 _PLACE = re.compile(
@@ -241,6 +247,17 @@ def is_non_runner(words: str | None) -> bool:
     return _OUT.search(letters(words)) is not None
 
 
+@lru_cache(maxsize=1024)
+def did_not_finish(position: str | None) -> bool:
+    """Of "PU", "fell" and "unseated rider"."""
+    return _UNFINISHED.search(letters(position)) is not None
+
+
+@lru_cache(maxsize=1024)
+def is_disqualified(position: str | None) -> bool:
+    return not finishing_position(position) and _DISQUALIFIED.search(letters(position)) is not None
+
+
 def is_settled_status(status: str | None) -> bool:
     return state_in(status) in {RaceState.RUN, RaceState.WALKOVER}
 
@@ -250,6 +267,12 @@ def plain_name(horse: str) -> str:
     said = horse if horse.isascii() and "'" not in horse and "`" not in horse else horse.translate(APOSTROPHES)
     said = " ".join(said.split())
     return (_COUNTRY.sub("", said) if said.endswith(")") else said) or horse
+
+
+def name_and_country(horse: str) -> tuple[str, str | None]:
+    """The name and the country of birth: of "Golden Melody (IRE)" "Golden Melody" and "IRE"."""
+    found = _COUNTRY.search(horse)
+    return (horse[: found.start()], found[0].strip(" ()")) if found and found.start() else (horse, None)
 
 
 class _Clock(NamedTuple):

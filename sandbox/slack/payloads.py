@@ -117,7 +117,7 @@ def suggestion_fields(state: WorkspaceState, action_id: str, typed: str, *, view
     """Text typed into a menu whose options the bot looks up."""
     block, _ = _element(view["blocks"], action_id)
     container = {"type": "view", "view_id": view["id"]}
-    parts = {"type": "block_suggestion", "action_id": action_id, "block_id": block["block_id"], "value": typed}
+    parts = {"type": "block_suggestion", "action_id": action_id, "block_id": block.get("block_id", ""), "value": typed}
     return _payload(state, user, parts | {"container": container, "view": view})
 
 
@@ -148,7 +148,7 @@ def _action(state: WorkspaceState, blocks: list[Json], action_id: str, value: st
     block, element = _element(blocks, action_id)
     action: Json = {
         "action_id": action_id,
-        "block_id": block["block_id"],
+        "block_id": block.get("block_id", ""),
         "type": element["type"],
         "action_ts": state.timestamps.issue(),
     }
@@ -159,7 +159,8 @@ def _action(state: WorkspaceState, blocks: list[Json], action_id: str, value: st
 
 
 def _element(blocks: list[Json], action_id: str) -> tuple[Json, Json]:
-    for block in blocks:
+    inner = [child for block in blocks for child in block.get("child_blocks", [])]
+    for block in [*blocks, *inner]:
         candidates: list[Any] = [*block.get("elements", []), block.get("accessory"), block.get("element")]
         for element in candidates:
             if isinstance(element, dict) and element.get("action_id") == action_id:

@@ -96,6 +96,7 @@ class Person:
 
 def _elements(blocks: list[Json], label: str) -> Iterator[Json]:
     for block in blocks:
+        yield from _elements(block.get("child_blocks", []), label)
         for element in [*block.get("elements", []), block.get("accessory"), block.get("element")]:
             if not isinstance(element, dict) or "action_id" not in element:
                 continue

@@ -84,7 +84,7 @@ async def test_whole_page_works_by_keyboard_alone(desk):
     await page.wait_for_selector(".message:has-text('Result: ')")
     await reach(page, "document.activeElement.textContent === 'Full result'")
     await page.keyboard.press("Enter")
-    await page.wait_for_selector(".is-ephemeral:has-text('Full result')")
+    await page.wait_for_selector("details.container[open]:has-text('Full result')")
     await reach(page, "document.activeElement.getAttribute('role') === 'tab'")
     await page.keyboard.press("ArrowRight")
     assert await page.locator("#panel-trouble").is_visible()

@@ -99,7 +99,7 @@ def _wanted(of_race: Iterable[Delivery]) -> str:
     results = [one for one in of_race if one.first_says]
     if any(one.is_abandonment for one in of_race):
         return "CONFLICT" if results else "ABANDONED*, Frozen track"
-    return f"won by *{results[-1].winner}*"
+    return f"1 {results[-1].winner}"
 
 
 def _tells(message: PostedMessage, delivery: Delivery) -> bool:

@@ -164,14 +164,12 @@ class Races:
         race = self._race(number, region) | {"runners": runners, "going": f"good{number:05}"}
         body = self._body(EventKind.RESULT_RECEIVED, {"race": race}, version)
         where = self._where(number)
-        said = (f"Result: {where} ({region})", f"1 {names[0]}, 2 ")
-        if version > 1:
-            said = (f"CORRECTION: {where} ({region})", f"1st was {names[version - 2]}, now {names[version - 1]}")
+        says = f"1 {order[0]}, 2 "
+        begins = f"{'CORRECTION' if version > 1 else 'Result'}: {where} ({region})"
         race_id = f"rc_{number:05}"
         key = f"result.received:{race_id}"
-        first = f"1 {order[0]}, 2 "
         kind = EventKind.RESULT_RECEIVED
-        return Delivery(kind, region, race_id, key, version, body, where, *said, first_says=first)
+        return Delivery(kind, region, race_id, key, version, body, where, begins, says, first_says=says)
 
     def _abandoned(self, number: int, region: str) -> Delivery:
         race_id = f"rc_{number:05}"

@@ -1,5 +1,6 @@
 """Steps of a pipeline's tests: time that passes, channels that pause and close, names that are watched."""
 
+import re
 from collections import defaultdict
 from datetime import timedelta
 
@@ -121,8 +122,8 @@ async def states(pipeline, channel_id="CGB"):
 
 
 def kinds(pipeline, channel_id="CGB"):
-    """The word with which each message begins: Result, ABANDONED, Racecard."""
-    return [text.split(":")[0] for text in pipeline.texts(channel_id)]
+    """The word with which each message begins after the lines of a watch: Result, ABANDONED, Racecard."""
+    return [re.sub("^⭐ .*?[.] (?=Result|Racecard)", "", text).split(":")[0] for text in pipeline.texts(channel_id)]
 
 
 async def show_meetings(pipeline, channel_id="CGB"):

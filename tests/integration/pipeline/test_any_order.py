@@ -159,8 +159,9 @@ def listed():
 
 
 BY_ORDER = re.compile(
-    r"<!date[^>]*>|, on [0-9-]{10}|(\. |\n)?(Part of the abandoned meeting|Contradicts an earlier report: [a-z ]*"
-    r"|(CONFLICT: )?[Cc]heck which is true|CONFLICT: reported as run too)"
+    r"<!date[^>]*>|, on [0-9-]{10}"
+    r"|(\. |\n)?(Part of the abandoned meeting|CONFLICT: reported as run too"
+    r"|(CONFLICT: )?[Cc]heck before you act: [a-z ]*)"
 )
 """What a message says of when it came, and of what came before it."""
 
@@ -173,9 +174,10 @@ NO_TEXT = {"type", "action_id", "value", "style"}
 
 def plainly(message):
     """All that a message shows, whenever it came."""
-    # A conflict has a header, a result a line in bold.
-    lines = [line.strip("*") for text in [message.text, *texts(list(message.blocks))] for line in text.split("\n")]
-    shown = [CONFLICT.sub(r"Result: \1", line) for line in lines]
+    # A conflict has the race in a header, a result in bold before the order.
+    parts = [text.replace("*\N{EM SPACE}", "\n") for text in [message.text, *texts(list(message.blocks))]]
+    lines = [line.strip("*") for text in parts for line in text.split("\n")]
+    shown = [CONFLICT.sub(r"Result: \1", re.sub(f"^{CONFLICT.pattern}$", r"\1", line)) for line in lines]
     return [said for text in shown if (said := BY_ORDER.sub("", text))]
 
 

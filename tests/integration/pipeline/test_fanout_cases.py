@@ -163,7 +163,7 @@ async def test_replica_waits_for_its_turn_and_then_sees_the_contradiction(make_p
         session.commit()
     engine.dispose()
     await other.post_all()
-    assert ["Contradicts" in text for text in one.texts("CGB")] == [False, True]
+    assert ["before you act" in text for text in one.texts("CGB")] == [False, True]
 
 
 @on_both

@@ -124,27 +124,27 @@ RUN_AFTER_ALL = {
         # Both messages of the meeting, and the result whose going became known: the meeting's only once.
         result("rc_1", going="Soft"),
         edits=4,
-        CGB=["!Title rc_1", "Contradicts an earlier report: this meeting was reported abandoned"],
+        CGB=["!Title rc_1", "before you act: this meeting was reported abandoned"],
         CALL=["!Title rc_1", ""],
     ),
     "result of a race that the meeting does not name": Story(
         meeting(),
         abandonment("rc_9", title="The Ninth"),
         result("rc_9", title="The Ninth"),
-        CGB=["!The Ninth", "Contradicts"],
+        CGB=["!The Ninth", "before you act"],
     ),
     "abandoned after the result": Story(
-        meeting("rc_1"), result("rc_1"), abandonment("rc_1"), CGB=["", "", "Contradicts"]
+        meeting("rc_1"), result("rc_1"), abandonment("rc_1"), CGB=["", "", "before you act"]
     ),
     "result in the meeting's batch": Story(
-        (result("rc_1"), meeting("rc_1", "rc_2")), CGB=["!Contradicts", "!Contradicts"]
+        (result("rc_1"), meeting("rc_1", "rc_2")), CGB=["!before you act", "!before you act"]
     ),
     "after results of others in one batch": Story(
         (result("rc_other", course="Bath"), result("rc_1"), abandonment("rc_1")),
         CGB=["^Contradicted", "^ABANDONED:", "^Result: Bath"],
     ),
     "result before the meeting that names the race": Story(
-        abandonment(), result(), meeting("rc_1", "rc_2"), CGB=["!Part of the", "Contradicts", "1 race | !Title rc_1"]
+        abandonment(), result(), meeting("rc_1", "rc_2"), CGB=["!Part of the", "before you act", "1 race | !Title rc_1"]
     ),
     "channel of abandonments": Story(
         subscribes("CGB", "GB", Topic.ABANDONMENTS),
@@ -153,7 +153,7 @@ RUN_AFTER_ALL = {
         result("rc_1"),
         meeting("rc_2"),
         result("rc_2"),
-        CGB=["", "Contradicts", "", "Contradicts"],
+        CGB=["", "before you act", "", "before you act"],
         CALL=["", ""],
         CIRE=[],
     ),
@@ -162,26 +162,30 @@ RUN_AFTER_ALL = {
         result("rc_1"),
         abandonment("rc_1"),
         abandonment("rc_2"),
-        CALL=["^Result", "^ABANDONED | Contradicts"],
+        CALL=["^Result", "^ABANDONED | before you act"],
     ),
     "without an id, lost and won": Story(
-        subscribes("CIRE", "GB", Topic.ABANDONMENTS), lost(), won(), CGB=["", "Contradicts"], CIRE=["", "Contradicts"]
+        subscribes("CIRE", "GB", Topic.ABANDONMENTS),
+        lost(),
+        won(),
+        CGB=["", "before you act"],
+        CIRE=["", "before you act"],
     ),
     "without an id, won and lost": Story(
-        subscribes("CIRE", "GB", Topic.RESULTS), won(), lost(), CGB=["", "Contradicts"], CIRE=["", "Contradicts"]
+        subscribes("CIRE", "GB", Topic.RESULTS), won(), lost(), CGB=["", "before you act"], CIRE=["", "before you act"]
     ),
     "without an id, others of the course": Story(
         meeting(),
         lost(reason="flood"),
         lost(off_time="15:00", reason="fog"),
         won(),
-        CGB=["!flood | +fog", "Contradicts"],
+        CGB=["!flood | +fog", "before you act"],
     ),
 }
 
 ONLY_LOST = subscribes("CGB", "GB", Topic.ABANDONMENTS)
 TOLD_BY_OTHERS = {
-    f"{told_by}, race {named}": Story(ONLY_LOST, *before(gone), ran, CGB=[stands, "Contradicts"])
+    f"{told_by}, race {named}": Story(ONLY_LOST, *before(gone), ran, CGB=[stands, "before you act"])
     for named, gone, ran in (
         ("by id", abandonment(reason="mud"), result()),
         ("without an id", lost(reason="mud"), won()),
@@ -192,7 +196,7 @@ TOLD_BY_OTHERS = {
     )
 } | {
     "a summary told of the meeting": Story(
-        ONLY_LOST, pause, meeting("rc_1", "rc_2"), resumes, result("rc_1"), CGB=["", "Contradicts"]
+        ONLY_LOST, pause, meeting("rc_1", "rc_2"), resumes, result("rc_1"), CGB=["", "before you act"]
     ),
     "region learnt after a summary": Story(
         pause, abandonment(region=None), resumes, so_far(CGB=[""], CIRE=[""]), abandonment(), CGB=[""], CIRE=[""]
@@ -330,7 +334,7 @@ async def one_round(pipeline, chance, number):
             assert said_lost, (race_id, [message.text for message in messages])
         elif said_lost:
             of_race = [message for message in messages if f"Title {race_id}" in shown(message)]
-            assert any("Contradicts" in message.text for message in of_race), [one.text for one in messages]
+            assert any("before you act" in message.text for message in of_race), [one.text for one in messages]
             assert all(" meeting, " not in message.text for message in said_lost)
     assert await pipeline.waiting() == {}
 

@@ -26,7 +26,7 @@ async def mute(pipeline, meeting=ASCOT, channel="CGB"):
     ("before", "after", "told"),
     [
         ([], [result(), result("rc_2", course="York")], ["Result: York"]),
-        ([], [abandonment(), result()], [". ABANDONED: Ascot 14:30", "Contradicts"]),
+        ([], [abandonment(), result()], [". ABANDONED: Ascot 14:30", "before you act"]),
         ([], [meeting("rc_2", "rc_3")], ["ABANDONED: Ascot, whole meeting"]),
         # A changed winner is told where the winner was told before the mute.
         ([result()], [result(**RED_FIRST)], ["Superseded", "Two versions disagree: Ascot"]),

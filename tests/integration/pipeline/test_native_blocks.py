@@ -1,4 +1,4 @@
-"""Tables where the workspace has them and where the workspace has not: one message either way."""
+"""Containers where the workspace has them and where the workspace has not: one message either way."""
 
 import pytest
 
@@ -13,8 +13,8 @@ NINE, NINE_AGAIN = (
     result(race_id, placings=(), runners=[*RUNNERS, {"horse": "Runner 9", "position": "PU"}])
     for race_id in ("rc_1", "rc_2")
 )
-TABLE, IN_SECTIONS = "+'data_table' | +Blue Moon", "+'section' | +Blue Moon | !'data_table'"
-REST = "+6 other runners | +'default_collapsed': True | +Runner 4 | +PU: Runner 9"
+CONTAINER, IN_SECTIONS = "+'container' | +Blue Moon", "+'section' | +Blue Moon | !'container'"
+REST = "+Full result | +'default_collapsed': True | +Runner 4 | +PU  Runner 9"
 
 
 def refuses(*blocks):
@@ -25,8 +25,8 @@ def refuses(*blocks):
 
 
 STORIES = {
-    "edited as a table": (Story(GOOD, SOFT, edits=1, CGB=[TABLE]), "post edit"),
-    "no tables, which is remembered": (
+    "edited with a container": (Story(GOOD, SOFT, edits=1, CGB=[CONTAINER]), "post edit"),
+    "no containers, which is remembered": (
         Story(
             refuses(*NEW_BLOCKS),
             GOOD,
@@ -37,7 +37,7 @@ STORIES = {
         ),
         "post post edit post",
     ),
-    "no tables any more": (
+    "no containers any more": (
         Story(GOOD, refuses(*NEW_BLOCKS), SOFT, CGB=[f"Soft in the other | {IN_SECTIONS}"]),
         "post edit edit",
     ),
@@ -47,16 +47,11 @@ STORIES = {
             NINE,
             NINE_AGAIN,
             result("rc_3"),
-            CGB=["+'data_table' | +Runner 9 | !'container'"] * 2 + [TABLE],
+            CGB=["+Runner 1 | +Full result | !'container'"] * 2 + [IN_SECTIONS],
         ),
         "post post post post",
     ),
-    # Container, table, sections; then sections at once.
-    "every form to the plainest": (
-        Story(refuses(*NEW_BLOCKS), NINE, NINE_AGAIN, CGB=["+Runner 9 | !'data_table' | !'container'"] * 2, CADMIN=[]),
-        "post post post post",
-    ),
-    "runners behind the third": (Story(NINE, CGB=[f"+'data_table' | {REST}"]), "post"),
+    "runners behind the line": (Story(NINE, CGB=[REST]), "post"),
     "sections in doubt": (
         Story(slack_answers("post", "invalid_blocks", drop_after()), result(), waiting={"in_doubt": 1}, CGB=[""]),
         "post post",
@@ -71,11 +66,3 @@ async def test_blocks(pipeline, name):
     story, calls = STORIES[name]
     await play(pipeline, story)
     assert " ".join(WORDS[call.method] for call in pipeline.slack.calls if call.method in WORDS) == calls
-
-
-async def test_table_has_the_first_three_or_without_containers_all(pipeline):
-    tables = []
-    for number, refused in enumerate(((), ("container",))):
-        await play(pipeline, Story(refuses(*refused), NINE if not number else NINE_AGAIN, CGB=[""] * (number + 1)))
-        tables += [block for block in pipeline.slack.messages("CGB")[-1].blocks if block["type"] == "data_table"]
-    assert [len(table["rows"]) for table in tables] == [1 + 3, 1 + 9]

@@ -78,7 +78,7 @@ STORIES = {
         *(QUIET, subscribes("CALL", "GB"), ONE, abandonment("rc_2", course="Bath"), YORK, card()),
         *(so_far(CGB=["^ABANDONED: Bath"]), tell_due, so_far(CGB=["^ABANDONED: Bath"])),
         *(at_the_hour, at_the_hour, result("rc_4")),
-        CGB=["", f"{SUMMARY} | +York 14:30 | +1 Blue Moon, 2 Red Sky | +declarations available", "^Result: "],
+        CGB=["", f"{SUMMARY} | +York 14:30 | +1 Blue Moon | +2 Red Sky | +declarations available", "^Result: "],
         # Other channels hear of everything as it comes.
         CALL=["^Result", "^ABANDONED", "^Result", "^Result"],
     ),
@@ -111,11 +111,11 @@ STORIES = {
     ),
     "watched in a correction": Story(
         *(QUIET, watches("Golden Melody"), ONE, NOTHING, MELODY),
-        CGB=["Superseded", "Watched here: Golden Melody (position 1)"],
+        CGB=["Superseded", "⭐ Golden Melody, reported 1st"],
     ),
     "proves watched": Story(
         *(QUIET, watches("A. Smith", WatchKind.TRAINER), result("rc_9"), NOTHING, RUN_BY),
-        CGB=["^Result | Watched here", "^Racecard"],
+        CGB=["^⭐ Blue Moon | Result: ", "Racecard: "],
     ),
     "pause": Story(QUIET, ONE, YORK, pause, at_the_hour, NOTHING, resume, tell_due, CGB=["2 results"]),
     "unsubscribed": Story(QUIET, ONE, unsubscribes, at_the_hour, CGB=[]),

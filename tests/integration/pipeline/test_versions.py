@@ -174,7 +174,7 @@ RINGS = {
         SOFT,
         CGB=[
             "^Contradicted | a result was reported, see the later message | ABANDONED: Ascot",
-            "Contradicts | Soft in the other",
+            "before you act | Soft in the other",
         ],
     ),
     "abandonment in other words": Story(
@@ -202,7 +202,7 @@ RINGS = {
         CLASS_1, version(FIRST, 1), version(SWAPPED, 2, race_class="Class 4"), CGB=["^Superseded", "^CORRECTION"]
     ),
     "placings other than the race book's": Story(
-        version(()), BOOK, FIRST_STANDS, version(SWAPPED), CGB=["^Result", "^CORRECTION | +1st was Alpha, now Bravo"]
+        version(()), BOOK, FIRST_STANDS, version(SWAPPED), CGB=["^Result", "^CORRECTION | +Bravo promoted to 1st"]
     ),
     "mark by a card": Story(
         CARDS,
@@ -298,7 +298,6 @@ NO_NEWS = {
             status="weighed_in",
             meeting_id="mt_1",
             race_number=3,
-            field_size=2,
         ),
         edits=0,
         CGB=[""],

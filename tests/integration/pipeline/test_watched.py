@@ -61,15 +61,15 @@ async def moves_person(pipeline):
 ALL_FOUR = ["Racecard", "Racecard", "ABANDONED", "Result"]
 
 WATCHERS = [
-    (HORSE, "golden melody", ALL_FOUR, "Golden Mélody (IRE) (position 2)"),
+    (HORSE, "golden melody", ALL_FOUR, "Golden Mélody (IRE) placed 2nd"),
     (HORSE, "Golden Melody (GB)", [], ""),
     (HORSE, "Golden", [], ""),
     (HORSE, "Melody", [], ""),
-    (HORSE, "Blue Moon", ["Result", "Racecard"], "Blue Moon (position 1)"),
-    (JOCKEY, "R Moore", ALL_FOUR, "Golden Mélody (IRE) (position 2, jockey R. Moore)"),
-    (JOCKEY, "r. moore", ALL_FOUR, "Golden Mélody (IRE) (position 2, jockey R. Moore)"),
-    (JOCKEY, "R.Moore", ALL_FOUR, "Golden Mélody (IRE) (position 2, jockey R. Moore)"),
-    (TRAINER, "a smith", ALL_FOUR, "Golden Mélody (IRE) (position 2, trainer A. Smith)"),
+    (HORSE, "Blue Moon", ["Result", "Racecard"], "Blue Moon WON"),
+    (JOCKEY, "R Moore", ALL_FOUR, "Golden Mélody (IRE) (jockey R. Moore) placed 2nd"),
+    (JOCKEY, "r. moore", ALL_FOUR, "Golden Mélody (IRE) (jockey R. Moore) placed 2nd"),
+    (JOCKEY, "R.Moore", ALL_FOUR, "Golden Mélody (IRE) (jockey R. Moore) placed 2nd"),
+    (TRAINER, "a smith", ALL_FOUR, "Golden Mélody (IRE) (trainer A. Smith) placed 2nd"),
 ]
 
 
@@ -85,11 +85,11 @@ async def test_watched_names_are_told_when_declared_when_abandoned_and_with_the_
     for number, (_, _, told, line) in enumerate(WATCHERS):
         texts = pipeline.texts(f"C{number}")
         assert kinds(pipeline, f"C{number}") == told
-        assert all("Watched here: " in text for text in texts)
-        assert not told or any(f"Watched here: {line}" in text for text in texts)
-    both = "Watched here: Blue Moon (position 1), Golden Mélody (IRE) (position 2, jockey R. Moore)"
+        assert all("⭐ " in text for text in texts)
+        assert not told or any(f"⭐ {line}" in text for text in texts)
+    both = ("⭐ Blue Moon WON", "⭐ Golden Mélody (IRE) (jockey R. Moore) placed 2nd")
     assert kinds(pipeline, "CGB") == ALL_FOUR
-    assert both in pipeline.texts("CGB")[-1]
+    assert all(line in pipeline.texts("CGB")[-1] for line in both)
 
 
 OF_HORSE = {"name": "Golden Melody", "trainer": {"name": "A. Smith"}, "jockey": {"name": "R. Moore"}}
@@ -102,12 +102,13 @@ async def test_watched_person_is_found_in_the_object_of_the_horse(pipeline, runn
     await tell(pipeline, card(runners=[runner]), result("rc_1", placings=(), runners=[runner | {"position": 1}]))
     for channel_id in ("CTRAINER", "CJOCKEY"):
         declared, settled = pipeline.slack.messages(channel_id)
-        assert "Watched here: Golden Melody" in declared.text
+        assert "⭐ Golden Melody" in declared.text
         assert all(name in shown(settled) for name in ("R. Moore", "A. Smith"))
 
 
-NOW = "Watched here: Golden Mélody (IRE) "
-LOST = "Watched here before: Golden Mélody (IRE) (jockey R. Moore). Corrected"
+NOW = "⭐ Golden Mélody (IRE) declared: 14:30 Ascot"
+RIDDEN = "⭐ Golden Mélody (IRE) (jockey R. Moore) declared"
+LOST = "⭐ Golden Mélody (IRE) is no longer with jockey R. Moore"
 FIELD = [{"number": str(number), "horse": f"Horse {number}"} for number in range(5, 9)]
 RIDE = [card(sequence=1), card(runners=[REPLACED], sequence=2)]
 ABSENT = GOLDEN | {"status": "Non-runner"}
@@ -116,42 +117,40 @@ SOFT = [*RIDE, card(runners=[REPLACED], going="Soft", sequence=3)]
 SWAPPED = [GOLDEN | {"jockey": "X"}, OTHER | {"jockey": "R. Moore"}]
 MEDLEY = {"placings": ("Golden Medley", "Blue Moon")}
 WON = [result(**GOLDEN_FIRST) | {"sequence": 1}, result(**MEDLEY) | {"sequence": 2}]
-WINS, WON_NOT = "Watched here: Golden Melody (position 1)", "Watched here before: Golden Melody (position 1)"
-IS, UNTOLD = NOW.strip(), so_far(CHERE=[])
+WINS, WON_NOT = "⭐ Golden Melody WON", "⭐ Golden Melody is no longer named"
+IS, UNTOLD = NOW, so_far(CHERE=[])
 CARD_OF_OTHER = card("rc_2", [OTHER], meeting_id="mt_1", off_time="13:55")
 
 HERE = watches("CHERE", "Golden Melody")
 RIDER = watches("CHERE", "R. Moore", kind=JOCKEY)
 ALICE = watches("UALICE", "Golden Melody", channel="DALICE", person_id="UALICE")
 ALL = subscribes("CGB", "GB", *Topic)
-AT_ASCOT, LATER = f"{NOW}(14:30)", passes(7_200)
+AT_ASCOT, LATER = NOW, passes(7_200)
 
 STORIES = {
     "ride lost": Story(RIDER, *RIDE, CHERE=[LOST]),
     "ride lost, then another change": Story(RIDER, *SOFT, CHERE=[LOST]),
-    "ride lost and back": Story(
-        RIDER, *SOFT, card(going="Soft", sequence=4), CHERE=[f"{NOW}(jockey R. Moore). Added | !before"]
-    ),
+    "ride lost and back": Story(RIDER, *SOFT, card(going="Soft", sequence=4), CHERE=[f"{RIDDEN} | !no longer"]),
     "another ride": Story(
         *(RIDER, card(runners=[GOLDEN, OTHER], sequence=1), card(runners=SWAPPED, sequence=2)),
-        CHERE=[f"Watched here: Red Sky (jockey R. Moore). {LOST}"],
+        CHERE=[f"⭐ Red Sky (jockey R. Moore) declared: 14:30 Ascot. {LOST}"],
     ),
     "ride lost after the watch ended": Story(
         *(RIDER, card(sequence=1), ends("CHERE"), subscribes("CHERE", "GB", *Topic), card(going="Soft", sequence=2)),
-        *(so_far(CHERE=[f"{NOW}(jockey R. Moore). Added"]), card(runners=[REPLACED], going="Soft", sequence=3)),
+        *(so_far(CHERE=[RIDDEN]), card(runners=[REPLACED], going="Soft", sequence=3)),
         CHERE=[LOST],
     ),
     "taken off the card": Story(
         *(HERE, card(runners=[GOLDEN, *FIELD], sequence=1), card(runners=FIELD, sequence=2)),
-        CHERE=["Watched here before: Golden Mélody (IRE). Corrected"],
+        CHERE=["⭐ Golden Mélody (IRE) is no longer named"],
     ),
     "no winner": Story(
         *(HERE, *WON, so_far(CHERE=[WINS, f"^CORRECTION: | {WON_NOT}"])),
         result(**MEDLEY, going="Soft") | {"sequence": 3},
-        CHERE=[f"Superseded | {WINS}", f"{WON_NOT}. Added"],
+        CHERE=[f"Superseded | {WINS}", f"{WON_NOT} | Added"],
     ),
-    "runners later": Story(HERE, card(runners=[]), UNTOLD, passes(600), card(), CHERE=[f"1 runner declared. {IS}"]),
-    "days later": Story(HERE, card(runners=[]), UNTOLD, passes(259_200), card(), CHERE=[f"1 runner declared. {IS}"]),
+    "runners later": Story(HERE, card(runners=[]), UNTOLD, passes(600), card(), CHERE=[f"1 runner declared | {IS}"]),
+    "days later": Story(HERE, card(runners=[]), UNTOLD, passes(259_200), card(), CHERE=[f"1 runner declared | {IS}"]),
     "meeting's runners later": Story(HERE, meeting_card(), passes(600), meeting_card(GOLDEN), CHERE=[AT_ASCOT]),
     "hours later": Story(HERE, meeting_card(), UNTOLD, LATER, meeting_card(GOLDEN), CHERE=[AT_ASCOT]),
     "no id": Story(
@@ -159,18 +158,18 @@ STORIES = {
     ),
     "jockeys later": Story(
         *(RIDER, meeting_card({"number": "4", "horse": "Golden Mélody (IRE)"}), UNTOLD, LATER, meeting_card(GOLDEN)),
-        CHERE=[f"{NOW}(14:30, jockey R. Moore)"],
+        CHERE=[RIDDEN],
     ),
     "second runner later": Story(
         *(HERE, watches("CHERE", "Red Sky"), abandonment(runners=[OTHER]), card(runners=[GOLDEN, OTHER])),
-        CHERE=["Golden Mélody | Red Sky", "^Racecard"],
+        CHERE=["Golden Mélody | Red Sky", "Racecard: "],
     ),
     # A horse whose race was run has lost nothing.
     "meeting abandoned": Story(
         *(HERE, watches("CRUN", "Red Sky"), card(meeting_id="mt_1"), CARD_OF_OTHER),
         *(result("rc_2", placings=("Red Sky",), meeting_id="mt_1"), meeting(meeting_id="mt_1")),
-        CHERE=["", f"^ABANDONED | {AT_ASCOT}"],
-        CRUN=["^Racecard", "^Result"],
+        CHERE=["", "^ABANDONED | ⭐ Golden Mélody (IRE), race lost: 14:30 Ascot"],
+        CRUN=["Racecard: ", "^⭐ Red Sky WON"],
     ),
     # What the watch has brought is followed, and the watch brings nothing more.
     "ended": Story(
@@ -180,32 +179,32 @@ STORIES = {
     # A watch takes what is received after the watch was made.
     "declared after": Story(
         *(HERE, abandonment(), UNTOLD, watches("CLATE", "Golden Melody"), card()),
-        CHERE=["^ABANDONED", "^Racecard"],
-        CLATE=["^Racecard"],
+        CHERE=["^ABANDONED", "Racecard: "],
+        CLATE=["Racecard: "],
     ),
     # The same card in other bodies.
     "watched between two deliveries": Story(
         *(ALL, card(), HERE, UNTOLD, LATER, card() | {"delivered": 2}, card() | {"delivered": 3}),
         edits=0,
         CHERE=[IS],
-        CGB=["!Watched here"],
+        CGB=["!⭐"],
     ),
     "watched since, told before": Story(
         *(ALL, meeting_card(), watches("CGB", "Golden Melody"), LATER, meeting_card(GOLDEN)), CGB=[AT_ASCOT]
     ),
     "person": Story(
-        *(ALICE, result(**GOLDEN_FIRST), so_far(DALICE=[WINS], CGB=["!Watched here"]), result(**GOLDEN_SECOND)),
-        DALICE=["Superseded", "Watched here: Golden Melody (position 2)"],
+        *(ALICE, result(**GOLDEN_FIRST), so_far(DALICE=[WINS], CGB=["!⭐"]), result(**GOLDEN_SECOND)),
+        DALICE=["Superseded", "⭐ Golden Melody, reported 2nd"],
         CGB=["", ""],
     ),
     "person, known late": Story(
-        *(ALICE, abandonment(runners=RUN), moves_person, card(), so_far(DALICE=["^ABANDONED", "^Racecard"])),
+        *(ALICE, abandonment(runners=RUN), moves_person, card(), so_far(DALICE=["^ABANDONED", "Racecard: "])),
         result(placings=("Golden Melody",)),
         DALICE=["Contradicted", "", ""],
     ),
     "person who subscribes too": Story(
         *(ALICE, card("rc_0"), subscribes("DALICE", "GB"), abandonment(runners=RUN)),
-        DALICE=["^Racecard", "^ABANDONED"],
+        DALICE=["Racecard: ", "^ABANDONED"],
     ),
     # Once a day.
     "person without direct messages": Story(
@@ -216,7 +215,7 @@ STORIES = {
     "unsubscribed": Story(
         *(subscribes("CGB"), watches("CGB", "Golden Melody"), pause, result(placings=("Golden Melody",))),
         *(unsubscribes,),
-        CGB=["Watched here: Golden Melody"],
+        CGB=["⭐ Golden Melody"],
     ),
 }
 
@@ -249,7 +248,7 @@ async def test_watches_add_no_statement_to_an_event_or_to_a_delivery_without_new
     await watch(pipeline, "CHORSE", "Grey Dawn")
     await tell(pipeline, result("rc_3"), card() | {"delivered": 4})
     after = [await statements(pipeline, one) for one in (result("rc_4"), card() | {"delivered": 5})]
-    assert "Watched here: Blue Moon" in pipeline.texts("CGB")[-1]
+    assert "⭐ Blue Moon WON" in pipeline.texts("CGB")[-1]
     assert after == before
 
 
@@ -275,7 +274,7 @@ async def test_closed_channel_with_watches_alone_is_announced_and_gets_what_wait
     await pipeline.slack.unarchive("CHORSE")
     await reopen(pipeline, "CHORSE")
     assert len(pipeline.texts("CADMIN")) == 2
-    lines = ("1 Blue Moon, 2 Golden Melody", NOW.strip(), "Watched here: Golden Melody (position 2)")
+    lines = ("2 Golden Melody", NOW, "⭐ Golden Melody placed 2nd")
     told = pipeline.slack.messages("CHORSE")
     assert len(told) == (1 if hours else 2)
     for said in (

@@ -97,12 +97,16 @@ async def test_delivery_is_told_once_in_each_channel_that_asked_and_in_no_other(
 async def test_buttons_below_an_alert_show_the_result_and_mute_its_meeting_until_undone(world):
     channel = world.channel()
     await world.subscribe(channel, "GB")
-    race_id, course = world.race()
-    await world.bot.deliver(result(race_id, course=course))
+    other_id, elsewhere = world.race()
+    await world.bot.deliver(result(other_id, course=elsewhere, runners=[]))
     await world.wait_for_posts(channel, 1)
     whole = await world.clicked("Full result", channel)
     assert (whole.response_type, whole.replace_original) == ("ephemeral", False)
-    assert "Blue Moon" in shown(whole)
+    assert "placings not received" in shown(whole)
+    race_id, course = world.race()
+    await world.bot.deliver(result(race_id, course=course))
+    await world.wait_for_posts(channel, 2)
+    assert "B. Rider" in str(world.slack.messages(channel)[-1].blocks)
     assert race_id in shown(await world.clicked("Who was told", channel))
     assert "Muted" in shown(await world.clicked("Mute this meeting here", channel))
     await world.wait_for_text(channel, " muted ")
@@ -202,7 +206,7 @@ async def test_names_are_watched_in_a_channel_and_by_a_person_until_the_button_e
     await world.bot.deliver(result(race_id, course=course))
     for place in (channel, direct):
         (text,) = await world.wait_for_posts(place, 1)
-        assert "Watched here: Blue Moon" in text
+        assert "⭐ Blue Moon" in text
     assert "Blue Moon" in await world.say("/racing", "watching", channel=channel)
     assert "No longer watched here" in shown(await world.clicked("End", channel))
     assert "What you watch" in await world.home("A. Rider (jockey)", "UBOB")

@@ -108,7 +108,6 @@ NOISE = {
     ("race", "course", "course_id"),
     ("race", "course", "country"),
     ("race", "number"),
-    ("race", "field_size"),
 }
 
 

@@ -283,7 +283,7 @@ RESULT = RacingEvent(key="result.received:rc_1", kind=EventKind.RESULT_RECEIVED,
     ],
 )
 def test_event_has_the_buttons_that_can_carry_it(changes, labels):
-    buttons = alert_buttons(RESULT.model_copy(update=changes))
+    buttons = alert_buttons(RESULT.model_copy(update=changes), full_result="kind" not in changes)
     assert [one["text"]["text"] for one in (buttons["elements"] if buttons else ())] == labels
 
 

@@ -32,8 +32,8 @@ OUR_TOKENS = re.compile(
     r"|<https://[^<>|]+\|(?:earlier message|later message|see its message)>"
     r"|<@U7>|<!subteam\^S7>|<!here>"
 )
-OUR_TITLE = re.compile(r"\A\*(Result: .*)\*$", re.MULTILINE)
-"""A result's own line in bold; its data is checked as all other data."""
+OUR_TITLE = re.compile(r"\A\*(.*)\*\u2003", re.MULTILINE)
+"""The race of a result in bold; its data is checked as all other data."""
 
 OUR_FORMATTING = re.compile(r"\(event `[^`]+`\)")
 ENTITY = re.compile(r"&(?!(?:amp|lt|gt);)")

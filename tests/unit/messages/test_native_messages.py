@@ -10,7 +10,7 @@ from bot.events.event import EventKind, RacingEvent
 from bot.events.races import Race, Runner
 from bot.outbox.message import Message, NativeBlocks
 from bot.racedata.month_quota import QuotaReading, QuotaSource, UsageRow
-from bot.slack.messages.alerts.runner_table import RESULT_COLUMNS, runners_table
+from bot.slack.messages.alerts.runner_table import FULL_RESULT_COLUMNS, runners_table
 from bot.slack.messages.answers.full_result_answer import full_result
 from bot.slack.messages.answers.usage_answer import usage
 from bot.slack.messages.kit.blocks import message, section, weight
@@ -102,9 +102,9 @@ def test_column_of_which_nothing_came_is_left_out():
 
 @pytest.mark.parametrize("room", [0, 150, 9_000])
 def test_table_is_left_out_where_there_is_no_room_or_no_runner(room):
-    assert runners_table("Runners", [], RESULT_COLUMNS, room) == []
+    assert runners_table("Runners", [], FULL_RESULT_COLUMNS, room) == []
     runners = [Runner(horse="x" * 60, position="1")] * 200
-    made = [block for block in runners_table("Runners", runners, RESULT_COLUMNS, room) if block]
+    made = [block for block in runners_table("Runners", runners, FULL_RESULT_COLUMNS, room) if block]
     assert weight(made) <= room
     assert bool(made) is (room == 9_000)
 

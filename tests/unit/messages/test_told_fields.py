@@ -34,6 +34,7 @@ SHOWN_ALTHOUGH_NOISE = {
     "event.unreadable_because": "says why a delivery is told in its plain form",
     "event.drill": "marks a drill, which is delivered once",
     "race.race_id": "names the event",
+    "race.meeting_id": "names the meeting that a button mutes",
     "card.race_id": "tells which races of the card are settled",
     "race.from_book": "marks values that the race book has filled in",
     "card.from_book": "marks values that the race book has filled in",
@@ -146,6 +147,6 @@ def test_exception_is_noise_that_a_message_shows(path):
 def test_every_change_has_words(versions, disagree):
     _, old, new = versions
     for change in changes_between(old, new, received_at=NOW):
-        said = changes_in_words([change], new.race.runners, disagree=disagree)
+        said = changes_in_words([change], new.race, disagree=disagree)
         assert bool(said) is bool(only([change], additions=False))
         assert bool(additions_in_words([change])) is change.is_addition

@@ -108,8 +108,8 @@ def test_summary_names_results_by_meeting_and_off_time():
             {"abandoned": True, "status": "Abandoned", "runners": WON},
             f"1 Blue Moon, {MARKED_CONFLICT}: reported abandoned and run, Status: Abandoned",
         ),
-        ({"status": "Walkover", "runners": WON}, "1 Blue Moon, Walkover: Blue Moon"),
-        ({"status": "Result"}, "result in"),
+        ({"status": "Walkover", "runners": WON}, "Walkover: Blue Moon"),
+        ({"status": "Result"}, "result in, placings not received"),
     ],
 )
 @pytest.mark.parametrize("because", [DIGEST, PAUSED])

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable
 from functools import partial
 
-from bot.events.event import RacingEvent
+from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import only
 from bot.events.kinds import DECLARATIONS
 from bot.events.races import Race
@@ -13,13 +13,12 @@ from bot.slack.messages.alerts.acknowledge_words import taken_words
 from bot.slack.messages.alerts.alert_context import MessageContext, SupersededBy, minutes_late
 from bot.slack.messages.alerts.corrections import DISAGREE, corrected_in_words, repeated_in_words
 from bot.slack.messages.alerts.finishing_order import order_note
-from bot.slack.messages.alerts.watched_line import watched_line
 from bot.slack.messages.kit.blocks import context as context_block
-from bot.slack.messages.kit.blocks import mrkdwn, plain_text, section
+from bot.slack.messages.kit.blocks import mrkdwn, section
 from bot.slack.messages.kit.marks import CONFLICTING, CORRECTED
-from bot.slack.messages.kit.names import ID_MAX, race_date, race_day, region_in_words
-from bot.slack.messages.kit.text import TEXT_MAX, clip, plain, safe
-from bot.slack.messages.kit.times import aware, in_readers_zone, published_moment, utc_clock
+from bot.slack.messages.kit.names import SHORT_MAX, race_date, race_day
+from bot.slack.messages.kit.text import TEXT_MAX, clip, safe
+from bot.slack.messages.kit.times import in_readers_zone, published_moment, utc_clock
 
 _LINK = re.compile(r"https://[!-;=?-{}~]{1,500}")
 """Printable ASCII without the characters that end a link's address: `<`, `>` and `|`."""
@@ -51,7 +50,7 @@ def asides(context: MessageContext, *, in_text: bool = False, conflict_said: boo
     `in_text`: for a notification, with times in UTC and without marks. `conflict_said`: CONFLICT stands before.
     """
     edited = "" if in_text else f"{CORRECTED} "
-    said = [watched_line(context.watched)] if context.watched else []
+    said = list[str]()
     if context.asked and context.asked.by and context.asked.at:
         clock = utc_clock(context.asked.at) if in_text else in_readers_zone(context.asked.at)
         said.insert(0, taken_words(context.asked.by, clock))
@@ -67,7 +66,7 @@ def asides(context: MessageContext, *, in_text: bool = False, conflict_said: boo
         said.append(f"{words}: {link}" if link else words)
     if context.contradicts is not None:
         kind = "Check" if conflict_said else "CONFLICT: check"
-        said.append(f"{kind} which is true. Contradicts an earlier report: {_contradicted(context.contradicts)}")
+        said.append(f"{kind} before you act: {_contradicted(context.contradicts)}")
     if link := _linked(context.previous_link, "earlier message"):
         said.append(f"See the {link}")
     return said
@@ -108,11 +107,11 @@ def _linked(address: str | None, words: str) -> str | None:
 
 
 def small_print(event: RacingEvent, context: MessageContext, *, details_filled_in: bool = False) -> Block | None:
-    """The last line: region, date, ids, receipt.
+    """The last line: date, winning time, receipt. *Who was told* shows the ids.
 
     `details_filled_in`: the lines of races show fields from the race book (`shows_filled_in`).
     """
-    received = mrkdwn(f"received {in_readers_zone(context.received_at, seconds=True)}")
+    received = mrkdwn(f"received {in_readers_zone(context.received_at)}")
     elements = [*_of_the_event(event, details_filled_in), received, *_of_the_post(context)]
     return context_block(elements)
 
@@ -126,23 +125,14 @@ def shows_filled_in(races: Iterable[Race], line: Callable[[Race], str]) -> bool:
 
 
 def _of_the_event(event: RacingEvent, details_filled_in: bool) -> list[Block]:
-    # Ids are plain text, exactly as published, because people copy ids into commands.
-    race_id, meeting_id = plain(event.race.race_id, ID_MAX), plain(event.race.meeting_id, ID_MAX)
+    time = safe(event.race.winning_time, SHORT_MAX) if event.kind is EventKind.RESULT_RECEIVED else None
     texts = (
-        region_in_words(event),
         race_date(event.race),
-        _off_for_readers(event),
+        f"winning time {time}" if time else None,
         _from_book(event, details_filled_in),
         _plain_form(event),
     )
-    ids = (f"race {race_id}" if race_id else None, f"meeting {meeting_id}" if meeting_id and not race_id else None)
-    return [mrkdwn(text) for text in texts if text] + [plain_text(text) for text in ids if text]
-
-
-def _off_for_readers(event: RacingEvent) -> str | None:
-    """Only Slack knows each reader's clock, so the time stands in the small print."""
-    off = aware(event.race.off.off_at)
-    return f"off {in_readers_zone(off)} by your clock" if off else None
+    return [mrkdwn(text) for text in texts if text]
 
 
 def _from_book(event: RacingEvent, details_filled_in: bool) -> str | None:
@@ -164,7 +154,7 @@ def _enumerated(words: list[str]) -> str:
 
 
 def _of_the_post(context: MessageContext) -> list[Block]:
-    as_of = published_moment(context.data_as_of)
+    as_of = published_moment(context.data_as_of, context.received_at)
     minutes, country = minutes_late(context), context.country
     said = (
         order_note((country,), {country.country_code}) if country else None,

@@ -13,10 +13,11 @@ from bot.events.races import Race
 from bot.outbox.held_queues import CARDS, DIGEST, KEPT, PAUSED, QUIET, UNDELIVERED
 from bot.outbox.message import Message
 from bot.outbox.resume import Backlog
+from bot.slack.messages.alerts.alert_context import MessageContext
 from bot.slack.messages.alerts.racecard_published import declared
-from bot.slack.messages.alerts.result import WITHOUT_ORDER, lost_mark, order_with_prices, unusual_status
+from bot.slack.messages.alerts.result import lost_mark, unusual_status
 from bot.slack.messages.alerts.unreadable import EVENT_NAME_MAX
-from bot.slack.messages.alerts.watched_line import watched_line
+from bot.slack.messages.alerts.watch_lines import watch_lines
 from bot.slack.messages.kit.blocks import context, header, message, mrkdwn, section
 from bot.slack.messages.kit.marks import (
     ABANDONED,
@@ -29,7 +30,8 @@ from bot.slack.messages.kit.marks import (
 )
 from bot.slack.messages.kit.mentions import mentions_in_markup, with_mentions
 from bot.slack.messages.kit.names import card_name, course_name, lost_part, race_day, race_name, reason, region_mark
-from bot.slack.messages.kit.text import HEADER_MAX, code, counted, joined, listed, safe, size
+from bot.slack.messages.kit.result_line import result_line
+from bot.slack.messages.kit.text import HEADER_MAX, code, counted, joined, listed, size
 from bot.slack.messages.kit.times import aware, moment_for_readers, off_text
 
 ABANDONMENTS_TEXT_MAX = 3_000
@@ -45,12 +47,16 @@ COUNTED: Mapping[str | None, tuple[str, str]] = {
 
 OTHERS_NAMED = 3
 
+REFUSED = "Slack refused"
+_CLOSED = {"is_archived": "the channel was archived", "not_in_channel": "I was no member"}
+"""By Slack's code. A trace shows the code."""
+
 
 def waited(summary: Backlog) -> list[tuple[Message, int]]:
     """Messages, each with its number of named abandonments. The last message adds results and counts."""
     rung = mentions_in_markup(summary.mentions)
     named = [
-        _abandonment(summary, event, remarks) + _had(summary, remarks) + _watched(summary, event)
+        _after(_abandonment(summary, event, remarks) + _had(summary, remarks), _watched(summary, event, remarks))
         for event, remarks in summary.abandonments
     ]
     parts = _parts(named, ABANDONMENTS_TEXT_MAX - size(rung))
@@ -104,7 +110,7 @@ def _only_abandonment(summary: Backlog) -> tuple[str, list[str]] | None:
     if size(title) > HEADER_MAX:
         return None
     facts = joined([f"Told late{_had(summary, remarks)}", None if is_whole else reason(event)])
-    return title, [facts + _watched(summary, event)]
+    return title, [_after(facts, _watched(summary, event, remarks))]
 
 
 def _lines(summary: Backlog) -> dict[str, str]:
@@ -117,8 +123,8 @@ def _lines(summary: Backlog) -> dict[str, str]:
         event.key: _card(event, is_lost=event.key in summary.lost)
         for event, _ in sorted(summary.cards, key=_by_meeting)
     }
-    said = {event.key: _watched(summary, event) for event, _ in (*summary.results, *summary.cards)}
-    return {key: line + said[key] for key, line in (results | cards).items()}
+    watched = {event.key: _watched(summary, event, remarks) for event, remarks in (*summary.results, *summary.cards)}
+    return {key: _after(*filter(None, [watched[key], line])) for key, line in (results | cards).items()}
 
 
 def _by_meeting(told: tuple[RacingEvent, VersionRemarks]) -> tuple[str, str, str, datetime, int]:
@@ -127,9 +133,21 @@ def _by_meeting(told: tuple[RacingEvent, VersionRemarks]) -> tuple[str, str, str
     return race.race_date or "", race.region or "", course_name(race) or "", off_at, race.off.minute_of_day or 0
 
 
-def _watched(summary: Backlog, event: RacingEvent) -> str:
-    watched = summary.watched.get(event.key)
-    return f". {watched_line(watched)}" if watched else ""
+def _watched(summary: Backlog, event: RacingEvent, remarks: VersionRemarks) -> str:
+    since = summary.held.since
+    circumstances = MessageContext(
+        received_at=since,
+        now=since,
+        late_after_s=0,
+        contradicts=remarks.contradicts,
+        order_unknown=remarks.order_unknown,
+        card_lost=event.key in summary.lost,
+    )
+    return _after(*watch_lines(summary.watched.get(event.key, ()), event, circumstances))
+
+
+def _after(*said: str) -> str:
+    return ". ".join(filter(None, said))
 
 
 def _parts(lines: Sequence[str], room: int) -> list[list[str]]:
@@ -173,7 +191,7 @@ def _outcome(race: Race) -> str:
     if race.is_lost:
         return lost_mark(race)
     status = unusual_status(race)
-    order = order_with_prices(race) or (WITHOUT_ORDER if status else "result in")
+    order = result_line(race, in_text=True, first=None if status else "result in")
     conflict = f"{MARKED_CONFLICT}: reported abandoned and run" if race.abandoned else None
     return joined([order, conflict, status], ", ")
 
@@ -232,4 +250,4 @@ def _why(summary: Backlog) -> str:
         return "Late: the data service could not deliver this to me in time"
     if because in KEPT:
         return {QUIET: "The quiet hours are over", DIGEST: "Results together", CARDS: "Racecards together"}[because]
-    return "This channel was paused" if because == PAUSED else f"I could not post here ({safe(because)})"
+    return "This channel was paused" if because == PAUSED else f"I could not post here: {_CLOSED.get(because, REFUSED)}"

@@ -1,48 +1,51 @@
-"""The differences between two versions, in words."""
+"""The differences between two versions, in racing's words where these fit, else value by value."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from bot.events.facts import CARD, NAMED, NON_RUNNER, POSITION_FACT, RUNNER, Change, only, runner_label
-from bot.events.races import Runner, finishing_position
+from bot.events.facts import CARD, HORSE_FACT, NAMED, NON_RUNNER, POSITION_FACT, RUNNER, Change, only, runner_label
+from bot.events.races import Race, finishing_position, is_disqualified
 from bot.events.spellings import NO
 from bot.slack.messages.alerts.alert_context import Corrected, MessageContext
-from bot.slack.messages.kit.names import HORSE_MAX, SHORT_MAX
-from bot.slack.messages.kit.text import counted, safe
+from bot.slack.messages.kit.names import HORSE_MAX, SHORT_MAX, ordinal
+from bot.slack.messages.kit.result_line import RaceField
+from bot.slack.messages.kit.text import counted, joined, safe
 
 _VALUE_MAX = 80
 _LABEL_MAX = 120
 _MOST = 5
 _NAMES_MOST = 3
+_SEVERAL = 2
 
 DISAGREE = "Two versions disagree"
 """For versions in unknown order."""
 
 NOT_NAMED = "horse not named"
+NO_PLACE = "no place"
+
+_UNKNOWN = Race()
 
 
 def changes_in_words(
-    changes: Sequence[Change], runners: Sequence[Runner], *, disagree: bool = False, most: int = _MOST
+    changes: Sequence[Change], race: Race = _UNKNOWN, *, disagree: bool = False, most: int = _MOST
 ) -> str:
-    """For example "1st was Horse A, now Horse B; going was Good, now Soft"; "" without changes.
+    """For example "placings reversed: Horse B promoted to 1st, Horse A placed 2nd"; "" without changes.
 
-    `runners`: of the later version, for the present holders of places. `disagree`: neither version is called the
+    `race`: of the later version, for the present holders of places. `disagree`: neither version is called the
     earlier: "1st is Horse A in one, Horse B in the other". Additions are left out (`additions_in_words`).
     """
     changed = only(changes, additions=False)
     placings = [change for change in changed if change.field == POSITION_FACT]
-    others = [change for change in changed if change.field != POSITION_FACT]
-    places = _places(placings, runners, disagree=disagree)
-    # A disqualification causes the other moves, so disqualifications come first.
-    lost = list(_unplaced(placings, runners, disagree=disagree))
-    first = [places.pop(1)] if 1 in places else []
-    said = [*lost[:_NAMES_MOST], *first, *lost[_NAMES_MOST:], *places.values()]
-    said += [_rewritten(change, disagree=disagree) for change in placings if _keeps_place(change)]
-    said += [_other(change, disagree=disagree) for change in others]
+    field = RaceField(race)
+    moved = [_Move(change, field) for change in placings if not _keeps_place(change)]
+    by_stewards = None if disagree else _placed_anew(moved) or _disqualified(moved) or _reinstated(moved)
+    said = by_stewards or _place_by_place(moved, field, disagree=disagree)
+    said += [_rewritten(_Move(change, field), disagree=disagree) for change in placings if _keeps_place(change)]
+    said += [_other(change, disagree=disagree) for change in changed if change.field != POSITION_FACT]
     return _first_of(said, most, more=sum(change.more for change in changed))
 
 
-def correction(context: MessageContext, runners: Sequence[Runner]) -> list[str]:
-    changed = changes_in_words(context.changes, runners, disagree=context.order_unknown)
+def correction(context: MessageContext, race: Race = _UNKNOWN) -> list[str]:
+    changed = changes_in_words(context.changes, race, disagree=context.order_unknown)
     return [f"{DISAGREE if context.order_unknown else 'Correction'}: {changed}"] if changed else []
 
 
@@ -61,7 +64,7 @@ def _first_of(said: Sequence[str], most: int, more: int = 0) -> str:
 
 
 def corrected_in_words(corrected: Corrected, clock: str) -> str:
-    changed = changes_in_words(corrected.changes, (), disagree=corrected.order_unknown)
+    changed = changes_in_words(corrected.changes, disagree=corrected.order_unknown)
     added = additions_in_words(corrected.changes)
     kind = "Another version" if corrected.order_unknown else "Corrected"
     if not changed:
@@ -71,25 +74,104 @@ def corrected_in_words(corrected: Corrected, clock: str) -> str:
 
 
 def repeated_in_words(repeated: Corrected, clock: str) -> str:
-    changed = changes_in_words(repeated.changes, (), disagree=True)
+    changed = changes_in_words(repeated.changes, disagree=True)
     said = f"An earlier version was delivered again {clock}"
     return f"{said}: {changed}" if changed else said
 
 
-def _places(placings: Sequence[Change], runners: Sequence[Runner], *, disagree: bool) -> dict[int, str]:
-    moves = [(change, finishing_position(change.before), finishing_position(change.now)) for change in placings]
+class _Move:
+    """A changed position. `was`, `now`: places, None for any other position. `because`: the published reason."""
+
+    def __init__(self, change: Change, field: RaceField) -> None:
+        runners = field.race.runners
+        same = next((runner for runner in runners if runner_label(runner) == change.of), None)
+        self.change = change
+        self.horse = field.named(change.of) if change.of else NOT_NAMED
+        self.was, self.now = finishing_position(change.before), finishing_position(change.now)
+        self.is_up = bool(self.was and self.now and self.now < self.was)
+        self.is_down = bool(self.was and self.now and self.now > self.was)
+        reason = safe(same.position_reason, _VALUE_MAX) if same else None
+        self.because = f" ({reason})" if reason else ""
+        self.shares = self.now and sum(runner.finishing_position == self.now for runner in runners) > 1
+
+
+def _placed_anew(moved: Sequence[_Move]) -> list[str]:
+    """Placings reversed; or a horse that is placed behind others."""
+    up, down = [one for one in moved if one.is_up], [one for one in moved if one.is_down]
+    if len(down) != 1 or not _are_all(moved, up + down) or {one.now for one in moved} != {one.was for one in moved}:
+        return []
+    (back,) = down
+    if len(up) == 1:
+        because = back.because or up[0].because
+        return [f"placings reversed: {_promoted(up)[0]}, {back.horse} placed {_place(back.now)}{because}"]
+    return [f"{back.horse} placed {_place(back.now)}, was {_place(back.was)}{back.because}", *_promoted(up)]
+
+
+def _disqualified(moved: Sequence[_Move]) -> list[str]:
+    out = [one for one in moved if is_disqualified(one.change.now)]
+    up = [one for one in moved if one.is_up]
+    if not out or not _are_all(moved, out + up):
+        return []
+    named = [
+        f"{one.horse} disqualified{f' from {_place(one.was)}' if one.was else ''}{one.because}"
+        for one in out[:_NAMES_MOST]
+    ]
+    more = [f"and {len(out) - _NAMES_MOST} more disqualified"] if len(out) > _NAMES_MOST else []
+    return [*named, *more, *_promoted(up)]
+
+
+def _reinstated(moved: Sequence[_Move]) -> list[str]:
+    back = [one for one in moved if one.now and is_disqualified(one.change.before)]
+    down = _by_place([one for one in moved if one.is_down])
+    if not back or not _are_all(moved, back + down):
+        return []
+    named = [f"{one.horse} reinstated in {_place(one.now)}{one.because}" for one in back]
+    return [*named, *(f"{one.horse} placed {_place(one.now)}" for one in down)]
+
+
+def _are_all(moved: Sequence[_Move], some: Sequence[_Move]) -> bool:
+    """Whether these are all the moves, and no place is shared."""
+    places = [one.now for one in some if one.now]
+    return len(some) == len(moved) and len(set(places)) == len(places) and not any(one.shares for one in some)
+
+
+def _promoted(up: Sequence[_Move]) -> list[str]:
+    """For example "Horse B promoted to 1st, Horse C to 2nd"."""
+    named = [f"{one.horse}{' promoted' * (at == 0)} to {_place(one.now)}" for at, one in enumerate(_by_place(up))]
+    more = [f"{len(up) - _NAMES_MOST} more up"] if len(up) > _NAMES_MOST else []
+    return [", ".join([*named[:_NAMES_MOST], *more])] if up else []
+
+
+def _place(place: int | None) -> str:
+    return ordinal(place) if place else NO_PLACE
+
+
+def _by_place(moved: Sequence[_Move]) -> list[_Move]:
+    return sorted(moved, key=lambda one: one.now or 0)
+
+
+def _place_by_place(moved: Sequence[_Move], field: RaceField, *, disagree: bool) -> list[str]:
+    places = _places(moved, field, disagree=disagree)
+    # A disqualification causes the other moves, so disqualifications come first.
+    lost = list(_unplaced(moved, disagree=disagree))
+    first = [places.pop(1)] if 1 in places else []
+    said = [*lost[:_NAMES_MOST], *first, *lost[_NAMES_MOST:], *places.values()]
+    return said if disagree or len(said) < _SEVERAL else [f"placings amended: {said[0]}", *said[1:]]
+
+
+def _places(moved: Sequence[_Move], field: RaceField, *, disagree: bool) -> dict[int, str]:
     said: dict[int, str] = {}
-    for place in sorted({now for _, before, now in moves if now and now != before}):
-        before = [_name(change.of) for change, was, now in moves if was == place != now]
-        came = [change for change, was, now in moves if now == place != was]
-        holders = [runner_label(runner) for runner in runners if runner.finishing_position == place]
-        now_there = _listed([safe(horse, HORSE_MAX) for horse in holders] or [_name(change.of) for change in came])
-        if len(holders) > 1:
+    for place in sorted({one.now for one in moved if one.now}):
+        before = [one.horse for one in moved if one.was == place]
+        came = [one for one in moved if one.now == place]
+        there = [field.horse(runner) for runner in field.race.runners if runner.finishing_position == place]
+        now_there = _listed(there or [one.horse for one in came])
+        if len(there) > 1:
             said[place] = _dead_heat(place, before, now_there, disagree=disagree)
         elif before and disagree:
-            said[place] = f"{_ordinal(place)} is {_listed(before)} in one, {now_there} in the other"
+            said[place] = f"{ordinal(place)} is {_listed(before)} in one, {now_there} in the other"
         elif before:
-            said[place] = f"{_ordinal(place)} was {_listed(before)}, now {now_there}"
+            said[place] = f"{ordinal(place)} was {_listed(before)}, now {now_there}"
         else:
             said[place] = _newly_there(place, now_there, came, disagree=disagree)
     return said
@@ -97,38 +179,35 @@ def _places(placings: Sequence[Change], runners: Sequence[Runner], *, disagree: 
 
 def _dead_heat(place: int, before: Sequence[str], now_there: str, *, disagree: bool) -> str:
     if disagree:
-        return f"dead heat for {_ordinal(place)} in one, not in the other: {now_there}"
+        return f"dead heat for {ordinal(place)} in one, not in the other: {now_there}"
     if before:
-        return f"{_ordinal(place)} was {_listed(before)}, now a dead heat: {now_there}"
-    return f"dead heat for {_ordinal(place)}: {now_there}"
+        return f"{ordinal(place)} was {_listed(before)}, now a dead heat: {now_there}"
+    return f"dead heat for {ordinal(place)}: {now_there}"
 
 
-def _newly_there(place: int, now_there: str, came: Sequence[Change], *, disagree: bool) -> str:
+def _newly_there(place: int, now_there: str, came: Sequence[_Move], *, disagree: bool) -> str:
     """A place without a known earlier holder. A single newcomer's earlier place is told."""
-    was = _position(came[0].before) if len(came) == 1 and came[0].before else None
+    was = _position(came[0].change.before) if len(came) == 1 and came[0].change.before else None
     if disagree:
-        return f"{_ordinal(place)} is {now_there} in one" + (f", {was} in the other" if was else ", not in the other")
-    return f"{_ordinal(place)} is now {now_there}" + (f", which was {was}" if was else "")
+        return f"{ordinal(place)} is {now_there} in one" + (f", {was} in the other" if was else ", not in the other")
+    return f"{ordinal(place)} is now {now_there}" + (f", which was {was}" if was else "")
 
 
-def _unplaced(placings: Sequence[Change], runners: Sequence[Runner], *, disagree: bool) -> Iterator[str]:
-    """For example "Horse A is now DSQ (was 1st)", with the published reason."""
-    reasons = {runner_label(runner): runner.position_reason for runner in runners}
-    taken = {finishing_position(change.now) for change in placings if not _keeps_place(change)} - {None}
-    for change in placings:
-        is_said = change.now is None and finishing_position(change.before) in taken
-        if finishing_position(change.now) or is_said:
+def _unplaced(moved: Sequence[_Move], *, disagree: bool) -> Iterator[str]:
+    """For example "Horse A is now PU, was 1st", with the published reason."""
+    taken = {one.now for one in moved} - {None}
+    for one in moved:
+        is_said = one.change.now is None and one.was in taken
+        if one.now or is_said:
             continue
-        horse, was = _name(change.of), _position(change.before) if change.before else None
-        reason = safe(reasons.get(change.of or ""), _VALUE_MAX)
-        because = f", because: {reason}" if reason else ""
+        was = _position(one.change.before) if one.change.before else None
         if disagree:
-            now = safe(change.now, _VALUE_MAX) or "without a place"
-            yield f"{horse} is {was or 'placed'} in one, {now} in the other{because}"
-        elif change.now is None:
-            yield f"{horse} has no place now" + (f" (was {was})" if was else "")
+            now = safe(one.change.now, _VALUE_MAX) or "without a place"
+            yield f"{one.horse} is {was or 'placed'} in one, {now} in the other{one.because}"
         else:
-            yield f"{horse} is now {_value(change.now)}" + (f" (was {was})" if was else "") + because
+            now = "is now disqualified" if is_disqualified(one.change.now) else f"is now {_value(one.change.now)}"
+            now = "has no place now" if one.change.now is None else now
+            yield joined([f"{one.horse} {now}", f"was {was}" if was else None], ", ") + one.because
 
 
 def _keeps_place(change: Change) -> bool:
@@ -136,9 +215,10 @@ def _keeps_place(change: Change) -> bool:
     return bool(place) and place == finishing_position(change.before)
 
 
-def _rewritten(change: Change, *, disagree: bool) -> str:
-    horse, before, now = _name(change.of), _position(change.before), _position(change.now)
-    return f"{horse} is {before} in one, {now} in the other" if disagree else f"{horse} is now {now} (was {before})"
+def _rewritten(one: _Move, *, disagree: bool) -> str:
+    before, now = _position(one.change.before), _position(one.change.now)
+    in_both = f"{one.horse} is {before} in one, {now} in the other"
+    return in_both if disagree else f"{one.horse} is now {now}, was {before}"
 
 
 def _other(change: Change, *, disagree: bool) -> str:
@@ -148,10 +228,12 @@ def _other(change: Change, *, disagree: bool) -> str:
     if change.field.endswith(".abandoned"):
         now = "no longer" if change.now == NO else "now"
         return f"{of or 'the race'} is {now} marked abandoned"
+    if change.field == HORSE_FACT and change.before and not disagree:
+        return f"name amended: {_value(change.now)}, was {safe(change.before, _VALUE_MAX)}"
     label = _label(change)
     before, now = safe(change.before, _VALUE_MAX), _value(change.now)
-    if disagree and before:
-        return f"{label} is {before} in one, {now} in the other"
+    if disagree:
+        return f"{label} is {before} in one, {now} in the other" if before else f"{label} is {now} in one only"
     return f"{label} was {before}, now {now}" if before else f"{label} is now {now}"
 
 
@@ -209,13 +291,8 @@ def _listed(horses: Iterable[str | None], number: int = 0) -> str:
 def _position(position: str | None) -> str:
     said = (position or "").strip()
     if said.isascii() and said.isdecimal() and len(said) <= 6:
-        return _ordinal(int(said))
+        return ordinal(int(said))
     return safe(position, SHORT_MAX) or "place not given"
-
-
-def _ordinal(place: int) -> str:
-    teens = place % 100 in {11, 12, 13}
-    return f"{place}" + ("th" if teens else {1: "st", 2: "nd", 3: "rd"}.get(place % 10, "th"))
 
 
 def _value(text: str | None) -> str:

@@ -12,6 +12,7 @@ from bot.slack.messages.alerts.alert_buttons import alert_buttons
 from bot.slack.messages.alerts.alert_context import MessageContext
 from bot.slack.messages.alerts.alert_notes import asides, late_mark, shows_filled_in, small_print
 from bot.slack.messages.alerts.corrections import correction
+from bot.slack.messages.alerts.watch_lines import watch_lines, watched_section
 from bot.slack.messages.kit.blocks import header, message, section
 from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, CORRECTED, headline
 from bot.slack.messages.kit.mentions import mentions_in_markup, with_mentions
@@ -29,7 +30,7 @@ def meeting_abandoned(event: RacingEvent, context: MessageContext) -> Message:
     lost = [race for race in races if not (_settled(race, context) or race in disputed)]
     named_as_run = len(races) - len(lost) - len(disputed) if context.partly_run else 0
     run = max(named_as_run, event.races_run or 0)
-    corrected = correction(context, ())
+    corrected = correction(context)
     title, is_whole = headline(
         ABANDONED, f"ABANDONED: {_meeting(event.race, context)}{region_mark(event)}", reason(event)
     )
@@ -42,13 +43,15 @@ def meeting_abandoned(event: RacingEvent, context: MessageContext) -> Message:
     head = [
         header(title),
         section(mentions_in_markup(context.mentions)),
+        watched_section(event, context),
         section(joined(facts)),
         section("\n".join([*(f"{CORRECTED} {words}" for words in corrected), *asides(context)])),
     ]
     line = partial(_line, event=event)
     details = shows_filled_in(lost, line)
     foot = [small_print(event, context, details_filled_in=details), alert_buttons(event, context.asked)]
-    notes = [*filter(None, [_in_conflict(disputed)]), *corrected, *asides(context, in_text=True)]
+    watched = watch_lines(context.watched, event, context)
+    notes = [*watched, *filter(None, [_in_conflict(disputed)]), *corrected, *asides(context, in_text=True)]
     text = with_mentions(_text(event, context, (len(lost), run), notes), context.mentions)
     return message(text, head, map(line, lost), len(lost), foot)
 

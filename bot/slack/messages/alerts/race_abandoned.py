@@ -7,6 +7,7 @@ from bot.slack.messages.alerts.alert_buttons import alert_buttons
 from bot.slack.messages.alerts.alert_context import MessageContext
 from bot.slack.messages.alerts.alert_notes import asides, late_mark, other_day, small_print
 from bot.slack.messages.alerts.corrections import correction
+from bot.slack.messages.alerts.watch_lines import watch_lines, watched_section
 from bot.slack.messages.kit.blocks import header, message, section
 from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, CORRECTED, headline
 from bot.slack.messages.kit.mentions import mentions_in_markup, with_mentions
@@ -29,7 +30,7 @@ OPEN_RACES_NAMED = 8
 def race_abandoned(event: RacingEvent, context: MessageContext) -> Message:
     """`text` begins with "ABANDONED: " in every case."""
     race = event.race
-    corrected = correction(context, race.runners)
+    corrected = correction(context, race)
     conflict = "" if context.contradicts is None else f". {CONFLICTING} CONFLICT: reported as run too"
     title, is_whole = headline(ABANDONED, _first(event, context), reason(event), conflict)
     said = None if is_whole else reason(event)
@@ -39,10 +40,11 @@ def race_abandoned(event: RacingEvent, context: MessageContext) -> Message:
     head = [
         header(title),
         section(mentions_in_markup(context.mentions)),
+        watched_section(event, context),
         section("\n".join(filter(None, [joined(facts), _others(context)]))),
         section("\n".join([*(f"{CORRECTED} {words}" for words in corrected), *asides(context, conflict_said=True)])),
     ]
-    notes = [*corrected, *asides(context, in_text=True)]
+    notes = [*watch_lines(context.watched, event, context), *corrected, *asides(context, in_text=True)]
     text = with_mentions(_text(event, context, notes), context.mentions)
     return message(text, head, foot=[small_print(event, context), alert_buttons(event, context.asked)])
 

@@ -5,12 +5,14 @@ from collections.abc import Iterator
 from bot.events.event import RacingEvent
 from bot.events.races import Race
 from bot.events.spellings import by_card_status
-from bot.outbox.message import Message
+from bot.outbox.message import Block, Message
 from bot.slack.messages.alerts.alert_buttons import alert_buttons
 from bot.slack.messages.alerts.alert_context import MessageContext
 from bot.slack.messages.alerts.alert_notes import asides, late_mark, shows_filled_in, small_print
 from bot.slack.messages.alerts.corrections import DISAGREE, changes_in_words
-from bot.slack.messages.kit.blocks import header, message, section
+from bot.slack.messages.alerts.watch_lines import watch_lines, watched_section
+from bot.slack.messages.kit.blocks import TEXT_OBJECT, header, line_sections, message, room_beside, section
+from bot.slack.messages.kit.buttons import actions, command_button, fits
 from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, CORRECTED, headline
 from bot.slack.messages.kit.names import (
     SHORT_MAX,
@@ -24,25 +26,64 @@ from bot.slack.messages.kit.names import (
     runner_line,
     runners_count,
 )
+from bot.slack.messages.kit.native_blocks import collapsed, with_native
+from bot.slack.messages.kit.result_line import RaceField
 from bot.slack.messages.kit.text import counted, joined, safe
 from bot.slack.messages.kit.times import off_text
 
 _LOST_NAMED = 3
 
+CARD_LABEL = "Racecard"
+
 
 def racecard_published(event: RacingEvent, context: MessageContext) -> Message:
-    changed = changes_in_words(context.changes, event.race.runners, disagree=context.order_unknown)
+    changed = changes_in_words(context.changes, event.race, disagree=context.order_unknown)
     lost = _lost(event)
+    is_news = bool(changed) or _is_lost(event, context)
+    leads = bool(context.watched) and not is_news
+    title = _headline(event, context, changed)
     head = [
-        header(_headline(event, context, changed)),
+        None if leads else header(title),
+        watched_section(event, context),
+        section(f"{title}: {declared(event)}" if leads else ""),
         section(f"{ABANDONED} {lost}" if any(race.abandoned for race in event.races) else lost),
-        section(race_details(event.race)),
         section("\n".join([*filter(None, [_changed(changed, context)]), *asides(context)])),
     ]
+    text = _text(event, context, changed, lost)
+    small = small_print(event, context, details_filled_in=shows_filled_in(event.races, _line))
+    if context.watched and (button := _card_button(event)):
+        return _with_card_behind(message(text, head), event, small, button)
     total = len(event.races or event.race.runners)
-    details = shows_filled_in(event.races, _line)
-    foot = [small_print(event, context, details_filled_in=details), alert_buttons(event)]
-    return message(_text(event, context, changed, lost), head, _lines(event), total, foot)
+    return message(
+        text, [*head, section(race_details(event.race))], _lines(event), total, [small, alert_buttons(event)]
+    )
+
+
+def _with_card_behind(said: Message, event: RacingEvent, small: Block | None, button: Block) -> Message:
+    """For a watch: the card is collapsed, else behind the button."""
+    pressed = actions([button, *(alert_buttons(event) or {"elements": []})["elements"]])
+
+    def in_sections() -> Message:
+        return message(said.text, said.blocks, foot=[small, pressed])
+
+    details, total = section(race_details(event.race)), len(event.races or event.race.runners)
+    above = [details] if details else []
+    room = room_beside([*said.blocks, *above, small, pressed]) - TEXT_OBJECT
+    inner = [*above, *line_sections(_lines(event), total, room)]
+    if not inner:
+        return in_sections()
+    native = message(said.text, [*said.blocks, collapsed(CARD_LABEL, inner)], foot=[small, alert_buttons(event)])
+    return with_native(native, in_sections)
+
+
+def _card_button(event: RacingEvent) -> Block | None:
+    """None where no command finds the card."""
+    race = event.race
+    course = (race.course.course_id or race.course.name or "").replace('"', "")
+    if not (course and race.region and race.race_date):
+        return None
+    button = command_button(CARD_LABEL, f'racecard {race.region} {race.race_date} "{course}"')
+    return button if fits(button) else None
 
 
 def _text(event: RacingEvent, context: MessageContext, changed: str, lost: str) -> str:
@@ -52,7 +93,10 @@ def _text(event: RacingEvent, context: MessageContext, changed: str, lost: str) 
     first = f"{kind}: {card}. {_changed(changed, context)}" if changed else card
     if _is_lost(event, context):
         first = ", ".join(filter(None, [f"ABANDONED: {name}", reason(event)]))
-    return ". ".join([first, *filter(None, [lost]), *asides(context, in_text=True)]) + late_mark(context)
+    watched = watch_lines(context.watched, event, context)
+    leads = not changed and not _is_lost(event, context)
+    said = [*watched, first] if leads else [first, *watched]
+    return ". ".join([*said, *filter(None, [lost]), *asides(context, in_text=True)]) + late_mark(context)
 
 
 def _headline(event: RacingEvent, context: MessageContext, changed: str) -> str:
@@ -111,7 +155,13 @@ def _line(race: Race) -> str:
 def _lines(event: RacingEvent) -> Iterator[str]:
     if event.races:
         return map(_line, event.races)
+    field = RaceField(event.race)
     return (
-        joined([runner_line(runner, safe(runner.number, SHORT_MAX)), safe(runner.position, SHORT_MAX)])
+        joined(
+            [
+                runner_line(runner, safe(runner.number, SHORT_MAX), field.horse(runner), field.price(runner)),
+                safe(runner.position, SHORT_MAX),
+            ]
+        )
         for runner in event.race.runners
     )

@@ -1,17 +1,20 @@
-"""Runners as a native table. Columns without data are left out."""
+"""All runners of a race: as a native table without empty columns, or as lines."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
-from bot.events.races import Runner
+from bot.events.races import Race, Runner
 from bot.outbox.message import Block
 from bot.slack.messages.kit.blocks import TEXT_OBJECT, section
+from bot.slack.messages.kit.names import SHORT_MAX, runner_line
 from bot.slack.messages.kit.native_blocks import ROWS_PER_PAGE, TABLE_ROWS_MAX, cell, data_table
+from bot.slack.messages.kit.result_line import RaceField
+from bot.slack.messages.kit.text import joined, safe
 
 HORSE = "Horse"
 
 RunnerColumns = dict[str, Callable[[Runner], str | None]]
 
-RESULT_COLUMNS: RunnerColumns = {
+FULL_RESULT_COLUMNS: RunnerColumns = {
     # As published: "2=", "PU".
     "Pos": lambda runner: runner.position,
     HORSE: lambda runner: runner.horse or (f"no. {runner.number}" if runner.number else None),
@@ -20,8 +23,6 @@ RESULT_COLUMNS: RunnerColumns = {
     "Jockey": lambda runner: runner.jockey,
     "Trainer": lambda runner: runner.trainer,
     "Why": lambda runner: runner.position_reason,
-}
-FULL_RESULT_COLUMNS = RESULT_COLUMNS | {
     "No.": lambda runner: runner.number,
     "Draw": lambda runner: runner.draw,
     "OR": lambda runner: runner.official_rating,
@@ -45,3 +46,24 @@ def runners_table(
         return []
     table, shown = made
     return [table, section(f"and {len(runners) - shown} more" if shown < len(runners) else "")]
+
+
+def runner_lines(runners: Sequence[Runner], race: Race) -> Iterator[str]:
+    """For example "1  Desert Crown (R Moore / A O'Brien)  SP 5/2F · no. 4, draw 2, OR 121"."""
+    field = RaceField(race)
+    for runner in runners:
+        named = ((words, safe(value, SHORT_MAX)) for words, value in _numbers(runner))
+        numbers = [f"{words}{value}" for words, value in named if value]
+        line = runner_line(runner, safe(runner.position, SHORT_MAX), field.horse(runner), field.price(runner))
+        yield joined([line, joined([*numbers], ", ")])
+
+
+def _numbers(runner: Runner) -> tuple[tuple[str, str | None], ...]:
+    number = runner.number if runner.horse else None
+    return (
+        ("no. ", number),
+        ("draw ", runner.draw),
+        ("OR ", runner.official_rating),
+        ("beaten ", runner.beaten),
+        ("", runner.position_reason),
+    )

@@ -19,8 +19,9 @@ from bot.slack.messages.answers.outcome_words import (
 from bot.slack.messages.kit.blocks import all_fit, message, room_beside, section
 from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, without_marks
 from bot.slack.messages.kit.names import SHORT_MAX, course_name
+from bot.slack.messages.kit.result_line import result_line
 from bot.slack.messages.kit.text import counted, joined, safe
-from bot.slack.messages.kit.times import aware, weekday_and_day
+from bot.slack.messages.kit.times import aware, off_text, weekday_and_day
 
 WAS_RUN = frozenset({RaceOutcome.SETTLED, RaceOutcome.UNCERTAIN})
 
@@ -54,11 +55,18 @@ def live_meeting(live: LiveMeeting, now: datetime) -> Message:
     )
     first = joined([f"*{place}*, {day}", figures], ": ")
     still_open = _Open(races, now)
-    lines = [(outcome, outcome_line(race, became(race, outcome) or still_open.words(race))) for race, outcome in races]
+    lines = [(outcome, _line(race, outcome, still_open)) for race, outcome in races]
     text = joined([f"{place}, {day}", without_marks(figures)], ": ")
     more = None if live.is_whole else NOT_WHOLE.format(joined(["/racecard", region], " "))
     foot = [section(joined([RESULTS_ARE[live.results_in], more], " "))]
     return message(text, (), [first, *_marked_first(first, lines, room_beside(foot))], len(lines) + 1, foot)
+
+
+def _line(race: Race, outcome: RaceOutcome, still_open: "_Open") -> str:
+    said = became(race, outcome, result_line) or still_open.words(race)
+    if outcome in WAS_RUN and (off := off_text(race.off)):
+        return f"{off}  {said}"
+    return outcome_line(race, said)
 
 
 def _marked_first(first: str, lines: Sequence[tuple[RaceOutcome, str]], room: int) -> list[str]:

@@ -1,20 +1,21 @@
 """The outcome of a race in lists: its words with their mark, and a line with the outcome before the details."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from bot.events.event import RacingEvent
 from bot.events.races import Race
 from bot.racedata.day_card import Outcomes, RaceOutcome
-from bot.slack.messages.alerts.result import ORDER_MAX, lost_mark, without_order
+from bot.slack.messages.alerts.result import lost_mark
 from bot.slack.messages.kit.marks import (
     MARKED_CONFLICT,
     MARKED_LOST_MEETING,
     MARKED_LOST_REST,
     MARKED_VOID,
 )
-from bot.slack.messages.kit.names import SHORT_MAX, horse_name, race_line, race_line_after_off
-from bot.slack.messages.kit.text import clip, joined, listed, safe
+from bot.slack.messages.kit.names import SHORT_MAX, race_line, race_line_after_off
+from bot.slack.messages.kit.result_line import ORDER_MAX, winner
+from bot.slack.messages.kit.text import clip, joined, safe
 from bot.slack.messages.kit.times import aware, off_text
 
 CARD_LINE_MAX = 300
@@ -26,13 +27,13 @@ NO_RESULT_YET = "no result yet"
 TO_COME = "to come"
 
 
-def became(race: Race, outcome: RaceOutcome) -> str | None:
-    """None for an open race."""
+def became(race: Race, outcome: RaceOutcome, run: Callable[[Race], str] = winner) -> str | None:
+    """None for an open race. `run`: the words of a race with a result."""
     return {
-        RaceOutcome.SETTLED: _winner(race),
+        RaceOutcome.SETTLED: run(race),
         RaceOutcome.ABANDONED: lost_words(race),
         RaceOutcome.BOTH: conflict_words(race),
-        RaceOutcome.UNCERTAIN: uncertain_words(race, _winner(race)),
+        RaceOutcome.UNCERTAIN: uncertain_words(race, run(race)),
         RaceOutcome.VOID: MARKED_VOID,
         RaceOutcome.OPEN: None,
     }[outcome]
@@ -48,7 +49,7 @@ def conflict_words(race: Race) -> str:
 
 
 def uncertain_words(race: Race, said: str) -> str:
-    """`said`: of the later version, for example "won by *Desert Crown*"."""
+    """`said`: of the later version, for example "won by *Desert Crown* 5/2F"."""
     if race.disputed:
         return f"{MARKED_CONFLICT}: the result contradicts itself: {safe(race.disputed, ORDER_MAX)}: check"
     return f"{MARKED_CONFLICT}: two versions of the result disagree: check. The later says {said}"
@@ -76,10 +77,3 @@ def is_to_come(race: Race, now: datetime) -> bool:
     if (off := aware(race.off.off_at)) is not None:
         return off > now
     return (race.race_date or "") > now.date().isoformat()
-
-
-def _winner(race: Race) -> str:
-    first = [horse_name(runner) for runner in race.runners if runner.finishing_position == 1]
-    if not first:
-        return without_order(race, "result in")
-    return f"{'dead heat' if len(first) > 1 else 'won by'} *{listed(first)}*"

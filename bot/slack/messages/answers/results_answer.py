@@ -10,7 +10,7 @@ from bot.outbox.message import Message
 from bot.racedata.day_card import WITH_RESULT, Card, RaceOutcome
 from bot.racedata.reference_store import KnownCountry
 from bot.slack.messages.alerts.finishing_order import order_note
-from bot.slack.messages.alerts.result import without_order
+from bot.slack.messages.alerts.runner_table import runner_lines
 from bot.slack.messages.answers.day_answer import (
     Losses,
     abandoned_in_figures,
@@ -39,14 +39,13 @@ from bot.slack.messages.answers.outcome_words import (
 from bot.slack.messages.answers.racecard_answer import course_button, lines_section, meeting_title
 from bot.slack.messages.kit.blocks import section
 from bot.slack.messages.kit.marks import MARKED_VOID
-from bot.slack.messages.kit.names import horse_name, race_line, runner_line
+from bot.slack.messages.kit.names import race_line
 from bot.slack.messages.kit.pages import SCREEN, Paper, Turning, Unit, paged
+from bot.slack.messages.kit.result_line import result_line
 from bot.slack.messages.kit.text import clip, counted, joined, safe, sentences
 from bot.slack.messages.kit.times import off_text, weekday_and_day
 
 ABANDONMENTS_LIST = "abandonments"
-POSITION_MAX = 12
-PLACES_SHOWN = 3
 
 
 @dataclass(frozen=True)
@@ -169,10 +168,7 @@ def _race(race: Race, outcome: RaceOutcome, now: datetime) -> str:
 
 
 def _said(race: Race, outcome: RaceOutcome, now: datetime) -> str:
-    placed = [runner for runner in race.placed() if runner.finishing_position]
-    front = [runner for runner in placed if (runner.finishing_position or 0) <= PLACES_SHOWN][: PLACES_SHOWN * 2]
-    places = ", ".join(f"{safe(runner.position, POSITION_MAX)} {horse_name(runner)}" for runner in front or placed[:1])
-    settled = places or without_order(race, "result in")
+    settled = result_line(race, first="result in")
     return {
         RaceOutcome.SETTLED: settled,
         RaceOutcome.ABANDONED: lost_words(race),
@@ -191,7 +187,6 @@ def _whole_race(race: Race, outcome: RaceOutcome, now: datetime) -> Unit:
     if outcome is not RaceOutcome.SETTLED or not placed:
         return Unit((lines_section(first, [_said(race, outcome, now)], 1),))
     others = [runner for runner in race.runners if not runner.finishing_position and runner.position]
-    lines = [
-        clip(runner_line(runner, safe(runner.position, POSITION_MAX)), CARD_LINE_MAX) for runner in [*placed, *others]
-    ]
+    line = clip(result_line(race), CARD_LINE_MAX)
+    lines = [line, *(clip(line, CARD_LINE_MAX) for line in runner_lines([*placed, *others], race))]
     return Unit((lines_section(first, lines, len(lines)),))

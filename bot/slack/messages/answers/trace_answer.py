@@ -18,7 +18,7 @@ from bot.slack.messages.kit.marks import MARKED_CONFLICT, without_marks
 from bot.slack.messages.kit.mentions import named
 from bot.slack.messages.kit.names import ID_MAX, card_name, course_name, race_day, race_name
 from bot.slack.messages.kit.text import clip, code, counted, joined, listed, safe, sentences
-from bot.slack.messages.kit.times import moment_for_readers
+from bot.slack.messages.kit.times import aware, in_readers_zone, moment_for_readers
 
 TRACE_CHANNELS_MAX = 60
 """Channels named in an answer, shared by the events. All channels are counted."""
@@ -139,7 +139,7 @@ def _version(one: TracedVersion, link: Link, room: int, *, limited: bool) -> Ite
         else code(one.kind) or "A delivery that could not be read"
     )
     number = f", version {one.version}" if one.version > 1 else ""
-    received = f"received {moment_for_readers(one.received_at)}"
+    received = joined([f"received {moment_for_readers(one.received_at)}", _off(one.race)], ", ")
     name = _race_named(one)
     what = f"*{name}, {kind[0].lower()}{kind[1:]}*" if name else f"*{kind}*"
     head = f"{what}{number}, {received} ({reference(one.inbox_id)})."
@@ -151,6 +151,12 @@ def _version(one: TracedVersion, link: Link, room: int, *, limited: bool) -> Ite
         yield f"• {_channel(told)}: {outcome_words(told, link)}.{_acknowledged(told.acknowledgement, link)}"
     if rest := one.told[room:]:
         yield f"• and {len(rest)} more: {_figures(rest)}."
+
+
+def _off(race: Race | None) -> str | None:
+    """Only Slack knows each reader's clock."""
+    off = aware(race.off.off_at) if race else None
+    return f"off {in_readers_zone(off)} by your clock" if off else None
 
 
 def _channel(told: LedgerLine) -> str:

@@ -15,6 +15,11 @@ SHORT_MAX = 40
 RUNNERS_PLAUSIBLE = 1_000
 
 
+def ordinal(place: int) -> str:
+    teens = place % 100 in {11, 12, 13}
+    return f"{place}" + ("th" if teens else {1: "st", 2: "nd", 3: "rd"}.get(place % 10, "th"))
+
+
 def course_name(race: Race) -> str | None:
     return safe(race.course.name, COURSE_MAX) or safe(race.course.course_id, COURSE_MAX)
 
@@ -82,10 +87,9 @@ def horse_name(runner: Runner) -> str:
     return safe(runner.horse, HORSE_MAX) or (f"no. {number}" if number else "horse not named")
 
 
-def runner_line(runner: Runner, first: str | None) -> str:
+def runner_line(runner: Runner, first: str | None, name: str, price: str | None) -> str:
     """For example "1  Desert Crown (R Moore / A O'Brien)  SP 5/2". `first`: position or number."""
-    price = safe(runner.starting_price, SHORT_MAX)
-    return joined([first, f"{horse_name(runner)}{_connections(runner)}", f"SP {price}" if price else None], "  ")
+    return joined([first, f"{name}{_connections(runner)}", f"SP {price}" if price else None], "  ")
 
 
 def race_line(race: Race) -> str:

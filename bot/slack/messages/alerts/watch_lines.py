@@ -1,0 +1,122 @@
+"""What happened to each watched runner: "⭐ Misty Ghost WON the 12:40 Wolverhampton, 11/4 · 5 ran"."""
+
+from collections.abc import Sequence
+
+from bot.events.event import EventKind, RacingEvent
+from bot.events.race_state import RaceState, state_in
+from bot.events.races import (
+    RESERVED,
+    Race,
+    Runner,
+    did_not_finish,
+    finishing_position,
+    is_disqualified,
+    is_non_runner,
+    is_settled_status,
+    is_shared,
+)
+from bot.events.watched import WatchedRunner, name_key
+from bot.outbox.message import Block
+from bot.slack.messages.alerts.alert_context import MessageContext
+from bot.slack.messages.kit.blocks import section
+from bot.slack.messages.kit.marks import WATCHED
+from bot.slack.messages.kit.names import PERSON_MAX, SHORT_MAX, course_name, ordinal, race_day
+from bot.slack.messages.kit.result_line import FIRST_PLACES, RaceField
+from bot.slack.messages.kit.text import joined, safe
+from bot.slack.messages.kit.times import off_text
+
+RUNNERS_NAMED = 8
+
+
+def watched_section(event: RacingEvent, context: MessageContext) -> Block | None:
+    return section("\n".join(watch_lines(context.watched, event, context)))
+
+
+def watch_lines(watched: Sequence[WatchedRunner], event: RacingEvent, context: MessageContext) -> list[str]:
+    """A line for each of the first runners; the others are counted."""
+    lines = [f"{WATCHED} {what_happened(one, event, context)}" for one in watched[:RUNNERS_NAMED]]
+    more = len(watched) - len(lines)
+    return [*lines, *([f"{WATCHED} and {more} more"] if more > 0 else [])]
+
+
+def what_happened(one: WatchedRunner, event: RacingEvent, context: MessageContext) -> str:
+    """The horse, then what happened to it, then the race."""
+    race, runner = _found(one, event)
+    field = RaceField(race)
+    horse = field.named(one.horse) if one.horse else "horse not named"
+    by = joined([safe(words, PERSON_MAX + SHORT_MAX) for words in one.by], ", ")
+    where = joined([off_text(race.off), course_name(race)], " ") or "race not named"
+    is_today = event.race.race_date == f"{context.received_at:%Y-%m-%d}"
+    where = joined([where, None if is_today else race_day(race)], ", ")
+    name = f"{horse} ({by})" if by and not one.is_lost else horse
+    if one.is_lost:
+        return f"{name} is no longer {f'with {by}' if by else 'named'}: {where}"
+    if event.is_abandonment:
+        also_run = "reported lost and run, check" if context.contradicts else "lost"
+        return f"{name}, race {also_run}: {where}"
+    if event.kind is EventKind.RESULT_RECEIVED:
+        return f"{name}{_in_result(one, runner, field, where, context)}"
+    return f"{name}{_on_card(one, runner, race, where, is_lost=bool(event.race.abandoned) or context.card_lost)}"
+
+
+def _found(one: WatchedRunner, event: RacingEvent) -> tuple[Race, Runner]:
+    """The race with the runner, as far as the event has them. A race of a card has the card's course and day."""
+    wanted = name_key(one.horse).bare if one.horse else None
+    races = event.races or (event.race,)
+    known = [(race, runner) for race in races for runner in race.runners if runner.horse]
+    same = [(race, runner) for race, runner in known if name_key(runner.horse or "").bare == wanted]
+    race, runner = next((found for found in same if one.off in {None, found[0].off.text}), (None, Runner()))
+    if race is None:
+        race = next((race for race in races if one.off in {None, race.off.text}), Race())
+    off = race.off if race.off.text or not one.off else race.off.model_copy(update={"text": one.off})
+    card = {"course": race.course if course_name(race) else event.race.course, "off": off}
+    day = {"race_date": race.race_date or event.race.race_date, "region": race.region or event.race.region}
+    return race.model_copy(update=card | day), runner
+
+
+def _in_result(one: WatchedRunner, runner: Runner, field: RaceField, where: str, context: MessageContext) -> str:
+    race, position = field.race, one.position
+    if race.is_void or race.is_lost:
+        return f", race {'void' if race.is_void else 'lost'}: {where}"
+    if context.contradicts is not None or race.abandoned or race.disputed or context.order_unknown:
+        place = finishing_position(position)
+        said = f"reported {ordinal(place) if place else safe(position, SHORT_MAX) or 'unplaced'}"
+        return f", {said}, check: {where}"
+    if is_non_runner(position):
+        return f" is a {'reserve' if position == RESERVED else 'non-runner'}: {where}"
+    unfinished = safe(position, SHORT_MAX) if did_not_finish(position) else None
+    figures = joined([unfinished, field.price(runner), f"{field.ran} ran" if field.ran else None, _status(race)])
+    return joined([f" {_finished(position, runner, race)} the {where}", figures or None], ", ")
+
+
+def _finished(position: str | None, runner: Runner, race: Race) -> str:
+    """The verb, up to the name of the race."""
+    place = finishing_position(position)
+    if state_in(race.status) is RaceState.WALKOVER:
+        return "WALKED OVER in"
+    if place and (is_shared(position) or sum(one.finishing_position == place for one in race.runners) > 1):
+        return f"DEAD-HEATED for {ordinal(place)} in"
+    if place:
+        return "WON" if place == 1 else f"{'placed' if place <= FIRST_PLACES else 'finished'} {ordinal(place)} in"
+    if is_disqualified(position):
+        reason = safe(runner.position_reason, SHORT_MAX)
+        return f"disqualified{f' ({reason})' if reason else ''} from"
+    if did_not_finish(position):
+        return "did not finish"
+    known = {one.finishing_position for one in race.runners}
+    return "unplaced in" if known >= set(range(1, FIRST_PLACES + 1)) else "has no published place in"
+
+
+def _status(race: Race) -> str | None:
+    return None if is_settled_status(race.status) else safe(race.status, SHORT_MAX)
+
+
+def _on_card(one: WatchedRunner, runner: Runner, race: Race, where: str, *, is_lost: bool) -> str:
+    if is_lost or race.abandoned:
+        return f", race lost: {where}"
+    position = runner.position or one.position
+    if is_non_runner(position):
+        return f" is a {'reserve' if position == RESERVED else 'non-runner'}: {where}"
+    jockey, draw = safe(runner.jockey, PERSON_MAX), safe(runner.draw, SHORT_MAX)
+    is_watched = any(words.startswith("jockey ") for words in one.by)
+    return joined([f" declared: {where}", None if is_watched else jockey, f"draw {draw}" if draw else None], ", ")

@@ -1,0 +1,179 @@
+"""The line of a result, the same in every message: "1 Misty Ghost 11/4F · 2 Bold Warrior 20/1 5 ran"."""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import takewhile
+
+from bot.events.race_state import RaceState, state_in
+from bot.events.races import Race, Runner, did_not_finish, is_disqualified, is_shared, name_and_country, plain_name
+from bot.slack.messages.kit.names import HORSE_MAX, RUNNERS_PLAUSIBLE, SHORT_MAX, horse_name
+from bot.slack.messages.kit.text import counted, joined, listed, safe
+
+WITHOUT_ORDER = "placings not received"
+CHECK_PLACES = "check which is true"
+ORDER_MAX = 120
+POSITION_MAX = 12
+HORSES_NAMED = 6
+
+GAP = "\N{EM SPACE}"
+"""Slack may show several spaces as a single space."""
+
+FIRST_PLACES = 3
+FIRST_PLACES_MAX = 7
+"""The most placed horses of a list that may leave out the others: France publishes the first seven."""
+
+_DISQUALIFIED_NAMED = 3
+_PRICE = re.compile(
+    r"(?P<to>[0-9]{1,4})[/-](?P<on>[1-9][0-9]{0,3})|(?P<decimal>[0-9]{1,4}\.[0-9]{1,3})|ev(?:en)?s", re.IGNORECASE
+)
+_FAVOURITES = {1: "F", 2: "JF"}
+
+
+def result_line(race: Race, *, in_text: bool = False, first: str | None = None) -> str:
+    """The placed horses with their prices, then how many ran; or why there is no order.
+
+    `in_text`: for a lock screen and a screen reader, with commas. `first`: "Result in", before a missing order.
+    """
+    if alone := walkover(race):
+        return f"Walkover: {alone}"
+    field, placed = RaceField(race), front(race)
+    order = None
+    if placed:
+        between, after = (", ", ". ") if in_text else (" · ", GAP)
+        named = [joined([_place(one, placed), field.horse(one), field.price(one)], " ") for one in placed]
+        more = [f"and {len(named) - HORSES_NAMED} more"] if len(named) > HORSES_NAMED else []
+        order = joined([between.join([*named[:HORSES_NAMED], *more]), _after_the_horses(field, placed)], after)
+    if race.disputed:
+        return joined([CHECK_PLACES, f"otherwise {order}" if order else None], ", ")
+    return order or _without_order(field, first)
+
+
+def in_order(race: Race) -> list[Runner]:
+    """The placed horses, best first, then the others as published. Some sources publish place 0 for the others."""
+    placed = [runner for runner in race.placed() if runner.finishing_position]
+    return [*placed, *(runner for runner in race.runners if not runner.finishing_position)]
+
+
+def front(race: Race) -> Sequence[Runner]:
+    """The first three places, dead heats included; else the best place."""
+    placed = [runner for runner in race.placed() if runner.finishing_position]
+    return list(takewhile(lambda runner: (runner.finishing_position or 0) <= FIRST_PLACES, placed)) or placed[:1]
+
+
+def walkover(race: Race) -> str | None:
+    """The horse; None if several horses may have run."""
+    if state_in(race.status) is not RaceState.WALKOVER:
+        return None
+    alone = race.placed() or race.runners
+    return RaceField(race).horse(alone[0]) if len(alone) == 1 else None
+
+
+def winner(race: Race) -> str:
+    """For example "won by *Desert Crown* 5/2F"; without a winner as `result_line`."""
+    field, first = RaceField(race), [runner for runner in race.runners if runner.finishing_position == 1]
+    named = [joined([f"*{field.horse(one)}*", field.price(one)], " ") for one in first]
+    return f"{'dead heat' if len(first) > 1 else 'won by'} {listed(named)}" if first else result_line(race)
+
+
+class RaceField:
+    """All runners of a race: what each is called, at which price each ran, and how many ran."""
+
+    def __init__(self, race: Race) -> None:
+        self.race = race
+        self.went = [runner for runner in race.runners if not runner.is_out]
+        self.ran = self._ran()
+        self._bare = Counter(plain_name(runner.horse) for runner in race.runners if runner.horse)
+        values = [_value(runner.starting_price) for runner in self.went]
+        known = [value for value in values if value is not None]
+        has_all = len(known) == len(self.went) == self.ran and len(known) > 1
+        self._shortest = min(known) if has_all else None
+        self._mark = _FAVOURITES.get(known.count(self._shortest), "CF") if self._shortest is not None else ""
+
+    def horse(self, runner: Runner) -> str:
+        return self.named(runner.horse) if runner.horse else horse_name(runner)
+
+    def named(self, horse: str) -> str:
+        """The country of birth stands behind a horse that runs abroad, and behind horses of one name."""
+        name, country = name_and_country(horse)
+        is_at_home = country is not None and country.casefold() == (self.race.region or "").casefold()
+        shown = name if is_at_home and self._bare[plain_name(horse)] <= 1 else horse
+        return safe(shown, HORSE_MAX) or horse_name(Runner())
+
+    def price(self, runner: Runner) -> str | None:
+        """As published. A favourite is marked by the data, or where the prices of all runners are known."""
+        price = safe(runner.starting_price, SHORT_MAX)
+        is_shortest = self._shortest is not None and _value(runner.starting_price) == self._shortest
+        return f"{price}{self._mark}" if price and is_shortest else price
+
+    def _ran(self) -> int | None:
+        """None where the list may leave runners out."""
+        said = self.race.field_size or 0
+        published = said if len(self.went) <= said < RUNNERS_PLAUSIBLE else 0
+        if published:
+            is_without_others = len(self.went) == len(self.race.runners)
+            return len(self.went) if len(self.race.runners) >= published else published if is_without_others else None
+        is_whole = any(not one.finishing_position for one in self.went) or len(self.went) > FIRST_PLACES_MAX
+        return len(self.went) if is_whole else None
+
+
+def _place(runner: Runner, placed: Sequence[Runner]) -> str | None:
+    """The place, with "=" of a dead heat. Further words of the position stay: "2 (promoted)"."""
+    place = runner.finishing_position
+    if is_shared(runner.position) or sum(one.finishing_position == place for one in placed) > 1:
+        return f"{place}="
+    return safe(runner.position, SHORT_MAX) if "(" in (runner.position or "") else str(place)
+
+
+def _after_the_horses(field: RaceField, placed: Sequence[Runner]) -> str:
+    """For example "dead heat, 9 ran, beaten nk, 2¼l, Horse D disqualified"."""
+    places, finished = (
+        [runner.finishing_position for runner in placed],
+        sum(bool(one.finishing_position) for one in field.race.runners),
+    )
+    behind = (safe(one.beaten, SHORT_MAX) for one in placed if one.finishing_position != 1)
+    beaten = joined([*takewhile(bool, behind)], ", ")
+    out = [_disqualified(one, field) for one in field.race.runners if is_disqualified(one.position)]
+    return joined(
+        [
+            "dead heat" if len(set(places)) < len(places) else None,
+            f"{field.ran} ran" if field.ran else None,
+            f"only {finished} finished" if _is_all_that_finished(field, finished) else None,
+            f"beaten {beaten}" if beaten else None,
+            *out[:_DISQUALIFIED_NAMED],
+            None if 1 in places else "winner not named",
+        ],
+        ", ",
+    )
+
+
+def _is_all_that_finished(field: RaceField, finished: int) -> bool:
+    others = [runner for runner in field.went if not runner.finishing_position]
+    return finished < FIRST_PLACES and bool(others) and all(did_not_finish(runner.position) for runner in others)
+
+
+def _disqualified(runner: Runner, field: RaceField) -> str:
+    because = safe(runner.position_reason, SHORT_MAX)
+    return f"{field.horse(runner)} disqualified{f' ({because})' if because else ''}"
+
+
+def _without_order(field: RaceField, first: str | None) -> str:
+    """An order that could not be read is told as published."""
+    went = field.went
+    if went and all(did_not_finish(runner.position) for runner in went):
+        named = [f"{field.horse(one)} {safe(one.position, POSITION_MAX)}" for one in went[:HORSES_NAMED]]
+        more = [f"and {counted(len(went) - HORSES_NAMED, 'other')}"] if len(went) > HORSES_NAMED else []
+        return f"No horse finished: {', '.join([*named, *more])}"
+    unread = safe(field.race.unread_order, ORDER_MAX)
+    return joined([first, f"placings could not be read: {unread}" if unread else WITHOUT_ORDER], ", ")
+
+
+def _value(price: str | None) -> Fraction | None:
+    """To one staked: of "11/4" and of the decimal "3.75" the same. None for a price with a mark of its own."""
+    found = _PRICE.fullmatch((price or "").strip())
+    if found is None:
+        return None
+    if found["decimal"]:
+        return Fraction(found["decimal"]) - 1
+    return Fraction(int(found["to"]), int(found["on"])) if found["to"] else Fraction(1)

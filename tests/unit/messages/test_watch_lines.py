@@ -1,0 +1,172 @@
+"""What happened to a watched runner, case by case: the name first, then what happened, then the race."""
+
+import pytest
+
+from bot.events.event import EventKind, RacingEvent
+from bot.events.races import Course, OffTime, Race, Runner
+from bot.events.watched import WatchedRunner
+from bot.slack.messages import MessageContext, render
+from bot.slack.messages.alerts.watch_lines import RUNNERS_NAMED, what_happened
+from bot.slack.messages.kit.marks import WATCHED
+from tests.clock import DAY, START
+from tests.unit.kept_text import as_read
+
+CONTEXT = MessageContext(received_at=START, now=START, late_after_s=600)
+PLACE = {"region": "GB", "course": Course(name="Wolverhampton"), "race_date": DAY, "off": OffTime(text="12:40")}
+GHOST = WatchedRunner(horse="Misty Ghost")
+
+
+def field(position, *others, **fields):
+    """A race in which Misty Ghost has this position."""
+    names = ("Bold Warrior", "Quiet Cavalier", "Plum Heron")
+    others_there = [Runner(horse=horse, position=at) for horse, at in zip(names, others, strict=False)]
+    return {"runners": (Runner(horse="Misty Ghost (GB)", position=position, **fields), *others_there)}
+
+
+def of(kind, **race):
+    return RacingEvent(key="k", kind=kind, race=Race(**PLACE | race))
+
+
+def result(position, *others, **race):
+    priced = field(position, *others, starting_price="11/4")
+    return of(EventKind.RESULT_RECEIVED, **priced, **race), GHOST.model_copy(update={"position": position})
+
+
+def card(position=None, race_date="2026-11-21", **runner):
+    day = {"race_date": race_date, "course": Course(name="Saint-Cloud"), "region": "FR"}
+    runners = (Runner(horse="Misty Ghost", position=position, **runner),)
+    races = (Race(off=OffTime(text="14:10")), Race(off=OffTime(text="14:45"), runners=runners))
+    event = RacingEvent(key="k", kind=EventKind.RACECARD_PUBLISHED, race=Race(**day), races=races)
+    return event, WatchedRunner(horse="Misty Ghost", off="14:45")
+
+
+LOST = of(EventKind.RACE_ABANDONED), GHOST
+MEETING = of(EventKind.MEETING_ABANDONED, off=OffTime()), WatchedRunner(horse="Misty Ghost", off="14:45")
+WON = "Misty Ghost WON the 12:40 Wolverhampton, 11/4 · 4 ran"
+CONTRADICTING = {"contradicts": EventKind.RACE_ABANDONED}
+
+CASES = {
+    "won": (*result("1", "2", "3", "PU"), {}, WON),
+    "won, of an unknown number": (*result("1", "2", "3"), {}, "Misty Ghost WON the 12:40 Wolverhampton, 11/4"),
+    "won, not official yet": (*result("1", "2", "3", "PU", status="Photo"), {}, f"{WON} · Photo"),
+    "shared the win": (*result("1=", "1="), {}, "Misty Ghost DEAD-HEATED for 1st in the 12:40 Wolverhampton, 11/4"),
+    "walked over": (*result("1", status="Walkover"), {}, "Misty Ghost WALKED OVER in the 12:40 Wolverhampton, 11/4"),
+    "placed": (*result("2", "1"), {}, "Misty Ghost placed 2nd in the 12:40 Wolverhampton, 11/4"),
+    "finished behind": (*result("12", "1"), {}, "Misty Ghost finished 12th in the 12:40 Wolverhampton, 11/4"),
+    "unplaced": (*result("0", "1", "2", "3"), {}, "Misty Ghost unplaced in the 12:40 Wolverhampton, 11/4 · 4 ran"),
+    "in a partial order": (
+        *result(None, "1"),
+        {},
+        "Misty Ghost has no published place in the 12:40 Wolverhampton, 11/4 · 2 ran",
+    ),
+    "did not finish": (
+        *result("PU", "1"),
+        {},
+        "Misty Ghost did not finish the 12:40 Wolverhampton, PU · 11/4 · 2 ran",
+    ),
+    "disqualified": (
+        of(EventKind.RESULT_RECEIVED, **field("DSQ", "1", position_reason="weighed in light")),
+        GHOST.model_copy(update={"position": "DSQ"}),
+        {},
+        "Misty Ghost disqualified (weighed in light) from the 12:40 Wolverhampton, 2 ran",
+    ),
+    "a non-runner of the result": (*result("NR", "1"), {}, "Misty Ghost is a non-runner: 12:40 Wolverhampton"),
+    "a void race": (*result("1", status="Void"), {}, "Misty Ghost, race void: 12:40 Wolverhampton"),
+    "a lost race of the result": (
+        of(EventKind.RESULT_RECEIVED, abandoned=True),
+        GHOST,
+        {},
+        "Misty Ghost, race lost: 12:40 Wolverhampton",
+    ),
+    "won, reported abandoned": (
+        *result("1", "2"),
+        CONTRADICTING,
+        "Misty Ghost, reported 1st, check: 12:40 Wolverhampton",
+    ),
+    "won in one version": (
+        *result("1", "2"),
+        {"order_unknown": True},
+        "Misty Ghost, reported 1st, check: 12:40 Wolverhampton",
+    ),
+    "of yesterday": (
+        *result("2", "1", race_date="2026-11-19"),
+        {},
+        "Misty Ghost placed 2nd in the 12:40 Wolverhampton, Thu 19 Nov, 11/4",
+    ),
+    "declared": (
+        *card(jockey="J Castellano", draw="4"),
+        {},
+        "Misty Ghost declared: 14:45 Saint-Cloud, Sat 21 Nov, J Castellano, draw 4",
+    ),
+    "declared for today": (*card(race_date=DAY), {}, "Misty Ghost declared: 14:45 Saint-Cloud"),
+    "a non-runner": (*card("NR"), {}, "Misty Ghost is a non-runner: 14:45 Saint-Cloud, Sat 21 Nov"),
+    "a reserve": (*card("Reserve"), {}, "Misty Ghost is a reserve: 14:45 Saint-Cloud, Sat 21 Nov"),
+    "on a card of an abandoned meeting": (
+        *card(),
+        {"card_lost": True},
+        "Misty Ghost, race lost: 14:45 Saint-Cloud, Sat 21 Nov",
+    ),
+    "an abandoned race": (*LOST, {}, "Misty Ghost, race lost: 12:40 Wolverhampton"),
+    "an abandoned race that was run": (
+        *LOST,
+        {"contradicts": EventKind.RESULT_RECEIVED},
+        "Misty Ghost, race reported lost and run, check: 12:40 Wolverhampton",
+    ),
+    "an abandoned meeting": (*MEETING, {}, "Misty Ghost, race lost: 14:45 Wolverhampton"),
+    "a watched trainer": (
+        of(EventKind.RESULT_RECEIVED, **field("1", "2")),
+        WatchedRunner(horse="Misty Ghost (GB)", by=("trainer A Smith",), position="1"),
+        {},
+        "Misty Ghost (trainer A Smith) WON the 12:40 Wolverhampton",
+    ),
+    "no longer with the watched jockey": (
+        of(EventKind.RESULT_RECEIVED, **field("1")),
+        WatchedRunner(horse="Misty Ghost", by=("jockey R Moore",), is_lost=True),
+        {},
+        "Misty Ghost is no longer with jockey R Moore: 12:40 Wolverhampton",
+    ),
+    "no longer on the card": (
+        card()[0],
+        WatchedRunner(horse="Blue Moon", off="14:45", is_lost=True),
+        {},
+        "Blue Moon is no longer named: 14:45 Saint-Cloud, Sat 21 Nov",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_happened_to_a_watched_runner(name):
+    event, watched, more, words = CASES[name]
+    assert what_happened(watched, event, CONTEXT.model_copy(update=more)) == words
+
+
+LOUD = ("ABANDONED: ", "VOID: ", "CONFLICT: ", "Two versions disagree: ")
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_watch_leads_text_and_first_line_but_for_a_louder_word(name):
+    event, watched, more, words = CASES[name]
+    message = render(event, CONTEXT.model_copy(update={"watched": (watched,), **more}))
+    lines = [line for line in as_read(message).split("\n") if not line.startswith("text: ")]
+    leads = message.text.startswith(f"{WATCHED} {words}")
+    assert leads is not message.text.startswith(LOUD)
+    assert f"{WATCHED} {words}" in message.text
+    assert f"{WATCHED} {words}" in lines[: 1 if leads else 2]
+
+
+def test_watch_brings_no_whole_card():
+    event, watched = card()
+    message = render(event, CONTEXT.model_copy(update={"watched": (watched,)}))
+    shown, _, behind = as_read(message).partition("[-] Racecard")
+    assert "14:10" not in shown
+    assert "14:10" in behind
+    plain = as_read(message.in_sections())
+    assert "14:10" not in plain
+    assert '[Racecard] racecard FR 2026-11-21 "Saint-Cloud"' in plain
+
+
+def test_many_watched_runners_are_counted():
+    event, watched = result("1", "2")
+    text = render(event, CONTEXT.model_copy(update={"watched": (watched,) * (RUNNERS_NAMED + 3)})).text
+    assert text.count("Misty Ghost WON") == RUNNERS_NAMED
+    assert f"{WATCHED} and 3 more" in text
