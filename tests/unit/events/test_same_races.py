@@ -81,7 +81,7 @@ def told(shape: str, count: int) -> None:
 @pytest.mark.parametrize("work", [filled_in, listed, compared, shown, told])
 def test_work_grows_with_the_number_of_races(work, shape):
     work(shape, 2)
-    few, many = (calls(work, shape, count) for count in (30, 120))
+    few, many = (calls(work, shape, count) for count in (60, 240))
     assert many < 6 * few
 
 
@@ -102,7 +102,7 @@ def test_work_grows_with_the_number_of_runners(runner):
         completed(*events)
 
     work(2)
-    few, many = calls(work, 30), calls(work, 120)
+    few, many = calls(work, 60), calls(work, 240)
     assert many < 6 * few
 
 
