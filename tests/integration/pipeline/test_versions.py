@@ -67,6 +67,7 @@ def marked(number, **marks):
     )
 
 
+POSTS_HELD = slack_answers("post", rate_limited(30))
 BOOK = lists(listed(runners=tuple(Runner(horse=horse, position=str(at)) for at, horse in enumerate(FIRST, start=1))))
 FIRST_STANDS = so_far(CGB=["1 Alpha"])
 
@@ -102,10 +103,10 @@ EDITED = {
         CGB=["^Racecard: Ascot, | (GB): 4 races declared"],
     ),
     "is not late": Story(GOOD, passes(3_600), SOFT, edits=1, CGB=["!late"]),
-    "in doubt, carried out": Story(
-        GOOD, slack_answers("edit", drop_after()), SOFT, passes(60), CGB=["Soft in the other"]
-    ),
-    "in doubt, lost": Story(GOOD, slack_answers("edit", drop_before()), SOFT, passes(60), CGB=["Soft in the other"]),
+    **{
+        f"in doubt, {name}": Story(GOOD, slack_answers("edit", met), SOFT, passes(60), CGB=["Soft in the other"])
+        for name, met in (("carried out", drop_after()), ("lost", drop_before()))
+    },
     "in words that Slack takes": Story(
         GOOD, slack_answers("edit", "invalid_blocks", "invalid_blocks"), SOFT, CGB=["Soft in the other | +\n()"]
     ),
@@ -120,7 +121,7 @@ EDITED = {
     ),
     "held posts let edits by": Story(
         GOOD,
-        slack_answers("post", rate_limited(30)),
+        POSTS_HELD,
         result("rc_2", going="Good"),
         SOFT,
         result("rc_2", going="Soft"),
@@ -316,7 +317,7 @@ MARKS = (
         f"{kind} that waits is linked": Story(
             links,
             version(FIRST, 1),
-            slack_answers("post", rate_limited(30)),
+            POSTS_HELD,
             later,
             so_far(edits=0, CGB=[""]),
             passes(31),
@@ -343,7 +344,7 @@ MARKS = (
         "of a race links the meeting that waits": Story(
             links,
             abandonment(),
-            slack_answers("post", rate_limited(30)),
+            POSTS_HELD,
             meeting("rc_1", "rc_2"),
             so_far(waiting={"queued": 2}),
             passes(31),
@@ -357,7 +358,7 @@ MARKS = (
             abandonment(),
             pause,
             version(FIRST),
-            slack_answers("post", rate_limited(30)),
+            POSTS_HELD,
             resumes,
             so_far(CGB=[""]),
             passes(31),
