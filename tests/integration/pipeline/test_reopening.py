@@ -136,14 +136,14 @@ async def test_old_ones_are_summarised_in_one_message_and_young_ones_posted_afte
 async def test_abandonments_beyond_one_message_make_several_each_is_named_and_people_are_rung_once(pipeline):
     await pipeline.subscribe("CGB", "GB", mentions=("UALICE", "SDESK"))
     await pipeline.subscribe("CGB", "*", mentions=("UALICE", "here"))
-    lost = [abandonment(f"rc_{number}", course=f"No {number:02} {'x' * 80}") for number in range(50)]
+    lost = [abandonment(f"rc_{number}", course=f"No {number:02} {'x' * 80}") for number in range(40)]
     await wait_long(pipeline, *lost, result("rc_99"))
     await reopen(pipeline)
     first, *others = pipeline.slack.messages("CGB")
     texts = pipeline.texts("CGB")
     assert 1 < len(texts) < 6
     assert all(text.startswith("ABANDONED: ") for text in texts)
-    assert [sum(f"No {number:02}" in text for text in texts) for number in range(50)] == [1] * 50
+    assert [sum(f"No {number:02}" in text for text in texts) for number in range(40)] == [1] * 40
     assert set(await states(pipeline)) == {"folded", "sent"}
     assert first.text.endswith(" <@UALICE> <!subteam^SDESK> <!here>")
     assert str(first.blocks).count("<@UALICE> <!subteam^SDESK> <!here>") == 1
