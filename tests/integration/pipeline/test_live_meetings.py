@@ -5,7 +5,7 @@ from bot.channels.conditions.show_condition import MEETINGS
 from bot.channels.filters import Meeting
 from bot.events.event import Topic
 from bot.events.races import Course
-from sandbox.slack.failures import http_error
+from sandbox.slack.failures import http_error, rate_limited
 from tests.clock import DAY
 from tests.integration.pipeline.racing_day import abandonment, meeting, result
 from tests.integration.pipeline.steps import pause
@@ -300,6 +300,15 @@ TROUBLES = {
         AT_1505,
         AT_1540,
         CGB=["", REPLY_1430, REPLY_1505, "^Result: Ascot 15:40"],
+    ),
+    "live message deleted, which an edit finds while a reply waits": Story(
+        LIVE,
+        result(),
+        slack_answers("post", rate_limited(30)),
+        slack_answers("edit", "message_not_found"),
+        AT_1505,
+        passes(31),
+        CGB=TOLD_FLAT,
     ),
     "reply refused": Story(LIVE, result(), slack_answers("post", "thread_not_found"), AT_1505, CGB=TOLD_FLAT),
     "thread locked": Story(

@@ -103,6 +103,7 @@ async def test_nothing_that_was_posted_after_the_copy_is_posted_again(pipeline, 
     await pipeline.post_all()
     before = pipeline.texts("CGB")
     assert len(before) == 3
+    pipeline.clock.forward(3_600)
     other, doubted = await put_back(put(), pipeline.clock)
     assert doubted.messages == 2
     await turns(other, LOOKED_S)

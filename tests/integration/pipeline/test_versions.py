@@ -67,6 +67,7 @@ def marked(number, **marks):
     )
 
 
+MORE = {"status": "weighed_in", "meeting_id": "mt_1", "race_number": 3}
 POSTS_HELD = slack_answers("post", rate_limited(30))
 BOOK = lists(listed(runners=tuple(Runner(horse=horse, position=str(at)) for at, horse in enumerate(FIRST, start=1))))
 FIRST_STANDS = so_far(CGB=["1 Alpha"])
@@ -293,13 +294,7 @@ NO_NEWS = {
     ),
     "spellings and ids": Story(
         result(status="Weighed In"),
-        runners(
-            ("1st", "Blue Moon (IRE)"),
-            ("2nd", "Red Sky"),
-            status="weighed_in",
-            meeting_id="mt_1",
-            race_number=3,
-        ),
+        runners(("1st", "Blue Moon (IRE)"), ("2nd", "Red Sky"), **MORE),
         edits=0,
         CGB=[""],
     ),
