@@ -171,8 +171,8 @@ async def test_refresh_that_outlives_its_callers_ends_with_the_book(book, client
 
 async def test_all_lists_together_take_no_longer_than_one(book, client):
     client.answers = {"courses": never, "reference": never}
-    async with asyncio.timeout(0.2):
-        found = await book.lexicon(0.12)
+    async with asyncio.timeout(0.5):
+        found = await book.lexicon(0.3)
     assert (found.regions, found.courses) == ((), ())
 
 
