@@ -228,7 +228,7 @@ async def test_reading_that_waits_for_its_minute_is_no_failure_once_it_has_begun
     client.races = make_days(-60, 5)
     client.trouble = RateLimited("races/search", code="rate_limited", retry_after_s=40)
     client.hold(after=pages)
-    first, second = [await book.card("GB", TODAY, budget=Budget(seconds=seconds)) for seconds in (0.1, 0.02)]
+    first, second = [await book.card("GB", TODAY, budget=Budget(seconds=seconds)) for seconds in (0.3, 0.05)]
     assert client.held.is_set()
     if pages:
         assert (first.coverage, second.coverage) == (Coverage.UNREAD, Coverage.UNREAD)
