@@ -83,6 +83,12 @@ class Address:
         async with httpx.AsyncClient(timeout=10) as client:
             return await client.post(f"{self.url}/webhooks/racing", content=body, headers=headers)
 
+    async def accept(self, payload: object) -> None:
+        """Have the delivery taken, as the service does: a busy bot may ask for it again."""
+        while (answer := await self.deliver(payload)).status_code == 503:  # noqa: ASYNC110  another process is busy
+            await asyncio.sleep(0.1)
+        assert answer.status_code == 200, answer.text
+
 
 async def until(holds: Callable[[], bool], *, timeout_s: float = 60.0) -> None:
     """Wait for what nothing tells of: it is looked at again and again."""
