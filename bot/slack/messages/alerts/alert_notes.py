@@ -44,10 +44,13 @@ def late_mark(context: MessageContext) -> str:
     return f" (alert {minutes} min late)" if minutes else ""
 
 
-def asides(context: MessageContext, *, in_text: bool = False, conflict_said: bool = False) -> list[str]:
+def asides(
+    context: MessageContext, *, in_text: bool = False, conflict_said: bool = False, link_said: bool = False
+) -> list[str]:
     """Sentences on corrections and on related messages.
 
     `in_text`: for a notification, with times in UTC and without marks. `conflict_said`: CONFLICT stands before.
+    `link_said`: the link to the earlier message too.
     """
     edited = "" if in_text else f"{CORRECTED} "
     said = list[str]()
@@ -67,9 +70,13 @@ def asides(context: MessageContext, *, in_text: bool = False, conflict_said: boo
     if context.contradicts is not None:
         kind = "Check" if conflict_said else "CONFLICT: check"
         said.append(f"{kind} before you act: {_contradicted(context.contradicts)}")
-    if link := _linked(context.previous_link, "earlier message"):
+    if not link_said and (link := earlier_message(context)):
         said.append(f"See the {link}")
     return said
+
+
+def earlier_message(context: MessageContext) -> str | None:
+    return _linked(context.previous_link, "earlier message")
 
 
 def other_day(event: RacingEvent, context: MessageContext) -> str:
@@ -111,7 +118,7 @@ def small_print(event: RacingEvent, context: MessageContext, *, details_filled_i
 
     `details_filled_in`: the lines of races show fields from the race book (`shows_filled_in`).
     """
-    received = mrkdwn(f"received {in_readers_zone(context.received_at)}")
+    received = mrkdwn(f"{_came(context)} {in_readers_zone(context.received_at)}")
     elements = [*_of_the_event(event, details_filled_in), received, *_of_the_post(context)]
     return context_block(elements)
 
@@ -159,16 +166,15 @@ def _of_the_post(context: MessageContext) -> list[Block]:
     said = (
         order_note((country,), {country.country_code}) if country else None,
         f"data as of {as_of}" if as_of else None,
-        f"{_kind_of_change(context)} {in_readers_zone(context.received_at)}"
-        if only(context.changes, additions=False)
-        else None,
         f"alert {minutes} min late" if minutes else None,
         "may be a repeat" if context.may_be_repeat else None,
     )
     return [mrkdwn(text) for text in said if text]
 
 
-def _kind_of_change(context: MessageContext) -> str:
+def _came(context: MessageContext) -> str:
+    if not only(context.changes, additions=False):
+        return "received"
     return "another version" if context.order_unknown else "corrected"
 
 

@@ -7,7 +7,7 @@ from bot.events.races import Race, is_settled_status
 from bot.outbox.message import Block, Message
 from bot.slack.messages.alerts.alert_buttons import alert_buttons
 from bot.slack.messages.alerts.alert_context import MessageContext
-from bot.slack.messages.alerts.alert_notes import asides, late_mark, other_day, small_print
+from bot.slack.messages.alerts.alert_notes import asides, earlier_message, late_mark, other_day, small_print
 from bot.slack.messages.alerts.corrections import DISAGREE, changes_in_words
 from bot.slack.messages.alerts.runner_table import runner_lines
 from bot.slack.messages.alerts.watch_lines import watch_lines, watched_section
@@ -48,10 +48,10 @@ def result(event: RacingEvent, context: MessageContext) -> Message:
     name = f"{race_name(race)}{other_day(event, context)}{region_mark(event)}"
     line = result_line(race, first="Result in")
     shown = [
-        _changed(changed),
+        joined([_changed(changed), earlier_message(context)]) if changed else None,
         line if is_news else f"*{name}*{GAP}{line}",
         unusual_status(race),
-        *asides(context, conflict_said=True),
+        *asides(context, conflict_said=True, link_said=bool(changed)),
     ]
     head = [
         header(_headline(event, name, context, kind)) if is_news else None,
