@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 import httpx
+import respx
 from pydantic import SecretStr
 
 from bot.racedata.client.service_client import RacingClient, open_client
@@ -99,7 +100,9 @@ class Scripted:
         return [seen.path for seen in self.seen]
 
     def client(self, store, time, key=KEY, **parts) -> RacingClient:
-        http = httpx.AsyncClient(transport=httpx.MockTransport(self.handle))
+        router = respx.MockRouter(base_url=BASE_URL, assert_all_called=False)
+        router.route().mock(side_effect=self.handle)
+        http = httpx.AsyncClient(transport=httpx.MockTransport(router.async_handler))
         return open_client(BASE_URL, SecretStr(key), store, time.timing(), http=http, **parts)
 
 
