@@ -14,7 +14,7 @@ async def test_result_is_read_in_the_channel_that_subscribed_and_in_no_other(des
     await row.get_by_text("Settle", exact=True).click()
     message = page.locator(".message", has_text=f"Result: {race.course.name} {race.off_time}")
     await message.wait_for()
-    assert await message.locator("table").count() == 1
+    assert await message.locator("details.container").count() == 1
     assert await message.locator(".unknown").count() == 0
     await page.wait_for_selector("[data-count='told'] dd:text-is('1')")
     assert (await desk.counts(page))["lost"] == "0"
