@@ -43,7 +43,7 @@ async def test_axe_finds_nothing_serious(desk, viewport):
     desk.stage.service.settle(race.race_id)
     other, _ = await desk.race(page, "IRE")
     desk.stage.service.abandon_race(other.race_id, "Waterlogged")
-    await page.wait_for_selector(".message table")
+    await page.locator(".message details.container > summary").first.click()
     await page.wait_for_selector(".is-alarm")
     await page.add_script_tag(path=AXE)
     found = []
