@@ -29,7 +29,7 @@ from tests.clock import DAY, now, set_ahead
 from tests.databases import on_both
 from tests.integration.conftest import Moment
 from tests.integration.pipeline.racing_day import abandonment, edits, result, tell, tell_two_in_ireland
-from tests.integration.pipeline.steps import pause
+from tests.integration.pipeline.steps import pause, wait
 from tests.integration.pipeline.stories import passes, so_far, subscribes, unsubscribes
 from tests.integration.pipeline.test_unchecked import check, service_is_back
 from tests.notice_levels import without_level
@@ -188,6 +188,7 @@ async def test_edit_waits_for_a_live_message_whose_call_is_held(live):
     await so_far(CGB=["3 run so far", "~1", "~1", "~1"], waiting={})(live)
 
 
+@on_both
 async def test_abandonment_passes_an_edit_that_a_dead_process_left_while_edits_are_held(live):
     await tell(live, result())
     await live.deliver(result(going="Soft"))
@@ -200,7 +201,7 @@ async def test_abandonment_passes_an_edit_that_a_dead_process_left_while_edits_a
         call_holds.hold_call(session, Call.EDIT, at + timedelta(minutes=5), "ratelimited")
 
     await live.database.write(die_while_editing)
-    live.clock.forward(2)
+    await wait(live, 2)
     await tell(live, abandonment("rc_2", off_time="15:05"))
     await so_far(CGB=["!ABANDONED", "~1", "^ABANDONED: Ascot 15:05"])(live)
     await passes(301)(live)

@@ -176,7 +176,7 @@ REGIONS = {
 STORIES = NAMESAKE | REGIONS
 
 
-@rows(STORIES, "country of the race alone")
+@rows(STORIES, "country of the race alone", "country of the meeting alone")
 async def test_region(pipeline, story):
     await play(pipeline, story)
 

@@ -1,5 +1,6 @@
 """The whole service in the test's process, on a real address between the stand-ins, and without Slack's pace."""
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -9,6 +10,8 @@ import pytest
 from sqlalchemy import event
 
 from bot.app import Service
+from bot.db.engine import Database
+from bot.db.migrate import upgrade
 from bot.outbox.pace import Pace
 from bot.ports import Ports
 from bot.settings import Settings
@@ -27,14 +30,21 @@ async def run_world(
     before: Callable[[SlackWorkspace], None] = lambda _slack: None,
     **changes: str,
 ) -> AsyncIterator[World]:
-    """`before` changes Slack before the bot starts."""
+    """`before` changes Slack before the bot starts. With DATABASE_URL the bot runs on that server, with its threads."""
+    server = changes.get("DATABASE_URL")
+    if server:
+        database = Database(server)
+        await asyncio.to_thread(upgrade, database)
+        await database.close()
     bot = Address(own_port())
     async with stand_ins(folder, switches, PUBLIC_URL=bot.url, **changes) as around:
         settings: Any = {name.lower(): value for name, value in around.settings.items()}
         pace = Pace(channel_s=0.0, workspace_per_minute=None)
-        service = Service(Settings(_env_file=None, **settings), ports=Ports(runner=Inline), pace=pace)
-        # No test pulls the plug.
-        event.listen(service.database.writer, "connect", lambda opened, _: opened.execute("PRAGMA synchronous=OFF"))
+        ports = Ports() if server else Ports(runner=Inline)
+        service = Service(Settings(_env_file=None, **settings), ports=ports, pace=pace)
+        if not server:
+            # No test pulls the plug.
+            event.listen(service.database.writer, "connect", lambda opened, _: opened.execute("PRAGMA synchronous=OFF"))
         before(around.slack)
         await service.start()
         try:

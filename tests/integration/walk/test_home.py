@@ -1,4 +1,6 @@
-"""App Home beside the walk: people who have left a channel, own watches, what admins see. One bot for all of it."""
+"""App Home beside the walk: people who have left a channel, own watches, what admins see. One bot for all of it,
+on PostgreSQL: the statements of App Home differ by database.
+"""
 
 import json
 
@@ -8,13 +10,15 @@ import pytest_asyncio
 from sandbox.slack.failures import slack_error
 from tests.integration.walk.conftest import run_world
 from tests.payloads import abandoned
+from tests.postgres import new_postgres_database
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def world(tmp_path_factory):
-    async with run_world(tmp_path_factory.mktemp("home"), ADMIN_USERS="UADMIN") as running:
+async def world(tmp_path_factory, postgres_server):
+    url = new_postgres_database(postgres_server)
+    async with run_world(tmp_path_factory.mktemp("home"), ADMIN_USERS="UADMIN", DATABASE_URL=url) as running:
         running.slack.add_user("USTRANGER", "stranger")
         yield running
 
