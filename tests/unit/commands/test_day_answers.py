@@ -337,3 +337,10 @@ def test_results_of_very_many_meetings_hold_slacks_limits_and_lose_none():
 
 def test_nothing_known_is_no_outcome():
     assert Outcomes().count() == 0
+
+
+@pytest.mark.parametrize("course", [None, ASCOT])
+def test_provisional_result_is_no_final_result(course):
+    card = make_card([make_race("14:30", runners=FIELD, status="Provisional")], course=course)
+    for message in (racecard(replace(card, course=ASCOT), NOW), results_of_day(card, ResultsQuestion(NOW))):
+        assert "Status: Provisional" in str(message.blocks)

@@ -70,3 +70,8 @@ def test_race_is_to_come(race, is_coming):
 
 def test_race_without_a_moment_is_to_come_on_its_day_alone():
     assert coming([make_card([make_race("13:00")], day=TOMORROW)], NOW) == []
+
+
+def test_race_with_a_moment_is_to_come_before_a_walkover():
+    card = make_card([at("13:00"), at("13:30", status="Walkover", runners=WINNER), at("14:00")])
+    assert [one.race.off.text for one in coming([card], NOW)] == ["13:00", "14:00"]

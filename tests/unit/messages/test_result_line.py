@@ -81,6 +81,7 @@ CASES = {
     "half of a dead heat": (field("1", "2="), "1 Misty Ghost · 2= Bold Warrior"),
     "a walkover": (field("1", status="walk-over"), "Walkover: Misty Ghost"),
     "a walkover without a position": (field("", status="W/O"), "Walkover: Misty Ghost"),
+    "a walkover beside non-runners": (field("", "NR", "NR", status="W/O"), "Walkover: Misty Ghost"),
     "a disqualified horse": (
         field("1", "2", "3", LIGHT),
         "1 Misty Ghost · 2 Bold Warrior · 3 Quiet Cavalier 4 ran, Plum Heron disqualified (weighed in light)",

@@ -51,6 +51,16 @@ CASES = {
     "won, not official yet": (*result("1", "2", "3", "PU", status="Photo"), {}, f"{WON} · Photo"),
     "shared the win": (*result("1=", "1="), {}, "Misty Ghost DEAD-HEATED for 1st in the 12:40 Wolverhampton, 11/4"),
     "walked over": (*result("1", status="Walkover"), {}, "Misty Ghost WALKED OVER in the 12:40 Wolverhampton, 11/4"),
+    "walked over, without a position": (
+        *result(None, "NR", status="Walkover"),
+        {},
+        "Misty Ghost WALKED OVER in the 12:40 Wolverhampton, 11/4 · 1 ran",
+    ),
+    "left out of a walkover": (
+        *result(None, "1", status="Walkover"),
+        {},
+        "Misty Ghost has no published place in the 12:40 Wolverhampton, 11/4 · 2 ran",
+    ),
     "placed": (*result("2", "1"), {}, "Misty Ghost placed 2nd in the 12:40 Wolverhampton, 11/4"),
     "finished behind": (*result("12", "1"), {}, "Misty Ghost finished 12th in the 12:40 Wolverhampton, 11/4"),
     "unplaced": (*result("0", "1", "2", "3"), {}, "Misty Ghost unplaced in the 12:40 Wolverhampton, 11/4 · 4 ran"),

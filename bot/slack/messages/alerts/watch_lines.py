@@ -21,7 +21,7 @@ from bot.slack.messages.alerts.alert_context import MessageContext
 from bot.slack.messages.kit.blocks import section
 from bot.slack.messages.kit.marks import WATCHED
 from bot.slack.messages.kit.names import PERSON_MAX, SHORT_MAX, course_name, ordinal, race_day
-from bot.slack.messages.kit.result_line import FIRST_PLACES, RaceField
+from bot.slack.messages.kit.result_line import FIRST_PLACES, RaceField, walked_over
 from bot.slack.messages.kit.text import joined, safe
 from bot.slack.messages.kit.times import off_text
 
@@ -92,7 +92,7 @@ def _in_result(one: WatchedRunner, runner: Runner, field: RaceField, where: str,
 def _finished(position: str | None, runner: Runner, race: Race) -> str:
     """The verb, up to the name of the race."""
     place = finishing_position(position)
-    if state_in(race.status) is RaceState.WALKOVER:
+    if state_in(race.status) is RaceState.WALKOVER and (place == 1 or walked_over(race) == runner):
         return "WALKED OVER in"
     if place and (is_shared(position) or sum(one.finishing_position == place for one in race.runners) > 1):
         return f"DEAD-HEATED for {ordinal(place)} in"

@@ -49,10 +49,10 @@ def coming(cards: Sequence[Card], now: datetime) -> list[Coming]:
     for card in cards:
         for place, meeting in enumerate(card.meetings):
             races = card.outcomes.of_meeting(place)
-            run = [number for number, (_, outcome) in enumerate(races) if outcome in WITH_RESULT]
-            for race, outcome in races[run[-1] + 1 if run else 0 :]:
+            first = max((number + 1 for number, (_, outcome) in enumerate(races) if outcome in WITH_RESULT), default=0)
+            for number, (race, outcome) in enumerate(races):
                 off_at = aware(race.off.off_at)
-                is_coming = off_at > now if off_at else card.day == utc_today(now)
+                is_coming = off_at > now if off_at else card.day == utc_today(now) and number >= first
                 if outcome is RaceOutcome.OPEN and is_coming:
                     found.append(Coming(race, meeting, card, off_at))
     found.sort(key=lambda one: (one.off_at is None, one.off_at or now, one.race.off.minute_of_day or 0))

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from bot.events.event import RacingEvent
+from bot.events.race_state import RaceState, state_in
 from bot.events.races import Race
 from bot.racedata.day_card import Outcomes, RaceOutcome
 from bot.slack.messages.alerts.result import lost_mark
@@ -30,13 +31,19 @@ TO_COME = "to come"
 def became(race: Race, outcome: RaceOutcome, run: Callable[[Race], str] = winner) -> str | None:
     """None for an open race. `run`: the words of a race with a result."""
     return {
-        RaceOutcome.SETTLED: run(race),
+        RaceOutcome.SETTLED: settled_words(race, run(race)),
         RaceOutcome.ABANDONED: lost_words(race),
         RaceOutcome.BOTH: conflict_words(race),
-        RaceOutcome.UNCERTAIN: uncertain_words(race, run(race)),
+        RaceOutcome.UNCERTAIN: uncertain_words(race, settled_words(race, run(race))),
         RaceOutcome.VOID: MARKED_VOID,
         RaceOutcome.OPEN: None,
     }[outcome]
+
+
+def settled_words(race: Race, said: str) -> str:
+    """For example "won by *Desert Crown* 5/2F, Status: Provisional". Another status may be older than the result."""
+    status = safe(race.status, SHORT_MAX) if state_in(race.status) is RaceState.PROVISIONAL else None
+    return joined([said, f"Status: {status}" if status else None], ", ")
 
 
 def lost_words(race: Race) -> str:

@@ -34,6 +34,7 @@ from bot.slack.messages.answers.outcome_words import (
     conflict_words,
     is_to_come,
     lost_words,
+    settled_words,
     uncertain_words,
 )
 from bot.slack.messages.answers.racecard_answer import course_button, lines_section, meeting_title
@@ -168,7 +169,7 @@ def _race(race: Race, outcome: RaceOutcome, now: datetime) -> str:
 
 
 def _said(race: Race, outcome: RaceOutcome, now: datetime) -> str:
-    settled = result_line(race, first="result in")
+    settled = settled_words(race, result_line(race, first="result in"))
     return {
         RaceOutcome.SETTLED: settled,
         RaceOutcome.ABANDONED: lost_words(race),
@@ -187,6 +188,6 @@ def _whole_race(race: Race, outcome: RaceOutcome, now: datetime) -> Unit:
     if outcome is not RaceOutcome.SETTLED or not placed:
         return Unit((lines_section(first, [_said(race, outcome, now)], 1),))
     others = [runner for runner in race.runners if not runner.finishing_position and runner.position]
-    line = clip(result_line(race), CARD_LINE_MAX)
+    line = clip(_said(race, outcome, now), CARD_LINE_MAX)
     lines = [line, *(clip(line, CARD_LINE_MAX) for line in runner_lines([*placed, *others], race))]
     return Unit((lines_section(first, lines, len(lines)),))

@@ -64,10 +64,15 @@ def front(race: Race) -> Sequence[Runner]:
 
 def walkover(race: Race) -> str | None:
     """The horse; None if several horses may have run."""
+    alone = walked_over(race)
+    return RaceField(race).horse(alone) if alone else None
+
+
+def walked_over(race: Race) -> Runner | None:
     if state_in(race.status) is not RaceState.WALKOVER:
         return None
-    alone = race.placed() or race.runners
-    return RaceField(race).horse(alone[0]) if len(alone) == 1 else None
+    alone = race.placed() or [runner for runner in race.runners if not runner.is_out]
+    return alone[0] if len(alone) == 1 else None
 
 
 def winner(race: Race) -> str:
