@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from bot.events.races import APOSTROPHES, Race, Value, finishing_position, is_non_runner, plain_name
+from bot.events.races import APOSTROPHES, RESERVED, Race, Value, finishing_position, is_non_runner, plain_name
 
 _COUNTRY = re.compile(r"\(([a-z]{2,3})\)$")
 
@@ -103,16 +103,21 @@ def renewed(
 
 
 def withdrawn(before: WatchedIn, now: WatchedIn) -> set[str]:
-    """Channels that watch a runner of both versions who is a non-runner by the later version alone."""
+    """Channels that watch a non-runner, and were not told before that the runner is out.
 
-    def runs(runner: WatchedRunner, channel_id: str) -> bool:
-        same = (one for one in before.get(channel_id, ()) if one.is_covered_by(runner.horse, runner.by))
+    A reserve is told again only where the runner was none before.
+    """
+
+    def is_news(runner: WatchedRunner, channel_id: str) -> bool:
+        same = [one for one in before.get(channel_id, ()) if one.is_covered_by(runner.horse, runner.by)]
+        if not same:
+            return runner.position != RESERVED
         return any(not is_non_runner(one.position) for one in same)
 
     return {
         channel_id
         for channel_id, runners in now.items()
-        if any(is_non_runner(one.position) and runs(one, channel_id) for one in runners)
+        if any(is_non_runner(one.position) and is_news(one, channel_id) for one in runners)
     }
 
 

@@ -192,6 +192,14 @@ STORIES = {
     "watched since, told before": Story(
         *(ALL, meeting_card(), watches("CGB", "Golden Melody"), LATER, meeting_card(GOLDEN)), CGB=[AT_ASCOT]
     ),
+    "non-runner, told before the watch": Story(
+        *(ALL, card(sequence=1), watches("CGB", "Golden Melody"), card(runners=[ABSENT], sequence=2)),
+        CGB=["Superseded", "^⭐ Golden Mélody (IRE) is a non-runner: 14:30 Ascot"],
+    ),
+    "non-runner, told before": Story(
+        *(ALL, watches("CGB", "Golden Melody"), *WITHDRAWN, card(runners=[ABSENT], going="Soft", sequence=3)),
+        CGB=["Superseded", "^⭐ Golden Mélody (IRE) is a non-runner: 14:30 Ascot | Added"],
+    ),
     "person": Story(
         *(ALICE, result(**GOLDEN_FIRST), so_far(DALICE=[WINS], CGB=["!⭐"]), result(**GOLDEN_SECOND)),
         DALICE=["Superseded", "⭐ Golden Melody, reported 2nd"],
