@@ -368,8 +368,12 @@ def _lose(meeting: RacingEvent, known: list[_Known]) -> None:
 
 
 def _together(told: Race, kept: Race) -> Race:
-    """The listed region stays."""
+    """The listed region stays. Runners of the declarations alone, who may not have run, are marked as from the book."""
     both = completed(RacingEvent(key="", race=told), RacingEvent(key="", race=kept)).race
+    if told.has_places and not kept.has_places:
+        declared = {"runners": len(both.runners) > len(told.runners), "field_size": both.field_size != told.field_size}
+        names = (name for name, is_declared in declared.items() if is_declared)
+        both = both.model_copy(update={"from_book": tuple(sorted({*both.from_book, *names}))})
     region, abandoned = kept.region or told.region, told.abandoned or kept.abandoned
     same_off = told.off.off_at is None and told.off.text == kept.off.text
     off = kept.off if same_off else both.off

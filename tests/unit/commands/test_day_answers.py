@@ -344,3 +344,23 @@ def test_provisional_result_is_no_final_result(course):
     card = make_card([make_race("14:30", runners=FIELD, status="Provisional")], course=course)
     for message in (racecard(replace(card, course=ASCOT), NOW), results_of_day(card, ResultsQuestion(NOW))):
         assert "Status: Provisional" in str(message.blocks)
+
+
+@pytest.mark.parametrize(
+    ("declared", "published", "ran"),
+    [
+        ({"field_size": 9}, {}, None),
+        ({"runners": [*FIELD[:4], Runner(horse="Declared")]}, {}, None),
+        ({"runners": [*FIELD[:4], Runner(horse="Declared")]}, {"field_size": 4}, None),
+        ({"runners": FIELD[:4], "field_size": 4}, {"field_size": 4}, "4 ran"),
+        ({"runners": [*FIELD[:4], Runner(horse="Declared")]}, {"field_size": 5}, "5 ran"),
+    ],
+)
+def test_declared_number_is_not_told_as_the_number_that_ran(declared, published, ran):
+    runners = [one.model_copy(update={"position": None}) for one in declared.get("runners", ())]
+    card = make_race("14:30", **declared | {"runners": runners})
+    result = make_race("14:30", runners=FIELD[:4], **published)
+    told = RacingEvent(key="k", kind=EventKind.RESULT_RECEIVED, race=result)
+    shown = str(results_of_day(make_card([card], [told]), ResultsQuestion(NOW)).blocks)
+    assert "1 Winner 5/2" in shown
+    assert re.findall("[0-9]+ ran", shown) == [ran] * bool(ran)

@@ -39,6 +39,7 @@ from bot.slack.messages.answers.subscription_list import (
     subscription_list,
 )
 from bot.slack.messages.kit.blocks import weight
+from bot.slack.messages.kit.result_line import CHECK_PLACES
 from bot.slack.messages.kit.text import MESSAGE_MAX, TEXT_MAX, size
 from sandbox.slack.block_rules import MESSAGE_BLOCKS, block_problems
 from tests.unit.kept_text import as_read, check
@@ -309,3 +310,13 @@ def test_full_result_reads_as_kept(name):
 def test_full_result_of_very_many_runners_holds_every_limit():
     many = RESULT.model_copy(update={"race": Race(runners=(Runner(horse="<" * 999, position="1"),) * 500)})
     assert "more" in within_limits(full_result(many, None, NOW))
+
+
+@pytest.mark.parametrize(
+    ("race", "said"), [({"status": "Photo"}, "Status: Photo"), ({"disputed": "Plum Heron 1 or 2"}, CHECK_PLACES)]
+)
+def test_full_result_says_what_is_not_official_or_not_certain(race, said):
+    told = full_result(RESULT.model_copy(update={"race": RAN.model_copy(update=race)}), None, NOW)
+    for form in told.forms:
+        assert said in str(form.blocks)
+    assert said in told.text

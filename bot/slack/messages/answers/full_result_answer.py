@@ -13,6 +13,7 @@ from bot.slack.messages.alerts.corrections import DISAGREE, changes_in_words
 from bot.slack.messages.alerts.finishing_order import order_note
 from bot.slack.messages.alerts.result import IS_VOID
 from bot.slack.messages.alerts.runner_table import FULL_RESULT_COLUMNS, runner_lines, runners_table
+from bot.slack.messages.answers.outcome_words import not_official
 from bot.slack.messages.kit.blocks import context, header, message, mrkdwn, room_beside, section
 from bot.slack.messages.kit.names import SHORT_MAX, race_day, race_details, race_name, region_mark
 from bot.slack.messages.kit.native_blocks import with_native
@@ -39,9 +40,10 @@ def full_result(
     name = f"{race_name(race)}{region_mark(event)}"
     line = IS_VOID if race.is_void else result_line(race, in_text=True, first="Result in")
     kind = _kind(changed) if corrected else "Full result"
-    text = f"{kind}: {name}: {line}"
+    status = not_official(race)
+    text = joined([f"{kind}: {name}: {line}", status], ". ")
     head = [header(f"{kind}: {name}"), section(joined([race_day(race), _time(race), race_details(race)]))]
-    head += [section(corrected), None if runners else section(line)]
+    head += [section(corrected), None if runners and not race.disputed else section(line), section(status or "")]
     small = [order_note(countries, {event.race.region}), f"Result received {moment_for_readers(received_at)}"]
     foot = context([mrkdwn(words) for words in small if words])
 

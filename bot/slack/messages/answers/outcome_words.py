@@ -41,9 +41,14 @@ def became(race: Race, outcome: RaceOutcome, run: Callable[[Race], str] = winner
 
 
 def settled_words(race: Race, said: str) -> str:
-    """For example "won by *Desert Crown* 5/2F, Status: Provisional". Another status may be older than the result."""
+    """For example "won by *Desert Crown* 5/2F, Status: Provisional"."""
+    return joined([said, not_official(race)], ", ")
+
+
+def not_official(race: Race) -> str | None:
+    """None for another status, which may be older than the result."""
     status = safe(race.status, SHORT_MAX) if state_in(race.status) is RaceState.PROVISIONAL else None
-    return joined([said, f"Status: {status}" if status else None], ", ")
+    return f"Status: {status}" if status else None
 
 
 def lost_words(race: Race) -> str:

@@ -113,14 +113,15 @@ class RaceField:
         return f"{price}{self._mark}" if price and is_shortest else price
 
     def _ran(self) -> int | None:
-        """None where the list may leave runners out."""
-        said = self.race.field_size or 0
+        """None where the list may leave runners out, or names declared runners who may not have run."""
+        declared = self.race.from_book
+        said = 0 if "field_size" in declared else self.race.field_size or 0
         published = said if len(self.went) <= said < RUNNERS_PLAUSIBLE else 0
         if published:
             is_without_others = len(self.went) == len(self.race.runners)
             return len(self.went) if len(self.race.runners) >= published else published if is_without_others else None
         is_whole = any(not one.finishing_position for one in self.went) or len(self.went) > FIRST_PLACES_MAX
-        return len(self.went) if is_whole else None
+        return len(self.went) if is_whole and "runners" not in declared else None
 
 
 def _place(runner: Runner, placed: Sequence[Runner]) -> str | None:
