@@ -4,12 +4,14 @@ After a change that is meant, write the words anew and read the diff:
 UPDATE_SNAPSHOTS=1 pytest -n 0 tests/unit/commands/test_next_off.py
 """
 
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from bot.racedata.day_card import Coverage
 from bot.slack.messages.answers.next_answer import NextQuestion, coming, next_off
-from tests.unit.commands.cards import FIELD, NOW, RACE_OFF, TOMORROW, WINNER, make_card, make_race, timed
+from tests.unit.commands.cards import FIELD, NOW, RACE_OFF, TODAY, TOMORROW, WINNER, make_card, make_race, timed
 from tests.unit.kept_text import as_read, check
 
 KEPT = Path(__file__).parent / "answers.txt"
@@ -40,6 +42,11 @@ NEXT = {
     "tomorrow's after today's": [
         make_card([at("23:00")]),
         make_card([at("23:30").model_copy(update={"race_date": "2026-11-21"})], day=TOMORROW),
+    ],
+    "tomorrow not read whole": [
+        make_card([at("23:00")]),
+        make_card([], day=TODAY - timedelta(days=1), coverage=Coverage.PARTIAL),
+        make_card([], day=TOMORROW, coverage=Coverage.UNREAD),
     ],
     "without a time zone": [
         make_card([make_race("11:00"), make_race("12:30", runners=WINNER), make_race("13:00"), at("14:00", "Bath")])

@@ -8,7 +8,7 @@ from bot.events.days import utc_today
 from bot.events.races import Race
 from bot.events.typed_off import read_off
 from bot.outbox.message import Message
-from bot.racedata.day_card import WITH_RESULT, Card, MeetingCard, RaceOutcome
+from bot.racedata.day_card import WITH_RESULT, Card, Coverage, MeetingCard, RaceOutcome
 from bot.slack.messages.answers.day_answer import (
     completeness,
     losses_of,
@@ -23,7 +23,7 @@ from bot.slack.messages.kit.blocks import section
 from bot.slack.messages.kit.names import SHORT_MAX, course_name, race_line_after_off, race_name
 from bot.slack.messages.kit.pages import Paper, Turning, paged
 from bot.slack.messages.kit.text import clip, joined, safe, sentences
-from bot.slack.messages.kit.times import aware, off_for_readers, published_day
+from bot.slack.messages.kit.times import aware, off_for_readers, published_day, weekday_and_day
 
 NEXT_SHOWN = 5
 _LINE_MAX = 300
@@ -73,11 +73,16 @@ class NextQuestion:
 def next_off(cards: Sequence[Card], asked: NextQuestion) -> Message:
     """The next races of `cards`, below the abandonments of the first card."""
     first, now = cards[0], asked.now
-    races = coming(cards, now)
+    races, today = coming(cards, now), utc_today(now)
     title = f"Next off: {place_of(first.region, first.course)}"
-    notes = [completeness(first, utc_today(now), asked.unchecked, asked.reader), unchecked_words(asked.unchecked)]
+    notes = [completeness(first, today, asked.unchecked, asked.reader), unchecked_words(asked.unchecked)]
     if not races and not notes[0]:
         notes.insert(0, f"No race to come is known {nowhere_else(first.region, first.course)}.")
+    notes += [
+        f"{weekday_and_day(card.day, today)}: {completeness(card, today, asked.unchecked, asked.reader)}"
+        for card in cards
+        if card.day > first.day and card.coverage is not Coverage.COMPLETE
+    ]
     said = [words for words in notes if words]
     losses = losses_of(first)
     on_every_page, listed_first = losses.parts()
