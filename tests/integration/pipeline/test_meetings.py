@@ -11,6 +11,7 @@ from sqlmodel import Session
 from bot.channels.filters import ChannelFilter
 from bot.events.event import Topic
 from bot.racedata import recent_races, reference_store
+from tests.clock import DAY
 from tests.databases import on_postgresql
 from tests.integration.pipeline.counted import counting
 from tests.integration.pipeline.racing_day import abandonment, meeting, result, shown, tell
@@ -211,6 +212,11 @@ def card(offs=OFFS, **more):
     return lists(*(listed(race_id, off=off, **more) for race_id, off in offs.items()))
 
 
+def declared(race_id, off):
+    race = {"race_id": race_id, "course": "Ascot", "date": DAY, "region": "GB", "off_time": off}
+    return {"event": "racecard.published", "race": race}
+
+
 def others(names):
     return f"+No abandonment reported for {names} of this meeting"
 
@@ -232,6 +238,11 @@ OTHER_RACES = {
         CGB=["", others("15:40")],
     ),
     "run": Story(card(), result("rc_1"), AT_1505, CGB=["", others("15:40")]),
+    "off before the abandonment came": Story(
+        *(declared(f"rc_{hour}", f"{DAY}T{hour}:00:00Z") for hour in (11, 14, 15)),
+        abandonment("rc_14", off_time=f"{DAY}T14:00:00Z"),
+        CGB=[others("15:00")],
+    ),
     "none known": Story(abandonment("rc_1"), CGB=[NOTHING]),
     "none once the meeting is lost": Story(
         card(),

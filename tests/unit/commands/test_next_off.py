@@ -64,7 +64,9 @@ def test_next_races_read_as_kept(name):
     ("race", "is_coming"),
     [
         (at("12:01"), True),
-        (at("12:00"), False),
+        (at("12:00"), True),
+        (at("11:56"), True),
+        (at("11:55"), False),
         (at("12:01", status="void"), False),
         (at("12:01", runners=WINNER), False),
         (at("12:01", **FROST), False),

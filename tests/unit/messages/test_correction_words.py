@@ -56,6 +56,19 @@ CASES = {
             "Horse D to 3rd, 2 more up"
         ),
     ),
+    "another horse shares the second place": (
+        race(*order("1", "2=", "2=")),
+        race(*order("2=", "1", "2=")),
+        (
+            "placings amended: 1st was Horse A, now Horse B; 2nd was a dead heat: Horse B and Horse C, now a dead "
+            "heat: Horse A and Horse C"
+        ),
+    ),
+    "the second place is shared no more": (
+        race(*order("1", "2=", "2=")),
+        race(*order("1", "2", "3")),
+        "3rd is now Horse C, which was 2=; Horse B is now 2nd, was 2=",
+    ),
     "the winner is disqualified": (
         race(*order("1", "2", "3")),
         race(*order("DSQ", "1", "2")),

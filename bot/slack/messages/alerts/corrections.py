@@ -162,16 +162,18 @@ def _place_by_place(moved: Sequence[_Move], field: RaceField, *, disagree: bool)
 def _places(moved: Sequence[_Move], field: RaceField, *, disagree: bool) -> dict[int, str]:
     said: dict[int, str] = {}
     for place in sorted({one.now for one in moved if one.now}):
-        before = [one.horse for one in moved if one.was == place]
         came = [one for one in moved if one.now == place]
         there = [field.horse(runner) for runner in field.race.runners if runner.finishing_position == place]
+        left = [one.horse for one in moved if one.was == place]
+        # Whoever shared the place before, and has it still.
+        before = [*left, *(horse for horse in there if horse not in {one.horse for one in came})] if left else []
         now_there = _listed(there or [one.horse for one in came])
         if len(there) > 1:
             said[place] = _dead_heat(place, before, now_there, disagree=disagree)
         elif before and disagree:
-            said[place] = f"{ordinal(place)} is {_listed(before)} in one, {now_there} in the other"
+            said[place] = f"{ordinal(place)} is {_holders(before)} in one, {now_there} in the other"
         elif before:
-            said[place] = f"{ordinal(place)} was {_listed(before)}, now {now_there}"
+            said[place] = f"{ordinal(place)} was {_holders(before)}, now {now_there}"
         else:
             said[place] = _newly_there(place, now_there, came, disagree=disagree)
     return said
@@ -181,8 +183,12 @@ def _dead_heat(place: int, before: Sequence[str], now_there: str, *, disagree: b
     if disagree:
         return f"dead heat for {ordinal(place)} in one, not in the other: {now_there}"
     if before:
-        return f"{ordinal(place)} was {_listed(before)}, now a dead heat: {now_there}"
+        return f"{ordinal(place)} was {_holders(before)}, now a dead heat: {now_there}"
     return f"dead heat for {ordinal(place)}: {now_there}"
+
+
+def _holders(horses: Sequence[str]) -> str:
+    return f"{'a dead heat: ' if len(horses) > 1 else ''}{_listed(horses)}"
 
 
 def _newly_there(place: int, now_there: str, came: Sequence[_Move], *, disagree: bool) -> str:

@@ -22,7 +22,7 @@ from bot.slack.messages.kit.names import (
     region_mark,
 )
 from bot.slack.messages.kit.text import joined, listed, safe
-from bot.slack.messages.kit.times import off_text
+from bot.slack.messages.kit.times import aware, off_text
 
 OPEN_RACES_NAMED = 8
 
@@ -61,7 +61,8 @@ def _first(event: RacingEvent, context: MessageContext) -> str:
 
 def _others(context: MessageContext) -> str | None:
     """Races by name: the race book's list may lack races, and nobody knows that a race will be run."""
-    times = list(filter(None, (off_text(race.off) for race in context.others)))
+    coming = [race for race in context.others if (aware(race.off.off_at) or context.received_at) >= context.received_at]
+    times = list(filter(None, (off_text(race.off) for race in coming)))
     more = [f"{len(times) - OPEN_RACES_NAMED} more"] if len(times) > OPEN_RACES_NAMED else []
     named = listed([*times[:OPEN_RACES_NAMED], *more])
     return f"No abandonment reported for {named} of this meeting" if times else None

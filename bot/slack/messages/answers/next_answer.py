@@ -26,6 +26,9 @@ from bot.slack.messages.kit.text import clip, joined, safe, sentences
 from bot.slack.messages.kit.times import aware, off_for_readers, published_day, weekday_and_day
 
 NEXT_SHOWN = 5
+DUE = timedelta(minutes=5)
+"""A race stays so long after its off: races go off late."""
+
 _LINE_MAX = 300
 _NO_ZONE = "no time zone published"
 
@@ -52,7 +55,7 @@ def coming(cards: Sequence[Card], now: datetime) -> list[Coming]:
             first = max((number + 1 for number, (_, outcome) in enumerate(races) if outcome in WITH_RESULT), default=0)
             for number, (race, outcome) in enumerate(races):
                 off_at = aware(race.off.off_at)
-                is_coming = off_at > now if off_at else card.day == utc_today(now) and number >= first
+                is_coming = off_at > now - DUE if off_at else card.day == utc_today(now) and number >= first
                 if outcome is RaceOutcome.OPEN and is_coming:
                     found.append(Coming(race, meeting, card, off_at))
     found.sort(key=lambda one: (one.off_at is None, one.off_at or now, one.race.off.minute_of_day or 0))
@@ -74,7 +77,7 @@ def next_off(cards: Sequence[Card], asked: NextQuestion) -> Message:
     """The next races of `cards`, below the abandonments of the first card."""
     first, now = cards[0], asked.now
     races, today = coming(cards, now), utc_today(now)
-    title = f"Next off: {place_of(first.region, first.course)}"
+    title = f"Next off: {place_of(first.region, first.course)}, {weekday_and_day(first.day, today)}"
     notes = [completeness(first, today, asked.unchecked, asked.reader), unchecked_words(asked.unchecked)]
     if not races and not notes[0]:
         notes.insert(0, f"No race to come is known {nowhere_else(first.region, first.course)}.")
@@ -111,6 +114,8 @@ def _line(one: Coming, now: datetime, reader: AnswerReader) -> str:
 def _how_soon(one: Coming, now: datetime) -> str:
     if one.off_at is None:
         return _NO_ZONE
+    if one.off_at <= now:
+        return "due off"
     hours, minutes = divmod(-((now - one.off_at) // timedelta(minutes=1)), 60)
     return joined(["in", f"{hours} h" if hours else None, f"{minutes} min" if minutes or not hours else None], " ")
 
