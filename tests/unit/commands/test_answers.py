@@ -270,6 +270,11 @@ CHANGES: dict[str, tuple[list[ChannelFilter], list[ChannelFilter]]] = {
         [takes(), takes("IRE")],
         [takes(show=("meetings",)), takes("IRE", show=("meetings",))],
     ),
+    "with two digests": ([takes()], [takes(digest=("12:00", "18:00"))]),
+    "with a digest by another clock, without quiet hours": (
+        [takes(digest=("18:00",), quiet=("22:00-07:00",))],
+        [takes(digest=("18:00",), zone=("Europe/London",))],
+    ),
     "without acknowledgement": ([takes(ack=("10m",))], [takes()]),
     "with nobody told": ([takes(ack=("10m",), escalate=("U7",))], [takes(ack=("10m",))]),
     "to one region of all": ([takes(ALL_REGIONS)], [takes("GB")]),

@@ -24,7 +24,7 @@ class DigestView(ChoiceView):
         return f"results together at {listed(chosen.digest)} {by_the_clock(chosen)}"
 
     def change(self, now: ChannelFilter) -> Loss:
-        return Loss("put the results together for", f": once a day at {listed(now.digest)} {clock_named(now)}")
+        return Loss("put the results together for", f": each day at {listed(now.digest)} {clock_named(now)}")
 
 
 class EveView(ChoiceView):
@@ -79,7 +79,8 @@ class ZoneView(ChoiceView):
 
     def losses(self, was: ChannelFilter, now: ChannelFilter) -> Iterator[Loss]:
         """Newly set hours name their clock themselves."""
-        return super().losses(was, now) if _all_hours(was) == _all_hours(now) else iter(())
+        hours = zip(_all_hours(was), _all_hours(now), strict=True)
+        return iter(()) if any(chosen not in {(), before} for before, chosen in hours) else super().losses(was, now)
 
     def change(self, now: ChannelFilter) -> Loss:
         return Loss("set the clock for", f": {clock_named(now)}")
