@@ -110,6 +110,8 @@ def withdrawn(before: WatchedIn, now: WatchedIn) -> set[str]:
 
     def is_news(runner: WatchedRunner, channel_id: str) -> bool:
         same = [one for one in before.get(channel_id, ()) if one.is_covered_by(runner.horse, runner.by)]
+        # A horse may be declared for two races.
+        same = [one for one in same if one.off == runner.off] or same
         if not same:
             return runner.position != RESERVED
         return any(not is_non_runner(one.position) for one in same)

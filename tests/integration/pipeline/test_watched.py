@@ -36,6 +36,13 @@ def meeting_card(*runners, **race):
     return {"event": "racecard.published", "meeting": card}
 
 
+def twice(first, second, sequence, **race):
+    """A horse is often declared for two races, and runs in one."""
+    card = meeting_card(first, **race)
+    card["meeting"]["races"].append({"race_id": "rc_2", "off_time": "15:00", "runners": [second]})
+    return card | {"sequence": sequence}
+
+
 def watches(channel_id, name, *, channel=None, **more):
     async def do(pipeline):
         await watch(pipeline, channel_id, name, **more)
@@ -199,6 +206,10 @@ STORIES = {
     "non-runner, told before": Story(
         *(ALL, watches("CGB", "Golden Melody"), *WITHDRAWN, card(runners=[ABSENT], going="Soft", sequence=3)),
         CGB=["Superseded", "^⭐ Golden Mélody (IRE) is a non-runner: 14:30 Ascot | Added"],
+    ),
+    "non-runner of two declarations": Story(
+        *(HERE, twice(GOLDEN, GOLDEN, 1), twice(ABSENT, GOLDEN, 2), twice(ABSENT, GOLDEN, 3, title="The Cup")),
+        CHERE=["Superseded", "^CORRECTION | ⭐ Golden Mélody (IRE) is a non-runner: 14:30 Ascot | Added"],
     ),
     "person": Story(
         *(ALICE, result(**GOLDEN_FIRST), so_far(DALICE=[WINS], CGB=["!⭐"]), result(**GOLDEN_SECOND)),
