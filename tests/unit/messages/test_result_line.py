@@ -53,6 +53,14 @@ CASES = {
         field("1 3.75", "2 Evens", "3 10/1", "4 9.00", field_size=4),
         "1 Misty Ghost 3.75 · 2 Bold Warrior EvensF · 3 Quiet Cavalier 10/1 4 ran",
     ),
+    "a price of nothing": (
+        field("1 0.00", "2 2.50", "3 0/1", "PU 9.00"),
+        "1 Misty Ghost 0.00 · 2 Bold Warrior 2.50 · 3 Quiet Cavalier 0/1 4 ran",
+    ),
+    "odds on, to one": (
+        field("1 0.50", "2 2.50", "3 10.00", "PU 9.00"),
+        "1 Misty Ghost 0.50F · 2 Bold Warrior 2.50 · 3 Quiet Cavalier 10.00 4 ran",
+    ),
     "an unknown price": (
         field("1 11/4", "2", "3 10/1", "PU 7/2"),
         "1 Misty Ghost 11/4 · 2 Bold Warrior · 3 Quiet Cavalier 10/1 4 ran",

@@ -28,6 +28,7 @@ _DISQUALIFIED_NAMED = 3
 _PRICE = re.compile(
     r"(?P<to>[0-9]{1,4})[/-](?P<on>[1-9][0-9]{0,3})|(?P<decimal>[0-9]{1,4}\.[0-9]{1,3})|ev(?:en)?s", re.IGNORECASE
 )
+_NO_PRICE = re.compile(r"0+(?:[/-]|\.0+$)")
 _FAVOURITES = {1: "F", 2: "JF"}
 
 
@@ -176,9 +177,9 @@ def _without_order(field: RaceField, first: str | None) -> str:
 
 
 def _value(price: str | None) -> Fraction | None:
-    """To one staked: of "11/4" and of the decimal "3.75" the same. None for a price with a mark of its own."""
+    """To one staked: of "11/4" and of the decimal "3.75" the same. None for 0, and with a mark of its own."""
     found = _PRICE.fullmatch((price or "").strip())
-    if found is None:
+    if found is None or _NO_PRICE.match(found[0]):
         return None
     if found["decimal"]:
         return Fraction(found["decimal"]) - 1
