@@ -37,13 +37,14 @@ from bot.slack.messages.answers.outcome_words import (
     settled_words,
     uncertain_words,
 )
-from bot.slack.messages.answers.racecard_answer import course_button, lines_section, meeting_title
+from bot.slack.messages.answers.racecard_answer import LINES_ON_PAGE, course_button, lines_section, meeting_title
 from bot.slack.messages.kit.blocks import section
 from bot.slack.messages.kit.marks import MARKED_VOID
 from bot.slack.messages.kit.names import race_line
+from bot.slack.messages.kit.native_blocks import collapsed
 from bot.slack.messages.kit.pages import SCREEN, Paper, Turning, Unit, paged
 from bot.slack.messages.kit.result_line import result_line
-from bot.slack.messages.kit.text import clip, counted, joined, safe, sentences
+from bot.slack.messages.kit.text import MESSAGE_MAX, clip, counted, joined, safe, sentences, without_bold
 from bot.slack.messages.kit.times import off_text, weekday_and_day
 
 ABANDONMENTS_LIST = "abandonments"
@@ -90,7 +91,9 @@ def results_of_day(card: Card, question: ResultsQuestion) -> Message:
         foot=small_print(card, question.now),
     )
     words = (ABANDONMENTS_LIST,) if question.only_abandonments else ()
-    return paged(paper, Turning(command_line("results", card, *words), question.page), room=SCREEN)
+    room = MESSAGE_MAX if card.course else SCREEN
+    turning = Turning(command_line("results", card, *words), question.page)
+    return paged(paper, turning, most=LINES_ON_PAGE, room=room)
 
 
 def _summary(card: Card, question: ResultsQuestion) -> str | None:
@@ -188,6 +191,7 @@ def _whole_race(race: Race, outcome: RaceOutcome, now: datetime) -> Unit:
     if outcome is not RaceOutcome.SETTLED or not placed:
         return Unit((lines_section(first, [_said(race, outcome, now)], 1),))
     others = [runner for runner in race.runners if not runner.finishing_position and runner.position]
-    line = clip(_said(race, outcome, now), CARD_LINE_MAX)
-    lines = [line, *(clip(line, CARD_LINE_MAX) for line in runner_lines([*placed, *others], race))]
-    return Unit((lines_section(first, lines, len(lines)),))
+    lines = [clip(line, CARD_LINE_MAX) for line in runner_lines([*placed, *others], race)]
+    behind = lines_section(first, lines, len(lines))
+    whole = lines_section(first, [clip(_said(race, outcome, now), CARD_LINE_MAX), *lines], len(lines) + 1)
+    return Unit((collapsed(without_bold(_race(race, outcome, now)), [behind]),), sections=(whole,))

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bot.channels.filters import ChannelFilter, Overridden
+from bot.channels.hours import has_hours
 from bot.events.event import EventKind, RacingEvent, Topic
 from bot.outbox.message import Message
 from bot.racedata.recent_races import RECENT_DAYS, Recent
@@ -104,6 +105,8 @@ def _rest(said: Said) -> list[str]:
             f"If nobody has pressed *I have it* after {span}, I post once more here. Nobody else is told unless you "
             "add `escalate:` and an id, or choose people or channels by Edit in `/racing list`."
         )
+    if any(map(has_hours, said.filters)):
+        parts.append("Abandonments never wait.")
     if said.is_paused:
         parts.append("The channel is paused, though: what comes is kept until the pause ends, or `/racing resume`.")
     topics = frozenset().union(*(chosen.topics for chosen in said.filters))
