@@ -162,3 +162,12 @@ def test_no_version_is_called_right_where_the_order_is_unknown(name):
     said = changes_in_words(changes(before, now), now, disagree=True)
     assert said
     assert not any(word in said for word in ("reversed", "promoted", "amended", "reinstated", "was", "now"))
+
+
+def test_dead_heats_of_two_versions_disagree():
+    before, now = race(*order("1", "2=", "2=", "4")), race(*order("2=", "1", "2=", "4"))
+    said = changes_in_words(changes(before, now), now, disagree=True)
+    assert said == (
+        "1st is Horse A in one, Horse B in the other; "
+        "2nd is shared by Horse B and Horse C in one, by Horse A and Horse C in the other"
+    )

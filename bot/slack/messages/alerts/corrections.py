@@ -180,6 +180,8 @@ def _places(moved: Sequence[_Move], field: RaceField, *, disagree: bool) -> dict
 
 
 def _dead_heat(place: int, before: Sequence[str], now_there: str, *, disagree: bool) -> str:
+    if disagree and len(before) > 1:
+        return f"{ordinal(place)} is shared by {_listed(before)} in one, by {now_there} in the other"
     if disagree:
         return f"dead heat for {ordinal(place)} in one, not in the other: {now_there}"
     if before:
