@@ -104,6 +104,7 @@ CASES = {
     ),
     "a single finisher": (field("1", "PU", "F", "UR"), "1 Misty Ghost 4 ran, only 1 finished"),
     "no finisher": (field("PU", "F", "UR"), "No horse finished: Misty Ghost PU, Bold Warrior F, Quiet Cavalier UR"),
+    "no horse placed": (field("DSQ", "PU", "NR"), "No horse is placed: Misty Ghost DSQ, Bold Warrior PU"),
     "a non-runner": (field("1", "2", "3", "0", "NR"), "1 Misty Ghost · 2 Bold Warrior · 3 Quiet Cavalier 4 ran"),
     "a non-runner of the published number": (
         field("1", "2", "3", "4", "NR", field_size=5),

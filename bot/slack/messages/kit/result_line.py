@@ -168,10 +168,11 @@ def _disqualified(runner: Runner, field: RaceField) -> str:
 def _without_order(field: RaceField, first: str | None) -> str:
     """An order that could not be read is told as published."""
     went = field.went
-    if went and all(did_not_finish(runner.position) for runner in went):
+    out = [is_disqualified(runner.position) for runner in went]
+    if went and all(is_out or did_not_finish(one.position) for one, is_out in zip(went, out, strict=True)):
         named = [f"{field.horse(one)} {safe(one.position, POSITION_MAX)}" for one in went[:HORSES_NAMED]]
         more = [f"and {counted(len(went) - HORSES_NAMED, 'other')}"] if len(went) > HORSES_NAMED else []
-        return f"No horse finished: {', '.join([*named, *more])}"
+        return f"No horse {'is placed' if any(out) else 'finished'}: {', '.join([*named, *more])}"
     unread = safe(field.race.unread_order, ORDER_MAX)
     return joined([first, f"placings could not be read: {unread}" if unread else WITHOUT_ORDER], ", ")
 
