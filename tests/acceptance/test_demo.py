@@ -88,7 +88,7 @@ def test_day_is_told_where_it_was_asked_for_and_left_without_a_traceback(tmp_pat
     assert "the same once more: 200 duplicate, not posted twice" in said
     assert "9 taken, 1 known already and not posted twice, 1 forged and refused" in " ".join(said.split())
     abandoned = of(tmp_path, "^(🛑 )?ABANDONED: ")
-    results = of(tmp_path, r"^(✏️ )?CORRECTION: |\d\d:\d\d \(\w+\)\s+1 ")
+    results = of(tmp_path, r"^(✏️ )?CORRECTION: |\d\d:\d\d.* \(\w+\)\s+1 ")
     channels = ("gb-racing", "ire-racing", "everything")
     assert [len(abandoned[name]) for name in channels] == [1, 1, 2]
     assert [len(results[name]) for name in channels] == [3, 1, 0]
