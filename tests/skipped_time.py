@@ -2,15 +2,22 @@
 
 import asyncio
 import selectors
-from typing import Any
+from collections.abc import Callable
+from concurrent.futures import Executor
+from typing import Any, TypeVar, TypeVarTuple
+
+Done = TypeVar("Done")
+Given = TypeVarTuple("Given")
 
 
 class _Selector(selectors.DefaultSelector):
     skips = False
     skipped_s = 0.0
+    threads = 0
+    """Threads at work for the loop: their time is no time in which nothing happens."""
 
     def select(self, timeout: float | None = None) -> list[Any]:
-        if not self.skips or timeout is None:
+        if not self.skips or timeout is None or self.threads:
             return super().select(timeout)
         self.skipped_s += max(0.0, timeout)
         return super().select(0)
@@ -33,3 +40,14 @@ class SkippingLoop(asyncio.SelectorEventLoop):
 
     def time(self) -> float:
         return super().time() + self._chosen.skipped_s
+
+    def run_in_executor(
+        self, executor: Executor | None, func: Callable[[*Given], Done], *args: *Given
+    ) -> asyncio.Future[Done]:
+        work = super().run_in_executor(executor, func, *args)
+        self._chosen.threads += 1
+        work.add_done_callback(self._thread_is_done)
+        return work
+
+    def _thread_is_done(self, _work: asyncio.Future[Any]) -> None:
+        self._chosen.threads -= 1
