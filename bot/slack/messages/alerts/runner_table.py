@@ -55,7 +55,7 @@ def runner_lines(runners: Sequence[Runner], race: Race) -> Iterator[str]:
         named = ((words, safe(value, SHORT_MAX)) for words, value in _numbers(runner))
         numbers = [f"{words}{value}" for words, value in named if value]
         line = runner_line(runner, safe(runner.position, SHORT_MAX), field.horse(runner), field.price(runner))
-        yield joined([line, joined([*numbers], ", ")])
+        yield joined([line, joined(numbers, ", ")])
 
 
 def _numbers(runner: Runner) -> tuple[tuple[str, str | None], ...]:

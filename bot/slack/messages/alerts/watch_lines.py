@@ -83,7 +83,7 @@ def _in_result(one: WatchedRunner, runner: Runner, field: RaceField, where: str,
         said = f"reported {ordinal(place) if place else safe(position, SHORT_MAX) or 'unplaced'}"
         return f", {said}, check: {where}"
     if is_non_runner(position):
-        return f" is a {'reserve' if position == RESERVED else 'non-runner'}: {where}"
+        return _out(position, where)
     unfinished = safe(position, SHORT_MAX) if did_not_finish(position) else None
     figures = joined([unfinished, field.price(runner), f"{field.ran} ran" if field.ran else None, _status(race)])
     return joined([f" {_finished(position, runner, race)} the {where}", figures or None], ", ")
@@ -111,12 +111,16 @@ def _status(race: Race) -> str | None:
     return None if is_settled_status(race.status) else safe(race.status, SHORT_MAX)
 
 
+def _out(position: str | None, where: str) -> str:
+    return f" is a {'reserve' if position == RESERVED else 'non-runner'}: {where}"
+
+
 def _on_card(one: WatchedRunner, runner: Runner, race: Race, where: str, *, is_lost: bool) -> str:
     if is_lost or race.abandoned:
         return f", race lost: {where}"
     position = runner.position or one.position
     if is_non_runner(position):
-        return f" is a {'reserve' if position == RESERVED else 'non-runner'}: {where}"
+        return _out(position, where)
     jockey, draw = safe(runner.jockey, PERSON_MAX), safe(runner.draw, SHORT_MAX)
     is_watched = any(words.startswith("jockey ") for words in one.by)
     return joined([f" declared: {where}", None if is_watched else jockey, f"draw {draw}" if draw else None], ", ")

@@ -18,6 +18,7 @@ from bot.slack.messages.answers.day_answer import (
     unchecked_words,
 )
 from bot.slack.messages.answers.failure_words import NOBODY_KNOWN, AnswerReader
+from bot.slack.messages.answers.outcome_words import CARD_LINE_MAX
 from bot.slack.messages.answers.racecard_answer import course_button, with_button
 from bot.slack.messages.kit.blocks import section
 from bot.slack.messages.kit.names import SHORT_MAX, course_name, race_line_after_off, race_name
@@ -29,7 +30,6 @@ NEXT_SHOWN = 5
 DUE = timedelta(minutes=5)
 """A race stays so long after its off: races go off late."""
 
-_LINE_MAX = 300
 _NO_ZONE = "no time zone published"
 
 
@@ -107,7 +107,7 @@ def _line(one: Coming, now: datetime, reader: AnswerReader) -> str:
     off = off_for_readers(one.race.off, reader.zone)
     day = published_day(one.race.race_date) if one.card.day != utc_today(now) else None
     first = joined([f"*{off}*" if off else None, course, f"({region})" if region else None], " ")
-    details = clip(race_line_after_off(one.race), _LINE_MAX) or None
+    details = clip(race_line_after_off(one.race), CARD_LINE_MAX) or None
     return joined([first, day, _how_soon(one, now), details])
 
 

@@ -1,6 +1,7 @@
 """Choices as people meet them: typed, and in the form as a text with commas."""
 
 import re
+from abc import abstractmethod
 from collections.abc import Iterator
 
 from bot.channels.conditions.choice_condition import ChoiceCondition
@@ -36,17 +37,17 @@ class ChoiceView(ConditionView):
     def words(self, chosen: ChannelFilter, _names_max: int | None) -> str:
         return f", {self.said(chosen)}" if self.condition.of(chosen) else ""
 
+    @abstractmethod
     def said(self, chosen: ChannelFilter) -> str:
         """The values in words."""
-        raise NotImplementedError
 
     def losses(self, was: ChannelFilter, now: ChannelFilter) -> Iterator[Loss]:
         if not self.condition.covers(now, was):
             yield self.change(now)
 
+    @abstractmethod
     def change(self, now: ChannelFilter) -> Loss:
         """What somebody set."""
-        raise NotImplementedError
 
     def typed(self, chosen: ChannelFilter) -> list[str]:
         return [f"{self.typed_as}{one}".rstrip(":") for one in self.condition.of(chosen)]

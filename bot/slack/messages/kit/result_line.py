@@ -135,10 +135,8 @@ def _place(runner: Runner, placed: Sequence[Runner]) -> str | None:
 
 def _after_the_horses(field: RaceField, placed: Sequence[Runner]) -> str:
     """For example "dead heat, 9 ran, beaten nk, 2¼l, Horse D disqualified"."""
-    places, finished = (
-        [runner.finishing_position for runner in placed],
-        sum(bool(one.finishing_position) for one in field.race.runners),
-    )
+    places = [runner.finishing_position for runner in placed]
+    finished = sum(bool(one.finishing_position) for one in field.race.runners)
     behind = (safe(one.beaten, SHORT_MAX) for one in placed if one.finishing_position != 1)
     beaten = joined([*takewhile(bool, behind)], ", ")
     out = [_disqualified(one, field) for one in field.race.runners if is_disqualified(one.position)]

@@ -145,7 +145,7 @@ def without_bold(text: str) -> str:
     return text.replace("*", "")
 
 
-def joined(parts: list[str | None], separator: str = " · ") -> str:
+def joined(parts: Sequence[str | None], separator: str = " · ") -> str:
     return separator.join(part for part in parts if part)
 
 
