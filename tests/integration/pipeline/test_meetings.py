@@ -96,6 +96,13 @@ FOLDED = {
     "edit refused": Story(
         slack_answers("edit", CLOSED), meeting(), abandonment("rc_1"), CGB=["", "^ABANDONED: Ascot 14:30"]
     ),
+    "folded, then called postponed": Story(
+        meeting("rc_1", "rc_2"),
+        abandonment("rc_1", status="Cancelled"),
+        so_far(CGB=["2 races"]),
+        abandonment("rc_1", status="Postponed"),
+        CGB=["2 races", "Two versions disagree: status"],
+    ),
     "link refused": Story(slack_answers("edit", CLOSED), abandonment("rc_1"), meeting("rc_1"), CGB=["", ""]),
 } | {
     f"{card or 'not named'}, {race or 'the same place'}": Story(
@@ -136,6 +143,11 @@ RUN_AFTER_ALL = {
     ),
     "abandoned after the result": Story(
         meeting("rc_1"), result("rc_1"), abandonment("rc_1"), CGB=["", "", "before you act"]
+    ),
+    "result elsewhere of a race that the meeting names": Story(
+        meeting("rc_1", "rc_2"),
+        result("rc_1", meeting_id="mt_9", course="Ayr"),
+        CGB=["1 race | !Title rc_1", "before you act"],
     ),
     "result in the meeting's batch": Story(
         (result("rc_1"), meeting("rc_1", "rc_2")), CGB=["!before you act", "!before you act"]

@@ -82,13 +82,8 @@ def submission():
 
 
 def lookup(action_id):
-    return PERSONS | {
-        "type": "block_suggestion",
-        "action_id": action_id,
-        "block_id": action_id,
-        "value": "asc",
-        "view": submission()["view"],
-    }
+    where = {"action_id": action_id, "block_id": action_id, "view": submission()["view"]}
+    return PERSONS | {"type": "block_suggestion", "value": "asc"} | where
 
 
 def event(**of_event):
@@ -347,10 +342,11 @@ def test_each_loss_of_the_token_is_logged_and_told_once(runner, endpoint, capsys
         submission() | {"response_urls": None},
         {name: part for name, part in click("mute_meeting:1").items() if name != "actions"},
         {"token": "x"},
+        command("list") | dict.fromkeys(map(str, range(1_001)), "x"),
     ],
     ids=lambda body: str(body.get("event") or body.get("type") or body.get("command"))[:60],
 )
-def test_what_does_not_say_who_or_where_is_refused(runner, endpoint, body):
+def test_what_does_not_say_who_or_where_or_has_too_many_fields_is_refused(runner, endpoint, body):
     assert runner.run(endpoint.send(body)).status_code == 400
 
 

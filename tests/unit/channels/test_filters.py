@@ -43,6 +43,9 @@ def chosen_by(**fields):
         ({}, event(RESULT, None), False),
         ({}, event(CARD, None), False),
         (EVERYWHERE, event(RESULT, None), True),
+        # The delivery's own words, where no list gives a code.
+        ({"region": "Britain"}, event(RESULT, None, said_region="Britain"), True),
+        ({"region": "Ireland"}, event(RESULT, None, said_region="Britain"), False),
         (EVERYWHERE, event(CARD, None), True),
         ({"topics": frozenset({Topic.RESULTS})}, event(), False),
         ({"topics": frozenset({Topic.RESULTS})}, event(RESULT), True),
