@@ -92,7 +92,8 @@ async def commit(desk: Desk, invocation: Invocation) -> Watched:
 
 async def answer(desk: Desk, _invocation: Invocation, committed: Watched) -> Message:
     names = committed.words.names
-    known = await desk.database.read(partial(look_up, wanted=names, today=utc_today(desk.clock())))
+    now = desk.clock()
+    known = await desk.database.read(partial(look_up, wanted=names, today=utc_today(now)))
     each = [
         NowWatched(
             name=one,
@@ -105,7 +106,7 @@ async def answer(desk: Desk, _invocation: Invocation, committed: Watched) -> Mes
         )
         for one in names
     ]
-    return watched(each, is_own=committed.is_own, ended=committed.ended)
+    return watched(each, now, is_own=committed.is_own, ended=committed.ended)
 
 
 async def check(_desk: Desk, invocation: Invocation) -> None:

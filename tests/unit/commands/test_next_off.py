@@ -11,7 +11,18 @@ import pytest
 
 from bot.racedata.day_card import Coverage
 from bot.slack.messages.answers.next_answer import NextQuestion, coming, next_off
-from tests.unit.commands.cards import FIELD, NOW, RACE_OFF, TODAY, TOMORROW, WINNER, make_card, make_race, timed
+from tests.unit.commands.cards import (
+    FIELD,
+    NOW,
+    RACE_OFF,
+    TODAY,
+    TOMORROW,
+    WINNER,
+    lost_meeting,
+    make_card,
+    make_race,
+    timed,
+)
 from tests.unit.kept_text import as_read, check
 
 KEPT = Path(__file__).parent / "answers.txt"
@@ -42,6 +53,10 @@ NEXT = {
     "tomorrow's after today's": [
         make_card([at("23:00")]),
         make_card([at("23:30").model_copy(update={"race_date": "2026-11-21"})], day=TOMORROW),
+    ],
+    "tomorrow's abandonments last": [
+        make_card([at("23:00")], [RACE_OFF]),
+        make_card([], [lost_meeting("Bath")], day=TOMORROW),
     ],
     "tomorrow not read whole": [
         make_card([at("23:00")]),

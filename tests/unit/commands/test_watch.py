@@ -68,11 +68,11 @@ async def test_published_name_is_told_where_the_country_is_missing_in_one_of_the
     await database.write(lambda session: race_book_store.put(session, [race], NOW))
     name = WatchedName(WatchKind.HORSE, typed)
     found = await database.read(lambda session: look_up(session, [name], date(2026, 11, 20)))
-    assert watched([NowWatched(name, found[name])], is_own=False).text.endswith(said)
+    assert watched([NowWatched(name, found[name])], NOW, is_own=False).text.endswith(said)
 
 
 async def test_every_ride_that_is_lost_is_named_and_the_rides_to_come_are_counted(database):
-    """By off time. Races of the book have no order."""
+    """Lost rides first, then by off time. Races of the book have no order."""
     rides = [
         Race(
             race_id=f"rc_{10 - number}",
@@ -87,13 +87,32 @@ async def test_every_ride_that_is_lost_is_named_and_the_rides_to_come_are_counte
     ]
     await database.write(lambda session: race_book_store.put(session, rides, NOW))
     found = await database.read(lambda session: look_up(session, [MOORE], date(2026, 11, 20)))
-    message = watched([NowWatched(MOORE, found[MOORE])], is_own=False)
+    message = watched([NowWatched(MOORE, found[MOORE])], NOW.replace(hour=11), is_own=False)
     said = message.text
     assert "R Moore is declared: Ascot 12:00 (GB), Fri 20 Nov; Bath 13:00 (GB), Fri 20 Nov; Bath 14:00" in said
     assert "Bath 16:00 (GB), Fri 20 Nov; and 2 more races." in said
     assert said.count(", ABANDONED") == 2
     assert str(message.blocks).count("🛑 *ABANDONED*") == 2
-    assert "York 19:00 (GB)" in said
+    assert said.index("York 19:00 (GB)") < said.index("R Moore is declared")
+
+
+async def test_ride_whose_off_has_gone_is_no_longer_declared(database):
+    rides = [
+        Race(
+            race_id=f"rc_{hour}",
+            race_date="2026-11-20",
+            region="GB",
+            course=Course(name="Bath"),
+            off=OffTime(text=f"{hour}:00", off_at=NOW.replace(hour=hour)),
+            runners=(Runner(horse="Horse", jockey="R Moore"),),
+        )
+        for hour in (11, 13)
+    ]
+    await database.write(lambda session: race_book_store.put(session, rides, NOW))
+    found = await database.read(lambda session: look_up(session, [MOORE], date(2026, 11, 20)))
+    said = watched([NowWatched(MOORE, found[MOORE])], NOW, is_own=False).text
+    assert "R Moore is declared: Bath 13:00 (GB), Fri 20 Nov. " in said
+    assert "Off already for R Moore, no result yet: Bath 11:00 (GB), Fri 20 Nov." in said
 
 
 async def test_too_many_names_are_refused(town):
@@ -117,7 +136,7 @@ async def test_race_that_is_over_is_no_race_to_come(database):
     race = Race(race_id="rc_1", race_date="2026-11-20", region="GB", runners=runners, off=OffTime(text="14:30"))
     await database.write(lambda session: race_book_store.put(session, [race], NOW))
     found = await database.read(lambda session: look_up(session, [GOLDEN], date(2026, 11, 20)))
-    said = watched([NowWatched(GOLDEN, found[GOLDEN])], is_own=False).text
+    said = watched([NowWatched(GOLDEN, found[GOLDEN])], NOW, is_own=False).text
     assert "is declared" not in said
     assert "No alert will come of what is known already" in said
     assert "won by *Golden Melody (IRE)*" in said

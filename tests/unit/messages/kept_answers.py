@@ -291,8 +291,10 @@ ANSWERS: dict[str, partial[Any]] = {
     "muted": partial(muted, ASCOT, 7, Abandonments.POSTED),
     "muted_where_no_abandonment_comes": partial(muted, ASCOT, 7, Abandonments.NOT_ASKED_FOR),
     "unmuted": partial(unmuted, ASCOT),
-    "watched": partial(watched, [NOW_WATCHED, MISSPELT], is_own=False),
-    "watched_for_oneself": partial(watched, [replace(NOW_WATCHED, known=KnownName(True), is_new=False)], is_own=True),
+    "watched": partial(watched, [NOW_WATCHED, MISSPELT], NOON, is_own=False),
+    "watched_for_oneself": partial(
+        watched, [replace(NOW_WATCHED, known=KnownName(True), is_new=False)], NOON, is_own=True
+    ),
     "watching": partial(watching, [WATCH], [OWN_WATCH], 1, is_direct=False),
     "watching_nothing": partial(watching, [], [], 1, is_direct=False),
     "unwatched": partial(unwatched, GOLDEN, 'watch horse:"Golden Melody"', is_own=False),

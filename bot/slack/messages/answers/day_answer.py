@@ -145,38 +145,45 @@ def _failure(card: Card, reader: AnswerReader) -> str:
 class Losses:
     """A line for each abandoned meeting, and for the other abandoned races of a meeting with one reason.
 
-    `disputed`: such lines of races that were reported abandoned and run.
+    `disputed`: such lines of races that were reported abandoned and run. `day`: named where another day is asked for.
     """
 
     lost: Sequence[str]
     disputed: Sequence[str]
+    day: str | None = None
 
     @property
     def in_text(self) -> str | None:
-        lost = f"ABANDONED: {_first_named(self.lost)}" if self.lost else None
-        disputed = f"CONFLICT, {IN_CONFLICT}: {_first_named(self.disputed)}" if self.disputed else None
+        day = f" {self.day}" if self.day else ""
+        lost = f"ABANDONED{day}: {_first_named(self.lost)}" if self.lost else None
+        disputed = f"CONFLICT{day}, {IN_CONFLICT}: {_first_named(self.disputed)}" if self.disputed else None
         return sentences([lost, disputed]) or None
 
     def parts(self) -> tuple[list[Block | None], list[Unit]]:
         """The blocks for every page, and a long list as units."""
-        lost, lost_units = _part(MARKED_LOST, self.lost, ON_EVERY_PAGE_MAX)
+        day = f" {self.day}" if self.day else ""
+        lost, lost_units = _part(f"{MARKED_LOST}{day}", self.lost, ON_EVERY_PAGE_MAX)
         disputed, disputed_units = _part(
-            f"{MARKED_CONFLICT}: {IN_CONFLICT}", self.disputed, CONFLICTS_ON_EVERY_PAGE_MAX
+            f"{MARKED_CONFLICT}{day}: {IN_CONFLICT}", self.disputed, CONFLICTS_ON_EVERY_PAGE_MAX
         )
         return [lost, disputed], [*lost_units, *disputed_units]
 
+    def units(self) -> list[Unit]:
+        blocks, units = self.parts()
+        return [*(Unit((block,)) for block in blocks if block), *units]
 
-def losses_of(card: Card) -> Losses:
+
+def losses_of(card: Card, day: str | None = None) -> Losses:
     outcomes, region = card.outcomes, card.region
     places = range(len(outcomes.meetings))
     whole = [_lost_meeting(event, outcomes, region) for event in outcomes.lost]
     singly = [line for place in places for line in _lines(_lost_singly(place, outcomes), region)]
     disputed = [line for place in places for line in _lines(_of(place, outcomes, RaceOutcome.BOTH), region)]
-    return Losses([*whole, *singly], disputed)
+    return Losses([*whole, *singly], disputed, day)
 
 
 def is_dead(outcomes: Outcomes, place: int) -> bool:
-    """True for a meeting without a race that was run or may be run: `Losses` says everything."""
+    """True for a meeting without a race that was run or may be run."""
     return all(outcome is RaceOutcome.ABANDONED for _, outcome in outcomes.of_meeting(place))
 
 

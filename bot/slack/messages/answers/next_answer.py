@@ -74,7 +74,7 @@ class NextQuestion:
 
 
 def next_off(cards: Sequence[Card], asked: NextQuestion) -> Message:
-    """The next races of `cards`, below the abandonments of the first card."""
+    """The next races of `cards`, below the abandonments of the first day and above those of the day after."""
     first, now = cards[0], asked.now
     races, today = coming(cards, now), utc_today(now)
     title = f"Next off: {place_of(first.region, first.course)}, {weekday_and_day(first.day, today)}"
@@ -89,11 +89,18 @@ def next_off(cards: Sequence[Card], asked: NextQuestion) -> Message:
     said = [words for words in notes if words]
     losses = losses_of(first)
     on_every_page, listed_first = losses.parts()
+    later = [losses_of(card, weekday_and_day(card.day, today)) for card in cards if card.day > first.day]
     in_short = "; ".join(joined([race_name(one.race), _how_soon(one, now)], " ") for one in races) or None
     paper = Paper(
         title,
-        lambda shown: sentences([joined([shown, in_short], ": "), losses.in_text, *said]),
-        [*listed_first, *(with_button(_line(one, now, asked.reader), _button(one)) for one in races)],
+        lambda shown: sentences(
+            [joined([shown, in_short], ": "), *(one.in_text for one in (losses, *later) if one.in_text), *said]
+        ),
+        [
+            *listed_first,
+            *(with_button(_line(one, now, asked.reader), _button(one)) for one in races),
+            *(unit for one in later for unit in one.units()),
+        ],
         head=[*on_every_page, section("\n".join(said))],
         foot=small_print(first, now),
     )

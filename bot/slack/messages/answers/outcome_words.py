@@ -89,3 +89,9 @@ def is_to_come(race: Race, now: datetime) -> bool:
     if (off := aware(race.off.off_at)) is not None:
         return off > now
     return (race.race_date or "") > now.date().isoformat()
+
+
+def is_overdue(race: Race, outcome: RaceOutcome, now: datetime) -> bool:
+    """True for an open race whose published moment has come."""
+    off = aware(race.off.off_at)
+    return outcome is RaceOutcome.OPEN and off is not None and off <= now

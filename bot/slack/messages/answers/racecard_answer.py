@@ -30,20 +30,24 @@ from bot.slack.messages.answers.outcome_words import (
     CARD_LINE_MAX,
     NO_RESULT_YET,
     became,
+    is_overdue,
     is_to_come,
     marked_lost,
     outcome_line,
 )
 from bot.slack.messages.kit.blocks import mrkdwn, section
 from bot.slack.messages.kit.buttons import command_button, fits
+from bot.slack.messages.kit.marks import MARKED_LOST
 from bot.slack.messages.kit.names import (
     PERSON_MAX,
     RUNNERS_PLAUSIBLE,
     SHORT_MAX,
     course_name,
     horse_name,
+    lost_reason,
     race_details,
     race_line,
+    race_line_after_off,
 )
 from bot.slack.messages.kit.native_blocks import collapsed
 from bot.slack.messages.kit.pages import Paper, Turning, Unit, paged
@@ -92,7 +96,7 @@ def racecard(
 ) -> Message:
     """The meetings of `first_regions` come before the others."""
     today = utc_today(now)
-    title = card_title("Racecard", card, today)
+    title = joined([card_title("Racecard", card, today), _abandoned(card)], ", ")
     is_missed = bool(card.course and card.missed_off)
     missed = missed_off_words(card, "these are the nearest" if is_missed else "this is the whole card")
     notes = (missed, completeness(card, today, unchecked, reader), unchecked_words(unchecked))
@@ -104,7 +108,7 @@ def racecard(
         title,
         lambda shown: sentences([joined([shown, summary], ": "), losses.in_text, *said]),
         [*listed_first, *(_nearest(card, now) if is_missed else _units(card, now, reader.zone, first_regions))],
-        head=[*on_every_page, section("\n".join([*said, *([summary] if summary else [])]))],
+        head=[*on_every_page, section("\n".join([*said, *([summary] if summary and not card.off else [])]))],
         foot=small_print(card, now),
     )
     return paged(paper, Turning(command_line("racecard", card), page), most=LINES_ON_PAGE)
@@ -112,7 +116,7 @@ def racecard(
 
 def shows_readers_clock(card: Card) -> bool:
     """True if the reader's time zone matters: a race's own lines on a course's card, with a time and its moment."""
-    races = (one for place in _shown(card) for one in card.outcomes.of_meeting(place))
+    races = (one for place in range(len(card.meetings)) for one in card.outcomes.of_meeting(place))
     return (card.course is not None and not card.missed_off) and any(
         race.off.text and aware(race.off.off_at)
         for race, outcome in races
@@ -120,21 +124,34 @@ def shows_readers_clock(card: Card) -> bool:
     )
 
 
+def _abandoned(card: Card) -> str | None:
+    if card.off:
+        return share(card.outcomes.count(RaceOutcome.ABANDONED), len(card.outcomes.of), "abandoned")
+    return abandoned_in_figures(card.outcomes)
+
+
 def _summary(card: Card) -> str | None:
-    if not card.meetings:
+    """The header has the abandonments."""
+    races = card.outcomes.in_order()
+    if all(outcome is RaceOutcome.ABANDONED for _, outcome in races):
         return None
-    if not _alive(card):
-        return abandoned_in_figures(card.outcomes)
-    races = sum(len(meeting.races) for meeting in card.meetings)
-    run = card.outcomes.count(RaceOutcome.SETTLED)
+    if card.off and len(races) == 1:
+        return race_line_after_off(races[0][0]) or None
+    is_of_one_course = card.course is not None and len(card.meetings) == 1
     figures = [
-        counted(len(card.meetings), "meeting"),
-        counted(races, "race"),
-        f"{run} run" if run else None,
-        abandoned_in_figures(card.outcomes),
+        counted(len(card.meetings), "meeting") if len(races) > 1 and not is_of_one_course else None,
+        counted(len(races), "race"),
+        share(card.outcomes.count(RaceOutcome.SETTLED), len(races), "run"),
         conflicts_in_figures(card.outcomes),
     ]
     return joined(figures, ", ")
+
+
+def share(number: int, total: int, words: str) -> str | None:
+    """For example "2 run", "all run"; "run" of a single race."""
+    if not number:
+        return None
+    return words if total == 1 else f"{'all' if number == total else number} {words}"
 
 
 def lines_section(first: str, lines: Iterator[str] | Sequence[str], total: int) -> Block:
@@ -148,15 +165,24 @@ def lines_section(first: str, lines: Iterator[str] | Sequence[str], total: int) 
     return {"type": "section", "text": mrkdwn("\n".join([*shown, *([f"and {left} more"] if left else [])]))}
 
 
-def meeting_title(meeting: MeetingCard, card: Card) -> str:
-    name = course_name(meeting.races[0].model_copy(update={"course": meeting.course})) or "course not named"
-    region = safe(meeting.region, SHORT_MAX) if card.region is None else None
-    lost = [
+def meeting_title(place: int, card: Card) -> str:
+    """For example "*Ayr* (GB) · 🛑 *MEETING ABANDONED*, waterlogged"."""
+    meeting, outcomes = card.meetings[place], card.outcomes
+    events = [
         event
-        for event in card.outcomes.lost
+        for event in outcomes.lost
         if is_same_course(event.race.course, meeting.course) and event.race.region in {meeting.region, None}
     ]
-    return joined([joined([f"*{name}*", f"({region})" if region else None], " "), marked_lost(card.outcomes, lost)])
+    lost = marked_lost(outcomes, events) or (MARKED_LOST if is_dead(outcomes, place) else None)
+    reasons = {lost_reason(race) for race, outcome in outcomes.of_meeting(place) if outcome is RaceOutcome.ABANDONED}
+    because = clip(reasons.pop() or "", SHORT_MAX * 2) if lost and len(reasons) == 1 else None
+    return joined([_meeting_name(meeting, card), joined([lost, because], ", ")])
+
+
+def _meeting_name(meeting: MeetingCard, card: Card) -> str:
+    name = course_name(meeting.races[0].model_copy(update={"course": meeting.course})) or "course not named"
+    region = safe(meeting.region, SHORT_MAX) if card.region is None else None
+    return joined([f"*{name}*", f"({region})" if region else None], " ")
 
 
 def course_button(label: str, name: str, meeting: MeetingCard, card: Card, off: str | None = None) -> Block | None:
@@ -169,20 +195,10 @@ def course_button(label: str, name: str, meeting: MeetingCard, card: Card, off: 
     return button if fits(button) else None
 
 
-def _alive(card: Card) -> list[int]:
-    """The places of the meetings that are not dead. Dead meetings have their line among the abandonments."""
-    return [place for place in range(len(card.meetings)) if not is_dead(card.outcomes, place)]
-
-
-def _shown(card: Card) -> Sequence[int]:
-    """The places of the meetings with lines of their own: a race that is asked for is shown although it is lost."""
-    return range(len(card.meetings)) if card.off else _alive(card)
-
-
 def _units(card: Card, now: datetime, zone: tzinfo | None, first_regions: Collection[str]) -> list[Unit]:
     if card.course:
         return _course_units(card, now, zone)
-    return [_meeting(place, card, now) for place in in_order(_shown(card), card, first_regions)]
+    return [meeting_in_a_line(place, card, now) for place in in_order(range(len(card.meetings)), card, first_regions)]
 
 
 def _nearest(card: Card, now: datetime) -> list[Unit]:
@@ -205,21 +221,24 @@ def with_button(words: str, button: Block | None) -> Unit:
     return Unit((lines_section(words, [], 0) | ({"accessory": button} if button else {}),))
 
 
-def _meeting(place: int, card: Card, now: datetime) -> Unit:
+def meeting_in_a_line(place: int, card: Card, now: datetime) -> Unit:
     """For example "*Wolverhampton* (GB) · 8 races 16:30-20:30 · next 17:05 · 2 run · Going: Standard"."""
     meeting, races = card.meetings[place], card.outcomes.of_meeting(place)
     offs = [off for race, _ in races if (off := off_text(race.off))]
     times = "\N{EN DASH}".join(dict.fromkeys([offs[0], offs[-1]])) if offs else None
     coming = (race for race, outcome in races if outcome is RaceOutcome.OPEN and is_to_come(race, now))
     following = next((off for race in coming if aware(race.off.off_at) and (off := off_text(race.off))), None)
-    overdue = sum(_said(race, outcome, now) == NO_RESULT_YET for race, outcome in races)
+    overdue = sum(is_overdue(race, outcome, now) for race, outcome in races)
     going = safe(meeting.going)
+    figures = [share(_count(races, which), len(races), words) for which, words in IN_FIGURES.items()]
+    if is_dead(card.outcomes, place):
+        figures = []
     words = [
-        meeting_title(meeting, card),
+        meeting_title(place, card),
         joined([counted(len(races), "race"), times], " "),
         f"next {following}" if following else None,
-        *(f"{number} {words}" for which, words in IN_FIGURES.items() if (number := _count(races, which))),
-        f"{overdue} {NO_RESULT_YET}" if overdue else None,
+        *figures,
+        share(overdue, len(races), NO_RESULT_YET),
         f"Going: {going}" if going else None,
     ]
     return with_button(joined(words), course_button("Card", "racecard", meeting, card))
@@ -235,16 +254,14 @@ def _race(race: Race, outcome: RaceOutcome, now: datetime) -> str:
 
 def _said(race: Race, outcome: RaceOutcome, now: datetime) -> str | None:
     """A race to come needs no words. A race past its off without a result is marked."""
-    off = aware(race.off.off_at)
-    overdue = NO_RESULT_YET if outcome is RaceOutcome.OPEN and off is not None and off <= now else None
-    return became(race, outcome) or overdue
+    return became(race, outcome) or (NO_RESULT_YET if is_overdue(race, outcome, now) else None)
 
 
 def _course_units(card: Card, now: datetime, zone: tzinfo | None) -> list[Unit]:
     several = len(card.meetings) > 1
     races = [
-        (race, outcome, meeting_title(card.meetings[place], card) if several else None)
-        for place in _shown(card)
+        (race, outcome, _meeting_name(meeting, card) if several else None)
+        for place, meeting in enumerate(card.meetings)
         for race, outcome in card.outcomes.of_meeting(place)
     ]
     return [

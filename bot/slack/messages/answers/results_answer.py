@@ -37,8 +37,16 @@ from bot.slack.messages.answers.outcome_words import (
     settled_words,
     uncertain_words,
 )
-from bot.slack.messages.answers.racecard_answer import LINES_ON_PAGE, course_button, lines_section, meeting_title
+from bot.slack.messages.answers.racecard_answer import (
+    LINES_ON_PAGE,
+    course_button,
+    lines_section,
+    meeting_in_a_line,
+    meeting_title,
+    with_button,
+)
 from bot.slack.messages.kit.blocks import section
+from bot.slack.messages.kit.buttons import command_button
 from bot.slack.messages.kit.marks import MARKED_VOID
 from bot.slack.messages.kit.names import race_line
 from bot.slack.messages.kit.native_blocks import collapsed
@@ -78,6 +86,7 @@ def results_of_day(card: Card, question: ResultsQuestion) -> Message:
             missed_off_words(card),
             completeness(card, question.today, question.unchecked, question.reader)
             or _none_lost(card, losses, question),
+            _none_yet(card, question),
             unchecked_words(question.unchecked),
             None if question.only_abandonments else order_note(question.countries, _settled_in(card)),
         )
@@ -99,14 +108,18 @@ def results_of_day(card: Card, question: ResultsQuestion) -> Message:
 def _summary(card: Card, question: ResultsQuestion) -> str | None:
     outcomes = card.outcomes
     settled = outcomes.count(RaceOutcome.SETTLED)
-    void, still_open = outcomes.count(RaceOutcome.VOID), outcomes.count(RaceOutcome.OPEN)
+    void = outcomes.count(RaceOutcome.VOID)
+    still_open = [race for race, outcome in outcomes.in_order() if outcome is RaceOutcome.OPEN]
+    coming = sum(is_to_come(race, question.now) for race in still_open)
+    overdue = len(still_open) - coming
     figures = [abandoned_in_figures(outcomes), conflicts_in_figures(outcomes)]
     if not question.only_abandonments:
         figures = [
             *figures,
             counted(settled, "result") + " in" if settled else None,
             f"{void} void" if void else None,
-            f"{still_open} not known yet" if still_open else None,
+            f"{counted(overdue, 'race')} without a result yet" if overdue else None,
+            f"{counted(coming, 'race')} {TO_COME}" if coming else None,
         ]
     return joined(figures, ", ") or None
 
@@ -118,6 +131,18 @@ def _none_lost(card: Card, losses: Losses, question: ResultsQuestion) -> str | N
     return f"No abandonment is known {nowhere_else(card.region, card.course)} on {day}."
 
 
+def _none_yet(card: Card, question: ResultsQuestion) -> str | None:
+    if question.only_abandonments or not _is_ahead(card, question):
+        return None
+    return f"No results yet: these races are on {weekday_and_day(card.day, question.today)}."
+
+
+def _is_ahead(card: Card, question: ResultsQuestion) -> bool:
+    """True for a day to come with races, while none of them is over: a day begins in the east before today ends."""
+    outcomes = set(card.outcomes.of.values())
+    return card.day > question.today and RaceOutcome.OPEN in outcomes <= {RaceOutcome.OPEN, RaceOutcome.ABANDONED}
+
+
 def _settled_in(card: Card) -> set[str | None]:
     places = range(len(card.meetings))
     races = (one for place in places for one in card.outcomes.of_meeting(place))
@@ -127,14 +152,16 @@ def _settled_in(card: Card) -> set[str | None]:
 def _units(card: Card, question: ResultsQuestion) -> list[Unit]:
     """Meetings with results come first. A single course has a section for each race.
 
-    Abandonments have their own list. Of all regions, only meetings with a result are listed.
+    Of all regions, only meetings with a result, and wholly abandoned meetings, are listed.
     """
-    shown = [place for place in range(len(card.meetings)) if not is_dead(card.outcomes, place)]
+    if _is_ahead(card, question):
+        return [with_button("The card has the runners.", command_button("Card", command_line("racecard", card)))]
+    shown: Sequence[int] = range(len(card.meetings))
     if card.course is not None:
         races = [one for place in shown for one in card.outcomes.of_meeting(place)]
         return [_whole_race(race, outcome, question.now) for race, outcome in races]
     if card.region is None:
-        shown = [place for place in shown if _has_results(place, card)]
+        shown = [place for place in shown if _has_results(place, card) or is_dead(card.outcomes, place)]
     shown = in_order(shown, card, question.first_regions)
     return [
         _meeting(place, card, question.now) for place in sorted(shown, key=lambda place: not _has_results(place, card))
@@ -146,10 +173,12 @@ def _has_results(place: int, card: Card) -> bool:
 
 
 def _meeting(place: int, card: Card, now: datetime) -> Unit:
+    if is_dead(card.outcomes, place):
+        return meeting_in_a_line(place, card, now)
     meeting, races = card.meetings[place], card.outcomes.of_meeting(place)
     told = [(race, outcome) for race, outcome in races if outcome is not RaceOutcome.OPEN]
     lines = [*(_race(race, outcome, now) for race, outcome in told), *_open(races, now)]
-    block = lines_section(meeting_title(meeting, card), lines, len(lines))
+    block = lines_section(meeting_title(place, card), lines, len(lines))
     is_settled = any(outcome is RaceOutcome.SETTLED for _, outcome in races)
     button = course_button("All placings", "results", meeting, card) if is_settled else None
     return Unit((block | ({"accessory": button} if button else {}),))

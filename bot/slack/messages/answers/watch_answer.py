@@ -1,17 +1,18 @@
 """The answers of `/racing watch` and `/racing watching`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from bot.channels.watches import WatchedName
 from bot.db.tables import WatchRow
 from bot.events.races import Race
 from bot.events.watched import name_key
 from bot.outbox.message import Message
-from bot.racedata.day_card import RaceOutcome
+from bot.racedata.day_card import CONFLICTS, RaceOutcome
 from bot.racedata.declared_names import KnownName
 from bot.racedata.near_misses import question
-from bot.slack.messages.answers.outcome_words import became
+from bot.slack.messages.answers.outcome_words import NO_RESULT_YET, became, is_overdue
 from bot.slack.messages.kit.blocks import message, mrkdwn, section
 from bot.slack.messages.kit.buttons import action_button, actions, command_button
 from bot.slack.messages.kit.marks import without_marks
@@ -23,13 +24,13 @@ from bot.slack.messages.kit.times import moment_for_readers
 
 UNWATCH = "end_watch"
 
-LOST = frozenset({RaceOutcome.ABANDONED, RaceOutcome.BOTH})
+LOST = CONFLICTS | {RaceOutcome.ABANDONED}
 RUN = frozenset({RaceOutcome.SETTLED, RaceOutcome.VOID})
 
 WATCHES_PER_PAGE = 15
 
 RACES_MAX = 5
-"""Of each kind, to come and known already. Abandonments and conflicts are always named."""
+"""Of each kind: to come, off, and run. Abandonments and conflicts are always named."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class NowWatched:
     near: Mapping[str, str] = field(default_factory=dict)
 
 
-def watched(names: Sequence[NowWatched], *, is_own: bool, ended: WatchedName | None = None) -> Message:
+def watched(names: Sequence[NowWatched], now: datetime, *, is_own: bool, ended: WatchedName | None = None) -> Message:
     """Unknown names come first: a misspelt name brings nothing. `ended`: the replaced watch."""
     new, old = ([_words(one.name) for one in names if one.is_new is is_new] for is_new in (True, False))
     where = "for you" if is_own else "here"
@@ -54,7 +55,7 @@ def watched(names: Sequence[NowWatched], *, is_own: bool, ended: WatchedName | N
         f"{told} of declarations, abandonments and results, in one message a race.",
     ]
     unknown = [_unknown(one) for one in names if not one.known.is_known]
-    lines = [*unknown, " ".join(filter(None, said)), *(_known(one) for one in names if one.known.is_known)]
+    lines = [*unknown, " ".join(filter(None, said)), *(_known(one, now) for one in names if one.known.is_known)]
     text = without_marks("\n".join(lines))
     buttons = [command_button(f"Watch {near} instead", line) for one in names for near, line in one.near.items()]
     return message(
@@ -107,24 +108,32 @@ def _unknown(one: NowWatched) -> str:
     return f"I know no {_words(one.name)} yet.{question(meant)} The name as typed is watched all the same."
 
 
-def _known(one: NowWatched) -> str:
+def _known(one: NowWatched, now: datetime) -> str:
+    """Abandonments and conflicts first."""
     name = safe(one.name.name, HORSE_MAX) or "?"
     if not one.known.coming:
         return f"{name} is in no race that I know of from today on."
-    coming, lost, run = (
-        [
-            joined([_race(race), _published_as(one.name, race), became(race, outcome)], ", ")
-            for race, outcome in one.known.coming
-            if outcome in which
-        ]
-        for which in ({RaceOutcome.OPEN}, LOST, RUN)
+    lost, run = (_of(one, one.known.coming, which) for which in (LOST, RUN))
+    gone, coming = (
+        _of(one, [each for each in one.known.coming if is_overdue(*each, now) is is_gone], {RaceOutcome.OPEN})
+        for is_gone in (True, False)
     )
-    over = _races([*lost, *run], max(RACES_MAX, len(lost)))
     said = [
+        f"{name}: {_races(lost, len(lost))}." if lost else None,
         f"{name} is declared: {_races(coming, RACES_MAX)}." if coming else None,
-        f"No alert will come of what is known already of {name}: {over}." if over else None,
+        f"Off already for {name}, {NO_RESULT_YET}: {_races(gone, RACES_MAX)}." if gone else None,
+        f"Over already for {name}: {_races(run, RACES_MAX)}." if run else None,
+        "No alert will come of what is known already." if lost or run else None,
     ]
     return " ".join(filter(None, said))
+
+
+def _of(one: NowWatched, races: Sequence[tuple[Race, RaceOutcome]], which: Collection[RaceOutcome]) -> list[str]:
+    return [
+        joined([_race(race), _published_as(one.name, race), became(race, outcome)], ", ")
+        for race, outcome in races
+        if outcome in which
+    ]
 
 
 def _published_as(watched: WatchedName, race: Race) -> str | None:
