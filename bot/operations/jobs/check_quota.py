@@ -16,7 +16,7 @@ from bot.operations.self_notices import KEY_REFUSED, taken_after
 from bot.outbox import message_store
 from bot.outbox.notices import Notices, Urgency
 from bot.racedata import quota_store
-from bot.racedata.client.service_errors import CircuitOpen, Unauthorized
+from bot.racedata.client.service_errors import CircuitOpen, Unauthorized, UpgradeRequired
 from bot.racedata.month_quota import QuotaReading, UsageRow
 from bot.racedata.quota_book import QuotaBook
 from bot.settings import Settings
@@ -44,6 +44,9 @@ class QuotaCheck:
         except ServiceError as error:
             if not isinstance(error, CircuitOpen | Unauthorized):
                 await self.database.write(partial(self._tell_unread, error=error))
+            if isinstance(error, UpgradeRequired):
+                # No run of this job can be good before the plan changes.
+                return
             raise
         if refused := await self.database.read(self._key_refusal):
             await self.database.write(partial(self._tell_taken, refused=refused))
@@ -82,12 +85,15 @@ class QuotaCheck:
 
     def _tell_unread(self, session: Session, error: ServiceError) -> None:
         read_at = quota_store.last_read_at(session)
-        if read_at is not None and self.clock() - read_at > UNREAD_AFTER:
+        is_overdue = read_at is not None and self.clock() - read_at > UNREAD_AFTER
+        if is_overdue or (read_at is None and isinstance(error, UpgradeRequired)):
+            was_read = f"was last read on {read_at:%Y-%m-%d %H:%M} UTC" if read_at else "can't be read"
             words = (
-                f"The quota was last read on {read_at:%Y-%m-%d %H:%M} UTC, because /account/usage gives no answer that "
-                f"I can use ({error}). I can't warn of a quota that runs out. Alerts go on."
+                f"The quota {was_read}, because /account/usage gives no answer that I can use ({error}). I can't warn "
+                "of a quota that runs out. Alerts go on."
             )
-            self.notices.tell(session, f"quota-unread:{read_at.isoformat()}", words, urgency=Urgency.WARNING)
+            key = f"quota-unread:{read_at.isoformat() if read_at else 'never'}"
+            self.notices.tell(session, key, words, urgency=Urgency.WARNING)
 
     def _key_refusal(self, session: Session) -> str | None:
         """The last notice of a refused key, unless admins had the all clear."""

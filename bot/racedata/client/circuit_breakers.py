@@ -6,7 +6,7 @@
 | `quota_exceeded` | All but `/account/usage`, at no cost | At a new month or plan, lower usage or a higher allowance |
 | `upgrade_required` | The refused endpoints | At a new plan |
 
-Breakers are stored and read for each request, so replicas share them.
+Breakers are stored and read for each request, so replicas share them. The wait that a 429 asked for is shared likewise.
 """
 
 from collections.abc import AsyncGenerator, Callable, Mapping
@@ -20,9 +20,12 @@ from typing import Any, Protocol
 from pydantic import AwareDatetime, BaseModel, ConfigDict, SecretStr, ValidationError
 
 from bot.clock import Clock
+from bot.racedata.client.headers import LONGEST_RETRY_AFTER_S
+from bot.racedata.client.retry import rate_wait_s
 from bot.racedata.client.service_errors import (
     CircuitOpen,
     QuotaExceeded,
+    RateLimited,
     ServiceFailure,
     Unauthorized,
     UpgradeRequired,
@@ -38,6 +41,8 @@ LATEST_TURN = timedelta(hours=24)
 """The service's month may turn this long after the month in UTC (Spec gap G13)."""
 
 PROBE_EVERY = timedelta(hours=1)
+
+HOLD = "racing.hold"
 
 
 class StateStore(Protocol):
@@ -132,6 +137,9 @@ class CircuitBreakers:
 
         A refusal without a code, such as a proxy's, opens no breaker.
         """
+        if isinstance(error, RateLimited):
+            await self._store.set(HOLD, {"until": self._clock().timestamp() + rate_wait_s(error)})
+            return False
         if isinstance(error, UpgradeRequired):
             await self._refused_by_plan(endpoint or error.path, error, plan or error.your_plan)
             return False
@@ -170,6 +178,14 @@ class CircuitBreakers:
             endpoints={**(before.endpoints if before else {}), endpoint: refusal},
         )
         await self._keep_open(breaker)
+
+    async def held_s(self) -> float:
+        """Seconds that a 429 of any replica still holds all.
+
+        A longer hold was written before the clock was set back.
+        """
+        left_s: float = (await self._store.get(HOLD) or {"until": 0})["until"] - self._clock().timestamp()
+        return left_s if left_s <= LONGEST_RETRY_AFTER_S else 0.0
 
     async def answered(self, plan: str | None, *, is_probe: bool = False) -> None:
         """Close the quota's breaker after a successful probe, and all but the key's under another plan.

@@ -91,11 +91,14 @@ class TokenBucket:
         self._in_flight -= 1
         self._returns.append(now + WINDOW_S)
         if hold_s is not None:
-            self._held_until = max(self._held_until, now + hold_s)
+            self.hold(now + hold_s)
             self._count = None
             self._returns.clear()
         elif reading is not None:
             self._correct(now, reading)
+
+    def hold(self, until: float) -> None:
+        self._held_until = max(self._held_until, until)
 
     def _correct(self, now: float, reading: RateReading) -> None:
         self.limit = reading.limit or self.limit
@@ -145,6 +148,10 @@ class Throttle:
     def learn_limit(self, per_minute: int) -> None:
         """For answers without a limit in their headers."""
         self._bucket.limit = per_minute
+
+    def hold(self, wait_s: float) -> None:
+        """For a refusal that another replica met."""
+        self._bucket.hold(self._timing.monotonic() + wait_s)
 
     def wait_s(self, *, background: bool = False) -> float | None:
         now = self._timing.monotonic()

@@ -163,6 +163,7 @@ async def test_running_bot_asks_for_nothing_beyond_the_plan_until_the_plan_chang
                 await bot.service.races.card("GB", bot.clock().date())
             counts = Counter(request.endpoint for request in bot.racing.requests[asked:])
             assert {counts[endpoint] for endpoint in BEYOND} <= {*times}
+            assert bot.service.jobs.failing == {}
 
 
 async def test_outcome_that_never_came_is_told_once_and_taken_back_when_the_result_comes(tmp_path):

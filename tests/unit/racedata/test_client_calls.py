@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from datetime import timedelta
 
 import pytest
 
@@ -159,6 +160,25 @@ async def test_command_gives_up_unasked_where_the_wait_is_too_long_and_backgroun
     service.data([])
     await racing.in_background().countries()
     assert sleep_clock.slept == [200]
+
+
+async def test_retry_after_of_one_replica_holds_all(service, open_racing, sleep_clock):
+    service.refuse(429, "rate_limited", headers={"retry_after": "40"})
+    service.data([])
+    with pytest.raises(RateLimited):
+        await open_racing().in_one_try().countries()
+    sleep_clock.now_s += 15
+    await open_racing().countries()
+    assert (sleep_clock.slept, len(service.seen)) == ([25], 2)
+
+
+async def test_hold_from_before_the_clock_was_set_back_holds_nobody(service, open_racing, sleep_clock):
+    service.refuse(429, "rate_limited", headers={"retry_after": "40"})
+    service.data([])
+    await outcomes(open_racing().in_one_try().countries())
+    sleep_clock.start -= timedelta(hours=1)
+    await open_racing().countries()
+    assert sleep_clock.slept == []
 
 
 @pytest.mark.parametrize(("code", "status"), [("rate_limited", 429), ("server_error", 500)])

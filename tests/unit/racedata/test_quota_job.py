@@ -11,7 +11,7 @@ from bot.operations.jobs.check_quota import QuotaCheck
 from bot.operations.jobs.refresh_reference import refresh_reference
 from bot.operations.self_notices import Telling
 from bot.outbox.notices import Notices
-from bot.racedata.client.service_errors import ServerFault, Unauthorized
+from bot.racedata.client.service_errors import ServerFault, Unauthorized, UpgradeRequired
 from bot.racedata.quota_book import QuotaBook
 from bot.racedata.reference_book import ReferenceBook
 from bot.slack.messages.alerts.admin_notice import admin_notice
@@ -34,9 +34,9 @@ def check(database, client, settings, clock, told):
     book = QuotaBook(database, client, settings, clock)
     notices = Heard("C1", admin_notice, clock=clock)
 
-    async def run(*uses):
+    async def run(*uses, failure=None):
         for used in uses:
-            client.answers["usage by day"] = [{"date": clock().date().isoformat(), "requests": used}]
+            client.answers["usage by day"] = failure or [{"date": clock().date().isoformat(), "requests": used}]
             client.answers["usage by endpoint"] = [
                 {"endpoint": "/courses", "requests": 9},
                 {"endpoint": "/races/search", "requests": 12_400},
@@ -110,6 +110,16 @@ async def test_admins_are_asked_once_for_a_limit_that_is_not_known(check, told, 
     await check(10, 20)
     (only,) = told
     assert "MONTHLY_QUOTA" in only
+
+
+async def test_usage_beyond_the_plan_is_told_once_and_fails_no_job(check, told, clock):
+    beyond = UpgradeRequired("account/usage", code="upgrade_required", status=403)
+    await check(1, 2, failure=beyond)
+    assert levels(told) == [WARNING]
+    await check(10)
+    clock.pass_(hours=25)
+    await check(1, 2, failure=beyond)
+    assert levels(told) == [WARNING] * 2
 
 
 async def test_failure_is_left_to_the_scheduler_to_tell(database, client, settings, clock):
