@@ -239,7 +239,7 @@ class _Between:
         more = [other for one, other in pairs if one is None]
         gone = [one for one, other in pairs if other is None and takes_off]
         out = [other for one, other in pairs if one and other and not one.is_out and other.is_out]
-        back = [other for one, other in pairs if one and other and one.is_out and other.position and not other.is_out]
+        back = [other for one, other in pairs if one and other and other.is_back(one)]
         where = race_label(before)
         for runners, was, is_now in (
             (more, None, NAMED),
@@ -289,6 +289,8 @@ def _position(before: Runner | None, now: Runner | None, of: str, places: Places
     if is_now is None:
         if places.lost(before, now):
             yield Change(field=POSITION_FACT, of=of, before=was, rings=True)
+        elif before and now and now.is_back(before):
+            yield Change(field=RUNNER, of=of, before=NON_RUNNER, now=NAMED)
         return
     if by_place(was) == by_place(is_now) or places.is_still_shared(before, now):
         return

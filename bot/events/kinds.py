@@ -183,6 +183,7 @@ _RUNNERS: DeclaredFields = {
     RUNNER: ToldField("runner"),
     "runner.horse": ToldField("name", Rings.ALWAYS, by_name),
     "runner.position": ToldField("position", Rings.ALWAYS, by_place),
+    "runner.runs": Noise("told as the position that is taken back"),
     "runner.position_reason": ToldField("reason for the position"),
     "runner.number": ToldField("number"),
     "runner.draw": ToldField("draw"),

@@ -12,6 +12,8 @@ from bot.events.spellings import by_place
 _OF_THE_ORDER = ("disputed", "unread_order")
 """About the runners of one delivery: later runners say both anew."""
 
+_OF_THE_POSITION = frozenset({"position", "position_reason", "beaten", "runs"})
+
 _MERGED_BY_RULE = frozenset(
     {"abandoned", "course", "off", "off_told", "runners", "from_book", "region", "said_region", *_OF_THE_ORDER}
 )
@@ -229,9 +231,8 @@ def _runner(now: Runner | None, before: Runner | None, places: Places) -> Runner
     if places.is_still_shared(before, now):
         known.pop("position")
     is_other = "position" in known and by_place(known["position"]) != by_place(before.position)
-    if is_other or places.lost(before, now):
-        # Reason and distance belong to the position.
-        kept = {name: value for name, value in kept.items() if name not in {"position", "position_reason", "beaten"}}
+    if is_other or places.lost(before, now) or (now and now.is_back(before)):
+        kept = {name: value for name, value in kept.items() if name not in _OF_THE_POSITION}
     return Runner(**{**kept, **known})
 
 

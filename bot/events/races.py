@@ -122,10 +122,14 @@ class OffTime(Value):
 
 
 class Runner(Value):
-    """`position` is text: "1", "2=", "PU". `position_reason`: "Weighed in light". `beaten`: a distance."""
+    """`position` is text: "1", "2=", "PU". `position_reason`: "Weighed in light". `beaten`: a distance.
+
+    `runs`: True if the source says expressly that the horse runs, which takes back a non-runner.
+    """
 
     horse: str | None = None
     position: str | None = None
+    runs: bool | None = None
     position_reason: str | None = None
     number: str | None = None
     draw: str | None = None
@@ -138,6 +142,10 @@ class Runner(Value):
     @property
     def is_out(self) -> bool:
         return is_non_runner(self.position)
+
+    def is_back(self, before: "Runner") -> bool:
+        """True for a non-runner of the earlier version that runs after all."""
+        return before.is_out and not self.is_out and bool(self.position or self.runs)
 
     @property
     def finishing_position(self) -> int | None:

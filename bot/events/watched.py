@@ -66,6 +66,7 @@ class WatchedRunner(Value):
 
     `by`: the watched trainer or jockey, as "trainer A. Smith"; empty where the horse is watched. `off`: of a race of a
     meeting or card. `position`: of a result. `is_lost`: an earlier version had the runner, and the newest has not.
+    `is_back`: runs, and was a non-runner of an earlier version.
     """
 
     horse: str | None = None
@@ -73,6 +74,11 @@ class WatchedRunner(Value):
     off: str | None = None
     position: str | None = None
     is_lost: bool = False
+    is_back: bool = False
+
+    @property
+    def is_out(self) -> bool:
+        return is_non_runner(self.position)
 
     def is_covered_by(self, horse: str | None, by: Collection[str]) -> bool:
         """True for the same horse with the watched people."""
@@ -93,6 +99,7 @@ def renewed(
     place another horse has: maybe a corrected name. A runner whose watch has ended stays.
     """
     lost = [one for one in noted if _is_lost(one, races)]
+    found = [one.model_copy(update={"is_back": _is_back(one, noted)}) for one in found]
     is_there = [one for one in found if not any(gone.is_covered_by(one.horse, one.by) for gone in lost)]
     others = [
         one.model_copy(update={"is_lost": False})
@@ -102,25 +109,34 @@ def renewed(
     return (*is_there, *others, *(one.model_copy(update={"is_lost": True}) for one in lost))
 
 
-def withdrawn(before: WatchedIn, now: WatchedIn) -> set[str]:
-    """Channels that watch a non-runner, and were not told before that the runner is out.
+def out_or_back(before: WatchedIn, now: WatchedIn) -> set[str]:
+    """Channels with a watched runner who is newly out, or who runs again.
 
     A reserve is told again only where the runner was none before.
     """
 
-    def is_news(runner: WatchedRunner, channel_id: str) -> bool:
-        same = [one for one in before.get(channel_id, ()) if one.is_covered_by(runner.horse, runner.by)]
-        # A horse may be declared for two races.
-        same = [one for one in same if one.off == runner.off] or same
-        if not same:
-            return runner.position != RESERVED
-        return any(not is_non_runner(one.position) for one in same)
+    def is_news(runner: WatchedRunner, noted: Sequence[WatchedRunner]) -> bool:
+        same = _same(runner, noted)
+        if not runner.is_out:
+            return bool(same) and all(one.is_out for one in same)
+        return any(not one.is_out for one in same) if same else runner.position != RESERVED
 
     return {
         channel_id
         for channel_id, runners in now.items()
-        if any(is_non_runner(one.position) and is_news(one, channel_id) for one in runners)
+        if any(is_news(one, before.get(channel_id, ())) for one in runners)
     }
+
+
+def _same(runner: WatchedRunner, noted: Sequence[WatchedRunner]) -> list[WatchedRunner]:
+    same = [one for one in noted if one.is_covered_by(runner.horse, runner.by)]
+    # A horse may be declared for two races.
+    return [one for one in same if one.off == runner.off] or same
+
+
+def _is_back(runner: WatchedRunner, noted: Sequence[WatchedRunner]) -> bool:
+    same = _same(runner, noted)
+    return bool(same) and not runner.is_out and all(one.is_out or one.is_back for one in same)
 
 
 def _is_lost(noted: WatchedRunner, races: Sequence[Race]) -> bool:

@@ -18,7 +18,7 @@ from bot.deliveries import inbox
 from bot.deliveries.inbox import StoredDelivery
 from bot.events import event_store
 from bot.events.event import EventKind, RacingEvent
-from bot.events.watched import withdrawn
+from bot.events.watched import out_or_back
 from bot.fanout import drill_fanout
 from bot.fanout.asking import Asking
 from bot.fanout.completion_edits import EDITED_WITHIN, fill, tell_again
@@ -222,7 +222,7 @@ class _Transaction:
         news.version.posts = len(channels)
         muted = {} if news.remarks.contradicts else mutes.muting(self._mutes, news.event)
         is_card = news.event.kind is EventKind.RACECARD_PUBLISHED
-        rung = withdrawn(noted, watched) if is_card else ()
+        rung = out_or_back(noted, watched) if is_card else ()
         self._plan.add(news, channels, muted, left=misled - self._known.listeners, rung=rung)
         if event.is_abandonment and self._meetings.has_other_of_race(event):
             self._hurried.append(event.race.race_id)

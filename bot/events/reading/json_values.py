@@ -65,10 +65,20 @@ def flag(value: Any) -> bool | None:
     """True also for a moment or a reason in the place of a flag: "withdrawn_at": "2026-11-25T09:10Z"."""
     if isinstance(value, dict | list):
         return None
-    return str(value).strip()[:LONGEST_NAME].casefold() not in _NO_FLAG
+    return _flag_word(value) not in _NO_FLAG
 
 
-_NO_FLAG = frozenset({"false", "no", "n", "0", "0.0", "none", "null", "nil", "na", "n/a", "-", "not", "unknown", ""})
+def is_no(value: Any) -> bool:
+    """Of a flag that says no. An unknown flag says nothing."""
+    return _flag_word(value) in _NO
+
+
+def _flag_word(value: Any) -> str:
+    return str(value).strip()[:LONGEST_NAME].casefold()
+
+
+_NO = frozenset({"false", "no", "n", "0", "0.0", "not"})
+_NO_FLAG = _NO | {"none", "null", "nil", "na", "n/a", "-", "unknown", ""}
 
 
 def _storable(value: str) -> str | None:

@@ -19,7 +19,7 @@ from bot.events.race_state import RaceState, letters, state_in
 from bot.events.races import OUT, RESERVED, Runner, finishing_position, is_non_runner, is_shared, plain_name
 from bot.events.reading.aliases import string
 from bot.events.reading.fields import LONGEST_NAME, NAMES_OF, Facts, Fields, fields_of, find, fold, values_of
-from bot.events.reading.json_values import LONGEST_READ, count, flag, identifier, note_text, text
+from bot.events.reading.json_values import LONGEST_READ, count, flag, identifier, is_no, note_text, text
 from bot.events.reading.record_objects import entries_of, is_by_key, is_id
 
 _PLACES = ("place.official", "place.plain", "place.past_the_post")
@@ -38,6 +38,9 @@ _TEXTS = (
     "position_reason",
 )
 """Fields of a runner."""
+
+_MAY_SAY_OUT = ("number", "draw", "jockey", "starting_price", "position_reason")
+"""Texts in whose place "NR" may stand."""
 
 _HORSES = frozenset(fact for fact in NAMES_OF if fact.startswith(("order.", "lists.")))
 _MARKS = frozenset(fact for fact in NAMES_OF if fact.startswith("marks."))
@@ -64,8 +67,8 @@ _OR = " or "
 _NUMBER, _NAME, _ID = "number ", "name ", "id "
 _STATE_CODES = {"voi": RaceState.VOID, "v": RaceState.VOID, "abd": RaceState.ABANDONED, "abn": RaceState.ABANDONED}
 
-_PLAIN_STATUS, _NO_NAME, _NO_FINISH, _NON_RUNNER = (
-    frozenset(NAMES_OF[f"words.{kind}"]) for kind in ("plain", "no_name", "no_finish", "non_runner")
+_PLAIN_STATUS, _RUNS, _NO_NAME, _NO_FINISH, _NON_RUNNER = (
+    frozenset(NAMES_OF[f"words.{kind}"]) for kind in ("plain", "runs", "no_name", "no_finish", "non_runner")
 )
 _SAYS_NOTHING = _PLAIN_STATUS | _NO_NAME
 
@@ -110,12 +113,16 @@ class _Place(NamedTuple):
 
 @dataclass(eq=False, slots=True)
 class _Horse:
-    """`said`: a runner's fields, without the position. `out`: the position of a horse without a place: "PU", "NR"."""
+    """`said`: a runner's fields, without the position. `out`: the position of a horse without a place: "PU", "NR".
+
+    `runs`: as `Runner.runs`, where nothing says that the horse is out.
+    """
 
     labels: list[str]
     said: dict[str, str]
     places: list[_Place] = dataclass_field(default_factory=list)
     out: str | None = None
+    runs: bool = False
 
     @property
     def standing(self) -> int:
@@ -245,6 +252,7 @@ class _Horses:
         for label in new.labels:
             self._by_label.setdefault(label, known)
         known.out = known.out or new.out or out
+        known.runs = known.runs or new.runs
         for own, position, _ in new.places:
             known.places.append(_Place(own if standing == _PLAIN else standing, position, self._sources))
         return True
@@ -265,7 +273,10 @@ class _Horses:
             elif len(held) > 1:
                 # A source with two horses in a place means a dead heat.
                 told |= {one: f"{place}=" for one in held if finishing_position(told[one]) == place}
-        runners = tuple(Runner(**one.said, position=position) for one, position in told.items())
+        runners = tuple(
+            Runner(**one.said, position=position, runs=(one.runs and not position) or None)
+            for one, position in told.items()
+        )
         states = {_state_of(position) for position in told.values() if position and not is_non_runner(position)}
         words = "; ".join(disputed[:DISPUTES_TOLD]) or None
         found = Placings(runners, None, words, states.pop() if len(states) == 1 else None)
@@ -415,11 +426,14 @@ def _in_groups(entries: Sequence[Any]) -> _Read:
 def _group(entry: Any) -> tuple[list[Any], str | None]:
     """The horses of an entry, and their place: [7, 2], {"position": 1, "runners": [{…}, {…}]}, ["1", "Horse A"]."""
     if isinstance(entry, list):
-        is_row = len(entry) > 1 and isinstance(entry[1], str) and _is_name(entry[1])
-        return ([entry[1]], text(entry[0])) if is_row and finishing_position(text(entry[0])) else (entry, None)
+        if len(entry) > 1 and isinstance(entry[1], str) and _is_name(entry[1]):
+            place = text(entry[0]) or ""
+            if finishing_position(place) or fold(place[:LONGEST_NAME]) in _NO_FINISH:
+                return [entry[1]], place
+        return entry, None
     if isinstance(entry, dict) and (lists := _lists(entry)):
         fields = fields_of(entry)
-        places, _, _ = _outcome_of(fields, _plan(fields.facts))
+        places = _outcome_of(fields, _plan(fields.facts)).places
         return [one for entries in lists for one in entries], places[0].position if places else None
     return [entry], None
 
@@ -491,7 +505,8 @@ def _from_fields(fields: Fields) -> _Horse | None:
     _read_texts(fields, plan.texts, said)
     ids = [fields[name] for name in plan.ids]
     named = said.pop("horse", None)
-    places, out, reason = _outcome_of(fields, plan, said.get("jockey", ""))
+    away = [said.pop(name) for name in _MAY_SAY_OUT if fold(said.get(name, "")[:LONGEST_NAME]) in _NON_RUNNER]
+    places, out, reason, runs = _outcome_of(fields, plan, away)
     if isinstance(horse := fields.get("horse"), dict):
         inner = fields_of(horse)
         of_horse = _plan(inner.facts)
@@ -500,8 +515,8 @@ def _from_fields(fields: Fields) -> _Horse | None:
         ids += [inner[name] for name in of_horse.plain_ids]
         named = find((inner,), of_horse.spoken, text) or named
         if not (places or out):
-            places, out, away = _outcome_of(inner, of_horse)
-            reason = away if out else reason
+            places, out, why, is_said = _outcome_of(inner, of_horse)
+            reason, runs = why if out else reason, runs or is_said
     if named and named.endswith(")") and (marked := _NAME_OF_NON_RUNNER.fullmatch(named)):
         named, places, out = marked[1], [], OUT
     if named and _is_name(named):
@@ -512,7 +527,7 @@ def _from_fields(fields: Fields) -> _Horse | None:
         said.setdefault("position_reason", reason)
     labels = [_ID + one for one in map(identifier, ids) if one]
     labels += [label for label in (_horse_named(said), _number_of(said)) if label]
-    return _Horse(labels, said, places, out) if labels else None
+    return _Horse(labels, said, places, out, runs) if labels else None
 
 
 def _read_texts(fields: Fields, texts: Iterable[tuple[str, str]], said: dict[str, str]) -> None:
@@ -560,22 +575,30 @@ def _own_fields(entry: dict[str, Any]) -> Fields:
     return own
 
 
-def _outcome_of(said: Fields, plan: _Plan, jockey: str = "") -> tuple[list[_Place], str | None, str | None]:
+class _Outcome(NamedTuple):
     """Every place that an entry gives, the position of a horse without a place, and a reason.
 
-    A horse that is out has no place, whatever number the payload gives.
+    A horse that is out has no place, whatever number the payload gives. `runs`: as `Runner.runs`.
     """
+
+    places: list[_Place]
+    out: str | None = None
+    reason: str | None = None
+    runs: bool = False
+
+
+def _outcome_of(said: Fields, plan: _Plan, away: Sequence[str] = ()) -> _Outcome:
+    """`away`: "NR" in the place of another text."""
     places = []
     for standing, name in plan.places:
         if position := _read_position(said[name]):
             is_anew = not position.isdecimal() and _PLACED_ANEW.search(position)
             places.append(_Place(0 if is_anew else standing, position))
     positions = [one.position for one in places if not one.position.isdecimal()]
-    no_jockey = [jockey] if fold(jockey[:LONGEST_NAME]) in _NON_RUNNER else []
-    if not (plan.has_outcome or positions or no_jockey):
-        return places, None, None
+    if not (plan.has_outcome or positions or away):
+        return _Outcome(places)
     statuses, others = said.of("marks.status"), said.of("marks.no_finish", "state.result")
-    folded = {fold(str(value)[:LONGEST_NAME]) for value in (*statuses, *others)}
+    folded = frozenset(fold((text(value) or "")[:LONGEST_NAME]) for value in (*statuses, *others))
     if not folded.isdisjoint({"winner", "won"}) or any(map(_is_true, said.of("marks.winner"))):
         places.append(_Place(_PLAIN, "1"))
     if any(value is True for value in said.of("marks.win")):
@@ -591,16 +614,25 @@ def _outcome_of(said: Fields, plan: _Plan, jockey: str = "") -> tuple[list[_Plac
         ]
     spoken = [*filter(None, map(_read_status, statuses))]
     words = [*spoken, *positions, *filter(None, map(_read_status, others))]
-    out, reason = _out_of(said, words, no_jockey)
-    return [] if out else places, out, reason if out else next(iter(spoken), None)
+    out, reason = _out_of(said, [*words, *away])
+    if out:
+        return _Outcome([], out, reason)
+    return _Outcome(places, None, next(iter(spoken), None), _says_that_it_runs(said, folded))
 
 
-def _out_of(said: Fields, words: Sequence[str], no_jockey: Sequence[str]) -> tuple[str | None, str | None]:
+def _says_that_it_runs(said: Fields, statuses: frozenset[str]) -> bool:
+    is_in = any(_is_true(one) or fold(str(one)[:LONGEST_NAME]) == "in" for one in said.of("marks.running"))
+    is_not_out = any(map(is_no, said.of("marks.non_runner", "marks.nr")))
+    return is_in or is_not_out or not statuses.isdisjoint(_RUNS)
+
+
+def _out_of(said: Fields, words: Sequence[str]) -> tuple[str | None, str | None]:
     """The position of a non-runner, a reserve, a disqualified horse or a horse that did not finish; and a reason."""
-    away = next(filter(is_non_runner, [*words, *no_jockey]), None)
+    away = next(filter(is_non_runner, words), None)
     if any(map(flag, said.of("marks.reserve"))) or fold(away or "").startswith(("reserve", "emergency")):
         return RESERVED, None
-    if away or _is_marked(said, "non_runner") or any(map(_is_not_running, said.of("marks.running"))):
+    is_marked = _is_marked(said, "non_runner") or any(map(_is_nr, said.of("marks.nr")))
+    if away or is_marked or any(map(_is_not_running, said.of("marks.running"))):
         return OUT, None if fold(away or "nr") in _NON_RUNNER else away
     if disqualified := next(filter(_DISQUALIFIED.search, words), None):
         return disqualified, None
@@ -612,8 +644,13 @@ def _is_marked(said: Fields, mark: str) -> bool:
     return any(bool(value) if isinstance(value, dict) else flag(value) for value in said.of(f"marks.{mark}"))
 
 
+def _is_nr(value: Any) -> bool:
+    """Of a flag: "Nr." before a number is a number."""
+    return fold(str(value)[:LONGEST_NAME]) in {"true", "yes", "y", "nr"}
+
+
 def _is_not_running(value: Any) -> bool:
-    return flag(value) is False or str(value).casefold() == "out"
+    return is_no(value) or str(value).casefold() == "out"
 
 
 def _is_true(value: Any) -> bool:

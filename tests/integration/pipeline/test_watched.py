@@ -119,6 +119,7 @@ LOST = "⭐ Golden Mélody (IRE) is no longer with jockey R. Moore"
 FIELD = [{"number": str(number), "horse": f"Horse {number}"} for number in range(5, 9)]
 RIDE = [card(sequence=1), card(runners=[REPLACED], sequence=2)]
 ABSENT = GOLDEN | {"status": "Non-runner"}
+DECLARED, BACK = GOLDEN | {"status": "Declared"}, "⭐ Golden Mélody (IRE) declared again: 14:30 Ascot"
 WITHDRAWN = [card(sequence=1), card(runners=[ABSENT], sequence=2)]
 SOFT = [*RIDE, card(runners=[REPLACED], going="Soft", sequence=3)]
 SWAPPED = [GOLDEN | {"jockey": "X"}, OTHER | {"jockey": "R. Moore"}]
@@ -206,6 +207,29 @@ STORIES = {
     "non-runner, told before": Story(
         *(ALL, watches("CGB", "Golden Melody"), *WITHDRAWN, card(runners=[ABSENT], going="Soft", sequence=3)),
         CGB=["Superseded", "^⭐ Golden Mélody (IRE) is a non-runner: 14:30 Ascot | Added"],
+    ),
+    "non-runner declared again": Story(
+        *(ALL, watches("CGB", "Golden Melody"), *WITHDRAWN, card(runners=[DECLARED], sequence=3)),
+        *(so_far(CGB=["Superseded", "Superseded", BACK]), LATER),
+        card(runners=[GOLDEN], going="Soft", sequence=4),
+        CGB=["", "", f"{BACK} | no longer a non-runner | Added"],
+    ),
+    "non-runner declared again in an unknown order": Story(
+        *(HERE, card(), card(runners=[ABSENT]), card(runners=[DECLARED])),
+        CHERE=["", "", "^Two versions disagree | ⭐ Golden Mélody (IRE), reported declared again, check: 14:30 Ascot"],
+    ),
+    "older declaration of a non-runner": Story(
+        *(HERE, *WITHDRAWN, card(runners=[DECLARED], sequence=1) | {"delivered": 2}),
+        CHERE=["", "^⭐ Golden Mélody (IRE) is a non-runner"],
+    ),
+    "non-runner of a meeting declared again": Story(
+        *(HERE, ALL, twice(GOLDEN, OTHER, 1), twice(ABSENT, OTHER, 2), twice(DECLARED, OTHER, 3)),
+        CHERE=["Superseded", "Superseded", BACK],
+        CGB=["Corrected | no longer a non-runner"],
+    ),
+    "non-runner told of without the status": Story(
+        *(HERE, *WITHDRAWN, card(runners=[GOLDEN], going="Soft", sequence=3)),
+        CHERE=["Superseded", "^⭐ Golden Mélody (IRE) is a non-runner: 14:30 Ascot | Added"],
     ),
     "non-runner of two declarations": Story(
         *(HERE, twice(GOLDEN, GOLDEN, 1), twice(ABSENT, GOLDEN, 2), twice(ABSENT, GOLDEN, 3, title="The Cup")),

@@ -19,6 +19,13 @@ A2_B_NR = [("A", "2"), ("B", "NR")]
 HALF_PAST_ONE_UTC = datetime(2025, 6, 17, 13, 30, tzinfo=UTC)
 
 
+NR_SHAPES: list[dict[str, Any]] = [
+    *({"nr": "Y"}, {"nr": True}, {"nr": "yes"}, {"is_nr": True}, {"sp": "NR"}, {"reason": "Non-runner"}),
+    *({name: "NR"} for name in ("position", "number", "cloth_number", "draw", "stall", "jockey", "status", "result")),
+    *({"pos": "N.R."}, {"official_position": "NR"}, {"result": {"position": "NR"}}, {"position": {"text": "NR"}}),
+]
+
+
 def horses_and_positions(record):
     return [(runner.horse, runner.position) for runner in read_race(record).runners]
 
@@ -287,6 +294,9 @@ def test_placed_runners_stand_in_order_however_a_dead_heat_is_written():
         ({"runners": [{"horse": "A", "participation": "OUT"}]}, [("A", "NR")]),
         ({"runners": [{"horse": "A", "position": "OUT"}]}, [("A", "OUT")]),
         ({"runners": [{"horse": "A", "status": "Struken"}]}, [("A", "NR")]),
+        *(({"runners": [{"horse": "A", **nr}]}, [("A", "NR")]) for nr in NR_SHAPES),
+        ({"runners": [{"horse": "A", "nr": 4}]}, [("A", None)]),
+        ({"runners": ["A", "B"], "results": [["1", "B"], ["NR", "A"]]}, [("A", "NR"), ("B", "1")]),
         ({"runners": [{"horse": "A (NR)"}, {"horse": "B (IRE)"}]}, [("A", "NR"), ("B (IRE)", None)]),
         *(
             ({name: [{"horse": "A", "position": 1}]}, [("A", "1")])

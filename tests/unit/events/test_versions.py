@@ -187,7 +187,13 @@ def test_beaten_distance_and_reason_stay_with_the_same_position():
 MOMENT = int(datetime(2026, 11, 20, 14, 30, tzinfo=UTC).timestamp())
 FOUR, SIX = at("1 11:00", "2 12:00", "3 13:00", "4 14:00"), at(*(f"{n} 1{n}:00" for n in range(6)))
 DECLARED = [{"race_id": "rc_1", "runners": [{"horse": horse} for horse in "ABCD"]}, {"race_id": "rc_2"}]
-B_OUT = [{"race_id": "rc_1", "runners": [{"horse": "B", "non_runner": True}]}, {"race_id": "rc_2"}]
+
+
+def declared(of_b):
+    return [{"race_id": "rc_1", "runners": [{"horse": "B", **of_b}]}, {"race_id": "rc_2"}]
+
+
+B_OUT = declared({"non_runner": True})
 Y_GONE = [{"race_id": "rc_1", "off_time": "11:30", "title": "A", "runners": [{"horse": "X"}]}]
 WITH_Y = [Y_GONE[0] | {"runners": [{"horse": "X"}, {"horse": "Y"}]}, {"race_id": "rc_2", "title": "B"}]
 ELSEWHERE = "2026-11-21T{}:00+11:00"
@@ -215,6 +221,15 @@ CARDS = {
         [(RUNNER, "Y in the 11:30 A", "named", None, False), (CARD, "B", "named", None, True)],
     ),
     "a further part": (at("1", title="A"), at("2", title="B"), [(CARD, "B", None, "named", False)]),
+    "a non-runner declared again": (
+        *(B_OUT, declared({"status": "Declared"})),
+        [(RUNNER, "B in the race rc_1", "NR", "named", False)],
+    ),
+    "a non-runner, told without a status": (B_OUT, declared({"jockey": "J"}), []),
+    "a reserve that gets a run": (
+        *(declared({"reserve": True}), declared({"reserve": False, "non_runner": False})),
+        [(RUNNER, "B in the race rc_1", "NR", "named", False)],
+    ),
     "one runner of a race": (DECLARED, B_OUT, [(RUNNER, "B in the race rc_1", "named", "NR", False)]),
 }
 
@@ -225,6 +240,36 @@ def test_two_versions_of_a_card(old, new, changes):
     assert found == changes or (changes is None and all(change[-1] for change in found))
     again = completed(published(*new), published(*old))
     assert between(again, published(*new)) == []
+
+
+RUNS = [
+    *({"status": word} for word in ("Declared", "declared", "Runner", "RUNNER", "Active", "Reinstated", "Confirmed")),
+    *({name: False} for name in ("non_runner", "is_non_runner", "withdrawn", "scratched", "nr")),
+    *({"non_runner": word} for word in ("false", "N", "no", 0)),
+    *({"running": True}, {"participation": "IN"}, {"betting": {"status": "ACTIVE"}}, {"status": {"code": "Declared"}}),
+    {"horse": {"name": "B", "non_runner": False}},
+]
+SILENT = [
+    *({"jockey": "J"}, {"non_runner": None}, {"non_runner": ""}, {"non_runner": "unknown"}, {"running": "unknown"}),
+    *({"status": "Unknown"}, {"status": "Entered"}, {"status": "Official"}, {"status": ""}, {"reserve": False}, {}),
+]
+OUT_STILL = [{"status": "Declared", "non_runner": True}, {"status": "NR", "non_runner": False}, {"number": "NR"}]
+
+
+@pytest.mark.parametrize(
+    ("said", "position"),
+    [*((said, None) for said in RUNS), *((said, "NR") for said in (*SILENT, *OUT_STILL))],
+)
+def test_non_runner_runs_again_only_by_word(said, position):
+    back = completed(published(*declared(said)), published(*B_OUT))
+    assert [one.position for one in back.races[0].runners] == [position]
+    silent = completed(published(*declared({"jockey": "J"})), back)
+    assert [one.position for one in silent.races[0].runners] == [position]
+    assert completed(back, published(*B_OUT)).races[0].runners == back.races[0].runners
+
+
+def test_plain_status_takes_no_place_back():
+    assert known_after(placed("A 1, B PU"), settled({"horse": "A", "status": "Runner"}, {"horse": "B"})) == "A:1 B:PU"
 
 
 def test_few_minutes_are_five():

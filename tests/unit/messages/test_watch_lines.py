@@ -40,6 +40,11 @@ def card(position=None, race_date="2026-11-21", **runner):
     return event, WatchedRunner(horse="Misty Ghost", off="14:45")
 
 
+def declared_again():
+    event, watched = card()
+    return event, watched.model_copy(update={"is_back": True})
+
+
 LOST = of(EventKind.RACE_ABANDONED), GHOST
 MEETING = of(EventKind.MEETING_ABANDONED, off=OffTime()), WatchedRunner(horse="Misty Ghost", off="14:45")
 WON = "Misty Ghost WON the 12:40 Wolverhampton, 11/4 · 4 ran"
@@ -111,6 +116,17 @@ CASES = {
     "declared for today": (*card(race_date=DAY), {}, "Misty Ghost declared: 14:45 Saint-Cloud"),
     "a non-runner": (*card("NR"), {}, "Misty Ghost is a non-runner: 14:45 Saint-Cloud, Sat 21 Nov"),
     "a reserve": (*card("Reserve"), {}, "Misty Ghost is a reserve: 14:45 Saint-Cloud, Sat 21 Nov"),
+    "declared again": (*declared_again(), {}, "Misty Ghost declared again: 14:45 Saint-Cloud, Sat 21 Nov"),
+    "declared again in one version": (
+        *declared_again(),
+        {"order_unknown": True},
+        "Misty Ghost, reported declared again, check: 14:45 Saint-Cloud, Sat 21 Nov",
+    ),
+    "declared again, then lost": (
+        *declared_again(),
+        {"order_unknown": True, "card_lost": True},
+        "Misty Ghost, race lost: 14:45 Saint-Cloud, Sat 21 Nov",
+    ),
     "on a card of an abandoned meeting": (
         *card(),
         {"card_lost": True},

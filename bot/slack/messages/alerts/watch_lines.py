@@ -56,7 +56,11 @@ def what_happened(one: WatchedRunner, event: RacingEvent, context: MessageContex
         return f"{name}, race {also_run}: {where}"
     if event.kind is EventKind.RESULT_RECEIVED:
         return f"{name}{_in_result(one, runner, field, where, context)}"
-    return f"{name}{_on_card(one, runner, race, where, is_lost=bool(event.race.abandoned) or context.card_lost)}"
+    if event.race.abandoned or context.card_lost or race.abandoned:
+        return f"{name}, race lost: {where}"
+    if one.is_back and context.order_unknown:
+        return f"{name}, reported declared again, check: {where}"
+    return f"{name}{_on_card(one, runner, where)}"
 
 
 def _found(one: WatchedRunner, event: RacingEvent) -> tuple[Race, Runner]:
@@ -115,12 +119,11 @@ def _out(position: str | None, where: str) -> str:
     return f" is a {'reserve' if position == RESERVED else 'non-runner'}: {where}"
 
 
-def _on_card(one: WatchedRunner, runner: Runner, race: Race, where: str, *, is_lost: bool) -> str:
-    if is_lost or race.abandoned:
-        return f", race lost: {where}"
+def _on_card(one: WatchedRunner, runner: Runner, where: str) -> str:
     position = runner.position or one.position
     if is_non_runner(position):
         return _out(position, where)
     jockey, draw = safe(runner.jockey, PERSON_MAX), safe(runner.draw, SHORT_MAX)
     is_watched = any(words.startswith("jockey ") for words in one.by)
-    return joined([f" declared: {where}", None if is_watched else jockey, f"draw {draw}" if draw else None], ", ")
+    declared = f" declared{' again' * one.is_back}: {where}"
+    return joined([declared, None if is_watched else jockey, f"draw {draw}" if draw else None], ", ")
