@@ -1,13 +1,13 @@
 """A made-up day's racing, equal for equal seeds, whatever the date is today."""
 
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta, timezone
+from datetime import UTC, date, datetime, time, timedelta
 from functools import lru_cache
 from random import Random
 from typing import NamedTuple
 
 from sandbox.racing_names import horse_names, person_name
-from sandbox.racing_places import REGIONS, Course, Region, courses_of, made_up_id
+from sandbox.racing_places import REGIONS, Course, Region, courses_of, made_up_id, zone_of
 
 SYNTHETIC = "(AW)"
 
@@ -34,7 +34,7 @@ class Runner:
 
 @dataclass(frozen=True, slots=True)
 class Race:
-    """`off_time` is the course's own "HH:MM"; `off_at` is the same moment, aware, at the course's offset."""
+    """`off_time` is the course's own "HH:MM"; `off_at` is the same moment, aware, in the course's zone."""
 
     race_id: str
     meeting_id: str
@@ -62,7 +62,7 @@ class Meeting:
 
 @lru_cache(maxsize=1024)
 def meetings_on(seed: int, today: date, ahead: int) -> tuple[Meeting, ...]:
-    """Of the day so many days after today. Only ids and dates depend on `today`."""
+    """Of the day so many days after today. Only ids, dates and summer time depend on `today`."""
     day = today + timedelta(days=ahead)
     rng = Random(f"{seed}:{ahead}")
     meetings: list[Meeting] = []
@@ -89,8 +89,7 @@ def _meeting(rng: Random, seed: int, region: Region, course: Course, day: date) 
         going=_going(rng.choice(region.goings), course),
         over_jumps=region.jumps and SYNTHETIC not in course.name and rng.random() < 0.5,
     )
-    at_course = timezone(timedelta(hours=region.utc_offset_h))
-    first = datetime.combine(day, time.fromisoformat(region.first_off), at_course)
+    first = datetime.combine(day, time.fromisoformat(region.first_off), zone_of(region, course))
     first += timedelta(minutes=rng.choice((0, 5, 10, 15, 20)))
     numbers = range(1, rng.randint(6, 8) + 1)
     races = tuple(_race(rng, card, number, first + timedelta(minutes=35 * (number - 1))) for number in numbers)

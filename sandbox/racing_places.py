@@ -3,13 +3,14 @@
 from functools import cache
 from hashlib import sha256
 from typing import NamedTuple
+from zoneinfo import ZoneInfo
 
 
 class Region(NamedTuple):
-    """`utc_offset_h` is fixed, and only plausible."""
+    """`zone`: of most courses; ELSEWHERE has the others."""
 
     code: str
-    utc_offset_h: float
+    zone: str
     first_off: str
     meetings_a_day: tuple[int, int]
     jumps: bool
@@ -43,18 +44,25 @@ _TURF = ("Good", "Good to Firm", "Good to Soft", "Soft", "Heavy")
 _DIRT = ("Fast", "fast", "Sloppy", "Good")  # letter case alone tells two of them apart, as the interface warns
 
 REGIONS: tuple[Region, ...] = (
-    Region("GB", 0, "12:40", (3, 4), jumps=True, goings=(*_TURF, "Standard", "Standard to Slow")),
-    Region("IRE", 0, "12:25", (1, 2), jumps=True, goings=(*_TURF, "Yielding", "Soft to Heavy")),
-    Region("FR", 1, "12:15", (1, 3), jumps=True, goings=("Bon", "Souple", "Très souple", "TRES SOUPLE", "Collant")),
-    Region("AUS", 10, "12:05", (2, 3), jumps=False, goings=("Good 4", "Soft 5", "Soft 7", "Heavy 8")),
-    Region("HK", 8, "13:00", (0, 1), jumps=False, goings=("Good", "Good to Yielding", "Wet Slow")),
-    Region("USA", -5, "12:50", (2, 3), jumps=False, goings=_DIRT),
-    Region("JPN", 9, "10:05", (0, 2), jumps=True, goings=("Firm", "Good", "Yielding", "Soft")),
-    Region("GER", 1, "11:30", (0, 1), jumps=False, goings=_TURF),
-    Region("UAE", 4, "15:30", (0, 1), jumps=False, goings=("Good", "Fast", "Standard")),
-    Region("SAF", 2, "12:10", (1, 2), jumps=False, goings=("Good", "Good to Soft", "Soft")),
-    Region("ITY", 1, "14:00", (0, 1), jumps=False, goings=("Buono", "Morbido", "Pesante")),
-    Region("NZ", 12, "11:45", (0, 2), jumps=False, goings=("Good 3", "Soft 6", "Heavy 9")),
+    Region("GB", "Europe/London", "12:40", (3, 4), jumps=True, goings=(*_TURF, "Standard", "Standard to Slow")),
+    Region("IRE", "Europe/Dublin", "12:25", (1, 2), jumps=True, goings=(*_TURF, "Yielding", "Soft to Heavy")),
+    Region(
+        "FR",
+        "Europe/Paris",
+        "12:15",
+        (1, 3),
+        jumps=True,
+        goings=("Bon", "Souple", "Très souple", "TRES SOUPLE", "Collant"),
+    ),
+    Region("AUS", "Australia/Sydney", "12:05", (2, 3), jumps=False, goings=("Good 4", "Soft 5", "Soft 7", "Heavy 8")),
+    Region("HK", "Asia/Hong_Kong", "13:00", (0, 1), jumps=False, goings=("Good", "Good to Yielding", "Wet Slow")),
+    Region("USA", "America/New_York", "12:50", (2, 3), jumps=False, goings=_DIRT),
+    Region("JPN", "Asia/Tokyo", "10:05", (0, 2), jumps=True, goings=("Firm", "Good", "Yielding", "Soft")),
+    Region("GER", "Europe/Berlin", "11:30", (0, 1), jumps=False, goings=_TURF),
+    Region("UAE", "Asia/Dubai", "15:30", (0, 1), jumps=False, goings=("Good", "Fast", "Standard")),
+    Region("SAF", "Africa/Johannesburg", "12:10", (1, 2), jumps=False, goings=("Good", "Good to Soft", "Soft")),
+    Region("ITY", "Europe/Rome", "14:00", (0, 1), jumps=False, goings=("Buono", "Morbido", "Pesante")),
+    Region("NZ", "Pacific/Auckland", "11:45", (0, 2), jumps=False, goings=("Good 3", "Soft 6", "Heavy 9")),
 )
 REGION_CODES: tuple[str, ...] = tuple(region.code for region in REGIONS)
 
@@ -100,6 +108,20 @@ _COURSES: dict[str, str] = {
     "ITY": "Milano; Napoli; Pisa; Roma Capannelle",
     "NZ": "Ellerslie; Matamata; Riccarton Park; Te Rapa; Trentham; Wanganui",
 }
+
+ELSEWHERE = {
+    "Del Mar": "America/Los_Angeles",
+    "Santa Anita Park": "America/Los_Angeles",
+    "Oaklawn Park": "America/Chicago",
+    "QLD": "Australia/Brisbane",
+    "SA": "Australia/Adelaide",
+    "Western Australia": "Australia/Perth",
+}
+"""Zones by a course's name, or by its country label."""
+
+
+def zone_of(region: Region, course: Course) -> ZoneInfo:
+    return ZoneInfo(ELSEWHERE.get(course.name) or ELSEWHERE.get(course.country) or region.zone)
 
 
 def made_up_id(prefix: str, *parts: object) -> str:

@@ -291,6 +291,15 @@ def test_racing_of_a_seed_is_the_same_whatever_the_date_is_but_for_ids_and_dates
     assert not {meeting.meeting_id for meeting in other} & {meeting.meeting_id for meeting in before}
 
 
+@pytest.mark.parametrize(
+    ("course", "month", "hours"), [("Del Mar", 1, -8), ("Del Mar", 7, -7), ("Saratoga", 7, -4), ("Ayr", 7, 1)]
+)
+def test_races_are_off_by_the_clock_of_their_course(course, month, hours):
+    days = (meetings_on(7, date(2026, month, 1), ahead) for ahead in range(60))
+    found = next(meeting for day in days for meeting in day if meeting.course.name == course)
+    assert {race.off_at.utcoffset() for race in found.races} == {timedelta(hours=hours)}
+
+
 def test_racing_is_plausible_and_holds_what_trips_markup_and_encodings():
     meetings = [meeting for ahead in range(7) for meeting in meetings_on(1, DAY, ahead)]
     races = [race for meeting in meetings for race in meeting.races]
