@@ -6,7 +6,7 @@ The bot is never asked. A message belongs to an event when the message names the
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from statistics import median
@@ -18,13 +18,15 @@ from sandbox.slack.values import Json, PostedMessage
 
 RESULT, RACE_OFF, MEETING_OFF, CARD = "result.received", "race.abandoned", "meeting.abandoned", "racecard.published"
 
+_NEWS = "CORRECTION|Two versions disagree"
+
 BEGINNINGS = {
-    RESULT: re.compile(r"^(Result|CORRECTION|Superseded|Contradicted|CONTRADICTION)\b"),
-    RACE_OFF: re.compile(r"^(ABANDONED|CORRECTION|Superseded|Contradicted|CONTRADICTION)\b"),
-    MEETING_OFF: re.compile(r"^(ABANDONED|CORRECTION|Superseded)\b.*(?:whole|rest of the) meeting"),
-    CARD: re.compile(r"^(Racecard|CORRECTION|Superseded|ABANDONED)\b"),
+    RESULT: f"Result|CONFLICT|VOID|{_NEWS}",
+    RACE_OFF: "ABANDONED",
+    MEETING_OFF: "ABANDONED",
+    CARD: f"Racecard|ABANDONED|{_NEWS}",
 }
-"""The first words of a message about each kind of event, before and after edits."""
+"""The words before the name in a message about each kind of event. An edit's mark and watched names stand before."""
 
 SUMMARY = re.compile(r"\bwaited\b|could not deliver|while (?:this|the) channel")
 """Words of a summary of several events."""
@@ -202,7 +204,10 @@ def _add(
     is_elsewhere = any(one.is_summary and one.message.received_at >= _arrived(distinct[-1]) for one in named) or (
         subject.event == RACE_OFF
         and not there
-        and any(BEGINNINGS[MEETING_OFF].match(one.words) and (subject.off or "") in one.words for one in named)
+        and any(
+            one.is_about(replace(subject, event=MEETING_OFF, off=None)) and (subject.off or "") in one.words
+            for one in named
+        )
     )
     tally.told += min(len(there), len(distinct)) or int(is_elsewhere)
     missing = len(distinct) - len(there)
@@ -250,18 +255,10 @@ def _arrived(delivery: Delivery) -> datetime:
 
 
 def _is_about(message: PostedMessage, subject: Subject) -> bool:
-    text = message.text
-    if not BEGINNINGS[subject.event].match(text) or subject.course not in text:
-        return False
-    if subject.event == MEETING_OFF:
-        return True
-    if subject.event == CARD:
-        return not re.search(r"(?:whole|rest of the) meeting", text)
-    if subject.event == RACE_OFF and not re.search(r"ABANDONED|abandonment", text):
-        return False
-    if subject.event == RESULT and text.startswith("ABANDONED"):
-        return False
-    return subject.off is not None and re.search(rf"\b{re.escape(subject.off)}\b", text) is not None
+    meeting = ", (?:whole|rest of the) meeting"
+    after = rf" {subject.off}\b" if subject.off else meeting if subject.event == MEETING_OFF else f"(?!{meeting}), "
+    begins = rf"(?:^|\. )(?:{BEGINNINGS[subject.event]}): (?:Racecard: )?"
+    return re.search(f"{begins}{re.escape(subject.course)}{after}", message.text) is not None
 
 
 def _inversions(there: Sequence[PostedMessage]) -> int:

@@ -170,6 +170,20 @@ class Watched:
             self.arrived(self.stage.service.correct(self.race.race_id))
             self.correction(ts)
 
+    def in_conflict(self):
+        self.says(f"CONFLICT: {self.place} (GB) reported abandoned and run: 1 Somebody")
+
+    def contradicted_and_meeting_lost(self):
+        self.says(f"Contradicted 14:41 UTC: this race was reported abandoned. Result: {self.place} (GB): 1 Somebody")
+        self.arrived(self.stage.service.abandon_race(self.race.race_id, "Frost"))
+        self.says(f"ABANDONED: {self.place} (GB), Frost. CONFLICT: check before you act", "2.0")
+        self.arrived(self.stage.service.abandon_meeting(self.race.meeting_id, "Frost"))
+        course, off = self.race.course.name, self.race.off_time
+        self.says(f"ABANDONED: {course}, whole meeting, Fri 20 Nov (GB). CONFLICT: {off} reported as run too", "3.0")
+
+    def watched(self):
+        self.says(f"⭐ Somebody WON the {self.race.off_time}, 6 ran. Result: {self.place} (GB): 1 Somebody")
+
     def late(self):
         (delivery,) = self.stage.service.deliveries
         self.result(at=delivery.attempts[0].at + timedelta(seconds=3))
@@ -198,6 +212,9 @@ COUNTS: dict[str, tuple[Callable[[Watched], object], str, bool, dict[str, object
         True,
         {"told": 1, "doubled": 1, "out_of_order": 1},
     ),
+    "a contradiction": (Watched.in_conflict, "GB", True, {"told": 1}),
+    "a contradiction, and the meeting lost": (Watched.contradicted_and_meeting_lost, "GB", True, {"told": 3}),
+    "a watched runner": (Watched.watched, "GB", True, {"told": 1}),
     "a summary": (lambda it: it.summary(), "GB", True, {"told": 1}),
     "a summary of before": (lambda it: it.summary(now() - timedelta(hours=1)), "GB", True, {"lost": 1}),
     "three seconds later": (Watched.late, "GB", True, {"told": 1, "late_median_s": 3.0, "late_longest_s": 3.0}),
