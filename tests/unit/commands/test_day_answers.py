@@ -120,6 +120,7 @@ CARDS = {
     "runners": make_card(
         [make_race("14:30", title="Novices' Hurdle", runners=DECLARED), make_race("15:00", field_size=7)], course=ASCOT
     ),
+    "runners of a single race": make_card([make_race(title="Novices' Hurdle", runners=DECLARED)], course=ASCOT),
     "runners of a race that was run": make_card(
         [
             make_race(

@@ -17,16 +17,15 @@ RunnerColumns = dict[str, Callable[[Runner], str | None]]
 FULL_RESULT_COLUMNS: RunnerColumns = {
     # As published: "2=", "PU".
     "Pos": lambda runner: runner.position,
-    HORSE: lambda runner: runner.horse or (f"no. {runner.number}" if runner.number else None),
-    # Before the names of people: a phone shows three columns.
-    "SP": lambda runner: runner.starting_price,
-    "Jockey": lambda runner: runner.jockey,
-    "Trainer": lambda runner: runner.trainer,
-    "Why": lambda runner: runner.position_reason,
     "No.": lambda runner: runner.number,
+    HORSE: lambda runner: runner.horse or (f"no. {runner.number}" if runner.number else None),
+    "SP": lambda runner: runner.starting_price,
+    "Jockey / trainer": lambda runner: joined([runner.jockey, runner.trainer], " / ") or None,
+    # A phone shows the columns above.
+    "Why": lambda runner: runner.position_reason,
+    "Beaten": lambda runner: runner.beaten,
     "Draw": lambda runner: runner.draw,
     "OR": lambda runner: runner.official_rating,
-    "Beaten": lambda runner: runner.beaten,
 }
 
 _FOR_THE_REST = TEXT_OBJECT + 40

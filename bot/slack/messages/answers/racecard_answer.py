@@ -11,7 +11,7 @@ from bot.events.races import Race, Runner, is_same_course
 from bot.events.typed_off import minutes_apart, read_off
 from bot.outbox.message import Block, Message
 from bot.racedata.day_card import CONFLICTS, WITH_RESULT, Card, MeetingCard, RaceOutcome
-from bot.slack.messages.alerts.runner_table import HORSE, RunnerColumns, runners_table
+from bot.slack.messages.alerts.runner_table import FULL_RESULT_COLUMNS, HORSE, RunnerColumns, runners_table
 from bot.slack.messages.answers.day_answer import (
     abandoned_in_figures,
     card_title,
@@ -72,17 +72,9 @@ NEAREST_MAX = 6
 TABLE_ROOM = 4_000
 """A table with forty runners and every column. With the abandonments, the table fits on a page."""
 
-_COLUMNS: RunnerColumns = {
-    "No.": lambda runner: runner.number,
-    HORSE: lambda runner: runner.horse or (f"no. {runner.number}" if runner.number else None),
-    "Draw": lambda runner: runner.draw,
-    "Jockey": lambda runner: runner.jockey,
-    "Trainer": lambda runner: runner.trainer,
-    "OR": lambda runner: runner.official_rating,
-    "SP": lambda runner: runner.starting_price,
-}
-CARD_COLUMNS: RunnerColumns = _COLUMNS | {"Status": lambda runner: "non-runner" if runner.is_out else None}
-RUN_COLUMNS: RunnerColumns = {"Pos": lambda runner: runner.position} | _COLUMNS
+CARD_COLUMNS: RunnerColumns = {
+    title: value for title, value in FULL_RESULT_COLUMNS.items() if title not in {"Pos", "Why"}
+} | {HORSE: lambda runner: joined([FULL_RESULT_COLUMNS[HORSE](runner), "non-runner" if runner.is_out else None], ", ")}
 
 
 def racecard(
@@ -108,7 +100,7 @@ def racecard(
         title,
         lambda shown: sentences([joined([shown, summary], ": "), losses.in_text, *said]),
         [*listed_first, *(_nearest(card, now) if is_missed else _units(card, now, reader.zone, first_regions))],
-        head=[*on_every_page, section("\n".join([*said, *([summary] if summary and not card.off else [])]))],
+        head=[*on_every_page, section("\n".join([*said, *([summary] if summary and not _is_alone(card) else [])]))],
         foot=small_print(card, now),
     )
     return paged(paper, Turning(command_line("racecard", card), page), most=LINES_ON_PAGE)
@@ -135,16 +127,17 @@ def _summary(card: Card) -> str | None:
     races = card.outcomes.in_order()
     if all(outcome is RaceOutcome.ABANDONED for _, outcome in races):
         return None
-    if card.off and len(races) == 1:
-        return race_line_after_off(races[0][0]) or None
-    is_of_one_course = card.course is not None and len(card.meetings) == 1
-    figures = [
-        counted(len(card.meetings), "meeting") if len(races) > 1 and not is_of_one_course else None,
-        counted(len(races), "race"),
-        share(card.outcomes.count(RaceOutcome.SETTLED), len(races), "run"),
-        conflicts_in_figures(card.outcomes),
-    ]
-    return joined(figures, ", ")
+    is_of_one = len(card.meetings) == 1 and (card.course is not None or len(races) == 1)
+    counts = [None if is_of_one else counted(len(card.meetings), "meeting"), counted(len(races), "race")]
+    if _is_alone(card):
+        counts = [race_line_after_off(races[0][0]) if card.off else race_line(races[0][0])]
+    settled = card.outcomes.count(RaceOutcome.SETTLED)
+    return joined([*counts, share(settled, len(races), "run"), conflicts_in_figures(card.outcomes)], ", ") or None
+
+
+def _is_alone(card: Card) -> bool:
+    """True for a single race that is shown with everything."""
+    return card.course is not None and len(card.outcomes.of) == 1
 
 
 def share(number: int, total: int, words: str) -> str | None:
@@ -289,7 +282,7 @@ def _race_with_runners(
     name = joined([first, details], " · " if said else "  ") or race_line(race)
     columns, line = CARD_COLUMNS, _declared
     if outcome in WITH_RESULT:
-        columns, line = RUN_COLUMNS, _placed
+        columns, line = FULL_RESULT_COLUMNS, _placed
         # Sorting keeps the card's order among runners without a place.
         runners = sorted(runners, key=lambda runner: runner.finishing_position or RUNNERS_PLAUSIBLE)
     in_sections = lines_section(name, map(line, runners), len(runners))
