@@ -99,8 +99,8 @@ class Database:
         self._runner = runner or Threads()
         self.url = _engine_url(url)
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
-        self._writer = _make_engine(self.url, begin="BEGIN IMMEDIATE", connections=1, busy_s=busy_s)
-        self._reader = _make_engine(self.url, begin="BEGIN", connections=READERS + 1, busy_s=busy_s)
+        self._writer = _make_engine(self.url, writes=True, busy_s=busy_s)
+        self._reader = _make_engine(self.url, writes=False, busy_s=busy_s)
         self._file = _file_of(self.url)
         self._opened: tuple[int, int] | None = None
         self._log: tuple[int, int] | None = None
@@ -297,10 +297,13 @@ def _identity_of(path: Path, known: tuple[int, int] | None) -> tuple[int, int] |
     return status.st_dev, status.st_ino
 
 
-def _make_engine(url: URL, *, begin: str, connections: int, busy_s: float) -> Engine:
+def _make_engine(url: URL, *, writes: bool, busy_s: float) -> Engine:
+    """All statements of a transaction that reads see the database as it was at the first one."""
+    connections = 1 if writes else READERS + 1
     if url.get_backend_name() != "sqlite":
         return create_engine(
             url,
+            isolation_level="READ COMMITTED" if writes else "REPEATABLE READ",
             pool_size=connections,
             max_overflow=0,
             pool_pre_ping=True,
@@ -332,6 +335,6 @@ def _make_engine(url: URL, *, begin: str, connections: int, busy_s: float) -> En
 
     @event.listens_for(engine, "begin")
     def _begin(connection: Any) -> None:
-        connection.exec_driver_sql(begin)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
     return engine

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 """Long for busy machines; a wait ends as soon as its condition holds."""
 
 

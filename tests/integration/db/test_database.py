@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from cryptography.fernet import Fernet
 from sqlalchemy import event, text
+from sqlmodel import Session
 
 from bot.db import migrate, named_values
 from bot.db.engine import FILE_GONE, Database
@@ -41,6 +42,21 @@ async def test_writes_that_wait_share_commits(database):
     assert len(commits) < 20
     kept = [await database.read(partial(named_values.get, name=f"n{number}")) for number in range(200)]
     assert [value for value, _ in kept] == list(range(200))
+
+
+@on_both
+async def test_read_sees_the_database_of_one_moment(database):
+    await database.write(partial(named_values.put, name="a", value=1, now=NOW))
+
+    def read(session):
+        before = named_values.get(session, "a")
+        with Session(database.writer) as writing:
+            named_values.put(writing, "a", 2, NOW)
+            writing.commit()
+        return before, named_values.get(session, "a")
+
+    assert await database.read(read) == ((1, NOW), (1, NOW))
+    assert await database.read(partial(named_values.get, name="a")) == (2, NOW)
 
 
 @on_both

@@ -202,4 +202,5 @@ async def fail_the_service(bot):
 async def break_a_job(bot):
     bot.sql("ALTER TABLE channel_subscription RENAME TO lost")
     await bot.forward(600)
+    await bot.settled()
     assert "end_pauses" in bot.service.jobs.failing

@@ -30,7 +30,7 @@ from tests.promtool import Scrape
 from tests.world import WEBHOOK_SECRET, Address, own_port, stand_ins
 
 MAX_BODY_BYTES = 65_536
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 
 
 @dataclass
@@ -99,7 +99,10 @@ class RunningBot(Address):
         return await self.until(_is_well)
 
     async def settled(self) -> None:
-        """Until all that is written is fanned out, and all that is fanned out is posted."""
+        """Until all that is written is fanned out, all that is fanned out is posted, and no loop looks stuck.
+
+        A loop that rests looks stuck after the clock was moved, until its next turn.
+        """
         await self.service.database.write(lambda _session: None)
         await self.until(_is_settled)
 
@@ -114,7 +117,8 @@ class RunningBot(Address):
 def _is_settled(scrape: Scrape) -> bool:
     inbox = (scrape.value("racing_bot_inbox_deliveries", state=state) for state in ("new", "failed"))
     outbox = (scrape.value("racing_bot_outbox_messages", state=state) for state in ("queued", "sending"))
-    return not any(inbox) and not any(outbox)
+    stuck = (scrape.value("racing_bot_degraded", part=part) for part in ("storage", "fan_out", "poster"))
+    return not any(inbox) and not any(outbox) and not any(stuck)
 
 
 def _is_well(scrape: Scrape) -> bool:

@@ -39,7 +39,7 @@ from tests.sim.ports import Inline, SlackSession, Wire
 
 TOKEN, SIGNING_SECRET, WEBHOOK_SECRET = "xoxb-test-payloads", "slack-signing-secret-test", "whsec-payloads-1"
 ASKING = "CASK"
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 
 COUNTRIES = {
     "GB": "Great Britain",

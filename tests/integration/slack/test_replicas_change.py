@@ -53,7 +53,7 @@ from tests.databases import empty
 from tests.integration.conftest import TOKEN
 from tests.integration.pipeline.racing_day import result
 
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 _TABLES = "(channel_subscription|muted_meeting)"
 CHANGES = re.compile(rf"(INSERT INTO|DELETE FROM) {_TABLES}\b|UPDATE {_TABLES} SET (?!state)")
 """A statement that changes what a channel receives. That the bot is in a channel (the state) is written before it."""
