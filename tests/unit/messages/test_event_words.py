@@ -170,9 +170,27 @@ def test_void_again_in_other_words_is_no_change():
     assert not changes_between(result(status="Race void"), result(status="declared_void"), received_at=NOW)
 
 
-def test_place_that_is_shared_by_now_is_said_in_the_edit():
-    corrected = Corrected(at=NOW, changes=changes_between(result("1"), result("1="), received_at=NOW))
-    assert "Horse A is now 1=, was 1st" in render(result("1"), context(corrected=corrected)).text
+APART, HEAT = result("1", "2"), result("1=", "1=")
+EDITS = {
+    "a mark": ("corrected", result("1"), result("1="), "Horse A is now 1=, was 1st"),
+    "a dead heat": ("corrected", APART, HEAT, "dead heat for 1st: Horse A and Horse B"),
+    "a dead heat of others": (
+        *("corrected", result("1", "2", "3", "4"), result("2", "1", "3", "3")),
+        "dead heat for 3rd: Horse C and Horse D",
+    ),
+    "a dead heat again": ("repeated", APART, HEAT, "dead heat for 1st in one, not in the other: Horse A and Horse B"),
+    "no dead heat again": ("repeated", HEAT, APART, "2nd is Horse B in one, 1= in the other"),
+}
+
+
+@pytest.mark.parametrize("name", EDITS)
+def test_dead_heat_is_said_in_the_edit(name):
+    """An edited message shows the later version; a message delivered again keeps the version before."""
+    way, old, new, said = EDITS[name]
+    changed = Corrected(at=NOW, changes=changes_between(old, new, received_at=NOW))
+    told = render(new if way == "corrected" else old, context(**{way: changed}))
+    for shown in (told.text, as_read(told)):
+        assert said in shown
 
 
 @pytest.mark.parametrize("form", [lambda message: message, lambda message: message.in_sections()])

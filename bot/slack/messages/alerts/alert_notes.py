@@ -45,11 +45,16 @@ def late_mark(context: MessageContext) -> str:
 
 
 def asides(
-    context: MessageContext, *, in_text: bool = False, conflict_said: bool = False, link_said: bool = False
+    context: MessageContext,
+    race: Race | None = None,
+    *,
+    in_text: bool = False,
+    conflict_said: bool = False,
+    link_said: bool = False,
 ) -> list[str]:
     """Sentences on corrections and on related messages.
 
-    `in_text`: for a notification, with times in UTC and without marks. `conflict_said`: CONFLICT stands before.
+    `race`: of a result, for the horses of a dead heat. `in_text`: for a notification, with times in UTC and without marks. `conflict_said`: CONFLICT stands before.
     `link_said`: the link to the earlier message too.
     """
     edited = "" if in_text else f"{CORRECTED} "
@@ -59,10 +64,10 @@ def asides(
         said.insert(0, taken_words(context.asked.by, clock))
     if context.corrected:
         clock = utc_clock(context.corrected.at) if in_text else in_readers_zone(context.corrected.at)
-        said.append(edited + corrected_in_words(context.corrected, clock))
+        said.append(edited + corrected_in_words(context.corrected, clock, race or Race()))
     if context.repeated:
         clock = utc_clock(context.repeated.at) if in_text else in_readers_zone(context.repeated.at)
-        said.append(edited + repeated_in_words(context.repeated, clock))
+        said.append(edited + repeated_in_words(context.repeated, clock, race or Race()))
     if context.in_meeting or context.card_lost:
         words = "This meeting was abandoned" if context.card_lost else "Part of the abandoned meeting"
         link = _linked(context.meeting_link, "see its message")

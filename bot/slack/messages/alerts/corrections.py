@@ -63,8 +63,9 @@ def _first_of(said: Sequence[str], most: int, more: int = 0) -> str:
     return "; ".join([*said[:most], *([f"and {more} more"] if more else [])])
 
 
-def corrected_in_words(corrected: Corrected, clock: str) -> str:
-    changed = changes_in_words(corrected.changes, disagree=corrected.order_unknown)
+def corrected_in_words(corrected: Corrected, clock: str, race: Race) -> str:
+    """`race`: of the later version, which the edited message shows."""
+    changed = changes_in_words(corrected.changes, race, disagree=corrected.order_unknown)
     added = additions_in_words(corrected.changes)
     kind = "Another version" if corrected.order_unknown else "Corrected"
     if not changed:
@@ -73,10 +74,18 @@ def corrected_in_words(corrected: Corrected, clock: str) -> str:
     return f"{kind} {clock}: {said}" + (f"; added: {added}" if added else "")
 
 
-def repeated_in_words(repeated: Corrected, clock: str) -> str:
-    changed = changes_in_words(repeated.changes, disagree=True)
+def repeated_in_words(repeated: Corrected, clock: str, race: Race) -> str:
+    """`race`: of the newest version, which the message still shows."""
+    changed = changes_in_words(repeated.changes, _with_positions(race, repeated.changes), disagree=True)
     said = f"An earlier version was delivered again {clock}"
     return f"{said}: {changed}" if changed else said
+
+
+def _with_positions(race: Race, changes: Sequence[Change]) -> Race:
+    now = {change.of: change.now for change in changes if change.field == POSITION_FACT}
+    runners = ((one, runner_label(one)) for one in race.runners)
+    changed = tuple(one.model_copy(update={"position": now.get(of, one.position)}) for one, of in runners)
+    return race.model_copy(update={"runners": changed})
 
 
 class _Move:

@@ -51,7 +51,7 @@ def result(event: RacingEvent, context: MessageContext) -> Message:
         joined([_changed(changed), earlier_message(context)]) if changed else None,
         line if is_news else f"*{name}*{GAP}{line}",
         unusual_status(race),
-        *asides(context, conflict_said=True, link_said=bool(changed)),
+        *asides(context, race, conflict_said=True, link_said=bool(changed)),
     ]
     head = [
         header(_headline(event, name, context, kind)) if is_news else None,
@@ -95,7 +95,7 @@ def _text(event: RacingEvent, name: str, context: MessageContext, changed: str) 
     first = f"{kind}: {name}: " + (f"{changed}. {now} {line}" if changed else line)
     watched = watch_lines(context.watched, event, context)
     said = [*watched, first] if kind == RESULT else [first, *watched]
-    said = [*said, *filter(None, [unusual_status(race)]), *asides(context, in_text=True, conflict_said=True)]
+    said = [*said, *filter(None, [unusual_status(race)]), *asides(context, race, in_text=True, conflict_said=True)]
     return ". ".join(said) + late_mark(context)
 
 
@@ -147,11 +147,11 @@ def lost_race(event: RacingEvent, context: MessageContext) -> Message:
         header(headline(ABANDONED, first, safe(race.reason))[0]),
         watched_section(event, context),
         section(race_details(race)),
-        section("\n".join([*said, *asides(context)])),
+        section("\n".join([*said, *asides(context, race)])),
     ]
     first = ", ".join(filter(None, [first, safe(race.reason)]))
     text = ". ".join(
-        [first, *watch_lines(context.watched, event, context), *said, *asides(context, in_text=True)]
+        [first, *watch_lines(context.watched, event, context), *said, *asides(context, race, in_text=True)]
     ) + late_mark(context)
     return message(text, head, foot=[small_print(event, context), alert_buttons(event)])
 
@@ -165,10 +165,10 @@ def void_race(event: RacingEvent, context: MessageContext) -> Message:
         header(f"{VOIDED} {name}"),
         watched_section(event, context),
         section(race_details(race)),
-        section("\n".join([*said, *asides(context)])),
+        section("\n".join([*said, *asides(context, race)])),
     ]
     text = ". ".join(
-        [name, *watch_lines(context.watched, event, context), *said, *asides(context, in_text=True)]
+        [name, *watch_lines(context.watched, event, context), *said, *asides(context, race, in_text=True)]
     ) + late_mark(context)
     return message(text, head, foot=[small_print(event, context), alert_buttons(event)])
 
