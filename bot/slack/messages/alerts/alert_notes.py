@@ -54,8 +54,8 @@ def asides(
 ) -> list[str]:
     """Sentences on corrections and on related messages.
 
-    `race`: of a result, for the horses of a dead heat. `in_text`: for a notification, with times in UTC and without marks. `conflict_said`: CONFLICT stands before.
-    `link_said`: the link to the earlier message too.
+    `race`: of a result, for the horses of a dead heat. `in_text`: for a notification, with times in UTC and without
+    marks. `conflict_said`: CONFLICT stands before. `link_said`: the link to the earlier message too.
     """
     edited = "" if in_text else f"{CORRECTED} "
     said = list[str]()
