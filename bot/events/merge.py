@@ -55,7 +55,25 @@ def filled_in(
     if named:
         names += ["race_id", *_size(race)]
         known = known.model_copy(update={"field_size": known.field_size or len(known.runners) or None})
+    elif declared and declared.has_placings:
+        names.append("field_size")
+        known = known.model_copy(update={"field_size": declared_size(known)})
     return _filled(race, known, names, is_sure=is_sure)
+
+
+def declared_size(race: Race) -> int | None:
+    """The published number of runners, else the number of runners declared before the race was run."""
+    return race.field_size or (None if race.has_places else len(race.runners) or None)
+
+
+def of_declarations(race: Race, news: Race, known: Race) -> set[str]:
+    """Of a result put together from `news` and `known`: fields that name declared horses, who may not have run."""
+    if not race.has_places:
+        return set()
+    sized = news if news.field_size is not None else known
+    gave = [one for one, other in ((news, known), (known, news)) if len(race.runners) > len(other.runners)]
+    sources = [("field_size", sized), *(("runners", one) for one in gave)]
+    return {name for name, source in sources if name in source.from_book or not source.has_places}
 
 
 def _size(race: Race) -> list[str]:

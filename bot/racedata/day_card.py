@@ -14,7 +14,7 @@ from bot.errors import ServiceError
 from bot.events.days import begins_at
 from bot.events.event import EventKind, RacingEvent
 from bot.events.meeting_parts import is_part_of
-from bot.events.merge import completed
+from bot.events.merge import completed, of_declarations
 from bot.events.races import Course, OffTime, Race, is_same_course, may_be_same_course
 from bot.events.same_races import SAME_MAX, SameRaces, is_same_race, names_of
 from bot.events.typed_off import as_meant, in_the_afternoon, is_off_at
@@ -369,15 +369,17 @@ def _lose(meeting: RacingEvent, known: list[_Known]) -> None:
 
 def _together(told: Race, kept: Race) -> Race:
     """The listed region stays. Runners of the declarations alone, who may not have run, are marked as from the book."""
+    if "field_size" in told.from_book:
+        # The race book may know better by now.
+        others = tuple(name for name in told.from_book if name != "field_size")
+        told = told.model_copy(update={"field_size": None, "from_book": others})
     both = completed(RacingEvent(key="", race=told), RacingEvent(key="", race=kept)).race
-    if told.has_places and not kept.has_places:
-        declared = {"runners": len(both.runners) > len(told.runners), "field_size": both.field_size != told.field_size}
-        names = (name for name, is_declared in declared.items() if is_declared)
-        both = both.model_copy(update={"from_book": tuple(sorted({*both.from_book, *names}))})
+    declared = of_declarations(both, told, kept)
     region, abandoned = kept.region or told.region, told.abandoned or kept.abandoned
     same_off = told.off.off_at is None and told.off.text == kept.off.text
     off = kept.off if same_off else both.off
-    return both.model_copy(update={"region": region, "abandoned": abandoned, "off": off})
+    from_book = tuple(sorted({*both.from_book, *declared}))
+    return both.model_copy(update={"region": region, "abandoned": abandoned, "off": off, "from_book": from_book})
 
 
 def _is_at(one: _Known, course: Course | None) -> bool:

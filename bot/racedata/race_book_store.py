@@ -30,7 +30,7 @@ from bot.events import event_store
 from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import Change, VersionRemarks, changes_winner
 from bot.events.kinds import OUTCOMES, WHOLE_LISTS
-from bot.events.merge import completed_runners
+from bot.events.merge import completed_runners, declared_size, of_declarations
 from bot.events.pairs import is_whole
 from bot.events.races import Course, Race, Value
 from bot.logs import get_logger
@@ -313,16 +313,18 @@ def merged(known: Race, news: Race, *, whole: bool) -> Race:
     runners = completed_runners(news.runners, known.runners, are_all=whole)
     # Only news of the race's status take an abandonment back.
     is_kept = news.abandoned is None and news.status is None
-    return _filled(known, news).model_copy(
+    # The earlier figure would hide a missing runner.
+    size = None if len(runners) < len(known.runners) else declared_size(known) if news.has_places else known.field_size
+    both = _filled(known, news).model_copy(
         update={
             "course": _filled(known.course, news.course),
             "off": _filled(known.off, news.off),
             "runners": runners,
             "abandoned": known.abandoned if is_kept else news.abandoned,
+            "field_size": size if news.field_size is None else news.field_size,
         }
-        # The earlier figure would hide the missing runner.
-        | ({"field_size": None} if len(runners) < len(known.runners) and news.field_size is None else {})
     )
+    return both.model_copy(update={"from_book": tuple(sorted(of_declarations(both, news, known)))})
 
 
 def _filled(known: V, news: V) -> V:

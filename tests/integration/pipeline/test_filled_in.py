@@ -47,6 +47,10 @@ def at_kempton(race_id, off, **more):
     return listed(race_id, course="Kempton", off=off, **more)
 
 
+def card_of(*horses):
+    return {"event": "racecard.published", "race": result(placings=())["race"] | {"runners": list(horses)}}
+
+
 BY_THE_BOOK = {
     "race by id alone": Story(
         subscribes("CGB", courses=(Course(name="Ascot"),)),
@@ -107,6 +111,15 @@ BY_THE_BOOK = {
     "an earlier delivery without a date": Story(result(date=None), bare(), CGB=["", AT_1430]),
     "nothing known": Story(
         subscribes("CGB", courses=(Course(name="Ascot"),)), lists(listed("rc_2")), bare(), CGB=[UNKNOWN], CIRE=[UNKNOWN]
+    ),
+    "declared horses that are all placed": Story(
+        *(subscribes("CGB", "GB", *Topic), card_of("A", "B"), result(placings=("A", "B"))),
+        *(so_far(CGB=["", "1 A, 2 B. 2 ran"]), result(placings=("A", "B"), going="Soft")),
+        CGB=["", "1 A, 2 B. 2 ran | Added"],
+    ),
+    "declared horses that are not all placed": Story(
+        *(subscribes("CGB", "GB", *Topic), card_of("A", "B", "C"), result(placings=("A", "B"))),
+        CGB=["", "1 A, 2 B | !ran"],
     ),
     "reason of a result": Story(
         result() | {"reason": "Interference"}, abandonment(reason=None), CGB=["", "!Interference"]

@@ -18,7 +18,9 @@ from bot.events.event import EventKind, RacingEvent
 from bot.events.races import Course, Runner
 from bot.racedata.client.service_errors import ServerFault
 from bot.racedata.day_card import Coverage, Outcomes, RaceOutcome, outcomes_of
+from bot.racedata.race_book_store import merged
 from bot.racedata.reference_store import KnownCountry
+from bot.slack.messages.answers.full_result_answer import full_result
 from bot.slack.messages.answers.racecard_answer import racecard
 from bot.slack.messages.answers.results_answer import ResultsQuestion, results_of_day
 from bot.slack.messages.kit.blocks import weight
@@ -359,6 +361,10 @@ def test_provisional_result_is_no_final_result(course):
     ("declared", "published", "ran"),
     [
         ({"field_size": 9}, {}, None),
+        ({"field_size": 4}, {}, "4 ran"),
+        ({"runners": FIELD[:4], "field_size": 4}, {}, "4 ran"),
+        ({"runners": FIELD[:4], "field_size": 5}, {}, None),
+        ({"field_size": 9}, {"field_size": 9, "from_book": ("field_size",)}, None),
         ({"runners": [*FIELD[:4], Runner(horse="Declared")]}, {}, None),
         ({"runners": [*FIELD[:4], Runner(horse="Declared")]}, {"field_size": 4}, None),
         ({"runners": FIELD[:4], "field_size": 4}, {"field_size": 4}, "4 ran"),
@@ -370,6 +376,9 @@ def test_declared_number_is_not_told_as_the_number_that_ran(declared, published,
     card = make_race("14:30", **declared | {"runners": runners})
     result = make_race("14:30", runners=FIELD[:4], **published)
     told = RacingEvent(key="k", kind=EventKind.RESULT_RECEIVED, race=result)
-    shown = str(results_of_day(make_card([card], [told]), ResultsQuestion(NOW)).blocks)
-    assert "1 Winner 5/2" in shown
-    assert re.findall("[0-9]+ ran", shown) == [ran] * bool(ran)
+    in_book = merged(card, result.as_delivered(), whole=False)
+    for known in (card, in_book):
+        shown = str(results_of_day(make_card([known], [told]), ResultsQuestion(NOW)).blocks)
+        assert "1 Winner 5/2" in shown
+        assert re.findall("[0-9]+ ran", shown) == [ran] * bool(ran)
+    assert re.findall("[0-9]+ ran", full_result(told, in_book, NOW, ()).text) == [ran] * bool(ran)

@@ -53,6 +53,13 @@ CASES = {
         field("1 3.75", "2 Evens", "3 10/1", "4 9.00", field_size=4),
         "1 Misty Ghost 3.75 · 2 Bold Warrior EvensF · 3 Quiet Cavalier 10/1 4 ran",
     ),
+    **{
+        f"evens as {evens}": (
+            field(f"1 {evens}", "2 11/10", "3 10/1", "PU 6/4"),
+            f"1 Misty Ghost {evens}F · 2 Bold Warrior 11/10 · 3 Quiet Cavalier 10/1 4 ran",
+        )
+        for evens in ("EVN", "Even", "Evens", "EVS", "Evs", "evens", "Even money", "1/1", "2.00")
+    },
     "a price of nothing": (
         field("1 0.00", "2 2.50", "3 0/1", "PU 9.00"),
         "1 Misty Ghost 0.00 · 2 Bold Warrior 2.50 · 3 Quiet Cavalier 0/1 4 ran",
@@ -111,6 +118,18 @@ CASES = {
         "1 Misty Ghost · 2 Bold Warrior · 3 Quiet Cavalier 4 ran",
     ),
     "four horses, all placed": (field("1", "2", "3", "4"), "1 Misty Ghost · 2 Bold Warrior · 3 Quiet Cavalier"),
+    "four horses, all placed, of four declared": (
+        field("1 11/4", "2 5/2", "3 10/1", "4 9/2", field_size=4, from_book=("field_size",)),
+        "1 Misty Ghost 11/4 · 2 Bold Warrior 5/2F · 3 Quiet Cavalier 10/1 4 ran",
+    ),
+    "four horses, all placed, and all other declared non-runners": (
+        field("1", "2", "3", "4", "NR", field_size=5, from_book=("field_size",)),
+        "1 Misty Ghost · 2 Bold Warrior · 3 Quiet Cavalier 4 ran",
+    ),
+    "four horses, all placed, of five declared": (
+        field("1", "2", "3", "4", field_size=5, from_book=("field_size",)),
+        "1 Misty Ghost · 2 Bold Warrior · 3 Quiet Cavalier",
+    ),
     "a partial order": (
         field("1", "2", "", "", "", field_size=5),
         "1 Misty Ghost · 2 Bold Warrior 5 ran",

@@ -26,7 +26,8 @@ FIRST_PLACES_MAX = 7
 
 _DISQUALIFIED_NAMED = 3
 _PRICE = re.compile(
-    r"(?P<to>[0-9]{1,4})[/-](?P<on>[1-9][0-9]{0,3})|(?P<decimal>[0-9]{1,4}\.[0-9]{1,3})|ev(?:en)?s", re.IGNORECASE
+    r"(?P<to>[0-9]{1,4})[/-](?P<on>[1-9][0-9]{0,3})|(?P<decimal>[0-9]{1,4}\.[0-9]{1,3})|ev(?:e?ns?|s)(?: money)?",
+    re.IGNORECASE,
 )
 _NO_PRICE = re.compile(r"0+(?:[/-]|\.0+$)")
 _FAVOURITES = {1: "F", 2: "JF"}
@@ -115,14 +116,15 @@ class RaceField:
 
     def _ran(self) -> int | None:
         """None where the list may leave runners out, or names declared runners who may not have run."""
-        declared = self.race.from_book
-        said = 0 if "field_size" in declared else self.race.field_size or 0
-        published = said if len(self.went) <= said < RUNNERS_PLAUSIBLE else 0
+        from_card, size = self.race.from_book, self.race.field_size or 0
+        is_declared = "field_size" in from_card
+        published = size if not is_declared and len(self.went) <= size < RUNNERS_PLAUSIBLE else 0
         if published:
             is_without_others = len(self.went) == len(self.race.runners)
             return len(self.went) if len(self.race.runners) >= published else published if is_without_others else None
-        is_whole = any(not one.finishing_position for one in self.went) or len(self.went) > FIRST_PLACES_MAX
-        return len(self.went) if is_whole and "runners" not in declared else None
+        names_all = is_declared and size in {len(self.went), len(self.race.runners)}
+        is_behind = any(not one.finishing_position for one in self.went) or len(self.went) > FIRST_PLACES_MAX
+        return len(self.went) if (names_all or is_behind) and "runners" not in from_card else None
 
 
 def _place(runner: Runner, placed: Sequence[Runner]) -> str | None:
