@@ -131,6 +131,7 @@ KINDS = {
         "help_on_a_command": "`/racing help COMMAND`",
         "courses": "`/racing courses`",
         "coverage": "`/racing coverage`",
+        "who_was_told": "*Who was told*",
         "trace": "`/racing trace`",
         "status": "`/racing status`",
         "audit_page": "`/racing audit`",

@@ -29,7 +29,7 @@ async def test_abandonment_is_seen_at_once_and_its_buttons_answer(desk):
     alarm = page.locator(".message.is-alarm", has_text=f"{race.course.name} {race.off_time}")
     await alarm.wait_for()
     await alarm.get_by_role("button", name="Who was told").click()
-    await page.wait_for_selector(".is-ephemeral:has-text('1 posted')")
+    await page.wait_for_selector(".is-ephemeral:has-text('1 message posted')")
 
 
 async def test_abandoned_meeting_is_one_message(desk):

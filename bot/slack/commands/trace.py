@@ -27,7 +27,7 @@ from bot.racedata import race_book_store
 from bot.racedata.near_misses import find_courses, likely_courses, quoted
 from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.commands.tokens import join
-from bot.slack.messages.answers.trace_answer import trace_answer
+from bot.slack.messages.answers.trace_answer import TraceView, trace_answer
 from bot.slack.messages.kit.names import card_name, course_name, race_day, race_name
 from bot.slack.messages.kit.text import joined, listed
 from bot.slack.messages.kit.times import off_text
@@ -84,8 +84,8 @@ async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message
         raise error
     if not (found.versions or found.deliveries or named.race):
         await _check_course(desk, wanted)
-    here, link = invocation.channel_id, desk.identity.permalink
-    return trace_answer(found, named.key, link, only_channel, race=named.race, here=here)
+    view = TraceView(desk.identity.permalink, has_ids=not invocation.is_click)
+    return trace_answer(found, named.key, view, only_channel, race=named.race, here=invocation.channel_id)
 
 
 async def check(_desk: Desk, invocation: Invocation) -> None:

@@ -69,6 +69,7 @@ def read_click(body: dict[str, Any], text: str, reference: str) -> Invocation:
         reference=reference,
         trigger_id=body.get("trigger_id"),
         team_id=team_of(body),
+        is_click=True,
     )
 
 

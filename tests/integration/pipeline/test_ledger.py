@@ -16,7 +16,7 @@ from bot.racedata.reference_store import KnownCourse
 from bot.slack.commands.error_answers import offered_lines
 from bot.slack.commands.invocation import Invocation
 from bot.slack.commands.trace import answer, named_race, no_such_race
-from bot.slack.messages.answers.trace_answer import trace_answer
+from bot.slack.messages.answers.trace_answer import TraceView, trace_answer
 from sandbox.slack import failures
 from tests.clock import DAY
 from tests.databases import on_both
@@ -29,7 +29,7 @@ YORK_TWICE = [result("rc_1", course="York", off_time="13:30"), result("rc 2", co
 
 
 def shown(found, wanted="rc_1", only=None):
-    message = trace_answer(found, wanted, lambda channel, ts: f"https://x.slack.com/{channel}/{ts}", only)
+    message = trace_answer(found, wanted, TraceView(lambda channel, ts: f"https://x.slack.com/{channel}/{ts}"), only)
     assert len(message.blocks) <= 50
     return message.text + str(message.blocks)
 
@@ -172,7 +172,7 @@ async def test_lost_race_and_course_are_found_by_the_abandonment_of_their_meetin
     assert await key_named(pipeline, "York 13:30") == "rc_1"
     (found,) = {await key_named(pipeline, words) for words in ("York 14:05", "york", "YORK 9.30")}
     assert found.startswith("meeting.abandoned:")
-    assert "1 posted" in await said_of(pipeline, found)
+    assert "1 message posted" in await said_of(pipeline, found)
     assert await key_named(pipeline, "Yo") is None
     pipeline.clock.now += timedelta(days=3)
     assert await key_named(pipeline, "York") is None
@@ -233,9 +233,9 @@ async def test_race_of_an_abandoned_meeting_is_named_with_its_time(pipeline):
     await tell(pipeline, card("12:55", "13:30"), meeting(course="York"))
     for words in ("york 13.30", "York 1:30pm", "rc_13:30"):
         said = await asked(pipeline, words)
-        assert said.startswith("York 13:30 was abandoned with its meeting. York 13:30 came ")
+        assert said.startswith("York 13:30 was abandoned with its meeting. York 13:30 was reported ")
         assert "meeting abandoned" in said
-        assert "1 posted" in said
+        assert "1 message posted" in said
 
 
 @on_both
@@ -299,7 +299,7 @@ async def test_race_reported_abandoned_and_run_is_marked_as_a_conflict(pipeline)
     told = {"course": "York", "meeting_id": "mt_1"}
     await tell(pipeline, result("rc_1", **told), abandonment("rc_1", **told))
     said = await asked(pipeline, "york 14.30")
-    assert said.startswith("CONFLICT: reported abandoned and as run, check. York 14:30 came twice.")
+    assert said.startswith("CONFLICT: reported abandoned and as run, check. York 14:30 was reported twice.")
     assert "⚠️ *CONFLICT*: reported abandoned and as run, check." in said
     meeting_id = await asked(pipeline, "mt_1")
     assert meeting_id.startswith("CONFLICT: York 14:30, reported abandoned and as run, check.")

@@ -107,7 +107,10 @@ async def test_buttons_below_an_alert_show_the_result_and_mute_its_meeting_until
     await world.bot.deliver(result(race_id, course=course))
     await world.wait_for_posts(channel, 2)
     assert "B. Rider" in str(world.slack.messages(channel)[-1].blocks)
-    assert race_id in shown(await world.clicked("Who was told", channel))
+    told = shown(await world.clicked("Who was told", channel))
+    assert f"{course} 14:30, result" in told
+    assert race_id not in told
+    assert race_id in await world.say("/racing", f"trace {race_id}", channel=channel)
     assert "Muted" in shown(await world.clicked("Mute this meeting here", channel))
     await world.wait_for_text(channel, " muted ")
     await world.bot.deliver(result(world.race()[0], course=course, off_time="15:00"))

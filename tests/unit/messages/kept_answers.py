@@ -53,7 +53,7 @@ from bot.slack.messages.answers.results_answer import ResultsQuestion, results_o
 from bot.slack.messages.answers.status_answer import StatusScope, status_answer
 from bot.slack.messages.answers.subscription_answers import subscribed, unsubscribed
 from bot.slack.messages.answers.subscription_list import ChannelPause, Listed, ListPage, subscription_list
-from bot.slack.messages.answers.trace_answer import trace_answer
+from bot.slack.messages.answers.trace_answer import TraceView, trace_answer
 from bot.slack.messages.answers.usage_answer import usage
 from bot.slack.messages.answers.watch_answer import unwatched, watched, watching
 from bot.slack.messages.answers.welcome import welcome
@@ -317,22 +317,36 @@ ANSWERS: dict[str, partial[Any]] = {
     "status": partial(status_answer, STATUS, StatusScope(DEGRADED)),
     "status_for_anybody": partial(status_answer, replace(STATUS, untaken_here=None), StatusScope(DEGRADED, "C1")),
     "status_where_all_is_well": partial(status_answer, WELL, StatusScope({})),
-    "trace": partial(trace_answer, TRACE, "rc_1", address, None),
+    "trace": partial(trace_answer, TRACE, "rc_1", TraceView(address), None),
     "trace_of_a_race_on_the_card": partial(
-        trace_answer, Trace((), (), 0, NOON), "rc_1", address, None, race=DECLARED, here="C1"
+        trace_answer, Trace((), (), 0, NOON), "rc_1", TraceView(address), None, race=DECLARED, here="C1"
     ),
     "trace_of_a_race_of_an_abandoned_meeting": partial(
-        trace_answer, replace(LOST_TRACE, untold=("C1", "C4", "C5")), "rc_1", address, None, race=DECLARED, here="C1"
+        trace_answer,
+        replace(LOST_TRACE, untold=("C1", "C4", "C5")),
+        "rc_1",
+        TraceView(address),
+        None,
+        race=DECLARED,
+        here="C1",
     ),
     "trace_of_a_conflict": partial(
         trace_answer,
         replace(TRACE, versions=(replace(VERSION, race=RACE, contradicts=EventKind.RESULT_RECEIVED),)),
         "rc_1",
-        address,
+        TraceView(address),
         None,
         race=RACE,
     ),
-    "trace_of_nothing": partial(trace_answer, Trace((), (), 0, NOON), "rc_2", address, None),
+    "who_was_told": partial(
+        trace_answer,
+        replace(TRACE, versions=(replace(VERSION, race=RACE),)),
+        "race.abandoned:rc_1",
+        TraceView(address, has_ids=False),
+        "C1",
+        race=RACE,
+    ),
+    "trace_of_nothing": partial(trace_answer, Trace((), (), 0, NOON), "rc_2", TraceView(address), None),
 }
 
 HOME_LIVE = HomeChannel("C1", [GB], "live", is_paused=False, last_post_at=NOON)

@@ -17,7 +17,7 @@ from bot.outbox.ledger import LedgerLine, LedgerOutcome, Trace
 from bot.racedata.client.service_errors import CircuitOpen, QuotaExceeded, ServerFault, Unauthorized
 from bot.slack.commands.error_answers import explain
 from bot.slack.messages.answers.failure_words import NOBODY_KNOWN, AnswerReader, failure_words, shown_to
-from bot.slack.messages.answers.trace_answer import trace_answer
+from bot.slack.messages.answers.trace_answer import TraceView, trace_answer
 from tests.unit.kept_text import as_read, check
 from tests.unit.messages.kept_events import RECEIVED_AT
 from tests.unit.messages.kept_values import TRACE, VERSION
@@ -31,8 +31,8 @@ def told(outcome, attempts=1, **fields):
     return LedgerLine("C1", outcome, attempts, RECEIVED_AT, **fields)
 
 
-def traced(found, only_channel=None, link=None):
-    return trace_answer(found, "rc_1", lambda _channel_id, _ts: link, only_channel)
+def traced(found, only_channel=None, link=None, *, has_ids=True):
+    return trace_answer(found, "rc_1", TraceView(lambda _channel_id, _ts: link, has_ids), only_channel)
 
 
 def versions(*made, deliveries=TRACE.deliveries):
@@ -51,6 +51,21 @@ TRACES = {
     "of a race with a name": lambda: traced(versions(replace(VERSION, race=LES_LANDES))),
     "of a delivery that made no version": lambda: traced(Trace((), TRACE.deliveries, 0, TRACE.kept_since)),
 }
+
+
+WITHOUT_IDS = {
+    "of a race with a name": versions(replace(VERSION, race=LES_LANDES)),
+    "of a race without a name": versions(VERSION, replace(VERSION, kind="stewards.weather")),
+    "of a delivery that made no version": Trace((), TRACE.deliveries, 0, TRACE.kept_since),
+    "of deliveries that wait": versions(deliveries=(replace(TRACE.deliveries[0], waits=True, error="KeyError: 7"),)),
+}
+
+
+@pytest.mark.parametrize("name", WITHOUT_IDS)
+def test_button_who_was_told_answers_without_ids(name):
+    said = as_read(traced(WITHOUT_IDS[name], has_ids=False))
+    check(KEPT, f"Who was told {name}", said)
+    assert not re.search("`|rc_1|inbox-|Error|\\(ts |:10 UTC", said)
 
 
 @pytest.mark.parametrize("name", TRACES)

@@ -119,7 +119,7 @@ def _linked(address: str | None, words: str) -> str | None:
 
 
 def small_print(event: RacingEvent, context: MessageContext, *, details_filled_in: bool = False) -> Block | None:
-    """The last line: date, winning time, receipt. *Who was told* shows the ids.
+    """The last line: date, winning time, receipt. `/racing trace` shows the ids.
 
     `details_filled_in`: the lines of races show fields from the race book (`shows_filled_in`).
     """

@@ -7,7 +7,7 @@ from bot.operations.drill_run import DrillReport, Stop
 from bot.outbox.held_queues import PAUSED
 from bot.outbox.ledger import LedgerLine, LedgerOutcome
 from bot.outbox.message import Message
-from bot.slack.messages.answers.trace_answer import Link, outcome_words
+from bot.slack.messages.answers.trace_answer import Link, TraceView, outcome_words
 from bot.slack.messages.kit.mentions import named
 from bot.slack.messages.kit.sentences import listing
 from bot.slack.messages.kit.text import code, counted, safe
@@ -79,7 +79,7 @@ def _of_channels(report: DrillReport, link: Link) -> Iterator[str]:
     told = sorted(report.told, key=lambda one: (one.outcome is LedgerOutcome.SENT, one.channel_id))
     for one in told[:DRILL_CHANNELS_MAX]:
         mend = _mend(one)
-        yield f"• {named(one.channel_id)}: {outcome_words(one, link)}{_after(report, one)}." + (
+        yield f"• {named(one.channel_id)}: {outcome_words(one, TraceView(link))}{_after(report, one)}." + (
             f" *Mend:* {mend}." if mend else ""
         )
     if rest := told[DRILL_CHANNELS_MAX:]:

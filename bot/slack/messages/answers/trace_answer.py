@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from bot.db.tables import AckState
@@ -54,10 +55,24 @@ Link = Callable[[str, str], str | None]
 """Channel and ts → https address; None before Slack named the workspace."""
 
 
+@dataclass(frozen=True)
+class TraceView:
+    """`has_ids`: with ids, references, seconds and Slack's own words, for operators."""
+
+    link: Link
+    has_ids: bool = True
+
+    def moment(self, at: datetime) -> str:
+        return moment_for_readers(at, seconds=self.has_ids)
+
+    def ids(self, words: str | None) -> str:
+        return (words or "") if self.has_ids else ""
+
+
 def trace_answer(
     found: Trace,
     wanted: str,
-    link: Link,
+    view: TraceView,
     only_channel: str | None,
     *,
     race: Race | None = None,
@@ -67,21 +82,22 @@ def trace_answer(
 
     `here`: the channel in which the trace was asked for.
     """
-    name = code(wanted, ID_MAX) or "it"
+    name = view.ids(code(wanted, ID_MAX)) or "this event"
     limited = f"Limited to this channel, {named(only_channel)}: admins see all." if only_channel else None
     became = _became(found, race)
     if not found.versions and not found.deliveries:
         return message(text := became or _nothing(name, found.kept_since), [section(text)])
     room = max(CHANNELS_NAMED_LEAST, TRACE_CHANNELS_MAX // max(1, len(found.versions)))
-    lines = [line for one in found.versions for line in _version(one, link, room, limited=bool(only_channel))]
-    lines += [*_untold(found, here), *(_delivery(one) for one in found.deliveries)]
+    lines = [line for one in found.versions for line in _version(one, view, room, limited=bool(only_channel))]
+    lines += [*_untold(found, here), *(_delivery(one, view) for one in found.deliveries)]
     title = _named(race) or next(filter(None, map(_race_named, found.versions)), None) or name
-    times = f"{title} came {_times(len(found.versions))}." if found.versions else f"{name}:"
-    short = f"{times} {_in_short(found, limited=bool(only_channel))}"
+    times = f"{title} was reported {_times(len(found.versions))}." if found.versions else f"{name}:"
+    times = times[:1].upper() + times[1:]
+    short = f"{times} {_in_short(found, view, limited=bool(only_channel))}"
     text = sentences([without_marks(became) if became else None, short])
     more = f"and {counted(found.more, 'earlier version')}" if found.more else None
     keys = dict.fromkeys(code(one.event_key, SHOWN_KEY_MAX) for one in found.versions[:EVENT_KEYS_SHOWN])
-    small = context([mrkdwn(words) for words in (limited, more, joined(list(keys), ", ")) if words])
+    small = context([mrkdwn(words) for words in (limited, more, view.ids(joined(list(keys), ", "))) if words])
     heading = "\n".join(filter(None, [f"*What became of {title}*", became]))
     return message(text, [section(heading)], lines, len(lines), [small])
 
@@ -123,32 +139,34 @@ def _times(number: int) -> str:
     return {1: "once", 2: "twice"}.get(number, f"{number} times")
 
 
-def _in_short(found: Trace, *, limited: bool) -> str:
+def _in_short(found: Trace, view: TraceView, *, limited: bool) -> str:
     told = [told for one in found.versions for told in one.told]
     if told:
         return _in_figures(told)
     untold = [_why_untold(one, limited=limited) for one in found.versions]
-    waiting = [f"{reference(one.inbox_id)} {_delivered(one)}." for one in found.deliveries]
+    waiting = [
+        f"{view.ids(reference(one.inbox_id)) or 'a delivery'} {_delivered(one, view)}." for one in found.deliveries
+    ]
     return " ".join(dict.fromkeys(untold or waiting))
 
 
-def _version(one: TracedVersion, link: Link, room: int, *, limited: bool) -> Iterator[str]:
+def _version(one: TracedVersion, view: TraceView, room: int, *, limited: bool) -> Iterator[str]:
     kind = (
         KINDS_IN_WORDS[one.kind][0]
         if one.kind in KINDS_IN_WORDS
-        else code(one.kind) or "A delivery that could not be read"
+        else view.ids(code(one.kind)) or "A delivery that could not be read"
     )
     number = f", version {one.version}" if one.version > 1 else ""
-    received = joined([f"received {moment_for_readers(one.received_at)}", _off(one.race)], ", ")
+    received = joined([f"received {view.moment(one.received_at)}", _off(one.race)], ", ")
     name = _race_named(one)
     what = f"*{name}, {kind[0].lower()}{kind[1:]}*" if name else f"*{kind}*"
-    head = f"{what}{number}, {received} ({reference(one.inbox_id)})."
+    head = f"{what}{number}, {received}{view.ids(f' ({reference(one.inbox_id)})')}."
     if not one.told:
         yield f"{head} {_why_untold(one, limited=limited)}"
         return
     yield f"{head} {_in_figures(one.told)}" if len(one.told) > 1 else head
     for told in one.told[:room]:
-        yield f"• {_channel(told)}: {outcome_words(told, link)}.{_acknowledged(told.acknowledgement, link)}"
+        yield f"• {_channel(told)}: {outcome_words(told, view)}.{_acknowledged(told.acknowledgement, view)}"
     if rest := one.told[room:]:
         yield f"• and {len(rest)} more: {_figures(rest)}."
 
@@ -191,29 +209,29 @@ def why_not_posted(outcome: LedgerOutcome, why: str | None) -> str:
     return joined([_NOT_YET[outcome], f"because {_clause(why)}" if why else None], ", ")
 
 
-def outcome_words(told: LedgerLine, link: Link) -> str:
+def outcome_words(told: LedgerLine, view: TraceView) -> str:
     """For example "posted 2026-11-20 14:32:10 UTC (ts `1763649130.000100`)", or the reason for a missing post."""
     if told.outcome is LedgerOutcome.MUTED:
         return f"not posted, because <@{safe(told.muted_by)}> muted the meeting there"
     tries = f"after {counted(told.attempts, 'attempt')}" if told.attempts > 1 else None
-    why = f"because {_clause(told.why)}" if told.why else None
+    why = f"because {_clause(told.why, view)}" if told.why else None
     if told.outcome in {LedgerOutcome.SENT, LedgerOutcome.FOLDED}:
-        at = moment_for_readers(told.sent_at) if told.sent_at else None
-        return joined([joined([_how_said(told), at], " "), tries], ", ") + _where(told, link)
+        at = view.moment(told.sent_at) if told.sent_at else None
+        return joined([joined([_how_said(told), at], " "), tries], ", ") + _where(told, view)
     return joined([_how_not_yet(told), tries, why], ", ")
 
 
-def _acknowledged(asked: LedgerAcknowledgement | None, link: Link) -> str:
+def _acknowledged(asked: LedgerAcknowledgement | None, view: TraceView) -> str:
     """For example " Nobody has it. <#C2>: posted 2026-11-20 14:42:10 UTC."."""
     if asked is None:
         return ""
     if asked.state is AckState.REPLACED:
         said = ""
     elif asked.taken_by and asked.taken_at:
-        said = f" {named(asked.taken_by)} has it since {moment_for_readers(asked.taken_at)}."
+        said = f" {named(asked.taken_by)} has it since {view.moment(asked.taken_at)}."
     else:
         said = " Nobody has it."
-    steps = "".join(f" Told then in {named(step.channel_id)}: {outcome_words(step, link)}." for step in asked.steps)
+    steps = "".join(f" Told then in {named(step.channel_id)}: {outcome_words(step, view)}." for step in asked.steps)
     return f"{said}{steps}"
 
 
@@ -234,35 +252,41 @@ def _how_not_yet(told: LedgerLine) -> str:
     return f"the edit of the message there is {words}" if told.by_edit else words
 
 
-def _clause(why: str) -> str:
+def _clause(why: str, view: TraceView | None = None) -> str:
+    if view and not view.has_ids and (_CALL.match(why) or _CODE.fullmatch(why)):
+        return "Slack did not take it"
     if _CALL.match(why):
         return f"the last call ended with {code(why, WHY_MAX)}"
     return f"Slack said {code(why, WHY_MAX)}" if _CODE.fullmatch(why) else safe(why, WHY_MAX) or "?"
 
 
-def _where(told: LedgerLine, link: Link) -> str:
+def _where(told: LedgerLine, view: TraceView) -> str:
     if told.message_ts is None:
         return ""
-    address, shown = link(told.channel_id, told.message_ts), code(told.message_ts)
-    return f" (ts {shown}, <{address}|see it>)" if address else f" (ts {shown})"
+    address = view.link(told.channel_id, told.message_ts)
+    said = joined([view.ids(f"ts {code(told.message_ts)}"), f"<{address}|see it>" if address else None], ", ")
+    return f" ({said})" if said else ""
 
 
-def _delivery(one: TracedDelivery) -> str:
-    received = moment_for_readers(one.received_at)
-    return f"{reference(one.inbox_id)} ({code(one.event_key, SHOWN_KEY_MAX)}), received {received}, {_delivered(one)}."
+def _delivery(one: TracedDelivery, view: TraceView) -> str:
+    name = f"{reference(one.inbox_id)} ({code(one.event_key, SHOWN_KEY_MAX)})"
+    return f"{view.ids(name) or 'A delivery'}, received {view.moment(one.received_at)}, {_delivered(one, view)}."
 
 
-def _delivered(one: TracedDelivery) -> str:
+def _delivered(one: TracedDelivery, view: TraceView) -> str:
     if not one.waits:
         return "said nothing new, so nobody was told again"
     if not one.error:
         return "waits to be read, and nobody is told yet"
-    again = f", and is tried again {moment_for_readers(one.not_before)}" if one.not_before else ""
-    return clip(f"failed {counted(one.attempts, 'time')}{again}: {safe(one.error, WHY_MAX)}", WHY_MAX * 2)
+    again = f", and is tried again {view.moment(one.not_before)}" if one.not_before else ""
+    error = view.ids(f": {safe(one.error, WHY_MAX)}")
+    return clip(f"failed {counted(one.attempts, 'time')}{again}{error}", WHY_MAX * 2)
 
 
 def _in_figures(told: Sequence[LedgerLine]) -> str:
-    return f"{counted(len(told), 'message')}: {_figures(told)}."
+    """For example "1 message posted", "3 messages: 1 waiting, 2 posted"."""
+    outcomes = {one.outcome for one in told}
+    return f"{counted(len(told), 'message')}{f' {outcomes.pop()}' if len(outcomes) == 1 else f': {_figures(told)}'}."
 
 
 def _figures(told: Sequence[LedgerLine]) -> str:
