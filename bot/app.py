@@ -61,8 +61,6 @@ from bot.ports import Ports
 from bot.racedata import webhook_subscriptions
 from bot.racedata.client.service_client import RacingClient, open_client
 from bot.racedata.day_path import Paths
-from bot.racedata.forecast import Forecast
-from bot.racedata.month_quota import QuotaReading
 from bot.racedata.quota_book import QuotaBook
 from bot.racedata.quota_purposes import Purpose
 from bot.racedata.race_book import RaceBook
@@ -175,7 +173,6 @@ class Service:
         self._degraded: dict[str, str] = {}
         self._looked_at_s: float | None = None
         self._proof: tuple[int, float] | None = None
-        self._forecast: tuple[QuotaReading, Forecast | None] | None = None
         self.app = Starlette(
             routes=self._routes(),
             lifespan=self._lifespan,
@@ -533,8 +530,7 @@ class Service:
         look = await self.database.read(partial(read_service_state, now=now))
         open_breakers = await self.racing.breakers.open_now()
         codes = [breaker.code for breaker in open_breakers]
-        forecast = await self._forecast_of(look.quota)
-        self.metrics.show(replace(look, forecast=forecast, shut=codes, replicas=self.replicas.count))
+        self.metrics.show(replace(look, shut=codes, replicas=self.replicas.count))
         holds = await self.database.read(partial(call_holds.reasons_of_holds, now=now))
         found = {f"slack {METHOD_OF.get(call, call)}": reason for call, reason in holds.items()} | self._problems()
         if admins := await self.database.read(self.notices.problem):
@@ -557,14 +553,6 @@ class Service:
             return f"the bot has not looked at its own state for {STATE_VALID_S:g} s"
         found = {name: self._degraded[name] for name in OF_HEARTBEAT if name in self._degraded}
         return "; ".join(f"{name}: {reason}" for name, reason in found.items()) or None
-
-    async def _forecast_of(self, reading: QuotaReading | None) -> Forecast | None:
-        """Each reading is forecast once."""
-        if reading is None:
-            return None
-        if self._forecast is None or self._forecast[0] != reading:
-            self._forecast = reading, await self.quota.forecast(reading)
-        return self._forecast[1]
 
     def _problems(self) -> dict[str, str]:
         problems = {

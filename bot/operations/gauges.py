@@ -14,6 +14,7 @@ from bot.outbox import message_store
 from bot.racedata import quota_store
 from bot.racedata.forecast import Forecast
 from bot.racedata.month_quota import QuotaReading, month_key
+from bot.racedata.quota_book import expected_by
 
 
 @dataclass(frozen=True)
@@ -31,11 +32,12 @@ class ServiceState:
 
 
 def read_service_state(session: Session, now: datetime) -> ServiceState:
-    latest = quota_store.latest(session, month_key(now))
+    reading = quota_store.latest(session, month_key(now))
     return ServiceState(
         now=now,
         inbox=inbox.depths(session),
         messages=message_store.depths(session),
-        quota=latest.reading if latest else None,
+        quota=reading,
+        forecast=expected_by(session, reading) if reading else None,
         last_done=job_runs.last_done(session, [job.id for job in JOBS]),
     )

@@ -71,10 +71,9 @@ def read_status(session: Session, clock: Clock, *, channel_id: str | None = None
     # Leases and holds use the database's clock.
     database_at = database_now(session, clock)
     waiting_posts, channels = traffic.waiting(session, database_at, at_most=STATUS_CHANNELS_MAX, channel_id=channel_id)
-    latest = quota_store.latest(session, month_key(now))
     last_done = job_runs.last_done(session, [job.id for job in JOBS])
     done = [JobDone(job.id, last_done.get(job.id)) for job in JOBS]
-    reading = latest.reading if latest else None
+    reading = quota_store.latest(session, month_key(now))
     return Status(
         at=now,
         deliveries=inbox.count_received(session, since),

@@ -49,6 +49,7 @@ class QuotaReading(Value):
 
     `used` counts requests in `month` ("2026-11"), and is a lower bound unless `certain`. `limit` is MONTHLY_QUOTA or
     the known plan's. `rows` are grouped by `grouped_by`. `counted` is None without a published figure.
+    `spent_by_commands`: requests of this bot's commands in the month, up to the reading.
     """
 
     taken_at: AwareDatetime
@@ -65,6 +66,7 @@ class QuotaReading(Value):
     refusal_kinds: Kinds = ()
     grouped_by: str = "day"
     rows: tuple[UsageRow, ...] = ()
+    spent_by_commands: int = 0
 
     def goes_on_in(self, counted: Counted | None) -> bool:
         """Whether both readings sum up the same days, so that a lower sum is lower use."""
@@ -110,15 +112,3 @@ def thresholds_reached(used: int, limit: int, thresholds: Iterable[int]) -> tupl
 
 def staleness_s(left: int | None) -> int:
     return next((seconds for least, seconds in STALENESS_S if left is not None and left >= least), STALENESS_WHEN_LOW_S)
-
-
-def commands_left(limit: int | None, used: int, *, spent: int, spent_at_reading: int, share: int) -> int | None:
-    """Requests that commands may still make; None without a known limit.
-
-    `share` percent of what the month would have left without commands, less the commands' own `spent`. `used` contains
-    the first `spent_at_reading` of `spent`.
-    """
-    if limit is None:
-        return None
-    available = max(0, limit - used + spent_at_reading)
-    return max(0, available * share // 100 - spent)

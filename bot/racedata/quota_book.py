@@ -5,7 +5,7 @@ after it names the month or was seen to fall at a month's turn. Otherwise the us
 """
 
 from collections.abc import Iterator
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
 
@@ -14,6 +14,7 @@ from sqlmodel import Session
 from bot.clock import Clock
 from bot.db import named_values
 from bot.db.engine import Database
+from bot.db.tables import QuotaSample
 from bot.events.races import Value
 from bot.racedata import quota_store
 from bot.racedata.client.circuit_breakers import QUOTA
@@ -21,10 +22,18 @@ from bot.racedata.client.records import ServicePage
 from bot.racedata.client.service_client import RACES_PATH, RacingClient
 from bot.racedata.client.service_errors import InvalidParam, QuotaExceeded, ServiceFailure, Spared
 from bot.racedata.forecast import Forecast, forecast
-from bot.racedata.month_quota import Counted, QuotaReading, QuotaSource, UsageRow, commands_left, month_key, staleness_s
+from bot.racedata.month_quota import (
+    Counted,
+    QuotaReading,
+    QuotaSource,
+    UsageRow,
+    month_key,
+    month_start,
+    staleness_s,
+)
 from bot.racedata.plans import PLANS
-from bot.racedata.quota_by_day import Sample, days_of
-from bot.racedata.quota_purposes import TIERS, Purpose, Tier, tier_of
+from bot.racedata.quota_by_day import days_of
+from bot.racedata.quota_purposes import Purpose, commands_left, tier_of
 from bot.racedata.usage_reading import Usage, read_usage
 from bot.settings import Settings
 
@@ -82,9 +91,8 @@ class QuotaBook:
         if _has_room_again(await self.latest(), usage.counted(month_key(self._clock())), self._limit(plan)):
             await self._client.breakers.reset(QUOTA)
         reading = await self._database.write(lambda session: self._keep(session, usage, plan))
-        if by == BY_ENDPOINT:
-            return reading.model_copy(update={"rows": await self.by_endpoint(), "grouped_by": BY_ENDPOINT})
-        return reading.model_copy(update={"rows": usage.rows})
+        rows = await self.by_endpoint() if by == BY_ENDPOINT else usage.rows
+        return reading.model_copy(update={"rows": rows, "grouped_by": by})
 
     async def by_endpoint(self) -> tuple[UsageRow, ...]:
         return read_usage((await self._client.usage(by=BY_ENDPOINT)).data).rows
@@ -92,36 +100,21 @@ class QuotaBook:
     async def forecast(self, reading: QuotaReading) -> Forecast | None:
         return await self._database.read(partial(expected_by, reading=reading))
 
-    async def tier(self) -> Tier:
-        latest = await self.latest()
-        return tier_of(latest.left, latest.limit) if latest else TIERS[0]
+    async def latest(self) -> QuotaReading | None:
+        return await self._database.read(partial(quota_store.latest, month=month_key(self._clock())))
 
     async def may_spend(self, purpose: Purpose) -> bool:
-        return purpose in (await self.tier()).purposes
-
-    async def latest(self) -> QuotaReading | None:
-        month = month_key(self._clock())
-        found = await self._database.read(lambda session: quota_store.latest(session, month))
-        return found.reading if found else None
+        latest = await self.latest()
+        return latest is None or purpose in tier_of(latest.left, latest.limit).purposes
 
     async def commands_left(self) -> int | None:
         """By COMMAND_QUOTA_SHARE; None with an unknown quota."""
         month = month_key(self._clock())
-        found, spent = await self._database.read(
-            lambda session: (quota_store.latest(session, month), quota_store.spent(session, month))
+        reading, spent = await self._database.read(
+            lambda session: (quota_store.latest(session, month), quota_store.spent(session, month).by_commands)
         )
-        if found is None:
-            return None
-        reading = found.reading
-        if Purpose.PEOPLE not in tier_of(reading.left, reading.limit).purposes:
-            return 0
-        return commands_left(
-            reading.limit,
-            reading.used,
-            spent=spent.by_commands,
-            spent_at_reading=found.spent_by_commands,
-            share=self._settings.command_quota_share,
-        )
+        share = self._settings.command_quota_share
+        return None if reading is None else commands_left(reading, spent=spent, share=share)
 
     async def held_back(self) -> ServiceFailure | None:
         """The failure to tell when the month has too little left; None if only the commands' share is spent."""
@@ -152,6 +145,7 @@ class QuotaBook:
             errors=sums.errors,
             refusals=sums.refusals,
             refusal_kinds=sums.refusal_kinds,
+            spent_by_commands=quota_store.spent(session, month).by_commands,
         )
         is_whole_month = certain and source is QuotaSource.ROWS
         quota_store.put_reading(session, reading, _ends_of_days(usage, now) if is_whole_month else ())
@@ -167,7 +161,7 @@ class QuotaBook:
         dated = usage.in_month(month)
         if dated is not None and dated.requests is not None:
             latest = quota_store.latest(session, month)
-            if latest and latest.reading.goes_on_in(usage.counted(month)):
+            if latest and latest.goes_on_in(usage.counted(month)):
                 return dated.requests, True, QuotaSource.ROWS
             # Rows that reach back only some days lose the month's first days, so their sum can fall.
             highest = quota_store.most_used(session, month)
@@ -194,26 +188,25 @@ class QuotaBook:
         return seen
 
 
-def _ends_of_days(usage: Usage, now: datetime) -> Iterator[Sample]:
+def _ends_of_days(usage: Usage, now: datetime) -> Iterator[QuotaSample]:
     """The month's figures at the end of each past day, from the first published day on."""
-    month, days = month_key(now), sorted(row.label for row in usage.rows if len(row.label) == len("2026-11-20"))
-    if any(row.label == month for row in usage.rows):
+    month, days = month_key(now), [row.label for row in usage.rows if len(row.label) == len("2026-11-20")]
+    end = month_start(now)
+    if any(row.label == month for row in usage.rows) or not days:
         return
-    for number in range(1, now.astimezone(UTC).day):
-        day = f"{month}-{number:02}"
-        if not days or day < days[0]:
-            continue
-        so_far = Usage(rows=tuple(row for row in usage.rows if row.label <= day)).in_month(month)
-        sums = so_far or UsageRow(label=month)
-        yield Sample(
-            at=datetime.combine(date.fromisoformat(day), time.min, UTC) + timedelta(days=1),
-            month=month,
-            used=sums.requests or 0,
-            certain=True,
-            source=QuotaSource.ROWS,
-            errors=sums.errors,
-            refusals=sums.refusals,
-        )
+    while end.date() < now.astimezone(UTC).date():
+        day, end = end.date().isoformat(), end + timedelta(days=1)
+        if day >= min(days):
+            sums = usage.in_month(month, until=day) or UsageRow(label=month)
+            yield QuotaSample(
+                taken_at=end,
+                month=month,
+                used=sums.requests or 0,
+                certain=True,
+                source=QuotaSource.ROWS,
+                errors=sums.errors,
+                refusals=sums.refusals,
+            )
 
 
 def _has_room_again(before: QuotaReading | None, counted: Counted | None, limit: int | None) -> bool:

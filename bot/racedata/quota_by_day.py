@@ -1,45 +1,29 @@
-"""Daily figures (UTC) from samples of the month's figures. Growth between two samples is spread evenly over time."""
+"""Daily figures (UTC) from samples of the month's figures."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 from itertools import pairwise
 from math import sqrt
 from statistics import mean, stdev
 
-from pydantic import AwareDatetime
-
-from bot.events.races import Value
-from bot.racedata.month_quota import QuotaSource, month_start
+from bot.db.tables import QuotaSample
+from bot.racedata.forecast import LEAST_DAYS
+from bot.racedata.month_quota import month_start
 
 SAMPLE_GAP_MAX = timedelta(hours=36)
 
-WHOLE_DAY = timedelta(hours=23)
-"""The part of a day that samples must cover."""
-
-LEAST_DAYS = 7
-"""A week has quiet and busy days."""
+DAY = timedelta(days=1)
+LEAST_OF_DAY = timedelta(hours=23)
+"""The time that samples must cover."""
 
 LEAST_JUMP = 20
 
 SIGMAS = 3.0
 """The control limit of a chart of counts. Source: NIST/SEMATECH e-Handbook of Statistical Methods, 6.3.3.1."""
 
-
-class Sample(Value):
-    """Lower bounds unless `certain`. `source` is None for samples of an older version of the bot."""
-
-    at: AwareDatetime
-    month: str
-    used: int
-    certain: bool
-    source: QuotaSource | None = None
-    errors: int | None = None
-    refusals: int | None = None
-
-
-Figure = Callable[[Sample], int | None]
+Figure = Callable[[QuotaSample], int | None]
 
 
 @dataclass(frozen=True)
@@ -47,13 +31,6 @@ class Jump:
     today: int
     usual: int
     highest: int
-
-
-@dataclass(frozen=True)
-class _Growth:
-    start: datetime
-    end: datetime
-    amount: int
 
 
 @dataclass(frozen=True)
@@ -73,50 +50,38 @@ class Days:
         return Jump(self.today, round(usual), round(highest)) if self.today > highest else None
 
 
-def days_of(samples: Sequence[Sample], figure: Figure) -> Days:
-    """Days that the samples do not cover are left out."""
-    ordered = sorted(samples, key=lambda sample: (sample.at, sample.month))
-    amounts: dict[date, float] = defaultdict(float)
-    known_s: dict[date, float] = defaultdict(float)
-    for growth in _growths(ordered, figure):
-        for day, amount, seconds in _spread(growth):
-            amounts[day] += amount
-            known_s[day] += seconds
-    today = ordered[-1].at.date() if ordered else None
-    whole = {
-        day: round(amounts[day])
-        for day in sorted(known_s)
-        if day != today and known_s[day] >= WHOLE_DAY.total_seconds()
-    }
-    return Days(whole, round(amounts[today]) if today else 0)
-
-
-def _growths(ordered: Iterable[Sample], figure: Figure) -> Iterator[_Growth]:
-    """The growth between samples of the same kind, or from the month's start."""
+def days_of(samples: Iterable[QuotaSample], figure: Figure) -> Days:
+    """Growth between two samples belongs to the day of the later sample. Days not covered by samples are left out."""
+    ordered = sorted(samples, key=lambda sample: (sample.taken_at, sample.month))
+    amounts: dict[date, int] = defaultdict(int)
+    covered: dict[date, timedelta] = defaultdict(timedelta)
+    day = None
     for before, sample in pairwise([None, *ordered]):
         assert sample is not None
-        after = figure(sample)
-        if after is None:
-            continue
-        growth: _Growth | None = None
-        if before is not None and _continues(before, sample):
-            earlier = figure(before)
-            growth = None if earlier is None else _Growth(before.at, sample.at, after - earlier)
-        elif sample.certain and (before is None or before.month != sample.month):
-            growth = _Growth(month_start(sample.at), sample.at, after)
-        if growth and growth.amount >= 0 and timedelta(0) < growth.end - growth.start <= SAMPLE_GAP_MAX:
-            yield growth
+        # A sample at midnight ends the day before.
+        day = (sample.taken_at - timedelta.resolution).date()
+        amount, lasted = _growth(before, sample, figure)
+        amounts[day] += amount
+        covered[day] += lasted
+    whole = {
+        one: round(amounts[one] * min(1.0, DAY / covered[one]))
+        for one in sorted(covered)
+        if one != day and covered[one] >= LEAST_OF_DAY
+    }
+    return Days(whole, amounts[day] if day else 0)
 
 
-def _continues(before: Sample, sample: Sample) -> bool:
-    return (before.month, before.certain, before.source) == (sample.month, sample.certain, sample.source)
+def _growth(before: QuotaSample | None, sample: QuotaSample, figure: Figure) -> tuple[int, timedelta]:
+    """Since a sample of the same kind, or since the month's start. Zeros where nothing is known."""
+    after, earlier, since = figure(sample), None, sample.taken_at
+    if before is not None and _kind(before) == _kind(sample):
+        earlier, since = figure(before), before.taken_at
+    elif sample.certain and (before is None or before.month != sample.month):
+        earlier, since = 0, month_start(sample.taken_at)
+    if after is None or earlier is None or after < earlier or sample.taken_at - since > SAMPLE_GAP_MAX:
+        return 0, timedelta(0)
+    return after - earlier, sample.taken_at - since
 
 
-def _spread(growth: _Growth) -> Iterator[tuple[date, float, float]]:
-    whole_s = (growth.end - growth.start).total_seconds()
-    start = growth.start
-    while start < growth.end:
-        midnight = start.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
-        seconds = (min(midnight, growth.end) - start).total_seconds()
-        yield start.date(), growth.amount * seconds / whole_s, seconds
-        start = midnight
+def _kind(sample: QuotaSample) -> tuple[str, bool, str | None]:
+    return sample.month, sample.certain, sample.source

@@ -3,6 +3,8 @@
 from enum import StrEnum
 from typing import NamedTuple
 
+from bot.racedata.month_quota import QuotaReading
+
 
 class Purpose(StrEnum):
     UPKEEP = "upkeep"
@@ -30,3 +32,16 @@ def tier_of(left: int | None, limit: int | None) -> Tier:
     if left is None or limit is None:
         return TIERS[0]
     return next(tier for tier in TIERS if left * 100 > tier.above_percent * limit)
+
+
+def commands_left(reading: QuotaReading, *, spent: int, share: int) -> int | None:
+    """Requests that commands may still make; None without a known limit.
+
+    `share` percent of what the month would have left without commands, less the commands' own `spent`.
+    """
+    if reading.limit is None:
+        return None
+    if Purpose.PEOPLE not in tier_of(reading.left, reading.limit).purposes:
+        return 0
+    available = max(0, reading.limit - reading.used + reading.spent_by_commands)
+    return max(0, available * share // 100 - spent)

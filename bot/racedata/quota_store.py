@@ -1,6 +1,6 @@
 """Stored quota readings: samples, the latest reading, our own count of requests, and given warnings."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 
 from sqlalchemy import delete, func, or_, select
@@ -10,14 +10,13 @@ from bot.db import named_values
 from bot.db.engine import insert_here
 from bot.db.tables import Notice, QuotaSample
 from bot.events.races import Value
-from bot.racedata.month_quota import QuotaReading, QuotaSource
-from bot.racedata.quota_by_day import Sample
+from bot.racedata.month_quota import QuotaReading
 
 KEEP_SAMPLES = timedelta(days=100)
 
 TURNED = "turned"
 
-_SPENT, _LATEST = "quota.spent", "quota.latest"
+_SPENT, _LATEST = "quota.spent", "quota.reading"
 
 
 class Spent(Value):
@@ -26,13 +25,6 @@ class Spent(Value):
     month: str
     requests: int = 0
     by_commands: int = 0
-
-
-class Latest(Value):
-    """`spent_by_commands` are the commands' requests up to the reading."""
-
-    reading: QuotaReading
-    spent_by_commands: int = 0
 
 
 def spent(session: Session, month: str) -> Spent:
@@ -48,42 +40,19 @@ def spend(session: Session, month: str, requests: int, now: datetime, *, by_comm
     named_values.put(session, _SPENT, after.model_dump(), now)
 
 
-def put_reading(session: Session, reading: QuotaReading, settled: Iterable[Sample] = ()) -> None:
+def put_reading(session: Session, reading: QuotaReading, settled: Iterable[QuotaSample] = ()) -> None:
     """Keep a reading as the latest, and as the sample of its day. `settled` are the samples of past days' ends."""
-    latest = Latest(
-        reading=reading.model_copy(update={"rows": ()}), spent_by_commands=spent(session, reading.month).by_commands
-    )
-    named_values.put(session, _LATEST, latest.model_dump(mode="json"), reading.taken_at)
+    kept = reading.model_copy(update={"rows": ()}).model_dump(mode="json")
+    named_values.put(session, _LATEST, kept, reading.taken_at)
     _forget_earlier_today(session, reading)
-    known = {sample.at for sample in samples(session)}
-    now = Sample(
-        at=reading.taken_at,
-        month=reading.month,
-        used=reading.used,
-        certain=reading.certain,
-        source=reading.source,
-        errors=reading.errors,
-        refusals=reading.refusals,
-    )
-    for sample in (*(sample for sample in settled if sample.at not in known), now):
-        session.add(QuotaSample(taken_at=sample.at, **sample.model_dump(exclude={"at"})))
+    known = {sample.taken_at for sample in samples(session)}
+    session.add_all(sample for sample in settled if sample.taken_at not in known)
+    session.add(QuotaSample(**reading.model_dump(include={*QuotaSample.model_fields})))
     session.execute(delete(QuotaSample).where(col(QuotaSample.taken_at) < reading.taken_at - KEEP_SAMPLES))
 
 
-def samples(session: Session) -> list[Sample]:
-    rows = session.execute(select(QuotaSample).order_by(col(QuotaSample.taken_at))).scalars()
-    return [
-        Sample(
-            at=row.taken_at,
-            month=row.month,
-            used=row.used,
-            certain=row.certain,
-            source=QuotaSource(row.source) if row.source else None,
-            errors=row.errors,
-            refusals=row.refusals,
-        )
-        for row in rows
-    ]
+def samples(session: Session) -> Sequence[QuotaSample]:
+    return session.execute(select(QuotaSample).order_by(col(QuotaSample.taken_at))).scalars().all()
 
 
 def _forget_earlier_today(session: Session, reading: QuotaReading) -> None:
@@ -94,15 +63,15 @@ def _forget_earlier_today(session: Session, reading: QuotaReading) -> None:
     session.execute(delete(QuotaSample).where(*earlier))
 
 
-def latest(session: Session, month: str) -> Latest | None:
+def latest(session: Session, month: str) -> QuotaReading | None:
     kept = named_values.get(session, _LATEST)
-    found = Latest.model_validate(kept[0]) if kept else None
-    return found if found and found.reading.month == month else None
+    found = QuotaReading.model_validate(kept[0]) if kept else None
+    return found if found and found.month == month else None
 
 
 def last_read_at(session: Session) -> datetime | None:
-    kept = named_values.get(session, _LATEST)
-    return Latest.model_validate(kept[0]).reading.taken_at if kept else None
+    kept = named_values.text(session, _LATEST)
+    return kept[1] if kept else None
 
 
 def most_used(session: Session, month: str) -> int:

@@ -22,6 +22,7 @@ KIND_NAMES = ("code", "kind", "type", "reason", "error", "name")
 COUNT_NAMES = ("count", "refusals", "requests", "total", "number", "times")
 
 MAX_NESTING = 3
+LAST = "9999-12-31"
 _MONTH = re.compile(r"[0-9]{4}-(?:0[1-9]|1[0-2])")
 
 
@@ -33,10 +34,10 @@ class Usage(Value):
     refusals: int | None = None
     refusal_kinds: Kinds = ()
 
-    def in_month(self, month: str) -> UsageRow | None:
-        """The sums of a month's dated rows. A sum without all figures is None."""
+    def in_month(self, month: str, *, until: str = LAST) -> UsageRow | None:
+        """The sums of a month's dated rows, up to a day. A sum without all figures is None."""
         dated = [row for row in self.rows if _month_of(row.label)]
-        rows = [row for row in dated if _month_of(row.label) == month]
+        rows = [row for row in dated if _month_of(row.label) == month and row.label <= until]
         if not dated:
             return None
         return UsageRow(

@@ -191,17 +191,18 @@ async def test_each_warning_is_told_once_over_a_month_and_a_year(make_world):
     world = await make_world(at(2026, 11, 26))
     world.service.spend_quota(12_600)
     await world.days(at(2026, 12, 1), 200)
-    await world.days(at(2027, 1, 1), 400)
+    await world.days(at(2026, 12, 10), 350)
+    await world.days(at(2027, 1, 1), 445)
     await world.days(at(2027, 1, 4), 300)
     assert [gist(text) for text in await world.said()] == [
         f"{WARNING}Running low | 2026-11 | 85",
         f"{ALL_CLEAR}A new month has begun | 2",
-        f"{NOTE}May not last | 2026-12 | 26",
-        f"{WARNING}Not expected to last | 2026-12 | 45",
-        f"{NOTE}The data service's quota for 2026-12 | 2026-12 | 53",
-        f"{WARNING}Running low | 2026-12 | 82",
-        f"{WARNING}Almost used up | 2026-12 | 96",
-        f"{URGENT}Used up | 2026-12 | 104",
+        f"{NOTE}May not last | 2026-12 | 28",
+        f"{WARNING}Not expected to last | 2026-12 | 43",
+        f"{NOTE}The data service's quota for 2026-12 | 2026-12 | 52",
+        f"{WARNING}Running low | 2026-12 | 85",
+        f"{WARNING}Almost used up | 2026-12 | 99",
+        f"{URGENT}Used up | 2026-12 | 102",
         f"{ALL_CLEAR}A new month has begun | 2",
     ]
     assert world.deaths >= 2
@@ -311,5 +312,5 @@ async def test_usage_command_says_range_and_day(make_world):
     desk: Any = SimpleNamespace(quota=world.replicas[0].book)
     typed = Invocation(text="", channel_id="C1", user_id="U1", reference="cmd-1")
     message = await usage_command.answer(desk, typed, None)
-    assert "forecast 17,550 by the end of the month (in 8 of 10 cases between 17,304 and 17,796)" in message.text
-    assert message.text.endswith("it runs out on 27 November, perhaps on 26 November")
+    assert "forecast 17,357 by the end of the month (in 8 of 10 cases between 15,208 and 19,506)" in message.text
+    assert message.text.endswith("it runs out on 26 November, perhaps on 24 November")

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bot.db.tables import QuotaSample
 from bot.racedata.month_quota import (
     Counted,
     QuotaReading,
     QuotaSource,
     UsageRow,
-    commands_left,
     month_before,
     month_end,
     month_key,
@@ -20,8 +20,8 @@ from bot.racedata.month_quota import (
     staleness_s,
     thresholds_reached,
 )
-from bot.racedata.quota_by_day import Sample, days_of
-from bot.racedata.quota_purposes import TIERS, Purpose, tier_of
+from bot.racedata.quota_by_day import days_of
+from bot.racedata.quota_purposes import TIERS, Purpose, commands_left, tier_of
 from bot.racedata.usage_reading import read_usage
 
 moments = st.datetimes(min_value=datetime(2000, 1, 1), max_value=datetime(2090, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001
@@ -80,12 +80,16 @@ def test_staleness_grows_as_the_quota_shrinks():
 
 
 def test_commands_may_spend_their_share_and_no_more():
-    assert commands_left(None, 5, spent=0, spent_at_reading=0, share=25) is None
-    assert commands_left(1_000, 600, spent=0, spent_at_reading=0, share=25) == 100
-    assert commands_left(1_000, 600, spent=101, spent_at_reading=0, share=25) == 0
-    assert commands_left(1_000, 1_001, spent=0, spent_at_reading=0, share=100) == 0
-    assert commands_left(1_000, 700, spent=100, spent_at_reading=100, share=25) == 0
-    assert commands_left(1_000, 2_000, spent=0, spent_at_reading=0, share=25) == 0
+    def left(limit, used, *, spent=0, at_reading=0, share=25):
+        return commands_left(reading(used, limit=limit, spent_by_commands=at_reading), spent=spent, share=share)
+
+    assert left(None, 5) is None
+    assert left(1_000, 600) == 100
+    assert left(1_000, 600, spent=101) == 0
+    assert left(1_000, 700, spent=100, at_reading=100) == 0
+    assert left(1_000, 700, spent=100, at_reading=300) == 50
+    # The last of the month is nobody's.
+    assert [left(1_000, used, share=100) for used in (989, 990, 1_001)] == [11, 0, 0]
 
 
 def test_less_that_is_left_is_spent_on_less():
@@ -181,7 +185,7 @@ def test_usage_of_any_shape_is_read_without_an_error(data):
 
 
 def sample(at, used, *, certain=True, source=QuotaSource.TOTAL, **figures):
-    return Sample(at=at, month=month_key(at), used=used, certain=certain, source=source, **figures)
+    return QuotaSample(taken_at=at, month=month_key(at), used=used, certain=certain, source=source, **figures)
 
 
 def at(day, hour=0, minute=0, month=11):
@@ -201,7 +205,8 @@ A_DAY = timedelta(days=1)
     ("samples", "whole", "today"),
     [
         ([sample(at(1, 23, 59), 100), sample(at(2, 23, 59), 150), sample(at(3, 12), 170)], {1: 100, 2: 50}, 20),
-        ([sample(at(1, 18), 60), sample(at(2, 18), 100), sample(at(2, 23), 100)], {1: 70}, 30),
+        ([sample(at(1, 18), 60), sample(at(2, 18), 100), sample(at(3, 12), 110)], {2: 40}, 10),
+        ([sample(at(1, 12), 60), sample(at(2, 23), 130), sample(at(3, 12), 130)], {2: 48}, 0),
         ([sample(at(29, 23, 59), 900), sample(at(30, 23, 45), 960), sample(at(1, 0, 5, month=12), 4)], {30: 60}, 4),
         (
             [sample(TURN_OF_THE_YEAR + number * A_DAY, used) for number, used in ((-1, 900), (0, 960), (1, 30))],
@@ -212,7 +217,16 @@ A_DAY = timedelta(days=1)
         ([sample(at(16, 12), 8_000)], {}, 0),
         ([sample(at(1, 23, 59), 30, **OWN), sample(at(2, 23, 59), 9_000)], {}, 0),
     ],
-    ids=["by day", "over midnight", "new month", "new year", "days unknown", "first reading", "other things counted"],
+    ids=[
+        "by day",
+        "over midnight",
+        "a day and a half",
+        "new month",
+        "new year",
+        "days unknown",
+        "first reading",
+        "other things counted",
+    ],
 )
 def test_growth_between_samples_is_the_days(samples, whole, today):
     for days in (used(samples), used(samples[::-1])):
