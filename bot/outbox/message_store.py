@@ -366,6 +366,17 @@ def waiting_of(session: Session, event_key: str) -> dict[str, datetime]:
     return {channel_id: until for channel_id, until in session.execute(statement)}  # noqa: C416  rows are no pairs to mypy
 
 
+def waiting_in(session: Session, channel_id: str) -> list[datetime]:
+    """Until when each event waits for an hour that the channel chose, the first moment first."""
+    statement = (
+        select(func.max(col(OutboxMessage.not_before)))
+        .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
+        .where(col(OutboxMessage.channel_id) == channel_id, col(OutboxMessage.not_before).is_not(None), IS_UNSENT)
+        .group_by(col(EventVersion.event_key))
+    )
+    return sorted(session.execute(statement).scalars())
+
+
 def release(session: Session, *where: ColumnElement[bool], due_at: datetime | None = None) -> None:
     """The messages wait no longer. `due_at`: now, for messages whose moment has not come."""
     ended = COUNTS_FROM if due_at is None else due_at

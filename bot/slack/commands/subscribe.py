@@ -10,10 +10,12 @@ from bot.channels import pauses, subscriptions
 from bot.channels.conditions.acknowledge_conditions import minutes_of
 from bot.channels.conditions.condition import EVERY_VALUE
 from bot.channels.filters import ALL_REGIONS, ChannelFilter, Overridden, without_abandonments
+from bot.channels.hours import has_hours
 from bot.db.tables import SubscriptionState
 from bot.errors import WITHOUT_LABEL, CommandError, FieldsWrong
 from bot.events.days import utc_today
 from bot.events.event import TOPIC_OF, Topic
+from bot.outbox import message_store
 from bot.outbox.channel_move import move_person
 from bot.outbox.message import Message
 from bot.racedata import webhook_subscriptions
@@ -215,6 +217,7 @@ def _said(session: Session, desk: Desk, channel_id: str, committed: Subscribed, 
         bot_name=desk.identity.name,
         is_direct=channel_id.startswith(DIRECT_MESSAGE),
         suspended=_why_suspended(session, channel_id),
+        waiting=message_store.waiting_in(session, channel_id) if any(map(has_hours, committed.filters)) else (),
     )
 
 

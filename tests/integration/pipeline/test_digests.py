@@ -9,6 +9,7 @@ from bot.channels.conditions.show_condition import MEETINGS
 from bot.db.tables import WatchKind
 from bot.events.event import Topic
 from bot.operations.jobs.expire_queue import expire_queue
+from bot.outbox import message_store
 from tests.databases import on_both
 from tests.integration.pipeline.racing_day import abandonment, meeting, result, shown, tell
 from tests.integration.pipeline.steps import (
@@ -69,6 +70,19 @@ async def test_result_received_before_the_hour_and_fanned_out_after_is_in_the_di
     assert await tell_due(daily) == 1
     (text,) = daily.texts("CGB")
     assert text.startswith("Results together. 2 results. Ascot")
+
+
+@on_both
+async def test_waiting_results_are_known_with_their_hour_until_the_digest_is_told(daily):
+    def waiting():
+        return daily.database.read(lambda session: message_store.waiting_in(session, "CGB"))
+
+    await tell(daily, *TWO, YORK | {"attempt": 2}, result("rc_1", placings=("Green Field",)))
+    (until,) = set(await waiting())
+    assert len(await waiting()) == 3
+    assert f"{until:%H:%M}" == hour(daily)
+    assert await at_the_hour(daily) == 1
+    assert await waiting() == []
 
 
 async def test_change_that_names_a_watched_jockey_is_told_although_a_digest_told_the_result(daily):

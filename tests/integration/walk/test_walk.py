@@ -260,6 +260,16 @@ async def test_paused_channel_hears_nothing_until_it_is_resumed_and_admins_read_
         assert change in said, said
 
 
+async def test_new_hour_of_a_digest_says_what_waits_already(world):
+    channel, (race_id, course) = world.channel(), world.race()
+    await world.subscribe(channel, "GB digest:23:00")
+    await world.bot.deliver(result(race_id, course=course))
+    while "waiting" not in await world.say("/racing", f"trace {race_id}", channel=channel):
+        continue
+    said = await world.say("/racing", "subscribe GB digest:22:00", channel=channel)
+    assert "Already waiting here: 1 event, due" in said
+
+
 @by_both_ways
 async def test_bot_is_welcome_once_goes_and_comes_back_with_what_waited(world):
     channel, (race_id, course) = world.channel(bot_is_member=False), world.race()

@@ -131,6 +131,10 @@ SAID: dict[str, Callable[[], Message]] = {
     "Subscribed on a day of conflicts": lambda: said(
         recent=replace(NOTHING, disputed=tuple(lost(*(f"Course {n}" for n in range(7)))))
     ),
+    "Subscribed while a result waits for an hour": lambda: said(takes(digest=("18:00",)), waiting=[NOW]),
+    "Subscribed while results wait for two hours": lambda: said(
+        takes(digest=("18:00",)), waiting=[NOW, NOW, NOW + timedelta(hours=1)]
+    ),
     "Unsubscribed": lambda: unsubscribed(1, []),
     "Unsubscribed 4": lambda: unsubscribed(4, []),
     "Unsubscribed 1 and changed 2": lambda: unsubscribed(1, [GB], changed=2),

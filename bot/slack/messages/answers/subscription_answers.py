@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from bot.channels.filters import ChannelFilter, Overridden
 from bot.channels.hours import has_hours
@@ -28,6 +29,7 @@ from bot.slack.messages.kit.buttons import actions, command_button
 from bot.slack.messages.kit.marks import ABANDONED, MARKED_CONFLICT
 from bot.slack.messages.kit.names import course_name, lost_part, race_name, reason
 from bot.slack.messages.kit.text import TEXT_MAX, clip, code, counted, joined, listed, safe, size
+from bot.slack.messages.kit.times import moment_for_readers
 
 ABANDONMENTS_NAMED = 20
 CONFLICTS_NAMED = 5
@@ -46,7 +48,8 @@ class Said:
     `is_member` None: Slack does not say whether the bot is in the channel. `suspended` is the reason of a suspension.
     `unchecked` words were taken as typed. `uncovered` events are not delivered to us. `notes` are sentences on words
     and courses. `overridden` parts arrive though left out. `lacking` are filters without abandonments in the channel.
-    `minutes_alone`: the time to acknowledge where nobody else is told.
+    `minutes_alone`: the time to acknowledge where nobody else is told. `waiting`: until when each event waits that came
+    before.
     """
 
     filters: Sequence[ChannelFilter]
@@ -62,6 +65,7 @@ class Said:
     overridden: Sequence[Overridden] = ()
     lacking: Sequence[ChannelFilter] = ()
     minutes_alone: int | None = None
+    waiting: Sequence[datetime] = ()
     is_news: bool = True
     """False: the channel had the filters already."""
 
@@ -107,6 +111,10 @@ def _rest(said: Said) -> list[str]:
         )
     if any(map(has_hours, said.filters)):
         parts.append("Abandonments never wait.")
+    if said.waiting:
+        which = "the first due" if len(set(said.waiting)) > 1 else "due"
+        until = moment_for_readers(said.waiting[0], seconds=False)
+        parts.append(f"Already waiting here: {counted(len(said.waiting), 'event')}, {which} {until}.")
     if said.is_paused:
         parts.append("The channel is paused, though: what comes is kept until the pause ends, or `/racing resume`.")
     topics = frozenset().union(*(chosen.topics for chosen in said.filters))
