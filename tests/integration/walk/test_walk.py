@@ -267,7 +267,7 @@ async def test_new_hour_of_a_digest_says_what_waits_already(world):
     while "waiting" not in await world.say("/racing", f"trace {race_id}", channel=channel):
         continue
     said = await world.say("/racing", "subscribe GB digest:22:00", channel=channel)
-    assert "Already waiting here: 1 event, due" in said
+    assert re.search("Already waiting here: 1 event, due <[^>]* 22:00 UTC>", said)
 
 
 @by_both_ways
