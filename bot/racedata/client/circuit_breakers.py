@@ -24,10 +24,8 @@ from bot.racedata.client.headers import LONGEST_RETRY_AFTER_S
 from bot.racedata.client.retry import rate_wait_s
 from bot.racedata.client.service_errors import (
     CircuitOpen,
-    QuotaExceeded,
     RateLimited,
     ServiceFailure,
-    Unauthorized,
     UpgradeRequired,
 )
 
@@ -113,7 +111,7 @@ class CircuitBreakers:
         self._open: dict[str, OpenBreaker] = {}
         self._is_probing = False
         self._writing = 0
-        self._changes = 0
+        self._written = 0
 
     async def open_now(self) -> tuple[OpenBreaker, ...]:
         for code in BREAKER_CODES:
@@ -132,7 +130,7 @@ class CircuitBreakers:
             if is_probe:
                 self._is_probing = False
 
-    async def refused(self, error: ServiceFailure, plan: str | None, endpoint: str | None = None) -> bool:
+    async def refused(self, error: ServiceFailure, plan: str | None, endpoint: str) -> bool:
         """Whether this refusal has closed the whole service to us. `plan` is the plan last seen.
 
         A refusal without a code, such as a proxy's, opens no breaker.
@@ -141,9 +139,9 @@ class CircuitBreakers:
             await self._store.set(HOLD, {"until": self._clock().timestamp() + rate_wait_s(error)})
             return False
         if isinstance(error, UpgradeRequired):
-            await self._refused_by_plan(endpoint or error.path, error, plan or error.your_plan)
+            await self._refused_by_plan(endpoint, error, plan or error.your_plan)
             return False
-        if error.code not in BREAKER_CODES or not isinstance(error, QuotaExceeded | Unauthorized):
+        if error.code not in {QUOTA, UNAUTHORIZED}:
             return False
         before, now = self._open.get(error.code), self._clock()
         since = before.since if before else now
@@ -172,7 +170,7 @@ class CircuitBreakers:
         breaker = OpenBreaker(
             code=PLAN,
             key=self._key,
-            since=before.since if before else self._clock(),
+            since=self._clock(),
             plan=plan,
             request_id=error.request_id,
             endpoints={**(before.endpoints if before else {}), endpoint: refusal},
@@ -192,7 +190,7 @@ class CircuitBreakers:
 
         Other answers may belong to requests from before the refusal.
         """
-        if is_probe and QUOTA in self._open:
+        if is_probe:
             await self.reset(QUOTA)
         for breaker in [self._open[code] for code in (QUOTA, PLAN) if code in self._open and plan]:
             if breaker.plan is None:
@@ -210,18 +208,17 @@ class CircuitBreakers:
         await self._put(breaker.code, breaker.model_dump(mode="json"))
 
     async def _put(self, code: str, value: dict[str, Any]) -> None:
-        self._changes += 1
         self._writing += 1
         try:
             await self._store.set(_name(code), value)
         finally:
-            self._changes += 1
             self._writing -= 1
+            self._written += 1
 
     async def _load(self, code: str) -> None:
-        changes = self._changes
+        written = self._written
         breaker = _breaker(await self._store.get(_name(code)))
-        if self._writing or self._changes != changes:
+        if self._writing or self._written != written:
             # The value may be older than the change that this process has made meanwhile.
             return
         if breaker and breaker.key == self._key:
@@ -273,6 +270,6 @@ def _name(code: str) -> str:
 def _breaker(stored: Mapping[str, Any] | None) -> OpenBreaker | None:
     """An unreadable value counts as closed: one needless request does no harm."""
     try:
-        return OpenBreaker.model_validate(stored) if stored else None
+        return OpenBreaker.model_validate(stored)
     except ValidationError:
         return None

@@ -1,5 +1,7 @@
 """Looking for a message in doubt: which part of the channel's history is read, how far, and what follows."""
 
+import asyncio
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -13,6 +15,7 @@ from bot.outbox.messenger import HistoryPage
 from bot.outbox.poison_messages import Unanswered
 from bot.outbox.resolve import Resolver
 from bot.settings import DoubtfulPosts
+from tests.sim.virtual_time import VirtualLoop
 
 SENT = datetime(2026, 11, 20, 12, tzinfo=UTC)
 DEADLINE = SENT + timedelta(seconds=5)
@@ -46,8 +49,7 @@ def claim(number=1, *, after_s=60.0, ahead=None, **counts):
         received_at=SENT,
         sending_at=SENT,
         deadline_at=DEADLINE,
-        thread_of=None,
-        **{"looks": 0, "failed_looks": 0, "may_be_repeat": False, "plain": False} | counts,
+        **{"looks": 0, "failed_looks": 0, "may_be_repeat": False, "plain": False, "thread_of": None} | counts,
     )
     return Claim(
         "CGB", "token", post, None, in_doubt=True, claimed_at=SENT + timedelta(seconds=after_s), slack_ahead=ahead
@@ -116,6 +118,7 @@ async def test_look_of_more_than_a_hundred_pages_fails():
 REPEAT, HOLD = DoubtfulPosts
 
 
+@pytest.mark.parametrize("failure", [FAILS, TimeoutError(), ValueError("a bug")], ids=["503", "no answer", "bug"])
 @pytest.mark.parametrize(
     ("choice", "failed_looks", "wait_s"),
     [
@@ -124,10 +127,23 @@ REPEAT, HOLD = DoubtfulPosts
         (HOLD, 62, 60),
     ],
 )
-async def test_failed_look_is_made_again_after_ever_longer_waits(choice, failed_looks, wait_s):
-    _, (outcome,) = await look(claim(failed_looks=failed_looks), pages=[FAILS], choice=choice)
+async def test_failed_look_is_made_again_after_ever_longer_waits(choice, failed_looks, wait_s, failure):
+    _, (outcome,) = await look(claim(failed_looks=failed_looks), pages=[failure], choice=choice)
     assert isinstance(outcome, LookAgain)
     assert (outcome.after.total_seconds(), outcome.looks, outcome.failed_looks) == (wait_s, 0, failed_looks + 1)
+
+
+def test_look_without_an_answer_fails_after_seven_seconds():
+    class Silent(History):
+        async def find(self, *_what, **_how):
+            await asyncio.Event().wait()
+
+    silent: Any = Silent()
+    with closing(VirtualLoop()) as loop:
+        began = loop.time()
+        outcome = loop.run_until_complete(Resolver(silent, 10, REPEAT)(claim(), Unanswered()))
+        assert isinstance(outcome, LookAgain)
+        assert (outcome.failed_looks, round(loop.time() - began, 1)) == (1, 7)
 
 
 @pytest.mark.parametrize(
@@ -140,31 +156,40 @@ async def test_failed_look_is_made_again_after_ever_longer_waits(choice, failed_
     ],
 )
 async def test_operators_choice_counts_where_no_look_is_left(failed_looks, failure, choice, kind):
-    _, (outcome,) = await look(claim(failed_looks=failed_looks), pages=[failure], choice=choice)
+    _, (outcome,) = await look(claim(failed_looks=failed_looks, thread_of=7), pages=[failure], choice=choice)
     assert isinstance(outcome, kind)
     assert getattr(outcome, "may_be_repeat", True)
+    assert getattr(outcome, "thread_of", None) is None
 
 
 @pytest.mark.parametrize(
-    ("looks", "may_be_repeat", "kind"), [(0, False, LookAgain), (1, False, Repeated), (1, True, Repeated)]
+    ("looks", "marked", "kind"), [(0, False, LookAgain), (1, False, Repeated), (1, True, Repeated)]
 )
-async def test_message_that_is_not_there_is_repeated_after_a_second_look(looks, may_be_repeat, kind):
-    _, (outcome,) = await look(claim(looks=looks, may_be_repeat=may_be_repeat), pages=[ENDS])
+async def test_message_that_is_not_there_is_repeated_after_a_second_look(looks, marked, kind):
+    _, (outcome,) = await look(claim(looks=looks, may_be_repeat=marked, plain=marked, thread_of=7), pages=[ENDS])
     assert isinstance(outcome, kind)
-    # Once marked, the message stays marked.
-    assert getattr(outcome, "may_be_repeat", False) is may_be_repeat
+    if isinstance(outcome, Repeated):
+        # Once marked, the message stays marked.
+        assert (outcome.may_be_repeat, outcome.plain, outcome.thread_of) == (marked, marked, 7)
 
 
 @pytest.mark.parametrize(
-    ("times", "while_others_passed", "kind", "plain"),
-    [(3, 3, Repeated, False), (4, 4, Repeated, True), (9, 7, Repeated, True), (8, 8, GivenUp, None)],
+    ("times", "while_others_passed", "page", "kind", "plain"),
+    [
+        (3, 3, ENDS, Repeated, False),
+        (4, 4, ENDS, Repeated, True),
+        (9, 7, ENDS, Repeated, True),
+        (8, 8, ENDS, GivenUp, None),
+        (8, 8, SlackScopeMissing("m", "missing_scope"), GivenUp, None),
+    ],
 )
 async def test_message_that_alone_gets_no_answer_is_sent_plainly_and_then_given_up(
-    times, while_others_passed, kind, plain
+    times, while_others_passed, page, kind, plain
 ):
     seen = Unanswered(1, times=times, while_others_passed=while_others_passed)
-    _, (outcome,) = await look(claim(looks=1), pages=[ENDS], seen=seen)
+    _, (outcome,) = await look(claim(looks=1), pages=[page], seen=seen)
     assert isinstance(outcome, kind)
+    assert ("may have been posted" in getattr(outcome, "told", "")) is (page is not ENDS)
     assert getattr(outcome, "plain", None) is plain
     assert getattr(outcome, "is_stuck", True) is (times >= 8)
 

@@ -1,4 +1,4 @@
-"""The circuit breakers of the quota and of the key: when the data service is asked, and when it is not."""
+"""The circuit breakers of the quota, the key and the plan: when the data service is asked, and when it is not."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta
@@ -8,7 +8,7 @@ import pytest
 from pydantic import SecretStr
 
 from bot.racedata.client.circuit_breakers import QUOTA, CircuitBreakers
-from bot.racedata.client.service_errors import CircuitOpen, QuotaExceeded, Unauthorized
+from bot.racedata.client.service_errors import CircuitOpen, QuotaExceeded, Unauthorized, UpgradeRequired
 from tests.unit.racedata.scripted_service import KEY as RECOGNISABLE
 from tests.unit.racedata.scripted_service import Memory
 
@@ -16,18 +16,21 @@ KEY = SecretStr(RECOGNISABLE)
 
 
 class SlowMemory(Memory):
-    """Its first answer is held back until `go_on`, though it was read before."""
+    """An answer about the quota is read at once and given by `give`; a value for it is kept by `keep`."""
 
     def __init__(self):
         super().__init__()
-        self.read, self.go_on = asyncio.Event(), asyncio.Event()
+        self.give, self.keep = asyncio.Event(), asyncio.Event()
 
     async def get(self, name: str) -> dict[str, Any] | None:
         value = await super().get(name)
         if name.endswith(QUOTA):
-            self.read.set()
-            await self.go_on.wait()
+            await self.give.wait()
         return value
+
+    async def set(self, name: str, value: dict[str, Any]) -> None:
+        await self.keep.wait()
+        await super().set(name, value)
 
 
 @pytest.fixture
@@ -49,27 +52,33 @@ def unauthorized(code="unauthorized"):
     return Unauthorized("countries", code=code, status=401)
 
 
+def beyond(path):
+    return UpgradeRequired(path, code="upgrade_required", status=403, extras={"your_plan": "free"})
+
+
 async def is_asked(breakers, path="countries"):
     try:
         async with breakers.permit(path):
             return True
-    except CircuitOpen:
+    except (CircuitOpen, UpgradeRequired):
         return False
 
 
 REFUSALS = {"quota": quota_exceeded(), "key": unauthorized(), "proxy": unauthorized(code=None)}
+REFUSALS |= {path: beyond(path) for path in ("races", "deliveries")}
 STORIES = {
     "closed at first": "asked",
-    "quota stops all but usage": "quota free opens, not asked, usage asked",
+    "quota stops all but usage": "quota free opens, not asked, account/usage asked",
     "a refusal is told once": "quota free opens, quota free again",
     "quota survives a restart": "quota free opens, restart, not asked",
     "another key closes both": "quota free opens, key free opens, other key, asked",
     "every hour of the first day": (
         "quota free opens, at 2025-12-01 00:00, asked, quota free again, not asked, at 2025-12-01 01:00, asked, "
-        "at 2025-12-02 00:00, quota free again, at 2025-12-22 00:00, not asked"
+        "at 2025-12-01 23:00, quota free again, at 2025-12-02 00:00, asked, "
+        "quota free again, at 2025-12-22 00:00, not asked"
     ),
     "opened on the first of a month": (
-        "at 2025-12-01 05:00, quota free opens, at 2025-12-01 23:00, not asked, at 2026-01-01 00:00, asked"
+        "at 2025-12-01 00:00, quota free opens, at 2025-12-01 23:00, not asked, at 2026-01-01 00:00, asked"
     ),
     "usage shows another plan": "quota free opens, answered complete, asked",
     "usage shows the plan as it was": "quota free opens, answered free, not asked",
@@ -78,11 +87,20 @@ STORIES = {
     "quota closes at an admin's word for every replica": (
         "quota None opens, replica not asked, reset quota_exceeded, replica asked"
     ),
+    "quota closes at an admin's word to another replica": "quota None opens, replica reset quota_exceeded, asked",
     "key closes at an admin's word for every replica": (
         "key None opens, replica not asked, reset unauthorized, replica asked"
     ),
-    "key stops usage too, and no month closes it": "key None opens, at 2026-02-28 12:00, not asked, usage not asked",
+    "key stops all, and no month closes it": "key None opens, at 2026-02-28 12:00, not asked, account/usage not asked",
     "bare 401 of a proxy": "proxy None again, asked",
+    "plan stops what is beyond it": (
+        "races free again, deliveries free again, asked, races not asked, deliveries not asked, "
+        "answered free, races not asked, answered live, races asked, deliveries asked"
+    ),
+    "refusal under another plan ends those before": (
+        "races free again, deliveries live again, races asked, deliveries not asked"
+    ),
+    "plan is known by its refusal alone": "races None again, races not asked, answered live, races asked",
 }
 
 
@@ -91,26 +109,26 @@ async def test_service_is_asked_as_the_story_says(store, now, breakers, name):
     replica = CircuitBreakers(store, now, KEY)
     for step in STORIES[name].split(", "):
         match step.split(" "):
-            case [("quota" | "key" | "proxy") as kind, plan, news]:
-                opened = await breakers.refused(REFUSALS[kind], None if plan == "None" else plan)
+            case [kind, plan, ("opens" | "again") as news]:
+                opened = await breakers.refused(REFUSALS[kind], None if plan == "None" else plan, kind)
                 assert opened is (news == "opens"), step
             case ["at", *moment]:
                 now.now = datetime.fromisoformat(" ".join(moment)).replace(tzinfo=UTC)
             case ["answered", plan]:
                 await breakers.answered(None if plan == "None" else plan)
-            case ["reset", code]:
-                await breakers.reset(code)
+            case [*who, "reset", code]:
+                await (replica if who else breakers).reset(code)
             case ["restart"] | ["other", "key"]:
                 breakers = CircuitBreakers(store, now, KEY if step == "restart" else SecretStr("sk_another"))
             case [*who, "asked"]:
-                path = "account/usage" if "usage" in who else "countries"
+                path = next((one for one in ("account/usage", *REFUSALS) if one in who), "countries")
                 assert await is_asked(replica if "replica" in who else breakers, path) is ("not" not in who), step
             case _:
                 raise AssertionError(step)
 
 
 async def test_open_breaker_names_the_refusal_and_stores_no_key(breakers, store):
-    await breakers.refused(quota_exceeded(), "free")
+    await breakers.refused(quota_exceeded(), "free", "countries")
     with pytest.raises(CircuitOpen) as caught:
         async with breakers.permit("countries"):
             pass
@@ -119,20 +137,25 @@ async def test_open_breaker_names_the_refusal_and_stores_no_key(breakers, store)
 
 
 async def test_quota_breaker_lets_one_caller_ask_when_the_month_turns(breakers, now):
-    await breakers.refused(quota_exceeded(), "free")
+    await breakers.refused(quota_exceeded(), None, "countries")
     now.now = datetime(2025, 12, 1, tzinfo=UTC) - timedelta(seconds=1)
     assert not await is_asked(breakers)
     now.now += timedelta(seconds=1)
     async with breakers.permit("countries") as permit:
         permit.recheck()
+        assert await is_asked(breakers, "account/usage")
         assert not await is_asked(breakers)
         await breakers.answered("free", is_probe=permit.is_probe)
-    assert await is_asked(breakers)
+    assert await breakers.open_now() == ()
 
 
-async def test_breaker_that_opens_during_a_wait_is_seen_after_it(breakers):
+@pytest.mark.parametrize(("before", "meanwhile"), [(None, "quota"), ("quota", "key")], ids=["request", "probe"])
+async def test_breaker_that_opens_during_a_wait_is_seen_after_it(breakers, now, before, meanwhile):
+    if before:
+        await breakers.refused(REFUSALS[before], None, "countries")
+        now.now = datetime(2025, 12, 1, tzinfo=UTC)
     async with breakers.permit("countries") as permit:
-        await breakers.refused(quota_exceeded(), None)
+        await breakers.refused(REFUSALS[meanwhile], None, "countries")
         with pytest.raises(CircuitOpen):
             permit.recheck()
 
@@ -140,21 +163,24 @@ async def test_breaker_that_opens_during_a_wait_is_seen_after_it(breakers):
 @pytest.mark.parametrize("refusal", [quota_exceeded(), unauthorized()])
 async def test_answer_to_what_was_asked_before_the_refusal_closes_nothing(breakers, refusal):
     async with breakers.permit("countries") as permit:
-        await breakers.refused(refusal, "free")
+        await breakers.refused(refusal, "free", "countries")
         await breakers.answered("free", is_probe=permit.is_probe)
     assert not await is_asked(breakers)
 
 
-async def test_breaker_stays_open_while_it_is_being_stored(now):
+@pytest.mark.parametrize("order", ["give keep", "keep give", "write give keep", "write keep give"])
+async def test_breaker_stays_open_while_it_is_being_stored(now, order):
+    """A read and a write of the quota's breaker, begun and ended in each order: the value read may be the older."""
     store = SlowMemory()
     breakers = CircuitBreakers(store, now, KEY)
-    reading = asyncio.create_task(is_asked(breakers))
-    await store.read.wait()
-    refused = asyncio.create_task(breakers.refused(quota_exceeded(), "free"))
-    await asyncio.sleep(0)
-    store.go_on.set()
-    assert not await reading
-    assert await refused
+    both = [is_asked(breakers), breakers.refused(quota_exceeded(), "free", "countries")]
+    *began, first, last = order.split()
+    tasks = [asyncio.create_task(one) for one in (reversed(both) if began else both)]
+    for end in (first, last):
+        await asyncio.sleep(0)
+        getattr(store, end).set()
+        await asyncio.sleep(0)
+    assert sorted(await asyncio.gather(*tasks)) == [False, True]
     assert not await is_asked(breakers)
 
 
