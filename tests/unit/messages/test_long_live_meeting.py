@@ -1,7 +1,9 @@
-"""A live message of more races than a message has room for."""
+"""A live message of more races than a message has room for, and of a meeting without a result."""
 
 import json
 import re
+
+import pytest
 
 from bot.channels.filters import Meeting
 from bot.deliveries.payload import read_events
@@ -27,9 +29,19 @@ def won(number, off):
     return delivered("result.received", number, off, runners=runners)
 
 
-def lines(*told):
+def lost(number, off="13:00"):
+    return delivered("race.abandoned", number, off)
+
+
+def meeting_lost():
+    meeting = {"meeting_id": "mt_1", "course": "Ascot", "date": DAY, "region": "GB"}
+    (read,) = read_events(json.dumps({"event": "meeting.abandoned", "meeting": meeting}).encode())
+    return read
+
+
+def lines(*told, is_whole=True):
     meeting = Meeting(course=Course(name="Ascot"), race_date=DAY, region="GB")
-    shown = live_meeting(LiveMeeting(LIVE, meeting, outcomes_of([], told, "GB", None)), START)
+    shown = live_meeting(LiveMeeting(LIVE, meeting, outcomes_of([], told, "GB", None), is_whole), START)
     return [line for block in shown.blocks for line in block["text"]["text"].split("\n")]
 
 
@@ -56,3 +68,19 @@ def test_card_that_is_too_long_cuts_no_race_with_a_mark_and_counts_what_is_cut()
     assert [time and time[0] for time in times[: len(marked)]] == marked
     assert not any(word in line for line in races[len(marked) :] for word in ("ABANDONED", "CONFLICT", "VOID"))
     assert cut == f"and {161 - len(races)} more"
+
+
+IN_THREAD = "Results are in the thread."
+
+
+@pytest.mark.parametrize(
+    ("told", "is_whole", "has_results"),
+    [
+        *(([lost(1)], True, False), ([lost(1)], False, True), ([lost(1), meeting_lost()], False, False)),
+        *(([meeting_lost()], False, False), ([], False, True), ([won(1, "13:00"), meeting_lost()], True, True)),
+        *(([lost(1), won(2, "14:00")], True, True), ([lost(1), won(1, "13:00")], True, True)),
+        ([lost(1), delivered("result.received", 2, "14:00", status="void")], True, True),
+    ],
+)
+def test_results_are_pointed_at_only_where_a_race_has_one_or_may_have_one(told, is_whole, has_results):
+    assert any(IN_THREAD in line for line in lines(*told, is_whole=is_whole)) is has_results

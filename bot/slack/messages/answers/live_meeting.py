@@ -58,7 +58,8 @@ def live_meeting(live: LiveMeeting, now: datetime) -> Message:
     lines = [(outcome, _line(race, outcome, still_open)) for race, outcome in races]
     text = joined([f"{place}, {day}", without_marks(figures)], ": ")
     more = None if live.is_whole else NOT_WHOLE.format(joined(["/racecard", region], " "))
-    foot = [section(joined([RESULTS_ARE[live.results_in], more], " "))]
+    are_all_lost = lost == len(races) and (live.is_whole or bool(outcomes.lost))
+    foot = [section(joined([None if are_all_lost else RESULTS_ARE[live.results_in], more], " "))]
     return message(text, (), [first, *_marked_first(first, lines, room_beside(foot))], len(lines) + 1, foot)
 
 
