@@ -97,7 +97,7 @@ async def test_why_nobody_was_told_yet_is_said(pipeline):
     broken = update(InboxDelivery).values(attempts=2, error="ValueError: <!here>", not_before=pipeline.clock())
     await write(pipeline, lambda session: session.execute(broken))
     failing = await said_of(pipeline)
-    assert "failed 2 times" in failing
+    assert "failed twice" in failing
     assert "<!here>" not in failing
 
 

@@ -159,7 +159,7 @@ async def test_list_has_buttons_that_edit_turn_pages_and_remove(world):
     # A new subscription has no post of the subscription before.
     await world.say("/racing", "unsubscribe GB", channel=channel)
     await world.subscribe(channel, "GB results")
-    assert "no post of it lately" in await world.say("/racing", "list", channel=channel)
+    assert "nothing posted lately" in await world.say("/racing", "list", channel=channel)
     assert (await world.person().clicks("Edit", channel=channel)).error is None
     view_id = await world.person().opened("subscribe_form")
     answer = await world.submitted(view_id, {"regions": ["IRE"], "topics": ["abandonments"]})

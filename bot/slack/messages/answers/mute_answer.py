@@ -10,10 +10,10 @@ from bot.slack.messages.kit.times import published_day
 UNMUTE = "unmute_meeting"
 
 _ABANDONMENTS = {
-    Abandonments.POSTED: "Abandonments of it still are.",
-    Abandonments.AFTER_THE_PAUSE: "Abandonments of it are kept until the pause of this channel ends.",
-    Abandonments.ONCE_OPEN: "Abandonments of it wait until I can post in this channel again.",
-    Abandonments.NOT_ASKED_FOR: "Abandonments of it are not posted here either: this channel does not receive them.",
+    Abandonments.POSTED: "Its abandonments still come.",
+    Abandonments.AFTER_THE_PAUSE: "Its abandonments are kept until the pause of this channel ends.",
+    Abandonments.ONCE_OPEN: "Its abandonments wait until I can post in this channel again.",
+    Abandonments.NOT_ASKED_FOR: "Its abandonments don't come here either: this channel has not asked for them.",
     Abandonments.DEPENDS_ON_REGION: "I don't know its region, so I can't say whether its abandonments come here.",
 }
 

@@ -30,9 +30,8 @@ def paused(
     ends = f"until {moment_for_readers(until, seconds=False)}" if until else "until somebody types `/racing resume`"
     held = f"Abandonments are held too{NOT_ASKED if asks else ''}."
     words = (
-        f"PAUSED {ends}. {held}{_too_long(until, now, keep_hours)}{_in_zone(until, now, zone)} When the "
-        f"pause is over, the last {SUMMARY_HOURS} are posted as usual, and one summary names every older abandonment "
-        "and the results."
+        f"PAUSED {ends}. {held}{_too_long(until, now, keep_hours)}{_in_zone(until, now, zone)} Afterwards "
+        f"the last {SUMMARY_HOURS} are posted as usual. One summary names every older abandonment and result."
     )
     if untaken and untaken.count:
         words = f"{words} {untaken_words(untaken, ' here')}."
@@ -74,8 +73,8 @@ def resumed(paused: int, waited: int, dropped: int, *, is_closed: bool = False) 
     elif is_closed:
         what = f"{counted(waited, 'message')} waited, and {_are(waited)} posted once Slack lets me post here."
     else:
-        older = f"anything older than {SUMMARY_HOURS} in one summary"
-        what = f"{counted(waited, 'message')} waited, and {_are(waited)} posted now, {older}."
+        older = f", those older than {SUMMARY_HOURS} in one summary" if waited > 1 else ""
+        what = f"{counted(waited, 'message')} waited, and {_are(waited)} posted now{older}."
     lost = f" {counted(dropped, 'message')} waited too long, and {_are(dropped)} not posted." if dropped else ""
     words = f"The pause is over. {what}{lost}"
     return message(words, [section(words)])

@@ -231,7 +231,7 @@ def meeting_in_a_line(place: int, card: Card, now: datetime) -> Unit:
         joined([counted(len(races), "race"), times], " "),
         f"next {following}" if following else None,
         *figures,
-        share(overdue, len(races), NO_RESULT_YET),
+        share(overdue, len(races), "without a result"),
         f"Going: {going}" if going else None,
     ]
     return with_button(joined(words), course_button("Card", "racecard", meeting, card))

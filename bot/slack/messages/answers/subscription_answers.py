@@ -209,8 +209,7 @@ def _lately(recent: Recent, topics: frozenset[Topic]) -> list[str]:
     if not shown or not recent.is_whole:
         return []
     counts = listed([counted(number, name) if number else f"no {name}s" for number, name in shown])
-    verb = "was" if shown[0][0] == 1 else "were"
-    return [f"In the last {RECENT_DAYS} days there {verb} {counts} of these."]
+    return [f"In the last {RECENT_DAYS} days: {counts}."]
 
 
 def _abandoned(event: RacingEvent, recent: Recent) -> str:

@@ -133,7 +133,7 @@ def _subscription(one: Listed, today: date | None) -> str:
 
 def _last_post(one: Listed) -> str:
     if one.last_post_at is None:
-        return "no post of it lately"
+        return "nothing posted lately"
     when = f"last post {_moment(one.last_post_at)}"
     return f"{when} (<{one.last_post_link}|open>)" if one.last_post_link else when
 

@@ -280,7 +280,7 @@ def _delivered(one: TracedDelivery, view: TraceView) -> str:
         return "waits to be read, and nobody is told yet"
     again = f", and is tried again {view.moment(one.not_before)}" if one.not_before else ""
     error = view.ids(f": {safe(one.error, WHY_MAX)}")
-    return clip(f"failed {counted(one.attempts, 'time')}{again}{error}", WHY_MAX * 2)
+    return clip(f"failed {_times(one.attempts)}{again}{error}", WHY_MAX * 2)
 
 
 def _in_figures(told: Sequence[LedgerLine]) -> str:
