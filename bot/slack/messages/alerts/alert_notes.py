@@ -72,12 +72,14 @@ def asides(
         words = "This meeting was abandoned" if context.card_lost else "Part of the abandoned meeting"
         link = _linked(context.meeting_link, "see its message")
         said.append(f"{words}: {link}" if link else words)
+    link = None if link_said else earlier_message(context)
     if context.contradicts is not None:
         kind = "Check" if conflict_said else "CONFLICT: check"
-        said.append(f"{kind} before you act: {_contradicted(context.contradicts)}")
-    if not link_said and (link := earlier_message(context)):
-        said.append(f"See the {link}")
-    return said
+        # A header does not say that a whole meeting was reported abandoned.
+        is_said = conflict_said and link and context.contradicts != EventKind.MEETING_ABANDONED
+        said.append(f"{kind} before you act: {f'see the {link}' if is_said else _contradicted(context.contradicts)}")
+        link = None if is_said else link
+    return [*said, f"See the {link}"] if link else said
 
 
 def earlier_message(context: MessageContext) -> str | None:
