@@ -88,7 +88,7 @@ def test_table_has_exactly_one_line_for_each(name):
 @pytest.mark.parametrize("outcome", PostOutcome)
 def test_every_outcome_of_a_post_has_words(outcome):
     told = LedgerLine(channel_id="C1", outcome=outcome, attempts=1, received_at=NOW)
-    assert trace_answer.outcome_words(told, lambda _channel, _ts: None)
+    assert trace_answer.outcome_words(told, trace_answer.TraceView(lambda _channel, _ts: None))
 
 
 @pytest.mark.parametrize("outcome", RaceOutcome)
