@@ -505,7 +505,7 @@ def _from_fields(fields: Fields) -> _Horse | None:
     _read_texts(fields, plan.texts, said)
     ids = [fields[name] for name in plan.ids]
     named = said.pop("horse", None)
-    away = [said.pop(name) for name in _MAY_SAY_OUT if fold(said.get(name, "")[:LONGEST_NAME]) in _NON_RUNNER]
+    away = [said.pop(name) for name in _MAY_SAY_OUT if name in said and _is_nr_in_words(said[name])]
     places, out, reason, runs = _outcome_of(fields, plan, away)
     if isinstance(horse := fields.get("horse"), dict):
         inner = fields_of(horse)
@@ -528,6 +528,11 @@ def _from_fields(fields: Fields) -> _Horse | None:
     labels = [_ID + one for one in map(identifier, ids) if one]
     labels += [label for label in (_horse_named(said), _number_of(said)) if label]
     return _Horse(labels, said, places, out, runs) if labels else None
+
+
+@lru_cache(maxsize=4096)
+def _is_nr_in_words(said: str) -> bool:
+    return fold(said[:LONGEST_NAME]) in _NON_RUNNER
 
 
 def _read_texts(fields: Fields, texts: Iterable[tuple[str, str]], said: dict[str, str]) -> None:
