@@ -34,8 +34,7 @@ from bot.deliveries import inbox
 from bot.deliveries.payload import identify
 from bot.events.event import Topic
 from bot.logs import configure_logging
-from bot.operations.jobs.follow_off_times import OffTimes
-from bot.operations.jobs.table import FOLLOW_EVERY_S
+from bot.operations.jobs.follow_off_times import FOLLOW_EVERY_S, follow_off_times
 from bot.outbox import channel_queues
 from bot.outbox.message_store import IS_UNSENT, Priority
 from bot.ports import Ports
@@ -177,7 +176,7 @@ class Day:
 
     def __init__(self, service: Service, slack: SlackWorkspace, clock: MovedClock) -> None:
         self._service, self._slack, self._clock = service, slack, clock
-        self._off_times = OffTimes(service.database, clock, service.queued)
+        self._off_times = follow_off_times(service.database, clock, service.queued)
         self._follow_at = clock()
 
     async def play(self, programme: Programme, chosen: dict[str, ChannelFilter]) -> Figures:
@@ -207,7 +206,7 @@ class Day:
             continue
         while end is None or self._clock.now < end:
             if self._clock.now >= self._follow_at:
-                await self._off_times()
+                await self._off_times.run()
                 self._follow_at = self._clock.now + timedelta(seconds=FOLLOW_EVERY_S)
             if await service.database.read(self._next_due) is None:
                 if end is None:

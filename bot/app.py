@@ -38,13 +38,16 @@ from bot.operations.drill_run import Drills
 from bot.operations.gauges import read_service_state
 from bot.operations.health import Health
 from bot.operations.heartbeat import HEARTBEAT_CALL_S, Heartbeat
-from bot.operations.jobs.check_channels import ChannelCheck
-from bot.operations.jobs.end_pauses import PauseEnd
-from bot.operations.jobs.escalate import EscalationCheck
-from bot.operations.jobs.follow_off_times import OffTimes
+from bot.operations.jobs.check_channels import check_channels
+from bot.operations.jobs.check_quota import QuotaCheck
+from bot.operations.jobs.end_waits import end_pauses, tell_due
+from bot.operations.jobs.escalate import escalate
+from bot.operations.jobs.expire_queue import expire_queue
+from bot.operations.jobs.follow_off_times import follow_off_times
+from bot.operations.jobs.job import Job
+from bot.operations.jobs.prune_bodies import prune_bodies
+from bot.operations.jobs.refresh_reference import refresh_for_filters, refresh_reference
 from bot.operations.jobs.scheduler import Jobs
-from bot.operations.jobs.table import JobParts
-from bot.operations.jobs.tell_due import DueTelling
 from bot.operations.jobs.watch_deliveries import DeliveryWatch
 from bot.operations.metrics import Metrics
 from bot.operations.repair.repair_run import Repair
@@ -137,7 +140,7 @@ class Service:
         self.settings = settings
         self.ports = ports or Ports()
         self.clock = clock = self.ports.clock
-        self.metrics = Metrics(settings, METHODS)
+        self.metrics = Metrics(METHODS)
         self.health = Health(self._probe, lambda: self._degraded, self.metrics.registry)
         self.queued = asyncio.Event()
         self.database = Database(settings.database_url.get_secret_value(), runner=self.ports.runner())
@@ -164,10 +167,10 @@ class Service:
         self.standstill = self._make_standstill()
         self.admin_check = AdminCheck(self.database, self.slack, self.notices, self.reopening, clock, self.queued)
         self.tasks = Tasks()
+        self.jobs = self._make_jobs()
         bolt = self._make_bolt()
         self.socket_mode = self._make_socket_mode(bolt)
         self.slack_events = self._make_slack_endpoint(bolt)
-        self.jobs = self._make_jobs()
         self._loops: list[asyncio.Task[None]] = []
         self._started = AsyncExitStack()
         self._degraded: dict[str, str] = {}
@@ -373,6 +376,7 @@ class Service:
             quota=self.quota,
             reopening=self.reopening,
             drills=self.drills,
+            jobs=self.jobs.table,
             people=People(
                 self.slack, self.identity, frozenset(settings.admin_users), settings.subscribe_by, self.ports.monotonic
             ),
@@ -424,38 +428,37 @@ class Service:
 
     def _make_jobs(self) -> Jobs:
         """Commands and jobs share the books. Each call of a book says whether it is upkeep."""
-        is_in = partial(is_member, self.slack)
-        parts = JobParts(
-            settings=self.settings,
-            database=self.database,
+        settings, database, clock, wake, ports = self.settings, self.database, self.clock, self.queued, self.ports
+        repair = Repair(
+            database,
+            self.racing.for_upkeep(),
+            quota_book=self.quota,
+            races=self.races,
+            fanout=self.fanout,
+            reopening=self.reopening,
             notices=self.notices,
-            quota=self.quota,
-            reference=self.reference,
-            channels=ChannelCheck(self.database, is_in, self.reopening, self.clock, self.queued),
-            pauses=PauseEnd(self.database, self.reopening, self.clock, self.queued),
-            due=DueTelling(self.database, self.reopening, self.clock, self.queued),
-            escalation=EscalationCheck(
-                self.database, self.notices, partial(members, self.slack), self.clock, self.queued
-            ),
-            off_times=OffTimes(self.database, self.clock, self.queued),
-            drills=self.drills,
-            deliveries=DeliveryWatch(self.database, self.notices, self.races, self.quota, self.clock, self.queued),
-            repair=Repair(
-                self.database,
-                self.racing.for_upkeep(),
-                quota_book=self.quota,
-                races=self.races,
-                fanout=self.fanout,
-                reopening=self.reopening,
-                notices=self.notices,
-                read_payload=read_payload,
-                clock=self.clock,
-                wake=self.queued,
-            ),
-            clock=self.clock,
+            read_payload=read_payload,
+            clock=clock,
+            wake=wake,
         )
-        ports = self.ports
-        return Jobs(parts, wall=ports.wall, monotonic=ports.monotonic, token=ports.token, count=self.metrics.job_run)
+        table: list[Job] = [
+            QuotaCheck(self.quota, self.notices, database, settings, clock).job,
+            repair.job(settings.repair_check_s),
+            refresh_reference(self.reference, database, self.notices, clock),
+            refresh_for_filters(self.reference, database, self.notices, clock, wake),
+            prune_bodies(database, settings.body_keep_days, clock),
+            check_channels(database, partial(is_member, self.slack), self.reopening, clock, wake),
+            end_pauses(database, self.reopening, clock, wake),
+            tell_due(database, self.reopening, clock, wake),
+            escalate(database, self.notices, partial(members, self.slack), clock, wake),
+            follow_off_times(database, clock, wake),
+            self.drills.job,
+            expire_queue(database, self.notices, settings.queue_keep_hours, clock),
+            DeliveryWatch(database, self.notices, self.races, self.quota, clock, wake).job,
+        ]
+        self.metrics.declare_jobs(table)
+        count = self.metrics.job_run
+        return Jobs(table, database, clock, wall=ports.wall, monotonic=ports.monotonic, token=ports.token, count=count)
 
     def _loops_to_run(self) -> dict[str, Callable[[], Awaitable[None]]]:
         return {

@@ -18,6 +18,7 @@ from bot.fanout import drill_records as kept_drills
 from bot.fanout.drill_fanout import takes_drills
 from bot.fanout.drill_records import KeptDrill
 from bot.logs import get_logger
+from bot.operations.jobs.job import Job
 from bot.outbox import backlog, ledger
 from bot.outbox.ledger import LedgerLine, LedgerOutcome, Trace
 
@@ -156,6 +157,10 @@ class Drills:
         await self.end(kept)
         return True
 
+    @property
+    def job(self) -> Job:
+        return Job("end_drills", "Drills ended", 60, self.end_left_over)
+
     async def _tell_duely(self, kept: KeptDrill) -> None:
         """End an undelivered drill: a late arrival tells nobody. After a failure the job ends the drill."""
         try:
@@ -182,10 +187,6 @@ class Drills:
     async def _uninvited(self) -> Sequence[str]:
         waiting = await self.database.read(subscriptions.waiting)
         return sorted({channel_id for channel_id, chosen in waiting if takes_drills(chosen)})
-
-
-async def end_drills(drills_: Drills) -> None:
-    await drills_.end_left_over()
 
 
 def _key(kept: KeptDrill) -> str:

@@ -9,7 +9,6 @@ from sqlmodel import Session
 from bot.deliveries import inbox
 from bot.deliveries.inbox import Depth
 from bot.operations.jobs import job_runs
-from bot.operations.jobs.table import JOBS
 from bot.outbox import message_store
 from bot.racedata import quota_store
 from bot.racedata.forecast import Forecast
@@ -39,5 +38,5 @@ def read_service_state(session: Session, now: datetime) -> ServiceState:
         messages=message_store.depths(session),
         quota=reading,
         forecast=expected_by(session, reading) if reading else None,
-        last_done=job_runs.last_done(session, [job.id for job in JOBS]),
+        last_done=job_runs.last_done(session),
     )

@@ -29,7 +29,7 @@ from bot.errors import (
 from bot.events import drill_mark
 from bot.events.event import EventKind
 from bot.operations.gauges import ServiceState
-from bot.operations.jobs.table import JOBS
+from bot.operations.jobs.job import Job
 from bot.racedata.client.circuit_breakers import BREAKER_CODES, USAGE_PATH
 from bot.racedata.client.service_client import DELIVERIES_PATH, RACES_PATH
 from bot.racedata.client.service_errors import (
@@ -42,7 +42,6 @@ from bot.racedata.client.service_errors import (
 )
 from bot.racedata.forecast import Forecast
 from bot.racedata.month_quota import QuotaReading
-from bot.settings import Settings
 
 METRIC_PREFIX = "racing_bot_"
 
@@ -126,7 +125,7 @@ UNKNOWN = float("nan")
 class Metrics:
     """A registry of its own: nothing is registered at import."""
 
-    def __init__(self, settings: Settings, slack_methods: Sequence[str]) -> None:
+    def __init__(self, slack_methods: Sequence[str]) -> None:
         self._slack_methods = (*slack_methods, OTHER)
         self.registry = CollectorRegistry()
         ProcessCollector(registry=self.registry)
@@ -135,9 +134,6 @@ class Metrics:
         self._gauge("build_info", "1, with the versions of the bot and of Python", ("version", "python")).labels(
             version("racing-bot"), platform.python_version()
         ).set(1)
-        interval = self._gauge("job_interval_seconds", "How often a job runs", ("job_id",))
-        for job in JOBS:
-            interval.labels(job.id).set(job.every_s(settings))
 
     def _declare_counters(self) -> None:
         self._deliveries = self._counter(
@@ -174,13 +170,6 @@ class Metrics:
             ENDPOINTS,
             (OK, *SERVICE_CODES.values()),
         )
-        self._job_runs = self._counter(
-            "job_runs",
-            "Runs of jobs in this replica, by outcome",
-            ("job_id", "outcome"),
-            [job.id for job in JOBS],
-            JOB_OUTCOMES,
-        )
         self._receipt_to_slack = Histogram(
             f"{METRIC_PREFIX}receipt_to_slack_seconds",
             "Time from the receipt of a delivery, or from the hour that the channel chose, to Slack's answer",
@@ -215,14 +204,23 @@ class Metrics:
             ("code",),
             BREAKER_CODES,
         )
+        self._replicas = self._gauge("replicas", "Replicas that live on this database")
+        self._degraded = self._gauge("degraded", "1 while `/readyz` calls the part degraded", ("part",), PARTS)
+
+    def declare_jobs(self, jobs: Sequence[Job]) -> None:
+        ids, of_job = [job.id for job in jobs], ("job_id",)
+        self._job_runs = self._counter(
+            "job_runs", "Runs of jobs in this replica, by outcome", (*of_job, "outcome"), ids, JOB_OUTCOMES
+        )
         self._last_done = self._gauge(
             "job_last_success_timestamp_seconds",
             "When a job last succeeded, in any replica; 0 before the first time",
-            ("job_id",),
-            [job.id for job in JOBS],
+            of_job,
+            ids,
         )
-        self._replicas = self._gauge("replicas", "Replicas that live on this database")
-        self._degraded = self._gauge("degraded", "1 while `/readyz` calls the part degraded", ("part",), PARTS)
+        interval = self._gauge("job_interval_seconds", "How often a job runs", of_job, ids)
+        for job in jobs:
+            interval.labels(job.id).set(job.every_s)
 
     def delivery(self, status: str) -> None:
         self._deliveries.labels(status).inc()

@@ -1,6 +1,6 @@
 """The bot's state for `/racing status`. A single transaction reads by indexes."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
@@ -15,7 +15,7 @@ from bot.deliveries import inbox
 from bot.deliveries.inbox import FirstWaiting
 from bot.operations import missing_rows
 from bot.operations.jobs import job_runs
-from bot.operations.jobs.table import JOBS
+from bot.operations.jobs.job import Job
 from bot.outbox import acknowledgements, traffic
 from bot.outbox.acknowledgements import Untaken
 from bot.outbox.traffic import Sent, WaitingChannel
@@ -26,15 +26,6 @@ from bot.racedata.quota_book import expected_by
 
 FIGURES_COVER = timedelta(days=1)
 STATUS_CHANNELS_MAX = 5
-REPAIR = "repair"
-
-
-@dataclass(frozen=True)
-class JobDone:
-    """`done_at` is None without a finished run in the last week."""
-
-    job: str
-    done_at: datetime | None
 
 
 @dataclass(frozen=True)
@@ -42,7 +33,7 @@ class Status:
     """`deliveries`: last day, by event. `missing`: by kind. `untaken`: abandonments of the last day that nobody took.
 
     `untaken_here`: the untaken abandonments of one channel. `waiting_posts`: of all channels, or of the given channel.
-    `repaired_at`: None without a recent repair.
+    `done`: the last good run of each job that had a good run.
     """
 
     at: datetime
@@ -57,22 +48,22 @@ class Status:
     untaken_here: Untaken | None
     reading: QuotaReading | None
     expected: Forecast | None
-    jobs: Sequence[JobDone]
-    repaired_at: datetime | None
+    jobs: Sequence[Job]
+    done: Mapping[str, datetime]
     replicas: int
     schema: str | None
     version: str
 
 
-def read_status(session: Session, clock: Clock, *, channel_id: str | None = None, here: str | None = None) -> Status:
+def read_status(
+    session: Session, clock: Clock, jobs: Sequence[Job], *, channel_id: str | None = None, here: str | None = None
+) -> Status:
     """`channel_id`: of this channel alone. `here`: of all channels, with this channel's untaken abandonments."""
     now = clock()
     since = now - FIGURES_COVER
     # Leases and holds use the database's clock.
     database_at = database_now(session, clock)
     waiting_posts, channels = traffic.waiting(session, database_at, at_most=STATUS_CHANNELS_MAX, channel_id=channel_id)
-    last_done = job_runs.last_done(session, [job.id for job in JOBS])
-    done = [JobDone(job.id, last_done.get(job.id)) for job in JOBS]
     reading = quota_store.latest(session, month_key(now))
     return Status(
         at=now,
@@ -87,8 +78,8 @@ def read_status(session: Session, clock: Clock, *, channel_id: str | None = None
         untaken_here=acknowledgements.untaken(session, since, here) if here else None,
         reading=reading,
         expected=expected_by(session, reading) if reading else None,
-        jobs=done,
-        repaired_at=next((one.done_at for one in done if one.job == REPAIR), None),
+        jobs=jobs,
+        done=job_runs.last_done(session),
         replicas=replicas.living(session, database_at),
         schema=migrate.applied(session.connection()),
         version=_version(),

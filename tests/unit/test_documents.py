@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from bot import errors as our_errors
+from bot.app import Service
 from bot.db import threads
 from bot.deliveries import admission, ingest
 from bot.fanout import delivery_reader, fanout, transaction
-from bot.operations.jobs.table import JOBS
 from bot.outbox import claim_sender, poison_messages, poster, resolve, resume
 from bot.racedata.client import service_errors
 from bot.racedata.client.envelope import BY_STATUS
@@ -18,7 +18,7 @@ from bot.racedata.plans import PLANS
 from bot.slack import api_errors, web_client
 from bot.web import request_body
 from tests.integration.pipeline import test_round_trips as round_trips
-from tests.unit.pages import ROOT, code_in, production, rows, text
+from tests.unit.pages import ROOT, code_in, production, rows, settings, text
 
 GAPS = [f"G{number}" for number in range(1, 17)]
 NAMED_GAPS = re.compile(r"Spec gaps? (G\d+(?:(?:, | and )G\d+)*)")
@@ -60,7 +60,9 @@ def test_every_promise_names_tests_that_are_there():
 
 
 def test_every_job_is_documented():
-    assert {code_in(row[0])[0] for row in rows("docs/design/jobs.md", "Jobs")} == {job.id for job in JOBS}
+    assert {code_in(row[0])[0] for row in rows("docs/design/jobs.md", "Jobs")} == {
+        job.id for job in Service(settings()).jobs.table
+    }
 
 
 DECISIONS = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs/decisions").glob("*.md"))

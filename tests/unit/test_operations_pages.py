@@ -8,10 +8,11 @@ import pytest
 import yaml
 from prometheus_client import generate_latest
 
+from bot.app import Service
 from bot.errors import SlackError, SlackMessageRefused, SlackRefused
 from bot.events.event import EventKind
 from bot.operations import metrics as declared
-from bot.operations.metrics import METRIC_PREFIX, Metrics, part_of
+from bot.operations.metrics import METRIC_PREFIX, part_of
 from bot.racedata.client import service_errors
 from bot.racedata.client.service_errors import CircuitOpen, RateLimited, ServiceFailure, Spared, WalkBroken
 from bot.slack.web_client import METHODS
@@ -26,7 +27,7 @@ SECTIONS = ["Meaning", "Impact", "Diagnosis", "Mitigation"]
 
 @pytest.fixture
 def metrics():
-    return Metrics(settings(), METHODS)
+    return Service(settings()).metrics
 
 
 @pytest.fixture

@@ -21,7 +21,6 @@ from bot.fanout.drill_records import KeptDrill
 from bot.operations import metrics, missing_rows
 from bot.operations.drill_run import HAS_ENDED, AddressAnswer, DrillReport, Stop
 from bot.operations.jobs import watch_deliveries
-from bot.operations.jobs.table import JOBS
 from bot.operations.repair import outage
 from bot.outbox.ledger import LedgerLine
 from bot.outbox.ledger import LedgerOutcome as PostOutcome
@@ -60,7 +59,6 @@ TABLES: dict[str, tuple[Iterable[Any], Iterable[Any]]] = {
     "backlog_summary.COUNTED": (backlog_summary.COUNTED, [*EventKind, None]),
     "trace_answer.KINDS": (trace_answer.KINDS_IN_WORDS, [*EventKind, drill_mark.KIND]),
     "outage.IN_WORDS": (outage.IN_WORDS, [*EventKind, None]),
-    "status_answer.JOB_WORDS": (status_answer.JOB_WORDS, [job.id for job in JOBS]),
     "missing races and watch_deliveries.TOLD_SINGLY": (
         [*missing_rows.OF_RACES, *watch_deliveries.TOLD_SINGLY],
         [*MissingKind],

@@ -11,6 +11,7 @@ from bot.clock import Clock
 from bot.db.engine import Database
 from bot.errors import ServiceError
 from bot.logs import get_logger
+from bot.operations.jobs.job import Job
 from bot.operations.quota_warnings import QuotaWarning, find_warnings, most_used, what_helps
 from bot.operations.self_notices import KEY_REFUSED, taken_after
 from bot.outbox import message_store
@@ -38,7 +39,11 @@ class QuotaCheck:
     settings: Settings
     clock: Clock
 
-    async def __call__(self) -> None:
+    @property
+    def job(self) -> Job:
+        return Job("check_quota", "Quota read", self.settings.quota_check_s, self.run)
+
+    async def run(self) -> None:
         try:
             reading = await self.quota_book.read()
         except ServiceError as error:

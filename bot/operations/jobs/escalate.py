@@ -1,8 +1,7 @@
 """Tells more people of abandonments that nobody has acknowledged."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 
 from sqlmodel import Session
@@ -10,6 +9,7 @@ from sqlmodel import Session
 from bot.clock import Clock
 from bot.db.database_clock import database_now
 from bot.db.engine import Database
+from bot.operations.jobs.job import Job, write_all
 from bot.outbox import escalations
 from bot.outbox.escalations import Absent
 from bot.outbox.notices import Notices
@@ -18,37 +18,32 @@ MEMBERS_READ_S = 10.0
 """For all channels of a run. Where time runs out, people are mentioned alone."""
 
 
-@dataclass(frozen=True)
-class EscalationCheck:
+def escalate(
+    database: Database,
+    notices: Notices,
+    members: Callable[[str], Awaitable[frozenset[str] | None]],
+    clock: Clock,
+    wake: asyncio.Event,
+) -> Job:
     """`members`: of a channel; None where Slack does not say."""
 
-    database: Database
-    notices: Notices
-    members: Callable[[str], Awaitable[frozenset[str] | None]]
-    clock: Clock
-    wake: asyncio.Event
+    async def run() -> int:
+        absent = await _absent(await database.read(partial(_people, clock=clock)), members)
+        return await write_all(database, partial(_escalate, notices=notices, absent=absent, clock=clock), wake)
 
-    async def __call__(self) -> int:
-        absent = await self._absent()
-        steps = 0
-        while count := await self.database.write(
-            partial(_escalate, notices=self.notices, absent=absent, clock=self.clock)
-        ):
-            steps += count
-            self.wake.set()
-        return steps
+    return Job("escalate", "Abandonments that nobody has taken told to more people", 15, run)
 
-    async def _absent(self) -> Absent:
-        people = await self.database.read(partial(_people, clock=self.clock))
-        absent = set[tuple[str, str]]()
-        try:
-            async with asyncio.timeout(MEMBERS_READ_S):
-                for channel_id, named in people.items():
-                    there = await self.members(channel_id)
-                    absent |= {(channel_id, person) for person in named if there is not None and person not in there}
-        except TimeoutError:
-            pass
-        return absent
+
+async def _absent(people: Mapping[str, set[str]], members: Callable[[str], Awaitable[frozenset[str] | None]]) -> Absent:
+    absent = set[tuple[str, str]]()
+    try:
+        async with asyncio.timeout(MEMBERS_READ_S):
+            for channel_id, named in people.items():
+                there = await members(channel_id)
+                absent |= {(channel_id, person) for person in named if there is not None and person not in there}
+    except TimeoutError:
+        pass
+    return absent
 
 
 def _people(session: Session, clock: Clock) -> dict[str, set[str]]:

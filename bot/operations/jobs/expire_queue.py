@@ -8,11 +8,9 @@ from sqlmodel import Session
 from bot.clock import Clock
 from bot.db.database_clock import database_now
 from bot.db.engine import Database
-from bot.logs import get_logger
+from bot.operations.jobs.job import HOUR_S, Job, write_all
 from bot.outbox import backlog
 from bot.outbox.notices import Notices
-
-log = get_logger(__name__)
 
 MEETING_FOR = timedelta(days=1)
 """A live message or an escalation that could not be sent for so long is needless."""
@@ -21,13 +19,9 @@ EXPIRED_PER_COMMIT = 200
 """The number is small, because ingest waits for the transaction."""
 
 
-async def expire_queue(database: Database, notices: Notices, keep_hours: int, clock: Clock) -> int:
-    expired = 0
-    while count := await database.write(partial(_expire, notices=notices, keep_hours=keep_hours, clock=clock)):
-        expired += count
-    if expired:
-        log.warning("posts_given_up", count=expired)
-    return expired
+def expire_queue(database: Database, notices: Notices, keep_hours: int, clock: Clock) -> Job:
+    run = partial(write_all, database, partial(_expire, notices=notices, keep_hours=keep_hours, clock=clock))
+    return Job("expire_queue", "Messages that waited too long given up", HOUR_S, run)
 
 
 def _expire(session: Session, notices: Notices, keep_hours: int, clock: Clock) -> int:

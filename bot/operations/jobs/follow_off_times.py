@@ -1,7 +1,6 @@
 """Queues an edit of each live message that an off time, gone by, has put out of date."""
 
 import asyncio
-from dataclasses import dataclass
 from functools import partial
 
 from sqlmodel import Session
@@ -9,20 +8,20 @@ from sqlmodel import Session
 from bot.clock import Clock
 from bot.db.database_clock import database_now
 from bot.db.engine import Database
+from bot.operations.jobs.job import Job
 from bot.outbox import fanout_knowledge, live_meetings
 
+FOLLOW_EVERY_S = 15
 
-@dataclass(frozen=True)
-class OffTimes:
-    database: Database
-    clock: Clock
-    wake: asyncio.Event
 
-    async def __call__(self) -> int:
-        count = await self.database.write(partial(_follow, clock=self.clock))
+def follow_off_times(database: Database, clock: Clock, wake: asyncio.Event) -> Job:
+    async def run() -> int:
+        count = await database.write(partial(_follow, clock=clock))
         if count:
-            self.wake.set()
+            wake.set()
         return count
+
+    return Job("follow_off_times", "Live messages brought up to the off times", FOLLOW_EVERY_S, run)
 
 
 def _follow(session: Session, clock: Clock) -> int:

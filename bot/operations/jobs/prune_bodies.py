@@ -9,9 +9,7 @@ from bot.clock import Clock
 from bot.db import named_values
 from bot.db.engine import Database
 from bot.deliveries import inbox
-from bot.logs import get_logger
-
-log = get_logger(__name__)
+from bot.operations.jobs.job import HOUR_S, Job
 
 BODIES_PER_COMMIT = 200
 """The number is small, because ingest waits for the transaction."""
@@ -19,13 +17,14 @@ BODIES_PER_COMMIT = 200
 PRUNED_TO = "bodies_pruned_to"
 
 
-async def prune_bodies(database: Database, keep_days: int, clock: Clock) -> int:
-    pruned = 0
-    while (count := await database.write(partial(_prune, keep_days=keep_days, clock=clock))) is not None:
-        pruned += count
-    if pruned:
-        log.info("bodies_pruned", count=pruned)
-    return pruned
+def prune_bodies(database: Database, keep_days: int, clock: Clock) -> Job:
+    async def run() -> int:
+        pruned = 0
+        while (count := await database.write(partial(_prune, keep_days=keep_days, clock=clock))) is not None:
+            pruned += count
+        return pruned
+
+    return Job("prune_bodies", "Bodies of old deliveries forgotten", HOUR_S, run)
 
 
 def _prune(session: Session, keep_days: int, clock: Clock) -> int | None:

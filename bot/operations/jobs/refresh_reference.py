@@ -13,6 +13,7 @@ from bot.db.engine import Database
 from bot.errors import RacingBotError
 from bot.fanout.unchecked_filters import check_filters
 from bot.logs import get_logger
+from bot.operations.jobs.job import Job
 from bot.outbox.notices import Notices
 from bot.racedata.reference_book import ReferenceBook
 from bot.racedata.reference_store import failed_tries, put_failed_tries
@@ -29,27 +30,34 @@ ANOTHER_TRY_S = 0.05
 """Seconds between tries while another replica fans out."""
 
 
-async def refresh_reference(reference: ReferenceBook, database: Database, notices: Notices, clock: Clock) -> None:
+def refresh_reference(reference: ReferenceBook, database: Database, notices: Notices, clock: Clock) -> Job:
     """Refresh lists older than a day, and check stored regions. After a failed reading the kept lists stay."""
-    try:
-        await reference.keep_fresh()
-    except RacingBotError as error:
-        log.warning("reference_not_refreshed", reason=str(error))
-    await _check_filters(database, notices, clock)
+
+    async def run() -> None:
+        try:
+            await reference.keep_fresh()
+        except RacingBotError as error:
+            log.warning("reference_not_refreshed", reason=str(error))
+        await _check_filters(database, notices, clock)
+
+    return Job("refresh_reference", "Regions and courses read", 600, run)
 
 
-async def refresh_for_filters(
+def refresh_for_filters(
     reference: ReferenceBook, database: Database, notices: Notices, clock: Clock, wake: asyncio.Event
-) -> None:
-    if not await database.read(subscriptions.has_unchecked):
-        return
-    failed = await database.read(failed_tries)
-    tries, at = failed or (0, clock())
-    # A slot may begin a little early.
-    if not tries or (clock() - at).total_seconds() >= _wait_s(tries) - CHECK_EVERY_S / 2:
-        await _refresh(reference, database, clock, tries)
-    await _check_filters(database, notices, clock)
-    wake.set()
+) -> Job:
+    async def run() -> None:
+        if not await database.read(subscriptions.has_unchecked):
+            return
+        failed = await database.read(failed_tries)
+        tries, at = failed or (0, clock())
+        # A slot may begin a little early.
+        if not tries or (clock() - at).total_seconds() >= _wait_s(tries) - CHECK_EVERY_S / 2:
+            await _refresh(reference, database, clock, tries)
+        await _check_filters(database, notices, clock)
+        wake.set()
+
+    return Job("check_filters", "Unchecked subscriptions checked", CHECK_EVERY_S, run)
 
 
 async def _refresh(reference: ReferenceBook, database: Database, clock: Clock, tries: int) -> None:

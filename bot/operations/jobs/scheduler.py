@@ -5,7 +5,7 @@ APScheduler goes by the wall clock: after somebody set the clock back, `look` ha
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import partial
 
@@ -15,10 +15,11 @@ from sqlmodel import Session
 
 from bot.clock import Clock, Monotonic, Token
 from bot.db.database_clock import database_now
+from bot.db.engine import Database
 from bot.errors import RacingBotError
 from bot.logs import get_logger
 from bot.operations.jobs import job_runs
-from bot.operations.jobs.table import JOBS, Job, JobParts
+from bot.operations.jobs.job import Job
 
 log = get_logger(__name__)
 
@@ -47,14 +48,18 @@ class Jobs:
 
     def __init__(
         self,
-        parts: JobParts,
+        table: Sequence[Job],
+        database: Database,
+        clock: Clock,
         *,
         wall: Clock,
         monotonic: Monotonic,
         token: Token,
         count: Callable[[str, str], None] = lambda _job, _outcome: None,
     ) -> None:
-        self._parts = parts
+        self.table = table
+        self._database = database
+        self._clock = clock
         self._count = count
         self._wall = wall
         self._monotonic = monotonic
@@ -69,11 +74,9 @@ class Jobs:
         self._stopping = False
 
     def start(self) -> None:
-        for job in JOBS:
-            try_every_s = min(job.every_s(self._parts.settings), SLOT_TRY_EVERY_S)
-            self._scheduler.add_job(
-                self.run, IntervalTrigger(seconds=try_every_s), args=[job], id=job.id, next_run_time=self._wall()
-            )
+        for job in self.table:
+            every = IntervalTrigger(seconds=min(job.every_s, SLOT_TRY_EVERY_S))
+            self._scheduler.add_job(self.run, every, args=[job], id=job.id, next_run_time=self._wall())
             self._done_s[job.id] = self._monotonic()
         self._scheduler.start()
 
@@ -93,9 +96,9 @@ class Jobs:
 
     def _overdue(self) -> dict[str, str]:
         now_s, overdue = self._monotonic(), {}
-        for job in JOBS:
+        for job in self.table:
             since_s = now_s - self._done_s.get(job.id, now_s)
-            if since_s > INTERVALS_MISSED * job.every_s(self._parts.settings):
+            if since_s > INTERVALS_MISSED * job.every_s:
                 overdue[job.id] = f"no good run for {since_s:.0f} s"
         return overdue
 
@@ -105,8 +108,8 @@ class Jobs:
             slot_at = await self._claim(job)
             if slot_at is None:
                 return False
-            await self._run_bounded(job)
-            await self._parts.database.write(partial(self._finish, job=job, slot_at=slot_at))
+            done = await self._run_bounded(job)
+            await self._database.write(partial(self._finish, job=job, slot_at=slot_at))
         except asyncio.CancelledError:
             if not self._stopping:
                 raise
@@ -120,6 +123,8 @@ class Jobs:
             self.failing[job.id] = str(error) or type(error).__name__
             self._count(job.id, "failed")
             return False
+        if done:
+            log.info("job_done", job=job.id, count=done)
         self._note_good_run(job)
         self._count(job.id, "ok")
         return True
@@ -128,10 +133,10 @@ class Jobs:
         self.failing.pop(job.id, None)
         self._done_s[job.id] = self._monotonic()
 
-    async def _run_bounded(self, job: Job) -> None:
+    async def _run_bounded(self, job: Job) -> object:
         try:
             async with asyncio.timeout(RUN_S) as bound:
-                await job.run(self._parts)
+                return await job.run()
         except TimeoutError:
             if bound.expired():
                 raise JobHangs(f"the run was ended after {RUN_S:g} s without an end of its own") from None
@@ -139,26 +144,24 @@ class Jobs:
 
     async def _claim(self, job: Job) -> datetime | None:
         """The slot, if the slot is ours. A good run of another replica counts as a good run of ours."""
-        every_s = job.every_s(self._parts.settings)
 
         def claim(session: Session) -> tuple[datetime, job_runs.SlotClaim]:
             # The clock of the leases: every replica names the same slot.
-            now = database_now(session, self._parts.clock)
+            now, every_s = database_now(session, self._clock), job.every_s
             slot_at = slot_of(now, every_s)
             lease_s = min(LEASE_S, float(every_s))
-            claim = job_runs.claim(
+            return slot_at, job_runs.claim(
                 session, job.id, slot_at, by=self._replica, now=now, every_s=every_s, lease_s=lease_s
             )
-            return slot_at, claim
 
-        slot_at, claimed = await self._parts.database.write(claim)
+        slot_at, claimed = await self._database.write(claim)
         if claimed.is_done and claimed.done_at != self._done.get(job.id):
             self._done[job.id] = claimed.done_at
             self._note_good_run(job)
         return slot_at if claimed.is_ours else None
 
     def _finish(self, session: Session, job: Job, slot_at: datetime) -> None:
-        now = database_now(session, self._parts.clock)
+        now = database_now(session, self._clock)
         job_runs.finish(session, job.id, slot_at, by=self._replica, now=now)
 
 

@@ -19,6 +19,7 @@ from bot.events.races import Race
 from bot.logs import get_logger
 from bot.operations import missing_rows
 from bot.operations import watchdog_words as words
+from bot.operations.jobs.job import Job
 from bot.operations.watchdog import DeliveryState, is_listed, new_findings, read_delivery_state, resolved_findings
 from bot.outbox.notices import Notices, Urgency
 from bot.racedata.day_card import Coverage
@@ -27,8 +28,6 @@ from bot.racedata.quota_purposes import Purpose
 from bot.racedata.race_book import Budget, RaceBook
 
 log = get_logger(__name__)
-
-WATCH_EVERY_S = 600
 
 TELL_RACES_EVERY = timedelta(hours=1)
 
@@ -80,7 +79,11 @@ class DeliveryWatch:
     clock: Clock
     wake: asyncio.Event
 
-    async def __call__(self) -> bool:
+    @property
+    def job(self) -> Job:
+        return Job("watch_deliveries", "Missing results and deliveries looked for", 600, self.run)
+
+    async def run(self) -> bool:
         found = await self.database.read(partial(_watch, now=self.clock()))
         if not found.has_work:
             return False

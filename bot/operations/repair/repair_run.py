@@ -23,6 +23,7 @@ from bot.events import event_store
 from bot.fanout.fanout import OTHER_TURN_S, Fanout
 from bot.fanout.transaction import FannedOut, LogLine, finish_live, log_lines
 from bot.logs import get_logger
+from bot.operations.jobs.job import Job
 from bot.operations.repair import outage
 from bot.operations.repair.failed_record import Failed, ReadPayload, name_of, read_record
 from bot.operations.repair.missing_deliveries import days_of, find_lacking, find_missing, in_order
@@ -140,7 +141,10 @@ class Repair:
         self._clock = clock
         self._wake = wake
 
-    async def as_job(self) -> None:
+    def job(self, every_s: int) -> Job:
+        return Job("repair", "Failed deliveries looked up", every_s, self._run_as_job)
+
+    async def _run_as_job(self) -> None:
         """Admins hear of a refusal or of a broken list; the next slot tries again."""
         try:
             await self.run()

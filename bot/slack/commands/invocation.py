@@ -2,7 +2,7 @@
 
 import asyncio
 import math
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -10,6 +10,7 @@ from bot.clock import Clock, Token
 from bot.db.engine import Database
 from bot.events.days import utc_today
 from bot.operations.drill_run import Drills
+from bot.operations.jobs.job import Job
 from bot.outbox.message import Message
 from bot.outbox.resume import Reopening
 from bot.racedata.quota_book import QuotaBook
@@ -93,6 +94,7 @@ class Desk:
     quota: QuotaBook
     reopening: Reopening
     drills: Drills
+    jobs: Sequence[Job]
     people: People
     clock: Clock
     token: Token

@@ -16,7 +16,9 @@ async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message
     is_admin = bool(await desk.people.is_admin(invocation))
     only_channel = None if is_admin else invocation.channel_id
     here = invocation.channel_id if is_admin else None
-    found = await desk.database.read(partial(read_status, clock=desk.clock, channel_id=only_channel, here=here))
+    found = await desk.database.read(
+        partial(read_status, clock=desk.clock, jobs=desk.jobs, channel_id=only_channel, here=here)
+    )
     return status_answer(found, StatusScope(dict(desk.degraded()), only_channel))
 
 

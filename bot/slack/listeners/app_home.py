@@ -113,7 +113,11 @@ def _command(words: str) -> tuple[Command | None, str]:
 def _page(session: Session, *, desk: Desk, user_id: str, is_admin: bool, said: str | None) -> HomePage:
     channel_ids = _channel_ids(session, None if is_admin else user_id)
     now = desk.clock()
-    status = status_answer(read_status(session, desk.clock), StatusScope(dict(desk.degraded()))) if is_admin else None
+    status = (
+        status_answer(read_status(session, desk.clock, desk.jobs), StatusScope(dict(desk.degraded())))
+        if is_admin
+        else None
+    )
     return HomePage(
         channels=[_channel(session, channel_id, now) for channel_id in channel_ids[:CHANNELS_MAX]],
         total=len(channel_ids),

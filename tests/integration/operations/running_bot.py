@@ -18,7 +18,6 @@ from bot.app import Service
 from bot.channels import subscriptions
 from bot.channels.filters import ALL_REGIONS, ChannelFilter
 from bot.events.event import DEFAULT_TOPICS
-from bot.operations.jobs.table import JOBS
 from bot.ports import Ports
 from bot.settings import Settings
 from sandbox.loopback_server import serve
@@ -89,14 +88,14 @@ class RunningBot(Address):
     async def forward(self, seconds: float) -> None:
         """Move the clock, and run the jobs that were due meanwhile."""
         self.clock.forward(seconds)
-        for job in JOBS:
-            if job.every_s(self.service.settings) <= seconds:
+        for job in self.service.jobs.table:
+            if job.every_s <= seconds:
                 await self.service.jobs.run(job)
 
     async def well(self) -> Scrape:
         """A scrape of the bot after the first run of each job, and after a post."""
         await self.tell("rc_well")
-        return await self.until(_is_well)
+        return await self.until(self._is_well)
 
     async def settled(self) -> None:
         """Until all that is written is fanned out, all that is fanned out is posted, and no loop looks stuck.
@@ -105,6 +104,13 @@ class RunningBot(Address):
         """
         await self.service.database.write(lambda _session: None)
         await self.until(_is_settled)
+
+    def _is_well(self, scrape: Scrape) -> bool:
+        last = (
+            scrape.value("racing_bot_job_last_success_timestamp_seconds", job_id=job.id)
+            for job in self.service.jobs.table
+        )
+        return all(last) and scrape.value("racing_bot_posts_total", outcome="sent") >= 1 and _is_settled(scrape)
 
     def sql(self, statement: str) -> None:
         """Change the database behind the bot."""
@@ -119,14 +125,6 @@ def _is_settled(scrape: Scrape) -> bool:
     outbox = (scrape.value("racing_bot_outbox_messages", state=state) for state in ("queued", "sending"))
     stuck = (scrape.value("racing_bot_degraded", part=part) for part in ("storage", "fan_out", "poster"))
     return not any(inbox) and not any(outbox) and not any(stuck)
-
-
-def _is_well(scrape: Scrape) -> bool:
-    return (
-        all(scrape.value("racing_bot_job_last_success_timestamp_seconds", job_id=job.id) > 0 for job in JOBS)
-        and scrape.value("racing_bot_posts_total", outcome="sent") >= 1
-        and _is_settled(scrape)
-    )
 
 
 @asynccontextmanager

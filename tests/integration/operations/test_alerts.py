@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import pytest
 from cryptography.fernet import Fernet
 
+from bot.app import Service
 from bot.deliveries import signing_secrets
-from bot.operations.metrics import METRIC_PREFIX, Metrics
-from bot.slack.web_client import METHODS
+from bot.operations.metrics import METRIC_PREFIX
 from tests.integration.operations import breaking
 from tests.integration.operations.running_bot import RunningBot, run_bot
 from tests.promtool import Scrape, check_firing, needs_promtool, rules
@@ -97,7 +97,7 @@ def families(scrape: Scrape) -> set[str]:
 
 async def test_every_metric_is_counted_and_no_series_comes_into_being(tmp_path):
     async with run_bot(tmp_path) as bot:
-        fresh = Scrape.of(Metrics(bot.service.settings, METHODS).registry)
+        fresh = Scrape.of(Service(bot.service.settings).metrics.registry)
         await bot.well()
         for happens in (
             breaking.sign_with_another_secret,

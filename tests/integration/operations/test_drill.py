@@ -276,7 +276,7 @@ async def test_drill_stands_in_the_ledger_and_in_no_list_figure_metric_or_mentio
         return subscriptions.last_posts(session, "CGB", [subscriptions.read_filter(row) for row in rows])
 
     assert await pipeline.database.read(last) == [None]
-    status = await pipeline.database.read(lambda session: read_status(session, pipeline.clock))
+    status = await pipeline.database.read(lambda session: read_status(session, pipeline.clock, ()))
     assert (status.deliveries, status.sent.posts, counted) == ({}, 0, [])
     (message,) = pipeline.slack.messages("CGB")
     assert "<!here>" not in json.dumps(message.blocks)

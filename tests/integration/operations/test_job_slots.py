@@ -3,24 +3,24 @@
 import asyncio
 import secrets
 from datetime import datetime, timedelta
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from sqlalchemy import func, select
 
+from bot.app import Service
 from bot.db.tables import JobRun
 from bot.deliveries import inbox
 from bot.operations.jobs import scheduler
+from bot.operations.jobs.job import Job
 from bot.operations.jobs.prune_bodies import prune_bodies
 from bot.operations.jobs.scheduler import INTERVALS_MISSED, LEASE_S, SLOT_TRY_EVERY_S, Jobs
-from bot.operations.jobs.table import JOBS, Job
 from bot.ports import Ports
 from tests.clock import START, now, set_ahead
 from tests.databases import on_both
+from tests.unit.pages import settings
 
 HOUR_S = 3_600
-SETTINGS: Any = SimpleNamespace(quota_check_s=900, repair_check_s=HOUR_S)
 
 
 class Killed(BaseException):
@@ -33,17 +33,17 @@ class Replica:
     def __init__(self, database: Any, name: str, runs: list[str]) -> None:
         self.now = START
         self.dies = self.hangs = self.fails = False
-        parts: Any = SimpleNamespace(database=database, clock=lambda: self.now, settings=SETTINGS)
-        self.jobs = Jobs(parts, wall=Ports().wall, monotonic=lambda: 0.0, token=secrets.token_hex)
+        wall, token = Ports().wall, secrets.token_hex
+        self.jobs = Jobs((), database, lambda: self.now, wall=wall, monotonic=lambda: 0.0, token=token)
         self._database, self._name, self._runs = database, name, runs
 
     async def tries(self, after_s: float = 0) -> bool:
         """Whether this replica got the slot, so long after the begin of an hour."""
         self.now = START + timedelta(seconds=after_s + 1)
         await set_ahead(self._database, self.now - now())
-        return await self.jobs.run(Job("count", lambda _settings: HOUR_S, self._run))
+        return await self.jobs.run(Job("count", "Counted", HOUR_S, self._run))
 
-    async def _run(self, _parts: Any) -> None:
+    async def _run(self) -> None:
         self._runs.append(self._name)
         if self.hangs:
             await asyncio.Event().wait()
@@ -118,14 +118,14 @@ async def test_failure_is_over_with_a_good_run_of_any_replica(one, other):
 
 
 class Scheduled:
-    """The jobs of `JOBS` with their scheduler, at monotonic seconds that the test moves."""
+    """The bot's jobs with their scheduler, at monotonic seconds that the test moves."""
 
     def __init__(self, database: Any) -> None:
         self.now_s = 0.0
-        parts: Any = SimpleNamespace(database=database, clock=now, settings=SETTINGS)
-        self.jobs = Jobs(parts, wall=Ports().wall, monotonic=lambda: self.now_s, token=secrets.token_hex)
+        table, wall = Service(settings()).jobs.table, Ports().wall
+        self.jobs = Jobs(table, database, now, wall=wall, monotonic=lambda: self.now_s, token=secrets.token_hex)
         self.jobs.start()
-        self.every_s = {job.id: job.every_s(SETTINGS) for job in JOBS}
+        self.every_s = {job.id: job.every_s for job in table}
 
     def tried_at(self) -> dict[str, datetime]:
         return {job.id: job.next_run_time for job in self.jobs._scheduler.get_jobs()}
@@ -140,7 +140,7 @@ async def scheduled(database):
 
 async def test_every_slot_is_tried_for_again_within_its_own_time(scheduled):
     tried = {job.id: job.trigger.interval.total_seconds() for job in scheduled.jobs._scheduler.get_jobs()}
-    assert tried.keys() == {job.id for job in JOBS}
+    assert tried.keys() == scheduled.every_s.keys()
     assert max(tried.values()) <= SLOT_TRY_EVERY_S
 
 
@@ -193,15 +193,14 @@ async def store(database, arrivals, *, done=True):
 async def test_old_bodies_are_forgotten_once_and_their_keys_are_kept(database):
     await store(database, [arrival(number, 40) for number in range(450)])
     await store(database, [arrival(number, 5) for number in range(1000, 1010)])
-    assert await prune_bodies(database, 30, lambda: START) == 450
-    assert await prune_bodies(database, 30, lambda: START) == 0
+    assert [await prune_bodies(database, 30, lambda: START).run() for _ in range(2)] == [450, 0]
     assert await store(database, [arrival(7, 0), arrival(1005, 0)], done=False) == [False, False]
-    assert await prune_bodies(database, 30, lambda: START + timedelta(days=30)) == 10
+    assert await prune_bodies(database, 30, lambda: START + timedelta(days=30)).run() == 10
 
 
 @on_both
 async def test_delivery_that_still_waits_keeps_its_body(database):
     await store(database, [arrival(1, 40)], done=False)
-    assert await prune_bodies(database, 30, lambda: START) == 0
+    assert await prune_bodies(database, 30, lambda: START).run() == 0
     (waiting,) = await database.write(lambda session: inbox.waiting(session, START, 5))
     assert waiting.body == b"{}"

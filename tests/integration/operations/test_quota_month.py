@@ -18,8 +18,8 @@ from pydantic import SecretStr
 
 from bot.db.named_value_store import DatabaseStateStore
 from bot.operations.jobs.check_quota import QuotaCheck
+from bot.operations.jobs.job import Job
 from bot.operations.jobs.scheduler import Jobs
-from bot.operations.jobs.table import Job
 from bot.operations.self_notices import Telling
 from bot.ports import Ports
 from bot.racedata.client.service_client import RacingClient, open_client
@@ -69,11 +69,7 @@ class Replica:
 
     async def run(self) -> bool:
         """Whether the slot was this one's."""
-
-        async def check(_parts: Any) -> None:
-            await self.check()
-
-        return await self.jobs.run(Job("check_quota", lambda _settings: EVERY_S, check))
+        return await self.jobs.run(Job("check_quota", "Quota read", EVERY_S, self.check.run))
 
 
 @dataclass
@@ -117,8 +113,7 @@ class World:
         book = QuotaBook(database, client, SETTINGS, self.clock)
         told_by = DyingBook(database, client, SETTINGS, self.clock) if dies else book
         check = QuotaCheck(told_by, notices, database, SETTINGS, self.clock)
-        parts: Any = SimpleNamespace(database=database, clock=self.clock, settings=SETTINGS)
-        jobs = Jobs(parts, wall=Ports().wall, monotonic=self.seconds, token=secrets.token_hex)
+        jobs = Jobs((), database, self.clock, wall=Ports().wall, monotonic=self.seconds, token=secrets.token_hex)
         return Replica(client, book, check, jobs)
 
     async def tick(self, *, dies: bool = False) -> None:

@@ -297,7 +297,7 @@ async def test_list_without_an_end_is_made_good_as_far_as_it_was_read(bot, outag
 
     outage.change_list = leads_on
     # The job does not fail: a failed job would be run again within minutes, at the cost of as many requests.
-    await asyncio.wait_for(outage.make_repair(bot, bounds=Bounds(pages=10)).as_job(), 30)
+    await asyncio.wait_for(outage.make_repair(bot, bounds=Bounds(pages=10)).job(3_600).run(), 30)
     assert (asked, await count(bot, EventVersion)) == (asks, 7)
     await bot.post_all()
     assert sum("can't look up all deliveries" in text for text in bot.texts("CADMIN")) == 1
@@ -338,14 +338,14 @@ async def test_spent_month_is_said_and_asked_again_later(bot, outage):
     repair = outage.make_repair(bot)
     for _ in range(2):
         with pytest.raises(ServiceFailure):
-            await repair.as_job()
+            await repair.job(3_600).run()
     await bot.post_all()
     (told,) = bot.texts("CADMIN")
     assert told.startswith(NOT_LOOKED_UP)
     assert [one.endpoint for one in outage.service.requests].count(LIST) == 1
     await outage.client.breakers.reset("quota_exceeded")
     outage.service.set_used(0)
-    await repair.as_job()
+    await repair.job(3_600).run()
     await bot.post_all()
     assert len(bot.texts("CGB")) == 1
 
@@ -356,7 +356,7 @@ async def test_last_requests_of_a_month_are_not_spent_on_the_look(bot, outage):
     repair = outage.make_repair(bot)
     await outage.quota.read()
     with pytest.raises(Spared):
-        await repair.as_job()
+        await repair.job(3_600).run()
     await bot.post_all()
     (told,) = bot.texts("CADMIN")
     assert "Almost all of this month's requests" in told
@@ -381,9 +381,9 @@ async def test_refusal_that_would_last_is_told_once_and_a_failure_that_may_pass_
     repair = outage.make_repair(bot)
     for _ in range(2 if told else 1):
         if told:
-            await repair.as_job()
+            await repair.job(3_600).run()
         else:
             with pytest.raises(ServiceFailure):
-                await repair.as_job()
+                await repair.job(3_600).run()
     await bot.post_all()
     assert [told in text for text in bot.texts("CADMIN")] == ([True] if told else [])

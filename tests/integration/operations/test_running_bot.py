@@ -16,7 +16,6 @@ from bot.db.vault import Vault
 from bot.deliveries import inbox
 from bot.fanout.standstill import STANDS_STILL_S
 from bot.operations import health
-from bot.operations.jobs.table import JOBS
 from bot.racedata import webhook_subscriptions
 from tests.databases import empty
 from tests.integration.operations import breaking
@@ -167,11 +166,11 @@ async def test_running_bot_asks_for_nothing_beyond_the_plan_until_the_plan_chang
 
 
 async def test_outcome_that_never_came_is_told_once_and_taken_back_when_the_result_comes(tmp_path):
-    (watch,) = [job for job in JOBS if job.id == "watch_deliveries"]
-
     # Early, so that no race of the stand-in's day is over before the test's own race.
     async with run_bot(tmp_path, ahead_s=-8 * 3_600) as bot:
         off_at = (bot.clock() + timedelta(hours=1)).replace(microsecond=0)
+
+        (watch,) = [job for job in bot.service.jobs.table if job.id == "watch_deliveries"]
 
         def race(race_id, off_at):
             place = {"race_id": race_id, "course": "Kempton", "region": "GB"}

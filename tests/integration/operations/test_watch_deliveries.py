@@ -49,7 +49,7 @@ class Watched:
         """What admins read because of one run."""
         self.clock.now += forward
         before = len(self.pipeline.texts("CADMIN"))
-        await self.watch()()
+        await self.watch().run()
         await self.pipeline.post_all()
         texts = self.pipeline.texts("CADMIN")[before:]
         self.levels = [level_of(text) for text in texts]
@@ -77,7 +77,7 @@ class Watched:
 
     async def both_replicas(self):
         """Who told something, of two that look in the same instant; and how much admins have read."""
-        told = await asyncio.gather(self.watch()(), self.watch()())
+        told = await asyncio.gather(self.watch().run(), self.watch().run())
         await self.pipeline.post_all()
         return sorted(told), len(self.pipeline.texts("CADMIN"))
 
@@ -288,7 +288,7 @@ async def test_run_that_dies_before_its_commit_is_made_good_by_the_next(watched,
     with monkeypatch.context() as patched:
         patched.setattr("bot.operations.missing_rows.forget", lambda _session, _now: 1 / 0)
         with pytest.raises(ZeroDivisionError):
-            await watched.watch()()
+            await watched.watch().run()
     assert len(await watched.run()) == 1
 
 
@@ -299,7 +299,7 @@ async def test_look_that_finds_nothing_writes_nothing(watched, pipeline, monkeyp
         raise AssertionError("a write")
 
     monkeypatch.setattr(pipeline.database, "write", refuse)
-    assert await watched.watch()() is False
+    assert await watched.watch().run() is False
 
 
 async def test_look_goes_by_indexes_that_do_not_grow_with_the_history(watched, pipeline):

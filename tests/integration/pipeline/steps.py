@@ -12,7 +12,7 @@ from bot.channels.watches import WatchedName
 from bot.db.database_clock import database_now
 from bot.db.tables import OutboxMessage, WatchKind
 from bot.events.event import Topic
-from bot.operations.jobs.tell_due import DueTelling
+from bot.operations.jobs import end_waits
 from bot.outbox import channel_queues, ledger
 from bot.outbox.channel_closing import close_channel, pause_channel
 from tests.clock import DAY, now, set_ahead
@@ -89,7 +89,7 @@ async def reopen(pipeline, channel_id="CGB"):
 
 async def tell_due(pipeline):
     """The job that ends waits for an hour; how many channels it told."""
-    told = await DueTelling(pipeline.database, pipeline.reopening, pipeline.clock, pipeline.poster.wake)()
+    told = await end_waits.tell_due(pipeline.database, pipeline.reopening, pipeline.clock, pipeline.poster.wake).run()
     await pipeline.post_all()
     return told
 

@@ -108,7 +108,9 @@ async def test_status_names_the_first_abandonments_that_nobody_has_taken_here_an
 
     async def said(*, only=None, here=None):
         def read(session):
-            return status_answer(read_status(session, desk.clock, channel_id=only, here=here), StatusScope({}, only))
+            return status_answer(
+                read_status(session, desk.clock, (), channel_id=only, here=here), StatusScope({}, only)
+            )
 
         return (await desk.database.read(read)).text
 

@@ -11,7 +11,7 @@ from sqlmodel import col
 
 from bot.channels import subscriptions
 from bot.db.tables import Acknowledgement, AckState, EventVersion, OutboxMessage
-from bot.operations.jobs.escalate import EscalationCheck
+from bot.operations.jobs.escalate import escalate
 from bot.outbox import call_holds, channel_move, dead_letters, escalations
 from bot.outbox.channel_closing import is_used
 from bot.outbox.messenger import Call
@@ -287,10 +287,8 @@ async def test_person_who_is_not_in_the_channel_is_told_by_direct_message_too(pi
     await tell(pipeline, abandonment())
     await wait(pipeline, 11 * 60)
     wake = asyncio.Event()
-    check = EscalationCheck(
-        pipeline.database, pipeline.notices, partial(members, pipeline.sender), pipeline.clock, wake
-    )
-    assert [await check() for _ in range(2)] == [1, 0]
+    job = escalate(pipeline.database, pipeline.notices, partial(members, pipeline.sender), pipeline.clock, wake)
+    assert [await job.run() for _ in range(2)] == [1, 0]
     await pipeline.post_all()
     assert "<@UALICE>" in pipeline.texts("CGB")[1]
     assert len(pipeline.slack.messages("DALICE")) == (0 if is_there or not answers else 1)

@@ -185,7 +185,7 @@ async def test_deleted_channel_is_told_as_what_can_not_come_back(pipeline, chann
     await channels.on_closed({"type": "channel_deleted", "channel": "CGB"})
     await pipeline.post_all()
     await wait(pipeline, 80 * 3_600)
-    await expire_queue(pipeline.database, pipeline.notices, 72, pipeline.clock)
+    await expire_queue(pipeline.database, pipeline.notices, 72, pipeline.clock).run()
     await pipeline.post_all()
     closed, given_up = pipeline.texts("CADMIN")
     assert [level_of(closed), level_of(given_up)] == [WARNING, WARNING]

@@ -8,7 +8,7 @@ from sqlmodel import col
 
 from bot.channels import subscriptions
 from bot.db.tables import ChannelQueue
-from bot.operations.jobs.check_channels import ChannelCheck
+from bot.operations.jobs.check_channels import check_channels
 from bot.operations.jobs.expire_queue import expire_queue
 from sandbox.slack import failures
 from tests.integration.pipeline.racing_day import abandonment, result
@@ -27,9 +27,9 @@ class Restricted:
     def __init__(self, pipeline):
         self.pipeline = pipeline
         self.is_lifted = False
-        self.check = ChannelCheck(
+        self.check = check_channels(
             pipeline.database, is_member, pipeline.reopening, pipeline.clock, pipeline.poster.wake
-        )
+        ).run
         pipeline.slack.failure_of = self._refused
 
     def _refused(self, method, args):
@@ -53,7 +53,7 @@ class Restricted:
     async def given_up(self):
         """How many messages, after three days."""
         await wait(self.pipeline, (HOURS_KEPT + 1) * 3_600)
-        return await expire_queue(self.pipeline.database, self.pipeline.notices, HOURS_KEPT, self.pipeline.clock)
+        return await expire_queue(self.pipeline.database, self.pipeline.notices, HOURS_KEPT, self.pipeline.clock).run()
 
     async def state(self):
         def read(session):

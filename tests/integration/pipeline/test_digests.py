@@ -51,7 +51,7 @@ async def eve(pipeline):
 
 
 async def expire(pipeline, keep_hours=KEEP_HOURS):
-    return await expire_queue(pipeline.database, pipeline.notices, keep_hours, pipeline.clock)
+    return await expire_queue(pipeline.database, pipeline.notices, keep_hours, pipeline.clock).run()
 
 
 def endings(pipeline):

@@ -18,7 +18,7 @@ from bot.db.database_clock import database_now
 from bot.db.tables import LiveMeetingRow, MessageKind, OutboxMessage
 from bot.events.event import Topic
 from bot.operations.jobs.expire_queue import expire_queue
-from bot.operations.jobs.follow_off_times import OffTimes
+from bot.operations.jobs.follow_off_times import follow_off_times
 from bot.outbox import call_holds, channel_move, channel_queues
 from bot.outbox.channel_closing import close_channel
 from bot.outbox.messenger import Call
@@ -117,7 +117,7 @@ async def test_live_message_of_a_closed_channel_is_dropped_once_the_day_has_gone
     day = (live.clock() + timedelta(days=days_ahead)).date().isoformat()
     await tell(live, {"event": "racecard.published", "race": result(date=day, placings=())["race"]})
     live.clock.forward(TWO_DAYS_S)
-    await expire_queue(live.database, live.notices, 72, live.clock)
+    await expire_queue(live.database, live.notices, 72, live.clock).run()
     assert await kinds(live) == [("live", state), ("event", "queued")]
 
 
@@ -220,8 +220,8 @@ async def off_times_pass(pipeline, minutes, *replicas):
     """Time passes, and the job runs, on each replica at once."""
     pipeline.clock.forward(60 * minutes)
     await set_ahead(pipeline.database, pipeline.clock() - now())
-    jobs = [OffTimes(one.database, one.clock, asyncio.Event()) for one in (pipeline, *replicas)]
-    counts = await asyncio.gather(*(job() for job in jobs))
+    jobs = [follow_off_times(one.database, one.clock, asyncio.Event()) for one in (pipeline, *replicas)]
+    counts = await asyncio.gather(*(job.run() for job in jobs))
     await pipeline.post_all()
     return sum(counts)
 

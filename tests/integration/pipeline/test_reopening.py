@@ -8,8 +8,8 @@ from bot.channels import subscriptions
 from bot.channels.filters import ALL_REGIONS, ChannelFilter
 from bot.db.tables import EventVersion
 from bot.events.event import DEFAULT_TOPICS
-from bot.operations.jobs.check_channels import ChannelCheck
-from bot.operations.jobs.end_pauses import PauseEnd
+from bot.operations.jobs.check_channels import check_channels
+from bot.operations.jobs.end_waits import end_pauses
 from bot.operations.jobs.expire_queue import expire_queue
 from bot.outbox import ledger
 from bot.outbox.notices import Urgency
@@ -57,7 +57,7 @@ async def subscription(pipeline, channel_id="CGB"):
 
 
 async def expire(pipeline, hours=72):
-    return await expire_queue(pipeline.database, pipeline.notices, hours, pipeline.clock)
+    return await expire_queue(pipeline.database, pipeline.notices, hours, pipeline.clock).run()
 
 
 async def is_member(_channel_id):
@@ -65,7 +65,7 @@ async def is_member(_channel_id):
 
 
 def check_of(pipeline, is_member=is_member):
-    return ChannelCheck(pipeline.database, is_member, pipeline.reopening, pipeline.clock, pipeline.poster.wake)
+    return check_channels(pipeline.database, is_member, pipeline.reopening, pipeline.clock, pipeline.poster.wake).run
 
 
 async def wait_long(pipeline, *payloads, hours=4):
@@ -272,7 +272,7 @@ async def test_paused_channel_gets_notices_and_no_events_until_the_pause_is_over
     await write(pipeline, pipeline.notices.tell, "key", "Something to know", urgency=Urgency.NOTE)
     await pipeline.post_all()
     assert pipeline.texts("CADMIN") == [f"{NOTE}Something to know"]
-    ends = PauseEnd(pipeline.database, pipeline.reopening, pipeline.clock, pipeline.poster.wake)
+    ends = end_pauses(pipeline.database, pipeline.reopening, pipeline.clock, pipeline.poster.wake).run
     assert await ends() == 0
     await wait(pipeline, (until - pipeline.clock()).total_seconds() + 1)
     assert await ends() == 1

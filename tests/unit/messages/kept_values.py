@@ -23,7 +23,8 @@ from bot.events.facts import VersionRemarks
 from bot.events.races import Course, OffTime, Race, Runner
 from bot.fanout.drill_records import KeptDrill
 from bot.operations.drill_run import AddressAnswer, DrillReport, Stop
-from bot.operations.status_figures import JobDone, Status
+from bot.operations.jobs.job import Job
+from bot.operations.status_figures import Status
 from bot.outbox.acknowledgements import Untaken
 from bot.outbox.dead_letters import DeadLetter
 from bot.outbox.held_queues import Held
@@ -259,6 +260,20 @@ DRILL_REPORT = DrillReport(
     ),
     ("C6",),
 )
+
+
+async def no_run() -> None:
+    raise AssertionError
+
+
+JOBS = tuple(
+    Job(name, words, 60, no_run)
+    for name, words in (
+        ("check_quota", "Quota read"),
+        ("repair", "Failed deliveries looked up"),
+        ("prune_bodies", "Bodies of old deliveries forgotten"),
+    )
+)
 STATUS = Status(
     at=NOON,
     deliveries={"result.received": 1_280, "race.abandoned": 12, "": 1},
@@ -275,8 +290,8 @@ STATUS = Status(
     untaken_here=Untaken(1, (ABANDONED,)),
     reading=READING,
     expected=forecast(READING.used, READING.limit, NOON, USE),
-    jobs=(JobDone("check_quota", NOON), JobDone("repair", NOON), JobDone("prune_bodies", None)),
-    repaired_at=NOON,
+    jobs=JOBS,
+    done={"check_quota": NOON, "repair": NOON},
     replicas=2,
     schema="0010",
     version="0.1.0",
@@ -294,7 +309,7 @@ WELL = replace(
     untaken_here=Untaken(),
     reading=None,
     expected=None,
-    repaired_at=None,
+    done={"check_quota": NOON},
     replicas=1,
 )
 DEGRADED = {"slack": "auth.test: token_revoked <!channel>", "job check_quota": "the data service did not answer"}

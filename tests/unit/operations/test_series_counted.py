@@ -8,21 +8,20 @@ import re
 from datetime import UTC, datetime, timedelta
 from itertools import product
 
+from bot.app import Service
 from bot.deliveries.inbox import Depth
 from bot.errors import SlackError
 from bot.events import drill_mark
 from bot.events.event import EventKind
 from bot.operations import metrics as declared
 from bot.operations.gauges import ServiceState
-from bot.operations.jobs.table import JOBS
-from bot.operations.metrics import METRIC_PREFIX, Metrics
+from bot.operations.metrics import METRIC_PREFIX
 from bot.outbox.claim_outcomes import ClaimOutcome
 from bot.outbox.states import UNSENT
 from bot.racedata.client.circuit_breakers import BREAKER_CODES
 from bot.racedata.client.service_errors import CircuitOpen, ServiceFailure, Spared, WalkBroken
 from bot.racedata.forecast import Forecast
 from bot.racedata.month_quota import QuotaReading, QuotaSource
-from bot.slack.web_client import METHODS
 from tests.promtool import Scrape
 from tests.unit.pages import ROOT, nodes, production, settings
 
@@ -120,12 +119,18 @@ def count_calls(metrics):
         metrics.service_request(path, failure)
 
 
+def ids_of_jobs(metrics):
+    return {
+        dict(labels)["job_id"] for name, labels in scraped(metrics) if name == f"{METRIC_PREFIX}job_interval_seconds"
+    }
+
+
 def count_work(metrics):
     for outcome in {one.name for one in subclasses(ClaimOutcome)}:
         metrics.post(outcome)
     outcomes_of_jobs = set(argument("bot/operations/jobs/scheduler.py", "_count", 1))
-    for job, outcome in product(JOBS, outcomes_of_jobs):
-        metrics.job_run(job.id, outcome)
+    for job, outcome in product(ids_of_jobs(metrics), outcomes_of_jobs):
+        metrics.job_run(job, outcome)
     metrics.receipt_to_slack(0.001)
     metrics.show_degraded([*degraded_names(), "made up"])
 
@@ -141,7 +146,7 @@ def show_everything(metrics):
                 taken_at=NOW, month="2026-11", used=10, certain=True, source=QuotaSource.TOTAL, limit=100
             ),
             forecast=Forecast(month_total=20, low=15, high=25, days=5),
-            last_done={job.id: NOW for job in JOBS},
+            last_done=dict.fromkeys(ids_of_jobs(metrics), NOW),
             shut=BREAKER_CODES,
             replicas=2,
         )
@@ -158,8 +163,8 @@ def scraped(metrics):
 
 
 def test_every_series_has_a_source_and_every_source_a_series():
-    fresh = scraped(Metrics(settings(), METHODS))
-    metrics = Metrics(settings(), METHODS)
+    fresh = scraped(Service(settings()).metrics)
+    metrics = Service(settings()).metrics
     for count in (count_requests, count_calls, count_work, show_everything):
         count(metrics)
     seen = scraped(metrics)

@@ -41,7 +41,7 @@ def check(database, client, settings, clock, told):
                 {"endpoint": "/courses", "requests": 9},
                 {"endpoint": "/races/search", "requests": 12_400},
             ]
-            await QuotaCheck(book, notices, database, settings, clock)()
+            await QuotaCheck(book, notices, database, settings, clock).run()
 
     return run
 
@@ -127,8 +127,8 @@ async def test_failure_is_left_to_the_scheduler_to_tell(database, client, settin
     client.answers = {"usage by day": fault, "courses": fault, "reference": fault, "countries": fault}
     notices = Notices(None, admin_notice, clock=clock)
     with pytest.raises(ServerFault):
-        await QuotaCheck(QuotaBook(database, client, settings, clock), notices, database, settings, clock)()
-    await refresh_reference(ReferenceBook(database, client, clock), database, notices, clock)
+        await QuotaCheck(QuotaBook(database, client, settings, clock), notices, database, settings, clock).run()
+    await refresh_reference(ReferenceBook(database, client, clock), database, notices, clock).run()
 
 
 async def test_countries_are_read_once_a_day_without_anybody_asking(database, client, clock):
@@ -139,7 +139,7 @@ async def test_countries_are_read_once_a_day_without_anybody_asking(database, cl
     }
     book = ReferenceBook(database, client, clock)
     for _ in range(3):
-        await refresh_reference(book, database, Notices(None, admin_notice, clock=clock), clock)
+        await refresh_reference(book, database, Notices(None, admin_notice, clock=clock), clock).run()
         clock.pass_(hours=1)
     assert client.asked.count("countries") == 1
     assert [one.country_code for one in await book.known_countries()] == ["ITY"]

@@ -46,14 +46,15 @@ class Desk:
         self.client.answers = answers
         for _ in range(times):
             self.clock.pass_(minutes=10)
-            await refresh_reference(self.books[0], self.database, self.notices, self.clock)
+            await refresh_reference(self.books[0], self.database, self.notices, self.clock).run()
 
     async def slots(self, count):
         """What the job for unchecked filters does in so many slots; how many requests each made."""
         asked = []
         for number in range(count):
             before = len(self.client.asked)
-            await refresh_for_filters(self.books[number % 3], self.database, self.notices, self.clock, asyncio.Event())
+            book, wake = self.books[number % 3], asyncio.Event()
+            await refresh_for_filters(book, self.database, self.notices, self.clock, wake).run()
             asked.append(len(self.client.asked) - before)
             self.clock.pass_(seconds=CHECK_EVERY_S)
         return asked

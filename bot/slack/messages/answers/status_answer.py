@@ -29,23 +29,6 @@ _MISSING = {
     MissingKind.SUBSCRIPTION: ("webhook subscription that fell silent", "webhook subscriptions that fell silent"),
 }
 
-JOB_WORDS = {
-    "check_quota": "Quota read",
-    "repair": "Failed deliveries looked up",
-    "refresh_reference": "Regions and courses read",
-    "check_filters": "Unchecked subscriptions checked",
-    "prune_bodies": "Bodies of old deliveries forgotten",
-    "check_channels": "Closed channels tried",
-    "end_pauses": "Pauses ended",
-    "tell_due": "Digests and quiet hours told",
-    "escalate": "Abandonments that nobody has told to more people",
-    "follow_off_times": "Live messages brought up to the off times",
-    "end_drills": "Drills ended",
-    "expire_queue": "Messages that waited too long given up",
-    "watch_deliveries": "Missing results and deliveries looked for",
-}
-_JOB = "job "
-
 
 @dataclass(frozen=True)
 class StatusScope:
@@ -65,14 +48,14 @@ def status_answer(found: Status, scope: StatusScope) -> Message:
     head = [
         header("Status"),
         section(f"*{health}*"),
-        section("\n".join(_reasons(scope.degraded)) if for_admins else ""),
+        section("\n".join(_reasons(found, scope.degraded)) if for_admins else ""),
         fields(
             [
                 ("Deliveries, last 24 hours", _deliveries(found.deliveries)),
                 ("Posts, last 24 hours", _posts(found)),
                 ("Waiting", waits),
                 ("Quota", in_short(found.reading, found.expected) if found.reading else "not read this month yet"),
-                ("Last repair", moment_for_readers(found.repaired_at) if found.repaired_at else None),
+                ("Last repair", moment_for_readers(found.done["repair"]) if "repair" in found.done else None),
             ]
         ),
     ]
@@ -82,7 +65,7 @@ def status_answer(found: Status, scope: StatusScope) -> Message:
 
 def _health(found: Status, scope: StatusScope) -> str:
     if not (scope.degraded or found.missing or found.untaken.count):
-        return "All is well." if any(one.done_at for one in found.jobs) else "Nothing has been checked yet."
+        return "All is well." if found.done else "Nothing has been checked yet."
     wrong = len(scope.degraded)
     words = "1 thing is not as it should be." if wrong == 1 else f"{wrong} things are not as they should be."
     missing = [_many(found.missing[kind], *_MISSING[kind]) for kind in MissingKind if found.missing.get(kind)]
@@ -106,10 +89,10 @@ def _untaken(found: Status, only_channel: str | None) -> str:
     return f"{told}, in this channel {inside}."
 
 
-def _reasons(degraded: Mapping[str, str]) -> Iterator[str]:
+def _reasons(found: Status, degraded: Mapping[str, str]) -> Iterator[str]:
+    words_of = {f"job {job.id}": job.words for job in found.jobs}
     for name, reason in degraded.items():
-        words = JOB_WORDS.get(name.removeprefix(_JOB), name) if name.startswith(_JOB) else name
-        yield f"• *{safe(words)}*: {safe(reason, REASON_MAX)}"
+        yield f"• *{safe(words_of.get(name, name))}*: {safe(reason, REASON_MAX)}"
 
 
 def _traffic(found: Status) -> str:
@@ -169,9 +152,9 @@ def _channel(channel: WaitingChannel) -> str:
 
 def _jobs(found: Status) -> Iterator[str]:
     yield "*When each job was last done*"
-    for one in found.jobs:
-        done = moment_for_readers(one.done_at) if one.done_at else "not in the last week"
-        yield f"• {JOB_WORDS[one.job]}: {done}"
+    for job in found.jobs:
+        done = moment_for_readers(found.done[job.id]) if job.id in found.done else "not yet"
+        yield f"• {job.words}: {done}"
 
 
 def _small_print(found: Status, only_channel: str | None) -> dict[str, object] | None:

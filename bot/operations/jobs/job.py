@@ -1,0 +1,32 @@
+"""What a job is. `bot/app.py` has the table of all jobs."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from bot.db.engine import Database, Work
+
+HOUR_S = 3_600
+
+
+@dataclass(frozen=True)
+class Job:
+    """`words`: for people, what a good run has done. `run` returns a count for the log, or nothing.
+
+    A run may be repeated, and may be ended at any moment.
+    """
+
+    id: str
+    words: str
+    every_s: int
+    run: Callable[[], Awaitable[object]]
+
+
+async def write_all(database: Database, work: Work[int], wake: asyncio.Event | None = None) -> int:
+    """Repeat until a transaction changes nothing; how much was changed. `wake` is set after each change."""
+    total = 0
+    while count := await database.write(work):
+        total += count
+        if wake:
+            wake.set()
+    return total
