@@ -110,6 +110,7 @@ class CommandError(RacingBotError):
     - `lines`: command lines to type after /racing, by label. Working lines become buttons.
     - `asks`: the text asks which label was meant, and goes on with `after`.
     - `named_ids`: ids of channels and people in the text, shown as names.
+    - `form`: words of `/racing subscribe`; a button opens the form, filled with them.
     - `edits`: the region of a subscription in the way; a button opens the form.
     - `asks_meaning`: the lines are all that was typed, read in several ways.
     """
@@ -125,11 +126,12 @@ class CommandError(RacingBotError):
         asks: bool = False,
         after: str = "",
         edits: str | None = None,
+        form: str | None = None,
         named_ids: Sequence[str] = (),
         asks_meaning: bool = False,
     ) -> None:
         self.named_ids, self.asks_meaning = tuple(named_ids), asks_meaning
-        self.told, self.asks, self.after, self.edits = told, asks, after, edits
+        self.told, self.asks, self.after, self.edits, self.form = told, asks, after, edits, form
         found = offers or {label: {typed: value} for label, value in (meant or {}).items()}
         self.offers = {label: dict(right) for label, right in found.items()}
         self.lines = dict(lines or {})
@@ -146,7 +148,13 @@ class CommandError(RacingBotError):
     def offering(self, lines: Mapping[str, str]) -> "CommandError":
         """The same error, with these command lines instead of offers."""
         return CommandError(
-            self.told, lines=lines, asks=self.asks, after=self.after, edits=self.edits, named_ids=self.named_ids
+            self.told,
+            lines=lines,
+            asks=self.asks,
+            after=self.after,
+            edits=self.edits,
+            form=self.form,
+            named_ids=self.named_ids,
         )
 
 

@@ -156,6 +156,11 @@ class Lexicon:
         found: dict[str, set[str]] = {}
         for spelling in (*self.regions, *self._names, *self._ids):
             found.setdefault(folded(spelling), set()).add(spelling)
+        bare: dict[str, set[str]] = {}
+        for name in self._names:
+            bare.setdefault(folded(name).partition(" (")[0], set()).add(name)
+        # "wolverhampton" is Wolverhampton (AW), and "ascot" is Ascot as well as Ascot (AUS).
+        found = bare | found
         return {spelled: frozenset(spellings) for spelled, spellings in found.items()}
 
     @cached_property

@@ -29,8 +29,8 @@ from bot.events.reading.fields import NAMES_OF as NAMES_OF_FACTS
 from bot.manifest import read_manifest
 from bot.settings import Settings
 from bot.slack.body_shapes import EVENT_SHAPES
-from bot.slack.commands.filter_words_typed import TOPIC_WORDS
 from bot.slack.commands.table import RACING_COMMANDS, SLASH_COMMANDS, help_message
+from bot.slack.language.grammar import TOPIC_WORDS
 from bot.slack.listeners import direct_messages
 from bot.slack.messages import EVENT_MESSAGES
 from bot.slack.messages.answers.help_answer import HelpGroup

@@ -43,19 +43,25 @@ class ZoneCondition(ChoiceCondition):
 
 def zone_named(typed: str) -> str:
     """The name of a zone typed in any letter case, or by the city alone. Raises ValueError with the nearest names."""
-    names, word = _names(), "_".join(typed.split()).casefold()
+    if zone := zone_called(typed):
+        return zone
+    word = _word(typed)
     if _OFFSET.fullmatch(word):
         raise ValueError(
             f"{typed[:40]} is an offset, and knows no summer time: write a city's zone, {ZONE_EXAMPLE} for example"
         )
-    if word in names:
-        return names[word]
-    cities = [name for folded, name in names.items() if folded.rpartition("/")[2] == word]
-    if len(cities) == 1:
-        return cities[0]
-    near = cities or [names[folded] for folded in _near(word)]
+    near = _cities().get(word) or [_names()[folded] for folded in _near(word)]
     meant = f"write {' or '.join(near[:NEAR_ZONES])}" if near else f"write {ZONE_EXAMPLE}, for example"
     raise ValueError(f"{typed[:40]} is no time zone: {meant}")
+
+
+def zone_called(typed: str) -> str | None:
+    """The name of a zone typed in any letter case, or by a city of a single zone."""
+    word = _word(typed)
+    if _OFFSET.fullmatch(word):
+        return None
+    cities = _cities().get(word, ())
+    return _names().get(word) or (cities[0] if len(cities) == 1 else None)
 
 
 def zone_of(chosen: FilterFields) -> tzinfo | None:
@@ -80,3 +86,16 @@ def _near(word: str) -> list[str]:
 def _names() -> Mapping[str, str]:
     """By folded name."""
     return {name.casefold(): name for name in sorted(available_timezones()) if not name.startswith(_NOT_FOR_PEOPLE)}
+
+
+@cache
+def _cities() -> Mapping[str, Sequence[str]]:
+    """The names by folded city."""
+    found: dict[str, list[str]] = {}
+    for folded, name in _names().items():
+        found.setdefault(folded.rpartition("/")[2], []).append(name)
+    return found
+
+
+def _word(typed: str) -> str:
+    return "_".join(typed.split()).casefold()

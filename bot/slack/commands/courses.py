@@ -9,9 +9,9 @@ from bot.outbox.message import Message
 from bot.racedata.near_misses import TYPED_MAX, likely_courses
 from bot.racedata.reference_store import KnownCourse
 from bot.slack.commands.invocation import Desk, Invocation
-from bot.slack.commands.line_phrases import THINGS, PhraseReader
 from bot.slack.commands.search_words import LIST_S, read_list_words
-from bot.slack.commands.tokens import read_page, words_of
+from bot.slack.language.grammar import THINGS, PhraseReader
+from bot.slack.language.tokens import read_page, words_of
 from bot.slack.messages.answers.courses_answer import courses
 
 

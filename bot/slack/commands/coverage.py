@@ -8,9 +8,9 @@ from bot.racedata.lexicon import Lexicon
 from bot.racedata.near_misses import TYPED_MAX, likely
 from bot.racedata.reference_store import KnownCountry
 from bot.slack.commands.invocation import Desk, Invocation
-from bot.slack.commands.line_phrases import THINGS, Kind, PhraseReader
 from bot.slack.commands.search_words import LIST_S, read_list_words
-from bot.slack.commands.tokens import read_page, words_of
+from bot.slack.language.grammar import THINGS, Kind, PhraseReader
+from bot.slack.language.tokens import read_page, words_of
 from bot.slack.messages.answers.coverage_answer import coverage
 
 

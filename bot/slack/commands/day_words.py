@@ -34,8 +34,8 @@ from bot.racedata.near_misses import (
 from bot.racedata.reference_book import ReferenceBook
 from bot.racedata.reference_store import KnownCourse
 from bot.slack.commands.filter_choice import no_region
-from bot.slack.commands.line_phrases import JOINING, THINGS, Kind, Phrase, PhraseReader
-from bot.slack.commands.tokens import SINGLE_QUOTE, Word, join, parted, read_page, words_of
+from bot.slack.language.grammar import JOINING, THINGS, Kind, Phrase, PhraseReader
+from bot.slack.language.tokens import SINGLE_QUOTE, Word, join, parted, read_page, words_of
 
 ALL_REGIONS_WORD = "all"
 

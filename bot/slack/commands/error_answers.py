@@ -7,9 +7,9 @@ from bot.errors import CommandError, ServiceError, SlackError, StorageError
 from bot.logs import get_logger
 from bot.outbox.message import Message
 from bot.racedata.near_misses import COURSE_PREFIX
-from bot.slack.commands.tokens import NOT_COURSE, SINGLE_QUOTE, join, parted, split
+from bot.slack.language.tokens import NOT_COURSE, SINGLE_QUOTE, join, parted, split
 from bot.slack.messages.answers.failure_words import NOBODY_KNOWN, AnswerReader, failure_words
-from bot.slack.messages.answers.subscription_buttons import edit_button
+from bot.slack.messages.answers.subscription_buttons import edit_button, form_button
 from bot.slack.messages.conditions.region_view import region_named
 from bot.slack.messages.kit.buttons import BUTTON_VALUE_MAX, actions, command_button
 from bot.slack.messages.kit.sentences import sentence
@@ -58,6 +58,8 @@ def hand_on(reader: AnswerReader, reference: str) -> str:
 def _with_offers(error: CommandError, line: str) -> Message:
     told = sentence(str(error), error.named_ids)
     buttons = [command_button(label, right, in_place=True) for label, right in offered_lines(error, line).items()]
+    if error.form is not None:
+        buttons.append(form_button(error.form))
     if error.edits is not None:
         buttons.append(edit_button(error.edits, f"Edit {region_named(error.edits)}"))
     row = actions(buttons)

@@ -13,7 +13,6 @@ from bot.logs import get_logger
 from bot.slack.channel_membership import problem_of_channel, problem_of_person
 from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.commands.left_channel import has_left
-from bot.slack.messages.conditions.acknowledge_views import CHOOSE_TOLD
 
 log = get_logger(__name__)
 
@@ -41,7 +40,7 @@ async def check_escalation(desk: Desk, invocation: Invocation, filters: Iterable
     problems = await asyncio.gather(*(_problem(desk, invocation, one) for one in told))
     for one, problem in zip(told, problems, strict=True):
         if problem is not None:
-            raise CommandError(problem, named_ids=[one], lines={CHOOSE_TOLD: "subscribe"})
+            raise CommandError(problem, named_ids=[one], form=invocation.text)
 
 
 async def _problem(desk: Desk, invocation: Invocation, told: str) -> str | None:

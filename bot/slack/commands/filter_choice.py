@@ -11,9 +11,8 @@ from bot.events.event import Topic
 from bot.events.races import Course
 from bot.racedata.lexicon import Lexicon
 from bot.racedata.near_misses import LOOKED_UP_MAX, nearest_names, quoted
-from bot.slack.commands.everyday_words import everyday
 from bot.slack.commands.invocation import Desk
-from bot.slack.commands.tokens import join
+from bot.slack.language.tokens import join
 from bot.slack.messages.conditions.condition_view import ConditionView
 from bot.slack.messages.conditions.course_view import COURSES_FIELD, NOT_COURSES_FIELD, name_of
 from bot.slack.messages.conditions.region_view import REGIONS_FIELD, region_named, region_words
@@ -130,6 +129,8 @@ class FilterChoice:
 
     def raise_for_all(self) -> None:
         errors = [error.of_words(self.typed) for some in self.errors.values() for error in some]
+        # A question with choices waits until the other words are right.
+        errors = [error for error in errors if error.asks or not error.offers] or errors[:1]
         if len(errors) == 1:
             raise errors[0]
         if errors:
@@ -181,8 +182,7 @@ def no_region(lexicon: Lexicon, typed: Sequence[str]) -> CommandError | None:
         if lexicon.is_country(word) and not lexicon.region_named(word):
             why = "publishes no region for it" if lexicon.regions else "is away, so I can't look up its code"
             return CommandError(f"I know the country {quoted(word)}, but the data service {why}.")
-    because = everyday(word for word in typed if not lexicon.is_region(word))
-    return CommandError(because) if because else None
+    return None
 
 
 def still_brought(before: ChannelFilter, check: FilterChoice) -> str | None:

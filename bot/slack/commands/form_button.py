@@ -1,4 +1,8 @@
-"""Opens the form: after `/racing subscribe` without a word, and after the button Edit."""
+"""Opens the form: after `/racing subscribe` without a word, after Edit, and filled with the words of a refused line."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 from sqlmodel import Session
 
@@ -6,9 +10,12 @@ from bot.channels.filters import ChannelFilter
 from bot.errors import CommandError, SlackDoubtful, SlackError, SlackScopeMissing
 from bot.logs import get_logger
 from bot.racedata import reference_store
+from bot.racedata.lexicon import kept
 from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.forms.subscribe_form import FormOf, subscribe_form
+from bot.slack.language.request import read
 from bot.slack.messages.conditions.condition_view import PublishedChoices
+from bot.slack.messages.conditions.region_view import REGIONS_FIELD
 
 log = get_logger(__name__)
 
@@ -16,15 +23,33 @@ OPEN_S = 1.5
 """The rest of the three seconds of a trigger."""
 
 
-async def open_form(desk: Desk, invocation: Invocation, chosen: ChannelFilter | None) -> None:
-    known = await desk.database.read(_known)
+async def commit(desk: Desk, invocation: Invocation) -> None:
+    await desk.people.check_may_change(invocation, invocation.channel_id)
+    lexicon = await desk.database.read(kept)
+    wanted = read(invocation.text, lexicon)
+    await open_form(desk, invocation, None, wanted.filled(lexicon), wanted.of(REGIONS_FIELD))
+
+
+async def answer(_desk: Desk, _invocation: Invocation, _committed: Any) -> None:
+    """Nothing: the form is the answer."""
+
+
+async def open_form(
+    desk: Desk,
+    invocation: Invocation,
+    chosen: ChannelFilter | None,
+    start: ChannelFilter | None = None,
+    regions: Sequence[str] = (),
+) -> None:
+    """`chosen`: the edited subscription. `start` and `regions`: what a new subscription begins with."""
+    known = replace(await desk.database.read(_known), chosen=tuple(regions))
     form = FormOf(
         channel_id=invocation.channel_id,
         editing=chosen.region if chosen else None,
         was=chosen.fingerprint() if chosen else None,
         from_home=invocation.from_home,
     )
-    view = subscribe_form(form, chosen, known)
+    view = subscribe_form(form, chosen or start, known)
     try:
         await desk.slack.call(
             "views.open",

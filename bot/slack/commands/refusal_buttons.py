@@ -39,6 +39,8 @@ async def with_working_offers(
     except TimeoutError:
         log.warning("offers_not_all_checked", reference=invocation.reference, within_s=within_s)
     told = error.offering(trying.found)
+    if error.asks_meaning and not (trying.found or trying.idle):
+        told.told = "I can't make sense of that, so nothing was changed. Name one thing at a time."
     if trying.idle:
         lines = listed([f"/racing {line}" for line in dict.fromkeys(trying.idle.values())])
         has = f"has {listed(list(trying.idle))} already" if trying.found else f"has that already: {lines}"
@@ -46,7 +48,7 @@ async def with_working_offers(
         there = [subscriptions.read_filter(row) for row in rows]
         typed = {word for line in trying.idle.values() for word in line.split()}
         if trying.found and (narrowed := [describe(one) for one in there if one.not_courses and one.region in typed]):
-            # "All of GB" would hide the courses that are left out.
+            # The region alone would hide the courses that are left out.
             has = f"already has {listed(narrowed)}"
         told.after = f"This channel {has}. {error.after}".strip()
         if error.asks_meaning and not trying.found:
@@ -112,5 +114,5 @@ async def refusal(desk: Desk, invocation: Invocation, line: str) -> CommandError
 
 
 def _label(label: str, more: str) -> str:
-    is_whole = more.startswith(label) or label.startswith((WITHOUT_LABEL, "until "))
+    is_whole = more.startswith((label, "Leave out ")) or label.startswith((WITHOUT_LABEL, "until "))
     return more if is_whole else f"{label} {more}"

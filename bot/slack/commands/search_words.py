@@ -1,6 +1,6 @@
 """The words of commands that list something: a search text, and a page."""
 
-from bot.slack.commands.tokens import read_page, split
+from bot.slack.language.tokens import read_page, split
 
 LIST_S = 20.0
 

@@ -26,24 +26,18 @@ from bot.slack.commands.day_words import USUAL_REGIONS
 from bot.slack.commands.escalation_check import check_escalation
 from bot.slack.commands.filter_choice import FilterChoice, merged, still_brought, told_of_merge
 from bot.slack.commands.filter_view import as_shown, overridden_in
-from bot.slack.commands.filter_words_typed import (
-    NO_LISTS,
-    TypedFilter,
-    check_readings,
-    day_or_time,
-    read_typed_filter,
-)
 from bot.slack.commands.form_button import open_form
 from bot.slack.commands.invocation import Desk, Invocation
-from bot.slack.commands.line_parses import ALL
 from bot.slack.commands.subscription_changes import audited, change
+from bot.slack.language.grammar import ALL
+from bot.slack.language.refusals import Refusal, value_wanted
+from bot.slack.language.request import DAY_WORDS, NO_LISTS, UNKNOWN_WORDS, LineRequest, day_or_time, read
 from bot.slack.messages.answers.subscription_answers import Said, subscribed
-from bot.slack.messages.conditions.choice_view import form_offered
 from bot.slack.messages.conditions.course_view import COURSES_FIELD, NOT_COURSES_FIELD
 from bot.slack.messages.conditions.race_class_view import CLASSES_FIELD
 from bot.slack.messages.conditions.region_view import REGIONS_FIELD, region_named
-from bot.slack.messages.conditions.table import CHOICES
-from bot.slack.messages.conditions.topic_view import topics_in_order
+from bot.slack.messages.conditions.table import VIEWS
+from bot.slack.messages.conditions.topic_view import TOPICS_FIELD, topics_in_order
 from bot.slack.messages.kit.text import listed
 
 CHANGED = (
@@ -80,13 +74,12 @@ class Subscribed:
 
 
 async def commit(desk: Desk, invocation: Invocation) -> Subscribed | None:
-    check_ = FilterChoice(desk)
-    wanted = await _read(check_, invocation.text)
     await desk.people.check_may_change(invocation, invocation.channel_id)
+    check_ = FilterChoice(desk)
+    wanted, filters = await _asked(check_, invocation)
     if wanted.is_bare:
         await open_form(desk, invocation, None)
         return None
-    filters = await _filters(check_, wanted, invocation.channel_id)
     return await store(desk, invocation, filters, check_, whole=wanted.is_whole)
 
 
@@ -96,10 +89,9 @@ async def check(desk: Desk, invocation: Invocation) -> None:
 
 async def changes(desk: Desk, invocation: Invocation) -> bool:
     check_ = FilterChoice(desk)
-    wanted = await _read(check_, invocation.text)
+    wanted, filters = await _asked(check_, invocation)
     if wanted.is_bare:
         return True
-    filters = await _filters(check_, wanted, invocation.channel_id)
 
     def differs(session: Session) -> bool:
         rows = subscriptions.of_channel(session, invocation.channel_id)
@@ -257,75 +249,40 @@ def _uncovered(session: Session, filters: tuple[ChannelFilter, ...]) -> list[str
     return [f"{event} from {listed(regions)}" for event, regions in missing.items()]
 
 
-async def _read(check: FilterChoice, text: str) -> TypedFilter:
-    wanted = read_typed_filter(text, await check.lexicon() if text.strip() else NO_LISTS)
-    check_readings(NAME, wanted)
-    if wanted.days:
-        what = day_or_time(wanted.days[0])
-        told = f"A subscription has no {what} such as {wanted.days[0]}: it lasts until it is ended."
-        raise CommandError(told, lines={f"{WITHOUT_LABEL}{what}": wanted.line(NAME)} if wanted.line("") else None)
-    if wanted.not_everything or (wanted.not_regions and not wanted.everything):
-        named = listed([*([ALL] if wanted.not_everything else []), *wanted.not_regions])
-        line = wanted.line("") and wanted.line(NAME)
-        told = f"{named} can't be left out there. Name the regions that this channel is to receive."
-        raise CommandError(told, lines={"Without that": line} if line else None)
-    if wanted.not_values:
-        told = f"{listed(wanted.not_values)} can't be left out. Name what is wanted, such as class:1."
-        raise CommandError(told, lines={"Without that": wanted.line(NAME)} if wanted.line("") else None)
-    if nameless := [name for name, some in wanted.values if EVERY_VALUE in some]:
-        view = next(one for one in CHOICES if one.field == nameless[0])
-        told = f"{view.typed_as} needs a value: write {view.typed_as}{view.typed_example}, for example."
-        raise CommandError(told, lines=form_offered(view))
-    if not wanted.all_topics:
-        raise CommandError("Nothing would be left of that. Name what this channel is to receive.")
-    check.typed = {code: name for name, code in wanted.named}
-    check.typed |= {f"{COURSE_PREFIX}{name}": f"{COURSE_PREFIX}{typed}" for typed, name in wanted.spelled}
-    check.adds = wanted.topics_of_choices if wanted.is_of_choices else None
-    check.no_more_than = wanted.all_topics if wanted.not_topics or (wanted.is_only and wanted.topics) else None
-    return wanted
+async def _asked(check: FilterChoice, invocation: Invocation) -> tuple[LineRequest, list[ChannelFilter]]:
+    """The request of the line, and its filters. A refusal has the form, filled with what was understood."""
+    is_direct = invocation.channel_id.startswith(DIRECT_MESSAGE)
+    lexicon = await check.lexicon() if invocation.text.strip() else NO_LISTS
+    wanted = read(invocation.text, lexicon, in_direct=is_direct)
+    try:
+        if refused := wanted.refused or _refused(wanted):
+            raise refused.error(NAME)
+        return wanted, [] if wanted.is_bare else await _filters(check, wanted, invocation.channel_id)
+    except CommandError as error:
+        error.form = wanted.line()
+        raise
 
 
-async def _others(check: FilterChoice, wanted: TypedFilter) -> CommandError:
-    regions = await check.desk.reference.regions(check.left_s()) or ()
-    others = tuple(region for region in regions if region not in wanted.not_regions)
-    named = listed(wanted.not_regions)
-    line = replace(wanted, everything=False, regions=others, not_regions=()).line(NAME)
-    return CommandError(
-        f"All regions but {named} can't be one subscription: that to all takes in regions that are yet to come. The "
-        f"regions without {named} can be named one by one.",
-        lines={f"All {len(others)} regions but {named}": line} if others else None,
+async def _filters(check: FilterChoice, wanted: LineRequest, channel_id: str) -> list[ChannelFilter]:
+    check.typed = dict(wanted.typed)
+    check.adds = wanted.of_choices
+    check.no_more_than = (
+        wanted.all_topics if wanted.out(TOPICS_FIELD) or (wanted.is_only and wanted.of(TOPICS_FIELD)) else None
     )
-
-
-async def _from_where(check: FilterChoice, wanted: TypedFilter, channel_id: str) -> CommandError:
-    """The question for a place, with a button for each region of the channel, or for the usual regions, and for all."""
-    rows = await check.desk.database.read(partial(subscriptions.of_channel, channel_id=channel_id))
-    published = await check.desk.reference.regions(check.left_s()) or ()
-    usual = [*(region for region in USUAL_REGIONS if region in published), *published]
-    regions = [row.region for row in rows if row.region != ALL_REGIONS] or usual
-    each = {region: replace(wanted, regions=(region,)) for region in list(dict.fromkeys(regions))[:ASKED_MAX]}
-    each["All regions"] = replace(wanted, everything=True)
-    what = listed(topics_in_order(wanted.all_topics)).capitalize()
-    return CommandError(
-        f"{what} from where? Name a region or a course.",
-        lines={label: replace(one, topics=one.all_topics).line(NAME) for label, one in each.items()},
-    )
-
-
-async def _filters(check: FilterChoice, wanted: TypedFilter, channel_id: str) -> list[ChannelFilter]:
-    if wanted.not_regions:
+    places = (*wanted.of(REGIONS_FIELD), *wanted.of(UNKNOWN_WORDS))
+    if wanted.out(REGIONS_FIELD):
         raise await _others(check, wanted)
-    if not (wanted.regions or wanted.courses or wanted.everything):
+    if not (places or wanted.of(COURSES_FIELD) or wanted.everything):
         raise await _from_where(check, wanted, channel_id)
-    regions = await check.regions(wanted.regions, await _other_words(check, wanted))
+    regions = await check.regions(places, await _other_words(check) if places else {})
     if wanted.everything:
-        regions = check.instead_of_all([ALL_REGIONS, *regions])
-    courses = await check.courses(COURSES_FIELD, wanted.courses, regions)
-    if not wanted.everything and not wanted.regions:
+        regions = [ALL_REGIONS]
+    courses = await check.courses(COURSES_FIELD, wanted.of(COURSES_FIELD), regions)
+    if not wanted.everything and not places:
         regions = await check.regions_of(courses)
-    not_courses = await check.courses(NOT_COURSES_FIELD, wanted.not_courses, regions)
+    not_courses = await check.courses(NOT_COURSES_FIELD, wanted.out(COURSES_FIELD), regions)
     await check.arriving(courses, not_courses, regions)
-    await check.classes(CLASSES_FIELD, dict(wanted.values).get(CLASSES_FIELD, ()))
+    await check.classes(CLASSES_FIELD, wanted.of(CLASSES_FIELD))
     check.raise_for_all()
     chosen = ChannelFilter.model_validate(
         {
@@ -334,14 +291,62 @@ async def _filters(check: FilterChoice, wanted: TypedFilter, channel_id: str) ->
             "courses": courses,
             "not_courses": not_courses,
         }
-        | dict(wanted.values)
+        | wanted.values
     )
     return check.filters(regions, chosen)
 
 
-async def _other_words(check: FilterChoice, wanted: TypedFilter) -> dict[str, str]:
-    if not wanted.regions:
-        return {}
+def _refused(wanted: LineRequest) -> Refusal | None:
+    """The refusal of what no subscription has."""
+    rest = replace(
+        wanted, left_out={name: some for name, some in wanted.left_out.items() if name in {TOPICS_FIELD, COURSES_FIELD}}
+    )
+    without = {"Without that": rest} if rest.line() else {}
+    if days := (*wanted.of(DAY_WORDS), *wanted.out(DAY_WORDS)):
+        told = f"A subscription has no {day_or_time(days[0])} such as {days[0]}: it lasts until it is ended."
+        return Refusal(told, {f"{WITHOUT_LABEL}{day_or_time(days[0])}": rest} if without else {})
+    if wanted.out(ALL) or (wanted.out(REGIONS_FIELD) and not wanted.everything):
+        told = f"{listed([*wanted.out(ALL), *wanted.out(REGIONS_FIELD)])} can't be left out there. "
+        return Refusal(f"{told}Name the regions that this channel is to receive.", without)
+    if values := wanted.out_values:
+        told = f"{listed(values)} can't be left out. Name what is wanted; /racing unsubscribe ends what is there."
+        return Refusal(told, without)
+    if nameless := [view for view in VIEWS if EVERY_VALUE in wanted.of(view.field)]:
+        return value_wanted(nameless[0])
+    return (
+        None if wanted.all_topics else Refusal("Nothing would be left of that. Name what this channel is to receive.")
+    )
+
+
+async def _others(check: FilterChoice, wanted: LineRequest) -> CommandError:
+    regions = await check.desk.reference.regions(check.left_s()) or ()
+    others = [region for region in regions if region not in wanted.out(REGIONS_FIELD)]
+    named = listed(wanted.out(REGIONS_FIELD))
+    each = replace(wanted, left_out={name: some for name, some in wanted.left_out.items() if name != REGIONS_FIELD})
+    return CommandError(
+        f"All regions but {named} can't be one subscription: that to all takes in regions that are yet to come. The "
+        f"regions without {named} can be named one by one.",
+        lines={f"All {len(others)} regions but {named}": each.but(all=(), regions=others).line(NAME)}
+        if others
+        else None,
+    )
+
+
+async def _from_where(check: FilterChoice, wanted: LineRequest, channel_id: str) -> CommandError:
+    """The question for a place, with a button for each region of the channel, or for the usual regions, and for all."""
+    rows = await check.desk.database.read(partial(subscriptions.of_channel, channel_id=channel_id))
+    published = await check.desk.reference.regions(check.left_s()) or ()
+    usual = [*(region for region in USUAL_REGIONS if region in published), *published]
+    regions = [row.region for row in rows if row.region != ALL_REGIONS] or usual
+    each = {region: wanted.but(regions=(region,)) for region in list(dict.fromkeys(regions))[:ASKED_MAX]}
+    each["All regions"] = wanted.but(all=(ALL,))
+    what = listed(topics_in_order(wanted.all_topics)).capitalize()
+    return CommandError(
+        f"{what} from where? Name a region or a course.", lines={label: one.line(NAME) for label, one in each.items()}
+    )
+
+
+async def _other_words(check: FilterChoice) -> dict[str, str]:
     lexicon = await check.lexicon()
     courses = {one.name: f"{COURSE_PREFIX}{one.name}" for one in lexicon.courses if one.name}
     return dict(lexicon.names) | {ALL: ALL} | {topic.value: topic.value for topic in Topic} | courses

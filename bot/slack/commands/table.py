@@ -13,6 +13,7 @@ from bot.slack.commands import (
     courses,
     coverage,
     drill,
+    form_button,
     full_result_button,
     mute,
     next_off,
@@ -33,7 +34,7 @@ from bot.slack.messages.alerts.acknowledge_words import ACKNOWLEDGE, GIVE_BACK
 from bot.slack.messages.alerts.alert_buttons import FULL_RESULT_WORD, MUTE
 from bot.slack.messages.answers.help_answer import HelpGroup, command_help, usage_of
 from bot.slack.messages.answers.mute_answer import UNMUTE
-from bot.slack.messages.answers.subscription_buttons import EDIT, REMOVE
+from bot.slack.messages.answers.subscription_buttons import EDIT, FORM, REMOVE
 from bot.slack.messages.answers.watch_answer import UNWATCH
 from bot.slack.messages.conditions.table import CHOICES
 from bot.slack.messages.kit.buttons import ENDING
@@ -355,6 +356,7 @@ BUTTON_COMMANDS: dict[str, Command] = {
     ACKNOWLEDGE: ACKNOWLEDGE_BUTTON,
     GIVE_BACK: GIVE_BACK_BUTTON,
     UNWATCH: Command(UNWATCH, "", "End a watch", watch.answer_unwatch, watch.commit_unwatch),
+    FORM: Command(FORM, "", "The form, filled with the words of a line", form_button.answer, form_button.commit),
     EDIT: Command(
         EDIT, "", "The form of a subscription", subscription_pages.answer_edit, subscription_pages.commit_edit
     ),

@@ -26,7 +26,7 @@ from bot.outbox.message import Message
 from bot.racedata import race_book_store
 from bot.racedata.near_misses import find_courses, likely_courses, quoted
 from bot.slack.commands.invocation import Desk, Invocation
-from bot.slack.commands.tokens import join
+from bot.slack.language.tokens import join
 from bot.slack.messages.answers.trace_answer import TraceView, trace_answer
 from bot.slack.messages.kit.names import card_name, course_name, race_day, race_name
 from bot.slack.messages.kit.text import joined, listed

@@ -1,13 +1,14 @@
 """`/racing unsubscribe`: regions, topics, courses, race classes, or all."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 from sqlmodel import Session
 
 from bot.channels import subscriptions, watches
-from bot.channels.conditions.course_condition import is_called
+from bot.channels.conditions.condition import EVERY_VALUE
+from bot.channels.conditions.race_class_condition import CLASS
 from bot.channels.filters import ALL_REGIONS, ChannelFilter, without, without_abandonments
 from bot.db.tables import ChannelSubscriptionRow
 from bot.errors import WITHOUT_LABEL, CommandError
@@ -15,24 +16,21 @@ from bot.events.event import Topic
 from bot.outbox import backlog
 from bot.outbox.message import Message
 from bot.racedata.lexicon import Lexicon, kept
-from bot.racedata.near_misses import COURSE_PREFIX, refusal, wrong_words
+from bot.racedata.near_misses import refusal, wrong_words
 from bot.slack.commands.filter_view import as_shown
-from bot.slack.commands.filter_words_typed import (
-    TypedFilter,
-    Values,
-    check_readings,
-    day_or_time,
-    read_typed_filter,
-    typed_values,
-)
 from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.commands.subscription_changes import audited, change
-from bot.slack.commands.tokens import NOT_COURSE, join
+from bot.slack.language.grammar import ALL
+from bot.slack.language.refusals import Refusal, value_wanted
+from bot.slack.language.request import DAY_WORDS, UNKNOWN_WORDS, LineRequest, day_or_time, read, typed_values
+from bot.slack.language.tokens import NOT_COURSE, join
 from bot.slack.messages.answers.filter_words import in_plain_words
 from bot.slack.messages.answers.subscription_answers import unsubscribed
-from bot.slack.messages.conditions.course_view import name_of
-from bot.slack.messages.conditions.region_view import region_named, region_words
-from bot.slack.messages.conditions.topic_view import topics_in_order
+from bot.slack.messages.conditions.course_view import COURSES_FIELD, NOT_COURSES_FIELD
+from bot.slack.messages.conditions.race_class_view import CLASSES_FIELD
+from bot.slack.messages.conditions.region_view import REGIONS_FIELD, region_named, region_words
+from bot.slack.messages.conditions.table import TYPED_AS
+from bot.slack.messages.conditions.topic_view import TOPICS_FIELD, topics_in_order
 from bot.slack.messages.kit.text import listed
 
 NAME = "unsubscribe"
@@ -85,7 +83,7 @@ async def answer(_desk: Desk, _invocation: Invocation, committed: Unsubscribed) 
     )
 
 
-def _remove(session: Session, desk: Desk, channel_id: str, wanted: TypedFilter) -> Unsubscribed:
+def _remove(session: Session, desk: Desk, channel_id: str, wanted: LineRequest) -> Unsubscribed:
     rows = subscriptions.of_channel(session, channel_id)
     chosen = _chosen(rows, wanted)
     for row in chosen:
@@ -108,47 +106,39 @@ def _remove(session: Session, desk: Desk, channel_id: str, wanted: TypedFilter) 
     )
 
 
-def _named(wanted: TypedFilter) -> dict[str, Collection[str]]:
+def _named(wanted: LineRequest) -> dict[str, Collection[str]]:
     """The typed words by field of a filter; empty where regions alone, or all, were typed."""
-    typed = {"topics": wanted.topics, "courses": wanted.courses, "not_courses": wanted.not_courses}
-    return {field: words for field, words in (typed | dict(wanted.values)).items() if words}
+    named = {
+        TOPICS_FIELD: wanted.of(TOPICS_FIELD),
+        COURSES_FIELD: wanted.of(COURSES_FIELD),
+        NOT_COURSES_FIELD: wanted.out(COURSES_FIELD),
+    }
+    return {field: words for field, words in (named | wanted.values).items() if words}
 
 
-def _read(session: Session, invocation: Invocation) -> TypedFilter:
+def _read(session: Session, invocation: Invocation) -> LineRequest:
     rows = subscriptions.of_channel(session, invocation.channel_id)
-    return read_typed_filter(invocation.text, _lexicon(session, rows))
+    return read(invocation.text, _lexicon(session, rows))
 
 
-def _chosen(rows: Sequence[ChannelSubscriptionRow], wanted: TypedFilter) -> list[ChannelSubscriptionRow]:
+def _chosen(rows: Sequence[ChannelSubscriptionRow], wanted: LineRequest) -> list[ChannelSubscriptionRow]:
     if not rows:
         raise CommandError("This channel has no subscriptions. /racing subscribe GB would make one.")
     regions = [row.region for row in rows]
     there = ", ".join(map(region_words, regions))
-    if wanted.is_bare:
-        # The word for all regions ends every subscription, not that to all regions alone.
-        one = [f"/racing {join([NAME, region])}, or " for region in regions if region != ALL_REGIONS]
-        alone = " Remove in /racing list ends that to all regions alone." if 0 < len(one) < len(rows) else ""
-        raise CommandError(
-            f"Say what to end: this channel has subscriptions to {there}. For example {''.join(one[:1])}/racing "
-            f"{NAME} all for every one of them.{alone}"
-        )
-    _check_words(wanted, regions)
-    unknown = [typed for typed in wanted.regions if typed not in regions]
+    if refused := _refused(wanted, regions, there):
+        raise refused.error(NAME)
+    unknown = [typed for typed in (*wanted.of(REGIONS_FIELD), *wanted.of(UNKNOWN_WORDS)) if typed not in regions]
     if unknown:
         wrong = wrong_words(unknown, {word: word for word in (*map(region_words, regions), *Topic)}, ENDING_ALIKE)
         raise refusal(f"This channel has no subscription to {', '.join(unknown)}.", wrong, after=f"It has: {there}.")
-    chosen = [row for row in rows if not wanted.regions or row.region in wanted.regions]
+    chosen = [row for row in rows if not wanted.of(REGIONS_FIELD) or row.region in wanted.of(REGIONS_FIELD)]
     named = _named(wanted)
     if not named:
         return chosen
-    _check_one_kind(chosen, wanted)
-    if wanted.topics:
-        return _with_these_topics(chosen, wanted.topics)
-    if wanted.courses or wanted.not_courses:
-        _check_courses(chosen, wanted)
-    else:
-        _check_values(chosen, wanted)
     filters = [subscriptions.read_filter(row) for row in chosen]
+    if absent := _absent(filters, named):
+        raise _not_there(filters, absent)
     return [row for row, one in zip(chosen, filters, strict=True) if without(one, named) != one]
 
 
@@ -158,129 +148,76 @@ def _lexicon(session: Session, rows: Sequence[ChannelSubscriptionRow]) -> Lexico
     return replace(lists, regions=tuple(dict.fromkeys([*lists.regions, *taken])))
 
 
-def _check_words(wanted: TypedFilter, regions: Sequence[str]) -> None:
-    there = ", ".join(map(region_words, regions))
-    if wanted.not_regions and wanted.everything:
-        ends = [region for region in regions if region not in wanted.not_regions and region != ALL_REGIONS]
-        raise CommandError(
-            f"I can't end all but something. This channel has subscriptions to {there}: name those that are to end.",
-            lines={f"End {listed(ends)}": join([NAME, *ends])} if ends and ALL_REGIONS not in regions else None,
+def _refused(wanted: LineRequest, regions: Sequence[str], there: str) -> Refusal | None:
+    if wanted.is_bare:
+        # The word for all regions ends every subscription, not that to all regions alone.
+        one = [f"/racing {join([NAME, region])}, or " for region in regions if region != ALL_REGIONS]
+        alone = " Remove in /racing list ends that to all regions alone." if 0 < len(one) < len(regions) else ""
+        return Refusal(
+            f"Say what to end: this channel has subscriptions to {there}. For example {''.join(one[:1])}/racing "
+            f"{NAME} all for every one of them.{alone}"
         )
-    if wanted.is_negated:
-        raise CommandError(
+    if wanted.is_negated or wanted.left_out.keys() - {COURSES_FIELD}:
+        ends = [region for region in regions if region not in {*wanted.out(REGIONS_FIELD), ALL_REGIONS}]
+        is_all_but = wanted.out(REGIONS_FIELD) and wanted.everything and ALL_REGIONS not in regions and ends
+        return Refusal(
             f"I can't end all but something. This channel has subscriptions to {there}: name what is to end, or see "
-            "Edit in /racing list."
+            "Edit in /racing list.",
+            {f"End {listed(ends)}": LineRequest({REGIONS_FIELD: tuple(ends)})} if is_all_but else {},
         )
-    check_readings(NAME, wanted)
-    if wanted.days:
-        what = day_or_time(wanted.days[0])
-        told = f"A subscription has no {what} such as {wanted.days[0]}. Nothing was changed."
-        raise CommandError(told, lines={f"{WITHOUT_LABEL}{what}": wanted.line(NAME)} if wanted.line("") else None)
-    if wanted.everything and wanted.regions:
-        named = join(wanted.regions)
-        raise CommandError(
-            f'"all" is every subscription of this channel ({there}), and you named {named} too, so nothing was '
-            f"changed. Type /racing unsubscribe all, or /racing unsubscribe {named}."
-        )
+    if wanted.refused:
+        return wanted.refused
+    if wanted.of(DAY_WORDS):
+        what = day_or_time(wanted.of(DAY_WORDS)[0])
+        told = f"A subscription has no {what} such as {wanted.of(DAY_WORDS)[0]}. Nothing was changed."
+        return Refusal(told, {f"{WITHOUT_LABEL}{what}": wanted} if wanted.line() else {})
+    if EVERY_VALUE in wanted.of(CLASSES_FIELD):
+        return value_wanted(TYPED_AS[f"{CLASS}:"])
+    return _of_one_kind(wanted)
 
 
-def _check_one_kind(rows: Sequence[ChannelSubscriptionRow], wanted: TypedFilter) -> None:
-    """Raise CommandError for words of two kinds: to end both would be more than was named."""
-    if wanted.values:
-        _check_values_alone(wanted)
-    if not wanted.topics or not (wanted.courses or wanted.not_courses):
-        return
-    topics, courses = listed(topics_in_order(wanted.topics)), listed([*wanted.courses, *wanted.not_courses])
-    of_courses = replace(wanted, topics=frozenset())
-    filters = [subscriptions.read_filter(row) for row in rows]
-    lines = {f"{topics} entirely": replace(wanted, courses=(), not_courses=()).line(NAME)}
-    if any(without(one, _named(of_courses)) != one for one in filters):
-        there = f"{courses} entirely" if wanted.courses else f"{courses} is no longer left out"
-        lines = {there: of_courses.line(NAME)} | lines
-    elif len(filters) == 1 and filters[0].region != ALL_REGIONS and wanted.courses:
-        left_out = [f"{NOT_COURSE}{one}" for one in wanted.courses]
-        lines[f"Leave out {courses}"] = join(["subscribe", filters[0].region, *left_out])
-    raise CommandError(
-        f"A subscription has the same courses for all that it brings, so {topics} of {courses} alone can't be ended. "
-        "Nothing was changed. What is to end?",
-        lines=lines,
+def _of_one_kind(wanted: LineRequest) -> Refusal | None:
+    """The refusal of words of several kinds: to end each would be more than was named."""
+    places = replace(wanted.but(**dict.fromkeys(wanted.taken.keys() - {REGIONS_FIELD, ALL}, ())), left_out={})
+    courses = [*wanted.of(COURSES_FIELD), *(f"exclusion of {one}" for one in wanted.out(COURSES_FIELD))]
+    of_courses = replace(places.but(courses=wanted.of(COURSES_FIELD)), left_out=wanted.left_out)
+    each = {
+        listed(topics_in_order(frozenset(wanted.of(TOPICS_FIELD)))): places.but(topics=wanted.of(TOPICS_FIELD)),
+        listed(courses): of_courses,
+        listed(typed_values(wanted.values)): places.but(**wanted.values),
+    }
+    offers = {f"{what} entirely": alone for what, alone in each.items() if what}
+    if len(offers) <= 1:
+        return None
+    told = "A subscription has the same races for all that it brings: one of these can end at a time, entirely."
+    return Refusal(f"{told} Nothing was changed. What is to end?", offers)
+
+
+def _absent(filters: Sequence[ChannelFilter], named: Mapping[str, Collection[str]]) -> tuple[str, Sequence[str]] | None:
+    """The first field with words that no filter has. One of several topics is enough."""
+    for field, words in named.items():
+        for some in [words] if field == TOPICS_FIELD else [[word] for word in words]:
+            if all(without(one, {field: some}) == one for one in filters):
+                return field, list(some)
+    return None
+
+
+def _not_there(filters: Sequence[ChannelFilter], absent: tuple[str, Sequence[str]]) -> CommandError:
+    field, words = absent
+    is_course = field in {COURSES_FIELD, NOT_COURSES_FIELD}
+    what = listed(sorted(words) if is_course or field == TOPICS_FIELD else typed_values({field: tuple(words)}))
+    whole = [one.region for one in filters if field == COURSES_FIELD and not (one.courses or one.not_courses)]
+    told = (
+        f"No subscription of this channel names {what}"
+        if field != TOPICS_FIELD
+        else f"This channel receives no {what} there"
     )
-
-
-def _check_values_alone(wanted: TypedFilter) -> None:
-    others = [*topics_in_order(wanted.topics), *wanted.courses, *wanted.not_courses]
-    if not others:
-        return
-    alone = replace(wanted, topics=frozenset(), courses=(), not_courses=())
-    rest = replace(wanted, values=())
-    values = _values_named(wanted.values)
-    raise CommandError(
-        f"A subscription has the same races for all that it brings, so {listed(others)} of {values} alone can't be "
-        "ended. Nothing was changed. What is to end?",
-        lines={f"{values} entirely": alone.line(NAME), f"{listed(others)} entirely": rest.line(NAME)},
-    )
-
-
-def _check_values(rows: Sequence[ChannelSubscriptionRow], wanted: TypedFilter) -> None:
-    filters = [subscriptions.read_filter(row) for row in rows]
-    for field, words in wanted.values:
-        for word in words:
-            if all(without(one, {field: [word]}) == one for one in filters):
-                raise CommandError(
-                    f"No subscription of this channel names {_values_named(((field, (word,)),))}, so nothing was "
-                    "changed. /racing list shows what there is."
-                )
-
-
-def _values_named(values: Values) -> str:
-    return listed(typed_values(values))
-
-
-def _with_these_topics(
-    rows: Sequence[ChannelSubscriptionRow], topics: frozenset[Topic]
-) -> list[ChannelSubscriptionRow]:
-    found = [row for row in rows if subscriptions.read_filter(row).topics & topics]
-    if not found:
-        has = in_plain_words(subscriptions.read_filter(row) for row in rows)
-        named = " and ".join(sorted(topics))
-        raise CommandError(f"This channel receives no {named} there, so nothing was changed. It receives {has}.")
-    return found
-
-
-def _check_courses(rows: Sequence[ChannelSubscriptionRow], wanted: TypedFilter) -> None:
-    filters = [subscriptions.read_filter(row) for row in rows]
-    for field, typed in (
-        *(("courses", typed) for typed in wanted.courses),
-        *(("not_courses", typed) for typed in wanted.not_courses),
-    ):
-        if any(without(one, {field: [typed]}) != one for one in filters):
-            continue
-        if field == "courses" and (lines := _taken_back(filters, typed)):
-            raise CommandError(f"{typed} is already left out.", lines=lines)
-        whole = [one.region for one in filters if not one.courses] if field == "courses" else []
-        left_out = {
-            f"Leave out {typed}{f' of {region_named(region)}' if len(whole) > 1 else ''}": join(
-                ["subscribe", region_words(region), f"{NOT_COURSE}{typed}"]
+    return CommandError(
+        f"{told}, so nothing was changed. It receives {in_plain_words(filters)}.",
+        lines={
+            f"Leave out {what}{f' of {region_named(region)}' if len(whole) > 1 else ''}": join(
+                ["subscribe", region_words(region), *(f"{NOT_COURSE}{one}" for one in words)]
             )
             for region in whole
-        }
-        raise CommandError(
-            f"No subscription of this channel names the course {typed}, so nothing was changed. /racing list shows "
-            "what there is." + (" The course can be left out:" if left_out else ""),
-            lines=left_out,
-        )
-
-
-def _taken_back(filters: Sequence[ChannelFilter], typed: str) -> dict[str, str]:
-    found = [(one, course) for one in filters for course in one.not_courses if is_called(course, [typed])]
-    return {
-        f"Take {name_of(course)} back in{f' from {region_named(one.region)}' if len(found) > 1 else ''}": join(
-            [
-                "subscribe",
-                region_words(one.region),
-                *topics_in_order(one.topics),
-                f"{COURSE_PREFIX}{course.course_id or name_of(course)}",
-            ]
-        )
-        for one, course in found
-    }
+        },
+    )

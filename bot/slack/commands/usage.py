@@ -7,13 +7,14 @@ from bot.errors import CommandError, ServiceError
 from bot.outbox.message import Message
 from bot.racedata.quota_book import BY_DAY, BY_ENDPOINT
 from bot.slack.commands.invocation import Desk, Invocation, reader_of
-from bot.slack.commands.tokens import split
+from bot.slack.language.grammar import JOINING
+from bot.slack.language.tokens import split
 from bot.slack.messages.answers.failure_words import failure_words, shown_to
 from bot.slack.messages.answers.usage_answer import usage
 
 READ_S = 20.0
 
-JOINING_WORDS = frozenset(("by", "per", "the", "each"))
+JOINING_WORDS = frozenset(("by", "per", "each", *JOINING))
 
 GROUPINGS = {"day": BY_DAY, "days": BY_DAY, "endpoint": BY_ENDPOINT, "endpoints": BY_ENDPOINT}
 

@@ -9,7 +9,7 @@ from bot.db.tables import WatchKind
 from bot.errors import CommandError
 from bot.events.watched import name_key
 from bot.racedata.near_misses import TYPED_MAX
-from bot.slack.commands.tokens import Word, words_of
+from bot.slack.language.tokens import Word, words_of
 from bot.slack.messages.kit.text import listed
 
 ME = "me"

@@ -33,8 +33,8 @@ class FormOf(Value):
     from_home: bool = False
 
 
-def subscribe_form(form: FormOf, chosen: ChannelFilter | None, known: PublishedChoices) -> Block:
-    start = chosen or ChannelFilter(region="", topics=DEFAULT_TOPICS)
+def subscribe_form(form: FormOf, start: ChannelFilter | None, known: PublishedChoices) -> Block:
+    start = start or ChannelFilter(region="", topics=DEFAULT_TOPICS)
     blocks = [section(_about(form, known)), section(_about_courses(start, known))]
     return {
         "type": "modal",

@@ -13,10 +13,11 @@ from bot.events.event import TOPIC_OF, RacingEvent, Topic
 from bot.events.races import Course, Race
 from bot.slack.commands.audit import read_target
 from bot.slack.commands.day_words import read_words
-from bot.slack.commands.filter_words_typed import TOPIC_WORDS, read_typed_filter
 from bot.slack.commands.pause import read_duration, read_until
 from bot.slack.commands.refusal_buttons import refusal
 from bot.slack.commands.table import RACING_COMMANDS
+from bot.slack.language.grammar import TOPIC_WORDS
+from bot.slack.language.request import read
 from bot.slack.permissions import Person
 from tests.unit.commands.plain_reader import EVERY, lines, meanings
 from tests.unit.commands.town import NOW
@@ -127,7 +128,8 @@ LONG = st.sampled_from(["a" * 10_000, '"' * 10_000, "a " * 5_000, "\u202e" * 10_
 
 
 def subscribes(wanted):
-    return all([*wanted.courses, *wanted.not_courses, *wanted.regions]) and wanted.topics <= set(Topic)
+    words = [word for name in ("courses", "regions", "unknown") for word in (*wanted.of(name), *wanted.out(name))]
+    return all(words) and set(wanted.of("topics")) <= set(Topic)
 
 
 def audits(target):
@@ -137,7 +139,7 @@ def audits(target):
 
 YEAR = timedelta(days=365)
 READERS: dict[str, tuple[Any, Any, Any]] = {
-    "subscribe": (read_typed_filter, st.lists(TYPED, max_size=5).map(" ".join), subscribes),
+    "subscribe": (read, st.lists(TYPED, max_size=5).map(" ".join), subscribes),
     "audit": (read_target, TYPED, audits),
     "racecard": (
         lambda text: read_words(text, NOW.date()),
@@ -163,10 +165,10 @@ def test_any_text_is_read_or_refused(name, data):
 
 @given(st.permutations(["GB", "IRE", "results", 'course:"Ascot Heath"', "-course:York", '"cards"']))
 def test_subscribe_takes_its_words_in_any_order(words):
-    wanted = read_typed_filter("  ".join(words))
-    assert set(wanted.regions) == {"GB", "IRE"}
-    assert wanted.topics == {Topic.RESULTS, Topic.RACECARDS}
-    assert (wanted.courses, wanted.not_courses) == (("Ascot Heath",), ("York",))
+    wanted = read("  ".join(words))
+    assert set(wanted.of("regions")) == {"GB", "IRE"}
+    assert set(wanted.of("topics")) == {Topic.RESULTS, Topic.RACECARDS}
+    assert (wanted.of("courses"), wanted.out("courses")) == (("Ascot Heath",), ("York",))
 
 
 def test_every_topic_has_a_word_of_its_own():

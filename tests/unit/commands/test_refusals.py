@@ -20,7 +20,7 @@ from bot.slack.commands.error_answers import explain, retyped
 from bot.slack.commands.invocation import Invocation
 from bot.slack.commands.refusal_buttons import refusal, with_working_offers
 from bot.slack.commands.table import RACING_COMMANDS, unknown_command
-from bot.slack.commands.tokens import join, split
+from bot.slack.language.tokens import join, split
 from bot.slack.listeners.command_runner import CommandRunner
 from bot.slack.listeners.slash_commands import read_invocation
 from tests.unit.commands.town import COURSES, NOW, REGIONS, no_meetings, typed
@@ -350,4 +350,4 @@ async def test_offers_that_passed_in_time_are_kept_where_another_takes_long(town
 
     town.desk.reference = Slow()
     offered = await with_working_offers(error, town.desk, here, line, 0.5)
-    assert list(offered.lines) == ["GB results"]
+    assert list(offered.lines) == ["results from GB"]

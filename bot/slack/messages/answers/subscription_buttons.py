@@ -12,12 +12,18 @@ from bot.slack.messages.kit.text import listed
 
 EDIT = "edit_subscription"
 REMOVE = "remove_subscription"
+FORM = "fill_form"
 
 LACKING_MAX = 5
 
 
 def edit_button(region: str, label: str = "Edit") -> Block:
     return action_button(label, EDIT, region)
+
+
+def form_button(words: str) -> Block:
+    """Opens the form of a new subscription, filled with these words of `/racing subscribe`."""
+    return action_button("Open the form", FORM, words or "subscribe")
 
 
 def no_abandonments(lacking: Sequence[ChannelFilter]) -> str:

@@ -28,8 +28,6 @@ ESCALATE_PEOPLE_FIELD = "escalate_people"
 ESCALATE_GROUPS_FIELD = "escalate_groups"
 ESCALATE_CHANNELS_FIELD = "escalate_channels"
 
-CHOOSE_TOLD = "Choose people and channels"
-
 TOLD_MAX = 10
 """Of people, of groups, and of channels."""
 
@@ -68,7 +66,6 @@ class EscalateView(ChoiceView):
     typed_as = f"{choice.field}:"
     typed_example = ESCALATE_EXAMPLE
     is_of_names = True
-    in_form = CHOOSE_TOLD
     help = "who is told of an abandonment that nobody has acknowledged: a person, a user group or a channel"
 
     def said(self, chosen: ChannelFilter) -> str:

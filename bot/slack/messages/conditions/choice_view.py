@@ -23,13 +23,11 @@ TYPED_CHOICE_MAX = 200
 class ChoiceView(ConditionView):
     """`label` and `hint` are of the form's field, which has the condition's name. `help`: what the typed word does.
 
-    `is_of_names`: values are names, and no times. `in_form`: label of the button to the form, where the form offers
-    more than can be typed.
+    `is_of_names`: values are names, and no times.
     """
 
     choice: ChoiceCondition
     is_of_names: bool = False
-    in_form: str = ""
     label: str
     hint: str
     help: str
@@ -80,11 +78,6 @@ class ChoiceView(ConditionView):
             return self.choice.stored(word)
         except ValueError:
             return word
-
-
-def form_offered(view: ConditionView) -> dict[str, str] | None:
-    """The line behind the button to the form, by label."""
-    return {view.in_form: "subscribe"} if isinstance(view, ChoiceView) and view.in_form else None
 
 
 def by_the_clock(chosen: ChannelFilter) -> str:

@@ -15,8 +15,11 @@ Submitted = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class PublishedChoices:
+    """`chosen`: the regions of a new subscription, where there are several."""
+
     regions: Sequence[str] | None
     courses: bool
+    chosen: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

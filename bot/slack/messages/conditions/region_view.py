@@ -31,7 +31,8 @@ class RegionView(ConditionView):
         return [region_words(chosen.region)]
 
     def form(self, chosen: ChannelFilter, known: PublishedChoices) -> list[Block]:
-        return [_typed_regions(chosen.region) if known.regions is None else _listed_regions(known.regions, chosen)]
+        regions = known.chosen or tuple(filter(None, [chosen.region]))
+        return [_typed_regions(regions) if known.regions is None else _listed_regions(known.regions, regions)]
 
     def read(self, form: FilledForm) -> tuple[str, ...]:
         words = form.text(REGIONS_FIELD).replace(",", " ").split()
@@ -50,17 +51,16 @@ def region_named(region: str) -> str:
     return "all regions" if region == ALL_REGIONS else region
 
 
-def _typed_regions(chosen: str) -> Block:
+def _typed_regions(chosen: Sequence[str]) -> Block:
     element: Block = {"type": "plain_text_input", "max_length": TYPED_REGIONS_MAX}
-    element |= {"initial_value": region_words(chosen)} if chosen else {}
+    element |= {"initial_value": " ".join(map(region_words, chosen))} if chosen else {}
     return form_field(REGIONS_FIELD, "Regions", element, hint="Codes such as GB IRE, or the word all")
 
 
-def _listed_regions(regions: Sequence[str], start: ChannelFilter) -> Block:
-    chosen = start.region
+def _listed_regions(regions: Sequence[str], chosen: Sequence[str]) -> Block:
     # A region that is no longer published can still be seen and kept.
-    codes = [*regions, *([chosen] if chosen and chosen != ALL_REGIONS and chosen not in regions else [])]
+    codes = [*regions, *(one for one in chosen if one != ALL_REGIONS and one not in regions)]
     every = list(all_options([("All regions", ALL_REGIONS), *((code, code) for code in codes)]))
-    initial = [one for one in every if one["value"] == chosen]
+    initial = [one for one in every if one["value"] in chosen]
     element = {"type": "multi_static_select", "placeholder": plain_text("Choose regions"), **in_groups(every)}
     return form_field(REGIONS_FIELD, "Regions", element | ({"initial_options": initial} if initial else {}))

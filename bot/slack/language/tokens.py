@@ -36,17 +36,19 @@ def split(text: str) -> list[str]:
 
 
 def words_of(text: str) -> list[Word]:
-    """The words of a text; a comma parts bare words: `GB,IRE` is two words."""
+    """The words of a text; a comma parts them: `GB,IRE` is two words, and `course:York,Bath` two courses."""
     found: list[Word] = []
     for typed, is_quoted in _tokens(text):
-        whole = typed.rstrip(",")
-        if is_quoted or parted(typed)[0]:
+        if is_quoted:
+            whole = typed.rstrip(",")
             found.append(Word(whole or typed, is_quoted, whole != typed))
             continue
-        parts = typed.split(",")
-        if not parts[0] and found:
-            found[-1] = found[-1]._replace(has_comma=True)
-        found += [Word(part, has_comma=number < len(parts)) for number, part in enumerate(parts, 1) if part]
+        name, value = parted(typed)
+        parts = value.split(",")
+        if not typed.strip(",") or (not parts[0] and not name and found):
+            found[-1:] = [one._replace(has_comma=True) for one in found[-1:]]
+        each = [f"{name}{part}" for part in parts if part] or ([name] if name else [])
+        found += [Word(one, has_comma=number < len(each) or not parts[-1]) for number, one in enumerate(each, 1)]
     return found
 
 
@@ -57,7 +59,7 @@ def join(words: Iterable[str]) -> str:
 
 def parted(word: str) -> tuple[str, str]:
     """A word's name with its colon, or "", and the rest: "course:" and "Ascot"."""
-    found = _NAMED.match(word)
+    found = _NAMED.match(word) if ":" in word else None
     name = found[0] if found else ""
     return name, word[len(name) :].strip()
 

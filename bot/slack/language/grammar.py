@@ -1,0 +1,390 @@
+"""A line's words as phrases, each with its kind: region, course, topic, value of a choice, joining word.
+
+Exactly published names count before English: "NO" is a published region, and "no" the joining word. English counts
+before names in another letter case. In quotes, and after `course:`, nothing is a joining word.
+"""
+
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+from bot.channels.conditions.condition import EVERY_VALUE
+from bot.channels.conditions.race_class_condition import CLASS
+from bot.channels.conditions.show_condition import MEETINGS
+from bot.channels.conditions.zone_condition import ZONE, zone_called
+from bot.events.event import Topic
+from bot.racedata.lexicon import Lexicon
+from bot.slack.language.refusals import Refusal, nothing_follows
+from bot.slack.language.tokens import SINGLE_QUOTE, Word, parted
+from bot.slack.messages.conditions.choice_view import ChoiceView
+from bot.slack.messages.conditions.condition_view import ConditionView
+from bot.slack.messages.conditions.hour_views import DigestView, EveView, QuietView
+from bot.slack.messages.conditions.table import CHOICES, TYPED_AS
+
+WORDS_OF_A_NAME = 6
+"""The most words of a name, and of a value such as "10 pm to 7 am"."""
+
+WORDS_OF_A_DAY = 4
+"""The words of "22nd of november 2026"."""
+
+
+class Kind(StrEnum):
+    REGION = "region"
+    COURSE = "course"
+    TOPIC = "topic"
+    ALL = "all"
+    DAY = "day"
+    VALUE = "value"
+    """A race class, or another value of a choice."""
+    AND = "and"
+    OR = "or"
+    NOT = "not"
+    ONLY = "only"
+    FILLER = "filler"
+    UNKNOWN = "unknown"
+
+
+JOINING: Mapping[str, Kind] = (
+    {"and": Kind.AND, "&": Kind.AND, "+": Kind.AND, "plus": Kind.AND, "or": Kind.OR, "nor": Kind.OR}
+    | dict.fromkeys(("except", "excluding", "without", "no", "not"), Kind.NOT)
+    | {"only": Kind.ONLY, "just": Kind.ONLY}
+    | dict.fromkeys(("for", "from", "the", "of", "in", "at", "to", "on", "with", "please", "but"), Kind.FILLER)
+    | dict.fromkeys(("course", "region", "racing", "race", "races", "meeting", "meetings"), Kind.FILLER)
+)
+
+TOPIC_WORDS: Mapping[str, Topic] = (
+    dict.fromkeys(("result", "results"), Topic.RESULTS)
+    | dict.fromkeys(("abandonment", "abandonments", "abandoned"), Topic.ABANDONMENTS)
+    | dict.fromkeys(("declarations", "racecard", "racecards", "cards"), Topic.RACECARDS)
+)
+
+ALL, EVERYTHING = "all", "everything"
+
+SUBSCRIBING: Mapping[str, tuple[Kind, Any]] = {
+    **{word: (Kind.TOPIC, topic) for word, topic in TOPIC_WORDS.items()},
+    ALL: (Kind.ALL, ALL),
+    EVERYTHING: (Kind.ALL, EVERYTHING),
+}
+"""The own words of `subscribe` and `unsubscribe`."""
+
+THINGS = frozenset({Kind.REGION, Kind.COURSE, Kind.TOPIC, Kind.ALL, Kind.DAY, Kind.UNKNOWN})
+
+_HOURS = frozenset(view.choice.field for view in (DigestView(), EveView(), QuietView()))
+_CLASSES = TYPED_AS[f"{CLASS}:"]
+
+_CHOSEN: Mapping[str, ConditionView] = {
+    **{view.typed_as.removesuffix(":"): view for view in CHOICES},
+    CLASS: _CLASSES,
+    "quiet hours": TYPED_AS["quiet:"],
+    "results together": TYPED_AS["digest:"],
+    "racecards together on the eve": TYPED_AS["cards:"],
+    "the clock of": TYPED_AS["zone:"],
+    "abandonments to be acknowledged": TYPED_AS["ack:"],
+    "else telling": TYPED_AS["escalate:"],
+}
+"""What stands before a value: the name of the choice, or the words of the bot's own answers."""
+
+_SAID: Mapping[str, tuple[Kind, str, str]] = {
+    "all regions": (Kind.ALL, ALL, ""),
+    "one message a meeting": (Kind.VALUE, MEETINGS, "show"),
+    "results in its thread": (Kind.FILLER, "", ""),
+}
+_BEGIN_SAID = frozenset(said.partition(" ")[0] for said in (*_CHOSEN, *_SAID, "group", "grade", "listed", "at"))
+_SAID_MAX = max(len(said.split()) for said in (*_CHOSEN, *_SAID))
+
+_BEFORE_A_VALUE = frozenset(["at", "from", "after", "within", "between", "daily", "to", "in"])
+_RACE_CLASS = re.compile(r"(?:(?:class|group|grade) )?[0-9]{1,2}|listed", re.IGNORECASE | re.ASCII)
+_SPAN = re.compile(r" ?(?:\bto\b|\buntil\b|\btill\b|-) ?")
+_IN_BRACKETS = re.compile(r"\((.+)\)")
+
+
+@dataclass(frozen=True)
+class Phrase:
+    """Words with one meaning: `value` is a code, a course's word, a word in full, or a value of the field `field`.
+
+    `is_named`: `course:` or `region:` stood before. `has_comma`: a comma follows. `is_out`: a minus stood before.
+    `wrong`: the refusal of a value.
+    """
+
+    kind: Kind
+    typed: str
+    value: Any
+    field: str = ""
+    is_named: bool = False
+    has_comma: bool = False
+    is_out: bool = False
+    wrong: Refusal | None = None
+
+
+PhrasesFound = tuple[list[Phrase], int]
+"""Phrases, and the place after their words."""
+
+
+def _no_day(_typed: str) -> bool:
+    return False
+
+
+@dataclass(frozen=True)
+class PhraseReader:
+    """Reads words by a lexicon. `own` are the command's own words in small letters, each with its kind and value.
+
+    `reads_values`: the words of choices have a meaning, as in "digest at 6pm".
+    """
+
+    lexicon: Lexicon
+    own: Mapping[str, tuple[Kind, Any]]
+    is_day: Callable[[str], bool] = _no_day
+    reads_values: bool = False
+
+    def read(self, words: Sequence[Word]) -> list[Phrase]:
+        phrases: list[Phrase] = []
+        start = 0
+        while start < len(words):
+            found, start = self._at(words, start, phrases)
+            phrases += found
+        return [
+            replace(phrase, kind=Kind.UNKNOWN) if _is_lonely_but(phrases, place) else phrase
+            for place, phrase in enumerate(phrases)
+        ]
+
+    def _at(self, words: Sequence[Word], start: int, before: Sequence[Phrase]) -> PhrasesFound:
+        word = words[start]
+        name, rest = parted(word.text)
+        if self.reads_values and word.text.startswith("-") and word.text != "-" and not name:
+            bare = word._replace(text=word.text.removeprefix("-"))
+            (first, *others), end = self._at([bare, *words[start + 1 :]], 0, before)
+            kind = Kind.COURSE if first.kind is Kind.UNKNOWN else first.kind
+            return [replace(first, kind=kind, is_out=True), *others], start + end
+        if name:
+            return self._called(name.lower(), rest.strip(SINGLE_QUOTE + " ") or rest, words, start, before)
+        run = _plain_run(words, start)
+        if self.reads_values and not word.is_quoted and (found := self._said(words, start, run, before)):
+            return found
+        looks = [(self._exactly, run), (self._nearly, run)] if self.lexicon.has_name_from(word.text) else []
+        for look, longest in [*looks[:1], (self._day, min(run, WORDS_OF_A_DAY)), *looks[1:]]:
+            for size in range(longest, 1, -1):
+                if known := look(_text(words[start : start + size])):
+                    return _one(known, words, start, start + size)
+        return _one(self._single(word), words, start, start + 1)
+
+    def _called(
+        self, name: str, rest: str, words: Sequence[Word], start: int, before: Sequence[Phrase]
+    ) -> PhrasesFound:
+        """The value after a name with a colon, also after a space: `course: Ascot`."""
+        typed, value = words[start].text, words[start]._replace(text=rest)
+        after = [*([value] if rest else []), *words[start + 1 :]]
+        view = TYPED_AS.get(name)
+        if not rest and (not after or parted(after[0].text)[0] or not after[0].text):
+            return [Phrase(Kind.VALUE, typed, None, wrong=nothing_follows(typed, view))], start + 1
+        of_choice = self.reads_values and (isinstance(view, ChoiceView) or view is _CLASSES)
+        if view and of_choice:
+            found, end = self._values(view, after, 0, before, is_named=True)
+            return found, end + start + (0 if rest else 1)
+        size = max((n for n in range(1, _plain_run(after, 0) + 1) if self._is_course(name, after[:n])), default=1)
+        text = _text(after[:size]).strip(SINGLE_QUOTE + " ")
+        kind, right = self._of_name(name, text)
+        is_out = name.startswith("-")
+        phrase = Phrase(kind, text, right, is_named=True, has_comma=after[size - 1].has_comma, is_out=is_out)
+        return [phrase], start + size + (0 if rest else 1)
+
+    def _is_course(self, name: str, run: Sequence[Word]) -> bool:
+        text = _text(run)
+        known = self.lexicon
+        return name.endswith("course:") and bool(known.has_course_word(text) or known.course_in_any_case(text))
+
+    def _of_name(self, name: str, text: str) -> tuple[Kind, str]:
+        known = self.lexicon
+        if name.endswith("course:"):
+            return Kind.COURSE, text if known.has_course_word(text) else known.course_in_any_case(text) or text
+        if name == "date:":
+            return Kind.DAY if self.is_day(text) else Kind.UNKNOWN, text
+        if name != "region:":
+            return Kind.UNKNOWN, f"{name}{text}"
+        code = text if known.is_region(text) else known.region_named(text) or known.region_in_any_case(text)
+        return Kind.REGION if code else Kind.UNKNOWN, code or text
+
+    def _said(self, words: Sequence[Word], start: int, run: int, before: Sequence[Phrase]) -> PhrasesFound | None:
+        """A choice with its values, or words of the bot's own answers."""
+        first = words[start].text.casefold()
+        if first not in _BEGIN_SAID:
+            return None
+        if first == "listed" or _value(_CLASSES, _text(words[start : start + 2])):
+            return self._values(_CLASSES, words, start, before)
+        if first == "at" and (view := _of_topics(before)):
+            found, end = self._values(view, words, start, before)
+            if found[0].value:
+                return found, end
+        for end in range(start + min(run, _SAID_MAX), start, -1):
+            said = _text(words[start:end]).casefold()
+            if said in _SAID:
+                return _one(_SAID[said], words, start, end)
+            if view := _CHOSEN.get(said):
+                found, after = self._values(view, words, end, before)
+                # "cards" alone are racecards.
+                return (found, after) if found[0].value or found[0].wrong or said not in self.own else None
+        return None
+
+    def _values(
+        self,
+        view: ConditionView,
+        words: Sequence[Word],
+        start: int,
+        before: Sequence[Phrase],
+        *,
+        is_named: bool = False,
+    ) -> PhrasesFound:
+        """The values of a choice from `start`, then for hours their zone.
+
+        Without a value the phrase stands for all values; with a word that can only be meant as the value, it is wrong.
+        """
+        found: list[Phrase] = []
+        at, end = _past(words, start, _BEFORE_A_VALUE), start
+        while at < len(words) and (value := _longest(view, words, at)):
+            right, end = value
+            found += _one((Kind.VALUE, right, view.field), words, at, end)[0]
+            joint = _past(words, end, {"and", "&"})
+            if joint == end and not words[end - 1].has_comma:
+                break
+            at = joint
+        if found:
+            zone, end = self._zone(words, end, before) if view.field in _HOURS else ([], end)
+            return [*(replace(one, is_named=is_named) for one in found), *zone], end
+        if at < len(words) and (is_named or self._is_meant(view, words[at])):
+            (phrase,), end = _one((Kind.VALUE, None, view.field), words, at, at + 1)
+            try:
+                return [replace(phrase, value=view.condition.from_file(words[at].text), is_named=True)], end
+            except ValueError as error:
+                return [replace(phrase, wrong=Refusal(f"{error}."))], end
+        return _one((Kind.VALUE, EVERY_VALUE, view.field), words, start - 1, start)
+
+    def _zone(self, words: Sequence[Word], end: int, before: Sequence[Phrase]) -> PhrasesFound:
+        """The zone after an hour, by its city: "6pm London time". A region is a zone only beside a place."""
+        start = _past(words, end, {"at", "in"})
+        is_placed = any(one.kind in {Kind.REGION, Kind.COURSE, Kind.ALL} for one in before)
+        for after in range(min(start + 2, len(words)), start, -1):
+            typed = _text(words[start:after])
+            zone = zone_called(typed)
+            if zone and ("/" in zone or zone == "UTC") and (is_placed or not self.lexicon.region_called(typed)):
+                has_comma = words[after - 1].has_comma
+                phrase = Phrase(Kind.VALUE, typed, zone, ZONE, is_named=True, has_comma=has_comma)
+                return [phrase], _past(words, after, {"time"})
+        return [], end
+
+    def _is_meant(self, view: ConditionView, word: Word) -> bool:
+        """Whether a word can only be meant as the value of a choice."""
+        if not isinstance(view, ChoiceView) or parted(word.text)[0]:
+            return False
+        if not (view.is_of_names or any(map(str.isdecimal, word.text))):
+            return False
+        is_no_name = self._single(word)[0] is Kind.UNKNOWN and not self.lexicon.is_country(word.text)
+        return word.text[0] in "@#<" or (bool(self.lexicon.regions) and is_no_name)
+
+    def _exactly(self, text: str) -> tuple[Kind, str] | None:
+        if self.lexicon.is_region(text):
+            return Kind.REGION, text
+        if self.lexicon.has_course(text):
+            return Kind.COURSE, text
+        code = self.lexicon.region_named(text)
+        return (Kind.REGION, code) if code else None
+
+    def _day(self, text: str) -> tuple[Kind, str] | None:
+        return (Kind.DAY, text) if self.is_day(text) else None
+
+    def _nearly(self, text: str) -> tuple[Kind, str] | None:
+        if found := self._in_any_case(text):
+            return found
+        is_known = self.lexicon.is_nearly_course(text) or self.lexicon.parts_of(text) or self.lexicon.is_country(text)
+        return (Kind.UNKNOWN, text) if is_known else None
+
+    def _single(self, word: Word) -> tuple[Kind, Any]:
+        text = word.text.strip(SINGLE_QUOTE + " ") or word.text
+        folded = text.casefold()
+        if self.lexicon.is_region(text):
+            return Kind.REGION, text
+        if (inner := _IN_BRACKETS.fullmatch(text)) and self.lexicon.is_region(inner[1]):
+            # As answers name a course: "Ascot (GB)".
+            return Kind.REGION, inner[1]
+        if word.is_quoted and self.lexicon.has_course_word(text):
+            return Kind.COURSE, text
+        if folded in self.own:
+            return self.own[folded]
+        if folded in JOINING and not word.is_quoted:
+            return JOINING[folded], folded
+        if self.lexicon.has_course_word(text):
+            return Kind.COURSE, text
+        if code := self.lexicon.region_named(text):
+            return Kind.REGION, code
+        if self.is_day(text):
+            return Kind.DAY, text
+        return self._in_any_case(text) or (Kind.UNKNOWN, text)
+
+    def _in_any_case(self, text: str) -> tuple[Kind, str] | None:
+        if code := self.lexicon.region_in_any_case(text):
+            return Kind.REGION, code
+        course = self.lexicon.course_in_any_case(text)
+        return (Kind.COURSE, course) if course else None
+
+
+def _one(known: tuple[Any, ...], words: Sequence[Word], start: int, end: int) -> PhrasesFound:
+    """A phrase of these words. `known`: the kind, the value, and the field of a choice."""
+    kind, value, field = (*known, "")[:3]
+    return [Phrase(kind, _text(words[start:end]), value, field, has_comma=words[end - 1].has_comma)], end
+
+
+def _of_topics(before: Sequence[Phrase]) -> ConditionView | None:
+    """The choice of an hour after the topics: "results at 6pm"."""
+    topics = {one.value for one in before if one.kind is Kind.TOPIC}
+    return TYPED_AS["digest:"] if Topic.RESULTS in topics else TYPED_AS["cards:"] if Topic.RACECARDS in topics else None
+
+
+def _longest(view: ConditionView, words: Sequence[Word], at: int) -> tuple[Any, int] | None:
+    """The longest value of a choice from `at`, and the place after its words."""
+    for end in range(min(len(words), at + WORDS_OF_A_NAME), at, -1):
+        if any(word.has_comma for word in words[at : end - 1]):
+            continue
+        typed = _text(words[at:end])
+        apart = _SPAN.sub("-", typed.casefold())
+        for one in (typed, apart, apart.replace(" ", "")):
+            if (value := _value(view, one)) is not None:
+                return value, end
+    return None
+
+
+def _value(view: ConditionView, typed: str) -> Any:
+    if view is _CLASSES:
+        return view.condition.from_file(typed) if _RACE_CLASS.fullmatch(typed) else None
+    if view.field == ZONE:
+        return zone_called(typed)
+    try:
+        return view.condition.from_file(typed)
+    except ValueError:
+        return None
+
+
+def _past(words: Sequence[Word], start: int, joining: Collection[str]) -> int:
+    while start < len(words) and not words[start].is_quoted and words[start].text.casefold() in joining:
+        start += 1
+    return start
+
+
+def _is_lonely_but(phrases: Sequence[Phrase], place: int) -> bool:
+    """Whether a "but" stands without "not": "GB but Ascot" may mean with Ascot or without."""
+    follows = phrases[place + 1].kind if place + 1 < len(phrases) else None
+    return phrases[place].kind is Kind.FILLER and phrases[place].value == "but" and follows is not Kind.NOT
+
+
+def _plain_run(words: Sequence[Word], start: int) -> int:
+    run = 0
+    while start + run < len(words) and run < WORDS_OF_A_NAME:
+        word = words[start + run]
+        if word.is_quoted or parted(word.text)[0]:
+            break
+        run += 1
+    return max(run, 1)
+
+
+def _text(words: Sequence[Word]) -> str:
+    commas = [f"{word.text}," if word.has_comma else word.text for word in words[:-1]]
+    return " ".join([*commas, words[-1].text]).strip(SINGLE_QUOTE + " ")

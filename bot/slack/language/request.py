@@ -1,0 +1,374 @@
+"""What a line asks for: one set of topics of one set of places, with values by name. A richer line is asked about."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+from functools import cached_property
+from itertools import chain, groupby, pairwise, starmap
+from typing import Any
+
+from bot.channels.conditions.condition import EVERY_VALUE
+from bot.channels.conditions.table import BY_FIELD
+from bot.channels.filters import ALL_REGIONS, ChannelFilter
+from bot.events.days import is_day
+from bot.events.event import DEFAULT_TOPICS, Topic
+from bot.events.races import Course
+from bot.events.typed_off import read_off
+from bot.racedata.lexicon import Lexicon
+from bot.racedata.near_misses import COURSE_PREFIX, find_courses
+from bot.slack.language.grammar import ALL, EVERYTHING, SUBSCRIBING, THINGS, Kind, Phrase, PhraseReader
+from bot.slack.language.refusals import NOT_ONLY, Refusal, nothing_after, unclear
+from bot.slack.language.tokens import join, words_of
+from bot.slack.messages.conditions.course_view import COURSES_FIELD, NOT_COURSES_FIELD
+from bot.slack.messages.conditions.region_view import REGIONS_FIELD
+from bot.slack.messages.conditions.table import CHOICES, VIEWS
+from bot.slack.messages.conditions.topic_view import TOPICS_FIELD, topics_in_order
+from bot.slack.messages.kit.text import listed
+
+NO_LISTS = Lexicon()
+
+DAY_WORDS, UNKNOWN_WORDS = "days", "unknown"
+
+_FIELDS = {
+    Kind.REGION: REGIONS_FIELD,
+    Kind.COURSE: COURSES_FIELD,
+    Kind.TOPIC: TOPICS_FIELD,
+    Kind.ALL: ALL,
+    Kind.DAY: DAY_WORDS,
+    Kind.UNKNOWN: UNKNOWN_WORDS,
+}
+_VALUES = tuple(
+    view for view in VIEWS if view.field not in {"region", TOPICS_FIELD, COURSES_FIELD, NOT_COURSES_FIELD, "mentions"}
+)
+
+_FIELDS_OF_VALUES = frozenset(view.field for view in _VALUES)
+
+_JOINTS = frozenset({Kind.AND, Kind.OR})
+
+_TWO_CLAUSES = len(("GB", "results", "IRE", "racecards"))
+
+_SOME_DAY = date(2000, 1, 1)
+
+NamedThings = Mapping[str, tuple[Any, ...]]
+"""What was named, by `regions`, `courses`, `topics`, `all`, `days`, `unknown` and the fields of choices."""
+
+
+@dataclass(frozen=True)
+class LineRequest:
+    """What was `taken`, and what was `left_out`. `unknown` words are neither.
+
+    `is_negated`: "no" or "except" was typed; `is_only`: "only" was. `typed` are the typed words by region code, and by
+    `course:Name`, where they differ. `refused`: why the line can't be taken as it stands.
+    """
+
+    taken: NamedThings
+    left_out: NamedThings = field(default_factory=dict)
+    is_negated: bool = field(default=False, compare=False)
+    is_only: bool = field(default=False, compare=False)
+    typed: Mapping[str, str] = field(default_factory=dict, compare=False)
+    refused: Refusal | None = field(default=None, compare=False)
+
+    def of(self, name: str) -> tuple[Any, ...]:
+        return self.taken.get(name, ())
+
+    def out(self, name: str) -> tuple[Any, ...]:
+        return self.left_out.get(name, ())
+
+    @property
+    def everything(self) -> bool:
+        return bool(self.of(ALL))
+
+    @property
+    def is_bare(self) -> bool:
+        return not (self.taken or self.left_out)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing but places was typed."""
+        return not (self.left_out or self.taken.keys() - {REGIONS_FIELD, ALL})
+
+    @property
+    def all_topics(self) -> frozenset[Topic]:
+        return frozenset(self.of(TOPICS_FIELD) or DEFAULT_TOPICS) - set(self.out(TOPICS_FIELD))
+
+    @property
+    def values(self) -> dict[str, tuple[Any, ...]]:
+        return {view.field: self.of(view.field) for view in _VALUES if view.field in self.taken}
+
+    @property
+    def out_values(self) -> list[str]:
+        return typed_values({view.field: self.out(view.field) for view in _VALUES if view.field in self.left_out})
+
+    @property
+    def of_choices(self) -> frozenset[Topic] | None:
+        """The topics of the choices, where choices alone were typed of regions: `GB cards:19:00`; else None."""
+        asks = self.taken.keys() - {REGIONS_FIELD, ALL, UNKNOWN_WORDS}
+        return (
+            self.topics_of_choices if asks and asks <= {view.field for view in CHOICES} and not self.left_out else None
+        )
+
+    @property
+    def topics_of_choices(self) -> frozenset[Topic]:
+        return frozenset(view.choice.topic for view in CHOICES if view.choice.topic and view.field in self.taken)
+
+    def but(self, **named: Sequence[Any]) -> "LineRequest":
+        """The same with other things of these names, or without."""
+        taken = {name: tuple(some) for name, some in (dict(self.taken) | named).items() if some}
+        return replace(self, taken=taken)
+
+    def filled(self, lexicon: Lexicon) -> ChannelFilter:
+        """A filter to begin the form with, as far as the request says."""
+        courses, not_courses = (
+            tuple(_course(one, self.of(REGIONS_FIELD), lexicon) for one in some)
+            for some in (self.of(COURSES_FIELD), self.out(COURSES_FIELD))
+        )
+        there = [one.region for one in lexicon.courses if one.course_id in {one.course_id for one in courses}]
+        regions = [ALL_REGIONS] if self.everything else [*self.of(REGIONS_FIELD), *filter(None, there), ""]
+        values = {name: tuple(one for one in some if one != EVERY_VALUE) for name, some in self.values.items()}
+        chosen = {"region": regions[0], "topics": self.all_topics | self.topics_of_choices or DEFAULT_TOPICS}
+        return ChannelFilter.model_validate(chosen | values | {"courses": courses, "not_courses": not_courses})
+
+    def line(self, command: str = "") -> str:
+        """The line that reads as this request, without the unknown words and the days."""
+        return join(filter(None, [command, *_typed(self.taken), *(f"-{word}" for word in _typed(self.left_out))]))
+
+    @cached_property
+    def label(self) -> str:
+        """The request as a subscription is described: "results from GB, only York"."""
+        topics = listed(topics_in_order(frozenset(self.of(TOPICS_FIELD))))
+        where = "all regions" if self.everything else listed(self.of(REGIONS_FIELD))
+        values = [f", {word}" for word in typed_values(self.values)]
+        out = [f", without {listed(some)}" for some in self.left_out.values()]
+        only = [f", only {listed(self.of(COURSES_FIELD))}"] if self.of(COURSES_FIELD) else []
+        first = " from ".join(filter(None, [topics, where]))
+        return "".join([first, *only, *out, *values]).removeprefix(", ")
+
+
+def read(text: str, lexicon: Lexicon = NO_LISTS, *, in_direct: bool = False) -> LineRequest:
+    """`in_direct`: in the direct messages with the bot, where "me" is the channel."""
+    own = {**SUBSCRIBING, "me": (Kind.FILLER, "me")} if in_direct else SUBSCRIBING
+    phrases = PhraseReader(lexicon, own, is_day=_is_day, reads_values=True).read(words_of(text))
+    phrases = _without_all_of_words(phrases if lexicon.regions or lexicon.courses else _as_places(phrases))
+    phrases = _with_only_courses(phrases)
+    taken, out = _split(phrases)
+    wanted = replace(
+        _request(taken, out),
+        is_negated=any(one.kind is Kind.NOT for one in phrases),
+        is_only=any(one.kind is Kind.ONLY for one in phrases),
+        typed=dict(filter(None, map(_renamed, phrases))),
+    )
+    wrong = next((one.wrong for one in phrases if one.wrong), None)
+    return replace(
+        wanted, refused=wrong or (None if wanted.of(UNKNOWN_WORDS) else _doubt(phrases, taken, wanted, lexicon))
+    )
+
+
+def _course(typed: str, regions: Sequence[str], lexicon: Lexicon) -> Course:
+    found = [one for one in find_courses(lexicon.courses, typed) if not regions or one.region in regions]
+    if len(found) != 1:
+        return Course(name=typed)
+    return Course(course_id=found[0].course_id, name=found[0].name, country=found[0].country)
+
+
+def typed_values(values: NamedThings) -> list[str]:
+    some = ChannelFilter.model_validate({"region": "", "topics": frozenset(), **values})
+    return [word for view in _VALUES if view.field in values for word in view.typed(some)]
+
+
+def _typed(named: NamedThings) -> list[str]:
+    return [
+        *([ALL] if named.get(ALL) else []),
+        *named.get(REGIONS_FIELD, ()),
+        *topics_in_order(frozenset(named.get(TOPICS_FIELD, ()))),
+        *(f"{COURSE_PREFIX}{one}" for one in named.get(COURSES_FIELD, ())),
+        *typed_values({view.field: named[view.field] for view in _VALUES if view.field in named}),
+    ]
+
+
+def day_or_time(typed: str) -> str:
+    """The kind of a moment: 2.30 is a time, and 2.3.2026 a day."""
+    return "time" if read_off(typed) else "day"
+
+
+def _is_day(typed: str) -> bool:
+    return read_off(typed) is not None or is_day(typed, _SOME_DAY)
+
+
+def _sort_of(phrase: Phrase) -> str:
+    return "class" if phrase.field == "classes" and not phrase.is_named else phrase.kind
+
+
+def _is_thing(phrase: Phrase) -> bool:
+    return phrase.kind in THINGS or phrase.kind is Kind.VALUE
+
+
+def _as_places(phrases: Sequence[Phrase]) -> list[Phrase]:
+    """Without lists: any other word is a region, and after a "no" a course."""
+    no = _no_at(phrases)
+    kinds = (Kind.REGION if at < no else Kind.COURSE for at in range(len(phrases)))
+    return [
+        replace(one, kind=kind) if one.kind is Kind.UNKNOWN else one for one, kind in zip(phrases, kinds, strict=True)
+    ]
+
+
+def _without_all_of_words(phrases: Sequence[Phrase]) -> list[Phrase]:
+    """The phrases, without an "all" of the words beside it: "all GB", "GB all", "all results from GB"."""
+    plain = [one for one in phrases[: _no_at(phrases)] if one.kind is not Kind.FILLER and not one.is_out]
+    sorts = [kind for kind, _ in groupby(one.kind for one in plain)]
+    if sorts == [Kind.ALL, Kind.TOPIC, Kind.REGION] and plain[0].value == ALL and not _joined(plain):
+        return [one for one in phrases if one is not plain[0]]
+    beside = [
+        one if one.value == ALL else other
+        for one, other in pairwise(plain)
+        if {one.kind, other.kind} == {Kind.ALL, Kind.REGION} and ALL in {one.value, other.value} and not one.has_comma
+    ]
+    return [one for one in phrases if not any(one is other for other in beside)]
+
+
+def _with_only_courses(phrases: Sequence[Phrase]) -> list[Phrase]:
+    """The phrases, with courses after "only" as named: they belong to the place before, as in "GB, only York"."""
+    found: list[Phrase] = []
+    is_only = False
+    for one in phrases:
+        is_only = one.kind is Kind.ONLY or (is_only and one.kind in {Kind.COURSE, Kind.FILLER, *_JOINTS})
+        found.append(replace(one, is_named=True) if is_only and one.kind is Kind.COURSE else one)
+    return found
+
+
+def _split(phrases: Sequence[Phrase]) -> tuple[list[Phrase], list[Phrase]]:
+    """What is taken, and what is left out: a "no" reaches the things after it of one kind."""
+    taken: list[Phrase] = []
+    out: list[Phrase] = []
+    reach: str | None = None
+    for phrase in phrases:
+        if phrase.kind is Kind.NOT:
+            reach = "any"
+        elif phrase.is_out:
+            out.append(phrase)
+        elif _is_thing(phrase):
+            sort = _sort_of(phrase)
+            is_out = reach in {"any", sort} and phrase.kind is not Kind.UNKNOWN
+            (out if is_out else taken).append(phrase)
+            reach = sort if is_out else reach if phrase.kind is Kind.UNKNOWN else None
+    return taken, out
+
+
+def _request(taken: Sequence[Phrase], out: Sequence[Phrase]) -> LineRequest:
+    return LineRequest(_named(taken), _named(out))
+
+
+def _named(phrases: Sequence[Phrase]) -> dict[str, tuple[Any, ...]]:
+    found: dict[str, list[Any]] = {}
+    for one in phrases:
+        if not one.wrong:
+            found.setdefault(one.field or _FIELDS[one.kind], []).append(one.value)
+    return {name: _in_order(name, some) for name, some in found.items()}
+
+
+def _in_order(name: str, some: Sequence[Any]) -> tuple[Any, ...]:
+    """Each value once, and topics in the order of all topics."""
+    if name == TOPICS_FIELD:
+        return tuple(topic for topic in Topic if topic in some)
+    return BY_FIELD[name].of_file(some) if name in _FIELDS_OF_VALUES else tuple(dict.fromkeys(some))
+
+
+def _renamed(phrase: Phrase) -> tuple[str, str] | None:
+    if phrase.kind not in {Kind.REGION, Kind.COURSE} or phrase.typed == phrase.value:
+        return None
+    name = COURSE_PREFIX if phrase.kind is Kind.COURSE else ""
+    return f"{name}{phrase.value}", f"{name}{phrase.typed}"
+
+
+# What a line can mean beside
+
+
+def _doubt(phrases: Sequence[Phrase], taken: Sequence[Phrase], whole: LineRequest, lexicon: Lexicon) -> Refusal | None:
+    """The refusal of a line that says more than one set of topics of one set of places."""
+    plain = [one for one in phrases if one.kind is not Kind.FILLER]
+    no = _no_at(plain)
+    if any(one.kind is Kind.NOT and other.kind is Kind.ONLY for one, other in pairwise(plain)):
+        return NOT_ONLY
+    if plain and plain[-1].kind is Kind.NOT:
+        return nothing_after(plain[-1].typed)
+    found = _clauses(plain[:no], taken, whole) or _without_each(plain, taken, whole)
+    more = whole.but(topics=_in_order(TOPICS_FIELD, [*whole.of(TOPICS_FIELD), *DEFAULT_TOPICS]))
+    if not found and more != whole and any(starmap(_is_crossing, _joined(plain[:no]))):
+        found = [whole, more]
+    if not found and whole.of(REGIONS_FIELD) and whole.of(COURSES_FIELD) and any(starmap(_parts_place, _joined(plain))):
+        there = {one.region for one in lexicon.courses if one.name in whole.of(COURSES_FIELD)}
+        is_apart = there.isdisjoint(whole.of(REGIONS_FIELD))
+        found = [whole.but(courses=()), whole.but(regions=()) if is_apart else whole]
+    is_place = any(one.kind in {Kind.REGION, Kind.COURSE} and not one.is_named for one in taken)
+    if not found and whole.everything and is_place:
+        every = tuple(Topic) if EVERYTHING in whole.of(ALL) and not whole.of(TOPICS_FIELD) else whole.of(TOPICS_FIELD)
+        found = [whole.but(all=(), topics=every), whole.but(regions=(), courses=())]
+    return unclear(found) if found else None
+
+
+def _clauses(plain: Sequence[Phrase], taken: Sequence[Phrase], whole: LineRequest) -> list[LineRequest]:
+    """The clauses of topics and places by turns, as in "GB results and IRE racecards"; else []."""
+    turns: list[list[Phrase]] = []
+    for one in (one for one in taken if one.kind in THINGS - {Kind.DAY}):
+        if turns and (one.is_named or (one.kind is Kind.TOPIC) is (turns[-1][0].kind is Kind.TOPIC)):
+            turns[-1].append(one)
+        else:
+            turns.append([one])
+    is_joined = any(one.kind is Kind.TOPIC and not other.is_named for _, one, other in _joined(plain))
+    if len(turns) < _TWO_CLAUSES and not (
+        len(turns) > len(("GB", "results")) and is_joined and turns[1][0].kind is Kind.TOPIC
+    ):
+        return []
+    values = [one for one in taken if one.kind is Kind.VALUE]
+    each = [_request([*chain(*turns[at : at + 2]), *values], ()) for at in range(0, len(turns), 2)]
+    return [*each, *([] if whole.of(REGIONS_FIELD) and (whole.of(COURSES_FIELD) or whole.everything) else [whole])]
+
+
+def _without_each(plain: Sequence[Phrase], taken: Sequence[Phrase], whole: LineRequest) -> list[LineRequest]:
+    """The readings of a "no" before things of two kinds, or before several topics; else []."""
+    no = _no_at(plain)
+    after = [one for one in plain[no:] if one.kind in THINGS or _sort_of(one) == "class"]
+    groups = [(sort, list(group)) for sort, group in groupby(after, key=_sort_of)]
+    negations = sum(one.kind is Kind.NOT for one in plain)
+    if negations >= len(groups):
+        is_list = negations == 1 and any(one.kind is Kind.AND or one.has_comma for one in plain[no:-1])
+        return (
+            [whole, _request([*taken, *after[1:]], after[:1])]
+            if is_list and after[1:] and whole.out(TOPICS_FIELD)
+            else []
+        )
+    if no == 0 and groups[0][0] in {Kind.TOPIC, Kind.COURSE} and len(groups) == len(("results", "GB")):
+        # "no results for GB", with no other place: these are of GB.
+        return []
+    before = [one for one in taken if not any(one is other for other in after)]
+    each = [
+        _request(before, group)
+        for sort, group in groups
+        if sort != "class" and (sort != Kind.REGION or whole.everything)
+    ]
+    is_right = not (whole.everything and whole.of(REGIONS_FIELD)) and (whole.everything or not whole.out(REGIONS_FIELD))
+    return [*each, *([whole] if is_right else [])]
+
+
+def _no_at(phrases: Sequence[Phrase]) -> int:
+    return next((at for at, one in enumerate(phrases) if one.kind is Kind.NOT), len(phrases))
+
+
+def _joined(plain: Sequence[Phrase]) -> list[tuple[bool, Phrase, Phrase]]:
+    """The neighbours with an "and" (True) or a comma between them."""
+    threes = zip(plain, plain[1:], plain[2:], strict=False)
+    around = [(True, one, other) for one, joint, other in threes if joint.kind in _JOINTS]
+    return [*around, *((False, one, other) for one, other in pairwise(plain) if one.has_comma)]
+
+
+def _is_crossing(is_and: bool, one: Phrase, other: Phrase) -> bool:
+    """Whether an "and" joins a topic and a place, or "all" and the "all" of a topic."""
+    if one.kind is other.kind is Kind.ALL:
+        return True
+    is_pair = {one.kind, other.kind} <= THINGS and not other.is_named
+    return is_and and is_pair and (one.kind is Kind.TOPIC) != (other.kind is Kind.TOPIC)
+
+
+def _parts_place(is_and: bool, one: Phrase, other: Phrase) -> bool:
+    """Whether an "and" parts a region from a course, or a comma after the region. "York, GB" is one place."""
+    is_pair = {one.kind, other.kind} == {Kind.REGION, Kind.COURSE} and not (one.is_named or other.is_named)
+    return is_pair and (is_and or one.kind is Kind.REGION)

@@ -1,0 +1,133 @@
+"""The language of lines: what the bot says can be typed, and what a button types is what the button says."""
+
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.channels.filters import ChannelFilter
+from bot.errors import CommandError
+from bot.events.event import Topic
+from bot.racedata.lexicon import Lexicon
+from bot.slack.commands import form_button
+from bot.slack.language.request import read
+from bot.slack.messages.answers.filter_words import describe
+from tests.unit.commands.plain_reader import EVERY, lines, meanings
+from tests.unit.commands.test_filter_kinds import EVERY_KIND, sample
+from tests.unit.commands.town import COUNTRIES, COURSES, REGIONS, typed, unreached
+
+LISTS = Lexicon(REGIONS, COURSES, COUNTRIES)
+
+
+def cells_of(wanted):
+    """What a request asks for, as the second reader counts it."""
+
+    def is_in(cell):
+        region, course, topic = cell
+        places = (*wanted.of("regions"), *wanted.of("courses"), *wanted.of("all"))
+        return (
+            bool(places)
+            and topic in wanted.all_topics
+            and (not wanted.of("regions") or region in wanted.of("regions"))
+            and (not wanted.of("courses") or course in wanted.of("courses"))
+            and region not in wanted.out("regions")
+            and course not in wanted.out("courses")
+        )
+
+    return frozenset(filter(is_in, EVERY))
+
+
+def test_no_line_of_the_second_reader_is_read_as_less_or_more_than_meant():
+    requests = {line: read(line, LISTS) for line in lines()}
+    understood = {line: cells_of(one) for line, one in requests.items() if one.refused is None}
+    wrong = [line for line, cells in understood.items() if cells and meanings(line) != {cells}]
+    # A region that is left out of all regions is asked about by the command.
+    assert [line for line in wrong if not requests[line].out("regions")] == []
+    assert sum(map(bool, understood.values())) > 800
+
+
+@given(st.sampled_from(lines()))
+def test_every_reading_is_read_as_itself_by_its_label_and_by_its_line(line):
+    wanted = read(line, LISTS)
+    offers = wanted.refused.offers if wanted.refused else {}
+    for label, offered in offers.items():
+        for said in (label, offered.line()):
+            again = read(said, LISTS)
+            assert (again, again.refused) == (offered, None)
+
+
+WORDS = ["GB", "gb", "Ireland", "all", "York", "ffos las", "course:Bath", "-York", "-results", "no racecards"]
+VALUES = ["class 1 and 2", "Group 1", "digest 6pm london", "quiet 10pm to 7am", "ack 10 minutes", "escalate <@U1|bob>"]
+
+
+@given(st.lists(st.sampled_from([*WORDS, *VALUES, "cards at 7pm", "zone:Paris", "show:meetings"])).map(" ".join))
+def test_line_of_a_request_is_read_as_the_request(line):
+    wanted = read(line, LISTS)
+    if wanted.refused is None:
+        assert read(wanted.line(), LISTS) == wanted
+
+
+@EVERY_KIND
+async def test_description_of_a_subscription_can_be_typed_back(channel, field):
+    there = sample(field)
+    await channel.types(describe(there))
+    (stored,) = (await channel.receives()).values()
+    assert describe(stored) == describe(there)
+
+
+@pytest.mark.parametrize("region", ["*", "New South Wales"])
+async def test_description_of_a_region_can_be_typed_back(channel, region):
+    there = ChannelFilter(region=region, topics=frozenset(Topic))
+    await channel.types(describe(there))
+    assert await channel.receives() == {region: there}
+
+
+async def test_me_is_the_channel_in_the_direct_messages_with_the_bot_alone(channel):
+    with pytest.raises(CommandError, match='called "me"'):
+        await channel.types("me to York")
+    assert read("me to York", LISTS, in_direct=True) == read("York", LISTS)
+
+
+# The form, filled with what was understood of a refused line
+
+
+async def opened(channel, words):
+    """The form behind the button of a refused line, as the bot opens it."""
+    views = []
+
+    async def call(_method, opens, **_more):
+        await opens()
+
+    async def views_open(*, view, **_opened_by):
+        views.append(view)
+
+    channel.desk.slack = SimpleNamespace(call=call, web=SimpleNamespace(views_open=views_open))
+    await form_button.commit(channel.desk, typed(words))
+    return views[0]
+
+
+@pytest.mark.parametrize(
+    ("line", "form", "stored"),
+    [
+        ("GB IRE results Yrok", "GB IRE results", "results from GB; results from IRE"),
+        ("GB digest:noon class 1", "GB class:1", "results and abandonments from GB, class 1 races only"),
+        ("racecards York nonsense", "racecards course:York", "racecards from GB, only York"),
+        ("results", "results", "results from FR"),
+        ("GB, York -results", "GB course:York -results", "abandonments from GB, only York"),
+        ("GB except Bath tomorrow", "GB -course:Bath", "results and abandonments from GB, without Bath"),
+        ("all but jumps", "all", "results and abandonments from all regions"),
+        ("GB escalate @bob ack 5", "GB ack:5m", None),
+    ],
+)
+async def test_line_that_is_not_understood_offers_the_form_filled_with_what_was(channel, line, form, stored):
+    with pytest.raises(CommandError) as caught:
+        await channel.types(line)
+    assert caught.value.form == form
+    view = await opened(channel, form)
+    named = {} if read(form, LISTS).of("regions") or "course:" in form or "all" in form else {"regions": ["FR"]}
+    channel.desk.slack = SimpleNamespace(call=unreached)
+    await channel.saves(view, named)
+    received = (await channel.receives()).values()
+    said = stored or "results and abandonments from GB, abandonments to be acknowledged within 5 minutes"
+    assert "; ".join(map(describe, received)) == said
