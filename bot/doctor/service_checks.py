@@ -125,7 +125,7 @@ def _used_in(data: Any, month: str) -> int | None:
     dated = usage.in_month(month)
     if dated is not None and dated.requests is not None:
         return dated.requests
-    return usage.total if usage.period == month else None
+    return usage.whole.requests if usage.whole.label == month else None
 
 
 async def _meta(deployment: Deployment) -> Meta | None:

@@ -131,7 +131,7 @@ class QuotaBook:
         now = self._clock()
         month = month_key(now)
         used, certain, source = self._figure(session, usage, month)
-        sums = usage.in_month(month) or usage
+        sums = usage.in_month(month) or usage.whole
         reading = QuotaReading(
             taken_at=now,
             month=month,
@@ -166,15 +166,16 @@ class QuotaBook:
             # Rows that reach back only some days lose the month's first days, so their sum can fall.
             highest = quota_store.most_used(session, month)
             return max(dated.requests, highest), dated.requests >= highest, QuotaSource.ROWS
-        if usage.total is None:
+        total = usage.whole.requests
+        if total is None:
             return own, False, QuotaSource.OWN_COUNT
-        if usage.period == month:
-            return usage.total, True, QuotaSource.TOTAL
-        seen = self._see_total(session, usage.total, month)
+        if usage.whole.label == month:
+            return total, True, QuotaSource.TOTAL
+        seen = self._see_total(session, total, month)
         if seen.monthly and seen.turned:
-            return usage.total, True, QuotaSource.TOTAL
+            return total, True, QuotaSource.TOTAL
         # Whatever the total's period: its growth since the month's first reading is use of this month.
-        grown = usage.total - seen.first
+        grown = total - seen.first
         return (grown, False, QuotaSource.TOTAL) if grown > own else (own, False, QuotaSource.OWN_COUNT)
 
     def _see_total(self, session: Session, total: int, month: str) -> TotalSeen:

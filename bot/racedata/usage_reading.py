@@ -2,7 +2,8 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from itertools import chain
 from typing import Any
 
 from bot.events.races import Value
@@ -27,12 +28,10 @@ _MONTH = re.compile(r"[0-9]{4}-(?:0[1-9]|1[0-2])")
 
 
 class Usage(Value):
+    """`whole`: the figures beside the rows, labelled by their month if the answer names one."""
+
     rows: tuple[UsageRow, ...] = ()
-    total: int | None = None
-    period: str | None = None
-    errors: int | None = None
-    refusals: int | None = None
-    refusal_kinds: Kinds = ()
+    whole: UsageRow = UsageRow(label="")
 
     def in_month(self, month: str, *, until: str = LAST) -> UsageRow | None:
         """The sums of a month's dated rows, up to a day. A sum without all figures is None."""
@@ -42,32 +41,34 @@ class Usage(Value):
             return None
         return UsageRow(
             label=month,
-            requests=_whole_sum([row.requests for row in rows]),
-            errors=_whole_sum([row.errors for row in rows]),
-            refusals=_whole_sum([row.refusals for row in rows]),
-            refusal_kinds=_together(row.refusal_kinds for row in rows),
+            requests=_whole_sum(row.requests for row in rows),
+            errors=_whole_sum(row.errors for row in rows),
+            refusals=_whole_sum(row.refusals for row in rows),
+            refusal_kinds=_most_first(chain.from_iterable(row.refusal_kinds for row in rows)),
         )
 
     def counted(self, month: str) -> Counted | None:
         dated = self.in_month(month)
         if dated is not None and dated.requests is not None:
-            return Counted(requests=dated.requests, since=min(self._labels(month), default=None))
-        return None if self.total is None else Counted(requests=self.total)
-
-    def _labels(self, month: str) -> list[str]:
-        return [row.label for row in self.rows if _month_of(row.label) == month]
+            since = min((row.label for row in self.rows if _month_of(row.label) == month), default=None)
+            return Counted(requests=dated.requests, since=since)
+        return None if self.whole.requests is None else Counted(requests=self.whole.requests)
 
 
 def read_usage(data: Any) -> Usage:
-    rows = tuple(_rows(data, MAX_NESTING))
-    objects = _totals(data)
-    return Usage(
-        rows=rows,
-        total=find(objects, TOTAL_NAMES, _count),
-        period=find(objects, PERIOD_NAMES, _read_month),
-        errors=find(objects, ERROR_NAMES, _sum),
-        refusals=find(objects, REFUSAL_NAMES, _refusals),
-        refusal_kinds=find(objects, REFUSAL_NAMES, _kinds) or (),
+    objects = _objects(data)
+    label = find(objects, PERIOD_NAMES, _read_month) or ""
+    return Usage(rows=tuple(_rows(data, MAX_NESTING)), whole=_figures(label, objects, TOTAL_NAMES))
+
+
+def _figures(label: str, objects: list[Fields], request_names: Collection[str]) -> UsageRow:
+    errors, refusals = (find(objects, names, _by_kind) for names in (ERROR_NAMES, REFUSAL_NAMES))
+    return UsageRow(
+        label=label,
+        requests=find(objects, request_names, _count),
+        errors=None if errors is None else sum(errors.values()),
+        refusals=None if refusals is None else sum(refusals.values()),
+        refusal_kinds=_most_first((refusals or {}).items()),
     )
 
 
@@ -81,15 +82,9 @@ def _rows(data: Any, nesting: int) -> Iterator[UsageRow]:
 
 
 def _row(item: Any, label: str | None = None) -> UsageRow | None:
-    fields = [fields_of(item)] if isinstance(item, Mapping) else []
-    label = label or find(fields, DAY_NAMES, _read_label) or find(fields, ENDPOINT_NAMES, text)
-    row = UsageRow(
-        label=label or "",
-        requests=find(fields, REQUEST_NAMES, _count),
-        errors=find(fields, ERROR_NAMES, _sum),
-        refusals=find(fields, REFUSAL_NAMES, _refusals),
-        refusal_kinds=find(fields, REFUSAL_NAMES, _kinds) or (),
-    )
+    objects = [fields_of(item)] if isinstance(item, Mapping) else []
+    label = label or find(objects, DAY_NAMES, _read_label) or find(objects, ENDPOINT_NAMES, text) or ""
+    row = _figures(label, objects, REQUEST_NAMES)
     has_figure = (row.requests, row.errors, row.refusals) != (None, None, None)
     return row if label and has_figure else None
 
@@ -103,7 +98,7 @@ def _keyed_row(name: str, item: Any) -> UsageRow | None:
     return _row(item, label) if requests is None else UsageRow(label=label, requests=requests)
 
 
-def _totals(data: Any) -> list[Fields]:
+def _objects(data: Any) -> list[Fields]:
     if not isinstance(data, Mapping):
         return []
     below = [item for name, item in data.items() if isinstance(item, Mapping) and not _keyed_row(str(name), item)]
@@ -127,45 +122,39 @@ def _count(value: Any) -> int | None:
     return int(digits) if re.fullmatch("[0-9]{1,15}", digits) else None
 
 
-def _sum(value: Any) -> int | None:
+def _by_kind(value: Any) -> Counter[str] | None:
+    """{"rate_limited": 2}, [{"code": "rate_limited", "count": 2}], ["rate_limited"], or a number, of the kind "".
+
+    An item of a list is one, unless the item has a count.
+    """
     if isinstance(value, Mapping):
-        return _whole_sum([_count(item) for item in value.values()])
-    return len(value) if isinstance(value, list) else _count(value)
-
-
-def _refusals(value: Any) -> int | None:
-    kinds = _kinds(value)
-    return sum(count for _, count in kinds) if kinds else _sum(value)
-
-
-def _kinds(value: Any) -> Kinds | None:
-    if isinstance(value, Mapping):
-        named = [(text(str(name)), _count(item)) for name, item in value.items() if fold(str(name)) not in COUNT_NAMES]
-        return _together([tuple((kind, count) for kind, count in named if kind and count is not None)]) or None
+        counts = [(text(str(name)), fold(str(name)), _count(item)) for name, item in value.items()]
+        named = {kind: count for kind, name, count in counts if kind and count is not None and name not in COUNT_NAMES}
+        return Counter(named or {"": sum(count or 0 for _, _, count in counts)})
     if isinstance(value, list):
-        return _together([tuple(kind for kind in map(_kind, value) if kind)]) or None
-    return None
+        found: Counter[str] = Counter()
+        for item in value:
+            fields = [fields_of(item)] if isinstance(item, Mapping) else []
+            kind = text(item) if isinstance(item, str) else find(fields, KIND_NAMES, text)
+            count = find(fields, COUNT_NAMES, _count)
+            if kind:
+                found[kind] += 1 if count is None else count
+        return found or Counter({"": len(value)})
+    count = _count(value)
+    return None if count is None else Counter({"": count})
 
 
-def _kind(item: Any) -> tuple[str, int] | None:
-    """The kind of an item with its count. An item without a count is one refusal."""
-    if isinstance(item, str):
-        return (kind, 1) if (kind := text(item)) else None
-    if not isinstance(item, Mapping):
-        return None
-    fields = [fields_of(item)]
-    kind, count = find(fields, KIND_NAMES, text), find(fields, COUNT_NAMES, _count)
-    return (kind, 1 if count is None else count) if kind else None
-
-
-def _together(kinds: Iterable[Kinds]) -> Kinds:
+def _most_first(kinds: Iterable[tuple[str, int]]) -> Kinds:
     counts: Counter[str] = Counter()
-    for some in kinds:
-        for kind, count in some:
-            counts[kind] += count
-    return tuple((kind, count) for kind, count in counts.most_common() if count)
+    for kind, count in kinds:
+        counts[kind] += count
+    return tuple((kind, count) for kind, count in counts.most_common() if kind and count)
 
 
-def _whole_sum(counts: list[int | None]) -> int | None:
-    known = [count for count in counts if count is not None]
-    return sum(known) if len(known) == len(counts) else None
+def _whole_sum(counts: Iterable[int | None]) -> int | None:
+    total = 0
+    for count in counts:
+        if count is None:
+            return None
+        total += count
+    return total

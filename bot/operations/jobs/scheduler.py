@@ -124,7 +124,7 @@ class Jobs:
             self._count(job.id, "failed")
             return False
         if done:
-            log.info("job_done", job=job.id, count=done)
+            log.info("job_done", job=job.id, changed=done)
         self._note_good_run(job)
         self._count(job.id, "ok")
         return True

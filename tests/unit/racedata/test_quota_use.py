@@ -131,7 +131,7 @@ def test_usage_of_endpoints_belongs_to_no_month_and_that_of_a_named_month_to_the
     assert [(row.label, row.requests, row.errors, row.refusals) for row in usage.rows] == [("/races/search", 4, 1, 2)]
     assert requests_of([{"month": "2026-11", "requests": 40}], "2026-11") == 40
     named = read_usage({"period": "2026-11", "used": 123, "limit": 15000, "by_day": []})
-    assert (named.total, named.period, named.in_month("2026-11")) == (123, "2026-11", None)
+    assert (named.whole.requests, named.whole.label, named.in_month("2026-11")) == (123, "2026-11", None)
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ json_values = st.recursive(
 @given(data=json_values)
 def test_usage_of_any_shape_is_read_without_an_error(data):
     usage = read_usage(data)
-    assert usage.total is None or usage.total >= 0
+    assert usage.whole.requests is None or usage.whole.requests >= 0
     assert all(row.label for row in usage.rows)
 
 
