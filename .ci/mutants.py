@@ -21,6 +21,7 @@ from hypothesis import Phase, settings
 
 UNIT, PIPELINE = "tests/unit/", "tests/integration/pipeline/test_"
 BREAKERS = f"{UNIT}racedata/test_circuit_breakers.py {UNIT}racedata/test_client_calls.py"
+BUCKETS = f"{UNIT}outbox/test_bucket.py {PIPELINE}pace.py {PIPELINE}sent_at_once.py {PIPELINE}round_trips.py"
 ANSWERS = f"{UNIT}outbox/test_claim_sender.py {PIPELINE}answers_to_messages.py {PIPELINE}answers_to_edits.py"
 
 TABLE: dict[str, tuple[int | None, str]] = {
@@ -31,11 +32,14 @@ TABLE: dict[str, tuple[int | None, str]] = {
     "bot/operations/overdue.py": (0, f"{UNIT}operations/test_overdue.py"),
     "bot/outbox/claim_outcomes.py": (None, f"{ANSWERS} {PIPELINE}dead_letters.py"),
     "bot/outbox/claim_sender.py": (None, f"{ANSWERS} {PIPELINE}native_blocks.py"),
-    "bot/outbox/pace.py": (None, f"{UNIT}outbox/test_bucket.py {PIPELINE}pace.py"),
+    "bot/outbox/pace.py": (8, BUCKETS),
     "bot/outbox/poison_messages.py": (None, f"{UNIT}outbox/test_resolver.py {ANSWERS}"),
     "bot/outbox/resolve.py": (0, f"{UNIT}outbox/test_resolver.py"),
     "bot/racedata/client/circuit_breakers.py": (9, BREAKERS),
-    "bot/racedata/client/throttle.py": (None, f"{UNIT}racedata/test_token_bucket.py"),
+    "bot/racedata/client/throttle.py": (
+        None,
+        f"{UNIT}racedata/test_token_bucket.py {UNIT}racedata/test_client_calls.py",
+    ),
     "bot/racedata/month_quota.py": (4, f"{UNIT}racedata/test_quota_use.py {UNIT}racedata/test_quota_book.py"),
 }
 """File → how many mutants may survive, because they change nothing that counts; and the nearest tests, in order.

@@ -104,7 +104,7 @@ class Calls:
         """Why a call under way has no answer so far."""
         if self._repeated:
             return next(reversed(self._repeated.values()))
-        if wait_s := self._throttle.wait_s():
+        if wait_s := self._throttle.wait_s(background=False):
             return RateLimited(path, code=RateLimited.known_code, retry_after_s=wait_s)
         return ServiceUnreachable(path, message="no answer so far", may_have_arrived=True)
 

@@ -62,7 +62,7 @@ class TokenBucket:
 
     def _own_wait_s(self, now: float, background: bool, replicas: int) -> float | None:
         share = max(1, self.limit // replicas)
-        allowed = max(1, share - int(share * COMMANDS_SHARE)) if background else share
+        allowed = share - int(share * COMMANDS_SHARE) if background else share
         over = self._in_flight + len(self._returns) - allowed
         if over < 0:
             return 0.0
@@ -72,7 +72,7 @@ class TokenBucket:
         if self._count is None:
             return 0.0
         # Others are replicas too: the service counts for the whole key.
-        others_spent = self._count.left < self.limit - self._in_flight - len(self._returns)
+        others_spent = self._count.left < self.limit - len(self._returns)
         share = COMMANDS_SHARE if background else OTHERS_SHARE if others_spent else 0
         return 0.0 if (self._count.left - int(self.limit * share)) // replicas > 0 else self._count.resets_at - now
 
@@ -137,12 +137,10 @@ class Slot:
 class Throttle:
     """`replicas` counts the live replicas that share the key's limit."""
 
-    def __init__(
-        self, timing: Timing, *, replicas: Callable[[], int] = one_replica, bucket: TokenBucket | None = None
-    ) -> None:
+    def __init__(self, timing: Timing, *, replicas: Callable[[], int] = one_replica) -> None:
         self._timing = timing
         self._replicas = replicas
-        self._bucket = bucket or TokenBucket()
+        self._bucket = TokenBucket()
         self._answered = asyncio.Event()
 
     def learn_limit(self, per_minute: int) -> None:
@@ -153,9 +151,9 @@ class Throttle:
         """For a refusal that another replica met."""
         self._bucket.hold(self._timing.monotonic() + wait_s)
 
-    def wait_s(self, *, background: bool = False) -> float | None:
+    def wait_s(self, *, background: bool) -> float | None:
         now = self._timing.monotonic()
-        return self._bucket.wait_s(now, background=background, replicas=max(1, self._replicas()))
+        return self._bucket.wait_s(now, background=background, replicas=self._replicas())
 
     @asynccontextmanager
     async def slot(self, path: str, *, background: bool, patience_s: float) -> AsyncGenerator[Slot]:

@@ -96,6 +96,19 @@ async def test_no_more_is_sent_at_once_than_the_pace_allows(make_pipeline):
 
 
 @on_both
+async def test_no_more_is_sent_at_once_than_another_replica_has_left(make_pipeline):
+    pace = Pace(channel_s=0.0, workspace_per_minute=0.001, workspace_burst=3)
+    one = make_pipeline(pace=pace)
+    other = make_pipeline(pace=pace, clock=one.clock)
+    await one.subscribe("CGB", "GB")
+    for number, replica in enumerate((one, other, other, one)):
+        replica.poster._is_running = True
+        await fan_out(replica, result(f"rc_{number}"))
+    assert len(one.texts("CGB")) == 3
+    assert await one.waiting() == {"queued": 1}
+
+
+@on_both
 async def test_refused_message_that_was_sent_at_once_waits_as_any_other(running):
     await running.subscribe("CGB", "GB")
     fail(running, post=[failures.rate_limited(3)])

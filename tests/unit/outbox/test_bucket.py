@@ -72,10 +72,11 @@ def test_bucket_holds_a_call_when_it_says_so(limit, calls):
         assert bucket.free_at == START
 
 
-def test_no_minute_exceeds_what_slack_allows():
+def test_no_minute_or_channel_exceeds_what_slack_allows():
     for call, limit in Pace().limits.items():
         assert limit.burst + limit.per_minute <= (300 if call is Call.POST else 50)
     assert TIER_3 in Pace().limits.values()
+    assert Pace().channel_s == 1
 
 
 @pytest.mark.parametrize(

@@ -150,6 +150,15 @@ async def test_share_of_the_minute_is_that_of_one_replica(service, open_racing, 
     assert sleep_clock.now_s == 60
 
 
+async def test_limit_is_the_plans_where_no_header_tells_it(service, racing, sleep_clock):
+    service.data([], plan="live")
+    await racing.countries()
+    sleep_clock.now_s = 60
+    for _ in range(180):
+        await racing.countries()
+    assert sleep_clock.slept == []
+
+
 async def test_command_gives_up_unasked_where_the_wait_is_too_long_and_background_waits(service, racing, sleep_clock):
     service.refuse(429, "rate_limited", headers={"retry_after": "200"})
     for _ in range(2):

@@ -162,13 +162,17 @@ def test_bucket_uses_most_of_the_limit_when_it_is_alone():
     assert len(run(service, [TokenBucket()], [0.2], until=300)) >= 5 * 57
 
 
-def test_bucket_divides_the_limit_among_replicas():
-    bucket, sent = TokenBucket(), 0
-    while bucket.wait_s(0, background=False, replicas=3) == 0:
+@pytest.mark.parametrize(
+    ("replicas", "background", "sent"),
+    [(1, False, 60), (1, True, 45), (3, False, 20), (3, True, 15), (200, False, 1), (200, True, 1)],
+)
+def test_bucket_divides_the_limit_among_replicas(replicas, background, sent):
+    bucket = TokenBucket()
+    for _ in range(sent):
+        assert bucket.wait_s(0, background=background, replicas=replicas) == 0
         bucket.take()
         bucket.answered(0, None)
-        sent += 1
-    assert sent == 20
+    assert bucket.wait_s(0, background=background, replicas=replicas) == 60
 
 
 @given(replicas=st.integers(2, 5), skew_s=skews, latencies=st.lists(seconds, min_size=1, max_size=9))
@@ -203,6 +207,13 @@ def told(left, *, under_way):
 
 
 @pytest.mark.parametrize(
+    ("left", "background", "wait_s"), [(16, True, 0), (15, True, 60), (7, False, 0), (6, False, 60)]
+)
+def test_bucket_leaves_the_last_of_a_minute_to_commands_and_to_others(left, background, wait_s):
+    assert told(left, under_way=0).wait_s(0, background=background, replicas=1) == wait_s
+
+
+@pytest.mark.parametrize(
     ("left", "under_way", "now", "wait_s"),
     [
         (16, 1, 0, 0),
@@ -228,7 +239,7 @@ def test_bucket_goes_on_after_the_wait_that_a_refusal_asked_for(hold_s, resets_i
     bucket = TokenBucket(60)
     for _ in range(sent_before):
         bucket.take()
-        bucket.answered(0, None)
+        bucket.answered(0, RateReading(60, 0, 999, 60.0))
     bucket.take()
     bucket.answered(0, RateReading(60, 0, 999, resets_in_s), hold_s=hold_s)
     assert bucket.wait_s(0, background=background, replicas=1) == hold_s
@@ -258,27 +269,27 @@ def test_bucket_waits_for_the_longer_of_two_refusals(holds_s):
     assert bucket.wait_s(0, background=False, replicas=1) == 40
 
 
-@pytest.mark.parametrize("resets_in_s", [(52.0, 57.0), (57.0, 52.0)], ids=["earlier first", "earlier last"])
-def test_bucket_goes_by_the_earlier_end_of_a_window_told_twice(resets_in_s):
+# Of two answers: how many are left, in which window, and when the window ends. The second comes after so many seconds.
+TOLD_TWICE = {
+    "earlier end first": ((0, 120, 52.0), 0, (0, 120, 57.0), 52),
+    "earlier end last": ((0, 120, 57.0), 0, (0, 120, 52.0), 52),
+    "fewer first": ((0, 120, 52.0), 0, (30, 120, 52.0), 52),
+    "no window first": ((0, None, 52.0), 0, (30, 120, 57.0), 52),
+    "no window last": ((0, 120, 52.0), 0, (30, None, 57.0), 52),
+    "the window before last": ((0, 120, 52.0), 1, (59, 60, 1.0), 51),
+    "the next window early": ((0, 120, 52.0), 50, (30, 180, 60.0), 0),
+    "after the end, without a window": ((0, 120, 52.0), 53, (30, None, None), 0),
+}
+
+
+@pytest.mark.parametrize("name", TOLD_TWICE)
+def test_bucket_goes_by_what_two_answers_tell(name):
     bucket = TokenBucket(60)
-    for _ in resets_in_s:
+    first, after_s, last, wait_s = TOLD_TWICE[name]
+    for at, reading in ((0, first), (after_s, last)):
         bucket.take()
-    for each in resets_in_s:
-        bucket.answered(0, RateReading(60, 0, 120, each))
-    assert bucket.wait_s(0, background=False, replicas=1) == 52
-
-
-def test_bucket_is_not_fooled_by_an_answer_that_was_overtaken():
-    bucket = TokenBucket()
-    for _ in range(2):
-        bucket.take()
-    bucket.answered(0, RateReading(60, 20, 120, 60.0))
-    bucket.answered(1, RateReading(60, 59, 60, 1.0))
-    for _ in range(20):
-        if bucket.wait_s(2, background=False, replicas=1) == 0:
-            bucket.take()
-            bucket.answered(2, None)
-    assert bucket.wait_s(2, background=False, replicas=1) == 58
+        bucket.answered(at, RateReading(60, *reading))
+    assert bucket.wait_s(after_s, background=False, replicas=1) == wait_s
 
 
 readings = st.builds(
