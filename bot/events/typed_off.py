@@ -1,29 +1,17 @@
 """Off times as people type times: "14:40", "14.40", "2.40pm". "2:40" may mean the afternoon."""
 
-import re
 from collections.abc import Iterable
 
 from bot.events.races import OffTime
-
-_TYPED = re.compile(r"(2[0-3]|[01]?[0-9])(?:[:.]([0-5][0-9]))?(?: ?([ap])\.?m\.?)?", re.ASCII | re.IGNORECASE)
+from bot.events.typed_times import read_clock
 
 NOON_H = 12
 
 
 def read_off(typed: str) -> str | None:
     """For example "14:40"; None for other words. An hour alone needs "am" or "pm"."""
-    found = _TYPED.fullmatch(typed.strip())
-    if found is None or not (found[2] or found[3]):
-        return None
-    hour = hour_of_day(int(found[1]), found[3])
-    return None if hour is None else f"{hour}:{found[2] or '00'}"
-
-
-def hour_of_day(hour: int, half: str | None) -> int | None:
-    """From 0 to 23 for an hour with a `half` of the day: "a", "p", or no half. None for an hour outside the half."""
-    if not half:
-        return hour
-    return hour % NOON_H + (NOON_H if half.lower() == "p" else 0) if 1 <= hour <= NOON_H else None
+    off = read_clock(typed)
+    return f"{off.hour}:{off.minute:02}" if off else None
 
 
 def is_off_at(off: OffTime, typed: str) -> bool:

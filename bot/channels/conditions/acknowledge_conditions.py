@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Any
 
 from bot.channels.conditions.choice_condition import ChoiceCondition
 from bot.channels.conditions.condition import FilterFields
 from bot.channels.conditions.mention_condition import HERE, is_mention
 from bot.events.event import Topic
+from bot.events.typed_times import read_length
 
 ACK = "ack"
 ACK_EXAMPLE = "10m"
@@ -19,7 +21,6 @@ MINUTES_MAX = 720
 MINUTES_UNSAID = 10
 """Where people are named and no time."""
 
-_SPAN = re.compile(r"([0-9]{1,3}) ?(h|hours?|m|min|minutes?)?", re.ASCII | re.IGNORECASE)
 _CHANNEL = re.compile("[CG][A-Z0-9]{1,30}", re.ASCII)
 _MARKUP = re.compile(r"<[@#!](?:subteam\^)?([A-Z0-9]+|here)(?:\|[^>]*)?>", re.ASCII)
 """As Slack sends a person, a user group or a channel."""
@@ -34,11 +35,10 @@ class AckCondition(ChoiceCondition):
     topic = Topic.ABANDONMENTS
 
     def stored(self, typed: str) -> str:
-        found = _SPAN.fullmatch(typed.strip())
-        minutes = 0
-        if found is not None:
-            minutes = int(found[1]) * (60 if (found[2] or "m").lower().startswith("h") else 1)
-        if not 1 <= minutes <= MINUTES_MAX:
+        word = typed.strip()
+        length = read_length(f"{word}m" if word.isdecimal() else word) or timedelta(0)
+        minutes, seconds = divmod(int(length.total_seconds()), 60)
+        if seconds or not 1 <= minutes <= MINUTES_MAX:
             raise ValueError(
                 f"{typed[:40]} is no time to acknowledge: write {ACK_EXAMPLE}, for example, and at most {MINUTES_MAX}m"
             )
@@ -94,5 +94,5 @@ def minutes_of(chosen: FilterFields) -> int | None:
 
 
 def _minutes(stored: Sequence[str]) -> int:
-    found = _SPAN.fullmatch(stored[0]) if stored else None
-    return int(found[1]) if found else MINUTES_UNSAID
+    minutes = stored[0].removesuffix("m") if stored else ""
+    return int(minutes) if minutes.isdecimal() else MINUTES_UNSAID

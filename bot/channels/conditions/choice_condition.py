@@ -1,18 +1,12 @@
 """Choices: when a channel is told of the events that the filter's other conditions take."""
 
-import re
 from abc import abstractmethod
 from collections.abc import Collection
 from datetime import UTC, date, datetime, time, tzinfo
 
 from bot.channels.conditions.condition import EVERY_VALUE, Condition, FileData, FilterFields, word_of
 from bot.events.event import RacingEvent
-from bot.events.typed_off import hour_of_day
-
-TIME = r"(2[0-4]|[01]?[0-9])(?:[:.]([0-5][0-9]))?(?: ?([AaPp])\.?[Mm]\.?)?"
-"""An hour, with or without minutes, such as "18:00", "18" and "6pm"."""
-
-_TIME = re.compile(TIME, re.ASCII)
+from bot.events.typed_times import read_clock
 
 
 class ChoiceCondition(Condition):
@@ -47,16 +41,7 @@ class ChoiceCondition(Condition):
 
 
 def time_of_day(typed: str) -> time | None:
-    """None for no time. Midnight may be 24:00."""
-    found = _TIME.fullmatch(typed.strip())
-    if found is None:
-        return None
-    hour, minute = hour_of_day(int(found[1]), found[3]), int(found[2] or 0)
-    if hour is None:
-        return None
-    if hour == 24:
-        return None if minute else time()
-    return time(hour, minute)
+    return read_clock(typed, is_hour_enough=True)
 
 
 def moment_of(day: date, at: time, zone: tzinfo) -> datetime:

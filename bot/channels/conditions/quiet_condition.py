@@ -4,14 +4,14 @@ import re
 from collections.abc import Iterable
 from datetime import datetime, time, timedelta, tzinfo
 
-from bot.channels.conditions.choice_condition import TIME, ChoiceCondition, moment_of, time_of_day
+from bot.channels.conditions.choice_condition import ChoiceCondition, moment_of, time_of_day
 from bot.channels.conditions.condition import FilterFields
 from bot.channels.conditions.zone_condition import zone_of
 
 QUIET_KEY = "quiet"
 QUIET_EXAMPLE = "22:00-07:00"
 
-_HOURS = re.compile(rf"({TIME}) ?[-–—] ?({TIME})", re.ASCII)  # noqa: RUF001  as phones type dashes
+_DASH = re.compile(" ?[-–—] ?")  # noqa: RUF001  as phones type dashes
 
 
 class QuietCondition(ChoiceCondition):
@@ -20,9 +20,8 @@ class QuietCondition(ChoiceCondition):
 
     def stored(self, typed: str) -> str:
         """As "22:00-07:00"."""
-        found = _HOURS.fullmatch(typed.strip())
-        each = [time_of_day(found[part]) for part in (1, 5)] if found else []
-        if None in each or len(set(each)) < len(("begin", "end")):
+        each = [time_of_day(part) for part in _DASH.split(typed.strip())]
+        if None in each or len(each) != len(set(each)) or len(each) != len(("begin", "end")):
             raise ValueError(f"{typed[:40]} are no quiet hours: write {QUIET_EXAMPLE}, for example")
         return "-".join(f"{one:%H:%M}" for one in each if one is not None)
 

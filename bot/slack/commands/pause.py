@@ -9,6 +9,7 @@ from sqlmodel import Session
 from bot.channels import ack_request, pauses, subscriptions, watches
 from bot.errors import CommandError
 from bot.events.days import UTC_NAME, WEEKDAYS, is_day, likely_day, parse_day, zone_of
+from bot.events.typed_times import read_clock, read_length
 from bot.operations.status_figures import FIGURES_COVER
 from bot.outbox import acknowledgements, backlog, held_queues
 from bot.outbox.acknowledgements import Untaken
@@ -26,28 +27,14 @@ PAUSE_MEMBERSHIP_S = 0.8
 NOTHING_TO_PAUSE = "This channel has no subscriptions and no watches, so there is nothing to pause."
 
 LONGEST_PAUSE = timedelta(days=365)
-_UNITS = (
-    ("weeks", "w(?:eeks?|k?s?)?"),
-    ("days", "d(?:ays?)?"),
-    ("hours", "h(?:ours?|rs?)?"),
-    ("minutes", "m(?:in(?:ute)?s?)?"),
-)
-_DURATION = re.compile(
-    "(?=.)" + r"\s*(?:and\s+|,\s*)?".join(rf"(?:(?P<{name}>\d{{1,4}}|an?(?=\s))\s*{unit}\b)?" for name, unit in _UNITS),
-    re.IGNORECASE | re.ASCII,
-)
-"""A number of each unit, the longest unit first."""
-
-_BETWEEN = re.compile(r"(?<=[a-z])(?=\d)", re.IGNORECASE | re.ASCII)
-"""Splits "1h30m" between "1h" and "30m"."""
-
-_CLOCK = re.compile(r"(\d{1,2})(?:[:.](\d{2}))?\s*(am|pm|a\.m\.|p\.m\.)?", re.IGNORECASE | re.ASCII)
-_HALF_UNSAID = re.compile(r"[1-9][:.]\d{2}", re.ASCII)
+_HALF_UNSAID = re.compile(r"(?:1[0-2]|[1-9])[:.]\d{2}", re.ASCII)
 """A racing time: 2.30 may mean afternoon or night."""
 
-_NAMED_CLOCKS = {"noon": "12:00", "midday": "12:00", "midnight": "00:00"}
 _UNTIL = ("until", "till", "til")
-_HOURS, _MINUTES, _HALF_DAY = 24, 60, 12
+_HALF_DAY = 12
+_END_OF_DAY = "24"
+_MORNING_H = 10
+"""Of a named day, 10.30 is in the morning: there is racing at 2.30."""
 
 
 @dataclass(frozen=True)
@@ -180,11 +167,9 @@ def read_duration(text: str, today: date | None = None) -> timedelta | None:
     typed = text.strip()
     if not typed:
         return None
-    found = _DURATION.fullmatch(_BETWEEN.sub(" ", typed))
-    parts = {name: 1 if part.lower() in {"a", "an"} else int(part) for name, part in _parts(found)}
-    length = timedelta(**parts) if found else timedelta(0)
-    if not timedelta(0) < length <= LONGEST_PAUSE:
-        is_moment = bool(_CLOCK.fullmatch(typed) and not typed.isdecimal()) or is_day(typed, today or date(2000, 1, 1))
+    length = read_length(typed)
+    if length is None or not timedelta(0) < length <= LONGEST_PAUSE:
+        is_moment = read_clock(typed) is not None or is_day(typed, today or date(2000, 1, 1))
         raise CommandError(
             f'"{typed[:40]}" is no length of time that I know. Write 30m, 2h, 1d or 1h30m, up to 365d, or until 18:00; '
             "/racing pause alone lasts until /racing resume.",
@@ -201,31 +186,36 @@ def read_until(text: str, now: datetime) -> datetime:
     """
     words = [word for word in text.replace(",", " ").split() if word.lower() not in {"at", "on", "the"}]
     clocks = [
-        (at, size) for size in (2, 1) for at in range(len(words) - size + 1) if _clock(" ".join(words[at : at + size]))
+        (at, size)
+        for size in (2, 1)
+        for at in range(len(words) - size + 1)
+        if read_clock(" ".join(words[at : at + size]))
     ]
     # A time with "am" or a colon; not the 22 of "22 Nov".
     at, size = next(iter(clocks), (len(words), 0))
     typed_clock = " ".join(words[at : at + size])
-    clock = _clock(typed_clock) or (0, 0)
+    clock = read_clock(typed_clock) or time()
     day_words = " ".join(words[:at] + words[at + size :])
     day = _day_of(day_words, now) if day_words or not size else now.date()
-    if _HALF_UNSAID.fullmatch(typed_clock):
+    if typed_clock.startswith(_END_OF_DAY) and day < date.max:
+        day += timedelta(days=1)
+    if _HALF_UNSAID.fullmatch(typed_clock) and not (day_words and clock.hour >= _MORNING_H):
         _check_half(typed_clock, clock, day if day_words else None, now)
-    until = datetime.combine(day, time(*clock), now.tzinfo)
+    until = datetime.combine(day, clock, now.tzinfo)
     if until <= now and (not day_words or day_words.lower() in _WEEKLY):
-        until = datetime.combine(day + timedelta(days=1 if not day_words else 7), time(*clock), now.tzinfo)
+        until = datetime.combine(day + timedelta(days=1 if not day_words else 7), clock, now.tzinfo)
     if not now < until <= now + LONGEST_PAUSE:
         why = "is past" if until <= now else "is more than 365 days away"
         raise CommandError(f'"{text[:40]}" {why}. {_EXAMPLES}')
     return until
 
 
-def _check_half(typed: str, clock: tuple[int, int], day: date | None, now: datetime) -> None:
+def _check_half(typed: str, clock: time, day: date | None, now: datetime) -> None:
     """Raise CommandError with both readings of an ambiguous time. A time still to come today is taken."""
-    first = datetime.combine(day or now.date(), time(*clock), now.tzinfo)
+    first = datetime.combine(day or now.date(), clock, now.tzinfo)
     if day is None and first > now:
         return
-    moments = [first, first + timedelta(hours=_HALF_DAY)]
+    moments = [first, first + timedelta(hours=_HALF_DAY if clock.hour < _HALF_DAY else -_HALF_DAY)]
     if day is None:
         moments = sorted(moment if moment > now else moment + timedelta(days=1) for moment in moments)
     readings = {_reading(moment, now): moment for moment in moments}
@@ -245,10 +235,6 @@ _WEEKLY = frozenset((*WEEKDAYS, *(day[:3] for day in WEEKDAYS)))
 _EXAMPLES = "Write until 18:00, until tomorrow, until Sunday, until 22 Nov or until tomorrow 09:00."
 
 
-def _parts(found: "re.Match[str] | None") -> list[tuple[str, str]]:
-    return [(name, part) for name, part in found.groupdict().items() if part] if found else []
-
-
 def _day_of(words: str, now: datetime) -> date:
     try:
         day = parse_day(words, now.date())
@@ -261,13 +247,3 @@ def _day_of(words: str, now: datetime) -> date:
         lines = {f"until {meant_day}": f"pause until {meant_day}"} if meant_day else {}
         raise CommandError(f'"{words[:40]}" is no time that I know. {_EXAMPLES}', lines=lines)
     return day
-
-
-def _clock(words: str) -> tuple[int, int] | None:
-    found = _CLOCK.fullmatch(_NAMED_CLOCKS.get(words.lower(), words))
-    if found is None or not (found[2] or found[3]):
-        return None
-    hour, minute, half = int(found[1]), int(found[2] or 0), (found[3] or "").lower()[:1]
-    if half:
-        hour = hour % _HALF_DAY + (_HALF_DAY if half == "p" else 0) if 1 <= hour <= _HALF_DAY else _HOURS
-    return (hour, minute) if hour < _HOURS and minute < _MINUTES else None

@@ -24,6 +24,8 @@ MENDED_MAX = 2
 
 OFFERED_MAX = 10
 
+RESUME = "resume"
+
 
 async def with_working_offers(
     error: CommandError, desk: Desk, invocation: Invocation, line: str, within_s: float | None = None
@@ -75,7 +77,8 @@ class _Trying:
             shown = _label(before, label) if before else label
             error, changes = await self._try(line)
             if error is None and not changes:
-                self.idle[shown] = line
+                # A channel that is not paused has nothing "already".
+                self.idle.update({shown: line} if line != RESUME else {})
             elif error is None and line not in self.found.values():
                 self.found.setdefault(shown, line)
             elif error is not None and tries and not self._would_turn(line):

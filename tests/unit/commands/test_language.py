@@ -111,7 +111,7 @@ async def opened(channel, words):
     ("line", "form", "stored"),
     [
         ("GB IRE results Yrok", "GB IRE results", "results from GB; results from IRE"),
-        ("GB digest:noon class 1", "GB class:1", "results and abandonments from GB, class 1 races only"),
+        ("GB digest:late class 1", "GB class:1", "results and abandonments from GB, class 1 races only"),
         ("racecards York nonsense", "racecards course:York", "racecards from GB, only York"),
         ("results", "results", "results from FR"),
         ("GB, York -results", "GB course:York -results", "abandonments from GB, only York"),

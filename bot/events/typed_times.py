@@ -1,0 +1,58 @@
+"""Times of day and lengths of time as people type them."""
+
+import re
+from datetime import time, timedelta
+
+_CLOCK = re.compile(r"(2[0-4]|[01]?[0-9])(?:[:.]([0-5][0-9]))?(?:\s?([ap])\.?m\.?)?", re.ASCII | re.IGNORECASE)
+_NAMED = {"noon": "12:00", "midday": "12:00", "midnight": "00:00"}
+_NOON_H, _MIDNIGHT_H = 12, 24
+
+_NUMBER = r"\d{1,4}(?:\.\d{1,2})?|an?(?=\s)"
+_UNITS = (
+    ("weeks", "w(?:eeks?|k?s?)?"),
+    ("days", "d(?:ays?)?"),
+    ("hours", "h(?:ours?|rs?)?"),
+    ("minutes", "m(?:in(?:ute)?s?)?"),
+)
+_LENGTH = re.compile(
+    "(?=.)" + r"\s*(?:and\s+|,\s*)?".join(rf"(?:(?P<{name}>{_NUMBER})\s*{unit}\b)?" for name, unit in _UNITS),
+    re.IGNORECASE | re.ASCII,
+)
+"""A number of each unit, the longest unit first."""
+
+_AS_NUMBERS = (
+    (re.compile(r"\bhalf an?\b", re.IGNORECASE), "0.5"),
+    (re.compile(r"(?<=h|r|s) and a half$", re.IGNORECASE), " 30m"),
+    (re.compile(r"(?<=[a-z])(?=\d)", re.IGNORECASE), " "),
+    (re.compile(r"(h(?:ours?|rs?)? (?:and )?\d{1,2})$", re.IGNORECASE), r"\1m"),
+)
+"""Words as numbers: half an hour; an hour and a half; 1h30m parted; 1 hour 30."""
+
+
+def read_clock(typed: str, *, is_hour_enough: bool = False) -> time | None:
+    """The time of "18:00", "6.30 p.m.", "noon"; None for other words. Midnight may be 24:00.
+
+    An hour alone needs "am" or "pm", unless `is_hour_enough`.
+    """
+    word = typed.strip()
+    found = _CLOCK.fullmatch(_NAMED.get(word.lower(), word))
+    if found is None or not (found[2] or found[3] or is_hour_enough):
+        return None
+    hour, minute, half = int(found[1]), int(found[2] or 0), (found[3] or "").lower()
+    if half and 1 <= hour <= _NOON_H:
+        return time(hour % _NOON_H + (_NOON_H if half == "p" else 0), minute)
+    if half or (hour == _MIDNIGHT_H and minute):
+        return None
+    return time(hour % _MIDNIGHT_H, minute)
+
+
+def read_length(typed: str) -> timedelta | None:
+    """The length of "30m", "2.5h", "1 hour 30", "half an hour"; None for other words, and without a number."""
+    words = " ".join(typed.split())
+    for pattern, number in _AS_NUMBERS:
+        words = pattern.sub(number, words)
+    found = _LENGTH.fullmatch(words)
+    if found is None:
+        return None
+    parts = {name: 1.0 if part[0] in "aA" else float(part) for name, part in found.groupdict().items() if part}
+    return timedelta(**parts)
