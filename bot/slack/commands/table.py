@@ -77,6 +77,7 @@ _MEANT = {
     "acknowledge": "subscribe",
     "cards": "racecard",
     "mute": "list",
+    "stop": "unsubscribe",
     "unmute": "list",
     "unwatch": "watching",
     "watches": "watching",

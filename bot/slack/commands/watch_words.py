@@ -18,8 +18,8 @@ NAMES_MAX = 10
 JOINING_NAMES = frozenset({"and", "&", "+"})
 """Between two names. Within a name without quotes they are part of the name: `trainer:John & Thady Gosden`."""
 
-_NAMED = re.compile(r"(horse|trainer|jockey):(.*)", re.IGNORECASE | re.DOTALL)
-_KINDS = frozenset(WatchKind)
+_NAMED = re.compile(r"(horse|trainer|jockey)s?:(.*)", re.IGNORECASE | re.DOTALL)
+_KINDS = {word: kind for kind in WatchKind for word in (kind.value, f"{kind}s")}
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class _Typed:
 def read_watch_words(text: str) -> WatchWords:
     """Raises CommandError for a name without a kind, without a name, and for two names to replace."""
     words, is_own = _without_me(words_of(text))
-    words, instead = _parted(words)
+    words, instead = _parted(_with_kind_first(words))
     replaced = [_checked(kind, name) for kind, name in _names(instead) if kind]
     if len(replaced) > 1:
         raise CommandError("One name at a time can be replaced.", lines={"What is watched": "watching"})
@@ -119,7 +119,20 @@ def _parted(words: Sequence[Word]) -> tuple[Sequence[Word], Sequence[Word]]:
     return words, ()
 
 
+def _with_kind_first(words: Sequence[Word]) -> Sequence[Word]:
+    """The words of "Bold Warrior horse" as "horse Bold Warrior". A name may end so: "Iron Horse" stays as typed."""
+    *name, last = words or [Word("")]
+    is_kind = last.text in _KINDS and not last.is_quoted and (len(name) > 1 or any(word.is_quoted for word in name))
+    return [last, *name] if is_kind and not any(map(_is_kind, name)) else words
+
+
+def _is_kind(word: Word) -> bool:
+    return bool(_NAMED.match(word.text)) or (word.text.casefold() in _KINDS and not word.is_quoted)
+
+
 def _without_me(words: Sequence[Word]) -> tuple[Sequence[Word], bool]:
+    if len(words) > 1 and words[0].text.casefold() == ME and not words[0].is_quoted and _is_kind(words[1]):
+        return words[1:], True
     if not words or words[-1].is_quoted or words[-1].text.casefold() != ME:
         return words, False
     words = words[:-1]
@@ -146,7 +159,7 @@ def _read_name(word: Word, last: _Typed | None, typed: list[_Typed]) -> None:
         name = found[2].strip()
         typed.append(_Typed(WatchKind(found[1].lower()), [name] if name else [], word.is_quoted))
     elif word.text.lower() in _KINDS and not word.is_quoted and (last is None or last.is_whole):
-        typed.append(_Typed(WatchKind(word.text.lower())))
+        typed.append(_Typed(_KINDS[word.text.lower()]))
     elif last is None or last.is_whole or (word.is_quoted and last.words):
         kind = last.kind if last is not None and last.is_joined else None
         typed.append(_Typed(kind, [word.text], word.is_quoted))
