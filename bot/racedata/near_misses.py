@@ -106,7 +106,8 @@ def quoted(typed: str) -> str:
 def named(words: Iterable[str], joint: str = "or") -> str:
     each = list(dict.fromkeys(words))
     more = [f"{len(each) - NEAR_NAMES_MAX} more"] if len(each) > NEAR_NAMES_MAX else []
-    return f" {joint} ".join([*map(quoted, each[:NEAR_NAMES_MAX]), *more])
+    shown = [*map(quoted, each[:NEAR_NAMES_MAX]), *more]
+    return f" {joint} ".join(filter(None, [", ".join(shown[:-1]), *shown[-1:]]))
 
 
 def several(typed: str, found: Sequence[KnownCourse], regions: Sequence[str]) -> CommandError:
