@@ -31,9 +31,9 @@ TABLE: dict[str, tuple[int | None, str]] = {
     "bot/fanout/plan.py": (None, f"{PIPELINE}meetings.py {PIPELINE}mutes_and_mentions.py {PIPELINE}quiet_hours.py"),
     "bot/operations/overdue.py": (0, f"{UNIT}operations/test_overdue.py"),
     "bot/outbox/claim_outcomes.py": (None, f"{ANSWERS} {PIPELINE}dead_letters.py"),
-    "bot/outbox/claim_sender.py": (None, f"{ANSWERS} {PIPELINE}native_blocks.py"),
+    "bot/outbox/claim_sender.py": (3, f"{UNIT}outbox/test_claim_sender.py {PIPELINE}native_blocks.py"),
     "bot/outbox/pace.py": (8, BUCKETS),
-    "bot/outbox/poison_messages.py": (None, f"{UNIT}outbox/test_resolver.py {ANSWERS}"),
+    "bot/outbox/poison_messages.py": (13, f"{UNIT}outbox/test_claim_sender.py {UNIT}outbox/test_resolver.py"),
     "bot/outbox/resolve.py": (0, f"{UNIT}outbox/test_resolver.py"),
     "bot/racedata/client/circuit_breakers.py": (9, BREAKERS),
     "bot/racedata/client/throttle.py": (

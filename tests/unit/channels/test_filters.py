@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.channels.filters import ALL_REGIONS, ChannelFilter, Meeting, abandonments_taken, joint, overridden
+from bot.events.drill_mark import Drill
 from bot.events.event import TOPIC_OF, EventKind, RacingEvent, Topic
 from bot.events.races import Course, Race
 
@@ -34,6 +35,7 @@ def chosen_by(**fields):
     ("fields", "told", "is_taken"),
     [
         ({}, event(), True),
+        ({}, event().model_copy(update={"drill": Drill(drill_id="0" * 16)}), False),
         ({}, event(region="gb"), False),
         ({}, event(region="IE"), False),
         (EVERYWHERE, event(region="NEW"), True),
@@ -109,6 +111,13 @@ def test_unchecked_filter_takes_an_abandonment_whatever_the_letter_case(region, 
     for kind in (EventKind.RESULT_RECEIVED, EventKind.RACECARD_PUBLISHED):
         assert unchecked.matches(event(kind)) == ChannelFilter(**chosen).matches(event(kind))
     assert unchecked.fingerprint() == ChannelFilter(**chosen).fingerprint()
+
+
+def test_fingerprint_is_the_same_in_every_process_and_version():
+    """Buttons and forms that were sent before hold fingerprints."""
+    bath = Course(course_id="cr_3", name="Bath")
+    chosen = ChannelFilter(region="GB", topics=frozenset(Topic), courses=(bath,), mentions=("U1",))
+    assert chosen.fingerprint() == "7602a38ea0c40dd0"
 
 
 REGION_OF = {ASCOT: "GB", YORK: "GB", Course(course_id="cr_3", name="Cork"): "IRE"}

@@ -11,7 +11,7 @@ from bot.racedata.reference_store import KnownCourse
 from bot.slack.commands.error_answers import explain
 from bot.slack.messages.answers.subscription_buttons import abandonments_buttons
 from bot.slack.messages.conditions.condition_view import PublishedChoices
-from tests.unit.commands.town import BATH, COURSES, FFOS_LAS, NOW, buttons, option
+from tests.unit.commands.town import COURSES, NOW, buttons, option
 
 
 async def test_naming_a_course_never_widens_what_takes_all_courses(channel):
@@ -130,12 +130,6 @@ async def test_form_is_not_stale_because_of_another_subscription(channel):
     await channel.types("IRE")
     await channel.saves(view, {"topics": ["results"]})
     assert (await channel.receives())["GB"].topics == {Topic.RESULTS}
-
-
-def test_fingerprint_is_the_same_in_every_process():
-    chosen = ChannelFilter(region="GB", topics=frozenset(Topic), courses=(BATH,), mentions=("U1",))
-    assert chosen.fingerprint() == "7602a38ea0c40dd0"
-    assert chosen.model_copy(update={"courses": (FFOS_LAS,)}).fingerprint() != chosen.fingerprint()
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,16 @@
 """What becomes of a message or an edit by Slack's answer to its call, and by how often the call had none."""
 
-import time
+import asyncio
 from collections import Counter
-from datetime import UTC, datetime
+from contextlib import closing
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from itertools import count
 from typing import Any
 
 import pytest
 
-from bot.db.tables import EventVersion, MessageKind, OutboxMessage
+from bot.db.tables import EventVersion, MessageKind, OutboxMessage, Reason
 from bot.errors import (
     SlackChannelClosed,
     SlackCredentialsDead,
@@ -31,12 +34,14 @@ from bot.outbox.claim_outcomes import (
     NotEdited,
     NotInThread,
     NotSent,
+    Overran,
     Posted,
 )
 from bot.outbox.claim_sender import ClaimSender
 from bot.outbox.message import Message, NativeBlocks
 from bot.outbox.message_view import MessageView
 from bot.outbox.messenger import HistoryPage
+from tests.sim.virtual_time import VirtualLoop
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 BLOCKS = ({"type": "section"},)
@@ -47,11 +52,13 @@ NO_EDIT, NO_SCOPE = SlackEditRefused("m", "msg_blocked"), SlackScopeMissing("m",
 
 
 class Slack:
-    """Gives these answers, one a call: an error is raised."""
+    """Gives these answers, one a call: an error is raised. Notes what was said, and which history was read."""
 
     def __init__(self, *answers: Any) -> None:
         self.answers = list(answers)
         self.asked: Counter[str] = Counter()
+        self.said: list[Message] = []
+        self.read: list[list[datetime]] = []
 
     def _answer(self, call: str) -> Any:
         self.asked[call] += 1
@@ -59,19 +66,26 @@ class Slack:
             raise answer
         return answer
 
-    async def post(self, *_what: Any, **_how: Any) -> Any:
+    async def post(self, *what: Any, **_how: Any) -> Any:
+        self.said.append(what[-1])
         return self._answer("post")
 
-    async def update(self, *_what: Any, **_how: Any) -> Any:
+    async def update(self, *what: Any, **_how: Any) -> Any:
+        self.said.append(what[-1])
         return self._answer("edit")
 
-    async def find(self, *_what: Any, **_how: Any) -> Any:
+    async def find(self, *_what: Any, **how: Any) -> Any:
+        self.read.append([how["since"], how["until"]])
         return self._answer("look")
 
 
-def sender(*answers):
+NOW_S = 100.0
+
+
+def sender(*answers, render_s=0.0):
     slack: Any = Slack(*answers)
-    at: dict[str, Any] = {"clock": lambda: NOON, "monotonic": time.monotonic, "worked": lambda: 0.0}
+    worked = count(7.0, render_s)
+    at: dict[str, Any] = {"clock": lambda: NOON, "monotonic": lambda: NOW_S, "worked": lambda: next(worked)}
     return slack, ClaimSender(slack, lambda _claim, _now: Message("Result", BLOCKS), NativeBlocks(lambda: 0.0), **at)
 
 
@@ -83,20 +97,22 @@ def row(number, **more):
 EVENT = EventVersion(id=1, event_key="result.received:rc_1", version=1, inbox_id=1, received_at=NOON, data="{}")
 
 
+HERE: Any = {}
+
+
 def message(number=1, *, channel_id="CGB", thread_ts=None, **more):
     post = row(number, kind=MessageKind.EVENT, **more)
     return Claim(channel_id, "token", post, EVENT, in_doubt=False, claimed_at=NOON, thread_ts=thread_ts)
 
 
-def edit(number=2, *, channel_id="CGB", event=EVENT, **more):
-    """`event`: None stands for the edit of a live message."""
-    view = MessageView(row(1, kind=MessageKind.EVENT, message_ts="1.1"), EVENT, EVENT, edits=(number,))
+def edit(number=2, *, channel_id="CGB", event=EVENT, thread_ts=None, of: Any = HERE, **more):
+    """`event`: None stands for the edit of a live message. `of`: of the edited message."""
+    view = MessageView(row(1, kind=MessageKind.EVENT, **{"message_ts": "1.1"} | of), EVENT, EVENT, edits=(number,))
     post = row(number, kind=MessageKind.EDIT, edits_id=1, **more)
-    return Claim(channel_id, "token", post, event, in_doubt=False, claimed_at=NOON, view=view)
+    return Claim(channel_id, "token", post, event, in_doubt=False, claimed_at=NOON, thread_ts=thread_ts, view=view)
 
 
 LIVE = {"event": None}
-HERE: Any = {}
 THREAD, PERSON, PLAIN, AGAIN = {"thread_ts": "1.1"}, {"channel_id": "UALICE"}, {"plain": True}, {"attempts": 2}
 
 ANSWERS = [
@@ -112,6 +128,10 @@ ANSWERS = [
     ("reply", message, THREAD, [DOUBT], NoAnswer),
     ("reply", message, THREAD, [BAD], NotInThread),
     ("reply", message, THREAD, [REFUSED], NotInThread),
+    ("message for a person", message, PERSON, [SHUT], ChannelClosed),
+    ("edit of a reply", edit, THREAD | PLAIN, [BAD], NotEdited),
+    ("edit of a reply", edit, THREAD | LIVE, [REFUSED], GivenUp),
+    ("edit of what was not posted", edit, {"of": {"message_ts": None}}, [], NotEdited),
     ("edit", edit, HERE, [None], Posted),
     ("edit", edit, HERE, [UNREACHED], CallHeld),
     ("edit", edit, HERE, [DOUBT], CallHeld),
@@ -129,6 +149,7 @@ ANSWERS = [
     ("edit again, there", edit, AGAIN, [NO_EDIT, HistoryPage("1.1", None, frozenset({2}))], Found),
     ("edit again, others there", edit, AGAIN, [NO_EDIT, HistoryPage("1.1", None, frozenset({9}))], NotEdited),
     ("edit again, look fails", edit, AGAIN, [NO_EDIT, DOUBT], CallHeld),
+    ("edit again, look silent", edit, AGAIN, [NO_EDIT, TimeoutError()], CallHeld),
     ("edit again, look waits", edit, AGAIN, [NO_EDIT, WAIT], CallHeld),
     ("edit again, no scope", edit, AGAIN, [NO_EDIT, NO_SCOPE], NotEdited),
     ("edit again, channel shut", edit, AGAIN, [NO_EDIT, SHUT], NotEdited),
@@ -137,14 +158,18 @@ ANSWERS = [
 
 @pytest.mark.parametrize(
     ("made", "more", "answers", "outcome"),
-    [pytest.param(*rest, id=f"{what}-{type(rest[2][0]).__name__}") for what, *rest in ANSWERS],
+    [pytest.param(*rest, id="-".join([what, *(type(one).__name__ for one in rest[2][:1])])) for what, *rest in ANSWERS],
 )
 async def test_answer_has_its_outcome(made, more, answers, outcome):
     slack, claims = sender(*answers)
     claim = made(**more)
-    found = await claims.send(claim, time.monotonic())
+    found = await claims.send(claim, NOW_S)
     assert type(found) is outcome
     assert not slack.answers
+    second = timedelta(seconds=1)
+    assert slack.read in ([], [[datetime.fromtimestamp(1.1, UTC) - second, datetime.fromtimestamp(1.1, UTC) + second]])
+    if isinstance(found, GivenUp):
+        assert found.reason is Reason.REFUSED
     if isinstance(found, CallHeld):
         assert found.wait_s == (7 if answers[0] is WAIT else 2 if more is AGAIN else 1)
     if isinstance(found, NotSent):
@@ -154,7 +179,7 @@ async def test_answer_has_its_outcome(made, more, answers, outcome):
 async def many(claims, slack, *steps):
     """The outcomes of claims and of the answers that they get."""
     slack.answers = [answer for _, answer in steps]
-    return [await claims.send(claim, time.monotonic()) for claim, _ in steps]
+    return [await claims.send(claim, NOW_S) for claim, _ in steps]
 
 
 OTHER = message(9, channel_id="CIRE")
@@ -169,21 +194,25 @@ OTHER_EDIT = edit(8, channel_id="CIRE", event=None)
         (EVENT, [], [(OTHER, "1.2")], NotEdited),
         # The last call for a message had no answer: an outage.
         (EVENT, [], [(OTHER, "1.2"), (OTHER, DOUBT)], CallHeld),
+        (EVENT, [(OTHER, DOUBT)], [(OTHER, "1.2")], NotEdited),
         (EVENT, [(OTHER, "1.2")], [], CallHeld),
         # The edit of a live message waits through an outage of edits.
         (None, [], [(OTHER, "1.2")], CallHeld),
         (None, [], [(OTHER_EDIT, None)], GivenUp),
     ],
-    ids=["nothing else", "message taken", "then an outage", "taken before", "live: message taken", "live: edit made"],
+    ids=[
+        *("nothing else", "message taken", "then an outage", "after an outage", "taken before"),
+        *("live: message taken", "live: edit made"),
+    ],
 )
 async def test_edit_that_alone_gets_no_answer_five_times_is_given_up(event, before, others, fifth, error):
     slack, claims = sender()
     one = edit(event=event)
     await many(claims, slack, *before)
-    outcomes = await many(claims, slack, *[(one, error)] * 4, *others)
-    assert {type(outcome) for outcome in outcomes[:4]} == {CallHeld}
-    (last,) = await many(claims, slack, (one, error))
-    assert type(last) is fifth
+    outcomes = await many(claims, slack, *[(one, error)] * 3, *others, *[(one, error)] * 2)
+    assert [type(outcome) for outcome in outcomes if outcome.claim is one] == [CallHeld] * 4 + [fifth]
+    if fifth is GivenUp:
+        assert outcomes[-1].reason is Reason.IN_VAIN
 
 
 @pytest.mark.parametrize(
@@ -196,6 +225,7 @@ async def test_calls_of_a_message_without_an_answer_are_counted(error, taken_bet
         await many(claims, slack, (one, error), *([(OTHER, "1.2")] if taken_between else []))
     seen = claims.unanswered.of(one)
     assert (seen.times, seen.while_others_passed) == counts
+    assert claims.unanswered.of(message(2)).times == 0
     await many(claims, slack, (one, "1.3"))
     assert claims.unanswered.of(one).times == 0
 
@@ -206,17 +236,59 @@ async def test_refused_edit_is_looked_for_eight_times():
     outcomes = []
     for _ in range(8):
         slack.answers = [NO_EDIT, DOUBT]
-        outcomes.append(type(await claims.send(one, time.monotonic())))
+        outcomes.append(type(await claims.send(one, NOW_S)))
     assert outcomes == [CallHeld] * 7 + [NotEdited]
 
 
-async def test_call_that_comes_too_late_is_not_made():
-    slack, claims = sender()
-    assert type(await claims.send(message(), time.monotonic() - 5)) is NotSent
-    assert not slack.asked
+def test_look_for_an_edit_without_an_answer_ends_after_two_seconds():
+    class Silent(Slack):
+        async def find(self, *_what: Any, **_how: Any) -> Any:
+            await asyncio.Event().wait()
+
+    _, claims = sender()
+    claims.sender = Silent(NO_EDIT)
+    with closing(VirtualLoop()) as loop:
+        began_s = loop.time()
+        assert isinstance(loop.run_until_complete(claims.send(edit(attempts=2), NOW_S)), CallHeld)
+        assert round(loop.time() - began_s, 1) == 2
+
+
+# Seconds since the claim, seconds of work on reading and on rendering.
+@pytest.mark.parametrize(
+    ("since_s", "read_s", "render_s", "outcome"),
+    [
+        (4.5, 0, 0, Posted),
+        (5, 0, 0, NotSent),
+        (4.5, 0, 4.5, Posted),
+        (5, 0, 2.5, NotSent),
+        (5, 0, 2.75, Overran),
+        (5, 1, 1.5, NotSent),
+        (5, 1, 1.75, Overran),
+    ],
+)
+async def test_call_that_comes_too_late_is_not_made(since_s, read_s, render_s, outcome):
+    slack, claims = sender("1.2", render_s=render_s)
+    assert type(await claims.send(replace(message(), read_s=read_s), NOW_S - since_s)) is outcome
+    assert slack.asked["post"] == (outcome is Posted)
+
+
+@pytest.mark.parametrize(
+    ("claim", "is_plain"),
+    [
+        (message(), False),
+        (message(plain=True), True),
+        (edit(), False),
+        (edit(plain=True), True),
+        (edit(of={"plain": True}), True),
+    ],
+)
+async def test_message_that_was_to_be_plain_has_no_blocks(claim, is_plain):
+    slack, claims = sender("1.2")
+    await claims.send(claim, NOW_S)
+    assert [message.blocks for message in slack.said] == [() if is_plain else BLOCKS]
 
 
 @pytest.mark.parametrize(("attempts", "wait_s"), [(1, 1), (2, 2), (3, 5), (4, 10), (5, 30), (6, 30)])
 async def test_message_that_never_left_waits_ever_longer(attempts, wait_s):
     _, claims = sender(UNREACHED)
-    assert (await claims.send(message(attempts=attempts), time.monotonic())).after_s == wait_s
+    assert (await claims.send(message(attempts=attempts), NOW_S)).after_s == wait_s

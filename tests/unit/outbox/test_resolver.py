@@ -178,7 +178,7 @@ async def test_message_that_is_not_there_is_repeated_after_a_second_look(looks, 
     [
         (3, 3, ENDS, Repeated, False),
         (4, 4, ENDS, Repeated, True),
-        (9, 7, ENDS, Repeated, True),
+        (8, 7, ENDS, Repeated, True),
         (8, 8, ENDS, GivenUp, None),
         (8, 8, SlackScopeMissing("m", "missing_scope"), GivenUp, None),
     ],
