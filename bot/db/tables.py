@@ -553,36 +553,15 @@ class JobRun(SQLModel, table=True):
     done_at: datetime | None = None
 
 
-class MissingKind(StrEnum):
-    RACE = "race"
-    """Long over, without outcome."""
-    DELIVERY = "delivery"
-    """An outcome that the data service lists and did not deliver."""
-    DAY = "day"
-    """A racing day without a delivery."""
-    SUBSCRIPTION = "subscription"
-    """A silent webhook subscription."""
+class MissingRace(SQLModel, table=True):
+    """A race without an outcome. Admins are told (`told_at`), and once more on arrival (`came_at`)."""
 
+    __tablename__ = "missing_race"
 
-class MissingRow(SQLModel, table=True):
-    """Admins are told (`told_at`), and once more on arrival (`came_at`)."""
-
-    __tablename__ = "missing"
-    __table_args__ = (
-        CheckConstraint(_one_of("kind", MissingKind), name="ck_missing_kind"),
-        Index("ix_missing_open", "key", info={WHERE: "came_at IS NULL"}),
-    )
-
-    key: str = Field(sa_column=Column(Text, primary_key=True))
-    """By kind: race id, day, or the subscription's region and first silent day."""
-    kind: str
+    race_id: str = Field(sa_column=Column(Text, primary_key=True))
     name: str = Field(sa_column=_text())
     """For people."""
-    race_id: str | None = Field(default=None, sa_column=_text(nullable=True))
-    region: str | None = None
-    """Of a subscription: None stands for all regions."""
     race_date: str
-    """As published; of a subscription the first silent day."""
-    found_at: datetime
-    told_at: datetime | None = None
+    """As published."""
+    told_at: datetime
     came_at: datetime | None = None

@@ -30,7 +30,7 @@ STATUS_CHANNELS_MAX = 5
 
 @dataclass(frozen=True)
 class Status:
-    """`deliveries`: last day, by event. `missing`: by kind. `untaken`: abandonments of the last day that nobody took.
+    """`deliveries`: last day, by event. `missing`: races. `untaken`: abandonments of the last day that nobody took.
 
     `untaken_here`: the untaken abandonments of one channel. `waiting_posts`: of all channels, or of the given channel.
     `done`: the last good run of each job that had a good run.
@@ -43,7 +43,7 @@ class Status:
     first_waiting: FirstWaiting | None
     waiting_posts: int
     waiting_channels: Sequence[WaitingChannel]
-    missing: dict[str, int]
+    missing: int
     untaken: Untaken
     untaken_here: Untaken | None
     reading: QuotaReading | None
@@ -73,7 +73,7 @@ def read_status(
         first_waiting=inbox.first_waiting(session),
         waiting_posts=waiting_posts,
         waiting_channels=channels,
-        missing=missing_rows.count_told(session),
+        missing=missing_rows.count(session),
         untaken=acknowledgements.untaken(session, since, channel_id),
         untaken_here=acknowledgements.untaken(session, since, here) if here else None,
         reading=reading,

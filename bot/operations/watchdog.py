@@ -1,7 +1,6 @@
-"""Finds missing outcomes, racing days without a delivery, and silent webhook subscriptions.
+"""Finds races without an outcome.
 
-A silent day stands for its races, a silent subscription for its days. A race counts if a delivery is to be expected,
-once surely over in every time zone (bot.operations.overdue).
+A race counts if a delivery is to be expected, once surely over in every time zone (bot.operations.overdue).
 """
 
 from collections import Counter
@@ -11,7 +10,7 @@ from datetime import UTC, datetime, time, timedelta
 
 from sqlmodel import Session
 
-from bot.db.tables import MissingKind, MissingRow, WebhookSubscriptionRow
+from bot.db.tables import MissingRace, WebhookSubscriptionRow
 from bot.deliveries import inbox
 from bot.events.days import utc_today
 from bot.events.event import RacingEvent
@@ -29,9 +28,6 @@ MISSING_LOOK_BACK = timedelta(days=8)
 RACES_OF_A_SILENT_DAY = 3
 """Below this number, races are told singly: the day may be fine."""
 
-SILENT_DAYS = 2
-"""Silent racing days in a row before a subscription counts as ended."""
-
 RACE_NAME_MAX = 60
 
 IsExpected = Callable[[Race], bool]
@@ -41,21 +37,30 @@ IsExpected = Callable[[Race], bool]
 class DeliveryState:
     """The state of deliveries.
 
-    `due`: races long over without a delivery. `told`: days and regions of deliveries. `subscribed`: regions with live
-    subscriptions to all outcomes. `open_rows`: earlier findings, still missing. `undelivered`: races of open rows
-    without a delivery, by id.
+    `due`: races long over without a delivery. `delivered_days`: days with a delivered outcome. `open_rows`: races told
+    as missing, and not taken back. `undelivered`: those of them without a delivery, by id.
     """
 
     now: datetime
     due: Sequence[Race]
-    told: frozenset[DayAndRegion]
-    subscribed: Sequence[str | None]
-    open_rows: Sequence[MissingRow]
+    delivered_days: frozenset[str]
+    open_rows: Sequence[MissingRace]
     undelivered: dict[str, Race]
 
-    def is_told(self, day: str, region: str | None) -> bool:
-        """`region` None: any. A delivery without a region counts for each."""
-        return any(one == day and (region is None or where in {None, region}) for one, where in self.told)
+    @property
+    def silent(self) -> dict[str, int]:
+        """Racing days without any delivery, with the number of races."""
+        races = Counter(race.race_date for race in self.due if race.race_date)
+        return {
+            day: count
+            for day, count in sorted(races.items())
+            if count >= RACES_OF_A_SILENT_DAY and day not in self.delivered_days
+        }
+
+    def has_come(self, row: MissingRace) -> bool:
+        """Also a race that was moved to a later day."""
+        race = self.undelivered.get(row.race_id)
+        return race is None or not is_long_past(race, self.now)
 
 
 def read_delivery_state(session: Session, now: datetime) -> DeliveryState:
@@ -72,34 +77,15 @@ def read_delivery_state(session: Session, now: datetime) -> DeliveryState:
         for race in undelivered_outcomes.of_days(session, first, last)
         if is_long_past(race, now) and is_expected(race)
     ]
-    still = undelivered_outcomes.of_races(session, {row.race_id for row in open_rows if row.race_id})
+    still = undelivered_outcomes.of_races(session, {row.race_id for row in open_rows})
     without = _without_outcome(session, [*due, *still], since)
     return DeliveryState(
         now=now,
         due=[race for race in due if race.race_id in without],
-        told=frozenset(told),
-        subscribed=[region for region in dict.fromkeys(row.region for row in live) if _since(live, region) is not None],
+        delivered_days=frozenset(day for day, _ in told),
         open_rows=open_rows,
         undelivered={race.race_id: race for race in still if race.race_id in without},
     )
-
-
-def new_findings(state: DeliveryState) -> list[MissingRow]:
-    """New findings. A silent day or subscription hides findings below."""
-    stands = [row for row in state.open_rows if not _has_come(state, row)]
-    open_of = {kind: [row for row in stands if row.kind == kind] for kind in MissingKind}
-    ended = open_of[MissingKind.SUBSCRIPTION]
-    silent = _silent_subscriptions(state, {row.region for row in ended})
-    ended = [*ended, *silent]
-    left = [race for race in state.due if not any(_explains(row, race) for row in ended)]
-    days = [_day_row(state, day, count) for day, count in _days(left).items() if not state.is_told(day, None)]
-    silent_days = {row.race_date for row in (*open_of[MissingKind.DAY], *days)}
-    races = [_race_row(state.now, race) for race in left if race.race_date not in silent_days]
-    return [*silent, *days, *races]
-
-
-def resolved_findings(state: DeliveryState) -> dict[str, MissingRow]:
-    return {row.key: row for row in state.open_rows if _has_come(state, row)}
 
 
 def is_listed(race: Race) -> bool:
@@ -160,70 +146,10 @@ def _places(*races: Race) -> set[tuple[str | None, str]]:
     return {(day, word) for day, word in words if word}
 
 
-def _silent_subscriptions(state: DeliveryState, known: set[str | None]) -> list[MissingRow]:
-    """A subscription to all regions speaks for the others."""
-    if None in known:
-        return []
-    found = {region: row for region in state.subscribed if region not in known and (row := _silent(state, region))}
-    return [found[None]] if None in found else list(found.values())
-
-
-def _silent(state: DeliveryState, region: str | None) -> MissingRow | None:
-    mine = [race for race in state.due if region is None or race.region == region]
-    told_last = max((day for day, where in state.told if region is None or where in {None, region}), default="")
-    days = {day: count for day, count in _days(mine).items() if day > told_last}
-    if len(days) < SILENT_DAYS:
-        return None
-    first, where = min(days), region or "all regions"
-    races = sum(days.values())
-    return _row(
-        state.now,
-        MissingKind.SUBSCRIPTION,
-        f"subscription:{region or '*'}:{first}",
-        f"the webhook subscription to {where} ({len(days)} racing days since {first}, {races} races)",
-        race_date=first,
-        region=region,
-    )
-
-
-def _explains(ended: MissingRow, race: Race) -> bool:
-    return ended.region in {None, race.region} and (race.race_date or "") >= ended.race_date
-
-
-def _days(races: Iterable[Race]) -> dict[str, int]:
-    counts = Counter(race.race_date for race in races if race.race_date)
-    return {day: count for day, count in sorted(counts.items()) if count >= RACES_OF_A_SILENT_DAY}
-
-
-def _day_row(state: DeliveryState, day: str, count: int) -> MissingRow:
-    return _row(state.now, MissingKind.DAY, f"day:{day}", f"{day} ({count} races)", race_date=day)
-
-
-def _race_row(now: datetime, race: Race) -> MissingRow:
+def row_of(race: Race, now: datetime) -> MissingRace:
     course = (race.course.name or race.course.course_id or "?")[:RACE_NAME_MAX]
     off = race.off.text or (f"{race.off.off_at:%H:%M} UTC" if race.off.off_at else race.race_id)
     where = ", ".join(part for part in (race.region, race.race_date) if part)
-    return _row(
-        now,
-        MissingKind.RACE,
-        f"race:{race.race_id}",
-        f"{course} {off} ({where})",
-        race_date=race.race_date or "",
-        race_id=race.race_id,
-        region=race.region,
+    return MissingRace(
+        race_id=race.race_id or "", name=f"{course} {off} ({where})", race_date=race.race_date or "", told_at=now
     )
-
-
-def _row(now: datetime, kind: MissingKind, key: str, name: str, **more: str | None) -> MissingRow:
-    return MissingRow.model_validate({"key": key, "kind": kind, "name": name, "found_at": now, **more})
-
-
-def _has_come(state: DeliveryState, row: MissingRow) -> bool:
-    if row.kind == MissingKind.DAY:
-        return state.is_told(row.race_date, None)
-    if row.kind == MissingKind.SUBSCRIPTION:
-        return any(day >= row.race_date and state.is_told(day, row.region) for day, _ in state.told)
-    race = state.undelivered.get(row.race_id or "")
-    if race is None or not is_long_past(race, state.now):
-        return True
-    return row.kind == MissingKind.RACE and row.told_at is not None and is_listed(race)

@@ -1,16 +1,24 @@
-"""Words for admins on missing and on late outcomes and deliveries."""
+"""Words for admins on missing and on late outcomes."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 
-from bot.db.tables import MissingKind, MissingRow
 from bot.operations.overdue import LONG_PAST
 
 RACES_NAMED = 10
 HOURS = int(LONG_PAST.total_seconds()) // 3600
 
 
-def races_missing(open_races: Sequence[str], undelivered: Sequence[str], *, is_asked: bool) -> str:
-    said = []
+def races_missing(
+    silent: Mapping[str, int], open_races: Sequence[str], undelivered: Sequence[str], *, is_asked: bool
+) -> str:
+    """`silent`: days without any delivery, with the number of races."""
+    said = [
+        f"No result and no abandonment was delivered of the racing day {day}, although {races} races should have been "
+        f"over for {HOURS} hours or more. The data service keeps a record of failed deliveries for 30 days. Check that "
+        "strangers reach /webhooks/racing at PUBLIC_URL, and that the log refuses no signature. If nothing comes on "
+        "the next racing day either, the data service may have ended the subscription: racing-bot subscribe --again."
+        for day, races in silent.items()
+    ]
     if open_races:
         said.append(
             f"{_races(open_races)} should have been over for {HOURS} hours or more, and I know neither a result nor an "
@@ -29,42 +37,14 @@ def races_missing(open_races: Sequence[str], undelivered: Sequence[str], *, is_a
     return " ".join(said)
 
 
-def day_missing(name: str) -> str:
-    return (
-        f"No result and no abandonment was delivered of the racing day {name}, although all of these races should have "
-        f"been over for {HOURS} hours or more. The data service keeps a record of failed deliveries for 30 days. Check "
-        "that strangers reach /webhooks/racing at PUBLIC_URL, and that the log refuses no signature."
-    )
-
-
-def subscription_missing(name: str) -> str:
-    return (
-        f"Nothing is delivered any more by {name}. I believe that it is live, but the data service seems to have ended "
-        "it, or can't reach us. Check that strangers reach /webhooks/racing at PUBLIC_URL, then subscribe anew: "
-        "racing-bot subscribe --again"
-    )
-
-
-def come_after_all(rows: Iterable[MissingRow], undelivered: Iterable[str]) -> str:
-    """Withdraws warnings. `undelivered`: keys of races only listed, or moved to another day."""
-    rows, elsewhere = list(rows), set(undelivered)
-    said = [f"Deliveries have come after all of the racing day {row.name}." for row in _of(rows, MissingKind.DAY)]
-    said += [f"Deliveries come again by {row.name}." for row in _of(rows, MissingKind.SUBSCRIPTION)]
-    races = _of(rows, MissingKind.RACE, MissingKind.DELIVERY)
-    delivered = [row.name for row in races if row.key not in elsewhere]
-    listed = [row.name for row in races if row.key in elsewhere]
+def come_after_all(delivered: Sequence[str], moved: Sequence[str]) -> str:
+    """Withdraws warnings."""
+    said = []
     if delivered:
         said.append(f"The outcome of {_races(delivered)} has come after all: {_named(delivered)}.")
-    if listed:
-        said.append(
-            f"The data service now lists an outcome, or another day, of {_races(listed)}: {_named(listed)}. No "
-            "delivery came, so no channel was told. /results shows what is listed."
-        )
+    if moved:
+        said.append(f"The data service now lists another day of {_races(moved)}: {_named(moved)}.")
     return " ".join(said)
-
-
-def _of(rows: Iterable[MissingRow], *kinds: MissingKind) -> list[MissingRow]:
-    return [row for row in rows if row.kind in kinds]
 
 
 def _races(names: Sequence[str]) -> str:

@@ -3,7 +3,6 @@
 import ast
 import importlib
 from collections.abc import Iterable
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,16 +10,14 @@ import pytest
 
 from bot.channels.filters import Abandonments, Meeting
 from bot.cli import main, unlatch_command
-from bot.db.tables import MissingKind
 from bot.doctor.findings import EXIT_CODES, CheckOutcome
 from bot.events import drill_mark
 from bot.events.drill_mark import Drill
 from bot.events.event import EventKind
 from bot.events.races import Course, Race
 from bot.fanout.drill_records import KeptDrill
-from bot.operations import metrics, missing_rows
+from bot.operations import metrics
 from bot.operations.drill_run import HAS_ENDED, AddressAnswer, DrillReport, Stop
-from bot.operations.jobs import watch_deliveries
 from bot.operations.repair import outage
 from bot.outbox.ledger import LedgerLine
 from bot.outbox.ledger import LedgerOutcome as PostOutcome
@@ -37,14 +34,11 @@ from bot.slack.messages.answers import (
     mute_answer,
     racecard_answer,
     results_answer,
-    status_answer,
     trace_answer,
     usage_answer,
 )
 from bot.slack.messages.answers.failure_words import NOBODY_KNOWN
-from bot.slack.messages.answers.status_answer import StatusScope
 from sandbox.demo_stage import COMMANDS
-from tests.unit.messages.kept_values import WELL
 from tests.unit.pages import ROOT, nodes
 
 NOW = datetime(2026, 11, 20, 14, 0, tzinfo=UTC)
@@ -59,10 +53,6 @@ TABLES: dict[str, tuple[Iterable[Any], Iterable[Any]]] = {
     "backlog_summary.COUNTED": (backlog_summary.COUNTED, [*EventKind, None]),
     "trace_answer.KINDS": (trace_answer.KINDS_IN_WORDS, [*EventKind, drill_mark.KIND]),
     "outage.IN_WORDS": (outage.IN_WORDS, [*EventKind, None]),
-    "missing races and watch_deliveries.TOLD_SINGLY": (
-        [*missing_rows.OF_RACES, *watch_deliveries.TOLD_SINGLY],
-        [*MissingKind],
-    ),
     "usage_answer.HOW_SURE": (usage_answer.HOW_SURE, [*QuotaSource]),
     "usage_answer.LOWER_BOUND": (usage_answer.LOWER_BOUND, [*QuotaSource]),
     "drill_run.HAS_ENDED": (HAS_ENDED, [*PostOutcome]),
@@ -101,11 +91,6 @@ def test_every_outcome_of_a_race_has_words_and_a_line_of_the_card(outcome):
 def test_every_answer_to_a_mute_says_what_becomes_of_abandonments():
     said = {mute_answer.muted(Meeting(course=RACE.course), 7, one).text for one in Abandonments}
     assert len(said) == len(Abandonments)
-
-
-def test_every_kind_of_what_is_missing_has_words_of_its_own():
-    said = {status_answer.status_answer(replace(WELL, missing={kind: 2}), StatusScope({})).text for kind in MissingKind}
-    assert len(said) == len(MissingKind)
 
 
 @pytest.mark.parametrize("coverage", [one for one in Coverage if one is not Coverage.COMPLETE])

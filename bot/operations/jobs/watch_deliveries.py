@@ -1,11 +1,12 @@
-"""Warns admins once of missing outcomes and deliveries, and withdraws a warning when the delivery comes.
+"""Warns admins once of missing outcomes, and withdraws a warning when the delivery comes.
 
-The first missing race is told at once, further races of the next hour together. Before the warning the race book reads
-these races anew, within the quota: the data service may list an undelivered outcome.
+The first missing race is told at once, further races of the next hour together. A racing day without any delivery is
+told as such, once. Before a warning the race book reads these races anew, within the quota: the data service may list
+an undelivered outcome.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import partial
@@ -14,13 +15,19 @@ from sqlmodel import Session
 
 from bot.clock import Clock
 from bot.db.engine import Database
-from bot.db.tables import MissingKind, MissingRow
+from bot.db.tables import MissingRace
 from bot.events.races import Race
 from bot.logs import get_logger
 from bot.operations import missing_rows
 from bot.operations import watchdog_words as words
 from bot.operations.jobs.job import Job
-from bot.operations.watchdog import DeliveryState, is_listed, new_findings, read_delivery_state, resolved_findings
+from bot.operations.watchdog import (
+    RACES_OF_A_SILENT_DAY,
+    DeliveryState,
+    is_listed,
+    read_delivery_state,
+    row_of,
+)
 from bot.outbox.notices import Notices, Urgency
 from bot.racedata.day_card import Coverage
 from bot.racedata.quota_book import QuotaBook
@@ -39,35 +46,18 @@ REQUESTS_LEFT_TO_PEOPLE = 500
 """Below this number of requests for commands the job asks nothing."""
 
 
-TOLD_SINGLY: Mapping[MissingKind, tuple[Callable[[str], str], Urgency]] = {
-    MissingKind.DAY: (words.day_missing, Urgency.WARNING),
-    MissingKind.SUBSCRIPTION: (words.subscription_missing, Urgency.CRITICAL),
-}
-"""Findings told one by one. Missing races are gathered (`missing_rows.OF_RACES`)."""
-
-
 @dataclass(frozen=True)
 class Watch:
+    """`news`: races to be told. `resolved`: races to be taken back."""
+
     state: DeliveryState
-    new: Sequence[MissingRow]
-    resolved: dict[str, MissingRow]
-    tells_races: bool
+    news: Sequence[Race]
+    resolved: Sequence[MissingRace]
 
-    @property
-    def untold(self) -> list[MissingRow]:
-        before = (row for row in self.state.open_rows if row.told_at is None and row.key not in self.resolved)
-        return [*before, *self.new]
-
-    @property
-    def races_to_tell(self) -> dict[str, Race]:
-        races = {race.race_id: race for race in self.state.due} | self.state.undelivered
-        rows = [row for row in self.untold if row.kind in missing_rows.OF_RACES] if self.tells_races else []
-        return {row.key: race for row in rows if (race := races.get(row.race_id)) is not None}
-
-    @property
-    def has_work(self) -> bool:
-        above = [row for row in self.untold if row.kind not in missing_rows.OF_RACES]
-        return bool(self.new or self.resolved or above or self.races_to_tell)
+    def was_told(self, day: str) -> bool:
+        """Whether the day is silent, and was told as a silent day."""
+        told = [row for row in self.state.open_rows if row.race_date == day]
+        return day in self.state.silent and len(told) >= RACES_OF_A_SILENT_DAY
 
 
 @dataclass(frozen=True)
@@ -85,11 +75,11 @@ class DeliveryWatch:
 
     async def run(self) -> bool:
         found = await self.database.read(partial(_watch, now=self.clock()))
-        if not found.has_work:
+        if not found.news and not found.resolved:
             return False
         is_asked = False
-        if found.races_to_tell:
-            is_asked = await self._ask(found.races_to_tell.values())
+        if found.news:
+            is_asked = await self._ask(found.news)
             found = await self.database.read(partial(_watch, now=self.clock()))
         is_told = await self.database.write(partial(_note, notices=self.notices, found=found, is_asked=is_asked))
         if is_told:
@@ -115,56 +105,41 @@ class DeliveryWatch:
 
 def _watch(session: Session, now: datetime) -> Watch:
     state = read_delivery_state(session, now)
-    found = new_findings(state)
-    known = missing_rows.keys(session, {row.key for row in found})
-    told_last = missing_rows.told_last(session)
+    known, told_last = missing_rows.told(session)
+    is_due = told_last is None or now - told_last >= TELL_RACES_EVERY
     return Watch(
         state=state,
-        new=[row for row in found if row.key not in known],
-        resolved=resolved_findings(state),
-        tells_races=told_last is None or now - told_last >= TELL_RACES_EVERY,
+        news=[race for race in state.due if race.race_id not in known] if is_due else [],
+        resolved=[row for row in state.open_rows if state.has_come(row)],
     )
 
 
 def _note(session: Session, notices: Notices, found: Watch, *, is_asked: bool) -> bool:
     """True if anything was told. A single replica tells and withdraws each finding."""
-    now = found.state.now
-    missing_rows.add(session, found.new)
-    told = [
-        _take_back(session, notices, found, now),
-        *(_tell_above(session, notices, row, now) for row in found.untold if row.kind not in missing_rows.OF_RACES),
-        _tell_races(session, notices, found, now, is_asked=is_asked),
-    ]
-    missing_rows.forget(session, now)
+    told = [_take_back(session, notices, found), _tell(session, notices, found, is_asked=is_asked)]
+    missing_rows.forget(session, found.state.now)
     return any(told)
 
 
-def _take_back(session: Session, notices: Notices, found: Watch, now: datetime) -> bool:
-    keys = missing_rows.came(session, found.resolved, now)
-    if not keys:
+def _take_back(session: Session, notices: Notices, found: Watch) -> bool:
+    rows = missing_rows.came(session, found.resolved, found.state.now)
+    if not rows:
         return False
-    rows = [found.resolved[key] for key in keys]
-    elsewhere = [row.key for row in rows if row.race_id in found.state.undelivered]
-    said = words.come_after_all(rows, elsewhere)
-    return notices.tell(session, f"come-after-all:{keys[0]}", said, urgency=Urgency.ALL_CLEAR)
+    moved = [row.name for row in rows if row.race_id in found.state.undelivered]
+    said = words.come_after_all([row.name for row in rows if row.race_id not in found.state.undelivered], moved)
+    return notices.tell(session, f"come-after-all:{rows[0].race_id}", said, urgency=Urgency.ALL_CLEAR)
 
 
-def _tell_above(session: Session, notices: Notices, row: MissingRow, now: datetime) -> bool:
-    """Tell of a silent day or subscription."""
-    kind = MissingKind(row.kind)
-    if not missing_rows.tell(session, [row.key], kind, now):
+def _tell(session: Session, notices: Notices, found: Watch, *, is_asked: bool) -> bool:
+    told = missing_rows.tell(session, (row_of(race, found.state.now) for race in found.news))
+    news = [row for row in told if not found.was_told(row.race_date)]
+    if not news:
         return False
-    said, urgency = TOLD_SINGLY[kind]
-    return notices.tell(session, f"missing:{row.key}", said(row.name), urgency=urgency)
-
-
-def _tell_races(session: Session, notices: Notices, found: Watch, now: datetime, *, is_asked: bool) -> bool:
-    names = {row.key: row.name for row in found.untold}
-    listed = {key for key, race in found.races_to_tell.items() if is_listed(race)}
-    nowhere = missing_rows.tell(session, found.races_to_tell.keys() - listed, MissingKind.RACE, now)
-    undelivered = missing_rows.tell(session, listed, MissingKind.DELIVERY, now)
-    told = [*nowhere, *undelivered]
-    if not told:
-        return False
-    said = words.races_missing([names[key] for key in nowhere], [names[key] for key in undelivered], is_asked=is_asked)
-    return notices.tell(session, f"missing:{told[0]}", said, urgency=Urgency.WARNING)
+    days, listed_ids = {row.race_date for row in news}, {race.race_id for race in found.news if is_listed(race)}
+    silent = {day: races for day, races in found.state.silent.items() if day in days}
+    singly = [row for row in news if row.race_date not in silent]
+    listed = [row.name for row in singly if row.race_id in listed_ids]
+    unknown = [row.name for row in singly if row.race_id not in listed_ids]
+    said = words.races_missing(silent, unknown, listed, is_asked=is_asked)
+    urgency = Urgency.CRITICAL if silent else Urgency.WARNING
+    return notices.tell(session, f"missing:{news[0].race_id}", said, urgency=urgency)

@@ -137,12 +137,22 @@ def a_body_under_two_keys(connection):
     assert len(set(kept.values())) == len(stored)
 
 
+def what_was_missing(connection):
+    rows = {"race:rc_1": ("race", "rc_1", AT), "race:rc_2": ("delivery", "rc_2", None), "day:1": ("day", None, AT)}
+    same = {"name": "", "race_date": "2026-11-20", "found_at": AT}
+    for key, (kind, race_id, told_at) in rows.items():
+        insert(connection, "missing", same | {"key": key, "kind": kind, "race_id": race_id, "told_at": told_at})
+    connection = yield
+    assert pairs(connection, "race_id, came_at", "missing_race") == {"rc_1": None}
+
+
 OLDER = {
     "0003": race_book_without_meetings,
     "0007": warnings_without_their_limit,
     "0010": methods_of_slack,
     "0018": a_row_for_each_run_of_a_job,
     "0019": a_body_under_two_keys,
+    "0022": what_was_missing,
 }
 
 

@@ -11,7 +11,7 @@ from sqlmodel import col
 from bot.app import Service
 from bot.db import migrate, replicas
 from bot.db.database_clock import database_now
-from bot.db.tables import ChannelQueue, MissingKind, MissingRow, OutboxMessage
+from bot.db.tables import ChannelQueue, MissingRace, OutboxMessage
 from bot.deliveries import inbox
 from bot.errors import CommandError
 from bot.operations import missing_rows, status_figures
@@ -163,11 +163,10 @@ async def test_status_has_jobs_repair_replicas_versions_and_quota(pipeline):
 async def test_only_what_admins_were_told_of_and_has_not_come_is_missing(pipeline):
     now = pipeline.clock()
 
-    moments = {"1": (now, None), "2": (now, None), "3": (None, None), "4": (now, now)}
-    about = {"kind": MissingKind.RACE, "race_date": "2026-11-20", "found_at": now}
-    rows = [MissingRow(key=key, name=key, told_at=told, came_at=came, **about) for key, (told, came) in moments.items()]
-    await pipeline.database.write(lambda session: missing_rows.add(session, rows))
-    assert (await read(pipeline)).missing == {"race": 2}
+    rows = [MissingRace(race_id=one, name=one, race_date="2026-11-20", told_at=now) for one in ("1", "2", "3")]
+    await pipeline.database.write(lambda session: missing_rows.tell(session, rows))
+    await pipeline.database.write(lambda session: missing_rows.came(session, rows[:1], now))
+    assert (await read(pipeline)).missing == 2
 
 
 async def test_status_only_reads_in_one_transaction_by_indexes(told):

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from bot.db.tables import MissingKind
 from bot.deliveries.inbox import reference
 from bot.operations.status_figures import Status
 from bot.outbox.message import Message
@@ -21,13 +20,7 @@ EVENTS_MAX = 8
 
 DELIVERIES = ("delivery", "deliveries")
 POSTS = ("post", "posts")
-
-_MISSING = {
-    MissingKind.RACE: ("past race without an outcome", "past races without an outcome"),
-    MissingKind.DELIVERY: ("race that was not delivered", "races that were not delivered"),
-    MissingKind.DAY: ("racing day without a delivery", "racing days without a delivery"),
-    MissingKind.SUBSCRIPTION: ("webhook subscription that fell silent", "webhook subscriptions that fell silent"),
-}
+RACES = ("past race", "past races")
 
 
 @dataclass(frozen=True)
@@ -68,12 +61,11 @@ def _health(found: Status, scope: StatusScope) -> str:
         return "All is well." if found.done else "Nothing has been checked yet."
     wrong = len(scope.degraded)
     words = "1 thing is not as it should be." if wrong == 1 else f"{wrong} things are not as they should be."
-    missing = [_many(found.missing[kind], *_MISSING[kind]) for kind in MissingKind if found.missing.get(kind)]
     return joined(
         [
             words if wrong else None,
             _untaken(found, scope.only_channel) if found.untaken.count else None,
-            f"Missing: {', '.join(missing)}." if missing else None,
+            f"Missing: {_many(found.missing, *RACES)} without an outcome." if found.missing else None,
             "An admin can see why." if scope.only_channel and wrong else None,
         ],
         " ",
