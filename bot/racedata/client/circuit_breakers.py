@@ -10,16 +10,17 @@ Breakers are stored and read for each request, so replicas share them. The wait 
 """
 
 from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from hmac import new as new_hmac
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, SecretStr, ValidationError
 
 from bot.clock import Clock
+from bot.errors import StorageError
 from bot.racedata.client.headers import LONGEST_RETRY_AFTER_S
 from bot.racedata.client.retry import rate_wait_s
 from bot.racedata.client.service_errors import (
@@ -41,6 +42,8 @@ LATEST_TURN = timedelta(hours=24)
 PROBE_EVERY = timedelta(hours=1)
 
 HOLD = "racing.hold"
+
+M = TypeVar("M", bound=BaseModel)
 
 
 class StateStore(Protocol):
@@ -86,6 +89,12 @@ class OpenBreaker(BaseModel):
     plan: str | None = None
     request_id: str | None = None
     endpoints: Mapping[str, PlanRefusal] = {}
+
+
+class _Hold(BaseModel):
+    """Of all requests, after a 429."""
+
+    until: AwareDatetime
 
 
 @dataclass(frozen=True)
@@ -136,7 +145,7 @@ class CircuitBreakers:
         A refusal without a code, such as a proxy's, opens no breaker.
         """
         if isinstance(error, RateLimited):
-            await self._store.set(HOLD, {"until": self._clock().timestamp() + rate_wait_s(error)})
+            await self._hold(rate_wait_s(error))
             return False
         if isinstance(error, UpgradeRequired):
             await self._refused_by_plan(endpoint, error, plan or error.your_plan)
@@ -182,8 +191,16 @@ class CircuitBreakers:
 
         A longer hold was written before the clock was set back.
         """
-        left_s: float = (await self._store.get(HOLD) or {"until": 0})["until"] - self._clock().timestamp()
+        held = _stored(_Hold, await self._store.get(HOLD))
+        left_s = (held.until - self._clock()).total_seconds() if held else 0.0
         return left_s if left_s <= LONGEST_RETRY_AFTER_S else 0.0
+
+    async def _hold(self, wait_s: float) -> None:
+        """For the longer of two waits. A wait that can't be stored holds this replica alone."""
+        with suppress(StorageError):
+            if wait_s > await self.held_s():
+                until = self._clock() + timedelta(seconds=wait_s)
+                await self._store.set(HOLD, _Hold(until=until).model_dump(mode="json"))
 
     async def answered(self, plan: str | None, *, is_probe: bool = False) -> None:
         """Close the quota's breaker after a successful probe, and all but the key's under another plan.
@@ -217,7 +234,7 @@ class CircuitBreakers:
 
     async def _load(self, code: str) -> None:
         written = self._written
-        breaker = _breaker(await self._store.get(_name(code)))
+        breaker = _stored(OpenBreaker, await self._store.get(_name(code)))
         if self._writing or self._written != written:
             # The value may be older than the change that this process has made meanwhile.
             return
@@ -267,9 +284,9 @@ def _name(code: str) -> str:
     return f"racing.latch.{code}"
 
 
-def _breaker(stored: Mapping[str, Any] | None) -> OpenBreaker | None:
-    """An unreadable value counts as closed: one needless request does no harm."""
+def _stored(model: type[M], stored: Mapping[str, Any] | None) -> M | None:
+    """None for an unreadable value: one needless request does no harm."""
     try:
-        return OpenBreaker.model_validate(stored)
+        return model.model_validate(stored)
     except ValidationError:
         return None

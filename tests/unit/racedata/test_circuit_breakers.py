@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from bot.racedata.client.circuit_breakers import QUOTA, CircuitBreakers
-from bot.racedata.client.service_errors import CircuitOpen, QuotaExceeded, Unauthorized, UpgradeRequired
+from bot.errors import StorageUnavailable
+from bot.racedata.client.circuit_breakers import HOLD, QUOTA, CircuitBreakers
+from bot.racedata.client.service_errors import CircuitOpen, QuotaExceeded, RateLimited, Unauthorized, UpgradeRequired
 from tests.unit.racedata.scripted_service import KEY as RECOGNISABLE
 from tests.unit.racedata.scripted_service import Memory
 
@@ -125,6 +126,35 @@ async def test_service_is_asked_as_the_story_says(store, now, breakers, name):
                 assert await is_asked(replica if "replica" in who else breakers, path) is ("not" not in who), step
             case _:
                 raise AssertionError(step)
+
+
+async def limit(breakers, wait_s):
+    error = RateLimited("countries", code="rate_limited", status=429, retry_after_s=wait_s)
+    return await breakers.refused(error, None, "countries")
+
+
+@pytest.mark.parametrize("kept", [{}, {"until": None}, {"until": "soon"}, {"since": 1}])
+async def test_unreadable_wait_holds_nobody(breakers, store, kept):
+    store.values[HOLD] = kept
+    assert await breakers.held_s() == 0
+    await limit(breakers, 40)
+    assert await breakers.held_s() == 40
+
+
+@pytest.mark.parametrize("waits_s", [(200, 1), (1, 200)])
+async def test_longer_of_two_waits_holds_every_replica(store, now, breakers, waits_s):
+    for wait_s in waits_s:
+        await limit(breakers, wait_s)
+    assert await CircuitBreakers(store, now, KEY).held_s() == 200
+
+
+class FullDisk(Memory):
+    async def set(self, name, value):
+        raise StorageUnavailable("disk full")
+
+
+async def test_wait_that_cant_be_stored_takes_no_refusals_place(now):
+    assert await limit(CircuitBreakers(FullDisk(), now, KEY), 40) is False
 
 
 async def test_open_breaker_names_the_refusal_and_stores_no_key(breakers, store):
