@@ -51,7 +51,8 @@ class Invocation:
     trigger_id: str | None = None
     team_id: str | None = None
     """The person's own workspace, as Slack's body says."""
-    is_click: bool = False
+    from_message: bool = False
+    """By a button of a message that everybody in the channel sees."""
     from_home: bool = False
     """By a button of App Home, which people press in any channel's name."""
     progress: Progress = field(default_factory=Progress, compare=False)

@@ -84,7 +84,7 @@ async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message
         raise error
     if not (found.versions or found.deliveries or named.race):
         await _check_course(desk, wanted)
-    view = TraceView(desk.identity.permalink, has_ids=not invocation.is_click)
+    view = TraceView(desk.identity.permalink, has_ids=not invocation.from_message)
     return trace_answer(found, named.key, view, only_channel, race=named.race, here=invocation.channel_id)
 
 

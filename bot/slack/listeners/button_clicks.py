@@ -69,10 +69,14 @@ def read_click(body: dict[str, Any], text: str, reference: str) -> Invocation:
         reference=reference,
         trigger_id=body.get("trigger_id"),
         team_id=team_of(body),
-        is_click=True,
+        from_message=not _is_ephemeral(body),
     )
 
 
 def _is_in_place(name: str, body: dict[str, Any]) -> bool:
     """A channel's message is never replaced, because others read the message."""
-    return name == RUN_IN_PLACE and bool((body.get("container") or {}).get("is_ephemeral"))
+    return name == RUN_IN_PLACE and _is_ephemeral(body)
+
+
+def _is_ephemeral(body: dict[str, Any]) -> bool:
+    return bool((body.get("container") or {}).get("is_ephemeral"))
