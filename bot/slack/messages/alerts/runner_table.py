@@ -6,7 +6,7 @@ from bot.events.races import Race, Runner
 from bot.outbox.message import Block
 from bot.slack.messages.kit.blocks import TEXT_OBJECT, section
 from bot.slack.messages.kit.names import SHORT_MAX, runner_line
-from bot.slack.messages.kit.native_blocks import ROWS_PER_PAGE, TABLE_ROWS_MAX, cell, data_table
+from bot.slack.messages.kit.native_blocks import NOTHING_CAME, ROWS_PER_PAGE, TABLE_ROWS_MAX, cell, data_table
 from bot.slack.messages.kit.result_line import RaceField
 from bot.slack.messages.kit.text import joined, safe
 
@@ -14,13 +14,20 @@ HORSE = "Horse"
 
 RunnerColumns = dict[str, Callable[[Runner], str | None]]
 
+
+def _people(runner: Runner) -> str | None:
+    """A trainer alone is no jockey."""
+    jockey = runner.jockey or (NOTHING_CAME if runner.trainer else None)
+    return joined([jockey, runner.trainer], " / ") or None
+
+
 FULL_RESULT_COLUMNS: RunnerColumns = {
     # As published: "2=", "PU".
     "Pos": lambda runner: runner.position,
     "No.": lambda runner: runner.number,
     HORSE: lambda runner: runner.horse or (f"no. {runner.number}" if runner.number else None),
     "SP": lambda runner: runner.starting_price,
-    "Jockey / trainer": lambda runner: joined([runner.jockey, runner.trainer], " / ") or None,
+    "Jockey / trainer": _people,
     # A phone shows the columns above.
     "Why": lambda runner: runner.position_reason,
     "Beaten": lambda runner: runner.beaten,
