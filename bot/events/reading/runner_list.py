@@ -645,8 +645,9 @@ def _out_of(said: Fields, words: Sequence[str]) -> tuple[str | None, str | None]
 
 
 def _is_marked(said: Fields, mark: str) -> bool:
-    """By a flag, by the moment or the reason in its place, or by an object with the particulars."""
-    return any(bool(value) if isinstance(value, dict) else flag(value) for value in said.of(f"marks.{mark}"))
+    """By a flag, by the moment or the reason in its place, or by an object with any of these."""
+    marks = said.of(f"marks.{mark}")
+    return any(any(map(flag, one.values())) if isinstance(one, dict) else flag(one) for one in marks)
 
 
 def _is_nr(value: Any) -> bool:

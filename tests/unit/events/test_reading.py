@@ -296,6 +296,9 @@ def test_placed_runners_stand_in_order_however_a_dead_heat_is_written():
         ({"runners": [{"horse": "A", "status": "Struken"}]}, [("A", "NR")]),
         *(({"runners": [{"horse": "A", **nr}]}, [("A", "NR")]) for nr in NR_SHAPES),
         ({"runners": [{"horse": "A", "nr": 4}]}, [("A", None)]),
+        ({"runners": [{"horse": "A", "runs": 0, "wins": 0}]}, [("A", None)]),
+        ({"runners": [{"horse": "A", "withdrawal": {"reason": None, "time": ""}}]}, [("A", None)]),
+        ({"runners": [{"horse": "A", "withdrawal": {"reason": "Lame"}}]}, [("A", "NR")]),
         ({"runners": ["A", "B"], "results": [["1", "B"], ["NR", "A"]]}, [("A", "NR"), ("B", "1")]),
         ({"runners": [{"horse": "A (NR)"}, {"horse": "B (IRE)"}]}, [("A", "NR"), ("B (IRE)", None)]),
         *(
