@@ -63,7 +63,8 @@ def filled_in(
 
 def declared_size(race: Race) -> int | None:
     """The published number of runners, else the number of runners declared before the race was run."""
-    return race.field_size or (None if race.has_places else len(race.runners) or None)
+    declared = [runner for runner in race.runners if not runner.is_out]
+    return race.field_size or (None if race.has_places else len(declared) or None)
 
 
 def of_declarations(race: Race, news: Race, known: Race) -> set[str]:

@@ -37,6 +37,7 @@ from tests.said import as_posted
 EVERYTHING = frozenset(Topic)
 TODAY = weekday_and_day(date.fromisoformat(DAY))
 WON = [{"position": 1, "horse": "A"}]
+OUT = {"horse": "C", "status": "Non-runner"}
 REFUSES_EDITS = slack_answers("edit", always="edit_window_closed")
 TO_ALL = subscribes("CALL", "*", *Topic)
 IN_GB = subscribes("CGB", "GB")
@@ -116,6 +117,15 @@ BY_THE_BOOK = {
         *(subscribes("CGB", "GB", *Topic), card_of("A", "B"), result(placings=("A", "B"))),
         *(so_far(CGB=["", "1 A, 2 B. 2 ran"]), result(placings=("A", "B"), going="Soft")),
         CGB=["", "1 A, 2 B. 2 ran | Added"],
+    ),
+    "declared horses that are all placed, beside a non-runner of the card": Story(
+        *(subscribes("CGB", "GB", *Topic), card_of("A", "B", OUT), result(placings=("A", "B"))),
+        CGB=["", "1 A, 2 B. 2 ran"],
+    ),
+    "non-runner of the card among the horses of the result": Story(
+        *(subscribes("CGB", "GB", *Topic), card_of("A", "B", OUT)),
+        result(placings=(), runners=[*WON, {"position": 2, "horse": "B"}, {"horse": "C"}]),
+        CGB=["", "1 A, 2 B | !ran"],
     ),
     "declared horses that are not all placed": Story(
         *(subscribes("CGB", "GB", *Topic), card_of("A", "B", "C"), result(placings=("A", "B"))),

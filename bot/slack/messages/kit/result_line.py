@@ -118,6 +118,9 @@ class RaceField:
         """None where the list may leave runners out, or names declared runners who may not have run."""
         from_card, size = self.race.from_book, self.race.field_size or 0
         is_declared = "field_size" in from_card
+        if is_declared and size < len(self.went):
+            # The list may name horses that were declared, and did not run.
+            return None
         published = size if not is_declared and len(self.went) <= size < RUNNERS_PLAUSIBLE else 0
         if published:
             is_without_others = len(self.went) == len(self.race.runners)
