@@ -14,7 +14,7 @@ from pydantic import BaseModel, BeforeValidator, Field
 from bot.events.event import EventKind, RacingEvent
 from bot.events.kinds import CARD, DECLARATIONS, RUNNER, DeclaredFields, Noise, Rings, ToldField
 from bot.events.pairs import Places, is_shorter, is_whole, paired_races, paired_runners
-from bot.events.races import FEW_MINUTES, Course, OffTime, Race, Runner, Value, finishing_position
+from bot.events.races import FEW_MINUTES, OUT, RESERVED, Course, OffTime, Race, Runner, Value, finishing_position
 from bot.events.spellings import NO, YES, by_place
 from bot.events.watched import WatchedRunner
 
@@ -40,7 +40,7 @@ POSITION_FACT = "runner.position"
 HORSE_FACT = "runner.horse"
 COURSE_NAME_FACT, COURSE_ID_FACT, DATE_FACT = "course.name", "course.course_id", "race.race_date"
 
-NAMED, NON_RUNNER = "named", "NR"
+NAMED, NON_RUNNER = "named", OUT
 
 _OLD_NAMES = {
     "status": "race.status",
@@ -239,13 +239,14 @@ class _Between:
         more = [other for one, other in pairs if one is None]
         gone = [one for one, other in pairs if other is None and takes_off]
         out = [other for one, other in pairs if one and other and not one.is_out and other.is_out]
-        back = [other for one, other in pairs if one and other and other.is_back(one)]
+        back = [(one, other) for one, other in pairs if one and other and other.is_back(one)]
         where = race_label(before)
         for runners, was, is_now in (
             (more, None, NAMED),
             (gone, NAMED, None),
             (out, NAMED, NON_RUNNER),
-            (back, NON_RUNNER, NAMED),
+            ([now for one, now in back if one.position != RESERVED], NON_RUNNER, NAMED),
+            ([now for one, now in back if one.position == RESERVED], RESERVED, NAMED),
         ):
             if runners:
                 of = f"{_together(runners)} in the {where}"
@@ -290,7 +291,7 @@ def _position(before: Runner | None, now: Runner | None, of: str, places: Places
         if places.lost(before, now):
             yield Change(field=POSITION_FACT, of=of, before=was, rings=True)
         elif before and now and now.is_back(before):
-            yield Change(field=RUNNER, of=of, before=NON_RUNNER, now=NAMED)
+            yield Change(field=RUNNER, of=of, before=RESERVED if was == RESERVED else NON_RUNNER, now=NAMED)
         return
     if by_place(was) == by_place(is_now) or places.is_still_shared(before, now):
         return

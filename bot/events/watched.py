@@ -66,7 +66,7 @@ class WatchedRunner(Value):
 
     `by`: the watched trainer or jockey, as "trainer A. Smith"; empty where the horse is watched. `off`: of a race of a
     meeting or card. `position`: of a result. `is_lost`: an earlier version had the runner, and the newest has not.
-    `is_back`: runs, and was a non-runner of an earlier version.
+    `is_back`: runs, and was a non-runner of an earlier version, no reserve.
     """
 
     horse: str | None = None
@@ -136,7 +136,8 @@ def _same(runner: WatchedRunner, noted: Sequence[WatchedRunner]) -> list[Watched
 
 def _is_back(runner: WatchedRunner, noted: Sequence[WatchedRunner]) -> bool:
     same = _same(runner, noted)
-    return bool(same) and not runner.is_out and all(one.is_out or one.is_back for one in same)
+    was_out = all(one.is_back or (one.is_out and one.position != RESERVED) for one in same)
+    return bool(same) and not runner.is_out and was_out
 
 
 def _is_lost(noted: WatchedRunner, races: Sequence[Race]) -> bool:

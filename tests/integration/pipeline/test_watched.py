@@ -120,6 +120,7 @@ FIELD = [{"number": str(number), "horse": f"Horse {number}"} for number in range
 RIDE = [card(sequence=1), card(runners=[REPLACED], sequence=2)]
 ABSENT = GOLDEN | {"status": "Non-runner"}
 DECLARED, BACK = GOLDEN | {"status": "Declared"}, "⭐ Golden Mélody (IRE) declared again: 14:30 Ascot"
+RESERVE = GOLDEN | {"status": "Reserve"}
 WITHDRAWN = [card(sequence=1), card(runners=[ABSENT], sequence=2)]
 SOFT = [*RIDE, card(runners=[REPLACED], going="Soft", sequence=3)]
 SWAPPED = [GOLDEN | {"jockey": "X"}, OTHER | {"jockey": "R. Moore"}]
@@ -221,6 +222,10 @@ STORIES = {
     "older declaration of a non-runner": Story(
         *(HERE, *WITHDRAWN, card(runners=[DECLARED], sequence=1) | {"delivered": 2}),
         CHERE=["", "^⭐ Golden Mélody (IRE) is a non-runner"],
+    ),
+    "reserve that gets a run": Story(
+        *(HERE, card(runners=[RESERVE], sequence=1), card(runners=[DECLARED], sequence=2)),
+        CHERE=["Superseded | is a reserve", f"{NOW} | no longer a reserve"],
     ),
     "non-runner of a meeting declared again": Story(
         *(HERE, ALL, twice(GOLDEN, OTHER, 1), twice(ABSENT, OTHER, 2), twice(DECLARED, OTHER, 3)),

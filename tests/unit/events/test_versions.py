@@ -228,7 +228,7 @@ CARDS = {
     "a non-runner, told without a status": (B_OUT, declared({"jockey": "J"}), []),
     "a reserve that gets a run": (
         *(declared({"reserve": True}), declared({"reserve": False, "non_runner": False})),
-        [(RUNNER, "B in the race rc_1", "NR", "named", False)],
+        [(RUNNER, "B in the race rc_1", "Reserve", "named", False)],
     ),
     "one runner of a race": (DECLARED, B_OUT, [(RUNNER, "B in the race rc_1", "named", "NR", False)]),
 }

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from bot.events.facts import CARD, HORSE_FACT, NAMED, NON_RUNNER, POSITION_FACT, RUNNER, Change, only, runner_label
-from bot.events.races import Race, finishing_position, is_disqualified
+from bot.events.races import RESERVED, Race, finishing_position, is_disqualified
 from bot.events.spellings import NO
 from bot.slack.messages.alerts.alert_context import Corrected, MessageContext
 from bot.slack.messages.kit.names import HORSE_MAX, SHORT_MAX, ordinal
@@ -256,8 +256,9 @@ def _other(change: Change, *, disagree: bool) -> str:
 
 def _listing(change: Change, of: str, *, disagree: bool) -> str:
     are = "are" if change.several else "is"
-    if NON_RUNNER in {change.before, change.now}:
-        runner = "non-runners" if change.several else "a non-runner"
+    if {NON_RUNNER, RESERVED} & {change.before, change.now}:
+        runner = "reserve" if change.before == RESERVED else "non-runner"
+        runner = f"{runner}s" if change.several else f"a {runner}"
         if disagree:
             return f"{of} {are} {runner} in one, not in the other"
         return f"{of} {are} now {runner}" if change.now == NON_RUNNER else f"{of} {are} no longer {runner}"
