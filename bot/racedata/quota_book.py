@@ -21,7 +21,7 @@ from bot.racedata.client.circuit_breakers import QUOTA
 from bot.racedata.client.records import ServicePage
 from bot.racedata.client.service_client import RACES_PATH, RacingClient
 from bot.racedata.client.service_errors import InvalidParam, QuotaExceeded, ServiceFailure, Spared
-from bot.racedata.forecast import Forecast, forecast
+from bot.racedata.forecast import DAYS_KEPT, Forecast, forecast
 from bot.racedata.month_quota import (
     Counted,
     QuotaReading,
@@ -219,5 +219,7 @@ def _has_room_again(before: QuotaReading | None, counted: Counted | None, limit:
 
 
 def expected_by(session: Session, reading: QuotaReading) -> Forecast | None:
-    days = days_of(quota_store.samples(session), lambda one: one.used).whole
+    # One day more: the growth of a day begins with the sample before.
+    samples = quota_store.samples(session, reading.taken_at - timedelta(days=DAYS_KEPT + 1))
+    days = days_of(samples, lambda one: one.used).whole
     return forecast(reading.used, reading.limit, reading.taken_at, days)

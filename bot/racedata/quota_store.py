@@ -51,8 +51,9 @@ def put_reading(session: Session, reading: QuotaReading, settled: Iterable[Quota
     session.execute(delete(QuotaSample).where(col(QuotaSample.taken_at) < reading.taken_at - KEEP_SAMPLES))
 
 
-def samples(session: Session) -> Sequence[QuotaSample]:
-    return session.execute(select(QuotaSample).order_by(col(QuotaSample.taken_at))).scalars().all()
+def samples(session: Session, since: datetime | None = None) -> Sequence[QuotaSample]:
+    of_these = () if since is None else (col(QuotaSample.taken_at) >= since,)
+    return session.execute(select(QuotaSample).where(*of_these).order_by(col(QuotaSample.taken_at))).scalars().all()
 
 
 def _forget_earlier_today(session: Session, reading: QuotaReading) -> None:
