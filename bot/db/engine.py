@@ -298,7 +298,7 @@ def _identity_of(path: Path, known: tuple[int, int] | None) -> tuple[int, int] |
 
 
 def _make_engine(url: URL, *, writes: bool, busy_s: float) -> Engine:
-    """All statements of a transaction that reads see the database as it was at the first one."""
+    """Every statement of a reading transaction sees the database of the transaction's first statement."""
     connections = 1 if writes else READERS + 1
     if url.get_backend_name() != "sqlite":
         return create_engine(

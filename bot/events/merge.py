@@ -68,7 +68,7 @@ def declared_size(race: Race) -> int | None:
 
 
 def of_declarations(race: Race, news: Race, known: Race) -> set[str]:
-    """Of a result put together from `news` and `known`: fields that name declared horses, who may not have run."""
+    """The fields of `race`, merged from `news` and `known`, that count declared horses: some may not have run."""
     if not race.has_places:
         return set()
     sized = news if news.field_size is not None else known

@@ -31,7 +31,7 @@ from bot.outbox.states import WAITING_STATES
 VERSIONS_TRACED = 40
 """A meeting's id can name a whole day's card."""
 
-NO_ANSWER = "Slack has not said whether it has it"
+NO_ANSWER = "Slack has not confirmed the message"
 
 FOLD_DEPTH_MAX = 4
 """From a race's message to the meeting's message, and to a summary."""

@@ -367,7 +367,7 @@ def waiting_of(session: Session, event_key: str) -> dict[str, datetime]:
 
 
 def waiting_in(session: Session, channel_id: str) -> list[datetime]:
-    """Until when each event waits for an hour that the channel chose, the first moment first."""
+    """The ends of the waits of events held until the channel's chosen hour, earliest first."""
     statement = (
         select(func.max(col(OutboxMessage.not_before)))
         .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))

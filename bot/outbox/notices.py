@@ -237,7 +237,7 @@ class Notices:
         made_by = f" Subscribed by {', '.join(creators)}." if creators else ""
         key = _of_closing("closed", channel_id, held.since)
         self.tell(session, key, what + made_by, channel_id, *escalating, *creators, urgency=Urgency.WARNING)
-        why = f"{what} I tell you because you subscribed it."
+        why = f"{what} I tell you because you subscribed the channel."
         self._tell_people(session, key, why, [channel_id, *escalating], creators, urgency=Urgency.WARNING)
 
     def channel_open(self, session: Session, channel_id: str, closed_at: datetime, creators: Iterable[str]) -> None:
@@ -245,7 +245,9 @@ class Notices:
         if not message_store.is_noted(session, _of_closing("closed", channel_id, closed_at)):
             return
         key = _of_closing("open", channel_id, closed_at)
-        what = f"Slack lets me post in channel {channel_id} again. Its subscriptions go on, and what waited is posted."
+        what = (
+            f"Slack lets me post in channel {channel_id} again. Its subscriptions go on. Waiting messages are posted."
+        )
         self.tell(session, key, what, channel_id, urgency=Urgency.ALL_CLEAR)
         people = filter(is_person, creators)
         self._tell_people(session, key, what, [channel_id], people, urgency=Urgency.ALL_CLEAR)
@@ -363,20 +365,20 @@ def _is_of_abandonment(claim: Claim) -> bool:
 
 def _standstill(reason: str) -> str:
     return (
-        f"{reason}. Nothing is lost: what waits is posted once that is mended. /readyz and the log of the bot say "
-        "whether it is."
+        f"{reason}. Nothing is lost: waiting messages are posted once the fault is mended. /readyz and the bot's log "
+        "tell more."
     )
 
 
 def _what_follows(reason: str) -> str:
     if reason == DELETED:
         return (
-            "It can't come back: its subscriptions stay suspended, and what waits for it is not posted (/racing trace "
-            "says of a race who was told). Type /racing subscribe in another channel for what it received."
+            "The channel can't come back: its subscriptions stay suspended, and waiting messages are not posted "
+            "(/racing trace says of a race who was told). Type /racing subscribe in another channel instead."
         )
     return (
-        "Its subscriptions are suspended, nothing is deleted, and what waits is kept. "
-        f"{_MENDS.get(reason, 'Invite me back')}, and it goes on."
+        "The channel's subscriptions are suspended. Nothing is deleted, and waiting messages are kept. "
+        f"{_MENDS.get(reason, 'Invite me back')}, and the subscriptions go on."
     )
 
 

@@ -188,7 +188,7 @@ async def test_breaker_of_a_used_up_quota_outlives_a_kill_holds_up_no_alert_and_
         assert 1 <= before <= 2
         world.bot.kill()
         await world.bot.start()
-        assert "used up; the month turns on 1 " in await world.say("/racecard", "GB", channel="CGB")
+        assert "used up. The service answers again on 1 " in await world.say("/racecard", "GB", channel="CGB")
         assert asked(world) == before
         await world.subscribe("CGB", "GB")
         await world.bot.deliver(abandoned())

@@ -48,7 +48,7 @@ async def test_home_is_what_the_app_has_published_for_this_person(desk):
     await page.click("#channels button:has-text('direct')")
     await page.click("#channel-tabs button:has-text('Home')")
     # The bot answers the opening with a view of its own, which must not come after the view below.
-    await page.wait_for_selector("#messages :text('Opening Home reads it anew')")
+    await page.wait_for_selector("#messages :text('Open Home again for newer figures')")
     person = await page.input_value("#person")
     blocks = [{"type": "section", "text": {"type": "mrkdwn", "text": "*Your channels*"}}]
     await call(desk, "views.publish", user_id=person, view={"type": "home", "blocks": blocks})

@@ -69,7 +69,7 @@ def flag(value: Any) -> bool | None:
 
 
 def is_no(value: Any) -> bool:
-    """Of a flag that says no. An unknown flag says nothing."""
+    """True for a flag that says no, False for an unknown flag."""
     return _flag_word(value) in _NO
 
 

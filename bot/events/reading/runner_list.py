@@ -40,7 +40,7 @@ _TEXTS = (
 """Fields of a runner."""
 
 _MAY_SAY_OUT = ("number", "draw", "jockey", "starting_price", "position_reason")
-"""Texts in whose place "NR" may stand."""
+"""Fields that may hold "NR" in place of their text."""
 
 _HORSES = frozenset(fact for fact in NAMES_OF if fact.startswith(("order.", "lists.")))
 _MARKS = frozenset(fact for fact in NAMES_OF if fact.startswith("marks."))
@@ -583,7 +583,7 @@ def _own_fields(entry: dict[str, Any]) -> Fields:
 class _Outcome(NamedTuple):
     """Every place that an entry gives, the position of a horse without a place, and a reason.
 
-    A horse that is out has no place, whatever number the payload gives. `runs`: as `Runner.runs`.
+    A non-runner has no place, even if the payload gives a number. `runs`: as `Runner.runs`.
     """
 
     places: list[_Place]
@@ -651,7 +651,7 @@ def _is_marked(said: Fields, mark: str) -> bool:
 
 
 def _is_nr(value: Any) -> bool:
-    """Of a flag: "Nr." before a number is a number."""
+    """True for a flag. In other values "Nr." stands before a number."""
     return fold(str(value)[:LONGEST_NAME]) in {"true", "yes", "y", "nr"}
 
 

@@ -49,6 +49,6 @@ async def _find(desk: Desk, invocation: Invocation) -> tuple[list[KnownCountry],
             typed=typed,
             meant={value: value for value in meant},
             asks=True,
-            after="/racing coverage alone lists all of them.",
+            after="/racing coverage alone lists all countries.",
         )
     return found, shown, page

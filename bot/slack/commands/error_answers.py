@@ -35,8 +35,8 @@ def explain(error: Exception, reference: str, line: str = "", reader: AnswerRead
         case StorageError():
             log.warning("command_not_stored", reference=reference, reason=str(error))
             return told(
-                "I could not reach my own storage, so this may not have been saved: /racing list shows what is. "
-                f"Try again in a moment; if it stays so, {hand_on(reader, reference)}."
+                "I could not reach my database, so your change may not have been saved. /racing list shows what was "
+                f"saved. Try again in a moment. If that does not help, {hand_on(reader, reference)}."
             )
         case SlackError():
             log.warning("command_refused_by_slack", reference=reference, reason=str(error))

@@ -171,7 +171,7 @@ def read_duration(text: str, today: date | None = None) -> timedelta | None:
     if length is None or not timedelta(0) < length <= LONGEST_PAUSE:
         is_moment = read_clock(typed) is not None or is_day(typed, today or date(2000, 1, 1))
         raise CommandError(
-            f'"{typed[:40]}" is no length of time that I know. Write 30m, 2h, 1d or 1h30m, up to 365d, or until 18:00; '
+            f'I can\'t pause for "{typed[:40]}". Write 30m, 2h, 1d or 1h30m, up to 365d, or until 18:00; '
             "/racing pause alone lasts until /racing resume.",
             lines={f"until {typed}": f"pause until {typed}"} if is_moment else None,
         )
@@ -245,5 +245,6 @@ def _day_of(words: str, now: datetime) -> date:
     if day is None:
         meant_day = likely_day(words)
         lines = {f"until {meant_day}": f"pause until {meant_day}"} if meant_day else {}
-        raise CommandError(f'"{words[:40]}" is no time that I know. {_EXAMPLES}', lines=lines)
+        unread = f'I can\'t read the time "{words[:40]}".' if words else "Until when?"
+        raise CommandError(f"{unread} {_EXAMPLES}", lines=lines)
     return day

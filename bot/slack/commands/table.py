@@ -253,7 +253,7 @@ RACING_COMMANDS: dict[str, Command] = {
         Command(
             "status",
             "",
-            "How the bot is: the last day's deliveries and posts, what waits and why, quota, and for admins jobs",
+            "How the bot is doing: the last day's deliveries and posts, what waits and why, quota, and for admins jobs",
             status.answer,
             check=status.check,
             examples=("status", "status help"),

@@ -82,7 +82,9 @@ def home_view(page: HomePage) -> dict[str, Any]:
         *_watches(page.watches),
         *_dead_letters(page.dead_letters),
         *(page.status.blocks[:STATUS_BLOCKS_MAX] if page.status else ()),
-        context([mrkdwn(f"As of {moment_for_readers(page.at)}. Opening Home reads it anew.")] if page.at else []),
+        context(
+            [mrkdwn(f"As of {moment_for_readers(page.at)}. Open Home again for newer figures.")] if page.at else []
+        ),
     ]
     return {"type": "home", "blocks": [block for block in blocks if block]}
 

@@ -59,9 +59,7 @@ def saved(blocks: Sequence[Block]) -> Block:
 
 
 def outdated() -> Block:
-    told = (
-        "This form is of another version of me, so nothing was saved. `/racing subscribe` opens the one there is now."
-    )
+    told = "This form is of another version of me, so nothing was saved. `/racing subscribe` opens the current form."
     return {
         "type": "modal",
         "title": plain_text("Not saved"),

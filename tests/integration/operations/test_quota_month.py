@@ -308,4 +308,4 @@ async def test_usage_command_says_range_and_day(make_world):
     typed = Invocation(text="", channel_id="C1", user_id="U1", reference="cmd-1")
     message = await usage_command.answer(desk, typed, None)
     assert "forecast 17,357 by the end of the month (in 8 of 10 cases between 15,208 and 19,506)" in message.text
-    assert message.text.endswith("it runs out on 26 November, perhaps on 24 November")
+    assert message.text.endswith("the quota runs out on 26 November, perhaps on 24 November")

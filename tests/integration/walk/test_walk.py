@@ -305,7 +305,7 @@ async def test_channel_goes_on_under_another_name_and_id_until_it_is_deleted(wor
     await world.slack.delete_channel(new, world.bot.url)
     await world.wait_for_text("CADMIN", new)
     direct = world.slack.add_dm("UALICE").id
-    await world.wait_for_text(direct, "you subscribed it")
+    await world.wait_for_text(direct, "you subscribed the channel")
 
 
 async def test_drill_comes_by_the_public_address_to_the_channels_and_back_as_a_report(world):

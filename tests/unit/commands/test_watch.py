@@ -138,5 +138,5 @@ async def test_race_that_is_over_is_no_race_to_come(database):
     found = await database.read(lambda session: look_up(session, [GOLDEN], date(2026, 11, 20)))
     said = watched([NowWatched(GOLDEN, found[GOLDEN])], NOW, is_own=False).text
     assert "is declared" not in said
-    assert "No alert will come of what is known already" in said
+    assert "Earlier news brings no alert" in said
     assert "won by *Golden Melody (IRE)*" in said

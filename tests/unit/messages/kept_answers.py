@@ -133,9 +133,9 @@ ANSWERS: dict[str, partial[Any]] = {
     "notice_of_a_channel": partial(
         admin_notice,
         Urgency.WARNING,
-        "Slack no longer lets me post in channel C1 (archived). Its subscriptions are suspended, nothing is deleted, "
-        "and what waits is kept. Unarchive the channel, and invite me back if I am gone, and it goes on. Subscribed by "
-        "U1.",
+        "Slack no longer lets me post in channel C1 (archived). The channel's subscriptions are suspended. Nothing is "
+        "deleted, and waiting messages are kept. Unarchive the channel, and invite me back if I am gone, and the "
+        "subscriptions go on. Subscribed by U1.",
         ["C1", "U1"],
     ),
     "notice_to_know": partial(
@@ -146,7 +146,7 @@ ANSWERS: dict[str, partial[Any]] = {
     "notice_of_the_end": partial(
         admin_notice,
         Urgency.ALL_CLEAR,
-        "Slack lets me post in channel C1 again. Its subscriptions go on, and what waited is posted.",
+        "Slack lets me post in channel C1 again. Its subscriptions go on. Waiting messages are posted.",
         ["C1"],
     ),
     "error_with_buttons": partial(

@@ -256,7 +256,7 @@ DRILL_REPORT = DrillReport(
         LedgerLine("C2", Became.WAITING, 0, NOON, why="the channel is paused", is_held=True),
         LedgerLine("C3", Became.WAITING, 1, NOON, why="is_archived", is_held=True),
         LedgerLine("C4", Became.DEAD_LETTER, 1, NOON, why="invalid_arguments"),
-        LedgerLine("C5", Became.IN_DOUBT, 1, NOON, why="Slack has not said whether it has it"),
+        LedgerLine("C5", Became.IN_DOUBT, 1, NOON, why="Slack has not confirmed the message"),
     ),
     ("C6",),
 )

@@ -251,6 +251,14 @@ OTHERS: dict[str, tuple[RacingEvent, dict[str, Any]]] = {
     ),
     "An abandoned meeting of which a race was run": (event(MEETING, races=RUN_IN_PART), {"partly_run": True}),
     "A card that marks races": (event(CARD, AT_ASCOT, races=MARKED), {}),
+    "A corrected card that marks races": (
+        event(CARD, AT_ASCOT, races=MARKED),
+        {"changes": (Change(field="race.going", before="Good", now="Soft"),)},
+    ),
+    "A card marked abandoned with its races": (
+        event(CARD, AT_ASCOT.model_copy(update={"abandoned": True}), races=MARKED),
+        {"card_lost": True},
+    ),
     "A card of six races": (event(CARD, AT_ASCOT, races=(Race(),) * 6), {}),
     "A card of a meeting": (event(CARD, AT_ASCOT), {}),
     "A card of a race": (event(CARD, RACE.model_copy(update={"field_size": 12})), {}),

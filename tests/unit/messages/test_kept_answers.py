@@ -72,7 +72,7 @@ PLACES = [
 @pytest.mark.parametrize(("region", "course", "where"), PLACES)
 def test_none_is_said_of_a_place(region, course, where):
     empty = Card(DAY, region, course, Outcomes(), Coverage.COMPLETE)
-    listed = f"No racing: the data service lists none {where} on Fri 20 Nov."
+    listed = f"No racing: the data service lists no races {where} on Fri 20 Nov."
     assert listed in results_of_day(empty, ResultsQuestion(AT_NOON)).text
     coming = f"No card has been published yet {where} on Fri 20 Nov."
     assert coming in results_of_day(empty, ResultsQuestion(datetime(2026, 11, 19, 12, tzinfo=UTC))).text

@@ -237,17 +237,14 @@ def _heading(summary: Backlog, *, is_urgent: bool) -> str:
         return f"{ABANDONED} ABANDONED, told late" if is_urgent else "Told late"
     if summary.held.because in KEPT and not is_urgent:
         return _why(summary)
-    return (
-        f"{ABANDONED} ABANDONED while nothing could be posted here"
-        if is_urgent
-        else "While nothing could be posted here"
-    )
+    when = "during the pause" if summary.held.because == PAUSED else "while nothing could be posted here"
+    return f"{ABANDONED} ABANDONED {when}" if is_urgent else f"{when[0].upper()}{when[1:]}"
 
 
 def _why(summary: Backlog) -> str:
     because = summary.held.because
     if because == UNDELIVERED:
-        return "Late: the data service could not deliver this to me in time"
+        return "Late: the data service could not deliver to me"
     if because in KEPT:
         return {QUIET: "The quiet hours are over", DIGEST: "Results together", CARDS: "Racecards together"}[because]
     return "This channel was paused" if because == PAUSED else f"I could not post here: {_CLOSED.get(because, REFUSED)}"

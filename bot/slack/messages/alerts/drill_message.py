@@ -15,7 +15,7 @@ def drill(event: RacingEvent, context: MessageContext) -> Message:
     """The text begins with DRILL, in the notification too, and imitates no abandonment."""
     begun_by = event.drill.begun_by if event.drill else None
     who = named(begun_by) if begun_by else "an admin"
-    words = f"This is a test of the alerts, begun by {who}. It says nothing about any race. There is nothing to do."
+    words = f"Begun by {who}. The test says nothing about any race."
     received = f"received {in_readers_zone(context.received_at, seconds=True)}"
     repeat = "may be a repeat" if context.may_be_repeat else None
     return message(

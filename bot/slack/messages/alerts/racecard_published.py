@@ -38,7 +38,7 @@ CARD_LABEL = "Racecard"
 
 def racecard_published(event: RacingEvent, context: MessageContext) -> Message:
     changed = changes_in_words(context.changes, event.race, disagree=context.order_unknown)
-    lost = _lost(event)
+    lost = _lost(event, context)
     is_news = bool(changed) or _is_lost(event, context)
     leads = bool(context.watched) and not is_news
     title = _headline(event, context, changed)
@@ -46,7 +46,7 @@ def racecard_published(event: RacingEvent, context: MessageContext) -> Message:
         None if leads else header(title),
         watched_section(event, context),
         section(f"{title}: {declared(event)}" if leads else ""),
-        section(f"{ABANDONED} {lost}" if any(race.abandoned for race in event.races) else lost),
+        section(f"{ABANDONED} {lost}" if _lost_races(event, context) else lost),
         section("\n".join([*filter(None, [_changed(changed, context)]), *asides(context)])),
     ]
     text = _text(event, context, changed, lost)
@@ -88,7 +88,7 @@ def _card_button(event: RacingEvent) -> Block | None:
 
 def _text(event: RacingEvent, context: MessageContext, changed: str, lost: str) -> str:
     name = f"{_name(event.race)}{region_mark(event)}"
-    card = f"Racecard: {name}: {declared(event)}"
+    card = f"{_card(event, context)}: {declared(event)}"
     kind = DISAGREE if context.order_unknown else "CORRECTION"
     first = f"{kind}: {card}. {_changed(changed, context)}" if changed else card
     if _is_lost(event, context):
@@ -100,12 +100,24 @@ def _text(event: RacingEvent, context: MessageContext, changed: str, lost: str) 
 
 
 def _headline(event: RacingEvent, context: MessageContext, changed: str) -> str:
-    name = f"{_name(event.race)}{region_mark(event)}"
     if _is_lost(event, context):
-        return headline(ABANDONED, f"ABANDONED: {name}", reason(event))[0]
+        return headline(ABANDONED, f"ABANDONED: {_name(event.race)}{region_mark(event)}", reason(event))[0]
     if not changed:
-        return f"Racecard: {name}"
-    return f"{CONFLICTING} {DISAGREE}: {name}" if context.order_unknown else f"{CORRECTED} CORRECTION: Racecard: {name}"
+        return _card(event, context)
+    kind = f"{CONFLICTING} {DISAGREE}" if context.order_unknown else f"{CORRECTED} CORRECTION"
+    return f"{kind}: {_card(event, context)}"
+
+
+def _card(event: RacingEvent, context: MessageContext) -> str:
+    """For example "Racecard: Ayr, Sat 21 Nov (GB), 1 race abandoned"."""
+    lost = len(_lost_races(event, context))
+    abandoned = f", {counted(lost, 'race')} abandoned" if lost else ""
+    return f"Racecard: {_name(event.race)}{region_mark(event)}{abandoned}"
+
+
+def _lost_races(event: RacingEvent, context: MessageContext) -> list[Race]:
+    """None of a card that is abandoned as a whole: the header says so."""
+    return [] if _is_lost(event, context) else [race for race in event.races if race.abandoned]
 
 
 def _is_lost(event: RacingEvent, context: MessageContext) -> bool:
@@ -130,20 +142,20 @@ def declared(event: RacingEvent) -> str:
     return f"{declared} declared" if declared else "declarations available"
 
 
-def _lost(event: RacingEvent) -> str:
+def _lost(event: RacingEvent, context: MessageContext) -> str:
     # The header of an abandoned card has the reason.
     why = None if event.race.abandoned else reason(event)
-    said = joined([*_became(event.race, "this card" if event.races else "this race"), why])
-    lost = [joined([race_line(race), safe(race.reason)]) for race in event.races if race.abandoned]
+    said = joined([*_became(event.race), why])
+    lost = [joined([race_line(race), safe(race.reason)]) for race in _lost_races(event, context)]
     if not lost:
         return said
     named = "; ".join(lost[:_LOST_NAMED]) + (f"; and {len(lost) - _LOST_NAMED} more" if len(lost) > _LOST_NAMED else "")
-    return joined([said, f"The delivery marks {counted(len(lost), 'race')} abandoned: {named}"], ". ")
+    return joined([f"ABANDONED: {named}", said], ". ")
 
 
-def _became(race: Race, name: str) -> list[str]:
+def _became(race: Race) -> list[str]:
     status = safe(race.status, SHORT_MAX) if by_card_status(race.status) else None
-    return [f"The delivery marks {name} abandoned"] * bool(race.abandoned) + [f"Status: {status}"] * bool(status)
+    return ["The racecard says so"] * bool(race.abandoned) + [f"Status: {status}"] * bool(status)
 
 
 def _line(race: Race) -> str:

@@ -2,7 +2,7 @@
 
 from bot.events.event import RacingEvent
 from bot.events.facts import Change
-from bot.events.race_state import NOT_RUN, RaceState, state_in
+from bot.events.race_state import RaceState, state_in
 from bot.events.races import Race, is_settled_status
 from bot.outbox.message import Block, Message
 from bot.slack.messages.alerts.alert_buttons import alert_buttons
@@ -51,6 +51,7 @@ def result(event: RacingEvent, context: MessageContext) -> Message:
         joined([_changed(changed), earlier_message(context)]) if changed else None,
         line if is_news else f"*{name}*{GAP}{line}",
         unusual_status(race),
+        _abandoned_too(race, context),
         *asides(context, race, conflict_said=True, link_said=bool(changed)),
     ]
     head = [
@@ -95,7 +96,8 @@ def _text(event: RacingEvent, name: str, context: MessageContext, changed: str) 
     first = f"{kind}: {name}: " + (f"{changed}. {now} {line}" if changed else line)
     watched = watch_lines(context.watched, event, context)
     said = [*watched, first] if kind == RESULT else [first, *watched]
-    said = [*said, *filter(None, [unusual_status(race)]), *asides(context, race, in_text=True, conflict_said=True)]
+    more = filter(None, [unusual_status(race), _abandoned_too(race, context)])
+    said = [*said, *more, *asides(context, race, in_text=True, conflict_said=True)]
     return ". ".join(said) + late_mark(context)
 
 
@@ -131,9 +133,13 @@ def unusual_status(race: Race) -> str | None:
     """For example "Status: Postponed"; None for a settled status."""
     is_said_already = is_settled_status(race.status) or walkover(race)
     status = None if is_said_already else safe(race.status, SHORT_MAX)
-    is_said = state_in(race.status) in NOT_RUN
-    lost = "The delivery marks this race abandoned" if race.abandoned and not is_said else None
-    return joined([f"Status: {status}" if status else None, lost], ". ") or None
+    return f"Status: {status}" if status else None
+
+
+def _abandoned_too(race: Race, context: MessageContext) -> str | None:
+    if not race.abandoned or context.contradicts is not None:
+        return None
+    return "Check before you act: the result itself says abandoned"
 
 
 def lost_race(event: RacingEvent, context: MessageContext) -> Message:

@@ -28,7 +28,7 @@ FULL_RESULT_COLUMNS: RunnerColumns = {
     HORSE: lambda runner: runner.horse or (f"no. {runner.number}" if runner.number else None),
     "SP": lambda runner: runner.starting_price,
     "Jockey / trainer": _people,
-    # A phone shows the columns above.
+    # A phone shows only the columns above.
     "Why": lambda runner: runner.position_reason,
     "Beaten": lambda runner: runner.beaten,
     "Draw": lambda runner: runner.draw,

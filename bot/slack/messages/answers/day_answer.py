@@ -73,7 +73,7 @@ def completeness(card: Card, today: date, unchecked: Sequence[str], reader: Answ
         Coverage.PARTIAL: lambda: f"This may not be all: {_reached(card, today)}",
         Coverage.UNREAD: lambda: f"Not read yet: {_reached(card, today)}",
         Coverage.OUTSIDE_WINDOW: lambda: f"{day} is outside your plan's window{_window(card)}.",
-        Coverage.QUOTA: lambda: f"{_incomplete(card)}: stopped by quota. {_quota(card, reader)}",
+        Coverage.QUOTA: lambda: f"{_incomplete(card)}. {_quota(card, reader)}",
         Coverage.FAILED: lambda: f"{_incomplete(card)}. {_failure(card, reader)}",
     }
     return told[card.coverage]()
@@ -111,7 +111,7 @@ def _none(card: Card, today: date, unchecked: Sequence[str]) -> str:
         return f"Nothing found {where} on {day}."
     if card.day > today:
         return f"No card has been published yet {where} on {day}."
-    return f"No racing: the data service lists none {where} on {day}."
+    return f"No racing: the data service lists no races {where} on {day}."
 
 
 def _reached(card: Card, today: date) -> str:
@@ -133,7 +133,7 @@ def _quota(card: Card, reader: AnswerReader) -> str:
     if card.failure is not None:
         return _failure(card, reader)
     setting = " (COMMAND_QUOTA_SHARE)" if reader.is_admin else ""
-    return f"Commands have spent their share{setting} of what the month has left. Alerts go on."
+    return f"Commands have used their share{setting} of this month's requests. Alerts go on."
 
 
 def _failure(card: Card, reader: AnswerReader) -> str:
@@ -183,7 +183,7 @@ def losses_of(card: Card, day: str | None = None) -> Losses:
 
 
 def is_dead(outcomes: Outcomes, place: int) -> bool:
-    """True for a meeting without a race that was run or may be run."""
+    """True for a meeting whose races are all abandoned."""
     return all(outcome is RaceOutcome.ABANDONED for _, outcome in outcomes.of_meeting(place))
 
 

@@ -27,7 +27,9 @@ def drill_report(report: DrillReport, link: Link, bot_name: str) -> Message:
     if report.stop is not Stop.TOLD:
         return listing(title, lines)
     key = code(drill_mark.key_of(report.kept.drill.drill_id))
-    withdrawn = "" if _sent(report) == len(report.told) else "What waits is withdrawn; an abandonment would wait on. "
+    withdrawn = (
+        "" if _sent(report) == len(report.told) else "Waiting drills are withdrawn; an abandonment would wait on. "
+    )
     return listing(title, lines, f"{withdrawn}`/racing trace` {key} says of each channel what became of the drill.")
 
 
@@ -112,4 +114,4 @@ def _opens(told: LedgerLine) -> str:
 def _of_uninvited(report: DrillReport, bot_name: str) -> Iterator[str]:
     for channel_id in report.uninvited[:DRILL_CHANNELS_MAX]:
         invite = f"`/invite @{safe(bot_name)}` there"
-        yield f"• {named(channel_id)}: hears of no abandonment before I am in the channel. *Mend:* {invite}."
+        yield f"• {named(channel_id)}: hears of abandonments only once I am in the channel. *Mend:* {invite}."

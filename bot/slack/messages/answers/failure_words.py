@@ -52,8 +52,8 @@ def shown_to(words: str, reader: AnswerReader) -> str:
 
 
 def _month_spent(reader: AnswerReader, unlatch: str | None) -> str:
-    turns = f"on {day_in_words(month_after(f'{reader.today:%Y-%m}'))}" if reader.today else "on the first of the month"
-    words = f"This month's requests to the data service are used up; the month turns {turns}. Alerts go on."
+    turns = f"on {day_in_words(month_after(f'{reader.today:%Y-%m}'))}" if reader.today else "next month"
+    words = f"This month's requests to the data service are used up. The service answers again {turns}. Alerts go on."
     sooner = "If there are requests again, and I have not noticed, type in a shell:"
     return f"{words} {sooner} {unlatch}." if reader.is_admin and unlatch else words
 
@@ -62,6 +62,6 @@ def _key_refused(reader: AnswerReader, unlatch: str | None) -> str:
     words = "The data service does not accept the bot's key."
     if not reader.is_admin:
         return f"{words} Tell {reader.whom_to_tell}: the right key has to be set. Alerts go on."
-    right = "Set the right one in RACING_API_KEY and start the bot again."
+    right = "Set the right key in RACING_API_KEY and start the bot again."
     mistaken = f" If the key is right, and was refused by mistake, type in a shell: {unlatch}." if unlatch else ""
     return f"{words} {right}{mistaken}"

@@ -10,11 +10,11 @@ from bot.slack.messages.kit.times import published_day
 UNMUTE = "unmute_meeting"
 
 _ABANDONMENTS = {
-    Abandonments.POSTED: "Its abandonments still come.",
-    Abandonments.AFTER_THE_PAUSE: "Its abandonments are kept until the pause of this channel ends.",
-    Abandonments.ONCE_OPEN: "Its abandonments wait until I can post in this channel again.",
-    Abandonments.NOT_ASKED_FOR: "Its abandonments don't come here either: this channel has not asked for them.",
-    Abandonments.DEPENDS_ON_REGION: "I don't know its region, so I can't say whether its abandonments come here.",
+    Abandonments.POSTED: "The meeting's abandonments still come.",
+    Abandonments.AFTER_THE_PAUSE: "The meeting's abandonments are kept until the pause of this channel ends.",
+    Abandonments.ONCE_OPEN: "The meeting's abandonments wait until I can post in this channel again.",
+    Abandonments.NOT_ASKED_FOR: "No abandonments come here: this channel has not asked for them.",
+    Abandonments.DEPENDS_ON_REGION: "I don't know the meeting's region, so I can't say whether abandonments come here.",
 }
 
 
@@ -30,8 +30,8 @@ def meeting_words(meeting: Meeting) -> str:
 def muted(meeting: Meeting, number: int, abandonments: Abandonments) -> Message:
     text = (
         f"Muted: results and racecards of {meeting_words(meeting)} are no longer posted in this channel. "
-        f"{abandonments_words(abandonments)} A result that was posted here before is still corrected here. "
-        "`/racing list` shows what is muted here."
+        f"{abandonments_words(abandonments)} A result posted here before is still corrected. "
+        "`/racing list` shows the muted meetings."
     )
     return message(text, [section(text), actions([undo_button(number)])])
 

@@ -74,7 +74,7 @@ class NextQuestion:
 
 
 def next_off(cards: Sequence[Card], asked: NextQuestion) -> Message:
-    """The next races of `cards`, below the abandonments of the first day and above those of the day after."""
+    """The next races of `cards`, between the abandonments of the first day and the abandonments of the next day."""
     first, now = cards[0], asked.now
     races, today = coming(cards, now), utc_today(now)
     title = f"Next off: {place_of(first.region, first.course)}, {weekday_and_day(first.day, today)}"

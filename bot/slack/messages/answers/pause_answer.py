@@ -14,7 +14,7 @@ from bot.slack.messages.kit.times import moment_for_readers, weekday_and_day
 
 SUMMARY_HOURS = counted(int(SUMMARY_AFTER.total_seconds()) // 3600, "hour")
 
-NOT_ASKED = ", and until they are posted nobody is asked to acknowledge them, and nobody else is told"
+NOT_ASKED = ". Nobody is asked to acknowledge a held abandonment, and nobody else is told"
 
 
 def paused(
@@ -30,7 +30,7 @@ def paused(
     ends = f"until {moment_for_readers(until, seconds=False)}" if until else "until somebody types `/racing resume`"
     held = f"Abandonments are held too{NOT_ASKED if asks else ''}."
     words = (
-        f"PAUSED {ends}. {held}{_too_long(until, now, keep_hours)}{_in_zone(until, now, zone)} Afterwards "
+        f"PAUSED {ends}.{_in_zone(until, now, zone)} {held}{_too_long(until, now, keep_hours)} Afterwards "
         f"the last {SUMMARY_HOURS} are posted as usual. One summary names every older abandonment and result."
     )
     if untaken and untaken.count:
@@ -48,7 +48,7 @@ def _too_long(until: datetime | None, now: datetime, keep_hours: int) -> str:
         return f" If the pause is longer than {hours}, older alerts, abandonments included, will be dropped."
     if until - now <= timedelta(hours=keep_hours):
         return ""
-    return f" This is longer than {hours}: older alerts, abandonments included, will be dropped."
+    return f" The pause is longer than {hours}: older alerts, abandonments included, will be dropped."
 
 
 def _in_zone(until: datetime | None, now: datetime, zone: str | None) -> str:

@@ -138,7 +138,7 @@ def _none_yet(card: Card, question: ResultsQuestion) -> str | None:
 
 
 def _is_ahead(card: Card, question: ResultsQuestion) -> bool:
-    """True for a day to come with races, while none of them is over: a day begins in the east before today ends."""
+    """True for a later day whose races are all open or abandoned. In the east a day begins before today (UTC) ends."""
     outcomes = set(card.outcomes.of.values())
     return card.day > question.today and RaceOutcome.OPEN in outcomes <= {RaceOutcome.OPEN, RaceOutcome.ABANDONED}
 
@@ -152,7 +152,7 @@ def _settled_in(card: Card) -> set[str | None]:
 def _units(card: Card, question: ResultsQuestion) -> list[Unit]:
     """Meetings with results come first. A single course has a section for each race.
 
-    Of all regions, only meetings with a result, and wholly abandoned meetings, are listed.
+    The answer for all regions lists only meetings with a result and wholly abandoned meetings.
     """
     if _is_ahead(card, question):
         return [with_button("The card has the runners.", command_button("Card", command_line("racecard", card)))]

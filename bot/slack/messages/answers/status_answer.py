@@ -60,7 +60,7 @@ def _health(found: Status, scope: StatusScope) -> str:
     if not (scope.degraded or found.missing or found.untaken.count):
         return "All is well." if found.done else "Nothing has been checked yet."
     wrong = len(scope.degraded)
-    words = "1 thing is not as it should be." if wrong == 1 else f"{wrong} things are not as they should be."
+    words = "1 thing needs attention." if wrong == 1 else f"{wrong} things need attention."
     return joined(
         [
             words if wrong else None,

@@ -86,7 +86,9 @@ def _first(said: Said) -> list[str]:
     what = in_markup(*said.filters)
     receives = f"This channel receives {what}." if said.is_news else f"Nothing changed: this channel receives {what}."
     if said.is_member is False:
-        receives = f"Saved, but I am not in this channel yet: type {_invite(said)} here. Then it receives {what}."
+        receives = (
+            f"Saved, but I am not in this channel yet: type {_invite(said)} here. Then this channel receives {what}."
+        )
     overridden = [still_arrives(found) for found in said.overridden[:OVERRIDDEN_NAMED]]
     more = [
         f"`/racing list` shows {number} more." for number in [len(said.overridden) - OVERRIDDEN_NAMED] if number > 0
@@ -116,7 +118,7 @@ def _rest(said: Said) -> list[str]:
         until = moment_for_readers(said.waiting[0], seconds=False)
         parts.append(f"Already waiting here: {counted(len(said.waiting), 'event')}, {which} {until}.")
     if said.is_paused:
-        parts.append("The channel is paused, though: what comes is kept until the pause ends, or `/racing resume`.")
+        parts.append("The channel is paused, though: messages are kept until the pause ends, or `/racing resume`.")
     topics = frozenset().union(*(chosen.topics for chosen in said.filters))
     return [*parts, *_doubts(said), *_lately(said.recent, topics)]
 
@@ -126,7 +128,7 @@ def _doubts(said: Said) -> list[str]:
         return []
     if said.suspended:
         why = safe(said.suspended)
-        return [f"But Slack did not let me post here lately ({why}): what comes waits until it does."]
+        return [f"But Slack did not let me post here lately ({why}): messages wait until Slack does."]
     if said.is_direct:
         return ["I could not see whether these are the direct messages with me: I can post in no others."]
     return [f"I could not see whether I am in this channel: if nothing arrives, type {_invite(said)}."]

@@ -27,7 +27,7 @@ def form_button(words: str) -> Block:
 
 
 def no_abandonments(lacking: Sequence[ChannelFilter]) -> str:
-    return f"No abandonments from {listed([region_named(one.region) for one in lacking])} will be posted here."
+    return f"Abandonments from {listed([region_named(one.region) for one in lacking])} will not be posted here."
 
 
 def abandonments_buttons(lacking: Sequence[ChannelFilter]) -> list[Block]:

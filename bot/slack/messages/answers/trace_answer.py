@@ -129,8 +129,8 @@ def _named(race: Race | None) -> str | None:
 def _nothing(name: str, kept_since: datetime | None) -> str:
     since = f"since {moment_for_readers(kept_since)}" if kept_since else "and none of anything else so far"
     return (
-        f"I have received no delivery about {name}, {since}. A race's id, a meeting's, an event's key or a reference "
-        "(inbox-1) is looked up exactly as it was published, letter case included. Course and time will do too, as "
+        f"I have received no delivery about {name}, {since}. Ids, event keys and references "
+        "(inbox-1) are looked up exactly as published, letter case included. Course and time will do too, as "
         "`/racing trace York 14:30`."
     )
 
@@ -187,7 +187,7 @@ def _untold(found: Trace, here: str | None) -> Iterator[str]:
         yield f"{named(here)}, this channel, was not told: it had not asked for it."
     if others:
         were = "was" if len(others) == 1 else "were"
-        yield f"{counted(len(others), 'other channel')} with a subscription {were} not told, having not asked for it."
+        yield f"{counted(len(others), 'other channel')} with a subscription had not asked for it, and {were} not told."
 
 
 def _race_named(one: TracedVersion) -> str | None:

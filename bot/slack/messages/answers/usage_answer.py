@@ -22,9 +22,9 @@ HOW_SURE = {
     QuotaSource.OWN_COUNT: "",
 }
 LOWER_BOUND = {
-    QuotaSource.ROWS: "At least this: the service's days no longer reach back to the first of the month.",
-    QuotaSource.TOTAL: "At least this: by so much the service's total has grown since this month's first reading.",
-    QuotaSource.OWN_COUNT: "At least this: only what this bot itself counted, because the service names no period.",
+    QuotaSource.ROWS: "At least this many: the service's days no longer reach back to the first of the month.",
+    QuotaSource.TOTAL: "At least this many: the growth of the service's total since this month's first reading.",
+    QuotaSource.OWN_COUNT: "At least this many: this bot's own count, because the service names no period.",
 }
 
 
@@ -107,7 +107,7 @@ def _days_of_the_month(reading: QuotaReading) -> dict[date, int]:
 
 
 def _last_read(failure: str | None) -> str | None:
-    return f"{failure} This is what was read last." if failure else None
+    return f"{failure} These are the last figures read." if failure else None
 
 
 def _limit(reading: QuotaReading) -> str:
@@ -124,14 +124,14 @@ def _left(reading: QuotaReading) -> str:
 
 def _spent(reading: QuotaReading) -> str | None:
     turns = day_in_words(month_after(reading.month))
-    return f"the month is spent, it turns on {turns}" if reading.is_spent else None
+    return f"none left until {turns}" if reading.is_spent else None
 
 
 def _expected(reading: QuotaReading, expected: Forecast | None) -> str | None:
     if reading.is_spent:
         return None
     if expected is None:
-        return f"none yet: it needs {LEAST_DAYS} whole days of use"
+        return f"none yet: a forecast needs {LEAST_DAYS} whole days of use"
     total = f"{expected.month_total:,} by the end of the month"
     within = f"(in {MONTHS_OF_TEN_IN_RANGE} of 10 cases between {expected.low:,} and {expected.high:,})"
     return joined([f"{total} {within}", _runs_out(expected)], ": ")
@@ -142,9 +142,9 @@ def _runs_out(expected: Forecast) -> str | None:
         return None
     earliest = day_in_words(expected.may_run_out_on)
     if expected.runs_out_on is None:
-        return f"it may run out on {earliest}"
+        return f"the quota may run out on {earliest}"
     early = f", perhaps on {earliest}" if expected.may_run_out_on < expected.runs_out_on else ""
-    return f"it runs out on {day_in_words(expected.runs_out_on)}{early}"
+    return f"the quota runs out on {day_in_words(expected.runs_out_on)}{early}"
 
 
 def _by_kind(kinds: Kinds) -> str | None:

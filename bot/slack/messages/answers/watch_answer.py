@@ -30,7 +30,7 @@ RUN = frozenset({RaceOutcome.SETTLED, RaceOutcome.VOID})
 WATCHES_PER_PAGE = 15
 
 RACES_MAX = 5
-"""Of each kind: to come, off, and run. Abandonments and conflicts are always named."""
+"""Races named of each kind: to come, off, run. All abandonments and conflicts are named."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ def _known(one: NowWatched, now: datetime) -> str:
     """Abandonments and conflicts first."""
     name = safe(one.name.name, HORSE_MAX) or "?"
     if not one.known.coming:
-        return f"{name} is in no race that I know of from today on."
+        return f"I know no race of {name} from today on."
     lost, run = (_of(one, one.known.coming, which) for which in (LOST, RUN))
     gone, coming = (
         _of(one, [each for each in one.known.coming if is_overdue(*each, now) is is_gone], {RaceOutcome.OPEN})
@@ -123,7 +123,7 @@ def _known(one: NowWatched, now: datetime) -> str:
         f"{name} is declared: {_races(coming, RACES_MAX)}." if coming else None,
         f"Off already for {name}, {NO_RESULT_YET}: {_races(gone, RACES_MAX)}." if gone else None,
         f"Over already for {name}: {_races(run, RACES_MAX)}." if run else None,
-        "No alert will come of what is known already." if lost or run else None,
+        "Earlier news brings no alert." if lost or run else None,
     ]
     return " ".join(filter(None, said))
 

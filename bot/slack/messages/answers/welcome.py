@@ -11,9 +11,13 @@ from bot.slack.messages.kit.sentences import sentence
 def welcome(filters: Sequence[ChannelFilter], *, is_paused: bool) -> Message:
     if not filters:
         return sentence(
-            "Thank you for the invitation. I post horse racing results and abandonments: type /racing subscribe GB for "
-            "those of a region here, or /racing subscribe all. /racing help shows what else I understand."
+            "Thank you for the invitation. I post horse racing results and abandonments. Type /racing subscribe GB for "
+            "a region, or /racing subscribe all. /racing help shows what else I understand."
         )
     receives = f"This channel receives {in_plain_words(filters)}."
-    paused = " It is paused, though: what comes is kept until the pause ends, or /racing resume." if is_paused else ""
-    return sentence(f"Thank you for the invitation. {receives}{paused} /racing list shows it.")
+    paused = (
+        " The channel is paused, though: messages are kept until the pause ends, or /racing resume."
+        if is_paused
+        else ""
+    )
+    return sentence(f"Thank you for the invitation. {receives}{paused} /racing list shows the subscriptions.")

@@ -73,7 +73,7 @@ class EscalateView(ChoiceView):
 
     def change(self, now: ChannelFilter) -> Loss:
         told = listed(list(now.escalate)) or "nobody"
-        return Loss("changed who is told of abandonments that nobody takes for", f": {told}")
+        return Loss("changed who is told when nobody takes an abandonment from", f": now {told}")
 
     def form(self, chosen: ChannelFilter, _known: PublishedChoices) -> list[Block]:
         people = [one for one in chosen.escalate if one[0] in "UW"]
