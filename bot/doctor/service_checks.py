@@ -1,7 +1,6 @@
 """The data service: reached, key, plan, window, quota, by a request of `/account/usage` without quota."""
 
 from contextlib import suppress
-from typing import Any
 
 from bot.db.named_value_store import DatabaseStateStore
 from bot.doctor.deployment import Deployment, Patient
@@ -103,7 +102,8 @@ async def quota(patient: Patient) -> Seen | NotApplicable:
     month = month_key(deployment.clock())
     known = PLANS.get(meta.plan or "")
     limit = deployment.settings.monthly_quota or (known.requests_per_month if known else None)
-    used = _used_in((await deployment.usage()).data, month)
+    data = (await deployment.usage()).data
+    used = 0 if data == [] else read_usage(data).used_in(month)
     if used is None or limit is None:
         return NotApplicable(f"use or allowance of {month} can't be told from the answer of /account/usage")
     told = f"{used:,} of {limit:,} requests of {month} are used ({used * 100 // limit}%)"
@@ -115,17 +115,6 @@ async def quota(patient: Patient) -> Seen | NotApplicable:
         mend = f"Lower COMMAND_QUOTA_SHARE or take a larger plan; the month turns on {turn}."
         return Seen(told, (warning("quota_low", f"{told}.", mend),))
     return Seen(told)
-
-
-def _used_in(data: Any, month: str) -> int | None:
-    """None if the answer does not tell the month's requests (Spec gap G5)."""
-    usage = read_usage(data)
-    if data == []:
-        return 0
-    dated = usage.in_month(month)
-    if dated is not None and dated.requests is not None:
-        return dated.requests
-    return usage.whole.requests if usage.whole.label == month else None
 
 
 async def _meta(deployment: Deployment) -> Meta | None:

@@ -47,6 +47,12 @@ class Usage(Value):
             refusal_kinds=_most_first(chain.from_iterable(row.refusal_kinds for row in rows)),
         )
 
+    def used_in(self, month: str) -> int | None:
+        """None if the answer does not tell the month's requests (Spec gap G5)."""
+        dated = self.in_month(month)
+        whole = self.whole.requests if self.whole.label == month else None
+        return whole if dated is None or dated.requests is None else dated.requests
+
     def counted(self, month: str) -> Counted | None:
         dated = self.in_month(month)
         if dated is not None and dated.requests is not None:
