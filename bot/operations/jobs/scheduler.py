@@ -20,6 +20,7 @@ from bot.errors import RacingBotError
 from bot.logs import get_logger
 from bot.operations.jobs import job_runs
 from bot.operations.jobs.job import Job
+from bot.racedata.client.service_errors import TRANSIENT, ServiceFailure
 
 log = get_logger(__name__)
 
@@ -69,6 +70,7 @@ class Jobs:
             job_defaults={"misfire_grace_time": None, "coalesce": True, "max_instances": 1},
         )
         self.failing: dict[str, str] = {}
+        self._refused: dict[str, datetime | None] = {}
         self._done: dict[str, datetime | None] = {}
         self._done_s: dict[str, float] = {}
         self._stopping = False
@@ -104,6 +106,7 @@ class Jobs:
 
     async def run(self, job: Job) -> bool:
         """True if this replica claimed the slot and the job ran."""
+        slot_at = None
         try:
             slot_at = await self._claim(job)
             if slot_at is None:
@@ -117,7 +120,9 @@ class Jobs:
             log.info("job_stopped", job=job.id)
             return False
         except Exception as error:  # noqa: BLE001  logged, and shown by /readyz
-            # The slot stays open for a later try by any replica.
+            # The slot stays open for a later try by any replica. A refusal would be the same.
+            if isinstance(error, ServiceFailure) and not isinstance(error, TRANSIENT):
+                self._refused[job.id] = slot_at
             level = log.warning if isinstance(error, RacingBotError) else log.exception
             level("job_failed", job=job.id, reason=str(error))
             self.failing[job.id] = str(error) or type(error).__name__
@@ -149,6 +154,8 @@ class Jobs:
             # The clock of the leases: every replica names the same slot.
             now, every_s = database_now(session, self._clock), job.every_s
             slot_at = slot_of(now, every_s)
+            if slot_at == self._refused.get(job.id):
+                return slot_at, job_runs.SlotClaim(is_ours=False)
             lease_s = min(LEASE_S, float(every_s))
             return slot_at, job_runs.claim(
                 session, job.id, slot_at, by=self._replica, now=now, every_s=every_s, lease_s=lease_s

@@ -16,6 +16,7 @@ from bot.operations.jobs.job import Job
 from bot.operations.jobs.prune_bodies import prune_bodies
 from bot.operations.jobs.scheduler import INTERVALS_MISSED, LEASE_S, SLOT_TRY_EVERY_S, Jobs
 from bot.ports import Ports
+from bot.racedata.client.service_errors import ServerFault, UnknownRefusal
 from tests.clock import START, now, set_ahead
 from tests.databases import on_both
 from tests.unit.pages import settings
@@ -32,7 +33,8 @@ class Replica:
 
     def __init__(self, database: Any, name: str, runs: list[str]) -> None:
         self.now = START
-        self.dies = self.hangs = self.fails = False
+        self.dies = self.hangs = False
+        self.fails: Exception | None = None
         wall, token = Ports().wall, secrets.token_hex
         self.jobs = Jobs((), database, lambda: self.now, wall=wall, monotonic=lambda: 0.0, token=token)
         self._database, self._name, self._runs = database, name, runs
@@ -50,7 +52,7 @@ class Replica:
         if self.dies:
             raise Killed
         if self.fails:
-            raise ValueError("no luck")
+            raise self.fails
 
 
 @pytest.fixture
@@ -107,7 +109,7 @@ async def test_job_keeps_one_row_however_often_the_job_has_run(database, one):
 
 @on_both
 async def test_failure_is_over_with_a_good_run_of_any_replica(one, other):
-    one.fails = True
+    one.fails = ValueError("no luck")
     assert await one.tries() is False
     assert one.jobs.look() == {"count": "no luck"}
     assert await one.tries(1) is False
@@ -115,6 +117,19 @@ async def test_failure_is_over_with_a_good_run_of_any_replica(one, other):
     assert await other.tries(LEASE_S + 2) is True
     assert await one.tries(LEASE_S + 3) is False
     assert one.jobs.look() == {}
+
+
+@pytest.mark.parametrize(
+    ("failure", "runs_in_the_hour"),
+    [(UnknownRefusal("account/usage", status=403), 1), (ServerFault("", status=500), 3)],
+)
+async def test_403_is_not_retried_before_the_next_slot(one, runs, failure, runs_in_the_hour):
+    one.fails = failure
+    for number in range(3):
+        assert await one.tries(number * (LEASE_S + 2)) is False
+    assert (len(runs), "count" in one.jobs.look()) == (runs_in_the_hour, True)
+    one.fails = None
+    assert await one.tries(HOUR_S) is True
 
 
 class Scheduled:
