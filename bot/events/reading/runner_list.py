@@ -80,6 +80,10 @@ _DISQUALIFIED = re.compile(r"^(?!.*placed).*(?:disq|dsq|\bdq|dq\b|dq[0-9]|distan
 
 _NAME_OF_NON_RUNNER = re.compile(r"(.+?) *\((?:nr|non[ -]?runner|withdrawn|scratched)\)", re.IGNORECASE)
 
+_BETWEEN_NON_RUNNERS = re.compile(r" ?, ?(?![^()]*\))| - |-(?=[0-9])")
+_WITH_REASON = re.compile(r"(.+?) *\(([^()]{4,})\)")
+"""A country of birth has three letters at most."""
+
 _WHOLE = re.compile(r"\A([0-9]+)\.0+\Z")
 _NUMBER_ON_CLOTH = re.compile(
     r"(?:#|n[or]\.? ?)?\(?(?P<number>[0-9]{1,3}[A-Za-z]?)(?:[.)]? ?(?P<name>[^\W\d]{2}.+))?\)?", re.IGNORECASE
@@ -204,12 +208,17 @@ def _names_a_leader(ref: Any, fact: str) -> bool:
 
 
 def _named_in(value: Any) -> list[Any]:
-    """The horses in a list, in {"2": "Lame"}, or in "2, 5"."""
+    """The horses in a list, in {"2": "Lame"}, in "2, 5", or in "Horse A (IRE) (lame), Horse B"."""
     if isinstance(value, str):
-        return re.split(" ?, ?| - |-(?=[0-9])", value.strip())
+        return [_without_reason(one) for one in _BETWEEN_NON_RUNNERS.split(value[:LONGEST_READ].strip())]
     if isinstance(value, dict) and not any(isinstance(one, dict | list) for one in value.values()):
         return list(value)
     return [one for entries in _lists(value) for one in entries]
+
+
+def _without_reason(said: str) -> Any:
+    found = _WITH_REASON.fullmatch(said)
+    return {"number" if found[1].isdecimal() else "horse": found[1], "reason": found[2]} if found else said
 
 
 class _Horses:

@@ -16,6 +16,7 @@ from bot.events.reading.runner_list import MOST_RUNNERS
 A_BEAT_B = [("A", "1"), ("B", "2")]
 C_WON = [("A", "3"), ("B", "2"), ("C", "1")]
 A2_B_NR = [("A", "2"), ("B", "NR")]
+B_C_OUT = [("B", "NR"), ("C (FR)", "NR")]
 HALF_PAST_ONE_UTC = datetime(2025, 6, 17, 13, 30, tzinfo=UTC)
 
 
@@ -297,6 +298,7 @@ def test_placed_runners_stand_in_order_however_a_dead_heat_is_written():
         *(({"runners": [{"horse": "A", **nr}]}, [("A", "NR")]) for nr in NR_SHAPES),
         ({"runners": [{"horse": "A", "nr": 4}]}, [("A", None)]),
         ({"runners": [{"horse": "A", "runs": 0, "wins": 0}]}, [("A", None)]),
+        ({"runners": ["A", "B"], "non_runners": "b (IRE) (lame, vet), C (FR)"}, [("A", None), *B_C_OUT]),
         ({"runners": [{"horse": "A", "withdrawal": {"reason": None, "time": ""}}]}, [("A", None)]),
         ({"runners": [{"horse": "A", "withdrawal": {"reason": "Lame"}}]}, [("A", "NR")]),
         ({"runners": ["A", "B"], "results": [["1", "B"], ["NR", "A"]]}, [("A", "NR"), ("B", "1")]),
