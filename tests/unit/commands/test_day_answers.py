@@ -154,6 +154,9 @@ DAYS = {
     "a day to come": make_card(
         [make_race(off, race_date="2026-11-21") for off in ("14:30", "15:00")], [LOST], day=TOMORROW
     ),
+    "a day to come, at a time without a race": make_card(
+        [make_race("14:30", race_date="2026-11-21")], day=TOMORROW, course=ASCOT, missed_off="15:50"
+    ),
     "a day to come that began in the east": make_card(RACES, day=TOMORROW),
     "a day to come without a card": make_card(day=TOMORROW),
     "a day": make_card(RACES, [LOST]),

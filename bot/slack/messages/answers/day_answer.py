@@ -50,7 +50,7 @@ def in_order(places: Sequence[int], card: Card, first_regions: Collection[str]) 
     return sorted(places, key=rank)
 
 
-def missed_off_words(card: Card, listed_below: str = "this is the whole card") -> str | None:
+def missed_off_words(card: Card, listed_below: str) -> str | None:
     return f"I know no race off at {safe(card.missed_off)} there: {listed_below}." if card.missed_off else None
 
 

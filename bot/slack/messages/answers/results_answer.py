@@ -83,7 +83,7 @@ def results_of_day(card: Card, question: ResultsQuestion) -> Message:
     notes = [
         words
         for words in (
-            missed_off_words(card),
+            missed_off_words(card, "this is for the whole card"),
             completeness(card, question.today, question.unchecked, question.reader)
             or _none_lost(card, losses, question),
             _none_yet(card, question),
