@@ -49,7 +49,7 @@ async def _find(desk: Desk, invocation: Invocation) -> tuple[list[KnownCourse], 
 
 async def _in_english(desk: Desk, text: str) -> str:
     """The line without joining words, countries as region codes: "courses in Ireland"."""
-    phrases = PhraseReader(await desk.reference.lexicon(LIST_S), {}).read(words_of(text))
+    phrases = PhraseReader(await desk.reference.lexicon(LIST_S)).read(words_of(text))
     return " ".join(one.value for one in phrases if one.kind in THINGS and read_page(one.typed) is None)
 
 

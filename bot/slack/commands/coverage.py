@@ -35,7 +35,7 @@ async def _find(desk: Desk, invocation: Invocation) -> tuple[list[KnownCountry],
     if not found:
         # Here a country's code counts, even if the code is no region.
         lexicon = Lexicon(codes, (), countries)
-        phrases = PhraseReader(lexicon, {}).read(words_of(invocation.text))
+        phrases = PhraseReader(lexicon).read(words_of(invocation.text))
         named = [phrase for phrase in phrases if phrase.kind in THINGS and read_page(phrase.typed) is None]
         wanted = {phrase.value for phrase in named if phrase.kind is Kind.REGION}
         is_understood = named and all(phrase.kind is Kind.REGION for phrase in named)

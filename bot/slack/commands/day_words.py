@@ -209,7 +209,7 @@ async def find_place(reference: ReferenceBook, meetings: MeetingsOf, asked: Aske
     whole = " ".join(asked.others)
     if not lexicon.is_region(whole) and find_courses(lexicon.courses, whole):
         return await _at_course(reference, whole, None, (), timeout_s)
-    read = _Read(asked, lexicon, PhraseReader(lexicon, {}).read(asked.words))
+    read = _Read(asked, lexicon, PhraseReader(lexicon).read(asked.words))
     read.check()
     region = next(iter(read.regions), None)
     unchecked = () if lexicon.regions or region is None else (region,)

@@ -31,7 +31,7 @@ from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.commands.subscription_changes import audited, change
 from bot.slack.language.grammar import ALL
 from bot.slack.language.refusals import Refusal, value_wanted
-from bot.slack.language.request import DAY_WORDS, NO_LISTS, UNKNOWN_WORDS, LineRequest, day_or_time, read
+from bot.slack.language.request import DAY_WORDS, NO_LISTS, UNKNOWN_WORDS, LineRequest, day_or_time, read, typed_values
 from bot.slack.messages.answers.subscription_answers import Said, subscribed
 from bot.slack.messages.conditions.course_view import COURSES_FIELD, NOT_COURSES_FIELD
 from bot.slack.messages.conditions.race_class_view import CLASSES_FIELD
@@ -308,7 +308,7 @@ def _refused(wanted: LineRequest) -> Refusal | None:
     if wanted.out(ALL) or (wanted.out(REGIONS_FIELD) and not wanted.everything):
         told = f"{listed([*wanted.out(ALL), *wanted.out(REGIONS_FIELD)])} can't be left out there. "
         return Refusal(f"{told}Name the regions that this channel is to receive.", without)
-    if values := wanted.out_values:
+    if values := typed_values(wanted.left_out):
         told = f"{listed(values)} can't be left out. Name what is wanted; /racing unsubscribe ends what is there."
         return Refusal(told, without)
     if nameless := [view for view in VIEWS if EVERY_VALUE in wanted.of(view.field)]:

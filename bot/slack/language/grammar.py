@@ -5,8 +5,9 @@ before names in another letter case. In quotes, and after `course:`, nothing is 
 """
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
 from enum import StrEnum
 from typing import Any
 
@@ -14,7 +15,9 @@ from bot.channels.conditions.condition import EVERY_VALUE
 from bot.channels.conditions.race_class_condition import CLASS
 from bot.channels.conditions.show_condition import MEETINGS
 from bot.channels.conditions.zone_condition import ZONE, zone_called
+from bot.events.days import is_day
 from bot.events.event import Topic
+from bot.events.typed_off import read_off
 from bot.racedata.lexicon import Lexicon
 from bot.slack.language.refusals import Refusal, nothing_follows
 from bot.slack.language.tokens import SINGLE_QUOTE, Word, parted
@@ -48,9 +51,9 @@ class Kind(StrEnum):
 
 JOINING: Mapping[str, Kind] = (
     {"and": Kind.AND, "&": Kind.AND, "+": Kind.AND, "plus": Kind.AND, "or": Kind.OR, "nor": Kind.OR}
-    | dict.fromkeys(("except", "excluding", "without", "no", "not"), Kind.NOT)
+    | dict.fromkeys(("except", "excluding", "without", "no", "not", "but"), Kind.NOT)
     | {"only": Kind.ONLY, "just": Kind.ONLY}
-    | dict.fromkeys(("for", "from", "the", "of", "in", "at", "to", "on", "with", "please", "but"), Kind.FILLER)
+    | dict.fromkeys(("for", "from", "the", "of", "in", "at", "to", "on", "with", "please"), Kind.FILLER)
     | dict.fromkeys(("course", "region", "racing", "race", "races", "meeting", "meetings"), Kind.FILLER)
 )
 
@@ -97,12 +100,13 @@ _SAID_MAX = max(len(said.split()) for said in (*_CHOSEN, *_SAID))
 _BEFORE_A_VALUE = frozenset(["at", "from", "after", "within", "between", "daily", "to", "in"])
 _RACE_CLASS = re.compile(r"(?:(?:class|group|grade) )?[0-9]{1,2}|listed", re.IGNORECASE | re.ASCII)
 _SPAN = re.compile(r" ?(?:\bto\b|\buntil\b|\btill\b|-) ?")
+_SOME_DAY = date(2000, 1, 1)
 _IN_BRACKETS = re.compile(r"\((.+)\)")
 
 
 @dataclass(frozen=True)
 class Phrase:
-    """Words with one meaning: `value` is a code, a course's word, a word in full, or a value of the field `field`.
+    """Words with one meaning: `value` is a code, a course's word, a word in full, or a value of the field `of_field`.
 
     `is_named`: `course:` or `region:` stood before. `has_comma`: a comma follows. `is_out`: a minus stood before.
     `wrong`: the refusal of a value.
@@ -111,7 +115,7 @@ class Phrase:
     kind: Kind
     typed: str
     value: Any
-    field: str = ""
+    of_field: str = ""
     is_named: bool = False
     has_comma: bool = False
     is_out: bool = False
@@ -122,21 +126,15 @@ PhrasesFound = tuple[list[Phrase], int]
 """Phrases, and the place after their words."""
 
 
-def _no_day(_typed: str) -> bool:
-    return False
-
-
 @dataclass(frozen=True)
 class PhraseReader:
     """Reads words by a lexicon. `own` are the command's own words in small letters, each with its kind and value.
 
-    `reads_values`: the words of choices have a meaning, as in "digest at 6pm".
+    With own words, days and the values of choices have a meaning, as in "digest at 6pm".
     """
 
     lexicon: Lexicon
-    own: Mapping[str, tuple[Kind, Any]]
-    is_day: Callable[[str], bool] = _no_day
-    reads_values: bool = False
+    own: Mapping[str, tuple[Kind, Any]] = field(default_factory=dict)
 
     def read(self, words: Sequence[Word]) -> list[Phrase]:
         phrases: list[Phrase] = []
@@ -144,15 +142,12 @@ class PhraseReader:
         while start < len(words):
             found, start = self._at(words, start, phrases)
             phrases += found
-        return [
-            replace(phrase, kind=Kind.UNKNOWN) if _is_lonely_but(phrases, place) else phrase
-            for place, phrase in enumerate(phrases)
-        ]
+        return phrases
 
     def _at(self, words: Sequence[Word], start: int, before: Sequence[Phrase]) -> PhrasesFound:
         word = words[start]
         name, rest = parted(word.text)
-        if self.reads_values and word.text.startswith("-") and word.text != "-" and not name:
+        if self.own and word.text.startswith("-") and word.text != "-" and not name:
             bare = word._replace(text=word.text.removeprefix("-"))
             (first, *others), end = self._at([bare, *words[start + 1 :]], 0, before)
             kind = Kind.COURSE if first.kind is Kind.UNKNOWN else first.kind
@@ -160,7 +155,7 @@ class PhraseReader:
         if name:
             return self._called(name.lower(), rest.strip(SINGLE_QUOTE + " ") or rest, words, start, before)
         run = _plain_run(words, start)
-        if self.reads_values and not word.is_quoted and (found := self._said(words, start, run, before)):
+        if self.own and not word.is_quoted and (found := self._said(words, start, run, before)):
             return found
         looks = [(self._exactly, run), (self._nearly, run)] if self.lexicon.has_name_from(word.text) else []
         for look, longest in [*looks[:1], (self._day, min(run, WORDS_OF_A_DAY)), *looks[1:]]:
@@ -178,28 +173,25 @@ class PhraseReader:
         view = TYPED_AS.get(name)
         if not rest and (not after or parted(after[0].text)[0] or not after[0].text):
             return [Phrase(Kind.VALUE, typed, None, wrong=nothing_follows(typed, view))], start + 1
-        of_choice = self.reads_values and (isinstance(view, ChoiceView) or view is _CLASSES)
+        of_choice = self.own and (isinstance(view, ChoiceView) or view is _CLASSES)
         if view and of_choice:
             found, end = self._values(view, after, 0, before, is_named=True)
             return found, end + start + (0 if rest else 1)
-        size = max((n for n in range(1, _plain_run(after, 0) + 1) if self._is_course(name, after[:n])), default=1)
-        text = _text(after[:size]).strip(SINGLE_QUOTE + " ")
-        kind, right = self._of_name(name, text)
-        is_out = name.startswith("-")
-        phrase = Phrase(kind, text, right, is_named=True, has_comma=after[size - 1].has_comma, is_out=is_out)
-        return [phrase], start + size + (0 if rest else 1)
+        runs = [_text(after[:size]) for size in range(1, _plain_run(after, 0) + 1)] if name.endswith("course:") else []
+        size = max((size for size, text in enumerate(runs, 1) if self._course(text)), default=1)
+        known = self._of_name(name, _text(after[:size]))
+        (phrase,), end = _one(known, after, 0, size)
+        return [replace(phrase, is_named=True, is_out=name.startswith("-"))], start + end + (0 if rest else 1)
 
-    def _is_course(self, name: str, run: Sequence[Word]) -> bool:
-        text = _text(run)
-        known = self.lexicon
-        return name.endswith("course:") and bool(known.has_course_word(text) or known.course_in_any_case(text))
+    def _course(self, text: str) -> str | None:
+        return text if self.lexicon.has_course_word(text) else self.lexicon.course_in_any_case(text)
 
     def _of_name(self, name: str, text: str) -> tuple[Kind, str]:
         known = self.lexicon
         if name.endswith("course:"):
-            return Kind.COURSE, text if known.has_course_word(text) else known.course_in_any_case(text) or text
+            return Kind.COURSE, self._course(text) or text
         if name == "date:":
-            return Kind.DAY if self.is_day(text) else Kind.UNKNOWN, text
+            return Kind.DAY if _is_day(text) else Kind.UNKNOWN, text
         if name != "region:":
             return Kind.UNKNOWN, f"{name}{text}"
         code = text if known.is_region(text) else known.region_named(text) or known.region_in_any_case(text)
@@ -267,9 +259,7 @@ class PhraseReader:
             typed = _text(words[start:after])
             zone = zone_called(typed)
             if zone and ("/" in zone or zone == "UTC") and (is_placed or not self.lexicon.region_called(typed)):
-                has_comma = words[after - 1].has_comma
-                phrase = Phrase(Kind.VALUE, typed, zone, ZONE, is_named=True, has_comma=has_comma)
-                return [phrase], _past(words, after, {"time"})
+                return _one((Kind.VALUE, zone, ZONE), words, start, after)[0], _past(words, after, {"time"})
         return [], end
 
     def _is_meant(self, view: ConditionView, word: Word) -> bool:
@@ -290,7 +280,7 @@ class PhraseReader:
         return (Kind.REGION, code) if code else None
 
     def _day(self, text: str) -> tuple[Kind, str] | None:
-        return (Kind.DAY, text) if self.is_day(text) else None
+        return (Kind.DAY, text) if self.own and _is_day(text) else None
 
     def _nearly(self, text: str) -> tuple[Kind, str] | None:
         if found := self._in_any_case(text):
@@ -316,9 +306,7 @@ class PhraseReader:
             return Kind.COURSE, text
         if code := self.lexicon.region_named(text):
             return Kind.REGION, code
-        if self.is_day(text):
-            return Kind.DAY, text
-        return self._in_any_case(text) or (Kind.UNKNOWN, text)
+        return self._day(text) or self._in_any_case(text) or (Kind.UNKNOWN, text)
 
     def _in_any_case(self, text: str) -> tuple[Kind, str] | None:
         if code := self.lexicon.region_in_any_case(text):
@@ -331,6 +319,10 @@ def _one(known: tuple[Any, ...], words: Sequence[Word], start: int, end: int) ->
     """A phrase of these words. `known`: the kind, the value, and the field of a choice."""
     kind, value, field = (*known, "")[:3]
     return [Phrase(kind, _text(words[start:end]), value, field, has_comma=words[end - 1].has_comma)], end
+
+
+def _is_day(typed: str) -> bool:
+    return read_off(typed) is not None or is_day(typed, _SOME_DAY)
 
 
 def _of_topics(before: Sequence[Phrase]) -> ConditionView | None:
@@ -367,12 +359,6 @@ def _past(words: Sequence[Word], start: int, joining: Collection[str]) -> int:
     while start < len(words) and not words[start].is_quoted and words[start].text.casefold() in joining:
         start += 1
     return start
-
-
-def _is_lonely_but(phrases: Sequence[Phrase], place: int) -> bool:
-    """Whether a "but" stands without "not": "GB but Ascot" may mean with Ascot or without."""
-    follows = phrases[place + 1].kind if place + 1 < len(phrases) else None
-    return phrases[place].kind is Kind.FILLER and phrases[place].value == "but" and follows is not Kind.NOT
 
 
 def _plain_run(words: Sequence[Word], start: int) -> int:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date
 from functools import cached_property
 from itertools import chain, groupby, pairwise, starmap
 from typing import Any
@@ -10,7 +9,6 @@ from typing import Any
 from bot.channels.conditions.condition import EVERY_VALUE
 from bot.channels.conditions.table import BY_FIELD
 from bot.channels.filters import ALL_REGIONS, ChannelFilter
-from bot.events.days import is_day
 from bot.events.event import DEFAULT_TOPICS, Topic
 from bot.events.races import Course
 from bot.events.typed_off import read_off
@@ -46,8 +44,6 @@ _FIELDS_OF_VALUES = frozenset(view.field for view in _VALUES)
 _JOINTS = frozenset({Kind.AND, Kind.OR})
 
 _TWO_CLAUSES = len(("GB", "results", "IRE", "racecards"))
-
-_SOME_DAY = date(2000, 1, 1)
 
 NamedThings = Mapping[str, tuple[Any, ...]]
 """What was named, by `regions`, `courses`, `topics`, `all`, `days`, `unknown` and the fields of choices."""
@@ -96,16 +92,11 @@ class LineRequest:
         return {view.field: self.of(view.field) for view in _VALUES if view.field in self.taken}
 
     @property
-    def out_values(self) -> list[str]:
-        return typed_values({view.field: self.out(view.field) for view in _VALUES if view.field in self.left_out})
-
-    @property
     def of_choices(self) -> frozenset[Topic] | None:
         """The topics of the choices, where choices alone were typed of regions: `GB cards:19:00`; else None."""
-        asks = self.taken.keys() - {REGIONS_FIELD, ALL, UNKNOWN_WORDS}
-        return (
-            self.topics_of_choices if asks and asks <= {view.field for view in CHOICES} and not self.left_out else None
-        )
+        others = self.taken.keys() - {REGIONS_FIELD, ALL, UNKNOWN_WORDS, *(view.field for view in CHOICES)}
+        has_choices = any(view.field in self.taken for view in CHOICES)
+        return self.topics_of_choices if has_choices and not (others or self.left_out) else None
 
     @property
     def topics_of_choices(self) -> frozenset[Topic]:
@@ -137,7 +128,7 @@ class LineRequest:
         """The request as a subscription is described: "results from GB, only York"."""
         topics = listed(topics_in_order(frozenset(self.of(TOPICS_FIELD))))
         where = "all regions" if self.everything else listed(self.of(REGIONS_FIELD))
-        values = [f", {word}" for word in typed_values(self.values)]
+        values = [f", {word}" for word in typed_values(self.taken)]
         out = [f", without {listed(some)}" for some in self.left_out.values()]
         only = [f", only {listed(self.of(COURSES_FIELD))}"] if self.of(COURSES_FIELD) else []
         first = " from ".join(filter(None, [topics, where]))
@@ -147,7 +138,7 @@ class LineRequest:
 def read(text: str, lexicon: Lexicon = NO_LISTS, *, in_direct: bool = False) -> LineRequest:
     """`in_direct`: in the direct messages with the bot, where "me" is the channel."""
     own = {**SUBSCRIBING, "me": (Kind.FILLER, "me")} if in_direct else SUBSCRIBING
-    phrases = PhraseReader(lexicon, own, is_day=_is_day, reads_values=True).read(words_of(text))
+    phrases = PhraseReader(lexicon, own).read(words_of(text))
     phrases = _without_all_of_words(phrases if lexicon.regions or lexicon.courses else _as_places(phrases))
     phrases = _with_only_courses(phrases)
     taken, out = _split(phrases)
@@ -170,9 +161,11 @@ def _course(typed: str, regions: Sequence[str], lexicon: Lexicon) -> Course:
     return Course(course_id=found[0].course_id, name=found[0].name, country=found[0].country)
 
 
-def typed_values(values: NamedThings) -> list[str]:
-    some = ChannelFilter.model_validate({"region": "", "topics": frozenset(), **values})
-    return [word for view in _VALUES if view.field in values for word in view.typed(some)]
+def typed_values(named: NamedThings) -> list[str]:
+    """The words of the values among named things."""
+    found = {view.field: named[view.field] for view in _VALUES if view.field in named}
+    some = ChannelFilter.model_validate({"region": "", "topics": frozenset(), **found}) if found else None
+    return [word for view in _VALUES if some and view.field in found for word in view.typed(some)]
 
 
 def _typed(named: NamedThings) -> list[str]:
@@ -181,7 +174,7 @@ def _typed(named: NamedThings) -> list[str]:
         *named.get(REGIONS_FIELD, ()),
         *topics_in_order(frozenset(named.get(TOPICS_FIELD, ()))),
         *(f"{COURSE_PREFIX}{one}" for one in named.get(COURSES_FIELD, ())),
-        *typed_values({view.field: named[view.field] for view in _VALUES if view.field in named}),
+        *typed_values(named),
     ]
 
 
@@ -190,24 +183,16 @@ def day_or_time(typed: str) -> str:
     return "time" if read_off(typed) else "day"
 
 
-def _is_day(typed: str) -> bool:
-    return read_off(typed) is not None or is_day(typed, _SOME_DAY)
-
-
 def _sort_of(phrase: Phrase) -> str:
-    return "class" if phrase.field == "classes" and not phrase.is_named else phrase.kind
-
-
-def _is_thing(phrase: Phrase) -> bool:
-    return phrase.kind in THINGS or phrase.kind is Kind.VALUE
+    return "class" if phrase.of_field == "classes" and not phrase.is_named else phrase.kind
 
 
 def _as_places(phrases: Sequence[Phrase]) -> list[Phrase]:
     """Without lists: any other word is a region, and after a "no" a course."""
     no = _no_at(phrases)
-    kinds = (Kind.REGION if at < no else Kind.COURSE for at in range(len(phrases)))
     return [
-        replace(one, kind=kind) if one.kind is Kind.UNKNOWN else one for one, kind in zip(phrases, kinds, strict=True)
+        replace(one, kind=Kind.REGION if at < no else Kind.COURSE) if one.kind is Kind.UNKNOWN else one
+        for at, one in enumerate(phrases)
     ]
 
 
@@ -245,7 +230,7 @@ def _split(phrases: Sequence[Phrase]) -> tuple[list[Phrase], list[Phrase]]:
             reach = "any"
         elif phrase.is_out:
             out.append(phrase)
-        elif _is_thing(phrase):
+        elif phrase.kind in {*THINGS, Kind.VALUE}:
             sort = _sort_of(phrase)
             is_out = reach in {"any", sort} and phrase.kind is not Kind.UNKNOWN
             (out if is_out else taken).append(phrase)
@@ -261,7 +246,7 @@ def _named(phrases: Sequence[Phrase]) -> dict[str, tuple[Any, ...]]:
     found: dict[str, list[Any]] = {}
     for one in phrases:
         if not one.wrong:
-            found.setdefault(one.field or _FIELDS[one.kind], []).append(one.value)
+            found.setdefault(one.of_field or _FIELDS[one.kind], []).append(one.value)
     return {name: _in_order(name, some) for name, some in found.items()}
 
 
@@ -328,7 +313,7 @@ def _without_each(plain: Sequence[Phrase], taken: Sequence[Phrase], whole: LineR
     no = _no_at(plain)
     after = [one for one in plain[no:] if one.kind in THINGS or _sort_of(one) == "class"]
     groups = [(sort, list(group)) for sort, group in groupby(after, key=_sort_of)]
-    negations = sum(one.kind is Kind.NOT for one in plain)
+    negations = sum(sort is Kind.NOT for sort, _ in groupby(one.kind for one in plain))
     if negations >= len(groups):
         is_list = negations == 1 and any(one.kind is Kind.AND or one.has_comma for one in plain[no:-1])
         return (
