@@ -68,7 +68,9 @@ ALL, EVERYTHING = "all", "everything"
 SUBSCRIBING: Mapping[str, tuple[Kind, Any]] = {
     **{word: (Kind.TOPIC, topic) for word, topic in TOPIC_WORDS.items()},
     ALL: (Kind.ALL, ALL),
+    "everywhere": (Kind.ALL, ALL),
     EVERYTHING: (Kind.ALL, EVERYTHING),
+    **dict.fromkeys(("any", "each", "every", "daily", "day", "this", "channel"), (Kind.FILLER, "")),
 }
 """The own words of `subscribe` and `unsubscribe`."""
 
@@ -85,6 +87,8 @@ _CHOSEN: Mapping[str, ConditionView] = {
     "racecards together on the eve": TYPED_AS["cards:"],
     "the clock of": TYPED_AS["zone:"],
     "abandonments to be acknowledged": TYPED_AS["ack:"],
+    "acknowledge": TYPED_AS["ack:"],
+    "acknowledged": TYPED_AS["ack:"],
     "else telling": TYPED_AS["escalate:"],
 }
 """What stands before a value: the name of the choice, or the words of the bot's own answers."""
@@ -92,6 +96,7 @@ _CHOSEN: Mapping[str, ConditionView] = {
 _SAID: Mapping[str, tuple[Kind, str, str]] = {
     "all regions": (Kind.ALL, ALL, ""),
     "one message a meeting": (Kind.VALUE, MEETINGS, "show"),
+    "one message per meeting": (Kind.VALUE, MEETINGS, "show"),
     "results in its thread": (Kind.FILLER, "", ""),
 }
 _BEGIN_SAID = frozenset(said.partition(" ")[0] for said in (*_CHOSEN, *_SAID, "group", "grade", "listed", "at"))

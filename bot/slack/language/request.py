@@ -43,6 +43,8 @@ _FIELDS_OF_VALUES = frozenset(view.field for view in _VALUES)
 
 _JOINTS = frozenset({Kind.AND, Kind.OR})
 
+_ALL_OF_A_PLACE = {(Kind.ALL, Kind.REGION), (Kind.REGION, Kind.ALL), (Kind.ALL, Kind.COURSE)}
+
 _TWO_CLAUSES = len(("GB", "results", "IRE", "racecards"))
 
 NamedThings = Mapping[str, tuple[Any, ...]]
@@ -205,7 +207,8 @@ def _without_all_of_words(phrases: Sequence[Phrase]) -> list[Phrase]:
     beside = [
         one if one.value == ALL else other
         for one, other in pairwise(plain)
-        if {one.kind, other.kind} == {Kind.ALL, Kind.REGION} and ALL in {one.value, other.value} and not one.has_comma
+        if ALL in {one.value, other.value} and (one.kind, other.kind) in _ALL_OF_A_PLACE
+        if not (one.has_comma or other.is_named)
     ]
     return [one for one in phrases if not any(one is other for other in beside)]
 
