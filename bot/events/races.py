@@ -160,6 +160,7 @@ class Race(Value):
     `region` is then their code, or None. `off_told`: the off time of the last new message, after moves of a few
     minutes. `unread_order`: an order of placings that could not be read. `disputed`: places that contradict each other
     in one delivery. `from_book`: fields from the race book or another delivery ("title", "course.name").
+    `state_told`: of the race book: true after a delivery with a status or an abandonment.
     """
 
     race_id: str | None = None
@@ -179,6 +180,7 @@ class Race(Value):
     surface: str | None = None
     status: str | None = None
     abandoned: bool | None = None
+    state_told: bool | None = None
     reason: str | None = None
     field_size: int | None = None
     winning_time: str | None = None

@@ -32,6 +32,7 @@ from bot.events.facts import Change, VersionRemarks, changes_winner
 from bot.events.kinds import OUTCOMES, WHOLE_LISTS
 from bot.events.merge import completed_runners, declared_size, of_declarations
 from bot.events.pairs import is_whole
+from bot.events.race_state import state_in
 from bot.events.races import Course, Race, Value
 from bot.logs import get_logger
 from bot.racedata.day_card import RaceOutcome
@@ -83,8 +84,13 @@ def learn(session: Session, told: Iterable[RacingEvent], now: datetime) -> dict[
 
     A racecard names all runners; other deliveries may name only some. A race without a known date is not stored.
     """
-    named = ((race, event.kind in WHOLE_LISTS) for event in told for race in (event.race, *event.races))
+    named = ((_delivered(race), event.kind in WHOLE_LISTS) for event in told for race in (event.race, *event.races))
     return {one.race_id: one.race for one in _put(session, named, now, None) if one.race.race_date}
+
+
+def _delivered(race: Race) -> Race:
+    tells_state = race.status is not None or race.abandoned is not None
+    return race.model_copy(update={"state_told": True}) if tells_state else race
 
 
 class _Put(NamedTuple):
@@ -310,6 +316,7 @@ def _told_keys(day: str, since: datetime, until: datetime) -> CompoundSelect[str
 
 def merged(known: Race, news: Race, *, whole: bool) -> Race:
     """The known race with the news; fields without news stay. `whole`: the news name all runners, or none."""
+    news = _beside_told_state(known, news)
     runners = completed_runners(news.runners, known.runners, are_all=whole)
     # Only news of the race's status take an abandonment back.
     is_kept = news.abandoned is None and news.status is None
@@ -325,6 +332,16 @@ def merged(known: Race, news: Race, *, whole: bool) -> Race:
         }
     )
     return both.model_copy(update={"from_book": tuple(sorted(of_declarations(both, news, known)))})
+
+
+def _beside_told_state(known: Race, news: Race) -> Race:
+    """The news; from the service without a state, with the state that a delivery told."""
+    if not known.state_told or news.state_told:
+        return news
+    states = [one for one in (news.status, known.status) if state_in(one)]
+    return news.model_copy(
+        update={"status": next(iter(states), news.status), "abandoned": news.abandoned or known.abandoned}
+    )
 
 
 def _filled(known: V, news: V) -> V:

@@ -98,6 +98,15 @@ async def test_whole_card_that_teaches_no_race_is_one_edit_of_each_live_message(
     assert len(edits(live.slack)) == before + 2
 
 
+async def test_abandonments_of_a_card_outlive_a_list_that_still_says_declared(live):
+    place = {"course": "Ascot", "date": DAY, "region": "GB"}
+    lost = [race | {"status": "postponed", "abandoned": True} for race in seven_races()]
+    await tell(live, {"event": "racecard.published", "meeting": place, "races": lost})
+    await so_far(CGB=["", "7 ABANDONED"])(live)
+    await read_card(live, [race | {"status": "declared"} for race in seven_races()])
+    await so_far(CGB=["", "7 ABANDONED"])(live)
+
+
 @on_both
 async def test_two_replicas_make_one_live_message(make_pipeline):
     clock = Moment()

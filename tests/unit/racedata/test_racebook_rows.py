@@ -12,6 +12,7 @@ from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import VersionRemarks
 from bot.events.races import Course, OffTime, Race, Runner
 from bot.racedata import race_book_store
+from bot.racedata.day_card import RaceOutcome, outcomes_of
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 DAY = "2026-11-20"
@@ -59,6 +60,7 @@ def test_result_of_placed_runners_keeps_those_who_were_declared():
 
 
 CARD, RESULT = EventKind.RACECARD_PUBLISHED, EventKind.RESULT_RECEIVED
+LOST = {"status": "Abandoned", "abandoned": True}
 
 
 def told(kind, *horses, **race):
@@ -105,6 +107,43 @@ def test_abandonment_is_taken_back_only_by_news_of_the_status():
     called_off = Race(abandoned=True, reason="Frost")
     assert race_book_store.merged(called_off, Race(), whole=True).abandoned
     assert not race_book_store.merged(called_off, Race(status="declared"), whole=True).abandoned
+
+
+@pytest.mark.parametrize(
+    ("delivered", "outcome"),
+    [
+        (LOST, RaceOutcome.ABANDONED),
+        ({"abandoned": True}, RaceOutcome.ABANDONED),
+        (LOST | {"status": "Postponed"}, RaceOutcome.ABANDONED),
+        ({"status": "Void"}, RaceOutcome.VOID),
+        ({"status": "Official"}, RaceOutcome.SETTLED),
+    ],
+)
+@pytest.mark.parametrize("listed", [{}, {"status": "declared"}, {"status": "declared", "abandoned": False}])
+async def test_list_without_a_state_does_not_overrule_a_delivered_state(database, delivered, outcome, listed):
+    race = Race(race_id="r1", race_date=DAY, region="GB")
+    await database.write(lambda session: race_book_store.learn(session, [told(CARD, **delivered)], NOW))
+    for region in ("GB", "", None):
+        news = race.model_copy(update=listed)
+        await database.write(lambda session, news=news, at=region: race_book_store.put(session, [news], NOW, region=at))
+    known = await database.read(lambda session: race_book_store.by_id(session, "r1"))
+    assert known.is_postponed == (delivered.get("status") == "Postponed")
+    assert [one for _, one in outcomes_of([known], [], None, None).in_order()] == [outcome]
+
+
+@pytest.mark.parametrize(
+    ("later", "outcome"),
+    [
+        (told(CARD, abandoned=False), RaceOutcome.OPEN),
+        (told(CARD, status="declared"), RaceOutcome.OPEN),
+        (told(RESULT, Runner(horse="A", position="1")), RaceOutcome.BOTH),
+    ],
+)
+async def test_later_delivery_overrules_a_delivered_state(database, later, outcome):
+    for one in (told(CARD, **LOST), later):
+        await database.write(lambda session, one=one: race_book_store.learn(session, [one], NOW))
+    known = await database.read(lambda session: race_book_store.by_id(session, "r1"))
+    assert [one for _, one in outcomes_of([known], [], None, None).in_order()] == [outcome]
 
 
 async def test_region_of_a_filter_outlives_what_a_race_says(database):
