@@ -29,7 +29,7 @@ class SameRaces:
         names, found = names_of(race), list[tuple[int, Race]]()
         for has, held in self._by_name.items():
             both = ((level, name) for level, name in enumerate(names) if name and has[level])
-            found += held.get(next(both, race), ())[: SAME_MAX + 1]
+            found += held.get(next(both, race), ())
         return [one for _, one in sorted(found, key=lambda one: one[0])] if len(found) <= SAME_MAX else []
 
 

@@ -70,6 +70,22 @@ async def test_alert_given_up_is_offered_and_posted_once_while_in_force(pipeline
     assert not await post_again(pipeline, number)
 
 
+async def test_races_of_a_meeting_whose_message_was_given_up_are_told_by_themselves(pipeline):
+    def refuse_the_meeting(method, args):
+        is_meeting = method == "chat.postMessage" and "whole meeting" in (args.text("text") or "")
+        return failures.slack_error("msg_too_long") if is_meeting and args.text("channel") == "CGB" else None
+
+    await pipeline.subscribe("CGB", "GB")
+    pipeline.slack.failure_of = refuse_the_meeting
+    for payload in (meeting("rc_1", "rc_2"), abandonment("rc_1"), abandonment("rc_2", off_time="15:05")):
+        await pipeline.deliver(payload)
+        pipeline.clock.forward(0.001)
+    await pipeline.post_all()
+    assert await pipeline.waiting() == {"dead_letter": 1}
+    told = pipeline.texts("CGB")
+    assert [("14:30" in text, "15:05" in text) for text in told] == [(True, False), (False, True)]
+
+
 async def test_of_two_versions_that_were_given_up_the_later_is_offered(pipeline):
     await pipeline.subscribe("CGB", "GB")
     first = await given_up(pipeline, result())

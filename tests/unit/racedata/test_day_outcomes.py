@@ -207,6 +207,26 @@ def test_meeting_has_the_races_of_its_course_and_region(name):
     assert len(outcomes.meetings) == (2 if name == "lost of an unknown place" else 1)
 
 
+# What the meeting's event says beside its loss, what else is known, and whether a race of the meeting was run.
+PARTLY_RUN = {
+    "nothing known": ({}, [], False),
+    "a result": ({}, [result("a")], True),
+    "a void race": ({}, [result("a", status="Void")], False),
+    "a result and an abandonment": ({}, [result("a"), lost("a")], False),
+    "a result elsewhere": ({}, [result("a", course=NAAS)], False),
+    "it counts those run": ({"races_run": 2}, [], True),
+    "it names one as run": ({"races": (race("a", runners=WINNER),)}, [], True),
+    "it names one": ({"races": (race("a"),)}, [], False),
+}
+
+
+@pytest.mark.parametrize("name", PARTLY_RUN)
+def test_meeting_is_partly_run_if_a_race_was_or_its_event_says_so(name):
+    says, events, is_partly_run = PARTLY_RUN[name]
+    meeting = MEETING_LOST.model_copy(update=says)
+    assert outcomes_at(day(*events, meeting), ASCOT, "GB").partly_run(meeting) is is_partly_run
+
+
 def test_only_rows_that_may_be_of_the_meeting_are_parsed():
     parsed: list[str] = []
     courses = [Course(name=f"Park{number:02}") for number in range(30)]

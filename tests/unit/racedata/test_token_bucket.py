@@ -278,7 +278,7 @@ TOLD_TWICE = {
     "no window last": ((0, 120, 52.0), 0, (30, None, 57.0), 52),
     "the window before last": ((0, 120, 52.0), 1, (59, 60, 1.0), 51),
     "the next window early": ((0, 120, 52.0), 50, (30, 180, 60.0), 0),
-    "after the end, without a window": ((0, 120, 52.0), 53, (30, None, None), 0),
+    "after the end, without a window": ((30, 120, 52.0), 53, (0, None, None), 60),
 }
 
 
