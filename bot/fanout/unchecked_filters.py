@@ -188,26 +188,23 @@ def _said(
     said = []
     if typed != published:
         said.append(
-            f"This channel was subscribed to {typed} while I could not check that. The data service calls it "
-            f"{published}, so the subscription is to {published} now."
+            f"This channel was subscribed to {typed} while I could not check the name. The data service says "
+            f"{published}: the subscription is to {published} now."
         )
     if is_joined:
         said.append(
-            f"This channel had a subscription to {after.region} already. The two are one now, with everything that "
-            "either took."
+            f"This channel had a subscription to {after.region} already. The two are one now, with the events of both."
         )
     said += [
         f"This channel's subscription to {after.region} names the course {one.name}, but the data service publishes no "
-        "such course there. Edit in /racing list changes it."
+        "such course there. Edit in /racing list changes the subscription."
         for one in wrong
     ]
     if missed:
         messages = "1 message" if missed == 1 else f"{missed} messages"
-        said.append(f"What came meanwhile and was not posted here follows now, late: {messages}.")
+        said.append(f"Missed here meanwhile, and posted now: {messages}.")
     elif missed is None and said:
-        said.append(
-            "What came from there until now was not posted here: /results abandonments lists what is abandoned today."
-        )
+        said.append("Earlier events from there were not posted here. /results abandonments lists today's abandonments.")
     return " ".join(said)
 
 
@@ -215,8 +212,8 @@ def _no_region(typed: str, lists: Lexicon) -> str:
     meant = lists.parts_of(typed) or likely(typed, lists.regions)
     question = f" Did you mean {' or '.join(meant)}?" if meant else ""
     return (
-        f"This channel is subscribed to {typed}, but the data service publishes no such region, so nothing from it "
-        f"arrives.{question} Edit and Remove in /racing list change it."
+        f"This channel is subscribed to {typed}, but the data service publishes no such region, so nothing "
+        f"arrives.{question} Edit and Remove in /racing list change the subscription."
     )
 
 

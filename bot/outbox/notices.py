@@ -137,8 +137,8 @@ class Notices:
         if self.admin_channel is None:
             return
         words = (
-            f"Warnings for admins come here again. Since {since.astimezone(UTC):%Y-%m-%d %H:%M} UTC Slack had let me "
-            "post none here."
+            f"Warnings for admins come here again. From {since.astimezone(UTC):%Y-%m-%d %H:%M} UTC until now Slack did "
+            "not let me post here."
         )
         key = _of_closing(CHANNEL_OPEN_KEY, self.admin_channel, since)
         message = self._render(Urgency.ALL_CLEAR, words, [])
@@ -155,12 +155,13 @@ class Notices:
         # Unknown events may come in thousands: told once by name.
         key = f"unknown-event:{event.name}" if event.name else f"unreadable:{event.key}"
         because = (event.unreadable_because or "unknown form").removesuffix(".")
-        told = f"a plain line of it goes to {channels} of them" if channels else "none of them does, so nobody is told"
+        plainly = f"A plain line goes to channels that take all regions: {channels}."
+        told = plainly if channels else "No channel takes all regions, so no channel is told."
         self.tell(
             session,
             key,
             f"A signed delivery could not be read: {because}. It may be an abandonment, and is kept whole as "
-            f"{reference}. Channels that take all regions are told of such: {told}.",
+            f"{reference}. {told}",
             urgency=Urgency.CRITICAL,
         )
 
@@ -195,8 +196,8 @@ class Notices:
             self.tell(
                 session,
                 f"filter:{channel_id}:{self._clock():%Y-%m-%d}",
-                f"What channel {channel_id} subscribed to is stored, and can't be read. Until somebody there types "
-                "/racing subscribe anew, it gets the results and abandonments of that subscription's region.",
+                f"A stored subscription of channel {channel_id} can't be read. Until somebody types /racing subscribe "
+                "there again, the channel gets the results and abandonments of the subscription's region.",
                 channel_id,
                 urgency=Urgency.WARNING,
             )
@@ -205,8 +206,8 @@ class Notices:
         self.tell(
             session,
             f"acknowledgement:{key}",
-            f"Who is to be told when nobody takes an abandonment in channel {channel_id} is stored, and can't be read. "
-            f"The button works, and nobody else is told ({key}).",
+            f"The stored list of whom to tell when nobody takes an abandonment in channel {channel_id} can't be read. "
+            f"The button works, but nobody else is told ({key}).",
             channel_id,
             urgency=Urgency.WARNING,
         )
@@ -214,7 +215,7 @@ class Notices:
     def not_escalated(self, session: Session, key: str, channel_ids: Sequence[str]) -> None:
         """`channel_ids`: of each abandonment. `key`: of one of their messages."""
         channels = sorted(set(channel_ids))
-        one, many = "An abandonment was taken by nobody", f"{len(channel_ids)} abandonments were taken by nobody"
+        one, many = "Nobody took an abandonment", f"Nobody took {len(channel_ids)} abandonments"
         self.tell(
             session,
             f"not-escalated:{key}",
@@ -309,7 +310,7 @@ class Notices:
         self.tell(
             session,
             f"parked:{about}",
-            f"{what.format(claim.channel_id)}: {error}. It is kept, and not tried again by "
+            f"{what.format(claim.channel_id)}: {error}. The message is kept, and not tried again by "
             f"itself ({claim.post.idempotency_key}).",
             claim.channel_id,
             # Only the person could open direct messages again.
@@ -333,9 +334,9 @@ class Notices:
         self.tell(
             session,
             f"stuck:{at:%Y-%m-%dT%H}:{urgency.value}",
-            f"Several calls for {_message_of(claim)} ended in doubt, and channel {claim.channel_id} waits for it: "
-            f"{claim.post.idempotency_key}. I go on trying, and give it up if Slack goes on taking others. Other "
-            "channels may wait too.",
+            f"Several calls for {_message_of(claim)} ended in doubt, and channel {claim.channel_id} waits: "
+            f"{claim.post.idempotency_key}. I go on trying, and give the message up if Slack goes on taking others. "
+            "Other channels may wait too.",
             # A person would be rung for nothing.
             *([] if is_person(claim.channel_id) else [claim.channel_id]),
             urgency=urgency,

@@ -66,7 +66,7 @@ USAGE = Command(
     usage.answer,
     check=usage.check,
     examples=("usage", "usage endpoint"),
-    mistakes="The figures are of this month, which turns in UTC. Asking for them costs nothing.",
+    mistakes="The figures are of this month (UTC). Asking costs nothing.",
     group=HelpGroup.BOT,
 )
 
@@ -168,7 +168,7 @@ RACING_COMMANDS: dict[str, Command] = {
             examples=("subscribe GB and Ireland results only", "subscribe GB except Ascot"),
             details=tuple(f"`{view.typed_as}{view.typed_example}`: {view.help}" for view in CHOICES),
             mistakes=(
-                "It adds to what the channel has, and takes nothing away: `unsubscribe` does. A course alone, as in "
+                "`subscribe` adds to what the channel has, and `unsubscribe` takes away. A course alone, as in "
                 "`subscribe York`, is that course alone. Abandonments come unless you name other topics: `subscribe GB "
                 "results` has none."
             ),
@@ -196,13 +196,13 @@ RACING_COMMANDS: dict[str, Command] = {
             subscription_pages.answer,
             check=subscription_pages.check,
             examples=("list", "list help"),
-            mistakes="It takes no further words, and shows this channel alone: type it in each channel.",
+            mistakes="No further words. The list shows this channel alone: type `list` in each channel.",
             group=HelpGroup.CHANNEL,
         ),
         Command(
             "pause",
             "[2h|until 18:00]",
-            "Hold what this channel receives, for a time or until it is resumed",
+            "Hold what this channel receives, for a time or until somebody resumes",
             pause.answer_pause,
             pause.commit_pause,
             pause.check_pause,
@@ -222,7 +222,7 @@ RACING_COMMANDS: dict[str, Command] = {
             pause.check_resume,
             pause.would_resume,
             examples=("resume", "resume help"),
-            mistakes="It takes no further words, and ends the pause of the whole channel.",
+            mistakes="No further words: `resume` ends the pause of the whole channel.",
             group=HelpGroup.CHANNEL,
         ),
         Command(
@@ -235,7 +235,7 @@ RACING_COMMANDS: dict[str, Command] = {
             watch.changes,
             examples=('watch horse:"Golden Melody"', 'watch jockey:"R Moore" me'),
             mistakes=(
-                "It takes the whole name, as published; letter case, accents and the country in brackets don't matter. "
+                "Type the whole name, as published; letter case, accents and the country in brackets don't matter. "
                 "With `me`, and in the direct messages with me, you alone are told. Buttons of `watching` end a watch."
             ),
             group=HelpGroup.CHANNEL,
@@ -247,7 +247,7 @@ RACING_COMMANDS: dict[str, Command] = {
             watch.answer_watching,
             check=watch.check_watching,
             examples=("watching", "watching help"),
-            mistakes="It takes no further words. Your own watches are shown to you alone.",
+            mistakes="No further words. Your own watches are shown to you alone.",
             group=HelpGroup.CHANNEL,
         ),
         Command(
@@ -257,7 +257,7 @@ RACING_COMMANDS: dict[str, Command] = {
             status.answer,
             check=status.check,
             examples=("status", "status help"),
-            mistakes="It takes no further words. It tells of the bot; `trace` tells of a race, `usage` of the quota.",
+            mistakes="No further words. `status` tells of the bot, `trace` of a race, `usage` of the quota.",
             group=HelpGroup.BOT,
         ),
         Command(
@@ -280,7 +280,7 @@ RACING_COMMANDS: dict[str, Command] = {
             audit.answer,
             check=audit.check,
             examples=("audit", "audit all"),
-            mistakes="It takes ids such as C0123456789, no names. A channel's details and a person's profile show ids.",
+            mistakes="Type ids such as C0123456789, no names. A channel's details and a person's profile show ids.",
             group=HelpGroup.BOT,
         ),
         Command(
@@ -291,7 +291,7 @@ RACING_COMMANDS: dict[str, Command] = {
             drill.commit,
             drill.check,
             examples=("drill", "drill here"),
-            mistakes="Its message begins with DRILL, and phones ring. `drill here` rings in this channel alone.",
+            mistakes="The message begins with DRILL, and phones ring. `drill here` rings in this channel alone.",
             answer_s=drill.DRILL_ANSWER_S,
             group=HelpGroup.BOT,
         ),
@@ -303,7 +303,7 @@ RACING_COMMANDS: dict[str, Command] = {
             next_off.answer,
             check=next_off.check,
             examples=("next", "next Ireland"),
-            mistakes="It takes no time: `racecard York 14:30` shows one race. Abandonments of today stand above.",
+            mistakes="Type no time: `racecard York 14:30` shows one race. Abandonments of today stand above.",
             group=HelpGroup.RACING,
         ),
         RESULTS,
@@ -311,11 +311,11 @@ RACING_COMMANDS: dict[str, Command] = {
         Command(
             "coverage",
             "[region]",
-            "What the archive holds of each country, and what it publishes",
+            "What the data service has and publishes of each country",
             coverage.answer,
             check=coverage.check,
             examples=("coverage", "coverage Hong Kong"),
-            mistakes="It tells of countries. A country that is listed there may have no region to subscribe to.",
+            mistakes="A country in the list may have no region to subscribe to.",
             group=HelpGroup.RACING,
         ),
         Command(

@@ -82,11 +82,11 @@ TYPED = {
     "letter case": ("gb", [], OF_ALL, [A], [A, R, R], "the subscription is to GB now"),
     "right": ("GB", [], [result()], [R], [R], ""),
     "meeting and its races": ("gb", [], OF_MEETING, [A, A], [A, A], "the subscription is to GB now"),
-    "two versions": ("gb", [], [result(), result(**RED_FIRST)], [], [R], "follows now, late: 1 message."),
-    "course in small letters": ("GB", ["ascot"], TWO, [], [R], "so the subscription is to GB, Ascot now"),
-    "course in capitals": ("GB", ["ASCOT"], TWO, [], [R], "so the subscription is to GB, Ascot now"),
-    "course by its id": ("GB", ["CR_ASC"], TWO, [], [R], "so the subscription is to GB, Ascot now"),
-    "course by its code": ("GB", ["asc"], TWO, [], [R], "so the subscription is to GB, Ascot now"),
+    "two versions": ("gb", [], [result(), result(**RED_FIRST)], [], [R], "posted now: 1 message."),
+    "course in small letters": ("GB", ["ascot"], TWO, [], [R], "the subscription is to GB, Ascot now"),
+    "course in capitals": ("GB", ["ASCOT"], TWO, [], [R], "the subscription is to GB, Ascot now"),
+    "course by its id": ("GB", ["CR_ASC"], TWO, [], [R], "the subscription is to GB, Ascot now"),
+    "course by its code": ("GB", ["asc"], TWO, [], [R], "the subscription is to GB, Ascot now"),
     "right course": ("GB", ["Ascot"], TWO, [R], [R], ""),
     "no such course": ("gb", ["Nowhere"], TWO, [], [], "names the course Nowhere, but the data service publishes no"),
     "part of a country": ("England", [], [result()], [], [], "Did you mean GB?"),
@@ -174,17 +174,17 @@ def stored(*filters, channel="CGB"):
 
 
 BACK = service_is_back_and_checked
-MENDED, ONE_LATE = f"^{NOTE}This channel was subscribed to gb", "follows now, late: 1 message."
+MENDED, ONE_LATE = f"^{NOTE}This channel was subscribed to gb", "posted now: 1 message."
 AT_COURSE = types("gb", courses=["ascot"])
 ODD_ABANDONMENT = abandonment("rc_1", course="Nowhere", region="Great Britain")
 NO_REGION = result("rc_1", course="Bath", region=None)
 
 STORIES = {
-    "came before": Story(*TWO, passes(1), types("gb"), BACK, CGB=[f"{MENDED} | !follows now"]),
+    "came before": Story(*TWO, passes(1), types("gb"), BACK, CGB=[f"{MENDED} | !posted now"]),
     "courses later": Story(
         *(AT_COURSE, regions_are_back, stored(("GB", True)), so_far(CGB=[]), result("rc_1"), abandonment("rc_2")),
         *(BACK, stored(("GB", False))),
-        CGB=["^ABANDONED", f"{MENDED}, ascot while | so the subscription is to GB, Ascot now | {ONE_LATE}", "^Result"],
+        CGB=["^ABANDONED", f"{MENDED}, ascot while | the subscription is to GB, Ascot now | {ONE_LATE}", "^Result"],
     ),
     "courses later, region there already": Story(
         *(AT_COURSE, subscribes("CGB", "GB", Topic.ABANDONMENTS), regions_are_back, so_far(CGB=[]), BACK),
@@ -227,7 +227,7 @@ STORIES = {
         f"{typed} for IRE": Story(
             *(types(typed, channel="CIRE"), abandonment("rc_1", region="IRE"), result("rc_2"), BACK),
             *(abandonment("rc_3", region="IRE", course="Cork"), stored(("IRE", False), channel="CIRE")),
-            CIRE=["^ABANDONED", f"subscribed to {typed} while I could not check that", "^ABANDONED"],
+            CIRE=["^ABANDONED", f"subscribed to {typed} while I could not check the name", "^ABANDONED"],
         )
         for typed in ("IRL", "irl", "Ireland")
     },

@@ -52,7 +52,7 @@ STORIES = {
         abandonment("rc_3", region="IRE"),
         CGB=["", ""],
         CALL=["<@UALICE>", "", ""],
-        CADMIN=[f"^{WARNING}What channel <#CGB> subscribed to"],
+        CADMIN=[f"^{WARNING}A stored subscription of channel <#CGB>"],
     )
     for stored in ("{", "[]", '{"region": "GB", "topics": ["never heard of it"]}')
 } | {

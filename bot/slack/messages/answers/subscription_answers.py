@@ -108,8 +108,8 @@ def _rest(said: Said) -> list[str]:
     if said.minutes_alone is not None:
         span = counted(said.minutes_alone, "minute")
         parts.append(
-            f"If nobody has pressed *I have it* after {span}, I post once more here. Nobody else is told unless you "
-            "add `escalate:` and an id, or choose people or channels by Edit in `/racing list`."
+            f"If nobody has pressed *I have it* after {span}, I post once more here, and tell nobody else. To name "
+            "people or channels, use Edit in `/racing list`, or add `escalate:` and an id."
         )
     if any(map(has_hours, said.filters)):
         parts.append("Abandonments never wait.")

@@ -116,9 +116,9 @@ def _became(found: Trace, race: Race | None) -> str | None:
         return None
     on = joined([name, race_day(race)], ", ")
     if race.abandoned:
-        return f"{on}, is abandoned by the data service's list. No delivery of that was received."
+        return f"{on}, is abandoned in the data service's list. No delivery of the abandonment was received."
     if race.is_settled:
-        return f"{on}, has a result in the data service's list. No delivery of that was received."
+        return f"{on}, has a result in the data service's list. No delivery of the result was received."
     return f"{on}, is on the card. No result and no abandonment of that race was received."
 
 

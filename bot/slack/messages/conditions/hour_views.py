@@ -18,7 +18,7 @@ class DigestView(ChoiceView):
     typed_example = DIGEST_EXAMPLE
     label = "Results together, once a day at"
     help = "a day's results come in one message at that time"
-    hint = f"For example: {DIGEST_EXAMPLE}. Abandonments, and changes of what was told, come at once."
+    hint = f"For example: {DIGEST_EXAMPLE}. Abandonments, and changes of earlier news, come at once."
 
     def said(self, chosen: ChannelFilter) -> str:
         return f"results together at {listed(chosen.digest)} {by_the_clock(chosen)}"
@@ -33,7 +33,7 @@ class EveView(ChoiceView):
     typed_example = EVE_EXAMPLE
     label = "Racecards together, on the day before at"
     help = "racecards come in one message on the eve of the racing, at that time"
-    hint = f"For example: {EVE_EXAMPLE}. For racecards, which are to be chosen above. A later card comes at once."
+    hint = f"For example: {EVE_EXAMPLE}. Choose Racecards above too. A later card comes at once."
 
     def said(self, chosen: ChannelFilter) -> str:
         return f"racecards together on the eve at {listed(chosen.cards)} {by_the_clock(chosen)}"
