@@ -6,7 +6,7 @@ from bot.events.event import EventKind, RacingEvent
 from bot.events.kinds import DECLARATIONS, WHOLE_LISTS
 from bot.events.pairs import Places, is_shorter, is_whole, paired_races, paired_runners
 from bot.events.race_state import NOT_RUN, state_in
-from bot.events.races import FEW_MINUTES, OF_COURSE, Course, OffTime, Race, Runner
+from bot.events.races import FEW_MINUTES, OF_COURSE, RESERVED, Course, OffTime, Race, Runner
 from bot.events.spellings import by_place
 
 _OF_THE_ORDER = ("disputed", "unread_order")
@@ -62,9 +62,10 @@ def filled_in(
 
 
 def declared_size(race: Race) -> int | None:
-    """The published number of runners, else the number of runners declared before the race was run."""
-    declared = [runner for runner in race.runners if not runner.is_out]
-    return race.field_size or (None if race.has_places else len(declared) or None)
+    """Before the race was run: runners and reserves, or the published number where more are published than named."""
+    if race.has_places or len(race.runners) < (race.field_size or 0):
+        return race.field_size
+    return sum(not runner.is_out or runner.position == RESERVED for runner in race.runners) or None
 
 
 def of_declarations(race: Race, news: Race, known: Race) -> set[str]:
@@ -72,9 +73,13 @@ def of_declarations(race: Race, news: Race, known: Race) -> set[str]:
     if not race.has_places:
         return set()
     sized = news if news.field_size is not None else known
-    gave = [one for one, other in ((news, known), (known, news)) if len(race.runners) > len(other.runners)]
+    gave = [one for one, other in ((news, known), (known, news)) if _went(race) > _went(other)]
     sources = [("field_size", sized), *(("runners", one) for one in gave)]
     return {name for name, source in sources if name in source.from_book or not source.has_places}
+
+
+def _went(race: Race) -> int:
+    return sum(not runner.is_out for runner in race.runners)
 
 
 def _size(race: Race) -> list[str]:

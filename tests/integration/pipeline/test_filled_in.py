@@ -48,8 +48,8 @@ def at_kempton(race_id, off, **more):
     return listed(race_id, course="Kempton", off=off, **more)
 
 
-def card_of(*horses):
-    return {"event": "racecard.published", "race": result(placings=())["race"] | {"runners": list(horses)}}
+def card_of(*horses, **more):
+    return {"event": "racecard.published", "race": result(placings=(), **more)["race"] | {"runners": list(horses)}}
 
 
 BY_THE_BOOK = {
@@ -121,6 +121,18 @@ BY_THE_BOOK = {
     "declared horses that are all placed, beside a non-runner of the card": Story(
         *(subscribes("CGB", "GB", *Topic), card_of("A", "B", OUT), result(placings=("A", "B"))),
         CGB=["", "1 A, 2 B. 2 ran"],
+    ),
+    "the same, where the card's number counts the non-runner": Story(
+        *(subscribes("CGB", "GB", *Topic), card_of("A", "B", OUT, field_size=3), result(placings=("A", "B"))),
+        CGB=["", "1 A, 2 B. 2 ran"],
+    ),
+    "reserve in the place of a declared horse": Story(
+        *(subscribes("CGB", "GB", *Topic), card_of("A", "B", OUT | {"status": "Reserve"}), result(placings=("A", "C"))),
+        CGB=["", "1 A, 2 C | !ran"],
+    ),
+    "a card that names some of its runners": Story(
+        *(subscribes("CGB", "GB", *Topic), card_of("A", "B", OUT, field_size=9), result(placings=("A", "B"))),
+        CGB=["", "1 A, 2 B | !ran"],
     ),
     "non-runner of the card among the horses of the result": Story(
         *(subscribes("CGB", "GB", *Topic), card_of("A", "B", OUT)),

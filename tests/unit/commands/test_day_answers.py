@@ -372,10 +372,12 @@ def test_provisional_result_is_no_final_result(course):
         ({"runners": [*FIELD[:4], Runner(horse="Declared")]}, {"field_size": 4}, None),
         ({"runners": FIELD[:4], "field_size": 4}, {"field_size": 4}, "4 ran"),
         ({"runners": [*FIELD[:4], Runner(horse="Declared")]}, {"field_size": 5}, "5 ran"),
+        ({"runners": [*FIELD[:4], Runner(horse="Out", position="NR")], "field_size": 4}, {}, "4 ran"),
+        ({"runners": [*FIELD[:4], Runner(horse="Out", position="NR")], "field_size": 5}, {}, "4 ran"),
     ],
 )
 def test_declared_number_is_not_told_as_the_number_that_ran(declared, published, ran):
-    runners = [one.model_copy(update={"position": None}) for one in declared.get("runners", ())]
+    runners = [one if one.is_out else one.model_copy(update={"position": None}) for one in declared.get("runners", ())]
     card = make_race("14:30", **declared | {"runners": runners})
     result = make_race("14:30", runners=FIELD[:4], **published)
     told = RacingEvent(key="k", kind=EventKind.RESULT_RECEIVED, race=result)
