@@ -186,14 +186,14 @@ def read_words(
             others.append(word)
     asked = Asked(days[0] if days else today, tuple(others), command, frozenset(found), page, flags, bool(days))
     if len(set(offs)) > 1:
-        each = {off: replace(asked, off=off).line(*_but_joining(asked.others)) for off in offs}
+        each = {off: replace(asked, off=off).line(*but_joining(asked.others)) for off in offs}
         raise CommandError(f"One off time at a time: you named {' and '.join(each)}.", lines=each)
     asked = replace(asked, off=offs[0] if offs else None)
     if len(set(days)) > 1:
         lines = {day.isoformat(): replace(asked, day=day) for day in days}
         raise CommandError(
             f"One day at a time: you named {' and '.join(day.isoformat() for day in days)}.",
-            lines={label: one.line(*_but_joining(one.others)) for label, one in lines.items()},
+            lines={label: one.line(*but_joining(one.others)) for label, one in lines.items()},
         )
     return asked
 
@@ -241,7 +241,7 @@ async def first_regions(database: Database, channel_id: str) -> Sequence[str]:
     return [row.region for row in rows if row.region != ALL_REGIONS] or USUAL_REGIONS
 
 
-def _but_joining(words: Sequence[str]) -> Sequence[str]:
+def but_joining(words: Sequence[str]) -> Sequence[str]:
     places = [place for place, word in enumerate(words) if word.casefold() not in JOINING]
     return words[places[0] : places[-1] + 1] if places else ()
 

@@ -19,12 +19,14 @@ from bot.events.days import utc_today
 from bot.events.event import EventKind, RacingEvent
 from bot.events.meeting_parts import is_part_of
 from bot.events.races import Race
-from bot.events.typed_off import as_meant, in_the_afternoon, is_off_at, minutes_apart, read_off
+from bot.events.typed_off import as_meant, in_the_afternoon, is_off_at, minutes_apart
 from bot.events.typed_text import folded
 from bot.outbox import ledger
 from bot.outbox.message import Message
 from bot.racedata import race_book_store
+from bot.racedata.lexicon import Lexicon, kept
 from bot.racedata.near_misses import find_courses, likely_courses, quoted
+from bot.slack.commands.day_words import but_joining, read_words
 from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.language.tokens import join
 from bot.slack.messages.answers.trace_answer import TraceView, trace_answer
@@ -32,7 +34,7 @@ from bot.slack.messages.kit.names import card_name, course_name, race_day, race_
 from bot.slack.messages.kit.text import joined, listed
 from bot.slack.messages.kit.times import off_text
 
-_COURSE_AND_TIME = re.compile(r"([^\W\d][^\d:#|]{2,}?)(?:[ ,]+(\d.*))?")
+_COURSE = re.compile(r"[^\W\d][^\d:#|]{2,}")
 
 NAMED_WITHIN = timedelta(days=7)
 LOST_WITHIN = timedelta(days=1)
@@ -52,6 +54,21 @@ class Named:
     key: str
     race: Race | None = None
     meetings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A course as typed and folded, with the off, the region and the day where they were typed."""
+
+    typed: str
+    course: str
+    off: str | None
+    region: str | None
+    day: str | None
+
+    def has(self, race: Race) -> bool:
+        is_there = self.region is None or race.region in {None, self.region}
+        return is_there and (self.day is None or race.race_date == self.day)
 
 
 @dataclass(frozen=True)
@@ -103,11 +120,12 @@ def named_race(session: Session, wanted: str, now: datetime) -> Named | None:
     Without a time, or where the race may be one without a known time: the abandoned meeting at the course, if that is
     of today, of yesterday or to come.
     """
-    course, off = _course_and_off(wanted)
-    if course is None:
+    asked_for = _read(wanted, now, kept(session))
+    if asked_for is None:
         return None
-    events = _events_at(session, course, now)
-    there = _known_there(session, events, course, now)
+    off = asked_for.off
+    events = _events_at(session, asked_for, now)
+    there = _known_there(session, events, asked_for, now)
     for time in filter(None, (off, off and in_the_afternoon(off))):
         for one in there:
             if is_off_at(one.race.off, time):
@@ -122,11 +140,12 @@ def named_race(session: Session, wanted: str, now: datetime) -> Named | None:
 
 def no_such_race(session: Session, wanted: str, now: datetime) -> CommandError | None:
     """Names what is known of the typed course, with a button each; the nearest off times first. None without any."""
-    course, off = _course_and_off(wanted)
-    if course is None:
+    asked = _read(wanted, now, kept(session))
+    if asked is None:
         return None
-    events = _events_at(session, course, now)
-    there = _known_there(session, events, course, now)
+    course, off = asked.course, asked.off
+    events = _events_at(session, asked, now)
+    there = _known_there(session, events, asked, now)
     timed = [one for one in there if one.race.off.text]
     if off:
         timed.sort(key=lambda one: minutes_apart(one.race.off, off))
@@ -157,9 +176,10 @@ def no_such_race(session: Session, wanted: str, now: datetime) -> CommandError |
 
 async def _check_course(desk: Desk, wanted: str) -> None:
     """Raises CommandError for a mistyped course, and for a known course of which no race is known."""
-    course, _ = _course_and_off(wanted)
-    if course is None:
+    asked = _read(wanted, desk.clock(), await desk.database.read(kept))
+    if asked is None:
         return
+    course, typed = asked.course, asked.typed
     try:
         courses = await desk.reference.courses(COURSE_CHECK_S) or ()
     except (ServiceError, TimeoutError):
@@ -172,30 +192,36 @@ async def _check_course(desk: Desk, wanted: str) -> None:
             "card of today tells whether there is racing.",
             lines={f"Card of {name}": join(["racecard", name])},
         )
-    typed = " ".join(wanted.replace('"', "").split())[: len(course)]
     if meant := await asyncio.to_thread(likely_courses, typed, courses):
         raise CommandError(
             f"I know no course {quoted(typed)}.", typed=typed, meant={name: name for name in meant}, asks=True
         )
 
 
-def _course_and_off(wanted: str) -> tuple[str | None, str | None]:
-    typed = _COURSE_AND_TIME.fullmatch(wanted.replace('"', ""))
-    off = read_off(typed[2]) if typed and typed[2] else None
-    if typed is None or (typed[2] and not off):
-        return None, None
-    return folded(" ".join(typed[1].split())), off
+def _read(wanted: str, now: datetime, lexicon: Lexicon) -> _Asked | None:
+    """The words in any order: "14:30 York yesterday", "Ascot AUS"; None for an id, which is no course."""
+    try:
+        asked = read_words(wanted, utc_today(now), looks_back=True)
+    except CommandError:
+        return None
+    words = but_joining(asked.others)
+    regions = {word: code for word in words if len(words) > 1 and (code := lexicon.region_called(word))}
+    typed = " ".join(word for word in words if word not in regions)
+    if not _COURSE.fullmatch(typed) or len(regions) > 1:
+        return None
+    day = asked.day.isoformat() if asked.is_day_named else None
+    return _Asked(typed, folded(typed), asked.off, next(iter(regions.values()), None), day)
 
 
 def _known_there(
-    session: Session, events: Sequence[tuple[EventVersion, RacingEvent]], course: str, now: datetime
+    session: Session, events: Sequence[tuple[EventVersion, RacingEvent]], asked: _Asked, now: datetime
 ) -> list[_Known]:
     """Each race once: of today first, then of deliveries, the newest first, then of the race book."""
     since = (now - NAMED_WITHIN).date().isoformat()
-    book = race_book_store.at_courses(session, course, since)
+    book = race_book_store.at_courses(session, asked.course, since)
     known = [
         *(one for row, event in events for one in _delivered(row, event)),
-        *(_Known(race, race.race_id, was_delivered=False) for race in book),
+        *(_Known(race, race.race_id, was_delivered=False) for race in book if asked.has(race)),
     ]
     each: dict[tuple[str | None, ...], _Known] = {}
     for one in known:
@@ -236,11 +262,12 @@ def _knows_all_times(there: Sequence[_Known], lost: EventVersion) -> bool:
     return bool(of_day) and all(race.off.text for race in of_day)
 
 
-def _events_at(session: Session, course: str, now: datetime) -> list[tuple[EventVersion, RacingEvent]]:
+def _events_at(session: Session, asked: _Asked, now: datetime) -> list[tuple[EventVersion, RacingEvent]]:
     """The newest first."""
     since = (now - NAMED_WITHIN).date().isoformat()
     newest = (col(EventVersion.race_date).desc(), col(EventVersion.id).desc())
     recent = select(EventVersion).where(col(EventVersion.race_date) >= since, col(EventVersion.kind).is_not(None))
     rows: Sequence[EventVersion] = session.execute(recent.order_by(*newest)).scalars().all()
     each = ((row, event_store.known(row)[0]) for row in rows)
-    return [(row, event) for row, event in each if folded(event.race.course.name or "").startswith(course)]
+    at_course = (one for one in each if folded(one[1].race.course.name or "").startswith(asked.course))
+    return [(row, event) for row, event in at_course if asked.has(event.race)]

@@ -11,7 +11,7 @@ from bot.db.tables import InboxDelivery
 from bot.errors import CommandError
 from bot.events.races import Course, OffTime, Race, Runner
 from bot.outbox.ledger import LedgerOutcome
-from bot.racedata import race_book_store
+from bot.racedata import race_book_store, reference_store
 from bot.racedata.reference_store import KnownCourse
 from bot.slack.commands.error_answers import offered_lines
 from bot.slack.commands.invocation import Invocation
@@ -144,7 +144,8 @@ async def key_named(pipeline, words):
 
 
 NAMED = {"York 13:30": "rc_1", "york, 14.30": "rc 2", "york 1.30": "rc_1", "York 2.30pm": "rc 2"}
-NAMES_NONE = dict.fromkeys(["York 9:30", "rc_1", "York", "York again"])
+NAMED |= {"14:30 York": "rc 2", "York 14:30 today": "rc 2", "today at York, 1.30": "rc_1"}
+NAMES_NONE = dict.fromkeys(["York 9:30", "rc_1", "York", "York again", "York 14:30 yesterday"])
 
 
 async def test_race_is_found_by_course_and_time(pipeline):
@@ -176,6 +177,16 @@ async def test_lost_race_and_course_are_found_by_the_abandonment_of_their_meetin
     assert await key_named(pipeline, "Yo") is None
     pipeline.clock.now += timedelta(days=3)
     assert await key_named(pipeline, "York") is None
+
+
+async def test_course_of_two_regions_is_found_by_its_region(pipeline):
+    def keep(session):
+        reference_store.put_regions(session, ["AUS", "GB"], pipeline.clock())
+
+    await pipeline.database.write(keep)
+    await tell(pipeline, result("rc_1", course="Ascot"), result("rc_2", region="AUS", course="Ascot"))
+    said = {"Ascot 14:30 GB": "rc_1", "AUS Ascot 14:30": "rc_2"}
+    assert {words: await key_named(pipeline, words) for words in said} == said
 
 
 def card(*offs):
