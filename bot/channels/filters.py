@@ -85,8 +85,8 @@ def without(before: ChannelFilter, named: Mapping[str, Collection[str]]) -> Chan
 
 def meaningful(chosen: ChannelFilter) -> ChannelFilter:
     """The filter without the values of absent topics, such as `ack:10m` without abandonments."""
-    idle = [one for one in CONDITIONS if one.topic and one.topic not in chosen.topics and one.of(chosen)]
-    return chosen.model_copy(update={one.field: () for one in idle}) if idle else chosen
+    idle = [one for one in CONDITIONS if one.topic and one.topic not in chosen.topics]
+    return chosen.model_copy(update={one.field: () for one in idle})
 
 
 def _unchecked_since(one: ChannelFilter, other: ChannelFilter) -> object:

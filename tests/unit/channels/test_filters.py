@@ -6,7 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.channels.filters import ALL_REGIONS, ChannelFilter, Meeting, abandonments_taken, joint, overridden
+from bot.channels.conditions.condition import EVERY_VALUE
+from bot.channels.filters import (
+    ALL_REGIONS,
+    ChannelFilter,
+    Meeting,
+    abandonments_taken,
+    joint,
+    mentions,
+    overridden,
+    without,
+    without_abandonments,
+)
 from bot.events.drill_mark import Drill
 from bot.events.event import TOPIC_OF, EventKind, RacingEvent, Topic
 from bot.events.races import Course, Race
@@ -120,6 +131,13 @@ def test_fingerprint_is_the_same_in_every_process_and_version():
     assert chosen.fingerprint() == "7602a38ea0c40dd0"
 
 
+def test_escalation_ends_with_the_acknowledgement_alone():
+    chosen = chosen_by(ack=("10m",), escalate=("C1",), mentions=("U1",))
+    without_ack, without_mention = without(chosen, {"ack": (EVERY_VALUE,)}), without(chosen, {"mentions": ("U1",)})
+    assert without_ack == chosen_by(mentions=("U1",))
+    assert without_mention == chosen_by(ack=("10m",), escalate=("C1",))
+
+
 REGION_OF = {ASCOT: "GB", YORK: "GB", Course(course_id="cr_3", name="Cork"): "IRE"}
 CORK = next(course for course, region in REGION_OF.items() if region == "IRE")
 RESULTS, LOST = frozenset({Topic.RESULTS}), frozenset({Topic.ABANDONMENTS})
@@ -158,14 +176,32 @@ def test_course_that_all_regions_leave_out_comes_by_its_own_region_alone():
     assert named.courses == (ASCOT,)
 
 
-def test_topics_and_courses_that_a_region_does_not_take_come_by_all_regions():
-    found = overrides(gb(LOST, courses=(YORK,)), everywhere(RESULTS | LOST))
+AT_YORK, AT_ASCOT, CLASS_1 = {"courses": (YORK,)}, {"courses": (ASCOT,)}, {"classes": ("1",)}
+
+
+@pytest.mark.parametrize(
+    ("chosen", "by", "topics", "is_rest", "others"),
+    [
+        (gb(LOST), everywhere(RESULTS | LOST), RESULTS, False, ()),
+        (gb(**AT_YORK), everywhere(), frozenset(), True, ()),
+        (gb(**CLASS_1), everywhere(), frozenset(), False, ("classes",)),
+        (gb(LOST, **AT_YORK), everywhere(RESULTS | LOST), RESULTS, True, ()),
+        # With no topic in common nothing but the topic comes.
+        (gb(LOST, **AT_YORK, **CLASS_1), everywhere(), RESULTS, False, ()),
+    ],
+    ids=["topic", "other courses", "other classes", "topic and courses", "other topic"],
+)
+def test_what_a_region_does_not_take_comes_by_all_regions(chosen, by, topics, is_rest, others):
+    found = overrides(chosen, by)
     assert found is not None
-    assert (found.topics, found.is_rest, found.shared) == (RESULTS, True, LOST)
-    assert overrides(gb(courses=(YORK,)), everywhere(courses=(ASCOT,))) is None
+    assert (found.topics, found.is_rest, found.others) == (topics, is_rest, others)
+    assert found.shared == chosen.topics & by.topics
 
 
 def test_what_a_region_adds_to_all_regions_overrides_nothing():
+    assert overrides(gb(**AT_YORK, **CLASS_1), everywhere(**AT_ASCOT)) is None
+    assert overrides(everywhere(LOST), everywhere(RESULTS | LOST)) is None
+    assert overridden(gb(not_courses=(ASCOT,)), gb(region="IRE", **AT_ASCOT), lambda _course: None) is None
     assert overrides(everywhere(LOST), gb(RESULTS | LOST)) is None
     assert overrides(everywhere(courses=(CORK,)), gb()) is None
     assert overrides(everywhere(LOST, not_courses=(ASCOT,)), gb(RESULTS)) is None
@@ -224,6 +260,54 @@ BOTH, RESULTS = frozenset({Topic.RESULTS, Topic.ABANDONMENTS}), frozenset({Topic
 def test_abandonments_of_a_meeting_are_promised_only_where_a_filter_takes_them(filters, region, taken):
     chosen = [ChannelFilter(region=one, topics=topics, **fields) for one, topics, fields in filters]
     assert abandonments_taken(chosen, Meeting(course=ASCOT, race_date="2026-11-20", region=region)) is taken
+
+
+DAY = "2026-11-20"
+
+
+@pytest.mark.parametrize(
+    ("meeting", "is_known"),
+    [
+        (Meeting(meeting_id="mt_1"), True),
+        (Meeting(course=NAMED, race_date=DAY), True),
+        (Meeting(course=UNNAMED, race_date=DAY), True),
+        (Meeting(course=ASCOT), False),
+        (Meeting(race_date=DAY), False),
+    ],
+)
+def test_meeting_is_known_by_its_id_or_by_course_and_date(meeting, is_known):
+    assert meeting.is_known is is_known
+    assert meeting.is_same(meeting.model_copy(update={"region": "GB"}))
+    assert not meeting.is_same(meeting.model_copy(update={"race_date": "2026-11-21"}))
+
+
+@pytest.mark.parametrize(
+    ("race", "has"),
+    [
+        ({"meeting_id": "mt_1", "course": YORK}, True),
+        ({"meeting_id": "mt_2", "course": ASCOT, "race_date": DAY}, False),
+        ({"course": NAMED, "race_date": DAY}, True),
+        ({"course": YORK, "race_date": DAY}, False),
+        ({"course": ASCOT, "race_date": "2026-11-21"}, False),
+        ({"course": ASCOT}, False),
+    ],
+)
+def test_meeting_has_the_races_of_its_id_or_else_of_its_course_and_date(race, has):
+    assert Meeting(meeting_id="mt_1", course=ASCOT, race_date=DAY).has(Race(**race)) is has
+    assert not Meeting(course=ASCOT).has(Race(course=ASCOT))
+
+
+@pytest.mark.parametrize(
+    ("every", "is_without"),
+    [([gb()], True), ([gb(), gb(LOST, region="IRE")], True), ([gb(LOST)], False), ([everywhere(LOST)], False)],
+)
+def test_filter_is_without_abandonments_unless_another_of_the_channel_takes_those_of_its_region(every, is_without):
+    assert without_abandonments([gb()], every) == ((gb(),) if is_without else ())
+
+
+def test_mentions_are_those_of_the_filters_that_take_the_event_each_once():
+    filters = [gb(mentions=("U1", "here")), everywhere(mentions=("here", "U2")), gb(LOST, mentions=("U3",))]
+    assert mentions(filters, event(RESULT)) == ("U1", "here", "U2")
 
 
 @given(filters(["GB"]), filters(["GB"]), st.sampled_from(EventKind), st.sampled_from([ASCOT, YORK, Course()]))
