@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import islice
@@ -18,7 +18,8 @@ from bot.events import event_store
 from bot.events.days import utc_today
 from bot.events.event import EventKind, RacingEvent
 from bot.events.meeting_parts import is_part_of
-from bot.events.races import Race
+from bot.events.races import Race, is_same_course
+from bot.events.same_races import is_same_race
 from bot.events.typed_off import as_meant, in_the_afternoon, is_off_at, minutes_apart
 from bot.events.typed_text import folded
 from bot.outbox import ledger
@@ -86,23 +87,26 @@ async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message
     wanted = invocation.text.strip(AROUND_AN_ID)
     only_channel = None if await desk.people.is_admin(invocation) else invocation.channel_id
 
-    def read(session: Session) -> tuple[Named, ledger.Trace, CommandError | None]:
+    def read(session: Session) -> tuple[Named, Collection[str], ledger.Trace, CommandError | None]:
         now = desk.clock()
         named = named_race(session, wanted, now) or Named(wanted)
         race_id = (named.race and named.race.race_id) or named.key
         named = replace(named, race=race_book_store.by_id(session, race_id) or named.race)
+        cards = _lost_by_cards(session, named.race, now) if named.race else ()
         at = database_now(session, desk.clock)
-        found = ledger.trace(session, named.key, at, channel_id=only_channel, also=named.meetings)
+        found = ledger.trace(session, named.key, at, channel_id=only_channel, also=(*named.meetings, *cards))
         is_known = found.versions or found.deliveries or named.race
-        return named, found, None if is_known else no_such_race(session, wanted, now)
+        return named, cards, found, None if is_known else no_such_race(session, wanted, now)
 
-    named, found, error = await desk.database.read(read)
+    named, cards, found, error = await desk.database.read(read)
     if error is not None:
         raise error
     if not (found.versions or found.deliveries or named.race):
         await _check_course(desk, wanted)
     view = TraceView(desk.identity.permalink, has_ids=not invocation.from_message)
-    return trace_answer(found, named.key, view, only_channel, race=named.race, here=invocation.channel_id)
+    return trace_answer(
+        found, named.key, view, only_channel, race=named.race, by_card=bool(cards), here=invocation.channel_id
+    )
 
 
 async def check(_desk: Desk, invocation: Invocation) -> None:
@@ -239,6 +243,24 @@ def _delivered(row: EventVersion, event: RacingEvent) -> Iterator[_Known]:
         card = {"course": event.race.course, "race_date": event.race.race_date, "region": event.race.region}
         missing = {name: value for name, value in card.items() if name == "course" or getattr(race, name) is None}
         yield _Known(race.model_copy(update=missing), race.race_id or row.event_key, was_delivered=True)
+
+
+def _lost_by_cards(session: Session, race: Race, now: datetime) -> Collection[str]:
+    """The keys of the racecards that tell that the race is lost or void."""
+    if not (race.course.name and (race.abandoned or race.is_void)):
+        return ()
+    asked = _Asked(race.course.name, folded(race.course.name), race.off.text, race.region, race.race_date)
+    newest: dict[str, list[Race]] = {}
+    for row, event in _events_at(session, asked, now):
+        if row.kind == EventKind.RACECARD_PUBLISHED:
+            newest.setdefault(row.event_key, [one.race for one in _delivered(row, event)])
+    return [key for key, races in newest.items() if any(_is_lost_race(one, race) for one in races)]
+
+
+def _is_lost_race(told: Race, race: Race) -> bool:
+    return (
+        bool(told.abandoned or told.is_void) and is_same_course(told.course, race.course) and is_same_race(told, race)
+    )
 
 
 def _is_of_race(row: EventVersion, event: RacingEvent) -> bool:

@@ -264,13 +264,31 @@ async def test_race_without_an_outcome_is_said_to_be_on_the_card(pipeline):
 async def test_what_the_list_alone_says_of_a_race_is_never_called_unknown(pipeline):
     runners = (Runner(horse="Blue Moon", position="1"),)
     await put(pipeline, race("rc_1", "13:55", abandoned=True), race("rc_2", "14:30", runners=runners))
-    assert "is abandoned by the data service's list. No delivery" in await asked(pipeline, "bath 13.55")
+    assert "is abandoned in the data service's list. No delivery" in await asked(pipeline, "bath 13.55")
     assert "has a result in the data service's list. No delivery" in await asked(pipeline, "bath 14.30")
     await tell(pipeline, meeting(course="Bath"))
     assert "Bath 13:55 was abandoned with its meeting." in await asked(pipeline, "bath 13.55")
     after = await asked(pipeline, "bath 14.30")
     assert "14:30 was abandoned" not in after
     assert "meeting abandoned" in after
+
+
+async def test_race_that_a_racecard_marked_abandoned_is_traced_to_the_racecard(pipeline):
+    await pipeline.subscribe("CGB", "GB")
+    lost = card("12:50", "13:30", "14:00", "14:30")
+    for one, status in zip(lost["races"], ("abandoned", "postponed", "void"), strict=False):
+        one["status"] = status
+    await tell(pipeline, lost)
+    listed = [race(f"rc_{one['off_time']}", one["off_time"], "York", status="declared") for one in lost["races"]]
+    await put(pipeline, *listed)
+    for off, state in (("12:50", "abandoned"), ("13:30", "postponed"), ("14:00", "void")):
+        for words in (f"york {off}", f"rc_{off}"):
+            said = await asked(pipeline, words)
+            assert said.startswith(f"York {off}, ")
+            assert f", is {state} by a racecard. York {off} was reported once." in said
+            assert "1 message posted" in said
+            assert "No result and no abandonment" not in said
+    assert "is on the card. No result and no abandonment" in await asked(pipeline, "york 14:30")
 
 
 @on_both

@@ -76,15 +76,16 @@ def trace_answer(
     only_channel: str | None,
     *,
     race: Race | None = None,
+    by_card: bool = False,
     here: str | None = None,
 ) -> Message:
     """`wanted`: the typed id. `only_channel` limits the answer to a channel. `race`: the race that is asked about.
 
-    `here`: the channel in which the trace was asked for.
+    `by_card`: a racecard tells that the race is lost. `here`: the channel in which the trace was asked for.
     """
     name = view.ids(code(wanted, ID_MAX)) or "this event"
     limited = f"Limited to this channel, {named(only_channel)}: admins see all." if only_channel else None
-    became = _became(found, race)
+    became = _became(found, race, by_card=by_card)
     if not found.versions and not found.deliveries:
         return message(text := became or _nothing(name, found.kept_since), [section(text)])
     room = max(CHANNELS_NAMED_LEAST, TRACE_CHANNELS_MAX // max(1, len(found.versions)))
@@ -102,7 +103,7 @@ def trace_answer(
     return message(text, [section(heading)], lines, len(lines), [small])
 
 
-def _became(found: Trace, race: Race | None) -> str | None:
+def _became(found: Trace, race: Race | None, *, by_card: bool) -> str | None:
     """What deliveries say of a race together; None where each line says everything."""
     if disputed := [_race_named(one) for one in found.versions if one.contradicts]:
         races = "" if race else listed(list(dict.fromkeys(filter(None, disputed))))
@@ -115,8 +116,11 @@ def _became(found: Trace, race: Race | None) -> str | None:
     if found.deliveries:
         return None
     on = joined([name, race_day(race)], ", ")
-    if race.abandoned:
-        return f"{on}, is abandoned in the data service's list. No delivery of the abandonment was received."
+    if race.abandoned or race.is_void:
+        state = "void" if race.is_void else "postponed" if race.is_postponed else "abandoned"
+        if by_card:
+            return f"{on}, is {state} by a racecard."
+        return f"{on}, is {state} in the data service's list. No delivery that says so was received."
     if race.is_settled:
         return f"{on}, has a result in the data service's list. No delivery of the result was received."
     return f"{on}, is on the card. No result and no abandonment of that race was received."
