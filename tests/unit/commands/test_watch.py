@@ -96,6 +96,39 @@ async def test_every_ride_that_is_lost_is_named_and_the_rides_to_come_are_counte
     assert said.index("York 19:00 (GB)") < said.index("R Moore is declared")
 
 
+@pytest.mark.parametrize(
+    ("watched_name", "said", "unsaid"),
+    [
+        (
+            WatchedName(WatchKind.HORSE, "Out"),
+            "Out is a non-runner: Bath 11:00 (GB), Fri 20 Nov; Bath 13:00",
+            "no result",
+        ),
+        (
+            WatchedName(WatchKind.HORSE, "Waits"),
+            "Waits is a reserve: Bath 11:00 (GB), Fri 20 Nov; Bath 13:00",
+            "declared",
+        ),
+        (WatchedName(WatchKind.TRAINER, "T One"), "T One has a non-runner: Bath 11:00 (GB)", "is declared"),
+        (MOORE, "R Moore is declared: Bath 13:00", "non-runner"),
+    ],
+)
+async def test_watched_non_runner_is_not_called_declared(database, watched_name, said, unsaid):
+    runners = (
+        Runner(horse="Out", position="NR", trainer="T One", jockey="R Moore"),
+        Runner(horse="Waits", position="Reserve"),
+        Runner(horse="Runs", trainer="T Two", jockey="R Moore"),
+    )
+    given = {"race_date": "2026-11-20", "region": "GB", "course": Course(name="Bath"), "runners": runners}
+    offs = {hour: OffTime(text=f"{hour}:00", off_at=NOW.replace(hour=hour)) for hour in (11, 13)}
+    races = [Race(race_id=f"rc_{hour}", off=off, **given) for hour, off in offs.items()]
+    await database.write(lambda session: race_book_store.put(session, races, NOW))
+    found = await database.read(lambda session: look_up(session, [watched_name], date(2026, 11, 20)))
+    answered = watched([NowWatched(watched_name, found[watched_name])], NOW, is_own=False).text.split("a race.")[1]
+    assert said in answered
+    assert unsaid not in answered
+
+
 async def test_ride_whose_off_has_gone_is_no_longer_declared(database):
     rides = [
         Race(

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from bot.channels.watches import WatchedName
-from bot.db.tables import WatchRow
-from bot.events.races import Race
+from bot.db.tables import WatchKind, WatchRow
+from bot.events.races import RESERVED, Race, Runner
 from bot.events.watched import name_key
 from bot.outbox.message import Message
 from bot.racedata.day_card import CONFLICTS, RaceOutcome
@@ -26,6 +26,8 @@ UNWATCH = "end_watch"
 
 LOST = CONFLICTS | {RaceOutcome.ABANDONED}
 RUN = frozenset({RaceOutcome.SETTLED, RaceOutcome.VOID})
+
+OUTS = NON_RUNNER, RESERVE = "non-runner", "reserve"
 
 WATCHES_PER_PAGE = 15
 
@@ -110,20 +112,25 @@ def _unknown(one: NowWatched) -> str:
 
 def _known(one: NowWatched, now: datetime) -> str:
     """Abandonments and conflicts first."""
-    name = safe(one.name.name, HORSE_MAX) or "?"
+    name, has = safe(one.name.name, HORSE_MAX) or "?", "is" if one.name.kind is WatchKind.HORSE else "has"
     if not one.known.coming:
         return f"I know no race of {name} from today on."
-    lost, run = (_of(one, one.known.coming, which) for which in (LOST, RUN))
+    lost = _of(one, one.known.coming, LOST)
+    out = {word: [each for each in one.known.coming if _out(one.name, each[0]) == word] for word in OUTS}
+    rides = [each for each in one.known.coming if _out(one.name, each[0]) is None]
+    run = _of(one, rides, RUN)
     gone, coming = (
-        _of(one, [each for each in one.known.coming if is_overdue(*each, now) is is_gone], {RaceOutcome.OPEN})
+        _of(one, [each for each in rides if is_overdue(*each, now) is is_gone], {RaceOutcome.OPEN})
         for is_gone in (True, False)
     )
+    outs = {word: named for word, races in out.items() if (named := _of(one, races, RUN | {RaceOutcome.OPEN}))}
     said = [
         f"{name}: {_races(lost, len(lost))}." if lost else None,
+        *(f"{name} {has} a {word}: {_races(named, RACES_MAX)}." for word, named in outs.items()),
         f"{name} is declared: {_races(coming, RACES_MAX)}." if coming else None,
         f"Off already for {name}, {NO_RESULT_YET}: {_races(gone, RACES_MAX)}." if gone else None,
         f"Over already for {name}: {_races(run, RACES_MAX)}." if run else None,
-        "Earlier news brings no alert." if lost or run else None,
+        "Earlier news brings no alert." if lost or run or outs else None,
     ]
     return " ".join(filter(None, said))
 
@@ -138,12 +145,25 @@ def _of(one: NowWatched, races: Sequence[tuple[Race, RaceOutcome]], which: Colle
 
 def _published_as(watched: WatchedName, race: Race) -> str | None:
     """The published name, where the country of birth stands in one of the two names alone: maybe two horses."""
-    wanted = name_key(watched.name)
-    published = [name for runner in race.runners if isinstance(name := getattr(runner, watched.kind), str)]
-    same = [name for name in published if name_key(name).may_be(wanted)]
+    wanted, same = name_key(watched.name), [name for _, name in _runners(watched, race)]
     if not same or any(name_key(name).country == wanted.country for name in same):
         return None
     return f"as {safe(same[0], HORSE_MAX)}"
+
+
+def _out(watched: WatchedName, race: Race) -> str | None:
+    """One of OUTS, if the name has no other runner in the race."""
+    runners = [runner for runner, _ in _runners(watched, race)]
+    if not runners or not all(runner.is_out for runner in runners):
+        return None
+    return RESERVE if any(runner.position == RESERVED for runner in runners) else NON_RUNNER
+
+
+def _runners(watched: WatchedName, race: Race) -> list[tuple[Runner, str]]:
+    """With the published name."""
+    wanted = name_key(watched.name)
+    published = ((runner, getattr(runner, watched.kind)) for runner in race.runners)
+    return [(runner, name) for runner, name in published if isinstance(name, str) and name_key(name).may_be(wanted)]
 
 
 def _races(each: Sequence[str], most: int) -> str:
