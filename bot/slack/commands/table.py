@@ -3,6 +3,7 @@
 A new command: a line here, a file beside this file, a line in manifest.yml and in docs/commands.md.
 """
 
+import re
 from typing import Any
 
 from bot.errors import CommandError
@@ -73,11 +74,13 @@ USAGE = Command(
 
 HELP = "help"
 
+_PASTED = re.compile(r"(?:/racing(?:\s+|$))+", re.IGNORECASE)
+
 _MEANT = {
     "acknowledge": "subscribe",
     "cards": "racecard",
     "mute": "list",
-    "stop": "unsubscribe",
+    "stop": "list",
     "unmute": "list",
     "unwatch": "watching",
     "watches": "watching",
@@ -88,7 +91,8 @@ _MUTING = (
     "A meeting is muted by the button Mute this meeting here, beneath a result of it; abandonments still come. "
     "/racing list shows what is muted, with a button to end that."
 )
-_DONE_BY = {"mute": _MUTING, "unmute": _MUTING}
+_STOPPING = "/racing unsubscribe all ends what this channel receives, and /racing pause holds it back for a time."
+_DONE_BY = {"mute": _MUTING, "unmute": _MUTING, "stop": _STOPPING}
 """Words that are no commands, with the way to do what the words say."""
 
 _CHOSEN = dict.fromkeys((view.typed_as.removesuffix(":") for view in CHOICES), "subscribe")
@@ -139,10 +143,12 @@ def unknown_command(line: str) -> CommandError:
 def find_command(line: str) -> tuple[Command | None, str]:
     """The command of a line after /racing, with its words; None with the line for an unknown command.
 
-    "pause help" is the help on pause.
+    "pause help" is the help on pause. A pasted line may begin with /racing again, or with another slash command.
     """
+    pasted = _PASTED.match(line)
+    line = line[pasted.end() :] if pasted else line
     word, text = (*line.split(maxsplit=1), "", "")[:2]
-    command = RACING_COMMANDS.get(word.lower() or HELP)
+    command = RACING_COMMANDS.get(word.lower().removeprefix("/") or HELP)
     if command and text.strip().lower() == HELP:
         return RACING_COMMANDS[HELP], command.name
     return (command, text.strip()) if command else (None, line)

@@ -8,7 +8,7 @@ from bot.outbox.message import Message
 from bot.racedata.quota_book import BY_DAY, BY_ENDPOINT
 from bot.slack.commands.invocation import Desk, Invocation, reader_of
 from bot.slack.language.grammar import JOINING
-from bot.slack.language.tokens import split
+from bot.slack.language.tokens import words_of
 from bot.slack.messages.answers.failure_words import failure_words, shown_to
 from bot.slack.messages.answers.usage_answer import usage
 
@@ -42,7 +42,7 @@ async def check(_desk: Desk, invocation: Invocation) -> None:
 
 
 def read_grouping(text: str) -> str:
-    words = [word for word in split(text) if word.lower() not in JOINING_WORDS]
+    words = [word.text for word in words_of(text) if word.text.lower() not in JOINING_WORDS]
     unknown = [word for word in words if word.lower() not in GROUPINGS]
     if unknown:
         raise CommandError(f'I don\'t know "{unknown[0][:80]}" here. It is /usage, /usage day or /usage endpoint.')

@@ -19,7 +19,8 @@ from bot.slack.commands.day_words import find_place, read_words
 from bot.slack.commands.error_answers import explain, retyped
 from bot.slack.commands.invocation import Invocation
 from bot.slack.commands.refusal_buttons import refusal, with_working_offers
-from bot.slack.commands.table import RACING_COMMANDS, unknown_command
+from bot.slack.commands.table import RACING_COMMANDS, find_command, unknown_command
+from bot.slack.commands.usage import read_grouping
 from bot.slack.language.tokens import join, split
 from bot.slack.listeners.command_runner import CommandRunner
 from bot.slack.listeners.slash_commands import read_invocation
@@ -163,6 +164,7 @@ NOBODY: Any = None
         ('unwatch horse:"Silver Cavalier"', "watching"),
         ("watches", "watching"),
         ("mute york", "list"),
+        ("stop", "list"),
     ],
 )
 async def test_mistyped_command_is_offered_with_its_words(channel, line, offered):
@@ -182,6 +184,12 @@ async def test_mistyped_command_is_offered_with_its_words(channel, line, offered
     assert values[:1] == ([offered] if offered else [])
 
 
+@pytest.mark.parametrize("text", ["days and endpoints", "by day, by endpoint"])
+def test_usage_by_day_and_by_endpoint_is_one_at_a_time(text):
+    with pytest.raises(CommandError, match="One of them at a time"):
+        read_grouping(text)
+
+
 @pytest.mark.parametrize("line", ["mute york", "unmute", "Mute York"])
 def test_way_to_mute_a_meeting_is_told(line):
     assert "the button Mute this meeting here, beneath a result" in str(unknown_command(line))
@@ -190,6 +198,21 @@ def test_way_to_mute_a_meeting_is_told(line):
 def read_slash(command, text):
     """The command that is run, and the invocation."""
     return read_invocation({"command": command, "text": text, "channel_id": "C1", "user_id": "U1"}, "cmd-1")
+
+
+@pytest.mark.parametrize(
+    ("line", "name", "words"),
+    [
+        ("/racing list", "list", ""),
+        ("/racing /Racing subscribe GB", "subscribe", "GB"),
+        ("/racecard GB tomorrow", "racecard", "GB tomorrow"),
+        ("/racing", "help", ""),
+    ],
+)
+def test_pasted_line_begins_with_its_slash_command(line, name, words):
+    command, text = find_command(line)
+    assert command is RACING_COMMANDS[name]
+    assert text == words
 
 
 async def helped(text):
