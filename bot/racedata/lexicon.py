@@ -157,9 +157,9 @@ class Lexicon:
         for spelling in (*self.regions, *self._names, *self._ids):
             found.setdefault(folded(spelling), set()).add(spelling)
         bare: dict[str, set[str]] = {}
-        for name in self._names:
-            bare.setdefault(folded(name).partition(" (")[0], set()).add(name)
-        # "wolverhampton" is Wolverhampton (AW), and "ascot" is Ascot as well as Ascot (AUS).
+        for spelled, names in found.items():
+            bare.setdefault(spelled.partition(" (")[0], set()).update(names)
+        # "wolverhampton" is Wolverhampton (AW), and beside Ascot (AUS) "ascot" is Ascot.
         found = bare | found
         return {spelled: frozenset(spellings) for spelled, spellings in found.items()}
 
