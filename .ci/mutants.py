@@ -25,7 +25,7 @@ BUCKETS = f"{UNIT}outbox/test_bucket.py {PIPELINE}pace.py {PIPELINE}sent_at_once
 ANSWERS = f"{UNIT}outbox/test_claim_sender.py {PIPELINE}answers_to_messages.py {PIPELINE}answers_to_edits.py"
 
 TABLE: dict[str, tuple[int | None, str]] = {
-    "bot/channels/filters.py": (None, f"{UNIT}channels/test_filters.py {UNIT}commands/test_filter_kinds.py"),
+    "bot/channels/filters.py": (1, f"{UNIT}channels/test_filters.py {UNIT}commands/test_filter_kinds.py"),
     "bot/deliveries/signature.py": (2, "tests/integration/deliveries/test_endpoint.py"),
     "bot/events/race_state.py": (4, f"{UNIT}events/test_race_state.py"),
     "bot/fanout/plan.py": (None, f"{PIPELINE}meetings.py {PIPELINE}mutes_and_mentions.py {PIPELINE}quiet_hours.py"),

@@ -249,6 +249,8 @@ BOTH, RESULTS = frozenset({Topic.RESULTS, Topic.ABANDONMENTS}), frozenset({Topic
         ([(ALL, BOTH, {})], GB, True),
         ([(ALL, BOTH, {})], None, True),
         ([(GB, BOTH, {})], None, None),
+        ([(GB, BOTH, {}), (ALL, BOTH, {})], None, True),
+        ([(GB, BOTH, {"courses": (Course(name="ascot"),), "unchecked_since": SINCE})], GB, None),
         ([(GB, RESULTS, {})], None, False),
         ([(GB, BOTH, {"not_courses": (ASCOT,)})], GB, False),
         ([(GB, BOTH, {"courses": (YORK,)})], GB, False),
@@ -295,6 +297,7 @@ def test_meeting_is_known_by_its_id_or_by_course_and_date(meeting, is_known):
 def test_meeting_has_the_races_of_its_id_or_else_of_its_course_and_date(race, has):
     assert Meeting(meeting_id="mt_1", course=ASCOT, race_date=DAY).has(Race(**race)) is has
     assert not Meeting(course=ASCOT).has(Race(course=ASCOT))
+    assert Meeting(course=ASCOT, race_date=DAY).has(Race(meeting_id="mt_1", course=ASCOT, race_date=DAY))
 
 
 @pytest.mark.parametrize(
