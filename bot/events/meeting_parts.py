@@ -66,7 +66,13 @@ def _seen(event: RacingEvent) -> tuple[object, ...]:
     race = event.race
     course = race.course.name or race.course.course_id
     lines = tuple(_line_of(named, event) for named in event.races)
-    return course, tuple(getattr(race, name) for name in _SHOWN), lines, event.races_from_book
+    return course, tuple(getattr(race, name) for name in _SHOWN), _all_finished(race), lines, event.races_from_book
+
+
+def _all_finished(race: Race) -> bool:
+    """Then alone the number of declared runners is told: as the number that ran."""
+    went = [runner for runner in race.runners if not runner.is_out]
+    return len(went) == race.field_size and all(runner.finishing_position for runner in went)
 
 
 def _line_of(race: Race, event: RacingEvent) -> tuple[object, ...] | None:

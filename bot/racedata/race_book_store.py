@@ -320,6 +320,8 @@ def merged(known: Race, news: Race, *, whole: bool) -> Race:
     runners = completed_runners(news.runners, known.runners, are_all=whole)
     # Only news of the race's status take an abandonment back.
     is_kept = news.abandoned is None and news.status is None
+    if known.has_places and not news.has_places:
+        news = news.model_copy(update={"field_size": declared_size(news)})
     # The earlier figure would hide a missing runner.
     size = None if len(runners) < len(known.runners) else declared_size(known) if news.has_places else known.field_size
     both = _filled(known, news).model_copy(

@@ -11,7 +11,7 @@ from structlog.testing import capture_logs
 from bot.db.tables import BookRace
 from bot.events import event_store
 from bot.events.event import Topic
-from bot.events.races import Course
+from bot.events.races import Course, Runner
 from bot.racedata import race_book_store
 from bot.slack.messages.kit.times import weekday_and_day
 from tests.clock import DAY
@@ -138,6 +138,17 @@ BY_THE_BOOK = {
         *(subscribes("CGB", "GB", *Topic), card_of("A", "B", OUT)),
         result(placings=(), runners=[*WON, {"position": 2, "horse": "B"}, {"horse": "C"}]),
         CGB=["", "1 A, 2 B | !ran"],
+    ),
+    "declared horses of a list that was read after the result": Story(
+        *(subscribes("CGB", "GB", *Topic), result(placings=("A", "B")), so_far(CGB=["1 A, 2 B | !ran"])),
+        *(lists(listed(runners=(Runner(horse="A"), Runner(horse="B")))), passes(60)),
+        CGB=["1 A, 2 B. 2 ran"],
+    ),
+    "more declared horses, of a list that was read after the result": Story(
+        *(subscribes("CGB", "GB", *Topic), result(placings=("A", "B"), title="Title rc_1", race_class="4")),
+        *(lists(listed(runners=(Runner(horse="A"), Runner(horse="B"), Runner(horse="C")))), passes(60)),
+        edits=0,
+        CGB=["1 A, 2 B | !ran"],
     ),
     "declared horses that are not all placed": Story(
         *(subscribes("CGB", "GB", *Topic), card_of("A", "B", "C"), result(placings=("A", "B"))),

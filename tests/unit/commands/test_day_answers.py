@@ -353,6 +353,18 @@ def test_nothing_known_is_no_outcome():
     assert Outcomes().count() == 0
 
 
+def test_favourite_has_the_same_mark_in_the_line_the_table_and_the_sections():
+    prices = ("5/2", "11/8", "6/4", "10/1")
+    runners = tuple(Runner(horse=f"Horse {n}", position=str(n), starting_price=one) for n, one in enumerate(prices, 1))
+    race = make_race("14:30", runners=runners, field_size=4)
+    event = RacingEvent(key="k", kind=EventKind.RESULT_RECEIVED, race=race)
+    other = make_race("15:00", runners=runners, field_size=4)
+    alone, among = (racecard(make_card(some, course=ASCOT), NOW) for some in ([race], [race, other]))
+    for form in (*full_result(event, None, NOW, ()).forms, *alone.forms, *among.forms):
+        assert "11/8F" in str(form.blocks)
+        assert re.findall("([0-9/]+)[JC]?F", str(form.blocks)) == ["11/8"] * str(form.blocks).count("11/8")
+
+
 @pytest.mark.parametrize("course", [None, ASCOT])
 def test_provisional_result_is_no_final_result(course):
     card = make_card([make_race("14:30", runners=FIELD, status="Provisional")], course=course)

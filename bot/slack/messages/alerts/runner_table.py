@@ -10,7 +10,7 @@ from bot.slack.messages.kit.native_blocks import NOTHING_CAME, ROWS_PER_PAGE, TA
 from bot.slack.messages.kit.result_line import RaceField
 from bot.slack.messages.kit.text import joined, safe
 
-HORSE = "Horse"
+HORSE, PRICE = "Horse", "SP"
 
 RunnerColumns = dict[str, Callable[[Runner], str | None]]
 
@@ -26,7 +26,7 @@ FULL_RESULT_COLUMNS: RunnerColumns = {
     "Pos": lambda runner: runner.position,
     "No.": lambda runner: runner.number,
     HORSE: lambda runner: runner.horse or (f"no. {runner.number}" if runner.number else None),
-    "SP": lambda runner: runner.starting_price,
+    PRICE: lambda runner: runner.starting_price,
     "Jockey / trainer": _people,
     # A phone shows only the columns above.
     "Why": lambda runner: runner.position_reason,
@@ -44,8 +44,14 @@ def runners_table(
     columns: RunnerColumns,
     room: int,
     rows_per_page: int = ROWS_PER_PAGE,
+    *,
+    result: Race | None = None,
 ) -> list[Block | None]:
+    """`result`: for the marks of favourites."""
     listed = runners[: TABLE_ROWS_MAX - 1]
+    if result:
+        field = RaceField(result)
+        columns = columns | {PRICE: lambda runner: joined([runner.starting_price, field.mark(runner)], "")}
     cells = {title: [cell(value(runner)) for runner in listed] for title, value in columns.items()}
     made = data_table(caption, cells, HORSE, room - _FOR_THE_REST, rows_per_page)
     if made is None:

@@ -50,7 +50,7 @@ def full_result(
     def in_sections() -> Message:
         return message(text, head, runner_lines(runners, race), len(runners), [foot])
 
-    table = runners_table("Every runner", runners, FULL_RESULT_COLUMNS, room_beside([*head, foot]))
+    table = runners_table("Every runner", runners, FULL_RESULT_COLUMNS, room_beside([*head, foot]), result=race)
     return with_native(message(text, [*head, *table], foot=[foot]), in_sections) if table else in_sections()
 
 

@@ -5,6 +5,7 @@ Several races of a course have their runners collapsed; a single race has a tabl
 
 from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime, tzinfo
+from functools import partial
 
 from bot.events.days import utc_today
 from bot.events.races import Race, Runner, is_same_course
@@ -51,6 +52,7 @@ from bot.slack.messages.kit.names import (
 )
 from bot.slack.messages.kit.native_blocks import collapsed
 from bot.slack.messages.kit.pages import Paper, Turning, Unit, paged
+from bot.slack.messages.kit.result_line import RaceField
 from bot.slack.messages.kit.text import SECTION_MAX, clip, counted, joined, safe, sentences, size, without_bold
 from bot.slack.messages.kit.times import aware, off_for_readers, off_text
 
@@ -280,9 +282,9 @@ def _race_with_runners(
     said = _said(race, outcome, now)
     first = joined([at, f"*{off}*" if off else None, said], "  ")
     name = joined([first, details], " · " if said else "  ") or race_line(race)
-    columns, line = CARD_COLUMNS, _declared
+    columns, line, result = CARD_COLUMNS, _declared, None
     if outcome in WITH_RESULT:
-        columns, line = FULL_RESULT_COLUMNS, _placed
+        columns, line, result = FULL_RESULT_COLUMNS, partial(_placed, RaceField(race)), race
         # Sorting keeps the card's order among runners without a place.
         runners = sorted(runners, key=lambda runner: runner.finishing_position or RUNNERS_PLAUSIBLE)
     in_sections = lines_section(name, map(line, runners), len(runners))
@@ -290,7 +292,7 @@ def _race_with_runners(
         title = without_bold(joined([at, _race(race, outcome, now)], "  "))
         return Unit((collapsed(title, [in_sections]),), sections=(in_sections,))
     caption = joined(["Runners", off_text(race.off)], ", ")
-    table = runners_table(caption, runners, columns, TABLE_ROOM) if runners else []
+    table = runners_table(caption, runners, columns, TABLE_ROOM, result=result) if runners else []
     if not table:
         return Unit((in_sections,))
     blocks = tuple(block for block in (section(name), *table) if block)
@@ -299,14 +301,14 @@ def _race_with_runners(
 
 def _declared(runner: Runner) -> str:
     """For example "4  Desert Crown · draw 3 · R Moore / A O'Brien · OR 121"."""
-    facts = [*_facts(runner), "non-runner" if runner.is_out else None]
+    facts = [*_facts(runner, safe(runner.starting_price, SHORT_MAX)), "non-runner" if runner.is_out else None]
     return clip(joined([_first(runner.number, runner), *facts]), CARD_LINE_MAX)
 
 
-def _placed(runner: Runner) -> str:
-    """For example "1  Desert Crown · no. 4 · draw 3 · R Moore / A O'Brien · OR 121 · SP 5/2"."""
+def _placed(field: RaceField, runner: Runner) -> str:
+    """For example "1  Desert Crown · no. 4 · draw 3 · R Moore / A O'Brien · OR 121 · SP 5/2F"."""
     number = safe(runner.number, SHORT_MAX) if runner.horse else None
-    facts = [f"no. {number}" if number else None, *_facts(runner)]
+    facts = [f"no. {number}" if number else None, *_facts(runner, field.price(runner))]
     return clip(joined([_first(runner.position, runner), *facts]), CARD_LINE_MAX)
 
 
@@ -314,10 +316,10 @@ def _first(first: str | None, runner: Runner) -> str:
     return joined([safe(first, SHORT_MAX), horse_name(runner)], "  ")
 
 
-def _facts(runner: Runner) -> list[str | None]:
+def _facts(runner: Runner, price: str | None) -> list[str | None]:
     draw = safe(runner.draw, SHORT_MAX)
     people = joined([safe(runner.jockey, PERSON_MAX), safe(runner.trainer, PERSON_MAX)], " / ")
-    rating, price = safe(runner.official_rating, SHORT_MAX), safe(runner.starting_price, SHORT_MAX)
+    rating = safe(runner.official_rating, SHORT_MAX)
     return [
         f"draw {draw}" if draw else None,
         people or None,

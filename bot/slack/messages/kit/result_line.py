@@ -111,8 +111,12 @@ class RaceField:
     def price(self, runner: Runner) -> str | None:
         """As published. A favourite is marked by the data, or where the prices of all runners are known."""
         price = safe(runner.starting_price, SHORT_MAX)
+        return f"{price}{self.mark(runner)}" if price else price
+
+    def mark(self, runner: Runner) -> str:
+        """For example "JF"; empty for other runners than favourites."""
         is_shortest = self._shortest is not None and _value(runner.starting_price) == self._shortest
-        return f"{price}{self._mark}" if price and is_shortest else price
+        return self._mark if is_shortest else ""
 
     def _ran(self) -> int | None:
         """None where the list may leave runners out, or names declared runners who may not have run."""
