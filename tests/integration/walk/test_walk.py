@@ -180,6 +180,10 @@ async def test_near_miss_and_pages_are_buttons_whose_answers_take_their_place(wo
     channel = world.channel()
     assert "Did you mean GB" in await world.say("/racing", "subscribe gbb results", channel=channel)
     assert "receives results from GB" in shown(await world.clicked("GB", channel))
+    assert "jumps" in await world.say("/racing", "subscribe IRE jumps racecards", channel=channel)
+    assert (await world.person().clicks("Open the form", channel=channel)).error is None
+    answer = await world.submitted(await world.person().opened("subscribe_form"), {})
+    assert "racecards from IRE" in json.dumps(answer)
     await world.say("/racing", "courses", channel=channel)
     second = await world.clicked("Page 2 of 3 →", channel)
     third = await world.clicked("Page 3 of 3 →", channel)
