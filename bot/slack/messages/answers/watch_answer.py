@@ -27,7 +27,7 @@ UNWATCH = "end_watch"
 LOST = CONFLICTS | {RaceOutcome.ABANDONED}
 RUN = frozenset({RaceOutcome.SETTLED, RaceOutcome.VOID})
 
-OUTS = NON_RUNNER, RESERVE = "non-runner", "reserve"
+OUTS = IS_OUT, IS_RESERVE = "non-runner", "reserve"
 
 WATCHES_PER_PAGE = 15
 
@@ -156,7 +156,7 @@ def _out(watched: WatchedName, race: Race) -> str | None:
     runners = [runner for runner, _ in _runners(watched, race)]
     if not runners or not all(runner.is_out for runner in runners):
         return None
-    return RESERVE if any(runner.position == RESERVED for runner in runners) else NON_RUNNER
+    return IS_RESERVE if any(runner.position == RESERVED for runner in runners) else IS_OUT
 
 
 def _runners(watched: WatchedName, race: Race) -> list[tuple[Runner, str]]:
