@@ -17,7 +17,7 @@ from bot.slack.messages.answers.coverage_answer import coverage
 async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message:
     """Raises CommandError without a match, ServiceError without a list."""
     found, typed, page = await _find(desk, invocation)
-    return coverage(found, typed or None, page)
+    return coverage(found, typed or None, page, await desk.reference.regions(LIST_S))
 
 
 async def check(desk: Desk, invocation: Invocation) -> None:

@@ -196,11 +196,18 @@ async def listed(command, text, countries=COUNTRIES, known=COURSES, why=None):
     async def give_courses(_timeout_s):
         return known
 
+    async def give_regions(_timeout_s):
+        return ("AUS", "GB", "IRE")
+
     async def give_lexicon(_timeout_s):
         return Lexicon(sorted({course.region for course in known if course.region}), known, countries)
 
     given = SimpleNamespace(
-        countries=give_countries, courses=give_courses, lexicon=give_lexicon, why_none=lambda name: why[name]
+        countries=give_countries,
+        courses=give_courses,
+        regions=give_regions,
+        lexicon=give_lexicon,
+        why_none=lambda name: why[name],
     )
     desk: Any = SimpleNamespace(reference=given)
     return await command.answer(desk, typed(text), None)

@@ -48,6 +48,9 @@ TRACES = {
     "of what became no message": lambda: traced(versions(UNTOLD, UNTOLD)),
     "of one version": lambda: traced(versions(VERSION)),
     "of four versions": lambda: traced(versions(*[VERSION] * 4)),
+    "of a post and two edits": lambda: traced(
+        versions(replace(VERSION, told=(told(SENT, **POSTED), *[told(SENT, by_edit=True, **POSTED)] * 2)))
+    ),
     "of a race with a name": lambda: traced(versions(replace(VERSION, race=LES_LANDES))),
     "of a delivery that made no version": lambda: traced(Trace((), TRACE.deliveries, 0, TRACE.kept_since)),
 }

@@ -1,6 +1,6 @@
 """The answer of `/racing coverage`: archive and published fields by country."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from bot.outbox.message import Message
 from bot.racedata.reference_store import KnownCountry
@@ -13,9 +13,12 @@ from bot.slack.messages.kit.text import DATA_MAX, counted, joined, safe
 NOT_PUBLISHED = "not published: "
 
 
-def coverage(countries: Sequence[KnownCountry], region: str | None, page: int) -> Message:
+def coverage(
+    countries: Sequence[KnownCountry], region: str | None, page: int, regions: Collection[str] | None = None
+) -> Message:
+    """`regions`: those of subscriptions; None without the list."""
     title = f"Coverage: {safe(region, SHORT_MAX)}" if region else f"Coverage: {_countries(len(countries))}"
-    lines = [_country(country) for country in countries]
+    lines = [_country(country, regions) for country in countries]
     only = f". {lines[0]}" if len(lines) == 1 else ""
     foot = context([mrkdwn("as the data service publishes it, read once a day")])
     command = f"coverage {region}" if region else "coverage"
@@ -27,7 +30,7 @@ def _countries(number: int) -> str:
     return f"{number} countries" if number != 1 else "1 country"
 
 
-def _country(country: KnownCountry) -> str:
+def _country(country: KnownCountry, regions: Collection[str] | None) -> str:
     code, name = safe(country.country_code, SHORT_MAX), safe(country.name, SHORT_MAX * 2)
     races = counted(country.races, "race").replace(str(country.races), f"{country.races:,}") if country.races else None
     fields = {
@@ -41,6 +44,7 @@ def _country(country: KnownCountry) -> str:
     return "• " + joined(
         [
             named or "country not named",
+            "cannot be subscribed to" if regions is not None and country.country_code not in regions else None,
             races,
             _order(country),
             has or None,

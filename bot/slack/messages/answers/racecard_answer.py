@@ -18,7 +18,6 @@ from bot.slack.messages.answers.day_answer import (
     card_title,
     command_line,
     completeness,
-    conflicts_in_figures,
     in_order,
     is_dead,
     losses_of,
@@ -95,12 +94,12 @@ def racecard(
     missed = missed_off_words(card, "these are the nearest" if is_missed else "this is the whole card")
     notes = (missed, completeness(card, today, unchecked, reader), unchecked_words(unchecked))
     said = [words for words in notes if words]
-    summary = _summary(card)
+    summary, in_text = (_summary(card, with_lost=with_lost) for with_lost in (True, False))
     losses = losses_of(card)
     on_every_page, listed_first = losses.parts()
     paper = Paper(
         title,
-        lambda shown: sentences([joined([shown, summary], ": "), losses.in_text, *said]),
+        lambda shown: sentences([joined([shown, in_text], ": "), losses.in_text, *said]),
         [*listed_first, *(_nearest(card, now) if is_missed else _units(card, now, reader.zone, first_regions))],
         head=[*on_every_page, section("\n".join([*said, *([summary] if summary and not _is_alone(card) else [])]))],
         foot=small_print(card, now),
@@ -124,8 +123,8 @@ def _abandoned(card: Card) -> str | None:
     return abandoned_in_figures(card.outcomes)
 
 
-def _summary(card: Card) -> str | None:
-    """The header has the abandonments."""
+def _summary(card: Card, *, with_lost: bool) -> str | None:
+    """The title beside the notification text has the abandonments already."""
     races = card.outcomes.in_order()
     if all(outcome is RaceOutcome.ABANDONED for _, outcome in races):
         return None
@@ -133,8 +132,12 @@ def _summary(card: Card) -> str | None:
     counts = [None if is_of_one else counted(len(card.meetings), "meeting"), counted(len(races), "race")]
     if _is_alone(card):
         counts = [race_line_after_off(races[0][0]) if card.off else race_line(races[0][0])]
-    settled = card.outcomes.count(RaceOutcome.SETTLED)
-    return joined([*counts, share(settled, len(races), "run"), conflicts_in_figures(card.outcomes)], ", ") or None
+    figures = [
+        share(card.outcomes.count(*which), len(races), words)
+        for which, words in IN_FIGURES.items()
+        if with_lost or RaceOutcome.ABANDONED not in which
+    ]
+    return joined([*counts, *figures], ", ") or None
 
 
 def _is_alone(card: Card) -> bool:

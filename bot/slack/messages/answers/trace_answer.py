@@ -288,11 +288,15 @@ def _delivered(one: TracedDelivery, view: TraceView) -> str:
 
 
 def _in_figures(told: Sequence[LedgerLine]) -> str:
-    """For example "1 message posted", "3 messages: 1 waiting, 2 posted"."""
-    outcomes = {one.outcome for one in told}
+    """For example "1 message posted", "3 messages: 1 waiting, 2 posted", "2 messages: 1 posted, 1 edited"."""
+    outcomes = {_figure(one) for one in told}
     return f"{counted(len(told), 'message')}{f' {outcomes.pop()}' if len(outcomes) == 1 else f': {_figures(told)}'}."
 
 
+def _figure(one: LedgerLine) -> str:
+    return "edited" if one.by_edit and one.outcome is LedgerOutcome.SENT else str(one.outcome)
+
+
 def _figures(told: Sequence[LedgerLine]) -> str:
-    counts = Counter(str(one.outcome) for one in told)
+    counts = Counter(map(_figure, told))
     return ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
