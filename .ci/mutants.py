@@ -35,7 +35,7 @@ TABLE: dict[str, tuple[int | None, str]] = {
     "bot/outbox/pace.py": (8, BUCKETS),
     "bot/outbox/poison_messages.py": (13, f"{UNIT}outbox/test_claim_sender.py {UNIT}outbox/test_resolver.py"),
     "bot/outbox/resolve.py": (0, f"{UNIT}outbox/test_resolver.py"),
-    "bot/racedata/client/circuit_breakers.py": (9, BREAKERS),
+    "bot/racedata/client/circuit_breakers.py": (None, BREAKERS),
     "bot/racedata/client/throttle.py": (
         None,
         f"{UNIT}racedata/test_token_bucket.py {UNIT}racedata/test_client_calls.py",
