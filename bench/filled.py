@@ -117,17 +117,16 @@ _FILL = (
     FROM history
     """,
     """
-    INSERT INTO message (id, channel_id, idempotency_key, kind, event_id, edits_id, content, priority, state, reason,
+    INSERT INTO message (id, channel_id, idempotency_key, kind, event_id, content, priority, state, reason,
         detail, folded_into, muted_by, plain, received_at, attempts, sending_at, deadline_at, looks, failed_looks,
-        may_be_repeat, message_ts, sent_at, given_up_at)
+        may_be_repeat, message_ts, sent_at, given_up_at, wanted_rev, sent_rev)
     {NUMBERS}, stated AS (
         SELECT history.*, n % 1000 = 17 AS is_notice,
             CASE n % 100 WHEN 7 THEN 'folded' WHEN 11 THEN 'dead_letter' WHEN 13 THEN 'muted' ELSE 'sent' END AS state
         FROM history
     )
     SELECT n, channel, CASE WHEN is_notice THEN 'notice:' || n ELSE event_key || '#' || version || '@' || channel END,
-        CASE WHEN is_notice THEN 'notice' WHEN version = 2 THEN 'edit' ELSE 'event' END,
-        CASE WHEN NOT is_notice THEN n END, CASE WHEN version = 2 THEN bearer END,
+        CASE WHEN is_notice THEN 'notice' ELSE 'event' END, CASE WHEN NOT is_notice THEN n END,
         CASE WHEN is_notice THEN :content END, CASE WHEN kind LIKE '%abandoned' THEN 0 ELSE 2 END, state,
         CASE WHEN state = 'dead_letter' THEN 'refused' END,
         CASE WHEN state = 'dead_letter' THEN 'chat.postMessage: msg_too_long' END,
@@ -136,8 +135,13 @@ _FILL = (
         CASE WHEN state IN ('sent', 'dead_letter') THEN moment END,
         CASE WHEN state IN ('sent', 'dead_letter') THEN moment END, 0, 0, FALSE,
         CASE WHEN state = 'sent' THEN '1780000000.' || substr(CAST(1000000 + bearer % 1000000 AS text), 2) END,
-        CASE WHEN state = 'sent' THEN moment END, CASE WHEN state = 'dead_letter' THEN moment END
-    FROM stated
+        CASE WHEN state = 'sent' THEN moment END, CASE WHEN state = 'dead_letter' THEN moment END,
+        CASE WHEN n % 20 = 19 THEN 1 ELSE 0 END, CASE WHEN n % 20 = 19 THEN 1 ELSE 0 END
+    FROM stated WHERE version = 1
+    """,
+    """
+    INSERT INTO said (message_id, event_id, rev, said_at)
+    {NUMBERS} SELECT bearer, n, 1, moment FROM history WHERE version = 2
     """,
     """
     INSERT INTO book_race (race_id, region, race_date, meeting_id, data, updated_at)

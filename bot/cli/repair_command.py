@@ -7,14 +7,14 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from sqlalchemy import or_, select
+from sqlalchemy import and_, or_, select
 from sqlmodel import Session, col
 
 from bot.clock import Clock, utc_now
 from bot.db.engine import TOOL_BUSY_S, Database
 from bot.db.named_value_store import DatabaseStateStore
 from bot.db.schema import Schema, check_is_there
-from bot.db.tables import EventVersion, MessageKind, MessageState, OutboxMessage
+from bot.db.tables import EventVersion, MessageState, OutboxMessage, SaidRow
 from bot.deliveries.ingest import Ingest
 from bot.deliveries.payload import read_events, read_payload
 from bot.errors import ServiceError, StorageError, StorageUnavailable
@@ -23,6 +23,8 @@ from bot.operations.repair.repair_run import Repair, Repaired
 from bot.outbox import message_view
 from bot.outbox.channel_queues import Claim
 from bot.outbox.claim_at_fanout import QueuedOnly
+from bot.outbox.message_store import IS_TO_EDIT
+from bot.outbox.messenger import Call
 from bot.outbox.notices import Notices
 from bot.outbox.resume import Reopening
 from bot.ports import Ports
@@ -55,25 +57,30 @@ class Preview:
         self._clock = clock
 
     def __call__(self, session: Session, versions: Sequence[EventVersion]) -> None:
-        by_id = {row.id: row for row in versions}
-        of_these = col(OutboxMessage.event_id).in_([number for number in by_id if number])
+        event_ids = [row.id for row in versions if row.id]
+        of_these = col(OutboxMessage.event_id).in_(event_ids)
         summaries = select(col(OutboxMessage.folded_into)).where(of_these)
+        edited = select(col(SaidRow.message_id)).where(col(SaidRow.event_id).in_(event_ids))
+        is_new = and_(
+            or_(of_these, col(OutboxMessage.id).in_(summaries)), col(OutboxMessage.state) == MessageState.QUEUED
+        )
         statement = (
-            select(OutboxMessage)
-            .where(or_(of_these, col(OutboxMessage.id).in_(summaries)), col(OutboxMessage.state) == MessageState.QUEUED)
+            select(OutboxMessage, EventVersion)
+            .outerjoin(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
+            .where(or_(is_new, and_(IS_TO_EDIT, col(OutboxMessage.id).in_(edited))))
             .order_by(col(OutboxMessage.channel_id), col(OutboxMessage.priority), col(OutboxMessage.id))
         )
-        found = list(session.execute(statement).scalars())
-        heads = [(post, by_id[post.event_id]) for post in found if post.event_id in by_id]
+        found = [(post, event) for post, event in session.execute(statement)]
+        heads = [(post, event) for post, event in found if event is not None]
         views = message_view.views_of(session, heads)
         now = self._clock()
-        for post in found:
-            event = by_id.get(post.event_id)
+        for post, event in found:
             claim = Claim(
                 post.channel_id, "", post, event, in_doubt=False, claimed_at=now, view=views.get(post.id or 0)
             )
             key = event.event_key if event else None
-            self.planned.append(Planned(post.channel_id, post.kind, key, self._render(claim, now).text))
+            kind = Call.EDIT if claim.is_edit else post.kind
+            self.planned.append(Planned(post.channel_id, kind, key, self._render(claim, now).text))
 
 
 async def run_repair(settings: Settings, *, dry_run: bool, as_json: bool, clock: Clock = utc_now) -> str:
@@ -180,7 +187,5 @@ def _told(repaired: Repaired, planned: Sequence[Planned] | None) -> str:
     if planned is None:
         return "\n".join(lines)
     lines.append(f"{len(planned)} messages would be posted:" if planned else "No message would be posted.")
-    lines += [
-        f"  {one.channel_id}: {one.text if one.kind != MessageKind.EDIT else f'edit: {one.text}'}" for one in planned
-    ]
+    lines += [f"  {one.channel_id}: {one.text if one.kind != Call.EDIT else f'edit: {one.text}'}" for one in planned]
     return "\n".join(lines)

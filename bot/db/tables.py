@@ -5,6 +5,7 @@ from enum import StrEnum
 
 from sqlalchemy import (
     BigInteger,
+    Boolean,
     CheckConstraint,
     Column,
     ForeignKey,
@@ -13,11 +14,15 @@ from sqlalchemy import (
     LargeBinary,
     Text,
     UniqueConstraint,
+    false,
 )
 from sqlmodel import Field, SQLModel
 
 BigKey = BigInteger().with_variant(Integer(), "sqlite")
 """A growing primary key: SQLite numbers only INTEGER columns."""
+
+TO_EDIT = "state = 'sent' AND wanted_rev > sent_rev AND gone_since IS NULL"
+"""Messages with an edit that is due, in the words of the index."""
 
 WHERE = "where"
 """Key of `info`: the condition of a partial index. SQLAlchemy's own options would load both dialects."""
@@ -29,6 +34,10 @@ def _growing_key() -> Column[int]:
 
 def _text(*, nullable: bool = False) -> Column[str]:
     return Column(Text, nullable=nullable)
+
+
+def _count() -> Column[int]:
+    return Column(Integer, nullable=False, server_default="0")
 
 
 def _one_of(column: str, states: type[StrEnum]) -> str:
@@ -247,10 +256,8 @@ class ChannelQueue(SQLModel, table=True):
 
 class MessageKind(StrEnum):
     EVENT = "event"
-    EDIT = "edit"
     LIVE = "live"
     """A meeting in one message, which is kept up to date."""
-    LIVE_EDIT = "live_edit"
     SUMMARY = "summary"
     """Lists messages that waited for the channel."""
     NOTICE = "notice"
@@ -260,7 +267,6 @@ class MessageKind(StrEnum):
     """Answers a direct message."""
     ESCALATION = "escalation"
     """Nobody has acknowledged an abandonment."""
-    ESCALATION_EDIT = "escalation_edit"
 
 
 class MessageState(StrEnum):
@@ -299,10 +305,7 @@ class OutboxMessage(SQLModel, table=True):
         CheckConstraint(_one_of("kind", MessageKind), name="ck_message_kind"),
         CheckConstraint(_one_of("state", MessageState), name="ck_message_state"),
         CheckConstraint(f"reason IS NULL OR {_one_of('reason', Reason)}", name="ck_message_reason"),
-        CheckConstraint(
-            "(kind IN ('edit', 'live_edit', 'escalation_edit')) = (edits_id IS NOT NULL)", name="ck_message_edits"
-        ),
-        CheckConstraint("(kind IN ('event', 'edit')) = (event_id IS NOT NULL)", name="ck_message_event"),
+        CheckConstraint("(kind = 'event') = (event_id IS NOT NULL)", name="ck_message_event"),
         CheckConstraint("(event_id IS NULL) = (content IS NOT NULL)", name="ck_message_content"),
         CheckConstraint("thread_of IS NULL OR kind = 'event'", name="ck_message_thread_of"),
         CheckConstraint("(state = 'folded') = (folded_into IS NOT NULL)", name="ck_message_folded"),
@@ -311,7 +314,8 @@ class OutboxMessage(SQLModel, table=True):
         CheckConstraint("(state = 'dead_letter') = (given_up_at IS NOT NULL)", name="ck_message_given_up"),
         CheckConstraint("(state = 'sent') = (sent_at IS NOT NULL)", name="ck_message_sent"),
         CheckConstraint("state <> 'sent' OR message_ts IS NOT NULL", name="ck_message_ts"),
-        CheckConstraint("edits_id IS NULL OR state <> 'in_doubt'", name="ck_message_edit_in_doubt"),
+        CheckConstraint("wanted_rev >= sent_rev", name="ck_message_rev"),
+        CheckConstraint("gone_since IS NULL OR kind <> 'event'", name="ck_message_gone"),
         CheckConstraint(
             "state NOT IN ('sending', 'in_doubt') OR (sending_at IS NOT NULL AND deadline_at IS NOT NULL)",
             name="ck_message_sending",
@@ -334,7 +338,7 @@ class OutboxMessage(SQLModel, table=True):
             info={WHERE: "state = 'sent' AND kind = 'event'"},
         ),
         Index("ix_message_not_before", "not_before", info={WHERE: "not_before IS NOT NULL"}),
-        Index("ix_message_edits_id", "edits_id", info={WHERE: "edits_id IS NOT NULL"}),
+        Index("ix_message_to_edit", "channel_id", "priority", "id", info={WHERE: TO_EDIT}),
         Index("ix_message_folded_into", "folded_into", info={WHERE: "folded_into IS NOT NULL"}),
     )
 
@@ -344,7 +348,6 @@ class OutboxMessage(SQLModel, table=True):
     """Unique for each message and channel; also Slack's metadata."""
     kind: str
     event_id: int | None = Field(default=None, sa_column=Column(BigKey, ForeignKey("event.id"), nullable=True))
-    edits_id: int | None = Field(default=None, sa_column=Column(BigKey, nullable=True))
     content: str | None = Field(default=None, sa_column=_text(nullable=True))
     """As JSON: of a message without event the Message, of a live message the meeting, of an escalation an Escalated."""
     priority: int
@@ -377,6 +380,36 @@ class OutboxMessage(SQLModel, table=True):
     given_up_at: datetime | None = None
     thread_of: int | None = Field(default=None, sa_column=Column(BigKey, nullable=True))
     """The live message whose thread the message belongs to."""
+    wanted_rev: int = Field(default=0, sa_column=_count())
+    """Counts what the message is to show since it was made. An edit is due while `sent_rev` is smaller."""
+    sent_rev: int = Field(default=0, sa_column=_count())
+    """What Slack shows."""
+    wanted_at: datetime | None = None
+    """Since when the first due edit waits. Old values stay."""
+    after_id: int | None = Field(default=None, sa_column=Column(BigKey, nullable=True))
+    """The next edit waits until this message is sent, or given up."""
+    passes_pause: bool = Field(default=False, sa_column=Column(Boolean, nullable=False, server_default=false()))
+    """The next edit is made in a paused channel too."""
+    edit_attempts: int = Field(default=0, sa_column=_count())
+    """Calls since the last edit that was made or refused."""
+    edit_sending_at: datetime | None = None
+    """Start of the last call of an edit."""
+    gone_since: datetime | None = None
+    """Slack said that a message without an event is gone, or is edited no more: the start of the refused call."""
+
+
+class SaidRow(SQLModel, table=True):
+    """An event that a message shows, or is to show, beside the event of its own. The channel has no other message."""
+
+    __tablename__ = "said"
+    __table_args__ = (Index("ix_said_event_id", "event_id"),)
+
+    message_id: int = Field(sa_column=Column(BigKey, primary_key=True, autoincrement=False))
+    event_id: int = Field(sa_column=Column(BigKey, primary_key=True, autoincrement=False))
+    rev: int = Field(default=0, sa_column=_count())
+    """The message's revision that shows the event. 0: the message needs no edit for the event."""
+    said_at: datetime | None = None
+    """When the edit was made."""
 
 
 class AckState(StrEnum):

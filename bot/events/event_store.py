@@ -25,7 +25,7 @@ from sqlalchemy.orm import aliased, make_transient_to_detached
 from sqlmodel import Session, col
 
 from bot.db.engine import dialect_of, table_of
-from bot.db.tables import BookRace, EventVersion, NamedRace, OutboxMessage
+from bot.db.tables import BookRace, EventVersion, NamedRace, OutboxMessage, SaidRow
 from bot.events import drill_mark, event_bounds
 from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import VersionRemarks
@@ -377,11 +377,12 @@ def note_watched(row: EventVersion, watched: WatchedIn) -> None:
 
 def rename_watching(session: Session, old_id: str, new_id: str) -> None:
     """The channel's watched runners stand under the new id from now on."""
-    told = select(col(OutboxMessage.event_id)).where(
-        col(OutboxMessage.channel_id) == old_id, col(OutboxMessage.event_id).is_not(None)
-    )
+    of_channel = col(OutboxMessage.channel_id) == old_id
+    own = select(col(OutboxMessage.event_id)).where(of_channel)
+    beside = select(col(SaidRow.event_id)).join(OutboxMessage, col(OutboxMessage.id) == col(SaidRow.message_id))
     statement = select(EventVersion).where(
-        col(EventVersion.id).in_(told), col(EventVersion.remarks).contains(f'"{old_id}"', autoescape=True)
+        or_(col(EventVersion.id).in_(own), col(EventVersion.id).in_(beside.where(of_channel))),
+        col(EventVersion.remarks).contains(f'"{old_id}"', autoescape=True),
     )
     for row in session.execute(statement).scalars():
         remarks = remarks_of(row)

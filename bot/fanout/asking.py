@@ -9,7 +9,7 @@ from bot.channels.ack_request import AckRequest, request_of
 from bot.channels.filters import ChannelFilter
 from bot.events.event import RacingEvent
 from bot.outbox import acknowledgements
-from bot.outbox.message_store import NewPost
+from bot.outbox.revisions import Bump, Bumps
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Asking:
         if replaced := [post_id for channel, post_id in messages if channel in self.filters]:
             acknowledgements.end(self.session, replaced)
 
-    def followed(self, posts: Sequence[NewPost]) -> list[NewPost]:
-        """Edits of the escalations of messages that these posts edit, whatever the channel wants now."""
-        edits = [post for post in posts if post.edits_id is not None and not post.folded]
-        return acknowledgements.follow(self.session, edits) if edits else []
+    def follow(self, bumps: Bumps, messages: Mapping[int, Bump]) -> None:
+        """The escalations of messages that get a revision get a revision too, whatever the channel wants now."""
+        if messages:
+            bumps.add(acknowledgements.follow(self.session, messages))

@@ -19,7 +19,7 @@ from bot.events.watched import WatchedIn, WatchedRunner
 from bot.fanout.asking import Asking
 from bot.fanout.known_meetings import KnownMeetings
 from bot.fanout.live_messages import LiveMessages
-from bot.fanout.plan import Amended, Plan
+from bot.fanout.plan import Amended, Plan, finish
 from bot.fanout.version_news import Repeat
 from bot.fanout.waits import Hours
 from bot.fanout.watchers import noted_with, watched_in
@@ -112,21 +112,21 @@ def edit_for_race_book(session: Session, *, clock: Clock, race_ids: Sequence[str
     now = inbox.take_turn(session, clock)
     if now is None:
         return None
-    live: LiveMessages | None = None
+    plan: Plan | None = None
     try:
         with session.begin_nested():
-            live = _fill_in_again(session, race_ids, clock())
+            plan = _fill_in_again(session, race_ids, clock())
     except Exception as error:
         if is_unavailable(error):
             raise
         log.exception("learnt_not_told", races=list(race_ids))
     race_book_store.looked_at(session, race_ids)
-    if live is not None:
-        live.finish()
+    if plan is not None:
+        finish([plan])
     return Added(waiting=len(race_ids))
 
 
-def _fill_in_again(session: Session, race_ids: Sequence[str], now: datetime) -> LiveMessages:
+def _fill_in_again(session: Session, race_ids: Sequence[str], now: datetime) -> Plan:
     known = fanout_knowledge.read(session, now)
     live = LiveMessages(session, known.with_live_messages, now)
     elsewhere = KnownElsewhere(session, known.lists, known.filters)
@@ -140,8 +140,7 @@ def _fill_in_again(session: Session, race_ids: Sequence[str], now: datetime) -> 
     plan = Plan(session, meetings, Hours(now, known.with_hours), live, asking)
     tell_again(session, plan, elsewhere, meetings, known, now=now)
     plan.carry_out()
-    plan.let_edits_wait()
-    return live
+    return plan
 
 
 def _again(

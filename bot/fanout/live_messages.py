@@ -16,6 +16,7 @@ from bot.fanout.version_news import News
 from bot.fanout.waits import is_urgent
 from bot.logs import get_logger
 from bot.outbox import live_meetings, message_store
+from bot.outbox.revisions import Bump, Bumps
 
 log = get_logger(__name__)
 
@@ -95,14 +96,13 @@ class LiveMessages:
         touched.received_at = received_at
         return touched
 
-    def finish(self) -> None:
-        """Call last in the transaction, because of the locks of `live_meetings.edit`.
-
-        An error of ours holds no other message up.
-        """
+    def finish(self, bumps: Bumps) -> None:
+        """Make live messages, and have the others edited. An error of ours holds no other message up."""
+        if not self._touched:
+            return
         try:
             with self._session.begin_nested():
-                self._finish()
+                self._finish(bumps)
         except Exception as error:
             if is_unavailable(error):
                 raise
@@ -110,15 +110,14 @@ class LiveMessages:
                 "live_messages_not_made", meetings=[live_meetings.key_of(meeting) for meeting in self._touched]
             )
 
-    def _finish(self) -> None:
-        found = [(one, live) for one in self._touched.values() if (live := self._edited(one))]
-        for one, live in found:
-            live_meetings.edit(self._session, one.meeting, live, one.received_at)
+    def _finish(self, bumps: Bumps) -> None:
+        for one in self._touched.values():
+            bumps.add({number: Bump(one.received_at) for number in self._edited(one)})
 
-    def _edited(self, one: _Touched) -> set[tuple[str, int]]:
-        live = set(self._made(one, self._filters).items())
+    def _edited(self, one: _Touched) -> set[int]:
+        live = set(self._made(one, self._filters).values())
         if one.meeting.region is None:
-            live.update(live_meetings.of_regions(self._session, one.meeting, self._filters))
+            live.update(number for _, number in live_meetings.of_regions(self._session, one.meeting, self._filters))
         return live
 
     def _made(self, one: _Touched, channels: Collection[str]) -> dict[str, int]:

@@ -25,10 +25,10 @@ from bot.racedata.published_lists import read_lists
 
 
 class Missed(NamedTuple):
-    """`events`: their number. `live`: to be finished last in the transaction."""
+    """`events`: their number. `plan`: to be finished last in the transaction."""
 
     events: int
-    live: LiveMessages
+    plan: Plan
 
 
 def post_missed(session: Session, channel_id: str, chosen: ChannelFilter, *, since: datetime, now: datetime) -> Missed:
@@ -58,9 +58,8 @@ def post_missed(session: Session, channel_id: str, chosen: ChannelFilter, *, sin
             plan.add(news, [channel_id], {} if news.remarks.contradicts else holding)
     plan.link()
     plan.carry_out()
-    plan.let_edits_wait()
-    message_store.hurry_races(session, [event.race.race_id for event in missed.values() if event.is_abandonment])
-    return Missed(len(missed), live)
+    plan.bumps.hurry(event.race.race_id for event in missed.values() if event.is_abandonment)
+    return Missed(len(missed), plan)
 
 
 def _told(first: EventVersion, newest: EventVersion, event: RacingEvent) -> list[News]:

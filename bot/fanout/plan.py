@@ -1,7 +1,6 @@
 """Plans how each channel is told of a version: by a new message, by an edit, or by an existing message."""
 
-import hashlib
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import NamedTuple
@@ -19,9 +18,10 @@ from bot.fanout.known_meetings import KnownMeetings
 from bot.fanout.live_messages import LiveMessages
 from bot.fanout.version_news import News
 from bot.fanout.waits import Hours, is_urgent
-from bot.outbox import message_store
+from bot.outbox import message_store, revisions
 from bot.outbox.claim_at_fanout import Tells
-from bot.outbox.message_store import NewPost, Priority
+from bot.outbox.message_store import NewPost, Priority, Told
+from bot.outbox.revisions import Bump, Bumps
 
 
 @dataclass(frozen=True)
@@ -58,24 +58,37 @@ class _Planned:
     received_at: datetime | None = None
 
 
+def finish(plans: "Sequence[Plan]") -> int:
+    """Of one transaction, which ends then: nothing may wait for a lock after the locks of messages.
+
+    Returns how many messages are to show more.
+    """
+    for plan in plans:
+        plan.live.finish(plan.bumps)
+        plans[0].bumps.take(plan.bumps)
+    return plans[0].bumps.write() if plans else 0
+
+
 class Plan:
     """A transaction's messages, stored by one statement, or by more where a version looks for earlier messages.
 
-    `posts` counts told channels, `written` stored messages.
+    `posts` counts told channels, `written` stored messages. `bumps` and `live` wait for `finish`.
     """
 
     def __init__(
         self, session: Session, meetings: KnownMeetings, hours: Hours, live: LiveMessages, asking: Asking
     ) -> None:
         self._session = session
-        self._live = live
+        self.live = live
         self._asking = asking
         self._hours = hours
-        self._edits = False
         self._meetings = meetings
         self._new: list[_Planned] = []
         self._versions: list[EventVersion] = []
         self._linked: set[str] = set()
+        self._ids: dict[str, int] = {}
+        self._told_of: dict[str, Sequence[Told]] = {}
+        self.bumps = Bumps(session)
         self.posts = 0
         self.written = 0
 
@@ -108,7 +121,7 @@ class Plan:
         superseded = self._superseded(news, rung)
         waiting = self._waiting(news, channels)
         held_back = {*places, *muted, *waiting}
-        threads = self._live.threads(news, channels, held_back) if self._live else {}
+        threads = self.live.threads(news, channels, held_back) if self.live else {}
         asking = self._asking.of(news.event, channels)
         self._new.append(
             _Planned(news, {channel: places.get(channel) for channel in channels}, muted, waiting, threads, asking)
@@ -121,12 +134,10 @@ class Plan:
         told = {*channels, *left} - set(places)
         if asking:
             self._asking.replace(one for one in superseded if one[0] in told and one[0] in asking)
-        self._mend(
-            news.event,
-            news.version,
-            [one for one in superseded if one[0] in told],
-            version=news.version.version,
-        )
+        if mended := [(channel, number) for channel, number in superseded if channel in told]:
+            self.carry_out()
+            at, version = news.version.received_at, news.version
+            self._show(version, {number: Bump(at, self._own(version, channel)) for channel, number in mended})
 
     def misled(self, news: News) -> set[str]:
         """Channels, whatever their filters, with messages that a version contradicts or changes."""
@@ -138,6 +149,8 @@ class Plan:
             keys |= set(self._meetings.naming(race_id))
         if not keys:
             return set()
+        if keys == {news.event.key} and contradicted is None:
+            return {one.channel_id for one in self._told(news.event.key)}
         self.carry_out()
         told = message_store.channels_told(self._session, keys)
         if contradicted is not None and race_id is not None:
@@ -152,20 +165,39 @@ class Plan:
         """The planned messages that are not stored yet."""
         event_store.add(self._session, self._versions)
         self._versions.clear()
-        new = [_post(planned, channel, place) for planned in self._new for channel, place in planned.places.items()]
+        new = [
+            _post(planned, channel)
+            for planned in self._new
+            for channel, place in planned.places.items()
+            if place is None
+        ]
+        for planned in self._new:
+            self._show_in_places(planned)
         tells = Tells(
             {planned.news.version.id or 0: planned.news.version for planned in self._new},
             {planned.news.version.id or 0: planned.news.event for planned in self._new},
             self._meetings.events(),
         )
         self._new.clear()
-        self._edits = self._edits or any(post.edits_id for post in new)
-        return [*new, *self._asking.followed(new)], tells
+        return new, tells
 
-    def let_edits_wait(self) -> None:
-        """Call last, after all messages are stored."""
-        if self._hours and self._edits:
-            message_store.let_edits_wait(self._session, self._hours.channels)
+    def _show_in_places(self, planned: _Planned) -> None:
+        version = planned.news.version
+        places = [place for place in planned.places.values() if place is not None]
+        if places:
+            self._told_of.clear()
+        revisions.fold(self._session, version.id or 0, [place.post_id for place in places if place.folded])
+        bump = Bump(planned.received_at or version.received_at)
+        edited = {place.post_id: bump for place in places if not place.folded}
+        self._show(version, edited, may_ask=planned.news.event.is_abandonment)
+
+    def _show(self, version: EventVersion, messages: Mapping[int, Bump], *, may_ask: bool = True) -> None:
+        """`may_ask`: among the messages are abandonments."""
+        if messages:
+            self._told_of.clear()
+            new = self.bumps.show(version.id or 0, messages)
+            if may_ask:
+                self._asking.follow(self.bumps, {number: messages[number] for number in new})
 
     def _waiting(self, news: News, channels: Sequence[str]) -> Mapping[str, datetime]:
         """Channels whose message waits, and until when.
@@ -182,14 +214,18 @@ class Plan:
         # The earlier version may wait although its hour is over.
         earlier = message_store.waiting_of(self._session, news.event.key)
         watched = event_store.known(news.version)[1].watched if earlier else {}
-        hurried = (earlier.keys() & watched.keys()) | self._live.correcting(news, {*own, *earlier})
+        hurried = (earlier.keys() & watched.keys()) | self.live.correcting(news, {*own, *earlier})
         if hurried:
             message_store.wait_no_longer(self._session, {news.event.key}, None, now=self._hours.now, only=hurried)
         return {channel: until for channel, until in (own | earlier).items() if channel not in hurried}
 
     def _write(self, new: Sequence[NewPost]) -> None:
-        self._edits = self._edits or any(post.edits_id for post in new)
-        self.written += message_store.add(self._session, new)
+        if new:
+            message_store.make_queues(self._session, {post.channel_id for post in new})
+            self._told_of.clear()
+        made = message_store.insert(self._session, new)
+        self._ids |= made
+        self.written += len(made)
 
     def _places(self, news: News, muted: Mapping[str, str], rung: Collection[str] = ()) -> dict[str, MessagePlace]:
         """Messages by channel that only need an edit."""
@@ -204,7 +240,7 @@ class Plan:
             having = {channel for channel in own if channel in muted or not (news.rings or channel in rung)}
             places |= {channel: MessagePlace(own[channel], folded=not news.remarks.changes) for channel in having}
         if news.only_adds or _is_small(news):
-            said = message_store.said_by(self._session, news.event.key)
+            said = {one.channel_id: one.message_id for one in self._told(news.event.key)}
             # Whoever watches a runner is told of the change.
             watched = set(rung) if news.only_adds else set(event_store.known(news.version)[1].watched)
             silent = {channel: MessagePlace(said[channel], folded=True) for channel in said.keys() - watched}
@@ -236,13 +272,13 @@ class Plan:
         """
         event, row, received_at, is_seen = amended
         self.carry_out()
-        self._live.refresh(event.race, received_at)
+        self.live.refresh(event.race, received_at)
         if event.kind is EventKind.MEETING_ABANDONED:
             named_races.add(self._session, event.key, (race.race_id for race in event.races))
         if watching and self._hours:
             message_store.wait_no_longer(self._session, {event.key}, None, now=self._hours.now, only=watching)
         if is_seen or watching:
-            self._mend_seen(event, row, now, None if is_seen else watching)
+            self._mend_seen(event, now, None if is_seen else watching)
         news = News(row, event, VersionRemarks(), rings=False, is_first=False)
         as_stored = replace(news, remarks=event_store.known(row)[1])
         matching = moved | watching
@@ -251,34 +287,22 @@ class Plan:
             waiting = self._waiting(news, sorted(new))
             told = {channel: places.get(channel) for channel in sorted(new)}
             held_back = {*places, *muted, *waiting}
-            threads = self._live.threads(as_stored, sorted(new), held_back) if self._live else {}
+            threads = self.live.threads(as_stored, sorted(new), held_back) if self.live else {}
             asking = self._asking.of(event, told)
             self._new.append(_Planned(news, told, muted, waiting, threads, asking, received_at))
             self.posts += len(new)
             row.posts += len(new)
         self._linked.add(event.key)
 
-    def _mend_seen(self, event: RacingEvent, row: EventVersion, seen_at: datetime, only: set[str] | None) -> None:
+    def _mend_seen(self, event: RacingEvent, seen_at: datetime, only: set[str] | None) -> None:
         """`only`: in these channels; None for every channel."""
-        known = f"{seen_at.timestamp():.3f}-{hashlib.sha256(row.data.encode()).hexdigest()[:16]}"
         if event.kind is EventKind.RACE_ABANDONED:
             messages = message_store.bearers(self._session, event.key)
         else:
             messages = {post_id: channel for channel, post_id in self._messages(event.key).items()}
-        edits = [
-            NewPost(
-                channel,
-                f"{event.key}#{row.version}+{known}@{channel}~{post_id}",
-                MessageKind.EDIT,
-                _priority(event),
-                row.received_at,
-                row.id,
-                edits_id=post_id,
-            )
-            for post_id, channel in messages.items()
-            if only is None or channel in only
-        ]
-        self._write([*edits, *self._asking.followed(edits)])
+        shown = {number: Bump(seen_at) for number, channel in messages.items() if only is None or channel in only}
+        self.bumps.add(shown)
+        self._asking.follow(self.bumps, shown)
 
     def link(self) -> None:
         """Have messages on races and racecards link the message of the abandoned meeting."""
@@ -298,11 +322,20 @@ class Plan:
             here = messages.get(meeting.key, {})
             found = messages.get(part.key, {}).items()
             of_both = [(channel, post_id) for channel, post_id in found if is_card or channel in here]
-            self._mend(meeting, self._meetings.row_of(meeting), of_both)
+            self._mend_once(self._meetings.row_of(meeting), {number: here.get(channel) for channel, number in of_both})
             if self._asking and not is_card:
                 self._asking.replace((channel, post_id) for channel, post_id in of_both if post_id < here[channel])
 
+    def _told(self, event_key: str) -> Sequence[Told]:
+        """Read once, until something is told."""
+        self.carry_out()
+        if event_key not in self._told_of:
+            self._told_of[event_key] = message_store.told_of(self._session, event_key)
+        return self._told_of[event_key]
+
     def _messages(self, event_key: str, *, locked: bool = False) -> dict[str, int]:
+        if not locked:
+            return {one.channel_id: one.message_id for one in self._told(event_key) if one.stands_alone}
         self.carry_out()
         return message_store.messages_of(self._session, {event_key}, locked=locked).get(event_key, {})
 
@@ -318,35 +351,21 @@ class Plan:
             saying |= {(channel, post_id) for post_id, channel in lost.items()}
         for key in keys:
             saying |= set(self._messages(key).items())
-        self._mend(news.event, news.version, sorted(saying, key=lambda one: one[1]))
+        if saying:
+            self.carry_out()
+            self._mend_once(news.version, {number: self._own(news.version, channel) for channel, number in saying})
 
-    def _mend(
-        self,
-        event: RacingEvent,
-        row: EventVersion,
-        messages: Iterable[tuple[str, int]],
-        *,
-        version: int | None = None,
-    ) -> None:
-        """Each message is edited once, or once for this `version`."""
-        messages = list(messages)
+    def _mend_once(self, version: EventVersion, messages: Mapping[int, int | None]) -> None:
+        """Each message links the event once, whatever the version. `messages`: with the message that goes first."""
         if not messages:
             return
-        self.carry_out()
-        mark = f"#{version}" if version else ""
-        edits = [
-            NewPost(
-                channel,
-                f"{event.key}{mark}@{channel}~{post_id}",
-                MessageKind.EDIT,
-                _priority(event),
-                row.received_at,
-                row.id,
-                edits_id=post_id,
-            )
-            for channel, post_id in messages
-        ]
-        self._write([*edits, *self._asking.followed(edits)])
+        saying = revisions.saying(self._session, version.event_key)
+        bumps = {number: Bump(version.received_at, after) for number, after in messages.items() if number not in saying}
+        self._show(version, bumps)
+
+    def _own(self, version: EventVersion, channel_id: str) -> int | None:
+        """The new message of a version."""
+        return self._ids.get(_key(version, channel_id))
 
 
 def _is_small(news: News) -> bool:
@@ -362,19 +381,21 @@ def _priority(event: RacingEvent) -> Priority:
     return Priority.ABANDONMENT if event.is_abandonment else Priority.OTHER
 
 
-def _post(planned: _Planned, channel_id: str, place: MessagePlace | None) -> NewPost:
+def _key(version: EventVersion, channel_id: str) -> str:
+    return f"{version.event_key}#{version.version}@{channel_id}"
+
+
+def _post(planned: _Planned, channel_id: str) -> NewPost:
     news = planned.news
     return NewPost(
         channel_id,
-        f"{news.event.key}#{news.version.version}@{channel_id}",
-        MessageKind.EDIT if place else MessageKind.EVENT,
+        _key(news.version, channel_id),
+        MessageKind.EVENT,
         _priority(news.event),
         planned.received_at or news.version.received_at,
         news.version.id,
-        edits_id=place.post_id if place else None,
-        folded=place is not None and place.folded,
-        muted_by=None if place else planned.muted.get(channel_id),
-        not_before=None if place else planned.waiting.get(channel_id),
-        thread_of=None if place else planned.threads.get(channel_id),
-        asked=None if place else planned.asking.get(channel_id),
+        muted_by=planned.muted.get(channel_id),
+        not_before=planned.waiting.get(channel_id),
+        thread_of=planned.threads.get(channel_id),
+        asked=planned.asking.get(channel_id),
     )

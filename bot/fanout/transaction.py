@@ -25,12 +25,12 @@ from bot.fanout.completion_edits import EDITED_WITHIN, fill, tell_again
 from bot.fanout.delivery_reader import ReadDelivery
 from bot.fanout.known_meetings import KnownMeetings
 from bot.fanout.live_messages import LiveMessages
-from bot.fanout.plan import Plan
+from bot.fanout.plan import Plan, finish
 from bot.fanout.version_news import KnownEvents, News
 from bot.fanout.waits import Hours
 from bot.fanout.watchers import noted_with, watched_in
 from bot.logs import get_logger
-from bot.outbox import fanout_knowledge, message_store
+from bot.outbox import fanout_knowledge
 from bot.outbox.claim_at_fanout import Added, Tells
 from bot.outbox.fanout_knowledge import FanoutKnowledge, KnownOfGeneration
 from bot.outbox.message_store import NewPost
@@ -73,12 +73,12 @@ class LogLine:
 
 @dataclass(frozen=True)
 class FannedOut:
-    """`deliveries` counts finished deliveries. `live`: to be finished last."""
+    """`deliveries` counts finished deliveries. `plans`: to be finished last."""
 
     deliveries: int = 0
     added: Added = field(default_factory=Added)
     lines: Sequence[LogLine] = ()
-    live: Sequence[LiveMessages] = ()
+    plans: Sequence[Plan] = ()
 
 
 class FanoutTransactions:
@@ -108,7 +108,7 @@ class FanoutTransactions:
         unread = [channel_id for channel_id, chosen in known.listening if isinstance(chosen, UnreadFilter)]
         self._notices.unread_filters(session, unread)
         transaction = _Transaction(session, known, self._notices, taken.now, self._clock())
-        done = finish_live(transaction.fan_out(waiting, claiming=(self._outbox, began_s)))
+        done = finished(transaction.fan_out(waiting, claiming=(self._outbox, began_s)))
         return replace(done, deliveries=done.deliveries + len(read) - len(waiting))
 
     def apart(self, session: Session, read: Sequence[ReadDelivery]) -> FannedOut | None:
@@ -119,14 +119,14 @@ class FanoutTransactions:
         known = fanout_knowledge.read(session, taken.now)
         done = [self._alone(session, each, known, taken.now) for each in _only(read, taken.inbox_ids)]
         waiting = sum(each.added.waiting for each in done)
-        live = [one for each in done for one in each.live]
+        plans = [one for each in done for one in each.plans]
         lines = [line for each in done for line in each.lines]
-        return finish_live(FannedOut(len(done), Added(waiting=waiting), lines, live))
+        return finished(FannedOut(len(done), Added(waiting=waiting), lines, plans))
 
     def within(self, session: Session, read: Sequence[ReadDelivery], now: datetime) -> FannedOut:
         """As a part of other work, which has the turn (`inbox.take_turn`). Without claims.
 
-        Call `finish_live` last in the transaction.
+        Call `finished` last in the transaction.
         """
         taken = inbox.take(session, [delivery for delivery, _ in read], now)
         waiting = _only(read, taken.inbox_ids)
@@ -160,10 +160,9 @@ class _Transaction:
         self._now = now
         self._mutes = known.mutes(now)
         self._meetings = KnownMeetings(session, now - EDITED_WITHIN)
-        self._live = LiveMessages(session, known.with_live_messages, hour)
+        live = LiveMessages(session, known.with_live_messages, hour)
         asking = Asking(session, known.with_asking)
-        self._plan = Plan(session, self._meetings, Hours(hour, known.with_hours), self._live, asking)
-        self._hurried: list[str | None] = []
+        self._plan = Plan(session, self._meetings, Hours(hour, known.with_hours), live, asking)
         self._lines: list[LogLine] = []
 
     def fan_out(self, read: Sequence[ReadDelivery], claiming: tuple[Outbox, float] | None = None) -> FannedOut:
@@ -191,11 +190,9 @@ class _Transaction:
             repeats=versions.repeats,
         )
         added = self._hand_over(claiming)
-        self._plan.let_edits_wait()
-        message_store.hurry_races(self._session, self._hurried)
         if left := [delivery.inbox_id for delivery, _ in read[done:]]:
             inbox.put_back(self._session, left)
-        return FannedOut(done, added, self._lines, [self._live] if self._live else [])
+        return FannedOut(done, added, self._lines, [self._plan])
 
     def _fill_in(self, read: Sequence[ReadDelivery], elsewhere: KnownElsewhere) -> list[RacingEvent]:
         """From the race book and stored events. Delivered races enter the race book without quota."""
@@ -225,7 +222,7 @@ class _Transaction:
         rung = out_or_back(noted, watched) if is_card else ()
         self._plan.add(news, channels, muted, left=misled - self._known.listeners, rung=rung)
         if event.is_abandonment and self._meetings.has_other_of_race(event):
-            self._hurried.append(event.race.race_id)
+            self._plan.bumps.hurry([event.race.race_id])
         if event.drill is not None:
             drill_fanout.tell_unknown(self._session, self._notices, event, reference, self._now)
         elif event.kind is None:
@@ -253,10 +250,9 @@ class _Transaction:
         return replace(added, waiting=added.waiting + self._plan.written)
 
 
-def finish_live(done: FannedOut) -> FannedOut:
-    for one in done.live:
-        one.finish()
-    return replace(done, live=())
+def finished(done: FannedOut) -> FannedOut:
+    added = replace(done.added, waiting=done.added.waiting + finish(done.plans))
+    return replace(done, added=added, plans=())
 
 
 def log_lines(lines: Iterable[LogLine]) -> None:

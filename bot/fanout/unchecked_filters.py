@@ -17,6 +17,7 @@ from bot.db.tables import ChannelSubscriptionRow
 from bot.deliveries import inbox
 from bot.events.races import Course
 from bot.fanout.missed_events import Missed, post_missed
+from bot.fanout.plan import finish
 from bot.logs import get_logger
 from bot.outbox.notices import Notices, Urgency
 from bot.racedata import reference_store
@@ -43,9 +44,8 @@ def check_filters(session: Session, notices: Notices, now: datetime) -> bool:
     if reference_store.regions(session) is not None:
         lists = kept(session)
         rows = _locked(session, partial(subscriptions.to_be_checked, regions=lists.regions))
-        for missed in [_check(session, notices, row, lists, now) for row in rows]:
-            if missed is not None:
-                missed.live.finish()
+        missed = [_check(session, notices, row, lists, now) for row in rows]
+        finish([one.plan for one in missed if one is not None])
     return True
 
 

@@ -5,7 +5,7 @@ more people while nobody has taken the abandonment.
 """
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -28,9 +28,8 @@ from bot.events.event import RacingEvent
 from bot.events.races import Value
 from bot.logs import get_logger
 from bot.outbox import message_store, message_view
-from bot.outbox.message_store import NewPost, Priority
 from bot.outbox.message_view import MessageView
-from bot.outbox.states import BY_WHOM
+from bot.outbox.revisions import Bump, bump
 from bot.racedata import partly_run_meetings
 
 log = get_logger(__name__)
@@ -139,9 +138,7 @@ def take(session: Session, key: str, user_id: str, now: datetime) -> Press | Non
         row = session.get_one(Acknowledgement, number, populate_existing=True)
         press = _press(session, alert, row, is_news=is_news)
         if is_news:
-            given_back_at = asked.given_back_at if (asked := asked_of(row)) is not None else None
-            again = f":{given_back_at.isoformat()}" if given_back_at else ""
-            message_store.add(session, _edits(session, alert, row, f"{BY_WHOM}{again}", now))
+            _show_anew(session, alert, row, now)
         # Read after the move: another transaction may have moved the row on meanwhile.
         asked = asked_of(row) if row.state == AckState.REPLACED else None
         number = asked.moved_to if asked is not None else None
@@ -164,7 +161,7 @@ def give_back(session: Session, key: str, user_id: str, now: datetime) -> Press 
             written = {"taken_by": None, "taken_at": None, "asked": again.model_dump_json()}
             move(session, number, (AckState.TAKEN,), state=before, **written)
             session.refresh(row)
-            message_store.add(session, _edits(session, alert, row, f"{BY_WHOM}:not:{now.isoformat()}", now))
+            _show_anew(session, alert, row, now)
         press = _press(session, alert, row, is_news=is_news)
         number = asked.moved_to if asked is not None and row.state == AckState.REPLACED else None
     return press
@@ -234,30 +231,22 @@ def _replace(row: Acknowledgement, asked: StoredRequest, message_id: int) -> Non
 
 
 def _show(session: Session, escalations: Sequence[OutboxMessage], message_id: int, now: datetime) -> None:
-    """The escalations, and their waiting edits, show this message from now on."""
-    if not escalations:
-        return
-    numbers = [post.id for post in escalations]
-    with_edits = or_(col(OutboxMessage.id).in_(numbers), col(OutboxMessage.edits_id).in_(numbers))
-    for post in session.execute(select(OutboxMessage).where(with_edits)).scalars():
+    """The escalations show this message from now on."""
+    for post in escalations:
         if (said := _said(post)) is not None:
             post.content = said.model_copy(update={"message_id": message_id}).model_dump_json()
     session.flush()
-    message_store.add(session, [_edit_of_escalation(post, f"!instead:{message_id}", now) for post in escalations])
+    bump(session, {post.id or 0: Bump(now) for post in escalations})
 
 
-def follow(session: Session, edits: Sequence[NewPost]) -> list[NewPost]:
-    """Edits of the escalations of all messages that get these edits."""
-    rows = of_messages(session, {edit.edits_id for edit in edits if edit.edits_id is not None})
+def follow(session: Session, edits: Mapping[int, Bump]) -> dict[int, Bump]:
+    """The escalations of all messages that get these revisions."""
+    rows = of_messages(session, edits)
     if all(row.stepped_at is None for row in rows.values()):
-        return []
+        return {}
     alerts = select(OutboxMessage).where(col(OutboxMessage.id).in_(sorted(rows)))
-    told = {alert.id: _escalations(session, alert, rows[alert.id or 0]) for alert in session.execute(alerts).scalars()}
-    return [
-        _edit_of_escalation(post, f"!{edit.idempotency_key}", edit.received_at)
-        for edit in edits
-        for post in told.get(edit.edits_id, ())
-    ]
+    told = {alert.id or 0: _escalations(session, alert, rows[alert.id or 0]) for alert in session.scalars(alerts)}
+    return {post.id or 0: Bump(edits[number].at) for number, posts in told.items() for post in posts}
 
 
 def _said(post: OutboxMessage) -> Escalated | None:
@@ -322,12 +311,10 @@ def of_person(session: Session, user_id: str, since: datetime, limit: int) -> li
 
 
 def read(session: Session, posts: Sequence[OutboxMessage]) -> dict[int, Escalation]:
-    """By message, for messages of escalations and their edits."""
+    """By message, for messages of escalations."""
     if not posts:
         return {}
     said = {post.id or 0: one for post in posts if (one := _said(post)) is not None}
-    edited = select(OutboxMessage).where(col(OutboxMessage.id).in_(sorted(post.edits_id or 0 for post in posts)))
-    targets = {post.id: post for post in session.execute(edited).scalars()}
     alerts = select(OutboxMessage, EventVersion).join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
     wanted = sorted({one.message_id for one in said.values()})
     heads = [(post, event) for post, event in session.execute(alerts.where(col(OutboxMessage.id).in_(wanted)))]
@@ -335,10 +322,10 @@ def read(session: Session, posts: Sequence[OutboxMessage]) -> dict[int, Escalati
     rows = of_messages(session, wanted)
     return {
         post.id or 0: Escalation(
-            targets.get(post.edits_id, post),
+            post,
             views[one.message_id],
             one.people,
-            one.minutes or _minutes_asked(targets.get(post.edits_id, post), views[one.message_id].post),
+            one.minutes or _minutes_asked(post, views[one.message_id].post),
             is_replaced=rows[one.message_id].state == AckState.REPLACED,
         )
         for post in posts
@@ -385,36 +372,15 @@ def _minutes_asked(escalation: OutboxMessage, alert: OutboxMessage) -> int:
     return max(1, (escalation.received_at - since) // MINUTE)
 
 
-def _edits(session: Session, alert: OutboxMessage, row: Acknowledgement, what: str, now: datetime) -> list[NewPost]:
-    """Of the alert and of its escalations. `what` ends the keys."""
-    of_alert = NewPost(
-        alert.channel_id,
-        f"{alert.idempotency_key}{what}",
-        MessageKind.EDIT,
-        Priority.ABANDONMENT,
-        now,
-        event_id=alert.event_id,
-        edits_id=alert.id,
-    )
-    return [of_alert, *(_edit_of_escalation(post, what, now) for post in _escalations(session, alert, row))]
+def _show_anew(session: Session, alert: OutboxMessage, row: Acknowledgement, now: datetime) -> None:
+    """The alert and its escalations show who has the abandonment."""
+    shown = [alert, *_escalations(session, alert, row)]
+    bump(session, {post.id or 0: Bump(now, passes_pause=True) for post in shown})
 
 
 def _escalations(session: Session, alert: OutboxMessage, row: Acknowledgement) -> Sequence[OutboxMessage]:
     told = select(OutboxMessage).where(col(OutboxMessage.idempotency_key).in_(keys_of_escalations(alert, row)))
     return session.execute(told.order_by(col(OutboxMessage.id))).scalars().all()
-
-
-def _edit_of_escalation(post: OutboxMessage, what: str, now: datetime) -> NewPost:
-    """`what` ends the key."""
-    return NewPost(
-        post.channel_id,
-        f"{post.idempotency_key}{what}",
-        MessageKind.ESCALATION_EDIT,
-        Priority.ABANDONMENT,
-        now,
-        edits_id=post.id,
-        written=post.content,
-    )
 
 
 def is_any(states: Collection[AckState]) -> ColumnElement[bool]:

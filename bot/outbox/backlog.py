@@ -1,22 +1,37 @@
 """The messages of held queues: given up after a time, or summarised once the channel is back."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
-from sqlalchemy import Select, and_, delete, func, literal_column, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    and_,
+    delete,
+    false,
+    func,
+    literal_column,
+    or_,
+    select,
+    text,
+    true,
+    union_all,
+    update,
+)
 from sqlmodel import Session, col
 
 from bot.channels import watches
 from bot.channels.filters import ChannelFilter, Meeting
 from bot.channels.hours import kept_until
-from bot.db.tables import ChannelQueue, EventVersion, MessageKind, MessageState, OutboxMessage, Reason
+from bot.db.tables import ChannelQueue, EventVersion, MessageKind, MessageState, OutboxMessage, Reason, SaidRow
 from bot.events import event_store
 from bot.events.event import RacingEvent
-from bot.outbox import held_queues, live_meetings, message_store
+from bot.outbox import held_queues, live_meetings, message_store, revisions
 from bot.outbox.held_queues import KEPT, Held
 from bot.outbox.message_store import COUNTS_FROM, IS_DUE, IS_UNSENT
-from bot.outbox.states import ESCALATION_KINDS, LIVE_KINDS, WAITING_STATES, Happened, move
+from bot.outbox.said_apart import say_apart
+from bot.outbox.states import WAITING_STATES, Happened, move
 
 NUMBERS_PER_STATEMENT = 1_000
 """SQLite takes some thirty thousand parameters."""
@@ -29,14 +44,14 @@ _IS_QUEUED = (IS_UNSENT, col(OutboxMessage.state) == MessageState.QUEUED)
 
 @dataclass(frozen=True)
 class WaitingPost:
-    """A waiting message of an event, or an edit of a waiting message."""
+    """An event of a waiting message. `is_own`: of the message itself, and not shown beside the message's event."""
 
     post_id: int
     event_id: int
     event_key: str
     version: int
     kind: str | None
-    edits_id: int | None
+    is_own: bool
 
 
 @dataclass(frozen=True)
@@ -49,10 +64,8 @@ class Lost:
 
 
 def of_queue(session: Session, channel_id: str, before: datetime) -> list[WaitingPost]:
-    """Messages older than `before`, in order, with the edits. Without messages that wait for a moment."""
-    rows = session.execute(_of_channel(channel_id).where(IS_DUE)).all()
-    old = {row[0] for row in rows if row[5] is None and row[6] < before}
-    return [WaitingPost(*row[:6]) for row in rows if row[0] in old or row[5] in old]
+    """Messages older than `before`, in order, with all that they show. Without messages that wait for a moment."""
+    return _waiting_posts(session, col(OutboxMessage.channel_id) == channel_id, IS_DUE, before > COUNTS_FROM)
 
 
 def channels_due(session: Session, now: datetime, limit: int) -> dict[str, datetime]:
@@ -72,11 +85,11 @@ def channels_due(session: Session, now: datetime, limit: int) -> dict[str, datet
 
 
 def release(session: Session, channel_id: str, now: datetime) -> list[WaitingPost]:
-    """Queue what has waited for its moment. Returns the events' messages with their edits, in order."""
-    rows = session.execute(_of_channel(channel_id).where(col(OutboxMessage.not_before) <= now)).all()
-    for some in _in_parts([row[0] for row in rows]):
+    """Queue what has waited for its moment. Returns the messages with all that they show, in order."""
+    found = _waiting_posts(session, col(OutboxMessage.channel_id) == channel_id, col(OutboxMessage.not_before) <= now)
+    for some in _in_parts([one.post_id for one in found if one.is_own]):
         message_store.release(session, col(OutboxMessage.id).in_(some))
-    return _whole([WaitingPost(*row[:6]) for row in rows])
+    return found
 
 
 def wait_anew(
@@ -93,8 +106,8 @@ def wait_anew(
     for number, event, until in waiting if new_hours else ():
         if event.key in taken and until > now:
             anew = kept_until(filters, event, now, now) or now
-            with_edits = or_(col(OutboxMessage.id) == number, col(OutboxMessage.edits_id) == number)
-            session.execute(update(OutboxMessage).where(with_edits, ~IS_DUE).values(not_before=anew))
+            one = update(OutboxMessage).where(col(OutboxMessage.id) == number, ~IS_DUE)
+            session.execute(one.values(not_before=anew))
 
 
 def withdraw_muted(session: Session, channel_id: str, meeting: Meeting, now: datetime) -> int:
@@ -105,80 +118,75 @@ def withdraw_muted(session: Session, channel_id: str, meeting: Meeting, now: dat
 
 
 def _waiting(session: Session, channel_id: str) -> list[tuple[int, RacingEvent, datetime]]:
-    """The messages that wait for an hour, with their events and moments, without edits."""
+    """The messages that wait for an hour, with their events and moments."""
     statement = (
         select(col(OutboxMessage.id), EventVersion, col(OutboxMessage.not_before))
         .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
         .where(col(OutboxMessage.channel_id) == channel_id, ~IS_DUE, *_IS_QUEUED)
-        .where(col(OutboxMessage.edits_id).is_(None))
         .order_by(col(OutboxMessage.id))
     )
     return [(number, event_store.known(row)[0], until) for number, row, until in session.execute(statement).all()]
 
 
 def _withdraw(session: Session, post_ids: Sequence[int], detail: str, now: datetime) -> None:
-    """With their edits."""
     for some in _in_parts(post_ids):
         move(
             session,
             Happened.EXPIRED,
-            or_(col(OutboxMessage.id).in_(some), col(OutboxMessage.edits_id).in_(some)),
+            col(OutboxMessage.id).in_(some),
             reason=Reason.UNSUBSCRIBED,
             detail=detail,
             given_up_at=now,
         )
 
 
-def _of_channel(channel_id: str) -> Select[int | None, int | None, str, int, str | None, int | None, datetime]:
-    return (
-        select(
-            col(OutboxMessage.id),
-            col(EventVersion.id),
-            col(EventVersion.event_key),
-            col(EventVersion.version),
-            col(EventVersion.kind),
-            col(OutboxMessage.edits_id),
-            COUNTS_FROM,
-        )
-        .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
-        .where(col(OutboxMessage.channel_id) == channel_id, *_IS_QUEUED)
-        .order_by(col(OutboxMessage.priority), col(OutboxMessage.id))
-    )
-
-
 def of_versions(session: Session, event_ids: Sequence[int]) -> dict[str, list[WaitingPost]]:
     """Channel → the versions' messages in order. Held queues get a summary of their own later."""
-    found: dict[str, list[tuple[int, WaitingPost]]] = {}
+    may_go_out = col(ChannelQueue.state).not_in(WAITING_STATES)
+    channels: dict[int, str] = {}
+    found: list[WaitingPost] = []
     for some in _in_parts(event_ids):
-        statement = (
-            select(
-                col(OutboxMessage.channel_id),
-                col(OutboxMessage.priority),
-                col(OutboxMessage.id),
-                col(EventVersion.id),
-                col(EventVersion.event_key),
-                col(EventVersion.version),
-                col(EventVersion.kind),
-                col(OutboxMessage.edits_id),
-            )
-            .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
-            .join(ChannelQueue, col(ChannelQueue.channel_id) == col(OutboxMessage.channel_id))
-            .where(
-                col(OutboxMessage.event_id).in_(some),
-                IS_DUE,
-                *_IS_QUEUED,
-                col(ChannelQueue.state).not_in(WAITING_STATES),
-            )
+        of_these = (col(OutboxMessage.event_id).in_(some), IS_DUE, *_IS_QUEUED, may_go_out)
+        statement = select(col(OutboxMessage.id), col(OutboxMessage.channel_id)).join(
+            ChannelQueue, col(ChannelQueue.channel_id) == col(OutboxMessage.channel_id)
         )
-        for channel_id, priority, *post in session.execute(statement):
-            found.setdefault(channel_id, []).append((priority, WaitingPost(*post)))
-    in_order = {name: sorted(posts, key=lambda one: (one[0], one[1].post_id)) for name, posts in found.items()}
-    return {name: _whole([post for _, post in posts]) for name, posts in sorted(in_order.items())}
+        own = {number or 0: channel_id for number, channel_id in session.execute(statement.where(*of_these))}
+        channels |= own
+        for numbers in _in_parts(sorted(own)):
+            found += _waiting_posts(session, col(OutboxMessage.id).in_(numbers))
+    by_channel: dict[str, list[WaitingPost]] = {}
+    for one in found:
+        by_channel.setdefault(channels[one.post_id], []).append(one)
+    return dict(sorted(by_channel.items()))
 
 
-def _whole(posts: list[WaitingPost]) -> list[WaitingPost]:
-    own = {one.post_id for one in posts if one.edits_id is None}
-    return [one for one in posts if one.post_id in own or one.edits_id in own]
+def _waiting_posts(session: Session, *where: ColumnElement[bool]) -> list[WaitingPost]:
+    """In order, each message before what is shown beside its event."""
+    columns: tuple[ColumnElement[Any], ...] = (
+        col(OutboxMessage.priority).label("priority"),
+        col(OutboxMessage.id).label("post_id"),
+        col(EventVersion.id).label("event_id"),
+        col(EventVersion.event_key).label("event_key"),
+        col(EventVersion.version).label("version"),
+        col(EventVersion.kind).label("kind"),
+    )
+    own = (
+        select(*columns, true().label("is_own"))
+        .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
+        .where(*where, *_IS_QUEUED)
+    )
+    beside = (
+        select(*columns, false().label("is_own"))
+        .join(SaidRow, col(SaidRow.message_id) == col(OutboxMessage.id))
+        .join(EventVersion, col(EventVersion.id) == col(SaidRow.event_id))
+        .where(*where, *_IS_QUEUED)
+    )
+    both = union_all(own, beside)
+    in_order = both.order_by("priority", "post_id", text("is_own DESC"), "event_id")
+    return [
+        WaitingPost(post_id, event_id, event_key, version, kind, bool(is_own))
+        for _, post_id, event_id, event_key, version, kind, is_own in session.execute(in_order)
+    ]
 
 
 def versions(session: Session, event_ids: Sequence[int]) -> Sequence[EventVersion]:
@@ -189,7 +197,6 @@ def versions(session: Session, event_ids: Sequence[int]) -> Sequence[EventVersio
 
 
 def fold(session: Session, post_ids: Sequence[int], into: int) -> None:
-    """An edit is folded with its message."""
     for some in _in_parts(post_ids):
         move(session, Happened.SUMMARISED, col(OutboxMessage.id).in_(some), folded_into=into, detail=None)
 
@@ -246,8 +253,10 @@ def give_up(session: Session, before: datetime, limit: int, now: datetime) -> di
             detail=f"it waited too long for its channel ({held.because})",
             given_up_at=now,
         )
-        # Messages folded into a dead letter are younger.
+        # What a dead letter was to show too is younger.
         message_store.unfold(session, list(ids))
+        for post in session.execute(select(OutboxMessage).where(col(OutboxMessage.id).in_(_with_more(session, ids)))):
+            say_apart(session, post[0], now, col(EventVersion.received_at) >= before)
     return {
         channel_id: Lost(held, len(lost), any(event_store.known(version)[0].reports_loss for version in lost.values()))
         for (channel_id, held), lost in found.items()
@@ -262,11 +271,13 @@ def drop(session: Session, channel_id: str, now: datetime) -> int:
     # Deleted, so that a later subscription gets a live message.
     live_meetings.delete_unsent(session, channel_id)
     watching = [~IS_DUE] if watches.has_any(session, channel_id) else []
+    of_events = (col(OutboxMessage.channel_id) == channel_id, col(OutboxMessage.event_id).is_not(None))
+    if not watching:
+        revisions.cancel(session, *of_events)
     return move(
         session,
         Happened.EXPIRED,
-        col(OutboxMessage.channel_id) == channel_id,
-        col(OutboxMessage.event_id).is_not(None),
+        *of_events,
         *watching,
         reason=Reason.UNSUBSCRIBED,
         detail=UNWANTED,
@@ -289,14 +300,16 @@ def withdraw(session: Session, event_key: str, detail: str, now: datetime) -> in
 
 def drop_of_past_meetings(session: Session, before: datetime, now: datetime) -> int:
     """Live messages, escalations, and their edits."""
-    return move(
+    is_past = or_(
+        and_(col(OutboxMessage.kind) == MessageKind.ESCALATION, col(OutboxMessage.received_at) < before),
+        # A racecard makes the live message days before.
+        and_(col(OutboxMessage.kind) == MessageKind.LIVE, live_meetings.is_of_day_before(before)),
+    )
+    cancelled = revisions.cancel(session, is_past)
+    return cancelled + move(
         session,
         Happened.EXPIRED,
-        or_(
-            and_(col(OutboxMessage.kind).in_(ESCALATION_KINDS), col(OutboxMessage.received_at) < before),
-            # A racecard makes the live message days before.
-            and_(col(OutboxMessage.kind).in_(LIVE_KINDS), live_meetings.is_of_day_before(before)),
-        ),
+        is_past,
         IS_UNSENT,
         reason=Reason.WAITED_TOO_LONG,
         detail="its meeting is over",
@@ -305,7 +318,7 @@ def drop_of_past_meetings(session: Session, before: datetime, now: datetime) -> 
 
 
 def count_waiting(session: Session, channel_id: str) -> int:
-    """Messages of events that wait in the channel's queue, without edits and messages for a later moment."""
+    """Messages of events that wait in the channel's queue, without messages for a later moment."""
     statement = select(func.count()).where(
         col(OutboxMessage.channel_id) == channel_id, col(OutboxMessage.kind) == MessageKind.EVENT, *_IS_QUEUED, IS_DUE
     )
@@ -323,6 +336,11 @@ def count_given_up(session: Session, channel_id: str, held: Held) -> int:
     )
     count: int = session.execute(statement).scalar_one()
     return count
+
+
+def _with_more(session: Session, post_ids: Iterable[int]) -> list[int]:
+    statement = select(col(SaidRow.message_id)).where(col(SaidRow.message_id).in_(sorted(post_ids))).distinct()
+    return sorted(session.execute(statement).scalars())
 
 
 def _in_parts(numbers: Sequence[int]) -> Iterator[Sequence[int]]:

@@ -17,14 +17,16 @@ from bot.db.tables import (
     MessageState,
     MutedMeetingRow,
     OutboxMessage,
+    SaidRow,
 )
 from bot.deliveries import inbox
 from bot.errors import LockTaken
 from bot.events import event_store
-from bot.outbox import acknowledgements, live_meetings
+from bot.outbox import acknowledgements, live_meetings, revisions
 from bot.outbox.acknowledgements import OPEN, is_any
 from bot.outbox.message_store import ALWAYS, is_told
-from bot.outbox.states import ESCALATION_KINDS, Happened, move
+from bot.outbox.revisions import Bump, Bumps
+from bot.outbox.states import Happened, move
 
 
 def move_channel(session: Session, old_id: str, new_id: str) -> int:
@@ -103,12 +105,12 @@ def _renamed(key: SQLColumnExpression[str], old_id: str, new_id: str) -> ColumnE
 
 
 def _of_escalations(message: type[OutboxMessage]) -> ColumnElement[bool]:
-    return col(message.kind).in_(ESCALATION_KINDS)
+    return col(message.kind) == MessageKind.ESCALATION
 
 
 def _has_escalation(session: Session, channel_id: str) -> bool:
     of_channel = select(col(OutboxMessage.id)).where(
-        col(OutboxMessage.channel_id) == channel_id, col(OutboxMessage.kind).in_(ESCALATION_KINDS)
+        col(OutboxMessage.channel_id) == channel_id, col(OutboxMessage.kind) == MessageKind.ESCALATION
     )
     return session.execute(of_channel.limit(1)).first() is not None
 
@@ -145,9 +147,25 @@ def _fold_repeats(session: Session, old_id: str, new_id: str) -> None:
         if folded.id in asking and bearer.id not in asking:
             continue
         move(session, Happened.SUMMARISED, col(OutboxMessage.id) == folded.id, folded_into=bearer.id, detail=None)
-        for column in ("edits_id", "folded_into"):
-            points = update(OutboxMessage).where(table_of(OutboxMessage).c[column] == folded.id)
-            session.execute(points.values({column: bearer.id}).execution_options(synchronize_session=False))
+        points = update(OutboxMessage).where(col(OutboxMessage.folded_into) == folded.id)
+        session.execute(points.values(folded_into=bearer.id).execution_options(synchronize_session=False))
+        _show_instead(session, folded, bearer)
+
+
+def _show_instead(session: Session, folded: OutboxMessage, bearer: OutboxMessage) -> None:
+    """What the folded message was to show beside its event."""
+    bump = {bearer.id or 0: Bump(folded.wanted_at or folded.received_at)}
+    bumps = Bumps(session)
+    if folded.wanted_rev:
+        bumps.add(bump)
+    for said in session.execute(select(SaidRow).where(col(SaidRow.message_id) == folded.id)).scalars().all():
+        if said.rev:
+            bumps.show(said.event_id, bump)
+        else:
+            revisions.fold(session, said.event_id, bump)
+        session.delete(said)
+    session.flush()
+    bumps.write()
 
 
 def _drop_repeated_escalations(session: Session, old_id: str, new_id: str) -> None:
@@ -161,5 +179,5 @@ def _drop_repeated_escalations(session: Session, old_id: str, new_id: str) -> No
     ).all()
     waiting = [[each.id for each in pair if each.state == MessageState.QUEUED] for pair in pairs]
     dropped = [ids[0] for ids in waiting if ids]
-    with_edits = or_(col(OutboxMessage.id).in_(dropped), col(OutboxMessage.edits_id).in_(dropped))
-    session.execute(delete(OutboxMessage).where(with_edits).execution_options(synchronize_session=False))
+    of_dropped = delete(OutboxMessage).where(col(OutboxMessage.id).in_(dropped))
+    session.execute(of_dropped.execution_options(synchronize_session=False))

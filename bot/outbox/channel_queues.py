@@ -7,7 +7,6 @@ from typing import Any
 
 from sqlalchemy import (
     BindParameter,
-    Boolean,
     ColumnElement,
     Function,
     Integer,
@@ -32,12 +31,10 @@ from bot.db.tables import ChannelQueue, EventVersion, MessageKind, MessageState,
 from bot.outbox import acknowledgements, call_holds, live_meetings, message_view
 from bot.outbox.acknowledgements import Escalation
 from bot.outbox.live_meetings import LiveMeeting
-from bot.outbox.message_store import ALWAYS, IS_DUE, IS_UNSENT, bearer_of, slack_ahead
+from bot.outbox.message_store import ALWAYS, IS_DUE, IS_TO_EDIT, IS_UNSENT, slack_ahead
 from bot.outbox.message_view import MessageView
 from bot.outbox.messenger import Call
 from bot.outbox.states import (
-    ESCALATION_KINDS,
-    LIVE_KINDS,
     MESSAGE_TRANSITIONS,
     PASSES_A_PAUSE,
     POSTING,
@@ -55,25 +52,14 @@ _UNDER_WAY = (MessageState.SENDING, MessageState.IN_DOUBT)
 _TRIAL_SINCE = case((col(ChannelQueue.state) == QueueState.ON_TRIAL, col(ChannelQueue.state_since)), else_=None)
 
 _CALL = case(
-    (col(OutboxMessage.edits_id).is_not(None), literal_column(f"'{Call.EDIT}'")),
+    (col(OutboxMessage.state) == literal_column(f"'{MessageState.SENT}'"), literal_column(f"'{Call.EDIT}'")),
     (col(OutboxMessage.state).in_(_UNDER_WAY), literal_column(f"'{Call.LOOK}'")),
     else_=literal_column(f"'{Call.POST}'"),
 )
 
 
-_SAID, _BEARER, _EDITED = aliased(OutboxMessage), aliased(OutboxMessage), aliased(OutboxMessage)
-_SAYS_WHAT_WAITS = or_(
-    exists().where(
-        col(_SAID.event_id) == col(OutboxMessage.event_id),
-        col(_SAID.channel_id) == col(OutboxMessage.channel_id),
-        col(_BEARER.id) == bearer_of(_SAID),
-        col(_BEARER.kind) != MessageKind.EDIT,
-        col(_BEARER.state).in_(UNSENT),
-    ),
-    # Live messages and escalations have no event.
-    exists().where(col(_EDITED.id) == col(OutboxMessage.edits_id), col(_EDITED.state).in_(UNSENT)),
-)
-"""An edit waits for the edited message, and for the message linked by the edit."""
+_LINKED = aliased(OutboxMessage)
+_LINKED_WAITS = exists().where(col(_LINKED.id) == col(OutboxMessage.after_id), col(_LINKED.state).in_(UNSENT))
 
 
 @dataclass(frozen=True)
@@ -94,39 +80,32 @@ class Claim:
     slack_ahead: timedelta | None = None
     """For a message in doubt: how far Slack's clock is ahead of the clock of leases. None if unknown."""
     live: LiveMeeting | None = None
-    """Of a live message, or of its edit."""
+    """Of a live message."""
     escalation: Escalation | None = None
-    """Of an escalation, or of its edit."""
+    """Of an escalation."""
     thread_ts: str | None = None
-    """The thread of the message, or of the edited message. None in the channel."""
+    """The thread of the message. None in the channel."""
 
     read_s: float = 0.0
     """Seconds of processor time spent on reading the content of the claimed messages."""
 
     @property
-    def edited(self) -> OutboxMessage | None:
-        shown = self.view or self.live or self.escalation
-        return shown.post if shown and self.post.edits_id is not None else None
+    def is_edit(self) -> bool:
+        return self.post.state == MessageState.SENT
 
     @property
-    def thread_of(self) -> int | None:
-        return (self.edited or self.post).thread_of
+    def rev(self) -> int:
+        """The revision that the call sends."""
+        return self.view.rev if self.view else self.post.wanted_rev
 
     @property
-    def edits(self) -> tuple[int, ...]:
-        waiting = self.view.edits if self.view else ()
-        own = (self.post.id or 0,) if self.edited else ()
-        return tuple(dict.fromkeys((*own, *waiting)))
-
-    def saying(self, edits: Collection[int]) -> "Claim":
-        if self.view is None:
-            return self
-        said = tuple(number for number in self.view.edits if number in edits)
-        return replace(self, view=replace(self.view, edits=said))
+    def calls(self) -> int:
+        """Calls for the message, or for its edit, with the claimed call."""
+        return self.post.edit_attempts if self.is_edit else self.post.attempts
 
     @property
     def call(self) -> Call:
-        if self.post.edits_id is not None:
+        if self.is_edit:
             return Call.EDIT
         return Call.LOOK if self.in_doubt else Call.POST
 
@@ -136,7 +115,7 @@ def tried_longest(session: Session) -> tuple[str, str] | None:
     statement = (
         select(col(OutboxMessage.idempotency_key), col(OutboxMessage.detail))
         .join(ChannelQueue, col(ChannelQueue.channel_id) == col(OutboxMessage.channel_id))
-        .where(IS_UNSENT, col(OutboxMessage.detail).is_not(None), _IS_OPEN)
+        .where(or_(IS_UNSENT, IS_TO_EDIT), col(OutboxMessage.detail).is_not(None), _IS_OPEN)
         # A sum, so that SQLite uses the index of unsent messages.
         .order_by(col(OutboxMessage.id) + 0)
         .limit(1)
@@ -154,12 +133,13 @@ def claim(
     lease_s: float,
     call_s: float,
     allowed: Mapping[Call, int] | None = None,
+    holds: Mapping[str, datetime] | None = None,
 ) -> list[Claim]:
     """Lease up to `limit` free queues, abandonments first.
 
-    `allowed`: claims by kind of call; a missing kind has no limit.
+    `allowed`: claims by kind of call; a missing kind has no limit. `holds`: as of now, if known.
     """
-    holds = call_holds.ends_of_holds(session, now)
+    holds = call_holds.ends_of_holds(session, now) if holds is None else holds
     if call_holds.EVERY_CALL in holds:
         return []
     left = {**(allowed or {}), **{call: 0 for call in Call if call in holds}}
@@ -171,8 +151,7 @@ def claim(
         passed_over = False
         taken: list[Claim] = []
         for post, event, trial_since in _heads(session, _lock_queues(session, now, limit - len(claims), spent), spent):
-            # An unanswered edit is made again: a second call changes nothing.
-            in_doubt = post.state in _UNDER_WAY and post.edits_id is None
+            in_doubt = post.state in _UNDER_WAY
             begun = Claim(post.channel_id, token, post, event, in_doubt, now, trial_since=trial_since)
             if left.get(begun.call, 1) < 1:
                 passed_over = True
@@ -193,25 +172,30 @@ def _with_views(session: Session, claims: list[Claim]) -> list[Claim]:
         return []
     views = message_view.views_of(session, [(claim.post, claim.event) for claim in claims if claim.event])
     now = claims[0].claimed_at
-    live = live_meetings.read(session, [claim.post for claim in claims if claim.post.kind in LIVE_KINDS], now)
-    escalated = acknowledgements.read(session, [claim.post for claim in claims if claim.post.kind in ESCALATION_KINDS])
+    live = live_meetings.read(session, [claim.post for claim in claims if claim.post.kind == MessageKind.LIVE], now)
+    escalations = [claim.post for claim in claims if claim.post.kind == MessageKind.ESCALATION]
+    escalated = acknowledgements.read(session, escalations)
     shown = [
         replace(claim, view=views.get(number), live=live.get(number), escalation=escalated.get(number))
         for claim in claims
         for number in [claim.post.id or 0]
     ]
+    # What could not be shown yet is shown by the next edit.
+    later = [{"number": number, "linked": view.waits_for} for number, view in views.items() if view.waits_for]
+    if later:
+        session.connection().execute(_WAITS_FOR, later)
     return with_threads(session, shown)
 
 
 def with_threads(session: Session, claims: list[Claim]) -> list[Claim]:
     """A live message that was not in the channel at the message's last call had no thread."""
-    threads = live_meetings.threads(session, {claim.thread_of for claim in claims if claim.thread_of})
+    threads = live_meetings.threads(session, {claim.post.thread_of for claim in claims if claim.post.thread_of})
     if not threads:
         return claims
     return [
-        replace(claim, thread_ts=thread.ts_at((claim.edited or claim.post).sending_at)) if thread else claim
+        replace(claim, thread_ts=thread.ts_at(claim.post.sending_at)) if thread else claim
         for claim in claims
-        for thread in [threads.get(claim.thread_of or 0)]
+        for thread in [threads.get(claim.post.thread_of or 0)]
     ]
 
 
@@ -224,12 +208,17 @@ def _begin(session: Session, begun: Sequence[Claim], *, lease_s: float, call_s: 
         _LEASED,
         [{"channel": claim.channel_id, "token": claim.lease_token, "leased_until": leased_until} for claim in begun],
     )
-    # The order of `hurry_races`, so that no deadlock is possible.
     claimed = sorted((claim.post for claim in begun), key=lambda each: each.id or 0)
     # From here on the rows are plain values.
     session.expunge_all()
     rows: dict[Happened, list[dict[str, Any]]] = {}
+    edits: list[dict[str, Any]] = []
     for each in claimed:
+        if each.state == MessageState.SENT:
+            # The state stays: an edit is never in doubt, because a second call changes nothing.
+            edits.append({"number": each.id, "began_at": now})
+            set_committed_value(each, "edit_attempts", each.edit_attempts + 1)
+            continue
         happened, written = _begun(each, now, deadline_at)
         if happened is None:
             continue
@@ -238,15 +227,16 @@ def _begin(session: Session, begun: Sequence[Claim], *, lease_s: float, call_s: 
             set_committed_value(each, name, value)
     for happened, some in rows.items():
         move_each(session, happened, some)
+    if edits:
+        session.connection().execute(_EDIT_BEGUN, edits)
 
 
 def _begun(post: OutboxMessage, now: datetime, deadline_at: datetime) -> tuple[Happened | None, dict[str, Any]]:
     if post.state == MessageState.IN_DOUBT:
         return None, {}
-    if post.state == MessageState.SENDING and post.edits_id is None:
+    if post.state == MessageState.SENDING:
         return Happened.LEASE_RAN_OUT, {}
-    happened = Happened.CLAIMED if post.state == MessageState.QUEUED else Happened.CLAIMED_AGAIN
-    return happened, {"sending_at": now, "deadline_at": deadline_at, "attempts": post.attempts + 1}
+    return Happened.CLAIMED, {"sending_at": now, "deadline_at": deadline_at, "attempts": post.attempts + 1}
 
 
 def is_free(now: ColumnElement[datetime], far: ColumnElement[datetime]) -> ColumnElement[bool]:
@@ -267,7 +257,6 @@ def waits_for_a_call(now: ColumnElement[datetime], far: ColumnElement[datetime])
             IS_UNSENT,
             _is_any((MessageState.QUEUED,)),
             IS_DUE,
-            col(OutboxMessage.edits_id).is_(None),
             _IS_OPEN,
             _MAY_GO_OUT,
             is_free(now, far),
@@ -281,27 +270,19 @@ def _is_any(states: Collection[MessageState]) -> ColumnElement[bool]:
 
 
 _SPENT: BindParameter[Sequence[str]] = bindparam("spent", expanding=True)
-_POSTS_ARE_SPENT = bindparam("posts_are_spent", type_=Boolean())
 _MOMENT = table_of(ChannelQueue).c.next_free_at.type
 
 
 def _without(spent: Collection[str]) -> dict[str, object]:
     """The empty string stands for a queue without a message."""
-    return {"spent": ["", *sorted(spent)], "posts_are_spent": Call.POST in spent}
+    return {"spent": ["", *sorted(spent)]}
 
 
 def _first(column: ColumnElement[Any] | Mapped[Any], states: Collection[MessageState]) -> ScalarSelect[Any]:
     """A column of the queue's first message in these states, without queued messages whose call is spent."""
     wanted = [col(OutboxMessage.channel_id) == col(ChannelQueue.channel_id), IS_UNSENT, _is_any(states)]
-    # An edit left by a dead process changes nothing when made later, and holds up no message while edits are held.
-    wanted.append(or_(col(OutboxMessage.edits_id).is_(None), _CALL.not_in(_SPENT)))
     if MessageState.QUEUED in states:
-        wanted += [
-            IS_DUE,
-            _MAY_GO_OUT,
-            _CALL.not_in(_SPENT),
-            or_(~_POSTS_ARE_SPENT, ~_SAYS_WHAT_WAITS),
-        ]
+        wanted += [IS_DUE, _MAY_GO_OUT, _CALL.not_in(_SPENT)]
     return (
         select(column)
         .where(*wanted)
@@ -312,19 +293,47 @@ def _first(column: ColumnElement[Any] | Mapped[Any], states: Collection[MessageS
     )
 
 
+def _first_edit(column: ColumnElement[Any] | Mapped[Any]) -> ScalarSelect[Any]:
+    """A column of the queue's first message with an edit that is due. Live messages come last."""
+    return (
+        select(column)
+        .where(
+            col(OutboxMessage.channel_id) == col(ChannelQueue.channel_id),
+            IS_TO_EDIT,
+            _MAY_GO_OUT,
+            literal_column(f"'{Call.EDIT}'").not_in(_SPENT),
+            ~_LINKED_WAITS,
+        )
+        .order_by(
+            col(OutboxMessage.kind) == literal_column(f"'{MessageKind.LIVE}'"),
+            col(OutboxMessage.priority),
+            col(OutboxMessage.id),
+        )
+        .limit(literal_column("1"))
+        .correlate(ChannelQueue)
+        .scalar_subquery()
+    )
+
+
 def _of_head(column: ColumnElement[Any] | Mapped[Any]) -> Function[Any]:
-    """A message in doubt is resolved before the queue goes on."""
-    return func.coalesce(_first(column, _UNDER_WAY), _first(column, (MessageState.QUEUED,)))
+    """A message in doubt is resolved before the queue goes on. Edits come after messages."""
+    return func.coalesce(_first(column, _UNDER_WAY), _first(column, (MessageState.QUEUED,)), _first_edit(column))
 
 
 _HAS_WORK = and_(
     # For most queues this look is enough.
-    col(ChannelQueue.channel_id).in_(select(col(OutboxMessage.channel_id)).where(IS_UNSENT, IS_DUE)),
+    or_(
+        col(ChannelQueue.channel_id).in_(select(col(OutboxMessage.channel_id)).where(IS_UNSENT, IS_DUE)),
+        col(ChannelQueue.channel_id).in_(select(col(OutboxMessage.channel_id)).where(IS_TO_EDIT)),
+    ),
     func.coalesce(_of_head(_CALL), literal_column("''")).not_in(_SPENT),
 )
 
 _IN_DOUBT, _QUEUED = (_first(col(OutboxMessage.priority), states) for states in (_UNDER_WAY, (MessageState.QUEUED,)))
-_URGENCY = case((or_(_IN_DOUBT.is_(None), _QUEUED < _IN_DOUBT), _QUEUED), else_=_IN_DOUBT)
+_URGENCY = func.coalesce(
+    case((or_(_IN_DOUBT.is_(None), _QUEUED < _IN_DOUBT), _QUEUED), else_=_IN_DOUBT),
+    _first_edit(col(OutboxMessage.priority)),
+)
 """An abandonment may wait behind a message in doubt."""
 
 _FREE_QUEUES = (
@@ -342,11 +351,18 @@ _HEADS = (
     .outerjoin(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
     .where(col(ChannelQueue.channel_id).in_(bindparam("channels", expanding=True)))
     .order_by(_URGENCY, col(OutboxMessage.id))
+    # What fan-out is changing is passed over: fan-out waits for the locks of messages, and nobody waits for fan-out.
+    .with_for_update(of=OutboxMessage, skip_locked=True)
 )
 
 _LEASED_UNTIL, _NEXT_FREE_AT = col(ChannelQueue.leased_until), col(ChannelQueue.next_free_at)
 _FREE_AT = case((and_(_LEASED_UNTIL.is_not(None), _LEASED_UNTIL > _NEXT_FREE_AT), _LEASED_UNTIL), else_=_NEXT_FREE_AT)
 _FIRST_FREE = select(func.min(_FREE_AT)).where(_HAS_WORK, _IS_OPEN)
+
+_MESSAGE = table_of(OutboxMessage)
+_BY_NUMBER = update(_MESSAGE).where(_MESSAGE.c.id == bindparam("number"))
+_EDIT_BEGUN = _BY_NUMBER.values(edit_attempts=_MESSAGE.c.edit_attempts + 1, edit_sending_at=bindparam("began_at"))
+_WAITS_FOR = _BY_NUMBER.values(after_id=bindparam("linked"))
 
 _LEASED = (
     update(table_of(ChannelQueue))
@@ -370,9 +386,15 @@ def _heads(
     return [(post, event, held_at) for post, event, held_at in found]
 
 
-def next_due(session: Session, now: datetime, spent: Mapping[Call, datetime] | None = None) -> datetime | None:
+def next_due(
+    session: Session,
+    now: datetime,
+    spent: Mapping[Call, datetime] | None = None,
+    *,
+    holds: Mapping[str, datetime] | None = None,
+) -> datetime | None:
     """When the next queue with a message is free. `spent`: the kinds of call without a call left, and until when."""
-    holds, waits = call_holds.ends_of_holds(session, now), dict(spent or {})
+    holds, waits = call_holds.ends_of_holds(session, now) if holds is None else holds, dict(spent or {})
     for call in Call:
         if call in holds:
             waits[call] = max(holds[call], waits.get(call, holds[call]))

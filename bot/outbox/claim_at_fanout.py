@@ -149,7 +149,7 @@ def _first(new: Sequence[NewPost]) -> list[str]:
 
 
 def _unsent(new: Sequence[NewPost]) -> list[NewPost]:
-    return [post for post in new if not (post.folded or post.muted_by or post.not_before)]
+    return [post for post in new if not (post.muted_by or post.not_before)]
 
 
 def _lease(

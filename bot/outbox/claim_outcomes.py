@@ -4,23 +4,24 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from sqlalchemy import Boolean, bindparam, literal_column, tuple_, update
+from sqlalchemy import Boolean, Integer, Update, and_, bindparam, literal_column, tuple_, update
 from sqlmodel import Session, col
 
 from bot.channels.conditions.mention_condition import is_person
 from bot.db.engine import affected, table_of
-from bot.db.tables import ChannelQueue, MessageKind, OutboxMessage, Reason
+from bot.db.tables import ChannelQueue, OutboxMessage, Reason, SaidRow
 from bot.deliveries import inbox
-from bot.events.event import EventKind
 from bot.logs import get_logger
-from bot.outbox import acknowledgements, call_holds
+from bot.outbox import call_holds
 from bot.outbox.channel_closing import close_channel, end_closing
 from bot.outbox.channel_queues import Claim
-from bot.outbox.message_store import OVERRAN, has_edit_of, has_overrun, message_telling, unfold
+from bot.outbox.message_store import OVERRAN, has_overrun, unfold
 from bot.outbox.notices import Notices
-from bot.outbox.states import UNSENT, Happened, move, move_each, move_one
+from bot.outbox.revisions import mark_said
+from bot.outbox.said_apart import say_apart
+from bot.outbox.states import UNSENT, Happened, move_each, move_one
 
 log = get_logger(__name__)
 
@@ -41,7 +42,7 @@ class OutcomeContext:
 
     def pause_after(self, claim: Claim) -> timedelta:
         """Edits are limited by method, not by channel."""
-        return timedelta(0) if claim.edited else self.channel_pause
+        return timedelta(0) if claim.is_edit else self.channel_pause
 
 
 @dataclass(frozen=True)
@@ -62,20 +63,27 @@ class Posted(ClaimOutcome):
     name = "sent"
 
     message_ts: str
+    rev: int = 0
 
     @property
     def is_simple(self) -> bool:
         """True if `record_simple` is enough."""
-        claim = self.claim
-        others = claim.view is not None and any(number != claim.post.id for number in claim.view.edits)
-        return not (claim.in_doubt or claim.trial_since or others)
+        return not (self.claim.in_doubt or self.claim.trial_since)
+
+    def sent(self, now: datetime) -> dict[str, Any]:
+        return {"message_ts": self.message_ts, "sent_at": now, "sent_rev": self.rev, "detail": None}
 
     def record(self, session: Session, now: datetime, context: OutcomeContext) -> bool:
         claim = self.claim
-        if not record_sent(session, claim, self.message_ts, now, free_at=now + context.pause_after(claim)):
+        if not _release(session, claim, free_at=now + context.pause_after(claim)):
             return False
+        mark_said(session, claim.post.id, self.rev, now)
+        if claim.is_edit:
+            session.connection().execute(_EDIT_MADE, {"number": claim.post.id, "rev": self.rev})
+            return True
+        move_one(session, Happened.FOUND if claim.in_doubt else Happened.TAKEN, claim.post.id, **self.sent(now))
         # A found message may be older than the closing.
-        if claim.edited or claim.in_doubt:
+        if claim.in_doubt:
             return True
         context.notices.taken(claim.channel_id)
         if claim.trial_since:
@@ -128,15 +136,25 @@ class Overran(ClaimOutcome):
 
 @dataclass(frozen=True)
 class NotEdited(ClaimOutcome):
-    """The edit becomes a message of its own, or is needless."""
+    """What the edit says becomes a message of its own, unless another message of the channel says the same.
+
+    `is_gone`: a message without an event is edited no more.
+    """
 
     name = "not_edited"
 
     reason: str
+    is_gone: bool = False
 
     def record(self, session: Session, now: datetime, context: OutcomeContext) -> bool:
         del context
-        return record_not_edited(session, self.claim, free_at=now, detail=self.reason)
+        claim = self.claim
+        if not _release(session, claim, free_at=now):
+            return False
+        if claim.event is not None:
+            say_apart(session, claim.post, now, col(SaidRow.rev) > claim.post.sent_rev, col(SaidRow.rev) <= claim.rev)
+        _edit_ended(session, claim, detail=self.reason, is_gone=self.is_gone and claim.event is None)
+        return True
 
 
 @dataclass(frozen=True)
@@ -196,18 +214,14 @@ class Repeated(ClaimOutcome):
     is_stuck: bool
 
     def record(self, session: Session, now: datetime, context: OutcomeContext) -> bool:
-        if not record_repeated(
-            session,
-            self.claim,
-            free_at=now,
-            detail=self.reason,
-            plain=self.plain,
-            may_be_repeat=self.may_be_repeat,
-            thread_of=self.thread_of,
-        ):
+        claim = self.claim
+        if not _release(session, claim, free_at=now):
             return False
+        written = {"detail": _detail(claim, self.reason), "plain": self.plain, "may_be_repeat": self.may_be_repeat}
+        again = {"thread_of": self.thread_of, "looks": 0, "failed_looks": 0}
+        move_one(session, Happened.REPEATED, claim.post.id, **written, **again)
         if self.is_stuck:
-            context.notices.stuck(session, self.claim, now)
+            context.notices.stuck(session, claim, now)
         return True
 
 
@@ -257,9 +271,16 @@ class GivenUp(ClaimOutcome):
     told: str | None = None
 
     def record(self, session: Session, now: datetime, context: OutcomeContext) -> bool:
-        free_at = now + context.pause_after(self.claim)
-        if not record_given_up(session, self.claim, now, free_at=free_at, reason=self.reason, detail=self.detail):
+        claim = self.claim
+        if not _release(session, claim, free_at=now + context.pause_after(claim)):
             return False
+        if claim.is_edit:
+            _edit_ended(session, claim, detail=self.detail)
+        else:
+            say_apart(session, claim.post, now)
+            written = {"reason": self.reason, "detail": self.detail, "given_up_at": now}
+            move_one(session, Happened.GIVEN_UP, claim.post.id, **written)
+            unfold(session, [claim.post.id or 0])
         is_closed = self.reason is Reason.NO_ENTRY
         context.notices.dead_letter(session, self.claim, self.told or self.detail, is_closed=is_closed)
         return True
@@ -291,18 +312,17 @@ def record_simple(session: Session, sent: Sequence[Posted], now: datetime, conte
         ]
         values = {"leases": leases, "free_at": now + pause}
         ours.update((channel_id, waits) for channel_id, waits in session.connection().execute(_FREED, values))
-    written = [one for one in sent if one.claim.channel_id in ours]
-    move_each(
-        session,
-        Happened.TAKEN,
-        [
-            {"number": one.claim.post.id, "message_ts": one.message_ts, "sent_at": now, "detail": None}
-            for one in written
-        ],
-    )
+    # In a fixed order, so that no deadlock is possible.
+    written = sorted((one for one in sent if one.claim.channel_id in ours), key=lambda one: one.claim.post.id or 0)
     for one in written:
-        if not one.claim.edited:
-            context.notices.taken(one.claim.channel_id)
+        if one.claim.view is not None and one.claim.view.is_longer:
+            mark_said(session, one.claim.post.id, one.rev, now)
+    posts = [one for one in written if not one.claim.is_edit]
+    move_each(session, Happened.TAKEN, [{"number": one.claim.post.id, **one.sent(now)} for one in posts])
+    if edits := [{"number": one.claim.post.id, "rev": one.rev} for one in written if one.claim.is_edit]:
+        session.connection().execute(_EDIT_MADE, edits)
+    for one in posts:
+        context.notices.taken(one.claim.channel_id)
     return ours
 
 
@@ -310,9 +330,12 @@ _QUEUE = table_of(ChannelQueue)
 _UNSENT = ", ".join(f"'{state}'" for state in UNSENT)
 _SECOND_WAITS = (
     "EXISTS (SELECT 1 FROM message AS waiting WHERE waiting.channel_id = channel_queue.channel_id"  # noqa: S608
-    f" AND waiting.state IN ({_UNSENT}) AND waiting.not_before IS NULL LIMIT 1 OFFSET 1)"
+    f" AND waiting.state IN ({_UNSENT}) AND waiting.not_before IS NULL"
+    " UNION ALL SELECT 1 FROM message AS waiting WHERE waiting.channel_id = channel_queue.channel_id"
+    " AND waiting.state = 'sent' AND waiting.wanted_rev > waiting.sent_rev AND waiting.gone_since IS NULL"
+    " LIMIT 1 OFFSET 1)"
 )
-"""Made of constants. The first unsent message is the one just sent."""
+"""Made of constants. The first message that waits is the one just sent, or edited."""
 
 _FREED = (
     update(_QUEUE)
@@ -326,47 +349,17 @@ _FREED = (
 )
 
 
-def record_sent(session: Session, claimed: Claim, message_ts: str, now: datetime, *, free_at: datetime) -> bool:
-    """With the edits in the message."""
-    if not _release(session, claimed, free_at=free_at):
-        return False
-    sent = {"message_ts": message_ts, "sent_at": now, "detail": None}
-    if claimed.view and claimed.view.edits:
-        together = [number for number in claimed.view.edits if number != claimed.post.id]
-        move(session, Happened.SAID_TOGETHER, col(OutboxMessage.id).in_(together), **sent)
-    return move_one(session, Happened.FOUND if claimed.in_doubt else Happened.TAKEN, claimed.post.id, **sent)
-
-
 def record_not_sent(
     session: Session, claimed: Claim, *, free_at: datetime, detail: str, plain: bool | None = None
 ) -> bool:
     plain = claimed.post.plain if plain is None else plain
-    return _release(session, claimed, free_at=free_at) and move_one(
-        session, Happened.NOT_SENT, claimed.post.id, detail=_detail(claimed, detail), plain=plain
-    )
-
-
-def record_repeated(
-    session: Session,
-    claimed: Claim,
-    *,
-    free_at: datetime,
-    detail: str,
-    plain: bool,
-    may_be_repeat: bool,
-    thread_of: int | None,
-) -> bool:
-    return _release(session, claimed, free_at=free_at) and move_one(
-        session,
-        Happened.REPEATED,
-        claimed.post.id,
-        detail=_detail(claimed, detail),
-        plain=plain,
-        may_be_repeat=may_be_repeat,
-        thread_of=thread_of,
-        looks=0,
-        failed_looks=0,
-    )
+    written = {"detail": _detail(claimed, detail), "plain": plain}
+    if not _release(session, claimed, free_at=free_at):
+        return False
+    if claimed.is_edit:
+        session.execute(_of(claimed).values(**written))
+        return True
+    return move_one(session, Happened.NOT_SENT, claimed.post.id, **written)
 
 
 def record_in_doubt(
@@ -378,52 +371,30 @@ def record_in_doubt(
     )
 
 
-def record_given_up(
-    session: Session, claimed: Claim, now: datetime, *, free_at: datetime, reason: Reason, detail: str
-) -> bool:
-    """Messages folded into the dead letter are queued."""
-    if not _release(session, claimed, free_at=free_at):
-        return False
-    done = move_one(session, Happened.GIVEN_UP, claimed.post.id, reason=reason, detail=detail, given_up_at=now)
-    unfold(session, [claimed.post.id or 0])
-    return done
+def _edit_ended(session: Session, claimed: Claim, *, detail: str, is_gone: bool = False) -> None:
+    """Slack refused the edit."""
+    gone_since = {"gone_since": col(OutboxMessage.edit_sending_at)} if is_gone else {}
+    session.connection().execute(_EDIT_MADE, {"number": claimed.post.id, "rev": claimed.rev})
+    session.execute(_of(claimed).values(detail=detail, **gone_since))
 
 
-def record_not_edited(session: Session, claimed: Claim, *, free_at: datetime, detail: str) -> bool:
-    """The edit becomes a message of its own, unless another message of the channel says the same.
+def _of(claimed: Claim) -> Update:
+    one = update(OutboxMessage).where(col(OutboxMessage.id) == claimed.post.id)
+    return one.execution_options(synchronize_session=False)
 
-    A correction takes over the old message's other edits. An edit of a version already shown (fields from the race
-    book) never becomes a second message. Nor does an edit of a live message or an escalation.
-    """
-    if claimed.view is None and claimed.post.edits_id is not None:
-        return _release(session, claimed, free_at=free_at) and move_one(
-            session, Happened.NEEDLESS, claimed.post.id, folded_into=claimed.post.edits_id, detail=detail
-        )
-    view, event, edits_id = claimed.view, claimed.event, claimed.post.edits_id
-    if view is None or event is None or not _release(session, claimed, free_at=free_at):
-        return False
-    corrects = event.event_key == view.own.event_key
-    # For another event, any version in a message of its own is enough.
-    since = event.version if corrects else 1
-    said_by = message_telling(session, claimed.channel_id, event.event_key, since=since, but=edits_id)
-    is_shown = event.id == view.own.id or has_edit_of(session, edits_id, event.id)
-    if said_by is None and (is_shown or not (corrects or event.kind == EventKind.RACE_ABANDONED)):
-        said_by = edits_id
-    if said_by is not None:
-        return move_one(session, Happened.NEEDLESS, claimed.post.id, folded_into=said_by, detail=detail)
-    if corrects and view.post is not claimed.post:
-        others = update(OutboxMessage).where(col(OutboxMessage.edits_id) == edits_id)
-        session.execute(others.where(col(OutboxMessage.id) != claimed.post.id).values(edits_id=claimed.post.id))
-        acknowledgements.ask_instead(session, claimed.post.id or 0, edits_id or 0, free_at)
-    return move_one(
-        session,
-        Happened.NOT_EDITED,
-        claimed.post.id,
-        kind=MessageKind.EVENT,
-        edits_id=None,
-        plain=False,
-        detail=detail,
+
+_MESSAGE = table_of(OutboxMessage)
+_REV = bindparam("rev", type_=Integer())
+_EDIT_MADE = (
+    update(_MESSAGE)
+    .where(_MESSAGE.c.id == bindparam("number"))
+    .values(
+        sent_rev=_REV,
+        edit_attempts=0,
+        passes_pause=and_(_MESSAGE.c.passes_pause, _MESSAGE.c.wanted_rev > _REV),
+        detail=None,
     )
+)
 
 
 def _detail(claimed: Claim, detail: str) -> str:

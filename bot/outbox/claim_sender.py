@@ -70,13 +70,11 @@ class ClaimSender:
     unanswered: UnansweredCalls = field(default_factory=UnansweredCalls)
 
     async def send(self, claim: Claim, begun_at_s: float) -> ClaimOutcome:
-        if claim.edited and claim.edited.message_ts is None:
-            return NotEdited(claim, "its message was not posted")
         # A process that was stopped while rendering did no work meanwhile.
         worked_s = self.worked()
         message = self.render(claim, self.clock())
         worked_s = claim.read_s + self.worked() - worked_s
-        if claim.post.plain or (claim.edited and claim.edited.plain):
+        if claim.post.plain:
             message = message.in_words()
         try:
             message_ts = await self._say(claim, self.native.form_of(message), begun_at_s)
@@ -86,7 +84,7 @@ class ClaimSender:
         if message_ts is None:
             return Overran(claim) if worked_s > RENDER_MAX_S else NotSent(claim, "too late to send")
         self.unanswered.sent(claim)
-        return Posted(claim, message_ts)
+        return Posted(claim, message_ts, claim.rev)
 
     async def _say(
         self, claim: Claim, message: Message, begun_at_s: float, refused: tuple[Message, ...] = ()
@@ -108,26 +106,25 @@ class ClaimSender:
         return message_ts
 
     async def _call(self, claim: Claim, message: Message, timeout_s: float) -> str:
-        edited = claim.edited
-        if edited is None or edited.message_ts is None:
-            post_key = claim.post.idempotency_key
+        post = claim.post
+        if not claim.is_edit or post.message_ts is None:
             return await self.sender.post(
                 claim.channel_id,
                 message,
-                post_key=post_key,
+                post_key=post.idempotency_key,
                 timeout_s=timeout_s,
-                edits=claim.edits,
+                rev=claim.rev,
                 thread_ts=claim.thread_ts,
             )
         await self.sender.update(
             claim.channel_id,
-            edited.message_ts,
+            post.message_ts,
             message,
-            post_key=edited.idempotency_key,
+            post_key=post.idempotency_key,
             timeout_s=timeout_s,
-            edits=claim.edits,
+            rev=claim.rev,
         )
-        return edited.message_ts
+        return post.message_ts
 
     async def refused(self, claim: Claim, error: SlackError) -> ClaimOutcome:
         reason = str(error)
@@ -136,21 +133,21 @@ class ClaimSender:
                 return await self._no_answer(claim, error)
             case SlackWait():
                 return CallHeld(claim, reason, error.code, error.retry_after_s)
-            case SlackChannelClosed() if claim.edited and is_person(claim.channel_id):
+            case SlackChannelClosed() if claim.is_edit and is_person(claim.channel_id):
                 # Slack edits by the id of the direct message, which is not known.
                 return NotEdited(claim, reason)
             case SlackChannelClosed():
                 return ChannelClosed(claim, error.code)
             case SlackCredentialsDead():
                 return CredentialsDead(claim, reason)
-            case SlackMessageRefused() if claim.thread_ts and not claim.edited:
+            case SlackMessageRefused() if claim.thread_ts and not claim.is_edit:
                 return NotInThread(claim, reason)
             case SlackMessageRefused() if not claim.post.plain:
                 log.error("blocks_refused", post=claim.post.idempotency_key, reason=reason)
                 return NotSent(claim, reason, plain=True)
-            case SlackMessageGone() | SlackEditRefused() | SlackMessageRefused() if claim.edited:
+            case SlackMessageGone() | SlackEditRefused() | SlackMessageRefused() if claim.is_edit:
                 return await self._edit_refused(claim, error)
-            case _ if claim.thread_ts and not claim.edited:
+            case _ if claim.thread_ts and not claim.is_edit:
                 return NotInThread(claim, reason)
             case _:
                 return GivenUp(claim, Reason.REFUSED, reason)
@@ -161,7 +158,7 @@ class ClaimSender:
         Meanwhile edits are held, so that the channel's messages need not wait.
         """
         seen = self.unanswered.count(claim, left=isinstance(error, SlackDoubtful))
-        if claim.edited:
+        if claim.is_edit:
             if self.unanswered.is_poison_edit(claim, seen):
                 return await self._edit_refused(claim, error)
             return CallHeld(claim, str(error), error.code, _backoff_s(claim))
@@ -171,29 +168,29 @@ class ClaimSender:
 
     async def _edit_refused(self, claim: Claim, refusal: SlackError) -> ClaimOutcome:
         """The edit is not made, unless an earlier unanswered call has made the edit."""
-        edited = claim.edited
-        if edited is None or edited.message_ts is None or claim.post.attempts < 2:
+        post = claim.post
+        if post.message_ts is None or claim.calls < 2:
             return _not_edited(claim, refusal)
         try:
-            edits = await self._edits_said(claim, edited.idempotency_key, edited.message_ts)
+            rev = await self._rev_shown(claim, post.message_ts)
         except (SlackScopeMissing, SlackChannelClosed) as error:
             return _not_edited(claim, refusal, f", and I can't look at the message ({error})")
         except SlackError as error:
             if not self.unanswered.look_failed(claim):
                 return _not_edited(claim, refusal)
             return CallHeld(claim, str(error), error.code, _backoff_s(claim))
-        if claim.post.id not in edits:
+        if rev < claim.rev:
             return _not_edited(claim, refusal)
-        return Found(claim.saying(edits), edited.message_ts)
+        return Found(claim, post.message_ts, claim.rev)
 
-    async def _edits_said(self, claim: Claim, post_key: str, message_ts: str) -> frozenset[int]:
-        """The ids of the edits in the message's metadata. Raises SlackError."""
+    async def _rev_shown(self, claim: Claim, message_ts: str) -> int:
+        """The revision in the message's metadata. Raises SlackError."""
         at, second = datetime.fromtimestamp(float(message_ts), UTC), timedelta(seconds=1)
         try:
             async with asyncio.timeout(EDIT_LOOK_S):
                 page = await self.sender.find(
                     claim.channel_id,
-                    post_key,
+                    claim.post.idempotency_key,
                     since=at - second,
                     until=at + second,
                     cursor=None,
@@ -201,20 +198,20 @@ class ClaimSender:
                 )
         except TimeoutError:
             raise SlackUnreached(HISTORY_IN_WORDS, f"not read within {EDIT_LOOK_S:g} s") from None
-        return page.edits
+        return page.rev
 
 
 def _not_edited(claim: Claim, refusal: SlackError, more: str = "") -> ClaimOutcome:
-    """An edit of an event becomes a message of its own.
+    """A message without an event is edited no more once Slack says that the message is gone.
 
-    An edit without an event can't. Such an edit is needless once the message is gone, and is given up otherwise.
+    Else such a message misses the edit.
     """
-    reason = f"{refusal}{more}"
-    if claim.event is not None or isinstance(refusal, SlackMessageGone):
-        return NotEdited(claim, reason)
+    reason, is_gone = f"{refusal}{more}", isinstance(refusal, SlackMessageGone)
+    if claim.event is not None or is_gone:
+        return NotEdited(claim, reason, is_gone)
     is_unanswered = isinstance(refusal, SlackUnreached | SlackDoubtful)
     return GivenUp(claim, Reason.IN_VAIN if is_unanswered else Reason.REFUSED, reason)
 
 
 def _backoff_s(claim: Claim) -> float:
-    return BACKOFF_S[min(claim.post.attempts, len(BACKOFF_S)) - 1]
+    return BACKOFF_S[min(claim.calls, len(BACKOFF_S)) - 1]

@@ -8,7 +8,7 @@ from sqlalchemy import ColumnElement, Select, and_, exists, func, literal, liter
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col
 
-from bot.db.tables import EventVersion, MessageKind, NamedRace, OutboxMessage, Reason
+from bot.db.tables import EventVersion, MessageKind, NamedRace, OutboxMessage, Reason, SaidRow
 from bot.events import event_store
 from bot.events.event import CONTRADICTIONS, EventKind, RacingEvent
 from bot.outbox import acknowledgements, message_store
@@ -106,17 +106,21 @@ def _is_contradicted(kind: EventKind, by: EventKind) -> ColumnElement[bool]:
 
 def _is_said_by_meeting() -> ColumnElement[bool]:
     """By a later message in the channel. Messages with a mere link to the meeting do not count."""
+    by_edit = exists().where(
+        col(SaidRow.message_id) == col(_POST.id),
+        col(SaidRow.event_id) == col(_LATER.id),
+        col(_LATER.id) > col(EventVersion.id),
+    )
     said = (
         select(literal(1))
         .select_from(NamedRace)
         .join(_LATER, col(_LATER.event_key) == col(NamedRace.event_key))
-        .join(_POST, col(_POST.event_id) == col(_LATER.id))
+        .join(_POST, or_(and_(col(_POST.event_id) == col(_LATER.id), col(_POST.id) > col(OutboxMessage.id)), by_edit))
         .join(_BEARER, col(_BEARER.id) == message_store.bearer_of(_POST))
         .outerjoin(_BORNE, col(_BORNE.id) == col(_BEARER.event_id))
         .where(
             col(NamedRace.race_id) == col(EventVersion.race_id),
             col(_POST.channel_id) == col(OutboxMessage.channel_id),
-            col(_POST.id) > col(OutboxMessage.id),
             message_store.is_told(_POST),
             message_store.is_told(_BEARER),
             or_(col(_BEARER.kind) == MessageKind.SUMMARY, col(_BORNE.event_key) == col(_LATER.event_key)),

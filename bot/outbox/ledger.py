@@ -19,6 +19,7 @@ from bot.db.tables import (
     NamedRace,
     OutboxMessage,
     QueueState,
+    SaidRow,
 )
 from bot.deliveries import inbox
 from bot.events import drill_mark, event_store
@@ -199,23 +200,59 @@ def _other_deliveries(session: Session, keys: Collection[str], known: Collection
 def _told(
     session: Session, event_ids: Sequence[int], now: datetime, channel_id: str | None
 ) -> dict[int, list[LedgerLine]]:
-    statement = (
-        select(OutboxMessage, ChannelQueue)
-        .outerjoin(ChannelQueue, col(ChannelQueue.channel_id) == col(OutboxMessage.channel_id))
-        .where(col(OutboxMessage.event_id).in_(event_ids))
+    of = (col(OutboxMessage.channel_id) == channel_id,) if channel_id is not None else ()
+    statement = select(OutboxMessage, ChannelQueue).outerjoin(
+        ChannelQueue, col(ChannelQueue.channel_id) == col(OutboxMessage.channel_id)
     )
-    if channel_id is not None:
-        statement = statement.where(col(OutboxMessage.channel_id) == channel_id)
-    rows = [(post, queue) for post, queue in session.execute(statement)]
-    targets = _targets(session, [post for post, _ in rows])
+    own = session.execute(statement.where(col(OutboxMessage.event_id).in_(event_ids), *of))
+    rows = [(post, queue) for post, queue in own]
+    beside = session.execute(
+        statement.add_columns(SaidRow)
+        .join(SaidRow, col(SaidRow.message_id) == col(OutboxMessage.id))
+        .where(col(SaidRow.event_id).in_(event_ids), *of)
+    )
+    shown = [(post, queue, said) for post, queue, said in beside]
+    posts = [post for post, _ in rows] + [post for post, _, _ in shown]
+    targets = _targets(session, posts)
     holds = call_holds.reasons_of_holds(session, now)
     asked = _acknowledgements(session, [post for post, _ in rows], holds, now)
-    people = watches.people_of(session, {post.channel_id for post, _ in rows})
+    people = watches.people_of(session, {post.channel_id for post in posts})
     told: dict[int, list[LedgerLine]] = {}
     for post, queue in rows:
         line = replace(_told_of(post, queue, targets, holds, now), person_id=people.get(post.channel_id))
         told.setdefault(post.event_id or 0, []).append(replace(line, acknowledgement=asked.get(post.id or 0)))
+    for post, queue, said in shown:
+        line = _shown_by(said, post, queue, holds) or _shown_with(said, _told_of(post, queue, targets, holds, now))
+        told.setdefault(said.event_id, []).append(replace(line, person_id=people.get(post.channel_id)))
     return told
+
+
+def _shown_by(
+    said: SaidRow, post: OutboxMessage, queue: ChannelQueue | None, holds: dict[str, str]
+) -> LedgerLine | None:
+    """What became of the edit; None without an edit."""
+    is_due = post.state == MessageState.SENT and said.rev > post.sent_rev
+    if said.said_at is None and not is_due:
+        return None
+    return LedgerLine(
+        channel_id=post.channel_id,
+        outcome=LedgerOutcome.SENT if said.said_at else LedgerOutcome.WAITING,
+        attempts=post.edit_attempts if is_due else 1,
+        received_at=post.received_at,
+        sent_at=said.said_at,
+        message_ts=post.message_ts,
+        why=_why_waiting(post, queue, holds) if is_due else None,
+        by_edit=True,
+        is_held=is_due and queue is not None and queue.state in WAITING_STATES,
+    )
+
+
+def _shown_with(said: SaidRow, line: LedgerLine) -> LedgerLine:
+    """The event has the outcome of the message."""
+    if said.rev and line.outcome is not LedgerOutcome.SENT and not line.within:
+        return replace(line, by_edit=True)
+    outcome = LedgerOutcome.FOLDED if line.outcome is LedgerOutcome.SENT else line.outcome
+    return replace(line, within=True, outcome=outcome)
 
 
 def _acknowledgements(
@@ -277,7 +314,6 @@ def _told_of(
         message_ts=bearer.message_ts,
         why=why,
         muted_by=bearer.muted_by,
-        by_edit=bearer.edits_id is not None,
         within=bearer is not post,
         is_held=outcome is LedgerOutcome.WAITING and queue is not None and queue.state in WAITING_STATES,
     )
@@ -319,7 +355,7 @@ def _why_waiting(post: OutboxMessage, queue: ChannelQueue | None, holds: dict[st
         return "the channel is paused"
     if queue is not None and queue.state == QueueState.CLOSED:
         return queue.state_reason or "the channel is closed"
-    call = Call.POST if post.edits_id is None else Call.EDIT
+    call = Call.EDIT if post.state == MessageState.SENT else Call.POST
     for held in (call_holds.EVERY_CALL, call):
         if held in holds:
             return holds[held]

@@ -5,7 +5,6 @@ rendered when sent, so that a waiting edit has all later news.
 """
 
 import hashlib
-import secrets
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
@@ -21,11 +20,10 @@ from bot.channels.filters import ALL_REGIONS, Meeting
 from bot.db.engine import insert_here
 from bot.db.tables import LiveMeetingRow, MessageKind, MessageState, OutboxMessage
 from bot.events.event import Topic
-from bot.events.races import Course
 from bot.logs import get_logger
-from bot.outbox import message_store
+from bot.outbox import message_store, revisions
 from bot.outbox.message_store import IS_UNSENT, NewPost, Priority
-from bot.outbox.states import LIVE_KINDS
+from bot.outbox.revisions import Bump
 from bot.racedata import race_book_store, whole_days
 from bot.racedata.day_card import Outcomes, RaceOutcome, to_come_until
 from bot.racedata.meeting_day import KnownDay, folded_name, outcomes_at
@@ -43,18 +41,7 @@ PLACE_MAX = 200
 
 _QUEUED: ColumnElement[str] = literal_column(f"'{MessageState.QUEUED}'")
 
-_EDIT = aliased(OutboxMessage)
-_REFUSED = (
-    col(_EDIT.edits_id) == col(OutboxMessage.id),
-    col(_EDIT.kind) == MessageKind.LIVE_EDIT,
-    col(_EDIT.state) == MessageState.FOLDED,
-)
-_IS_GONE = select(col(_EDIT.id)).where(*_REFUSED).correlate(OutboxMessage).exists()
-"""Slack said of an edit that the message is gone, or is edited no more."""
-
-_GONE_SINCE = select(func.min(col(_EDIT.sending_at))).where(*_REFUSED).correlate(OutboxMessage).scalar_subquery()
-"""The start of the refused call."""
-
+_IS_GONE = col(OutboxMessage.gone_since).is_not(None)
 
 _IS_ITS_MESSAGE = and_(
     col(OutboxMessage.id) == col(LiveMeetingRow.message_id), col(OutboxMessage.kind) == MessageKind.LIVE
@@ -104,7 +91,7 @@ def key_of(meeting: Meeting) -> str | None:
 
 
 def is_of_day_before(moment: datetime) -> ColumnElement[bool]:
-    """Of a live message, or of its edit: the meeting's day."""
+    """Of a live message: the meeting's day."""
     return col(OutboxMessage.idempotency_key) < f"live:{moment.date()}"
 
 
@@ -194,13 +181,10 @@ def _columns(meeting: Meeting) -> dict[str, str | None]:
 
 
 def delete_unsent(session: Session, channel_id: str) -> None:
-    """And their edits. SQLite gives the number of a deleted message to another message."""
-    unsent = select(col(OutboxMessage.id)).where(
-        col(OutboxMessage.channel_id) == channel_id,
-        col(OutboxMessage.kind).in_(LIVE_KINDS),
-        IS_UNSENT,
-        col(OutboxMessage.state) == _QUEUED,
-    )
+    """Edits that are due are not made. SQLite gives the number of a deleted message to another message."""
+    of_channel = (col(OutboxMessage.channel_id) == channel_id, col(OutboxMessage.kind) == MessageKind.LIVE)
+    revisions.cancel(session, *of_channel)
+    unsent = select(col(OutboxMessage.id)).where(*of_channel, IS_UNSENT, col(OutboxMessage.state) == _QUEUED)
     session.execute(delete(LiveMeetingRow).where(col(LiveMeetingRow.message_id).in_(unsent)))
     session.execute(delete(OutboxMessage).where(col(OutboxMessage.id).in_(unsent)))
 
@@ -209,39 +193,6 @@ def of_regions(session: Session, meeting: Meeting, channels: Collection[str]) ->
     """Channels, each with a live message of the day and course, of any region: all may be meant without a region."""
     found = session.execute(_of_course(meeting, channels)) if channels and _places(meeting) else ()
     return [(channel, row.message_id) for row, channel, is_usable in found if is_usable]
-
-
-def edit(session: Session, meeting: Meeting, live: Iterable[tuple[str, int]], received_at: datetime) -> None:
-    """`live`: channels and live messages. Queue an edit of each live message without a queued edit.
-
-    Call last in a transaction, so that the transaction waits for no lock after the messages' locks. A live message that
-    another replica is claiming may have missed the news, and gets an edit.
-    """
-    live = sorted(live)
-    numbers = [number for _, number in live]
-    waiting = (
-        select(col(OutboxMessage.id), col(OutboxMessage.edits_id))
-        .where(or_(col(OutboxMessage.id).in_(numbers), col(OutboxMessage.edits_id).in_(numbers)))
-        .where(col(OutboxMessage.state) == _QUEUED)
-        .with_for_update(skip_locked=True)
-    )
-    fresh = {edits_id or number for number, edits_id in session.execute(waiting)}
-    message_store.add(
-        session,
-        [
-            NewPost(
-                channel,
-                f"{key_of(meeting)}@{channel}~{secrets.token_hex(8)}",
-                MessageKind.LIVE_EDIT,
-                Priority.LIVE_EDIT,
-                received_at,
-                edits_id=number,
-                written=meeting.model_dump_json(),
-            )
-            for channel, number in live
-            if number not in fresh
-        ],
-    )
 
 
 def move(session: Session, old_id: str, new_id: str) -> None:
@@ -261,7 +212,7 @@ def threads(session: Session, message_ids: Collection[int]) -> dict[int, Thread]
     """By live message, for live messages that were posted."""
     if not message_ids:
         return {}
-    statement = select(col(OutboxMessage.id), col(OutboxMessage.message_ts), _GONE_SINCE).where(
+    statement = select(col(OutboxMessage.id), col(OutboxMessage.message_ts), col(OutboxMessage.gone_since)).where(
         col(OutboxMessage.id).in_(sorted(message_ids)),
         col(OutboxMessage.kind) == MessageKind.LIVE,
         col(OutboxMessage.message_ts).is_not(None),
@@ -270,14 +221,12 @@ def threads(session: Session, message_ids: Collection[int]) -> dict[int, Thread]
 
 
 def read(session: Session, posts: Sequence[OutboxMessage], now: datetime) -> dict[int, LiveMeeting]:
-    """By message, for live messages and edits of live messages that are to be sent.
+    """By message, for live messages that are to be sent or edited.
 
     Notes when the words will be out of date. A row that fan-out holds is passed over, because fan-out adds an edit.
     """
     if not posts:
         return {}
-    edited = select(OutboxMessage).where(col(OutboxMessage.id).in_(sorted(post.edits_id or 0 for post in posts)))
-    lives = {post.id: post for post in session.execute(edited).scalars()}
     kept = {row.message_id: row for row in session.execute(_rows(posts)).scalars()}
     mine = set(
         session.execute(_rows(posts, col(LiveMeetingRow.message_id)).with_for_update(skip_locked=True)).scalars()
@@ -287,7 +236,7 @@ def read(session: Session, posts: Sequence[OutboxMessage], now: datetime) -> dic
     found: dict[int, LiveMeeting] = {}
     for post in posts:
         meeting = _meeting_in(post)
-        if (row := kept.get(post.edits_id or post.id or 0)) is not None:
+        if (row := kept.get(post.id or 0)) is not None:
             meeting = _as_known(meeting, row)
         of, day = meeting.model_dump_json(), _day_of(meeting)
         if day is not None and day not in days:
@@ -298,7 +247,7 @@ def read(session: Session, posts: Sequence[OutboxMessage], now: datetime) -> dic
                 day is not None and whole_days.has(session, meeting.region, day),
             )
         results_in = _results_in(session, post.channel_id, meeting)
-        found[post.id or 0] = LiveMeeting(lives.get(post.edits_id, post), meeting, *shown[of], results_in)
+        found[post.id or 0] = LiveMeeting(post, meeting, *shown[of], results_in)
         if row is not None and row.message_id in mine:
             row.changes_at = _changes_at(found[post.id or 0].outcomes, now)
     session.flush()
@@ -348,11 +297,7 @@ def edit_what_is_out_of_date(session: Session, channels: Callable[[], Collection
     for one, _ in found:
         one.changes_at = None
     session.flush()
-    for one, channel in found:
-        if channel in listening:
-            course = Course(course_id=one.course_id, name=one.course_name)
-            meeting = Meeting(course=course, race_date=one.race_date, region=one.region)
-            edit(session, meeting, [(channel, one.message_id)], now)
+    revisions.bump(session, {one.message_id: Bump(now) for one, channel in found if channel in listening})
     return len(found)
 
 
@@ -363,9 +308,7 @@ def _changes_at(outcomes: Outcomes, now: datetime) -> datetime | None:
 
 
 def _rows(posts: Sequence[OutboxMessage], column: Any = LiveMeetingRow) -> Select[Any]:
-    return select(column).where(
-        col(LiveMeetingRow.message_id).in_(sorted({post.edits_id or post.id or 0 for post in posts}))
-    )
+    return select(column).where(col(LiveMeetingRow.message_id).in_(sorted({post.id or 0 for post in posts})))
 
 
 def _as_known(meeting: Meeting, row: LiveMeetingRow) -> Meeting:

@@ -7,7 +7,7 @@ from enum import IntEnum
 from functools import cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, case, func, literal_column, or_, select, update
+from sqlalchemy import ColumnElement, Subquery, and_, case, false, func, literal_column, or_, select, union_all, update
 from sqlalchemy.orm import aliased
 from sqlalchemy.sql.dml import ReturningInsert
 from sqlmodel import Session, col
@@ -24,6 +24,7 @@ from bot.db.tables import (
     OutboxMessage,
     QueueState,
     Reason,
+    SaidRow,
 )
 from bot.deliveries.inbox import Depth
 from bot.events.event import EventKind
@@ -33,6 +34,13 @@ from bot.outbox.states import PASSES_A_PAUSE, UNSENT, Happened, move
 IS_UNSENT = col(OutboxMessage.state).in_([literal_column(f"'{state}'") for state in UNSENT])
 """Literals, in the words of the index: SQLite needs the same words for a partial index."""
 
+
+IS_TO_EDIT = and_(
+    col(OutboxMessage.state) == literal_column(f"'{MessageState.SENT}'"),
+    col(OutboxMessage.wanted_rev) > col(OutboxMessage.sent_rev),
+    col(OutboxMessage.gone_since).is_(None),
+)
+"""As in the index: an edit is due."""
 
 IS_DUE = col(OutboxMessage.not_before).is_(None)
 
@@ -57,7 +65,7 @@ def is_told(message: type[OutboxMessage]) -> ColumnElement[bool]:
 _IS_TOLD = is_told(OutboxMessage)
 
 STANDS_ALONE = and_(col(OutboxMessage.kind) == MessageKind.EVENT, col(OutboxMessage.state) != MessageState.FOLDED)
-"""An event's own message: neither an edit nor folded."""
+"""An event's own message, not folded."""
 
 
 def has_overrun(post: OutboxMessage) -> bool:
@@ -65,8 +73,27 @@ def has_overrun(post: OutboxMessage) -> bool:
 
 
 def bearer_of(message: type[OutboxMessage]) -> ColumnElement[int]:
-    """The id of the edited message, of the message folded into, or of the message itself."""
-    return func.coalesce(col(message.edits_id), col(message.folded_into), col(message.id))
+    """The id of the message folded into, or of the message itself."""
+    return func.coalesce(col(message.folded_into), col(message.id))
+
+
+def _shown(of: ColumnElement[bool]) -> Subquery:
+    """The messages told, or about to be told, that tell of these events, also within another message."""
+    message: tuple[ColumnElement[Any], ...] = (
+        col(OutboxMessage.id).label("id"),
+        bearer_of(OutboxMessage).label("bearer"),
+        col(OutboxMessage.channel_id).label("channel_id"),
+    )
+    own = select(*message, STANDS_ALONE.label("stands_alone")).join(
+        EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id)
+    )
+    beside = (
+        select(*message, false().label("stands_alone"))
+        .select_from(EventVersion)
+        .join(SaidRow, col(SaidRow.event_id) == col(EventVersion.id))
+        .join(OutboxMessage, col(OutboxMessage.id) == col(SaidRow.message_id))
+    )
+    return union_all(own.where(of, _IS_TOLD), beside.where(of, _IS_TOLD)).subquery("shown")
 
 
 NOTICE_PREFIX = "notice:"
@@ -83,17 +110,15 @@ class Priority(IntEnum):
     ABANDONMENT = 0
     ADMIN = 1
     OTHER = 2
-    LIVE_EDIT = 3
-    """While such an edit waits through an outage of edits, other edits go on."""
 
 
 @dataclass(frozen=True)
 class NewPost:
     """A message to be made, unless its `idempotency_key` exists.
 
-    `edits_id`: an edit of this message. `folded`: the message says the same already. `muted_by`: who muted the meeting.
-    `not_before`: the message waits. `due_at`: a message that waited was due then. `written`: content of a message
-    rendered when sent, as JSON. `thread_of`: a live message. `asked`: the message is to be acknowledged.
+    `muted_by`: who muted the meeting. `not_before`: the message waits. `due_at`: a message that waited was due then.
+    `written`: content of a message rendered when sent, as JSON. `thread_of`: a live message. `asked`: the message is to
+    be acknowledged.
     """
 
     channel_id: str
@@ -103,8 +128,6 @@ class NewPost:
     received_at: datetime
     event_id: int | None = None
     content: Message | None = None
-    edits_id: int | None = None
-    folded: bool = False
     muted_by: str | None = None
     not_before: datetime | None = None
     due_at: datetime | None = None
@@ -163,7 +186,7 @@ def _insert_statement(dialect: str) -> ReturningInsert[int, str]:
 
 
 def row_of(post: NewPost, sending: Sending | None) -> dict[str, Any]:
-    state = MessageState.MUTED if post.muted_by else MessageState.FOLDED if post.folded else MessageState.QUEUED
+    state = MessageState.MUTED if post.muted_by else MessageState.QUEUED
     not_before = post.not_before if state is MessageState.QUEUED else None
     may_begin = state is MessageState.QUEUED and not_before is None
     begun = sending if sending and may_begin and post.channel_id in sending.channels else None
@@ -172,11 +195,9 @@ def row_of(post: NewPost, sending: Sending | None) -> dict[str, Any]:
         "idempotency_key": post.idempotency_key,
         "kind": post.kind,
         "event_id": post.event_id,
-        "edits_id": post.edits_id,
         "content": post.content.as_json() if post.content else post.written,
         "priority": int(post.priority),
         "state": MessageState.SENDING if begun else state,
-        "folded_into": post.edits_id if post.folded else None,
         "muted_by": post.muted_by,
         "plain": False,
         "received_at": post.received_at,
@@ -188,6 +209,10 @@ def row_of(post: NewPost, sending: Sending | None) -> dict[str, Any]:
         "looks": 0,
         "failed_looks": 0,
         "may_be_repeat": False,
+        "wanted_rev": 0,
+        "sent_rev": 0,
+        "passes_pause": False,
+        "edit_attempts": 0,
         "thread_of": post.thread_of,
     }
 
@@ -216,20 +241,12 @@ def messages_of(session: Session, event_keys: Collection[str], *, locked: bool =
 
 def bearers(session: Session, event_key: str) -> dict[int, str]:
     """Message → channel, for messages that show an event. Summaries are left out."""
-    said, message = aliased(OutboxMessage), aliased(OutboxMessage)
+    shown = _shown(col(EventVersion.event_key) == event_key)
     statement = (
-        select(col(message.id), col(message.channel_id))
-        .select_from(EventVersion)
-        .join(said, col(said.event_id) == col(EventVersion.id))
-        .join(message, col(message.id) == func.coalesce(col(said.folded_into), col(said.edits_id), col(said.id)))
-        .where(
-            col(EventVersion.event_key) == event_key,
-            col(message.event_id).is_not(None),
-            col(message.edits_id).is_(None),
-            is_told(message),
-            is_told(said),
-        )
-        .order_by(col(message.id))
+        select(col(OutboxMessage.id), col(OutboxMessage.channel_id))
+        .join(shown, shown.c.bearer == col(OutboxMessage.id))
+        .where(col(OutboxMessage.event_id).is_not(None), _IS_TOLD)
+        .order_by(col(OutboxMessage.id))
     )
     return {post_id: channel_id for post_id, channel_id in session.execute(statement) if post_id}
 
@@ -262,15 +279,20 @@ def threads_of(session: Session, event_key: str, channels: Collection[str]) -> d
     return {channel_id: thread_of for channel_id, thread_of in session.execute(statement)}  # noqa: C416  rows are no pairs to mypy
 
 
-def said_by(session: Session, event_key: str) -> dict[str, int]:
-    """Channel → the newest message of the event, even within another message."""
-    statement = (
-        select(col(OutboxMessage.channel_id), col(OutboxMessage.id))
-        .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
-        .where(col(EventVersion.event_key) == event_key, _IS_TOLD)
-        .order_by(col(OutboxMessage.id))
-    )
-    return {channel_id: post_id for channel_id, post_id in session.execute(statement) if post_id}
+@dataclass(frozen=True)
+class Told:
+    """A message that tells of an event. `stands_alone`: the event's own message, not folded."""
+
+    message_id: int
+    channel_id: str
+    stands_alone: bool
+
+
+def told_of(session: Session, event_key: str) -> list[Told]:
+    """The newest last."""
+    shown = _shown(col(EventVersion.event_key) == event_key)
+    statement = select(shown.c.id, shown.c.channel_id, shown.c.stands_alone).order_by(shown.c.id)
+    return [Told(number, channel_id, bool(alone)) for number, channel_id, alone in session.execute(statement)]
 
 
 def message_telling(session: Session, channel_id: str, event_key: str, *, since: int, but: int | None) -> int | None:
@@ -297,15 +319,6 @@ def message_telling(session: Session, channel_id: str, event_key: str, *, since:
     return number
 
 
-def has_edit_of(session: Session, message_id: int | None, event_id: int | None) -> bool:
-    statement = select(col(OutboxMessage.id)).where(
-        col(OutboxMessage.edits_id) == message_id,
-        col(OutboxMessage.event_id) == event_id,
-        col(OutboxMessage.state) == MessageState.SENT,
-    )
-    return session.execute(statement.limit(1)).first() is not None
-
-
 def channels_told(session: Session, event_keys: Collection[str]) -> set[str]:
     """Or about to be told."""
     return _told(session, col(EventVersion.event_key).in_(sorted(event_keys))) if event_keys else set()
@@ -313,12 +326,16 @@ def channels_told(session: Session, event_keys: Collection[str]) -> set[str]:
 
 def keys_known(session: Session, channel_id: str, event_keys: Collection[str]) -> set[str]:
     """In any state."""
-    statement = (
+    if not event_keys:
+        return set()
+    of = (col(EventVersion.event_key).in_(sorted(event_keys)), col(OutboxMessage.channel_id) == channel_id)
+    own = select(col(EventVersion.event_key)).join(OutboxMessage, col(OutboxMessage.event_id) == col(EventVersion.id))
+    beside = (
         select(col(EventVersion.event_key))
-        .join(OutboxMessage, col(OutboxMessage.event_id) == col(EventVersion.id))
-        .where(col(EventVersion.event_key).in_(sorted(event_keys)), col(OutboxMessage.channel_id) == channel_id)
+        .join(SaidRow, col(SaidRow.event_id) == col(EventVersion.id))
+        .join(OutboxMessage, col(OutboxMessage.id) == col(SaidRow.message_id))
     )
-    return set(session.execute(statement).scalars()) if event_keys else set()
+    return set(session.execute(union_all(own.where(*of), beside.where(*of))).scalars())
 
 
 def channels_told_of_race(session: Session, race_id: str, kind: str) -> set[str]:
@@ -327,29 +344,16 @@ def channels_told_of_race(session: Session, race_id: str, kind: str) -> set[str]
 
 
 def _told(session: Session, of: ColumnElement[bool]) -> set[str]:
-    statement = (
-        select(col(OutboxMessage.channel_id))
-        .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
-        .where(of, _IS_TOLD)
-    )
-    return set(session.execute(statement).scalars())
+    return set(session.execute(select(_shown(of).c.channel_id)).scalars())
 
 
 def channels_reached(session: Session, event_key: str, channel_ids: Collection[str]) -> set[str]:
     """Of these, the channels that were told of the event, or are about to be: nothing waits for a moment."""
-    said, bearer = aliased(OutboxMessage), aliased(OutboxMessage)
+    shown = _shown(col(EventVersion.event_key) == event_key)
     statement = (
-        select(col(said.channel_id))
-        .select_from(EventVersion)
-        .join(said, col(said.event_id) == col(EventVersion.id))
-        .join(bearer, col(bearer.id) == bearer_of(said))
-        .where(
-            col(EventVersion.event_key) == event_key,
-            col(said.channel_id).in_(sorted(channel_ids)),
-            is_told(said),
-            is_told(bearer),
-            col(bearer.not_before).is_(None),
-        )
+        select(shown.c.channel_id)
+        .join(OutboxMessage, col(OutboxMessage.id) == shown.c.bearer)
+        .where(shown.c.channel_id.in_(sorted(channel_ids)), _IS_TOLD, IS_DUE)
     )
     return set(session.execute(statement).scalars())
 
@@ -360,7 +364,6 @@ def waiting_of(session: Session, event_key: str) -> dict[str, datetime]:
         select(col(OutboxMessage.channel_id), func.max(col(OutboxMessage.not_before)))
         .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
         .where(col(EventVersion.event_key) == event_key, col(OutboxMessage.not_before).is_not(None), IS_UNSENT)
-        .where(col(OutboxMessage.edits_id).is_(None))
         .group_by(col(OutboxMessage.channel_id))
     )
     return {channel_id: until for channel_id, until in session.execute(statement)}  # noqa: C416  rows are no pairs to mypy
@@ -407,27 +410,7 @@ def wait_no_longer(
         statement = statement.where(col(OutboxMessage.channel_id).in_(sorted(only)))
     found = list(session.execute(statement).scalars())
     if found:
-        with_edits = or_(col(OutboxMessage.id).in_(found), col(OutboxMessage.edits_id).in_(found))
-        release(session, with_edits, due_at=now)
-
-
-def let_edits_wait(session: Session, channel_ids: Collection[str]) -> None:
-    """Edits wait as long as the message that they edit."""
-    edited = aliased(OutboxMessage)
-    until = (
-        select(col(edited.not_before))
-        .where(col(edited.id) == col(OutboxMessage.edits_id), col(edited.not_before).is_not(None))
-        .correlate(OutboxMessage)
-    )
-    statement = update(OutboxMessage).where(
-        col(OutboxMessage.channel_id).in_(sorted(channel_ids)),
-        IS_UNSENT,
-        col(OutboxMessage.state) == literal_column(f"'{MessageState.QUEUED}'"),
-        col(OutboxMessage.edits_id).is_not(None),
-        until.exists(),
-    )
-    statement = statement.values(not_before=until.scalar_subquery())
-    session.execute(statement.execution_options(synchronize_session=False))
+        release(session, col(OutboxMessage.id).in_(found), due_at=now)
 
 
 def slack_ahead(session: Session, channel_id: str) -> timedelta | None:
@@ -453,38 +436,19 @@ def unfold(session: Session, summaries: Sequence[int]) -> None:
 
 def meetings_saying(session: Session, race_id: str | None, event_key: str) -> dict[int, str]:
     """Message → channel, for messages of abandoned meetings that name the race."""
-    said, message, meeting = aliased(OutboxMessage), aliased(OutboxMessage), aliased(EventVersion)
+    meeting = aliased(EventVersion)
     statement = (
-        select(col(message.id), col(message.channel_id))
+        select(col(OutboxMessage.id), col(OutboxMessage.channel_id))
         .select_from(EventVersion)
-        .join(said, col(said.event_id) == col(EventVersion.id))
-        .join(message, col(message.id) == col(said.edits_id))
-        .join(meeting, col(meeting.id) == col(message.event_id))
+        .join(SaidRow, col(SaidRow.event_id) == col(EventVersion.id))
+        .join(OutboxMessage, col(OutboxMessage.id) == col(SaidRow.message_id))
+        .join(meeting, col(meeting.id) == col(OutboxMessage.event_id))
         .where(
             is_event_of_race(EventKind.RACE_ABANDONED, event_key, race_id),
             col(meeting.kind) == EventKind.MEETING_ABANDONED,
         )
     )
     return {post_id: channel_id for post_id, channel_id in session.execute(statement) if post_id}
-
-
-def hurry_races(session: Session, race_ids: Iterable[str | None]) -> None:
-    """Give a race's unsent messages an abandonment's priority: an abandonment comes after earlier news."""
-    ids = sorted({race_id for race_id in race_ids if race_id})
-    if not ids:
-        return
-    of_race = select(col(EventVersion.id)).where(col(EventVersion.race_id).in_(ids))
-    # Locked in a fixed order. An UPDATE alone could deadlock.
-    waiting = (
-        select(col(OutboxMessage.id))
-        .where(IS_UNSENT, col(OutboxMessage.event_id).in_(of_race))
-        .order_by(col(OutboxMessage.id))
-    )
-    found = list(session.execute(waiting.with_for_update()).scalars())
-    if found:
-        session.execute(
-            update(OutboxMessage).where(col(OutboxMessage.id).in_(found)).values(priority=int(Priority.ABANDONMENT))
-        )
 
 
 def add_notice(session: Session, key: str, channel_ids: Sequence[str], message: Message, now: datetime) -> bool:
@@ -546,9 +510,15 @@ def is_noted(session: Session, key: str) -> bool:
     return session.execute(statement).first() is not None
 
 
+_WAITS = or_(IS_UNSENT, IS_TO_EDIT)
+_IS_EDIT = col(OutboxMessage.state) == literal_column("'sent'")
+_WAITING_STATE = case((_IS_EDIT, literal_column("'queued'")), else_=col(OutboxMessage.state))
+
+
 def count_by_state(session: Session) -> dict[str, int]:
-    """Without dead letters that nobody wanted."""
-    waiting = select(col(OutboxMessage.state), func.count()).where(IS_UNSENT).group_by(col(OutboxMessage.state))
+    """Without dead letters that nobody wanted. An edit that is due counts as queued."""
+    state = _WAITING_STATE.label("waiting_state")
+    waiting = select(state, func.count()).where(_WAITS).group_by(state)
     dead = select(func.count()).where(
         col(OutboxMessage.state) == literal_column("'dead_letter'"), col(OutboxMessage.reason) != Reason.UNSUBSCRIBED
     )
@@ -561,7 +531,7 @@ HELD_STATE = "held"
 """In `depths`: a queued message in a closed, tried or paused channel, or for a later moment."""
 
 _IS_HELD = and_(
-    col(OutboxMessage.state) == literal_column("'queued'"),
+    col(OutboxMessage.state).in_([literal_column("'queued'"), literal_column("'sent'")]),
     or_(
         ~IS_DUE,
         and_(
@@ -574,11 +544,12 @@ _IS_HELD = and_(
 
 def depths(session: Session) -> dict[str, Depth]:
     """Without dead letters that nobody wanted. The age of a message that waited for an hour counts from the hour."""
-    state = case((_IS_HELD, literal_column(f"'{HELD_STATE}'")), else_=col(OutboxMessage.state)).label("shown_state")
+    state = case((_IS_HELD, literal_column(f"'{HELD_STATE}'")), else_=_WAITING_STATE).label("shown_state")
+    due_at = func.coalesce(col(OutboxMessage.due_at), col(OutboxMessage.received_at))
     unsent = (
-        select(state, func.count(), func.min(func.coalesce(col(OutboxMessage.due_at), col(OutboxMessage.received_at))))
+        select(state, func.count(), func.min(case((_IS_EDIT, col(OutboxMessage.wanted_at)), else_=due_at)))
         .outerjoin(ChannelQueue, col(ChannelQueue.channel_id) == col(OutboxMessage.channel_id))
-        .where(IS_UNSENT)
+        .where(_WAITS)
         .group_by(state)
     )
     given_up = select(func.count(), func.min(col(OutboxMessage.given_up_at))).where(

@@ -1,4 +1,4 @@
-"""What a message shows when sent: its event in the newest version, and the news of waiting edits.
+"""What a message shows when sent: its event in the newest version, and the events beside it.
 
 Posts and edits are rendered from the same view, so every edit says all that is known.
 """
@@ -6,14 +6,24 @@ Posts and edits are rendered from the same view, so every edit says all that is 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, and_, or_, select
+from sqlalchemy import ColumnElement, and_, case, or_, select
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col
 
 from bot.channels import subscriptions
 from bot.channels.filters import mentions
-from bot.db.tables import Acknowledgement, AckState, EventVersion, MessageKind, MessageState, NamedRace, OutboxMessage
+from bot.db.tables import (
+    Acknowledgement,
+    AckState,
+    EventVersion,
+    MessageKind,
+    MessageState,
+    NamedRace,
+    OutboxMessage,
+    SaidRow,
+)
 from bot.events import event_bounds, event_store
 from bot.events.event import CONTRADICTIONS, EventKind, RacingEvent
 from bot.events.facts import VersionRemarks
@@ -24,6 +34,7 @@ from bot.events.watched import WatchedRunner
 from bot.logs import get_logger
 from bot.outbox import message_store
 from bot.outbox.fanout_knowledge import FanoutKnowledge
+from bot.outbox.states import UNSENT
 from bot.racedata import event_completion, other_races, partly_run_meetings, reference_store
 from bot.racedata.event_completion import KnownElsewhere
 from bot.racedata.published_lists import read_lists
@@ -35,7 +46,9 @@ StoredPost = tuple[OutboxMessage, EventVersion]
 
 _BEARER = aliased(OutboxMessage)
 _IS_BEARER = col(_BEARER.id) == message_store.bearer_of(OutboxMessage)
-"""The message itself, the edited message, or the message folded into."""
+"""The message itself, or the message folded into."""
+
+_WAITING_ID = case((col(_BEARER.state).in_(UNSENT), col(_BEARER.id)))
 
 _IN_SUMMARY = and_(col(OutboxMessage.state) == MessageState.FOLDED, col(_BEARER.kind) == MessageKind.SUMMARY)
 _IS_MESSAGE = or_(message_store.STANDS_ALONE, _IN_SUMMARY)
@@ -55,7 +68,8 @@ class MessageView:
     Of an abandoned race: `others`, the meeting's races without result and abandonment.
     Of a race of an abandoned meeting: `in_meeting`, and `meeting_ts` once the meeting's message is sent.
 
-    `edits`: the ids of waiting edits in the message. `mentions`: by the channel's filters. `watched`: by the channel.
+    `rev`: the revision shown. `is_longer`: other events are shown for the first time. `waits_for`: the message that the
+    next revision links. `mentions`: by the channel's filters. `watched`: by the channel.
     `country`: of a result, if the country publishes no full finishing order. `previous_ts`: the earlier message that
     this message corrects or contradicts. `superseded`: by the later message. `asked`: an abandonment that is to be
     acknowledged. `has_overrun`: the event is in its plain form, and nothing is looked up.
@@ -72,7 +86,9 @@ class MessageView:
     disputed: frozenset[str] = frozenset()
     in_meeting: bool = False
     meeting_ts: str | None = None
-    edits: tuple[int, ...] = ()
+    rev: int = 0
+    is_longer: bool = False
+    waits_for: int | None = None
     mentions: tuple[str, ...] = ()
     watched: tuple[WatchedRunner, ...] = ()
     country: KnownCountry | None = None
@@ -110,7 +126,7 @@ class AskedInView:
 
 @dataclass(frozen=True)
 class Superseded:
-    """The later message. `at`: its receipt.
+    """The later message. `at`: its receipt. `message_id`: while it waits.
 
     `by`: the contradicting event; None for a later version. `disagrees`: the order is unknown. `is_posted`: not given
     up.
@@ -119,22 +135,18 @@ class Superseded:
     version: int
     at: datetime
     message_ts: str | None
+    message_id: int | None = None
     by: EventKind | None = None
     disagrees: bool = False
     is_posted: bool = True
 
 
 def views_of(session: Session, heads: Sequence[StoredPost]) -> dict[int, MessageView]:
-    """By the id of the message or edit. A message taken back from a summary shows itself."""
-    targets = _read(session, [post.edits_id for post, _ in heads if post.edits_id])
-    messages = {post.id or 0: targets.get(post.edits_id or 0, (post, event)) for post, event in heads}
-    edits = _edits(session, {post.id or 0 for post, _ in messages.values()})
-    meetings = _meetings(session, [edit for edit_list in edits.values() for edit in edit_list])
-    later = _later(session, messages.values(), edits)
-    said = {
-        number: _view(post, own, edits.get(post.id or 0, ()), meetings, later)
-        for number, (post, own) in messages.items()
-    }
+    """By the id of the message. A message taken back from a summary shows itself."""
+    shown = _shown(session, [post.id or 0 for post, _ in heads])
+    meetings = _meetings(session, [one for some in shown.values() for one in some])
+    later = _later(session, heads, shown)
+    said = {post.id or 0: _view(post, own, shown.get(post.id or 0, ()), meetings, later) for post, own in heads}
     for head, _ in heads:
         if message_store.has_overrun(head):
             said[head.id or 0] = replace(said[head.id or 0], has_overrun=True, partly_run=None)
@@ -151,7 +163,7 @@ class NewEvents:
 
 
 def views_of_new(session: Session, heads: Sequence[StoredPost], new: NewEvents) -> dict[int, MessageView]:
-    """No edit waits yet."""
+    """Nothing else is shown yet."""
     return _completed(session, {post.id or 0: _view(post, own, (), {}, {}) for post, own in heads}, new)
 
 
@@ -163,66 +175,68 @@ def _completed(session: Session, said: Mapping[int, MessageView], new: NewEvents
     return _with_countries(session, said, known)
 
 
-def _read(session: Session, post_ids: Sequence[int]) -> dict[int, StoredPost]:
-    if not post_ids:
-        return {}
-    statement = select(OutboxMessage, EventVersion).join(
-        EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id)
-    )
-    rows = session.execute(statement.where(col(OutboxMessage.id).in_(post_ids)))
-    return {post.id or 0: (post, event) for post, event in rows}
+class _Shown(NamedTuple):
+    """An event that a message shows beside its own."""
+
+    said: SaidRow
+    channel_id: str
+    event: EventVersion
 
 
-def _edits(session: Session, post_ids: Iterable[int]) -> dict[int, list[StoredPost]]:
-    """Message → its edits in the order of versions, without dead letters."""
-    found: dict[int, list[StoredPost]] = {}
+def _shown(session: Session, post_ids: Sequence[int]) -> dict[int, list[_Shown]]:
+    """By message, in the order of versions."""
+    found: dict[int, list[_Shown]] = {}
     statement = (
-        select(OutboxMessage, EventVersion)
-        .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
-        .where(
-            col(OutboxMessage.edits_id).in_(sorted(post_ids)),
-            col(OutboxMessage.state) != MessageState.DEAD_LETTER,
-        )
-        .order_by(col(EventVersion.version), col(OutboxMessage.id))
+        select(SaidRow, col(OutboxMessage.channel_id), EventVersion)
+        .join(EventVersion, col(EventVersion.id) == col(SaidRow.event_id))
+        .join(OutboxMessage, col(OutboxMessage.id) == col(SaidRow.message_id))
+        .where(col(SaidRow.message_id).in_(sorted(post_ids)))
+        .order_by(col(EventVersion.version), col(EventVersion.id))
     )
-    for edit, event in session.execute(statement):
-        found.setdefault(edit.edits_id or 0, []).append((edit, event))
+    for said, channel_id, event in session.execute(statement):
+        found.setdefault(said.message_id, []).append(_Shown(said, channel_id, event))
     return found
 
 
-def _meetings(session: Session, edits: Iterable[StoredPost]) -> dict[tuple[str, str], str]:
-    """(Channel, key) → ts of an abandoned meeting's message."""
-    wanted = {(edit.channel_id, event.event_key) for edit, event in edits if event.kind == EventKind.MEETING_ABANDONED}
+class _Meeting(NamedTuple):
+    """An abandoned meeting's message. `message_id`: while it waits."""
+
+    message_ts: str | None
+    message_id: int | None
+
+
+def _meetings(session: Session, shown: Iterable[_Shown]) -> dict[tuple[str, str], _Meeting]:
+    """By channel and key."""
+    wanted = {(one.channel_id, one.event.event_key) for one in shown if one.event.kind == EventKind.MEETING_ABANDONED}
     if not wanted:
         return {}
     statement = (
-        select(col(OutboxMessage.channel_id), col(EventVersion.event_key), col(_BEARER.message_ts))
+        select(col(OutboxMessage.channel_id), col(EventVersion.event_key), col(_BEARER.message_ts), _WAITING_ID)
         .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
         .join(_BEARER, _IS_BEARER)
         .where(
             col(EventVersion.event_key).in_(sorted({key for _, key in wanted})),
             col(OutboxMessage.channel_id).in_(sorted({channel_id for channel_id, _ in wanted})),
             _IS_MESSAGE,
-            col(_BEARER.message_ts).is_not(None),
+            or_(col(_BEARER.message_ts).is_not(None), _WAITING_ID.is_not(None)),
         )
-        .order_by(col(OutboxMessage.id))
+        # The newest message that was posted, else the newest.
+        .order_by(col(_BEARER.message_ts).is_not(None), col(OutboxMessage.id))
     )
-    return {(channel_id, key): ts for channel_id, key, ts in session.execute(statement) if ts}
+    return {(channel_id, key): _Meeting(ts, number) for channel_id, key, ts, number in session.execute(statement)}
 
 
 LaterMessages = Mapping[tuple[str, str], Sequence[Superseded]]
 """By channel and event key, the earliest version first."""
 
 
-def _later(
-    session: Session, messages: Iterable[StoredPost], edits: Mapping[int, Sequence[StoredPost]]
-) -> LaterMessages:
+def _later(session: Session, messages: Iterable[StoredPost], shown: Mapping[int, Sequence[_Shown]]) -> LaterMessages:
     """Later versions, and contradicting events."""
     about = {
-        (edit.channel_id, event.event_key)
+        (one.channel_id, one.event.event_key)
         for post, own in messages
-        for edit, event in edits.get(post.id or 0, ())
-        if event.event_key == own.event_key or _contradicts(event, own)
+        for one in shown.get(post.id or 0, ())
+        if one.event.event_key == own.event_key or _contradicts(one.event, own)
     }
     if not about:
         return {}
@@ -233,6 +247,7 @@ def _later(
             col(EventVersion.version),
             col(EventVersion.received_at),
             col(_BEARER.message_ts),
+            _WAITING_ID,
             col(EventVersion.kind),
             col(EventVersion.remarks),
         )
@@ -247,10 +262,10 @@ def _later(
         .order_by(col(EventVersion.version), col(OutboxMessage.id))
     )
     found: dict[tuple[str, str], list[Superseded]] = {}
-    for channel_id, key, version, received_at, ts, kind, remarks in session.execute(statement):
+    for channel_id, key, version, received_at, ts, number, kind, remarks in session.execute(statement):
         disagrees = VersionRemarks.model_validate_json(remarks or "{}").order_unknown
         found.setdefault((channel_id, key), []).append(
-            Superseded(version, received_at, ts, EventKind(kind) if kind else None, disagrees)
+            Superseded(version, received_at, ts, number, EventKind(kind) if kind else None, disagrees)
         )
     return found
 
@@ -265,7 +280,7 @@ def _superseded(
         return replace(found, by=None) if found else None
     found = next((one for one in messages if one.version == edit.version), None)
     if found is None and edit.kind and _contradicts(edit, own):
-        return Superseded(edit.version, edit.received_at, None, EventKind(edit.kind), is_posted=False)
+        return Superseded(edit.version, edit.received_at, None, by=EventKind(edit.kind), is_posted=False)
     return found
 
 
@@ -277,40 +292,41 @@ def _contradicts(version: EventVersion, other: EventVersion) -> bool:
 def _view(
     message: OutboxMessage,
     own: EventVersion,
-    edits: Iterable[StoredPost],
-    meetings: Mapping[tuple[str, str], str],
+    shown: Sequence[_Shown],
+    meetings: Mapping[tuple[str, str], _Meeting],
     later: LaterMessages,
 ) -> MessageView:
     versions = [own]
     in_meeting, meeting_ts = False, None
     superseded: Superseded | None = None
-    waiting: list[int] = []
-    for edit, event in edits:
+    rev, waits_for = message.wanted_rev, None
+    for said, channel_id, event in shown:
+        linked: int | None = None
         by = _superseded(message, own, event, later)
         if by is not None:
             superseded = by
-            if by.message_ts is None and by.is_posted:
-                # The later message is sent first.
-                continue
+            # The later message is sent first.
+            linked = by.message_id if by.message_ts is None and by.is_posted else None
         elif event.event_key == own.event_key:
             versions.append(event)
         elif event.kind == EventKind.MEETING_ABANDONED:
-            in_meeting, meeting_ts = True, meetings.get((message.channel_id, event.event_key))
-            if meeting_ts is None:
-                continue
-        if edit.state == MessageState.QUEUED and edit.id is not None:
-            waiting.append(edit.id)
-    shared = {version.version: version for version in versions if version.version > own.version}
-    after = tuple(shared[number] for number in sorted(shared))
+            meeting = meetings.get((channel_id, event.event_key))
+            in_meeting, meeting_ts = True, meeting.message_ts if meeting else None
+            linked = meeting.message_id if meeting and meeting.message_ts is None else None
+        if linked is not None and said.rev > message.sent_rev:
+            rev, waits_for = min(rev, said.rev - 1), linked
+    after = {version.version: version for version in versions if version.version > own.version}
     return MessageView(
         message,
         own,
         max(versions, key=lambda version: version.version),
-        later=after,
-        watched=event_store.watched_in(message.channel_id, [own, *after]),
+        later=tuple(after.values()),
+        watched=event_store.watched_in(message.channel_id, [own, *after.values()]),
         in_meeting=in_meeting,
         meeting_ts=meeting_ts,
-        edits=tuple(waiting),
+        rev=rev,
+        is_longer=any(message.sent_rev < one.said.rev <= rev for one in shown),
+        waits_for=waits_for,
         superseded=superseded,
     )
 
@@ -332,20 +348,14 @@ def _previous_ts(session: Session, one: MessageView) -> str | None:
         )
     if not ways:
         return None
-    borne = aliased(EventVersion)
-    # Only the meeting's message may say the race's abandonment.
-    in_meeting = and_(
-        col(EventVersion.kind) == EventKind.RACE_ABANDONED, col(borne.kind) == EventKind.MEETING_ABANDONED
-    )
     statement = (
         select(col(_BEARER.message_ts))
         .select_from(OutboxMessage)
         .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
         .join(_BEARER, _IS_BEARER)
-        .outerjoin(borne, col(borne.id) == col(_BEARER.event_id))
         .where(
             or_(*ways),
-            or_(_IS_MESSAGE, in_meeting),
+            _IS_MESSAGE,
             col(OutboxMessage.channel_id) == one.post.channel_id,
             col(_BEARER.message_ts).is_not(None),
         )
@@ -353,6 +363,18 @@ def _previous_ts(session: Session, one: MessageView) -> str | None:
         .limit(1)
     )
     message_ts: str | None = session.execute(statement).scalar_one_or_none()
+    if message_ts is None and contradicts is EventKind.RACE_ABANDONED:
+        return _ts_of_meeting(session, one)
+    return message_ts
+
+
+def _ts_of_meeting(session: Session, one: MessageView) -> str | None:
+    """The message of the abandoned meeting that says the abandonment of the race."""
+    key = one.own.event_key.replace(one.own.kind or "", EventKind.RACE_ABANDONED, 1)
+    saying = message_store.meetings_saying(session, one.own.race_id, key)
+    here = [number for number, channel_id in saying.items() if channel_id == one.post.channel_id]
+    statement = select(col(_BEARER.message_ts)).where(col(_BEARER.id).in_(here), col(_BEARER.message_ts).is_not(None))
+    message_ts: str | None = session.execute(statement.order_by(col(_BEARER.id).desc()).limit(1)).scalar_one_or_none()
     return message_ts
 
 

@@ -1,6 +1,5 @@
 """The calls that the outbox makes, and the protocol of their client."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -23,11 +22,11 @@ HISTORY_IN_WORDS = "the channel's history"
 
 @dataclass(frozen=True)
 class HistoryPage:
-    """`message_ts`: of the message looked for. `edits`: the ids of edits in the message's metadata."""
+    """`message_ts`: of the message looked for. `rev`: the revision in the message's metadata."""
 
     message_ts: str | None
     next_cursor: str | None
-    edits: frozenset[int] = frozenset()
+    rev: int = 0
 
 
 class Sender(Protocol):
@@ -40,10 +39,10 @@ class Sender(Protocol):
         *,
         post_key: str,
         timeout_s: float,
-        edits: Sequence[int] = (),
+        rev: int = 0,
         thread_ts: str | None = None,
     ) -> str:
-        """Returns the ts. `edits`: the ids of the edits in the message. `thread_ts`: the thread's first message."""
+        """Returns the ts. `rev`: the message's revision. `thread_ts`: the thread's first message."""
 
     def direct_message(self, person_id: str) -> str | None:
         """The direct message with the person, once a message was posted there by this process."""
@@ -56,7 +55,7 @@ class Sender(Protocol):
         *,
         post_key: str,
         timeout_s: float,
-        edits: Sequence[int] = (),
+        rev: int = 0,
     ) -> None:
         """Replace the message at `message_ts`. A second call changes nothing."""
 

@@ -302,11 +302,11 @@ class Notices:
             self._tell_elsewhere(session, claim)
             return
         # A person who closed direct messages, or has left, may watch many names. A live message has many edits.
-        key = (claim.edited or claim.post).idempotency_key
+        key = claim.post.idempotency_key
         about = f"{claim.channel_id}:{self._clock():%Y-%m-%d}" if is_closed else key
         named = _message_of(claim)
         missing = f"{named.capitalize()} for channel {{}} was not posted"
-        what = f"An edit of {named} in channel {{}} was not made" if claim.edited else missing
+        what = f"An edit of {named} in channel {{}} was not made" if claim.is_edit else missing
         self.tell(
             session,
             f"parked:{about}",

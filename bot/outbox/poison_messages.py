@@ -68,7 +68,7 @@ class UnansweredCalls:
 
     def count(self, claim: Claim, *, left: bool) -> Unanswered:
         """A message's call that never `left` the host does not count."""
-        is_edit = _is_edit(claim)
+        is_edit = claim.is_edit
         self._messages_fail |= not is_edit
         seen = self.of(claim)
         if not (left or is_edit):
@@ -102,16 +102,12 @@ class UnansweredCalls:
 
     def sent(self, claim: Claim) -> None:
         self._firsts.pop(_place(claim), None)
-        if _is_edit(claim):
+        if claim.is_edit:
             self._edits += 1
         else:
             self._sent += 1
             self._messages_fail = False
 
 
-def _is_edit(claim: Claim) -> bool:
-    return claim.post.edits_id is not None
-
-
 def _place(claim: Claim) -> tuple[str, bool]:
-    return claim.channel_id, _is_edit(claim)
+    return claim.channel_id, claim.is_edit

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -18,7 +18,7 @@ from bot.deliveries import inbox
 from bot.errors import SlackDoubtful, StorageError
 from bot.events import drill_mark
 from bot.logs import get_logger
-from bot.outbox import channel_queues, claim_at_fanout, claim_outcomes
+from bot.outbox import call_holds, channel_queues, claim_at_fanout, claim_outcomes
 from bot.outbox.channel_move import move_person
 from bot.outbox.channel_queues import Claim
 from bot.outbox.claim_at_fanout import Added, Tells, Times
@@ -174,22 +174,23 @@ class Poster:
 
     def _claim_due(self, session: Session, limit: int) -> tuple[list[Claim], float, float]:
         """The claims, a monotonic moment before the claims, and the seconds until more is due."""
-        claims = self._claim(session, limit)
+        claims, now, holds = self._claim(session, limit)
         if len(claims) >= limit:
             return claims, self._claimed_at_s, POLL_S
-        now = database_now(session, self.clock)
-        due = channel_queues.next_due(session, now, self._buckets.spent_until(now))
+        due = channel_queues.next_due(session, now, self._buckets.spent_until(now), holds=holds)
         wait_s = POLL_S if due is None else min(POLL_S, max(CLAIM_AGAIN_S, (due - now).total_seconds()))
         return claims, self._claimed_at_s, wait_s
 
-    def _claim(self, session: Session, limit: int) -> list[Claim]:
+    def _claim(self, session: Session, limit: int) -> tuple[list[Claim], datetime, Mapping[str, datetime]]:
+        """The claims, their moment, and the holds then."""
         limits = self._buckets.limits
         taken = self._buckets.take(session)
-        if limits and not taken:
-            # Another replica is claiming.
-            return []
         # Read after the buckets are locked: no replica has written a later moment into a bucket.
         now = database_now(session, self.clock)
+        holds = call_holds.ends_of_holds(session, now)
+        if limits and not taken:
+            # Another replica is claiming.
+            return [], now, holds
         self._claimed_at_s = self.monotonic()
         buckets = {call: bucket.at(now) for call, bucket in taken.items()}
         allowed = dict.fromkeys(limits, 0) | {call: int(bucket.calls) for call, bucket in buckets.items()}
@@ -202,12 +203,13 @@ class Poster:
             lease_s=POST_CALL_S + LEASE_MARGIN_S,
             call_s=POST_CALL_S,
             allowed=allowed,
+            holds=holds,
         )
         calls = Counter(claim.call for claim in claims if claim.call is not Call.LOOK or self.resolver.will_look(claim))
         for call in buckets.keys() & calls.keys():
             self._buckets.put_back(session, call, buckets[call].without(calls[call]))
         read_s = self.worked() - began_s
-        return [replace(claim, read_s=read_s) for claim in claims]
+        return [replace(claim, read_s=read_s) for claim in claims], now, holds
 
     def _done(self, task: "asyncio.Task[None]") -> None:
         self._under_way.discard(task)
@@ -259,7 +261,7 @@ class Poster:
         if claim.event is not None and claim.event.kind == drill_mark.KIND:
             return
         self.on_outcome(outcome.name)
-        if isinstance(outcome, Posted) and claim.post.kind == MessageKind.EVENT:
+        if isinstance(outcome, Posted) and claim.post.kind == MessageKind.EVENT and not claim.is_edit:
             self.on_told((self.clock() - (claim.post.due_at or claim.post.received_at)).total_seconds())
 
     async def _written_with_others(self, outcome: Posted, begun_at_s: float) -> bool | None:
@@ -336,7 +338,7 @@ class Poster:
             "post" if ours else "post_lease_lost",
             post=claim.post.idempotency_key,
             outcome=outcome.name,
-            attempt=claim.post.attempts,
+            attempt=claim.calls,
             channel_id=claim.channel_id,
             message_ts=outcome.message_ts if isinstance(outcome, Posted) else None,
             reference=inbox.reference(claim.event.inbox_id) if claim.event else None,

@@ -90,7 +90,7 @@ class Resolver:
             return self._cannot_look(claim, error, seen)
         if page.message_ts is not None:
             log.info("message_in_doubt_found", post=post.idempotency_key, message_ts=page.message_ts)
-            return Found(claim.saying(page.edits), page.message_ts)
+            return Found(claim, page.message_ts, page.rev)
         if page.next_cursor is not None:
             self._places[claim.channel_id] = _Place(place.look, page.next_cursor, place.pages + 1)
             return self._look_again(claim, "reading the channel's history", timedelta(0))

@@ -13,7 +13,6 @@ from bot.outbox.states import POSTING, SENT_WHILE_PAUSED, Happened, move
 
 _POSTING_CHANNELS = select(col(ChannelQueue.channel_id)).where(col(ChannelQueue.state).in_(POSTING))
 _IS_IN_QUESTION = (
-    col(OutboxMessage.edits_id).is_(None),
     IS_DUE,
     or_(
         col(OutboxMessage.state) != MessageState.QUEUED,
@@ -32,7 +31,7 @@ class PutInDoubt:
 def put_in_doubt(session: Session, now: datetime) -> PutInDoubt:
     """Unsent messages are looked for from their receipt until now, before they are sent.
 
-    A summary is looked for from the receipt of its first message. A second edit changes nothing, so edits stay queued.
+    A summary is looked for from the receipt of its first message. A second edit changes nothing, so edits stay due.
     Messages of held queues, and messages that wait for a moment, stay queued: the history has no key of a message
     within a summary. A second run changes nothing.
     """

@@ -124,7 +124,7 @@ class Reopening:
         held = Held(UNDELIVERED, since)
         for channel_id, found in backlog.of_versions(session, event_ids).items():
             asking = acknowledgements.of_messages(session, [one.post_id for one in found])
-            late = [one for one in found if one.post_id not in asking and one.edits_id not in asking]
+            late = [one for one in found if one.post_id not in asking]
             if len(_newest(late)) > 1:
                 is_urgent = any(one.kind in ABANDONMENTS for one in late)
                 priority = Priority.ABANDONMENT if is_urgent else Priority.OTHER
@@ -156,10 +156,10 @@ class Reopening:
         for one in newest_of_all:
             together.setdefault(_kept_for(rows[one.event_id], filters), []).append(one)
         for because, newest in together.items():
-            if because != DIGEST and sum(one.edits_id is None for one in _with_edits(kept, newest)) == 1:
+            if because != DIGEST and len({one.post_id for one in _with_all(kept, newest)}) == 1:
                 continue
             for start in range(0, len(newest), KEPT_PER_SUMMARY):
-                lot = _with_edits(kept, newest[start : start + KEPT_PER_SUMMARY])
+                lot = _with_all(kept, newest[start : start + KEPT_PER_SUMMARY])
                 # Each message is told once, so no two summaries have the same first message.
                 name = f"{because}:{min(one.post_id for one in lot)}"
                 held = Held(because, since)
@@ -237,8 +237,13 @@ class Reopening:
             told = {one.event_key for one in islice(named, count)}
             backlog.fold(session, _posts_of(waiting, told), ids[key])
         # The last message counts the events without a name in any message.
-        backlog.fold(session, [one.post_id for one in waiting], ids[keys[-1]])
-        log.info("backlog_summarised", channel_id=channel_id, posts=len(waiting), given_up=summary.given_up)
+        backlog.fold(session, [one.post_id for one in waiting if one.is_own], ids[keys[-1]])
+        log.info(
+            "backlog_summarised",
+            channel_id=channel_id,
+            posts=sum(one.is_own for one in waiting),
+            given_up=summary.given_up,
+        )
 
     @staticmethod
     def _summary(
@@ -280,7 +285,7 @@ def _mentions(session: Session, channel_id: str, abandoned: Iterable[RacingEvent
 
 def _newest(waiting: list[WaitingPost]) -> list[WaitingPost]:
     """The newest version of each event with a waiting message, in order."""
-    own = {one.event_key: one for one in waiting if one.edits_id is None}
+    own = {one.event_key: one for one in waiting if one.is_own}
     for one in waiting:
         if one.event_key in own and one.version > own[one.event_key].version:
             own[one.event_key] = one
@@ -299,15 +304,15 @@ def _kept_for(version: EventVersion, filters: Sequence[ChannelFilter]) -> str:
 def _lost(waiting: Iterable[WaitingPost]) -> frozenset[str]:
     """Events whose waiting message an abandonment edits."""
     waiting = list(waiting)
-    edited = {one.edits_id for one in waiting if one.kind in ABANDONMENTS}
-    return frozenset(one.event_key for one in waiting if one.post_id in edited)
+    edited = {one.post_id for one in waiting if one.kind in ABANDONMENTS and not one.is_own}
+    return frozenset(one.event_key for one in waiting if one.is_own and one.post_id in edited)
 
 
-def _with_edits(waiting: Iterable[WaitingPost], events: Iterable[WaitingPost]) -> list[WaitingPost]:
+def _with_all(waiting: Iterable[WaitingPost], events: Iterable[WaitingPost]) -> list[WaitingPost]:
     waiting, keys = list(waiting), {one.event_key for one in events}
-    own = {one.post_id for one in waiting if one.edits_id is None and one.event_key in keys}
-    return [one for one in waiting if one.post_id in own or one.edits_id in own]
+    own = {one.post_id for one in waiting if one.is_own and one.event_key in keys}
+    return [one for one in waiting if one.post_id in own]
 
 
 def _posts_of(waiting: list[WaitingPost], event_keys: Collection[str]) -> list[int]:
-    return [one.post_id for one in waiting if one.event_key in event_keys]
+    return [one.post_id for one in waiting if one.is_own and one.event_key in event_keys]

@@ -5,33 +5,17 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import ColumnElement, Table, Update, and_, bindparam, exists, literal_column, or_, update
-from sqlalchemy.orm import aliased
+from sqlalchemy import ColumnElement, Table, Update, and_, bindparam, literal_column, or_, update
 from sqlmodel import Session, col
 
 from bot.db.engine import affected, table_of
 from bot.db.tables import ChannelQueue, MessageKind, MessageState, OutboxMessage, QueueState
 
-EVENT_KINDS = (MessageKind.EVENT, MessageKind.EDIT)
-"""Rendered when sent, as live messages and escalations are. Messages of other kinds carry their content."""
+SENT_WHILE_PAUSED = (MessageKind.NOTICE, MessageKind.WELCOME, MessageKind.ANSWER, MessageKind.ESCALATION)
 
-LIVE_KINDS = (MessageKind.LIVE, MessageKind.LIVE_EDIT)
-
-ESCALATION_KINDS = (MessageKind.ESCALATION, MessageKind.ESCALATION_EDIT)
-
-SENT_WHILE_PAUSED = (MessageKind.NOTICE, MessageKind.WELCOME, MessageKind.ANSWER, *ESCALATION_KINDS)
-
-BY_WHOM = "!taken"
-"""In the key of an edit that shows who has an abandonment, after the key of the edited message."""
-
-_EDITED = aliased(OutboxMessage)
 PASSES_A_PAUSE = or_(
     col(OutboxMessage.kind).in_(SENT_WHILE_PAUSED),
-    and_(
-        col(OutboxMessage.kind) == MessageKind.EDIT,
-        col(OutboxMessage.idempotency_key).contains(BY_WHOM, autoescape=True),
-        exists().where(col(_EDITED.id) == col(OutboxMessage.edits_id), col(_EDITED.state) == MessageState.SENT),
-    ),
+    and_(col(OutboxMessage.passes_pause), col(OutboxMessage.state) == literal_column(f"'{MessageState.SENT}'")),
 )
 """A pause holds posts of news. Colleagues read at once who has an abandonment that the channel shows."""
 
@@ -47,8 +31,6 @@ WAITING_STATES = (QueueState.PAUSED, QueueState.CLOSED)
 
 class Happened(StrEnum):
     CLAIMED = "claimed"
-    CLAIMED_AGAIN = "claimed again"
-    """An edit whose call was not answered."""
     LEASE_RAN_OUT = "lease ran out"
     """The sending process died or slept."""
     TAKEN = "taken"
@@ -60,14 +42,8 @@ class Happened(StrEnum):
     REPEATED = "repeated"
     """Not in the history, or `DOUBTFUL_POSTS=repeat`."""
     GIVEN_UP = "given up"
-    NOT_EDITED = "not edited"
-    """Slack refuses the edit: the edit becomes a message."""
-    NEEDLESS = "needless"
-    """Slack refuses the edit, and another message of the channel says the same, or the edit is of no event."""
     NOT_IN_THREAD = "not in thread"
     """Slack refuses the message in the thread: it becomes a message of the channel."""
-    SAID_TOGETHER = "said together"
-    """A waiting edit was sent within its message."""
     SUMMARISED = "summarised"
     EXPIRED = "expired"
     """Waited too long in a held queue, or is not wanted any more."""
@@ -92,10 +68,9 @@ MESSAGE_TRANSITIONS: Mapping[Happened, Transition] = {
     one.happened: one  # type: ignore[misc]
     for one in (
         Transition(Happened.CLAIMED, (_Q,), _S, ("sending_at", "deadline_at", "attempts")),
-        Transition(Happened.CLAIMED_AGAIN, (_S,), _S, ("sending_at", "deadline_at", "attempts")),
         Transition(Happened.LEASE_RAN_OUT, (_S,), _D),
-        Transition(Happened.TAKEN, (_S,), MessageState.SENT, ("message_ts", "sent_at", "detail")),
-        Transition(Happened.FOUND, (_D,), MessageState.SENT, ("message_ts", "sent_at", "detail")),
+        Transition(Happened.TAKEN, (_S,), MessageState.SENT, ("message_ts", "sent_at", "sent_rev", "detail")),
+        Transition(Happened.FOUND, (_D,), MessageState.SENT, ("message_ts", "sent_at", "sent_rev", "detail")),
         Transition(Happened.NOT_SENT, (_S,), _Q, ("detail", "plain")),
         Transition(Happened.UNANSWERED, (_S,), _D, ("detail", "looks", "failed_looks")),
         Transition(Happened.LOOKED, (_D,), _D, ("detail", "looks", "failed_looks")),
@@ -103,10 +78,7 @@ MESSAGE_TRANSITIONS: Mapping[Happened, Transition] = {
             Happened.REPEATED, (_D,), _Q, ("detail", "plain", "may_be_repeat", "thread_of", "looks", "failed_looks")
         ),
         Transition(Happened.GIVEN_UP, (_S, _D), MessageState.DEAD_LETTER, ("reason", "detail", "given_up_at")),
-        Transition(Happened.NOT_EDITED, (_S,), _Q, ("kind", "edits_id", "plain", "detail")),
-        Transition(Happened.NEEDLESS, (_S,), MessageState.FOLDED, ("folded_into", "detail")),
         Transition(Happened.NOT_IN_THREAD, (_S,), _Q, ("thread_of", "detail")),
-        Transition(Happened.SAID_TOGETHER, (_Q,), MessageState.SENT, ("message_ts", "sent_at", "detail")),
         Transition(Happened.SUMMARISED, (_Q,), MessageState.FOLDED, ("folded_into", "detail")),
         Transition(Happened.EXPIRED, (_Q,), MessageState.DEAD_LETTER, ("reason", "detail", "given_up_at")),
         Transition(Happened.RESTORED, UNSENT, _D, ("sending_at", "deadline_at", "detail", "looks", "failed_looks")),
@@ -114,8 +86,8 @@ MESSAGE_TRANSITIONS: Mapping[Happened, Transition] = {
     )
 }
 
-INITIAL = (MessageState.QUEUED, MessageState.SENDING, MessageState.FOLDED, MessageState.MUTED)
-"""Folded: an earlier message says the same. Sending: claimed at fan-out."""
+INITIAL = (MessageState.QUEUED, MessageState.SENDING, MessageState.MUTED)
+"""Sending: claimed at fan-out."""
 
 
 class QueueEvent(StrEnum):

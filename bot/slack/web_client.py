@@ -7,7 +7,7 @@ import asyncio
 import json
 import logging
 import re
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -27,9 +27,6 @@ WEB_API_TIMEOUT_S = 10.0
 """Posts pass their own deadline."""
 
 METADATA_EVENT = "racing_bot_post"
-
-EDITS_MAX = 100
-"""Metadata names the newest edits."""
 
 HISTORY_PAGE = 100
 """Slack may give fewer: 15 for an app sold outside its Marketplace (docs.slack.dev/changelog, 2025-05-29)."""
@@ -114,17 +111,17 @@ class SlackClient:
         *,
         post_key: str,
         timeout_s: float,
-        edits: Sequence[int] = (),
+        rev: int = 0,
         thread_ts: str | None = None,
     ) -> str:
-        """The ts of the new message. The metadata carries `post_key` and `edits` for `find`."""
+        """The ts of the new message. The metadata carries `post_key` and `rev` for `find`."""
         answer = await self.call(
             POST_METHOD,
             lambda: self.web.chat_postMessage(
                 channel=channel_id,
                 text=message.text,
                 blocks=list(message.blocks) or None,
-                metadata=_metadata(post_key, edits),
+                metadata=_metadata(post_key, rev),
                 thread_ts=thread_ts,
                 unfurl_links=False,
                 unfurl_media=False,
@@ -146,7 +143,7 @@ class SlackClient:
         *,
         post_key: str,
         timeout_s: float,
-        edits: Sequence[int] = (),
+        rev: int = 0,
     ) -> None:
         """`post_key` is the key of the first post."""
         await self.call(
@@ -157,7 +154,7 @@ class SlackClient:
                 text=message.text,
                 # An empty list removes the old blocks; no argument keeps the old blocks.
                 blocks=list(message.blocks),
-                metadata=_metadata(post_key, edits),
+                metadata=_metadata(post_key, rev),
             ),
             timeout_s=timeout_s,
         )
@@ -194,7 +191,7 @@ class SlackClient:
                 return HistoryPage(None, None)
         for message in answer.get("messages") or []:
             if _key_of(message) == post_key:
-                return HistoryPage(_ts_in(message.get("ts"), method), None, _edits_of(message))
+                return HistoryPage(_ts_in(message.get("ts"), method), None, _rev_of(message))
         return HistoryPage(None, (answer.get("response_metadata") or {}).get("next_cursor") or None)
 
     async def call(
@@ -261,9 +258,9 @@ def _ts_in(value: Any, method: str) -> str:
     raise SlackDoubtful(method, "answer without a ts")
 
 
-def _metadata(post_key: str, edits: Sequence[int]) -> dict[str, Any]:
-    said = {"edits": " ".join(map(str, sorted(edits)[-EDITS_MAX:]))} if edits else {}
-    return {"event_type": METADATA_EVENT, "event_payload": {"post": post_key, **said}}
+def _metadata(post_key: str, rev: int) -> dict[str, Any]:
+    edited = {"rev": rev} if rev else {}
+    return {"event_type": METADATA_EVENT, "event_payload": {"post": post_key, **edited}}
 
 
 def _key_of(message: Any) -> str | None:
@@ -271,9 +268,9 @@ def _key_of(message: Any) -> str | None:
     return key if isinstance(key, str) else None
 
 
-def _edits_of(message: Any) -> frozenset[int]:
-    numbers = str(_payload_of(message).get("edits") or "").split()
-    return frozenset(int(number) for number in numbers if number.isdecimal())
+def _rev_of(message: Any) -> int:
+    rev = _payload_of(message).get("rev")
+    return rev if isinstance(rev, int) else 0
 
 
 def _payload_of(message: Any) -> dict[str, Any]:

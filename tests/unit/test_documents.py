@@ -15,7 +15,7 @@ from bot.outbox import claim_sender, poison_messages, poster, resolve, resume
 from bot.racedata.client import service_errors
 from bot.racedata.client.envelope import BY_STATUS
 from bot.racedata.plans import PLANS
-from bot.slack import api_errors, web_client
+from bot.slack import api_errors
 from bot.web import request_body
 from tests.integration.pipeline import test_round_trips as round_trips
 from tests.unit.pages import ROOT, code_in, production, rows, settings, text
@@ -181,6 +181,10 @@ def words(number):
             "design/event.md",
             f"{words(round_trips.ALONE_COMMITS)} transactions and at most {round_trips.ALONE_STATEMENTS} statements",
         ),
+        (
+            "design/event.md",
+            f"{words(round_trips.EDIT_COMMITS)} transactions and at most {round_trips.EDIT_STATEMENTS} statements",
+        ),
         ("design/event.md", f"lease runs out after {words(claim_sender.POST_CALL_S + poster.LEASE_MARGIN_S)} seconds"),
         ("design/outbox.md", f"outlives the call's deadline by {words(poster.LEASE_MARGIN_S)} seconds"),
         ("design/event.md", f"size, {words(request_body.BODY_S)} seconds, a budget"),
@@ -202,7 +206,6 @@ def words(number):
         ("design/outbox.md", f"older than {words(resume.SUMMARY_AFTER.total_seconds() / 3600)} hours"),
         ("architecture.md", f"for {claim_sender.BACKOFF_S[0]:g} to {claim_sender.BACKOFF_S[-1]:g} seconds"),
         ("promises.md", f"after {words(poison_messages.EDIT_LOOKS_MAX)} tries"),
-        ("promises.md", f"the newest {web_client.EDITS_MAX} "),
         ("design/storage.md", f"{words(threads.READERS + 1).capitalize()} connections read"),
         ("decisions/0001-store-then-answer.md", f"not stored within {ingest.STORE_WITHIN_S} seconds"),
         ("decisions/0002-refuse-when-full.md", f"so {admission.ADMITTED_AT_ONCE} places"),

@@ -73,8 +73,6 @@ def test_only_the_wiring_opens_a_database_or_a_client():
 
 READERS_OF_THE_REAL = ("bot/clock.py", "bot/ports.py", "bot/settings.py", "bot/cli/", "bot/db/migrations/")
 REAL = {"time", "random", "secrets", "uuid", "utc_now", "environ", "getenv"}
-UNREAD = {("bot/outbox/live_meetings.py", "secrets")}
-"""A key that need only be new, many calls below the parts that know Ports."""
 
 
 def names_used(path):
@@ -90,7 +88,7 @@ def names_used(path):
 def test_only_the_wiring_reads_the_time_chance_and_the_environment():
     read = [(path, name) for path in production() for name in names_used(path) if name in REAL]
     assert (ROOT / "bot/ports.py", "time") in read
-    assert places(read, *READERS_OF_THE_REAL) == UNREAD
+    assert places(read, *READERS_OF_THE_REAL) == set()
 
 
 STARTERS = {"open", "create_engine", "Database", "AsyncClient", "AsyncWebClient", "AsyncIOScheduler", "Settings"}

@@ -21,7 +21,7 @@ from bot.deliveries.inbox import Arrival
 from bot.errors import ServiceError, StorageError
 from bot.events import event_store
 from bot.fanout.fanout import OTHER_TURN_S, Fanout
-from bot.fanout.transaction import FannedOut, LogLine, finish_live, log_lines
+from bot.fanout.transaction import FannedOut, LogLine, finished, log_lines
 from bot.logs import get_logger
 from bot.operations.jobs.job import Job
 from bot.operations.repair import outage
@@ -297,7 +297,7 @@ class Repair:
         failed = find_missing(session, failed)
         versions, done = self._fan_out(session, failed, now)
         self._summarise(session, versions, now)
-        finish_live(done)
+        finished(done)
         news = tuple(dict.fromkeys(row.event_key for row in versions))
         if preview is not None:
             preview(session, versions)
@@ -309,7 +309,7 @@ class Repair:
     def _fan_out(
         self, session: Session, failed: Sequence[Failed], now: datetime
     ) -> tuple[Sequence[EventVersion], FannedOut]:
-        """Call `finish_live` last in the transaction."""
+        """Call `finished` last in the transaction."""
         if not failed:
             return (), FannedOut()
         arrivals = [_arrival(one, now) for one in failed]

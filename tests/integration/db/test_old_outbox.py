@@ -16,7 +16,16 @@ from sqlmodel import Session, col
 from bot.channels import pauses
 from bot.channels.filters import ChannelFilter
 from bot.db import migrate
-from bot.db.tables import ChannelQueue, ChannelSubscriptionRow, InboxDelivery, InboxState, MessageKind, OutboxMessage
+from bot.db.tables import (
+    ChannelQueue,
+    ChannelSubscriptionRow,
+    EventVersion,
+    InboxDelivery,
+    InboxState,
+    MessageKind,
+    OutboxMessage,
+    SaidRow,
+)
 from bot.events import event_store
 from bot.events.event import DEFAULT_TOPICS, RacingEvent
 from bot.events.facts import VersionRemarks
@@ -62,12 +71,17 @@ class Old:
         return self.key or f"result.received:{self.about or self.name}#{self.name}@{self.channel}"
 
 
+NOT_SAID, WAITS, WAS_SAID = "not said", "waits", "was said"
+"""What becomes of an edit: the edited message shows the event without an edit, or the edit waits, or was made."""
+
+
 def edit(name: str, channel: str, target: str, state: str, becomes: str, **columns: Any) -> Old:
     return Old(name, channel, "edit", state, becomes, columns, target=target, about=target)
 
 
 def folded(name: str, channel: str, kind: str, into: str, about: str | None = None) -> Old:
-    return Old(name, channel, kind, "folded", "folded", target=into, about=about, folded_into=into)
+    becomes = NOT_SAID if kind == "edit" else "folded"
+    return Old(name, channel, kind, "folded", becomes, target=into, about=about, folded_into=into)
 
 
 def parked(name: str, channel: str, error: str, reason: str, **more: Any) -> Old:
@@ -100,14 +114,14 @@ ROWS = [
     # An open channel.
     Old("sent", "CGB", "event", "sent", "sent", SENT),
     Old("corrected", "CGB", "event", "sent", "sent", SENT),
-    edit("correction", "CGB", "corrected", "sent", "sent", **SENT, message_ts="1.0"),
-    edit("remade", "CGB", "sent", "sending", "queued", **UNDER_WAY),
-    edit("remade untimed", "CGB", "corrected", "sending", "queued"),
+    edit("correction", "CGB", "corrected", "sent", WAS_SAID, **SENT, message_ts="1.0"),
+    edit("remade", "CGB", "sent", "sending", WAITS, **UNDER_WAY),
+    edit("remade untimed", "CGB", "corrected", "sending", WAITS),
     Old("found", "CGB", "event", "sending", "in_doubt", UNDER_WAY),
     Old("not there", "CGB", "event", "sending", "in_doubt", UNDER_WAY | {"looks": 1}),
     Old("untimed", "CGB", "event", "sending", "in_doubt"),
     Old("waits", "CGB", "event", "queued", "queued", {"error": LIMITED}, detail=LIMITED),
-    edit("waiting edit", "CGB", "waits", "queued", "queued"),
+    edit("waiting edit", "CGB", "waits", "queued", WAITS),
     Old("meeting", "CGB", "event", "sent", "sent", SENT),
     folded("in meeting", "CGB", "edit", "meeting"),
     Old("muted", "CGB", "event", "muted", "muted", {"error": "UALICE"}, muted_by="UALICE"),
@@ -122,7 +136,7 @@ ROWS = [
     parked("looked", "CGB", "not read within 7 s", "unresolved", **UNDER_WAY, failed_looks=6),
     parked("unsubscribed", "CGB", "the channel unsubscribed while it waited", "unsubscribed"),
     Old("unknown place", "CGB", "event", "sent", "dead_letter", {"sent_at": NOW - HOUR}, reason="unresolved"),
-    Old("gone target", "CGB", "edit", "folded", "dead_letter", {"edits_post_id": 999_999}, reason="unresolved"),
+    Old("gone target", "CGB", "edit", "folded", "", {"edits_post_id": 999_999}),
     Old("welcome", "CGB", "welcome", "queued", "queued", key="welcome:Ev1@CGB"),
     # People.
     Old("answer", "UALICE", "answer", "queued", "queued", key="help:Ev2@UALICE"),
@@ -133,7 +147,7 @@ ROWS = [
     late("given up later", "is_archived", CLOSED_AT, CLOSED_AT + MINUTE),
     late("given up before", "not_in_channel", CLOSED_AT - 90 * HOUR, CLOSED_AT - 80 * HOUR),
     Old("waits for the channel", "CIRE", "event", "queued", "queued", FOUR_HOURS_OLD),
-    edit("waits with it", "CIRE", "waits for the channel", "queued", "queued", **FOUR_HOURS_OLD),
+    edit("waits with it", "CIRE", "waits for the channel", "queued", WAITS, **FOUR_HOURS_OLD),
     Old("young", "CIRE", "event", "queued", "queued"),
     # A channel on trial, whose summary was sent and whose next one waits.
     Old("summary", "CALL", "summary", "sent", "sent", SENT, key="waited:2026:0@CALL"),
@@ -262,14 +276,18 @@ async def all_of(pipeline, table) -> list[Any]:
 
 async def test_every_row_and_every_lane_has_the_state_that_it_meant(upgraded):
     found = {NAMES.get(row.id or 0): row for row in await all_of(upgraded, OutboxMessage)}
-    assert found.keys() == IDS.keys()
-    for row in ROWS:
+    messages = [row for row in ROWS if row.kind != "edit"]
+    assert found.keys() == {row.name for row in messages}
+    for row in messages:
         new = found[row.name]
         now = (new.kind, new.state, new.reason, NAMES.get(new.folded_into or 0), new.muted_by)
         assert now == (row.kind, row.becomes, row.reason, row.folded_into, row.muted_by), row.name
         assert (new.idempotency_key, new.channel_id) == (row.idempotency_key, row.channel)
         assert (new.content is None) == (row.key is None)
         assert row.detail in {new.detail, None}, row.name
+    assert await edits_of(upgraded) == {row.name: row.becomes for row in ROWS if row.kind == "edit" and row.becomes}
+    wanting = {row.target for row in ROWS if row.becomes == WAITS}
+    assert {name for name, row in found.items() if row.wanted_rev > row.sent_rev} == wanting
     assert found["muted"].detail is None
     assert found["given up"].given_up_at == CLOSED_AT
     assert found["given up later"].given_up_at == CLOSED_AT + MINUTE
@@ -292,6 +310,17 @@ async def test_every_row_and_every_lane_has_the_state_that_it_meant(upgraded):
             with pytest.raises(Exception, match=table):
                 connection.execute(text(f"SELECT 1 FROM {table}"))
             connection.rollback()
+
+
+async def edits_of(pipeline) -> dict[str, str]:
+    """Edit → what became of the edit. The winner has the name of the edit."""
+    known = {row.id: event_store.read(row)[0] for row in await all_of(pipeline, EventVersion)}
+    found = {}
+    for row in await all_of(pipeline, SaidRow):
+        name = (known[row.event_id].race.runners[0].horse or "").removeprefix("Horse ")
+        assert NAMES[row.message_id] == NAMED[name].target
+        found[name] = WAS_SAID if row.said_at else WAITS if row.rev else NOT_SAID
+    return found
 
 
 async def run(pipeline) -> None:

@@ -16,7 +16,8 @@ from bot.channels import subscriptions
 from bot.db.database_clock import database_now
 from bot.db.tables import EventVersion, OutboxMessage, Reason
 from bot.errors import SlackDoubtful
-from bot.outbox import call_holds, channel_queues, claim_outcomes
+from bot.outbox import call_holds, channel_queues
+from bot.outbox.claim_outcomes import GivenUp, NotSent, OutcomeContext, Posted
 from bot.outbox.messenger import Call, Sender
 from bot.outbox.pace import Pace
 from bot.settings import DoubtfulPosts
@@ -183,10 +184,9 @@ async def test_worker_that_lost_its_lease_changes_nothing(pipeline):
     (taken_over,) = await claim(pipeline)
     assert taken_over.in_doubt
     now = pipeline.clock()
-    assert not await write(pipeline, claim_outcomes.record_sent, lost, "1.1", now, free_at=now)
-    assert not await write(pipeline, claim_outcomes.record_not_sent, lost, free_at=now, detail="late")
-    given_up = {"free_at": now, "reason": Reason.REFUSED, "detail": "late"}
-    assert not await write(pipeline, claim_outcomes.record_given_up, lost, now, **given_up)
+    context = OutcomeContext(pipeline.notices, timedelta(0))
+    for late in (Posted(lost, "1.1"), NotSent(lost, "late"), GivenUp(lost, Reason.REFUSED, "late")):
+        assert not await write(pipeline, late.record, now, context)
     assert await pipeline.waiting() == {"in_doubt": 1}
 
 

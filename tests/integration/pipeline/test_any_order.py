@@ -23,8 +23,9 @@ from bot.events.event import Topic
 from bot.events.races import Course, OffTime, Race
 from bot.fanout.completion_edits import edit_for_race_book
 from bot.fanout.fanout import Fanout
-from bot.outbox import channel_queues, claim_outcomes
+from bot.outbox import channel_queues
 from bot.outbox.claim_at_fanout import QueuedOnly
+from bot.outbox.claim_outcomes import OutcomeContext, Posted
 from bot.outbox.notices import Notices
 from bot.racedata import race_book_store, reference_store
 from bot.slack.bot_identity import BotIdentity
@@ -79,14 +80,14 @@ class Channel:
         self.said: dict[str, list[str]] = {}
         self._database = database
         self._count = 0
-        notices = Notices(None, admin_notice, clock=self.clock)
+        self.notices = Notices(None, admin_notice, clock=self.clock)
         ingest = Ingest(database)
         self._fanout = Fanout(
             database,
             read_events,
             arrivals=ingest,
             outbox=QueuedOnly(),
-            notices=notices,
+            notices=self.notices,
             clock=self.clock,
             wake=ingest.stored,
             monotonic=lambda: 0.0,
@@ -135,11 +136,10 @@ class Channel:
     def _post(self, claim) -> None:
         message = self._render(claim, self.now)
         self._count += 1
-        edited = claim.edited
-        post = edited or claim.post
-        message_ts = (edited.message_ts if edited else None) or f"{self._count}.0"
-        self.said[post.idempotency_key] = plainly(message)
-        self.within(lambda session: claim_outcomes.record_sent(session, claim, message_ts, self.now, free_at=self.now))
+        message_ts = claim.post.message_ts or f"{self._count}.0"
+        self.said[claim.post.idempotency_key] = plainly(message)
+        outcome, context = Posted(claim, message_ts, claim.rev), OutcomeContext(self.notices, timedelta(0))
+        self.within(lambda session: outcome.record(session, self.now, context))
 
 
 def listed():

@@ -135,7 +135,8 @@ async def test_moved_channel_keeps_its_live_message(live):
     await live.database.write(lambda session: channel_move.move_channel(session, "CGB", "CNEW"))
     await live.deliver(AT_1505)
     await live.fanout.run_once()
-    assert [kind for kind, _ in await kinds(live, "CNEW")] == ["live", "event", "event", "live_edit"]
+    assert [state for _, state in await kinds(live, "CNEW")] == ["sent", "sent", "queued"]
+    assert await live.waiting() == {"queued": 2}
 
 
 async def test_missed_results_are_in_the_thread(pipeline):
@@ -155,7 +156,7 @@ async def test_missed_results_are_in_the_thread(pipeline):
     assert {first[message.thread_ts].split(" ")[0] for message in replies} == {"Ascot"}
 
 
-async def test_edits_come_last_where_our_code_fails_on_a_delivery(live, monkeypatch):
+async def test_live_message_is_edited_where_our_code_fails_on_a_delivery(live, monkeypatch):
     await tell(live, result())
     read = live.fanout.reader._read_events
 
@@ -168,7 +169,8 @@ async def test_edits_come_last_where_our_code_fails_on_a_delivery(live, monkeypa
     for race_id in ("rc_2", "rc_bad", "rc_3"):
         await live.deliver(result(race_id))
     await live.fanout.run_once()
-    assert [kind for kind, _ in await kinds(live)][-3:] == ["event", "event", "live_edit"]
+    assert [kind for kind, _ in await kinds(live)][-2:] == ["event", "event"]
+    assert await live.waiting() == {"queued": 3}
 
 
 async def test_error_in_a_live_message_holds_up_no_result(live, monkeypatch):
@@ -178,7 +180,7 @@ async def test_error_in_a_live_message_holds_up_no_result(live, monkeypatch):
         raise ZeroDivisionError
 
     with monkeypatch.context() as patched:
-        patched.setattr("bot.outbox.live_meetings.edit", fail)
+        patched.setattr("bot.fanout.live_messages.Bump", fail)
         await tell(live, AT_1505)
     await so_far(CGB=["", "~1", "~1"])(live)
 
@@ -191,7 +193,7 @@ async def test_edit_waits_for_a_live_message_whose_call_is_held(live):
     await live.deliver(AT_1505)
     await live.fanout.run_once()
     await live.poster.finish()
-    assert await kinds(live) == [(kind, "queued") for kind in ("live", "event", "event", "live_edit")]
+    assert await kinds(live) == [(kind, "queued") for kind in ("live", "event", "event")]
     await passes(31)(live)
     await tell(live, result("rc_3", off_time="15:40"))
     await so_far(CGB=["3 run so far", "~1", "~1", "~1"], waiting={})(live)

@@ -4,12 +4,15 @@ import asyncio
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from secrets import token_hex
 
 from sqlalchemy import create_engine, select, text, update
 from sqlmodel import Session, col
 
+from bot.db.database_clock import database_now
 from bot.db.tables import OutboxMessage
-from bot.outbox import message_store
+from bot.outbox import channel_queues
+from bot.outbox.revisions import Bumps
 from tests.databases import on_postgresql
 from tests.integration.pipeline.racing_day import result
 
@@ -54,7 +57,9 @@ def _hurry(engine, begun):
     with Session(engine) as session:
         session.execute(text("SET application_name = 'hurrying'"))
         begun.set()
-        message_store.hurry_races(session, ["rc_1", "rc_2"])
+        bumps = Bumps(session)
+        bumps.hurry(["rc_1", "rc_2"])
+        bumps.write()
         session.commit()
 
 
@@ -64,3 +69,28 @@ def _wait_for_a_lock(engine):
         while not watching.execute(WAITS).scalar_one():
             assert time.monotonic() < give_up_at
             watching.rollback()
+
+
+@on_postgresql
+async def test_claim_passes_over_a_message_that_another_transaction_holds(pipeline):
+    """Whoever waited there with queues in hand could wait for fan-out, which waits for the message."""
+    await pipeline.subscribe("CGB", "GB")
+    await pipeline.subscribe("CALL", "*")
+    await pipeline.deliver(result("rc_1"))
+    await pipeline.fanout.run_once()
+    engine = create_engine(pipeline.database.url)
+    with Session(engine) as other:
+        of_one = select(col(OutboxMessage.id)).where(col(OutboxMessage.channel_id) == "CGB")
+        other.execute(of_one.with_for_update())
+        claims = await pipeline.database.write(lambda session: claim(session, pipeline))
+        assert [one.channel_id for one in claims] == ["CALL"]
+        other.rollback()
+    engine.dispose()
+    assert [one.channel_id for one in await pipeline.database.write(lambda session: claim(session, pipeline))] == [
+        "CGB"
+    ]
+
+
+def claim(session, pipeline):
+    now = database_now(session, pipeline.clock)
+    return channel_queues.claim(session, now, token=token_hex(8), limit=5, lease_s=9, call_s=5)

@@ -10,20 +10,13 @@ from sqlmodel import Session, col
 from bot.db import migrate
 from bot.db.database_clock import database_now
 from bot.db.engine import Database
-from bot.db.tables import (
-    ChannelQueue,
-    EventVersion,
-    InboxDelivery,
-    MessageKind,
-    MessageState,
-    MethodPace,
-    OutboxMessage,
-)
-from bot.outbox import channel_queues, message_store, pace
+from bot.db.tables import ChannelQueue, MessageKind, MessageState, MethodPace, OutboxMessage
+from bot.outbox import backlog, channel_queues, message_store, pace, revisions
 from bot.outbox.message import Message
 from bot.outbox.message_store import NewPost, Priority
 from bot.outbox.messenger import Call
 from bot.outbox.pace import CallLimit, Pace
+from bot.outbox.revisions import Bump
 from sandbox.slack.failures import drop_after, passes, rate_limited, slack_error
 from tests.databases import on_both
 from tests.integration.pipeline.racing_day import abandonment, result
@@ -168,24 +161,16 @@ def claim(session, pipeline, allowed, limit):
 
 
 async def test_method_without_a_call_blocks_neither_the_others_nor_their_queues(pipeline):
-    """Edits of a first post in two queues, a new post behind one of them, and a doubtful one elsewhere."""
+    """Edits that are due in two queues, a new post in one of them and in another, and a doubtful one elsewhere."""
     await queue(pipeline, "C1", "C2")
     await step(pipeline)
-    await queue(pipeline, "C1", "C2", "C3", said="edit")
+    await queue(pipeline, "C3", said="doubtful")
     await queue(pipeline, "C1", "C4", said="new")
 
     def arrange(session):
-        now = pipeline.clock()
-        delivery = InboxDelivery(event_key="k", body_sha256="0" * 64, received_at=now)
-        session.add(delivery)
-        session.flush()
-        version = EventVersion(event_key="k", version=1, data="{}", inbox_id=delivery.id or 0, received_at=now)
-        session.add(version)
-        session.flush()
-        of_two = col(OutboxMessage.idempotency_key).in_(["edit@C1", "edit@C2"])
-        edit = {"edits_id": 1, "kind": "edit", "event_id": version.id, "content": None}
-        session.execute(update(OutboxMessage).where(of_two).values(**edit))
-        leave_sending(session, pipeline, "edit@C3")
+        leave_sending(session, pipeline, "doubtful")
+        sent = backlog.post_ids(session, ["said@C1", "said@C2"])
+        revisions.bump(session, {number: Bump(pipeline.clock()) for number in sent.values()})
 
     await write(pipeline, arrange)
 
@@ -199,12 +184,12 @@ async def test_method_without_a_call_blocks_neither_the_others_nor_their_queues(
 
         return await write(pipeline, try_to)
 
-    assert await claimable() == {"edit@C1", "edit@C2", "edit@C3", "new@C4"}
-    assert await claimable(edit=0) == {"new@C1", "edit@C3", "new@C4"}
-    assert await claimable(edit=1) == {"edit@C1", "edit@C3", "new@C4"}
-    assert await claimable(look=0, post=0) == {"edit@C1", "edit@C2"}
-    assert await claimable(post=0) == {"edit@C1", "edit@C2", "edit@C3"}
-    assert await claimable(look=0) == {"edit@C1", "edit@C2", "new@C4"}
+    assert await claimable() == {"new@C1", "said@C2", "doubtful@C3", "new@C4"}
+    assert await claimable(edit=0) == {"new@C1", "doubtful@C3", "new@C4"}
+    assert await claimable(post=0, edit=1) == {"said@C1", "doubtful@C3"}
+    assert await claimable(look=0, post=0) == {"said@C1", "said@C2"}
+    assert await claimable(post=0) == {"said@C1", "said@C2", "doubtful@C3"}
+    assert await claimable(look=0) == {"new@C1", "said@C2", "new@C4"}
     assert await claimable(look=0, post=0, edit=0) == set()
 
 

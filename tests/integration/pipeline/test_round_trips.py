@@ -15,6 +15,8 @@ ALONE_STATEMENTS, ALONE_COMMITS = 14, 3
 ABANDONED_STATEMENTS, MEETING_STATEMENTS = 15, 16
 """More, by indexes: what is known of the other races of the meeting."""
 
+EDIT_STATEMENTS, EDIT_COMMITS = 29, 4
+
 TOGETHER_STATEMENTS, TOGETHER_COMMITS = 14, 3
 HUNDRED_STATEMENTS, HUNDRED_COMMITS = 32, 5
 
@@ -39,9 +41,12 @@ class Slack:
     def __init__(self):
         self.taken = 0
 
-    async def post(self, channel_id, message, *, post_key, timeout_s, edits=(), thread_ts=None):
+    async def post(self, channel_id, message, *, post_key, timeout_s, rev=0, thread_ts=None):
         self.taken += 1
         return f"{self.taken}.0"
+
+    async def update(self, channel_id, message_ts, message, *, post_key, timeout_s, rev=0):
+        self.taken += 1
 
 
 async def told(pipeline, *payloads, posts):
@@ -92,6 +97,18 @@ async def test_delivery_that_comes_alone(paced, monkeypatch, payload, statements
             await told(paced, payload, posts=1)
     assert len(counted.statements) <= statements, str(counted)
     assert counted.commits == ALONE_COMMITS, str(counted)
+
+
+@on_both
+async def test_edit_that_comes_alone(paced, monkeypatch):
+    await paced.subscribe("CGB", "GB")
+    async with running(paced, monkeypatch):
+        await told(paced, result("rc_9", going="Good"), posts=1)
+        await wait(paced, 2)
+        with counting(paced.database) as counted:
+            await told(paced, result("rc_9", going="Soft"), posts=1)
+    assert len(counted.statements) <= EDIT_STATEMENTS, str(counted)
+    assert counted.commits <= EDIT_COMMITS, str(counted)
 
 
 @on_both

@@ -126,7 +126,7 @@ EDITED = {
         result("rc_2", going="Good"),
         SOFT,
         result("rc_2", going="Soft"),
-        so_far(waiting={"queued": 2}, CGB=["Soft in the other"]),
+        so_far(waiting={"queued": 1}, CGB=["Soft in the other"]),
         passes(31),
         edits=1,
         CGB=["", ""],

@@ -34,7 +34,7 @@ from bench.processes import bot_settings
 from bench.statements import Statement, Timing, alike, explained
 from bot.db.engine import Database
 from bot.db.migrate import upgrade
-from bot.db.tables import BookRace, EventVersion, InboxDelivery, OutboxMessage
+from bot.db.tables import BookRace, EventVersion, InboxDelivery, OutboxMessage, SaidRow
 from bot.deliveries import inbox
 from bot.deliveries.inbox import Arrival
 from bot.events.event import RacingEvent
@@ -299,7 +299,8 @@ async def test_filled_database_is_what_the_bot_could_have_left_there(empty):
     deliveries, versions, messages, races = [
         await rows_of(empty, model) for model in (InboxDelivery, EventVersion, OutboxMessage, BookRace)
     ]
-    assert [len(found) for found in (deliveries, versions, messages)] == [rows] * 3
+    said = await rows_of(empty, SaidRow)
+    assert [len(found) for found in (deliveries, versions, [*messages, *said])] == [rows] * 3
     assert await empty.read(inbox.count_waiting) == 0
     assert [each.event_key for each in deliveries] == [each.event_key for each in versions]
     assert deliveries[-1].received_at == NOW
@@ -312,16 +313,15 @@ async def test_filled_database_is_what_the_bot_could_have_left_there(empty):
     assert versions[-1].race_date == filled.LAST_DAY.isoformat()
     assert Counter((message.kind, message.state) for message in messages) == {
         ("event", "sent"): 1_102,
-        ("edit", "sent"): 60,
         ("event", "folded"): 12,
         ("event", "muted"): 12,
         ("event", "dead_letter"): 12,
         ("notice", "sent"): 2,
     }
     by_id, key_of = {one.id: one for one in messages}, {version.id: version.event_key for version in versions}
-    for edit in (message for message in messages if message.edits_id):
-        edited = by_id[edit.edits_id]
-        assert (edited.channel_id, key_of[edited.event_id]) == (edit.channel_id, key_of[edit.event_id])
+    for edit in said:
+        edited = by_id[edit.message_id]
+        assert (edited.sent_rev, key_of[edited.event_id]) == (edit.rev, key_of[edit.event_id])
     assert len(races) > rows // 2
     for row in races:
         race = Race.model_validate_json(row.data)

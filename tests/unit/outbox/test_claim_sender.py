@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bot.db.tables import EventVersion, MessageKind, OutboxMessage, Reason
+from bot.db.tables import EventVersion, MessageKind, MessageState, OutboxMessage, Reason
 from bot.errors import (
     SlackChannelClosed,
     SlackCredentialsDead,
@@ -90,7 +90,8 @@ def sender(*answers, render_s=0.0):
 
 
 def row(number, **more):
-    given = {"attempts": 1, "plain": False, "thread_of": None, "message_ts": None, "priority": 0} | more
+    begun: dict[str, Any] = {"attempts": 1, "state": MessageState.SENDING}
+    given = {"plain": False, "thread_of": None, "message_ts": None, "priority": 0} | begun | more
     return OutboxMessage(id=number, channel_id="CGB", idempotency_key=f"key {number}", received_at=NOON, **given)
 
 
@@ -105,15 +106,17 @@ def message(number=1, *, channel_id="CGB", thread_ts=None, **more):
     return Claim(channel_id, "token", post, EVENT, in_doubt=False, claimed_at=NOON, thread_ts=thread_ts)
 
 
-def edit(number=2, *, channel_id="CGB", event=EVENT, thread_ts=None, of: Any = HERE, **more):
-    """`event`: None stands for the edit of a live message. `of`: of the edited message."""
-    view = MessageView(row(1, kind=MessageKind.EVENT, **{"message_ts": "1.1"} | of), EVENT, EVENT, edits=(number,))
-    post = row(number, kind=MessageKind.EDIT, edits_id=1, **more)
+def edit(number=2, *, channel_id="CGB", event=EVENT, thread_ts=None, calls=1, **more):
+    """`event`: None stands for the edit of a live message."""
+    kind = MessageKind.LIVE if event is None else MessageKind.EVENT
+    sent = {"state": MessageState.SENT, "message_ts": "1.1", "wanted_rev": 2, "edit_attempts": calls}
+    post = row(number, kind=kind, **sent | more)
+    view = MessageView(post, event, event, rev=2) if event else None
     return Claim(channel_id, "token", post, event, in_doubt=False, claimed_at=NOON, thread_ts=thread_ts, view=view)
 
 
 LIVE = {"event": None}
-THREAD, PERSON, PLAIN, AGAIN = {"thread_ts": "1.1"}, {"channel_id": "UALICE"}, {"plain": True}, {"attempts": 2}
+THREAD, PERSON, PLAIN, AGAIN = {"thread_ts": "1.1"}, {"channel_id": "UALICE"}, {"plain": True}, {"calls": 2}
 
 ANSWERS = [
     ("message", message, HERE, ["1.2"], Posted),
@@ -131,7 +134,6 @@ ANSWERS = [
     ("message for a person", message, PERSON, [SHUT], ChannelClosed),
     ("edit of a reply", edit, THREAD | PLAIN, [BAD], NotEdited),
     ("edit of a reply", edit, THREAD | LIVE, [REFUSED], GivenUp),
-    ("edit of what was not posted", edit, {"of": {"message_ts": None}}, [], NotEdited),
     ("edit", edit, HERE, [None], Posted),
     ("edit", edit, HERE, [UNREACHED], CallHeld),
     ("edit", edit, HERE, [DOUBT], CallHeld),
@@ -146,8 +148,9 @@ ANSWERS = [
     ("edit of a live message", edit, LIVE, [GONE], NotEdited),
     ("edit of a live message", edit, LIVE, [NO_EDIT], GivenUp),
     # Refused when made again: the first call may have made the edit, which the message's metadata tells.
-    ("edit again, there", edit, AGAIN, [NO_EDIT, HistoryPage("1.1", None, frozenset({2}))], Found),
-    ("edit again, others there", edit, AGAIN, [NO_EDIT, HistoryPage("1.1", None, frozenset({9}))], NotEdited),
+    ("edit again, there", edit, AGAIN, [NO_EDIT, HistoryPage("1.1", None, 2)], Found),
+    ("edit again, later there", edit, AGAIN, [NO_EDIT, HistoryPage("1.1", None, 3)], Found),
+    ("edit again, earlier there", edit, AGAIN, [NO_EDIT, HistoryPage("1.1", None, 1)], NotEdited),
     ("edit again, look fails", edit, AGAIN, [NO_EDIT, DOUBT], CallHeld),
     ("edit again, look silent", edit, AGAIN, [NO_EDIT, TimeoutError()], CallHeld),
     ("edit again, look waits", edit, AGAIN, [NO_EDIT, WAIT], CallHeld),
@@ -170,6 +173,8 @@ async def test_answer_has_its_outcome(made, more, answers, outcome):
     assert slack.read in ([], [[datetime.fromtimestamp(1.1, UTC) - second, datetime.fromtimestamp(1.1, UTC) + second]])
     if isinstance(found, GivenUp):
         assert found.reason is Reason.REFUSED
+    if isinstance(found, NotEdited):
+        assert found.is_gone == (answers[0] is GONE)
     if isinstance(found, CallHeld):
         assert found.wait_s == (7 if answers[0] is WAIT else 2 if more is AGAIN else 1)
     if isinstance(found, NotSent):
@@ -232,7 +237,7 @@ async def test_calls_of_a_message_without_an_answer_are_counted(error, taken_bet
 
 async def test_refused_edit_is_looked_for_eight_times():
     slack, claims = sender()
-    one = edit(attempts=2)
+    one = edit(calls=2)
     outcomes = []
     for _ in range(8):
         slack.answers = [NO_EDIT, DOUBT]
@@ -249,7 +254,7 @@ def test_look_for_an_edit_without_an_answer_ends_after_two_seconds():
     claims.sender = Silent(NO_EDIT)
     with closing(VirtualLoop()) as loop:
         began_s = loop.time()
-        assert isinstance(loop.run_until_complete(claims.send(edit(attempts=2), NOW_S)), CallHeld)
+        assert isinstance(loop.run_until_complete(claims.send(edit(calls=2), NOW_S)), CallHeld)
         assert round(loop.time() - began_s, 1) == 2
 
 
@@ -279,7 +284,6 @@ async def test_call_that_comes_too_late_is_not_made(since_s, read_s, render_s, o
         (message(plain=True), True),
         (edit(), False),
         (edit(plain=True), True),
-        (edit(of={"plain": True}), True),
     ],
 )
 async def test_message_that_was_to_be_plain_has_no_blocks(claim, is_plain):

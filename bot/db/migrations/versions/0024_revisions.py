@@ -1,0 +1,179 @@
+"""An edit is a revision of its message, and no row of its own. `said` has the events that a message shows besides.
+
+Rows of edits that were made, and that wait, become rows of `said`. What waits is due once more: an edit under way is
+made again, which changes nothing. A waiting edit of a message that was given up becomes a message, unless another
+message of the channel tells the event.
+"""
+
+import re
+from typing import Any
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0024"
+down_revision = "0023"
+branch_labels = None
+depends_on = None
+
+ROWS_PER_STATEMENT = 10_000
+
+_EDITS = "('edit', 'live_edit', 'escalation_edit')"
+_KEY = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+_TO_EDIT = "state = 'sent' AND wanted_rev > sent_rev AND gone_since IS NULL"
+_KINDS = "kind IN ('event', {0}'summary', 'notice', 'welcome', 'answer', 'escalation'{1})"
+_CHECKS = {
+    "kind": (
+        "kind",
+        _KINDS.format("'edit', 'live', 'live_edit', ", ", 'escalation_edit'"),
+        _KINDS.format("'live', ", ""),
+    ),
+    "event": (
+        "event",
+        "(kind IN ('event', 'edit')) = (event_id IS NOT NULL)",
+        "(kind = 'event') = (event_id IS NOT NULL)",
+    ),
+    "edits": ("rev", f"(kind IN {_EDITS}) = (edits_id IS NOT NULL)", "wanted_rev >= sent_rev"),
+    "edit_in_doubt": ("gone", "edits_id IS NULL OR state <> 'in_doubt'", "gone_since IS NULL OR kind <> 'event'"),
+}
+"""Name → the new name, the words before and after."""
+
+
+def upgrade() -> None:
+    for column in _new_columns():
+        op.add_column("message", column)
+    op.create_table(
+        "said",
+        sa.Column("message_id", _KEY, primary_key=True, autoincrement=False, nullable=False),
+        sa.Column("event_id", _KEY, primary_key=True, autoincrement=False, nullable=False),
+        sa.Column("rev", sa.Integer(), nullable=False, server_default="0"),
+        sa.Column("said_at", sa.DateTime(timezone=True), nullable=True),
+    )
+    op.create_index("ix_said_event_id", "said", ["event_id"])
+    _point_to_messages()
+    _tell_of_given_up()
+    _keep_what_was_said()
+    _want_what_waits()
+    _delete_edits()
+    if op.get_bind().dialect.name == "sqlite":
+        _make_anew()
+    else:
+        _change_table()
+    op.create_index(
+        "ix_message_to_edit",
+        "message",
+        ["channel_id", "priority", "id"],
+        sqlite_where=sa.text(_TO_EDIT),
+        postgresql_where=sa.text(_TO_EDIT),
+    )
+
+
+def _new_columns() -> list[sa.Column[Any]]:
+    moment = sa.DateTime(timezone=True)
+    return [
+        sa.Column("wanted_rev", sa.Integer(), nullable=False, server_default="0"),
+        sa.Column("sent_rev", sa.Integer(), nullable=False, server_default="0"),
+        sa.Column("wanted_at", moment, nullable=True),
+        sa.Column("after_id", _KEY, nullable=True),
+        sa.Column("passes_pause", sa.Boolean(), nullable=False, server_default=sa.false()),
+        sa.Column("edit_attempts", sa.Integer(), nullable=False, server_default="0"),
+        sa.Column("edit_sending_at", moment, nullable=True),
+        sa.Column("gone_since", moment, nullable=True),
+    ]
+
+
+def _point_to_messages() -> None:
+    """An edit that pointed to an edit points to the edited message. So does a message folded into an edit."""
+    is_edit = f"IN (SELECT id FROM message WHERE kind IN {_EDITS})"  # noqa: S608  a constant
+    for column in ("edits_id", "folded_into"):
+        target = f"(SELECT of.edits_id FROM message AS of WHERE of.id = message.{column})"  # noqa: S608  constants
+        pointing = sa.text(f"UPDATE message SET {column} = {target} WHERE {column} {is_edit}")  # noqa: S608  constants
+        while op.get_bind().execute(pointing).rowcount:
+            pass
+
+
+def _tell_of_given_up() -> None:
+    """A waiting correction, or a race's abandonment, whose message was given up, becomes a message."""
+    op.execute(
+        "UPDATE message SET kind = 'event', state = 'queued', edits_id = NULL"
+        " WHERE kind = 'edit' AND state IN ('queued', 'sending')"
+        " AND EXISTS (SELECT 1 FROM message AS given_up JOIN event AS own ON own.id = given_up.event_id"
+        "  JOIN event AS told ON told.id = message.event_id"
+        "  WHERE given_up.id = message.edits_id AND given_up.state = 'dead_letter' AND own.id <> told.id"
+        "  AND (told.event_key = own.event_key OR told.kind = 'race.abandoned'))"
+        " AND NOT EXISTS (SELECT 1 FROM message AS other JOIN event AS said ON said.id = other.event_id"
+        "  JOIN event AS told ON told.id = message.event_id"
+        "  WHERE other.kind = 'event' AND other.state NOT IN ('dead_letter', 'muted')"
+        "  AND other.id <> message.edits_id AND other.channel_id = message.channel_id"
+        "  AND said.event_key = told.event_key AND said.version >= told.version)"
+    )
+
+
+def _keep_what_was_said() -> None:
+    """`rev` 1 waits. An edit has no moment if it needed no call, or if another message says the same."""
+    op.execute(
+        "INSERT INTO said (message_id, event_id, rev, said_at)"
+        " SELECT edit.edits_id, edit.event_id,"
+        " CASE WHEN max(CASE WHEN edit.state = 'sent' THEN 1 ELSE 0 END) = 0"
+        "  THEN max(CASE WHEN edit.state IN ('queued', 'sending') THEN 1 ELSE 0 END) ELSE 0 END,"
+        " max(CASE WHEN edit.state = 'sent' THEN edit.sent_at END)"
+        " FROM message AS edit JOIN message AS edited ON edited.id = edit.edits_id"
+        " WHERE edit.kind = 'edit' AND edit.state <> 'dead_letter' AND edit.event_id <> edited.event_id"
+        " GROUP BY edit.edits_id, edit.event_id"
+    )
+
+
+def _want_what_waits() -> None:
+    waiting = "SELECT {0} FROM message AS edit WHERE edit.edits_id = message.id AND edit.state IN ('queued', 'sending')"
+    by_whom = waiting.format("edit.id") + " AND edit.kind = 'edit' AND edit.idempotency_key LIKE '%!taken%'"
+    op.execute(
+        f"UPDATE message SET wanted_rev = 1, wanted_at = ({waiting.format('min(edit.received_at)')}),"  # noqa: S608  constants
+        f" passes_pause = EXISTS ({by_whom})"
+        " WHERE id IN (SELECT edits_id FROM message WHERE edits_id IS NOT NULL AND state IN ('queued', 'sending'))"
+    )
+    refused = "FROM message AS edit WHERE edit.edits_id = message.id AND edit.kind <> 'edit' AND edit.state = 'folded'"
+    op.execute(
+        "UPDATE message SET gone_since ="  # noqa: S608  constants
+        f" (SELECT min(COALESCE(edit.sending_at, edit.received_at)) {refused})"
+        f" WHERE kind IN ('live', 'escalation') AND EXISTS (SELECT 1 {refused})"
+    )
+
+
+def _delete_edits() -> None:
+    some = sa.text(
+        f"DELETE FROM message WHERE id IN (SELECT id FROM message WHERE kind IN {_EDITS} LIMIT {ROWS_PER_STATEMENT})"  # noqa: S608
+    )
+    while op.get_bind().execute(some).rowcount:
+        pass
+
+
+def _change_table() -> None:
+    for name, (new_name, _, words) in _CHECKS.items():
+        op.drop_constraint(f"ck_message_{name}", "message", type_="check")
+        op.create_check_constraint(f"ck_message_{new_name}", "message", words)
+    op.drop_index("ix_message_edits_id", "message")
+    op.drop_column("message", "edits_id")
+
+
+def _make_anew() -> None:
+    """SQLite changes no check of a table."""
+    connection = op.get_bind()
+    op.drop_index("ix_message_edits_id", "message")
+    kept = "SELECT sql FROM sqlite_master WHERE tbl_name = 'message' AND sql IS NOT NULL AND type = "
+    (table,) = connection.exec_driver_sql(f"{kept}'table'").scalars().all()
+    indexes = connection.exec_driver_sql(f"{kept}'index'").scalars().all()
+    names = [name for column in sa.inspect(connection).get_columns("message") if (name := column["name"]) != "edits_id"]
+    table, found = re.subn(r"\bedits_id [A-Z]+,\s*", "", table)
+    for name, (new_name, before, after) in _CHECKS.items():
+        check = f"CONSTRAINT ck_message_{name} CHECK ({before})"
+        found += check in table
+        table = table.replace(check, f"CONSTRAINT ck_message_{new_name} CHECK ({after})")
+    if found != 1 + len(_CHECKS):
+        raise ValueError(f"the table of messages has other columns or checks: {table}")
+    op.rename_table("message", "message_before")
+    connection.exec_driver_sql(table)
+    columns = ", ".join(names)
+    connection.exec_driver_sql(f"INSERT INTO message ({columns}) SELECT {columns} FROM message_before")  # noqa: S608
+    op.drop_table("message_before")
+    for index in indexes:
+        connection.exec_driver_sql(index)

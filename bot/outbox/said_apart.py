@@ -1,0 +1,73 @@
+"""What a message can't show becomes a message of its own: Slack refused the edit, or the message was given up."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from sqlalchemy import ColumnElement, case, delete, select, update
+from sqlmodel import Session, col
+
+from bot.db.tables import EventVersion, MessageKind, OutboxMessage, SaidRow
+from bot.events.event import EventKind
+from bot.outbox import acknowledgements, message_store
+from bot.outbox.message_store import NewPost, Priority
+
+
+def say_apart(session: Session, post: OutboxMessage, now: datetime, *which: ColumnElement[bool]) -> None:
+    """`which`: the events that `post` can't show, of those that it has not shown.
+
+    A correction becomes a message, and so does a race's abandonment, unless another message of the channel tells the
+    same or a newer version. A correction takes over the other events. A mere link is left out.
+    """
+    own = session.get(EventVersion, post.event_id) if post.event_id is not None else None
+    if own is None:
+        return
+    unsaid = (
+        select(EventVersion)
+        .join(SaidRow, col(SaidRow.event_id) == col(EventVersion.id))
+        .where(col(SaidRow.message_id) == post.id, col(SaidRow.said_at).is_(None), *which)
+        .order_by(col(EventVersion.version), col(EventVersion.id))
+    )
+    found = session.execute(unsaid).scalars().all()
+    corrections = [one for one in found if one.event_key == own.event_key]
+    for one in corrections:
+        if _is_told(session, post, one, since=one.version):
+            continue
+        number = _make(session, post, one)
+        if number is not None:
+            _take_over(session, post, one, number, found)
+            acknowledgements.ask_instead(session, number, post.id or 0, now)
+            return
+    lost = [one for one in found if one.kind == EventKind.RACE_ABANDONED and one not in corrections]
+    for one in lost:
+        # Any version in a message of its own is enough.
+        if not _is_told(session, post, one, since=1):
+            _make(session, post, one)
+
+
+def _is_told(session: Session, post: OutboxMessage, event: EventVersion, *, since: int) -> bool:
+    telling = message_store.message_telling(session, post.channel_id, event.event_key, since=since, but=post.id)
+    return telling is not None
+
+
+def _make(session: Session, post: OutboxMessage, event: EventVersion) -> int | None:
+    new = NewPost(
+        post.channel_id,
+        f"{event.event_key}#{event.version}@{post.channel_id}~{post.id}",
+        MessageKind.EVENT,
+        Priority(post.priority),
+        event.received_at,
+        event.id,
+    )
+    return message_store.insert(session, [new]).get(new.idempotency_key)
+
+
+def _take_over(
+    session: Session, post: OutboxMessage, event: EventVersion, number: int, unsaid: Sequence[EventVersion]
+) -> None:
+    of_post = col(SaidRow.message_id) == post.id
+    session.execute(delete(SaidRow).where(of_post, col(SaidRow.event_id) == event.id))
+    others = [one.id for one in unsaid if one is not event]
+    rev = case((col(SaidRow.event_id).in_(others), 1), else_=0) if others else 0
+    session.execute(update(SaidRow).where(of_post).values(message_id=number, rev=rev))
+    if others:
+        session.execute(update(OutboxMessage).where(col(OutboxMessage.id) == number).values(wanted_rev=1))

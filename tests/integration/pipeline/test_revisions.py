@@ -1,0 +1,63 @@
+"""Edits as revisions: what comes during a call, in a channel that was held, or for a message that was given up."""
+
+from dataclasses import replace
+
+from bot.operations.jobs.expire_queue import expire_queue
+from bot.outbox.ledger import LedgerOutcome
+from sandbox.slack.failures import passes
+from tests.databases import on_both
+from tests.integration.pipeline.racing_day import result, shown, tell
+from tests.integration.pipeline.steps import close, count, pause, reopen, resume, traced
+
+KEEP_HOURS = 72
+
+
+def going(said, minute=0):
+    return result("rc_1", going=said, occurred_at=f"2026-11-20T14:{minute:02}:00Z")
+
+
+def last(pipeline):
+    return shown(pipeline.slack.messages("CGB")[-1])
+
+
+@on_both
+async def test_news_during_the_call_of_an_edit_leaves_an_edit_due(pipeline):
+    await pipeline.subscribe("CGB", "GB")
+    await tell(pipeline, going("Good"))
+    await pipeline.deliver(going("Soft", 1))
+    await pipeline.fanout.run_once()
+    pipeline.slack.script("chat.update", [replace(passes(), delay_before_s=0.3)])
+    await pipeline.poster.start_due()
+    await pipeline.deliver(going("Heavy", 2))
+    await pipeline.fanout.run_once()
+    await pipeline.poster.finish()
+    assert await pipeline.waiting() == {"queued": 1}
+    await pipeline.post_all()
+    assert (count(pipeline, "edit"), await pipeline.waiting()) == (2, {})
+    assert "Heavy" in last(pipeline)
+
+
+async def test_edit_that_waited_for_days_in_a_paused_channel_is_made_when_the_channel_goes_on(pipeline):
+    await pipeline.subscribe("CGB", "GB")
+    await tell(pipeline, going("Good"))
+    await pause(pipeline)
+    await tell(pipeline, going("Soft", 1))
+    pipeline.clock.forward((KEEP_HOURS + 1) * 3_600)
+    await expire_queue(pipeline.database, pipeline.notices, KEEP_HOURS, pipeline.clock).run()
+    await resume(pipeline)
+    assert "Soft" in last(pipeline)
+    assert len(pipeline.slack.messages("CGB")) == 1
+
+
+async def test_correction_outlives_a_message_that_waited_too_long(pipeline):
+    await pipeline.subscribe("CGB", "GB")
+    await close(pipeline)
+    await tell(pipeline, going("Good"))
+    pipeline.clock.forward((KEEP_HOURS - 1) * 3_600)
+    await tell(pipeline, going("Soft", 1))
+    pipeline.clock.forward(2 * 3_600)
+    await expire_queue(pipeline.database, pipeline.notices, KEEP_HOURS, pipeline.clock).run()
+    await reopen(pipeline)
+    assert "Soft" in last(pipeline)
+    first, second = (version.told for version in (await traced(pipeline)).versions)
+    assert [line.outcome for line in (*first, *second)] == [LedgerOutcome.DEAD_LETTER, LedgerOutcome.SENT]
