@@ -13,7 +13,7 @@ from bot.db import migrate, replicas
 from bot.db.database_clock import database_now
 from bot.deliveries import inbox
 from bot.deliveries.inbox import FirstWaiting
-from bot.operations import missing_rows
+from bot.operations import missing_rows, watchdog
 from bot.operations.jobs import job_runs
 from bot.operations.jobs.job import Job
 from bot.outbox import acknowledgements, traffic
@@ -30,10 +30,10 @@ STATUS_CHANNELS_MAX = 5
 
 @dataclass(frozen=True)
 class Status:
-    """`deliveries`: last day, by event. `missing`: races. `untaken`: abandonments of the last day that nobody took.
+    """`deliveries`: last day, by event. `missing`: races without a delivery. `without_result`: hours past their off.
 
-    `untaken_here`: the untaken abandonments of one channel. `waiting_posts`: of all channels, or of the given channel.
-    `done`: the last good run of each job that had a good run.
+    `untaken`: abandonments of the last day that nobody took. `untaken_here`: those of one channel. `waiting_posts`: of
+    all channels, or of the given channel. `done`: the last good run of each job that had a good run.
     """
 
     at: datetime
@@ -44,6 +44,7 @@ class Status:
     waiting_posts: int
     waiting_channels: Sequence[WaitingChannel]
     missing: int
+    without_result: int
     untaken: Untaken
     untaken_here: Untaken | None
     reading: QuotaReading | None
@@ -74,6 +75,7 @@ def read_status(
         waiting_posts=waiting_posts,
         waiting_channels=channels,
         missing=missing_rows.count(session),
+        without_result=watchdog.races_without_result(session, now),
         untaken=acknowledgements.untaken(session, since, channel_id),
         untaken_here=acknowledgements.untaken(session, since, here) if here else None,
         reading=reading,

@@ -10,10 +10,12 @@ from datetime import UTC, datetime, time, timedelta
 
 from sqlmodel import Session
 
+from bot.channels import subscriptions
+from bot.channels.filters import ChannelFilter
 from bot.db.tables import MissingRace, WebhookSubscriptionRow
 from bot.deliveries import inbox
 from bot.events.days import utc_today
-from bot.events.event import RacingEvent
+from bot.events.event import EventKind, RacingEvent
 from bot.events.kinds import OUTCOMES
 from bot.events.races import Race
 from bot.operations import missing_rows, undelivered_outcomes
@@ -86,6 +88,24 @@ def read_delivery_state(session: Session, now: datetime) -> DeliveryState:
         open_rows=open_rows,
         undelivered={race.race_id: race for race in still if race.race_id in without},
     )
+
+
+def races_without_result(session: Session, now: datetime) -> int:
+    """Races of yesterday and today that a channel takes, hours past their off, without an outcome of any source."""
+    today = utc_today(now)
+    first = today - timedelta(days=1)
+    filters = [chosen for _, chosen in subscriptions.listening(session)]
+    due = [
+        race
+        for race in undelivered_outcomes.of_days(session, first.isoformat(), today.isoformat())
+        if is_long_past(race, now) and not is_listed(race) and _is_taken(race, filters)
+    ]
+    return len(_without_outcome(session, due, datetime.combine(first, time.min, UTC)))
+
+
+def _is_taken(race: Race, filters: Iterable[ChannelFilter]) -> bool:
+    result = RacingEvent(key="", kind=EventKind.RESULT_RECEIVED, race=race)
+    return any(chosen.matches(result) for chosen in filters)
 
 
 def is_listed(race: Race) -> bool:

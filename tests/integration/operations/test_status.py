@@ -14,6 +14,7 @@ from bot.db.database_clock import database_now
 from bot.db.tables import ChannelQueue, MissingRace, OutboxMessage
 from bot.deliveries import inbox
 from bot.errors import CommandError
+from bot.events.races import Course, OffTime, Race, Runner
 from bot.operations import missing_rows, status_figures
 from bot.operations.gauges import read_service_state
 from bot.operations.jobs import job_runs
@@ -21,7 +22,7 @@ from bot.operations.status_figures import read_status
 from bot.outbox import held_queues, traffic
 from bot.outbox.ledger import LedgerOutcome
 from bot.outbox.notices import Urgency
-from bot.racedata import quota_store
+from bot.racedata import quota_store, race_book_store
 from bot.racedata.month_quota import QuotaReading, QuotaSource, month_key
 from bot.slack.commands.invocation import Invocation
 from bot.slack.commands.table import find_command
@@ -206,7 +207,7 @@ async def test_whoever_is_no_admin_reads_no_reason_no_job_and_no_other_channel(t
     await tell(told, result("rc_20"))
     message = await answer(told, is_admin=is_admin, degraded={"slack": "token_revoked"})
     shown = f"{message.text}{message.blocks}"
-    assert "1 thing is not as it should be. An admin can see why." in shown
+    assert "1 thing needs attention. An admin can see why." in shown
     assert "Waiting: 0 posts for <#CGB>." in message.text
     for hidden in ("token_revoked", "CALL", CODE, "Quota read", "schema"):
         assert hidden not in shown
@@ -230,6 +231,28 @@ async def test_status_of_a_bot_that_is_well_says_so_once_something_was_checked(t
     message = await answer(told, is_admin=True)
     assert message.text.startswith("All is well. Last 24 hours: 9 deliveries, 18 posts, half of them within ")
     assert message.text.endswith("Waiting: 0 posts.")
+
+
+async def test_status_counts_the_races_that_a_channel_takes_hours_past_their_off_without_a_result(pipeline):
+    await pipeline.subscribe("CGB", "GB")
+    await tell(pipeline, result("rc_1"))
+    off_at = pipeline.clock() - timedelta(hours=4)
+    past, lost = OffTime(off_at=off_at), {"status": "Abandoned", "abandoned": True}
+    races = {
+        "rc_1": {},
+        "rc_2": {},
+        "rc_3": {},
+        "rc_4": lost,
+        "rc_5": {"runners": (Runner(horse="A", position="1"),)},
+        "rc_6": {"off": OffTime(off_at=pipeline.clock() - timedelta(hours=1))},
+        "rc_7": {"region": "FR"},
+    }
+    given = {"race_date": off_at.date().isoformat(), "region": "GB", "course": Course(name="York"), "off": past}
+    book = [Race(**given | {"race_id": race_id} | more) for race_id, more in races.items()]
+    await pipeline.database.write(lambda session: race_book_store.put(session, book, pipeline.clock()))
+    assert (await read(pipeline)).without_result == 2
+    message = await answer(pipeline, is_admin=False)
+    assert message.text.startswith("2 past races without a result, hours after the off.")
 
 
 async def test_status_takes_no_further_words(pipeline):

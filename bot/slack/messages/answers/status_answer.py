@@ -57,15 +57,16 @@ def status_answer(found: Status, scope: StatusScope) -> Message:
 
 
 def _health(found: Status, scope: StatusScope) -> str:
-    if not (scope.degraded or found.missing or found.untaken.count):
+    if not (scope.degraded or found.missing or found.without_result or found.untaken.count):
         return "All is well." if found.done else "Nothing has been checked yet."
-    wrong = len(scope.degraded)
+    wrong, late = len(scope.degraded), _many(found.without_result, *RACES)
     words = "1 thing needs attention." if wrong == 1 else f"{wrong} things need attention."
     return joined(
         [
             words if wrong else None,
             _untaken(found, scope.only_channel) if found.untaken.count else None,
             f"Missing: {_many(found.missing, *RACES)} without an outcome." if found.missing else None,
+            f"{late} without a result, hours after the off." if found.without_result else None,
             "An admin can see why." if scope.only_channel and wrong else None,
         ],
         " ",
