@@ -41,6 +41,7 @@ REGIONS_S = 1.5
 class _Found:
     rows: Sequence[ChannelSubscriptionRow]
     shown: Sequence[ChannelFilter]
+    lacking: Sequence[ChannelFilter]
     overridden: Sequence[Sequence[Overridden]]
     posts: Sequence[OutboxMessage | None]
     number: int
@@ -138,6 +139,7 @@ def _find(session: Session, desk: Desk, channel_id: str, number: int) -> _Found:
     return _Found(
         rows=rows,
         shown=as_shown(session, filters),
+        lacking=without_abandonments(filters, others),
         overridden=[overridden_in(session, [(chosen, other) for other in others]) for chosen in filters],
         posts=subscriptions.last_posts(session, channel_id, filters),
         number=number,
@@ -174,6 +176,7 @@ def _listed(desk: Desk, place: int, found: _Found, gone: dict[str, str]) -> List
         overridden=found.overridden[place],
         last_post_at=post.sent_at if post else None,
         last_post_link=desk.identity.permalink(row.channel_id, post.message_ts) if post and post.message_ts else None,
+        has_abandonments=chosen not in found.lacking,
         orphaned=[*_unpublished(chosen, found), *([gone[row.created_by]] if row.created_by in gone else [])],
     )
 

@@ -84,6 +84,7 @@ OVERRIDDEN = [
     "all | AUS GB IRE FR abandonments",
 ]
 BESIDE = [
+    "GB results | IRE",
     "IRE GB results | all results -course:Goodwood",
     "all -course:cr_1 | AUS abandonments",
     "all -course:cr_1 | IRE course:Curragh",

@@ -211,6 +211,9 @@ LISTS = {
     "of a subscription with a post": lambda: page(Listed(row(), GB, NOW, "https://x.slack.com/p1"), total=12, number=2),
     "of a subscription without a post": lambda: page(Listed(row(), GB)),
     "of two": lambda: page(Listed(row(), GB), Listed(row(2), takes(region="IRE", courses=courses(2)))),
+    "of a subscription without abandonments": lambda: page(
+        Listed(row(state="waiting"), takes(Topic.RESULTS), has_abandonments=False)
+    ),
     "of many courses": lambda: page(Listed(row(), MANY_COURSES)),
     "of a subscription that waits": lambda: page(Listed(row(state="waiting"), GB)),
     "of a subscription in a pause": lambda: page(Listed(row(state="paused", paused_until=NOW), GB)),

@@ -38,7 +38,10 @@ STATE_WORDS = {
 
 @dataclass(frozen=True)
 class Listed:
-    """One subscription; `orphaned` says what the subscription lacks, `overridden` what others bring all the same."""
+    """One subscription; `orphaned` says what the subscription lacks, `overridden` what others bring all the same.
+
+    `has_abandonments`: from the region, by any subscription of the channel.
+    """
 
     row: ChannelSubscriptionRow
     chosen: ChannelFilter
@@ -46,6 +49,7 @@ class Listed:
     last_post_link: str | None = None
     orphaned: Sequence[str] = ()
     overridden: Sequence[Overridden] = ()
+    has_abandonments: bool = True
 
 
 @dataclass(frozen=True)
@@ -121,7 +125,7 @@ def _subscription(one: Listed, today: date | None) -> str:
     row = one.row
     made = f"subscribed by {named(row.created_by)} on {weekday_and_day(row.created_at.date(), today)}"
     state = _state_words(row)
-    lines = [f"• {in_markup(one.chosen)}", f"{state}, {made} · {_last_post(one)}"]
+    lines = [f"• {in_markup(one.chosen)}{_lacks(one)}", f"{state}, {made} · {_last_post(one)}"]
     if not all_courses_are_shown(one.chosen):
         lines.append("Edit shows all courses.")
     arriving = map(still_arrives, one.overridden)
@@ -129,6 +133,10 @@ def _subscription(one: Listed, today: date | None) -> str:
         "\n".join([*lines, *(f"{CONFLICTING} {safe(words)}" for words in one.orphaned), *arriving]),
         SUBSCRIPTION_WORDS_MAX,
     )
+
+
+def _lacks(one: Listed) -> str:
+    return "" if one.has_abandonments else ", no abandonments"
 
 
 def _last_post(one: Listed) -> str:
@@ -149,7 +157,8 @@ def _plain(moment: str) -> str:
 def _in_text(one: Listed) -> str:
     is_live = one.row.state == SubscriptionState.LIVE
     state = [] if is_live else [_state_words(one.row)]
-    return ", ".join([safe(describe(one.chosen), SUBSCRIPTION_WORDS_MAX) or "?", *state])
+    words = safe(describe(one.chosen), SUBSCRIPTION_WORDS_MAX) or "?"
+    return ", ".join([f"{words}{_lacks(one)}", *state])
 
 
 def _state_words(row: ChannelSubscriptionRow) -> str:
