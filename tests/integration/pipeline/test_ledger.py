@@ -42,7 +42,7 @@ async def test_unknown_id_is_told_apart_from_an_event_that_nobody_wanted(pipelin
     assert "none of anything else" in await said_of(pipeline)
     await tell(pipeline, result())
     unknown = await said_of(pipeline, "RC_1")
-    assert "received no delivery about `RC_1`" in unknown
+    assert "no delivery called `RC_1`" in unknown
     assert "since <!date^" in unknown
     nobody = await said_of(pipeline)
     assert "Nobody was subscribed" in nobody
@@ -306,7 +306,15 @@ async def test_mistyped_course_is_asked_about_and_a_course_without_races_is_name
     none = await asked(pipeline, "kempton 2.30")
     assert "I know no race at Kempton (AW)" in none
     assert 'racecard "Kempton (AW)"' in none
-    assert "received no delivery about `qqqqq 13:30`" in await asked(pipeline, "qqqqq 13:30")
+    assert "no delivery called `qqqqq 13:30`" in await asked(pipeline, "qqqqq 13:30")
+
+
+async def test_horse_that_deliveries_name_is_not_said_to_be_in_no_delivery(pipeline):
+    await tell(pipeline, result("rc_1", course="York", placings=("Wandering Dawn",)))
+    said = await asked(pipeline, "Wandering Dawn")
+    assert "no delivery about" not in said
+    assert "Trace takes a course and time" in said
+    assert "Horses and people are not looked up." in said
 
 
 async def test_admin_reads_which_channels_were_not_told_and_whose_direct_messages_were(pipeline):

@@ -133,9 +133,9 @@ def _named(race: Race | None) -> str | None:
 def _nothing(name: str, kept_since: datetime | None) -> str:
     since = f"since {moment_for_readers(kept_since)}" if kept_since else "and none of anything else so far"
     return (
-        f"I have received no delivery about {name}, {since}. Ids, event keys and references "
-        "(inbox-1) are looked up exactly as published, letter case included. Course and time will do too, as "
-        "`/racing trace York 14:30`."
+        f"I know no delivery called {name}, {since}. Trace takes a course and time, as `/racing trace York 14:30`; or "
+        "an id, an event key or a reference (inbox-1), exactly as published, letter case included. Horses and people "
+        "are not looked up."
     )
 
 
