@@ -247,7 +247,12 @@ async def test_status_counts_the_races_that_a_channel_takes_hours_past_their_off
         "rc_6": {"off": OffTime(off_at=pipeline.clock() - timedelta(hours=1))},
         "rc_7": {"region": "FR"},
     }
-    given = {"race_date": off_at.date().isoformat(), "region": "GB", "course": Course(name="York"), "off": past}
+    given: dict[str, Any] = {
+        "race_date": off_at.date().isoformat(),
+        "region": "GB",
+        "course": Course(name="York"),
+        "off": past,
+    }
     book = [Race(**given | {"race_id": race_id} | more) for race_id, more in races.items()]
     await pipeline.database.write(lambda session: race_book_store.put(session, book, pipeline.clock()))
     assert (await read(pipeline)).without_result == 2

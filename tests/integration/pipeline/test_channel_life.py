@@ -189,7 +189,7 @@ async def test_deleted_channel_is_told_as_what_can_not_come_back(pipeline, chann
     await pipeline.post_all()
     closed, given_up = pipeline.texts("CADMIN")
     assert [level_of(closed), level_of(given_up)] == [WARNING, WARNING]
-    assert "It can't come back" in closed
+    assert "can't come back" in closed
     assert "Type /racing subscribe in another channel" in closed
     assert "nvite" not in closed
     assert "Once the channel is back" not in given_up

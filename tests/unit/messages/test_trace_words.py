@@ -39,6 +39,7 @@ def versions(*made, deliveries=TRACE.deliveries):
     return replace(TRACE, versions=made, deliveries=deliveries)
 
 
+SENT, FOLDED, WAITING = LedgerOutcome.SENT, LedgerOutcome.FOLDED, LedgerOutcome.WAITING
 UNTOLD = replace(VERSION, told=())
 POSTED = {"sent_at": RECEIVED_AT, "message_ts": "1.2"}
 LES_LANDES = Race(race_id="rc_1", course=Course(name="Les Landes"), off=OffTime(text="12:50"))
@@ -76,7 +77,6 @@ def test_trace_reads_as_kept(name):
     check(KEPT, f"Trace {name}", as_read(TRACES[name]()))
 
 
-SENT, FOLDED, WAITING = LedgerOutcome.SENT, LedgerOutcome.FOLDED, LedgerOutcome.WAITING
 LINES = {
     "posted": told(SENT, **POSTED),
     "posted at last": told(SENT, 3, **POSTED),
