@@ -238,7 +238,7 @@ async def test_status_counts_the_races_that_a_channel_takes_hours_past_their_off
     await tell(pipeline, result("rc_1"))
     off_at = pipeline.clock() - timedelta(hours=4)
     past, lost = OffTime(off_at=off_at), {"status": "Abandoned", "abandoned": True}
-    races = {
+    races: dict[str, dict[str, Any]] = {
         "rc_1": {},
         "rc_2": {},
         "rc_3": {},
@@ -247,7 +247,7 @@ async def test_status_counts_the_races_that_a_channel_takes_hours_past_their_off
         "rc_6": {"off": OffTime(off_at=pipeline.clock() - timedelta(hours=1))},
         "rc_7": {"region": "FR"},
     }
-    given: dict[str, Any] = {
+    given = {
         "race_date": off_at.date().isoformat(),
         "region": "GB",
         "course": Course(name="York"),
