@@ -66,9 +66,9 @@ class Day:
             await self._type(demo_channel.channel_id, "U0ALICE", f"/racing subscribe {demo_channel.words}")
 
     async def _cards_come_out(self) -> None:
-        self.stage.screen.title("Tomorrow's declarations come out")
-        for region in ("IRE", "FR"):
-            await self._deliver(self.stage.service.publish(CARD, self._meeting(region, days_ahead=1)))
+        self.stage.screen.title("Declarations come out")
+        for region, days_ahead in (("GB", 0), ("IRE", 1), ("FR", 1)):
+            await self._deliver(self.stage.service.publish(CARD, self._meeting(region, days_ahead=days_ahead)))
 
     async def _races_are_run(self) -> None:
         self.stage.screen.title("The racing begins")
