@@ -52,7 +52,7 @@ from bot.operations.jobs.watch_deliveries import DeliveryWatch
 from bot.operations.metrics import Metrics
 from bot.operations.repair.repair_run import Repair
 from bot.operations.self_delivery import SelfDelivery
-from bot.operations.self_notices import Telling
+from bot.operations.self_notices import SelfNotices
 from bot.outbox import call_holds
 from bot.outbox.message import NativeBlocks
 from bot.outbox.notices import Notices
@@ -151,7 +151,7 @@ class Service:
         self.web = make_web_client(self.identity.token, settings.slack_api_url)
         self.slack = SlackClient(self.web, count=self.metrics.slack_call, secrets=settings.secret_values)
         self.notices = Notices(settings.admin_channel, admin_notice, clock=clock, admin_users=settings.admin_users)
-        self.telling = Telling(self.database, self.notices, settings.max_body_bytes, clock, self.queued)
+        self.telling = SelfNotices(self.database, self.notices, settings.max_body_bytes, clock, self.queued)
         self.reopening = Reopening(waited)
         self.ingest = Ingest(self.database)
         self.racing = self._make_racing_client()

@@ -1,6 +1,6 @@
 """Which new messages are to be acknowledged, and which earlier messages ask no longer."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sqlmodel import Session
@@ -22,16 +22,14 @@ class Asking:
     def __bool__(self) -> bool:
         return bool(self.filters)
 
-    def of(self, event: RacingEvent, channels: Iterable[str]) -> Mapping[str, AckRequest]:
-        if not (self.filters and event.is_abandonment):
-            return {}
-        found = {one: request_of(self.filters[one], event) for one in channels if one in self.filters}
-        return {channel: asked for channel, asked in found.items() if asked is not None}
+    def of(self, event: RacingEvent, channel_id: str) -> AckRequest | None:
+        filters = self.filters.get(channel_id)
+        return request_of(filters, event) if filters and event.is_abandonment else None
 
-    def replace(self, messages: Iterable[tuple[str, int]]) -> None:
-        """A newer message of the channel asks instead. `messages`: channel and message."""
-        if replaced := [post_id for channel, post_id in messages if channel in self.filters]:
-            acknowledgements.end(self.session, replaced)
+    def end(self, messages: Collection[int]) -> None:
+        """Newer messages of the channels ask instead."""
+        if messages:
+            acknowledgements.end(self.session, messages)
 
     def follow(self, bumps: Bumps, messages: Mapping[int, Bump]) -> None:
         """The escalations of messages that get a revision get a revision too, whatever the channel wants now."""

@@ -19,7 +19,7 @@ from bot.events.watched import WatchedIn, WatchedRunner
 from bot.fanout.asking import Asking
 from bot.fanout.known_meetings import KnownMeetings
 from bot.fanout.live_messages import LiveMessages
-from bot.fanout.plan import Amended, Plan, finish
+from bot.fanout.plan import Amended, Heard, Plan, finish
 from bot.fanout.version_news import Repeat
 from bot.fanout.waits import Hours
 from bot.fanout.watchers import noted_with, watched_in
@@ -104,6 +104,7 @@ def tell_again(
     except Exception as error:
         if is_unavailable(error):
             raise
+        plan.drop()
         log.exception("not_told_again", events=[one.event.key for one in changed])
 
 
@@ -190,12 +191,8 @@ def _tell(
     for one in changed:
         matching = {channel_id for channel_id, chosen in known.listening if chosen.matches(one.event)}
         moved = matching if one.is_recent and one.event.place != one.stored.place else set[str]()
-        plan.amend(
-            Amended(one.event, one.row, one.received_at, one.is_seen),
-            moved,
-            set(one.watched),
-            mutes.muting(muted, one.event),
-            now=now,
-        )
+        noted = event_store.known(one.row)[1].watched
+        heard = Heard(moved, known.listeners, set(one.watched), noted, muted=mutes.muting(muted, one.event))
+        plan.amend(Amended(one.event, one.row, one.received_at, one.is_seen), heard, now=now)
     plan.link()
     plan.carry_out()

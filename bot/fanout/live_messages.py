@@ -8,19 +8,16 @@ from sqlmodel import Session
 
 from bot.channels.filters import ChannelFilter, Meeting, meeting_of
 from bot.db.engine import is_unavailable
-from bot.events import event_store
-from bot.events.event import EventKind, RacingEvent
-from bot.events.facts import COURSE_ID_FACT, COURSE_NAME_FACT, DATE_FACT, Change, changes_winner
+from bot.desk.decide import IN_THREADS, Live
+from bot.desk.news import News
+from bot.events.event import RacingEvent
+from bot.events.facts import COURSE_ID_FACT, COURSE_NAME_FACT, DATE_FACT, Change
 from bot.events.races import Course, Race
-from bot.fanout.version_news import News
-from bot.fanout.waits import is_urgent
 from bot.logs import get_logger
-from bot.outbox import live_meetings, message_store
+from bot.outbox import live_meetings
 from bot.outbox.revisions import Bump, Bumps
 
 log = get_logger(__name__)
-
-_IN_THREADS = frozenset({EventKind.RESULT_RECEIVED, EventKind.RACECARD_PUBLISHED})
 
 
 @dataclass
@@ -44,40 +41,36 @@ class LiveMessages:
     def __bool__(self) -> bool:
         return bool(self._filters)
 
-    def threads(self, news: News, channels: Sequence[str], held_back: Collection[str]) -> Mapping[str, int]:
-        """Channel → the live message for the version's thread. `held_back`: channels without a new live message."""
+    def of(self, news: News, channels: Collection[str], received_at: datetime) -> Mapping[str, Live]:
+        """Channel → the live message of the event's meeting, for these channels."""
         event = news.event
-        touched = self.refresh(event.race, news.version.received_at) if event.kind and event.drill is None else None
-        choosing = self._choosing(event, channels) if touched else ()
+        touched = self.refresh(event.race, received_at) if event.kind and event.drill is None else None
         if earlier := earlier_meeting(event.race, news.remarks.changes):
-            self._touch(earlier, news.version.received_at)
-        if not (touched and choosing) or not event.race.race_date:
+            self._touch(earlier, received_at)
+        here = [channel for channel in channels if channel in self._filters] if touched else []
+        if not touched or not here or not event.race.race_date:
             return {}
-        if not live_meetings.is_over(touched.meeting, self._now):
-            touched.making |= set(choosing).difference(held_back)
-        if event.kind not in _IN_THREADS or is_urgent(event, news.remarks):
-            return {}
-        if changes_winner(event.race, news.remarks.changes):
-            return {}
-        # The live message goes out before the replies.
-        live = self._made(touched, choosing)
-        flat = {*event_store.known(news.version)[1].watched, *self._with_flat(news, live)}
-        return {channel: number for channel, number in live.items() if channel not in flat}
+        matters = event.kind in IN_THREADS and not news.is_urgent
+        there = live_meetings.of_channels(self._session, touched.meeting, here) if matters else {}
+        is_over = live_meetings.is_over(touched.meeting, self._now)
+        return {
+            channel: Live(
+                takes=any(chosen.show and chosen.matches(event) for chosen in self._filters[channel]),
+                is_there=there.get(channel) is not None,
+                may_be_made=channel not in there and not is_over,
+            )
+            for channel in here
+        }
 
-    def correcting(self, news: News, channels: Iterable[str]) -> set[str]:
-        """Of these, the channels whose live message has shown a winner that the version changes."""
-        if not self._filters or news.is_first or not changes_winner(news.event.race, news.remarks.changes):
-            return set()
-        showing = self._filters.keys() & set(channels)
-        return set(live_meetings.of_channels(self._session, meeting_of(news.event.race), showing)) if showing else set()
+    def make(self, event: RacingEvent, channels: Collection[str], received_at: datetime) -> None:
+        """Make the live message of the event's meeting in these channels, at the latest at the end."""
+        if touched := self.refresh(event.race, received_at):
+            touched.making |= set(channels)
 
-    def _with_flat(self, news: News, channels: Collection[str]) -> list[str]:
-        """Channels that have the event outside a thread. A racecard that changes is for the channel everywhere."""
-        if news.is_first or not channels:
-            return []
-        is_card = news.event.kind is EventKind.RACECARD_PUBLISHED
-        had = message_store.threads_of(self._session, news.event.key, channels)
-        return [channel for channel, thread_of in had.items() if is_card or thread_of is None]
+    def threads(self, event: RacingEvent, channels: Collection[str], received_at: datetime) -> Mapping[str, int]:
+        """Channel → its live message, which is made if needed: the live message goes out before the replies."""
+        touched = self.refresh(event.race, received_at) if channels else None
+        return self._made(touched, channels) if touched else {}
 
     def refresh(self, race: Race, received_at: datetime) -> _Touched | None:
         """Edit the live messages of the race's meeting. None for a meeting without course.
@@ -128,13 +121,6 @@ class LiveMessages:
             live_meetings.make(self._session, one.meeting, sorted(lacking), one.received_at)
             live = live_meetings.of_channels(self._session, one.meeting, channels)
         return {channel: number for channel, number in live.items() if number is not None}
-
-    def _choosing(self, event: RacingEvent, channels: Iterable[str]) -> list[str]:
-        return [
-            channel
-            for channel in channels
-            if any(chosen.show and chosen.matches(event) for chosen in self._filters.get(channel, ()))
-        ]
 
 
 def earlier_meeting(race: Race, changes: Iterable[Change]) -> Meeting | None:

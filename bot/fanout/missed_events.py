@@ -16,8 +16,8 @@ from bot.events.event import RacingEvent
 from bot.fanout.asking import Asking
 from bot.fanout.known_meetings import KnownMeetings
 from bot.fanout.live_messages import LiveMessages
-from bot.fanout.plan import Plan
-from bot.fanout.version_news import News
+from bot.fanout.plan import Heard, Plan
+from bot.fanout.version_news import VersionNews
 from bot.fanout.waits import Hours
 from bot.outbox import message_store
 from bot.racedata.event_completion import KnownElsewhere, lacks
@@ -55,24 +55,26 @@ def post_missed(session: Session, channel_id: str, chosen: ChannelFilter, *, sin
         holding = {channel: by for channel, by in mutes.muting(muted, event).items() if channel == channel_id}
         for news in _told(first[key], newest[key], event):
             news.version.posts += 1
-            plan.add(news, [channel_id], {} if news.remarks.contradicts else holding)
+            noted = event_store.known(news.version)[1].watched
+            by = {} if news.remarks.contradicts else holding
+            plan.add(news, Heard([channel_id], [channel_id], noted=noted, muted=by, only=channel_id))
     plan.link()
     plan.carry_out()
     plan.bumps.hurry(event.race.race_id for event in missed.values() if event.is_abandonment)
     return Missed(len(missed), plan)
 
 
-def _told(first: EventVersion, newest: EventVersion, event: RacingEvent) -> list[News]:
+def _told(first: EventVersion, newest: EventVersion, event: RacingEvent) -> list[VersionNews]:
     """The first missed version, edited by the newest: so the heading does not say "correction".
 
     Of a contradiction, only the newest version.
     """
     remarks = {row.version: event_store.remarks_of(row) for row in (first, newest)}
     if first.version == newest.version or remarks[newest.version].contradicts:
-        return [News(newest, event, remarks[newest.version], rings=True, is_first=False)]
+        return [VersionNews(event, remarks[newest.version], rings=True, is_first=False, version=newest)]
     return [
-        News(first, event, remarks[first.version], rings=True, is_first=True),
-        News(newest, event, remarks[newest.version], rings=False, is_first=False),
+        VersionNews(event, remarks[first.version], rings=True, is_first=True, version=first),
+        VersionNews(event, remarks[newest.version], rings=False, is_first=False, version=newest),
     ]
 
 

@@ -1,35 +1,43 @@
-"""Plans how each channel is told of a version: by a new message, by an edit, or by an existing message."""
+"""Carries out how each channel is told of a version: by a new message, by an edit, or by an existing message."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from itertools import count
 from typing import NamedTuple
 
 from sqlmodel import Session
 
-from bot.channels.ack_request import AckRequest
 from bot.db.tables import EventVersion, MessageKind
+from bot.desk.decide import (
+    AlreadySaid,
+    Because,
+    Choices,
+    Decision,
+    Live,
+    Post,
+    Release,
+    Show,
+    Telling,
+    Withhold,
+    decide,
+)
+from bot.desk.relatives import hurried, linked, meetings_without_race
 from bot.events import event_store, named_races
-from bot.events.event import CONTRADICTIONS, EventKind, RacingEvent
+from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import VersionRemarks
 from bot.events.meeting_parts import says_all_of
 from bot.fanout.asking import Asking
+from bot.fanout.chains import FIRST_NEW, Chain, Chains
 from bot.fanout.known_meetings import KnownMeetings
 from bot.fanout.live_messages import LiveMessages
-from bot.fanout.version_news import News
-from bot.fanout.waits import Hours, is_urgent
-from bot.outbox import message_store, revisions
+from bot.fanout.version_news import VersionNews
+from bot.fanout.waits import Hours
+from bot.outbox import backlog, message_store, revisions
 from bot.outbox.claim_at_fanout import Tells
-from bot.outbox.message_store import NewPost, Priority, Told
+from bot.outbox.message_store import NewPost, Priority
 from bot.outbox.revisions import Bump, Bumps
-
-
-@dataclass(frozen=True)
-class MessagePlace:
-    """`folded`: the message shows the version already."""
-
-    post_id: int
-    folded: bool = False
+from bot.outbox.telling_store import Told
 
 
 class Amended(NamedTuple):
@@ -42,20 +50,44 @@ class Amended(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _Planned:
-    """A version's messages by channel.
+class Heard:
+    """Who hears of a version. `takes`: channels with a filter that takes the event. `watches`: for one of its runners.
 
-    `muted`: by whom. `waiting`: until when. `threads`: the live message. `asking`: what is to be acknowledged.
-    `received_at`: of the delivery that brings the messages, if the delivery brings no version.
+    `listening`: all channels with filters or watches. `noted`: the version's watched runners, by channel. `rung`: a
+    watched runner is out. `muted`: channel to person. `only`: no other channel is told or asked.
     """
 
-    news: News
-    places: Mapping[str, MessagePlace | None]
-    muted: Mapping[str, str]
-    waiting: Mapping[str, datetime]
-    threads: Mapping[str, int] = field(default_factory=dict)
-    asking: Mapping[str, AckRequest] = field(default_factory=dict)
-    received_at: datetime | None = None
+    takes: Collection[str]
+    listening: Collection[str]
+    watches: Collection[str] = ()
+    noted: Collection[str] = ()
+    rung: Collection[str] = ()
+    muted: Mapping[str, str] = field(default_factory=dict)
+    only: str | None = None
+
+
+class _New(NamedTuple):
+    """A message to be stored. `number`: of the telling."""
+
+    post: NewPost
+    version: EventVersion
+    number: int
+
+
+class _Shown(NamedTuple):
+    """A telling's message shows a version. `at`: since when the message needs an edit; None for no edit.
+
+    `after`: the telling whose message goes first. `is_link`: once, whatever the version. `is_late`: an edit for later
+    values, however often. `asks`: the message may be an abandonment.
+    """
+
+    telling: int
+    version: EventVersion
+    at: datetime | None = None
+    after: int | None = None
+    is_link: bool = False
+    is_late: bool = False
+    asks: bool = True
 
 
 def finish(plans: "Sequence[Plan]") -> int:
@@ -70,7 +102,7 @@ def finish(plans: "Sequence[Plan]") -> int:
 
 
 class Plan:
-    """A transaction's messages, stored by one statement, or by more where a version looks for earlier messages.
+    """A transaction's messages, stored at the end by one statement, or by more where edits or claims follow.
 
     `posts` counts told channels, `written` stored messages. `bumps` and `live` wait for `finish`.
     """
@@ -83,226 +115,61 @@ class Plan:
         self._asking = asking
         self._hours = hours
         self._meetings = meetings
-        self._new: list[_Planned] = []
+        self._chains = Chains(session)
+        self._numbers = count(FIRST_NEW)
+        self._new: list[_New] = []
+        self._shown: list[_Shown] = []
+        self._released: list[int] = []
+        self._asked_before: list[int] = []
         self._versions: list[EventVersion] = []
+        self._told: dict[int, tuple[EventVersion, RacingEvent]] = {}
         self._linked: set[str] = set()
-        self._ids: dict[str, int] = {}
-        self._told_of: dict[str, Sequence[Told]] = {}
+        self._to_claim = 0
         self.bumps = Bumps(session)
         self.posts = 0
         self.written = 0
 
-    def add(
-        self,
-        news: News,
-        channels: list[str],
-        muted: Mapping[str, str],
-        *,
-        left: Collection[str] = (),
-        rung: Collection[str] = (),
-    ) -> None:
-        """Tell channels of a version, and edit earlier messages.
-
-        `muted`: channel to person; edits, no new messages. `left`: channels that listen no more; their superseded
-        messages are edited. `rung`: channels that a version rings although it rings no others.
-        """
+    def add(self, news: VersionNews, heard: Heard) -> list[str]:
+        """Tell channels of a version, and edit earlier messages. Returns the told channels."""
+        event, received_at = news.event, news.version.received_at
         if news.version.id is None:
             self._versions.append(news.version)
-        if muted and news.rings and not news.is_first and news.event.kind is EventKind.RESULT_RECEIVED:
-            # Whoever was told of a winner is told that the winner has changed.
-            muted = {channel: by for channel, by in muted.items() if channel not in self._messages(news.event.key)}
-        if news.event.kind is EventKind.MEETING_ABANDONED:
-            named_races.add(self._session, news.event.key, (race.race_id for race in news.event.races))
-        if self._hours and is_urgent(news.event, news.remarks):
-            self.carry_out()
-            keys = {news.event.key, news.event.contradicting_key or news.event.key}
-            message_store.wait_no_longer(self._session, keys, news.event.race.race_id, now=self._hours.now)
-        places = self._places(news, muted, rung)
-        superseded = self._superseded(news, rung)
-        waiting = self._waiting(news, channels)
-        held_back = {*places, *muted, *waiting}
-        threads = self.live.threads(news, channels, held_back) if self.live else {}
-        asking = self._asking.of(news.event, channels)
-        self._new.append(
-            _Planned(news, {channel: places.get(channel) for channel in channels}, muted, waiting, threads, asking)
-        )
-        self.posts += len(channels)
-        if news.event.kind in event_store.OF_MEETINGS:
-            self._linked.add(news.event.key)
-        elif news.event.kind is EventKind.RESULT_RECEIVED:
-            self._take_out(news)
-        told = {*channels, *left} - set(places)
-        if asking:
-            self._asking.replace(one for one in superseded if one[0] in told and one[0] in asking)
-        if mended := [(channel, number) for channel, number in superseded if channel in told]:
-            self.carry_out()
-            at, version = news.version.received_at, news.version
-            self._show(version, {number: Bump(at, self._own(version, channel)) for channel, number in mended})
-
-    def misled(self, news: News) -> set[str]:
-        """Channels, whatever their filters, with messages that a version contradicts or changes."""
-        race_id, contradicted = news.event.race.race_id, news.remarks.contradicts
-        keys = set[str]() if news.is_first else {news.event.key}
-        if contradicted is not None:
-            keys |= {news.event.contradicting_key or news.event.key}
-        if contradicted is EventKind.MEETING_ABANDONED:
-            keys |= set(self._meetings.naming(race_id))
-        if not keys:
-            return set()
-        if keys == {news.event.key} and contradicted is None:
-            return {one.channel_id for one in self._told(news.event.key)}
-        self.carry_out()
-        told = message_store.channels_told(self._session, keys)
-        if contradicted is not None and race_id is not None:
-            told |= message_store.channels_told_of_race(self._session, race_id, contradicted)
+        if event.kind is EventKind.MEETING_ABANDONED:
+            named_races.add(self._session, event.key, (race.race_id for race in event.races))
+        meetings = self._related(news)
+        self._read(news, meetings)
+        chain = self._chain(news)
+        steps = self._decided(news, heard, chain, meetings, received_at)
+        told = sorted(channel for channel in steps if _hears(heard, channel) and steps[channel])
+        own = self._carry(news, heard, steps, received_at)
+        self._tell_relatives(news, meetings, own)
+        if event.kind in event_store.OF_MEETINGS:
+            self._linked.add(event.key)
+        self.posts += len(told)
+        self._is_read()
         return told
 
-    def carry_out(self) -> None:
-        new, _ = self.rest()
-        self._write(new)
-
-    def rest(self) -> tuple[list[NewPost], Tells]:
-        """The planned messages that are not stored yet."""
-        event_store.add(self._session, self._versions)
-        self._versions.clear()
-        new = [
-            _post(planned, channel)
-            for planned in self._new
-            for channel, place in planned.places.items()
-            if place is None
-        ]
-        for planned in self._new:
-            self._show_in_places(planned)
-        tells = Tells(
-            {planned.news.version.id or 0: planned.news.version for planned in self._new},
-            {planned.news.version.id or 0: planned.news.event for planned in self._new},
-            self._meetings.events(),
-        )
-        self._new.clear()
-        return new, tells
-
-    def _show_in_places(self, planned: _Planned) -> None:
-        version = planned.news.version
-        places = [place for place in planned.places.values() if place is not None]
-        if places:
-            self._told_of.clear()
-        revisions.fold(self._session, version.id or 0, [place.post_id for place in places if place.folded])
-        bump = Bump(planned.received_at or version.received_at)
-        edited = {place.post_id: bump for place in places if not place.folded}
-        self._show(version, edited, may_ask=planned.news.event.is_abandonment)
-
-    def _show(self, version: EventVersion, messages: Mapping[int, Bump], *, may_ask: bool = True) -> None:
-        """`may_ask`: among the messages are abandonments."""
-        if messages:
-            self._told_of.clear()
-            new = self.bumps.show(version.id or 0, messages)
-            if may_ask:
-                self._asking.follow(self.bumps, {number: messages[number] for number in new})
-
-    def _waiting(self, news: News, channels: Sequence[str]) -> Mapping[str, datetime]:
-        """Channels whose message waits, and until when.
-
-        A change of what a channel was told does not wait, and neither does a winner that a live message has shown. Any
-        other change of what waits, waits with it.
-        """
-        waiting = self._hours.waiting(news.event, news.version, news.remarks, channels)
-        if news.is_first or not self._hours:
-            return waiting
-        self.carry_out()
-        told = message_store.channels_reached(self._session, news.event.key, waiting) if waiting else set()
-        own = {channel: until for channel, until in waiting.items() if channel not in told}
-        # The earlier version may wait although its hour is over.
-        earlier = message_store.waiting_of(self._session, news.event.key)
-        watched = event_store.known(news.version)[1].watched if earlier else {}
-        hurried = (earlier.keys() & watched.keys()) | self.live.correcting(news, {*own, *earlier})
-        if hurried:
-            message_store.wait_no_longer(self._session, {news.event.key}, None, now=self._hours.now, only=hurried)
-        return {channel: until for channel, until in (own | earlier).items() if channel not in hurried}
-
-    def _write(self, new: Sequence[NewPost]) -> None:
-        if new:
-            message_store.make_queues(self._session, {post.channel_id for post in new})
-            self._told_of.clear()
-        made = message_store.insert(self._session, new)
-        self._ids |= made
-        self.written += len(made)
-
-    def _places(self, news: News, muted: Mapping[str, str], rung: Collection[str] = ()) -> dict[str, MessagePlace]:
-        """Messages by channel that only need an edit."""
-        places: dict[str, MessagePlace] = {}
-        if news.event.kind is EventKind.RACE_ABANDONED and not news.remarks.contradicts and not self._changed(news):
-            for meeting in reversed(self._meetings.of(news.event)):
-                folded = says_all_of(meeting, news.event)
-                messages = self._messages(meeting.key, locked=folded)
-                places |= {channel: MessagePlace(post_id, folded) for channel, post_id in messages.items()}
-        if muted or not news.rings:
-            own = self._messages(news.event.key)
-            having = {channel for channel in own if channel in muted or not (news.rings or channel in rung)}
-            places |= {channel: MessagePlace(own[channel], folded=not news.remarks.changes) for channel in having}
-        if news.only_adds or _is_small(news):
-            said = {one.channel_id: one.message_id for one in self._told(news.event.key)}
-            # Whoever watches a runner is told of the change.
-            watched = set(rung) if news.only_adds else set(event_store.known(news.version)[1].watched)
-            silent = {channel: MessagePlace(said[channel], folded=True) for channel in said.keys() - watched}
-            places = silent | places
-        return places
-
-    def _superseded(self, news: News, rung: Collection[str]) -> list[tuple[str, int]]:
-        if not news.rings:
-            return [one for one in self._messages(news.event.key).items() if one[0] in rung] if rung else []
-        if news.version.version == 1 and not news.remarks.contradicts:
-            return []
-        earlier = list(self._messages(news.event.key).items())
-        if news.remarks.contradicts in CONTRADICTIONS:
-            key, race_id = news.event.contradicting_key, news.event.race.race_id
-            earlier += message_store.messages_of_race(self._session, news.remarks.contradicts, key, race_id).items()
-        return earlier
-
-    @staticmethod
-    def _changed(news: News) -> bool:
-        return news.rings and news.version.version > 1
-
-    def amend(
-        self, amended: Amended, moved: set[str], watching: set[str], muted: Mapping[str, str], *, now: datetime
-    ) -> None:
+    def amend(self, amended: Amended, heard: Heard, *, now: datetime) -> None:
         """Edit the messages of a version after later values.
 
-        `moved`: channels that match now. `watching`: channels that watch a newly known runner. Both get a message if
-        not told.
+        `heard`: channels that match now, and channels that watch a newly known runner. Both get a message if not told.
         """
         event, row, received_at, is_seen = amended
-        self.carry_out()
         self.live.refresh(event.race, received_at)
         if event.kind is EventKind.MEETING_ABANDONED:
             named_races.add(self._session, event.key, (race.race_id for race in event.races))
-        if watching and self._hours:
-            message_store.wait_no_longer(self._session, {event.key}, None, now=self._hours.now, only=watching)
-        if is_seen or watching:
-            self._mend_seen(event, now, None if is_seen else watching)
-        news = News(row, event, VersionRemarks(), rings=False, is_first=False)
-        as_stored = replace(news, remarks=event_store.known(row)[1])
-        matching = moved | watching
-        if new := matching - (message_store.channels_told(self._session, {event.key}) if matching else set()):
-            places = self._places(news, muted)
-            waiting = self._waiting(news, sorted(new))
-            told = {channel: places.get(channel) for channel in sorted(new)}
-            held_back = {*places, *muted, *waiting}
-            threads = self.live.threads(as_stored, sorted(new), held_back) if self.live else {}
-            asking = self._asking.of(event, told)
-            self._new.append(_Planned(news, told, muted, waiting, threads, asking, received_at))
-            self.posts += len(new)
-            row.posts += len(new)
+        news = VersionNews(
+            event, VersionRemarks(), rings=False, is_first=False, is_late=True, is_seen=is_seen, version=row
+        )
+        meetings = self._related(news)
+        self._read(news, meetings)
+        steps = self._decided(news, heard, self._chain(news), meetings, row.received_at)
+        new = [channel for channel, found in steps.items() if any(isinstance(one, Post | Withhold) for one in found)]
+        self._carry(news, heard, steps, received_at, seen_at=now)
+        self.posts += len(new)
+        row.posts += len(new)
         self._linked.add(event.key)
-
-    def _mend_seen(self, event: RacingEvent, seen_at: datetime, only: set[str] | None) -> None:
-        """`only`: in these channels; None for every channel."""
-        if event.kind is EventKind.RACE_ABANDONED:
-            messages = message_store.bearers(self._session, event.key)
-        else:
-            messages = {post_id: channel for channel, post_id in self._messages(event.key).items()}
-        shown = {number: Bump(seen_at) for number, channel in messages.items() if only is None or channel in only}
-        self.bumps.add(shown)
-        self._asking.follow(self.bumps, shown)
+        self._is_read()
 
     def link(self) -> None:
         """Have messages on races and racecards link the message of the abandoned meeting."""
@@ -310,68 +177,285 @@ class Plan:
         pairs = self._meetings.pairs(keys)
         if not pairs:
             return
-        self.carry_out()
-        ids = {part.race.race_id for _, part in pairs if part.race.race_id}
-        kinds = event_store.kinds_of_races(self._session, ids)
-        messages = message_store.messages_of(self._session, {event.key for pair in pairs for event in pair})
+        self._store_versions()
+        kinds = event_store.kinds_of_races(self._session, {one.race.race_id for _, one in pairs if one.race.race_id})
+        self._chains.read({event.key for pair in pairs for event in pair})
         for meeting, part in pairs:
             if (part.race.race_id, EventKind.RESULT_RECEIVED) in kinds:
                 continue
-            # A race's message is edited only beside the meeting's message.
-            is_card = part.kind is EventKind.RACECARD_PUBLISHED
-            here = messages.get(meeting.key, {})
-            found = messages.get(part.key, {}).items()
-            of_both = [(channel, post_id) for channel, post_id in found if is_card or channel in here]
-            self._mend_once(self._meetings.row_of(meeting), {number: here.get(channel) for channel, number in of_both})
-            if self._asking and not is_card:
-                self._asking.replace((channel, post_id) for channel, post_id in of_both if post_id < here[channel])
+            here = self._chains.of({meeting.key})
+            for channel, chain in self._chains.of({part.key}).items():
+                asks = channel in self._asking.filters
+                own = _standing(here.get(channel, ()))
+                for show in linked(own, _only(_standing(chain)), asks=asks):
+                    self._link(self._meetings.row_of(meeting), show, own.id if own else None)
+        self._is_read()
 
-    def _told(self, event_key: str) -> Sequence[Told]:
-        """Read once, until something is told."""
-        self.carry_out()
-        if event_key not in self._told_of:
-            self._told_of[event_key] = message_store.told_of(self._session, event_key)
-        return self._told_of[event_key]
+    def carry_out(self) -> None:
+        """Store all that is planned."""
+        self._to_claim = len(self._new)
+        self.rest()
 
-    def _messages(self, event_key: str, *, locked: bool = False) -> dict[str, int]:
-        if not locked:
-            return {one.channel_id: one.message_id for one in self._told(event_key) if one.stands_alone}
-        self.carry_out()
-        return message_store.messages_of(self._session, {event_key}, locked=locked).get(event_key, {})
+    def drop(self) -> None:
+        """Forget all that is not stored yet."""
+        self._new, self._shown, self._released, self._asked_before = [], [], [], []
+        self._linked.clear()
 
-    def _take_out(self, news: News) -> None:
-        """Take a race with a result out of messages on abandoned meetings, which then say "rest of the meeting"."""
-        race_id = news.event.race.race_id
-        keys = {meeting.key for meeting in self._meetings.of(news.event)} if news.is_first else set[str]()
-        saying = set[tuple[str, int]]()
-        if news.remarks.contradicts:
-            keys |= set(self._meetings.naming(race_id))
-            self.carry_out()
-            lost = message_store.meetings_saying(self._session, race_id, news.event.contradicting_key or news.event.key)
-            saying |= {(channel, post_id) for post_id, channel in lost.items()}
-        for key in keys:
-            saying |= set(self._messages(key).items())
-        if saying:
-            self.carry_out()
-            self._mend_once(news.version, {number: self._own(news.version, channel) for channel, number in saying})
+    def rest(self) -> tuple[list[NewPost], Tells]:
+        """Stores all but the messages that may be sent at once, which are returned."""
+        self._store_versions()
+        first, rest = self._new[: self._to_claim], self._new[self._to_claim :]
+        told, self._told = self._told, {}
+        self._new, self._to_claim = [], 0
+        self._write(first)
+        tells = Tells(
+            {row.id or 0: row for row, _ in told.values()},
+            {row.id or 0: event for row, event in told.values()},
+            self._meetings.events(),
+        )
+        return [replace(one.post, event_id=one.version.id) for one in rest], tells
 
-    def _mend_once(self, version: EventVersion, messages: Mapping[int, int | None]) -> None:
-        """Each message links the event once, whatever the version. `messages`: with the message that goes first."""
-        if not messages:
+    def _related(self, news: VersionNews) -> list[RacingEvent]:
+        """The abandoned meetings that say the race, or that the news takes the race out of."""
+        is_result = news.event.kind is EventKind.RESULT_RECEIVED and (news.is_first or news.remarks.contradicts)
+        is_related = is_result or (news.event.kind is EventKind.RACE_ABANDONED and not news.remarks.contradicts)
+        return self._meetings.of(news.event) if is_related else []
+
+    def _read(self, news: VersionNews, meetings: Sequence[RacingEvent]) -> None:
+        event, contradicts = news.event, news.remarks.contradicts
+        keys, race_ids = {one.key for one in meetings}, set[str | None]()
+        if not news.is_first:
+            keys.add(event.key)
+        if contradicts or (self._hours and news.is_urgent) or (news.is_late and event.contradicting_key):
+            keys |= {event.key, event.contradicting_key or event.key}
+            race_ids.add(event.race.race_id)
+        if contradicts and event.kind is EventKind.RESULT_RECEIVED:
+            keys |= set(self._meetings.naming(event.race.race_id))
+        is_lost = event.kind is EventKind.RACE_ABANDONED
+        saying = {one.key for one in meetings if is_lost and says_all_of(one, event)}
+        self._chains.read(keys - saying, race_ids)
+        self._chains.read(saying, locked=True)
+
+    def _chain(self, news: VersionNews) -> Chain:
+        event = news.event
+        if event.contradicting_key is None or not (news.remarks.contradicts or news.is_late):
+            return self._chains.of({event.key})
+        return self._chains.of({event.key, event.contradicting_key}, self._other_race(event))
+
+    @staticmethod
+    def _other_race(event: RacingEvent) -> tuple[str, str] | None:
+        other = (event.contradicting_key or "").partition(":")[0]
+        return (event.race.race_id, other) if event.race.race_id else None
+
+    def _decided(
+        self,
+        news: VersionNews,
+        heard: Heard,
+        chain: Chain,
+        meetings: Sequence[RacingEvent],
+        received_at: datetime,
+    ) -> dict[str, list[Decision]]:
+        told = [(meeting, self._chains.of({meeting.key})) for meeting in meetings]
+        channels = {*heard.takes, *heard.watches, *chain, *(channel for _, here in told for channel in here)}
+        if heard.only is not None:
+            channels &= {heard.only}
+        live = self.live.of(news, channels, received_at) if self.live else {}
+        steps = {}
+        for channel in sorted(channels):
+            choices = self._choices(news, heard, channel, received_at, live.get(channel))
+            of_meetings = [(meeting, one) for meeting, here in told if (one := _last(here.get(channel, ())))]
+            steps[channel] = decide(news, choices, chain.get(channel, ()), of_meetings)
+        making = [
+            channel
+            for channel, one in live.items()
+            if one.takes
+            and one.may_be_made
+            and any(isinstance(step, Post) and not step.until for step in steps[channel])
+        ]
+        if making:
+            self.live.make(news.event, making, received_at)
+        return steps
+
+    def _choices(
+        self, news: VersionNews, heard: Heard, channel: str, received_at: datetime, live: Live | None
+    ) -> Choices:
+        return Choices(
+            takes=channel in heard.takes,
+            listens=channel in heard.listening,
+            watches=channel in heard.watches,
+            noted=channel in heard.noted,
+            rung=channel in heard.rung,
+            muted=channel in heard.muted,
+            until=self._hours.until(channel, news.event, received_at),
+            live=live,
+            asked=self._asking.of(news.event, channel),
+        )
+
+    def _carry(
+        self,
+        news: VersionNews,
+        heard: Heard,
+        steps: Mapping[str, Sequence[Decision]],
+        received_at: datetime,
+        *,
+        seen_at: datetime | None = None,
+    ) -> Mapping[str, int]:
+        """`seen_at`: of later values. Returns the new messages by channel."""
+        event, row = news.event, news.version
+        posts = {channel: step for channel, found in steps.items() for step in found if isinstance(step, Post)}
+        replying = [channel for channel, post in posts.items() if post.in_thread]
+        threads = self.live.threads(event, replying, row.received_at) if replying else {}
+        asks = event.is_abandonment or news.remarks.contradicts is not None
+        own: dict[str, int] = {}
+        for channel, found in steps.items():
+            key = f"{event.key}#{row.version}@{channel}"
+            post = NewPost(channel, key, MessageKind.EVENT, _priority(event), received_at)
+            by: int | None = None
+            for step in found:
+                if isinstance(step, Post):
+                    thread_of = threads.get(channel) if step.in_thread else None
+                    post = replace(post, not_before=step.until, thread_of=thread_of, asked=step.asked)
+                    own[channel] = self._make(news, post, waits=step.until, in_thread=step.in_thread)
+                elif isinstance(step, Withhold):
+                    by = step.by
+                    if by is None:
+                        self._make(news, replace(post, muted_by=heard.muted[channel]), withheld=step.because)
+                    else:
+                        self._tell(news, channel, Telling(by, event.kind, withheld=step.because, by=by))
+                        self._shown.append(_Shown(by, row))
+                elif isinstance(step, AlreadySaid):
+                    self._shown.append(_Shown(step.telling, row))
+                elif isinstance(step, Release):
+                    self._release(step)
+                else:
+                    is_late = seen_at is not None and by is None
+                    at = seen_at if is_late else received_at
+                    self._show(step, _Shown(step.telling, row, at, own.get(channel), is_late=is_late, asks=asks))
+            if found and _hears(heard, channel):
+                self._told[id(row)] = row, event
+        return own
+
+    def _make(
+        self,
+        news: VersionNews,
+        post: NewPost,
+        *,
+        withheld: Because | None = None,
+        waits: datetime | None = None,
+        in_thread: bool = False,
+    ) -> int:
+        number = next(self._numbers)
+        telling = Telling(number, news.event.kind, withheld=withheld, waits=waits, in_thread=in_thread)
+        self._tell(news, post.channel_id, telling)
+        self._new.append(_New(post, news.version, number))
+        return number
+
+    def _tell(self, news: VersionNews, channel: str, telling: Telling) -> None:
+        self._chains.add(Told(channel, news.event.key, news.event.race.race_id, telling))
+
+    def _link(self, version: EventVersion, show: Show, after: int | None) -> None:
+        self._show(show, _Shown(show.telling, version, version.received_at, after, is_link=True))
+
+    def _show(self, show: Show, shown: _Shown) -> None:
+        self._shown.append(shown)
+        if show.asks_no_longer:
+            self._asked_before.append(show.telling)
+
+    def _release(self, release: Release) -> None:
+        self._chains.wait_no_longer(release.telling)
+        self._released.append(release.telling)
+
+    def _tell_relatives(self, news: VersionNews, meetings: Sequence[RacingEvent], own: Mapping[str, int]) -> None:
+        event = news.event
+        if self._hours and news.is_urgent:
+            keys = {event.key, event.contradicting_key or event.key}
+            for release in hurried(news, self._chains.waiting(keys, event.race.race_id)):
+                self._release(release)
+        if event.kind is not EventKind.RESULT_RECEIVED or not (meetings or news.remarks.contradicts):
             return
-        saying = revisions.saying(self._session, version.event_key)
-        bumps = {number: Bump(version.received_at, after) for number, after in messages.items() if number not in saying}
-        self._show(version, bumps)
+        of_race = [self._chains.of({meeting.key}) for meeting in meetings]
+        naming = [self._chains.of({key}) for key in self._meetings.naming(event.race.race_id)]
+        lost = self._chains.of({event.contradicting_key or ""}, self._other_race(event))
+        for channel in sorted({channel for found in (*of_race, *naming, lost) for channel in found}):
+            shows = meetings_without_race(
+                news,
+                [one for found in of_race for one in _only(_standing(found.get(channel, ())))],
+                [one for found in naming for one in _only(_standing(found.get(channel, ())))],
+                lost.get(channel, ()),
+            )
+            for show in shows:
+                self._link(news.version, show, own.get(channel))
 
-    def _own(self, version: EventVersion, channel_id: str) -> int | None:
-        """The new message of a version."""
-        return self._ids.get(_key(version, channel_id))
+    def _is_read(self) -> None:
+        """Messages so far are stored before the edits beside them, which wait for them."""
+        if self._shown or self._released:
+            self._to_claim = len(self._new)
+
+    def _store_versions(self) -> None:
+        event_store.add(self._session, self._versions)
+        self._versions.clear()
+
+    def _write(self, new: Sequence[_New]) -> None:
+        numbers = self._stored(new)
+        self._chains.renumber(numbers)
+        shown, self._shown = [_renumbered(one, numbers) for one in self._shown], []
+        released, self._released = self._released, []
+        asked, self._asked_before = self._asked_before, []
+        waiting_no_more = [numbers.get(number, number) for number in released]
+        message_store.wait_no_longer(self._session, waiting_no_more, now=self._hours.now)
+        self._asking.end([numbers.get(number, number) for number in asked])
+        if shown:
+            self._write_shown(shown)
+
+    def _stored(self, new: Sequence[_New]) -> dict[int, int]:
+        """Number of a new telling → number of its message."""
+        posts = [replace(one.post, event_id=one.version.id) for one in new]
+        ids = message_store.add_each(self._session, posts)
+        self.written += len(ids)
+        if there := [post.idempotency_key for post in posts if post.idempotency_key not in ids]:
+            ids |= backlog.post_ids(self._session, there)
+        return {one.number: ids[one.post.idempotency_key] for one in new}
+
+    def _write_shown(self, shown: Sequence[_Shown]) -> None:
+        links = {one.version.event_key for one in shown if one.is_link}
+        linked_already = revisions.saying(self._session, links) if links else set()
+        said: dict[tuple[int, int], Bump | None] = {}
+        late: dict[int, Bump] = {}
+        for one in shown:
+            bump = Bump(one.at, one.after) if one.at else None
+            of_event = one.telling, one.version.event_key
+            if one.is_late and bump:
+                late[one.telling] = bump
+            elif not (one.is_link and of_event in linked_already):
+                number = one.telling, one.version.id or 0
+                said[number] = bump or said.get(number)
+                linked_already.add(of_event)
+        edited = self.bumps.show(said)
+        self.bumps.add(late)
+        asking = {one.telling for one in shown if one.asks}
+        self._asking.follow(self.bumps, {number: one for number, one in (edited | late).items() if number in asking})
 
 
-def _is_small(news: News) -> bool:
-    """A change that only edits a result's message. Where a summary told the result, nothing is told."""
-    is_statement = news.remarks.contradicts is not None or news.remarks.again is not None
-    return not (news.is_first or news.rings or is_statement) and news.event.kind is EventKind.RESULT_RECEIVED
+def _renumbered(one: _Shown, numbers: Mapping[int, int]) -> _Shown:
+    after = numbers.get(one.after, one.after) if one.after is not None else None
+    return one._replace(telling=numbers.get(one.telling, one.telling), after=after)
+
+
+def _hears(heard: Heard, channel: str) -> bool:
+    return channel in heard.takes or channel in heard.watches or channel in heard.listening
+
+
+def _last(chain: Sequence[Telling]) -> Telling | None:
+    """The newest telling with a message of its own, else the newest."""
+    return _standing(chain) or (chain[-1] if chain else None)
+
+
+def _standing(chain: Sequence[Telling]) -> Telling | None:
+    return next((one for one in reversed(chain) if one.stands), None)
+
+
+def _only(one: Telling | None) -> list[Telling]:
+    return [one] if one else []
 
 
 def _priority(event: RacingEvent) -> Priority:
@@ -379,23 +463,3 @@ def _priority(event: RacingEvent) -> Priority:
         # After real abandonments, however many channels the drill tells.
         return Priority.ADMIN
     return Priority.ABANDONMENT if event.is_abandonment else Priority.OTHER
-
-
-def _key(version: EventVersion, channel_id: str) -> str:
-    return f"{version.event_key}#{version.version}@{channel_id}"
-
-
-def _post(planned: _Planned, channel_id: str) -> NewPost:
-    news = planned.news
-    return NewPost(
-        channel_id,
-        _key(news.version, channel_id),
-        MessageKind.EVENT,
-        _priority(news.event),
-        planned.received_at or news.version.received_at,
-        news.version.id,
-        muted_by=planned.muted.get(channel_id),
-        not_before=planned.waiting.get(channel_id),
-        thread_of=planned.threads.get(channel_id),
-        asked=planned.asking.get(channel_id),
-    )

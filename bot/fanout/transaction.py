@@ -3,7 +3,7 @@
 The same transaction marks the deliveries done: a crash leaves everything or nothing.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Protocol
@@ -25,8 +25,8 @@ from bot.fanout.completion_edits import EDITED_WITHIN, fill, tell_again
 from bot.fanout.delivery_reader import ReadDelivery
 from bot.fanout.known_meetings import KnownMeetings
 from bot.fanout.live_messages import LiveMessages
-from bot.fanout.plan import Plan, finish
-from bot.fanout.version_news import KnownEvents, News
+from bot.fanout.plan import Heard, Plan, finish
+from bot.fanout.version_news import KnownEvents, VersionNews
 from bot.fanout.waits import Hours
 from bot.fanout.watchers import noted_with, watched_in
 from bot.logs import get_logger
@@ -210,17 +210,16 @@ class _Transaction:
         if news is None:
             self._lines.append(LogLine("same_event_again", {"reference": reference, "event_key": event.key}))
             return
-        misled = self._plan.misled(news)
         watched = watched_in(self._known.watches, elsewhere, news.event, news.version.received_at)
         noted = versions.noted(news.event.key)
         if renewed := noted_with(elsewhere, news.event, noted, watched):
             event_store.note_watched(news.version, renewed)
-        channels = self._channels(news, watched, misled)
-        news.version.posts = len(channels)
         muted = {} if news.remarks.contradicts else mutes.muting(self._mutes, news.event)
         is_card = news.event.kind is EventKind.RACECARD_PUBLISHED
         rung = out_or_back(noted, watched) if is_card else ()
-        self._plan.add(news, channels, muted, left=misled - self._known.listeners, rung=rung)
+        heard = Heard(self._matching(news), self._known.listeners, watched, renewed, rung, muted)
+        channels = self._plan.add(news, heard)
+        news.version.posts = len(channels)
         if event.is_abandonment and self._meetings.has_other_of_race(event):
             self._plan.bumps.hurry([event.race.race_id])
         if event.drill is not None:
@@ -232,13 +231,11 @@ class _Transaction:
         fields = {"reference": reference, "event_key": event.key, "channels": len(channels)}
         self._lines.append(LogLine("fanned_out", fields))
 
-    def _channels(self, news: News, watched: Collection[str], misled: set[str]) -> list[str]:
+    def _matching(self, news: VersionNews) -> set[str]:
         listening = self._known.listening
         if news.event.drill is not None:
-            matching = drill_fanout.channels(news.event, listening)
-        else:
-            matching = {channel_id for channel_id, chosen in listening if chosen.matches(news.event)}
-        return sorted(matching | set(watched) | (misled & self._known.listeners))
+            return drill_fanout.channels(news.event, listening)
+        return {channel_id for channel_id, chosen in listening if chosen.matches(news.event)}
 
     def _hand_over(self, claiming: tuple[Outbox, float] | None) -> Added:
         if claiming is None:

@@ -1,4 +1,4 @@
-"""Which new messages wait for an hour that their channel chose."""
+"""Until when new messages wait, by the hours that their channel chose."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -6,10 +6,7 @@ from datetime import datetime
 
 from bot.channels.filters import ChannelFilter
 from bot.channels.hours import kept_until
-from bot.db.tables import EventVersion
-from bot.events import event_store
 from bot.events.event import RacingEvent
-from bot.events.facts import VersionRemarks
 
 
 @dataclass(frozen=True)
@@ -26,20 +23,6 @@ class Hours:
     def channels(self) -> frozenset[str]:
         return frozenset(self.filters)
 
-    def waiting(
-        self, event: RacingEvent, version: EventVersion, remarks: VersionRemarks, channels: Sequence[str]
-    ) -> Mapping[str, datetime]:
-        """A watch stands beside the filters, and has no hours."""
-        if not self.filters or is_urgent(event, remarks):
-            return {}
-        found = {
-            one: kept_until(self.filters[one], event, version.received_at, self.now)
-            for one in channels
-            if one in self.filters
-        }
-        watched = event_store.known(version)[1].watched if any(found.values()) else {}
-        return {channel: until for channel, until in found.items() if until is not None and channel not in watched}
-
-
-def is_urgent(event: RacingEvent, remarks: VersionRemarks) -> bool:
-    return event.reports_loss or remarks.contradicts is not None
+    def until(self, channel_id: str, event: RacingEvent, received_at: datetime) -> datetime | None:
+        filters = self.filters.get(channel_id)
+        return kept_until(filters, event, received_at, self.now) if filters else None

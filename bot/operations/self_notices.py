@@ -32,7 +32,7 @@ def taken_after(refused: str) -> str:
 
 
 @dataclass(frozen=True)
-class Telling:
+class SelfNotices:
     """An unstorable notice is logged."""
 
     database: Database

@@ -22,7 +22,7 @@ from bot.db.tables import (
 from bot.deliveries import inbox
 from bot.errors import LockTaken
 from bot.events import event_store
-from bot.outbox import acknowledgements, live_meetings, revisions
+from bot.outbox import acknowledgements, live_meetings
 from bot.outbox.acknowledgements import OPEN, is_any
 from bot.outbox.message_store import ALWAYS, is_told
 from bot.outbox.revisions import Bump, Bumps
@@ -154,15 +154,13 @@ def _fold_repeats(session: Session, old_id: str, new_id: str) -> None:
 
 def _show_instead(session: Session, folded: OutboxMessage, bearer: OutboxMessage) -> None:
     """What the folded message was to show beside its event."""
-    bump = {bearer.id or 0: Bump(folded.wanted_at or folded.received_at)}
+    number, bump = bearer.id or 0, Bump(folded.wanted_at or folded.received_at)
     bumps = Bumps(session)
     if folded.wanted_rev:
-        bumps.add(bump)
-    for said in session.execute(select(SaidRow).where(col(SaidRow.message_id) == folded.id)).scalars().all():
-        if said.rev:
-            bumps.show(said.event_id, bump)
-        else:
-            revisions.fold(session, said.event_id, bump)
+        bumps.add({number: bump})
+    rows = session.execute(select(SaidRow).where(col(SaidRow.message_id) == folded.id)).scalars().all()
+    bumps.show({(number, said.event_id): bump if said.rev else None for said in rows})
+    for said in rows:
         session.delete(said)
     session.flush()
     bumps.write()

@@ -7,7 +7,7 @@ from enum import IntEnum
 from functools import cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, Subquery, and_, case, false, func, literal_column, or_, select, union_all, update
+from sqlalchemy import ColumnElement, and_, case, func, literal_column, or_, select, union_all, update
 from sqlalchemy.orm import aliased
 from sqlalchemy.sql.dml import ReturningInsert
 from sqlmodel import Session, col
@@ -77,25 +77,6 @@ def bearer_of(message: type[OutboxMessage]) -> ColumnElement[int]:
     return func.coalesce(col(message.folded_into), col(message.id))
 
 
-def _shown(of: ColumnElement[bool]) -> Subquery:
-    """The messages told, or about to be told, that tell of these events, also within another message."""
-    message: tuple[ColumnElement[Any], ...] = (
-        col(OutboxMessage.id).label("id"),
-        bearer_of(OutboxMessage).label("bearer"),
-        col(OutboxMessage.channel_id).label("channel_id"),
-    )
-    own = select(*message, STANDS_ALONE.label("stands_alone")).join(
-        EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id)
-    )
-    beside = (
-        select(*message, false().label("stands_alone"))
-        .select_from(EventVersion)
-        .join(SaidRow, col(SaidRow.event_id) == col(EventVersion.id))
-        .join(OutboxMessage, col(OutboxMessage.id) == col(SaidRow.message_id))
-    )
-    return union_all(own.where(of, _IS_TOLD), beside.where(of, _IS_TOLD)).subquery("shown")
-
-
 NOTICE_PREFIX = "notice:"
 
 
@@ -147,10 +128,15 @@ class Sending:
 
 def add(session: Session, posts: Iterable[NewPost]) -> int:
     """Returns how many messages are new."""
+    return len(add_each(session, posts))
+
+
+def add_each(session: Session, posts: Iterable[NewPost]) -> dict[str, int]:
+    """New key → id."""
     rows = {post.idempotency_key: post for post in posts}
     if rows:
         make_queues(session, {post.channel_id for post in rows.values()})
-    return len(insert(session, list(rows.values())))
+    return insert(session, list(rows.values()))
 
 
 def insert(session: Session, posts: Sequence[NewPost], sending: Sending | None = None) -> dict[str, int]:
@@ -217,82 +203,10 @@ def row_of(post: NewPost, sending: Sending | None) -> dict[str, Any]:
     }
 
 
-def messages_of(session: Session, event_keys: Collection[str], *, locked: bool = False) -> dict[str, dict[str, int]]:
-    """Event → channel → its newest message. `locked`: no such message is given up in this transaction."""
-    if not event_keys:
-        return {}
-    statement = (
-        select(col(EventVersion.event_key), col(OutboxMessage.channel_id), col(OutboxMessage.id))
-        .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
-        .where(
-            col(EventVersion.event_key).in_(sorted(event_keys)),
-            STANDS_ALONE,
-            _IS_TOLD,
-        )
-        .order_by(col(OutboxMessage.id))
-    )
-    if locked:
-        statement = statement.with_for_update(read=True, of=OutboxMessage)
-    found: dict[str, dict[str, int]] = {}
-    for event_key, channel_id, post_id in session.execute(statement):
-        found.setdefault(event_key, {})[channel_id] = post_id or 0
-    return found
-
-
-def bearers(session: Session, event_key: str) -> dict[int, str]:
-    """Message → channel, for messages that show an event. Summaries are left out."""
-    shown = _shown(col(EventVersion.event_key) == event_key)
-    statement = (
-        select(col(OutboxMessage.id), col(OutboxMessage.channel_id))
-        .join(shown, shown.c.bearer == col(OutboxMessage.id))
-        .where(col(OutboxMessage.event_id).is_not(None), _IS_TOLD)
-        .order_by(col(OutboxMessage.id))
-    )
-    return {post_id: channel_id for post_id, channel_id in session.execute(statement) if post_id}
-
-
-def messages_of_race(session: Session, kind: str, event_key: str | None, race_id: str | None) -> dict[str, int]:
-    statement = (
-        select(col(OutboxMessage.channel_id), col(OutboxMessage.id))
-        .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
-        .where(is_event_of_race(kind, event_key, race_id), STANDS_ALONE, _IS_TOLD)
-        .order_by(col(OutboxMessage.id))
-    )
-    return {channel_id: post_id for channel_id, post_id in session.execute(statement) if post_id}
-
-
 def is_event_of_race(kind: str, event_key: str | None, race_id: str | None) -> ColumnElement[bool]:
     names = ((col(EventVersion.event_key), event_key), (col(EventVersion.race_id), race_id))
     # A comparison with NULL would match every race without an id.
     return and_(col(EventVersion.kind) == kind, or_(*(column == value for column, value in names if value is not None)))
-
-
-def threads_of(session: Session, event_key: str, channels: Collection[str]) -> dict[str, int | None]:
-    """Channel → the live message in whose thread the event's newest message is; None for a message in the channel."""
-    statement = (
-        select(col(OutboxMessage.channel_id), col(OutboxMessage.thread_of))
-        .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
-        .where(col(EventVersion.event_key) == event_key, col(OutboxMessage.channel_id).in_(sorted(channels)))
-        .where(STANDS_ALONE, _IS_TOLD)
-        .order_by(col(OutboxMessage.id))
-    )
-    return {channel_id: thread_of for channel_id, thread_of in session.execute(statement)}  # noqa: C416  rows are no pairs to mypy
-
-
-@dataclass(frozen=True)
-class Told:
-    """A message that tells of an event. `stands_alone`: the event's own message, not folded."""
-
-    message_id: int
-    channel_id: str
-    stands_alone: bool
-
-
-def told_of(session: Session, event_key: str) -> list[Told]:
-    """The newest last."""
-    shown = _shown(col(EventVersion.event_key) == event_key)
-    statement = select(shown.c.id, shown.c.channel_id, shown.c.stands_alone).order_by(shown.c.id)
-    return [Told(number, channel_id, bool(alone)) for number, channel_id, alone in session.execute(statement)]
 
 
 def message_telling(session: Session, channel_id: str, event_key: str, *, since: int, but: int | None) -> int | None:
@@ -319,11 +233,6 @@ def message_telling(session: Session, channel_id: str, event_key: str, *, since:
     return number
 
 
-def channels_told(session: Session, event_keys: Collection[str]) -> set[str]:
-    """Or about to be told."""
-    return _told(session, col(EventVersion.event_key).in_(sorted(event_keys))) if event_keys else set()
-
-
 def keys_known(session: Session, channel_id: str, event_keys: Collection[str]) -> set[str]:
     """In any state."""
     if not event_keys:
@@ -336,37 +245,6 @@ def keys_known(session: Session, channel_id: str, event_keys: Collection[str]) -
         .join(OutboxMessage, col(OutboxMessage.id) == col(SaidRow.message_id))
     )
     return set(session.execute(union_all(own.where(*of), beside.where(*of))).scalars())
-
-
-def channels_told_of_race(session: Session, race_id: str, kind: str) -> set[str]:
-    """Under any key, or about to be told."""
-    return _told(session, and_(col(EventVersion.race_id) == race_id, col(EventVersion.kind) == kind))
-
-
-def _told(session: Session, of: ColumnElement[bool]) -> set[str]:
-    return set(session.execute(select(_shown(of).c.channel_id)).scalars())
-
-
-def channels_reached(session: Session, event_key: str, channel_ids: Collection[str]) -> set[str]:
-    """Of these, the channels that were told of the event, or are about to be: nothing waits for a moment."""
-    shown = _shown(col(EventVersion.event_key) == event_key)
-    statement = (
-        select(shown.c.channel_id)
-        .join(OutboxMessage, col(OutboxMessage.id) == shown.c.bearer)
-        .where(shown.c.channel_id.in_(sorted(channel_ids)), _IS_TOLD, IS_DUE)
-    )
-    return set(session.execute(statement).scalars())
-
-
-def waiting_of(session: Session, event_key: str) -> dict[str, datetime]:
-    """Channel → until when a message of the event waits, also after that moment until the message is released."""
-    statement = (
-        select(col(OutboxMessage.channel_id), func.max(col(OutboxMessage.not_before)))
-        .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
-        .where(col(EventVersion.event_key) == event_key, col(OutboxMessage.not_before).is_not(None), IS_UNSENT)
-        .group_by(col(OutboxMessage.channel_id))
-    )
-    return {channel_id: until for channel_id, until in session.execute(statement)}  # noqa: C416  rows are no pairs to mypy
 
 
 def waiting_in(session: Session, channel_id: str) -> list[datetime]:
@@ -387,30 +265,10 @@ def release(session: Session, *where: ColumnElement[bool], due_at: datetime | No
     session.execute(statement.execution_options(synchronize_session=False))
 
 
-def wait_no_longer(
-    session: Session,
-    event_keys: Collection[str],
-    race_id: str | None,
-    *,
-    now: datetime,
-    only: Collection[str] | None = None,
-) -> None:
-    """Messages of these events, or of the race, wait no longer: news follows that may not wait.
-
-    `only`: in these channels; None for every channel.
-    """
-    of_events = [col(EventVersion.event_key).in_(sorted(event_keys))]
-    of_race = [col(EventVersion.race_id) == race_id] if race_id is not None else []
-    statement = (
-        select(col(OutboxMessage.id))
-        .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
-        .where(col(OutboxMessage.not_before).is_not(None), or_(*of_events, *of_race))
-    )
-    if only is not None:
-        statement = statement.where(col(OutboxMessage.channel_id).in_(sorted(only)))
-    found = list(session.execute(statement).scalars())
-    if found:
-        release(session, col(OutboxMessage.id).in_(found), due_at=now)
+def wait_no_longer(session: Session, message_ids: Collection[int], *, now: datetime) -> None:
+    """News follows that may not wait."""
+    if message_ids:
+        release(session, col(OutboxMessage.id).in_(sorted(message_ids)), due_at=now)
 
 
 def slack_ahead(session: Session, channel_id: str) -> timedelta | None:

@@ -4,7 +4,7 @@ A message shows whatever the database has when the message is rendered, so a rev
 the events that a message shows beside its own event.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -39,10 +39,22 @@ class Bumps:
     def add(self, messages: Mapping[int, Bump]) -> None:
         self.messages |= messages
 
-    def show(self, event_id: int, messages: Mapping[int, Bump]) -> list[int]:
-        """The messages are to show an event. Returns those that did not show it before."""
-        new = _insert(self._session, event_id, messages, _NEW)
-        self.add({number: messages[number] for number in new})
+    def show(self, said: Mapping[tuple[int, int], Bump | None]) -> dict[int, Bump]:
+        """Messages are to show events: None where a message shows the event without an edit.
+
+        Returns the messages that did not show the event before, and need an edit.
+        """
+        if not said:
+            return {}
+        rows = [
+            {"message_id": number, "event_id": event_id, "rev": _NEW if bump else 0}
+            for (number, event_id), bump in said.items()
+        ]
+        once = insert_here(self._session, SaidRow).on_conflict_do_nothing()
+        of_these = once.returning(col(SaidRow.message_id), col(SaidRow.event_id))
+        made = self._session.connection().execute(of_these, rows)
+        new = {number: bump for number, event_id in made if (bump := said[number, event_id])}
+        self.add(new)
         return new
 
     def hurry(self, race_ids: Iterable[str | None]) -> None:
@@ -84,23 +96,13 @@ def bump(session: Session, messages: Mapping[int, Bump]) -> None:
     bumps.write()
 
 
-def fold(session: Session, event_id: int, message_ids: Iterable[int]) -> None:
-    """The messages show the event without an edit."""
-    _insert(session, event_id, message_ids, 0)
-
-
-def _insert(session: Session, event_id: int, message_ids: Iterable[int], rev: int) -> list[int]:
-    rows = [{"message_id": number, "event_id": event_id, "rev": rev} for number in message_ids]
-    if not rows:
-        return []
-    once = insert_here(session, SaidRow).values(rows).on_conflict_do_nothing()
-    return list(session.execute(once.returning(col(SaidRow.message_id))).scalars())
-
-
-def saying(session: Session, event_key: str) -> set[int]:
-    """Messages of other events that show any version of an event."""
-    statement = select(col(SaidRow.message_id)).join(EventVersion, col(EventVersion.id) == col(SaidRow.event_id))
-    return set(session.execute(statement.where(col(EventVersion.event_key) == event_key)).scalars())
+def saying(session: Session, event_keys: Collection[str]) -> set[tuple[int, str]]:
+    """Messages of other events that show any version of these events, each with the event."""
+    statement = select(col(SaidRow.message_id), col(EventVersion.event_key)).join(
+        EventVersion, col(EventVersion.id) == col(SaidRow.event_id)
+    )
+    found = session.execute(statement.where(col(EventVersion.event_key).in_(sorted(event_keys))))
+    return {(number, key) for number, key in found}
 
 
 def mark_said(session: Session, message_id: int | None, rev: int, now: datetime) -> None:

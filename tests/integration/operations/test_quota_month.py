@@ -20,7 +20,7 @@ from bot.db.named_value_store import DatabaseStateStore
 from bot.operations.jobs.check_quota import QuotaCheck
 from bot.operations.jobs.job import Job
 from bot.operations.jobs.scheduler import Jobs
-from bot.operations.self_notices import Telling
+from bot.operations.self_notices import SelfNotices
 from bot.ports import Ports
 from bot.racedata.client.service_client import RacingClient, open_client
 from bot.racedata.client.service_errors import ServiceFailure, Spared
@@ -92,7 +92,7 @@ class World:
     def start(self, *, dies: bool = False) -> Replica:
         """A new process."""
         database, notices = self.pipeline.database, self.pipeline.notices
-        telling = Telling(database, notices, 1_000, self.clock, asyncio.Event())
+        telling = SelfNotices(database, notices, 1_000, self.clock, asyncio.Event())
 
         async def sleep(_seconds: float) -> None:
             await asyncio.sleep(0)

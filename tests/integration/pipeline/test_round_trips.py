@@ -16,6 +16,13 @@ ABANDONED_STATEMENTS, MEETING_STATEMENTS = 15, 16
 """More, by indexes: what is known of the other races of the meeting."""
 
 EDIT_STATEMENTS, EDIT_COMMITS = 29, 4
+CHANGES = {
+    "correction": (result("rc_9"), result("rc_9", placings=("Red Sky", "Blue Moon")), 2, 47),
+    "result of an abandoned race": (abandonment("rc_9"), result("rc_9"), 2, 53),
+    "meeting after one of its races": (abandonment("rc_9"), meeting(meeting_id="mt_9"), 2, 60),
+    "race in its meeting's message": (meeting("rc_9", meeting_id="mt_9"), abandonment("rc_9"), 1, 43),
+}
+"""Told before, the delivery, the calls, and the statements."""
 
 TOGETHER_STATEMENTS, TOGETHER_COMMITS = 14, 3
 HUNDRED_STATEMENTS, HUNDRED_COMMITS = 32, 5
@@ -109,6 +116,19 @@ async def test_edit_that_comes_alone(paced, monkeypatch):
             await told(paced, result("rc_9", going="Soft"), posts=1)
     assert len(counted.statements) <= EDIT_STATEMENTS, str(counted)
     assert counted.commits <= EDIT_COMMITS, str(counted)
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@on_both
+async def test_delivery_that_changes_earlier_messages(paced, monkeypatch, change):
+    earlier, payload, calls, statements = CHANGES[change]
+    await paced.subscribe("CGB", "GB")
+    async with running(paced, monkeypatch):
+        await told(paced, earlier, posts=1)
+        await wait(paced, 2)
+        with counting(paced.database) as counted:
+            await told(paced, payload, posts=calls)
+    assert len(counted.statements) <= statements, str(counted)
 
 
 @on_both

@@ -18,7 +18,7 @@ from bot.events.races import Race
 from bot.fanout.drill_fanout import tell_unknown
 from bot.operations.repair import outage
 from bot.operations.repair.outage import Outage
-from bot.operations.self_notices import Telling
+from bot.operations.self_notices import SelfNotices
 from bot.outbox.channel_queues import Claim
 from bot.outbox.held_queues import PAUSED, Held
 from bot.outbox.message import Message
@@ -164,7 +164,7 @@ def test_standstill_past_the_queue_is_urgent(notices):
 
 
 async def test_notices_about_the_service_itself(database, notices, told):
-    telling = Telling(database, notices, 1_000, lambda: NOW, asyncio.Event())
+    telling = SelfNotices(database, notices, 1_000, lambda: NOW, asyncio.Event())
     await telling.no_right_signature(13)
     await telling.wrong_signatures(5)
     await telling.too_large()
@@ -228,7 +228,7 @@ def test_type_checking_refuses_a_notice_without_urgency(notices):
 
 
 def test_no_function_that_tells_has_a_default_urgency():
-    for owner in (Notices, Telling):
+    for owner in (Notices, SelfNotices):
         for name, function in inspect.getmembers(owner, inspect.isfunction):
             urgency = inspect.signature(function).parameters.get("urgency")
             assert urgency is None or urgency.default is inspect.Parameter.empty, name

@@ -9,7 +9,7 @@ from sqlmodel import select
 from bot.db.tables import Notice
 from bot.operations.jobs.check_quota import QuotaCheck
 from bot.operations.jobs.refresh_reference import refresh_reference
-from bot.operations.self_notices import Telling
+from bot.operations.self_notices import SelfNotices
 from bot.outbox.notices import Notices
 from bot.racedata.client.service_errors import ServerFault, Unauthorized, UpgradeRequired
 from bot.racedata.quota_book import QuotaBook
@@ -48,7 +48,7 @@ def check(database, client, settings, clock, told):
 
 @pytest.fixture
 def telling(database, clock):
-    return Telling(database, Notices("C1", admin_notice, clock=clock), 1_000, clock, asyncio.Event())
+    return SelfNotices(database, Notices("C1", admin_notice, clock=clock), 1_000, clock, asyncio.Event())
 
 
 def levels(told):

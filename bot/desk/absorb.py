@@ -1,0 +1,157 @@
+"""Compares a delivery with the event's versions: a difference is news, and becomes the next version. Pure."""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import NamedTuple, Protocol
+
+from bot.desk.news import News
+from bot.events.event import EventKind, RacingEvent
+from bot.events.facts import VersionRemarks, brings_placings, changes_between
+from bot.events.merge import completed
+
+FillIn = Callable[[RacingEvent, RacingEvent], RacingEvent]
+"""The event with the race book's values; second, the event as stored."""
+
+
+class Report(Protocol):
+    """A stored version."""
+
+    @property
+    def version(self) -> int: ...
+
+    @property
+    def event(self) -> RacingEvent: ...
+
+    @property
+    def remarks(self) -> VersionRemarks: ...
+
+
+class SilentRepeat(NamedTuple):
+    """A delivery without news. `event`: the stored event, with the values that the delivery adds silently.
+
+    `again`: a superseded version, which was told again before.
+    """
+
+    event: RacingEvent
+    again: bool = False
+
+
+class Known(NamedTuple):
+    """What the bot knew before. `reports`: of the event, the oldest first. `silent`: the event after a repeat.
+
+    `other`: the newest version of the event that contradicts this kind. `is_in_lost_meeting`: an abandoned meeting
+    names the race, and not as run.
+    """
+
+    reports: Sequence[Report] = ()
+    silent: RacingEvent | None = None
+    other: Report | None = None
+    is_in_lost_meeting: bool = False
+
+
+def absorb(event: RacingEvent, known: Known, fill_in: FillIn, *, received_at: datetime) -> News | SilentRepeat | None:
+    """None for an older version without new placings."""
+    if not known.reports:
+        contradicts = _contradicted(event, known) or _lost_meeting(event, known)
+        remarks = VersionRemarks(contradicts=contradicts, had_at=_had_at(event))
+        return News(event, remarks, rings=True, is_first=True)
+    event = event.as_delivered()
+    last = known.reports[-1]
+    stored = known.silent or last.event
+    newer = event.is_newer_than(stored)
+    # None where the payloads give no order: the newer of two crossing attempts may come first.
+    before = stored.as_delivered()
+    placings_come = brings_placings(before, event)
+    if newer is False:
+        if not placings_come:
+            return None
+        # An older version adds only placings.
+        event = completed(before, event)
+    delivered, event = event, fill_in(completed(event, before), stored)
+    told = _as_told(stored) if placings_come else before
+    changes = changes_between(told, delivered, received_at=received_at)
+    moves = event.place != stored.place
+    if not (changes or placings_come or moves):
+        return SilentRepeat(event)
+    # The race book is no version.
+    disputed = changes_between(before, delivered, received_at=received_at)
+    contradicts = _contradicted(event, known)
+    # A repeat with one more value does not renew a statement that was contradicted since.
+    is_stated_anew = newer or placings_come or not all(change.is_addition for change in changes)
+    if last.remarks.contradicts is None and not is_stated_anew:
+        contradicts = None
+    remarks = VersionRemarks(
+        changes=changes,
+        order_unknown=newer is None and any(not change.is_addition for change in disputed),
+        contradicts=contradicts,
+        had_at=_had_at(delivered, before),
+    )
+    contradicts_now = contradicts is not None and last.remarks.contradicts is None
+    rings = contradicts_now or any(change.rings for change in changes) or brings_placings(told, delivered)
+    if rings and newer is None and (repeated := _repeated(delivered, known.reports, received_at)):
+        if repeated in _told_again(known.reports):
+            return SilentRepeat(event, again=True)
+        # The return of a superseded version is told once. The event stays unchanged.
+        again = remarks.model_copy(update={"again": repeated, "contradicts": last.remarks.contradicts})
+        return News(with_order_of(event, stored), again, rings=False, is_first=False)
+    return News(event, remarks, rings=rings, is_first=False)
+
+
+def with_order_of(event: RacingEvent, stored: RacingEvent) -> RacingEvent:
+    """The stored event: a delivery without news may still state an order."""
+    return stored.model_copy(update=event.latest_order(stored))
+
+
+def _repeated(delivered: RacingEvent, reports: Sequence[Report], received_at: datetime) -> int | None:
+    """The superseded version that had all delivered values."""
+    for report in reports[:-1]:
+        earlier = report.event.as_delivered()
+        changes = changes_between(earlier, delivered, received_at=received_at)
+        if not changes and not brings_placings(earlier, delivered):
+            return report.version
+    return None
+
+
+def _told_again(reports: Sequence[Report]) -> set[int]:
+    numbers = set[int]()
+    for report in reversed(reports):
+        again = report.remarks.again
+        if again is None:
+            break
+        numbers.add(again)
+    return numbers
+
+
+def _contradicted(event: RacingEvent, known: Known) -> EventKind | None:
+    """The kind of the contradicted event of the same race.
+
+    A result without placings that is marked abandoned contradicts no abandonment.
+    """
+    if known.other is None:
+        return None
+    result = event if event.kind is EventKind.RESULT_RECEIVED else known.other.event
+    return None if result.race.is_lost else known.other.event.kind
+
+
+def _lost_meeting(event: RacingEvent, known: Known) -> EventKind | None:
+    """Only a result's first version contradicts a meeting's abandonment: later, the meeting's message omits it."""
+    is_run = event.kind is EventKind.RESULT_RECEIVED and not event.race.is_lost
+    return EventKind.MEETING_ABANDONED if is_run and known.other is None and known.is_in_lost_meeting else None
+
+
+def _as_told(stored: RacingEvent) -> RacingEvent:
+    """As delivered, with runners of the race book: messages show their placings."""
+    delivered = stored.as_delivered()
+    runners = {"runners": stored.race.runners}
+    return delivered.model_copy(update={"race": delivered.race.model_copy(update=runners)})
+
+
+def _had_at(event: RacingEvent, stored: RacingEvent | None = None) -> datetime | None:
+    """The event's time, else the first attempt's time. A repeated time is left out: corrections often repeat times."""
+    for moment, earlier in (
+        (event.occurred_at, stored and stored.occurred_at),
+        (event.first_attempt_at, stored and stored.first_attempt_at),
+    ):
+        if moment is not None and moment != earlier:
+            return moment
+    return None

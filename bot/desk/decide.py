@@ -1,0 +1,240 @@
+"""Decides how a channel is told of news: by a new message, by an edit, by an existing message, or not at all.
+
+A race is a subject, with result and abandonment; so is a meeting, and a card. A chain holds the tellings of a subject
+in a channel, the oldest first.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from bot.channels.ack_request import AckRequest
+from bot.desk.news import News
+from bot.events.event import CONTRADICTIONS, EventKind, RacingEvent
+from bot.events.facts import changes_winner
+from bot.events.meeting_parts import says_all_of
+
+IN_THREADS = frozenset({EventKind.RESULT_RECEIVED, EventKind.RACECARD_PUBLISHED})
+
+
+class Because(StrEnum):
+    """Why a telling has no message of its own."""
+
+    MUTED = "muted"
+    MEETING = "meeting"
+    """The message of the abandoned meeting says the race."""
+    SUMMARY = "summary"
+
+
+@dataclass(frozen=True)
+class Telling:
+    """An event as told to a channel. `id`: of the message. `kind`: of the event. `waits`: until when, if unsent.
+
+    `by`: the message that says the event instead. A race in a meeting's message has that message's id too.
+    `in_thread`: of a live message.
+    """
+
+    id: int
+    kind: EventKind | None
+    is_dead: bool = False
+    withheld: Because | None = None
+    by: int | None = None
+    waits: datetime | None = None
+    in_thread: bool = False
+
+    @property
+    def tells(self) -> bool:
+        return not self.is_dead and self.withheld is not Because.MUTED
+
+    @property
+    def stands(self) -> bool:
+        """True with a message of its own."""
+        return not self.is_dead and self.withheld is None
+
+    @property
+    def shown_by(self) -> int | None:
+        """The message that shows the event. Nothing edits a summary."""
+        if self.withheld is Because.MEETING:
+            return self.by
+        return self.id if self.stands else None
+
+
+@dataclass(frozen=True)
+class Live:
+    """The live message of the meeting. `takes`: a filter of the channel shows the event live."""
+
+    takes: bool
+    is_there: bool
+    may_be_made: bool
+
+
+@dataclass(frozen=True)
+class Choices:
+    """The channel's choices for the event.
+
+    `takes`: a filter takes the event. `listens`: the channel has a filter or a watch. `watches`: for a runner.
+    `noted`: the version has a watched runner of the channel, perhaps a lost one. `rung`: a watched runner is out.
+    """
+
+    takes: bool = True
+    listens: bool = True
+    watches: bool = False
+    noted: bool = False
+    rung: bool = False
+    muted: bool = False
+    until: datetime | None = None
+    live: Live | None = None
+    asked: AckRequest | None = None
+
+
+@dataclass(frozen=True)
+class Post:
+    """A new message. `replaces`: earlier messages that say so once the new message is sent, and ask no longer."""
+
+    replaces: tuple[int, ...] = ()
+    until: datetime | None = None
+    in_thread: bool = False
+    asked: AckRequest | None = None
+
+
+@dataclass(frozen=True)
+class Show:
+    """The message of a telling shows what is known by now. `asks_no_longer`: a newer message is to be acknowledged."""
+
+    telling: int
+    asks_no_longer: bool = False
+
+
+@dataclass(frozen=True)
+class Withhold:
+    """A telling without a message of its own."""
+
+    because: Because
+    by: int | None = None
+
+
+@dataclass(frozen=True)
+class Release:
+    """A message waits no longer."""
+
+    telling: int
+
+
+@dataclass(frozen=True)
+class AlreadySaid:
+    """The channel has been told all of the news: by this telling."""
+
+    telling: int
+
+
+Decision = Post | Show | Withhold | Release | AlreadySaid
+
+
+def decide(
+    news: News, choices: Choices, chain: Sequence[Telling], meetings: Sequence[tuple[RacingEvent, Telling]] = ()
+) -> list[Decision]:
+    """The steps for one subject in one channel; none for a channel that does not hear of the event.
+
+    `meetings`: abandoned meetings of the race or card, with the channel's tellings; meetings that name the race first.
+    """
+    told = _Told(news, chain, meetings)
+    if news.is_late and (told.own or told.denied_before):
+        return _shown_late(news, choices, told)
+    if not (choices.takes or choices.watches or (told.has_heard and choices.listens)):
+        return [Show(one.id) for one in told.replaced(choices)]
+    steps: list[Decision] = [Release(one.id) for one in chain if one.waits and _hurries(news, choices, told, one)]
+    if (without_message := _without_message(news, choices, told)) is not None:
+        return [*steps, *without_message]
+    until = _until(news, choices, told)
+    in_thread = _belongs_in_thread(news, choices, told, until)
+    replaced = told.replaced(choices)
+    post = Post(tuple(one.id for one in replaced), until, in_thread, choices.asked)
+    return [*steps, post, *(Show(one.id, asks_no_longer=choices.asked is not None) for one in replaced)]
+
+
+class _Told:
+    """What the channel was told before. `own`: of the event. `last`: the event's newest message."""
+
+    def __init__(self, news: News, chain: Sequence[Telling], meetings: Sequence[tuple[RacingEvent, Telling]]) -> None:
+        kind, contradicts = news.event.kind, news.remarks.contradicts
+        told = [one for one in chain if one.tells]
+        self._rings = news.rings
+        self.own = [one for one in told if one.kind is kind]
+        self.last = next((one for one in reversed(self.own) if one.stands), None)
+        others = [one for one in told if one.kind is not kind]
+        self._denied = others if contradicts in CONTRADICTIONS else []
+        since = min((one.id for one in chain if one.kind is kind), default=0)
+        self.denied_before = {one.id for one in others if one.stands and one.id < since}
+        is_named = contradicts is EventKind.MEETING_ABANDONED and any(one.tells for _, one in meetings)
+        self.has_heard = bool((self.own and not news.is_first) or self._denied or is_named)
+        self.meeting = next(((event, one) for event, one in meetings if one.stands), None)
+
+    def replaced(self, choices: Choices) -> list[Telling]:
+        last = [self.last] if self.last and (self._rings or choices.rung) else []
+        return last + [one for one in self._denied if one.stands][-1:]
+
+
+def _shown_late(news: News, choices: Choices, told: _Told) -> list[Decision]:
+    """Later values edit the messages that show the event, and wake what waits for a channel that watches."""
+    if not (news.shows or choices.watches):
+        return []
+    shown = {told.last.id} if told.last else set()
+    if news.event.kind is EventKind.RACE_ABANDONED:
+        # Messages on meetings show the race too, and so does a result that the abandonment contradicts.
+        shown = {one.shown_by for one in told.own if one.shown_by} | told.denied_before
+    released = [Release(one.id) for one in told.own if one.waits and choices.watches]
+    return [*released, *(Show(number) for number in sorted(shown))]
+
+
+def _hurries(news: News, choices: Choices, told: _Told, waiting: Telling) -> bool:
+    """True if the message may wait no longer: for urgent news, a watched runner, or another winner than was shown."""
+    if news.is_urgent:
+        return True
+    return not news.is_first and waiting in told.own and (choices.noted or _corrects_live(news, choices))
+
+
+def _corrects_live(news: News, choices: Choices) -> bool:
+    is_shown = choices.live is not None and choices.live.is_there
+    return is_shown and not news.is_first and changes_winner(news.event.race, news.remarks.changes)
+
+
+def _without_message(news: News, choices: Choices, told: _Told) -> list[Decision] | None:
+    """None if the channel gets a message."""
+    is_changed = news.rings and not news.is_first
+    is_muted = choices.muted and not news.remarks.contradicts
+    if is_muted and is_changed and told.last and news.event.kind is EventKind.RESULT_RECEIVED:
+        # Whoever was told of a winner is told that the winner has changed.
+        is_muted = False
+    if told.last and (is_muted or not (news.rings or choices.rung)):
+        return [Show(told.last.id) if news.shows else AlreadySaid(told.last.id)]
+    if news.event.kind is EventKind.RACE_ABANDONED and not news.remarks.contradicts and not is_changed and told.meeting:
+        meeting, telling = told.meeting
+        shown = [] if says_all_of(meeting, news.event) else [Show(telling.id)]
+        return [Withhold(Because.MEETING, telling.id), *shown]
+    # Whoever watches a runner is told of the change.
+    if told.own and ((news.only_adds and not choices.rung) or (news.is_small and not choices.noted)):
+        return [AlreadySaid(told.own[-1].id)]
+    return [Withhold(Because.MUTED)] if is_muted else None
+
+
+def _until(news: News, choices: Choices, told: _Told) -> datetime | None:
+    """A change of what the channel was told does not wait. A change of what waits, waits with it."""
+    if news.is_urgent or choices.noted or _corrects_live(news, choices):
+        return None
+    waits = max((one.waits for one in told.own if one.waits), default=None)
+    if waits or not told.own or news.is_first:
+        return waits or choices.until
+    return None
+
+
+def _belongs_in_thread(news: News, choices: Choices, told: _Told, until: datetime | None) -> bool:
+    """A racecard that changes is for the channel everywhere, and so is another winner."""
+    kind, live = news.event.kind, choices.live
+    if live is None or not live.takes or not (live.is_there or (live.may_be_made and until is None)):
+        return False
+    if kind not in IN_THREADS or news.is_urgent or choices.noted or not news.event.race.race_date:
+        return False
+    if changes_winner(news.event.race, news.remarks.changes):
+        return False
+    return not told.last or (kind is EventKind.RESULT_RECEIVED and told.last.in_thread)

@@ -1,0 +1,57 @@
+"""Which messages of other subjects show something else after news."""
+
+import pytest
+
+from bot.desk.decide import Because, Show, Telling
+from bot.desk.news import News
+from bot.desk.relatives import linked, meetings_without_race
+from bot.events.event import EventKind, RacingEvent
+from bot.events.facts import VersionRemarks
+
+RESULT, LOST, MEETING, CARD = (
+    EventKind.RESULT_RECEIVED,
+    EventKind.RACE_ABANDONED,
+    EventKind.MEETING_ABANDONED,
+    EventKind.RACECARD_PUBLISHED,
+)
+OF_MEETING, GIVEN_UP = Telling(7, MEETING), Telling(8, MEETING, is_dead=True)
+EARLIER, LATER, ITS_CARD = Telling(3, LOST), Telling(9, LOST), Telling(1, CARD)
+
+
+def news(kind, *, is_first=True, contradicts=None):
+    event = RacingEvent(key=f"{kind}:rc_1", kind=kind)
+    return News(event, VersionRemarks(contradicts=contradicts), rings=True, is_first=is_first)
+
+
+@pytest.mark.parametrize(
+    ("said", "meetings", "naming", "shown"),
+    [
+        (news(RESULT), [OF_MEETING], [], [Show(7)]),
+        (news(RESULT), [GIVEN_UP], [], []),
+        (news(RESULT, is_first=False), [OF_MEETING], [OF_MEETING], []),
+        (news(RESULT, is_first=False, contradicts=LOST), [], [OF_MEETING], [Show(7)]),
+        (news(RESULT, contradicts=MEETING), [OF_MEETING], [OF_MEETING], [Show(7)]),
+        (news(LOST), [OF_MEETING], [OF_MEETING], []),
+    ],
+)
+def test_result_is_taken_out_of_messages_on_its_abandoned_meeting(said, meetings, naming, shown):
+    assert meetings_without_race(said, meetings, naming) == shown
+
+
+@pytest.mark.parametrize(("is_dead", "shown"), [(False, [Show(7)]), (True, [])])
+def test_result_is_taken_out_of_the_message_that_says_its_race_as_lost(is_dead, shown):
+    lost = Telling(7, LOST, is_dead=is_dead, withheld=Because.MEETING, by=7)
+    assert meetings_without_race(news(RESULT, is_first=False, contradicts=LOST), [], [], [lost]) == shown
+
+
+@pytest.mark.parametrize(
+    ("meeting", "parts", "asks", "shown"),
+    [
+        (OF_MEETING, [EARLIER, LATER, ITS_CARD], False, [Show(3), Show(9), Show(1)]),
+        (OF_MEETING, [EARLIER, LATER, ITS_CARD], True, [Show(3, asks_no_longer=True), Show(9), Show(1)]),
+        (None, [EARLIER, ITS_CARD], True, [Show(1)]),
+        (OF_MEETING, [Telling(3, LOST, withheld=Because.MEETING, by=7)], True, []),
+    ],
+)
+def test_messages_on_parts_of_an_abandoned_meeting_link_its_message(meeting, parts, asks, shown):
+    assert linked(meeting, parts, asks=asks) == shown

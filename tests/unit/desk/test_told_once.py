@@ -1,0 +1,100 @@
+"""Deciding twice is deciding once, whatever came before."""
+
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.desk.absorb import Known, SilentRepeat, absorb
+from bot.desk.decide import Choices, Live, Post, Release, Telling, Withhold, decide
+from bot.desk.news import News
+from bot.events.event import EventKind, RacingEvent
+from bot.events.facts import VersionRemarks
+from tests.clock import START
+from tests.unit.events.versions import three_versions
+
+VERSIONS = st.randoms(use_true_random=False).map(three_versions)
+LIVES = st.builds(Live, st.booleans(), st.booleans(), st.booleans())
+DESKS = st.builds(
+    Choices,
+    takes=st.booleans(),
+    watches=st.booleans(),
+    noted=st.booleans(),
+    rung=st.booleans(),
+    muted=st.booleans(),
+    until=st.none() | st.just(START + timedelta(hours=1)),
+    live=st.none() | LIVES,
+)
+TAKES = Choices()
+
+
+@dataclass
+class Stored:
+    version: int
+    event: RacingEvent
+    remarks: VersionRemarks
+
+
+def as_stored(event, _stored):
+    return event
+
+
+def reported(versions, *, contradicts=None):
+    """The news of deliveries, each of which comes once."""
+    reports: list[Stored] = []
+    for event in versions:
+        other = Stored(1, RacingEvent(key="other", kind=contradicts), VersionRemarks()) if contradicts else None
+        news = absorb(event, Known(reports, other=other), as_stored, received_at=START)
+        if isinstance(news, News):
+            reports.append(Stored(len(reports) + 1, news.event, news.remarks))
+        yield event, news, reports
+
+
+def after(chain, steps, kind):
+    chain = [replace(one, waits=None) if Release(one.id) in steps else one for one in chain]
+    for step in steps:
+        number = len(chain) + 1
+        if isinstance(step, Post):
+            chain.append(Telling(number, kind, waits=step.until, in_thread=step.in_thread))
+        elif isinstance(step, Withhold):
+            chain.append(Telling(number, kind, withheld=step.because, by=step.by))
+    return chain
+
+
+def chains(versions, desks, contradicts=None):
+    """What a channel was told, news by news: the choices, the news, the chain before, the steps and the chain after."""
+    chain = [Telling(1, contradicts)] if contradicts else []
+    for (_, news, _), desk in zip(reported(versions, contradicts=contradicts), desks, strict=True):
+        if isinstance(news, News):
+            steps = decide(news, desk, chain)
+            before, chain = chain, after(chain, steps, news.event.kind)
+            yield desk, news, before, steps, chain
+
+
+@given(VERSIONS)
+def test_delivery_that_comes_twice_is_no_news(versions):
+    for event, _, reports in reported(versions):
+        again = absorb(event, Known(reports), as_stored, received_at=START)
+        assert again is None or isinstance(again, SilentRepeat)
+
+
+@given(VERSIONS, st.tuples(DESKS, DESKS, DESKS), st.sampled_from([None, *EventKind]))
+def test_channel_that_was_told_is_told_nothing_by_a_second_look(versions, desks, contradicts):
+    for _, news, _, _, chain in chains(versions, desks, contradicts):
+        nothing = replace(news, remarks=VersionRemarks(), rings=False, is_first=False, is_late=True)
+        steps = decide(nothing, TAKES, chain)
+        assert steps == [] or not any(one.tells and one.kind is news.event.kind for one in chain)
+
+
+@given(VERSIONS, st.tuples(DESKS, DESKS, DESKS), st.sampled_from([None, *EventKind]))
+def test_message_replaces_messages_that_stand(versions, desks, contradicts):
+    for _, _, before, steps, _ in chains(versions, desks, contradicts):
+        standing = {one.id for one in before if one.stands}
+        assert all(set(step.replaces) <= standing for step in steps if isinstance(step, Post))
+
+
+@given(VERSIONS, st.tuples(DESKS, DESKS, DESKS))
+def test_channel_whose_filter_takes_the_event_is_told_of_the_event_or_muted_the_meeting(versions, desks):
+    for desk, _, _, _, chain in chains(versions, desks):
+        assert chain or not desk.takes
