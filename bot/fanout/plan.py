@@ -73,6 +73,11 @@ class _New(NamedTuple):
     version: EventVersion
     number: int
 
+    @property
+    def stored_as(self) -> NewPost:
+        """The event has an id by now."""
+        return replace(self.post, event_id=self.version.id)
+
 
 class _Shown(NamedTuple):
     """A telling's message shows a version. `at`: since when the message needs an edit; None for no edit.
@@ -102,7 +107,7 @@ def finish(plans: "Sequence[Plan]") -> int:
 
 
 class Plan:
-    """A transaction's messages, stored at the end by one statement, or by more where edits or claims follow.
+    """A transaction's messages, stored at the end.
 
     `posts` counts told channels, `written` stored messages. `bumps` and `live` wait for `finish`.
     """
@@ -124,7 +129,6 @@ class Plan:
         self._versions: list[EventVersion] = []
         self._told: dict[int, tuple[EventVersion, RacingEvent]] = {}
         self._linked: set[str] = set()
-        self._to_claim = 0
         self.bumps = Bumps(session)
         self.posts = 0
         self.written = 0
@@ -146,7 +150,6 @@ class Plan:
         if event.kind in event_store.OF_MEETINGS:
             self._linked.add(event.key)
         self.posts += len(told)
-        self._is_read()
         return told
 
     def amend(self, amended: Amended, heard: Heard, *, now: datetime) -> None:
@@ -169,7 +172,6 @@ class Plan:
         self.posts += len(new)
         row.posts += len(new)
         self._linked.add(event.key)
-        self._is_read()
 
     def link(self) -> None:
         """Have messages on races and racecards link the message of the abandoned meeting."""
@@ -189,12 +191,12 @@ class Plan:
                 own = _standing(here.get(channel, ()))
                 for show in linked(own, _only(_standing(chain)), asks=asks):
                     self._link(self._meetings.row_of(meeting), show, own.id if own else None)
-        self._is_read()
 
     def carry_out(self) -> None:
         """Store all that is planned."""
-        self._to_claim = len(self._new)
-        self.rest()
+        self._store(self._new)
+        self._told.clear()
+        self.end({})
 
     def drop(self) -> None:
         """Forget all that is not stored yet."""
@@ -202,18 +204,30 @@ class Plan:
         self._linked.clear()
 
     def rest(self) -> tuple[list[NewPost], Tells]:
-        """Stores all but the messages that may be sent at once, which are returned."""
-        self._store_versions()
-        first, rest = self._new[: self._to_claim], self._new[self._to_claim :]
+        """Stores all but the messages that may be sent at once, which are returned. Call `end` with their ids.
+
+        Where a message already has more to show, or waits no longer, no message of the channel is sent at once.
+        """
+        followed = {*self._released, *(one.telling for one in self._shown)}
+        channels = {one.post.channel_id for one in self._new if one.number in followed}
+        self._store([one for one in self._new if one.post.channel_id in channels])
         told, self._told = self._told, {}
-        self._new, self._to_claim = [], 0
-        self._write(first)
         tells = Tells(
             {row.id or 0: row for row, _ in told.values()},
             {row.id or 0: event for row, event in told.values()},
             self._meetings.events(),
         )
-        return [replace(one.post, event_id=one.version.id) for one in rest], tells
+        return [one.stored_as for one in self._new], tells
+
+    def end(self, ids: Mapping[str, int]) -> None:
+        """Note what messages are to show, now that all new messages are stored. `ids`: of those by key."""
+        self._number(self._new, ids)
+        self._new = []
+        self._asking.end(self._asked_before)
+        self._asked_before = []
+        shown, self._shown = self._shown, []
+        if shown:
+            self._write_shown(shown)
 
     def _related(self, news: VersionNews) -> list[RacingEvent]:
         """The abandoned meetings that say the race, or that the news takes the race out of."""
@@ -386,35 +400,30 @@ class Plan:
             for show in shows:
                 self._link(news.version, show, own.get(channel))
 
-    def _is_read(self) -> None:
-        """Messages so far are stored before the edits beside them, which wait for them."""
-        if self._shown or self._released:
-            self._to_claim = len(self._new)
-
     def _store_versions(self) -> None:
         event_store.add(self._session, self._versions)
         self._versions.clear()
 
-    def _write(self, new: Sequence[_New]) -> None:
-        numbers = self._stored(new)
-        self._chains.renumber(numbers)
-        shown, self._shown = [_renumbered(one, numbers) for one in self._shown], []
-        released, self._released = self._released, []
-        asked, self._asked_before = self._asked_before, []
-        waiting_no_more = [numbers.get(number, number) for number in released]
-        message_store.wait_no_longer(self._session, waiting_no_more, now=self._hours.now)
-        self._asking.end([numbers.get(number, number) for number in asked])
-        if shown:
-            self._write_shown(shown)
-
-    def _stored(self, new: Sequence[_New]) -> dict[int, int]:
-        """Number of a new telling → number of its message."""
-        posts = [replace(one.post, event_id=one.version.id) for one in new]
-        ids = message_store.add_each(self._session, posts)
+    def _store(self, new: Sequence[_New]) -> None:
+        self._store_versions()
+        ids = message_store.add_each(self._session, [one.stored_as for one in new])
         self.written += len(ids)
-        if there := [post.idempotency_key for post in posts if post.idempotency_key not in ids]:
-            ids |= backlog.post_ids(self._session, there)
-        return {one.number: ids[one.post.idempotency_key] for one in new}
+        self._number(new, ids)
+        stored = {one.number for one in new}
+        self._new = [one for one in self._new if one.number not in stored]
+        message_store.wait_no_longer(self._session, self._released, now=self._hours.now)
+        self._released = []
+
+    def _number(self, new: Sequence[_New], ids: Mapping[str, int]) -> None:
+        """New tellings have the ids of their messages from now on."""
+        keys = {one.number: one.post.idempotency_key for one in new}
+        if missing := sorted(keys.values() - ids.keys()):
+            ids = {**ids, **backlog.post_ids(self._session, missing)}
+        numbers = {number: ids[key] for number, key in keys.items()}
+        self._chains.renumber(numbers)
+        self._released = [numbers.get(number, number) for number in self._released]
+        self._asked_before = [numbers.get(number, number) for number in self._asked_before]
+        self._shown = [_renumbered(one, numbers) for one in self._shown]
 
     def _write_shown(self, shown: Sequence[_Shown]) -> None:
         links = {one.version.event_key for one in shown if one.is_link}

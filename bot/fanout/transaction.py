@@ -244,6 +244,7 @@ class _Transaction:
         outbox, began_s = claiming
         new, tells = self._plan.rest()
         added = outbox.add(self._session, new, tells, self._known, now=self._now, began_s=began_s)
+        self._plan.end(added.ids)
         return replace(added, waiting=added.waiting + self._plan.written)
 
 

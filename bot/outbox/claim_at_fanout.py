@@ -70,10 +70,14 @@ class Times:
 
 @dataclass(frozen=True)
 class Added:
-    """`waiting`: queued messages. `queues`: channels with a queue. `begun_at_s`: monotonic, before the claims."""
+    """`ids`: of the new messages by key. `waiting`: queued messages. `queues`: channels with a queue.
+
+    `begun_at_s`: monotonic, before the claims.
+    """
 
     claims: Sequence[Claim] = ()
     waiting: int = 0
+    ids: Mapping[str, int] = field(default_factory=dict)
     queues: frozenset[str] = frozenset()
     begun_at_s: float = 0.0
 
@@ -92,7 +96,8 @@ class QueuedOnly:
         began_s: float,
     ) -> Added:
         del tells, known, now, began_s
-        return Added(waiting=message_store.add(session, new))
+        ids = message_store.add_each(session, new)
+        return Added(waiting=len(ids), ids=ids)
 
     def begin(self, added: Added) -> None:
         assert not added.claims
@@ -137,7 +142,7 @@ def add(
     heads = [(claim.post, claim.event) for claim in claims if claim.event]
     views = message_view.views_of_new(session, heads, NewEvents(tells.events, tells.around, known))
     shown = with_threads(session, [replace(claim, view=views[claim.post.id or 0]) for claim in claims])
-    return Added(shown, waiting, channels)
+    return Added(shown, waiting, made, channels)
 
 
 def _first(new: Sequence[NewPost]) -> list[str]:

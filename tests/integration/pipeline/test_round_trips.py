@@ -17,9 +17,9 @@ ABANDONED_STATEMENTS, MEETING_STATEMENTS = 15, 16
 
 EDIT_STATEMENTS, EDIT_COMMITS = 29, 4
 CHANGES = {
-    "correction": (result("rc_9"), result("rc_9", placings=("Red Sky", "Blue Moon")), 2, 47),
-    "result of an abandoned race": (abandonment("rc_9"), result("rc_9"), 2, 53),
-    "meeting after one of its races": (abandonment("rc_9"), meeting(meeting_id="mt_9"), 2, 60),
+    "correction": (result("rc_9"), result("rc_9", placings=("Red Sky", "Blue Moon")), 2, 41),
+    "result of an abandoned race": (abandonment("rc_9"), result("rc_9"), 2, 47),
+    "meeting after one of its races": (abandonment("rc_9"), meeting(meeting_id="mt_9"), 2, 50),
     "race in its meeting's message": (meeting("rc_9", meeting_id="mt_9"), abandonment("rc_9"), 1, 43),
 }
 """Told before, the delivery, the calls, and the statements."""

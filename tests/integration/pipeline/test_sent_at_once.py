@@ -21,7 +21,7 @@ from bot.racedata import race_book_store
 from sandbox.slack import failures
 from tests.clock import DAY
 from tests.databases import on_both, on_postgresql
-from tests.integration.pipeline.racing_day import abandonment, result
+from tests.integration.pipeline.racing_day import abandonment, result, shown
 from tests.integration.pipeline.steps import close, fail, kinds, pause, wait, write
 
 
@@ -57,6 +57,17 @@ async def test_only_a_single_new_message_of_a_free_channel_is_sent(running, turn
     assert await running.waiting() == ({"queued": queued} if queued else {})
     await running.post_all()
     assert ["ABANDONED" in text for text in running.texts("CGB")] == [queued == 3, False, False][: sent + queued]
+
+
+@on_both
+async def test_correction_is_sent_at_once_and_the_edit_of_the_earlier_message_follows(running):
+    await running.subscribe("CGB", "GB")
+    await fan_out(running, result())
+    await wait(running, 2)
+    await fan_out(running, result(placings=("Red Sky", "Blue Moon")))
+    assert (len(running.texts("CGB")), await running.waiting()) == (2, {"queued": 1})
+    await running.post_all()
+    assert "Superseded" in shown(running.slack.messages("CGB")[0])
 
 
 @on_both
