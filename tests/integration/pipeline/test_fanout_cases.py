@@ -64,7 +64,7 @@ STORIES = {
     "unreadable": Story(b"not json", CGB=[], CALL=["could not be read"], CADMIN=["inbox-1"]),
     "empty": Story(b"", CGB=[], CALL=["could not be read"], CADMIN=["inbox-1"]),
     "unreadable, and no channel takes all regions": Story(
-        b"not json", CGB=[], CADMIN=[f"^{URGENT}A signed delivery could not be read | nobody is told"]
+        b"not json", CGB=[], CADMIN=[f"^{URGENT}A signed delivery could not be read | no channel is told"]
     ),
     "events of an unknown name": Story(
         *({"event": BALLOON, "race_id": f"rc_{number}"} for number in range(3)),
