@@ -99,11 +99,8 @@ def kinds_of_meetings(session: Session, meeting_ids: Iterable[str]) -> set[tuple
 
 def outcomes_near(
     session: Session, race_ids: Collection[str], meeting_ids: Collection[str], places: Collection[DayAndCourse]
-) -> tuple[list[RacingEvent], frozenset[str]]:
-    """Results and abandonments, in their latest versions; and the keys of results of races reported lost before.
-
-    The caller compares the courses of places.
-    """
+) -> list[RacingEvent]:
+    """Results and abandonments, in their latest versions. The caller compares the courses of places."""
     row = EventVersion
     ways = [
         *([col(row.race_id).in_(sorted(race_ids))] if race_ids else []),
@@ -111,12 +108,10 @@ def outcomes_near(
         *(is_at(session, row, [place]) for place in sorted(places, key=str)),
     ]
     if not ways:
-        return [], frozenset()
+        return []
     outcomes = [_newest(select(col(row.event_key)).where(col(row.kind).in_(OUTCOMES), way)) for way in ways[:WAYS_MAX]]
-    found = _by_key(session.execute(_versions_in(outcomes)).scalars())
-    newest = newest_first(rows[-1] for rows in found.values())
-    disputed = frozenset(key for key, rows in found.items() if any(known(row)[1].contradicts for row in rows))
-    return list(event_bounds.first_of((known(row)[0] for row in newest), OUTCOMES_RACES_MAX)), disputed
+    found = [rows[-1] for rows in _by_key(session.execute(_versions_in(outcomes)).scalars()).values()]
+    return list(event_bounds.first_of((known(row)[0] for row in newest_first(found)), OUTCOMES_RACES_MAX))
 
 
 @dataclass(frozen=True)

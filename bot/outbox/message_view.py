@@ -63,8 +63,8 @@ class MessageView:
     `event`: of `newest`, completed; None if unreadable.
 
     Of an abandoned meeting: `lost` has the abandonments of its races, `settled` the ids of its races with a result, and
-    `disputed` those of races with a result that contradicts their loss. `partly_run`: a race was run; None if not
-    looked up.
+    `disputed` those of races with a result and an abandonment of their own. `partly_run`: a race was run;
+    None if not looked up.
     Of an abandoned race: `others`, the meeting's races without result and abandonment.
     Of a race of an abandoned meeting: `in_meeting`, and `meeting_ts` once the meeting's message is sent.
 
@@ -441,16 +441,15 @@ def _without_races_with_result(
     }
     lost = [event for number in meetings for event in said[number].lost]
     ids = [event.race.race_id for event in lost if event.race.race_id]
-    races = partly_run_meetings.run_races(session, list(meetings.values()), ids, careful=careful)
+    partly_run, with_result = partly_run_meetings.run_races(session, list(meetings.values()), ids, careful=careful)
     without_id = _results_without_id(session, lost)
     return dict(said) | {
         number: replace(
             said[number],
-            settled=races.with_result,
-            partly_run=meetings[number].key in races.partly_run,
-            disputed=races.disputed.union(
-                event.race.race_id for event in said[number].lost if event.race.race_id in races.with_result
-            ),
+            settled=with_result,
+            partly_run=meetings[number].key in partly_run,
+            disputed=frozenset(event.race.race_id for event in said[number].lost if event.race.race_id in with_result)
+            - {None},
             lost=tuple(event for event in said[number].lost if event.key not in without_id),
         )
         for number in meetings

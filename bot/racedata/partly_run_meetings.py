@@ -14,14 +14,10 @@ from bot.racedata.event_completion import guarded
 
 
 class RunRaces(NamedTuple):
-    """`partly_run`: keys of meetings with a race that was run. `with_result`: ids of races with a stored result.
-
-    `disputed`: those whose result came after their loss was reported.
-    """
+    """`partly_run`: keys of meetings with a race that was run. `with_result`: ids of races with a stored result."""
 
     partly_run: frozenset[str] = frozenset()
     with_result: frozenset[str] = frozenset()
-    disputed: frozenset[str] = frozenset()
 
 
 def partly_run(session: Session, events: Sequence[RacingEvent]) -> frozenset[str]:
@@ -44,16 +40,14 @@ def run_races(
         careful=careful,
     )
     ids = ids.union(book)
-    stored, disputed = event_store.outcomes_near(session, ids, asked.meeting_ids, asked.places)
+    stored = event_store.outcomes_near(session, ids, asked.meeting_ids, asked.places)
     told = {event.key: event for event in (*stored, *meetings)}
     outcomes = outcomes_of(book.values(), list(told.values()), None, None)
-    results = {
-        event.race.race_id: event.key
-        for event in stored
-        if event.kind is EventKind.RESULT_RECEIVED and event.race.race_id is not None
-    }
     return RunRaces(
         frozenset(meeting.key for meeting in meetings if outcomes.partly_run(meeting)),
-        frozenset(results),
-        frozenset(race_id for race_id, key in results.items() if key in disputed),
+        frozenset(
+            event.race.race_id
+            for event in stored
+            if event.kind is EventKind.RESULT_RECEIVED and event.race.race_id is not None
+        ),
     )

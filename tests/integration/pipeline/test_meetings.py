@@ -122,7 +122,7 @@ FOLDED = {
 
 RUN_AFTER_ALL = {
     "result before the meeting": Story(
-        result("rc_1"), meeting("rc_1", "rc_2"), CGB=["", "1 race | !Title rc_1 | +race lost, 1 run | !CONFLICT"]
+        result("rc_1"), meeting("rc_1", "rc_2"), CGB=["", "1 race | !Title rc_1 | +race lost, 1 run"]
     ),
     "result after the meeting": Story(
         subscribes("CALL", "*", Topic.ABANDONMENTS),
@@ -132,11 +132,8 @@ RUN_AFTER_ALL = {
         # Both messages of the meeting, and the result whose going became known: the meeting's only once.
         result("rc_1", going="Soft"),
         edits=4,
-        CGB=[
-            "!Title rc_1 | CONFLICT: 14:30 reported as run too",
-            "before you act: this meeting was reported abandoned",
-        ],
-        CALL=["!Title rc_1 | CONFLICT: 14:30 reported as run too", ""],
+        CGB=["!Title rc_1", "before you act: this meeting was reported abandoned"],
+        CALL=["!Title rc_1", ""],
     ),
     "result of a race that the meeting does not name": Story(
         meeting(),

@@ -49,7 +49,7 @@ class MessageContext(Value):
     For edits: `corrected` by a later version; `repeated`: an earlier version came again; `superseded` by a later
     message; `in_meeting`: the race belongs to an abandoned meeting; `card_lost`: the racecard's meeting was abandoned.
     For an abandoned meeting: `lost`, abandonments of single races, and `settled`, ids of races with a result;
-    `disputed`: ids of races with a result that contradicts their loss. `partly_run`: a race of the meeting was run;
+    `disputed`: ids of races with a result and an abandonment of their own. `partly_run`: a race of the meeting was run;
     None if not looked up.
     For an abandoned race: `others`, the meeting's races without result and abandonment.
 
