@@ -115,6 +115,8 @@ async def test_no_more_is_sent_at_once_than_another_replica_has_left(make_pipeli
     for number, replica in enumerate((one, other, other, one)):
         replica.poster._is_running = True
         await fan_out(replica, result(f"rc_{number}"))
+        # The channel is free a moment after the outcome.
+        await wait(replica, 1)
     assert len(one.texts("CGB")) == 3
     assert await one.waiting() == {"queued": 1}
 
