@@ -31,7 +31,7 @@ from bot.db.tables import ChannelQueue, EventVersion, MessageKind, MessageState,
 from bot.outbox import acknowledgements, call_holds, live_meetings, message_view
 from bot.outbox.acknowledgements import Escalation
 from bot.outbox.live_meetings import LiveMeeting
-from bot.outbox.message_store import ALWAYS, IS_DUE, IS_TO_EDIT, IS_UNSENT, slack_ahead
+from bot.outbox.message_store import ALWAYS, IS_DUE, IS_TO_EDIT, IS_UNSENT, Priority, slack_ahead
 from bot.outbox.message_view import MessageView
 from bot.outbox.messenger import Call
 from bot.outbox.states import (
@@ -57,6 +57,8 @@ _CALL = case(
     else_=literal_column(f"'{Call.POST}'"),
 )
 
+
+_IS_URGENT = col(OutboxMessage.priority) <= literal_column(str(int(Priority.ABANDONMENT)))
 
 _LINKED = aliased(OutboxMessage)
 _LINKED_WAITS = exists().where(col(_LINKED.id) == col(OutboxMessage.after_id), col(_LINKED.state).in_(UNSENT))
@@ -278,9 +280,11 @@ def _without(spent: Collection[str]) -> dict[str, object]:
     return {"spent": ["", *sorted(spent)]}
 
 
-def _first(column: ColumnElement[Any] | Mapped[Any], states: Collection[MessageState]) -> ScalarSelect[Any]:
+def _first(
+    column: ColumnElement[Any] | Mapped[Any], states: Collection[MessageState], *which: ColumnElement[bool]
+) -> ScalarSelect[Any]:
     """A column of the queue's first message in these states, without queued messages whose call is spent."""
-    wanted = [col(OutboxMessage.channel_id) == col(ChannelQueue.channel_id), IS_UNSENT, _is_any(states)]
+    wanted = [*which, col(OutboxMessage.channel_id) == col(ChannelQueue.channel_id), IS_UNSENT, _is_any(states)]
     if MessageState.QUEUED in states:
         wanted += [IS_DUE, _MAY_GO_OUT, _CALL.not_in(_SPENT)]
     return (
@@ -293,16 +297,17 @@ def _first(column: ColumnElement[Any] | Mapped[Any], states: Collection[MessageS
     )
 
 
-def _first_edit(column: ColumnElement[Any] | Mapped[Any]) -> ScalarSelect[Any]:
+def _first_edit(column: ColumnElement[Any] | Mapped[Any], *which: ColumnElement[bool]) -> ScalarSelect[Any]:
     """A column of the queue's first message with an edit that is due. Live messages come last."""
     return (
         select(column)
         .where(
             col(OutboxMessage.channel_id) == col(ChannelQueue.channel_id),
             IS_TO_EDIT,
+            *which,
             _MAY_GO_OUT,
             literal_column(f"'{Call.EDIT}'").not_in(_SPENT),
-            ~_LINKED_WAITS,
+            or_(col(OutboxMessage.passes_pause), ~_LINKED_WAITS),
         )
         .order_by(
             col(OutboxMessage.kind) == literal_column(f"'{MessageKind.LIVE}'"),
@@ -316,8 +321,13 @@ def _first_edit(column: ColumnElement[Any] | Mapped[Any]) -> ScalarSelect[Any]:
 
 
 def _of_head(column: ColumnElement[Any] | Mapped[Any]) -> Function[Any]:
-    """A message in doubt is resolved before the queue goes on. Edits come after messages."""
-    return func.coalesce(_first(column, _UNDER_WAY), _first(column, (MessageState.QUEUED,)), _first_edit(column))
+    """A message in doubt is resolved before the queue goes on.
+
+    Edits come after messages. An abandonment's edit, which may tell of a further abandonment, comes after abandonments.
+    """
+    queued = (MessageState.QUEUED,)
+    urgent = (_first(column, queued, _IS_URGENT), _first_edit(column, _IS_URGENT))
+    return func.coalesce(_first(column, _UNDER_WAY), *urgent, _first(column, queued), _first_edit(column))
 
 
 _HAS_WORK = and_(
@@ -331,6 +341,7 @@ _HAS_WORK = and_(
 
 _IN_DOUBT, _QUEUED = (_first(col(OutboxMessage.priority), states) for states in (_UNDER_WAY, (MessageState.QUEUED,)))
 _URGENCY = func.coalesce(
+    _first_edit(col(OutboxMessage.priority), _IS_URGENT),
     case((or_(_IN_DOUBT.is_(None), _QUEUED < _IN_DOUBT), _QUEUED), else_=_IN_DOUBT),
     _first_edit(col(OutboxMessage.priority)),
 )

@@ -79,7 +79,7 @@ class Posted(ClaimOutcome):
             return False
         mark_said(session, claim.post.id, self.rev, now)
         if claim.is_edit:
-            session.connection().execute(_EDIT_MADE, {"number": claim.post.id, "rev": self.rev})
+            session.connection().execute(_EDIT_MADE, _edit(claim, self.rev))
             return True
         move_one(session, Happened.FOUND if claim.in_doubt else Happened.TAKEN, claim.post.id, **self.sent(now))
         # A found message may be older than the closing.
@@ -319,7 +319,7 @@ def record_simple(session: Session, sent: Sequence[Posted], now: datetime, conte
             mark_said(session, one.claim.post.id, one.rev, now)
     posts = [one for one in written if not one.claim.is_edit]
     move_each(session, Happened.TAKEN, [{"number": one.claim.post.id, **one.sent(now)} for one in posts])
-    if edits := [{"number": one.claim.post.id, "rev": one.rev} for one in written if one.claim.is_edit]:
+    if edits := [_edit(one.claim, one.rev) for one in written if one.claim.is_edit]:
         session.connection().execute(_EDIT_MADE, edits)
     for one in posts:
         context.notices.taken(one.claim.channel_id)
@@ -374,8 +374,13 @@ def record_in_doubt(
 def _edit_ended(session: Session, claimed: Claim, *, detail: str, is_gone: bool = False) -> None:
     """Slack refused the edit."""
     gone_since = {"gone_since": col(OutboxMessage.edit_sending_at)} if is_gone else {}
-    session.connection().execute(_EDIT_MADE, {"number": claimed.post.id, "rev": claimed.rev})
+    session.connection().execute(_EDIT_MADE, _edit(claimed, claimed.rev))
     session.execute(_of(claimed).values(detail=detail, **gone_since))
+
+
+def _edit(claim: Claim, rev: int) -> dict[str, int | None]:
+    """`wanted`: who has an abandonment is shown up to there, even if `rev` is less because a link waits."""
+    return {"number": claim.post.id, "rev": rev, "wanted": claim.post.wanted_rev}
 
 
 def _of(claimed: Claim) -> Update:
@@ -391,7 +396,7 @@ _EDIT_MADE = (
     .values(
         sent_rev=_REV,
         edit_attempts=0,
-        passes_pause=and_(_MESSAGE.c.passes_pause, _MESSAGE.c.wanted_rev > _REV),
+        passes_pause=and_(_MESSAGE.c.passes_pause, _MESSAGE.c.wanted_rev > bindparam("wanted", type_=Integer())),
         detail=None,
     )
 )

@@ -278,6 +278,22 @@ async def test_press_in_a_paused_channel_is_shown_at_once_and_posts_wait_for_the
     assert "15:05" in second.text
 
 
+@on_both
+async def test_press_in_a_paused_channel_waits_for_no_contradiction_that_the_pause_holds(desk):
+    await tell(desk, abandonment())
+    (alert,) = desk.slack.messages("CGB")
+    await pause(desk)
+    await tell(desk, result())
+    await press(desk, alert)
+    (taken,) = desk.slack.messages("CGB")
+    assert (is_taken(taken), count(desk, "edit")) == (True, 1)
+    await resume(desk)
+    first, second = desk.slack.messages("CGB")
+    assert (is_taken(first), count(desk, "edit")) == (True, 2)
+    assert "a result was reported, see the later message" in first.text
+    assert "Blue Moon" in second.text
+
+
 async def test_abandonment_that_waited_for_days_in_a_pause_is_not_escalated(desk):
     await pause(desk)
     await tell(desk, abandonment())

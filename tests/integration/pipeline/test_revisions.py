@@ -6,7 +6,7 @@ from bot.operations.jobs.expire_queue import expire_queue
 from bot.outbox.ledger import LedgerOutcome
 from sandbox.slack.failures import passes
 from tests.databases import on_both
-from tests.integration.pipeline.racing_day import result, shown, tell
+from tests.integration.pipeline.racing_day import abandonment, meeting, result, shown, tell
 from tests.integration.pipeline.steps import close, count, pause, reopen, resume, traced
 
 KEEP_HOURS = 72
@@ -61,3 +61,20 @@ async def test_correction_outlives_a_message_that_waited_too_long(pipeline):
     assert "Soft" in last(pipeline)
     first, second = (version.told for version in (await traced(pipeline)).versions)
     assert [line.outcome for line in (*first, *second)] == [LedgerOutcome.DEAD_LETTER, LedgerOutcome.SENT]
+
+
+@on_both
+async def test_lost_race_told_by_an_edit_waits_for_no_results(pipeline):
+    await pipeline.subscribe("CGB", "GB")
+    await tell(pipeline, meeting("rc_1"))
+    for number in range(5):
+        await pipeline.deliver(result(f"rc_{number + 10}", course="York"))
+    await pipeline.deliver(abandonment("rc_1", reason="a loose horse"))
+    await pipeline.fanout.run_once()
+    pipeline.clock.forward(2)
+    await pipeline.poster.start_due()
+    await pipeline.poster.finish()
+    (told,) = pipeline.slack.messages("CGB")
+    assert "a loose horse" in shown(told)
+    await pipeline.post_all()
+    assert (len(pipeline.slack.messages("CGB")), await pipeline.waiting()) == (6, {})
