@@ -26,7 +26,6 @@ from bot.desk.relatives import hurried, linked, meetings_without_race
 from bot.events import event_store, named_races
 from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import VersionRemarks
-from bot.events.meeting_parts import says_all_of
 from bot.fanout.asking import Asking
 from bot.fanout.chains import FIRST_NEW, Chain, Chains
 from bot.fanout.known_meetings import KnownMeetings
@@ -245,10 +244,10 @@ class Plan:
             race_ids.add(event.race.race_id)
         if contradicts and event.kind is EventKind.RESULT_RECEIVED:
             keys |= set(self._meetings.naming(event.race.race_id))
-        is_lost = event.kind is EventKind.RACE_ABANDONED
-        saying = {one.key for one in meetings if is_lost and says_all_of(one, event)}
-        self._chains.read(keys - saying, race_ids)
-        self._chains.read(saying, locked=True)
+        # The message of a meeting that is to show a lost race is not given up before the race is noted.
+        showing = {one.key for one in meetings if event.kind is EventKind.RACE_ABANDONED}
+        self._chains.read(keys - showing, race_ids)
+        self._chains.read(showing, locked=True)
 
     def _chain(self, news: VersionNews) -> Chain:
         event = news.event

@@ -277,9 +277,10 @@ class GivenUp(ClaimOutcome):
         if claim.is_edit:
             _edit_ended(session, claim, detail=self.detail)
         else:
-            say_apart(session, claim.post, now)
             written = {"reason": self.reason, "detail": self.detail, "given_up_at": now}
             move_one(session, Happened.GIVEN_UP, claim.post.id, **written)
+            # Read once the message is locked: fan-out may have noted more to show.
+            say_apart(session, claim.post, now)
             unfold(session, [claim.post.id or 0])
         is_closed = self.reason is Reason.NO_ENTRY
         context.notices.dead_letter(session, self.claim, self.told or self.detail, is_closed=is_closed)

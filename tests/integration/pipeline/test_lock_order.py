@@ -6,17 +6,20 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from secrets import token_hex
 
+import pytest
 from sqlalchemy import create_engine, select, text, update
 from sqlmodel import Session, col
 
 from bot.db.database_clock import database_now
-from bot.db.tables import OutboxMessage
+from bot.db.tables import OutboxMessage, Reason
+from bot.fanout import plan, transaction
 from bot.outbox import channel_queues
+from bot.outbox.claim_outcomes import GivenUp
 from bot.outbox.revisions import Bumps
 from tests.databases import on_postgresql
-from tests.integration.pipeline.racing_day import result
+from tests.integration.pipeline.racing_day import abandonment, meeting, result
 
-WAITS = text("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'hurrying' AND wait_event_type = 'Lock'")
+WAITS = text("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'waiting' AND wait_event_type = 'Lock'")
 
 
 @on_postgresql
@@ -55,7 +58,7 @@ def _locking(numbers):
 
 def _hurry(engine, begun):
     with Session(engine) as session:
-        session.execute(text("SET application_name = 'hurrying'"))
+        session.execute(text("SET application_name = 'waiting'"))
         begun.set()
         bumps = Bumps(session)
         bumps.hurry(["rc_1", "rc_2"])
@@ -94,3 +97,65 @@ async def test_claim_passes_over_a_message_that_another_transaction_holds(pipeli
 def claim(session, pipeline):
     now = database_now(session, pipeline.clock)
     return channel_queues.claim(session, now, token=token_hex(8), limit=5, lease_s=9, call_s=5)
+
+
+SAID_ALREADY, SAID_BY_AN_EDIT = "frost", "a loose horse"
+
+
+async def refused_meeting(pipeline, reason):
+    """Slack has refused a meeting's message, which is not recorded yet. A race of the meeting is lost: to be read."""
+    await pipeline.subscribe("CGB", "GB")
+    await pipeline.deliver(meeting("rc_1"))
+    await pipeline.fanout.run_once()
+    (claimed,) = await pipeline.database.write(lambda session: claim(session, pipeline))
+    await pipeline.deliver(abandonment("rc_1", reason=reason))
+    read = await pipeline.database.read(lambda session: pipeline.fanout.reader.waiting(session, pipeline.clock()))
+    return claimed, read
+
+
+def give_up(engine, pipeline, claimed):
+    with Session(engine) as session:
+        session.execute(text("SET application_name = 'waiting'"))
+        outcome = GivenUp(claimed, Reason.REFUSED, "msg_too_long")
+        outcome.record(session, database_now(session, pipeline.clock), pipeline.poster._context)
+        session.commit()
+
+
+@pytest.mark.parametrize("reason", [SAID_ALREADY, SAID_BY_AN_EDIT])
+@on_postgresql
+async def test_lost_race_is_told_though_its_meetings_message_is_given_up_right_after(pipeline, reason):
+    claimed, read = await refused_meeting(pipeline, reason)
+    engine = create_engine(pipeline.database.url)
+    with Session(engine) as one, ThreadPoolExecutor(1) as pool:
+        pipeline.fanout.transactions.together(one, read)
+        giving_up = pool.submit(give_up, engine, pipeline, claimed)
+        await asyncio.to_thread(_wait_for_a_lock, engine)
+        one.commit()
+        giving_up.result(timeout=10)
+    engine.dispose()
+    pipeline.clock.forward(2)
+    await pipeline.post_all()
+    assert [reason in one for one in pipeline.texts("CGB")] == [True]
+
+
+@on_postgresql
+async def test_lost_race_is_told_though_its_meetings_message_is_given_up_meanwhile(pipeline, monkeypatch):
+    """After fan-out has read what the channel was told, and before its last statement."""
+    claimed, read = await refused_meeting(pipeline, SAID_BY_AN_EDIT)
+    engine = create_engine(pipeline.database.url)
+    with Session(engine) as one, ThreadPoolExecutor(1) as pool:
+        giving_up = []
+
+        def slowly(plans):
+            giving_up.append(pool.submit(give_up, engine, pipeline, claimed))
+            time.sleep(0.3)
+            return plan.finish(plans)
+
+        monkeypatch.setattr(transaction, "finish", slowly)
+        await asyncio.to_thread(pipeline.fanout.transactions.together, one, read)
+        one.commit()
+        giving_up[0].result(timeout=10)
+    engine.dispose()
+    pipeline.clock.forward(2)
+    await pipeline.post_all()
+    assert [SAID_BY_AN_EDIT in one for one in pipeline.texts("CGB")] == [True]
