@@ -45,6 +45,10 @@ ROWS = [
     Row("dead too", "event", DEAD, (RESULT, 1), channel="CTOLD"),
     Row("told there", "event", SENT, (RESULT, 2), channel="CTOLD"),
     Row("needless", "edit", {}, (RESULT, 2), "dead too", channel="CTOLD"),
+    Row("dead twice", "event", DEAD, (RESULT, 1), channel="CTWICE"),
+    Row("earlier", "edit", {}, (RESULT, 2), "dead twice", channel="CTWICE"),
+    Row("later", "edit", {}, (RESULT, 3), "dead twice", channel="CTWICE"),
+    Row("later values", "edit", {}, (RESULT, 3), "dead twice", channel="CTWICE"),
     Row("dead meeting", "event", DEAD, (MEETING, 1)),
     Row("race", "edit", {}, (RACE, 1), "dead meeting"),
     # Abandonments that people have taken, their escalation, and live messages.
@@ -89,11 +93,13 @@ SAID = {
     ("result", RESULT, 4): (0, False),
     ("unsent", RESULT, 2): (1, False),
     ("dead too", RESULT, 2): (1, False),
+    ("dead twice", RESULT, 2): (1, False),
+    ("dead twice", RESULT, 3): (1, False),
 }
 """Message and told event → revision, and whether Slack shows the event."""
 
-WANTED = {"result", "unsent", "dead too", "meeting", "escalation", "live"}
-POSTED_NOW = {"unsent", "tells", "race"}
+WANTED = {"result", "unsent", "dead too", "dead twice", "meeting", "escalation", "live"}
+POSTED_NOW = {"unsent", "tells", "later values", "race"}
 
 
 @pytest_asyncio.fixture
@@ -118,7 +124,7 @@ async def test_edits_become_revisions(migrated):
     said, messages = await migrated.read(read)
     assert said == SAID
     edits = {row.name for row in ROWS if row.edits}
-    assert messages.keys() == {row.name for row in ROWS} - edits | {"tells", "race"}
+    assert messages.keys() == {row.name for row in ROWS} - edits | {"tells", "later values", "race"}
     assert {name for name, row in messages.items() if row.wanted_rev > row.sent_rev} == WANTED
     assert {name for name, row in messages.items() if row.state == "queued"} == POSTED_NOW
     assert {name for name, row in messages.items() if row.gone_since} == {"gone"}

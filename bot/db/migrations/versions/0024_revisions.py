@@ -106,6 +106,12 @@ def _tell_of_given_up() -> None:
         "  WHERE other.kind = 'event' AND other.state NOT IN ('dead_letter', 'muted')"
         "  AND other.id <> message.edits_id AND other.channel_id = message.channel_id"
         "  AND said.event_key = told.event_key AND said.version >= told.version)"
+        # Of several edits that tell the event the newest becomes the message.
+        " AND NOT EXISTS (SELECT 1 FROM message AS other JOIN event AS said ON said.id = other.event_id"
+        "  JOIN event AS told ON told.id = message.event_id"
+        "  WHERE other.kind = 'edit' AND other.state IN ('queued', 'sending') AND other.edits_id = message.edits_id"
+        "  AND said.event_key = told.event_key"
+        "  AND (said.version > told.version OR (said.version = told.version AND other.id > message.id)))"
     )
 
 
