@@ -1,7 +1,6 @@
 """What `/racecard` and `/results` answer, each with its words in answers.txt; and pages, which lose nothing.
 
-After a change that is meant, write the words anew and read the diff:
-UPDATE_SNAPSHOTS=1 pytest -n 0 tests/unit/commands/test_day_answers.py
+UPDATE_SNAPSHOTS=1 pytest -n 0 tests/unit/commands/test_day_answers.py writes the words anew: read the diff.
 """
 
 import re

@@ -1,10 +1,12 @@
 """What tests of two versions of an event share: an event with every field, and any events of three versions."""
 
+import json
 from datetime import UTC, datetime
 from random import Random
 
 from hypothesis import strategies as st
 
+from bot.deliveries.payload import read_payload
 from bot.events import kinds
 from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import CARD, MODELS, RUNNER, changes_between
@@ -34,6 +36,30 @@ NO_VALUE = {
 """Fields that name the event, or that are compared part by part."""
 
 DECLARATIONS = {kind: declared.fields for kind, declared in kinds.DECLARATIONS.items()}
+
+
+def read(event, **parts):
+    return read_payload(json.dumps({"event": event} | parts).encode())
+
+
+def settled(*runners, **race):
+    return read("result.received", race={"race_id": "rc_1", "runners": list(runners)} | race)
+
+
+def placed(placings="", **race):
+    """A result by horses and positions, as "A 1, B 2"; a horse alone has no position."""
+    runners = [dict(zip(("horse", "position"), one.split(" "), strict=False)) for one in placings.split(", ") if one]
+    return settled(*runners, **race)
+
+
+def published(*races, date=TODAY):
+    meeting = {"meeting_id": "mt_1", "course": "Ascot", "date": date, "region": "GB"}
+    return read("racecard.published", meeting=meeting, races=list(races))
+
+
+def at(*offs, **fields):
+    """Races of a card by id and off time, as "1 13:00"."""
+    return [dict(zip(("race_id", "off_time"), f"rc_{one}".split(" "), strict=False)) | fields for one in offs]
 
 
 def between(old, new):

@@ -53,13 +53,10 @@ ALL = ChannelFilter(region=ALL_REGIONS, topics=frozenset(Topic), not_courses=(Co
 KEMPTON = MeetingCard(course=Course(course_id="cr_1", name="Kempton"), region="GB", races=(RACE, *RACES[:3]))
 OUTCOMES = Outcomes(
     meetings=(KEMPTON,),
-    of=dict(
-        zip(
-            [(0, n) for n in range(4)],
-            [RaceOutcome.SETTLED, RaceOutcome.ABANDONED, RaceOutcome.BOTH, RaceOutcome.OPEN],
-            strict=True,
-        )
-    ),
+    of={
+        (0, n): outcome
+        for n, outcome in enumerate([RaceOutcome.SETTLED, RaceOutcome.ABANDONED, RaceOutcome.BOTH, RaceOutcome.OPEN])
+    },
     lost=(MEETING,),
 )
 CARD = Card(

@@ -1,0 +1,248 @@
+"""What two versions of a card differ in, what rings, and what stays known of the version before."""
+
+from datetime import UTC, datetime
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.events.event import EventKind, RacingEvent
+from bot.events.facts import CARD, RUNNER, changes_between
+from bot.events.merge import completed
+from bot.events.races import FEW_MINUTES, OffTime, Race, Runner
+from tests.unit.events.versions import NOW, TODAY, at, between, published
+
+
+def moved(before, now, *, rung=True):
+    return ("card.off", before, before, now, rung)
+
+
+MOMENT = int(datetime(2026, 11, 20, 14, 30, tzinfo=UTC).timestamp())
+FOUR, SIX = at("1 11:00", "2 12:00", "3 13:00", "4 14:00"), at(*(f"{n} 1{n}:00" for n in range(6)))
+DECLARED = [{"race_id": "rc_1", "runners": [{"horse": horse} for horse in "ABCD"]}, {"race_id": "rc_2"}]
+
+
+def declared(of_b):
+    return [{"race_id": "rc_1", "runners": [{"horse": "B", **of_b}]}, {"race_id": "rc_2"}]
+
+
+B_OUT = declared({"non_runner": True})
+Y_GONE = [{"race_id": "rc_1", "off_time": "11:30", "title": "A", "runners": [{"horse": "X"}]}]
+WITH_Y = [Y_GONE[0] | {"runners": [{"horse": "X"}, {"horse": "Y"}]}, {"race_id": "rc_2", "title": "B"}]
+ELSEWHERE = "2026-11-21T{}:00+11:00"
+CARDS = {
+    "today, by more than a few minutes": (
+        at("1 11:30", "2 15:00"),
+        at("1 11:45", "2 15:00"),
+        [moved("11:30", "11:45")],
+    ),
+    "today, by a few minutes": (
+        *(at("1 11:30", "2 15:00"), at("1 11:35", "2 15:00")),
+        [moved("11:30", "11:35", rung=False)],
+    ),
+    "today, at times that nobody can read": (
+        *(at("1", "2 15:00", off_time="half past"), at("1", "2 15:00", off_time="later")),
+        None,
+    ),
+    "one race of six": (SIX, at("3 13:10"), [moved("13:00", "13:10")]),
+    "a moment in the place of a text": (
+        *(at("1 14:30", "2 16:00"), [*at("1", off_time=MOMENT), *at("2 16:00")]),
+        [moved("14:30", "14:30 UTC", rung=False)],
+    ),
+    "a race and a runner that are gone": (
+        *(WITH_Y, Y_GONE),
+        [(RUNNER, "Y in the 11:30 A", "named", None, False), (CARD, "B", "named", None, True)],
+    ),
+    "a further part": (at("1", title="A"), at("2", title="B"), [(CARD, "B", None, "named", False)]),
+    "a non-runner declared again": (
+        *(B_OUT, declared({"status": "Declared"})),
+        [(RUNNER, "B in the race rc_1", "NR", "named", False)],
+    ),
+    "a non-runner, told without a status": (B_OUT, declared({"jockey": "J"}), []),
+    "a reserve that gets a run": (
+        *(declared({"reserve": True}), declared({"reserve": False, "non_runner": False})),
+        [(RUNNER, "B in the race rc_1", "Reserve", "named", False)],
+    ),
+    "one runner of a race": (DECLARED, B_OUT, [(RUNNER, "B in the race rc_1", "named", "NR", False)]),
+}
+
+
+@pytest.mark.parametrize(("old", "new", "changes"), CARDS.values(), ids=CARDS)
+def test_two_versions_of_a_card(old, new, changes):
+    found = between(published(*old), published(*new))
+    assert found == changes or (changes is None and all(change[-1] for change in found))
+    again = completed(published(*new), published(*old))
+    assert between(again, published(*new)) == []
+
+
+RUNS = [
+    *({"status": word} for word in ("Declared", "declared", "Runner", "RUNNER", "Active", "Reinstated", "Confirmed")),
+    *({name: False} for name in ("non_runner", "is_non_runner", "withdrawn", "scratched", "nr")),
+    *({"non_runner": word} for word in ("false", "N", "no", 0)),
+    *({"running": True}, {"participation": "IN"}, {"betting": {"status": "ACTIVE"}}, {"status": {"code": "Declared"}}),
+    {"horse": {"name": "B", "non_runner": False}},
+]
+SILENT = [
+    *({"jockey": "J"}, {"non_runner": None}, {"non_runner": ""}, {"non_runner": "unknown"}, {"running": "unknown"}),
+    *({"status": "Unknown"}, {"status": "Entered"}, {"status": "Official"}, {"status": ""}, {"reserve": False}, {}),
+]
+OUT_STILL = [{"status": "Declared", "non_runner": True}, {"status": "NR", "non_runner": False}, {"number": "NR"}]
+
+
+@pytest.mark.parametrize(
+    ("said", "position"),
+    [*((said, None) for said in RUNS), *((said, "NR") for said in (*SILENT, *OUT_STILL))],
+)
+def test_non_runner_runs_again_only_by_word(said, position):
+    back = completed(published(*declared(said)), published(*B_OUT))
+    assert [one.position for one in back.races[0].runners] == [position]
+    silent = completed(published(*declared({"jockey": "J"})), back)
+    assert [one.position for one in silent.races[0].runners] == [position]
+    assert completed(back, published(*B_OUT)).races[0].runners == back.races[0].runners
+
+
+def test_few_minutes_are_five():
+    assert FEW_MINUTES == 5
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "count"),
+    [(SIX, at("3 13:10"), 6), (at("1", title="A"), at("2", title="B"), 2), (WITH_Y, Y_GONE, 1), (FOUR, FOUR[:3], 3)],
+)
+def test_list_that_names_all_takes_races_away_and_a_part_takes_none(old, new, count):
+    assert len(completed(published(*new), published(*old)).races) == count
+
+
+def test_update_of_one_runner_leaves_the_others_declared():
+    assert len(completed(published(*B_OUT), published(*DECLARED)).races[0].runners) == 4
+    assert len(completed(published(*Y_GONE), published(*WITH_Y)).races[0].runners) == 1
+
+
+def test_race_that_a_meeting_no_longer_names_stays_lost():
+    both, one = (
+        RacingEvent(key="k", kind=EventKind.MEETING_ABANDONED, races=tuple(Race(title=title) for title in titles))
+        for titles in ("AB", "A")
+    )
+    assert between(both, one) == []
+    assert [race.title for race in completed(one, both).races] == ["A", "B"]
+
+
+def test_one_time_written_in_two_ways_is_no_change():
+    moment = datetime(2026, 11, 20, 14, 30, tzinfo=UTC)
+    old, new = (
+        RacingEvent(key="k", kind=EventKind.RESULT_RECEIVED, race=Race(off=OffTime(text=text, off_at=moment)))
+        for text in ("14:30", "2:30pm")
+    )
+    assert between(old, new) == []
+
+
+@pytest.mark.parametrize(
+    ("dates", "rung"),
+    [((TODAY, "2026-11-28"), True), (("2026-11-28", TODAY), True), (("2026-12-01", "2026-12-02"), False)],
+)
+def test_card_that_moves_to_or_from_today_rings(dates, rung):
+    old, new = (published({"race_id": "rc_1"}, date=date) for date in dates)
+    assert any(change[-1] for change in between(old, new)) is rung
+
+
+@pytest.mark.parametrize(
+    ("race", "date", "offs", "rung"),
+    [
+        ({}, TODAY, ("14:30", "14:45"), True),
+        ({}, "2026-11-21", ("11:30", "11:45"), False),
+        ({}, "2026-11-21", (ELSEWHERE.format("09:30"), ELSEWHERE.format("10:30")), True),
+        ({"date": TODAY}, None, ("14:30", "14:45"), True),
+    ],
+    ids=["today", "tomorrow", "today by its moment", "by its own date"],
+)
+def test_race_rings_by_its_own_day_and_moment(race, date, offs, rung):
+    old, new = (published(*at("1", off_time=off, **race), *at("2"), date=date) for off in offs)
+    assert [change[-1] for change in between(old, new)] == [rung]
+
+
+def test_race_that_is_gone_from_the_card_of_another_day_does_not_ring():
+    old, new = (published(*races, date="2026-12-01") for races in (WITH_Y, Y_GONE))
+    assert between(old, new)[-1] == (CARD, "B", "named", None, False)
+
+
+def told(*events):
+    """The changes of each event against all that was told before."""
+    known, *later = events
+    said = []
+    for event in later:
+        said.append(between(known, event))
+        known = completed(event, known) if said[-1] else known
+    return said
+
+
+def test_race_that_drifts_rings_once_it_is_far_from_what_was_told():
+    cards = [published(*at(f"1 11:{minute}", "2 16:00")) for minute in (30, 35, 40, 45, 50)]
+    assert [changes[0][-1] for changes in told(*cards)] == [False, True, False, True]
+
+
+def test_abandonment_on_a_card_is_taken_back_only_by_word():
+    first, lost, silent, back = (
+        published(*at("1 14:30", **more), *at("2 15:00"))
+        for more in ({}, {"abandoned": True}, {"title": "T"}, {"abandoned": False})
+    )
+    taken, kept, again = told(first, lost, silent, back)
+    assert taken == [("card.abandoned", "14:30", None, "yes", True)]
+    assert [change[0] for change in kept] == ["card.title"]
+    assert again == [("card.abandoned", "14:30 T", "yes", "no", True)]
+    assert completed(silent, completed(lost, first)).races[0].abandoned
+
+
+def test_card_in_parts_keeps_all_says_nothing_twice_and_can_lose_a_race_once_it_came_whole():
+    one, two, whole, shorter = (published(*part) for part in (FOUR[:2], FOUR[2:], FOUR, FOUR[:3]))
+    assert [len(changes) for changes in told(one, two, one, two, two)] == [2, 0, 0, 0]
+    both = completed(two, one)
+    for part in (one, two, shorter):
+        assert between(both, part) == []
+        both = completed(part, both)
+        assert len(both.races) == 4
+    known = completed(whole, both)
+    assert between(known, shorter) == [(CARD, "14:00", "named", None, True)]
+    assert between(completed(shorter, known), shorter) == []
+
+
+@pytest.mark.parametrize("titles", [("Novice Hurdle", "Gold Cup", "Bumper"), ("Maiden",) * 3])
+def test_delayed_races_keep_their_own_titles_and_runners(titles):
+    offs = ("13:00", "13:30", "14:00", "14:30")
+    numbered = [
+        {"race_number": n, "title": title, "runners": [{"horse": f"H{n}"}]} for n, title in enumerate(titles, 1)
+    ]
+    first = published(*(race | {"off_time": off} for race, off in zip(numbered, offs, strict=False)))
+    later = published(*({"race_number": n, "off_time": off} for n, off in enumerate(offs[1:], 1)))
+    assert [change[2:] for change in between(first, later)] == [(before, now, True) for before, now in pairwise(offs)]
+    known = [(race.title, race.runners[0].horse) for race in completed(later, first).races]
+    assert known == list(zip(titles, ("H1", "H2", "H3"), strict=True))
+
+
+def test_changes_of_very_many_runners_are_counted():
+    first, later = (
+        published(*({"race_id": f"rc_{n}", "runners": [f"{letter}{n}x{k}" for k in range(40)]} for n in range(60)))
+        for letter in "AB"
+    )
+    changes = changes_between(first, later, received_at=NOW)
+    assert len(changes) == 100
+    assert sum(1 + change.more for change in changes) == 120
+    assert changes[0].of == "40 runners in the race rc_0"
+
+
+NUMBERS = st.lists(st.integers(1, 5), unique=True, max_size=5)
+
+
+def of_card(numbers, declared):
+    runners = tuple(Runner(horse=f"Horse {number}") for number in declared)
+    races = tuple(Race(race_id=f"rc_{number}", title=f"Title {number}", runners=runners) for number in numbers)
+    return RacingEvent(key="k", kind=EventKind.RACECARD_PUBLISHED, race=Race(race_date=TODAY), races=races)
+
+
+@given(st.lists(st.tuples(NUMBERS, NUMBERS), min_size=2, max_size=5))
+def test_card_that_is_delivered_again_says_nothing_anew(cards):
+    known = of_card(*cards[0])
+    for numbers, declared in cards[1:]:
+        delivered = of_card(numbers, declared)
+        known = completed(delivered, known)
+        assert changes_between(known, delivered, received_at=NOW) == ()
