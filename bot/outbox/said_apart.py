@@ -7,6 +7,7 @@ from sqlalchemy import ColumnElement, case, delete, select, update
 from sqlmodel import Session, col
 
 from bot.db.tables import EventVersion, MessageKind, OutboxMessage, SaidRow
+from bot.events import event_store
 from bot.events.event import EventKind
 from bot.outbox import acknowledgements, message_store
 from bot.outbox.message_store import NewPost, Priority
@@ -40,8 +41,20 @@ def say_apart(session: Session, post: OutboxMessage, now: datetime, *which: Colu
     lost = [one for one in found if one.kind == EventKind.RACE_ABANDONED and one not in corrections]
     for one in lost:
         # Any version in a message of its own is enough.
-        if not _is_told(session, post, one, since=1):
-            _make(session, post, one)
+        if not _is_told(session, post, one, since=1) and (number := _make(session, post, one)) is not None:
+            denying = _denying(session, post, one)
+            session.add_all([SaidRow(message_id=number, event_id=event_id) for event_id in denying])
+
+
+def _denying(session: Session, post: OutboxMessage, lost: EventVersion) -> list[int]:
+    """The results that `post` was to show, and that contradict the abandonment."""
+    results = (
+        select(EventVersion)
+        .join(SaidRow, col(SaidRow.event_id) == col(EventVersion.id))
+        .where(col(SaidRow.message_id) == post.id, col(EventVersion.race_id) == lost.race_id)
+    )
+    found = session.execute(results).scalars()
+    return [one.id or 0 for one in found if event_store.contradicted_by(one) is EventKind.RACE_ABANDONED]
 
 
 def _is_told(session: Session, post: OutboxMessage, event: EventVersion, *, since: int) -> bool:

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 from bot.operations.jobs.expire_queue import expire_queue
 from bot.outbox.ledger import LedgerOutcome
-from sandbox.slack.failures import passes
+from sandbox.slack.failures import passes, slack_error
 from tests.databases import on_both
 from tests.integration.pipeline.racing_day import abandonment, meeting, result, shown, tell
-from tests.integration.pipeline.steps import close, count, pause, reopen, resume, traced
+from tests.integration.pipeline.steps import close, count, fail, pause, reopen, resume, traced
 
 KEEP_HOURS = 72
 
@@ -78,3 +78,17 @@ async def test_lost_race_told_by_an_edit_waits_for_no_results(pipeline):
     assert "a loose horse" in shown(told)
     await pipeline.post_all()
     assert (len(pipeline.slack.messages("CGB")), await pipeline.waiting()) == (6, {})
+
+
+async def test_lost_race_of_a_meeting_that_was_given_up_says_that_a_result_contradicts_it(pipeline):
+    await pipeline.subscribe("CGB", "GB")
+    refused = slack_error("msg_too_long")
+    fail(pipeline, post=[refused, refused, refused])
+    await pipeline.deliver(meeting("rc_1"))
+    await pipeline.deliver(abandonment("rc_1", reason="a loose horse"))
+    await pipeline.deliver(result("rc_1"))
+    await pipeline.fanout.run_once()
+    pipeline.clock.forward(2)
+    await pipeline.post_all()
+    lost = next(one for one in pipeline.slack.messages("CGB") if "a loose horse" in one.text)
+    assert lost.text.startswith("Contradicted")
