@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, case, delete, select, update
+from sqlalchemy import ColumnElement, and_, case, delete, or_, select, update
 from sqlmodel import Session, col
 
 from bot.db.tables import EventVersion, MessageKind, OutboxMessage, SaidRow
@@ -17,7 +17,8 @@ def say_apart(session: Session, post: OutboxMessage, now: datetime, *which: Colu
     """`which`: the events that `post` can't show, of those that it has not shown.
 
     A correction becomes a message, and so does a race's abandonment, unless another message of the channel tells the
-    same or a newer version. A correction takes over the other events. A mere link is left out.
+    same or a newer version. A correction takes over the other events, and an abandonment what concerns its race. A mere
+    link is left out.
     """
     own = session.get(EventVersion, post.event_id) if post.event_id is not None else None
     if own is None:
@@ -42,19 +43,18 @@ def say_apart(session: Session, post: OutboxMessage, now: datetime, *which: Colu
     for one in lost:
         # Any version in a message of its own is enough.
         if not _is_told(session, post, one, since=1) and (number := _make(session, post, one)) is not None:
-            denying = _denying(session, post, one)
-            session.add_all([SaidRow(message_id=number, event_id=event_id) for event_id in denying])
+            beside = _of_race(session, post, one)
+            session.add_all([SaidRow(message_id=number, event_id=event_id) for event_id in beside])
 
 
-def _denying(session: Session, post: OutboxMessage, lost: EventVersion) -> list[int]:
-    """The results that `post` was to show, and that contradict the abandonment."""
-    results = (
-        select(EventVersion)
-        .join(SaidRow, col(SaidRow.event_id) == col(EventVersion.id))
-        .where(col(SaidRow.message_id) == post.id, col(EventVersion.race_id) == lost.race_id)
-    )
-    found = session.execute(results).scalars()
-    return [one.id or 0 for one in found if event_store.contradicted_by(one) is EventKind.RACE_ABANDONED]
+def _of_race(session: Session, post: OutboxMessage, lost: EventVersion) -> list[int]:
+    """Of what `post` was to show: later versions of the abandonment, and results that contradict the abandonment."""
+    key = lost.event_key.replace(EventKind.RACE_ABANDONED, EventKind.RESULT_RECEIVED, 1)
+    is_later = and_(col(EventVersion.event_key) == lost.event_key, col(EventVersion.version) > lost.version)
+    is_result = message_store.is_event_of_race(EventKind.RESULT_RECEIVED, key, lost.race_id)
+    statement = select(EventVersion).join(SaidRow, col(SaidRow.event_id) == col(EventVersion.id))
+    found = session.execute(statement.where(col(SaidRow.message_id) == post.id, or_(is_later, is_result))).scalars()
+    return [one.id or 0 for one in found if one.kind == lost.kind or event_store.contradicted_by(one) == lost.kind]
 
 
 def _is_told(session: Session, post: OutboxMessage, event: EventVersion, *, since: int) -> bool:

@@ -92,3 +92,18 @@ async def test_lost_race_of_a_meeting_that_was_given_up_says_that_a_result_contr
     await pipeline.post_all()
     lost = next(one for one in pipeline.slack.messages("CGB") if "a loose horse" in one.text)
     assert lost.text.startswith("Contradicted")
+
+
+async def test_lost_race_of_a_meeting_that_was_given_up_is_told_with_its_later_version(pipeline):
+    await pipeline.subscribe("CGB", "GB")
+    refused = slack_error("msg_too_long")
+    fail(pipeline, post=[refused, refused, refused])
+    await pipeline.deliver(meeting("rc_1"))
+    await pipeline.deliver(abandonment("rc_1", reason="a loose horse"))
+    await pipeline.deliver(abandonment("rc_1", reason="fog"))
+    await pipeline.fanout.run_once()
+    pipeline.clock.forward(2)
+    await pipeline.post_all()
+    (told,) = pipeline.texts("CGB")
+    assert "a loose horse" in told
+    assert "fog" in told
