@@ -102,10 +102,12 @@ def _text(event: RacingEvent, context: MessageContext, changed: str, lost: str) 
 def _headline(event: RacingEvent, context: MessageContext, changed: str) -> str:
     if _is_lost(event, context):
         return headline(ABANDONED, f"ABANDONED: {_name(event.race)}{region_mark(event)}", reason(event))[0]
+    card, lost = _card(event, context), _lost_races(event, context)
     if not changed:
-        return _card(event, context)
-    kind = f"{CONFLICTING} {DISAGREE}" if context.order_unknown else f"{CORRECTED} CORRECTION"
-    return f"{kind}: {_card(event, context)}"
+        return f"{ABANDONED} {card}" if lost else card
+    if context.order_unknown:
+        return f"{CONFLICTING} {DISAGREE}: {card}"
+    return f"{ABANDONED if lost else CORRECTED} CORRECTION: {card}"
 
 
 def _card(event: RacingEvent, context: MessageContext) -> str:
