@@ -266,7 +266,7 @@ CARDS = {
 STORIES = BY_THE_BOOK | SEVERAL_RACES | CARDS
 
 
-@rows(STORIES, "card before its abandonment", "card after its abandonment")
+@rows(STORIES, "card before its abandonment", "card after its abandonment", "learnt, and the edit refused")
 async def test_filled_in(pipeline, story):
     await play(pipeline, story)
 

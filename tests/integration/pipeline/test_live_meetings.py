@@ -343,6 +343,8 @@ ON_BOTH = (
     "course by id, then by name",
     "course by name, then by id",
     "reply in doubt, the thread is gone",
+    "live message deleted",
+    "reason of the race and of the meeting",
 )
 
 

@@ -49,6 +49,7 @@ async def test_edit_that_waited_for_days_in_a_paused_channel_is_made_when_the_ch
     assert len(pipeline.slack.messages("CGB")) == 1
 
 
+@on_both
 async def test_correction_outlives_a_message_that_waited_too_long(pipeline):
     await pipeline.subscribe("CGB", "GB")
     await close(pipeline)

@@ -368,7 +368,7 @@ MARKS = (
 STORIES = EDITED | REFUSED_EDIT | RINGS | NO_NEWS | MARKS
 
 
-@rows(STORIES, "of a message that was given up")
+@rows(STORIES, "of a message that was given up", "in doubt, carried out", "refused, edit_window_closed")
 async def test_later_version(pipeline, story):
     await play(pipeline, story)
 
