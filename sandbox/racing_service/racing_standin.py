@@ -3,7 +3,7 @@
 import asyncio
 from collections import Counter
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from typing import Self
 
 import httpx
@@ -158,10 +158,11 @@ class RacingService:
         account.usage.of(now.astimezone(UTC).date(), "/races/search").add(Tally(requests, errors))
 
     def set_used(self, requests: int) -> None:
-        """Sets the month's requests, all of them today's."""
+        """Sets the month's requests, all of them today's; and those of a month that begins within a minute."""
         now, account = self._state.clock(), self._state.account
-        account.counts.months[month_of(now)] = requests
-        account.usage.set_month_total(now.astimezone(UTC).date(), requests)
+        for month, day in {month_of(one): one for one in (now + timedelta(minutes=1), now)}.items():
+            account.counts.months[month] = requests
+            account.usage.set_month_total(day.astimezone(UTC).date(), requests)
 
     def rotate_key(self, new_key: str | None = None) -> str:
         """The old key stops at once and keeps its counts, because limits are per key."""
