@@ -24,7 +24,7 @@ from bot.desk.decide import (
 )
 from bot.desk.relatives import hurried, linked, meetings_without_race
 from bot.events import event_store, named_races
-from bot.events.event import EventKind, RacingEvent
+from bot.events.event import CONTRADICTIONS, EventKind, RacingEvent
 from bot.events.facts import VersionRemarks
 from bot.fanout.asking import Asking
 from bot.fanout.chains import FIRST_NEW, Chain, Chains
@@ -257,8 +257,8 @@ class Plan:
 
     @staticmethod
     def _other_race(event: RacingEvent) -> tuple[str, str] | None:
-        other = (event.contradicting_key or "").partition(":")[0]
-        return (event.race.race_id, other) if event.race.race_id else None
+        other = CONTRADICTIONS.get(event.kind) if event.kind else None
+        return (event.race.race_id, other) if event.race.race_id and other else None
 
     def _decided(
         self,

@@ -1,4 +1,4 @@
-"""What a message can't show becomes a message of its own: Slack refused the edit, or the message was given up."""
+"""What a message can't show becomes other messages: Slack refused the edit, or the message was given up."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -14,10 +14,10 @@ from bot.outbox.message_store import NewPost, Priority
 
 
 def say_apart(session: Session, post: OutboxMessage, now: datetime, *which: ColumnElement[bool]) -> None:
-    """`which`: the events that `post` can't show, of those that it has not shown.
+    """`which`: the events that `post` can't show, of its events that Slack does not show yet.
 
     A correction becomes a message, and so does a race's abandonment, unless another message of the channel tells the
-    same or a newer version. A correction takes over the other events, and an abandonment what concerns its race. A mere
+    same or a newer version. A correction takes over the other events, and an abandonment the events of its race. A mere
     link is left out.
     """
     own = session.get(EventVersion, post.event_id) if post.event_id is not None else None
@@ -49,7 +49,7 @@ def say_apart(session: Session, post: OutboxMessage, now: datetime, *which: Colu
 
 def _of_race(session: Session, post: OutboxMessage, lost: EventVersion) -> list[int]:
     """Of what `post` was to show: later versions of the abandonment, and results that contradict the abandonment."""
-    key = lost.event_key.replace(EventKind.RACE_ABANDONED, EventKind.RESULT_RECEIVED, 1)
+    key = event_store.known(lost)[0].contradicting_key
     is_later = and_(col(EventVersion.event_key) == lost.event_key, col(EventVersion.version) > lost.version)
     is_result = message_store.is_event_of_race(EventKind.RESULT_RECEIVED, key, lost.race_id)
     statement = select(EventVersion).join(SaidRow, col(SaidRow.event_id) == col(EventVersion.id))

@@ -1,4 +1,4 @@
-"""Why a line can't be taken as it stands, as values, in one voice."""
+"""Why a typed line is refused, as values, in one voice."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ class Offered(Protocol):
 
 @dataclass(frozen=True)
 class Refusal:
-    """`offers`: the requests behind buttons, by label. `is_of_meaning`: they are all that was typed, read otherwise."""
+    """`offers`: the requests behind buttons, by label. `is_of_meaning`: each offer is a reading of the whole line."""
 
     told: str
     offers: Mapping[str, Offered] = field(default_factory=dict)

@@ -45,7 +45,8 @@ _JOINTS = frozenset({Kind.AND, Kind.OR})
 
 _ALL_OF_A_PLACE = {(Kind.ALL, Kind.REGION), (Kind.REGION, Kind.ALL), (Kind.ALL, Kind.COURSE)}
 
-_TWO_CLAUSES = len(("GB", "results", "IRE", "racecards"))
+_ONE_CLAUSE, _TWO_CLAUSES = 2, 4
+"""Turns of topics and places: "GB results", and "GB results and IRE racecards"."""
 
 NamedThings = Mapping[str, tuple[Any, ...]]
 """What was named, by `regions`, `courses`, `topics`, `all`, `days`, `unknown` and the fields of choices."""
@@ -302,9 +303,7 @@ def _clauses(plain: Sequence[Phrase], taken: Sequence[Phrase], whole: LineReques
         else:
             turns.append([one])
     is_joined = any(one.kind is Kind.TOPIC and not other.is_named for _, one, other in _joined(plain))
-    if len(turns) < _TWO_CLAUSES and not (
-        len(turns) > len(("GB", "results")) and is_joined and turns[1][0].kind is Kind.TOPIC
-    ):
+    if len(turns) < _TWO_CLAUSES and not (len(turns) > _ONE_CLAUSE and is_joined and turns[1][0].kind is Kind.TOPIC):
         return []
     values = [one for one in taken if one.kind is Kind.VALUE]
     each = [_request([*chain(*turns[at : at + 2]), *values], ()) for at in range(0, len(turns), 2)]
@@ -324,7 +323,7 @@ def _without_each(plain: Sequence[Phrase], taken: Sequence[Phrase], whole: LineR
             if is_list and after[1:] and whole.out(TOPICS_FIELD)
             else []
         )
-    if no == 0 and groups[0][0] in {Kind.TOPIC, Kind.COURSE} and len(groups) == len(("results", "GB")):
+    if no == 0 and groups[0][0] in {Kind.TOPIC, Kind.COURSE} and len(groups) == _ONE_CLAUSE:
         # "no results for GB", with no other place: these are of GB.
         return []
     before = [one for one in taken if not any(one is other for other in after)]

@@ -146,12 +146,12 @@ async def test_lost_race_is_told_though_its_meetings_message_is_given_up_meanwhi
     with Session(engine) as one, ThreadPoolExecutor(1) as pool:
         giving_up = []
 
-        def slowly(plans):
+        def finish_beside(plans):
             giving_up.append(pool.submit(give_up, engine, pipeline, claimed))
-            time.sleep(0.3)
+            _wait_for_a_lock(engine)
             return plan.finish(plans)
 
-        monkeypatch.setattr(transaction, "finish", slowly)
+        monkeypatch.setattr(transaction, "finish", finish_beside)
         await asyncio.to_thread(pipeline.fanout.transactions.together, one, read)
         one.commit()
         giving_up[0].result(timeout=10)

@@ -81,30 +81,26 @@ async def test_lost_race_told_by_an_edit_waits_for_no_results(pipeline):
     assert (len(pipeline.slack.messages("CGB")), await pipeline.waiting()) == (6, {})
 
 
-async def test_lost_race_of_a_meeting_that_was_given_up_says_that_a_result_contradicts_it(pipeline):
+async def lost_beside_a_refused_meeting(pipeline, later):
+    """Slack refuses the message of a meeting. A race of the meeting is lost, and something else is told later."""
     await pipeline.subscribe("CGB", "GB")
     refused = slack_error("msg_too_long")
     fail(pipeline, post=[refused, refused, refused])
-    await pipeline.deliver(meeting("rc_1"))
-    await pipeline.deliver(abandonment("rc_1", reason="a loose horse"))
-    await pipeline.deliver(result("rc_1"))
+    for payload in (meeting("rc_1"), abandonment("rc_1", reason="a loose horse"), later):
+        await pipeline.deliver(payload)
     await pipeline.fanout.run_once()
     pipeline.clock.forward(2)
     await pipeline.post_all()
+
+
+async def test_lost_race_of_a_meeting_that_was_given_up_says_that_a_result_contradicts_it(pipeline):
+    await lost_beside_a_refused_meeting(pipeline, result("rc_1"))
     lost = next(one for one in pipeline.slack.messages("CGB") if "a loose horse" in one.text)
     assert lost.text.startswith("Contradicted")
 
 
 async def test_lost_race_of_a_meeting_that_was_given_up_is_told_with_its_later_version(pipeline):
-    await pipeline.subscribe("CGB", "GB")
-    refused = slack_error("msg_too_long")
-    fail(pipeline, post=[refused, refused, refused])
-    await pipeline.deliver(meeting("rc_1"))
-    await pipeline.deliver(abandonment("rc_1", reason="a loose horse"))
-    await pipeline.deliver(abandonment("rc_1", reason="fog"))
-    await pipeline.fanout.run_once()
-    pipeline.clock.forward(2)
-    await pipeline.post_all()
+    await lost_beside_a_refused_meeting(pipeline, abandonment("rc_1", reason="fog"))
     (told,) = pipeline.texts("CGB")
     assert "a loose horse" in told
     assert "fog" in told
