@@ -93,12 +93,14 @@ async def lost_beside_a_refused_meeting(pipeline, later):
     await pipeline.post_all()
 
 
+@on_both
 async def test_lost_race_of_a_meeting_that_was_given_up_says_that_a_result_contradicts_it(pipeline):
     await lost_beside_a_refused_meeting(pipeline, result("rc_1"))
     lost = next(one for one in pipeline.slack.messages("CGB") if "a loose horse" in one.text)
     assert lost.text.startswith("Contradicted")
 
 
+@on_both
 async def test_lost_race_of_a_meeting_that_was_given_up_is_told_with_its_later_version(pipeline):
     await lost_beside_a_refused_meeting(pipeline, abandonment("rc_1", reason="fog"))
     (told,) = pipeline.texts("CGB")
