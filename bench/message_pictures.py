@@ -7,7 +7,6 @@ fonts-noto-color-emoji.
 
 import asyncio
 import json
-import re
 import sys
 from io import BytesIO
 from pathlib import Path
@@ -22,12 +21,10 @@ FOLDER = PICTURES / "messages"
 PAGE = PICTURES / "README.md"
 WIDTHS = (380, 1200)
 COLOURS = 64
-SHOWN = {380: 220, 1200: 520}
-"""Width of the picture on the page, by the width of the drawing."""
 
 HEAD = """# Pictures of messages
 
-Each kind of message, drawn from the snapshots by the demo's page, on a phone's and a desktop's width. The rules are in
+Each kind of message on a phone; the link leads to the picture at a desktop's width. The rules are in
 [Messages](../messages.md). `python -m bench.message_pictures` draws the pictures anew and writes this page.
 """
 
@@ -176,22 +173,16 @@ def names() -> list[str]:
 
 
 def page_of_pictures() -> str:
-    """Markdown with every picture at both widths."""
+    """Markdown that shows every picture of a phone and links every picture of a desktop."""
+    phone, desktop = WIDTHS
     parts = [HEAD]
     for heading, kinds in KINDS.items():
         rows = [
-            f"| {words} | {_picture(name, words, WIDTHS[0])} | {_picture(name, words, WIDTHS[1])} |"
+            f"| [{words}](messages/{name}-{desktop}.png) | ![](messages/{name}-{phone}.png) |"
             for name, words in kinds.items()
         ]
-        parts.append(
-            "\n".join([f"## {heading}\n", "| Message | 380 pixels | 1,200 pixels |", "|---|---|---|", *rows]) + "\n"
-        )
+        parts.append("\n".join([f"## {heading}\n", "| Message | |", "|---|---|", *rows]) + "\n")
     return "\n".join(parts)
-
-
-def _picture(name: str, words: str, width: int) -> str:
-    alt = re.sub(r"[`*]", "", words)
-    return f'<img src="messages/{name}-{width}.png" width="{SHOWN[width]}" alt="{alt}, at {width} pixels">'
 
 
 async def draw(page: Any, name: str, width: int) -> None:
