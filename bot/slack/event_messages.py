@@ -17,7 +17,7 @@ from bot.slack.corrections_since import corrected
 from bot.slack.messages import Corrected, MessageContext, SupersededBy, render
 from bot.slack.messages.alerts.escalation_message import escalation
 from bot.slack.messages.answers.live_meeting import live_meeting
-from bot.slack.messages.kit.sentences import sentence
+from bot.slack.messages.kit.blocks import sentence
 
 log = get_logger(__name__)
 

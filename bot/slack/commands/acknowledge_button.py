@@ -9,8 +9,7 @@ from bot.outbox.acknowledgements import Press
 from bot.outbox.message import Message
 from bot.slack.commands.invocation import Command, Desk, Invocation
 from bot.slack.messages.alerts.acknowledge_words import ACKNOWLEDGE, GIVE_BACK, give_back_button
-from bot.slack.messages.kit.blocks import message, section
-from bot.slack.messages.kit.buttons import actions
+from bot.slack.messages.kit.blocks import actions, message, section
 from bot.slack.messages.kit.mentions import with_names
 from bot.slack.messages.kit.names import abandonment_name
 from bot.slack.messages.kit.times import utc_clock

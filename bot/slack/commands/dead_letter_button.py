@@ -10,7 +10,7 @@ from bot.outbox import dead_letters
 from bot.outbox.message import Message
 from bot.slack.commands.invocation import Command, Desk, Invocation
 from bot.slack.forms.home_view import POST_AGAIN
-from bot.slack.messages.kit.sentences import sentence
+from bot.slack.messages.kit.blocks import sentence
 
 NOT_OFFERED = "Nothing was posted: the alert is posted already, was replaced by later news, or is over two days old."
 

@@ -11,8 +11,7 @@ from bot.slack.language.tokens import NOT_COURSE, SINGLE_QUOTE, join, parted, sp
 from bot.slack.messages.answers.failure_words import NOBODY_KNOWN, AnswerReader, failure_words
 from bot.slack.messages.answers.subscription_buttons import edit_button, form_button
 from bot.slack.messages.conditions.region_view import region_named
-from bot.slack.messages.kit.buttons import BUTTON_VALUE_MAX, actions, command_button
-from bot.slack.messages.kit.sentences import sentence
+from bot.slack.messages.kit.blocks import BUTTON_VALUE_MAX, actions, command_button, sentence
 
 log = get_logger(__name__)
 

@@ -14,7 +14,7 @@ from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.commands.table import find_command
 from bot.slack.messages.answers.filter_words import describe
 from bot.slack.messages.conditions.region_view import region_named
-from bot.slack.messages.kit.buttons import ENDING
+from bot.slack.messages.kit.blocks import ENDING
 from bot.slack.messages.kit.text import listed
 
 log = get_logger(__name__)

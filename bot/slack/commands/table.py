@@ -38,7 +38,7 @@ from bot.slack.messages.answers.mute_answer import UNMUTE
 from bot.slack.messages.answers.subscription_buttons import EDIT, FORM, REMOVE
 from bot.slack.messages.answers.watch_answer import UNWATCH
 from bot.slack.messages.conditions.table import CHOICES
-from bot.slack.messages.kit.buttons import ENDING
+from bot.slack.messages.kit.blocks import ENDING
 
 RACECARD = Command(
     "racecard",

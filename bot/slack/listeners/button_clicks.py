@@ -12,8 +12,7 @@ from bot.outbox.message import Message
 from bot.slack.commands.invocation import Command, Desk, Invocation, team_of
 from bot.slack.commands.table import BUTTON_COMMANDS, find_command
 from bot.slack.listeners.command_runner import CommandRunner
-from bot.slack.messages.kit.buttons import RUN_COMMAND, RUN_IN_PLACE
-from bot.slack.messages.kit.sentences import sentence
+from bot.slack.messages.kit.blocks import RUN_COMMAND, RUN_IN_PLACE, sentence
 from bot.slack.response_url import Reply
 
 log = get_logger(__name__)

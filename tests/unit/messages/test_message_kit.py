@@ -12,10 +12,19 @@ from bot.outbox.notices import Urgency
 from bot.slack.commands.audit import read_target
 from bot.slack.messages.alerts.admin_notice import admin_notice
 from bot.slack.messages.alerts.alert_context import MessageContext, minutes_late
-from bot.slack.messages.kit.blocks import context, fields, header, message, mrkdwn, section, weight
-from bot.slack.messages.kit.buttons import actions, command_button
+from bot.slack.messages.kit.blocks import (
+    actions,
+    command_button,
+    context,
+    fields,
+    header,
+    message,
+    mrkdwn,
+    section,
+    sentence,
+    weight,
+)
 from bot.slack.messages.kit.mentions import named
-from bot.slack.messages.kit.sentences import sentence
 from bot.slack.messages.kit.text import MESSAGE_MAX, clip, code, escape, flatten, is_as_it_is, plain, safe, size
 from bot.slack.messages.kit.times import in_readers_zone, off_for_readers, off_text, utc_clock
 from sandbox.slack.block_rules import MESSAGE_BLOCKS, block_problems

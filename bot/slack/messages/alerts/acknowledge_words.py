@@ -2,7 +2,7 @@
 
 from bot.outbox.acknowledgements import Untaken
 from bot.outbox.message import Block
-from bot.slack.messages.kit.buttons import action_button
+from bot.slack.messages.kit.blocks import action_button
 from bot.slack.messages.kit.marks import TAKEN_OVER
 from bot.slack.messages.kit.mentions import named
 from bot.slack.messages.kit.names import abandonment_name

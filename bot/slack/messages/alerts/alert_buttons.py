@@ -5,7 +5,7 @@ from bot.events.event import RacingEvent
 from bot.outbox.message import Block
 from bot.outbox.message_view import AskedInView
 from bot.slack.messages.alerts.acknowledge_words import acknowledge_button
-from bot.slack.messages.kit.buttons import BUTTON_VALUE_MAX, action_button, actions, command_button
+from bot.slack.messages.kit.blocks import BUTTON_VALUE_MAX, action_button, actions, command_button
 from bot.slack.messages.kit.text import size
 
 FULL_RESULT_WORD = "full_result"

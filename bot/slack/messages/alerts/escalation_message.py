@@ -4,8 +4,7 @@ from datetime import datetime
 
 from bot.outbox.message import Message
 from bot.slack.messages.alerts.acknowledge_words import acknowledge_button, taken_words
-from bot.slack.messages.kit.blocks import context, message, mrkdwn, section
-from bot.slack.messages.kit.buttons import actions
+from bot.slack.messages.kit.blocks import actions, context, message, mrkdwn, section
 from bot.slack.messages.kit.marks import ABANDONED
 from bot.slack.messages.kit.mentions import mentions_in_markup, named, with_mentions
 from bot.slack.messages.kit.text import TEXT_MAX, clip, counted, joined

@@ -11,8 +11,17 @@ from bot.slack.messages.alerts.alert_context import MessageContext
 from bot.slack.messages.alerts.alert_notes import asides, late_mark, shows_filled_in, small_print
 from bot.slack.messages.alerts.corrections import DISAGREE, changes_in_words
 from bot.slack.messages.alerts.watch_lines import watch_lines, watched_section
-from bot.slack.messages.kit.blocks import TEXT_OBJECT, header, line_sections, message, room_beside, section
-from bot.slack.messages.kit.buttons import actions, command_button, fits
+from bot.slack.messages.kit.blocks import (
+    TEXT_OBJECT,
+    actions,
+    command_button,
+    fits,
+    header,
+    line_sections,
+    message,
+    room_beside,
+    section,
+)
 from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, CORRECTED, headline
 from bot.slack.messages.kit.names import (
     SHORT_MAX,

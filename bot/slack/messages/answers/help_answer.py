@@ -5,8 +5,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from bot.outbox.message import Message
-from bot.slack.messages.kit.blocks import context, message, mrkdwn, section
-from bot.slack.messages.kit.sentences import listing
+from bot.slack.messages.kit.blocks import context, listing, message, mrkdwn, section
 from bot.slack.messages.kit.text import escape
 
 

@@ -2,8 +2,7 @@
 
 from bot.channels.filters import Abandonments, Meeting
 from bot.outbox.message import Block, Message
-from bot.slack.messages.kit.blocks import message, section
-from bot.slack.messages.kit.buttons import action_button, actions
+from bot.slack.messages.kit.blocks import action_button, actions, message, section
 from bot.slack.messages.kit.text import joined, safe
 from bot.slack.messages.kit.times import published_day
 

@@ -7,8 +7,7 @@ from bot.outbox.acknowledgements import Untaken
 from bot.outbox.message import Block, Message
 from bot.outbox.resume import SUMMARY_AFTER
 from bot.slack.messages.alerts.acknowledge_words import untaken_words
-from bot.slack.messages.kit.blocks import message, section
-from bot.slack.messages.kit.buttons import actions, command_button
+from bot.slack.messages.kit.blocks import actions, command_button, message, section
 from bot.slack.messages.kit.text import counted, safe
 from bot.slack.messages.kit.times import moment_for_readers, weekday_and_day
 

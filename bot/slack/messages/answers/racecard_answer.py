@@ -35,8 +35,7 @@ from bot.slack.messages.answers.outcome_words import (
     marked_lost,
     outcome_line,
 )
-from bot.slack.messages.kit.blocks import mrkdwn, section
-from bot.slack.messages.kit.buttons import command_button, fits
+from bot.slack.messages.kit.blocks import command_button, fits, mrkdwn, section
 from bot.slack.messages.kit.marks import MARKED_LOST
 from bot.slack.messages.kit.names import (
     PERSON_MAX,

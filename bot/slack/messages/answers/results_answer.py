@@ -45,8 +45,7 @@ from bot.slack.messages.answers.racecard_answer import (
     meeting_title,
     with_button,
 )
-from bot.slack.messages.kit.blocks import section
-from bot.slack.messages.kit.buttons import command_button
+from bot.slack.messages.kit.blocks import command_button, section
 from bot.slack.messages.kit.marks import MARKED_VOID
 from bot.slack.messages.kit.names import race_line
 from bot.slack.messages.kit.native_blocks import collapsed

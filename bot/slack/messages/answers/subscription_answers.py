@@ -24,8 +24,7 @@ from bot.slack.messages.answers.subscription_buttons import (
 )
 from bot.slack.messages.answers.watch_answer import races_still_coming
 from bot.slack.messages.conditions.region_view import region_named, region_words
-from bot.slack.messages.kit.blocks import message, section
-from bot.slack.messages.kit.buttons import actions, command_button
+from bot.slack.messages.kit.blocks import actions, command_button, message, section
 from bot.slack.messages.kit.marks import ABANDONED, MARKED_CONFLICT
 from bot.slack.messages.kit.names import course_name, lost_part, race_name, reason
 from bot.slack.messages.kit.text import TEXT_MAX, clip, code, counted, joined, listed, safe, size

@@ -7,7 +7,7 @@ from bot.events.event import Topic
 from bot.outbox.message import Block
 from bot.slack.messages.conditions.region_view import region_named
 from bot.slack.messages.conditions.table import VIEWS
-from bot.slack.messages.kit.buttons import action_button, command_button
+from bot.slack.messages.kit.blocks import action_button, command_button
 from bot.slack.messages.kit.text import listed
 
 EDIT = "edit_subscription"

@@ -13,8 +13,7 @@ from bot.slack.messages.answers.filter_words import all_courses_are_shown, descr
 from bot.slack.messages.answers.mute_answer import abandonments_words, meeting_words, undo_button
 from bot.slack.messages.answers.pause_answer import resume_button
 from bot.slack.messages.answers.subscription_buttons import edit_button, overriding_buttons, remove_button
-from bot.slack.messages.kit.blocks import context, message, mrkdwn, section
-from bot.slack.messages.kit.buttons import actions, command_button
+from bot.slack.messages.kit.blocks import actions, command_button, context, message, mrkdwn, section
 from bot.slack.messages.kit.marks import CONFLICTING
 from bot.slack.messages.kit.mentions import named
 from bot.slack.messages.kit.pages import Turning, page_mark, turns

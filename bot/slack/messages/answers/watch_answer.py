@@ -13,8 +13,7 @@ from bot.racedata.day_card import CONFLICTS, RaceOutcome
 from bot.racedata.declared_names import KnownName
 from bot.racedata.near_misses import question
 from bot.slack.messages.answers.outcome_words import NO_RESULT_YET, became, is_overdue
-from bot.slack.messages.kit.blocks import message, mrkdwn, section
-from bot.slack.messages.kit.buttons import action_button, actions, command_button
+from bot.slack.messages.kit.blocks import action_button, actions, command_button, message, mrkdwn, section
 from bot.slack.messages.kit.marks import without_marks
 from bot.slack.messages.kit.mentions import named
 from bot.slack.messages.kit.names import HORSE_MAX, SHORT_MAX, race_day, race_name

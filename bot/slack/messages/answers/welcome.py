@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from bot.channels.filters import ChannelFilter
 from bot.outbox.message import Message
 from bot.slack.messages.answers.filter_words import in_plain_words
-from bot.slack.messages.kit.sentences import sentence
+from bot.slack.messages.kit.blocks import sentence
 
 
 def welcome(filters: Sequence[ChannelFilter], *, is_paused: bool) -> Message:

@@ -1,9 +1,15 @@
-"""Slack's blocks as dicts, within Slack's limits."""
+"""Slack's blocks as dicts, within Slack's limits: sections, buttons, whole messages.
+
+A button is for a command, or for an action of `bot/slack/commands/table.py`. `action_id` (up to the colon) and value
+hold all of the action, so a button survives restarts.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
+from zlib import crc32
 
 from bot.outbox.message import Block, Message
+from bot.slack.messages.kit.mentions import with_names
 from bot.slack.messages.kit.native_blocks import CONTAINER, NATIVE
 from bot.slack.messages.kit.text import (
     BLOCKS_MAX,
@@ -15,6 +21,8 @@ from bot.slack.messages.kit.text import (
     SECTION_MAX,
     TEXT_MAX,
     clip,
+    plain,
+    safe,
     size,
 )
 
@@ -26,6 +34,24 @@ MARK_MAX = 400
 """Part of MESSAGE_MAX, reserved for an edit's mark."""
 
 _MORE_ROOM = 40
+
+RUN_COMMAND = "run_command"
+RUN_IN_PLACE = "run_in_place"
+"""As RUN_COMMAND; the answer replaces the button's ephemeral message."""
+
+ENDING = "unsubscribe"
+"""A button for this command asks for confirmation."""
+
+BUTTON_LABEL_MAX = 75
+BUTTON_VALUE_MAX = 2_000
+"""https://docs.slack.dev/reference/block-kit/block-elements/button-element"""
+
+ELEMENTS_MAX = 25
+"""https://docs.slack.dev/reference/block-kit/blocks/actions-block"""
+
+CONFIRM_MAX = 300
+CONFIRM_LABEL_MAX = 30
+"""https://docs.slack.dev/reference/block-kit/composition-objects/confirmation-dialog-object"""
 
 
 def plain_text(text: str) -> Block:
@@ -92,6 +118,47 @@ def all_fit(lines: Sequence[str], room: int) -> bool:
     return sum(map(len, _packed(lines, room))) == len(lines)
 
 
+def command_button(label: str, command: str, *, in_place: bool = False) -> Block:
+    """`command`: the words after /racing."""
+    ends = command.partition(" ")[0] == ENDING
+    question = f"This channel would no longer receive it: /racing {command}." if ends else None
+    return action_button(label, RUN_IN_PLACE if in_place else RUN_COMMAND, command, confirm=question)
+
+
+def action_button(label: str, action: str, value: str, *, confirm: str | None = None) -> Block:
+    """`confirm`: the question of Slack's dialog. `value` has at most BUTTON_VALUE_MAX characters."""
+    number = crc32(value.encode("utf-8", "replace"))
+    element = {
+        "type": "button",
+        "action_id": f"{action}:{number:08x}",
+        "text": plain_text(plain(label, BUTTON_LABEL_MAX) or "?"),
+        "value": value,
+    }
+    return element | ({"confirm": _confirmation(label, confirm)} if confirm else {})
+
+
+def actions(elements: Sequence[Block]) -> Block | None:
+    """None without a button. Buttons with too long values, and buttons beyond ELEMENTS_MAX, are left out."""
+    shown = [element for element in elements if fits(element)]
+    return {"type": "actions", "elements": shown[:ELEMENTS_MAX]} if shown else None
+
+
+def fits(button: Block) -> bool:
+    return size(button["value"]) <= BUTTON_VALUE_MAX
+
+
+def sentence(words: str, named_ids: Iterable[str] = ()) -> Message:
+    """Plain words without formatting, links or mentions. `named_ids` in the words are shown as names."""
+    shown = with_names(safe(words, TEXT_MAX) or "…", named_ids)
+    return message(shown, [section(shown)])
+
+
+def listing(title: str, lines: Sequence[str], small_print: str | None = None) -> Message:
+    foot = context([mrkdwn(small_print)]) if small_print else None
+    text = "\n".join([title, *lines]) if lines else title
+    return message(text, [section(title)], lines, len(lines), [foot])
+
+
 def _packed(lines: Iterable[str], room: int) -> list[list[str]]:
     sections: list[list[str]] = []
     space, room = 0, room - TEXT_OBJECT - _MORE_ROOM
@@ -128,3 +195,12 @@ def _strings(value: Any) -> Iterator[str]:
 def _texts(block: Block) -> list[Block]:
     elements = (one["text"] if isinstance(one.get("text"), dict) else one for one in block.get("elements", ()))
     return [*([block["text"]] if "text" in block else []), *block.get("fields", ()), *elements]
+
+
+def _confirmation(label: str, question: str) -> Block:
+    return {
+        "title": plain_text("Are you sure?"),
+        "text": plain_text(plain(question, CONFIRM_MAX) or "?"),
+        "confirm": plain_text(plain(label, CONFIRM_LABEL_MAX) or "?"),
+        "deny": plain_text("No"),
+    }

@@ -6,8 +6,7 @@ from functools import partial
 from operator import attrgetter
 
 from bot.outbox.message import Block, Blocks, Message
-from bot.slack.messages.kit.blocks import header, message, mrkdwn, weight
-from bot.slack.messages.kit.buttons import actions, command_button
+from bot.slack.messages.kit.blocks import actions, command_button, header, message, mrkdwn, weight
 from bot.slack.messages.kit.native_blocks import DATA_TABLE, TABLE_MAX, with_native
 from bot.slack.messages.kit.text import BLOCKS_MAX, HEADER_MAX, MESSAGE_MAX, clip
 
