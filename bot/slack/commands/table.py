@@ -32,7 +32,7 @@ from bot.slack.commands import (
 from bot.slack.commands.acknowledge_button import ACKNOWLEDGE_BUTTON, GIVE_BACK_BUTTON
 from bot.slack.commands.invocation import Command, Desk, Invocation
 from bot.slack.messages.alerts.acknowledge_words import ACKNOWLEDGE, GIVE_BACK
-from bot.slack.messages.alerts.alert_buttons import FULL_RESULT_WORD, MUTE
+from bot.slack.messages.alerts.alert_notes import FULL_RESULT_WORD, MUTE
 from bot.slack.messages.answers.help_answer import HelpGroup, command_help, usage_of
 from bot.slack.messages.answers.mute_answer import UNMUTE
 from bot.slack.messages.answers.subscription_buttons import EDIT, FORM, REMOVE

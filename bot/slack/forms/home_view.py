@@ -18,7 +18,7 @@ from bot.slack.messages.kit.blocks import action_button, actions, context, heade
 from bot.slack.messages.kit.marks import ABANDONED
 from bot.slack.messages.kit.mentions import named
 from bot.slack.messages.kit.names import HORSE_MAX, abandonment_name, course_name, race_name, reason
-from bot.slack.messages.kit.text import clip, counted, joined, safe
+from bot.slack.messages.kit.text import clip, counted, given, joined, safe
 from bot.slack.messages.kit.times import moment_for_readers
 
 HOME = "home"
@@ -82,7 +82,7 @@ def home_view(page: HomePage) -> dict[str, Any]:
         *_dead_letters(page.dead_letters),
         *(page.status.blocks[:STATUS_BLOCKS_MAX] if page.status else ()),
         context(
-            [mrkdwn(f"As of {moment_for_readers(page.at)}. Open Home again for newer figures.")] if page.at else []
+            given("As of {}. Open Home again for newer figures.", moment_for_readers(page.at) if page.at else None)
         ),
     ]
     return {"type": "home", "blocks": [block for block in blocks if block]}

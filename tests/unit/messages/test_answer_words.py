@@ -24,7 +24,7 @@ from bot.events.races import Course, OffTime, Race, Runner
 from bot.outbox.message import Message
 from bot.racedata.recent_races import Recent
 from bot.slack.forms.home_view import CHANGES_MAX, HomeChannel, HomePage, home_view, said_of
-from bot.slack.messages.alerts.alert_buttons import alert_buttons
+from bot.slack.messages.alerts.alert_notes import alert_buttons
 from bot.slack.messages.answers.audit_answer import audit_page
 from bot.slack.messages.answers.filter_words import in_words
 from bot.slack.messages.answers.full_result_answer import full_result

@@ -130,8 +130,9 @@ def test_every_kind_is_named_in_words():
 @given(st.dictionaries(st.sampled_from([*EventKind, None]) | st.text("ab.", min_size=1), st.integers(1, 10**6)))
 def test_every_event_that_is_not_named_is_in_a_figure(counts):
     ((message, _),) = waited(make([], [], counts, given_up=1))
-    figures = re.findall(r"(\d+) (?:result|racecard|deliver|other event)", message.text)
-    assert sum(map(int, figures)) == sum(count for kind, count in counts.items() if kind not in ABANDONMENTS)
+    figures = re.findall(r"([\d,]+) (?:result|racecard|deliver|other event)", message.text)
+    told = sum(int(one.replace(",", "")) for one in figures)
+    assert told == sum(count for kind, count in counts.items() if kind not in ABANDONMENTS)
 
 
 def test_more_results_than_fit_are_counted():

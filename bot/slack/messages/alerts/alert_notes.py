@@ -1,24 +1,41 @@
-"""The parts shared by all event messages: lateness, conflicts, links to other messages, small print."""
+"""The parts shared by all event messages: lateness, conflicts, links to other messages, small print, buttons."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
+from bot.channels.filters import QUIETED, meeting_of
 from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import only
 from bot.events.kinds import DECLARATIONS
 from bot.events.races import Race
 from bot.outbox.message import Block, Blocks, Message
-from bot.slack.messages.alerts.acknowledge_words import taken_words
+from bot.outbox.message_view import AskedInView
+from bot.slack.messages.alerts.acknowledge_words import acknowledge_button, taken_words
 from bot.slack.messages.alerts.alert_context import MessageContext, SupersededBy, minutes_late
 from bot.slack.messages.alerts.corrections import DISAGREE, corrected_in_words, repeated_in_words
 from bot.slack.messages.alerts.finishing_order import order_note
+from bot.slack.messages.alerts.watch_lines import watch_lines, watched_section
+from bot.slack.messages.kit.blocks import (
+    BUTTON_VALUE_MAX,
+    action_button,
+    actions,
+    command_button,
+    header,
+    message,
+    section,
+)
 from bot.slack.messages.kit.blocks import context as context_block
-from bot.slack.messages.kit.blocks import mrkdwn, section
 from bot.slack.messages.kit.marks import CONFLICTING, CORRECTED
+from bot.slack.messages.kit.mentions import mentions_in_markup, with_mentions
 from bot.slack.messages.kit.names import SHORT_MAX, race_date, race_day
-from bot.slack.messages.kit.text import TEXT_MAX, clip, safe
+from bot.slack.messages.kit.text import TEXT_MAX, clip, given, listed, safe, size
 from bot.slack.messages.kit.times import in_readers_zone, published_moment, utc_clock
+
+FULL_RESULT_WORD = "full_result"
+MUTE = "mute_meeting"
+
+EVENT_KEY_MAX = BUTTON_VALUE_MAX - len("trace ")
 
 _LINK = re.compile(r"https://[!-;=?-{}~]{1,500}")
 """Printable ASCII without the characters that end a link's address: `<`, `>` and `|`."""
@@ -39,6 +56,54 @@ _BOOK_WORDS = {
 }
 
 
+def alert(
+    event: RacingEvent,
+    context: MessageContext,
+    title: str,
+    first: str,
+    *,
+    facts: Sequence[str | None],
+    said: Sequence[str] = (),
+    corrected: Sequence[str] = (),
+    in_text: Sequence[str] = (),
+    lines: Sequence[str] = (),
+    details_filled_in: bool = False,
+    conflict_said: bool = False,
+) -> Message:
+    """The message of a lost race or meeting. `first` begins the text.
+
+    `facts` and `lines` stand in the blocks alone, `in_text` in the text alone, `said` and `corrected` in both.
+    """
+    notes = [*said, *(f"{CORRECTED} {words}" for words in corrected)]
+    notes += asides(context, event.race, conflict_said=conflict_said)
+    head = [
+        header(title),
+        section(mentions_in_markup(context.mentions)),
+        watched_section(event, context),
+        *map(section, facts),
+        section("\n".join(notes)),
+    ]
+    watched, beside = watch_lines(context.watched, event, context), asides(context, event.race, in_text=True)
+    text = ". ".join([first, *watched, *in_text, *said, *corrected, *beside]) + late_mark(context)
+    foot = [small_print(event, context, details_filled_in=details_filled_in), alert_buttons(event, context.asked)]
+    return message(with_mentions(text, context.mentions), head, lines, len(lines), foot)
+
+
+def alert_buttons(event: RacingEvent, asked: AskedInView | None = None, *, full_result: bool = False) -> Block | None:
+    """None where the event's key is too long for a button's value. `full_result`: no runner stands in the message."""
+    if size(event.key) > EVENT_KEY_MAX:
+        return None
+    is_quieted = event.topic in QUIETED and meeting_of(event.race).is_known
+    return actions(
+        [
+            *([acknowledge_button(asked.key)] if asked is not None and asked.by is None else []),
+            *([action_button("Full result", FULL_RESULT_WORD, event.key)] if full_result else []),
+            *([action_button("Mute this meeting here", MUTE, event.key)] if is_quieted else []),
+            command_button("Who was told", f"trace {event.key}"),
+        ]
+    )
+
+
 def late_mark(context: MessageContext) -> str:
     minutes = minutes_late(context)
     return f" (alert {minutes} min late)" if minutes else ""
@@ -57,17 +122,14 @@ def asides(
     `race`: of a result, for the horses of a dead heat. `in_text`: for a notification, with times in UTC and without
     marks. `conflict_said`: CONFLICT stands before. `link_said`: the link to the earlier message too.
     """
-    edited = "" if in_text else f"{CORRECTED} "
+    edited, clock = ("", utc_clock) if in_text else (f"{CORRECTED} ", in_readers_zone)
     said = list[str]()
     if context.asked and context.asked.by and context.asked.at:
-        clock = utc_clock(context.asked.at) if in_text else in_readers_zone(context.asked.at)
-        said.insert(0, taken_words(context.asked.by, clock))
+        said.append(taken_words(context.asked.by, clock(context.asked.at)))
     if context.corrected:
-        clock = utc_clock(context.corrected.at) if in_text else in_readers_zone(context.corrected.at)
-        said.append(edited + corrected_in_words(context.corrected, clock, race or Race()))
+        said.append(edited + corrected_in_words(context.corrected, clock(context.corrected.at), race or Race()))
     if context.repeated:
-        clock = utc_clock(context.repeated.at) if in_text else in_readers_zone(context.repeated.at)
-        said.append(edited + repeated_in_words(context.repeated, clock, race or Race()))
+        said.append(edited + repeated_in_words(context.repeated, clock(context.repeated.at), race or Race()))
     if context.in_meeting or context.card_lost:
         words = "This meeting was abandoned" if context.card_lost else "Part of the abandoned meeting"
         link = _linked(context.meeting_link, "see its message")
@@ -125,9 +187,18 @@ def small_print(event: RacingEvent, context: MessageContext, *, details_filled_i
 
     `details_filled_in`: the lines of races show fields from the race book (`shows_filled_in`).
     """
-    received = mrkdwn(f"{_came(context)} {in_readers_zone(context.received_at)}")
-    elements = [*_of_the_event(event, details_filled_in), received, *_of_the_post(context)]
-    return context_block(elements)
+    is_result, minutes, country = event.kind is EventKind.RESULT_RECEIVED, minutes_late(context), context.country
+    return context_block(
+        race_date(event.race),
+        given("winning time {}", safe(event.race.winning_time, SHORT_MAX)) if is_result else None,
+        _from_book(event, details_filled_in),
+        given("told without runners and races: {}", safe(event.unreadable_because)) if event.kind else None,
+        f"{_came(context)} {in_readers_zone(context.received_at)}",
+        order_note((country,), {country.country_code}) if country else None,
+        given("data as of {}", published_moment(context.data_as_of, context.received_at)),
+        f"alert {minutes} min late" if minutes else None,
+        "may be a repeat" if context.may_be_repeat else None,
+    )
 
 
 def shows_filled_in(races: Iterable[Race], line: Callable[[Race], str]) -> bool:
@@ -138,45 +209,13 @@ def shows_filled_in(races: Iterable[Race], line: Callable[[Race], str]) -> bool:
     return any(line(race) != line(race.as_delivered()) for race in races if race.from_book)
 
 
-def _of_the_event(event: RacingEvent, details_filled_in: bool) -> list[Block]:
-    time = safe(event.race.winning_time, SHORT_MAX) if event.kind is EventKind.RESULT_RECEIVED else None
-    texts = (
-        race_date(event.race),
-        f"winning time {time}" if time else None,
-        _from_book(event, details_filled_in),
-        _plain_form(event),
-    )
-    return [mrkdwn(text) for text in texts if text]
-
-
 def _from_book(event: RacingEvent, details_filled_in: bool) -> str | None:
     words = [words for name, words in _BOOK_WORDS.items() if name in event.race.from_book]
     if event.races_from_book:
         words.append("races")
     elif details_filled_in:
         words.append("details of races")
-    return f"{_enumerated(words)} from the race book" if words else None
-
-
-def _plain_form(event: RacingEvent) -> str | None:
-    because = safe(event.unreadable_because) if event.kind else None
-    return f"told without runners and races: {because}" if because else None
-
-
-def _enumerated(words: list[str]) -> str:
-    return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
-
-
-def _of_the_post(context: MessageContext) -> list[Block]:
-    as_of = published_moment(context.data_as_of, context.received_at)
-    minutes, country = minutes_late(context), context.country
-    said = (
-        order_note((country,), {country.country_code}) if country else None,
-        f"data as of {as_of}" if as_of else None,
-        f"alert {minutes} min late" if minutes else None,
-        "may be a repeat" if context.may_be_repeat else None,
-    )
-    return [mrkdwn(text) for text in said if text]
+    return given("{} from the race book", listed(words))
 
 
 def _came(context: MessageContext) -> str:

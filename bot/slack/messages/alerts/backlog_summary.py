@@ -18,7 +18,7 @@ from bot.slack.messages.alerts.racecard_published import declared
 from bot.slack.messages.alerts.result import lost_mark, unusual_status
 from bot.slack.messages.alerts.unreadable import EVENT_NAME_MAX
 from bot.slack.messages.alerts.watch_lines import watch_lines
-from bot.slack.messages.kit.blocks import context, header, message, mrkdwn, section
+from bot.slack.messages.kit.blocks import context, header, message, section
 from bot.slack.messages.kit.marks import (
     ABANDONED,
     CONFLICTING,
@@ -88,7 +88,7 @@ def _message(summary: Backlog, named: Sequence[str], mentions: Sequence[str], *,
         head,
         list(lines.values()),
         total,
-        [context([mrkdwn(f"{since} {moment_for_readers(summary.held.since)}")])],
+        [context(f"{since} {moment_for_readers(summary.held.since)}")],
     )
 
 

@@ -4,7 +4,7 @@ from bot.events.event import RacingEvent
 from bot.outbox.message import Message
 from bot.slack.messages.alerts.alert_context import MessageContext
 from bot.slack.messages.kit.blocks import context as context_block
-from bot.slack.messages.kit.blocks import header, message, mrkdwn, section
+from bot.slack.messages.kit.blocks import header, message, section
 from bot.slack.messages.kit.marks import DRILLED
 from bot.slack.messages.kit.mentions import named
 from bot.slack.messages.kit.text import code
@@ -21,5 +21,5 @@ def drill(event: RacingEvent, context: MessageContext) -> Message:
     return message(
         f"DRILL: only a test of the alerts, begun by {who}. There is nothing to do.",
         [header(f"{DRILLED} DRILL: only a test, nothing to do"), section(words)],
-        foot=[context_block([mrkdwn(words) for words in (code(event.key), received, repeat) if words])],
+        foot=[context_block(code(event.key), received, repeat)],
     )

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from bot.outbox.message import Message
 from bot.slack.messages.alerts.acknowledge_words import acknowledge_button, taken_words
-from bot.slack.messages.kit.blocks import actions, context, message, mrkdwn, section
+from bot.slack.messages.kit.blocks import actions, context, message, section
 from bot.slack.messages.kit.marks import ABANDONED
 from bot.slack.messages.kit.mentions import mentions_in_markup, named, with_mentions
 from bot.slack.messages.kit.text import TEXT_MAX, clip, counted, joined
@@ -33,7 +33,7 @@ def escalation(
     told = clip(alert, ALERT_MAX)
     see = f"<{link.replace('&', '&amp;')}|See the alert>" if link else "The alert is for"
     where = see if is_there and link else f"{see} in {named(channel_id)}" if link else f"{see} {named(channel_id)}"
-    repeat = context([mrkdwn("may be a repeat")]) if may_be_repeat else None
+    repeat = context("may be a repeat" if may_be_repeat else None)
     if taken is not None:
         by, at = taken
         text = clip(f"{told}. {taken_words(by, utc_clock(at))}", TEXT_MAX)

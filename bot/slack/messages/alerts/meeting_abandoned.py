@@ -8,16 +8,12 @@ from bot.events.merge import completed_race
 from bot.events.races import Race
 from bot.events.same_races import SameRaces
 from bot.outbox.message import Message
-from bot.slack.messages.alerts.alert_buttons import alert_buttons
 from bot.slack.messages.alerts.alert_context import MessageContext
-from bot.slack.messages.alerts.alert_notes import asides, late_mark, shows_filled_in, small_print
+from bot.slack.messages.alerts.alert_notes import alert, shows_filled_in
 from bot.slack.messages.alerts.corrections import correction
-from bot.slack.messages.alerts.watch_lines import watch_lines, watched_section
-from bot.slack.messages.kit.blocks import header, message, section
-from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, CORRECTED, headline
-from bot.slack.messages.kit.mentions import mentions_in_markup, with_mentions
+from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, headline
 from bot.slack.messages.kit.names import course_name, lost_part, race_day, race_line, reason, region_mark
-from bot.slack.messages.kit.text import counted, joined, listed, safe
+from bot.slack.messages.kit.text import counted, given, joined, listed, safe
 from bot.slack.messages.kit.times import off_text
 
 DISPUTED_NAMED = 6
@@ -30,40 +26,21 @@ def meeting_abandoned(event: RacingEvent, context: MessageContext) -> Message:
     lost = [race for race in races if not (_settled(race, context) or race in disputed)]
     named_as_run = len(races) - len(lost) - len(disputed) if context.partly_run else 0
     run = max(named_as_run, event.races_run or 0)
-    corrected = correction(context)
-    title, is_whole = headline(
-        ABANDONED, f"ABANDONED: {_meeting(event.race, context)}{region_mark(event)}", reason(event)
+    name = f"ABANDONED: {_meeting(event.race, context)}{region_mark(event)}"
+    title, is_whole = headline(ABANDONED, name, reason(event))
+    figures, conflict = _races_in_figures(event, context, len(lost), run), _in_conflict(disputed)
+    marked = given(f"{CONFLICTING} {{}}", conflict)
+    return alert(
+        event,
+        context,
+        title,
+        joined([name, reason(event), figures], ", "),
+        facts=[joined([figures or _run_in_words(run), marked, None if is_whole else reason(event)])],
+        corrected=correction(context),
+        in_text=[conflict] if conflict else (),
+        lines=[_line(race, event) for race in lost],
+        details_filled_in=shows_filled_in(lost, partial(_line, event=event)),
     )
-    figures = _races_in_figures(event, context, len(lost), run) or _run_in_words(run)
-    facts = [
-        figures,
-        f"{CONFLICTING} {_in_conflict(disputed)}" if disputed else None,
-        None if is_whole else reason(event),
-    ]
-    head = [
-        header(title),
-        section(mentions_in_markup(context.mentions)),
-        watched_section(event, context),
-        section(joined(facts)),
-        section("\n".join([*(f"{CORRECTED} {words}" for words in corrected), *asides(context)])),
-    ]
-    line = partial(_line, event=event)
-    details = shows_filled_in(lost, line)
-    foot = [small_print(event, context, details_filled_in=details), alert_buttons(event, context.asked)]
-    watched = watch_lines(context.watched, event, context)
-    notes = [*watched, *filter(None, [_in_conflict(disputed)]), *corrected, *asides(context, in_text=True)]
-    text = with_mentions(_text(event, context, (len(lost), run), notes), context.mentions)
-    return message(text, head, map(line, lost), len(lost), foot)
-
-
-def _text(event: RacingEvent, context: MessageContext, races: tuple[int, int], notes: list[str]) -> str:
-    lost, run = races
-    facts = [
-        f"ABANDONED: {_meeting(event.race, context)}{region_mark(event)}",
-        reason(event),
-        _races_in_figures(event, context, lost, run),
-    ]
-    return ". ".join([", ".join(filter(None, facts)), *notes]) + late_mark(context)
 
 
 def _meeting(race: Race, context: MessageContext) -> str:

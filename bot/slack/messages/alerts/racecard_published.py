@@ -6,9 +6,8 @@ from bot.events.event import RacingEvent
 from bot.events.races import Race
 from bot.events.spellings import by_card_status
 from bot.outbox.message import Block, Message
-from bot.slack.messages.alerts.alert_buttons import alert_buttons
 from bot.slack.messages.alerts.alert_context import MessageContext
-from bot.slack.messages.alerts.alert_notes import asides, late_mark, shows_filled_in, small_print
+from bot.slack.messages.alerts.alert_notes import alert_buttons, asides, late_mark, shows_filled_in, small_print
 from bot.slack.messages.alerts.corrections import DISAGREE, changes_in_words
 from bot.slack.messages.alerts.watch_lines import watch_lines, watched_section
 from bot.slack.messages.kit.blocks import (

@@ -5,9 +5,16 @@ from bot.events.facts import Change
 from bot.events.race_state import RaceState, state_in
 from bot.events.races import Race, is_settled_status
 from bot.outbox.message import Block, Message
-from bot.slack.messages.alerts.alert_buttons import alert_buttons
 from bot.slack.messages.alerts.alert_context import MessageContext
-from bot.slack.messages.alerts.alert_notes import asides, earlier_message, late_mark, other_day, small_print
+from bot.slack.messages.alerts.alert_notes import (
+    alert,
+    alert_buttons,
+    asides,
+    earlier_message,
+    late_mark,
+    other_day,
+    small_print,
+)
 from bot.slack.messages.alerts.corrections import DISAGREE, changes_in_words
 from bot.slack.messages.alerts.runner_table import runner_lines
 from bot.slack.messages.alerts.watch_lines import watch_lines, watched_section
@@ -24,7 +31,7 @@ from bot.slack.messages.kit.marks import (
 from bot.slack.messages.kit.names import SHORT_MAX, race_details, race_name, region_mark
 from bot.slack.messages.kit.native_blocks import collapsed, with_native
 from bot.slack.messages.kit.result_line import GAP, ORDER_MAX, in_order, result_line, walkover
-from bot.slack.messages.kit.text import joined, safe
+from bot.slack.messages.kit.text import given, joined, safe
 
 IS_VOID = "Race declared void"
 RESULT, CORRECTION = "Result", "CORRECTION"
@@ -57,7 +64,7 @@ def result(event: RacingEvent, context: MessageContext) -> Message:
     head = [
         header(_headline(event, name, context, kind)) if is_news else None,
         watched_section(event, context),
-        section("\n".join(filter(None, shown))),
+        section(joined(shown, "\n")),
     ]
     return _with_runners(message(_text(event, name, context, changed), head), event, context)
 
@@ -132,8 +139,7 @@ def _changed(changed: str) -> str:
 def unusual_status(race: Race) -> str | None:
     """For example "Status: Postponed"; None for a settled status."""
     is_said_already = is_settled_status(race.status) or walkover(race)
-    status = None if is_said_already else safe(race.status, SHORT_MAX)
-    return f"Status: {status}" if status else None
+    return None if is_said_already else given("Status: {}", safe(race.status, SHORT_MAX))
 
 
 def _abandoned_too(race: Race, context: MessageContext) -> str | None:
@@ -149,17 +155,8 @@ def lost_race(event: RacingEvent, context: MessageContext) -> Message:
     first = f"{word}: {race_name(race)}{other_day(event, context)}{region_mark(event)}"
     changed = changes_in_words(context.changes, race, disagree=context.order_unknown)
     said = ["The result says so", *([_changed(changed)] if changed else [])]
-    head = [
-        header(headline(ABANDONED, first, safe(race.reason))[0]),
-        watched_section(event, context),
-        section(race_details(race)),
-        section("\n".join([*said, *asides(context, race)])),
-    ]
-    first = ", ".join(filter(None, [first, safe(race.reason)]))
-    text = ". ".join(
-        [first, *watch_lines(context.watched, event, context), *said, *asides(context, race, in_text=True)]
-    ) + late_mark(context)
-    return message(text, head, foot=[small_print(event, context), alert_buttons(event)])
+    title, _ = headline(ABANDONED, first, safe(race.reason))
+    return alert(event, context, title, joined([first, safe(race.reason)], ", "), facts=[race_details(race)], said=said)
 
 
 def void_race(event: RacingEvent, context: MessageContext) -> Message:
@@ -167,16 +164,7 @@ def void_race(event: RacingEvent, context: MessageContext) -> Message:
     race = event.race
     name = f"VOID: {race_name(race)}{other_day(event, context)}{region_mark(event)}"
     said = [_void_in_words(context), *_other_changes(event, context)]
-    head = [
-        header(f"{VOIDED} {name}"),
-        watched_section(event, context),
-        section(race_details(race)),
-        section("\n".join([*said, *asides(context, race)])),
-    ]
-    text = ". ".join(
-        [name, *watch_lines(context.watched, event, context), *said, *asides(context, race, in_text=True)]
-    ) + late_mark(context)
-    return message(text, head, foot=[small_print(event, context), alert_buttons(event)])
+    return alert(event, context, f"{VOIDED} {name}", name, facts=[race_details(race)], said=said)
 
 
 def _void_in_words(context: MessageContext) -> str:

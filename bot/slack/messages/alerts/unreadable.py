@@ -5,9 +5,8 @@ from hashlib import sha256
 
 from bot.events.event import RacingEvent
 from bot.outbox.message import Message
-from bot.slack.messages.alerts.alert_buttons import alert_buttons
 from bot.slack.messages.alerts.alert_context import MessageContext
-from bot.slack.messages.alerts.alert_notes import asides, late_mark, small_print
+from bot.slack.messages.alerts.alert_notes import alert_buttons, asides, late_mark, small_print
 from bot.slack.messages.kit.blocks import header, message, section
 from bot.slack.messages.kit.marks import UNREAD
 from bot.slack.messages.kit.text import code, safe

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from bot.outbox.message import Message
 from bot.racedata.reference_store import KnownCourse
-from bot.slack.messages.kit.blocks import context, mrkdwn
+from bot.slack.messages.kit.blocks import context
 from bot.slack.messages.kit.names import COURSE_MAX, SHORT_MAX
 from bot.slack.messages.kit.pages import LISTED_TOGETHER, Paper, Turning, line_units, paged
 from bot.slack.messages.kit.text import code, counted, joined, safe
@@ -14,7 +14,7 @@ def courses(found: Sequence[KnownCourse], typed: str, page: int) -> Message:
     title = f"{counted(len(found), 'course')}" + (f": {safe(typed, SHORT_MAX)}" if typed else "")
     lines = [_course(course) for course in found]
     first = "; ".join(safe(course.name, SHORT_MAX) or "?" for course in found[:10])
-    foot = context([mrkdwn("exactly as the data service writes them, read once a day")])
+    foot = context("exactly as the data service writes them, read once a day")
     command = " ".join(filter(None, ["courses", typed]))
     paper = Paper(title, lambda shown: f"{shown}. {first}", line_units(lines), foot=foot)
     return paged(paper, Turning(command, page), most=LISTED_TOGETHER)

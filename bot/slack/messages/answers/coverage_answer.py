@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from bot.outbox.message import Message
 from bot.racedata.reference_store import KnownCountry
 from bot.slack.messages.alerts.finishing_order import share_recorded
-from bot.slack.messages.kit.blocks import context, mrkdwn
+from bot.slack.messages.kit.blocks import context
 from bot.slack.messages.kit.names import SHORT_MAX
 from bot.slack.messages.kit.pages import LISTED_TOGETHER, Paper, Turning, line_units, paged
 from bot.slack.messages.kit.text import DATA_MAX, counted, joined, safe
@@ -20,7 +20,7 @@ def coverage(
     title = f"Coverage: {safe(region, SHORT_MAX)}" if region else f"Coverage: {_countries(len(countries))}"
     lines = [_country(country, regions) for country in countries]
     only = f". {lines[0]}" if len(lines) == 1 else ""
-    foot = context([mrkdwn("as the data service publishes it, read once a day")])
+    foot = context("as the data service publishes it, read once a day")
     command = f"coverage {region}" if region else "coverage"
     paper = Paper(title, lambda shown: f"{shown}{only}", line_units(lines), foot=foot)
     return paged(paper, Turning(command, page), most=LISTED_TOGETHER)

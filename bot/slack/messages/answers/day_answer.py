@@ -10,11 +10,11 @@ from bot.events.races import Course, Race
 from bot.outbox.message import Block
 from bot.racedata.day_card import CONFLICTS, Card, Coverage, Outcomes, RaceOutcome, order_of
 from bot.slack.messages.answers.failure_words import AnswerReader, failure_words, shown_to
-from bot.slack.messages.kit.blocks import context, mrkdwn, section
+from bot.slack.messages.kit.blocks import context, section
 from bot.slack.messages.kit.marks import MARKED_CONFLICT, MARKED_LOST
 from bot.slack.messages.kit.names import SHORT_MAX, course_name, lost_part, lost_reason, race_name, reason
 from bot.slack.messages.kit.pages import PAGE_LINE_MAX, Unit, line_units
-from bot.slack.messages.kit.text import clip, counted, joined, listed, safe, sentences, size
+from bot.slack.messages.kit.text import clip, counted, given, joined, listed, safe, sentences, size
 from bot.slack.messages.kit.times import off_text, published_day, published_moment, weekday_and_day
 
 LOST_NAMED = 12
@@ -89,13 +89,12 @@ def unchecked_words(words: Sequence[str]) -> str | None:
 
 def small_print(card: Card, now: datetime) -> Block | None:
     as_of = published_moment(card.data_as_of, now)
-    said = (
+    return context(
         card.day.isoformat(),
         _sources(card, now),
-        f"data as of {as_of}" if as_of else None,
+        given("data as of {}", as_of),
         "dates and times as published",
     )
-    return context([mrkdwn(words) for words in said if words])
 
 
 def _sources(card: Card, now: datetime) -> str | None:

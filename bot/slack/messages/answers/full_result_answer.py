@@ -14,7 +14,7 @@ from bot.slack.messages.alerts.finishing_order import order_note
 from bot.slack.messages.alerts.result import IS_VOID
 from bot.slack.messages.alerts.runner_table import FULL_RESULT_COLUMNS, runner_lines, runners_table
 from bot.slack.messages.answers.outcome_words import not_official
-from bot.slack.messages.kit.blocks import context, header, message, mrkdwn, room_beside, section
+from bot.slack.messages.kit.blocks import context, header, message, room_beside, section
 from bot.slack.messages.kit.names import SHORT_MAX, race_day, race_details, race_name, region_mark
 from bot.slack.messages.kit.native_blocks import with_native
 from bot.slack.messages.kit.result_line import in_order, result_line
@@ -45,7 +45,7 @@ def full_result(
     head = [header(f"{kind}: {name}"), section(joined([race_day(race), _time(race), race_details(race)]))]
     head += [section(corrected), None if runners and not race.disputed else section(line), section(status or "")]
     small = [order_note(countries, {event.race.region}), f"Result received {moment_for_readers(received_at)}"]
-    foot = context([mrkdwn(words) for words in small if words])
+    foot = context(*small)
 
     def in_sections() -> Message:
         return message(text, head, runner_lines(runners, race), len(runners), [foot])

@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from bot.outbox.message import Message
-from bot.slack.messages.kit.blocks import context, listing, message, mrkdwn, section
+from bot.slack.messages.kit.blocks import context, listing, message, section
 from bot.slack.messages.kit.text import escape
 
 
@@ -50,7 +50,7 @@ def command_help(commands: Sequence[Helped], alone: Sequence[str]) -> Message:
     named = " and ".join([", ".join(f"`{name}`" for name in alone[:-1]), f"`{alone[-1]}`"])
     more = "`/racing help` and the name of a command says more, for example `/racing help subscribe`."
     small = f"{named} work by themselves too. Answers are seen by you only."
-    return message("\n".join([*groups, more]), [*map(section, groups), section(more), context([mrkdwn(small)])])
+    return message("\n".join([*groups, more]), [*map(section, groups), section(more), context(small)])
 
 
 def usage_of(command: Helped) -> Message:

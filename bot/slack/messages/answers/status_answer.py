@@ -10,7 +10,7 @@ from bot.outbox.traffic import WaitingChannel
 from bot.slack.messages.alerts.acknowledge_words import untaken_named, untaken_words
 from bot.slack.messages.answers.trace_answer import why_not_posted
 from bot.slack.messages.answers.usage_answer import in_short
-from bot.slack.messages.kit.blocks import context, fields, header, message, mrkdwn, section
+from bot.slack.messages.kit.blocks import context, fields, header, message, section
 from bot.slack.messages.kit.mentions import named
 from bot.slack.messages.kit.text import code, counted, joined, safe
 from bot.slack.messages.kit.times import moment_for_readers
@@ -152,14 +152,13 @@ def _jobs(found: Status) -> Iterator[str]:
 
 def _small_print(found: Status, only_channel: str | None) -> dict[str, object] | None:
     if only_channel:
-        return context([mrkdwn("Admins see reasons, jobs and all channels.")])
-    words = [
+        return context("Admins see reasons, jobs and all channels.")
+    return context(
         f"racing-bot {safe(found.version)}",
         f"schema {safe(found.schema) or 'unknown'}",
         counted(found.replicas, "replica"),
         f"read {moment_for_readers(found.at)}",
-    ]
-    return context([mrkdwn(one) for one in words])
+    )
 
 
 def _many(number: int, one: str, more: str) -> str:

@@ -13,7 +13,7 @@ from bot.slack.messages.answers.filter_words import all_courses_are_shown, descr
 from bot.slack.messages.answers.mute_answer import abandonments_words, meeting_words, undo_button
 from bot.slack.messages.answers.pause_answer import resume_button
 from bot.slack.messages.answers.subscription_buttons import edit_button, overriding_buttons, remove_button
-from bot.slack.messages.kit.blocks import actions, command_button, context, message, mrkdwn, section
+from bot.slack.messages.kit.blocks import actions, command_button, context, message, section
 from bot.slack.messages.kit.marks import CONFLICTING
 from bot.slack.messages.kit.mentions import named
 from bot.slack.messages.kit.pages import Turning, page_mark, turns
@@ -104,7 +104,7 @@ def subscription_list(page: ListPage) -> Message:
         head += [section(_muted(row, meeting, abandonments)), actions([undo_button(row.id or 0)])]
     if more := page.mutes[MUTES_SHOWN:]:
         head.append(section(f"and {counted(len(more), 'more muted meeting')}"))
-    return message(text, head, foot=[turns(Turning("list"), page.number, page.pages), context(_small(page))])
+    return message(text, head, foot=[turns(Turning("list"), page.number, page.pages), context(*_small(page))])
 
 
 def _paused(pause: ChannelPause, shown: Callable[[datetime], str]) -> str:
@@ -175,9 +175,9 @@ def _muted(row: MutedMeetingRow, meeting: Meeting, abandonments: Abandonments) -
     return f"Muted here by <@{safe(row.muted_by)}>: {what}. {abandonments_words(abandonments)}"
 
 
-def _small(page: ListPage) -> list[Block]:
+def _small(page: ListPage) -> list[str]:
     said = ["Change it here, or by `/racing subscribe` and `/racing unsubscribe`."] if page.total else []
     if change := page.last_change:
         by = f"{named(change.user_id)} {moment_for_readers(change.at)}"
         said.append(f"Last changed by {by} ({safe(change.action)}); `/racing audit` shows all.")
-    return [mrkdwn(words) for words in said]
+    return said

@@ -14,7 +14,7 @@ from bot.events.races import Race
 from bot.outbox.ledger import LedgerAcknowledgement, LedgerLine, LedgerOutcome, Trace, TracedDelivery, TracedVersion
 from bot.outbox.message import Message
 from bot.slack.messages.answers.day_answer import IN_CONFLICT
-from bot.slack.messages.kit.blocks import context, message, mrkdwn, section
+from bot.slack.messages.kit.blocks import context, message, section
 from bot.slack.messages.kit.marks import MARKED_CONFLICT, without_marks
 from bot.slack.messages.kit.mentions import named
 from bot.slack.messages.kit.names import ID_MAX, card_name, course_name, race_day, race_name
@@ -98,7 +98,7 @@ def trace_answer(
     text = sentences([without_marks(became) if became else None, short])
     more = f"and {counted(found.more, 'earlier version')}" if found.more else None
     keys = dict.fromkeys(code(one.event_key, SHOWN_KEY_MAX) for one in found.versions[:EVENT_KEYS_SHOWN])
-    small = context([mrkdwn(words) for words in (limited, more, view.ids(joined(list(keys), ", "))) if words])
+    small = context(limited, more, view.ids(joined(list(keys), ", ")))
     heading = "\n".join(filter(None, [f"*What became of {title}*", became]))
     return message(text, [section(heading)], lines, len(lines), [small])
 

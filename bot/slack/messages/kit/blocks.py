@@ -67,9 +67,10 @@ def header(text: str) -> Block:
     return {"type": "header", "text": plain_text(clip(text, HEADER_MAX))}
 
 
-def section(text: str) -> Block | None:
-    """None for an empty text: Slack refuses empty sections."""
-    return {"type": "section", "text": mrkdwn(text)} if text else None
+def section(text: str | None, button: Block | None = None) -> Block | None:
+    """None for an empty text: Slack refuses empty sections. `button`: beside the text."""
+    block = {"type": "section", "text": mrkdwn(text)} if text else None
+    return block | {"accessory": button} if block and button else block
 
 
 def fields(named: Sequence[tuple[str, str | None]]) -> Block | None:
@@ -77,8 +78,10 @@ def fields(named: Sequence[tuple[str, str | None]]) -> Block | None:
     return {"type": "section", "fields": shown[:FIELDS_MAX]} if shown else None
 
 
-def context(elements: Sequence[Block]) -> Block | None:
-    return {"type": "context", "elements": list(elements[:CONTEXT_ELEMENTS_MAX])} if elements else None
+def context(*said: str | None) -> Block | None:
+    """The small print of a message; None if nothing is said."""
+    elements = [mrkdwn(words) for words in said if words]
+    return {"type": "context", "elements": elements[:CONTEXT_ELEMENTS_MAX]} if elements else None
 
 
 def weight(blocks: Iterable[Block]) -> int:
@@ -147,16 +150,19 @@ def fits(button: Block) -> bool:
     return size(button["value"]) <= BUTTON_VALUE_MAX
 
 
+def told(text: str, *buttons: Block) -> Message:
+    """A text in markup, with its buttons."""
+    return message(text, [section(text), actions(buttons)])
+
+
 def sentence(words: str, named_ids: Iterable[str] = ()) -> Message:
     """Plain words without formatting, links or mentions. `named_ids` in the words are shown as names."""
     shown = with_names(safe(words, TEXT_MAX) or "…", named_ids)
-    return message(shown, [section(shown)])
+    return told(shown)
 
 
 def listing(title: str, lines: Sequence[str], small_print: str | None = None) -> Message:
-    foot = context([mrkdwn(small_print)]) if small_print else None
-    text = "\n".join([title, *lines]) if lines else title
-    return message(text, [section(title)], lines, len(lines), [foot])
+    return message("\n".join([title, *lines]), [section(title)], lines, len(lines), [context(small_print)])
 
 
 def _packed(lines: Iterable[str], room: int) -> list[list[str]]:

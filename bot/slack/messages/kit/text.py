@@ -154,8 +154,20 @@ def sentences(parts: list[str | None]) -> str:
     return " ".join([part if part.endswith(".") else f"{part}." for part in said[:-1]] + said[-1:])
 
 
-def counted(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """For example "1 race", "2 races", "1,234 deliveries"."""
+    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
+
+
+def given(words: str, value: str | None) -> str | None:
+    """For example "draw 4", of "draw {}"; None without a value."""
+    return words.format(value) if value else None
+
+
+def first_of(words: Sequence[str], most: int, more: str = "and {} more") -> list[str]:
+    """The first `most`, and how many others there are."""
+    left = len(words) - most
+    return [*words[:most], more.format(f"{left:,}")] if left > 0 else list(words)
 
 
 def listed(words: Sequence[str]) -> str:
