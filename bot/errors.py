@@ -12,7 +12,7 @@ RacingBotError
 │   ├── StorageUnavailable        full, locked or unreachable: maybe stored, a retry may help
 │   │   └── LockTaken             another replica changes the channel: nothing stored, a retry helps
 │   ├── QueueFull                 too many deliveries or writes wait: nothing stored, a retry helps
-│   ├── SchemaUnknown             a newer version of racing-bot has migrated the database
+│   ├── SchemaUnknown             of a newer version of racing-bot, or too old to be taken over
 │   └── SecretsUnreadable         no encryption key opens a stored secret
 ├── CommandError                  a person's command can't be done; says the right command
 │   └── FieldsWrong               a form can't be stored; has a sentence for each field

@@ -101,10 +101,10 @@ class Database:
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
         self._writer = _make_engine(self.url, writes=True, busy_s=busy_s)
         self._reader = _make_engine(self.url, writes=False, busy_s=busy_s)
-        self._file = _file_of(self.url)
+        self.file = _file_of(self.url)
         self._opened: tuple[int, int] | None = None
         self._log: tuple[int, int] | None = None
-        for engine in (self._writer, self._reader) if self._file else ():
+        for engine in (self._writer, self._reader) if self.file else ():
             event.listen(engine, "do_connect", self._make_file)
             event.listen(engine, "connect", self._note_file)
         self.failed_writes = 0
@@ -145,22 +145,22 @@ class Database:
         self._reader.dispose()
 
     def _present_file(self) -> tuple[int, int] | None:
-        assert self._file is not None
-        return _identity_of(self._file, self._opened)
+        assert self.file is not None
+        return _identity_of(self.file, self._opened)
 
     def _present_log(self) -> tuple[int, int] | None:
         """Of the commits that the file lacks as yet. SQLite removes the log with the last connection."""
-        return _identity_of(Path(f"{self._file}-wal"), self._log)
+        return _identity_of(Path(f"{self.file}-wal"), self._log)
 
     def _make_file(self, *_args: object) -> None:
         """For this user alone. SQLite gives the files beside the database the same mode."""
-        assert self._file is not None
+        assert self.file is not None
         # The driver reports a file that can't be written.
         with contextlib.suppress(OSError):
-            os.close(os.open(self._file, os.O_CREAT | os.O_EXCL, 0o600))
+            os.close(os.open(self.file, os.O_CREAT | os.O_EXCL, 0o600))
         for end in ("-wal", "-shm"):
             with contextlib.suppress(OSError):
-                Path(f"{self._file}{end}").chmod(self._file.stat().st_mode)
+                Path(f"{self.file}{end}").chmod(self.file.stat().st_mode)
 
     def _note_file(self, *_args: object) -> None:
         if self._opened is None:

@@ -13,8 +13,8 @@ LISTS = ("regions", "courses", "countries")
 
 CHANGES = ("INSERT", "UPDATE", "DELETE")
 
-LATER_TABLES = ("watch",)
-"""Kept in memory whole. Each table's own migration makes the triggers."""
+TABLES = ("channel_subscription", "muted_meeting", "watch")
+"""Kept in memory whole."""
 
 _NAMES = ", ".join(f"'{name}'" for name in LISTS)
 
@@ -49,36 +49,15 @@ def after_locks() -> Function[str]:
 
 
 def make_triggers(connection: Connection) -> None:
-    """For a database with all tables."""
-    make_first_triggers(connection)
-    for table in LATER_TABLES:
-        make_table_triggers(connection, table)
-    make_after_locks(connection)
-
-
-def make_after_locks(connection: Connection) -> None:
-    if connection.dialect.name != "sqlite":
-        connection.execute(text(_AFTER_LOCKS))
-
-
-def make_table_triggers(connection: Connection, table: str) -> None:
-    """For any change of a table. The names of triggers begin with the table's name."""
-    for change in CHANGES:
-        connection.execute(
-            text(
-                f"CREATE TRIGGER {table}_{change.lower()}_moves AFTER {change} ON {table} "
-                f"{_each(connection)}{_action(connection)}"
-            )
-        )
-
-
-def make_first_triggers(connection: Connection) -> None:
-    """For the tables of migration 0007."""
+    """For a database with all tables. The names of triggers begin with the table's name."""
     if connection.dialect.name != "sqlite":
         connection.execute(text(_ON_POSTGRESQL))
     action, each = _action(connection), _each(connection)
-    for table in ("channel_subscription", "muted_meeting"):
-        make_table_triggers(connection, table)
+    for table in TABLES:
+        for change in CHANGES:
+            connection.execute(
+                text(f"CREATE TRIGGER {table}_{change.lower()}_moves AFTER {change} ON {table} {each}{action}")
+            )
     for change in CHANGES:
         row = "OLD" if change == "DELETE" else "NEW"
         connection.execute(
@@ -92,6 +71,12 @@ def make_first_triggers(connection: Connection) -> None:
         connection.execute(
             text(f"CREATE TRIGGER channel_queue_{what}_moves AFTER {change} ON channel_queue {each}{action}")
         )
+    make_after_locks(connection)
+
+
+def make_after_locks(connection: Connection) -> None:
+    if connection.dialect.name != "sqlite":
+        connection.execute(text(_AFTER_LOCKS))
 
 
 def _action(connection: Connection) -> str:

@@ -7,6 +7,7 @@ from sqlalchemy import Connection, inspect, text
 from sqlmodel import SQLModel
 
 from bot.db import generation, tables
+from bot.db.backup import copy_file
 from bot.db.engine import Database
 from bot.errors import SchemaUnknown
 
@@ -18,12 +19,17 @@ ADVISORY_LOCK = 7_228_464_115
 _APPLIED = "alembic_version"
 
 
+_WAY_FROM_BEFORE = "d7d507a1"
+"""The newest commit whose `racing-bot migrate` takes over every older schema."""
+
+
 @dataclass(frozen=True)
 class Upgraded:
-    """The revisions before (None: there were no tables) and after."""
+    """The revisions before (None: there were no tables) and after. `copy`: SQLite's file as before."""
 
     before: str | None
     after: str
+    copy: Path | None = None
 
     @property
     def told(self) -> str:
@@ -31,20 +37,25 @@ class Upgraded:
             return f"all tables are made, revision {self.after}."
         if self.before == self.after:
             return f"already up to date, revision {self.after}."
-        return f"migrated from revision {self.before} to revision {self.after}."
+        kept = f" The database as before is kept at {self.copy}." if self.copy else ""
+        return f"migrated from revision {self.before} to revision {self.after}.{kept}"
 
 
 def upgrade(database: Database) -> Upgraded:
-    """Raises SchemaUnknown, and the driver's errors."""
+    """Raises SchemaUnknown, StorageUnavailable without a copy of SQLite's file, and the driver's errors."""
     with database.writer.begin() as connection:
         if not database.is_sqlite:
             connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": ADVISORY_LOCK})
-        before, after = applied(connection), head()
-        if before != after and inspect(connection).get_table_names():
-            apply_migrations(connection)
-        elif before != after:
+        before, after, copy = applied(connection), head(), None
+        if before is None:
             _make_tables(connection)
-        return Upgraded(before, after)
+        elif before != after:
+            # Nobody else writes during this transaction.
+            copy = database.file and database.file.with_name(f"{database.file.name}.revision-{before}")
+            if database.file and copy:
+                copy_file(database.file, copy)
+            _apply_migrations(connection)
+        return Upgraded(before, after, copy)
 
 
 def is_current(connection: Connection) -> bool:
@@ -56,12 +67,18 @@ def applied(connection: Connection) -> str | None:
     if not inspect(connection).has_table(_APPLIED):
         return None
     found: str | None = connection.execute(text(f"SELECT version_num FROM {_APPLIED}")).scalar_one_or_none()  # noqa: S608  a constant
-    if found is not None and found not in revisions():
+    if found is None or found in revisions():
+        return found
+    if found > head():
         raise SchemaUnknown(
             f"the database is at revision {found}, and this version of racing-bot knows revisions up to {head()} only: "
             "a newer version has migrated the database. Run that version, or put back a copy from before."
         )
-    return found
+    raise SchemaUnknown(
+        f"the database is at revision {found}, of before version 1.0, and this version of racing-bot takes over "
+        f"revision {min(revisions())} and revisions from {sorted(revisions())[1]} on: run `racing-bot migrate` "
+        f"of commit {_WAY_FROM_BEFORE} first."
+    )
 
 
 def revisions() -> frozenset[str]:
@@ -83,7 +100,7 @@ def _make_tables(connection: Connection) -> None:
     connection.execute(text(f"INSERT INTO {_APPLIED} VALUES (:head)"), {"head": head()})  # noqa: S608  a constant
 
 
-def apply_migrations(connection: Connection, to: str = "head") -> None:
+def _apply_migrations(connection: Connection) -> None:
     # Alembic takes ten megabytes.
     from alembic import command  # noqa: PLC0415
     from alembic.config import Config  # noqa: PLC0415
@@ -91,4 +108,4 @@ def apply_migrations(connection: Connection, to: str = "head") -> None:
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS))
     config.attributes["connection"] = connection
-    command.upgrade(config, to)
+    command.upgrade(config, "head")

@@ -33,6 +33,9 @@ class Schema:
             self.problem = await asyncio.to_thread(self._prepare)
         except SchemaUnknown as error:
             self.problem = str(error)
+        except StorageUnavailable as error:
+            self.problem = "the database is of an older version, and no copy could be made before the migration"
+            log.error("database_not_copied", reason=str(error))  # noqa: TRY400  a traceback says less
         except DBAPIError as error:
             self._database.reopen()
             # Strangers read `/readyz`: the driver's words are for the log alone.
@@ -56,7 +59,9 @@ class Schema:
 
     def _prepare(self) -> str | None:
         if self._database.is_sqlite:
-            migrate.upgrade(self._database)
+            upgraded = migrate.upgrade(self._database)
+            if upgraded.copy:
+                log.warning("database_migrated", to=upgraded.after, copy_of_before=str(upgraded.copy))
             return None
         with self._database.writer.connect() as connection:
             if migrate.is_current(connection):

@@ -73,8 +73,8 @@ async def schema(patient: Patient) -> Seen:
         found = await patient.deployment.read(lambda session: migrate.applied(session.connection()))
     except SchemaUnknown as error:
         told = f"{str(error)[:1].upper()}{str(error)[1:]}"
-        mend = "Run the newer version of racing-bot again, or put back a copy of the database from before."
-        return Seen(f"newer than {head}", (failed("schema_newer", told, mend),))
+        mend = "Run the named version, or put back a copy from before."
+        return Seen(f"not {head}", (failed("schema_unknown", told, mend),))
     if found == head:
         return Seen(f"revision {head}")
     told = f"The schema is at revision {found or 'none'}, and this version of racing-bot needs {head}."

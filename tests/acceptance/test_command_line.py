@@ -20,7 +20,7 @@ from sandbox.slack import failures
 from tests.acceptance.command_line import run_command
 from tests.acceptance.dying import after_the_commit, before_the_commit
 from tests.clock import START, now
-from tests.older_database import NEWEST, make_older_database
+from tests.older_database import NEWEST, OLDEST, make_older_database
 from tests.payloads import abandoned
 from tests.world import API_KEY, until
 
@@ -67,10 +67,11 @@ async def test_migrate_says_in_english_what_it_did(make_world):
         address, file = world.bot.env["DATABASE_URL"], world.bot.folder / "bot.db"
         assert (await run_command(world.bot, "migrate")).out == f"{address}: all tables are made, revision {NEWEST}.\n"
         file.unlink()
-        await make_older_database(address, "0002")
+        make_older_database(address)
         migrated = await run_command(world.bot, "migrate")
+        kept = f"The database as before is kept at {file}.revision-{OLDEST}."
         assert (migrated.code, migrated.err) == (0, "")
-        assert migrated.out == f"{address}: migrated from revision 0002 to revision {NEWEST}.\n"
+        assert migrated.out == f"{address}: migrated from revision {OLDEST} to revision {NEWEST}. {kept}\n"
         assert (await run_command(world.bot, "migrate")).out == f"{address}: already up to date, revision {NEWEST}.\n"
         with sqlite3.connect(file) as connection:
             connection.execute("UPDATE alembic_version SET version_num = '9999'")

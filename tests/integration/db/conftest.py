@@ -5,6 +5,7 @@ import asyncio
 import pytest_asyncio
 
 from bot.db.engine import Database
+from tests.older_database import make_older_database
 from tests.postgres import new_postgres_database
 
 
@@ -18,3 +19,10 @@ async def empty_database(request, tmp_path):
     opened = Database(url)
     yield opened
     await opened.close()
+
+
+@pytest_asyncio.fixture
+async def old_database(empty_database):
+    """A database with the tables of commit b7b2c51, and without rows."""
+    await asyncio.to_thread(make_older_database, empty_database.url.render_as_string(hide_password=False))
+    return empty_database

@@ -1,8 +1,10 @@
-"""An edit is a revision of its message, and no row of its own. `said` has the events that a message shows besides.
+"""The schema of version 1.0, out of the schema of commit b7b2c51.
 
-Rows of edits that were made, and that wait, become rows of `said`. What waits is due once more: an edit under way is
-made again, which changes nothing. A waiting edit of a message that was given up becomes a message, unless another
-message of the channel tells the event.
+- An edit is a revision of its message, and no row of its own. `said` has the events that a message shows besides. What
+  waits is due once more: an edit under way is made again, which changes nothing. A waiting edit of a message that was
+  given up becomes a message, unless another message of the channel tells the event.
+- A body is stored once, whatever key a version of the bot reads from the body.
+- A job keeps the last slot alone. Of missing outcomes and deliveries, races that admins were told of stay.
 """
 
 import re
@@ -11,14 +13,17 @@ from typing import Any
 import sqlalchemy as sa
 from alembic import op
 
+from bot.db import generation
+
 revision = "0024"
-down_revision = "0023"
+down_revision = "0018"
 branch_labels = None
 depends_on = None
 
 ROWS_PER_STATEMENT = 10_000
 
 _EDITS = "('edit', 'live_edit', 'escalation_edit')"
+_MOMENT = sa.DateTime(timezone=True)
 _KEY = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 _TO_EDIT = "state = 'sent' AND wanted_rev > sent_rev AND gone_since IS NULL"
 _KINDS = "kind IN ('event', {0}'summary', 'notice', 'welcome', 'answer', 'escalation'{1})"
@@ -40,6 +45,60 @@ _CHECKS = {
 
 
 def upgrade() -> None:
+    _keep_last_slots()
+    _store_bodies_once()
+    _keep_missing_races()
+    generation.make_after_locks(op.get_bind())
+    _turn_edits_into_revisions()
+
+
+def _keep_last_slots() -> None:
+    op.rename_table("job_run", "job_slots")
+    op.create_table(
+        "job_run",
+        sa.Column("job", sa.String(), primary_key=True, nullable=False),
+        sa.Column("slot_at", _MOMENT, nullable=False),
+        sa.Column("claimed_by", sa.String(), nullable=False),
+        sa.Column("leased_until", _MOMENT, nullable=True),
+        sa.Column("done_at", _MOMENT, nullable=True),
+    )
+    op.execute(
+        "INSERT INTO job_run (job, slot_at, claimed_by, done_at)"
+        " SELECT job, max(done_at), max(claimed_by), max(done_at) FROM job_slots WHERE done_at IS NOT NULL GROUP BY job"
+    )
+    op.drop_table("job_slots")
+
+
+def _store_bodies_once() -> None:
+    """Of rows with the same body the first keeps the hash. The other rows keep their events and messages."""
+    op.execute(
+        "UPDATE inbox SET body_sha256 = 'stored before, ' || id"
+        " WHERE body_sha256 IN (SELECT body_sha256 FROM inbox GROUP BY body_sha256 HAVING count(*) > 1)"
+        " AND id NOT IN (SELECT min(id) FROM inbox GROUP BY body_sha256 HAVING count(*) > 1)"
+    )
+    op.create_index("uq_inbox_body_sha256", "inbox", ["body_sha256"], unique=True)
+    op.add_column("inbox", sa.Column("region", sa.Text(), nullable=False, server_default=""))
+    _index("ix_inbox_region", "inbox", ["region", "received_at", "id"], "state = 'new'")
+
+
+def _keep_missing_races() -> None:
+    op.create_table(
+        "missing_race",
+        sa.Column("race_id", sa.Text(), primary_key=True, nullable=False),
+        sa.Column("name", sa.Text(), nullable=False),
+        sa.Column("race_date", sa.String(), nullable=False),
+        sa.Column("told_at", _MOMENT, nullable=False),
+        sa.Column("came_at", _MOMENT, nullable=True),
+    )
+    op.execute(
+        "INSERT INTO missing_race (race_id, name, race_date, told_at, came_at)"
+        " SELECT race_id, name, race_date, told_at, came_at FROM missing"
+        " WHERE race_id IS NOT NULL AND told_at IS NOT NULL"
+    )
+    op.drop_table("missing")
+
+
+def _turn_edits_into_revisions() -> None:
     for column in _new_columns():
         op.add_column("message", column)
     op.create_table(
@@ -47,7 +106,7 @@ def upgrade() -> None:
         sa.Column("message_id", _KEY, primary_key=True, autoincrement=False, nullable=False),
         sa.Column("event_id", _KEY, primary_key=True, autoincrement=False, nullable=False),
         sa.Column("rev", sa.Integer(), nullable=False, server_default="0"),
-        sa.Column("said_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("said_at", _MOMENT, nullable=True),
     )
     op.create_index("ix_said_event_id", "said", ["event_id"])
     _point_to_messages()
@@ -59,26 +118,23 @@ def upgrade() -> None:
         _make_anew()
     else:
         _change_table()
-    op.create_index(
-        "ix_message_to_edit",
-        "message",
-        ["channel_id", "priority", "id"],
-        sqlite_where=sa.text(_TO_EDIT),
-        postgresql_where=sa.text(_TO_EDIT),
-    )
+    _index("ix_message_to_edit", "message", ["channel_id", "priority", "id"], _TO_EDIT)
+
+
+def _index(name: str, table: str, columns: list[str], where: str) -> None:
+    op.create_index(name, table, columns, sqlite_where=sa.text(where), postgresql_where=sa.text(where))
 
 
 def _new_columns() -> list[sa.Column[Any]]:
-    moment = sa.DateTime(timezone=True)
     return [
         sa.Column("wanted_rev", sa.Integer(), nullable=False, server_default="0"),
         sa.Column("sent_rev", sa.Integer(), nullable=False, server_default="0"),
-        sa.Column("wanted_at", moment, nullable=True),
+        sa.Column("wanted_at", _MOMENT, nullable=True),
         sa.Column("after_id", _KEY, nullable=True),
         sa.Column("passes_pause", sa.Boolean(), nullable=False, server_default=sa.false()),
         sa.Column("edit_attempts", sa.Integer(), nullable=False, server_default="0"),
-        sa.Column("edit_sending_at", moment, nullable=True),
-        sa.Column("gone_since", moment, nullable=True),
+        sa.Column("edit_sending_at", _MOMENT, nullable=True),
+        sa.Column("gone_since", _MOMENT, nullable=True),
     ]
 
 

@@ -1,0 +1,10 @@
+"""The oldest schema that is taken over: of commit b7b2c51. New databases start with today's tables."""
+
+revision = "0018"
+down_revision = None
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    raise NotImplementedError("no database is made with an old schema")
