@@ -21,7 +21,7 @@ from bot.events.races import Course, OffTime, Race, Runner
 from bot.racedata.client.calls import AccountState
 from bot.racedata.client.service_client import RECORDS_PER_PAGE
 from bot.racedata.race_book import RaceBook
-from bot.racedata.race_walk import Order, Stretch, Walk
+from bot.racedata.race_walk import Settled, Walk
 from bot.slack.messages.answers.racecard_answer import racecard
 from bot.slack.messages.answers.results_answer import ResultsQuestion, results_of_day
 
@@ -108,8 +108,8 @@ async def fill(database: Database) -> None:
     for first in range(0, RACES, TOGETHER):
         rows = [a_row(number) for number in range(first, first + TOGETHER)]
         await database.write(partial(_insert, rows=rows))
-    stretch = Stretch(before=(TODAY - timedelta(days=1)).isoformat(), cursor="c")
-    walk = Walk(region="GB", limit=RECORDS_PER_PAGE, order=Order.OLDEST_FIRST, stretches=(stretch,))
+    settled = Settled(before=(TODAY - timedelta(days=1)).isoformat(), cursor="c")
+    walk = Walk(region="GB", limit=RECORDS_PER_PAGE, newest_first=False, settled=settled)
     await database.write(
         partial(named_values.put, name="racebook.walk.GB", value=walk.model_dump(mode="json"), now=NOW)
     )

@@ -32,7 +32,8 @@ from bot.outbox.notices import Notices, Urgency
 from bot.racedata.day_card import Coverage
 from bot.racedata.quota_book import QuotaBook
 from bot.racedata.quota_purposes import Purpose
-from bot.racedata.race_book import Budget, RaceBook
+from bot.racedata.race_book import RaceBook
+from bot.racedata.reading import Budget
 
 log = get_logger(__name__)
 

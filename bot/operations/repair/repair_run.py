@@ -41,7 +41,8 @@ from bot.racedata.client.service_errors import (
 from bot.racedata.month_quota import month_key
 from bot.racedata.quota_book import QuotaBook
 from bot.racedata.quota_purposes import Purpose
-from bot.racedata.race_book import Budget, RaceBook
+from bot.racedata.race_book import RaceBook
+from bot.racedata.reading import Budget
 
 log = get_logger(__name__)
 

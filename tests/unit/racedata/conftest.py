@@ -4,7 +4,6 @@ import asyncio
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -193,22 +192,26 @@ def settings(make_settings):
     return make_settings()
 
 
-class FakeQuota(SimpleNamespace):
+@dataclass
+class FakeQuota:
+    """`left`: before the client's first request."""
+
+    client: FakeClient
     left: int | None = None
 
     async def staleness_s(self):
         return 900
 
     async def commands_left(self):
-        return self.left
+        return None if self.left is None else max(0, self.left - len(self.client.asked))
 
     async def held_back(self):
         return None
 
 
 @pytest.fixture
-def quota():
-    return FakeQuota()
+def quota(client):
+    return FakeQuota(client)
 
 
 @pytest.fixture

@@ -1,14 +1,13 @@
 from datetime import UTC, date, datetime, timedelta
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.racedata.race_walk import (
-    Order,
     PageSeen,
-    Read,
+    Settled,
     Start,
-    Stretch,
     Walk,
     after_page,
     is_proven,
@@ -49,11 +48,11 @@ class List:
         """Whether the day is proven after at most so many pages."""
         yesterday = (self.now.date() - timedelta(days=1)).isoformat()
         fresh_since = self.now - FRESH_FOR
-        while pages and (start := next_start(self.walk, day, yesterday, fresh_since)):
+        while pages and (start := next_start(self.walk, day, fresh_since)):
             page, resume_at, is_last = self.page(start.cursor)
             self.known.update(page)
             seen = PageSeen(self.now, start.cursor, resume_at, is_last, [one[0] for one in page])
-            self.walk = after_page(self.walk, start.read, seen, yesterday, fresh_since)
+            self.walk = after_page(self.walk, seen, yesterday, fresh_since)
             pages -= 1
         return is_proven(self.walk, day, fresh_since)
 
@@ -89,25 +88,87 @@ def test_walk_proves_any_day_when_it_may_read_enough(races, page_size, newest_fi
     assert served.read(iso(offset), 100)
 
 
-@given(days=st.lists(st.sampled_from([iso(n) for n in range(-9, 5)]), min_size=3, max_size=12), size=st.integers(1, 4))
-def test_walk_of_a_list_without_order_proves_only_what_it_read_whole(days, size):
-    walk, at, pages = Walk(limit=size), 0, 0
-    while (start := next_start(walk, iso(0), iso(-1), NOW - FRESH_FOR)) and pages < 60:
-        at = int(start.cursor or 0)
-        end = at + size
-        is_last = end >= len(days)
-        seen = PageSeen(NOW, start.cursor, None if is_last else str(end), is_last, days[at:end])
-        walk, pages = after_page(walk, start.read, seen, iso(-1), NOW - FRESH_FOR), pages + 1
-    if walk.order is Order.NONE and is_proven(walk, iso(0), NOW - FRESH_FOR):
-        assert walk.newest_pass is not None
-        assert walk.newest_pass.ended
-        assert at + size >= len(days)
+def page(cursor, resume_at, *days, is_last=False):
+    return PageSeen(NOW, cursor, resume_at, is_last, days)
+
+
+def after(walk, *pages):
+    for one in pages:
+        walk = after_page(walk, one, iso(-1), NOW - FRESH_FOR)
+    return walk
+
+
+def proven(walk, first=-9, last=9):
+    return [offset for offset in range(first, last + 1) if is_proven(walk, iso(offset), NOW - FRESH_FOR)]
+
+
+NEW = Walk(limit=9)
+OLDER = Settled(after=iso(-9), before=iso(-4), cursor="older")
+NEWER = Settled(after=iso(-3), before=iso(-1), cursor="newer")
+# The pages after a walk, the days from today that they prove, and where an errand of today goes on.
+PAGES: dict[str, tuple[Walk, list[PageSeen], list[int], Start | None]] = {
+    "nothing yet": (NEW, [], [], Start(None)),
+    "an empty page": (NEW, [page(None, "c")], [], Start("c")),
+    "one day alone has no order": (NEW, [page(None, "c", iso(0), iso(0))], [], Start("c")),
+    "oldest first": (NEW, [page(None, "c", iso(-9), iso(-5))], [*range(-9, -5)], Start("c")),
+    "newest first": (NEW, [page(None, "c", iso(5), iso(2))], [*range(3, 10)], Start("c")),
+    "read to the end": (NEW, [page(None, None, iso(0), is_last=True)], [*range(-9, 10)], None),
+    "a race without a day": (NEW, [page(None, None, iso(-1), None, iso(1), is_last=True)], [], None),
+    "a settled race without a day": (
+        NEW,
+        [page(None, "c", iso(-9), None, iso(-5)), page("c", "d", iso(-4)), page("d", "e", iso(-4), iso(2))],
+        [*range(-4, 2)],
+        None,
+    ),
+    "dates against the order": (
+        NEW,
+        [page(None, "c", iso(-9), iso(-5)), page("c", "d", iso(2), iso(-4))],
+        [],
+        Start("d"),
+    ),
+    "up to the edge of a gap": (
+        Walk(limit=9, newest_first=True, settled=NEWER),
+        [page("newer", "next", iso(-3), iso(-4))],
+        [-3, -2],
+        Start(None),
+    ),
+    "a gap is forgotten": (
+        Walk(limit=9, newest_first=True, settled=OLDER),
+        [page(None, "c", iso(1), iso(-4))],
+        [*range(-3, 10)],
+        None,
+    ),
+    "settled days are joined": (
+        Walk(limit=9, newest_first=True, settled=OLDER),
+        [page(None, "c", iso(1), iso(-5))],
+        [*range(-8, 10)],
+        None,
+    ),
+    "settled days are read over": (
+        Walk(limit=9, newest_first=True, settled=Settled(after=iso(-4), before=iso(-2), cursor="x")),
+        [page(None, "c", iso(1), iso(-7))],
+        [*range(-6, 10)],
+        None,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_walk_proves_what_its_pages_passed_and_goes_on_behind_them(name):
+    before, pages, days, start = PAGES[name]
+    walk = after(before, *pages)
+    assert (proven(walk), next_start(walk, iso(0), NOW - FRESH_FOR)) == (days, start)
+
+
+def test_settled_days_of_unknown_dates_are_not_read_again():
+    walk = Walk(limit=9, newest_first=False, settled=Settled(before=iso(-5), cursor="c", undated=True))
+    assert not is_proven(walk, iso(-9), NOW)
+    assert [next_start(walk, iso(offset), NOW) for offset in (-9, -5)] == [None, Start("c")]
 
 
 def test_walk_oldest_first_goes_on_behind_what_is_settled():
     served = List([(iso(n), "a") for n in range(-100, 3)], 10, newest_first=False)
     assert served.read(iso(0), 100)
-    assert served.walk.order is Order.OLDEST_FIRST
     served.now += timedelta(hours=1)
     served.races.add((iso(0), "b"))
     assert not served.read(iso(0), 0)
@@ -115,15 +176,12 @@ def test_walk_oldest_first_goes_on_behind_what_is_settled():
     assert (iso(0), "b") in served.known
 
 
-def test_walk_newest_first_joins_the_ground_it_knows_already():
+def test_walk_newest_first_goes_on_below_what_is_settled():
     served = List([(iso(n), "a") for n in range(-30, 3)], 4, newest_first=True)
     assert served.read(iso(-10), 100)
-    served.now += timedelta(days=8)
-    served.races |= {(iso(n), "a") for n in range(3, 10)}
-    assert served.read(iso(7), 2)
-    assert len(served.walk.stretches) == 2
-    assert served.read(iso(0), 100)
-    assert len(served.walk.stretches) == 1
+    served.now += timedelta(hours=1)
+    assert not served.read(iso(0), 0)
+    assert served.read(iso(-14), 2)
 
 
 def test_walk_says_when_a_day_that_is_not_settled_was_read():
@@ -131,40 +189,6 @@ def test_walk_says_when_a_day_that_is_not_settled_was_read():
     served.read(iso(0), 100)
     assert read_at(served.walk, iso(0), NOW - FRESH_FOR) == NOW
     assert read_at(served.walk, iso(-30), NOW + FRESH_FOR) is None
-
-
-def test_walk_with_a_race_of_unknown_day_claims_nothing_of_its_pass():
-    page = PageSeen(NOW, None, None, is_last=True, dates=[iso(-1), None, iso(1)])
-    walk = after_page(Walk(limit=9), Read.PASS, page, iso(-1), NOW - FRESH_FOR)
-    assert not is_proven(walk, iso(0), NOW - FRESH_FOR)
-    assert next_start(walk, iso(0), iso(-1), NOW - FRESH_FOR) is None
-
-
-def test_stretch_of_unknown_days_is_not_read_again():
-    stretch = Stretch(before=iso(-5), cursor="c", undated=True)
-    walk = Walk(limit=9, order=Order.OLDEST_FIRST, stretches=(stretch,))
-    assert not is_proven(walk, iso(-9), NOW)
-    assert next_start(walk, iso(-9), iso(-1), NOW) is None
-    assert next_start(walk, iso(-5), iso(-1), NOW) == Start(Read.PASS, "c")
-
-
-def test_walk_goes_on_over_empty_pages():
-    empty = PageSeen(NOW, None, "c1", is_last=False, dates=[])
-    walk = after_page(Walk(limit=9), Read.PASS, empty, iso(-1), NOW - FRESH_FOR)
-    assert next_start(walk, iso(0), iso(-1), NOW - FRESH_FOR) == Start(Read.PASS, "c1")
-
-
-def test_stretches_are_not_joined_over_a_day_that_was_read_in_part():
-    older = Stretch(after=iso(-9), before=iso(-4), cursor="older")
-    newer = Stretch(after=iso(-3), before=iso(-1), cursor="newer")
-    walk = Walk(limit=9, order=Order.NEWEST_FIRST, stretches=(newer, older))
-    to_the_edge = PageSeen(NOW, "newer", "next", is_last=False, dates=[iso(-3), iso(-4)])
-    walk = after_page(walk, Read.STRETCH, to_the_edge, iso(-1), NOW - FRESH_FOR)
-    assert len(walk.stretches) == 2
-    assert not is_proven(walk, iso(-4), NOW - FRESH_FOR)
-    into_it = PageSeen(NOW, "next", "further", is_last=False, dates=[iso(-4), iso(-5)])
-    walk = after_page(walk, Read.STRETCH, into_it, iso(-1), NOW - FRESH_FOR)
-    assert walk.stretches == (Stretch(after=iso(-9), before=iso(-1), cursor="older"),)
 
 
 def test_yesterday_is_not_settled_by_a_page_that_ends_in_it():

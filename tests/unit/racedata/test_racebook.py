@@ -17,7 +17,7 @@ from bot.racedata.client.cursor_walk import walk
 from bot.racedata.client.service_errors import CircuitOpen, QuotaExceeded, RateLimited, ServerFault, Spared
 from bot.racedata.day_card import Coverage, RaceOutcome
 from bot.racedata.quota_purposes import Purpose
-from bot.racedata.race_book import Budget
+from bot.racedata.reading import Budget
 from tests.unit.racedata.conftest import TODAY, FakeClient, from_today, make_days, make_race, titles
 
 ISO, NAAS = TODAY.isoformat(), Course(course_id="cr_1", name="Naas")
@@ -199,7 +199,6 @@ async def test_commands_stop_at_their_share_of_the_quota_and_their_pages_are_cou
     client.races, quota.left = make_days(-60, 5), 2
     card = await book.card("GB", TODAY)
     assert (card.coverage, card.failure, len(client.asked)) == (Coverage.QUOTA, None, 2)
-    quota.left = 0
     await book.card("GB", TODAY)
     assert len(client.asked) == 2
     spent = await database.read(lambda session: quota_rows.spent(session, "2026-11"))
@@ -261,6 +260,7 @@ async def test_cards_that_are_asked_for_at_once_share_one_walk_and_another_day_w
     *near, far = await asyncio.gather(*(book.card("GB", TODAY) for _ in range(4)), book.card("GB", from_today(-50)))
     assert {(card.coverage, *titles(card)) for card in near} == {(Coverage.COMPLETE, "r05000-0")}
     assert (far.coverage, titles(far)) == (Coverage.COMPLETE, ["r04950-0"])
+    assert len(pages_asked(client)) == len(set(pages_asked(client)))
 
 
 async def test_concurrent_cards_of_a_region_are_read_once(book, client):
@@ -329,4 +329,4 @@ async def test_person_reads_on_where_the_walk_of_a_job_is_spared(book, client):
     while not next(iter(book.runs.values())).waiting:  # noqa: ASYNC110  nothing tells who waits
         await asyncio.sleep(0)
     go_on.set()
-    assert ((await upkeep).failure, (await person).coverage) == (spared, Coverage.COMPLETE)
+    assert ((await upkeep).coverage, (await person).coverage) == (Coverage.COMPLETE, Coverage.COMPLETE)
