@@ -31,7 +31,7 @@ from bot.slack.messages.kit.marks import (
 from bot.slack.messages.kit.mentions import mentions_in_markup, with_mentions
 from bot.slack.messages.kit.names import card_name, course_name, lost_part, race_day, race_name, reason, region_mark
 from bot.slack.messages.kit.result_line import result_line
-from bot.slack.messages.kit.text import HEADER_MAX, code, counted, joined, listed, size
+from bot.slack.messages.kit.text import HEADER_MAX, code, counted, first_of, given, joined, listed, size
 from bot.slack.messages.kit.times import aware, moment_for_readers, off_text
 
 ABANDONMENTS_TEXT_MAX = 3_000
@@ -56,7 +56,9 @@ def waited(summary: Backlog) -> list[tuple[Message, int]]:
     """Messages, each with its number of named abandonments. The last message adds results and counts."""
     rung = mentions_in_markup(summary.mentions)
     named = [
-        _after(_abandonment(summary, event, remarks) + _had(summary, remarks), _watched(summary, event, remarks))
+        joined(
+            [_abandonment(summary, event, remarks) + _had(summary, remarks), _watched(summary, event, remarks)], ". "
+        )
         for event, remarks in summary.abandonments
     ]
     parts = _parts(named, ABANDONMENTS_TEXT_MAX - size(rung))
@@ -76,12 +78,12 @@ def _message(summary: Backlog, named: Sequence[str], mentions: Sequence[str], *,
     loud = {event.key for event, _ in summary.results if event.reports_loss}
     in_text = [key for key in lines if summary.held.because in KEPT or summary.watched.get(key) or key in loud]
     told = without_marks("; ".join(lines[key] for key in in_text))
-    text = ". ".join(filter(None, [f"ABANDONED: {'; '.join(named)}" if named else None, _why(summary), rest, told]))
+    text = joined([given("ABANDONED: {}", "; ".join(named)), _why(summary), rest, told], ". ")
     title, lost = _only_abandonment(summary) or (
         _heading(summary, is_urgent=bool(named)),
         ["\n".join(f"{ABANDONED} ABANDONED: {line}" for line in some) for some in _parts(named, SUMMARY_LINE_MAX * 5)],
     )
-    head = [header(title), section(mentions_in_markup(mentions)), *map(section, lost), section(rest or "")]
+    head = [header(title), section(mentions_in_markup(mentions)), *map(section, lost), section(rest)]
     since = "The first came" if summary.held.because in KEPT else f"{_why(summary)}, since"
     return message(
         with_mentions(text, mentions),
@@ -110,7 +112,7 @@ def _only_abandonment(summary: Backlog) -> tuple[str, list[str]] | None:
     if size(title) > HEADER_MAX:
         return None
     facts = joined([f"Told late{_had(summary, remarks)}", None if is_whole else reason(event)])
-    return title, [_after(facts, _watched(summary, event, remarks))]
+    return title, [joined([facts, _watched(summary, event, remarks)], ". ")]
 
 
 def _lines(summary: Backlog) -> dict[str, str]:
@@ -124,7 +126,7 @@ def _lines(summary: Backlog) -> dict[str, str]:
         for event, _ in sorted(summary.cards, key=_by_meeting)
     }
     watched = {event.key: _watched(summary, event, remarks) for event, remarks in (*summary.results, *summary.cards)}
-    return {key: _after(*filter(None, [watched[key], line])) for key, line in (results | cards).items()}
+    return {key: joined([watched[key], line], ". ") for key, line in (results | cards).items()}
 
 
 def _by_meeting(told: tuple[RacingEvent, VersionRemarks]) -> tuple[str, str, str, datetime, int]:
@@ -143,11 +145,7 @@ def _watched(summary: Backlog, event: RacingEvent, remarks: VersionRemarks) -> s
         order_unknown=remarks.order_unknown,
         card_lost=event.key in summary.lost,
     )
-    return _after(*watch_lines(summary.watched.get(event.key, ()), event, circumstances))
-
-
-def _after(*said: str) -> str:
-    return ". ".join(filter(None, said))
+    return ". ".join(watch_lines(summary.watched.get(event.key, ()), event, circumstances))
 
 
 def _parts(lines: Sequence[str], room: int) -> list[list[str]]:
@@ -170,18 +168,20 @@ def _abandonment(summary: Backlog, event: RacingEvent, remarks: VersionRemarks) 
     time = _lost_part(summary, event) if is_meeting else off_text(race.off) or "time not given"
     place = f"{course_name(race) or 'course not given'}, {time}, {race_day(race) or 'date not given'}"
     contradicts = "though a result was reported" if remarks.contradicts else None
-    return ", ".join(filter(None, [f"{place}{region_mark(event)}", reason(event), contradicts]))
+    return joined([f"{place}{region_mark(event)}", reason(event), contradicts], ", ")
 
 
 def _result(event: RacingEvent, remarks: VersionRemarks) -> str:
     race = event.race
-    said = [
-        f"{joined([race_name(race), race_day(race)], ', ')}{region_mark(event)}: {_outcome(race)}",
-        reason(event) if race.is_lost else None,
-        "corrected" if remarks.changes else None,
-        "though it was reported abandoned" if remarks.contradicts else None,
-    ]
-    return ", ".join(filter(None, said))
+    return joined(
+        [
+            f"{joined([race_name(race), race_day(race)], ', ')}{region_mark(event)}: {_outcome(race)}",
+            reason(event) if race.is_lost else None,
+            "corrected" if remarks.changes else None,
+            "though it was reported abandoned" if remarks.contradicts else None,
+        ],
+        ", ",
+    )
 
 
 def _outcome(race: Race) -> str:
@@ -204,26 +204,19 @@ def _card(event: RacingEvent, *, is_lost: bool) -> str:
 def _rest(summary: Backlog) -> str:
     others = _in_figures({kind: count for kind, count in summary.counts.items() if kind not in ABANDONMENTS})
     came = others if summary.held.because in {DIGEST, CARDS} else f"{others} came meanwhile"
-    said = [came] if others else []
-    if summary.given_up:
-        said.append(f"{counted(summary.given_up, 'message')} had waited too long and will not be posted")
-    return ". ".join(said)
+    dropped = f"{counted(summary.given_up, 'message')} had waited too long and will not be posted"
+    return joined([came if others else None, dropped if summary.given_up else None], ". ")
 
 
 def _in_figures(counts: Mapping[str | None, int]) -> str:
-    said = [
-        f"{counts[kind]} {one if counts[kind] == 1 else more}"
-        for kind, (one, more) in COUNTED.items()
-        if counts.get(kind)
-    ]
+    said = [counted(counts[kind], *words) for kind, words in COUNTED.items() if counts.get(kind)]
     others = {kind: count for kind, count in counts.items() if kind not in COUNTED}
     return listed([*said, *([_others(others)] if others else [])])
 
 
 def _others(counts: Mapping[str | None, int]) -> str:
     names = [code(name, EVENT_NAME_MAX) or "no name" for name in counts]
-    more = [f"{len(names) - OTHERS_NAMED} more"] if len(names) > OTHERS_NAMED else []
-    return f"{counted(sum(counts.values()), 'other event')} ({listed([*names[:OTHERS_NAMED], *more])})"
+    return f"{counted(sum(counts.values()), 'other event')} ({listed(first_of(names, OTHERS_NAMED, '{} more'))})"
 
 
 def _had(summary: Backlog, remarks: VersionRemarks) -> str:

@@ -8,7 +8,7 @@ from bot.events.spellings import NO
 from bot.slack.messages.alerts.alert_context import Corrected, MessageContext
 from bot.slack.messages.kit.names import HORSE_MAX, SHORT_MAX, ordinal
 from bot.slack.messages.kit.result_line import RaceField
-from bot.slack.messages.kit.text import counted, joined, safe
+from bot.slack.messages.kit.text import counted, first_of, given, joined, safe
 
 _VALUE_MAX = 80
 _LABEL_MAX = 120
@@ -99,8 +99,7 @@ class _Move:
         self.was, self.now = finishing_position(change.before), finishing_position(change.now)
         self.is_up = bool(self.was and self.now and self.now < self.was)
         self.is_down = bool(self.was and self.now and self.now > self.was)
-        reason = safe(same.position_reason, _VALUE_MAX) if same else None
-        self.because = f" ({reason})" if reason else ""
+        self.because = given(" ({})", safe(same.position_reason, _VALUE_MAX)) or "" if same else ""
         self.shares = self.now and sum(runner.finishing_position == self.now for runner in runners) > 1
 
 
@@ -121,12 +120,9 @@ def _disqualified(moved: Sequence[_Move]) -> list[str]:
     up = [one for one in moved if one.is_up]
     if not out or not _are_all(moved, out + up):
         return []
-    named = [
-        f"{one.horse} disqualified{f' from {_place(one.was)}' if one.was else ''}{one.because}"
-        for one in out[:_NAMES_MOST]
-    ]
-    more = [f"and {len(out) - _NAMES_MOST} more disqualified"] if len(out) > _NAMES_MOST else []
-    return [*named, *more, *_promoted(up)]
+    each = [f"{one.horse} disqualified{f' from {_place(one.was)}' if one.was else ''}{one.because}" for one in out]
+    named = first_of(each, _NAMES_MOST, "and {} more disqualified")
+    return [*named, *_promoted(up)]
 
 
 def _reinstated(moved: Sequence[_Move]) -> list[str]:
@@ -147,8 +143,7 @@ def _are_all(moved: Sequence[_Move], some: Sequence[_Move]) -> bool:
 def _promoted(up: Sequence[_Move]) -> list[str]:
     """For example "Horse B promoted to 1st, Horse C to 2nd"."""
     named = [f"{one.horse}{' promoted' * (at == 0)} to {_place(one.now)}" for at, one in enumerate(_by_place(up))]
-    more = [f"{len(up) - _NAMES_MOST} more up"] if len(up) > _NAMES_MOST else []
-    return [", ".join([*named[:_NAMES_MOST], *more])] if up else []
+    return [", ".join(first_of(named, _NAMES_MOST, "{} more up"))] if up else []
 
 
 def _place(place: int | None) -> str:
@@ -224,7 +219,7 @@ def _unplaced(moved: Sequence[_Move], *, disagree: bool) -> Iterator[str]:
         else:
             now = "is now disqualified" if is_disqualified(one.change.now) else f"is now {_value(one.change.now)}"
             now = "has no place now" if one.change.now is None else now
-            yield joined([f"{one.horse} {now}", f"was {was}" if was else None], ", ") + one.because
+            yield joined([f"{one.horse} {now}", given("was {}", was)], ", ") + one.because
 
 
 def _keeps_place(change: Change) -> bool:
@@ -274,8 +269,7 @@ def _added(field: str, added: Sequence[Change]) -> str:
     if field == CARD:
         return f"names {counted(number, 'more race')}"
     if field == RUNNER:
-        named = [safe(change.of, _LABEL_MAX) for change in added]
-        return f"names {_listed(named, number)}"
+        return f"names {_listed([safe(change.of, _LABEL_MAX) for change in added], number)}"
     if field == POSITION_FACT and len(added) <= _NAMES_MOST:
         return ", ".join(f"{_name(change.of)} {_position(change.now)}" for change in added)
     if len(added) == 1:

@@ -36,7 +36,7 @@ from bot.slack.messages.kit.names import (
 )
 from bot.slack.messages.kit.native_blocks import collapsed, with_native
 from bot.slack.messages.kit.result_line import RaceField
-from bot.slack.messages.kit.text import counted, joined, safe
+from bot.slack.messages.kit.text import counted, first_of, given, joined, safe
 from bot.slack.messages.kit.times import off_text
 
 _LOST_NAMED = 3
@@ -55,7 +55,7 @@ def racecard_published(event: RacingEvent, context: MessageContext) -> Message:
         watched_section(event, context),
         section(f"{title}: {declared(event)}" if leads else ""),
         section(f"{ABANDONED} {lost}" if _lost_races(event, context) else lost),
-        section("\n".join([*filter(None, [_changed(changed, context)]), *asides(context)])),
+        section(joined([_changed(changed, context), *asides(context)], "\n")),
     ]
     text = _text(event, context, changed, lost)
     small = small_print(event, context, details_filled_in=shows_filled_in(event.races, _line))
@@ -88,10 +88,8 @@ def _card_button(event: RacingEvent) -> Block | None:
     """None where no command finds the card."""
     race = event.race
     course = (race.course.course_id or race.course.name or "").replace('"', "")
-    if not (course and race.region and race.race_date):
-        return None
     button = command_button(CARD_LABEL, f'racecard {race.region} {race.race_date} "{course}"')
-    return button if fits(button) else None
+    return button if course and race.region and race.race_date and fits(button) else None
 
 
 def _text(event: RacingEvent, context: MessageContext, changed: str, lost: str) -> str:
@@ -100,11 +98,11 @@ def _text(event: RacingEvent, context: MessageContext, changed: str, lost: str) 
     kind = DISAGREE if context.order_unknown else "CORRECTION"
     first = f"{kind}: {card}. {_changed(changed, context)}" if changed else card
     if _is_lost(event, context):
-        first = ", ".join(filter(None, [f"ABANDONED: {name}", reason(event)]))
+        first = joined([f"ABANDONED: {name}", reason(event)], ", ")
     watched = watch_lines(context.watched, event, context)
     leads = not changed and not _is_lost(event, context)
     said = [*watched, first] if leads else [first, *watched]
-    return ". ".join([*said, *filter(None, [lost]), *asides(context, in_text=True)]) + late_mark(context)
+    return joined([*said, lost, *asides(context, in_text=True)], ". ") + late_mark(context)
 
 
 def _headline(event: RacingEvent, context: MessageContext, changed: str) -> str:
@@ -155,23 +153,18 @@ def declared(event: RacingEvent) -> str:
 def _lost(event: RacingEvent, context: MessageContext) -> str:
     # The header of an abandoned card has the reason.
     why = None if event.race.abandoned else reason(event)
-    said = joined([*_became(event.race), why])
+    said = joined(["The racecard says so" if event.race.abandoned else None, _status(event.race), why])
     lost = [joined([race_line(race), safe(race.reason)]) for race in _lost_races(event, context)]
-    if not lost:
-        return said
-    named = "; ".join(lost[:_LOST_NAMED]) + (f"; and {len(lost) - _LOST_NAMED} more" if len(lost) > _LOST_NAMED else "")
-    return joined([f"ABANDONED: {named}", said], ". ")
+    return joined([given("ABANDONED: {}", "; ".join(first_of(lost, _LOST_NAMED))), said], ". ")
 
 
-def _became(race: Race) -> list[str]:
-    status = safe(race.status, SHORT_MAX) if by_card_status(race.status) else None
-    return ["The racecard says so"] * bool(race.abandoned) + [f"Status: {status}"] * bool(status)
+def _status(race: Race) -> str | None:
+    return given("Status: {}", safe(race.status, SHORT_MAX)) if by_card_status(race.status) else None
 
 
 def _line(race: Race) -> str:
-    status = safe(race.status, SHORT_MAX) if by_card_status(race.status) else None
     lost = f"{ABANDONED} ABANDONED" if race.abandoned else None
-    return joined([race_line(race), lost, f"Status: {status}" if status else None, safe(race.reason)])
+    return joined([race_line(race), lost, _status(race), safe(race.reason)])
 
 
 def _lines(event: RacingEvent) -> Iterator[str]:

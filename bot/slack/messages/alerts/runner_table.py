@@ -8,7 +8,7 @@ from bot.slack.messages.kit.blocks import TEXT_OBJECT, section
 from bot.slack.messages.kit.names import SHORT_MAX, runner_line
 from bot.slack.messages.kit.native_blocks import NOTHING_CAME, ROWS_PER_PAGE, TABLE_ROWS_MAX, cell, data_table
 from bot.slack.messages.kit.result_line import RaceField
-from bot.slack.messages.kit.text import joined, safe
+from bot.slack.messages.kit.text import given, joined, safe
 
 HORSE, PRICE = "Horse", "SP"
 
@@ -57,25 +57,20 @@ def runners_table(
     if made is None:
         return []
     table, shown = made
-    return [table, section(f"and {len(runners) - shown} more" if shown < len(runners) else "")]
+    return [table, section(f"and {len(runners) - shown} more" if shown < len(runners) else None)]
 
 
 def runner_lines(runners: Sequence[Runner], race: Race) -> Iterator[str]:
     """For example "1  Desert Crown (R Moore / A O'Brien)  SP 5/2F · no. 4, draw 2, OR 121"."""
     field = RaceField(race)
     for runner in runners:
-        named = ((words, safe(value, SHORT_MAX)) for words, value in _numbers(runner))
-        numbers = [f"{words}{value}" for words, value in named if value]
+        named = {
+            "no. {}": runner.number if runner.horse else None,
+            "draw {}": runner.draw,
+            "OR {}": runner.official_rating,
+            "beaten {}": runner.beaten,
+            "{}": runner.position_reason,
+        }
+        numbers = [given(words, safe(value, SHORT_MAX)) for words, value in named.items()]
         line = runner_line(runner, safe(runner.position, SHORT_MAX), field.horse(runner), field.price(runner))
         yield joined([line, joined(numbers, ", ")])
-
-
-def _numbers(runner: Runner) -> tuple[tuple[str, str | None], ...]:
-    number = runner.number if runner.horse else None
-    return (
-        ("no. ", number),
-        ("draw ", runner.draw),
-        ("OR ", runner.official_rating),
-        ("beaten ", runner.beaten),
-        ("", runner.position_reason),
-    )

@@ -22,7 +22,7 @@ from bot.slack.messages.kit.blocks import section
 from bot.slack.messages.kit.marks import WATCHED
 from bot.slack.messages.kit.names import PERSON_MAX, SHORT_MAX, course_name, ordinal, race_day
 from bot.slack.messages.kit.result_line import FIRST_PLACES, RaceField, walked_over
-from bot.slack.messages.kit.text import joined, safe
+from bot.slack.messages.kit.text import first_of, given, joined, safe
 from bot.slack.messages.kit.times import off_text
 
 RUNNERS_NAMED = 8
@@ -34,9 +34,8 @@ def watched_section(event: RacingEvent, context: MessageContext) -> Block | None
 
 def watch_lines(watched: Sequence[WatchedRunner], event: RacingEvent, context: MessageContext) -> list[str]:
     """A line for each of the first runners; the others are counted."""
-    lines = [f"{WATCHED} {what_happened(one, event, context)}" for one in watched[:RUNNERS_NAMED]]
-    more = len(watched) - len(lines)
-    return [*lines, *([f"{WATCHED} and {more} more"] if more > 0 else [])]
+    lines = [f"{WATCHED} {what_happened(one, event, context)}" for one in watched]
+    return first_of(lines, RUNNERS_NAMED, f"{WATCHED} and {{}} more")
 
 
 def what_happened(one: WatchedRunner, event: RacingEvent, context: MessageContext) -> str:
@@ -103,8 +102,7 @@ def _finished(position: str | None, runner: Runner, race: Race) -> str:
     if place:
         return "WON" if place == 1 else f"{'placed' if place <= FIRST_PLACES else 'finished'} {ordinal(place)} in"
     if is_disqualified(position):
-        reason = safe(runner.position_reason, SHORT_MAX)
-        return f"disqualified{f' ({reason})' if reason else ''} from"
+        return joined(["disqualified", given("({})", safe(runner.position_reason, SHORT_MAX)), "from"], " ")
     if did_not_finish(position):
         return "did not finish"
     known = {one.finishing_position for one in race.runners}
@@ -123,7 +121,8 @@ def _on_card(one: WatchedRunner, runner: Runner, where: str) -> str:
     position = runner.position or one.position
     if is_non_runner(position):
         return _out(position, where)
-    jockey, draw = safe(runner.jockey, PERSON_MAX), safe(runner.draw, SHORT_MAX)
     is_watched = any(words.startswith("jockey ") for words in one.by)
-    declared = f" declared{' again' * one.is_back}: {where}"
-    return joined([declared, None if is_watched else jockey, f"draw {draw}" if draw else None], ", ")
+    jockey = None if is_watched else safe(runner.jockey, PERSON_MAX)
+    return joined(
+        [f" declared{' again' * one.is_back}: {where}", jockey, given("draw {}", safe(runner.draw, SHORT_MAX))], ", "
+    )

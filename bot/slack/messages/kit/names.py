@@ -4,7 +4,7 @@ from collections.abc import Collection
 
 from bot.events.event import EventKind, RacingEvent
 from bot.events.races import Race, Runner
-from bot.slack.messages.kit.text import counted, joined, safe
+from bot.slack.messages.kit.text import counted, given, joined, safe
 from bot.slack.messages.kit.times import off_text, published_day
 
 COURSE_MAX = 80
@@ -62,15 +62,13 @@ def race_day(race: Race) -> str | None:
 
 
 def region_mark(event: RacingEvent) -> str:
-    region = region_in_words(event)
-    return f" ({region})" if region else ""
+    return given(" ({})", region_in_words(event)) or ""
 
 
 def region_in_words(event: RacingEvent) -> str | None:
-    """An abandonment told to every region gets "region unknown"."""
-    if _region_unknown(event):
-        return "region unknown"
-    return safe(event.race.region, SHORT_MAX) or safe(event.race.said_region, SHORT_MAX)
+    """An abandonment told to every region, because its own is unreadable, gets "region unknown"."""
+    said = safe(event.race.region, SHORT_MAX) or safe(event.race.said_region, SHORT_MAX)
+    return "region unknown" if event.is_abandonment and not said else said
 
 
 def reason(event: RacingEvent) -> str | None:
@@ -83,13 +81,12 @@ def lost_reason(race: Race) -> str | None:
 
 
 def horse_name(runner: Runner) -> str:
-    number = safe(runner.number, SHORT_MAX)
-    return safe(runner.horse, HORSE_MAX) or (f"no. {number}" if number else "horse not named")
+    return safe(runner.horse, HORSE_MAX) or given("no. {}", safe(runner.number, SHORT_MAX)) or "horse not named"
 
 
 def runner_line(runner: Runner, first: str | None, name: str, price: str | None) -> str:
     """For example "1  Desert Crown (R Moore / A O'Brien)  SP 5/2". `first`: position or number."""
-    return joined([first, f"{name}{_connections(runner)}", f"SP {price}" if price else None], "  ")
+    return joined([first, f"{name}{_connections(runner)}", given("SP {}", price)], "  ")
 
 
 def race_line(race: Race) -> str:
@@ -126,8 +123,7 @@ def _title(race: Race) -> str | None:
 
 def race_by_number(race: Race) -> str | None:
     """For example "race 4", for a race without a time or a title."""
-    number = safe(race.number, SHORT_MAX)
-    return f"race {number}" if number else None
+    return given("race {}", safe(race.number, SHORT_MAX))
 
 
 def _in_short(race: Race) -> str:
@@ -136,16 +132,9 @@ def _in_short(race: Race) -> str:
 
 def _connections(runner: Runner) -> str:
     jockey, trainer = safe(runner.jockey, PERSON_MAX), safe(runner.trainer, PERSON_MAX)
-    if trainer and not jockey:
-        return f" (trainer {trainer})"
-    return f" ({joined([jockey, trainer], ' / ')})" if jockey else ""
+    people = joined([jockey, trainer], " / ") if jockey else given("trainer {}", trainer)
+    return given(" ({})", people) or ""
 
 
 def _race_by_id(race: Race) -> str | None:
-    race_id = safe(race.race_id, ID_MAX)
-    return f"race {race_id}" if race_id else None
-
-
-def _region_unknown(event: RacingEvent) -> bool:
-    """True for an abandonment told to every region, because the delivery's region is unreadable."""
-    return event.is_abandonment and safe(event.race.region) is None and safe(event.race.said_region) is None
+    return given("race {}", safe(race.race_id, ID_MAX))

@@ -9,7 +9,7 @@ from itertools import takewhile
 from bot.events.race_state import RaceState, state_in
 from bot.events.races import Race, Runner, did_not_finish, is_disqualified, is_shared, name_and_country, plain_name
 from bot.slack.messages.kit.names import HORSE_MAX, RUNNERS_PLAUSIBLE, SHORT_MAX, horse_name
-from bot.slack.messages.kit.text import counted, joined, listed, safe
+from bot.slack.messages.kit.text import counted, first_of, given, joined, listed, safe
 
 WITHOUT_ORDER = "placings not received"
 CHECK_PLACES = "check which is true"
@@ -45,10 +45,9 @@ def result_line(race: Race, *, in_text: bool = False, first: str | None = None) 
     if placed:
         between, after = (", ", ". ") if in_text else (" · ", GAP)
         named = [joined([_place(one, placed), field.horse(one), field.price(one)], " ") for one in placed]
-        more = [f"and {len(named) - HORSES_NAMED} more"] if len(named) > HORSES_NAMED else []
-        order = joined([between.join([*named[:HORSES_NAMED], *more]), _after_the_horses(field, placed)], after)
+        order = joined([between.join(first_of(named, HORSES_NAMED)), _after_the_horses(field, placed)], after)
     if race.disputed:
-        return joined([CHECK_PLACES, f"otherwise {order}" if order else None], ", ")
+        return joined([CHECK_PLACES, given("otherwise {}", order)], ", ")
     return order or _without_order(field, first)
 
 
@@ -154,7 +153,7 @@ def _after_the_horses(field: RaceField, placed: Sequence[Runner]) -> str:
             "dead heat" if len(set(places)) < len(places) else None,
             f"{field.ran} ran" if field.ran else None,
             f"only {finished} finished" if _is_all_that_finished(field, finished) else None,
-            f"beaten {beaten}" if beaten else None,
+            given("beaten {}", beaten),
             *out[:_DISQUALIFIED_NAMED],
             None if 1 in places else "winner not named",
         ],
@@ -168,8 +167,8 @@ def _is_all_that_finished(field: RaceField, finished: int) -> bool:
 
 
 def _disqualified(runner: Runner, field: RaceField) -> str:
-    because = safe(runner.position_reason, SHORT_MAX)
-    return f"{field.horse(runner)} disqualified{f' ({because})' if because else ''}"
+    because = given("({})", safe(runner.position_reason, SHORT_MAX))
+    return joined([f"{field.horse(runner)} disqualified", because], " ")
 
 
 def _without_order(field: RaceField, first: str | None) -> str:
@@ -181,7 +180,7 @@ def _without_order(field: RaceField, first: str | None) -> str:
         more = [f"and {counted(len(went) - HORSES_NAMED, 'other')}"] if len(went) > HORSES_NAMED else []
         return f"No horse {'is placed' if any(out) else 'finished'}: {', '.join([*named, *more])}"
     unread = safe(field.race.unread_order, ORDER_MAX)
-    return joined([first, f"placings could not be read: {unread}" if unread else WITHOUT_ORDER], ", ")
+    return joined([first, given("placings could not be read: {}", unread) or WITHOUT_ORDER], ", ")
 
 
 def _value(price: str | None) -> Fraction | None:
