@@ -22,8 +22,9 @@ from bot.racedata.client.calls import AccountState
 from bot.racedata.client.service_client import RECORDS_PER_PAGE
 from bot.racedata.race_book import RaceBook
 from bot.racedata.race_walk import Settled, Walk
+from bot.slack.messages.answers.day_answer import DayQuestion
 from bot.slack.messages.answers.racecard_answer import racecard
-from bot.slack.messages.answers.results_answer import ResultsQuestion, results_of_day
+from bot.slack.messages.answers.results_answer import results_of_day
 
 RACES = 100_000
 A_DAY = 60
@@ -80,11 +81,11 @@ async def _answers(book: RaceBook) -> tuple[list[float], list[float]]:
         day = TODAY - timedelta(days=10 + number)
         started = time.perf_counter()
         card = await book.card("GB", day)
-        assert racecard(card, NOW).blocks
+        assert racecard(card, DayQuestion(NOW)).blocks
         cards.append(time.perf_counter() - started)
         assert sum(len(meeting.races) for meeting in card.meetings) == A_DAY
         started = time.perf_counter()
-        assert results_of_day(await book.card("GB", day), ResultsQuestion(now=NOW)).blocks
+        assert results_of_day(await book.card("GB", day), DayQuestion(now=NOW)).blocks
         results.append(time.perf_counter() - started)
     return cards, results
 

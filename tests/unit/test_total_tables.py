@@ -37,14 +37,14 @@ from bot.slack.messages.answers import (
     trace_answer,
     usage_answer,
 )
-from bot.slack.messages.answers.failure_words import NOBODY_KNOWN
+from bot.slack.messages.answers.day_answer import DayQuestion
 from sandbox.demo_stage import COMMANDS
 from tests.unit.pages import ROOT, nodes
 
 NOW = datetime(2026, 11, 20, 14, 0, tzinfo=UTC)
 RACE = Race(race_id="rc_1", course=Course(name="Ascot"))
 
-QUESTION = results_answer.ResultsQuestion(now=NOW)
+QUESTION = DayQuestion(now=NOW)
 KEPT = KeptDrill(drill=Drill(drill_id="d1", begun_by="U1"), begun_at=NOW)
 
 TABLES: dict[str, tuple[Iterable[Any], Iterable[Any]]] = {
@@ -83,7 +83,7 @@ def test_every_outcome_of_a_post_has_words(outcome):
 def test_every_outcome_of_a_race_has_words_and_a_line_of_the_card(outcome):
     outcomes = Outcomes((MeetingCard(RACE.course, "GB", (RACE,)),), {(0, 0): outcome})
     card = Card(NOW.date(), "GB", RACE.course, outcomes, Coverage.COMPLETE)
-    for message in (racecard_answer.racecard(card, NOW), results_answer.results_of_day(card, QUESTION)):
+    for message in (racecard_answer.racecard(card, DayQuestion(NOW)), results_answer.results_of_day(card, QUESTION)):
         assert "Ascot" in message.text
         assert message.blocks
 
@@ -96,7 +96,7 @@ def test_every_answer_to_a_mute_says_what_becomes_of_abandonments():
 @pytest.mark.parametrize("coverage", [one for one in Coverage if one is not Coverage.COMPLETE])
 def test_every_coverage_of_an_incomplete_day_has_words(coverage):
     card = Card(NOW.date(), "GB", None, Outcomes(), coverage)
-    assert day_answer.completeness(card, NOW.date(), (), NOBODY_KNOWN)
+    assert day_answer.completeness(card, QUESTION)
 
 
 @pytest.mark.parametrize("stop", Stop)

@@ -10,7 +10,8 @@ from bot.events.days import utc_today
 from bot.outbox.message import Message
 from bot.slack.commands.day_words import Asked, DayPlace, find_place, read_words
 from bot.slack.commands.invocation import Desk, Invocation, reader_of
-from bot.slack.messages.answers.next_answer import NEXT_SHOWN, NextQuestion, coming, next_off
+from bot.slack.messages.answers.day_answer import DayQuestion
+from bot.slack.messages.answers.next_answer import NEXT_SHOWN, coming, next_off
 
 NAME = "next"
 NEXT_CHECK_S = 3.0
@@ -38,7 +39,7 @@ async def next_races(desk: Desk, invocation: Invocation, asked: Asked, place: Da
         raise first.failure
     zone = await desk.people.zone(invocation.user_id)
     reader = replace(await reader_of(desk, invocation), zone=zone)
-    return next_off(cards, NextQuestion(asked.line(*asked.others), now, place.unchecked, asked.page, reader))
+    return next_off(cards, asked.line(*asked.others), DayQuestion(now, place.unchecked, asked.page, reader))
 
 
 async def check(desk: Desk, invocation: Invocation) -> None:

@@ -11,6 +11,7 @@ from bot.slack.commands.day_words import Asked, DayPlace, find_place, first_regi
 from bot.slack.commands.invocation import Desk, Invocation, reader_of
 from bot.slack.commands.next_off import NAME as NEXT
 from bot.slack.commands.next_off import next_races, refuse_off
+from bot.slack.messages.answers.day_answer import DayQuestion
 from bot.slack.messages.answers.failure_words import NOBODY_KNOWN
 from bot.slack.messages.answers.racecard_answer import racecard, shows_readers_clock
 
@@ -32,7 +33,7 @@ async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message
     if shows_readers_clock(card):
         reader = replace(reader, zone=await desk.people.zone(invocation.user_id))
     regions = await first_regions(desk.database, invocation.channel_id)
-    return racecard(card, desk.clock(), place.unchecked, asked.page, reader=reader, first_regions=regions)
+    return racecard(card, DayQuestion(desk.clock(), place.unchecked, asked.page, reader, regions))
 
 
 async def check(desk: Desk, invocation: Invocation) -> None:

@@ -8,8 +8,9 @@ from bot.outbox.message import Message
 from bot.racedata.day_card import STOPPED, at_off
 from bot.slack.commands.day_words import Asked, DayPlace, find_place, first_regions, read_words
 from bot.slack.commands.invocation import Desk, Invocation, reader_of
+from bot.slack.messages.answers.day_answer import DayQuestion
 from bot.slack.messages.answers.failure_words import NOBODY_KNOWN
-from bot.slack.messages.answers.results_answer import ABANDONMENTS_LIST, ResultsQuestion, results_of_day
+from bot.slack.messages.answers.results_answer import ABANDONMENTS_LIST, results_of_day
 
 NAME = "results"
 
@@ -24,7 +25,7 @@ async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message
     card = at_off(await desk.races.card(place.region, asked.day, place.course), asked.off)
     if card.failure is not None and card.is_empty:
         raise card.failure
-    question = ResultsQuestion(
+    question = DayQuestion(
         now=desk.clock(),
         unchecked=place.unchecked,
         page=asked.page,

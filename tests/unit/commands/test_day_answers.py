@@ -19,9 +19,10 @@ from bot.racedata.client.service_errors import ServerFault
 from bot.racedata.day_card import Coverage, Outcomes, RaceOutcome, outcomes_of
 from bot.racedata.race_book_store import merged
 from bot.racedata.reference_store import KnownCountry
+from bot.slack.messages.answers.day_answer import DayQuestion
 from bot.slack.messages.answers.full_result_answer import full_result
 from bot.slack.messages.answers.racecard_answer import racecard
-from bot.slack.messages.answers.results_answer import ResultsQuestion, results_of_day
+from bot.slack.messages.answers.results_answer import results_of_day
 from bot.slack.messages.kit.blocks import weight
 from bot.slack.messages.kit.text import BLOCKS_MAX, MESSAGE_MAX, SECTION_MAX, size
 from sandbox.slack.block_rules import block_problems
@@ -140,13 +141,15 @@ IN_SECTIONS = ("runners", "runners of a race that was run")
 
 @pytest.mark.parametrize("name", CARDS)
 def test_card_reads_as_kept(name):
-    message = racecard(CARDS[name], NOW)
+    message = racecard(CARDS[name], DayQuestion(NOW))
     in_sections = ["in sections:", as_read(message.in_sections())] if name in IN_SECTIONS else []
     check(KEPT, f"Card: {name}", "\n".join([as_read(message), *in_sections]))
 
 
 def test_card_of_unchecked_words_reads_as_kept():
-    check(KEPT, "Card: a region that nobody checked", as_read(racecard(make_card(region="XX"), NOW, ("XX",))))
+    check(
+        KEPT, "Card: a region that nobody checked", as_read(racecard(make_card(region="XX"), DayQuestion(NOW, ("XX",))))
+    )
 
 
 DAYS = {
@@ -198,7 +201,7 @@ DAYS = {
 @pytest.mark.parametrize("name", DAYS)
 def test_results_and_abandonments_read_as_kept(name):
     for heading, only_abandonments in (("Results", False), ("Abandonments", True)):
-        question = ResultsQuestion(now=NOW, only_abandonments=only_abandonments)
+        question = DayQuestion(now=NOW, only_abandonments=only_abandonments)
         check(KEPT, f"{heading}: {name}", as_read(results_of_day(DAYS[name], question)))
 
 
@@ -214,7 +217,8 @@ def test_results_and_abandonments_read_as_kept(name):
     ],
 )
 def test_time_of_the_data_is_said_by_the_readers_clock_with_the_day_where_it_is_long_ago(published, said):
-    assert f" ; data as of {said} ; " in as_read(racecard(make_card([make_race()], data_as_of=published), NOW))
+    message = racecard(make_card([make_race()], data_as_of=published), DayQuestion(NOW))
+    assert f" ; data as of {said} ; " in as_read(message)
 
 
 WHOLE = ITALY.model_copy(update={"full_result_order": True})
@@ -233,7 +237,7 @@ GREAT_BRITAIN = KnownCountry(country_code="GB", full_result_order=False)
 )
 def test_partial_order_is_labelled_as_what_the_country_publishes(races, region, countries, said):
     day = make_card(races, region=region)
-    text = as_read(results_of_day(day, ResultsQuestion(now=NOW, countries=tuple(countries))))
+    text = as_read(results_of_day(day, DayQuestion(now=NOW, countries=tuple(countries))))
     assert ("finishing order" in text) is (said is not None)
     assert said is None or said in text
 
@@ -264,7 +268,7 @@ def test_card_stays_within_slacks_limits(races, repeat, coverage):
         for number in range(repeat)
         for race in races
     ]
-    message = racecard(make_card(many, coverage=coverage), NOW)
+    message = racecard(make_card(many, coverage=coverage), DayQuestion(NOW))
     assert len(message.blocks) <= BLOCKS_MAX
     assert weight(message.blocks) <= MESSAGE_MAX
     for block in (*message.blocks, *message.plain_blocks):
@@ -278,10 +282,10 @@ LOSSES = make_card(at_courses(190, abandoned=True, reason=WHY))
 @pytest.mark.parametrize(
     ("show", "named", "counted"),
     [
-        (lambda page: racecard(DISPUTES, NOW, page=page), 60, ("1 race abandoned", "60 in conflict")),
-        (lambda page: results_of_day(LOSSES, ResultsQuestion(now=NOW, page=page)), 190, ("190 races abandoned",)),
+        (lambda page: racecard(DISPUTES, DayQuestion(NOW, page=page)), 60, ("1 race abandoned", "60 in conflict")),
+        (lambda page: results_of_day(LOSSES, DayQuestion(now=NOW, page=page)), 190, ("190 races abandoned",)),
         (
-            lambda page: results_of_day(LOSSES, ResultsQuestion(now=NOW, page=page, only_abandonments=True)),
+            lambda page: results_of_day(LOSSES, DayQuestion(now=NOW, page=page, only_abandonments=True)),
             190,
             ("190 races abandoned",),
         ),
@@ -299,7 +303,7 @@ def test_lost_races_without_number_are_all_on_the_pages(show, named, counted):
 def test_card_too_large_has_its_meetings_on_pages():
     races = [make_race(f"{hour}:00", f"Course {number:03}") for number in range(99) for hour in range(12, 18)]
     card = make_card(races, [MEETING_OFF])
-    pages = pages_of(lambda page: racecard(card, NOW, page=page))
+    pages = pages_of(lambda page: racecard(card, DayQuestion(NOW, page=page)))
     assert len(pages) > 2
     assert re.findall(r"\*(Course \d+)\*", "".join(map(as_read, pages))) == [f"Course {one:03}" for one in range(99)]
     for number, page in enumerate(pages, 1):
@@ -310,7 +314,7 @@ def test_card_too_large_has_its_meetings_on_pages():
         assert as_read(page).count("Ascot, whole meeting, Flood") == 2
     turns = re.findall(r"\[.*\] (racecard .* page:.*)", as_read(pages[1]))
     assert turns == ["racecard GB 2026-11-20 page:1", "racecard GB 2026-11-20 page:3"]
-    assert racecard(card, NOW, page=500) == pages[-1]
+    assert racecard(card, DayQuestion(NOW, page=500)) == pages[-1]
 
 
 def test_pages_of_a_large_course_card_hold_the_same_races_in_both_forms():
@@ -319,7 +323,7 @@ def test_pages_of_a_large_course_card_hold_the_same_races_in_both_forms():
         for one in range(24)
     )
     card = make_card([make_race(f"{hour}:00", title="Handicap", runners=field) for hour in range(10, 20)], course=ASCOT)
-    pages = pages_of(lambda page: racecard(card, NOW, page=page))
+    pages = pages_of(lambda page: racecard(card, DayQuestion(NOW, page=page)))
     assert [problems(page) for page in pages] == [[]] * len(pages)
     offs = [re.findall(r"\*(\d\d:00)\*", as_read(page)) for page in pages]
     assert offs == [re.findall(r"\*(\d\d:00)\*", as_read(page.in_sections())) for page in pages]
@@ -329,7 +333,7 @@ def test_pages_of_a_large_course_card_hold_the_same_races_in_both_forms():
 def test_meeting_too_long_says_how_many_races_are_left_out():
     runners = (Runner(horse="x" * 50, position="1"),)
     races = [make_race(f"{number:05}", runners=runners) for number in range(100)]
-    text = as_read(results_of_day(make_card(races), ResultsQuestion(now=NOW)))
+    text = as_read(results_of_day(make_card(races), DayQuestion(now=NOW)))
     left = int(re.findall(r"and (\d+) more", text)[0])
     assert left + len(re.findall(r"^\d{5}", text, re.MULTILINE)) == 100
 
@@ -341,7 +345,7 @@ def test_results_of_very_many_meetings_hold_slacks_limits_and_lose_none():
         for hour in range(12, 16)
         for minute in (0, 3)
     ]
-    pages = pages_of(lambda page: results_of_day(make_card(races), ResultsQuestion(now=NOW, page=page)))
+    pages = pages_of(lambda page: results_of_day(make_card(races), DayQuestion(now=NOW, page=page)))
     assert len(pages) > 1
     assert [problems(page) for page in pages] == [[]] * len(pages)
     named = re.findall(r"\*(Course \d+)\*", "".join(map(as_read, pages)))
@@ -358,7 +362,7 @@ def test_favourite_has_the_same_mark_in_the_line_the_table_and_the_sections():
     race = make_race("14:30", runners=runners, field_size=4)
     event = RacingEvent(key="k", kind=EventKind.RESULT_RECEIVED, race=race)
     other = make_race("15:00", runners=runners, field_size=4)
-    alone, among = (racecard(make_card(some, course=ASCOT), NOW) for some in ([race], [race, other]))
+    alone, among = (racecard(make_card(some, course=ASCOT), DayQuestion(NOW)) for some in ([race], [race, other]))
     for form in (*full_result(event, None, NOW, ()).forms, *alone.forms, *among.forms):
         assert "11/8F" in str(form.blocks)
         assert re.findall("([0-9/]+)[JC]?F", str(form.blocks)) == ["11/8"] * str(form.blocks).count("11/8")
@@ -367,7 +371,7 @@ def test_favourite_has_the_same_mark_in_the_line_the_table_and_the_sections():
 @pytest.mark.parametrize("course", [None, ASCOT])
 def test_provisional_result_is_no_final_result(course):
     card = make_card([make_race("14:30", runners=FIELD, status="Provisional")], course=course)
-    for message in (racecard(replace(card, course=ASCOT), NOW), results_of_day(card, ResultsQuestion(NOW))):
+    for message in (racecard(replace(card, course=ASCOT), DayQuestion(NOW)), results_of_day(card, DayQuestion(NOW))):
         assert "Status: Provisional" in str(message.blocks)
 
 
@@ -394,7 +398,7 @@ def test_declared_number_is_not_told_as_the_number_that_ran(declared, published,
     told = RacingEvent(key="k", kind=EventKind.RESULT_RECEIVED, race=result)
     in_book = merged(card, result.as_delivered(), whole=False)
     for known in (card, in_book):
-        shown = str(results_of_day(make_card([known], [told]), ResultsQuestion(NOW)).blocks)
+        shown = str(results_of_day(make_card([known], [told]), DayQuestion(NOW)).blocks)
         assert "1 Winner 5/2" in shown
         assert re.findall("[0-9]+ ran", shown) == [ran] * bool(ran)
     assert re.findall("[0-9]+ ran", full_result(told, in_book, NOW, ()).text) == [ran] * bool(ran)

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from bot.racedata.day_card import Coverage
-from bot.slack.messages.answers.next_answer import NextQuestion, coming, next_off
+from bot.slack.messages.answers.day_answer import DayQuestion
+from bot.slack.messages.answers.next_answer import coming, next_off
 from tests.unit.commands.cards import (
     FIELD,
     NOW,
@@ -72,7 +73,7 @@ NEXT = {
 
 @pytest.mark.parametrize("name", NEXT)
 def test_next_races_read_as_kept(name):
-    check(KEPT, f"Next: {name}", as_read(next_off(NEXT[name], NextQuestion("next GB", NOW))))
+    check(KEPT, f"Next: {name}", as_read(next_off(NEXT[name], "next GB", DayQuestion(NOW))))
 
 
 @pytest.mark.parametrize(

@@ -90,7 +90,7 @@ async def test_every_ride_that_is_lost_is_named_and_the_rides_to_come_are_counte
     message = watched([NowWatched(MOORE, found[MOORE])], NOW.replace(hour=11), is_own=False)
     said = message.text
     assert "R Moore is declared: Ascot 12:00 (GB), Fri 20 Nov; Bath 13:00 (GB), Fri 20 Nov; Bath 14:00" in said
-    assert "Bath 16:00 (GB), Fri 20 Nov; and 2 more races." in said
+    assert "Bath 16:00 (GB), Fri 20 Nov; and 2 more." in said
     assert said.count(", ABANDONED") == 2
     assert str(message.blocks).count("🛑 *ABANDONED*") == 2
     assert said.index("York 19:00 (GB)") < said.index("R Moore is declared")

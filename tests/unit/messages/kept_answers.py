@@ -41,15 +41,16 @@ from bot.slack.messages.answers.change_notice import (
 )
 from bot.slack.messages.answers.courses_answer import courses
 from bot.slack.messages.answers.coverage_answer import coverage
+from bot.slack.messages.answers.day_answer import DayQuestion
 from bot.slack.messages.answers.drill_report import drill_report
 from bot.slack.messages.answers.full_result_answer import full_result
 from bot.slack.messages.answers.help_answer import command_help, usage_of
 from bot.slack.messages.answers.live_meeting import live_meeting
 from bot.slack.messages.answers.mute_answer import muted, unmuted
-from bot.slack.messages.answers.next_answer import NextQuestion, next_off
+from bot.slack.messages.answers.next_answer import next_off
 from bot.slack.messages.answers.pause_answer import paused, resumed
 from bot.slack.messages.answers.racecard_answer import racecard
-from bot.slack.messages.answers.results_answer import ResultsQuestion, results_of_day
+from bot.slack.messages.answers.results_answer import results_of_day
 from bot.slack.messages.answers.status_answer import StatusScope, status_answer
 from bot.slack.messages.answers.subscription_answers import subscribed, unsubscribed
 from bot.slack.messages.answers.subscription_list import ChannelPause, Listed, ListPage, subscription_list
@@ -196,15 +197,15 @@ ANSWERS: dict[str, partial[Any]] = {
     ),
     "waited_undelivered": partial(waited, held_back(UNDELIVERED, VersionRemarks(had_at=NOON))),
     "full_result": partial(full_result, RESULT, None, RECEIVED_AT, (ITALY, PARTLY)),
-    "card": partial(racecard, CARD, kept_day.NOW),
-    "card_of_a_course": partial(racecard, ONE_COURSE, kept_day.NOW, ["Kempton"]),
-    "card_of_a_course_to_come": partial(racecard, TO_COME, NOON),
-    "card_of_an_abandoned_race": partial(racecard, at_off(TO_COME, "15:00"), NOON),
-    "card_at_a_time_without_a_race": partial(racecard, at_off(TO_COME, "3:10"), NOON),
-    "next_off": partial(next_off, [TO_COME], NextQuestion("next GB", NOON)),
-    "results_of_day": partial(results_of_day, CARD, ResultsQuestion(kept_day.NOW, countries=(ITALY,))),
-    "results_of_a_course": partial(results_of_day, ONE_COURSE, ResultsQuestion(kept_day.NOW)),
-    "abandonments_of_day": partial(results_of_day, CARD, ResultsQuestion(kept_day.NOW, only_abandonments=True)),
+    "card": partial(racecard, CARD, DayQuestion(kept_day.NOW)),
+    "card_of_a_course": partial(racecard, ONE_COURSE, DayQuestion(kept_day.NOW, ["Kempton"])),
+    "card_of_a_course_to_come": partial(racecard, TO_COME, DayQuestion(NOON)),
+    "card_of_an_abandoned_race": partial(racecard, at_off(TO_COME, "15:00"), DayQuestion(NOON)),
+    "card_at_a_time_without_a_race": partial(racecard, at_off(TO_COME, "3:10"), DayQuestion(NOON)),
+    "next_off": partial(next_off, [TO_COME], "next GB", DayQuestion(NOON)),
+    "results_of_day": partial(results_of_day, CARD, DayQuestion(kept_day.NOW, countries=(ITALY,))),
+    "results_of_a_course": partial(results_of_day, ONE_COURSE, DayQuestion(kept_day.NOW)),
+    "abandonments_of_day": partial(results_of_day, CARD, DayQuestion(kept_day.NOW, only_abandonments=True)),
     "coverage": partial(
         coverage,
         [

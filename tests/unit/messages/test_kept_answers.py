@@ -11,8 +11,9 @@ from bot.events.races import Course
 from bot.outbox.message import Message
 from bot.racedata.day_card import Card, Coverage, Outcomes, RaceOutcome
 from bot.slack.messages.answers.change_notice import ended_by
+from bot.slack.messages.answers.day_answer import DayQuestion
 from bot.slack.messages.answers.filter_words import described, in_markup, in_plain_words, in_words
-from bot.slack.messages.answers.results_answer import ResultsQuestion, results_of_day
+from bot.slack.messages.answers.results_answer import results_of_day
 from bot.slack.messages.answers.subscription_answers import unsubscribed
 from bot.slack.messages.answers.welcome import welcome
 from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, VOIDED, without_marks
@@ -73,12 +74,12 @@ PLACES = [
 def test_none_is_said_of_a_place(region, course, where):
     empty = Card(DAY, region, course, Outcomes(), Coverage.COMPLETE)
     listed = f"No racing: the data service lists no races {where} on Fri 20 Nov."
-    assert listed in results_of_day(empty, ResultsQuestion(AT_NOON)).text
+    assert listed in results_of_day(empty, DayQuestion(AT_NOON)).text
     coming = f"No card has been published yet {where} on Fri 20 Nov."
-    assert coming in results_of_day(empty, ResultsQuestion(datetime(2026, 11, 19, 12, tzinfo=UTC))).text
+    assert coming in results_of_day(empty, DayQuestion(datetime(2026, 11, 19, 12, tzinfo=UTC))).text
     races = Card(DAY, region, course, OPEN, Coverage.COMPLETE)
     lost = f"No abandonment is known {where} on Fri 20 Nov."
-    assert lost in results_of_day(races, ResultsQuestion(AT_NOON, only_abandonments=True)).text
+    assert lost in results_of_day(races, DayQuestion(AT_NOON, only_abandonments=True)).text
 
 
 NOUNS = "abandonment|attempt|change|course|error|hour|meeting|message|race|refusal|request|result|runner|subscription"

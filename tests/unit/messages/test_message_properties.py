@@ -20,7 +20,7 @@ from bot.racedata.reference_store import KnownCountry, KnownCourse
 from bot.slack.messages import Corrected, MessageContext, SupersededBy, render
 from bot.slack.messages.kit.blocks import weight
 from bot.slack.messages.kit.native_blocks import CELL_MAX
-from bot.slack.messages.kit.pages import Turning, turns
+from bot.slack.messages.kit.pages import turns
 from bot.slack.messages.kit.text import MESSAGE_MAX, TEXT_MAX, size
 from sandbox.slack.block_rules import MESSAGE_BLOCKS, NEW_BLOCKS, block_problems
 from tests.said import as_posted
@@ -352,7 +352,7 @@ def shown_words(blocks):
 
 
 def test_page_of_a_command_that_no_button_can_carry_has_no_buttons():
-    assert turns(Turning("results " + "🐎" * 1_100), 2, 3) is None
+    assert turns("results " + "🐎" * 1_100, 2, 3) is None
 
 
 @pytest.mark.parametrize("name", EVENTS | ANSWERS)

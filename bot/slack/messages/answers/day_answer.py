@@ -1,21 +1,39 @@
-"""Shared parts of `/racecard` and `/results`: place, completeness, abandonments, conflicts, small print."""
+"""Shared parts of `/racecard`, `/results` and `/racing next`: the frame, meetings, abandonments, conflicts."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 
+from bot.events.days import utc_today
 from bot.events.event import RacingEvent
 from bot.events.meeting_parts import is_part_of
-from bot.events.races import Course, Race
-from bot.outbox.message import Block
-from bot.racedata.day_card import CONFLICTS, Card, Coverage, Outcomes, RaceOutcome, order_of
-from bot.slack.messages.answers.failure_words import AnswerReader, failure_words, shown_to
-from bot.slack.messages.kit.blocks import context, section
+from bot.events.races import Race, is_same_course
+from bot.outbox.message import Block, Message
+from bot.racedata.day_card import CONFLICTS, Card, Coverage, MeetingCard, Outcomes, RaceOutcome, order_of
+from bot.racedata.reference_store import KnownCountry
+from bot.slack.messages.answers.failure_words import NOBODY_KNOWN, AnswerReader, failure_words, shown_to
+from bot.slack.messages.answers.outcome_words import is_overdue, is_to_come, marked_lost
+from bot.slack.messages.kit.blocks import command_button, context, fits, section
 from bot.slack.messages.kit.marks import MARKED_CONFLICT, MARKED_LOST
 from bot.slack.messages.kit.names import SHORT_MAX, course_name, lost_part, lost_reason, race_name, reason
-from bot.slack.messages.kit.pages import PAGE_LINE_MAX, Unit, line_units
-from bot.slack.messages.kit.text import clip, counted, given, joined, listed, safe, sentences, size
-from bot.slack.messages.kit.times import off_text, published_day, published_moment, weekday_and_day
+from bot.slack.messages.kit.pages import PAGE_LINE_MAX, Answer, Unit, line_units, paged, unit
+from bot.slack.messages.kit.text import (
+    MESSAGE_MAX,
+    clip,
+    counted,
+    first_of,
+    given,
+    joined,
+    listed,
+    safe,
+    sentences,
+    size,
+)
+from bot.slack.messages.kit.times import aware, off_text, published_day, published_moment, weekday_and_day
+
+LINES_ON_PAGE = 8
+"""Meetings of a day, or races of a course: about the screen of a phone."""
 
 LOST_NAMED = 12
 """Abandonments, and conflicts, named in the notification text. The blocks name all."""
@@ -27,16 +45,76 @@ ON_EVERY_PAGE_MAX = 2_000
 
 CONFLICTS_ON_EVERY_PAGE_MAX = 1_000
 
+IN_FIGURES = {
+    frozenset({RaceOutcome.SETTLED}): "run",
+    frozenset({RaceOutcome.ABANDONED}): "abandoned",
+    CONFLICTS: "in conflict",
+    frozenset({RaceOutcome.VOID}): "void",
+}
 
-def place_of(region: str | None, course: Course | None) -> str:
-    shown = safe(region, SHORT_MAX) or "all regions"
+
+@dataclass(frozen=True)
+class DayQuestion:
+    """`unchecked` words could not be looked up. The meetings of `first_regions` come before the others.
+
+    Of results: `countries` tell which order is partial. `only_abandonments`: the list of abandonments alone.
+    """
+
+    now: datetime
+    unchecked: Sequence[str] = ()
+    page: int = 1
+    reader: AnswerReader = NOBODY_KNOWN
+    first_regions: Collection[str] = ()
+    countries: Sequence[KnownCountry] = ()
+    only_abandonments: bool = False
+
+    @property
+    def today(self) -> date:
+        return utc_today(self.now)
+
+
+def day_answer(
+    card: Card,
+    question: DayQuestion,
+    *,
+    title: str,
+    in_short: str | None,
+    said: Sequence[str | None],
+    lines: Sequence[str | None],
+    units: Sequence[Unit],
+    command: str,
+    later: Sequence["Losses"] = (),
+    room: int = MESSAGE_MAX,
+) -> Message:
+    """`in_short` and the sentences `said` are the text, the `lines` stand above the meetings.
+
+    The abandonments of the card stand on every page, or first. `later`: of further days, behind the `units`.
+    """
+    losses = losses_of(card)
+    on_every_page, listed_first = losses.parts()
+    in_text = [one.in_text for one in (losses, *later)]
+    answer = Answer(
+        title,
+        lambda shown: sentences([joined([shown, in_short], ": "), *in_text, *said]),
+        [*listed_first, *units, *(one for some in later for one in some.units())],
+        command,
+        [*on_every_page, section(joined(lines, "\n"))],
+        small_print(card, question.now),
+        LINES_ON_PAGE,
+        room,
+    )
+    return paged(answer, question.page)
+
+
+def place_of(card: Card) -> str:
+    shown, course = safe(card.region, SHORT_MAX) or "all regions", card.course
     name = safe(course.name, SHORT_MAX * 2) or safe(course.course_id) if course else None
     return f"{name} ({shown})" if name else shown
 
 
 def card_title(kind: str, card: Card, today: date) -> str:
     """For example "Racecard: York (GB), 15:50, Fri 20 Nov"."""
-    return joined([f"{kind}: {place_of(card.region, card.course)}", card.off, weekday_and_day(card.day, today)], ", ")
+    return joined([f"{kind}: {place_of(card)}", card.off, weekday_and_day(card.day, today)], ", ")
 
 
 def in_order(places: Sequence[int], card: Card, first_regions: Collection[str]) -> list[int]:
@@ -54,9 +132,9 @@ def missed_off_words(card: Card, listed_below: str) -> str | None:
     return f"I know no race off at {safe(card.missed_off)} there: {listed_below}." if card.missed_off else None
 
 
-def nowhere_else(region: str | None, course: Course | None) -> str:
+def nowhere_else(card: Card) -> str:
     """For example "for GB", "for Ascot (GB)", "in any region"."""
-    return "in any region" if region is None and course is None else f"for {place_of(region, course)}"
+    return "in any region" if card.region is None and card.course is None else f"for {place_of(card)}"
 
 
 def command_line(name: str, card: Card, *words: str) -> str:
@@ -65,26 +143,29 @@ def command_line(name: str, card: Card, *words: str) -> str:
     return " ".join(filter(None, [name, card.region, card.day.isoformat(), quoted, card.off, *words]))
 
 
-def completeness(card: Card, today: date, unchecked: Sequence[str], reader: AnswerReader) -> str | None:
+def completeness(card: Card, question: DayQuestion) -> str | None:
     """A sentence on missing data; None for a complete card. A day with deliveries is never called "No racing"."""
-    day = weekday_and_day(card.day, today)
-    told: dict[Coverage, Callable[[], str | None]] = {
-        Coverage.COMPLETE: lambda: _none(card, today, unchecked) if card.is_empty else None,
-        Coverage.PARTIAL: lambda: f"This may not be all: {_reached(card, today)}",
-        Coverage.UNREAD: lambda: f"Not read yet: {_reached(card, today)}",
-        Coverage.OUTSIDE_WINDOW: lambda: f"{day} is outside your plan's window{_window(card)}.",
-        Coverage.QUOTA: lambda: f"{_incomplete(card)}. {_quota(card, reader)}",
-        Coverage.FAILED: lambda: f"{_incomplete(card)}. {_failure(card, reader)}",
-    }
-    return told[card.coverage]()
+    reached = given(" and have come to {}", published_day(card.reached, question.today)) or ""
+    reading = f"I am still reading the data service's list{reached}. Ask again in a moment."
+    incomplete = "Not read" if card.is_empty else "This may not be all"
+    failure = shown_to(failure_words(card.failure, question.reader), question.reader) if card.failure else ""
+    setting = " (COMMAND_QUOTA_SHARE)" if question.reader.is_admin else ""
+    spent = f"Commands have used their share{setting} of this month's requests. Alerts go on."
+    day, window = weekday_and_day(card.day, question.today), given(" ({})", safe(card.window)) or ""
+    return {
+        Coverage.COMPLETE: _none(card, question) if card.is_empty else None,
+        Coverage.PARTIAL: f"This may not be all: {reading}",
+        Coverage.UNREAD: f"Not read yet: {reading}",
+        Coverage.OUTSIDE_WINDOW: f"{day} is outside your plan's window{window}.",
+        Coverage.QUOTA: f"{incomplete}. {failure or spent}",
+        Coverage.FAILED: f"{incomplete}. {failure or 'The data service did not do what was asked.'}",
+    }[card.coverage]
 
 
 def unchecked_words(words: Sequence[str]) -> str | None:
     """A warning: an unchecked region may not exist, and looks like a day without racing."""
-    named = [word for word in (safe(word, SHORT_MAX) for word in words) if word]
-    if not named:
-        return None
-    return f"I could not check {listed(named)} against the data service's lists: taken as typed."
+    named = listed([word for word in (safe(word, SHORT_MAX) for word in words) if word])
+    return given("I could not check {} against the data service's lists: taken as typed.", named)
 
 
 def small_print(card: Card, now: datetime) -> Block | None:
@@ -104,40 +185,71 @@ def _sources(card: Card, now: datetime) -> str | None:
     return f"latest news {published_moment(card.latest_at.isoformat(), now)}" if card.latest_at else None
 
 
-def _none(card: Card, today: date, unchecked: Sequence[str]) -> str:
-    where, day = nowhere_else(card.region, card.course), weekday_and_day(card.day, today)
-    if unchecked:
+def _none(card: Card, question: DayQuestion) -> str:
+    where, day = nowhere_else(card), weekday_and_day(card.day, question.today)
+    if question.unchecked:
         return f"Nothing found {where} on {day}."
-    if card.day > today:
+    if card.day > question.today:
         return f"No card has been published yet {where} on {day}."
     return f"No racing: the data service lists no races {where} on {day}."
 
 
-def _reached(card: Card, today: date) -> str:
-    reached = published_day(card.reached, today)
-    so_far = f" and have come to {reached}" if reached else ""
-    return f"I am still reading the data service's list{so_far}. Ask again in a moment."
+def share(number: int, total: int, words: str) -> str | None:
+    """For example "2 run", "all run"; "run" of a single race."""
+    if not number:
+        return None
+    return words if total == 1 else f"{'all' if number == total else number} {words}"
 
 
-def _incomplete(card: Card) -> str:
-    return "Not read" if card.is_empty else "This may not be all"
+def meeting_title(place: int, card: Card) -> str:
+    """For example "*Ayr* (GB) · 🛑 *MEETING ABANDONED*, waterlogged"."""
+    meeting, outcomes = card.meetings[place], card.outcomes
+    events = [
+        event
+        for event in outcomes.lost
+        if is_same_course(event.race.course, meeting.course) and event.race.region in {meeting.region, None}
+    ]
+    lost = marked_lost(outcomes, events) or (MARKED_LOST if is_dead(outcomes, place) else None)
+    reasons = {lost_reason(race) for race, outcome in outcomes.of_meeting(place) if outcome is RaceOutcome.ABANDONED}
+    because = clip(reasons.pop() or "", SHORT_MAX * 2) if lost and len(reasons) == 1 else None
+    return joined([meeting_name(meeting, card), joined([lost, because], ", ")])
 
 
-def _window(card: Card) -> str:
-    window = safe(card.window)
-    return f" ({window})" if window else ""
+def meeting_name(meeting: MeetingCard, card: Card) -> str:
+    name = course_name(meeting.races[0].model_copy(update={"course": meeting.course})) or "course not named"
+    region = safe(meeting.region, SHORT_MAX) if card.region is None else None
+    return joined([f"*{name}*", given("({})", region)], " ")
 
 
-def _quota(card: Card, reader: AnswerReader) -> str:
-    if card.failure is not None:
-        return _failure(card, reader)
-    setting = " (COMMAND_QUOTA_SHARE)" if reader.is_admin else ""
-    return f"Commands have used their share{setting} of this month's requests. Alerts go on."
+def course_button(label: str, name: str, meeting: MeetingCard, card: Card, off: str | None = None) -> Block | None:
+    """None without a course, or if the name is too long for a button. `off`: of a single race."""
+    course = meeting.course.course_id or meeting.course.name
+    if not course:
+        return None
+    words = [name, meeting.region or card.region, card.day.isoformat(), '"' + course.replace('"', "") + '"']
+    button = command_button(label, " ".join(filter(None, [*words, off])))
+    return button if fits(button) else None
 
 
-def _failure(card: Card, reader: AnswerReader) -> str:
-    words = failure_words(card.failure, reader) if card.failure else ""
-    return shown_to(words, reader) or "The data service did not do what was asked."
+def meeting_in_a_line(place: int, card: Card, now: datetime) -> Unit:
+    """For example "*Wolverhampton* (GB) · 8 races 16:30-20:30 · next 17:05 · 2 run · Going: Standard"."""
+    meeting, races = card.meetings[place], card.outcomes.of_meeting(place)
+    offs = [off for race, _ in races if (off := off_text(race.off))]
+    times = "\N{EN DASH}".join(dict.fromkeys([offs[0], offs[-1]])) if offs else None
+    coming = (race for race, outcome in races if outcome is RaceOutcome.OPEN and is_to_come(race, now))
+    following = next((off for race in coming if aware(race.off.off_at) and (off := off_text(race.off))), None)
+    overdue = sum(is_overdue(race, outcome, now) for race, outcome in races)
+    counts = Counter(outcome for _, outcome in races)
+    figures = [share(sum(counts[one] for one in which), len(races), words) for which, words in IN_FIGURES.items()]
+    words = [
+        meeting_title(place, card),
+        joined([counted(len(races), "race"), times], " "),
+        given("next {}", following),
+        *([] if is_dead(card.outcomes, place) else figures),
+        share(overdue, len(races), "without a result"),
+        given("Going: {}", safe(meeting.going)),
+    ]
+    return unit(section(joined(words), course_button("Card", "racecard", meeting, card)))
 
 
 @dataclass(frozen=True)
@@ -149,27 +261,26 @@ class Losses:
 
     lost: Sequence[str]
     disputed: Sequence[str]
-    day: str | None = None
+    day: str = ""
 
     @property
     def in_text(self) -> str | None:
-        day = f" {self.day}" if self.day else ""
-        lost = f"ABANDONED{day}: {_first_named(self.lost)}" if self.lost else None
-        disputed = f"CONFLICT{day}, {IN_CONFLICT}: {_first_named(self.disputed)}" if self.disputed else None
-        return sentences([lost, disputed]) or None
+        named = (
+            "; ".join(first_of(lines, LOST_NAMED, "and {} more, listed below")) for lines in (self.lost, self.disputed)
+        )
+        titles = f"ABANDONED{self.day}", f"CONFLICT{self.day}, {IN_CONFLICT}"
+        return sentences([f"{title}: {lines}" for title, lines in zip(titles, named, strict=True) if lines]) or None
 
     def parts(self) -> tuple[list[Block | None], list[Unit]]:
         """The blocks for every page, and a long list as units."""
-        day = f" {self.day}" if self.day else ""
-        lost, lost_units = _part(f"{MARKED_LOST}{day}", self.lost, ON_EVERY_PAGE_MAX)
-        disputed, disputed_units = _part(
-            f"{MARKED_CONFLICT}{day}: {IN_CONFLICT}", self.disputed, CONFLICTS_ON_EVERY_PAGE_MAX
-        )
+        lost, lost_units = _part(f"{MARKED_LOST}{self.day}", self.lost, ON_EVERY_PAGE_MAX)
+        conflict = f"{MARKED_CONFLICT}{self.day}: {IN_CONFLICT}"
+        disputed, disputed_units = _part(conflict, self.disputed, CONFLICTS_ON_EVERY_PAGE_MAX)
         return [lost, disputed], [*lost_units, *disputed_units]
 
     def units(self) -> list[Unit]:
         blocks, units = self.parts()
-        return [*(Unit((block,)) for block in blocks if block), *units]
+        return [*(unit(block) for block in blocks if block), *units]
 
 
 def losses_of(card: Card, day: str | None = None) -> Losses:
@@ -178,7 +289,7 @@ def losses_of(card: Card, day: str | None = None) -> Losses:
     whole = [_lost_meeting(event, outcomes, region) for event in outcomes.lost]
     singly = [line for place in places for line in _lines(_lost_singly(place, outcomes), region)]
     disputed = [line for place in places for line in _lines(_of(place, outcomes, RaceOutcome.BOTH), region)]
-    return Losses([*whole, *singly], disputed, day)
+    return Losses([*whole, *singly], disputed, given(" {}", day) or "")
 
 
 def is_dead(outcomes: Outcomes, place: int) -> bool:
@@ -215,11 +326,6 @@ def _part(title: str, lines: Sequence[str], on_every_page_max: int) -> tuple[Blo
     return (section(text), []) if size(text) <= on_every_page_max else (None, line_units([title, *lines]))
 
 
-def _first_named(lines: Sequence[str]) -> str:
-    more = [f"and {len(lines) - LOST_NAMED} more, listed below"] if len(lines) > LOST_NAMED else []
-    return "; ".join([*lines[:LOST_NAMED], *more])
-
-
 def _lost_singly(place: int, outcomes: Outcomes) -> list[Race]:
     return [race for race in _of(place, outcomes, RaceOutcome.ABANDONED) if not _is_of_lost(race, outcomes)]
 
@@ -240,15 +346,11 @@ def _lines(races: Iterable[Race], region: str | None) -> Iterator[str]:
         together.setdefault((course_name(race), lost_reason(race)), []).append(race)
     for (course, because), same in together.items():
         unknown = "" if same[0].region else " (region unknown)"
-        yield joined([_named_together(course, same, region), because], ", ") + unknown
-
-
-def _named_together(course: str | None, races: Sequence[Race], region: str | None) -> str:
-    """For example "Naas 13:00, 13:30 and 14:00"."""
-    if course is None:
-        return f"{_in_region('course not given', races[0], region)} {listed([race_name(race) for race in races])}"
-    times = listed([off_text(race.off) or safe(race.title) or "time not given" for race in races])
-    return f"{_in_region(course, races[0], region)} {times}"
+        where = _in_region(course or "course not given", same[0], region)
+        # For example "Naas 13:00, 13:30 and 14:00".
+        times = [off_text(race.off) or safe(race.title) or "time not given" for race in same]
+        named = listed(times if course else [race_name(race) for race in same])
+        yield joined([f"{where} {named}", because], ", ") + unknown
 
 
 def _lost_meeting(event: RacingEvent, outcomes: Outcomes, region: str | None) -> str:
@@ -259,5 +361,4 @@ def _lost_meeting(event: RacingEvent, outcomes: Outcomes, region: str | None) ->
 
 
 def _in_region(course: str, race: Race, region: str | None) -> str:
-    shown = safe(race.region, SHORT_MAX) if region is None else None
-    return f"{course} ({shown})" if shown else course
+    return joined([course, given("({})", safe(race.region, SHORT_MAX)) if region is None else None], " ")

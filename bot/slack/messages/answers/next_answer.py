@@ -7,23 +7,24 @@ from datetime import datetime, timedelta
 from bot.events.days import utc_today
 from bot.events.races import Race
 from bot.events.typed_off import read_off
-from bot.outbox.message import Message
+from bot.outbox.message import Block, Message
 from bot.racedata.day_card import WITH_RESULT, Card, Coverage, MeetingCard, RaceOutcome
 from bot.slack.messages.answers.day_answer import (
+    DayQuestion,
     completeness,
+    course_button,
+    day_answer,
     losses_of,
     nowhere_else,
     place_of,
-    small_print,
     unchecked_words,
 )
-from bot.slack.messages.answers.failure_words import NOBODY_KNOWN, AnswerReader
+from bot.slack.messages.answers.failure_words import AnswerReader
 from bot.slack.messages.answers.outcome_words import CARD_LINE_MAX
-from bot.slack.messages.answers.racecard_answer import course_button, with_button
 from bot.slack.messages.kit.blocks import section
 from bot.slack.messages.kit.names import SHORT_MAX, course_name, race_line_after_off, race_name
-from bot.slack.messages.kit.pages import Paper, Turning, paged
-from bot.slack.messages.kit.text import clip, joined, safe, sentences
+from bot.slack.messages.kit.pages import unit
+from bot.slack.messages.kit.text import clip, given, joined, safe
 from bot.slack.messages.kit.times import aware, off_for_readers, published_day, weekday_and_day
 
 NEXT_SHOWN = 5
@@ -62,49 +63,35 @@ def coming(cards: Sequence[Card], now: datetime) -> list[Coming]:
     return found[:NEXT_SHOWN]
 
 
-@dataclass(frozen=True)
-class NextQuestion:
-    """`line`: the words after /racing."""
+def next_off(cards: Sequence[Card], line: str, question: DayQuestion) -> Message:
+    """The next races of `cards`, between the abandonments of the first day and the abandonments of the next day.
 
-    line: str
-    now: datetime
-    unchecked: Sequence[str] = ()
-    page: int = 1
-    reader: AnswerReader = NOBODY_KNOWN
-
-
-def next_off(cards: Sequence[Card], asked: NextQuestion) -> Message:
-    """The next races of `cards`, between the abandonments of the first day and the abandonments of the next day."""
-    first, now = cards[0], asked.now
-    races, today = coming(cards, now), utc_today(now)
-    title = f"Next off: {place_of(first.region, first.course)}, {weekday_and_day(first.day, today)}"
-    notes = [completeness(first, today, asked.unchecked, asked.reader), unchecked_words(asked.unchecked)]
-    if not races and not notes[0]:
-        notes.insert(0, f"No race to come is known {nowhere_else(first.region, first.course)}.")
-    notes += [
-        f"{weekday_and_day(card.day, today)}: {completeness(card, today, asked.unchecked, asked.reader)}"
-        for card in cards
-        if card.day > first.day and card.coverage is not Coverage.COMPLETE
-    ]
-    said = [words for words in notes if words]
-    losses = losses_of(first)
-    on_every_page, listed_first = losses.parts()
-    later = [losses_of(card, weekday_and_day(card.day, today)) for card in cards if card.day > first.day]
-    in_short = "; ".join(joined([race_name(one.race), _how_soon(one, now)], " ") for one in races) or None
-    paper = Paper(
-        title,
-        lambda shown: sentences(
-            [joined([shown, in_short], ": "), *(one.in_text for one in (losses, *later) if one.in_text), *said]
+    `line`: the words after /racing.
+    """
+    first, now, today = cards[0], question.now, question.today
+    races, missing = coming(cards, now), completeness(first, question)
+    later = {weekday_and_day(card.day, today): card for card in cards if card.day > first.day}
+    said = [
+        None if races or missing else f"No race to come is known {nowhere_else(first)}.",
+        missing,
+        unchecked_words(question.unchecked),
+        *(
+            f"{day}: {completeness(card, question)}"
+            for day, card in later.items()
+            if card.coverage is not Coverage.COMPLETE
         ),
-        [
-            *listed_first,
-            *(with_button(_line(one, now, asked.reader), _button(one)) for one in races),
-            *(unit for one in later for unit in one.units()),
-        ],
-        head=[*on_every_page, section("\n".join(said))],
-        foot=small_print(first, now),
+    ]
+    return day_answer(
+        first,
+        question,
+        title=f"Next off: {place_of(first)}, {weekday_and_day(first.day, today)}",
+        in_short="; ".join(joined([race_name(one.race), _how_soon(one, now)], " ") for one in races),
+        said=said,
+        lines=said,
+        units=[unit(section(_line(one, now, question.reader), _button(one))) for one in races],
+        command=line,
+        later=[losses_of(card, day) for day, card in later.items()],
     )
-    return paged(paper, Turning(asked.line, asked.page))
 
 
 def _line(one: Coming, now: datetime, reader: AnswerReader) -> str:
@@ -113,7 +100,7 @@ def _line(one: Coming, now: datetime, reader: AnswerReader) -> str:
     course = course_name(one.race.model_copy(update={"course": one.meeting.course})) or "course not named"
     off = off_for_readers(one.race.off, reader.zone)
     day = published_day(one.race.race_date) if one.card.day != utc_today(now) else None
-    first = joined([f"*{off}*" if off else None, course, f"({region})" if region else None], " ")
+    first = joined([given("*{}*", off), course, given("({})", region)], " ")
     details = clip(race_line_after_off(one.race), CARD_LINE_MAX) or None
     return joined([first, day, _how_soon(one, now), details])
 
@@ -127,6 +114,6 @@ def _how_soon(one: Coming, now: datetime) -> str:
     return joined(["in", f"{hours} h" if hours else None, f"{minutes} min" if minutes or not hours else None], " ")
 
 
-def _button(one: Coming) -> dict[str, object] | None:
+def _button(one: Coming) -> Block | None:
     off = read_off(one.race.off.text or "")
     return course_button("Runners", "racecard", one.meeting, one.card, off)

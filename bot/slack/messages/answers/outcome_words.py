@@ -16,7 +16,7 @@ from bot.slack.messages.kit.marks import (
 )
 from bot.slack.messages.kit.names import SHORT_MAX, race_line, race_line_after_off
 from bot.slack.messages.kit.result_line import ORDER_MAX, winner
-from bot.slack.messages.kit.text import clip, joined, safe
+from bot.slack.messages.kit.text import clip, given, joined, safe
 from bot.slack.messages.kit.times import aware, off_text
 
 CARD_LINE_MAX = 300
@@ -47,8 +47,8 @@ def settled_words(race: Race, said: str) -> str:
 
 def not_official(race: Race) -> str | None:
     """None for another status, which may be older than the result."""
-    status = safe(race.status, SHORT_MAX) if state_in(race.status) is RaceState.PROVISIONAL else None
-    return f"Status: {status}" if status else None
+    is_provisional = state_in(race.status) is RaceState.PROVISIONAL
+    return given("Status: {}", safe(race.status, SHORT_MAX)) if is_provisional else None
 
 
 def lost_words(race: Race) -> str:
@@ -56,8 +56,8 @@ def lost_words(race: Race) -> str:
 
 
 def conflict_words(race: Race) -> str:
-    because = safe(race.reason, SHORT_MAX * 2)
-    return f"{MARKED_CONFLICT}: reported abandoned{f' ({because})' if because else ''} and as run: check"
+    because = given(" ({})", safe(race.reason, SHORT_MAX * 2)) or ""
+    return f"{MARKED_CONFLICT}: reported abandoned{because} and as run: check"
 
 
 def uncertain_words(race: Race, said: str) -> str:

@@ -16,7 +16,7 @@ from bot.slack.messages.answers.subscription_buttons import edit_button, overrid
 from bot.slack.messages.kit.blocks import actions, command_button, context, message, section
 from bot.slack.messages.kit.marks import CONFLICTING
 from bot.slack.messages.kit.mentions import named
-from bot.slack.messages.kit.pages import Turning, page_mark, turns
+from bot.slack.messages.kit.pages import page_mark, turns
 from bot.slack.messages.kit.text import clip, counted, safe
 from bot.slack.messages.kit.times import moment_for_readers, weekday_and_day
 
@@ -104,7 +104,7 @@ def subscription_list(page: ListPage) -> Message:
         head += [section(_muted(row, meeting, abandonments)), actions([undo_button(row.id or 0)])]
     if more := page.mutes[MUTES_SHOWN:]:
         head.append(section(f"and {counted(len(more), 'more muted meeting')}"))
-    return message(text, head, foot=[turns(Turning("list"), page.number, page.pages), context(*_small(page))])
+    return message(text, head, foot=[turns("list", page.number, page.pages), context(*_small(page))])
 
 
 def _paused(pause: ChannelPause, shown: Callable[[datetime], str]) -> str:

@@ -13,12 +13,12 @@ from bot.racedata.day_card import CONFLICTS, RaceOutcome
 from bot.racedata.declared_names import KnownName
 from bot.racedata.near_misses import question
 from bot.slack.messages.answers.outcome_words import NO_RESULT_YET, became, is_overdue
-from bot.slack.messages.kit.blocks import action_button, actions, command_button, message, mrkdwn, section
+from bot.slack.messages.kit.blocks import action_button, actions, command_button, message, section, told
 from bot.slack.messages.kit.marks import without_marks
 from bot.slack.messages.kit.mentions import named
 from bot.slack.messages.kit.names import HORSE_MAX, SHORT_MAX, race_day, race_name
-from bot.slack.messages.kit.pages import Paper, Turning, Unit, paged
-from bot.slack.messages.kit.text import counted, joined, listed, safe
+from bot.slack.messages.kit.pages import Answer, paged, unit
+from bot.slack.messages.kit.text import counted, first_of, given, joined, listed, safe
 from bot.slack.messages.kit.times import moment_for_readers
 
 UNWATCH = "end_watch"
@@ -48,12 +48,12 @@ def watched(names: Sequence[NowWatched], now: datetime, *, is_own: bool, ended: 
     """Unknown names come first: a misspelt name brings nothing. `ended`: the replaced watch."""
     new, old = ([_words(one.name) for one in names if one.is_new is is_new] for is_new in (True, False))
     where = "for you" if is_own else "here"
-    told = "You are told by direct message" if is_own else "This channel is told"
+    who_is_told = "You are told by direct message" if is_own else "This channel is told"
     said = [
         f"Watched {where} from now on: {listed(new)}." if new else None,
         f"Watched {where} already: {listed(old)}." if old else None,
         f"No longer watched {where}: {_words(ended)}." if ended else None,
-        f"{told} of declarations, abandonments and results, in one message a race.",
+        f"{who_is_told} of declarations, abandonments and results, in one message a race.",
     ]
     unknown = [_unknown(one) for one in names if not one.known.is_known]
     lines = [*unknown, " ".join(filter(None, said)), *(_known(one, now) for one in names if one.known.is_known)]
@@ -71,20 +71,20 @@ def watching(here: Sequence[WatchRow], own: Sequence[WatchRow], page: int, *, is
         text = (
             f'Nothing is watched {where}. `/racing watch horse:"Name"` watches a horse, `trainer:` and `jockey:` too.'
         )
-        return message(text, [section(text)])
+        return told(text)
     lines = [*(_line(row, "here") for row in here), *(_line(row, "for you, by direct message") for row in own)]
     units = [
-        Unit(({"type": "section", "text": mrkdwn(line), "accessory": action_button("End", UNWATCH, str(row.id))},))
+        unit(section(line, action_button("End", UNWATCH, str(row.id))))
         for line, row in zip(lines, [*here, *own], strict=True)
     ]
     title = "Watched here and for you" if here and own else "Watched here" if here else "Watched for you"
-    paper = Paper(title, lambda shown: "\n".join([shown, *lines[:WATCHES_PER_PAGE]]), units)
-    return paged(paper, Turning("watching", page), most=WATCHES_PER_PAGE)
+    text = "\n".join(lines[:WATCHES_PER_PAGE])
+    return paged(Answer(title, lambda shown: f"{shown}\n{text}", units, "watching", most=WATCHES_PER_PAGE), page)
 
 
 def unwatched(name: WatchedName, again: str, *, is_own: bool) -> Message:
-    text = f"No longer watched {'for you' if is_own else 'here'}: {_words(name)}."
-    return message(text, [section(text), actions([command_button("Watch again", again)])])
+    where = "for you" if is_own else "here"
+    return told(f"No longer watched {where}: {_words(name)}.", command_button("Watch again", again))
 
 
 def races_still_coming(watched: int) -> str:
@@ -166,11 +166,10 @@ def _runners(watched: WatchedName, race: Race) -> list[tuple[Runner, str]]:
 
 
 def _races(each: Sequence[str], most: int) -> str:
-    rest = len(each) - most
-    return "; ".join([*each[:most], *([f"and {counted(rest, 'more race')}"] if rest > 0 else [])])
+    return "; ".join(first_of(each, most, "and {} more"))
 
 
 def _race(race: Race) -> str:
     """With the region, because courses share names."""
-    region = safe(race.region, SHORT_MAX)
-    return joined([f"{race_name(race)}{f' ({region})' if region else ''}", race_day(race)], ", ")
+    region = given("({})", safe(race.region, SHORT_MAX))
+    return joined([joined([race_name(race), region], " "), race_day(race)], ", ")

@@ -116,6 +116,12 @@ def line_sections(lines: Iterable[str], total: int, room: int) -> list[Block]:
     return [block for block in (section("\n".join(section_lines)) for section_lines in sections) if block]
 
 
+def section_of(lines: Sequence[str], button: Block | None = None) -> Block:
+    """One section with the first line, and as many of the others as fit."""
+    (block,) = line_sections(lines, len(lines), SECTION_MAX + 2 * TEXT_OBJECT)
+    return block | ({"accessory": button} if button else {})
+
+
 def all_fit(lines: Sequence[str], room: int) -> bool:
     """Whether `line_sections` cuts no line."""
     return sum(map(len, _packed(lines, room))) == len(lines)

@@ -6,7 +6,7 @@ from functools import partial
 from operator import attrgetter
 
 from bot.outbox.message import Block, Blocks, Message
-from bot.slack.messages.kit.blocks import actions, command_button, header, message, mrkdwn, weight
+from bot.slack.messages.kit.blocks import actions, command_button, header, message, section, weight
 from bot.slack.messages.kit.native_blocks import DATA_TABLE, TABLE_MAX, with_native
 from bot.slack.messages.kit.text import BLOCKS_MAX, HEADER_MAX, MESSAGE_MAX, clip
 
@@ -33,17 +33,6 @@ PAGE_MARK_MAX = 30
 
 
 @dataclass(frozen=True)
-class Turning:
-    """`command`: the words after /racing."""
-
-    command: str
-    page: int = 1
-
-    def to(self, page: int) -> str:
-        return f"{self.command} page:{page}"
-
-
-@dataclass(frozen=True)
 class Unit:
     """Blocks that stay together on a page. `sections`: the same without native blocks."""
 
@@ -64,35 +53,39 @@ class Unit:
 
 
 @dataclass(frozen=True)
-class Paper:
+class Answer:
     """The content of an answer in pages. `head` and `foot` stand on every page.
 
     `title` is the header of each page, with the page's number. `text` makes the notification text from that header.
+    `command`: the words after /racing. A page has at most `most` blocks of units, of the cost `room`.
     """
 
     title: str
     text: Callable[[str], str]
     units: Sequence[Unit]
+    command: str
     head: Sequence[Block | None] = ()
     foot: Block | None = None
+    most: int = BLOCKS_MAX
+    room: int = MESSAGE_MAX
 
 
-def paged(paper: Paper, turn: Turning, *, most: int = BLOCKS_MAX, room: int = MESSAGE_MAX) -> Message:
-    """The page of `turn`, else the last page. A page has at most `most` blocks of units, of the cost `room`."""
-    above, below = [block for block in paper.head if block], [block for block in (paper.foot,) if block]
-    room = min(room, MESSAGE_MAX - weight(above) - weight(below) - FOR_TURNING)
-    pages = split_pages(paper.units, min(most, BLOCKS_MAX - len(above) - len(below) - BESIDE_UNITS), room)
-    number = min(turn.page, len(pages))
-    title = f"{clip(paper.title, HEADER_MAX - PAGE_MARK_MAX)}{page_mark(number, len(pages))}"
-    around = [header(title), *above], [turns(turn, number, len(pages)), *below]
+def paged(answer: Answer, page: int) -> Message:
+    """The page with this number, else the last page."""
+    around = [block for block in (*answer.head, answer.foot) if block]
+    room = min(answer.room, MESSAGE_MAX - weight(around) - FOR_TURNING)
+    pages = split_pages(answer.units, min(answer.most, BLOCKS_MAX - len(around) - BESIDE_UNITS), room)
+    number = min(page, len(pages))
+    title = f"{clip(answer.title, HEADER_MAX - PAGE_MARK_MAX)}{page_mark(number, len(pages))}"
+    foot = [turns(answer.command, number, len(pages)), answer.foot]
 
     def made(form: Callable[[Unit], Blocks]) -> Message:
         units = (block for unit in pages[number - 1] for block in form(unit))
-        return message(paper.text(title), [*around[0], *units, *around[1]])
+        return message(answer.text(title), [header(title), *answer.head, *units, *foot])
 
-    page = made(attrgetter("blocks"))
+    shown = made(attrgetter("blocks"))
     has_native = any(unit.sections for unit in pages[number - 1])
-    return with_native(page, partial(made, attrgetter("in_sections"))) if has_native else page
+    return with_native(shown, partial(made, attrgetter("in_sections"))) if has_native else shown
 
 
 def page_mark(number: int, last: int) -> str:
@@ -113,16 +106,21 @@ def split_pages(units: Iterable[Unit], blocks: int, room: int) -> list[list[Unit
     return pages
 
 
+def unit(*blocks: Block | None) -> Unit:
+    return Unit(tuple(block for block in blocks if block))
+
+
 def line_units(lines: Sequence[str]) -> list[Unit]:
     cut = [clip(line, PAGE_LINE_MAX) for line in lines]
     parts = (cut[start : start + LINES_TOGETHER] for start in range(0, len(cut), LINES_TOGETHER))
-    return [Unit(({"type": "section", "text": mrkdwn("\n".join(part))},)) for part in parts]
+    return [unit(section("\n".join(part))) for part in parts]
 
 
-def turns(turn: Turning, number: int, last: int) -> Block | None:
-    back = [command_button(f"← Page {number - 1}", turn.to(number - 1), in_place=True)] if number > 1 else []
-    on = [command_button(f"Page {number + 1} of {last} →", turn.to(number + 1), in_place=True)] if number < last else []
-    return actions([*back, *on])
+def turns(command: str, number: int, last: int) -> Block | None:
+    """The buttons of the pages before and after. `command`: the words after /racing."""
+    labels = {number - 1: f"← Page {number - 1}", number + 1: f"Page {number + 1} of {last} →"}
+    shown = [page for page in labels if 1 <= page <= last]
+    return actions([command_button(labels[page], f"{command} page:{page}", in_place=True) for page in shown])
 
 
 def _cost(blocks: Blocks) -> int:
