@@ -24,7 +24,7 @@ def request_of(filters: Iterable[ChannelFilter], event: RacingEvent) -> AckReque
     """Of all filters that take the abandonment: the fewest minutes, and everybody named."""
     taking = [chosen for chosen in filters if chosen.matches(event)]
     minutes = [found for chosen in taking if (found := minutes_of(chosen)) is not None]
-    if not (event.is_abandonment and minutes):
+    if not (event.reports_loss and minutes):
         return None
     told = dict.fromkeys(one for chosen in taking for one in chosen.escalate)
     return AckRequest(

@@ -56,7 +56,7 @@ def active(session: Session, now: datetime) -> Sequence[MutedMeetingRow]:
 
 
 def muting(rows: Sequence[MutedMeetingRow], event: RacingEvent) -> dict[str, str]:
-    if event.topic not in QUIETED:
+    if event.topic not in QUIETED or event.reports_loss:
         return {}
     meetings = [(row, _meeting(row.meeting, row.channel_id)) for row in rows]
     return {row.channel_id: row.muted_by for row, meeting in meetings if meeting and meeting.has(event.race)}

@@ -54,14 +54,9 @@ class RacingEvent(Value):
         return self.race.region, self.race.course.course_id, self.race.course.name
 
     @property
-    def marks_abandonment(self) -> bool:
-        """True for an abandonment, and for a result or a racecard with a race marked abandoned or postponed."""
-        return self.is_abandonment or any(race.abandoned for race in (self.race, *self.races))
-
-    @property
     def reports_loss(self) -> bool:
-        """True for an abandonment, a void race, and a result or a racecard with a race marked abandoned."""
-        return self.marks_abandonment or self.race.is_void
+        """True for an abandonment, a void race, and a result or a racecard that marks a race abandoned or postponed."""
+        return self.is_abandonment or self.race.is_void or any(race.abandoned for race in (self.race, *self.races))
 
     @property
     def says_partly_run(self) -> bool:

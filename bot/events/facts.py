@@ -161,6 +161,8 @@ class _Between:
                 continue
             name = path.removeprefix(f"{level}.")
             before, now = getattr(old, name), getattr(new, name)
+            if name == "abandoned" and self._has_whole_lists and new.puts_back(old):
+                now = False
             was, is_now = _shown(before), _shown(now)
             if is_now is None or entry.by(was) == entry.by(is_now) or _is_same_off(before, now):
                 continue

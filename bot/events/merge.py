@@ -5,7 +5,6 @@ from collections.abc import Iterable, Sequence
 from bot.events.event import EventKind, RacingEvent
 from bot.events.kinds import DECLARATIONS, WHOLE_LISTS
 from bot.events.pairs import Places, is_shorter, is_whole, paired_races, paired_runners
-from bot.events.race_state import NOT_RUN, state_in
 from bot.events.races import FEW_MINUTES, OF_COURSE, RESERVED, Course, OffTime, Race, Runner
 from bot.events.spellings import by_place
 
@@ -182,24 +181,17 @@ def completed_race(race: Race, earlier: Race, *, are_all: bool = False) -> Race:
     if takes_off and race.field_size is None:
         # The earlier number would hide that a runner is gone.
         kept.pop("field_size", None)
+    keeps_abandoned = race.abandoned is None and not race.puts_back(earlier)
     return race.model_copy(
         update={
             **kept,
-            "abandoned": _abandoned(race, earlier),
+            "abandoned": earlier.abandoned if keeps_abandoned else race.abandoned,
             "course": _course(race.course, earlier.course),
             "off": _off(race.off, earlier.off),
             "off_told": _off_told(race.off, earlier),
             "runners": completed_runners(race.runners, earlier.runners, are_all=takes_off, is_card=are_all),
         }
     )
-
-
-def _abandoned(race: Race, earlier: Race) -> bool | None:
-    """A later flag decides, or a later status after an abandonment by status alone."""
-    by_status_alone = state_in(earlier.status) in NOT_RUN
-    if race.abandoned is None and not (race.status and by_status_alone):
-        return earlier.abandoned
-    return race.abandoned
 
 
 def _off(off: OffTime, earlier: OffTime) -> OffTime:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
-from bot.events.race_state import RaceState, letters, state_in
+from bot.events.race_state import NOT_RUN, RaceState, letters, state_in
 
 OUT, RESERVED = "NR", "Reserve"
 """Positions of a horse on the card that does not run. A reserve runs only if another horse is withdrawn."""
@@ -196,6 +196,11 @@ class Race(Value):
         course = self.course.model_copy(update=dict.fromkeys(names))
         left_out = {name: Race.model_fields[name].default for name in self.from_book if not name.startswith(OF_COURSE)}
         return self.model_copy(update={**left_out, "course": course, "from_book": ()})
+
+    def puts_back(self, earlier: "Race") -> bool:
+        """True if a later status follows an abandonment by status alone."""
+        is_told = self.abandoned is None and self.status is not None
+        return is_told and bool(earlier.abandoned) and state_in(earlier.status) in NOT_RUN
 
     @property
     def is_settled(self) -> bool:

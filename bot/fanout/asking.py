@@ -24,7 +24,7 @@ class Asking:
 
     def of(self, event: RacingEvent, channel_id: str) -> AckRequest | None:
         filters = self.filters.get(channel_id)
-        return request_of(filters, event) if filters and event.is_abandonment else None
+        return request_of(filters, event) if filters and event.reports_loss else None
 
     def end(self, messages: Collection[int]) -> None:
         """Newer messages of the channels ask instead."""

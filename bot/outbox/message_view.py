@@ -464,10 +464,14 @@ def _results_without_id(session: Session, lost: Iterable[RacingEvent]) -> set[st
     return {results[key] for key in event_store.latest(session, results)} if results else set()
 
 
+def _reports_loss(one: MessageView) -> bool:
+    return one.newest.kind in ABANDONMENTS or (one.event is not None and one.event.reports_loss)
+
+
 def _with_mentions(
     session: Session, said: Mapping[int, MessageView], known: FanoutKnowledge | None
 ) -> dict[int, MessageView]:
-    abandoned = {number: one for number, one in said.items() if one.newest.kind in ABANDONMENTS}
+    abandoned = {number: one for number, one in said.items() if _reports_loss(one)}
     channels = {one.post.channel_id for one in abandoned.values()}
     filters = known.mentioning if known else subscriptions.mentioning(session, channels)
     mentioning = {number: one for number, one in abandoned.items() if one.post.channel_id in filters}
@@ -482,7 +486,7 @@ def _with_acknowledgements(
     session: Session, said: Mapping[int, MessageView], known: FanoutKnowledge | None
 ) -> dict[int, MessageView]:
     """An abandonment that a newer message tells of has no button any more."""
-    abandoned = {one.post.id or 0 for one in said.values() if one.newest.kind in ABANDONMENTS}
+    abandoned = {one.post.id or 0 for one in said.values() if _reports_loss(one)}
     if not abandoned or (known is not None and not known.with_asking):
         return dict(said)
     statement = select(Acknowledgement).where(

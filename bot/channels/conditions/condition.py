@@ -45,7 +45,7 @@ class FilterFields(Value):
     typed_region: str | None = None
 
     def fails_open_for(self, event: RacingEvent) -> bool:
-        return self.unchecked_since is not None and event.is_abandonment
+        return self.unchecked_since is not None and event.reports_loss
 
 
 class Condition(ABC):

@@ -36,7 +36,7 @@ class RaceClassCondition(Condition):
         wanted = set(map(folded_class, chosen.classes))
         published = [folded_class(race.race_class or "") for race in event.races or (event.race,)]
         return any(
-            not one or one in wanted or (event.is_abandonment and not _KNOWN_SHAPE.fullmatch(one)) for one in published
+            not one or one in wanted or (event.reports_loss and not _KNOWN_SHAPE.fullmatch(one)) for one in published
         )
 
     def covers(self, wide: FilterFields, narrow: FilterFields) -> bool:

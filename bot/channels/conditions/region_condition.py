@@ -25,7 +25,7 @@ class RegionCondition(Condition):
         if chosen.region in {ALL_REGIONS, region} or event.race.said_region == chosen.region:
             return True
         if region is None:
-            return event.is_abandonment
+            return event.reports_loss
         return chosen.fails_open_for(event) and region.casefold() == chosen.region.casefold()
 
     def takes_unreadable(self, chosen: FilterFields) -> bool:

@@ -14,7 +14,7 @@ class TopicCondition(Condition):
 
     def takes(self, chosen: FilterFields, event: RacingEvent) -> bool:
         """Whoever takes abandonments hears of a lost race whichever event says so."""
-        return event.topic in chosen.topics or (Topic.ABANDONMENTS in chosen.topics and event.marks_abandonment)
+        return event.topic in chosen.topics or (Topic.ABANDONMENTS in chosen.topics and event.reports_loss)
 
     def covers(self, wide: FilterFields, narrow: FilterFields) -> bool:
         return wide.topics >= narrow.topics

@@ -38,6 +38,9 @@ async def desk(pipeline):
     return await ask(pipeline, "U1", "SDESK", "CALL")
 
 
+LOST_BY_A_CARD = result(status="abandoned", placings=()) | {"event": "racecard.published"}
+
+
 async def untaken(pipeline, channel_id=None):
     since = pipeline.clock() - timedelta(days=1)
     read = pipeline.database.read
@@ -62,18 +65,19 @@ A_MOMENT = 1 / 60_000_000
 
 
 @pytest.mark.parametrize(
-    ("escalate", "steps"),
+    ("escalate", "steps", "lost"),
     [
-        (["U1", "SDESK", "CALL"], {9: 0, 11: 1, 11.1: 0, 22: 1, 990: 0}),
-        (["U1"], {10 - A_MOMENT: 0, 10: 1, 60: 0}),
-        ([], {11: 1, 60: 0}),
+        (["U1", "SDESK", "CALL"], {9: 0, 11: 1, 11.1: 0, 22: 1, 990: 0}, abandonment()),
+        (["U1"], {10 - A_MOMENT: 0, 10: 1, 60: 0}, abandonment()),
+        ([], {11: 1, 60: 0}, abandonment()),
+        (["U1"], {11: 1, 60: 0}, LOST_BY_A_CARD),
     ],
-    ids=["people and a channel", "to the moment", "nobody"],
+    ids=["people and a channel", "to the moment", "nobody", "marked by a card"],
 )
-async def test_nobody_within_the_time_means_each_is_told_once(pipeline, escalate, steps):
+async def test_nobody_within_the_time_means_each_is_told_once(pipeline, escalate, steps, lost):
     desk = await ask(pipeline, *escalate)
     await pipeline.subscribe("CIRE", "GB")
-    await tell(desk, abandonment())
+    await tell(desk, lost)
     assert {minutes: await after(desk, minutes) for minutes in steps} == steps
     _, reminder = desk.slack.messages("CGB")
     assert reminder.text.startswith("ABANDONED: Ascot 14:30")

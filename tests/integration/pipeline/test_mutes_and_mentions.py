@@ -15,6 +15,7 @@ from tests.integration.pipeline.racing_day import abandonment, meeting, result, 
 from tests.integration.pipeline.steps import kinds, traced, write
 
 ASCOT = Meeting(course=Course(name="Ascot"), race_date=DAY)
+BY_A_CARD = {"event": "racecard.published"}
 RED_FIRST = {"placings": ("Red Sky", "Blue Moon")}
 
 
@@ -28,13 +29,24 @@ async def mute(pipeline, meeting=ASCOT, channel="CGB"):
         ([], [result(), result("rc_2", course="York")], ["Result: York"]),
         ([], [abandonment(), result()], [". ABANDONED: Ascot 14:30", "before you act"]),
         ([], [meeting("rc_2", "rc_3")], ["ABANDONED: Ascot, whole meeting"]),
+        ([], [result(status="void")], ["VOID: Ascot"]),
+        ([], [result(status="abandoned", placings=()) | BY_A_CARD], ["ABANDONED: Ascot 14:30"]),
         # A changed winner is told where the winner was told before the mute.
         ([result()], [result(**RED_FIRST)], ["Superseded", "Two versions disagree: Ascot"]),
         ([], [result(), result(**RED_FIRST)], []),
         # A lesser change is an edit.
         ([result(going="Good")], [result(going="Soft")], ["Soft in the other"]),
     ],
-    ids=["results", "contradiction", "meeting", "winner told before", "winner not told", "edit"],
+    ids=[
+        "results",
+        "contradiction",
+        "meeting",
+        "void",
+        "marked by a card",
+        "winner told before",
+        "winner not told",
+        "edit",
+    ],
 )
 async def test_muted_meeting_posts_abandonments_and_what_they_or_told_winners_need(pipeline, before, after, told):
     await pipeline.subscribe("CGB", "GB", frozenset(Topic))
@@ -84,8 +96,9 @@ async def test_abandonments_ring_whom_their_filters_say_and_results_nobody(pipel
     await pipeline.subscribe("CGB", "*", mentions=("UALICE", "here"))
     await pipeline.subscribe("CALL", "*")
     await tell(pipeline, abandonment("rc_1"), meeting("rc_2", course="York", meeting_id="mt_9"), result("rc_3"))
-    lost, card, won = pipeline.slack.messages("CGB")
-    for message in (lost, card):
+    await tell(pipeline, result("rc_4", status="void"))
+    lost, card, won, void = pipeline.slack.messages("CGB")
+    for message in (lost, card, void):
         assert message.text.endswith(" <@UALICE> <!subteam^SDESK> <!here>")
         assert "<@UALICE> <!subteam^SDESK> <!here>" in str(message.blocks)
     assert "UALICE" not in shown(won)

@@ -211,7 +211,13 @@ RINGS = {
         marked(1),
         marked(2, abandoned=True),
         marked(3, abandoned=False),
-        CGB=["", "11:30 is now marked abandoned", "11:30 is no longer marked abandoned"],
+        CGB=["", "^Superseded | ABANDONED: Ascot 11:30", "11:30 is no longer marked abandoned"],
+    ),
+    "race put back by a card's status": Story(
+        CARDS,
+        marked(1, status="abandoned"),
+        marked(2, status="declared"),
+        CGB=["^Superseded | ABANDONED: Ascot 11:30", "^CORRECTION | 11:30 is no longer marked abandoned"],
     ),
     "placings through poorer versions": Story(
         result(placings=()),

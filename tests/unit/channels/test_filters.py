@@ -55,6 +55,8 @@ def chosen_by(**fields):
         ({}, event(MEETING, None), True),
         ({}, event(RESULT, None), False),
         ({}, event(CARD, None), False),
+        ({}, event(CARD, None, abandoned=True), True),
+        ({}, event(RESULT, None, abandoned=True), True),
         (EVERYWHERE, event(RESULT, None), True),
         # The delivery's own words, where no list gives a code.
         ({"region": "Britain"}, event(RESULT, None, said_region="Britain"), True),
@@ -84,6 +86,7 @@ def chosen_by(**fields):
         (ONLY_LOST, event(RESULT, abandoned=True), True),
         (ONLY_LOST, event(RESULT, abandoned=True, status="Postponed"), True),
         (ONLY_LOST, event(CARD, abandoned=True), True),
+        (ONLY_LOST, event(RESULT, status="Void"), True),
         (ONLY_LOST, event(RESULT), False),
         (ONLY_LOST, event(RESULT, abandoned=False, status="Official"), False),
     ],

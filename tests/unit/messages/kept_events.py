@@ -11,7 +11,7 @@ from bot.outbox.message import Message
 from bot.outbox.message_view import AskedInView
 from bot.racedata.reference_store import KnownCountry
 from bot.slack.messages import EVENT_MESSAGES, Corrected, MessageContext, SupersededBy, render
-from bot.slack.messages.alerts.result import lost_race, void_race
+from bot.slack.messages.alerts.result import race_not_run
 from bot.slack.messages.alerts.unreadable import unreadable
 
 OFF_AT = datetime(2026, 11, 20, 14, 30, tzinfo=UTC)
@@ -230,12 +230,12 @@ def _builder(event, context):
 
 
 EVENTS: dict[str, partial[Message]] = {
-    "result_marked_abandoned": partial(lost_race, LOST, ON_TIME),
+    "result_marked_abandoned": partial(race_not_run, LOST, ON_TIME),
     "result_declared_void": partial(
-        void_race, VOID, ON_TIME.model_copy(update={"changes": MADE_VOID, "previous_link": LINK})
+        race_not_run, VOID, ON_TIME.model_copy(update={"changes": MADE_VOID, "previous_link": LINK})
     ),
     "result_void_in_one_version": partial(
-        void_race,
+        race_not_run,
         VOID,
         ON_TIME.model_copy(update={"changes": (*MADE_VOID, *GOING), "previous_link": LINK, "order_unknown": True}),
     ),

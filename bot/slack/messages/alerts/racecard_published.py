@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 
 from bot.events.event import RacingEvent
+from bot.events.facts import Change
 from bot.events.races import Race
-from bot.events.spellings import by_card_status
+from bot.events.spellings import YES, by_card_status
 from bot.outbox.message import Block, Message
 from bot.slack.messages.alerts.alert_context import MessageContext
 from bot.slack.messages.alerts.alert_notes import alert_buttons, asides, late_mark, shows_filled_in, small_print
@@ -22,9 +23,11 @@ from bot.slack.messages.kit.blocks import (
     section,
 )
 from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, CORRECTED, headline
+from bot.slack.messages.kit.mentions import mentions_in_markup, with_mentions
 from bot.slack.messages.kit.names import (
     SHORT_MAX,
     card_name,
+    course_name,
     race_day,
     race_details,
     race_line,
@@ -36,40 +39,44 @@ from bot.slack.messages.kit.names import (
 )
 from bot.slack.messages.kit.native_blocks import collapsed, with_native
 from bot.slack.messages.kit.result_line import RaceField
-from bot.slack.messages.kit.text import counted, first_of, given, joined, safe
+from bot.slack.messages.kit.text import counted, first_of, given, joined, listed, safe
 from bot.slack.messages.kit.times import off_text
 
-_LOST_NAMED = 3
+_LOST_NAMED, _TIMES_NAMED = 3, 8
 
 CARD_LABEL = "Racecard"
 
 
 def racecard_published(event: RacingEvent, context: MessageContext) -> Message:
-    changed = changes_in_words(context.changes, event.race, disagree=context.order_unknown)
-    lost = _lost(event, context)
-    is_news = bool(changed) or _is_lost(event, context)
-    leads = bool(context.watched) and not is_news
-    title = _headline(event, context, changed)
+    """A card that newly marks races abandoned begins with the loss."""
+    loss = _loss(event, context)
+    changed = _changed(event, context, is_loss_said=loss is not None)
+    leads = bool(context.watched) and not (changed or loss)
+    title = _headline(event, context, changed, loss)
+    lost = _lost(event, context, loss)
     head = [
         None if leads else header(title),
+        section(mentions_in_markup(context.mentions)),
         watched_section(event, context),
         section(f"{title}: {declared(event)}" if leads else ""),
-        section(f"{ABANDONED} {lost}" if _lost_races(event, context) else lost),
-        section(joined([_changed(changed, context), *asides(context)], "\n")),
+        section(lost if loss or not _lost_races(event) else f"{ABANDONED} {lost}"),
+        section(joined([changed, *asides(context)], "\n")),
     ]
-    text = _text(event, context, changed, lost)
+    text = with_mentions(_text(event, context, changed, (loss, lost)), context.mentions)
     small = small_print(event, context, details_filled_in=shows_filled_in(event.races, _line))
     if context.watched and (button := _card_button(event)):
-        return _with_card_behind(message(text, head), event, small, button)
+        return _with_card_behind(message(text, head), event, context, small, button)
     total = len(event.races or event.race.runners)
-    return message(
-        text, [*head, section(race_details(event.race))], _lines(event), total, [small, alert_buttons(event)]
-    )
+    foot = [small, alert_buttons(event, context.asked)]
+    return message(text, [*head, section(race_details(event.race))], _lines(event), total, foot)
 
 
-def _with_card_behind(said: Message, event: RacingEvent, small: Block | None, button: Block) -> Message:
+def _with_card_behind(
+    said: Message, event: RacingEvent, context: MessageContext, small: Block | None, button: Block
+) -> Message:
     """For a watch: the card is collapsed, else behind the button."""
-    pressed = actions([button, *(alert_buttons(event) or {"elements": []})["elements"]])
+    buttons = alert_buttons(event, context.asked)
+    pressed = actions([button, *(buttons or {"elements": []})["elements"]])
 
     def in_sections() -> Message:
         return message(said.text, said.blocks, foot=[small, pressed])
@@ -80,7 +87,7 @@ def _with_card_behind(said: Message, event: RacingEvent, small: Block | None, bu
     inner = [*above, *line_sections(_lines(event), total, room)]
     if not inner:
         return in_sections()
-    native = message(said.text, [*said.blocks, collapsed(CARD_LABEL, inner)], foot=[small, alert_buttons(event)])
+    native = message(said.text, [*said.blocks, collapsed(CARD_LABEL, inner)], foot=[small, buttons])
     return with_native(native, in_sections)
 
 
@@ -92,50 +99,73 @@ def _card_button(event: RacingEvent) -> Block | None:
     return button if course and race.region and race.race_date and fits(button) else None
 
 
-def _text(event: RacingEvent, context: MessageContext, changed: str, lost: str) -> str:
-    name = f"{_name(event.race)}{region_mark(event)}"
-    card = f"{_card(event, context)}: {declared(event)}"
-    kind = DISAGREE if context.order_unknown else "CORRECTION"
-    first = f"{kind}: {card}. {_changed(changed, context)}" if changed else card
-    if _is_lost(event, context):
-        first = joined([f"ABANDONED: {name}", reason(event)], ", ")
+def _text(event: RacingEvent, context: MessageContext, changed: str, said: tuple[str | None, str]) -> str:
+    loss, lost = said
+    card = f"{_card(event)}: {declared(event)}"
+    first = joined([loss, _why(event)], ", ") if loss else f"CORRECTION: {card}" if changed else card
+    if changed and context.order_unknown and not loss:
+        first, changed = f"{DISAGREE}: {card}", changed.removeprefix(f"{DISAGREE}: ")
     watched = watch_lines(context.watched, event, context)
-    leads = not changed and not _is_lost(event, context)
-    said = [*watched, first] if leads else [first, *watched]
-    return joined([*said, lost, *asides(context, in_text=True)], ". ") + late_mark(context)
+    notes = [first, changed, *watched] if changed or loss else [*watched, first]
+    return joined([*notes, lost, *asides(context, in_text=True)], ". ") + late_mark(context)
 
 
-def _headline(event: RacingEvent, context: MessageContext, changed: str) -> str:
-    if _is_lost(event, context):
-        return headline(ABANDONED, f"ABANDONED: {_name(event.race)}{region_mark(event)}", reason(event))[0]
-    card, lost = _card(event, context), _lost_races(event, context)
+def _headline(event: RacingEvent, context: MessageContext, changed: str, loss: str | None) -> str:
+    if loss:
+        return headline(ABANDONED, loss, _why(event))[0]
+    mark = f"{ABANDONED} " if _lost_races(event) else ""
     if not changed:
-        return f"{ABANDONED} {card}" if lost else card
+        return f"{mark}{_card(event)}"
     if context.order_unknown:
-        return f"{CONFLICTING} {DISAGREE}: {card}"
-    return f"{ABANDONED if lost else CORRECTED} CORRECTION: {card}"
+        return f"{CONFLICTING} {DISAGREE}: {_card(event)}"
+    return f"{mark or f'{CORRECTED} '}CORRECTION: {_card(event)}"
 
 
-def _card(event: RacingEvent, context: MessageContext) -> str:
+def _loss(event: RacingEvent, context: MessageContext) -> str | None:
+    """For example "ABANDONED: Ascot 11:30 and 12:30, Sat 21 Nov (GB)", of a loss that no earlier version reports."""
+    if _is_lost(event) or context.card_lost:
+        return f"ABANDONED: {_name(event.race)}{region_mark(event)}"
+    lost = _lost_races(event)
+    if not lost or (context.changes and not any(map(_marks_lost, context.changes))):
+        return None
+    times = [time for race in lost if (time := off_text(race.off))]
+    named = listed(times) if len(times) == len(lost) <= _TIMES_NAMED else counted(len(lost), "race")
+    name = joined([course_name(event.race) or "course not given", named], " ")
+    return f"ABANDONED: {joined([name, race_day(event.race)], ', ')}{region_mark(event)}"
+
+
+def _marks_lost(change: Change) -> bool:
+    return change.field in {"card.abandoned", "race.abandoned"} and change.now == YES
+
+
+def _is_lost(event: RacingEvent) -> bool:
+    """The whole card, or the only race, is abandoned."""
+    is_every_race = bool(event.races) and not event.in_parts and all(race.abandoned for race in event.races)
+    return bool(event.race.abandoned) or is_every_race
+
+
+def _why(event: RacingEvent) -> str | None:
+    """The reason of the card, or the only reason of the lost races."""
+    reasons = {safe(race.reason) for race in _lost_races(event)}
+    return reason(event) or (reasons.pop() if len(reasons) == 1 else None)
+
+
+def _lost_races(event: RacingEvent) -> list[Race]:
+    return [race for race in event.races if race.abandoned]
+
+
+def _card(event: RacingEvent) -> str:
     """For example "Racecard: Ayr, Sat 21 Nov (GB), 1 race abandoned"."""
-    lost = len(_lost_races(event, context))
+    lost = len(_lost_races(event))
     abandoned = f", {counted(lost, 'race')} abandoned" if lost else ""
     return f"Racecard: {_name(event.race)}{region_mark(event)}{abandoned}"
 
 
-def _lost_races(event: RacingEvent, context: MessageContext) -> list[Race]:
-    """None of a card that is abandoned as a whole: the header says so."""
-    return [] if _is_lost(event, context) else [race for race in event.races if race.abandoned]
-
-
-def _is_lost(event: RacingEvent, context: MessageContext) -> bool:
-    """The whole card, or the only race, is abandoned."""
-    return bool(event.race.abandoned) or context.card_lost
-
-
-def _changed(changed: str, context: MessageContext) -> str:
-    """The header says of two versions that the versions disagree."""
-    return changed if context.order_unknown or not changed else f"Changed: {changed}"
+def _changed(event: RacingEvent, context: MessageContext, *, is_loss_said: bool) -> str:
+    """The differences; "" where the header says them."""
+    shown = [one for one in context.changes if context.order_unknown or not (is_loss_said and _marks_lost(one))]
+    changed = changes_in_words(shown, event.race, disagree=context.order_unknown)
+    return f"{DISAGREE if context.order_unknown else 'Changed'}: {changed}" if changed else ""
 
 
 def _name(race: Race) -> str:
@@ -150,11 +180,12 @@ def declared(event: RacingEvent) -> str:
     return f"{declared} declared" if declared else "declarations available"
 
 
-def _lost(event: RacingEvent, context: MessageContext) -> str:
-    # The header of an abandoned card has the reason.
-    why = None if event.race.abandoned else reason(event)
-    said = joined(["The racecard says so" if event.race.abandoned else None, _status(event.race), why])
-    lost = [joined([race_line(race), safe(race.reason)]) for race in _lost_races(event, context)]
+def _lost(event: RacingEvent, context: MessageContext, loss: str | None) -> str:
+    by_card = "The racecard says so" if loss and not context.card_lost else None
+    said = joined([by_card, _status(event.race), None if loss else reason(event)])
+    if loss:
+        return joined([said, None if _is_lost(event) or context.card_lost else declared(event)], ". ")
+    lost = [joined([race_line(race), safe(race.reason)]) for race in _lost_races(event)]
     return joined([given("ABANDONED: {}", "; ".join(first_of(lost, _LOST_NAMED))), said], ". ")
 
 

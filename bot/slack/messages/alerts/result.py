@@ -45,10 +45,8 @@ def lost_mark(race: Race) -> str:
 
 def result(event: RacingEvent, context: MessageContext) -> Message:
     race = event.race
-    if race.is_void:
-        return void_race(event, context)
-    if race.is_lost:
-        return lost_race(event, context)
+    if race.is_void or race.is_lost:
+        return race_not_run(event, context)
     changed = changes_in_words(context.changes, race, disagree=context.order_unknown)
     kind = _kind(changed, context)
     is_news = bool(changed) or _is_conflict(race, context)
@@ -148,23 +146,24 @@ def _abandoned_too(race: Race, context: MessageContext) -> str | None:
     return "Check before you act: the result itself says abandoned"
 
 
-def lost_race(event: RacingEvent, context: MessageContext) -> Message:
-    """A result without placings whose status is abandoned or postponed. `text` begins with the word."""
+def race_not_run(event: RacingEvent, context: MessageContext) -> Message:
+    """A void race, or a result without placings whose status is abandoned or postponed. `text` begins with the word."""
     race = event.race
-    word = "POSTPONED" if race.is_postponed else "ABANDONED"
+    mark, word = (VOIDED, "VOID") if race.is_void else (ABANDONED, "POSTPONED" if race.is_postponed else "ABANDONED")
+    said = _void_said(event, context) if race.is_void else _lost_said(race, context)
     first = f"{word}: {race_name(race)}{other_day(event, context)}{region_mark(event)}"
+    title, is_whole = headline(mark, first, safe(race.reason))
+    facts = [joined([race_details(race), None if is_whole else safe(race.reason)])]
+    return alert(event, context, title, joined([first, safe(race.reason)], ", "), facts=facts, said=said)
+
+
+def _lost_said(race: Race, context: MessageContext) -> list[str]:
     changed = changes_in_words(context.changes, race, disagree=context.order_unknown)
-    said = ["The result says so", *([_changed(changed)] if changed else [])]
-    title, _ = headline(ABANDONED, first, safe(race.reason))
-    return alert(event, context, title, joined([first, safe(race.reason)], ", "), facts=[race_details(race)], said=said)
+    return ["The result says so", *([_changed(changed)] if changed else [])]
 
 
-def void_race(event: RacingEvent, context: MessageContext) -> Message:
-    """`text` begins with "VOID: "."""
-    race = event.race
-    name = f"VOID: {race_name(race)}{other_day(event, context)}{region_mark(event)}"
-    said = [_void_in_words(context), *_other_changes(event, context)]
-    return alert(event, context, f"{VOIDED} {name}", name, facts=[race_details(race)], said=said)
+def _void_said(event: RacingEvent, context: MessageContext) -> list[str]:
+    return [_void_in_words(context), *_other_changes(event, context)]
 
 
 def _void_in_words(context: MessageContext) -> str:
