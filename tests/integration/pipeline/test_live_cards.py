@@ -63,8 +63,8 @@ def seven_races(course="Ascot", race_id="rc_{}"):
 
 
 async def read_card(pipeline, races, region="GB", **paths):
-    quota: Any = FakeQuota()
     client: Any = FakeClient(races=races, page_size=100, answers={f"/days/{DAY}": {"races": races}})
+    quota: Any = FakeQuota(client)
     book = RaceBook(pipeline.database, client, pipeline.clock, quota, Paths(**paths))
     await book.card(region, date.fromisoformat(DAY))
     await pipeline.post_all()

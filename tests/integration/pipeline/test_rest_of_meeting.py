@@ -1,7 +1,7 @@
 """An abandoned meeting is "rest of the meeting" everywhere once one of its races was run."""
 
 import json
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import date, timedelta
 
 import pytest
 
@@ -9,8 +9,9 @@ from bot.channels.filters import ChannelFilter
 from bot.events.event import Topic
 from bot.events.races import Runner
 from bot.outbox import acknowledgements
-from bot.racedata import race_book_store, recent_races
-from bot.racedata.day_card import Card, Coverage, outcomes_of
+from bot.racedata import recent_races
+from bot.racedata.day import known_day
+from bot.racedata.day_card import Card, Coverage
 from bot.slack.commands import acknowledge_button
 from bot.slack.commands.invocation import Invocation
 from bot.slack.forms.home_view import HomePage, home_view
@@ -41,13 +42,10 @@ async def parts_said(pipeline):
     day, long_ago = date.fromisoformat(DAY), now - timedelta(days=1)
 
     def read(session):
-        since, until = (datetime.combine(day, clock, UTC) for clock in (time.min, time.max))
-        told = race_book_store.told_of_day(session, DAY, since, until)
-        book = [one.race for one in race_book_store.of_day(session, DAY, "GB")]
         gb = ChannelFilter(region="GB", topics=frozenset(Topic))
         recent = recent_races.recent(session, [gb], day, now)
         said = Said([gb], (), (), recent, is_member=True, is_paused=False, bot_name="racing-bot")
-        card = Card(day, "GB", None, outcomes_of(book, told, "GB", None), Coverage.COMPLETE)
+        card = Card(day, "GB", None, known_day(session, day, "GB").outcomes(), Coverage.COMPLETE)
         untaken = untaken_named(acknowledgements.untaken(session, long_ago))
         return [alert.text, losses_of(card).in_text, subscribed(said).text, untaken]
 
