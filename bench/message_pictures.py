@@ -24,8 +24,8 @@ COLOURS = 64
 
 HEAD = """# Pictures of messages
 
-Each kind of message on a phone; the link leads to the picture at a desktop's width. The rules are in
-[Messages](../messages.md). `python -m bench.message_pictures` draws the pictures anew and writes this page.
+Each kind of message on a phone; a click on a picture shows the message at a desktop's width.
+`python -m bench.message_pictures` draws the pictures anew and writes this page.
 """
 
 
@@ -173,15 +173,13 @@ def names() -> list[str]:
 
 
 def page_of_pictures() -> str:
-    """Markdown that shows every picture of a phone and links every picture of a desktop."""
+    """Markdown that shows every picture of a phone; each links the picture of a desktop."""
     phone, desktop = WIDTHS
     parts = [HEAD]
     for heading, kinds in KINDS.items():
-        rows = [
-            f"| [{words}](messages/{name}-{desktop}.png) | ![](messages/{name}-{phone}.png) |"
-            for name, words in kinds.items()
-        ]
-        parts.append("\n".join([f"## {heading}\n", "| Message | |", "|---|---|", *rows]) + "\n")
+        parts.append(f"## {heading}\n")
+        for name, words in kinds.items():
+            parts.append(f"{words}:\n\n[![](messages/{name}-{phone}.png)](messages/{name}-{desktop}.png)\n")
     return "\n".join(parts)
 
 
