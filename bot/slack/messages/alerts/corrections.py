@@ -174,10 +174,8 @@ def _places(moved: Sequence[_Move], field: RaceField, *, disagree: bool) -> dict
         now_there = _listed(there or [one.horse for one in came])
         if len(there) > 1:
             said[place] = _dead_heat(place, before, now_there, disagree=disagree)
-        elif before and disagree:
-            said[place] = f"{ordinal(place)} is {_holders(before)} in one, {now_there} in the other"
         elif before:
-            said[place] = f"{ordinal(place)} was {_holders(before)}, now {now_there}"
+            said[place] = _differs(ordinal(place), _holders(before), now_there, disagree=disagree)
         else:
             said[place] = _newly_there(place, now_there, came, disagree=disagree)
     return said
@@ -201,8 +199,8 @@ def _newly_there(place: int, now_there: str, came: Sequence[_Move], *, disagree:
     """A place without a known earlier holder. A single newcomer's earlier place is told."""
     was = _position(came[0].change.before) if len(came) == 1 and came[0].change.before else None
     if disagree:
-        return f"{ordinal(place)} is {now_there} in one" + (f", {was} in the other" if was else ", not in the other")
-    return f"{ordinal(place)} is now {now_there}" + (f", which was {was}" if was else "")
+        return f"{ordinal(place)} is {now_there} in one, {was or 'not'} in the other"
+    return joined([f"{ordinal(place)} is now {now_there}", given("which was {}", was)], ", ")
 
 
 def _unplaced(moved: Sequence[_Move], *, disagree: bool) -> Iterator[str]:
@@ -229,8 +227,7 @@ def _keeps_place(change: Change) -> bool:
 
 def _rewritten(one: _Move, *, disagree: bool) -> str:
     before, now = _position(one.change.before), _position(one.change.now)
-    in_both = f"{one.horse} is {before} in one, {now} in the other"
-    return in_both if disagree else f"{one.horse} is now {now}, was {before}"
+    return _differs(one.horse, before, now, disagree=True) if disagree else f"{one.horse} is now {now}, was {before}"
 
 
 def _other(change: Change, *, disagree: bool) -> str:
@@ -244,9 +241,13 @@ def _other(change: Change, *, disagree: bool) -> str:
         return f"name amended: {_value(change.now)}, was {safe(change.before, _VALUE_MAX)}"
     label = _label(change)
     before, now = safe(change.before, _VALUE_MAX), _value(change.now)
-    if disagree:
-        return f"{label} is {before} in one, {now} in the other" if before else f"{label} is {now} in one only"
-    return f"{label} was {before}, now {now}" if before else f"{label} is now {now}"
+    if not before:
+        return f"{label} is {now} in one only" if disagree else f"{label} is now {now}"
+    return _differs(label, before, now, disagree=disagree)
+
+
+def _differs(label: str, before: str, now: str, *, disagree: bool) -> str:
+    return f"{label} is {before} in one, {now} in the other" if disagree else f"{label} was {before}, now {now}"
 
 
 def _listing(change: Change, of: str, *, disagree: bool) -> str:
@@ -296,8 +297,7 @@ def _name(horse: str | None) -> str:
 def _listed(horses: Iterable[str | None], number: int = 0) -> str:
     named = [horse or NOT_NAMED for horse in horses]
     left = max(number, len(named)) - _NAMES_MOST
-    more = [f"{left} more"] if left > 0 else []
-    return " and ".join(named[:_NAMES_MOST] + more)
+    return " and ".join([*named[:_NAMES_MOST], *([f"{left} more"] if left > 0 else [])])
 
 
 def _position(position: str | None) -> str:

@@ -1,6 +1,6 @@
 """The answer of `/racing drill`: how far the drill came, and how to mend each failure."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from bot.events import drill_mark
 from bot.operations.drill_run import DrillReport, Stop
@@ -10,7 +10,7 @@ from bot.outbox.message import Message
 from bot.slack.messages.answers.trace_answer import Link, TraceView, outcome_words
 from bot.slack.messages.kit.blocks import listing
 from bot.slack.messages.kit.mentions import named
-from bot.slack.messages.kit.text import code, counted, safe
+from bot.slack.messages.kit.text import code, counted, given, joined, safe
 
 DRILL_CHANNELS_MAX = 60
 
@@ -22,23 +22,26 @@ _MENDS = {
 
 
 def drill_report(report: DrillReport, link: Link, bot_name: str) -> Message:
-    title = f"*{_headline(report)}*"
-    lines = [*_on_the_way(report), *_of_channels(report, link), *_of_uninvited(report, bot_name)]
-    if report.stop is not Stop.TOLD:
-        return listing(title, lines)
-    key = code(drill_mark.key_of(report.kept.drill.drill_id))
-    withdrawn = (
-        "" if _sent(report) == len(report.told) else "Waiting drills are withdrawn; an abandonment would wait on. "
-    )
-    return listing(title, lines, f"{withdrawn}`/racing trace` {key} says of each channel what became of the drill.")
+    sent = _sent(report.told)
+    invite = f"`/invite @{safe(bot_name)}` there"
+    uninvited = [
+        f"• {named(channel_id)}: hears of abandonments only once I am in the channel. *Mend:* {invite}."
+        for channel_id in report.uninvited[:DRILL_CHANNELS_MAX]
+    ]
+    lines = [*_on_the_way(report), *_of_channels(report, link), *uninvited]
+    small_print = None
+    if report.stop is Stop.TOLD:
+        is_whole, key = sent == len(report.told), code(drill_mark.key_of(report.kept.drill.drill_id))
+        withdrawn = "" if is_whole else "Waiting drills are withdrawn; an abandonment would wait on. "
+        small_print = f"{withdrawn}`/racing trace` {key} says of each channel what became of the drill."
+    return listing(f"*{_headline(report, sent)}*", lines, small_print)
 
 
-def _sent(report: DrillReport) -> int:
-    return sum(one.outcome is LedgerOutcome.SENT for one in report.told)
+def _sent(told: Sequence[LedgerLine]) -> int:
+    return sum(one.outcome is LedgerOutcome.SENT for one in told)
 
 
-def _headline(report: DrillReport) -> str:
-    sent = _sent(report)
+def _headline(report: DrillReport, sent: int) -> str:
     match report.stop:
         case Stop.NOT_DELIVERED:
             return "The drill failed: my public address did not take the delivery."
@@ -49,20 +52,17 @@ def _headline(report: DrillReport) -> str:
         case Stop.TOLD if not report.told:
             return "The drill reached me, and no channel takes abandonments."
         case Stop.TOLD if sent == len(report.told):
-            return f"The drill is done: {_all(sent)}."
+            told = "the channel" if sent == 1 else f"all {sent} channels"
+            return f"The drill is done: {told} got the message."
         case Stop.TOLD:
             return f"The drill is done: {sent} of {counted(len(report.told), 'channel')} got the message."
-
-
-def _all(sent: int) -> str:
-    return "the channel got the message" if sent == 1 else f"all {sent} channels got the message"
 
 
 def _on_the_way(report: DrillReport) -> Iterator[str]:
     answered, problem = report.answered, report.answered.problem
     if problem is not None:
-        where = f" ({code(answered.address)})" if answered.address else ""
-        yield f"• {safe(problem.told)}{where} *Mend:* {safe(problem.mend)}"
+        where = given("({})", code(answered.address))
+        yield joined([f"• {safe(problem.told)}", where, f"*Mend:* {safe(problem.mend)}"], " ")
         return
     yield f"• {code(answered.address)} took the delivery after {answered.took_s:.1f} s."
     match report.stop:
@@ -80,13 +80,10 @@ def _on_the_way(report: DrillReport) -> Iterator[str]:
 def _of_channels(report: DrillReport, link: Link) -> Iterator[str]:
     told = sorted(report.told, key=lambda one: (one.outcome is LedgerOutcome.SENT, one.channel_id))
     for one in told[:DRILL_CHANNELS_MAX]:
-        mend = _mend(one)
-        yield f"• {named(one.channel_id)}: {outcome_words(one, TraceView(link))}{_after(report, one)}." + (
-            f" *Mend:* {mend}." if mend else ""
-        )
+        what = f"• {named(one.channel_id)}: {outcome_words(one, TraceView(link))}{_after(report, one)}."
+        yield joined([what, given("*Mend:* {}.", _mend(one))], " ")
     if rest := told[DRILL_CHANNELS_MAX:]:
-        sent = sum(one.outcome is LedgerOutcome.SENT for one in rest)
-        yield f"• and {counted(len(rest), 'channel')} more, {sent} of them told."
+        yield f"• and {counted(len(rest), 'channel')} more, {_sent(rest)} of them told."
 
 
 def _after(report: DrillReport, told: LedgerLine) -> str:
@@ -100,18 +97,10 @@ def _mend(told: LedgerLine) -> str | None:
         return None
     if told.outcome is LedgerOutcome.DEAD_LETTER:
         return _MENDS.get(told.why or "", "the log has Slack's whole answer")
+    if told.is_held and PAUSED in (told.why or ""):
+        return "`/racing resume` there ends the pause"
     if told.is_held:
-        return "`/racing resume` there ends the pause" if PAUSED in (told.why or "") else _opens(told)
+        return _MENDS.get(told.why or "", "invite me there; Slack lets me post nothing now")
     if told.outcome in {LedgerOutcome.SENDING, LedgerOutcome.IN_DOUBT}:
         return "see https://slack-status.com: Slack did not answer in time"
     return "see /readyz: Slack, or my own pace, holds posts back"
-
-
-def _opens(told: LedgerLine) -> str:
-    return _MENDS.get(told.why or "", "invite me there; Slack lets me post nothing now")
-
-
-def _of_uninvited(report: DrillReport, bot_name: str) -> Iterator[str]:
-    for channel_id in report.uninvited[:DRILL_CHANNELS_MAX]:
-        invite = f"`/invite @{safe(bot_name)}` there"
-        yield f"• {named(channel_id)}: hears of abandonments only once I am in the channel. *Mend:* {invite}."

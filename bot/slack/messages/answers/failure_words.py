@@ -7,7 +7,7 @@ from bot.errors import ServiceError
 from bot.racedata.client.service_errors import CircuitOpen, QuotaExceeded, ServiceFailure, Unauthorized
 from bot.racedata.month_quota import month_after
 from bot.slack.messages.kit.mentions import with_names
-from bot.slack.messages.kit.text import safe
+from bot.slack.messages.kit.text import listed, safe
 from bot.slack.messages.kit.times import day_in_words
 
 ADMINS_NAMED = 3
@@ -26,8 +26,7 @@ class AnswerReader:
 
     @property
     def whom_to_tell(self) -> str:
-        named = self.admins[:ADMINS_NAMED]
-        return " or ".join(filter(None, [", ".join(named[:-1]), *named[-1:]])) or "whoever runs this bot"
+        return listed(self.admins[:ADMINS_NAMED], "or") or "whoever runs this bot"
 
 
 NOBODY_KNOWN = AnswerReader()

@@ -18,7 +18,7 @@ from bot.slack.messages.kit.blocks import context, header, message, room_beside,
 from bot.slack.messages.kit.names import SHORT_MAX, race_day, race_details, race_name, region_mark
 from bot.slack.messages.kit.native_blocks import with_native
 from bot.slack.messages.kit.result_line import in_order, result_line
-from bot.slack.messages.kit.text import joined, safe
+from bot.slack.messages.kit.text import given, joined, safe
 from bot.slack.messages.kit.times import moment_for_readers
 
 
@@ -42,10 +42,11 @@ def full_result(
     kind = _kind(changed) if corrected else "Full result"
     status = not_official(race)
     text = joined([f"{kind}: {name}: {line}", status], ". ")
-    head = [header(f"{kind}: {name}"), section(joined([race_day(race), _time(race), race_details(race)]))]
-    head += [section(corrected), None if runners and not race.disputed else section(line), section(status or "")]
-    small = [order_note(countries, {event.race.region}), f"Result received {moment_for_readers(received_at)}"]
-    foot = context(*small)
+    time = given("winning time {}", safe(race.winning_time, SHORT_MAX))
+    head = [header(f"{kind}: {name}"), section(joined([race_day(race), time, race_details(race)]))]
+    head += [section(corrected), None if runners and not race.disputed else section(line), section(status)]
+    received = f"Result received {moment_for_readers(received_at)}"
+    foot = context(order_note(countries, {event.race.region}), received)
 
     def in_sections() -> Message:
         return message(text, head, runner_lines(runners, race), len(runners), [foot])
@@ -65,8 +66,3 @@ def _corrected(race: Race, changed: Corrected | None) -> str:
 def _kind(changed: Corrected | None) -> str:
     is_unknown = changed is not None and changed.order_unknown
     return f"Full result, {DISAGREE.lower() if is_unknown else 'corrected'}"
-
-
-def _time(race: Race) -> str | None:
-    time = safe(race.winning_time, SHORT_MAX)
-    return f"winning time {time}" if time else None

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from bot.outbox.message import Message
 from bot.slack.messages.kit.blocks import context, listing, message, section
-from bot.slack.messages.kit.text import escape
+from bot.slack.messages.kit.text import escape, listed
 
 
 class HelpGroup(StrEnum):
@@ -47,7 +47,7 @@ PLACES = (
 def command_help(commands: Sequence[Helped], alone: Sequence[str]) -> Message:
     """A group has an example: the first of its first command. `alone`: slash commands that work without /racing."""
     groups = [_group(group, [one for one in commands if one.group is group]) for group in HelpGroup]
-    named = " and ".join([", ".join(f"`{name}`" for name in alone[:-1]), f"`{alone[-1]}`"])
+    named = listed([f"`{name}`" for name in alone])
     more = "`/racing help` and the name of a command says more, for example `/racing help subscribe`."
     small = f"{named} work by themselves too. Answers are seen by you only."
     return message("\n".join([*groups, more]), [*map(section, groups), section(more), context(small)])

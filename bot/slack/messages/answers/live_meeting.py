@@ -20,7 +20,7 @@ from bot.slack.messages.kit.blocks import all_fit, message, room_beside, section
 from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, without_marks
 from bot.slack.messages.kit.names import SHORT_MAX, course_name
 from bot.slack.messages.kit.result_line import result_line
-from bot.slack.messages.kit.text import counted, joined, safe
+from bot.slack.messages.kit.text import counted, given, joined, safe
 from bot.slack.messages.kit.times import aware, off_text, weekday_and_day
 
 WAS_RUN = frozenset({RaceOutcome.SETTLED, RaceOutcome.UNCERTAIN})
@@ -40,7 +40,8 @@ def live_meeting(live: LiveMeeting, now: datetime) -> Message:
     races = outcomes.in_order()
     named = course_name(Race(course=meeting.course, region=meeting.region)) or safe(meeting.course.course_id)
     # Courses of two regions share names.
-    place = joined([named, f"({region})" if (region := safe(meeting.region, SHORT_MAX)) else None], " ")
+    region = safe(meeting.region, SHORT_MAX)
+    place = joined([named, given("({})", region)], " ")
     day = weekday_and_day(date.fromisoformat(meeting.race_date or ""), now.date())
     lost, disputed = outcomes.count(RaceOutcome.ABANDONED), outcomes.count(*CONFLICTS)
     run = outcomes.count(RaceOutcome.SETTLED, RaceOutcome.VOID)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from bot.deliveries.inbox import reference
 from bot.operations.status_figures import Status
-from bot.outbox.message import Message
+from bot.outbox.message import Block, Message
 from bot.outbox.traffic import WaitingChannel
 from bot.slack.messages.alerts.acknowledge_words import untaken_named, untaken_words
 from bot.slack.messages.answers.trace_answer import why_not_posted
@@ -19,8 +19,6 @@ REASON_MAX = 300
 EVENTS_MAX = 8
 
 DELIVERIES = ("delivery", "deliveries")
-POSTS = ("post", "posts")
-RACES = ("past race", "past races")
 
 
 @dataclass(frozen=True)
@@ -34,10 +32,9 @@ class StatusScope:
 def status_answer(found: Status, scope: StatusScope) -> Message:
     """Reasons, jobs, versions and other channels are for admins only."""
     for_admins = scope.only_channel is None
-    health = _health(found, scope)
-    traffic = _traffic(found)
-    waits = _waits(found, scope.only_channel)
-    text = joined([health, traffic, f"Waiting: {waits}."], " ")
+    health, waits = _health(found, scope), _waits(found, scope.only_channel)
+    deliveries = counted(sum(found.deliveries.values()), *DELIVERIES)
+    text = f"{health} Last 24 hours: {deliveries}, {_posts(found)}. Waiting: {waits}."
     head = [
         header("Status"),
         section(f"*{health}*"),
@@ -59,13 +56,12 @@ def status_answer(found: Status, scope: StatusScope) -> Message:
 def _health(found: Status, scope: StatusScope) -> str:
     if not (scope.degraded or found.missing or found.without_result or found.untaken.count):
         return "All is well." if found.done else "Nothing has been checked yet."
-    wrong, late = len(scope.degraded), _many(found.without_result, *RACES)
-    words = "1 thing needs attention." if wrong == 1 else f"{wrong} things need attention."
+    wrong, late = len(scope.degraded), counted(found.without_result, "past race")
     return joined(
         [
-            words if wrong else None,
+            f"{counted(wrong, 'thing needs', 'things need')} attention." if wrong else None,
             _untaken(found, scope.only_channel) if found.untaken.count else None,
-            f"Missing: {_many(found.missing, *RACES)} without an outcome." if found.missing else None,
+            f"Missing: {counted(found.missing, 'past race')} without an outcome." if found.missing else None,
             f"{late} without a result, hours after the off." if found.without_result else None,
             "An admin can see why." if scope.only_channel and wrong else None,
         ],
@@ -88,17 +84,12 @@ def _reasons(found: Status, degraded: Mapping[str, str]) -> Iterator[str]:
         yield f"• *{safe(words_of.get(name, name))}*: {safe(reason, REASON_MAX)}"
 
 
-def _traffic(found: Status) -> str:
-    deliveries = _many(sum(found.deliveries.values()), *DELIVERIES)
-    return f"Last 24 hours: {deliveries}, {_posts(found)}."
-
-
 def _posts(found: Status) -> str:
     sent = found.sent
     if sent.p50_s is None or sent.p95_s is None:
         return "0 posts"
     times = f"half of them within {_seconds(sent.p50_s)} of receipt, 95% within {_seconds(sent.p95_s)}"
-    return f"{_many(sent.posts, *POSTS)}, {times}"
+    return f"{counted(sent.posts, 'post')}, {times}"
 
 
 def _seconds(took_s: float) -> str:
@@ -116,13 +107,13 @@ def _deliveries(by_event: Mapping[str, int]) -> str:
     most = sorted(by_event.items(), key=lambda one: (-one[1], one[0]))
     shown = [f"{count:,} {code(name, 60) or 'without an event'}" for name, count in most[:EVENTS_MAX]]
     more = sum(count for _, count in most[EVENTS_MAX:])
-    return f"{sum(by_event.values()):,}: {', '.join([*shown, *([f'{more:,} others'] if more else [])])}"
+    return f"{sum(by_event.values()):,}: {joined([*shown, f'{more:,} others' if more else None], ', ')}"
 
 
 def _waits(found: Status, only_channel: str | None) -> str:
     where = f" for {named(only_channel)}" if only_channel else ""
-    deliveries = _many(found.waiting_deliveries, *DELIVERIES) if found.waiting_deliveries else None
-    return joined([deliveries, f"{_many(found.waiting_posts, *POSTS)}{where}"], ", ")
+    deliveries = counted(found.waiting_deliveries, *DELIVERIES) if found.waiting_deliveries else None
+    return joined([deliveries, f"{counted(found.waiting_posts, 'post')}{where}"], ", ")
 
 
 def _failing(found: Status) -> Iterator[str]:
@@ -135,12 +126,12 @@ def _waiting(found: Status) -> Iterator[str]:
     for channel in found.waiting_channels:
         yield f"• {named(channel.channel_id)}: {_channel(channel)}"
     if rest := found.waiting_posts - sum(one.count for one in found.waiting_channels):
-        yield f"• other channels: {_many(rest, *POSTS)}"
+        yield f"• other channels: {counted(rest, 'post')}"
 
 
 def _channel(channel: WaitingChannel) -> str:
     since = moment_for_readers(channel.since)
-    return f"{_many(channel.count, *POSTS)}, the first since {since}: {why_not_posted(channel.outcome, channel.why)}"
+    return f"{counted(channel.count, 'post')}, the first since {since}: {why_not_posted(channel.outcome, channel.why)}"
 
 
 def _jobs(found: Status) -> Iterator[str]:
@@ -150,7 +141,7 @@ def _jobs(found: Status) -> Iterator[str]:
         yield f"• {job.words}: {done}"
 
 
-def _small_print(found: Status, only_channel: str | None) -> dict[str, object] | None:
+def _small_print(found: Status, only_channel: str | None) -> Block | None:
     if only_channel:
         return context("Admins see reasons, jobs and all channels.")
     return context(
@@ -159,7 +150,3 @@ def _small_print(found: Status, only_channel: str | None) -> dict[str, object] |
         counted(found.replicas, "replica"),
         f"read {moment_for_readers(found.at)}",
     )
-
-
-def _many(number: int, one: str, more: str) -> str:
-    return f"1 {one}" if number == 1 else f"{number:,} {more}"

@@ -18,7 +18,7 @@ from bot.slack.messages.kit.blocks import context, message, section
 from bot.slack.messages.kit.marks import MARKED_CONFLICT, without_marks
 from bot.slack.messages.kit.mentions import named
 from bot.slack.messages.kit.names import ID_MAX, card_name, course_name, race_day, race_name
-from bot.slack.messages.kit.text import clip, code, counted, joined, listed, safe, sentences
+from bot.slack.messages.kit.text import clip, code, counted, given, joined, listed, safe, sentences
 from bot.slack.messages.kit.times import aware, in_readers_zone, moment_for_readers
 
 TRACE_CHANNELS_MAX = 60
@@ -95,11 +95,11 @@ def trace_answer(
     times = f"{title} was reported {_times(len(found.versions))}." if found.versions else f"{name}:"
     times = times[:1].upper() + times[1:]
     short = f"{times} {_in_short(found, view, limited=bool(only_channel))}"
-    text = sentences([without_marks(became) if became else None, short])
+    text = sentences([without_marks(became or ""), short])
     more = f"and {counted(found.more, 'earlier version')}" if found.more else None
     keys = dict.fromkeys(code(one.event_key, SHOWN_KEY_MAX) for one in found.versions[:EVENT_KEYS_SHOWN])
     small = context(limited, more, view.ids(joined(list(keys), ", ")))
-    heading = "\n".join(filter(None, [f"*What became of {title}*", became]))
+    heading = joined([f"*What became of {title}*", became], "\n")
     return message(text, [section(heading)], lines, len(lines), [small])
 
 
@@ -107,7 +107,7 @@ def _became(found: Trace, race: Race | None, *, by_card: bool) -> str | None:
     """What deliveries say of a race together; None where each line says everything."""
     if disputed := [_race_named(one) for one in found.versions if one.contradicts]:
         races = "" if race else listed(list(dict.fromkeys(filter(None, disputed))))
-        return f"{MARKED_CONFLICT}: {joined([races or None, IN_CONFLICT], ', ')}."
+        return f"{MARKED_CONFLICT}: {joined([races, IN_CONFLICT], ', ')}."
     name, kinds = _named(race), {one.kind for one in found.versions}
     if race is None or name is None or kinds & {EventKind.RESULT_RECEIVED, EventKind.RACE_ABANDONED}:
         return None
@@ -186,12 +186,12 @@ def _channel(told: LedgerLine) -> str:
 
 
 def _untold(found: Trace, here: str | None) -> Iterator[str]:
-    others = [one for one in found.untold if one != here]
+    others = sum(one != here for one in found.untold)
     if here is not None and here in found.untold:
         yield f"{named(here)}, this channel, was not told: it had not asked for it."
     if others:
-        were = "was" if len(others) == 1 else "were"
-        yield f"{counted(len(others), 'other channel')} with a subscription had not asked for it, and {were} not told."
+        were = "was" if others == 1 else "were"
+        yield f"{counted(others, 'other channel')} with a subscription had not asked for it, and {were} not told."
 
 
 def _race_named(one: TracedVersion) -> str | None:
@@ -240,13 +240,9 @@ def _acknowledged(asked: LedgerAcknowledgement | None, view: TraceView) -> str:
 
 
 def _how_said(told: LedgerLine) -> str:
-    said = {
-        (False, False): "posted",
-        (False, True): "shown by an edit of the message there,",
-        (True, False): "said in another message, posted",
-        (True, True): "said in another message, by an edit",
-    }
-    return said[told.within, told.by_edit]
+    if told.within:
+        return f"said in another message, {'by an edit' if told.by_edit else 'posted'}"
+    return "shown by an edit of the message there," if told.by_edit else "posted"
 
 
 def _how_not_yet(told: LedgerLine) -> str:
@@ -268,8 +264,8 @@ def _where(told: LedgerLine, view: TraceView) -> str:
     if told.message_ts is None:
         return ""
     address = view.link(told.channel_id, told.message_ts)
-    said = joined([view.ids(f"ts {code(told.message_ts)}"), f"<{address}|see it>" if address else None], ", ")
-    return f" ({said})" if said else ""
+    said = joined([view.ids(f"ts {code(told.message_ts)}"), given("<{}|see it>", address)], ", ")
+    return given(" ({})", said) or ""
 
 
 def _delivery(one: TracedDelivery, view: TraceView) -> str:

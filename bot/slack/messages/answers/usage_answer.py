@@ -11,7 +11,7 @@ from bot.racedata.month_quota import Kinds, QuotaReading, QuotaSource, UsageRow,
 from bot.racedata.quota_purposes import tier_of
 from bot.slack.messages.kit.blocks import context, fields, header, message, section
 from bot.slack.messages.kit.native_blocks import CATEGORIES_MAX, line_chart, with_native
-from bot.slack.messages.kit.text import counted, joined, safe
+from bot.slack.messages.kit.text import counted, given, joined, safe
 from bot.slack.messages.kit.times import day_in_words, in_readers_zone, month_in_words, published_day
 
 KINDS_SHOWN = 8
@@ -33,21 +33,32 @@ def usage(reading: QuotaReading, expected: Forecast | None, failure: str | None 
     at_least = "" if reading.certain else "at least "
     percent = f" ({reading.percent}%)" if reading.percent is not None else ""
     used = f"{at_least}{reading.used:,}{percent}"
+    how_sure = (HOW_SURE if reading.certain else LOWER_BOUND)[reading.source]
+    last_read = given("{} These are the last figures read.", failure)
     head = [
         header(f"Quota, {month_in_words(reading.month)}"),
         fields(
             [
                 ("Used", used),
                 ("Limit", _limit(reading)),
-                ("Left", None if reading.left is None else _left(reading)),
+                ("Left", given("{}" if reading.certain else "at most {}", _figure(reading.left))),
                 ("This month", _spent(reading)),
                 ("Forecast", _expected(reading, expected)),
                 ("Window of the plan", safe(reading.window, 80)),
-                ("Errors", _number(reading.errors)),
-                ("Refusals", joined([_number(reading.refusals), _by_kind(reading.refusal_kinds)], " ") or None),
+                ("Errors", _figure(reading.errors)),
+                ("Refusals", joined([_figure(reading.refusals), _by_kind(reading.refusal_kinds)], " ")),
             ]
         ),
-        section(joined([_how_sure(reading), tier_of(reading.left, reading.limit).words, _last_read(failure)], "\n")),
+        section(
+            joined(
+                [
+                    (HOW_SURE if reading.certain else LOWER_BOUND)[reading.source],
+                    tier_of(reading.left, reading.limit).words,
+                    last_read,
+                ],
+                "\n",
+            )
+        ),
     ]
     text = joined(
         [
@@ -55,7 +66,7 @@ def usage(reading: QuotaReading, expected: Forecast | None, failure: str | None 
             f"limit {_limit(reading)}",
             _spent(reading),
             joined(["forecast", _expected(reading, expected)], " ") if expected and not reading.is_spent else None,
-            _last_read(failure),
+            last_read,
         ]
     )
     rows = _in_order(reading)
@@ -73,12 +84,11 @@ def usage(reading: QuotaReading, expected: Forecast | None, failure: str | None 
 def in_short(reading: QuotaReading, expected: Forecast | None) -> str:
     at_least = "" if reading.certain else "at least "
     of_limit = f" of {reading.limit:,} ({reading.percent}%)" if reading.limit is not None else ""
-    month_end = _expected(reading, expected)
     return joined(
         [
             f"{at_least}{reading.used:,}{of_limit} used in {month_in_words(reading.month)}",
             _spent(reading),
-            f"forecast: {month_end}" if month_end else None,
+            given("forecast: {}", _expected(reading, expected)),
         ],
         "; ",
     )
@@ -106,20 +116,14 @@ def _days_of_the_month(reading: QuotaReading) -> dict[date, int]:
     return dict(sorted(days.items()))
 
 
-def _last_read(failure: str | None) -> str | None:
-    return f"{failure} These are the last figures read." if failure else None
-
-
 def _limit(reading: QuotaReading) -> str:
     if reading.limit is None:
         return "not known: an admin can set MONTHLY_QUOTA"
-    plan = safe(reading.plan, 40)
-    return f"{reading.limit:,}" + (f" ({plan})" if plan else "")
+    return joined([f"{reading.limit:,}", given("({})", safe(reading.plan, 40))], " ")
 
 
-def _left(reading: QuotaReading) -> str:
-    at_most = "" if reading.certain else "at most "
-    return f"{at_most}{reading.left:,}"
+def _figure(number: int | None) -> str | None:
+    return None if number is None else f"{number:,}"
 
 
 def _spent(reading: QuotaReading) -> str | None:
@@ -150,11 +154,7 @@ def _runs_out(expected: Forecast) -> str | None:
 def _by_kind(kinds: Kinds) -> str | None:
     shown = [f"{count:,} {safe(kind, 40) or '?'}" for kind, count in kinds[:KINDS_SHOWN]]
     more = sum(count for _, count in kinds[KINDS_SHOWN:])
-    return f"({', '.join([*shown, *([f'{more:,} of other kinds'] if more else [])])})" if shown else None
-
-
-def _how_sure(reading: QuotaReading) -> str:
-    return (HOW_SURE if reading.certain else LOWER_BOUND)[reading.source]
+    return given("({})", joined([*shown, f"{more:,} of other kinds" if more else None], ", "))
 
 
 def _in_order(reading: QuotaReading) -> list[UsageRow]:
@@ -167,9 +167,9 @@ def _row(row: UsageRow, reading: QuotaReading) -> str:
     label = (_day(row.label, reading) if reading.grouped_by == "day" else None) or safe(row.label, 80) or "?"
     return f"• {label}: " + joined(
         [
-            _counted(row.requests, "request"),
-            _counted(row.errors, "error") if row.errors else None,
-            joined([_counted(row.refusals, "refusal"), _by_kind(row.refusal_kinds)], " ") if row.refusals else None,
+            None if row.requests is None else counted(row.requests, "request"),
+            counted(row.errors, "error") if row.errors else None,
+            joined([counted(row.refusals, "refusal"), _by_kind(row.refusal_kinds)], " ") if row.refusals else None,
         ],
         ", ",
     )
@@ -179,11 +179,3 @@ def _day(label: str, reading: QuotaReading) -> str | None:
     """For example "Fri 20 Nov"; None for a label that is no day."""
     day, _, _ = label.partition("T")
     return published_day(day, reading.taken_at.date()) if len(day) == len("2026-11-20") else None
-
-
-def _counted(number: int | None, noun: str) -> str | None:
-    return None if number is None else counted(number, noun).replace(str(number), f"{number:,}", 1)
-
-
-def _number(number: int | None) -> str | None:
-    return None if number is None else f"{number:,}"

@@ -170,6 +170,6 @@ def first_of(words: Sequence[str], most: int, more: str = "and {} more") -> list
     return [*words[:most], more.format(f"{left:,}")] if left > 0 else list(words)
 
 
-def listed(words: Sequence[str]) -> str:
+def listed(words: Sequence[str], joint: str = "and") -> str:
     """For example "GB", "GB and IRE", "AUS, GB and IRE"; "" without words."""
-    return "".join(words) if len(words) <= 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+    return "".join(words) if len(words) <= 1 else f"{', '.join(words[:-1])} {joint} {words[-1]}"
