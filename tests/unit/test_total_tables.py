@@ -31,7 +31,7 @@ from bot.slack.messages.alerts import backlog_summary
 from bot.slack.messages.answers import (
     day_answer,
     drill_report,
-    mute_answer,
+    pause_and_mute,
     racecard_answer,
     results_answer,
     trace_answer,
@@ -89,7 +89,7 @@ def test_every_outcome_of_a_race_has_words_and_a_line_of_the_card(outcome):
 
 
 def test_every_answer_to_a_mute_says_what_becomes_of_abandonments():
-    said = {mute_answer.muted(Meeting(course=RACE.course), 7, one).text for one in Abandonments}
+    said = {pause_and_mute.muted(Meeting(course=RACE.course), 7, one).text for one in Abandonments}
     assert len(said) == len(Abandonments)
 
 

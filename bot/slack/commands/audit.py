@@ -7,7 +7,7 @@ from bot.channels import audit_log
 from bot.errors import CommandError
 from bot.outbox.message import Message
 from bot.slack.commands.invocation import Desk, Invocation
-from bot.slack.messages.answers.audit_answer import audit_page
+from bot.slack.messages.answers.listings import audit_page
 from bot.slack.messages.answers.subscription_list import page_of
 from bot.slack.messages.kit.mentions import named
 

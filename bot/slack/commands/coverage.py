@@ -11,7 +11,7 @@ from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.commands.search_words import LIST_S, read_list_words
 from bot.slack.language.grammar import THINGS, Kind, PhraseReader
 from bot.slack.language.tokens import read_page, words_of
-from bot.slack.messages.answers.coverage_answer import coverage
+from bot.slack.messages.answers.listings import coverage
 
 
 async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message:

@@ -13,7 +13,7 @@ from bot.racedata.near_misses import TYPED_MAX, likely
 from bot.racedata.reference_store import KnownCourse
 from bot.slack.commands.invocation import Desk
 from bot.slack.messages.conditions.course_view import course_value
-from bot.slack.messages.kit.options import options
+from bot.slack.messages.kit.blocks import options
 
 log = get_logger(__name__)
 

@@ -17,7 +17,7 @@ from bot.slack.commands.filter_view import abandonments_here
 from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.commands.subscription_changes import announce, change, note
 from bot.slack.messages.answers.change_notice import muted_by, unmuted_by
-from bot.slack.messages.answers.mute_answer import meeting_words, muted, unmuted
+from bot.slack.messages.answers.pause_and_mute import meeting_words, muted, unmuted
 
 MUTED = "results and racecards muted"
 

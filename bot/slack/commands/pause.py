@@ -19,7 +19,7 @@ from bot.outbox.message import Message
 from bot.slack.channel_membership import DIRECT_MESSAGE, is_member
 from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.commands.subscription_changes import audited, change
-from bot.slack.messages.answers import pause_answer as messages
+from bot.slack.messages.answers import pause_and_mute as messages
 
 PAUSE_MEMBERSHIP_S = 0.8
 """Part of the three seconds before the ack."""

@@ -34,8 +34,8 @@ from bot.slack.commands.invocation import Command, Desk, Invocation
 from bot.slack.messages.alerts.acknowledge_words import ACKNOWLEDGE, GIVE_BACK
 from bot.slack.messages.alerts.alert_notes import FULL_RESULT_WORD, MUTE
 from bot.slack.messages.answers.help_answer import HelpGroup, command_help, usage_of
-from bot.slack.messages.answers.mute_answer import UNMUTE
-from bot.slack.messages.answers.subscription_buttons import EDIT, FORM, REMOVE
+from bot.slack.messages.answers.pause_and_mute import UNMUTE
+from bot.slack.messages.answers.subscription_list import EDIT, FORM, REMOVE
 from bot.slack.messages.answers.watch_answer import UNWATCH
 from bot.slack.messages.conditions.table import CHOICES
 from bot.slack.messages.kit.blocks import ENDING

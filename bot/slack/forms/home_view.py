@@ -11,7 +11,7 @@ from bot.outbox.acknowledgements import PersonsAbandonment
 from bot.outbox.dead_letters import DeadLetter
 from bot.outbox.message import Block, Message
 from bot.slack.messages.answers.filter_words import in_markup
-from bot.slack.messages.answers.subscription_buttons import EDIT
+from bot.slack.messages.answers.subscription_list import EDIT
 from bot.slack.messages.answers.watch_answer import UNWATCH
 from bot.slack.messages.conditions.region_view import region_named
 from bot.slack.messages.kit.blocks import action_button, actions, context, header, mrkdwn, section

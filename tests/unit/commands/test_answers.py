@@ -27,7 +27,7 @@ from bot.racedata.reference_store import KnownCountry, KnownCourse
 from bot.slack.commands import courses, coverage, usage
 from bot.slack.commands.pause import read_until
 from bot.slack.commands.subscription_changes import audited
-from bot.slack.messages.answers.pause_answer import paused, resumed
+from bot.slack.messages.answers.pause_and_mute import paused, resumed
 from bot.slack.messages.kit.blocks import weight
 from bot.slack.messages.kit.text import BLOCKS_MAX, MESSAGE_MAX
 from tests.unit.commands.town import NOW, typed

@@ -25,11 +25,10 @@ from bot.slack.commands.error_answers import explain
 from bot.slack.commands.table import RACING_COMMANDS
 from bot.slack.forms.home_view import HomeChannel, HomePage, home_view
 from bot.slack.forms.subscribe_form import FormOf, outdated, saved, subscribe_form
+from bot.slack.messages.alerts.acknowledge_words import escalation
 from bot.slack.messages.alerts.admin_notice import admin_notice
 from bot.slack.messages.alerts.backlog_summary import waited
 from bot.slack.messages.alerts.drill_message import drill
-from bot.slack.messages.alerts.escalation_message import escalation
-from bot.slack.messages.answers.audit_answer import audit_page
 from bot.slack.messages.answers.change_notice import (
     ended_by,
     muted_by,
@@ -38,17 +37,16 @@ from bot.slack.messages.answers.change_notice import (
     resumed_by,
     unmuted_by,
     unwatched_by,
+    welcome,
 )
-from bot.slack.messages.answers.courses_answer import courses
-from bot.slack.messages.answers.coverage_answer import coverage
 from bot.slack.messages.answers.day_answer import DayQuestion
 from bot.slack.messages.answers.drill_report import drill_report
 from bot.slack.messages.answers.full_result_answer import full_result
 from bot.slack.messages.answers.help_answer import command_help, usage_of
+from bot.slack.messages.answers.listings import audit_page, courses, coverage
 from bot.slack.messages.answers.live_meeting import live_meeting
-from bot.slack.messages.answers.mute_answer import muted, unmuted
 from bot.slack.messages.answers.next_answer import next_off
-from bot.slack.messages.answers.pause_answer import paused, resumed
+from bot.slack.messages.answers.pause_and_mute import muted, paused, resumed, unmuted
 from bot.slack.messages.answers.racecard_answer import racecard
 from bot.slack.messages.answers.results_answer import results_of_day
 from bot.slack.messages.answers.status_answer import StatusScope, status_answer
@@ -57,7 +55,6 @@ from bot.slack.messages.answers.subscription_list import ChannelPause, Listed, L
 from bot.slack.messages.answers.trace_answer import TraceView, trace_answer
 from bot.slack.messages.answers.usage_answer import usage
 from bot.slack.messages.answers.watch_answer import unwatched, watched, watching
-from bot.slack.messages.answers.welcome import welcome
 from bot.slack.messages.conditions.condition_view import PublishedChoices
 from bot.slack.messages.kit.blocks import sentence
 from tests.unit.messages import kept_day

@@ -10,12 +10,11 @@ from bot.events.event import DEFAULT_TOPICS, Topic
 from bot.events.races import Course
 from bot.outbox.message import Message
 from bot.racedata.day_card import Card, Coverage, Outcomes, RaceOutcome
-from bot.slack.messages.answers.change_notice import ended_by
+from bot.slack.messages.answers.change_notice import ended_by, welcome
 from bot.slack.messages.answers.day_answer import DayQuestion
 from bot.slack.messages.answers.filter_words import described, in_markup, in_plain_words, in_words
 from bot.slack.messages.answers.results_answer import results_of_day
 from bot.slack.messages.answers.subscription_answers import unsubscribed
-from bot.slack.messages.answers.welcome import welcome
 from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, VOIDED, without_marks
 from tests.unit.messages.kept_answers import ANSWERS, VIEWS
 from tests.unit.messages.kept_values import KEMPTON

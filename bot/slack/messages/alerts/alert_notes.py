@@ -14,7 +14,6 @@ from bot.outbox.message_view import AskedInView
 from bot.slack.messages.alerts.acknowledge_words import acknowledge_button, taken_words
 from bot.slack.messages.alerts.alert_context import MessageContext, SupersededBy, minutes_late
 from bot.slack.messages.alerts.corrections import DISAGREE, corrected_in_words, repeated_in_words
-from bot.slack.messages.alerts.finishing_order import order_note
 from bot.slack.messages.alerts.watch_lines import watch_lines, watched_section
 from bot.slack.messages.kit.blocks import (
     BUTTON_VALUE_MAX,
@@ -28,7 +27,7 @@ from bot.slack.messages.kit.blocks import (
 from bot.slack.messages.kit.blocks import context as context_block
 from bot.slack.messages.kit.marks import CONFLICTING, CORRECTED
 from bot.slack.messages.kit.mentions import mentions_in_markup, with_mentions
-from bot.slack.messages.kit.names import SHORT_MAX, race_date, race_day
+from bot.slack.messages.kit.names import SHORT_MAX, order_note, race_date, race_day
 from bot.slack.messages.kit.text import TEXT_MAX, clip, given, listed, safe, size
 from bot.slack.messages.kit.times import in_readers_zone, published_moment, utc_clock
 

@@ -1,4 +1,4 @@
-"""The lines a channel reads when somebody changes its subscriptions."""
+"""The lines a channel reads when somebody changes its subscriptions, and after the bot's invitation."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
@@ -8,14 +8,14 @@ from bot.channels.pauses import UNTIL_RESUMED
 from bot.channels.watches import WatchedName
 from bot.events.event import Topic
 from bot.outbox.message import Message
-from bot.slack.messages.answers.filter_words import FILTER_WORDS_MAX, described
-from bot.slack.messages.answers.mute_answer import abandonments_words, meeting_words
+from bot.slack.messages.answers.filter_words import FILTER_WORDS_MAX, described, in_plain_words
+from bot.slack.messages.answers.pause_and_mute import abandonments_words, meeting_words
 from bot.slack.messages.answers.watch_answer import races_still_coming
 from bot.slack.messages.conditions.condition_view import Loss
 from bot.slack.messages.conditions.region_view import region_named
 from bot.slack.messages.conditions.table import TOPICS, VIEWS
 from bot.slack.messages.conditions.topic_view import topics_in_order
-from bot.slack.messages.kit.blocks import message, section
+from bot.slack.messages.kit.blocks import message, section, sentence
 from bot.slack.messages.kit.mentions import named
 from bot.slack.messages.kit.text import SECTION_MAX, clip, listed, safe
 from bot.slack.messages.kit.times import moment_for_readers
@@ -94,3 +94,18 @@ def _still(before: Sequence[ChannelFilter], left: Mapping[str, ChannelFilter]) -
 def _line(words: str) -> Message:
     text = clip(words, SECTION_MAX)
     return message(text, [section(text)])
+
+
+def welcome(filters: Sequence[ChannelFilter], *, is_paused: bool) -> Message:
+    if not filters:
+        return sentence(
+            "Thank you for the invitation. I post horse racing results and abandonments. Type /racing subscribe GB for "
+            "a region, or /racing subscribe all. /racing help shows what else I understand."
+        )
+    receives = f"This channel receives {in_plain_words(filters)}."
+    paused = (
+        " The channel is paused, though: messages are kept until the pause ends, or /racing resume."
+        if is_paused
+        else ""
+    )
+    return sentence(f"Thank you for the invitation. {receives}{paused} /racing list shows the subscriptions.")

@@ -17,7 +17,7 @@ from bot.slack.messages.answers.outcome_words import is_overdue, is_to_come, mar
 from bot.slack.messages.kit.blocks import command_button, context, fits, section
 from bot.slack.messages.kit.marks import MARKED_CONFLICT, MARKED_LOST
 from bot.slack.messages.kit.names import SHORT_MAX, course_name, lost_part, lost_reason, race_name, reason
-from bot.slack.messages.kit.pages import PAGE_LINE_MAX, Answer, Unit, line_units, paged, unit
+from bot.slack.messages.kit.pages import PAGE_LINE_MAX, PagedAnswer, Unit, line_units, paged, unit
 from bot.slack.messages.kit.text import (
     MESSAGE_MAX,
     clip,
@@ -93,7 +93,7 @@ def day_answer(
     losses = losses_of(card)
     on_every_page, listed_first = losses.parts()
     in_text = [one.in_text for one in (losses, *later)]
-    answer = Answer(
+    answer = PagedAnswer(
         title,
         lambda shown: sentences([joined([shown, in_short], ": "), *in_text, *said]),
         [*listed_first, *units, *(one for some in later for one in some.units())],

@@ -10,12 +10,11 @@ from bot.outbox.message import Message
 from bot.racedata.reference_store import KnownCountry
 from bot.slack.messages.alerts.alert_context import Corrected
 from bot.slack.messages.alerts.corrections import DISAGREE, changes_in_words
-from bot.slack.messages.alerts.finishing_order import order_note
 from bot.slack.messages.alerts.result import IS_VOID
 from bot.slack.messages.alerts.runner_table import FULL_RESULT_COLUMNS, runner_lines, runners_table
 from bot.slack.messages.answers.outcome_words import not_official
 from bot.slack.messages.kit.blocks import context, header, message, room_beside, section
-from bot.slack.messages.kit.names import SHORT_MAX, race_day, race_details, race_name, region_mark
+from bot.slack.messages.kit.names import SHORT_MAX, order_note, race_day, race_details, race_name, region_mark
 from bot.slack.messages.kit.native_blocks import with_native
 from bot.slack.messages.kit.result_line import in_order, result_line
 from bot.slack.messages.kit.text import given, joined, safe

@@ -7,7 +7,6 @@ from functools import partial
 from bot.events.races import Race
 from bot.outbox.message import Message
 from bot.racedata.day_card import CONFLICTS, WITH_RESULT, Card, RaceOutcome
-from bot.slack.messages.alerts.finishing_order import order_note
 from bot.slack.messages.alerts.runner_table import runner_lines
 from bot.slack.messages.answers.day_answer import (
     DayQuestion,
@@ -34,7 +33,7 @@ from bot.slack.messages.answers.outcome_words import (
     settled_words,
 )
 from bot.slack.messages.kit.blocks import command_button, section, section_of
-from bot.slack.messages.kit.names import race_line
+from bot.slack.messages.kit.names import order_note, race_line
 from bot.slack.messages.kit.native_blocks import collapsed
 from bot.slack.messages.kit.pages import SCREEN, Unit, unit
 from bot.slack.messages.kit.result_line import result_line

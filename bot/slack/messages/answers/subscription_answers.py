@@ -16,7 +16,7 @@ from bot.slack.messages.answers.filter_words import (
     in_markup,
     still_arrives,
 )
-from bot.slack.messages.answers.subscription_buttons import (
+from bot.slack.messages.answers.subscription_list import (
     abandonments_buttons,
     edit_button,
     no_abandonments,

@@ -49,16 +49,7 @@ def usage(reading: QuotaReading, expected: Forecast | None, failure: str | None 
                 ("Refusals", joined([_figure(reading.refusals), _by_kind(reading.refusal_kinds)], " ")),
             ]
         ),
-        section(
-            joined(
-                [
-                    (HOW_SURE if reading.certain else LOWER_BOUND)[reading.source],
-                    tier_of(reading.left, reading.limit).words,
-                    last_read,
-                ],
-                "\n",
-            )
-        ),
+        section(joined([how_sure, tier_of(reading.left, reading.limit).words, last_read], "\n")),
     ]
     text = joined(
         [

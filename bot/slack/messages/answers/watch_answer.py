@@ -17,7 +17,7 @@ from bot.slack.messages.kit.blocks import action_button, actions, command_button
 from bot.slack.messages.kit.marks import without_marks
 from bot.slack.messages.kit.mentions import named
 from bot.slack.messages.kit.names import HORSE_MAX, SHORT_MAX, race_day, race_name
-from bot.slack.messages.kit.pages import Answer, paged, unit
+from bot.slack.messages.kit.pages import PagedAnswer, paged, unit
 from bot.slack.messages.kit.text import counted, first_of, given, joined, listed, safe
 from bot.slack.messages.kit.times import moment_for_readers
 
@@ -79,7 +79,7 @@ def watching(here: Sequence[WatchRow], own: Sequence[WatchRow], page: int, *, is
     ]
     title = "Watched here and for you" if here and own else "Watched here" if here else "Watched for you"
     text = "\n".join(lines[:WATCHES_PER_PAGE])
-    return paged(Answer(title, lambda shown: f"{shown}\n{text}", units, "watching", most=WATCHES_PER_PAGE), page)
+    return paged(PagedAnswer(title, lambda shown: f"{shown}\n{text}", units, "watching", most=WATCHES_PER_PAGE), page)
 
 
 def unwatched(name: WatchedName, again: str, *, is_own: bool) -> Message:

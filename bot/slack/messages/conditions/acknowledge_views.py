@@ -20,8 +20,7 @@ from bot.slack.messages.conditions.condition_view import (
     form_field,
     looked_up,
 )
-from bot.slack.messages.kit.blocks import plain_text
-from bot.slack.messages.kit.options import options
+from bot.slack.messages.kit.blocks import options, plain_text
 from bot.slack.messages.kit.text import counted, listed
 
 ESCALATE_PEOPLE_FIELD = "escalate_people"

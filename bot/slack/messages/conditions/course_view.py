@@ -18,7 +18,7 @@ from bot.slack.messages.conditions.condition_view import (
     form_field,
     looked_up,
 )
-from bot.slack.messages.kit.options import OPTIONS_MAX, options
+from bot.slack.messages.kit.blocks import OPTIONS_MAX, options
 from bot.slack.messages.kit.text import clip, counted, listed, size
 
 COURSES_FIELD = "courses"

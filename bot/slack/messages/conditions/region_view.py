@@ -12,8 +12,7 @@ from bot.slack.messages.conditions.condition_view import (
     Submitted,
     form_field,
 )
-from bot.slack.messages.kit.blocks import plain_text
-from bot.slack.messages.kit.options import all_options, in_groups
+from bot.slack.messages.kit.blocks import all_options, in_groups, plain_text
 
 REGIONS_FIELD = "regions"
 

@@ -5,7 +5,7 @@ from bot.channels.filters import ChannelFilter
 from bot.outbox.message import Block
 from bot.slack.messages.conditions.choice_view import ChoiceView
 from bot.slack.messages.conditions.condition_view import FilledForm, Loss, PublishedChoices, form_field
-from bot.slack.messages.kit.options import options
+from bot.slack.messages.kit.blocks import options
 
 
 class ShowView(ChoiceView):

@@ -14,7 +14,7 @@ from bot.slack.messages.conditions.condition_view import (
     Submitted,
     form_field,
 )
-from bot.slack.messages.kit.options import options
+from bot.slack.messages.kit.blocks import options
 from bot.slack.messages.kit.text import listed
 
 TOPICS_FIELD = "topics"

@@ -53,7 +53,7 @@ class Unit:
 
 
 @dataclass(frozen=True)
-class Answer:
+class PagedAnswer:
     """The content of an answer in pages. `head` and `foot` stand on every page.
 
     `title` is the header of each page, with the page's number. `text` makes the notification text from that header.
@@ -70,7 +70,7 @@ class Answer:
     room: int = MESSAGE_MAX
 
 
-def paged(answer: Answer, page: int) -> Message:
+def paged(answer: PagedAnswer, page: int) -> Message:
     """The page with this number, else the last page."""
     around = [block for block in (*answer.head, answer.foot) if block]
     room = min(answer.room, MESSAGE_MAX - weight(around) - FOR_TURNING)

@@ -1,15 +1,16 @@
-"""Answers of `/racing pause` and `/racing resume`."""
+"""Answers of `/racing pause` and `/racing resume`, and to the buttons that mute and unmute a meeting."""
 
 from datetime import datetime, timedelta
 
+from bot.channels.filters import Abandonments, Meeting
 from bot.events.days import UTC_NAME, zone_of
 from bot.outbox.acknowledgements import Untaken
 from bot.outbox.message import Block, Message
 from bot.outbox.resume import SUMMARY_AFTER
 from bot.slack.messages.alerts.acknowledge_words import untaken_words
-from bot.slack.messages.kit.blocks import actions, command_button, message, section
-from bot.slack.messages.kit.text import counted, safe
-from bot.slack.messages.kit.times import moment_for_readers, weekday_and_day
+from bot.slack.messages.kit.blocks import action_button, actions, command_button, message, section
+from bot.slack.messages.kit.text import counted, joined, safe
+from bot.slack.messages.kit.times import moment_for_readers, published_day, weekday_and_day
 
 SUMMARY_HOURS = counted(int(SUMMARY_AFTER.total_seconds()) // 3600, "hour")
 
@@ -81,3 +82,41 @@ def resumed(paused: int, waited: int, dropped: int, *, is_closed: bool = False) 
 
 def _are(number: int) -> str:
     return "is" if number == 1 else "are"
+
+
+UNMUTE = "unmute_meeting"
+
+_ABANDONMENTS = {
+    Abandonments.POSTED: "The meeting's abandonments still come.",
+    Abandonments.AFTER_THE_PAUSE: "The meeting's abandonments are kept until the pause of this channel ends.",
+    Abandonments.ONCE_OPEN: "The meeting's abandonments wait until I can post in this channel again.",
+    Abandonments.NOT_ASKED_FOR: "No abandonments come here: this channel has not asked for them.",
+    Abandonments.DEPENDS_ON_REGION: "I don't know the meeting's region, so I can't say whether abandonments come here.",
+}
+
+
+def abandonments_words(abandonments: Abandonments) -> str:
+    return _ABANDONMENTS[abandonments]
+
+
+def meeting_words(meeting: Meeting) -> str:
+    name = joined([safe(meeting.course.name or meeting.course.course_id), published_day(meeting.race_date)], ", ")
+    return name or f"meeting {safe(meeting.meeting_id)}"
+
+
+def muted(meeting: Meeting, number: int, abandonments: Abandonments) -> Message:
+    text = (
+        f"Muted: results and racecards of {meeting_words(meeting)} are no longer posted in this channel. "
+        f"{abandonments_words(abandonments)} A result posted here before is still corrected. "
+        "`/racing list` shows the muted meetings."
+    )
+    return message(text, [section(text), actions([undo_button(number)])])
+
+
+def unmuted(meeting: Meeting) -> Message:
+    text = f"Results and racecards of {meeting_words(meeting)} are posted here again, from now on."
+    return message(text, [section(text)])
+
+
+def undo_button(number: int) -> Block:
+    return action_button("Undo", UNMUTE, str(number))
