@@ -30,7 +30,7 @@ from bot.logs import get_logger
 from bot.outbox import message_store, message_view
 from bot.outbox.message_view import MessageView
 from bot.outbox.revisions import Bump, bump
-from bot.racedata import partly_run_meetings
+from bot.racedata import rest_of_meetings
 
 log = get_logger(__name__)
 
@@ -186,7 +186,7 @@ def _message_with(session: Session, key: str) -> int | None:
 def _press(session: Session, alert: OutboxMessage, row: Acknowledgement, *, is_news: bool) -> Press:
     version = session.get(EventVersion, alert.event_id)
     event = event_store.known(version)[0] if version else None
-    partly_run = partly_run_meetings.partly_run(session, [event] if event else [])
+    partly_run = rest_of_meetings.partly_run(session, [event] if event else [])
     return Press(alert.channel_id, row.taken_by, row.taken_at, is_news, event, partly_run)
 
 
@@ -283,7 +283,7 @@ def untaken(session: Session, since: datetime, channel_id: str | None = None) ->
     newest = select(EventVersion).where(key.in_(keys[:UNTAKEN_NAMED])).order_by(col(EventVersion.version))
     events = {row.event_key: event_store.known(row)[0] for row in session.execute(newest).scalars()}
     first = tuple(events[one] for one in keys[:UNTAKEN_NAMED])
-    return Untaken(len(keys), first, partly_run_meetings.partly_run(session, first))
+    return Untaken(len(keys), first, rest_of_meetings.partly_run(session, first))
 
 
 def of_person(session: Session, user_id: str, since: datetime, limit: int) -> list[PersonsAbandonment]:
@@ -306,7 +306,7 @@ def of_person(session: Session, user_id: str, since: datetime, limit: int) -> li
         (event_store.known(version)[0], channel_id, row.taken_at)
         for row, channel_id, version in session.execute(statement)
     ]
-    partly_run = partly_run_meetings.partly_run(session, [event for event, _, _ in found])
+    partly_run = rest_of_meetings.partly_run(session, [event for event, _, _ in found])
     return [PersonsAbandonment(*one, partly_run) for one in found]
 
 

@@ -7,7 +7,7 @@ rendered when sent, so that a waiting edit has all later news.
 import hashlib
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import date, datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
@@ -24,9 +24,8 @@ from bot.logs import get_logger
 from bot.outbox import message_store, revisions
 from bot.outbox.message_store import IS_UNSENT, NewPost, Priority
 from bot.outbox.revisions import Bump
-from bot.racedata import race_book_store, whole_days
+from bot.racedata.day import KnownDay, folded_name, is_whole, known_day
 from bot.racedata.day_card import Outcomes, RaceOutcome, to_come_until
-from bot.racedata.meeting_day import KnownDay, folded_name, outcomes_at
 
 log = get_logger(__name__)
 
@@ -240,11 +239,11 @@ def read(session: Session, posts: Sequence[OutboxMessage], now: datetime) -> dic
             meeting = _as_known(meeting, row)
         of, day = meeting.model_dump_json(), _day_of(meeting)
         if day is not None and day not in days:
-            days[day] = _known_day(session, day)
+            days[day] = known_day(session, day)
         if of not in shown:
             shown[of] = (
-                outcomes_at(days[day], meeting.course, meeting.region) if day else Outcomes(),
-                day is not None and whole_days.has(session, meeting.region, day),
+                days[day].meeting(meeting.course, meeting.region) if day else Outcomes(),
+                day is not None and is_whole(session, meeting.region, day),
             )
         results_in = _results_in(session, post.channel_id, meeting)
         found[post.id or 0] = LiveMeeting(post, meeting, *shown[of], results_in)
@@ -315,11 +314,6 @@ def _as_known(meeting: Meeting, row: LiveMeetingRow) -> Meeting:
     course = meeting.course.model_copy(update={"course_id": row.course_id, "name": row.course_name})
     known = {"course": course, "race_date": row.race_date, "region": row.region, "meeting_id": None}
     return meeting.model_copy(update=known)
-
-
-def _known_day(session: Session, day: date) -> KnownDay:
-    since, until = (datetime.combine(day, clock, UTC) for clock in (time.min, time.max))
-    return race_book_store.known_day(session, day.isoformat(), since, until)
 
 
 def _day_of(meeting: Meeting) -> date | None:

@@ -35,7 +35,7 @@ from bot.logs import get_logger
 from bot.outbox import message_store
 from bot.outbox.fanout_knowledge import FanoutKnowledge
 from bot.outbox.states import UNSENT
-from bot.racedata import event_completion, other_races, partly_run_meetings, reference_store
+from bot.racedata import event_completion, reference_store, rest_of_meetings
 from bot.racedata.event_completion import KnownElsewhere
 from bot.racedata.published_lists import read_lists
 from bot.racedata.reference_store import KnownCountry
@@ -411,7 +411,7 @@ def _with_events(session: Session, said: Mapping[int, MessageView], new: NewEven
         for event in stored.values()
         if event.kind is EventKind.RACE_ABANDONED and event.unreadable_because is None
     ]
-    others = other_races.open_races(session, abandoned, around, careful=new is None)
+    others = rest_of_meetings.open_races(session, abandoned, around, careful=new is None)
     return {
         number: replace(
             one,
@@ -441,7 +441,7 @@ def _without_races_with_result(
     }
     lost = [event for number in meetings for event in said[number].lost]
     ids = [event.race.race_id for event in lost if event.race.race_id]
-    partly_run, with_result = partly_run_meetings.run_races(session, list(meetings.values()), ids, careful=careful)
+    partly_run, with_result = rest_of_meetings.run_races(session, list(meetings.values()), ids, careful=careful)
     without_id = _results_without_id(session, lost)
     return dict(said) | {
         number: replace(

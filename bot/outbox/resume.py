@@ -32,7 +32,7 @@ from bot.outbox.backlog import WaitingPost
 from bot.outbox.held_queues import CARDS, DIGEST, KEPT, QUIET, UNDELIVERED, Held
 from bot.outbox.message import Message
 from bot.outbox.message_store import NewPost, Priority
-from bot.racedata import partly_run_meetings
+from bot.racedata import rest_of_meetings
 
 log = get_logger(__name__)
 
@@ -266,7 +266,7 @@ class Reopening:
             mentions=_mentions(session, channel_id, [event for event, _ in events]),
             cards=tuple(read[one.event_id] for one in cards if held.because in KEPT or watched[one.event_key]),
             lost=_lost(waiting),
-            partly_run=partly_run_meetings.partly_run(session, [event for event, _ in events]),
+            partly_run=rest_of_meetings.partly_run(session, [event for event, _ in events]),
             watched=watched,
         )
 

@@ -21,10 +21,11 @@ from bot.events.reading.fields import NAMES_OF, Fields, fields_of, fold
 from bot.events.reading.race_list import CARD_LISTS, MEETING_LISTS, RACE_LISTS, lists_races, read_races
 from bot.events.reading.race_record import read_race
 from bot.logs import get_logger
-from bot.racedata import quota_store, race_book_store, reference_store, whole_days
+from bot.racedata import quota_store, race_book_store, reference_store
 from bot.racedata.client.records import AnyPage
 from bot.racedata.client.service_client import RacingClient
 from bot.racedata.client.service_errors import AnswerUnreadable, InvalidParam, NotFound
+from bot.racedata.day import note_whole
 from bot.racedata.month_quota import month_key
 from bot.racedata.published_lists import as_spelled
 from bot.racedata.race_walk import ALL_REGIONS_WALK, Errand
@@ -128,7 +129,7 @@ class PathReader:
         now = self._clock()
         named_values.put(session, _name(errand), read.model_dump(mode="json"), now)
         if read.proves(replace(errand, fresh_since=begins_at(errand.day))):
-            whole_days.note(session, errand.region, errand.day, now)
+            note_whole(session, errand.region, errand.day, now)
 
 
 def read_day(data: Any, shared: Race) -> tuple[Race, ...] | None:

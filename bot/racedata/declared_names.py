@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from sqlalchemy import bindparam, select
@@ -14,8 +14,8 @@ from bot.db.engine import table_of
 from bot.db.tables import BookRace
 from bot.events.races import Race
 from bot.events.watched import NameKey, name_key
-from bot.racedata import race_book_store
-from bot.racedata.day_card import RaceOutcome, outcomes_of
+from bot.racedata.day import known_day
+from bot.racedata.day_card import RaceOutcome
 from bot.racedata.near_misses import likely
 
 NAMES_DAYS = 30
@@ -51,7 +51,7 @@ def look_up(session: Session, wanted: Sequence[WatchedName], today: date) -> dic
                     found[one].coming.append((race, RaceOutcome.OPEN))
     outcomes = _outcomes(session, [race for known in found.values() for race, _ in known.coming])
     for one, known in found.items():
-        coming = [outcomes.get(race.race_id, (race, outcome)) for race, outcome in known.coming]
+        coming = [outcomes.get(race.race_id or "", (race, outcome)) for race, outcome in known.coming]
         known.coming = sorted(coming, key=_off)
         if not known.is_known:
             names = published[one.kind]
@@ -68,16 +68,11 @@ def _off(coming: tuple[Race, RaceOutcome]) -> tuple[str, datetime, int]:
     return race.race_date or "", moment, race.off.minute_of_day or 0
 
 
-def _outcomes(session: Session, races: Sequence[Race]) -> dict[str | None, tuple[Race, RaceOutcome]]:
+def _outcomes(session: Session, races: Sequence[Race]) -> dict[str, tuple[Race, RaceOutcome]]:
     """The races with all that is known of their day, by id."""
-    found: dict[str | None, tuple[Race, RaceOutcome]] = {}
-    for day in {race.race_date for race in races if race.race_date}:
-        begin, end = (datetime.combine(date.fromisoformat(day), at, UTC) for at in (time.min, time.max))
-        told = race_book_store.told_of_day(session, day, begin, end)
-        outcomes = outcomes_of([race for race in races if race.race_date == day], told, None, None)
-        each = [one for place in range(len(outcomes.meetings)) for one in outcomes.of_meeting(place)]
-        found |= {race.race_id: (race, outcome) for race, outcome in each if race.race_id}
-    return found
+    ids = {race.race_id for race in races if race.race_id}
+    days = {date.fromisoformat(race.race_date) for race in races if race.race_date}
+    return {race_id: one for day in days for race_id, one in known_day(session, day).of_races(ids).items()}
 
 
 _BOOK = table_of(BookRace).c

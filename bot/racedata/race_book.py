@@ -1,16 +1,16 @@
 """The race book: the races of all days, with the cards and races that commands and jobs ask for."""
 
-from datetime import UTC, date, datetime, time
+from datetime import date
+from functools import partial
 
 from sqlmodel import Session
 
 from bot.errors import ServiceError
-from bot.events.event import RacingEvent
 from bot.events.races import Course, Race
 from bot.racedata import race_book_store
-from bot.racedata.day_card import Card, Coverage, MeetingCard, Outcomes, RaceOutcome, none_hidden, outcomes_of
+from bot.racedata.day import known_day
+from bot.racedata.day_card import Card, Coverage, MeetingCard, Outcomes, none_hidden
 from bot.racedata.quota_purposes import Purpose
-from bot.racedata.race_book_store import StoredRace
 from bot.racedata.reading import Budget, Reading, Standing
 
 
@@ -22,14 +22,11 @@ class RaceBook(Reading):
     ) -> Card:
         """A stale book is read on first. Raises no ServiceError: the card holds the failure."""
         standing = await self.top_up(region, day, budget or Budget())
-        kept, told, doubts = await self._database.read(lambda session: _known(session, region, day))
-        outcomes = outcomes_of([one.race for one in kept], told, region, course, doubts)
-        return self._card(standing, kept, course, outcomes)
+        return await self._database.read(partial(_card, standing=standing, course=course))
 
     async def known(self, region: str | None, day: date, course: Course | None = None) -> Card:
         """What the book and the deliveries have of a day. Makes no request."""
-        kept, told, doubts = await self._database.read(lambda session: _known(session, region, day))
-        outcomes = outcomes_of([one.race for one in kept], told, region, course, doubts)
+        outcomes = await self._database.read(lambda session: known_day(session, day, region).outcomes(course))
         return Card(day, region, course, outcomes, _so_far(outcomes))
 
     async def meetings(self, day: date) -> tuple[MeetingCard, ...]:
@@ -51,31 +48,25 @@ class RaceBook(Reading):
                 raise
             return known
 
-    def _card(self, standing: Standing, kept: list[StoredRace], course: Course | None, outcomes: Outcomes) -> Card:
-        is_whole = standing.is_proven and none_hidden((one.race for one in kept), course)
-        day_read, walk = standing.day_read, standing.walk
-        return Card(
-            day=standing.errand.day,
-            region=standing.errand.region,
-            course=course,
-            outcomes=outcomes,
-            coverage=Coverage.COMPLETE if is_whole else standing.stopped_by or _so_far(outcomes),
-            failure=None if is_whole else standing.failure,
-            read_at=standing.read_at,
-            latest_at=max((one.updated_at for one in kept), default=None),
-            reached=None if is_whole else walk.reached(),
-            data_as_of=(day_read and day_read.data_as_of) or walk.data_as_of,
-            window=standing.window,
-        )
 
-
-def _known(
-    session: Session, region: str | None, day: date
-) -> tuple[list[StoredRace], list[RacingEvent], dict[str, RaceOutcome]]:
-    since, until = (datetime.combine(day, clock, UTC) for clock in (time.min, time.max))
-    told = race_book_store.told_of_day(session, day.isoformat(), since, until)
-    doubts = race_book_store.doubts_of_day(session, day.isoformat(), since, until)
-    return race_book_store.of_day(session, day.isoformat(), region), told, doubts
+def _card(session: Session, standing: Standing, course: Course | None) -> Card:
+    errand, day_read, walk = standing.errand, standing.day_read, standing.walk
+    known = known_day(session, errand.day, errand.region)
+    outcomes = known.outcomes(course)
+    is_whole = standing.is_proven and none_hidden(known.in_book, course)
+    return Card(
+        day=errand.day,
+        region=errand.region,
+        course=course,
+        outcomes=outcomes,
+        coverage=Coverage.COMPLETE if is_whole else standing.stopped_by or _so_far(outcomes),
+        failure=None if is_whole else standing.failure,
+        read_at=standing.read_at,
+        latest_at=known.latest_at,
+        reached=None if is_whole else walk.reached(),
+        data_as_of=(day_read and day_read.data_as_of) or walk.data_as_of,
+        window=standing.window,
+    )
 
 
 def _so_far(outcomes: Outcomes) -> Coverage:

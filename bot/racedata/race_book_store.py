@@ -2,41 +2,35 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime, timedelta
-from functools import cache, partial
-from itertools import islice, takewhile
+from functools import cache
+from itertools import islice
 from typing import NamedTuple, TypeVar
 
 from sqlalchemy import (
     ColumnElement,
-    CompoundSelect,
     Insert,
     Integer,
     Select,
     bindparam,
     delete,
     literal_column,
-    or_,
     select,
-    union,
     union_all,
 )
 from sqlmodel import Session, col
 
 from bot.db.engine import dialect_of, insert_here, insert_into, table_of
-from bot.db.tables import BookRace, EventVersion, LearntRace
+from bot.db.tables import BookRace, LearntRace
 from bot.events import event_store
-from bot.events.event import EventKind, RacingEvent
-from bot.events.facts import Change, VersionRemarks, changes_winner
-from bot.events.kinds import OUTCOMES, WHOLE_LISTS
+from bot.events.event import RacingEvent
+from bot.events.kinds import WHOLE_LISTS
 from bot.events.merge import completed_runners, declared_size, of_declarations
 from bot.events.pairs import is_whole
 from bot.events.race_state import state_in
 from bot.events.races import Course, Race, Value
 from bot.logs import get_logger
-from bot.racedata.day_card import RaceOutcome
-from bot.racedata.meeting_day import DayRow, KnownDay
 
 log = get_logger(__name__)
 
@@ -53,11 +47,6 @@ RACES_PER_QUERY = 100
 
 NEWS_MAX_AGE = timedelta(days=2)
 """Races older than this are no news: lists bring old races by the thousand."""
-
-
-class StoredRace(NamedTuple):
-    race: Race
-    updated_at: datetime
 
 
 def put(session: Session, races: Iterable[Race], now: datetime, *, region: str | None = None) -> int:
@@ -197,14 +186,6 @@ def read_row(race_id: str, region: str, data: str) -> Race | None:
     return _with_region(race, region) if race else None
 
 
-def of_day(session: Session, day: str, region: str | None = None) -> list[StoredRace]:
-    statement = select(BookRace).where(col(BookRace.race_date) == day).order_by(col(BookRace.race_id))
-    if region is not None:
-        statement = statement.where(col(BookRace.region) == region)
-    rows = session.execute(statement).scalars().all()
-    return [StoredRace(_with_region(Race.model_validate_json(row.data), row.region), row.updated_at) for row in rows]
-
-
 def at_courses(session: Session, begins: str, since: str) -> list[Race]:
     """The races from a day on at courses whose name begins so, in any letter case; by day."""
     row = BookRace
@@ -233,85 +214,6 @@ def race_of_each_meeting(session: Session, day: str, region: str | None) -> list
 def by_id(session: Session, race_id: str) -> Race | None:
     row = session.get(BookRace, race_id)
     return _with_region(Race.model_validate_json(row.data), row.region) if row else None
-
-
-def told_of_day(session: Session, day: str, since: datetime, until: datetime) -> list[RacingEvent]:
-    """Results and abandonments of a race date, or received from `since` to `until` (included) without a date."""
-    keys = _told_keys(day, since, until)
-    newest = event_store.latest(session, session.execute(keys).scalars())
-    return [event_store.read(version)[0] for version in newest.values()]
-
-
-def doubts_of_day(session: Session, day: str, since: datetime, until: datetime) -> dict[str, RaceOutcome]:
-    """The results of `told_of_day` that are not certain, by event key.
-
-    BOTH: came after the abandonment of a meeting that names the race. UNCERTAIN: as RaceOutcome says.
-    """
-    row = EventVersion
-    after_meeting = f'"contradicts":"{EventKind.MEETING_ABANDONED}"'
-    statement = (
-        select(row)
-        .where(col(row.event_key).in_(_told_keys(day, since, until)), col(row.kind) == EventKind.RESULT_RECEIVED)
-        .where(or_(col(row.version) > 1, col(row.remarks).contains(after_meeting, autoescape=True)))
-        .order_by(col(row.version))
-    )
-    versions: dict[str, list[tuple[RacingEvent, VersionRemarks]]] = {}
-    for one in session.execute(statement).scalars():
-        versions.setdefault(one.event_key, []).append(event_store.known(one))
-    found = {key: _doubt(said) for key, said in versions.items()}
-    return {key: doubt for key, doubt in found.items() if doubt}
-
-
-def _doubt(versions: Sequence[tuple[RacingEvent, VersionRemarks]]) -> RaceOutcome | None:
-    if any(remarks.contradicts is EventKind.MEETING_ABANDONED for _, remarks in versions):
-        return RaceOutcome.BOTH
-    changed = [(event, remarks, _but_additions(remarks)) for event, remarks in reversed(versions)]
-    # A version that only adds values says nothing of the order either.
-    unordered = takewhile(lambda one: one[1].order_unknown or not one[2], changed)
-    disagree = any(changes_winner(event.race, changes) for event, _, changes in unordered)
-    return RaceOutcome.UNCERTAIN if disagree else None
-
-
-def _but_additions(remarks: VersionRemarks) -> list[Change]:
-    return [change for change in remarks.changes if not change.is_addition]
-
-
-def known_day(session: Session, day: str, since: datetime, until: datetime) -> KnownDay:
-    """A day's rows of the race book, and the latest version of each event of `told_of_day`."""
-    book, event = BookRace, EventVersion
-    races = select(col(book.race_id), col(book.region), col(book.data)).where(col(book.race_date) == day)
-    told = (
-        select(col(event.event_key), col(event.race_id), col(event.data))
-        .where(col(event.event_key).in_(_told_keys(day, since, until)))
-        .order_by(col(event.version))
-    )
-    latest = {key: (race_id, data) for key, race_id, data in session.execute(told)}
-    return KnownDay(
-        [
-            DayRow(race_id, data, partial(read_row, race_id, region, data))
-            for race_id, region, data in session.execute(races.order_by(col(book.race_id)))
-        ],
-        [DayRow(race_id, data, partial(_event, key, data)) for key, (race_id, data) in latest.items()],
-        doubts_of_day(session, day, since, until),
-    )
-
-
-def _event(key: str, data: str) -> RacingEvent | None:
-    try:
-        return RacingEvent.model_validate_json(data)
-    except ValueError:
-        log.warning("event_of_the_day_not_readable", event_key=key)
-        return None
-
-
-def _told_keys(day: str, since: datetime, until: datetime) -> CompoundSelect[str]:
-    row = EventVersion
-    of_these = col(row.kind).in_(OUTCOMES)
-    undated = (col(row.race_date).is_(None), col(row.received_at) >= since, col(row.received_at) <= until)
-    return union(
-        select(col(row.event_key)).where(of_these, col(row.race_date) == day),
-        select(col(row.event_key)).where(of_these, *undated),
-    )
 
 
 def merged(known: Race, news: Race, *, whole: bool) -> Race:

@@ -23,7 +23,7 @@ from bot.events.days import begins_at, day_before, is_outside, utc_today, widens
 from bot.events.races import Race
 from bot.events.reading.race_record import read_race
 from bot.logs import get_logger
-from bot.racedata import quota_store, race_book_store, whole_days
+from bot.racedata import quota_store, race_book_store
 from bot.racedata.client.cursor_walk import Step
 from bot.racedata.client.records import RaceRecord
 from bot.racedata.client.service_client import RECORDS_PER_PAGE, RacingClient, WalkPosition
@@ -34,6 +34,7 @@ from bot.racedata.client.service_errors import (
     ServiceFailure,
     Spared,
 )
+from bot.racedata.day import note_whole
 from bot.racedata.day_card import Coverage
 from bot.racedata.day_path import DayRead, PathReader, Paths
 from bot.racedata.month_quota import month_key
@@ -262,7 +263,7 @@ class Reading:
         named_values.put(session, _walk_name(walk.region), walk.model_dump(mode="json"), now)
         for day in (utc_today(now) + timedelta(days=ahead) for ahead in DAYS_NEAR):
             if is_proven(walk, day.isoformat(), begins_at(day)):
-                whole_days.note(session, walk.region, day, now)
+                note_whole(session, walk.region, day, now)
         return walk
 
     async def _is_read_by_path(self, run: _Run) -> bool:

@@ -1,20 +1,23 @@
-"""Recent races that filters take: from received deliveries and the race book, by published date."""
+"""Recent races that filters take, by all that is known of their days."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
-from sqlalchemy import or_, select
+from sqlalchemy import select
 from sqlmodel import Session, col
 
 from bot.channels.filters import ALL_REGIONS, ChannelFilter
-from bot.db.tables import EventVersion, InboxDelivery
+from bot.db.tables import InboxDelivery
 from bot.events.event import EventKind, RacingEvent
-from bot.events.kinds import OUTCOMES
-from bot.events.races import Race
-from bot.racedata import partly_run_meetings, race_book_store
+from bot.events.meeting_parts import is_part_of
+from bot.racedata import rest_of_meetings
+from bot.racedata.day import known_day
+from bot.racedata.day_card import WITH_RESULT, RaceOutcome
 
 RECENT_DAYS = 7
+
+HAS_RESULT = WITH_RESULT | {RaceOutcome.VOID}
 
 
 @dataclass(frozen=True)
@@ -34,58 +37,37 @@ class Recent:
 
 
 def recent(session: Session, filters: Sequence[ChannelFilter], today: date, now: datetime) -> Recent:
-    days = [(today - timedelta(days=ago)).isoformat() for ago in range(RECENT_DAYS)]
-    found = [*_delivered(session, filters, days), *_in_book(session, filters, days)]
-    taken = [event for event in found if any(chosen.matches(event) for chosen in filters)]
-    results = [event for event in found if event.kind is EventKind.RESULT_RECEIVED]
-    run = {_name(event): event for event in results if not (event.race.is_void or event.race.is_lost)}
-    settled = {_name(event) for event in taken if event.kind is EventKind.RESULT_RECEIVED}
-    # A race told by both sources counts once, and a lost meeting stands for its races.
-    lost = {_name(event): event for event in reversed(taken) if event.is_abandonment}
-    of_meetings = {race.race_id for event in lost.values() for race in event.races if race.race_id}
-    disputed = [event for name, event in lost.items() if name in run and event.kind is EventKind.RACE_ABANDONED]
-    lost = {name: event for name, event in lost.items() if name not in {*of_meetings, *settled, *run}}
+    results, lost, disputed = set[Hashable](), dict[Hashable, RacingEvent](), dict[Hashable, RacingEvent]()
+    regions = {chosen.region for chosen in filters}
+    for day in (today - timedelta(days=ago) for ago in range(RECENT_DAYS)):
+        for region in [None] if ALL_REGIONS in regions else sorted(regions):
+            outcomes = known_day(session, day, region).outcomes()
+            meetings = [event for event in outcomes.lost if _takes(filters, event)]
+            lost |= {event.key: event for event in meetings}
+            for race, outcome in outcomes.in_order():
+                name = race.race_id or (day, race.course, race.off, race.number)
+                abandonment = RacingEvent(key="", kind=EventKind.RACE_ABANDONED, race=race, reason=race.reason)
+                result = RacingEvent(key="", kind=EventKind.RESULT_RECEIVED, race=race)
+                if outcome in HAS_RESULT and _takes(filters, result):
+                    results.add(name)
+                if outcome is RaceOutcome.BOTH and _takes(filters, abandonment):
+                    disputed[name] = abandonment
+                # A lost meeting stands for its races.
+                of_meeting = any(is_part_of(abandonment, meeting) for meeting in meetings)
+                if outcome is RaceOutcome.ABANDONED and not of_meeting and _takes(filters, abandonment):
+                    lost[name] = abandonment
     first = session.execute(select(col(InboxDelivery.received_at)).order_by(col(InboxDelivery.id)).limit(1))
     since = first.scalar_one_or_none()
     abandoned = tuple(event for event in lost.values() if event.race.race_date == today.isoformat())
     return Recent(
-        results=len(settled),
+        results=len(results),
         abandonments=len(lost),
         is_whole=since is not None and since <= now - timedelta(days=RECENT_DAYS),
         abandoned=abandoned,
-        partly_run=partly_run_meetings.partly_run(session, abandoned),
-        disputed=tuple(event for event in disputed if event.race.race_date == today.isoformat()),
+        partly_run=rest_of_meetings.partly_run(session, abandoned),
+        disputed=tuple(event for event in disputed.values() if event.race.race_date == today.isoformat()),
     )
 
 
-def _delivered(session: Session, filters: Sequence[ChannelFilter], days: Sequence[str]) -> Iterator[RacingEvent]:
-    statement = (
-        select(col(EventVersion.event_key), col(EventVersion.data))
-        .where(col(EventVersion.race_date).in_(days), col(EventVersion.kind).in_([str(kind) for kind in OUTCOMES]))
-        .order_by(col(EventVersion.version))
-    )
-    regions = {chosen.region for chosen in filters}
-    if ALL_REGIONS not in regions:
-        region = col(EventVersion.region)
-        statement = statement.where(or_(region.in_(sorted(regions)), region.is_(None)))
-    newest = {key: data for key, data in session.execute(statement)}  # noqa: C416  rows are no pairs to mypy
-    return (RacingEvent.model_validate_json(data) for data in newest.values())
-
-
-def _in_book(session: Session, filters: Sequence[ChannelFilter], days: Sequence[str]) -> Iterator[RacingEvent]:
-    regions = {chosen.region for chosen in filters}
-    for day in days:
-        for region in [None] if ALL_REGIONS in regions else sorted(regions):
-            for race, _ in race_book_store.of_day(session, day, region):
-                if kind := _kind(race):
-                    yield RacingEvent(key=f"{kind}:{race.race_id}", kind=kind, race=race)
-
-
-def _kind(race: Race) -> EventKind | None:
-    if race.abandoned:
-        return EventKind.RACE_ABANDONED
-    return EventKind.RESULT_RECEIVED if any(runner.finishing_position for runner in race.runners) else None
-
-
-def _name(event: RacingEvent) -> str:
-    return event.race.race_id or event.key
+def _takes(filters: Sequence[ChannelFilter], event: RacingEvent) -> bool:
+    return any(chosen.matches(event) for chosen in filters)

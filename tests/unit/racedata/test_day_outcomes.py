@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from bot.events.event import EventKind, RacingEvent
 from bot.events.races import Course, OffTime, Race, Runner
+from bot.racedata.day import DayRow, KnownDay
 from bot.racedata.day_card import RaceOutcome, outcomes_of
-from bot.racedata.meeting_day import DayRow, KnownDay, outcomes_at
 
 DAY = "2026-11-20"
 ASCOT, NAAS, NOWHERE = Course(course_id="cr_1", name="Ascot"), Course(name="Naas"), Course()
@@ -202,7 +202,7 @@ MEETINGS = {
 @pytest.mark.parametrize("name", MEETINGS)
 def test_meeting_has_the_races_of_its_course_and_region(name):
     events, book, course, region, expected = MEETINGS[name]
-    outcomes = outcomes_at(day(*events, book=book), course, region)
+    outcomes = day(*events, book=book).meeting(course, region)
     assert found(outcomes) == expected
     assert len(outcomes.meetings) == (2 if name == "lost of an unknown place" else 1)
 
@@ -224,7 +224,7 @@ PARTLY_RUN = {
 def test_meeting_is_partly_run_if_a_race_was_or_its_event_says_so(name):
     says, events, is_partly_run = PARTLY_RUN[name]
     meeting = MEETING_LOST.model_copy(update=says)
-    assert outcomes_at(day(*events, meeting), ASCOT, "GB").partly_run(meeting) is is_partly_run
+    assert day(*events, meeting).meeting(ASCOT, "GB").partly_run(meeting) is is_partly_run
 
 
 def test_only_rows_that_may_be_of_the_meeting_are_parsed():
@@ -232,7 +232,7 @@ def test_only_rows_that_may_be_of_the_meeting_are_parsed():
     courses = [Course(name=f"Park{number:02}") for number in range(30)]
     events = [result(f"rc_{course.name}_{n}", course=course) for course in courses for n in range(8)]
     book = [race(f"rc_{course.name}_{n}", course=course) for course in courses for n in range(8)]
-    found_races = found(outcomes_at(day(*events, book=book, parsed=parsed), Course(name="Park07"), "GB"))
+    found_races = found(day(*events, book=book, parsed=parsed).meeting(Course(name="Park07"), "GB"))
     assert set(found_races) == {f"rc_Park07_{n}" for n in range(8)}
     assert len(parsed) == 16
 
@@ -240,4 +240,4 @@ def test_only_rows_that_may_be_of_the_meeting_are_parsed():
 def test_unreadable_row_is_passed_over():
     broken: DayRow[RacingEvent] = DayRow("rc_2", '{"race":{"course":{"name":"Ascot"}}}', lambda: None)
     known = day(AT_HOME)
-    assert set(found(outcomes_at(KnownDay(known.races, [*known.told, broken]), ASCOT, "GB"))) == {"rc_1"}
+    assert set(found(KnownDay(known.races, [*known.told, broken]).meeting(ASCOT, "GB"))) == {"rc_1"}

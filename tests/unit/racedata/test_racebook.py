@@ -70,6 +70,7 @@ async def test_card_of_all_regions_is_walked_without_a_region(book, client):
     card = await book.card(None, TODAY)
     assert [(meeting.course.name, meeting.region) for meeting in card.meetings] == [("Ascot", "GB"), ("Naas", "IRE")]
     assert {region for region, _ in client.asked} == {None}
+    assert titles(await book.known("IRE", TODAY)) == ["ire-1"]
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,12 @@ from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import VersionRemarks
 from bot.events.races import Course, OffTime, Race, Runner
 from bot.racedata import race_book_store
+from bot.racedata.day import known_day
 from bot.racedata.day_card import RaceOutcome, outcomes_of
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
-DAY = "2026-11-20"
+TODAY = NOW.date()
+DAY = TODAY.isoformat()
 
 texts = st.none() | st.sampled_from(["x", "y"])
 runners = st.lists(st.builds(Runner, horse=st.sampled_from(["A", "B", "C"]), position=texts), max_size=3).map(tuple)
@@ -151,8 +153,8 @@ async def test_region_of_a_filter_outlives_what_a_race_says(database):
     await database.write(lambda session: race_book_store.put(session, [race], NOW, region="GB"))
     await database.write(lambda session: race_book_store.put(session, [race], NOW, region=""))
     await database.write(lambda session: race_book_store.put(session, [race], NOW))
-    kept = await database.read(lambda session: race_book_store.of_day(session, DAY, "GB"))
-    assert [one.race.region for one in kept] == ["GB"]
+    kept = await database.read(partial(known_day, day=TODAY, region="GB"))
+    assert [one.region for one in kept.in_book] == ["GB"]
 
 
 async def test_delivery_without_id_or_day_is_left_out(database):
@@ -163,7 +165,7 @@ async def test_delivery_without_id_or_day_is_left_out(database):
 async def test_many_races_go_into_the_book_at_once(database):
     races = [Race(race_id=f"r{number}", race_date=DAY, region="GB") for number in range(450)]
     assert await database.write(lambda session: race_book_store.put(session, races, NOW, region="GB")) == 450
-    assert len(await database.read(lambda session: race_book_store.of_day(session, DAY))) == 450
+    assert len((await database.read(partial(known_day, day=TODAY))).races) == 450
 
 
 async def plan_of(database, read):
@@ -191,19 +193,17 @@ async def plan_of(database, read):
     return await database.read(explain)
 
 
-async def test_day_of_the_book_is_found_by_its_index(database):
-    for region in ("GB", None):
-        lines = await plan_of(database, partial(race_book_store.of_day, day=DAY, region=region))
-        assert any("ix_book_race_day" in line for line in lines)
-        assert not any(line.startswith("SCAN book_race") for line in lines), lines
+@pytest.mark.parametrize("region", ["GB", None])
+async def test_day_is_found_by_its_indexes(database, region):
+    lines = await plan_of(database, partial(known_day, day=TODAY, region=region))
+    assert any("ix_book_race_day" in line for line in lines)
+    assert sum("ix_event_race_date" in line for line in lines) == 4
+    assert not any(line.startswith(("SCAN event", "SCAN book_race")) for line in lines), lines
 
 
-async def test_deliveries_of_a_day_and_a_race_are_found_by_their_indexes(database):
-    told = partial(race_book_store.told_of_day, day=DAY, since=NOW, until=NOW)
-    for read in (told, partial(race_book_store.by_id, race_id="r1")):
-        lines = await plan_of(database, read)
-        assert not any(line.startswith(("SCAN event", "SCAN book_race")) for line in lines), lines
-    assert sum("ix_event_race_date" in line for line in await plan_of(database, told)) == 2
+async def test_race_is_found_by_its_index(database):
+    lines = await plan_of(database, partial(race_book_store.by_id, race_id="r1"))
+    assert not any(line.startswith("SCAN book_race") for line in lines), lines
 
 
 async def test_deliveries_of_a_day_are_the_newest_versions_of_that_date_or_received_then_without_one(database):
@@ -226,8 +226,5 @@ async def test_deliveries_of_a_day_are_the_newest_versions_of_that_date_or_recei
         )
 
     await database.write(store)
-    since = NOW.replace(hour=0)
-    told = await database.read(
-        lambda session: race_book_store.told_of_day(session, DAY, since, since + timedelta(days=1))
-    )
-    assert {one.key: one.reason for one in told} == {"a": "Fog", "undated": None}
+    told = (await database.read(partial(known_day, day=TODAY))).told
+    assert {row.value.key: row.value.reason for row in told} == {"a": "Fog", "undated": None}

@@ -1,0 +1,301 @@
+"""What is known of a day: the race book's races and the told events. A card, a meeting and races by id are views.
+
+Rows are parsed once a view asks for them: a claim reads live messages while the database's writer waits.
+"""
+
+import json
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, time, timedelta
+from functools import cached_property, partial
+from itertools import takewhile
+from typing import Generic, TypeVar
+
+from sqlalchemy import CompoundSelect, or_, select, union
+from sqlmodel import Session, col
+
+from bot.db import named_values
+from bot.db.tables import BookRace, EventVersion
+from bot.events import event_store
+from bot.events.event import EventKind, RacingEvent
+from bot.events.facts import Change, VersionRemarks, changes_winner
+from bot.events.kinds import OUTCOMES
+from bot.events.races import Course, Race
+from bot.logs import get_logger
+from bot.racedata import race_book_store
+from bot.racedata.day_card import Outcomes, RaceOutcome, outcomes_of
+
+log = get_logger(__name__)
+
+_Stored = TypeVar("_Stored", Race, RacingEvent)
+
+
+class DayRow(Generic[_Stored]):
+    """A stored race or event, which is parsed once it is asked for. `read` gives None for an unreadable row."""
+
+    def __init__(self, race_id: str | None, data: str, read: Callable[[], _Stored | None]) -> None:
+        self.race_id = race_id
+        self._data = data
+        self._read: Callable[[], _Stored | None] = read
+
+    @cached_property
+    def folded(self) -> str:
+        return self._data.casefold()
+
+    @cached_property
+    def value(self) -> _Stored | None:
+        return self._read()
+
+    @property
+    def names_courses(self) -> bool:
+        """Nothing but a course has a field of this name."""
+        return '"name":' in self._data
+
+    @property
+    def has_course_ids(self) -> bool:
+        return '"course_id":' in self._data
+
+
+@dataclass(frozen=True)
+class KnownDay:
+    """The race book's races of a region (None: all), and all told outcomes of the day, of all regions.
+
+    `doubts`: of results, by event key; see `_doubts`. `latest_at`: the latest news of a race.
+    """
+
+    races: Sequence[DayRow[Race]] = ()
+    told: Sequence[DayRow[RacingEvent]] = ()
+    doubts: Mapping[str, RaceOutcome] = field(default_factory=dict)
+    region: str | None = None
+    latest_at: datetime | None = None
+
+    @property
+    def in_book(self) -> Iterator[Race]:
+        return _values(self.races)
+
+    def outcomes(self, course: Course | None = None) -> Outcomes:
+        return outcomes_of(self.in_book, list(_values(self.told)), self.region, course, self.doubts)
+
+    def of_races(self, race_ids: Collection[str]) -> dict[str, tuple[Race, RaceOutcome]]:
+        """These races with their outcomes, by id."""
+        races = _values(row for row in self.races if row.race_id in race_ids)
+        found = outcomes_of(races, list(_values(self.told)), self.region, None, self.doubts).in_order()
+        return {race.race_id: (race, outcome) for race, outcome in found if race.race_id in race_ids and race.race_id}
+
+    def meeting(self, course: Course, region: str | None) -> Outcomes:
+        """The meeting at a course, of a day of all regions. A region of None becomes the only region with the course.
+
+        A race of unknown region counts unless the course's name is known in another region on the day. An abandonment
+        of unknown region or course always counts.
+        """
+        place = _Place(course)
+        near = _near(self, place, region)
+        regions = {race.region for race in _races_of(near) if race.region and place.has(race.course)}
+        if region is None and len(regions) == 1:
+            (region,) = regions
+        chosen = _Chosen(place, region, is_only=regions <= {region})
+        races = [chosen.put_here(race) for race in near.in_book if chosen.has(race)]
+        chosen.ids = frozenset(race.race_id for race in races if race.race_id)
+        chosen.ids_elsewhere = frozenset(row.race_id for row in self.races if row.race_id) - chosen.ids
+        near_keys = set(map(id, near.told))
+        by_id = [row for row in self.told if id(row) not in near_keys and row.race_id in chosen.ids]
+        told = [chosen.event_here(event) for event in _values([*near.told, *by_id]) if chosen.has_event(event)]
+        return outcomes_of(races, told, region, place.course, self.doubts)
+
+
+def folded_name(name: str | None) -> str:
+    """For comparing names of courses: "ASCOT" and "Ascot" are one course."""
+    return " ".join((name or "").split()).casefold()
+
+
+def known_day(session: Session, day: date, region: str | None = None) -> KnownDay:
+    """The races of the day, with the outcomes of its date, or received on the day (UTC) without a date."""
+    book, event = BookRace, EventVersion
+    races = select(col(book.race_id), col(book.region), col(book.data), col(book.updated_at))
+    races = races.where(col(book.race_date) == day.isoformat()).order_by(col(book.race_id))
+    if region is not None:
+        races = races.where(col(book.region) == region)
+    rows = session.execute(races).all()
+    told = (
+        select(col(event.event_key), col(event.race_id), col(event.data))
+        .where(col(event.event_key).in_(_told_keys(day)))
+        .order_by(col(event.version))
+    )
+    latest = {key: (race_id, data) for key, race_id, data in session.execute(told)}
+    return KnownDay(
+        [DayRow(race_id, data, partial(race_book_store.read_row, race_id, of, data)) for race_id, of, data, _ in rows],
+        [DayRow(race_id, data, partial(_event, key, data)) for key, (race_id, data) in latest.items()],
+        _doubts(session, day),
+        region,
+        max((updated_at for *_, updated_at in rows), default=None),
+    )
+
+
+def _doubts(session: Session, day: date) -> dict[str, RaceOutcome]:
+    """The results that are not certain, by event key.
+
+    BOTH: came after the abandonment of a meeting that names the race. UNCERTAIN: as RaceOutcome says.
+    """
+    row = EventVersion
+    after_meeting = f'"contradicts":"{EventKind.MEETING_ABANDONED}"'
+    statement = (
+        select(row)
+        .where(col(row.event_key).in_(_told_keys(day)), col(row.kind) == EventKind.RESULT_RECEIVED)
+        .where(or_(col(row.version) > 1, col(row.remarks).contains(after_meeting, autoescape=True)))
+        .order_by(col(row.version))
+    )
+    versions: dict[str, list[tuple[RacingEvent, VersionRemarks]]] = {}
+    for one in session.execute(statement).scalars():
+        versions.setdefault(one.event_key, []).append(event_store.known(one))
+    found = {key: _doubt(said) for key, said in versions.items()}
+    return {key: doubt for key, doubt in found.items() if doubt}
+
+
+def _doubt(versions: Sequence[tuple[RacingEvent, VersionRemarks]]) -> RaceOutcome | None:
+    if any(remarks.contradicts is EventKind.MEETING_ABANDONED for _, remarks in versions):
+        return RaceOutcome.BOTH
+    changed = [(event, remarks, _but_additions(remarks)) for event, remarks in reversed(versions)]
+    # A version that only adds values says nothing of the order either.
+    unordered = takewhile(lambda one: one[1].order_unknown or not one[2], changed)
+    disagree = any(changes_winner(event.race, changes) for event, _, changes in unordered)
+    return RaceOutcome.UNCERTAIN if disagree else None
+
+
+def _but_additions(remarks: VersionRemarks) -> list[Change]:
+    return [change for change in remarks.changes if not change.is_addition]
+
+
+def _event(key: str, data: str) -> RacingEvent | None:
+    try:
+        return RacingEvent.model_validate_json(data)
+    except ValueError:
+        log.warning("event_of_the_day_not_readable", event_key=key)
+        return None
+
+
+def _told_keys(day: date) -> CompoundSelect[str]:
+    row = EventVersion
+    since, until = (datetime.combine(day, clock, UTC) for clock in (time.min, time.max))
+    of_these = col(row.kind).in_(OUTCOMES)
+    undated = (col(row.race_date).is_(None), col(row.received_at) >= since, col(row.received_at) <= until)
+    return union(
+        select(col(row.event_key)).where(of_these, col(row.race_date) == day.isoformat()),
+        select(col(row.event_key)).where(of_these, *undated),
+    )
+
+
+def _near(day: KnownDay, place: "_Place", region: str | None) -> KnownDay:
+    """The rows that name the course, or whose course may be the course. The place learns the course's other names."""
+    while True:
+        near = KnownDay(
+            [row for row in day.races if place.is_named_in(row)],
+            [row for row in day.told if place.is_named_in(row) or place.may_be_in(row)],
+        )
+        if not place.learn(race.course for race in _races_of(near) if region is None or race.region in {region, None}):
+            return near
+
+
+def _values(rows: Iterable[DayRow[_Stored]]) -> Iterator[_Stored]:
+    return (row.value for row in rows if row.value is not None)
+
+
+def _races_of(day: KnownDay) -> Iterator[Race]:
+    yield from _values(day.races)
+    for event in _values(day.told):
+        yield event.race
+        yield from event.races
+
+
+class _Place:
+    """A course with all ids and names that races give to the course."""
+
+    def __init__(self, course: Course) -> None:
+        self.course = course
+        self._ids: set[str] = set()
+        self._names: set[str] = set()
+        self._add(course)
+
+    def learn(self, courses: Iterable[Course]) -> bool:
+        """Whether a course with an id and a name adds another id or name."""
+        before = len(self._ids) + len(self._names)
+        for one in {(one.course_id, one.name): one for one in courses}.values():
+            if self.has(one):
+                self._add(one)
+        return len(self._ids) + len(self._names) > before
+
+    def _add(self, course: Course) -> None:
+        if course.course_id:
+            self._ids.add(course.course_id)
+        if name := folded_name(course.name):
+            self._names.add(name)
+        missing = {part: getattr(course, part) for part in ("course_id", "name") if not getattr(self.course, part)}
+        self.course = self.course.model_copy(update=missing)
+
+    def has(self, course: Course) -> bool:
+        return course.course_id in self._ids or folded_name(course.name) in self._names
+
+    def is_named_in(self, row: DayRow[Race] | DayRow[RacingEvent]) -> bool:
+        return any(json.dumps(word, ensure_ascii=False)[1:-1].casefold() in row.folded for word in self._words)
+
+    def may_be_in(self, row: DayRow[RacingEvent]) -> bool:
+        return not ((row.names_courses and self._names) or (row.has_course_ids and self._ids))
+
+    @property
+    def _words(self) -> set[str]:
+        return self._ids | self._names
+
+    def may_have(self, course: Course) -> bool:
+        comparable = (course.course_id and self._ids) or (course.name and self._names)
+        return self.has(course) or not comparable
+
+
+@dataclass
+class _Chosen:
+    """`is_only`: no other region has the course on the day. `ids`: of the meeting's races in the race book."""
+
+    place: _Place
+    region: str | None
+    is_only: bool
+    ids: frozenset[str] = field(default=frozenset())
+    ids_elsewhere: frozenset[str] = field(default=frozenset())
+
+    def has(self, race: Race) -> bool:
+        is_of_region = race.region == self.region or (race.region is None and self.is_only)
+        return is_of_region and self.place.has(race.course)
+
+    def has_event(self, event: RacingEvent) -> bool:
+        race = event.race
+        if any(one.race_id in self.ids for one in (race, *event.races)) or self.has(race):
+            return True
+        if not event.is_abandonment or race.race_id in self.ids_elsewhere:
+            return False
+        return race.region in {None, self.region} and self.place.may_have(race.course)
+
+    def put_here(self, race: Race) -> Race:
+        """Under the meeting's own course and region, however the race is published."""
+        return race.model_copy(update={"course": self.place.course, "region": self.region})
+
+    def event_here(self, event: RacingEvent) -> RacingEvent:
+        def put(race: Race) -> Race:
+            return self.put_here(race) if race.race_id in self.ids or self.place.has(race.course) else race
+
+        return event.model_copy(update={"race": put(event.race), "races": tuple(map(put, event.races))})
+
+
+def note_whole(session: Session, region: str | None, day: date, now: datetime) -> None:
+    """The first time, a race of each meeting is news for fan-out: live messages say whether the card is whole."""
+    if day < (now - race_book_store.NEWS_MAX_AGE).date() or named_values.text(session, _whole_name(region, day)):
+        return
+    found = race_book_store.race_of_each_meeting(session, day.isoformat(), region)
+    race_book_store.note_news(session, [race_id for race_id, of in found if not is_whole(session, of, day)])
+    named_values.put(session, _whole_name(region, day), True, now)
+    named_values.drop(session, _whole_name(region, day - race_book_store.NEWS_MAX_AGE - timedelta(days=1)))
+
+
+def is_whole(session: Session, region: str | None, day: date) -> bool:
+    """Whether all races of the day were read, after the day had begun in the last time zone east of UTC."""
+    return any(named_values.text(session, _whole_name(of, day)) for of in dict.fromkeys([region, None]))
+
+
+def _whole_name(region: str | None, day: date) -> str:
+    return f"racebook.whole.{'*' if region is None else region}.{day}"
