@@ -17,7 +17,7 @@ RacingBotError
 ├── CommandError                  a person's command can't be done; says the right command
 │   └── FieldsWrong               a form can't be stored; has a sentence for each field
 ├── SubscribingFailed             `racing-bot subscribe` failed, or the outcome is unknown; says what to do
-├── SubscriptionFileWrong         a file of subscriptions can't be applied; has every problem with the line
+├── SubscriptionFileWrong         a file of subscriptions can't be applied; has every problem
 ├── SubscriptionsNotApplied       `racing-bot subscriptions apply` changed nothing; says why
 ├── ServiceError                  the data service refused or failed; bot.racedata.client.service_errors has each code
 └── SlackError                    a call to Slack's Web API did not end well
@@ -171,11 +171,11 @@ class SubscribingFailed(RacingBotError):
 
 
 class SubscriptionFileWrong(RacingBotError):
-    """`problems`: line numbers, each with a sentence."""
+    """`problems`: each with its place in the file."""
 
-    def __init__(self, problems: Sequence[tuple[int, str]]) -> None:
+    def __init__(self, problems: Sequence[str]) -> None:
         self.problems = tuple(problems)
-        super().__init__("\n".join(f"line {line}: {told}" for line, told in self.problems))
+        super().__init__("\n".join(self.problems))
 
 
 class SubscriptionsNotApplied(RacingBotError):

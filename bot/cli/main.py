@@ -267,7 +267,7 @@ def doctor(
 
 @app.command()
 def repair(
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be posted where.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list what would be made good.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON, for scripts.")] = False,
 ) -> None:
     """Post the events of failed deliveries now. `serve` does so by itself every REPAIR_CHECK_S."""
@@ -288,22 +288,48 @@ def migrate() -> None:
     """Bring the database up to date. On SQLite `serve` does this by itself."""
     from sqlalchemy.exc import SQLAlchemyError
 
-    from bot.addresses import database_secrets
     from bot.db.engine import TOOL_BUSY_S, Database, reason_of
     from bot.db.migrate import upgrade
     from bot.errors import StorageError
-    from bot.logs import MaskSecrets, configure_logging
-    from bot.settings import load_database_url
+    from bot.logs import MaskSecrets
 
-    address = load_database_url()
-    secrets = database_secrets(address)
-    configure_logging(TOOL_LOG_LEVEL, "console", secrets)
+    address, secrets = _database_of_a_tool()
     database = Database(address, busy_s=TOOL_BUSY_S)
     try:
         print(f"{database.shown}: {upgrade(database).told}")
     except (SQLAlchemyError, StorageError) as error:
         reason = error if isinstance(error, StorageError) else reason_of(error)
         sys.exit(MaskSecrets(secrets).masked(f"{database.shown} can't be migrated: {reason}"))
+
+
+@app.command()
+def backup(path: Annotated[Path, typer.Argument(metavar="PATH", help="The new file.")]) -> None:
+    """Copy the database into a new file, while the bot serves. Only for SQLite; PostgreSQL has pg_dump."""
+    from bot.cli.backup_command import run_backup
+    from bot.errors import StorageError
+    from bot.logs import MaskSecrets
+
+    address, secrets = _database_of_a_tool()
+    try:
+        print(run_backup(address, path))
+    except StorageError as error:
+        sys.exit(MaskSecrets(secrets).masked(f"Nothing was copied: {error}"))
+
+
+@app.command()
+def status(as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")] = False) -> None:
+    """Print the database's figures: deliveries, posts, what waits, jobs. `/racing status` says as much in Slack."""
+    import asyncio
+
+    from bot.cli.status_command import run_status
+    from bot.errors import StorageError
+    from bot.logs import MaskSecrets
+
+    address, secrets = _database_of_a_tool()
+    try:
+        print(asyncio.run(run_status(address, as_json=as_json)))
+    except StorageError as error:
+        sys.exit(MaskSecrets(secrets).masked(f"Nothing was read: {error}"))
 
 
 @app.command()
@@ -335,6 +361,18 @@ def _one_of(words: type[WordOf], typed: str, where: str) -> WordOf:
 
 TOOL_LOG_LEVEL = "warning"
 """The answer is on stdout. The log tells only of trouble, unless LOG_LEVEL asks for more than `info`."""
+
+
+def _database_of_a_tool() -> tuple[str, set[str]]:
+    """The only setting that some commands need, and its secrets."""
+    from bot.addresses import database_secrets
+    from bot.logs import configure_logging
+    from bot.settings import load_database_url
+
+    address = load_database_url()
+    secrets = database_secrets(address)
+    configure_logging(TOOL_LOG_LEVEL, "console", secrets)
+    return address, secrets
 
 
 def _settings_of_a_tool() -> "Settings":

@@ -2,11 +2,11 @@
 
 import asyncio
 
+from bot.cli.opened import opened
 from bot.clock import Clock, utc_now
 from bot.db import replicas
 from bot.db.database_clock import database_now
-from bot.db.engine import TOOL_BUSY_S, Database
-from bot.db.schema import Schema
+from bot.db.engine import Database
 from bot.deliveries.ingest import Ingest
 from bot.deliveries.payload import read_events
 from bot.errors import StorageUnavailable
@@ -23,16 +23,11 @@ from bot.slack.messages.alerts.backlog_summary import waited
 
 async def run_restored(settings: Settings) -> str:
     """Raises StorageError; the command can then be repeated."""
-    database = Database(settings.database_url.get_secret_value(), busy_s=TOOL_BUSY_S)
     notices = Notices(settings.admin_channel, admin_notice, clock=utc_now, admin_users=settings.admin_users)
-    try:
-        if not await Schema(database).prepare():
-            raise StorageUnavailable("the database is not ready; see `racing-bot migrate`.")
+    async with opened(settings.database_url.get_secret_value()) as database:
         if await database.read(lambda session: replicas.living(session, database_now(session, utc_now))):
             raise StorageUnavailable("a bot runs on this database, or ran until half a minute ago: stop the bot first.")
         return _told(await restored(database, notices, utc_now))
-    finally:
-        await database.close()
 
 
 async def restored(database: Database, notices: Notices, clock: Clock) -> PutInDoubt:

@@ -24,6 +24,7 @@ WRONG_WORDS = {
     ("manifest", "--url", "https://bot.example.com/slack/events"): ["--url", "must end before /slack/events"],
     ("demo", "--speed", "0"): ["--speed"],
     ("migrate", "now"): ["now"],
+    ("backup",): ["PATH"],
     ("subscriptions",): ["Usage:", "export", "apply"],
     ("subscriptions", "apply"): ["FILE"],
     ("serve", "--json"): ["--json"],

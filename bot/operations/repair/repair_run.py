@@ -81,9 +81,6 @@ class Repaired:
     requests: int = 0
 
 
-TakePreview = Callable[[Session, Sequence[EventVersion]], None]
-
-
 @dataclass(frozen=True)
 class _Found:
     records: int = 0
@@ -106,12 +103,6 @@ class _TooMany(Exception):
     def __init__(self, room: int) -> None:
         self.room = room
         super().__init__(f"{room} deliveries fit into one transaction")
-
-
-class _TriedOut(Exception):
-    def __init__(self, made: _Made) -> None:
-        self.made = made
-        super().__init__("tried out")
 
 
 class Repair:
@@ -173,11 +164,12 @@ class Repair:
             raise found.broken
         return repaired
 
-    async def try_out(self, preview: TakePreview) -> Repaired:
-        """A `run` without changes and without a look-up of races."""
+    async def preview(self) -> Repaired:
+        """What a `run` would make good, without changes and without a look-up of races."""
         found = await self._find()
         missing = await self._database.read(partial(find_missing, failed=found.failed))
-        return _repaired(found, missing, await self._make_all_good(missing, preview))
+        events = tuple(dict.fromkeys(one.event.key for one in missing))
+        return _repaired(found, missing, [_Made(missing, events)])
 
     async def _find(self) -> _Found:
         """A broken walk gives the pages before the break."""
@@ -254,29 +246,25 @@ class Repair:
         except ServiceError as error:
             log.info("race_not_looked_up", race_id=one.event.race.race_id, reason=str(error))
 
-    async def _make_all_good(self, missing: Sequence[Failed], preview: TakePreview | None = None) -> list[_Made]:
+    async def _make_all_good(self, missing: Sequence[Failed]) -> list[_Made]:
         made, rest = list[_Made](), missing
         while rest:
-            one, rest = await self._together(rest, preview)
+            one, rest = await self._together(rest)
             made.append(one)
         return made
 
-    async def _together(self, missing: Sequence[Failed], preview: TakePreview | None) -> tuple[_Made, Sequence[Failed]]:
+    async def _together(self, missing: Sequence[Failed]) -> tuple[_Made, Sequence[Failed]]:
         size = self._bounds.deliveries
         while True:
             some, rest = missing[:size], missing[size:]
-            work = partial(self._make_good, failed=some, is_last=not rest, preview=preview)
+            work = partial(self._make_good, failed=some, is_last=not rest)
             try:
                 return await self._in_turn(work), rest
-            except _TriedOut as tried:
-                return tried.made, rest
             except _TooMany as error:
                 size = error.room
             except StorageError:
                 raise
             except Exception:
-                if preview is not None:
-                    raise
                 # Fan-out retries these deliveries singly and tells of faults.
                 log.exception("failed_deliveries_left_to_fanout", deliveries=len(some))
                 return await self._database.write(partial(self._only_store, failed=some, is_last=not rest)), rest
@@ -287,9 +275,7 @@ class Repair:
         log_lines(made.lines)
         return made
 
-    def _make_good(
-        self, session: Session, *, failed: Sequence[Failed], is_last: bool, preview: TakePreview | None
-    ) -> _Made | None:
+    def _make_good(self, session: Session, *, failed: Sequence[Failed], is_last: bool) -> _Made | None:
         """Store and fan out; None while another replica has the turn."""
         now = inbox.take_turn(session, self._clock)
         if now is None:
@@ -300,9 +286,6 @@ class Repair:
         self._summarise(session, versions, now)
         finished(done)
         news = tuple(dict.fromkeys(row.event_key for row in versions))
-        if preview is not None:
-            preview(session, versions)
-            raise _TriedOut(_Made(failed, news))
         told = [one for one in failed if one.event.key in news]
         outage.note(session, self._notices, outage.outage_of(told, now) if told else None, now, is_last=is_last)
         return _Made(failed, news, done.lines)

@@ -8,8 +8,8 @@ import pytest
 from pydantic import SecretStr
 from sqlmodel import Session
 
-from bot.channels import audit_log, channel_lock, subscriptions
-from bot.cli.subscriptions_command import Applying, checked, in_lines, run_apply
+from bot.channels import audit_log, channel_lock, subscriptions, watches
+from bot.cli.subscriptions_command import Applying, checked, run_apply
 from bot.db import engine
 from bot.db.tables import SubscriptionState
 from bot.errors import LockTaken, StorageUnavailable, SubscriptionFileWrong, SubscriptionsNotApplied
@@ -56,15 +56,15 @@ async def rows(pipeline, channel_id):
 
 
 async def checked_file(pipeline, text):
-    return checked(read(text).subscriptions, await every(pipeline), LISTS, pipeline.clock())
+    return checked(read(text), await every(pipeline), LISTS, pipeline.clock())
 
 
 async def apply(pipeline, text, **more):
     applying = make(pipeline, **more)
     wanted, _ = await checked_file(pipeline, text)
-    changes = await applying.changes(wanted)
-    await applying.carry_out(wanted, changes)
-    return changes
+    shown = await applying.difference(wanted)
+    await applying.carry_out(wanted, shown)
+    return shown.told
 
 
 async def pause(pipeline, channel_id, until=None):
@@ -86,15 +86,15 @@ async def test_export_that_is_applied_changes_nothing(pipeline):
     await pipeline.subscribe("CIRE", "NO")
     await pause(pipeline, "CGB", pipeline.clock() + timedelta(days=1))
     wanted, warnings = await checked_file(pipeline, as_yaml(as_data(await every(pipeline))))
-    assert (await make(pipeline).changes(wanted), warnings) == ([], [])
+    assert ((await make(pipeline).difference(wanted)).told, warnings) == ("", [])
 
 
 async def test_difference_is_made_and_written_down(pipeline):
     await pipeline.subscribe("CGB", "GB", topics=frozenset({Topic.RESULTS}))
     await pipeline.subscribe("CALL", "*")
     await pipeline.subscribe("CALL", "GB")
-    changes = await apply(pipeline, file(CGB=f"{GB}, {IRE}", CALL=GB))
-    assert in_lines(changes).splitlines() == [
+    told = await apply(pipeline, file(CGB=f"{GB}, {IRE}", CALL=GB))
+    assert told.splitlines() == [
         "CALL",
         "  - results and abandonments from all regions",
         "CGB",
@@ -114,6 +114,19 @@ async def test_difference_is_made_and_written_down(pipeline):
     assert pipeline.texts("CGB") == []
 
 
+async def test_watches_of_the_file_are_made_and_others_ended(pipeline):
+    await apply(pipeline, NOTHING + "\nwatches: {CGB: {horse: [Golden Melody], jockey: [R. Moore]}}")
+    assert await apply(pipeline, NOTHING) == "", "the file says nothing of watches"
+    told = await apply(pipeline, NOTHING + "\nwatches: {CGB: {horse: [GOLDEN MELODY], trainer: [A. Smith]}}")
+    assert told.splitlines() == ["CGB", "  - watches jockey R. Moore", "  + watches trainer A. Smith"]
+    left = await pipeline.database.read(watches.of_channels)
+    assert {name.name for _, name in left} == {"Golden Melody", "A. Smith"}
+    page = await pipeline.database.read(audit_log.page)
+    assert [one.action for one in page.entries].count("watch") == 3
+    await pipeline.post_all()
+    assert len(pipeline.texts("CGB")) == 1
+
+
 async def test_channels_that_lose_something_are_all_told(pipeline):
     for channel_id in ("CGB", "CIRE"):
         await pipeline.subscribe(channel_id, "GB")
@@ -127,7 +140,7 @@ async def test_change_of_somebody_else_since_the_showing_refuses_everything(pipe
     await pipeline.subscribe("CGB", "GB")
     applying = make(pipeline)
     wanted, _ = await checked_file(pipeline, file(CIRE=IRE))
-    shown = await applying.changes(wanted)
+    shown = await applying.difference(wanted)
     await pipeline.subscribe("CALL", "*")
     before = await every(pipeline)
     with pytest.raises(SubscriptionsNotApplied, match="nothing was changed"):
@@ -204,44 +217,45 @@ channels:
 """
     wanted, warnings = await checked_file(pipeline, text)
     assert warnings == [
-        "line 4: gb is GB here",
-        "line 4: there is no course Yrk in GB; did you mean York?",
-        "line 4: there is no course with the id cr_8 there",
-        "line 5: Ireland is IRE here",
-        "line 6: there is no region XX, so nothing from there arrives",
+        "CGB, gb: gb is GB here",
+        "CGB, gb: there is no course with the id cr_8 there",
+        "CGB, gb: there is no course Yrk in GB; did you mean York?",
+        "CGB, Ireland: Ireland is IRE here",
+        "CGB, XX: there is no region XX, so nothing from there arrives",
     ]
     york = Course(course_id="cr_3", name="York")
-    assert wanted[0].chosen.courses == (ASCOT, york, Course(name="Yrk"), ASCOT, Course(course_id="cr_8"))
-    found = [(one.chosen.region, one.chosen.unchecked_since is not None) for one in wanted]
+    filters = [chosen for _, chosen in wanted.subscriptions]
+    assert filters[0].courses == (ASCOT, york, Course(name="Yrk"), ASCOT, Course(course_id="cr_8"))
+    found = [(one.region, one.unchecked_since is not None) for one in filters]
     assert found == [("GB", True), ("IRE", False), ("XX", True)]
 
 
 async def test_without_lists_words_are_kept_and_checked_later(pipeline):
     text = file(CGB="{region: gb, topics: [results], only: [Ascot]}")
-    ((one,), warnings) = checked(read(text).subscriptions, [], Lexicon(), pipeline.clock())
-    assert (one.chosen.region, one.chosen.courses, len(warnings)) == ("gb", (Course(name="Ascot"),), 2)
-    assert one.chosen.unchecked_since is not None
+    wanted, warnings = checked(read(text), [], Lexicon(), pipeline.clock())
+    ((_, one),) = wanted.subscriptions
+    assert (one.region, one.courses, len(warnings)) == ("gb", (Course(name="Ascot"),), 2)
+    assert one.unchecked_since is not None
 
 
 async def test_race_class_that_the_service_does_not_list_is_refused(pipeline):
     text = file(CGB="{region: GB, topics: [results], classes: [class4, Gruop 2, group 2, Class 9, Open]}")
     with pytest.raises(SubscriptionFileWrong) as refused:
         await checked_file(pipeline, text)
-    first, second, third = (told for _, told in refused.value.problems)
-    assert first == "there is no race class Gruop 2; did you mean Group 2?"
-    assert second.startswith("there is no race class Class 9; did you mean Class ")
-    assert third.startswith("there is no race class Open; listed are ")
-    assert {line for line, _ in refused.value.problems} == {2}
-    stored = read(text).subscriptions
+    first, second, third = refused.value.problems
+    assert first == "CGB, GB: there is no race class Gruop 2; did you mean Group 2?"
+    assert second.startswith("CGB, GB: there is no race class Class 9; did you mean Class ")
+    assert third.startswith("CGB, GB: there is no race class Open; listed are ")
+    stored = read(text)
     await pipeline.database.write(
-        lambda session: subscriptions.save(session, "CGB", stored[0].chosen, user_id="U1", now=pipeline.clock())
+        lambda session: subscriptions.save(session, *stored.subscriptions[0], user_id="U1", now=pipeline.clock())
     )
     wanted, warnings = await checked_file(pipeline, text)
     assert (wanted, warnings) == (stored, [])
 
 
 async def test_two_spellings_of_a_region_are_refused(pipeline):
-    with pytest.raises(SubscriptionFileWrong, match="line 2: CGB has the region GB on line 2 already"):
+    with pytest.raises(SubscriptionFileWrong, match="CGB: the region GB stands twice"):
         await checked_file(pipeline, file(CGB="{region: gb, topics: [results]}, {region: GB, topics: [racecards]}"))
 
 

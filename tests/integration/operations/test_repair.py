@@ -9,7 +9,6 @@ from datetime import timedelta
 import pytest
 
 from bot.channels.conditions.show_condition import MEETINGS
-from bot.cli.repair_command import Preview
 from bot.db.tables import EventVersion, InboxDelivery, OutboxMessage, StoredState
 from bot.deliveries.payload import read_payload
 from bot.events.event import EventKind, Topic
@@ -17,8 +16,6 @@ from bot.fanout.version_news import KnownEvents
 from bot.operations.repair.repair_run import Bounds
 from bot.outbox.channel_closing import pause_channel
 from bot.racedata.client.service_errors import ServiceFailure, Spared, WalkBroken
-from bot.slack.bot_identity import BotIdentity
-from bot.slack.event_messages import PostRenderer
 from sandbox.racing_service.event_payloads import Happening
 from tests.databases import on_both
 from tests.integration.operations import lost_deliveries
@@ -248,17 +245,15 @@ async def test_payload_that_our_code_fails_on_holds_up_no_other(bot, outage, mon
     assert len(bot.texts("CADMIN")) == 1
 
 
-@on_both
-async def test_trying_out_shows_what_would_be_posted_and_changes_nothing(bot, outage):
+async def test_preview_lists_what_would_be_made_good_and_changes_nothing(bot, outage):
     for one in await outage.lose_several():
         one.shape = "counted"
     kept = await count(bot, StoredState)
-    preview = Preview(PostRenderer(BotIdentity("xoxb-test"), 600), bot.clock)
-    assert len((await outage.make_repair(bot).try_out(preview)).events) == 7
+    shown = await outage.make_repair(bot).preview()
     assert [await count(bot, table) for table in (InboxDelivery, OutboxMessage, StoredState)] == [0, 0, kept]
-    await mend(bot, outage)
-    for channel_id in TAKEN:
-        assert [one.text for one in preview.planned if one.channel_id == channel_id] == bot.texts(channel_id)
+    made = await mend(bot, outage)
+    assert {*shown.events} == {*made.events}
+    assert (len(shown.made), shown.known) == (len(made.made), made.known) == (7, 0)
 
 
 # The list of failed deliveries: broken off, without an end, refused, with records that can't be read

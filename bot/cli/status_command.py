@@ -1,0 +1,43 @@
+"""`racing-bot status`: the database's figures, in the shell. The bot is not asked: `/readyz` has its faults."""
+
+import json
+from typing import Any
+
+from bot.cli.opened import opened
+from bot.clock import utc_now
+from bot.operations.status_figures import Status, read_status
+
+
+async def run_status(url: str, *, as_json: bool) -> str:
+    """Raises StorageError."""
+    async with opened(url, reads_only=True) as database:
+        said = as_data(await database.read(lambda session: read_status(session, utc_now, ())))
+    if as_json:
+        return json.dumps(said, ensure_ascii=False, indent=2)
+    return "\n".join(f"{name.replace('_', ' ')}: {_words(value)}" for name, value in said.items())
+
+
+def as_data(found: Status) -> dict[str, Any]:
+    """Moments are ISO 8601; deliveries and posts are of the last 24 hours."""
+    return {
+        "version": found.version,
+        "schema": found.schema,
+        "replicas": found.replicas,
+        "deliveries": found.deliveries,
+        "posts": found.sent.posts,
+        "posts_within_s": {"p50": found.sent.p50_s, "p95": found.sent.p95_s},
+        "waiting_deliveries": found.waiting_deliveries,
+        "waiting_posts": {one.channel_id: one.count for one in found.waiting_channels},
+        "waiting_posts_of_all_channels": found.waiting_posts,
+        "races_without_an_outcome": found.missing,
+        "races_without_a_result": found.without_result,
+        "abandonments_not_taken": found.untaken.count,
+        "requests_this_month": found.reading.used if found.reading else None,
+        "jobs_last_done": {job: at.isoformat(timespec="seconds") for job, at in sorted(found.done.items())},
+    }
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_words(one)}" for name, one in value.items()) or "none"
+    return "unknown" if value is None else str(value)
