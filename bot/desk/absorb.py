@@ -39,20 +39,20 @@ class SilentRepeat(NamedTuple):
 class Known(NamedTuple):
     """What the bot knew before. `reports`: of the event, the oldest first. `silent`: the event after a repeat.
 
-    `other`: the newest version of the event that contradicts this kind. `is_in_lost_meeting`: an abandoned meeting
-    names the race, and not as run.
+    `other`: the newest version of the event that contradicts this kind. `lost_by`: the kind of an event of a
+    meeting or a card that names the race as lost.
     """
 
     reports: Sequence[Report] = ()
     silent: RacingEvent | None = None
     other: Report | None = None
-    is_in_lost_meeting: bool = False
+    lost_by: EventKind | None = None
 
 
 def absorb(event: RacingEvent, known: Known, fill_in: FillIn, *, received_at: datetime) -> News | SilentRepeat | None:
     """None for an older version without new placings."""
     if not known.reports:
-        contradicts = _contradicted(event, known) or _lost_meeting(event, known)
+        contradicts = _contradicted(event, known) or _lost_otherwise(event, known)
         remarks = VersionRemarks(contradicts=contradicts, had_at=_had_at(event))
         return News(event, remarks, rings=True, is_first=True)
     event = event.as_delivered()
@@ -125,18 +125,18 @@ def _told_again(reports: Sequence[Report]) -> set[int]:
 def _contradicted(event: RacingEvent, known: Known) -> EventKind | None:
     """The kind of the contradicted event of the same race.
 
-    A result without placings that is marked abandoned contradicts no abandonment.
+    A void race, or a result without placings that is marked abandoned, contradicts no abandonment.
     """
     if known.other is None:
         return None
     result = event if event.kind is EventKind.RESULT_RECEIVED else known.other.event
-    return None if result.race.is_lost else known.other.event.kind
+    return None if result.race.is_lost or result.race.is_void else known.other.event.kind
 
 
-def _lost_meeting(event: RacingEvent, known: Known) -> EventKind | None:
-    """Only a result's first version contradicts a meeting's abandonment: later, the meeting's message omits it."""
-    is_run = event.kind is EventKind.RESULT_RECEIVED and not event.race.is_lost
-    return EventKind.MEETING_ABANDONED if is_run and known.other is None and known.is_in_lost_meeting else None
+def _lost_otherwise(event: RacingEvent, known: Known) -> EventKind | None:
+    """Only a result's first version contradicts a meeting or a card: later, the meeting's message omits the race."""
+    is_run = event.kind is EventKind.RESULT_RECEIVED and not (event.race.is_lost or event.race.is_void)
+    return known.lost_by if is_run and known.other is None else None
 
 
 def _as_told(stored: RacingEvent) -> RacingEvent:

@@ -117,10 +117,16 @@ class KnownMeetings:
         meetings = self._of_kind(EventKind.MEETING_ABANDONED)
         return [meeting.key for meeting in meetings if names_race(meeting, race_id)]
 
-    def loses(self, race_id: str | None) -> bool:
-        """True if an abandoned meeting names the race, and not as run."""
-        named = (names_race(meeting, race_id) for meeting in self._of_kind(EventKind.MEETING_ABANDONED))
-        return any(race is not None and not race.says_run for race in named)
+    def losing(self, race_id: str | None) -> EventKind | None:
+        """The kind of an event that names the race as lost: an abandoned meeting, else a racecard."""
+        if any(
+            (race := names_race(one, race_id)) and not race.says_run
+            for one in self._of_kind(EventKind.MEETING_ABANDONED)
+        ):
+            return EventKind.MEETING_ABANDONED
+        cards = [race for one in self._of_kind(EventKind.RACECARD_PUBLISHED) for race in (one.race, *one.races)]
+        is_marked = any(race.is_lost and race.race_id == race_id is not None for race in cards)
+        return EventKind.RACECARD_PUBLISHED if is_marked else None
 
     def _of_kind(self, kind: EventKind) -> list[RacingEvent]:
         return [event for event in self._events.values() if event.kind is kind]

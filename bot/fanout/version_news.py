@@ -89,7 +89,7 @@ class KnownEvents:
             self._reports(event.key),
             silent.event if silent else None,
             others[-1] if others else None,
-            is_in_lost_meeting=is_first_result and self._meetings.loses(event.race.race_id),
+            lost_by=self._meetings.losing(event.race.race_id) if is_first_result else None,
         )
 
     def _reports(self, event_key: str) -> Sequence[_Report]:

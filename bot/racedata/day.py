@@ -134,14 +134,13 @@ def known_day(session: Session, day: date, region: str | None = None) -> KnownDa
 def _doubts(session: Session, day: date) -> dict[str, RaceOutcome]:
     """The results that are not certain, by event key.
 
-    BOTH: came after the abandonment of a meeting that names the race. UNCERTAIN: as RaceOutcome says.
+    BOTH: contradicts an abandonment. UNCERTAIN: as RaceOutcome says.
     """
     row = EventVersion
-    after_meeting = f'"contradicts":"{EventKind.MEETING_ABANDONED}"'
     statement = (
         select(row)
         .where(col(row.event_key).in_(_told_keys(day)), col(row.kind) == EventKind.RESULT_RECEIVED)
-        .where(or_(col(row.version) > 1, col(row.remarks).contains(after_meeting, autoescape=True)))
+        .where(or_(col(row.version) > 1, col(row.remarks).contains('"contradicts":"', autoescape=True)))
         .order_by(col(row.version))
     )
     versions: dict[str, list[tuple[RacingEvent, VersionRemarks]]] = {}
@@ -152,7 +151,7 @@ def _doubts(session: Session, day: date) -> dict[str, RaceOutcome]:
 
 
 def _doubt(versions: Sequence[tuple[RacingEvent, VersionRemarks]]) -> RaceOutcome | None:
-    if any(remarks.contradicts is EventKind.MEETING_ABANDONED for _, remarks in versions):
+    if any(remarks.contradicts for _, remarks in versions):
         return RaceOutcome.BOTH
     changed = [(event, remarks, _but_additions(remarks)) for event, remarks in reversed(versions)]
     # A version that only adds values says nothing of the order either.

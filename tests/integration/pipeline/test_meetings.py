@@ -48,6 +48,10 @@ def won(**race):
     return without_id(result(**race))
 
 
+def card(**race):
+    return result(placings=(), **race) | {"event": "racecard.published"}
+
+
 def named_at(off, *race_ids):
     whole = meeting(*race_ids)
     whole["races"][0]["off_time"] = off
@@ -159,6 +163,14 @@ RUN_AFTER_ALL = {
     "result before the meeting that names the race": Story(
         abandonment(), result(), meeting("rc_1", "rc_2"), CGB=["!Part of the", "before you act", "1 race | !Title rc_1"]
     ),
+    "a card says lost": Story(
+        subscribes("CGB", "GB", *Topic),
+        card(status="Abandoned"),
+        result(),
+        CGB=["^ABANDONED: Ascot 14:30", "^CONFLICT: Ascot 14:30 | the racecard marked this race abandoned"],
+    ),
+    "void, then lost": Story(result(status="void"), abandonment(), CGB=["^VOID", "^ABANDONED | !CONFLICT"]),
+    "lost, then void": Story(abandonment(), result(status="void"), CGB=["^ABANDONED", "^VOID | !CONFLICT"]),
     "channel of abandonments": Story(
         subscribes("CGB", "GB", Topic.ABANDONMENTS),
         subscribes("CALL", "GB", Topic.RESULTS),
