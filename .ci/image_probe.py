@@ -122,6 +122,8 @@ def check_works(health: list[str], recipes: dict[str, Any]) -> None:
     for recipe in recipes["python"]:
         done = ran("python", "-c", recipe)
         must(done.returncode == 0, f'the recipe works: python -c "{recipe}" {done.stderr}')
+    done = ran(*recipes["backup"].split(), **GOOD)
+    must(done.returncode == 0, f"the recipe works: {recipes['backup']} {done.stderr}")
     copy = ran("python", "-c", READ_COPY)
     must("race.abandoned:rc_1" in copy.stdout, f"the copy has the delivery {copy.stderr}")
     bot.terminate()
