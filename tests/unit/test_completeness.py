@@ -29,6 +29,7 @@ from bot.events.reading.fields import NAMES_OF as NAMES_OF_FACTS
 from bot.manifest import read_manifest
 from bot.settings import Settings
 from bot.slack.body_shapes import EVENT_SHAPES
+from bot.slack.commands.invocation import as_typed
 from bot.slack.commands.table import RACING_COMMANDS, SLASH_COMMANDS, help_message
 from bot.slack.language.grammar import TOPIC_WORDS
 from bot.slack.listeners import direct_messages
@@ -153,9 +154,9 @@ def test_every_command_is_documented_as_in_the_table():
     assert documented == {f"{name} {one.usage}".strip(): one.summary for name, one in spelled.items()}
 
 
-def test_every_command_has_a_check_two_examples_of_its_own_and_what_people_get_wrong():
+def test_every_command_reads_its_words_has_two_examples_of_its_own_and_what_people_get_wrong():
     for name, command in RACING_COMMANDS.items():
-        assert command.check is not None, f"the words of {name} can't be checked before a line is offered"
+        assert command.plan is not as_typed, f"the words of {name} can't be checked before a line is offered"
         named = [line for line in command.examples if name in line.split()]
         assert len(set(named)) == len(command.examples) == 2, f"{name} has no two examples"
         assert command.mistakes.endswith("."), f"{name} does not say what people get wrong"

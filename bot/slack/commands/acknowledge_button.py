@@ -1,6 +1,7 @@
 """The button "I have it" of an abandonment: whoever presses first has the abandonment, and may give it back."""
 
 from functools import partial
+from typing import Any
 
 from bot.errors import CommandError
 from bot.logs import get_logger
@@ -24,9 +25,12 @@ NOT_YOURS = "You don't have that abandonment, so nothing was changed. Its messag
 ASKS_ELSEWHERE = "A newer message in the channel asks in place of this message. Press the button there."
 
 
-async def commit(desk: Desk, invocation: Invocation) -> Press:
-    """Raises CommandError for an outsider, and for a message that does not ask any more."""
+async def _is_no_outsider(desk: Desk, invocation: Invocation) -> None:
     await desk.people.check_is_member(invocation)
+
+
+async def _take(desk: Desk, invocation: Invocation, _planned: Any) -> Press:
+    """Raises CommandError for a message that does not ask any more."""
     take = partial(acknowledgements.take, key=invocation.text, user_id=invocation.user_id, now=desk.clock())
     taken = await desk.database.write(take)
     if taken is None:
@@ -38,7 +42,7 @@ async def commit(desk: Desk, invocation: Invocation) -> Press:
     return taken
 
 
-async def answer(_desk: Desk, invocation: Invocation, committed: Press) -> Message:
+async def _answer(_desk: Desk, invocation: Invocation, committed: Press) -> Message:
     """Said after the first press too: in a closed channel the message is edited later."""
     by = committed.by or ""
     who = "You have" if by == invocation.user_id else f"{by} has"
@@ -50,7 +54,7 @@ async def answer(_desk: Desk, invocation: Invocation, committed: Press) -> Messa
     return message(text, [section(text), actions(buttons)])
 
 
-async def commit_give_back(desk: Desk, invocation: Invocation) -> Press:
+async def _give_back(desk: Desk, invocation: Invocation, _planned: Any) -> Press:
     """Raises CommandError unless the person has the abandonment."""
     give_back = partial(acknowledgements.give_back, key=invocation.text, user_id=invocation.user_id, now=desk.clock())
     given = await desk.database.write(give_back)
@@ -62,11 +66,11 @@ async def commit_give_back(desk: Desk, invocation: Invocation) -> Press:
     return given
 
 
-async def answer_give_back(_desk: Desk, _invocation: Invocation, committed: Press) -> Message:
+async def _answer_give_back(_desk: Desk, _invocation: Invocation, committed: Press) -> Message:
     race = f": {abandonment_name(committed.event, committed.partly_run)}" if committed.event else ""
     text = f"You no longer have it{race}. The message has its button again, and the time to the next step begins anew."
     return message(text, [section(text)])
 
 
-ACKNOWLEDGE_BUTTON = Command(ACKNOWLEDGE, "", "Take an abandonment", answer, commit)
-GIVE_BACK_BUTTON = Command(GIVE_BACK, "", "Give an abandonment back", answer_give_back, commit_give_back)
+ACKNOWLEDGE_BUTTON = Command(ACKNOWLEDGE, "", "Take an abandonment", _answer, apply=_take, rights=_is_no_outsider)
+GIVE_BACK_BUTTON = Command(GIVE_BACK, "", "Give an abandonment back", _answer_give_back, apply=_give_back)

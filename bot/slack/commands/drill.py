@@ -7,8 +7,9 @@ from bot.fanout.drill_records import KeptDrill
 from bot.outbox.message import Message
 from bot.racedata import webhook_subscriptions
 from bot.slack.channel_membership import is_member
-from bot.slack.commands.invocation import Desk, Invocation
+from bot.slack.commands.invocation import Command, Desk, Invocation, admins_only
 from bot.slack.messages.answers.drill_report import drill_report
+from bot.slack.messages.answers.help_answer import HelpGroup
 
 NAME = "drill"
 DRILL_HERE = "here"
@@ -21,16 +22,22 @@ DRILL_ANSWER_S = 60.0
 _PATH = "/webhooks/racing"
 
 
-async def commit(desk: Desk, invocation: Invocation) -> KeptDrill:
-    """Raises CommandError unless the person is an admin, without PUBLIC_URL, and within a minute of the last drill."""
-    await desk.people.check_is_admin(
-        invocation,
-        "Only admins may begin a drill, because phones ring. /racing list works for everybody.",
-    )
-    await check(desk, invocation)
+async def _plan(_desk: Desk, invocation: Invocation) -> str | None:
+    """The only channel of the drill; None for every channel."""
+    word = invocation.text.strip().lower()
+    if word not in {"", DRILL_HERE}:
+        raise CommandError(
+            "It is /racing drill for every channel that takes abandonments, or /racing drill here for this channel "
+            "alone.",
+            lines={"Here alone": f"{NAME} {DRILL_HERE}"},
+        )
+    return invocation.channel_id if word else None
+
+
+async def _apply(desk: Desk, invocation: Invocation, only_channel: str | None) -> KeptDrill:
+    """Raises CommandError without PUBLIC_URL, and within a minute of the last drill."""
     if desk.settings.public_url is None:
         raise CommandError(await desk.database.read(_without_address))
-    only_channel = invocation.channel_id if _is_here(invocation) else None
     if only_channel is not None:
         await _check_member(desk, invocation)
     kept = await desk.drills.begin(invocation.user_id, only_channel)
@@ -39,16 +46,7 @@ async def commit(desk: Desk, invocation: Invocation) -> KeptDrill:
     return kept
 
 
-async def check(_desk: Desk, invocation: Invocation) -> None:
-    if invocation.text and not _is_here(invocation):
-        raise CommandError(
-            "It is /racing drill for every channel that takes abandonments, or /racing drill here for this channel "
-            "alone.",
-            lines={"Here alone": f"{NAME} {DRILL_HERE}"},
-        )
-
-
-async def answer(desk: Desk, invocation: Invocation, committed: KeptDrill) -> Message:
+async def _answer(desk: Desk, invocation: Invocation, committed: KeptDrill) -> Message:
     async def say() -> str:
         sent, told = await desk.drills.how_far(committed)
         so_far = f": {sent} of {told} channels got the message" if told else ""
@@ -57,10 +55,6 @@ async def answer(desk: Desk, invocation: Invocation, committed: KeptDrill) -> Me
     invocation.progress.say = say
     report = await desk.drills.run(committed)
     return drill_report(report, desk.identity.permalink, desk.identity.name)
-
-
-def _is_here(invocation: Invocation) -> bool:
-    return invocation.text.strip().lower() == DRILL_HERE
 
 
 async def _check_member(desk: Desk, invocation: Invocation) -> None:
@@ -91,3 +85,18 @@ def _without_address(session: Session) -> str:
         f"PUBLIC_URL={address} ({why}), and start me again. Until then /racing list shows what each channel receives, "
         "and /racing trace who was told of a race."
     )
+
+
+DRILL_COMMAND = Command(
+    NAME,
+    "[here]",
+    "A marked test alert, through the bot's public address, where abandonments go; for admins",
+    _answer,
+    _plan,
+    _apply,
+    admins_only("Only admins may begin a drill, because phones ring. /racing list works for everybody."),
+    examples=("drill", "drill here"),
+    mistakes="The message begins with DRILL, and phones ring. `drill here` rings in this channel alone.",
+    answer_s=DRILL_ANSWER_S,
+    group=HelpGroup.BOT,
+)

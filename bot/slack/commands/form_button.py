@@ -11,9 +11,10 @@ from bot.errors import CommandError, SlackDoubtful, SlackError, SlackScopeMissin
 from bot.logs import get_logger
 from bot.racedata import reference_store
 from bot.racedata.lexicon import kept
-from bot.slack.commands.invocation import Desk, Invocation
+from bot.slack.commands.invocation import Command, Desk, Invocation, may_change
 from bot.slack.forms.subscribe_form import FormOf, subscribe_form
 from bot.slack.language.request import read
+from bot.slack.messages.answers.subscription_list import FORM
 from bot.slack.messages.conditions.condition_view import PublishedChoices
 from bot.slack.messages.conditions.region_view import REGIONS_FIELD
 
@@ -23,15 +24,14 @@ OPEN_S = 1.5
 """The rest of the three seconds of a trigger."""
 
 
-async def commit(desk: Desk, invocation: Invocation) -> None:
-    await desk.people.check_may_change(invocation, invocation.channel_id)
+async def _apply(desk: Desk, invocation: Invocation, _planned: Any) -> None:
     lexicon = await desk.database.read(kept)
     wanted = read(invocation.text, lexicon)
     await open_form(desk, invocation, None, wanted.filled(lexicon), wanted.of(REGIONS_FIELD))
 
 
-async def answer(_desk: Desk, _invocation: Invocation, _committed: Any) -> None:
-    """Nothing: the form is the answer."""
+async def form_is_the_answer(_desk: Desk, _invocation: Invocation, _committed: Any) -> None:
+    """Nothing is said."""
 
 
 async def open_form(
@@ -87,3 +87,8 @@ def _known(session: Session) -> PublishedChoices:
     """The kept lists: the service is not asked while a form waits."""
     regions, courses = reference_store.regions(session), reference_store.courses(session)
     return PublishedChoices(regions[0] if regions and regions[0] else None, courses=bool(courses and courses[0]))
+
+
+FORM_BUTTON = Command(
+    FORM, "", "The form, filled with the words of a line", form_is_the_answer, apply=_apply, rights=may_change
+)

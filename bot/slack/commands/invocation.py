@@ -4,10 +4,14 @@ import asyncio
 import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import partial
+from typing import Any, Protocol
+
+from sqlmodel import Session
 
 from bot.clock import Clock, Token
 from bot.db.engine import Database
+from bot.errors import CommandError
 from bot.events.days import utc_today
 from bot.operations.drill_run import Drills
 from bot.operations.jobs.job import Job
@@ -18,6 +22,7 @@ from bot.racedata.race_book import RaceBook
 from bot.racedata.reference_book import ReferenceBook
 from bot.settings import Settings
 from bot.slack.bot_identity import BotIdentity
+from bot.slack.language.tokens import read_list_words
 from bot.slack.messages.answers.failure_words import AnswerReader
 from bot.slack.messages.answers.help_answer import HelpGroup
 from bot.slack.permissions import People
@@ -28,6 +33,9 @@ COMMIT_S = 2.2
 
 COMMAND_ANSWER_S = 25.0
 """A longer answer is given up, and the person is told."""
+
+LIST_S = 20.0
+"""For reading a list of the data service anew, after the ack."""
 
 STORING_S = 0.3
 """Part of COMMIT_S, left for storing after all questions to Slack."""
@@ -103,25 +111,56 @@ class Desk:
     degraded: Callable[[], Mapping[str, str]]
 
 
-CommandCommit = Callable[[Desk, Invocation], Awaitable[Any]]
-"""Runs before the ack and changes stored data. Raises CommandError for wrong words."""
+CommandRights = Callable[[Desk, Invocation], Awaitable[None]]
+"""Raises CommandError for people who may not run the command. Asked before any word is read."""
 
-CommandCheck = Callable[[Desk, Invocation], Awaitable[None]]
-"""Raises CommandError for wrong words, and changes nothing. A line is offered only after its check."""
+CommandPlan = Callable[[Desk, Invocation], Awaitable[Any]]
+"""Reads the words, and changes nothing. Raises CommandError for wrong words: a line is offered only after its plan."""
 
-CommandChanges = Callable[[Desk, Invocation], Awaitable[bool]]
-"""True if a line would change stored data: other lines are never offered. Raises CommandError as CommandCheck does."""
+
+class CommandChanges(Protocol):
+    """Whether a plan would change what is stored; no other line is offered.
+
+    Raises CommandError where nothing can change.
+    """
+
+    def __call__(self, session: Session, invocation: Invocation, planned: Any) -> bool: ...
+
+
+CommandApply = Callable[[Desk, Invocation, Any], Awaitable[Any]]
+"""Carries a plan out and stores the change, before the ack. Raises CommandError as CommandChanges does."""
 
 CommandAnswer = Callable[[Desk, Invocation, Any], Awaitable[Message | None]]
-"""Runs after the ack with CommandCommit's result, or None. The answer is ephemeral.
+"""Runs after the ack, with the result of CommandApply, or with the plan of a command that changes nothing.
 
-None after a form was opened.
+The answer is ephemeral. None after a form was opened.
 """
+
+
+async def anybody(_desk: Desk, _invocation: Invocation) -> None:
+    """Everybody may run the command."""
+
+
+async def may_change(desk: Desk, invocation: Invocation) -> None:
+    await desk.people.check_may_change(invocation, invocation.channel_id)
+
+
+def admins_only(otherwise: str) -> CommandRights:
+    """`otherwise`: what other people are told."""
+
+    async def is_admin(desk: Desk, invocation: Invocation) -> None:
+        await desk.people.check_is_admin(invocation, otherwise)
+
+    return is_admin
+
+
+async def as_typed(_desk: Desk, _invocation: Invocation) -> None:
+    """The plan of a button: the value is read where the button is carried out."""
 
 
 @dataclass(frozen=True)
 class Command:
-    """A line of the table: source of registration, help and manifest.
+    """A declaration: source of registration, help and manifest.
 
     `examples`: lines after /racing. `details`: a line of help on each of the harder words. `mistakes`: frequent
     mistakes, for the help. `answer_s`: a longer answer is given up. `group`: None for buttons, left out by the help.
@@ -131,14 +170,52 @@ class Command:
     usage: str
     summary: str
     answer: CommandAnswer
-    commit: CommandCommit | None = None
-    check: CommandCheck | None = None
+    plan: CommandPlan = as_typed
+    apply: CommandApply | None = None
+    rights: CommandRights = anybody
     changes: CommandChanges | None = None
     examples: tuple[str, ...] = ()
     details: tuple[str, ...] = ()
     mistakes: str = ""
     answer_s: float = COMMAND_ANSWER_S
     group: HelpGroup | None = None
+
+    async def commit(self, desk: Desk, invocation: Invocation) -> Any:
+        """Carry the command out, as far as something changes. Raises CommandError."""
+        if self.apply is None:
+            return None
+        await self.rights(desk, invocation)
+        return await self.apply(desk, invocation, await self.plan(desk, invocation))
+
+    async def would_change(self, desk: Desk, invocation: Invocation) -> bool:
+        """Raises CommandError where the line is refused."""
+        planned = await self.plan(desk, invocation)
+        if self.changes is None:
+            return True
+        found: bool = await desk.database.read(partial(self.changes, invocation=invocation, planned=planned))
+        return found
+
+    async def say(self, desk: Desk, invocation: Invocation, committed: Any = None) -> Message | None:
+        """The answer; of a command that changes nothing, with its plan. Raises CommandError."""
+        if self.apply is None:
+            await self.rights(desk, invocation)
+            committed = await self.plan(desk, invocation)
+        return await self.answer(desk, invocation, committed)
+
+
+def no_words(command: str, told: str = "") -> CommandPlan:
+    """The plan of a command without words. Raises CommandError, with a button for the command alone."""
+
+    async def plan(_desk: Desk, invocation: Invocation) -> int:
+        """The page."""
+        words, page = read_list_words(invocation.text)
+        if words:
+            raise CommandError(
+                f"It is /racing {command}, without further words. {told}".strip(), lines={command: command}
+            )
+        return page
+
+    return plan
 
 
 async def reader_of(desk: Desk, invocation: Invocation) -> AnswerReader:

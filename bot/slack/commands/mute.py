@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from typing import Any
 
 from sqlmodel import Session
 
@@ -14,10 +15,11 @@ from bot.outbox.channel_move import move_person
 from bot.outbox.message import Message
 from bot.slack.channel_membership import DIRECT_MESSAGE
 from bot.slack.commands.filter_view import abandonments_here
-from bot.slack.commands.invocation import Desk, Invocation
+from bot.slack.commands.invocation import Command, Desk, Invocation, may_change
 from bot.slack.commands.subscription_changes import announce, change, note
+from bot.slack.messages.alerts.alert_notes import MUTE
 from bot.slack.messages.answers.change_notice import muted_by, unmuted_by
-from bot.slack.messages.answers.pause_and_mute import meeting_words, muted, unmuted
+from bot.slack.messages.answers.pause_and_mute import UNMUTE, meeting_words, muted, unmuted
 
 MUTED = "results and racecards muted"
 
@@ -32,9 +34,8 @@ class Muted:
     abandonments: Abandonments
 
 
-async def commit_mute(desk: Desk, invocation: Invocation) -> Muted:
-    """The button carries the event's key. Raises CommandError without permission."""
-    await desk.people.check_may_change(invocation, invocation.channel_id)
+async def _mute(desk: Desk, invocation: Invocation, _planned: Any) -> Muted:
+    """The button carries the event's key."""
 
     def mute(session: Session) -> Muted:
         found = event_store.latest(session, [invocation.text]).get(invocation.text)
@@ -57,13 +58,12 @@ async def commit_mute(desk: Desk, invocation: Invocation) -> Muted:
     return await change(desk, invocation, mute)
 
 
-async def answer_mute(_desk: Desk, _invocation: Invocation, committed: Muted) -> Message:
+async def _answer_mute(_desk: Desk, _invocation: Invocation, committed: Muted) -> Message:
     return muted(committed.meeting, committed.number, committed.abandonments)
 
 
-async def commit_unmute(desk: Desk, invocation: Invocation) -> Meeting:
-    """The button carries the mute's number. Raises CommandError for an ended mute, and without permission."""
-    await desk.people.check_may_change(invocation, invocation.channel_id)
+async def _unmute(desk: Desk, invocation: Invocation, _planned: Any) -> Meeting:
+    """The button carries the mute's number. Raises CommandError for an ended mute."""
 
     def unmute(session: Session) -> Meeting:
         number = int(invocation.text) if _NUMBER.fullmatch(invocation.text) else 0
@@ -77,9 +77,13 @@ async def commit_unmute(desk: Desk, invocation: Invocation) -> Meeting:
     return await change(desk, invocation, unmute)
 
 
-async def answer_unmute(_desk: Desk, _invocation: Invocation, committed: Meeting) -> Message:
+async def _answer_unmute(_desk: Desk, _invocation: Invocation, committed: Meeting) -> Message:
     return unmuted(committed)
 
 
 def _words(meeting: Meeting) -> str:
     return f"{meeting_words(meeting)}, {MUTED}"
+
+
+MUTE_BUTTON = Command(MUTE, "", "Post no more results of a meeting here", _answer_mute, apply=_mute, rights=may_change)
+UNMUTE_BUTTON = Command(UNMUTE, "", "Post them again", _answer_unmute, apply=_unmute, rights=may_change)

@@ -1,14 +1,15 @@
 """`/racing pause` and `/racing resume`."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 
 from sqlmodel import Session
 
-from bot.channels import ack_request, pauses, subscriptions, watches
+from bot.channels import ack_request, subscriptions, watches
 from bot.errors import CommandError
-from bot.events.days import UTC_NAME, WEEKDAYS, is_day, likely_day, parse_day, zone_of
+from bot.events.days import UTC_NAME, WEEKDAYS, likely_day, zone_of
 from bot.events.typed_times import read_clock, read_length
 from bot.operations.status_figures import FIGURES_COVER
 from bot.outbox import acknowledgements, backlog, held_queues
@@ -17,9 +18,12 @@ from bot.outbox.channel_closing import pause_channel
 from bot.outbox.channel_move import move_person
 from bot.outbox.message import Message
 from bot.slack.channel_membership import DIRECT_MESSAGE, is_member
-from bot.slack.commands.invocation import Desk, Invocation
+from bot.slack.commands.invocation import Command, Desk, Invocation, may_change, no_words
 from bot.slack.commands.subscription_changes import audited, change
+from bot.slack.language.grammar import Grammar, Kind, Phrase, PhraseReader
+from bot.slack.language.tokens import words_of
 from bot.slack.messages.answers import pause_and_mute as messages
+from bot.slack.messages.answers.help_answer import HelpGroup
 
 PAUSE_MEMBERSHIP_S = 0.8
 """Part of the three seconds before the ack."""
@@ -36,6 +40,10 @@ _END_OF_DAY = "24"
 _MORNING_H = 10
 """Of a named day, 10.30 is in the morning: there is racing at 2.30."""
 
+_WEEKLY = frozenset((*WEEKDAYS, *(day[:3] for day in WEEKDAYS)))
+_MOMENTS = Grammar(has_days=True)
+_EXAMPLES = "Write until 18:00, until tomorrow, until Sunday, until 22 Nov or until tomorrow 09:00."
+
 
 @dataclass(frozen=True)
 class Paused:
@@ -50,10 +58,15 @@ class Paused:
     untaken: Untaken | None = None
 
 
-async def commit_pause(desk: Desk, invocation: Invocation) -> Paused:
-    """Raises CommandError for an unknown time, and without a subscription or watch."""
-    await desk.people.check_may_change(invocation, invocation.channel_id)
-    paused = await _read(desk, invocation)
+def _has_something(session: Session, invocation: Invocation, planned: Paused) -> bool:  # noqa: ARG001  the plan is as good as any
+    channel_id = invocation.channel_id
+    places = {channel_id, invocation.user_id} if channel_id.startswith(DIRECT_MESSAGE) else {channel_id}
+    if any(watches.has_any(session, one) for one in places) or subscriptions.of_channel(session, channel_id):
+        return True
+    raise CommandError(NOTHING_TO_PAUSE)
+
+
+async def _pause(desk: Desk, invocation: Invocation, paused: Paused) -> Paused:
     is_direct = invocation.channel_id.startswith(DIRECT_MESSAGE)
     left_s = invocation.left_s(PAUSE_MEMBERSHIP_S)
     is_own = is_direct and await is_member(desk.slack, invocation.channel_id, left_s) is not False
@@ -77,20 +90,7 @@ async def commit_pause(desk: Desk, invocation: Invocation) -> Paused:
     return committed
 
 
-async def check_pause(desk: Desk, invocation: Invocation) -> None:
-    await _read(desk, invocation)
-
-    def look(session: Session) -> None:
-        channel_id = invocation.channel_id
-        places = {channel_id, invocation.user_id} if channel_id.startswith(DIRECT_MESSAGE) else {channel_id}
-        watching = any(watches.has_any(session, one) for one in places)
-        if not watching and not subscriptions.of_channel(session, channel_id):
-            raise CommandError(NOTHING_TO_PAUSE)
-
-    await desk.database.read(look)
-
-
-async def answer_pause(desk: Desk, _invocation: Invocation, committed: Paused) -> Message:
+async def _answer_pause(desk: Desk, _invocation: Invocation, committed: Paused) -> Message:
     return messages.paused(
         committed.until,
         desk.clock(),
@@ -111,10 +111,7 @@ class Resumed:
     is_closed: bool
 
 
-async def commit_resume(desk: Desk, invocation: Invocation) -> Resumed:
-    await check_resume(desk, invocation)
-    await desk.people.check_may_change(invocation, invocation.channel_id)
-
+async def _resume(desk: Desk, invocation: Invocation, _planned: int) -> Resumed:
     def resume(session: Session) -> Resumed:
         channel_id = invocation.channel_id
         held = held_queues.held_of(session, channel_id)
@@ -127,34 +124,17 @@ async def commit_resume(desk: Desk, invocation: Invocation) -> Resumed:
     return await change(desk, invocation, resume)
 
 
-async def answer_resume(desk: Desk, _invocation: Invocation, committed: Resumed) -> Message:
+async def _answer_resume(desk: Desk, _invocation: Invocation, committed: Resumed) -> Message:
     desk.wake.set()
     return messages.resumed(committed.paused, committed.waited, committed.dropped, is_closed=committed.is_closed)
 
 
-async def check_resume(_desk: Desk, invocation: Invocation) -> None:
-    if invocation.text:
-        raise CommandError("It is /racing resume, without further words.", lines={"resume": "resume"})
-
-
-async def would_resume(desk: Desk, invocation: Invocation) -> bool:
-    """True if the channel is paused. Raises CommandError as `check_resume`."""
-    await check_resume(desk, invocation)
-    now = desk.clock()
-
-    def is_paused(session: Session) -> bool:
-        return pauses.until(session, invocation.channel_id, now) is not None
-
-    found: bool = await desk.database.read(is_paused)
-    return found
-
-
-async def _read(desk: Desk, invocation: Invocation) -> Paused:
+async def _plan(desk: Desk, invocation: Invocation) -> Paused:
     """The end of the pause: by a length of time, or by day and time in the person's zone, else UTC."""
     now, text = desk.clock(), " ".join(invocation.text.split())
     word, _, rest = text.partition(" ")
     if word.lower() not in _UNTIL:
-        length = read_duration(rest if word.lower() == "for" and rest else text, now.date())
+        length = read_duration(rest if word.lower() == "for" and rest else text)
         return Paused(now + length if length else None)
     person = await desk.people.person(invocation.user_id)
     zone = zone_of(person.zone if person else None)
@@ -162,14 +142,14 @@ async def _read(desk: Desk, invocation: Invocation) -> Paused:
     return Paused(until.astimezone(UTC), getattr(zone, "key", UTC_NAME))
 
 
-def read_duration(text: str, today: date | None = None) -> timedelta | None:
+def read_duration(text: str) -> timedelta | None:
     """For example "30m", "2 hours", "1d" or "1h30m"; None for "". Raises CommandError for other words."""
     typed = text.strip()
     if not typed:
         return None
     length = read_length(typed)
     if length is None or not timedelta(0) < length <= LONGEST_PAUSE:
-        is_moment = read_clock(typed) is not None or is_day(typed, today or date(2000, 1, 1))
+        is_moment = {one.kind for one in _phrases(typed)} <= {Kind.DAY, Kind.TIME, Kind.FILLER}
         raise CommandError(
             f'I can\'t pause for "{typed[:40]}". Write 30m, 2h, 1d or 1h30m, up to 365d, or until 18:00; '
             "/racing pause alone lasts until /racing resume.",
@@ -184,30 +164,40 @@ def read_until(text: str, now: datetime) -> datetime:
     A past time alone means tomorrow. Raises CommandError for other words, for a past moment, beyond LONGEST_PAUSE, and
     for a time such as 2.30 without "am" or "pm".
     """
-    words = [word for word in text.replace(",", " ").split() if word.lower() not in {"at", "on", "the"}]
-    clocks = [
-        (at, size)
-        for size in (2, 1)
-        for at in range(len(words) - size + 1)
-        if read_clock(" ".join(words[at : at + size]))
-    ]
-    # A time with "am" or a colon; not the 22 of "22 Nov".
-    at, size = next(iter(clocks), (len(words), 0))
-    typed_clock = " ".join(words[at : at + size])
-    clock = read_clock(typed_clock) or time()
-    day_words = " ".join(words[:at] + words[at + size :])
-    day = _day_of(day_words, now) if day_words or not size else now.date()
-    if typed_clock.startswith(_END_OF_DAY) and day < date.max:
-        day += timedelta(days=1)
-    if _HALF_UNSAID.fullmatch(typed_clock) and not (day_words and clock.hour >= _MORNING_H):
-        _check_half(typed_clock, clock, day if day_words else None, now)
-    until = datetime.combine(day, clock, now.tzinfo)
-    if until <= now and (not day_words or day_words.lower() in _WEEKLY):
-        until = datetime.combine(day + timedelta(days=1 if not day_words else 7), clock, now.tzinfo)
+    phrases = [one for one in _phrases(text, now.date()) if one.kind is not Kind.FILLER]
+    times, days = ([one for one in phrases if one.kind is kind] for kind in (Kind.TIME, Kind.DAY))
+    _check_moment(text, phrases)
+    day = date.fromisoformat(days[0].value) if days else None
+    clock = read_clock(times[0].typed) if times else None
+    begins = day or now.date()
+    if times and times[0].typed.startswith(_END_OF_DAY) and begins < date.max:
+        begins += timedelta(days=1)
+    if clock and _HALF_UNSAID.fullmatch(times[0].typed) and not (day and clock.hour >= _MORNING_H):
+        _check_half(times[0].typed, clock, day, now)
+    until = datetime.combine(begins, clock or time(), now.tzinfo)
+    if until <= now and (not day or days[0].typed.lower() in _WEEKLY):
+        until = datetime.combine(begins + timedelta(days=7 if day else 1), clock or time(), now.tzinfo)
     if not now < until <= now + LONGEST_PAUSE:
         why = "is past" if until <= now else "is more than 365 days away"
         raise CommandError(f'"{text[:40]}" {why}. {_EXAMPLES}')
     return until
+
+
+def _phrases(text: str, today: date | None = None) -> list[Phrase]:
+    return PhraseReader(grammar=_MOMENTS, today=today).read(words_of(text))
+
+
+def _check_moment(text: str, phrases: Sequence[Phrase]) -> None:
+    """Raise CommandError for words that are no single moment."""
+    if wrong := [one for one in phrases if one.wrong]:
+        lines = {f"until {one}": f"pause until {one}" for one in wrong[0].meant}
+        raise CommandError(f'"{wrong[0].typed[:40]}" is not a day. {_EXAMPLES}', lines=lines)
+    kinds = [one.kind for one in phrases]
+    if not kinds or len(kinds) > len(set(kinds)) or not {Kind.DAY, Kind.TIME}.issuperset(kinds):
+        meant = likely_day(" ".join(one.typed for one in phrases if one.kind is not Kind.TIME))
+        lines = {f"until {meant}": f"pause until {meant}"} if meant else {}
+        unread = f'I can\'t read the time "{text[:40]}".' if kinds else "Until when?"
+        raise CommandError(f"{unread} {_EXAMPLES}", lines=lines)
 
 
 def _check_half(typed: str, clock: time, day: date | None, now: datetime) -> None:
@@ -231,20 +221,31 @@ def _reading(moment: datetime, now: datetime) -> str:
     return f"{moment:%H:%M} {day}"
 
 
-_WEEKLY = frozenset((*WEEKDAYS, *(day[:3] for day in WEEKDAYS)))
-_EXAMPLES = "Write until 18:00, until tomorrow, until Sunday, until 22 Nov or until tomorrow 09:00."
-
-
-def _day_of(words: str, now: datetime) -> date:
-    try:
-        day = parse_day(words, now.date())
-    except (ValueError, OverflowError) as error:
-        meant = [one.isoformat() for one in getattr(error, "meant", ())]
-        lines = {f"until {one}": f"pause until {one}" for one in meant}
-        raise CommandError(f'"{words[:40]}" is not a day. {_EXAMPLES}', lines=lines) from None
-    if day is None:
-        meant_day = likely_day(words)
-        lines = {f"until {meant_day}": f"pause until {meant_day}"} if meant_day else {}
-        unread = f'I can\'t read the time "{words[:40]}".' if words else "Until when?"
-        raise CommandError(f"{unread} {_EXAMPLES}", lines=lines)
-    return day
+PAUSE_COMMAND = Command(
+    "pause",
+    "[2h|until 18:00]",
+    "Hold what this channel receives, for a time or until somebody resumes",
+    _answer_pause,
+    _plan,
+    _pause,
+    may_change,
+    _has_something,
+    examples=("pause 2 hours", "pause until tomorrow 09:00"),
+    mistakes=(
+        "A pause holds abandonments too. `until tomorrow` ends when tomorrow begins, in your time zone where Slack "
+        "tells it to me, else in UTC: the answer says which."
+    ),
+    group=HelpGroup.CHANNEL,
+)
+RESUME_COMMAND = Command(
+    "resume",
+    "",
+    "End a pause",
+    _answer_resume,
+    no_words("resume"),
+    _resume,
+    may_change,
+    examples=("resume", "resume help"),
+    mistakes="No further words: `resume` ends the pause of the whole channel.",
+    group=HelpGroup.CHANNEL,
+)

@@ -24,8 +24,6 @@ MENDED_MAX = 2
 
 OFFERED_MAX = 10
 
-RESUME = "resume"
-
 
 async def with_working_offers(
     error: CommandError, desk: Desk, invocation: Invocation, line: str, within_s: float | None = None
@@ -77,43 +75,28 @@ class _Trying:
             shown = _label(before, label) if before else label
             error, changes = await self._try(line)
             if error is None and not changes:
-                # A channel that is not paused has nothing "already".
-                self.idle.update({shown: line} if line != RESUME else {})
+                self.idle[shown] = line
             elif error is None and line not in self.found.values():
                 self.found.setdefault(shown, line)
             elif error is not None and tries and not self._would_turn(line):
                 await self.work(offered_lines(error, line), tries - 1, shown)
 
     async def _try(self, line: str) -> tuple[CommandError | None, bool]:
+        """The refusal of a line, and whether the line changes something."""
         command, text = find_command(line)
-        if command is None or command.changes is None:
-            return await refusal(self.desk, self.invocation, line), True
+        if command is None:
+            return CommandError("That is no command."), True
         try:
-            return None, await command.changes(self.desk, replace(self.invocation, text=text))
+            return None, await command.would_change(self.desk, replace(self.invocation, text=text))
         except CommandError as error:
             return error, True
         except (ServiceError, TimeoutError):
+            # A list that can't be read now says nothing against the words.
             return None, True
 
     def _would_turn(self, line: str) -> bool:
         """Whether an offer subscribes where an end was asked for. A mended line might bring another region."""
         return self.refused.startswith(ENDING) and not line.startswith(ENDING)
-
-
-async def refusal(desk: Desk, invocation: Invocation, line: str) -> CommandError | None:
-    command, text = find_command(line)
-    if command is None:
-        return CommandError("That is no command.")
-    if command.check is None:
-        return None
-    try:
-        await command.check(desk, replace(invocation, text=text))
-    except CommandError as error:
-        return error
-    except (ServiceError, TimeoutError):
-        # A list that can't be read now says nothing against the words.
-        return None
-    return None
 
 
 def _label(label: str, more: str) -> str:

@@ -12,7 +12,7 @@ from bot.channels.conditions.condition import EVERY_VALUE
 from bot.channels.filters import ALL_REGIONS, ChannelFilter, Overridden, without_abandonments
 from bot.channels.hours import has_hours
 from bot.db.tables import SubscriptionState
-from bot.errors import WITHOUT_LABEL, CommandError, FieldsWrong
+from bot.errors import CommandError, FieldsWrong
 from bot.events.days import utc_today
 from bot.events.event import TOPIC_OF, Topic
 from bot.outbox import message_store
@@ -22,21 +22,22 @@ from bot.racedata import webhook_subscriptions
 from bot.racedata.near_misses import COURSE_PREFIX
 from bot.racedata.recent_races import recent
 from bot.slack.channel_membership import DIRECT_MESSAGE, is_member
-from bot.slack.commands.day_words import USUAL_REGIONS
 from bot.slack.commands.escalation_check import check_escalation
 from bot.slack.commands.filter_choice import FilterChoice, merged, still_brought, told_of_merge
 from bot.slack.commands.filter_view import as_shown, overridden_in
 from bot.slack.commands.form_button import open_form
-from bot.slack.commands.invocation import Desk, Invocation
+from bot.slack.commands.invocation import Command, Desk, Invocation, may_change
+from bot.slack.commands.places import USUAL_REGIONS
 from bot.slack.commands.subscription_changes import audited, change
-from bot.slack.language.grammar import ALL
+from bot.slack.language.grammar import ALL, NO_LISTS
 from bot.slack.language.refusals import Refusal, value_wanted
-from bot.slack.language.request import DAY_WORDS, NO_LISTS, UNKNOWN_WORDS, LineRequest, day_or_time, read, typed_values
+from bot.slack.language.request import UNKNOWN_WORDS, LineRequest, read, typed_values
+from bot.slack.messages.answers.help_answer import HelpGroup
 from bot.slack.messages.answers.subscription_answers import Said, subscribed
 from bot.slack.messages.conditions.course_view import COURSES_FIELD, NOT_COURSES_FIELD
 from bot.slack.messages.conditions.race_class_view import CLASSES_FIELD
 from bot.slack.messages.conditions.region_view import REGIONS_FIELD, region_named
-from bot.slack.messages.conditions.table import VIEWS
+from bot.slack.messages.conditions.table import CHOICES, VIEWS
 from bot.slack.messages.conditions.topic_view import TOPICS_FIELD, topics_in_order
 from bot.slack.messages.kit.text import listed
 
@@ -73,44 +74,44 @@ class Subscribed:
     is_news: bool = True
 
 
-async def commit(desk: Desk, invocation: Invocation) -> Subscribed | None:
-    await desk.people.check_may_change(invocation, invocation.channel_id)
-    check_ = FilterChoice(desk)
-    wanted, filters = await _asked(check_, invocation)
-    if wanted.is_bare:
+@dataclass(frozen=True)
+class SubscribePlan:
+    """The filters of a line; without filters the form is opened."""
+
+    wanted: LineRequest
+    filters: Sequence[ChannelFilter]
+    checked: FilterChoice
+
+
+async def _plan(desk: Desk, invocation: Invocation) -> SubscribePlan:
+    checked = FilterChoice(desk)
+    return SubscribePlan(*await _asked(checked, invocation), checked)
+
+
+def _changes(session: Session, invocation: Invocation, planned: SubscribePlan) -> bool:
+    rows = subscriptions.of_channel(session, invocation.channel_id)
+    there = {row.region: subscriptions.read_filter(row) for row in rows}
+    whole, adds = planned.wanted.is_whole, planned.checked.adds
+    after = [
+        merged(there[one.region], one, whole=whole, adds=adds) if one.region in there else one
+        for one in planned.filters
+    ]
+    changed = any(one.region not in there or _is_other(there[one.region], one) for one in after)
+    return changed or not planned.filters
+
+
+async def _apply(desk: Desk, invocation: Invocation, planned: SubscribePlan) -> Subscribed | None:
+    if not planned.filters:
         await open_form(desk, invocation, None)
         return None
-    return await store(desk, invocation, filters, check_, whole=wanted.is_whole)
-
-
-async def check(desk: Desk, invocation: Invocation) -> None:
-    await changes(desk, invocation)
-
-
-async def changes(desk: Desk, invocation: Invocation) -> bool:
-    check_ = FilterChoice(desk)
-    wanted, filters = await _asked(check_, invocation)
-    if wanted.is_bare:
-        return True
-
-    def differs(session: Session) -> bool:
-        rows = subscriptions.of_channel(session, invocation.channel_id)
-        there = {row.region: subscriptions.read_filter(row) for row in rows}
-        after = [
-            merged(there[one.region], one, whole=wanted.is_whole, adds=check_.adds) if one.region in there else one
-            for one in filters
-        ]
-        return any(one.region not in there or _is_other(there[one.region], one) for one in after)
-
-    found: bool = await desk.database.read(differs)
-    return found
+    return await store(desk, invocation, planned.filters, planned.checked, whole=planned.wanted.is_whole)
 
 
 def _is_other(before: ChannelFilter, after: ChannelFilter) -> bool:
     return after.fingerprint() != before.fingerprint()
 
 
-async def answer(desk: Desk, invocation: Invocation, committed: Subscribed | None) -> Message | None:
+async def said_of(desk: Desk, invocation: Invocation, committed: Subscribed | None) -> Message | None:
     if committed is None:
         return None
     member = committed.is_member
@@ -259,7 +260,7 @@ async def _asked(check: FilterChoice, invocation: Invocation) -> tuple[LineReque
             raise refused.error(NAME)
         return wanted, [] if wanted.is_bare else await _filters(check, wanted, invocation.channel_id)
     except CommandError as error:
-        error.form = wanted.line()
+        error.form = wanted.lasting.but(unknown=()).line()
         raise
 
 
@@ -302,9 +303,6 @@ def _refused(wanted: LineRequest) -> Refusal | None:
         wanted, left_out={name: some for name, some in wanted.left_out.items() if name in {TOPICS_FIELD, COURSES_FIELD}}
     )
     without = {"Without that": rest} if rest.line() else {}
-    if days := (*wanted.of(DAY_WORDS), *wanted.out(DAY_WORDS)):
-        told = f"A subscription has no {day_or_time(days[0])} such as {days[0]}: it lasts until it is ended."
-        return Refusal(told, {f"{WITHOUT_LABEL}{day_or_time(days[0])}": rest} if without else {})
     if wanted.out(ALL) or (wanted.out(REGIONS_FIELD) and not wanted.everything):
         told = f"{listed([*wanted.out(ALL), *wanted.out(REGIONS_FIELD)])} can't be left out there. "
         return Refusal(f"{told}Name the regions that this channel is to receive.", without)
@@ -350,3 +348,23 @@ async def _other_words(check: FilterChoice) -> dict[str, str]:
     lexicon = await check.lexicon()
     courses = {one.name: f"{COURSE_PREFIX}{one.name}" for one in lexicon.courses if one.name}
     return dict(lexicon.names) | {ALL: ALL} | {topic.value: topic.value for topic in Topic} | courses
+
+
+SUBSCRIBE_COMMAND = Command(
+    NAME,
+    '[REGION…|all] [results] [abandonments] [racecards] [course:"Name"] [-course:"Name"] [class:1] [digest:18:00] '
+    "[cards:19:00] [quiet:22:00-07:00] [zone:Europe/London] [show:meetings] [ack:10m] [escalate:U0123ABCD]",
+    "Let this channel receive results and abandonments (unless told otherwise) of regions",
+    said_of,
+    _plan,
+    _apply,
+    may_change,
+    _changes,
+    examples=("subscribe GB and Ireland results only", "subscribe GB except Ascot"),
+    details=tuple(f"`{view.typed_as}{view.typed_example}`: {view.help}" for view in CHOICES),
+    mistakes=(
+        "`subscribe` adds to what the channel has, and `unsubscribe` takes away. A course alone, as in `subscribe "
+        "York`, is that course alone. Abandonments come unless you name other topics: `subscribe GB results` has none."
+    ),
+    group=HelpGroup.CHANNEL,
+)

@@ -18,18 +18,18 @@ from bot.racedata import reference_store
 from bot.racedata.near_misses import likely, question
 from bot.slack.channel_membership import members
 from bot.slack.commands.filter_view import abandonments_here, as_shown, overridden_in
-from bot.slack.commands.form_button import open_form
-from bot.slack.commands.invocation import Desk, Invocation
-from bot.slack.commands.search_words import read_list_words
+from bot.slack.commands.form_button import form_is_the_answer, open_form
+from bot.slack.commands.invocation import Command, Desk, Invocation, may_change, no_words
 from bot.slack.commands.subscription_changes import audited, change
-from bot.slack.commands.unsubscribe import Unsubscribed
-from bot.slack.messages.answers.subscription_answers import unsubscribed
+from bot.slack.commands.unsubscribe import Unsubscribed, said_of_end
+from bot.slack.messages.answers.help_answer import HelpGroup
 from bot.slack.messages.answers.subscription_list import (
+    EDIT,
     PER_PAGE,
+    REMOVE,
     ChannelPause,
     Listed,
     ListPage,
-    page_of,
     subscription_list,
 )
 
@@ -54,9 +54,7 @@ class _Found:
     watched: int
 
 
-async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message:
-    await check(desk, invocation)
-    number = page_of(invocation.text)
+async def _answer(desk: Desk, invocation: Invocation, number: int) -> Message:
     # What was stored unchecked while the service was away shows as soon as it is back.
     await desk.reference.regions(REGIONS_S)
     found = await desk.database.read(lambda session: _find(session, desk, invocation.channel_id, number))
@@ -77,26 +75,12 @@ async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message
     )
 
 
-async def check(_desk: Desk, invocation: Invocation) -> None:
-    words, _ = read_list_words(invocation.text)
-    if words and not words.isdecimal():
-        told = "It is /racing list, without further words: it shows all that this channel receives."
-        raise CommandError(told, lines={"list": "list"})
-
-
-async def commit_edit(desk: Desk, invocation: Invocation) -> None:
-    await desk.people.check_may_change(invocation, invocation.channel_id)
+async def _edit(desk: Desk, invocation: Invocation, _planned: Any) -> None:
     row = await desk.database.read(lambda session: _row(session, invocation))
     await open_form(desk, invocation, subscriptions.read_filter(row))
 
 
-async def answer_edit(_desk: Desk, _invocation: Invocation, _committed: Any) -> None:
-    """Nothing: the form is the answer."""
-
-
-async def commit_remove(desk: Desk, invocation: Invocation) -> Unsubscribed:
-    await desk.people.check_may_change(invocation, invocation.channel_id)
-
+async def _remove(desk: Desk, invocation: Invocation, _planned: Any) -> Unsubscribed:
     def remove(session: Session) -> Unsubscribed:
         row = _row(session, invocation)
         with audited(session, desk, invocation, "unsubscribe"):
@@ -114,10 +98,6 @@ async def commit_remove(desk: Desk, invocation: Invocation) -> Unsubscribed:
         )
 
     return await change(desk, invocation, remove)
-
-
-async def answer_remove(_desk: Desk, _invocation: Invocation, committed: Unsubscribed) -> Message:
-    return unsubscribed(committed.ended, committed.left, lacking=committed.lacking, watched=committed.watched)
 
 
 def _row(session: Session, invocation: Invocation) -> ChannelSubscriptionRow:
@@ -205,3 +185,17 @@ async def _gone(desk: Desk, channel_id: str, creators: set[str]) -> dict[str, st
         elif there is not None and user_id not in there:
             gone[user_id] = "Whoever made it is not in this channel any more."
     return gone
+
+
+LIST_COMMAND = Command(
+    "list",
+    "",
+    "What this channel receives, with buttons to change it",
+    _answer,
+    no_words("list", "It shows all that this channel receives."),
+    examples=("list", "list help"),
+    mistakes="No further words. The list shows this channel alone: type `list` in each channel.",
+    group=HelpGroup.CHANNEL,
+)
+EDIT_BUTTON = Command(EDIT, "", "The form of a subscription", form_is_the_answer, apply=_edit, rights=may_change)
+REMOVE_BUTTON = Command(REMOVE, "", "End a subscription", said_of_end, apply=_remove, rights=may_change)

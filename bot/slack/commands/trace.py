@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import islice
-from typing import Any
 
 from sqlalchemy import select
 from sqlmodel import Session, col
@@ -27,14 +26,22 @@ from bot.outbox.message import Message
 from bot.racedata import race_book_store
 from bot.racedata.lexicon import Lexicon, kept
 from bot.racedata.near_misses import find_courses, likely_courses, quoted
-from bot.slack.commands.day_words import but_joining, read_words
-from bot.slack.commands.invocation import Desk, Invocation
-from bot.slack.language.tokens import join
+from bot.slack.commands.invocation import Command, Desk, Invocation
+from bot.slack.commands.places import day_grammar
+from bot.slack.language.grammar import Kind, PhraseReader
+from bot.slack.language.request import DAYS_FIELD, TIMES_FIELD, request_of
+from bot.slack.language.tokens import join, words_of
+from bot.slack.messages.answers.help_answer import HelpGroup
 from bot.slack.messages.answers.trace_answer import TraceView, trace_answer
+from bot.slack.messages.conditions.course_view import COURSES_FIELD
+from bot.slack.messages.conditions.region_view import REGIONS_FIELD
 from bot.slack.messages.kit.names import card_name, course_name, race_day, race_name
 from bot.slack.messages.kit.text import joined, listed
 from bot.slack.messages.kit.times import off_text
 
+NAME = "trace"
+
+_GRAMMAR = day_grammar(looks_back=True)
 _COURSE = re.compile(r"[^\W\d][^\d:#|]{2,}")
 
 NAMED_WITHIN = timedelta(days=7)
@@ -81,10 +88,8 @@ class _Known:
     was_delivered: bool
 
 
-async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message:
-    """Raises CommandError without an id, and for a course and a time of no known race."""
-    await check(desk, invocation)
-    wanted = invocation.text.strip(AROUND_AN_ID)
+async def _answer(desk: Desk, invocation: Invocation, wanted: str) -> Message:
+    """Raises CommandError for a course and a time of no known race."""
     only_channel = None if await desk.people.is_admin(invocation) else invocation.channel_id
 
     def read(session: Session) -> tuple[Named, Collection[str], ledger.Trace, CommandError | None]:
@@ -109,13 +114,14 @@ async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message
     )
 
 
-async def check(_desk: Desk, invocation: Invocation) -> None:
-    if not invocation.text.strip(AROUND_AN_ID):
-        raise CommandError(
-            "Say which race: /racing trace and its id, as it stands in the small print of a message; or course and "
-            "time, as York 14:30. The course alone will do for an abandoned meeting. A meeting's id, an event's key or "
-            "a delivery's reference (inbox-1) will do too."
-        )
+async def _plan(_desk: Desk, invocation: Invocation) -> str:
+    if wanted := invocation.text.strip(AROUND_AN_ID):
+        return wanted
+    raise CommandError(
+        "Say which race: /racing trace and its id, as it stands in the small print of a message; or course and time, "
+        "as York 14:30. The course alone will do for an abandoned meeting. A meeting's id, an event's key or a "
+        "delivery's reference (inbox-1) will do too."
+    )
 
 
 def named_race(session: Session, wanted: str, now: datetime) -> Named | None:
@@ -204,17 +210,17 @@ async def _check_course(desk: Desk, wanted: str) -> None:
 
 def _read(wanted: str, now: datetime, lexicon: Lexicon) -> _Asked | None:
     """The words in any order: "14:30 York yesterday", "Ascot AUS"; None for an id, which is no course."""
-    try:
-        asked = read_words(wanted, utc_today(now), looks_back=True)
-    except CommandError:
+    phrases = PhraseReader(lexicon, _GRAMMAR, utc_today(now)).read(words_of(wanted))
+    asked = request_of(phrases)
+    named, regions = asked.of(COURSES_FIELD), asked.of(REGIONS_FIELD)
+    # The unknown words may begin a course's name.
+    begins = " ".join(one.typed for one in phrases if one.kind is Kind.UNKNOWN)
+    typed = " ".join(filter(None, (*named, begins)))
+    one_of_each = all(len(some) <= 1 for some in (named, regions, asked.of(TIMES_FIELD), asked.of(DAYS_FIELD)))
+    if asked.refused or not one_of_each or not _COURSE.fullmatch(typed):
         return None
-    words = but_joining(asked.others)
-    regions = {word: code for word in words if len(words) > 1 and (code := lexicon.region_called(word))}
-    typed = " ".join(word for word in words if word not in regions)
-    if not _COURSE.fullmatch(typed) or len(regions) > 1:
-        return None
-    day = asked.day.isoformat() if asked.is_day_named else None
-    return _Asked(typed, folded(typed), asked.off, next(iter(regions.values()), None), day)
+    off, day, region = (next(iter(some), None) for some in (asked.of(TIMES_FIELD), asked.of(DAYS_FIELD), regions))
+    return _Asked(typed, folded(typed), off, region, day)
 
 
 def _known_there(
@@ -293,3 +299,18 @@ def _events_at(session: Session, asked: _Asked, now: datetime) -> list[tuple[Eve
     each = ((row, event_store.known(row)[0]) for row in rows)
     at_course = (one for one in each if folded(one[1].race.course.name or "").startswith(asked.course))
     return [(row, event) for row, event in at_course if asked.has(event.race)]
+
+
+TRACE_COMMAND = Command(
+    NAME,
+    "RACE_ID|course time",
+    "Who was told of a race and when, or why not; admins see every channel",
+    _answer,
+    _plan,
+    examples=("trace York 14:30", "trace rc_7094aa36a0ff"),
+    mistakes=(
+        "An id is typed exactly as the small print of a message shows the id. The course alone will do for an "
+        "abandoned meeting."
+    ),
+    group=HelpGroup.BOT,
+)

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 from sqlmodel import Session
 
@@ -11,20 +10,21 @@ from bot.channels.conditions.condition import EVERY_VALUE
 from bot.channels.conditions.race_class_condition import CLASS
 from bot.channels.filters import ALL_REGIONS, ChannelFilter, without, without_abandonments
 from bot.db.tables import ChannelSubscriptionRow
-from bot.errors import WITHOUT_LABEL, CommandError
+from bot.errors import CommandError
 from bot.events.event import Topic
 from bot.outbox import backlog
 from bot.outbox.message import Message
 from bot.racedata.lexicon import Lexicon, kept
 from bot.racedata.near_misses import refusal, wrong_words
 from bot.slack.commands.filter_view import as_shown
-from bot.slack.commands.invocation import Desk, Invocation
+from bot.slack.commands.invocation import Command, Desk, Invocation, may_change
 from bot.slack.commands.subscription_changes import audited, change
 from bot.slack.language.grammar import ALL
 from bot.slack.language.refusals import Refusal, value_wanted
-from bot.slack.language.request import DAY_WORDS, UNKNOWN_WORDS, LineRequest, day_or_time, read, typed_values
+from bot.slack.language.request import UNKNOWN_WORDS, LineRequest, read, typed_values
 from bot.slack.language.tokens import NOT_COURSE, join
 from bot.slack.messages.answers.filter_words import in_plain_words
+from bot.slack.messages.answers.help_answer import HelpGroup
 from bot.slack.messages.answers.subscription_answers import unsubscribed
 from bot.slack.messages.conditions.course_view import COURSES_FIELD, NOT_COURSES_FIELD
 from bot.slack.messages.conditions.race_class_view import CLASSES_FIELD
@@ -53,11 +53,19 @@ class Unsubscribed:
     watched: int = 0
 
 
-async def commit(desk: Desk, invocation: Invocation) -> Unsubscribed:
-    await desk.people.check_may_change(invocation, invocation.channel_id)
+async def _plan(desk: Desk, invocation: Invocation) -> LineRequest:
+    def read_words(session: Session) -> LineRequest:
+        return read(invocation.text, _lexicon(session, subscriptions.of_channel(session, invocation.channel_id)))
 
-    wanted = await desk.database.read(partial(_read, invocation=invocation))
+    planned: LineRequest = await desk.database.read(read_words)
+    return planned
 
+
+def _changes(session: Session, invocation: Invocation, planned: LineRequest) -> bool:
+    return bool(_chosen(subscriptions.of_channel(session, invocation.channel_id), planned))
+
+
+async def _apply(desk: Desk, invocation: Invocation, wanted: LineRequest) -> Unsubscribed:
     def remove(session: Session) -> Unsubscribed:
         with audited(session, desk, invocation, NAME):
             return _remove(session, desk, invocation.channel_id, wanted)
@@ -65,15 +73,7 @@ async def commit(desk: Desk, invocation: Invocation) -> Unsubscribed:
     return await change(desk, invocation, remove)
 
 
-async def check(desk: Desk, invocation: Invocation) -> None:
-    def choose(session: Session) -> None:
-        wanted = _read(session, invocation)
-        _chosen(subscriptions.of_channel(session, invocation.channel_id), wanted)
-
-    await desk.database.read(choose)
-
-
-async def answer(_desk: Desk, _invocation: Invocation, committed: Unsubscribed) -> Message:
+async def said_of_end(_desk: Desk, _invocation: Invocation, committed: Unsubscribed) -> Message:
     return unsubscribed(
         committed.ended,
         committed.left,
@@ -114,11 +114,6 @@ def _named(wanted: LineRequest) -> dict[str, Collection[str]]:
         NOT_COURSES_FIELD: wanted.out(COURSES_FIELD),
     }
     return {field: words for field, words in (named | wanted.values).items() if words}
-
-
-def _read(session: Session, invocation: Invocation) -> LineRequest:
-    rows = subscriptions.of_channel(session, invocation.channel_id)
-    return read(invocation.text, _lexicon(session, rows))
 
 
 def _chosen(rows: Sequence[ChannelSubscriptionRow], wanted: LineRequest) -> list[ChannelSubscriptionRow]:
@@ -167,10 +162,6 @@ def _refused(wanted: LineRequest, regions: Sequence[str], there: str) -> Refusal
         )
     if wanted.refused:
         return wanted.refused
-    if wanted.of(DAY_WORDS):
-        what = day_or_time(wanted.of(DAY_WORDS)[0])
-        told = f"A subscription has no {what} such as {wanted.of(DAY_WORDS)[0]}. Nothing was changed."
-        return Refusal(told, {f"{WITHOUT_LABEL}{what}": wanted} if wanted.line() else {})
     if EVERY_VALUE in wanted.of(CLASSES_FIELD):
         return value_wanted(TYPED_AS[f"{CLASS}:"])
     return _of_one_kind(wanted)
@@ -221,3 +212,22 @@ def _not_there(filters: Sequence[ChannelFilter], absent: tuple[str, Sequence[str
             for region in whole
         },
     )
+
+
+UNSUBSCRIBE_COMMAND = Command(
+    NAME,
+    '[REGION…|all] [results] [abandonments] [racecards] [course:"Name"] [-course:"Name"] [class:1] '
+    "[digest] [cards:19:00] [quiet] [zone] [show] [ack] [escalate:U0123ABCD]",
+    "End a subscription of this channel, or parts of it",
+    said_of_end,
+    _plan,
+    _apply,
+    may_change,
+    _changes,
+    examples=("unsubscribe from GB", "unsubscribe GB racecards"),
+    mistakes=(
+        "`unsubscribe all` ends every subscription of the channel. A course of a whole region is left out, not ended: "
+        "`subscribe GB except Ascot`."
+    ),
+    group=HelpGroup.CHANNEL,
+)

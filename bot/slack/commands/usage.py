@@ -1,30 +1,31 @@
 """`/usage`: the month's quota, by day or endpoint."""
 
 import asyncio
-from typing import Any
 
 from bot.errors import CommandError, ServiceError
 from bot.outbox.message import Message
 from bot.racedata.quota_book import BY_DAY, BY_ENDPOINT
-from bot.slack.commands.invocation import Desk, Invocation, reader_of
-from bot.slack.language.grammar import JOINING
+from bot.slack.commands.invocation import Command, Desk, Invocation, reader_of
+from bot.slack.language.grammar import Grammar, Kind, PhraseReader
+from bot.slack.language.refusals import one_at_a_time, unknown_words
 from bot.slack.language.tokens import words_of
 from bot.slack.messages.answers.failure_words import failure_words, shown_to
+from bot.slack.messages.answers.help_answer import HelpGroup
 from bot.slack.messages.answers.usage_answer import usage
+
+NAME = "usage"
 
 READ_S = 20.0
 
-JOINING_WORDS = frozenset(("by", "per", "each", *JOINING))
+_GROUPINGS = {"day": BY_DAY, "days": BY_DAY, "endpoint": BY_ENDPOINT, "endpoints": BY_ENDPOINT}
+_GRAMMAR = Grammar(
+    {word: (Kind.FLAG, by) for word, by in _GROUPINGS.items()} | dict.fromkeys(("by", "per", "each"), (Kind.FILLER, ""))
+)
 
-GROUPINGS = {"day": BY_DAY, "days": BY_DAY, "endpoint": BY_ENDPOINT, "endpoints": BY_ENDPOINT}
 
-
-async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message:
-    """The present reading, else the last reading of the month.
-
-    Raises CommandError for an unknown word, ServiceError or TimeoutError without a reading.
-    """
-    by, failure = read_grouping(invocation.text), None
+async def _answer(desk: Desk, invocation: Invocation, by: str) -> Message:
+    """The present reading, else the month's last. Raises ServiceError or TimeoutError without a reading."""
+    failure = None
     try:
         async with asyncio.timeout(READ_S):
             reading = await desk.quota.read(by)
@@ -37,16 +38,24 @@ async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message
     return usage(reading, await desk.quota.forecast(reading), failure)
 
 
-async def check(_desk: Desk, invocation: Invocation) -> None:
-    read_grouping(invocation.text)
-
-
-def read_grouping(text: str) -> str:
-    words = [word.text for word in words_of(text) if word.text.lower() not in JOINING_WORDS]
-    unknown = [word for word in words if word.lower() not in GROUPINGS]
-    if unknown:
-        raise CommandError(f'I don\'t know "{unknown[0][:80]}" here. It is /usage, /usage day or /usage endpoint.')
-    groupings = {GROUPINGS[word.lower()] for word in words}
+async def _plan(_desk: Desk, invocation: Invocation) -> str:
+    phrases = PhraseReader(grammar=_GRAMMAR).read(words_of(invocation.text))
+    lines = {f"by {by}": f"{NAME} {by}" for by in (BY_DAY, BY_ENDPOINT)}
+    if unknown := [one.typed for one in phrases if one.kind is Kind.UNKNOWN]:
+        raise CommandError(unknown_words(unknown, "grouping"), lines=lines)
+    groupings = list(dict.fromkeys(one.value for one in phrases if one.kind is Kind.FLAG))
     if len(groupings) > 1:
-        raise CommandError("One of them at a time: /usage day or /usage endpoint.")
-    return groupings.pop() if groupings else BY_DAY
+        raise CommandError(one_at_a_time("grouping", groupings), lines=lines)
+    return groupings[0] if groupings else BY_DAY
+
+
+USAGE_COMMAND = Command(
+    NAME,
+    "[day|endpoint]",
+    "The data service's quota: used, left, and how long it will last",
+    _answer,
+    _plan,
+    examples=("usage", "usage endpoint"),
+    mistakes="The figures are of this month (UTC). Asking costs nothing.",
+    group=HelpGroup.BOT,
+)

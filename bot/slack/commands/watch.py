@@ -18,12 +18,12 @@ from bot.outbox.channel_move import move_person
 from bot.outbox.message import Message
 from bot.racedata.declared_names import look_up
 from bot.slack.channel_membership import DIRECT_MESSAGE, is_member
-from bot.slack.commands.invocation import Desk, Invocation
-from bot.slack.commands.search_words import read_list_words
+from bot.slack.commands.invocation import Command, Desk, Invocation, may_change, no_words
 from bot.slack.commands.subscription_changes import announce, change, note
-from bot.slack.commands.watch_words import NAMES_MAX, WatchWords, read_watch_words, watch_line
+from bot.slack.commands.watch_words import NAMES_MAX, WatchWords, ends_with_me, read_watch_words, watch_line
 from bot.slack.messages.answers.change_notice import unwatched_by
-from bot.slack.messages.answers.watch_answer import NowWatched, unwatched, watched, watching
+from bot.slack.messages.answers.help_answer import HelpGroup
+from bot.slack.messages.answers.watch_answer import UNWATCH, NowWatched, unwatched, watched, watching
 
 MEMBERSHIP_S = 0.8
 
@@ -48,13 +48,37 @@ class Unwatched:
     is_own: bool
 
 
-async def commit(desk: Desk, invocation: Invocation) -> Watched:
-    words = _read(invocation.text)
+async def _may_watch(desk: Desk, invocation: Invocation) -> None:
+    """Everybody may be told alone."""
+    if not (ends_with_me(invocation.text) or invocation.channel_id.startswith(DIRECT_MESSAGE)):
+        await may_change(desk, invocation)
+
+
+async def _plan(_desk: Desk, invocation: Invocation) -> WatchWords:
+    words = read_watch_words(invocation.text)
+    if len(words.names) > NAMES_MAX:
+        raise CommandError(f"At most {NAMES_MAX} names at a time.")
+    return words
+
+
+def _is_own(invocation: Invocation, words: WatchWords) -> bool:
+    return words.is_own or invocation.channel_id.startswith(DIRECT_MESSAGE)
+
+
+def _changes(session: Session, invocation: Invocation, planned: WatchWords) -> bool:
+    rows = (
+        watches.of_person(session, invocation.user_id)
+        if _is_own(invocation, planned)
+        else watches.of_channel(session, invocation.channel_id)
+    )
+    is_there = {one: any(_is_named(row, one) for row in rows) for one in (*planned.names, planned.replaced)}
+    return is_there.pop(planned.replaced) or not all(is_there.values())
+
+
+async def _apply(desk: Desk, invocation: Invocation, words: WatchWords) -> Watched:
+    is_own = _is_own(invocation, words)
     channel_id, user_id, now = invocation.channel_id, invocation.user_id, desk.clock()
     is_direct = channel_id.startswith(DIRECT_MESSAGE)
-    is_own = words.is_own or is_direct
-    if not is_own:
-        await desk.people.check_may_change(invocation, channel_id)
     member = None
     if is_direct or not is_own:
         member = await is_member(desk.slack, channel_id, invocation.left_s(MEMBERSHIP_S))
@@ -90,7 +114,7 @@ async def commit(desk: Desk, invocation: Invocation) -> Watched:
     return await change(desk, invocation, save)
 
 
-async def answer(desk: Desk, _invocation: Invocation, committed: Watched) -> Message:
+async def _answer(desk: Desk, _invocation: Invocation, committed: Watched) -> Message:
     names = committed.words.names
     now = desk.clock()
     known = await desk.database.read(partial(look_up, wanted=names, today=utc_today(now)))
@@ -109,31 +133,7 @@ async def answer(desk: Desk, _invocation: Invocation, committed: Watched) -> Mes
     return watched(each, now, is_own=committed.is_own, ended=committed.ended)
 
 
-async def check(_desk: Desk, invocation: Invocation) -> None:
-    _read(invocation.text)
-
-
-async def changes(desk: Desk, invocation: Invocation) -> bool:
-    words = _read(invocation.text)
-    is_own = words.is_own or invocation.channel_id.startswith(DIRECT_MESSAGE)
-
-    def differs(session: Session) -> bool:
-        rows = (
-            watches.of_person(session, invocation.user_id)
-            if is_own
-            else watches.of_channel(session, invocation.channel_id)
-        )
-        is_there = {one: any(_is_named(row, one) for row in rows) for one in (*words.names, words.replaced)}
-        return is_there.pop(words.replaced) or not all(is_there.values())
-
-    found: bool = await desk.database.read(differs)
-    return found
-
-
-async def answer_watching(desk: Desk, invocation: Invocation, _committed: Any) -> Message:
-    await check_watching(desk, invocation)
-    _, page = read_list_words(invocation.text)
-
+async def _answer_watching(desk: Desk, invocation: Invocation, page: int) -> Message:
     def read(session: Session) -> tuple[Sequence[WatchRow], Sequence[WatchRow]]:
         here = watches.of_channel(session, invocation.channel_id)
         return here, watches.of_person(session, invocation.user_id)
@@ -142,14 +142,7 @@ async def answer_watching(desk: Desk, invocation: Invocation, _committed: Any) -
     return watching(here, own, page, is_direct=invocation.channel_id.startswith(DIRECT_MESSAGE))
 
 
-async def check_watching(_desk: Desk, invocation: Invocation) -> None:
-    words, _ = read_list_words(invocation.text)
-    if words:
-        told = "It is /racing watching, without further words. To watch a name it is /racing watch."
-        raise CommandError(told, lines={"watching": "watching"})
-
-
-async def commit_unwatch(desk: Desk, invocation: Invocation) -> Unwatched:
+async def _unwatch(desk: Desk, invocation: Invocation, _planned: Any) -> Unwatched:
     """The button carries the watch's number. Raises CommandError for an ended watch, and without permission."""
     row = await desk.database.read(partial(_row, invocation=invocation))
     if row.person_id is None:
@@ -167,15 +160,8 @@ async def commit_unwatch(desk: Desk, invocation: Invocation) -> Unwatched:
     return await change(desk, invocation, end)
 
 
-async def answer_unwatch(_desk: Desk, _invocation: Invocation, committed: Unwatched) -> Message:
+async def _answer_unwatch(_desk: Desk, _invocation: Invocation, committed: Unwatched) -> Message:
     return unwatched(committed.name, watch_line([committed.name], is_own=committed.is_own), is_own=committed.is_own)
-
-
-def _read(text: str) -> WatchWords:
-    words = read_watch_words(text)
-    if len(words.names) > NAMES_MAX:
-        raise CommandError(f"At most {NAMES_MAX} names at a time.")
-    return words
 
 
 def _is_named(row: WatchRow, name: WatchedName | None) -> bool:
@@ -191,3 +177,32 @@ def _row(session: Session, invocation: Invocation) -> WatchRow:
     if row is None or not here:
         raise CommandError(GONE, lines={"What is watched": "watching"})
     return row
+
+
+WATCH_COMMAND = Command(
+    "watch",
+    'horse:"Name"|trainer:"Name"|jockey:"Name" [me]',
+    "Tell this channel, or you alone, of the races of a horse, a trainer or a jockey",
+    _answer,
+    _plan,
+    _apply,
+    _may_watch,
+    _changes,
+    examples=('watch horse:"Golden Melody"', 'watch jockey:"R Moore" me'),
+    mistakes=(
+        "Type the whole name, as published; letter case, accents and the country in brackets don't matter. "
+        "With `me`, and in the direct messages with me, you alone are told. Buttons of `watching` end a watch."
+    ),
+    group=HelpGroup.CHANNEL,
+)
+WATCHING_COMMAND = Command(
+    "watching",
+    "",
+    "What is watched here and for you, with buttons to end",
+    _answer_watching,
+    no_words("watching", "To watch a name it is /racing watch."),
+    examples=("watching", "watching help"),
+    mistakes="No further words. Your own watches are shown to you alone.",
+    group=HelpGroup.CHANNEL,
+)
+UNWATCH_BUTTON = Command(UNWATCH, "", "End a watch", _answer_unwatch, apply=_unwatch)

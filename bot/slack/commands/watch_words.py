@@ -78,6 +78,11 @@ def read_watch_words(text: str) -> WatchWords:
     return WatchWords(tuple(dict.fromkeys(_checked(kind, name) for kind, name in names if kind)), is_own, *replaced)
 
 
+def ends_with_me(text: str) -> bool:
+    """Whether a line asks that its author alone is told."""
+    return _without_me(words_of(text))[1]
+
+
 def _kind_wanted(loose: Sequence[str]) -> str:
     if len(loose) == 1:
         return f"Is {loose[0][:TYPED_MAX]} a horse, a trainer or a jockey?"

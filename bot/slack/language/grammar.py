@@ -15,12 +15,12 @@ from bot.channels.conditions.condition import EVERY_VALUE
 from bot.channels.conditions.race_class_condition import CLASS
 from bot.channels.conditions.show_condition import MEETINGS
 from bot.channels.conditions.zone_condition import ZONE, zone_called
-from bot.events.days import is_day
+from bot.events.days import is_day, parse_day
 from bot.events.event import Topic
 from bot.events.typed_off import read_off
 from bot.racedata.lexicon import Lexicon
-from bot.slack.language.refusals import Refusal, nothing_follows
-from bot.slack.language.tokens import SINGLE_QUOTE, Word, parted
+from bot.slack.language.refusals import Refusal, no_day, nothing_follows
+from bot.slack.language.tokens import SINGLE_QUOTE, Word, parted, read_page
 from bot.slack.messages.conditions.choice_view import ChoiceView
 from bot.slack.messages.conditions.condition_view import ConditionView
 from bot.slack.messages.conditions.hour_views import DigestView, EveView, QuietView
@@ -39,6 +39,11 @@ class Kind(StrEnum):
     TOPIC = "topic"
     ALL = "all"
     DAY = "day"
+    TIME = "time"
+    """The time of a race."""
+    FLAG = "flag"
+    """A command's own word, such as "next"."""
+    PAGE = "page"
     VALUE = "value"
     """A race class, or another value of a choice."""
     AND = "and"
@@ -74,7 +79,7 @@ SUBSCRIBING: Mapping[str, tuple[Kind, Any]] = {
 }
 """The own words of `subscribe` and `unsubscribe`."""
 
-THINGS = frozenset({Kind.REGION, Kind.COURSE, Kind.TOPIC, Kind.ALL, Kind.DAY, Kind.UNKNOWN})
+THINGS = frozenset({Kind.REGION, Kind.COURSE, Kind.TOPIC, Kind.ALL, Kind.DAY, Kind.TIME, Kind.UNKNOWN})
 
 _HOURS = frozenset(view.choice.field for view in (DigestView(), EveView(), QuietView()))
 _CLASSES = TYPED_AS[f"{CLASS}:"]
@@ -109,12 +114,15 @@ _SOME_DAY = date(2000, 1, 1)
 _IN_BRACKETS = re.compile(r"\((.+)\)")
 
 
+NO_LISTS = Lexicon()
+
+
 @dataclass(frozen=True)
 class Phrase:
     """Words with one meaning: `value` is a code, a course's word, a word in full, or a value of the field `of_field`.
 
     `is_named`: `course:` or `region:` stood before. `has_comma`: a comma follows. `is_out`: a minus stood before.
-    `wrong`: the refusal of a value.
+    `wrong`: the refusal of a value, and the values that may be `meant`.
     """
 
     kind: Kind
@@ -125,6 +133,7 @@ class Phrase:
     has_comma: bool = False
     is_out: bool = False
     wrong: Refusal | None = None
+    meant: tuple[str, ...] = ()
 
 
 PhrasesFound = tuple[list[Phrase], int]
@@ -132,14 +141,27 @@ PhrasesFound = tuple[list[Phrase], int]
 
 
 @dataclass(frozen=True)
-class PhraseReader:
-    """Reads words by a lexicon. `own` are the command's own words in small letters, each with its kind and value.
+class Grammar:
+    """What the words of a command may be, beside places.
 
-    With own words, days and the values of choices have a meaning, as in "digest at 6pm".
+    `own` are the command's own words in small letters, each with its kind and value. `has_days`: days and off times;
+    a weekday is the coming day, or the last where the command `looks_back`. `has_choices`: the values of choices too,
+    as in "digest at 6pm", and "-York".
     """
 
-    lexicon: Lexicon
     own: Mapping[str, tuple[Kind, Any]] = field(default_factory=dict)
+    has_days: bool = False
+    looks_back: bool = False
+    has_choices: bool = False
+
+
+@dataclass(frozen=True)
+class PhraseReader:
+    """Reads words by a lexicon and a grammar. Without `today` a day's value is the typed day."""
+
+    lexicon: Lexicon = NO_LISTS
+    grammar: Grammar = field(default_factory=Grammar)
+    today: date | None = None
 
     def read(self, words: Sequence[Word]) -> list[Phrase]:
         phrases: list[Phrase] = []
@@ -152,7 +174,7 @@ class PhraseReader:
     def _at(self, words: Sequence[Word], start: int, before: Sequence[Phrase]) -> PhrasesFound:
         word = words[start]
         name, rest = parted(word.text)
-        if self.own and word.text.startswith("-") and word.text != "-" and not name:
+        if self.grammar.has_choices and word.text.startswith("-") and word.text != "-" and not name:
             bare = word._replace(text=word.text.removeprefix("-"))
             (first, *others), end = self._at([bare, *words[start + 1 :]], 0, before)
             kind = Kind.COURSE if first.kind is Kind.UNKNOWN else first.kind
@@ -160,14 +182,15 @@ class PhraseReader:
         if name:
             return self._called(name.lower(), rest.strip(SINGLE_QUOTE + " ") or rest, words, start, before)
         run = _plain_run(words, start)
-        if self.own and not word.is_quoted and (found := self._said(words, start, run, before)):
+        if self.grammar.has_choices and not word.is_quoted and (found := self._said(words, start, run, before)):
             return found
         looks = [(self._exactly, run), (self._nearly, run)] if self.lexicon.has_name_from(word.text) else []
-        for look, longest in [*looks[:1], (self._day, min(run, WORDS_OF_A_DAY)), *looks[1:]]:
+        days = [(self._moment, min(run, WORDS_OF_A_DAY))] if self.grammar.has_days else []
+        for look, longest in [*looks[:1], *days, *looks[1:]]:
             for size in range(longest, 1, -1):
                 if known := look(_text(words[start : start + size])):
-                    return _one(known, words, start, start + size)
-        return _one(self._single(word), words, start, start + 1)
+                    return self._one(known, words, start, start + size)
+        return self._one(self._single(word), words, start, start + 1)
 
     def _called(
         self, name: str, rest: str, words: Sequence[Word], start: int, before: Sequence[Phrase]
@@ -178,14 +201,14 @@ class PhraseReader:
         view = TYPED_AS.get(name)
         if not rest and (not after or parted(after[0].text)[0] or not after[0].text):
             return [Phrase(Kind.VALUE, typed, None, wrong=nothing_follows(typed, view))], start + 1
-        of_choice = self.own and (isinstance(view, ChoiceView) or view is _CLASSES)
+        of_choice = self.grammar.has_choices and (isinstance(view, ChoiceView) or view is _CLASSES)
         if view and of_choice:
             found, end = self._values(view, after, 0, before, is_named=True)
             return found, end + start + (0 if rest else 1)
         runs = [_text(after[:size]) for size in range(1, _plain_run(after, 0) + 1)] if name.endswith("course:") else []
         size = max((size for size, text in enumerate(runs, 1) if self._course(text)), default=1)
         known = self._of_name(name, _text(after[:size]))
-        (phrase,), end = _one(known, after, 0, size)
+        (phrase,), end = self._one(known, after, 0, size)
         return [replace(phrase, is_named=True, is_out=name.startswith("-"))], start + end + (0 if rest else 1)
 
     def _course(self, text: str) -> str | None:
@@ -196,7 +219,7 @@ class PhraseReader:
         if name.endswith("course:"):
             return Kind.COURSE, self._course(text) or text
         if name == "date:":
-            return Kind.DAY if _is_day(text) else Kind.UNKNOWN, text
+            return self._moment(text) or (Kind.UNKNOWN, text)
         if name != "region:":
             return Kind.UNKNOWN, f"{name}{text}"
         code = text if known.is_region(text) else known.region_named(text) or known.region_in_any_case(text)
@@ -220,7 +243,7 @@ class PhraseReader:
             if view := _CHOSEN.get(said):
                 found, after = self._values(view, words, end, before)
                 # "cards" alone are racecards.
-                return (found, after) if found[0].value or found[0].wrong or said not in self.own else None
+                return (found, after) if found[0].value or found[0].wrong or said not in self.grammar.own else None
         return None
 
     def _values(
@@ -284,8 +307,12 @@ class PhraseReader:
         code = self.lexicon.region_named(text)
         return (Kind.REGION, code) if code else None
 
-    def _day(self, text: str) -> tuple[Kind, str] | None:
-        return (Kind.DAY, text) if self.own and _is_day(text) else None
+    def _moment(self, text: str) -> tuple[Kind, str] | None:
+        if not self.grammar.has_days:
+            return None
+        if off := read_off(text):
+            return Kind.TIME, off if self.today else text
+        return (Kind.DAY, text) if is_day(text, self.today or _SOME_DAY) else None
 
     def _nearly(self, text: str) -> tuple[Kind, str] | None:
         if found := self._in_any_case(text):
@@ -293,25 +320,38 @@ class PhraseReader:
         is_known = self.lexicon.is_nearly_course(text) or self.lexicon.parts_of(text) or self.lexicon.is_country(text)
         return (Kind.UNKNOWN, text) if is_known else None
 
+    def _one(self, known: tuple[Any, ...], words: Sequence[Word], start: int, end: int) -> PhrasesFound:
+        (phrase,), end = _one(known, words, start, end)
+        if phrase.kind is not Kind.DAY or self.today is None:
+            return [phrase], end
+        try:
+            day = parse_day(phrase.value, self.today, looks_back=self.grammar.looks_back)
+        except (ValueError, OverflowError) as error:
+            meant = tuple(one.isoformat() for one in getattr(error, "meant", ()))
+            return [replace(phrase, wrong=Refusal(no_day(phrase.value, self.today)), meant=meant)], end
+        return [replace(phrase, value=day.isoformat() if day else phrase.value)], end
+
     def _single(self, word: Word) -> tuple[Kind, Any]:
         text = word.text.strip(SINGLE_QUOTE + " ") or word.text
         folded = text.casefold()
         if self.lexicon.is_region(text):
             return Kind.REGION, text
+        if page := read_page(text):
+            return Kind.PAGE, page
         if (inner := _IN_BRACKETS.fullmatch(text)) and self.lexicon.is_region(inner[1]):
             # As answers name a course: "Ascot (GB)".
             return Kind.REGION, inner[1]
         if word.is_quoted and self.lexicon.has_course_word(text):
             return Kind.COURSE, text
-        if folded in self.own:
-            return self.own[folded]
+        if folded in self.grammar.own:
+            return self.grammar.own[folded]
         if folded in JOINING and not word.is_quoted:
             return JOINING[folded], folded
         if self.lexicon.has_course_word(text):
             return Kind.COURSE, text
         if code := self.lexicon.region_named(text):
             return Kind.REGION, code
-        return self._day(text) or self._in_any_case(text) or (Kind.UNKNOWN, text)
+        return self._moment(text) or self._in_any_case(text) or (Kind.UNKNOWN, text)
 
     def _in_any_case(self, text: str) -> tuple[Kind, str] | None:
         if code := self.lexicon.region_in_any_case(text):
@@ -324,10 +364,6 @@ def _one(known: tuple[Any, ...], words: Sequence[Word], start: int, end: int) ->
     """A phrase of these words. `known`: the kind, the value, and the field of a choice."""
     kind, value, field = (*known, "")[:3]
     return [Phrase(kind, _text(words[start:end]), value, field, has_comma=words[end - 1].has_comma)], end
-
-
-def _is_day(typed: str) -> bool:
-    return read_off(typed) is not None or is_day(typed, _SOME_DAY)
 
 
 def _of_topics(before: Sequence[Phrase]) -> ConditionView | None:

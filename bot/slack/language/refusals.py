@@ -1,11 +1,14 @@
 """Why a typed line is refused, as values, in one voice."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from typing import Protocol
 
 from bot.errors import CommandError
+from bot.racedata.near_misses import named, quoted
 from bot.slack.messages.conditions.condition_view import ConditionView
+from bot.slack.messages.kit.text import listed
 
 
 class Offered(Protocol):
@@ -19,15 +22,33 @@ class Offered(Protocol):
 
 @dataclass(frozen=True)
 class Refusal:
-    """`offers`: the requests behind buttons, by label. `is_of_meaning`: each offer is a reading of the whole line."""
+    """`offers`: the requests behind buttons, by label; of another `command` where that is the right command.
+
+    `is_of_meaning`: each offer is a reading of the whole line.
+    """
 
     told: str
     offers: Mapping[str, Offered] = field(default_factory=dict)
     is_of_meaning: bool = False
+    command: str = ""
 
     def error(self, command: str) -> CommandError:
-        lines = {label: offered.line(command) for label, offered in self.offers.items()}
+        lines = {label: offered.line(self.command or command) for label, offered in self.offers.items()}
         return CommandError(self.told, lines=lines, asks_meaning=self.is_of_meaning)
+
+
+def unknown_words(words: Iterable[str], *kinds: str) -> str:
+    return f"No {listed(kinds, 'or')} is called {named(words)}."
+
+
+def one_at_a_time(kind: str, several: Sequence[str]) -> str:
+    return f"One {kind} at a time: you named {listed(several)}."
+
+
+def no_day(typed: str, today: date) -> str:
+    return (
+        f"{quoted(typed)} is not a day. Write today, tomorrow, yesterday, a weekday, or a date as {today.isoformat()}."
+    )
 
 
 def unclear(readings: Sequence[Offered]) -> Refusal:

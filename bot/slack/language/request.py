@@ -9,12 +9,22 @@ from typing import Any
 from bot.channels.conditions.condition import EVERY_VALUE
 from bot.channels.conditions.table import BY_FIELD
 from bot.channels.filters import ALL_REGIONS, ChannelFilter
+from bot.errors import WITHOUT_LABEL
 from bot.events.event import DEFAULT_TOPICS, Topic
 from bot.events.races import Course
-from bot.events.typed_off import read_off
 from bot.racedata.lexicon import Lexicon
 from bot.racedata.near_misses import COURSE_PREFIX, find_courses
-from bot.slack.language.grammar import ALL, EVERYTHING, SUBSCRIBING, THINGS, Kind, Phrase, PhraseReader
+from bot.slack.language.grammar import (
+    ALL,
+    EVERYTHING,
+    NO_LISTS,
+    SUBSCRIBING,
+    THINGS,
+    Grammar,
+    Kind,
+    Phrase,
+    PhraseReader,
+)
 from bot.slack.language.refusals import NOT_ONLY, Refusal, nothing_after, unclear
 from bot.slack.language.tokens import join, words_of
 from bot.slack.messages.conditions.course_view import COURSES_FIELD, NOT_COURSES_FIELD
@@ -23,16 +33,17 @@ from bot.slack.messages.conditions.table import CHOICES, VIEWS
 from bot.slack.messages.conditions.topic_view import TOPICS_FIELD, topics_in_order
 from bot.slack.messages.kit.text import listed
 
-NO_LISTS = Lexicon()
-
-DAY_WORDS, UNKNOWN_WORDS = "days", "unknown"
+DAYS_FIELD, TIMES_FIELD, FLAGS_FIELD, PAGES_FIELD, UNKNOWN_WORDS = "days", "times", "flags", "pages", "unknown"
 
 _FIELDS = {
     Kind.REGION: REGIONS_FIELD,
     Kind.COURSE: COURSES_FIELD,
     Kind.TOPIC: TOPICS_FIELD,
     Kind.ALL: ALL,
-    Kind.DAY: DAY_WORDS,
+    Kind.DAY: DAYS_FIELD,
+    Kind.TIME: TIMES_FIELD,
+    Kind.FLAG: FLAGS_FIELD,
+    Kind.PAGE: PAGES_FIELD,
     Kind.UNKNOWN: UNKNOWN_WORDS,
 }
 _VALUES = tuple(
@@ -49,7 +60,7 @@ _ONE_CLAUSE, _TWO_CLAUSES = 2, 4
 """Turns of topics and places: "GB results", and "GB results and IRE racecards"."""
 
 NamedThings = Mapping[str, tuple[Any, ...]]
-"""What was named, by `regions`, `courses`, `topics`, `all`, `days`, `unknown` and the fields of choices."""
+"""What was named, by `regions`, `courses`, `topics`, `all`, `days`, `times`, `flags`, `unknown` and choices' fields."""
 
 
 @dataclass(frozen=True)
@@ -110,6 +121,12 @@ class LineRequest:
         taken = {name: tuple(some) for name, some in (dict(self.taken) | named).items() if some}
         return replace(self, taken=taken)
 
+    @property
+    def lasting(self) -> "LineRequest":
+        """The same without days and times."""
+        out = {name: some for name, some in self.left_out.items() if name not in {DAYS_FIELD, TIMES_FIELD}}
+        return replace(self.but(days=(), times=()), left_out=out)
+
     def filled(self, lexicon: Lexicon) -> ChannelFilter:
         """A filter to begin the form with, as far as the request says."""
         courses, not_courses = (
@@ -123,7 +140,7 @@ class LineRequest:
         return ChannelFilter.model_validate(chosen | values | {"courses": courses, "not_courses": not_courses})
 
     def line(self, command: str = "") -> str:
-        """The line that reads as this request, without the unknown words and the days."""
+        """The line that reads as this request, without the page."""
         return join(filter(None, [command, *_typed(self.taken), *(f"-{word}" for word in _typed(self.left_out))]))
 
     @cached_property
@@ -141,20 +158,39 @@ class LineRequest:
 def read(text: str, lexicon: Lexicon = NO_LISTS, *, in_direct: bool = False) -> LineRequest:
     """`in_direct`: in the direct messages with the bot, where "me" is the channel."""
     own = {**SUBSCRIBING, "me": (Kind.FILLER, "me")} if in_direct else SUBSCRIBING
-    phrases = PhraseReader(lexicon, own).read(words_of(text))
+    phrases = PhraseReader(lexicon, Grammar(own, has_days=True, has_choices=True)).read(words_of(text))
     phrases = _without_all_of_words(phrases if lexicon.regions or lexicon.courses else _as_places(phrases))
     phrases = _with_only_courses(phrases)
-    taken, out = _split(phrases)
+    wanted = request_of(phrases)
+    refused = wanted.refused or _of_a_moment(wanted)
+    if not (refused or wanted.of(UNKNOWN_WORDS)):
+        refused = _doubt(phrases, _split(phrases)[0], wanted, lexicon)
+    return replace(wanted, refused=refused)
+
+
+def request_of(phrases: Sequence[Phrase]) -> LineRequest:
+    """What the phrases name, or why one of their values is wrong."""
     wanted = replace(
-        _request(taken, out),
+        _request(*_split(phrases)),
         is_negated=any(one.kind is Kind.NOT for one in phrases),
         is_only=any(one.kind is Kind.ONLY for one in phrases),
         typed=dict(filter(None, map(_renamed, phrases))),
     )
-    wrong = next((one.wrong for one in phrases if one.wrong), None)
-    return replace(
-        wanted, refused=wrong or (None if wanted.of(UNKNOWN_WORDS) else _doubt(phrases, taken, wanted, lexicon))
-    )
+    wrong = next((one for one in phrases if one.wrong), None)
+    if wrong is None or wrong.wrong is None:
+        return wanted
+    offers = {one: wanted.but(**{_FIELDS[wrong.kind]: (one,)}) for one in wrong.meant}
+    return replace(wanted, refused=replace(wrong.wrong, offers=offers))
+
+
+def _of_a_moment(wanted: LineRequest) -> Refusal | None:
+    """The refusal of a day or time: a subscription has none."""
+    for name, what in ((TIMES_FIELD, "time"), (DAYS_FIELD, "day")):
+        if named := (*wanted.of(name), *wanted.out(name)):
+            told = f"A subscription has no {what} such as {named[0]}: it lasts until it is ended. Nothing was changed."
+            lasting = wanted.lasting
+            return Refusal(told, {f"{WITHOUT_LABEL}{what}": lasting} if lasting.line() else {})
+    return None
 
 
 def _course(typed: str, regions: Sequence[str], lexicon: Lexicon) -> Course:
@@ -178,12 +214,8 @@ def _typed(named: NamedThings) -> list[str]:
         *topics_in_order(frozenset(named.get(TOPICS_FIELD, ()))),
         *(f"{COURSE_PREFIX}{one}" for one in named.get(COURSES_FIELD, ())),
         *typed_values(named),
+        *(one for name in (TIMES_FIELD, DAYS_FIELD, FLAGS_FIELD, UNKNOWN_WORDS) for one in named.get(name, ())),
     ]
-
-
-def day_or_time(typed: str) -> str:
-    """The kind of a moment: 2.30 is a time, and 2.3.2026 a day."""
-    return "time" if read_off(typed) else "day"
 
 
 def _sort_of(phrase: Phrase) -> str:
@@ -234,7 +266,7 @@ def _split(phrases: Sequence[Phrase]) -> tuple[list[Phrase], list[Phrase]]:
             reach = "any"
         elif phrase.is_out:
             out.append(phrase)
-        elif phrase.kind in {*THINGS, Kind.VALUE}:
+        elif phrase.kind in {*THINGS, Kind.VALUE, Kind.FLAG, Kind.PAGE}:
             sort = _sort_of(phrase)
             is_out = reach in {"any", sort} and phrase.kind is not Kind.UNKNOWN
             (out if is_out else taken).append(phrase)
@@ -297,7 +329,7 @@ def _doubt(phrases: Sequence[Phrase], taken: Sequence[Phrase], whole: LineReques
 def _clauses(plain: Sequence[Phrase], taken: Sequence[Phrase], whole: LineRequest) -> list[LineRequest]:
     """The clauses of topics and places by turns, as in "GB results and IRE racecards"; else []."""
     turns: list[list[Phrase]] = []
-    for one in (one for one in taken if one.kind in THINGS - {Kind.DAY}):
+    for one in (one for one in taken if one.kind in THINGS - {Kind.DAY, Kind.TIME}):
         if turns and (one.is_named or (one.kind is Kind.TOPIC) is (turns[-1][0].kind is Kind.TOPIC)):
             turns[-1].append(one)
         else:

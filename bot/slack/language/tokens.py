@@ -69,6 +69,13 @@ def read_page(word: str) -> int | None:
     return max(1, int(found[1])) if found else None
 
 
+def read_list_words(text: str) -> tuple[str, int]:
+    """The words of a command that lists something, and the page."""
+    words = split(text)
+    pages = [page for word in words if (page := read_page(word))]
+    return " ".join(word for word in words if read_page(word) is None), pages[-1] if pages else 1
+
+
 def _tokens(text: str) -> list[tuple[str, bool]]:
     found = ((_unquoted(token), _is_quoted(token)) for token in _TOKEN.finditer(text))
     return [(" ".join(word.split()), is_quoted) for word, is_quoted in found if word.strip()]

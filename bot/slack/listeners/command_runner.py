@@ -63,7 +63,7 @@ class CommandRunner:
         invocation = begun(invocation)
         if command is None:
             return Committed(invocation, error=unknown_command(invocation.text))
-        if command.commit is None:
+        if command.apply is None:
             return Committed(invocation, command)
         try:
             async with asyncio.timeout(self.commit_s):
@@ -113,7 +113,7 @@ class CommandRunner:
     async def _message(self, command: Command, invocation: Invocation, result: Any) -> Message | None:
         try:
             async with asyncio.timeout(command.answer_s):
-                return await command.answer(self.desk, invocation, result)
+                return await command.say(self.desk, invocation, result)
         except Exception as error:  # noqa: BLE001  explained to the person, and logged there
             return await self._explained(error, invocation, _line(command, invocation))
 

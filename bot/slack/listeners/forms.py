@@ -9,12 +9,11 @@ from slack_bolt.async_app import AsyncAck, AsyncApp
 
 from bot.errors import FieldsWrong, SlackError
 from bot.logs import get_logger
-from bot.slack.commands import subscribe
 from bot.slack.commands.error_answers import explain
 from bot.slack.commands.form_submission import submit
 from bot.slack.commands.invocation import COMMIT_S, Invocation, begun, team_of
 from bot.slack.commands.menu_options import course_options, group_options
-from bot.slack.commands.subscribe import Subscribed
+from bot.slack.commands.subscribe import Subscribed, said_of
 from bot.slack.forms.subscribe_form import SUBSCRIBE_FORM, channel_words, outdated, read_form, saved
 from bot.slack.listeners.command_runner import CommandRunner, not_in_time
 from bot.slack.messages.answers.filter_words import in_markup
@@ -63,7 +62,7 @@ class FormListener:
     async def _complete(self, invocation: Invocation, committed: Subscribed, view_id: str) -> None:
         desk = self.runner.desk
         try:
-            message = await subscribe.answer(desk, invocation, committed)
+            message = await said_of(desk, invocation, committed)
             if message is not None:
                 view = saved(message.blocks)
                 await desk.slack.call("views.update", lambda: desk.slack.web.views_update(view_id=view_id, view=view))

@@ -28,8 +28,8 @@ from bot.racedata.client.timing import Timing
 from bot.racedata.quota_book import QuotaBook
 from bot.racedata.quota_purposes import Purpose
 from bot.settings import Settings
-from bot.slack.commands import usage as usage_command
 from bot.slack.commands.invocation import Invocation
+from bot.slack.commands.usage import USAGE_COMMAND
 from sandbox.racing_service import RacingService, Switches
 from tests.clock import now, set_ahead
 from tests.databases import first_on_both
@@ -306,6 +306,7 @@ async def test_usage_command_says_range_and_day(make_world):
     await world.days(at(2026, 11, 15), 450)
     desk: Any = SimpleNamespace(quota=world.replicas[0].book)
     typed = Invocation(text="", channel_id="C1", user_id="U1", reference="cmd-1")
-    message = await usage_command.answer(desk, typed, None)
+    message = await USAGE_COMMAND.say(desk, typed)
+    assert message
     assert "forecast 17,357 by the end of the month (in 8 of 10 cases between 15,208 and 19,506)" in message.text
     assert message.text.endswith("the quota runs out on 26 November, perhaps on 24 November")

@@ -15,7 +15,7 @@ from bot.racedata import race_book_store, reference_store
 from bot.racedata.reference_store import KnownCourse
 from bot.slack.commands.error_answers import offered_lines
 from bot.slack.commands.invocation import Invocation
-from bot.slack.commands.trace import answer, named_race, no_such_race
+from bot.slack.commands.trace import TRACE_COMMAND, named_race, no_such_race
 from bot.slack.messages.answers.trace_answer import TraceView, trace_answer
 from sandbox.slack import failures
 from tests.clock import DAY
@@ -224,7 +224,8 @@ async def asked(pipeline, words, *, is_admin=True):
         identity=SimpleNamespace(permalink=lambda _channel_id, _ts: None),
     )
     try:
-        message = await answer(desk, Invocation(words, "CGB", "UALICE", "cmd-1"), None)
+        message = await TRACE_COMMAND.say(desk, Invocation(words, "CGB", "UALICE", "cmd-1"))
+        assert message
     except CommandError as error:
         return f"{error}\n{list(offered_lines(error, f'trace {words}').values())}"
     return f"{message.text}\n{message.blocks}"

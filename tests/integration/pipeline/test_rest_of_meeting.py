@@ -12,7 +12,7 @@ from bot.outbox import acknowledgements
 from bot.racedata import recent_races
 from bot.racedata.day import known_day
 from bot.racedata.day_card import Card, Coverage
-from bot.slack.commands import acknowledge_button
+from bot.slack.commands.acknowledge_button import ACKNOWLEDGE_BUTTON
 from bot.slack.commands.invocation import Invocation
 from bot.slack.forms.home_view import HomePage, home_view
 from bot.slack.messages.alerts.acknowledge_words import untaken_named
@@ -52,7 +52,8 @@ async def parts_said(pipeline):
     texts = await pipeline.database.read(read)
     pressed = await pipeline.database.write(lambda session: acknowledgements.take(session, key, "UALICE", now))
     own = await pipeline.database.read(lambda session: acknowledgements.of_person(session, "UALICE", long_ago, 5))
-    answered = await acknowledge_button.answer(None, Invocation(key, "CGB", "UALICE", "cmd-1"), pressed)  # type: ignore[arg-type]  # the answer asks the desk nothing
+    answered = await ACKNOWLEDGE_BUTTON.answer(None, Invocation(key, "CGB", "UALICE", "cmd-1"), pressed)  # type: ignore[arg-type]  # the answer asks the desk nothing
+    assert answered
     home = home_view(HomePage([], 0, is_admin=False, abandonments=own))
     return [_parts(text) for text in (*texts, answered.text, json.dumps(home))]
 

@@ -39,9 +39,14 @@ from bot.outbox.notices import Notices
 from bot.outbox.resume import Reopening
 from bot.racedata import reference_store
 from bot.racedata.reference_book import ReferenceBook
-from bot.slack.commands import mute, pause, subscribe, subscription_pages, unsubscribe
+from bot.slack.commands import subscribe
 from bot.slack.commands.form_submission import submit
 from bot.slack.commands.invocation import Invocation
+from bot.slack.commands.mute import MUTE_BUTTON
+from bot.slack.commands.pause import PAUSE_COMMAND
+from bot.slack.commands.subscribe import SUBSCRIBE_COMMAND
+from bot.slack.commands.subscription_pages import REMOVE_BUTTON
+from bot.slack.commands.unsubscribe import UNSUBSCRIBE_COMMAND
 from bot.slack.forms.subscribe_form import FormOf
 from bot.slack.messages.alerts.admin_notice import admin_notice
 from bot.slack.messages.alerts.backlog_summary import waited
@@ -205,7 +210,10 @@ async def test_second_of_two_edits_is_told_that_the_subscription_changed(replica
 async def test_two_new_subscriptions_to_a_region_are_one_with_all_that_both_asked_for(replicas):
     one, other = replicas
     first, second = await cross(
-        one, one.types(subscribe.commit, "GB results"), other, other.types(subscribe.commit, "GB racecards")
+        one,
+        one.types(SUBSCRIBE_COMMAND.commit, "GB results"),
+        other,
+        other.types(SUBSCRIBE_COMMAND.commit, "GB racecards"),
     )
     both = {Topic.RESULTS, Topic.RACECARDS}
     assert first.filters[0].topics == {Topic.RESULTS}
@@ -221,7 +229,7 @@ async def test_edit_beside_a_removal_is_told_that_the_subscription_ended(replica
     one, other = replicas
     form = await subscribed(one)
     removed, refused = await cross(
-        one, one.types(subscription_pages.commit_remove, "GB"), other, other.saves(form, mentions=("U8",))
+        one, one.types(REMOVE_BUTTON.commit, "GB"), other, other.saves(form, mentions=("U8",))
     )
     assert (removed.ended, removed.left) == (1, ())
     assert isinstance(refused, FieldsWrong)
@@ -232,7 +240,10 @@ async def test_subscribing_beside_a_removal_leaves_what_was_asked_for_last(repli
     one, other = replicas
     await subscribed(one)
     _, saved = await cross(
-        one, one.types(unsubscribe.commit, "GB"), other, other.types(subscribe.commit, "GB racecards")
+        one,
+        one.types(UNSUBSCRIBE_COMMAND.commit, "GB"),
+        other,
+        other.types(SUBSCRIBE_COMMAND.commit, "GB racecards"),
     )
     assert saved.filters[0].topics == {Topic.RACECARDS}
     assert [chosen.topics for chosen in await filters(one)] == [{Topic.RACECARDS}]
@@ -243,7 +254,10 @@ async def test_removal_beside_an_edit_says_what_is_left(replicas):
     one, other = replicas
     form = await subscribed(one)
     _, removed = await cross(
-        one, one.saves(form, topics=frozenset(Topic)), other, other.types(unsubscribe.commit, "GB racecards")
+        one,
+        one.saves(form, topics=frozenset(Topic)),
+        other,
+        other.types(UNSUBSCRIBE_COMMAND.commit, "GB racecards"),
     )
     assert (removed.ended, removed.changed) == (0, 1)
     assert [chosen.topics for chosen in await filters(one)] == [DEFAULT_TOPICS]
@@ -271,7 +285,7 @@ async def test_filter_check_beside_an_edit_mends_what_was_saved(replicas):
 async def test_subscription_that_begins_beside_a_pause_is_paused(replicas):
     one, other = replicas
     await subscribed(one, "IRE")
-    await cross(one, one.types(subscribe.commit, "GB"), other, other.types(pause.commit_pause, "2h"))
+    await cross(one, one.types(SUBSCRIBE_COMMAND.commit, "GB"), other, other.types(PAUSE_COMMAND.commit, "2h"))
     assert {row.state for row in await rows(one)} == {SubscriptionState.PAUSED}
     assert len({row.paused_until for row in await rows(one)}) == 1
 
@@ -283,7 +297,7 @@ async def test_pause_that_begins_as_the_one_before_ends_lasts(replicas):
     await one.database.write(lambda session: pause_channel(session, "CGB", past, past))
     _, ended = await cross(
         one,
-        one.types(pause.commit_pause, "2h"),
+        one.types(PAUSE_COMMAND.commit, "2h"),
         other,
         other.database.write(lambda session: other.reopening.end_pauses(session, now())),
     )
@@ -309,6 +323,6 @@ async def test_meeting_that_two_people_mute_is_muted_once(replicas):
         monotonic=lambda: 0.0,
     )
     assert await fanout.run_once()
-    first, second = await cross(one, one.types(mute.commit_mute, key), other, other.types(mute.commit_mute, key))
+    first, second = await cross(one, one.types(MUTE_BUTTON.commit, key), other, other.types(MUTE_BUTTON.commit, key))
     assert first.number == second.number
     assert [action for action, _, _ in await audit(one)] == ["mute"]

@@ -16,8 +16,8 @@ from bot.racedata import reference_store
 from bot.racedata.reference_store import KnownCourse
 from bot.settings import SubscribeBy
 from bot.slack.bot_identity import BotIdentity
-from bot.slack.commands import subscription_pages
 from bot.slack.commands.invocation import Invocation
+from bot.slack.commands.subscription_pages import LIST_COMMAND
 from bot.slack.permissions import People
 from bot.slack.web_client import SlackClient, make_session, make_web_client
 from tests.clock import START
@@ -43,7 +43,8 @@ async def listed(database, slack):
             clock=lambda: START,
         )
         invocation = Invocation(text=text, channel_id="CGB", user_id="UALICE", reference="cmd-1")
-        message = await subscription_pages.answer(desk, invocation, None)
+        message = await LIST_COMMAND.say(desk, invocation)
+        assert message
         return json.dumps(message.blocks, ensure_ascii=False)
 
     yield answer
@@ -111,5 +112,5 @@ async def test_thirty_subscriptions_are_listed_whole_a_page_at_a_time(database, 
     await subscribe(database, *[gb(region=region) for region in regions])
     pages = [await listed(f"page:{number}") for number in range(1, 7)]
     assert [region for page in pages for region in regions if f"from {region}" in page] == regions
-    assert "page 6 of 6" in await listed("99")
-    assert "page 1 of 6" in await listed("0")
+    assert "page 6 of 6" in await listed("page:99")
+    assert "page 1 of 6" in await listed("page:0")

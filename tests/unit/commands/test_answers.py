@@ -24,9 +24,11 @@ from bot.racedata.forecast import Forecast
 from bot.racedata.lexicon import Lexicon
 from bot.racedata.month_quota import QuotaReading, QuotaSource, UsageRow
 from bot.racedata.reference_store import KnownCountry, KnownCourse
-from bot.slack.commands import courses, coverage, usage
+from bot.slack.commands.courses import COURSES_COMMAND
+from bot.slack.commands.coverage import COVERAGE_COMMAND
 from bot.slack.commands.pause import read_until
 from bot.slack.commands.subscription_changes import audited
+from bot.slack.commands.usage import USAGE_COMMAND
 from bot.slack.messages.answers.pause_and_mute import paused, resumed
 from bot.slack.messages.kit.blocks import weight
 from bot.slack.messages.kit.text import BLOCKS_MAX, MESSAGE_MAX
@@ -81,7 +83,7 @@ async def use(reading, expected=None, text=""):
         return expected
 
     desk: Any = SimpleNamespace(quota=SimpleNamespace(read=read, forecast=forecast))
-    return await usage.answer(desk, typed(text), None), asked
+    return await USAGE_COMMAND.say(desk, typed(text)), asked
 
 
 def expected(total, low, high, **ends):
@@ -143,7 +145,7 @@ async def test_use_is_grouped_as_typed(text, by):
 
 @pytest.mark.parametrize("text", ["week", "day endpoint"])
 async def test_use_by_another_word_is_told_what_would_be_right(text):
-    with pytest.raises(CommandError, match="/usage endpoint"):
+    with pytest.raises(CommandError, match="grouping"):
         await use(make_reading(), text=text)
 
 
@@ -179,11 +181,11 @@ COURSES = (
     KnownCourse(),
 )
 LISTS = {
-    "coverage": coverage,
-    **{f"coverage {text}": coverage for text in ("QAT", "qat", "Qatar", '"Qatar"', "qta")},
-    "courses": courses,
+    "coverage": COVERAGE_COMMAND,
+    **{f"coverage {text}": COVERAGE_COMMAND for text in ("QAT", "qat", "Qatar", '"Qatar"', "qta")},
+    "courses": COURSES_COMMAND,
     **{
-        f"courses {text}": courses
+        f"courses {text}": COURSES_COMMAND
         for text in ("ascot", "asc", "ascot gb", "gb", "western australia ascot", "cr_3", "NAA", "naas")
     },
 }
@@ -210,7 +212,7 @@ async def listed(command, text, countries=COUNTRIES, known=COURSES, why=None):
         why_none=lambda name: why[name],
     )
     desk: Any = SimpleNamespace(reference=given)
-    return await command.answer(desk, typed(text), None)
+    return await command.say(desk, typed(text))
 
 
 @pytest.mark.parametrize("line", LISTS)
@@ -225,15 +227,15 @@ async def test_list_reads_as_kept(line):
 async def test_courses_without_number_are_paged_within_slacks_limits():
     name = "Course & " + "x" * 200
     many = tuple(KnownCourse(course_id=f"cr_{number}", name=f"{number} {name}") for number in range(500))
-    pages = [await listed(courses, "course", known=many)]
+    pages = [await listed(COURSES_COMMAND, "course", known=many)]
     while f"page:{len(pages) + 1}" in str(pages[-1].blocks):
-        pages.append(await listed(courses, f"course page:{len(pages) + 1}", known=many))
+        pages.append(await listed(COURSES_COMMAND, f"course page:{len(pages) + 1}", known=many))
     assert all(len(page.blocks) <= BLOCKS_MAX and weight(page.blocks) <= MESSAGE_MAX for page in pages)
     seen = [line.split("`")[1] for page in pages for line in as_read(page).split("\n") if line.startswith("•")]
     assert sorted(seen) == sorted(course.course_id or "" for course in many)
 
 
-@pytest.mark.parametrize(("name", "command"), [("countries", coverage), ("courses", courses)])
+@pytest.mark.parametrize(("name", "command"), [("countries", COVERAGE_COMMAND), ("courses", COURSES_COMMAND)])
 async def test_list_that_never_came_is_refused_with_what_the_service_said(name, command):
     refused = Unauthorized(name, status=401, request_id="req_7")
     with pytest.raises(Unauthorized) as caught:

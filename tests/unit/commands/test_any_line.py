@@ -11,16 +11,19 @@ from bot.channels.filters import HERE, is_mention
 from bot.errors import CommandError
 from bot.events.event import TOPIC_OF, RacingEvent, Topic
 from bot.events.races import Course, Race
+from bot.racedata.lexicon import Lexicon
 from bot.slack.commands.audit import read_target
-from bot.slack.commands.day_words import read_words
 from bot.slack.commands.pause import read_duration, read_until
-from bot.slack.commands.refusal_buttons import refusal
+from bot.slack.commands.places import day_grammar
 from bot.slack.commands.table import RACING_COMMANDS
-from bot.slack.language.grammar import TOPIC_WORDS
-from bot.slack.language.request import read
+from bot.slack.language.grammar import TOPIC_WORDS, PhraseReader
+from bot.slack.language.request import read, request_of
+from bot.slack.language.tokens import words_of
 from bot.slack.permissions import Person
 from tests.unit.commands.plain_reader import EVERY, lines, meanings
-from tests.unit.commands.town import NOW
+from tests.unit.commands.town import COUNTRIES, COURSES, NOW, REGIONS, refusal
+
+LISTS = Lexicon(REGIONS, COURSES, COUNTRIES)
 
 LINES_TRIED = 100
 """Lines of the second reader's patterns, from all of them at equal steps."""
@@ -142,9 +145,9 @@ READERS: dict[str, tuple[Any, Any, Any]] = {
     "subscribe": (read, st.lists(TYPED, max_size=5).map(" ".join), subscribes),
     "audit": (read_target, TYPED, audits),
     "racecard": (
-        lambda text: read_words(text, NOW.date()),
+        lambda text: request_of(PhraseReader(LISTS, day_grammar(), NOW.date()).read(words_of(text))),
         LONG | WORDS | st.text(max_size=60),
-        lambda asked: all(word.strip() for word in asked.others),
+        lambda wanted: all(word.strip() for word in wanted.of("unknown")),
     ),
     "pause until": (lambda text: read_until(text, NOW), st.text() | MOMENTS, lambda until: NOW < until <= NOW + YEAR),
     "pause": (read_duration, st.text(), lambda length: length is None or timedelta(0) < length <= YEAR),

@@ -8,11 +8,13 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from bot.errors import CommandError
+from bot.events.event import Topic
 from bot.events.races import Course, Runner
 from bot.racedata.client.service_errors import ServerFault
 from bot.racedata.day_card import Coverage, MeetingCard
-from bot.slack.commands import racecard, results
-from bot.slack.commands.day_words import DayPlace, find_place, read_words
+from bot.slack.commands.places import day_grammar, day_plan
+from bot.slack.commands.racecard import RACECARD_COMMAND
+from bot.slack.commands.results import RESULTS_COMMAND
 from sandbox.slack.block_rules import block_problems
 from tests.unit.commands.cards import (
     ASCOT,
@@ -32,6 +34,12 @@ from tests.unit.kept_text import as_read
 
 async def no(_user_id):
     return False
+
+
+async def answer(command, desk, invocation):
+    message = await command.say(desk, invocation)
+    assert message is not None
+    return message
 
 
 @pytest.fixture
@@ -58,9 +66,9 @@ async def desk_with(database, asked):
 
 async def test_racecard_asks_for_what_was_typed(desk_with, asked):
     desk = desk_with(make_card([make_race()]))
-    await racecard.answer(desk, typed('GB tomorrow "Ascot Heath"'), None)
-    await racecard.answer(desk, typed(), None)
-    await results.answer(desk, typed("GB thursday abandoned"), None)
+    await answer(RACECARD_COMMAND, desk, typed('GB tomorrow "Ascot Heath"'))
+    await answer(RACECARD_COMMAND, desk, typed())
+    await answer(RESULTS_COMMAND, desk, typed("GB thursday abandoned"))
     assert asked == [
         ("GB", TOMORROW, Course(name="Ascot Heath")),
         (None, TODAY, None),
@@ -71,12 +79,12 @@ async def test_racecard_asks_for_what_was_typed(desk_with, asked):
 FAILED = {"coverage": Coverage.FAILED, "failure": ServerFault("races/search", request_id="req_7")}
 
 
-@pytest.mark.parametrize("command", [racecard, results])
+@pytest.mark.parametrize("command", [RACECARD_COMMAND, RESULTS_COMMAND])
 async def test_failure_is_raised_only_where_there_is_nothing_to_show(desk_with, command):
     with pytest.raises(ServerFault):
-        await command.answer(desk_with(make_card(**FAILED)), typed("GB"), None)
+        await answer(command, desk_with(make_card(**FAILED)), typed("GB"))
     for some in ({"races": [make_race()]}, {"told": [lost_meeting("Bath")]}):
-        assert "req_7" in as_read(await command.answer(desk_with(make_card(**some, **FAILED)), typed("GB"), None))
+        assert "req_7" in as_read(await answer(command, desk_with(make_card(**some, **FAILED)), typed("GB")))
 
 
 @pytest.mark.parametrize(
@@ -91,7 +99,7 @@ async def test_failure_is_raised_only_where_there_is_nothing_to_show(desk_with, 
     ],
 )
 async def test_off_time_shows_that_race_alone_and_a_wrong_time_hides_no_race(desk_with, asked, words, text, shown):
-    said = await racecard.answer(desk_with(make_card(OF_A_DAY[:2], [RACE_OFF], course=ASCOT)), typed(words), None)
+    said = await answer(RACECARD_COMMAND, desk_with(make_card(OF_A_DAY[:2], [RACE_OFF], course=ASCOT)), typed(words))
     assert text in said.text
     assert set(re.findall("Hurdle|Chase", as_read(said))) == shown
     assert "15:01" not in words or "ABANDONED: Ascot 15:00, Frost" in said.text
@@ -106,7 +114,7 @@ async def test_abandoned_race_that_is_asked_for_is_shown_with_its_runners(desk_w
         make_card([lost, make_race()], course=ASCOT),
         make_card([race, make_race()], [lost_meeting()], course=ASCOT),
     ):
-        said = as_read(await racecard.answer(desk_with(card), typed("Ascot 1.25"), None))
+        said = as_read(await answer(RACECARD_COMMAND, desk_with(card), typed("Ascot 1.25")))
         assert said.count("ABANDONED") > 1
         assert all(words in said for words in ("Juvenile Hurdle", "2m", "Class 2", "Horse 1", "Horse 2"))
         assert "14:30" not in said
@@ -116,27 +124,27 @@ async def test_time_without_a_race_names_the_nearest_races_with_buttons_and_no_t
     offs = [f"{hour}:{minute}" for hour in (13, 14, 15, 16) for minute in ("05", "40")]
     runners = (Runner(number="1", horse="Horse"),)
     card = make_card([make_race(off, title=f"Race of {off}", runners=runners) for off in offs], course=ASCOT)
-    said = await racecard.answer(desk_with(card), typed("Ascot 2.30"), None)
+    said = await answer(RACECARD_COMMAND, desk_with(card), typed("Ascot 2.30"))
     assert "table" not in {block["type"] for block in said.blocks}
     *lines, whole = [block["accessory"]["value"] for block in said.blocks if "accessory" in block]
     assert [line.split()[-1] for line in lines] == ["13:05", "13:40", "14:05", "14:40", "15:05", "15:40"]
     assert whole == 'racecard GB 2026-11-20 "Ascot"'
     for line in lines:
-        one = await racecard.answer(desk_with(card), typed(line.partition(" ")[2]), None)
+        one = await answer(RACECARD_COMMAND, desk_with(card), typed(line.partition(" ")[2]))
         assert f"Race of {line.split()[-1]}" in one.text
     assert not any(block_problems(said.blocks))
 
 
 async def test_day_and_off_time_are_told_apart(desk_with, asked):
-    said = await racecard.answer(desk_with(make_card(OF_A_DAY[:2], course=ASCOT)), typed("Ascot 5/12 2pm"), None)
+    said = await answer(RACECARD_COMMAND, desk_with(make_card(OF_A_DAY[:2], course=ASCOT)), typed("Ascot 5/12 2pm"))
     assert asked == [(None, date(2026, 12, 5), ASCOT)]
     assert "14:00" in said.text
 
 
 async def test_two_off_times_are_asked_back(desk_with):
     with pytest.raises(CommandError, match="One off time at a time") as refused:
-        await racecard.answer(desk_with(make_card()), typed("Ascot 14:30 15:00"), None)
-    assert refused.value.lines == {"14:30": "racecard Ascot 14:30", "15:00": "racecard Ascot 15:00"}
+        await answer(RACECARD_COMMAND, desk_with(make_card()), typed("Ascot 14:30 15:00"))
+    assert refused.value.lines == {"14:30": "racecard 14:30 Ascot", "15:00": "racecard 15:00 Ascot"}
 
 
 WITH_MOMENTS = [timed(make_race("13:30"), 12, 30), timed(make_race("15:00"), 15)]
@@ -152,7 +160,7 @@ async def test_readers_clock_is_told_only_where_it_differs(desk_with, zone, told
 
     desk = desk_with(make_card(WITH_MOMENTS, course=ASCOT))
     desk.people.zone = tell
-    text = as_read(await racecard.answer(desk, typed("Ascot"), None))
+    text = as_read(await answer(RACECARD_COMMAND, desk, typed("Ascot")))
     assert ("*13:30*" in text) == (zone is not None)
     assert "*15:00 (your clock: <!date^" in text
     assert text.count("your clock") == told
@@ -170,7 +178,7 @@ async def test_readers_clock_is_told_only_where_it_differs(desk_with, zone, told
 )
 async def test_slack_is_not_asked_for_a_clock_that_no_line_shows(desk_with, card):
     # The desk has no `people.zone`: who asks, fails.
-    assert "your clock" not in as_read(await racecard.answer(desk_with(card), typed("Ascot"), None))
+    assert "your clock" not in as_read(await answer(RACECARD_COMMAND, desk_with(card), typed("Ascot")))
 
 
 # The words after `/racecard` and `/results`: a place that no list has, and the words beside a place
@@ -182,47 +190,50 @@ SEEN = (MeetingCard(ADRIFT, "GB", ()), MeetingCard(NAMED, None, ()), MeetingCard
 
 
 async def place_of(database, text, known=(), **lists):
+    """The region and the course, and the words that were not checked."""
+
     async def meetings(_day):
         return known
 
     desk = await make_desk(database, **lists)
-    return await find_place(desk.reference, meetings, read_words(text, TODAY), 1.0)
+    desk.races.meetings = meetings
+    found = await day_plan("racecard", day_grammar(), {Topic.RACECARDS})(desk, typed(text))
+    return found.region, found.course, found.unchecked
 
 
 @pytest.mark.parametrize("lists", [{}, {"courses": ()}, {"regions": (), "courses": ()}])
 @pytest.mark.parametrize(
-    ("typed", "place"),
+    ("words", "course"),
     [
-        ('GB 2026-11-21 "cr_99"', DayPlace("GB", ADRIFT)),
-        ("cr_99", DayPlace("GB", ADRIFT)),
-        ('GB "Far Away Park"', DayPlace("GB", ADRIFT)),
-        ("GB Greyvill", DayPlace("GB", NAMED)),
+        ('GB 2026-11-21 "cr_99"', ADRIFT),
+        ("cr_99", ADRIFT),
+        ('GB "Far Away Park"', ADRIFT),
+        ("GB far away park", ADRIFT),
+        ("GB Greyvill", NAMED),
     ],
 )
-async def test_place_of_a_meeting_that_no_list_has_is_one(database, typed, place, lists):
-    found = await place_of(database, typed, SEEN, **lists)
-    assert (found.region, found.course) == (place.region, place.course)
+async def test_place_of_a_meeting_that_no_list_has_is_one(database, words, course, lists):
+    assert (await place_of(database, words, SEEN, **lists))[:2] == ("GB", course)
 
 
 async def test_place_of_a_meeting_in_another_region_is_none(database):
-    with pytest.raises(CommandError, match="I know no region or course"):
+    with pytest.raises(CommandError, match="No course, region or day"):
         await place_of(database, "GB Elsewhere", SEEN)
 
 
 @pytest.mark.parametrize(
     ("lists", "text", "place"),
     [
-        ({"regions": (), "courses": ()}, "GB Ascot", DayPlace("GB", Course(name="Ascot"), ("GB", "Ascot"))),
-        ({"courses": ()}, "gb", DayPlace("GB", None)),
-        ({}, "GB Ascot", DayPlace("GB", Course(course_id="cr_1", name="Ascot"))),
+        ({"regions": (), "courses": ()}, "GB Ascot", ("GB", Course(name="Ascot"), ("GB", "Ascot"))),
+        ({"courses": ()}, "gb", ("GB", None, ())),
+        ({}, "GB Ascot", ("GB", Course(course_id="cr_1", name="Ascot"), ())),
     ],
 )
 async def test_place_says_which_words_no_list_has_checked(database, lists, text, place):
     assert await place_of(database, text, **lists) == place
 
 
-def test_words_of_a_command_and_the_page_are_told_apart():
-    asked = read_words("GB abandoned page:3", TODAY, flags={"abandoned": "abandonments"})
-    assert (set(asked.flags), asked.page, asked.others) == ({"abandonments"}, 3, ("GB",))
-    assert read_words("abandoned page:0", TODAY).others == ("abandoned",)
-    assert read_words("page:0", TODAY).page == 1
+async def test_page_and_topics_are_told_apart_from_places(town):
+    asked = await RESULTS_COMMAND.plan(town.desk, typed("GB abandoned page:3"))
+    assert (asked.page, asked.wanted.of("topics"), asked.region) == (3, (Topic.ABANDONMENTS,), "GB")
+    assert (await RESULTS_COMMAND.plan(town.desk, typed("page:0"))).page == 1

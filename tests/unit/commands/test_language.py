@@ -10,7 +10,7 @@ from bot.channels.filters import ChannelFilter
 from bot.errors import CommandError
 from bot.events.event import Topic
 from bot.racedata.lexicon import Lexicon
-from bot.slack.commands import form_button
+from bot.slack.commands.form_button import FORM_BUTTON
 from bot.slack.language.request import read
 from bot.slack.messages.answers.filter_words import describe
 from tests.unit.commands.plain_reader import EVERY, lines, meanings
@@ -103,7 +103,7 @@ async def opened(channel, words):
         views.append(view)
 
     channel.desk.slack = SimpleNamespace(call=call, web=SimpleNamespace(views_open=views_open))
-    await form_button.commit(channel.desk, typed(words))
+    await FORM_BUTTON.commit(channel.desk, typed(words))
     return views[0]
 
 

@@ -13,10 +13,9 @@ from types import SimpleNamespace
 import pytest
 
 from bot.errors import CommandError, StorageUnavailable
-from bot.slack.commands.refusal_buttons import refusal
 from bot.slack.commands.table import find_command
 from bot.slack.commands.watch_words import read_watch_words
-from tests.unit.commands.town import REGIONS, Town, make_desk, no_meetings, typed
+from tests.unit.commands.town import REGIONS, Town, make_desk, no_meetings, refusal, typed
 
 FILE = Path(__file__).parent / "lines.txt"
 CHANGING = ("subscribe ", "unsubscribe ")
@@ -41,7 +40,7 @@ async def meaning(town, here, line):
         command = find_command(line)[0]
         assert command is not None
         with pytest.raises(StorageUnavailable):
-            await command.answer(town.desk, typed(words), None)
+            await command.say(town.desk, typed(words))
         return asked[0], ()
     done = await town.types(here, line)
     if name == "pause":

@@ -12,7 +12,8 @@ from bot.events.races import Course
 from bot.racedata import reference_store
 from bot.racedata.reference_store import KnownCourse
 from bot.slack.bot_identity import BotIdentity
-from bot.slack.commands import subscribe, subscription_pages
+from bot.slack.commands.subscribe import said_of
+from bot.slack.commands.subscription_pages import LIST_COMMAND
 from bot.slack.commands.table import BUTTON_COMMANDS
 from bot.slack.forms.subscribe_form import saved
 from bot.slack.listeners.forms import FormListener
@@ -51,11 +52,11 @@ async def told(channel, words):
 
 
 async def answered(channel, stored):
-    return await subscribe.answer(channel.desk, typed(), stored)
+    return await said_of(channel.desk, typed(), stored)
 
 
 async def listed(channel):
-    return await subscription_pages.answer(channel.desk, typed(), None)
+    return await LIST_COMMAND.say(channel.desk, typed())
 
 
 async def clicks_edit(channel, button):

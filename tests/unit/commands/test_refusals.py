@@ -14,17 +14,18 @@ from bot.errors import CommandError
 from bot.racedata.lexicon import Lexicon
 from bot.racedata.near_misses import LOOKED_UP_MAX
 from bot.racedata.reference_store import KnownCourse
-from bot.slack.commands import courses, menu_options
-from bot.slack.commands.day_words import find_place, read_words
+from bot.slack.commands import menu_options
+from bot.slack.commands.courses import COURSES_COMMAND
 from bot.slack.commands.error_answers import explain, retyped
 from bot.slack.commands.invocation import Invocation
-from bot.slack.commands.refusal_buttons import refusal, with_working_offers
+from bot.slack.commands.racecard import RACECARD_COMMAND
+from bot.slack.commands.refusal_buttons import with_working_offers
 from bot.slack.commands.table import RACING_COMMANDS, find_command, unknown_command
-from bot.slack.commands.usage import read_grouping
+from bot.slack.commands.usage import USAGE_COMMAND
 from bot.slack.language.tokens import join, split
 from bot.slack.listeners.command_runner import CommandRunner
 from bot.slack.listeners.slash_commands import read_invocation
-from tests.unit.commands.town import COURSES, NOW, REGIONS, no_meetings, typed
+from tests.unit.commands.town import COURSES, NOW, REGIONS, no_meetings, refusal, typed
 
 
 def offers(message):
@@ -185,9 +186,9 @@ async def test_mistyped_command_is_offered_with_its_words(channel, line, offered
 
 
 @pytest.mark.parametrize("text", ["days and endpoints", "by day, by endpoint"])
-def test_usage_by_day_and_by_endpoint_is_one_at_a_time(text):
-    with pytest.raises(CommandError, match="One of them at a time"):
-        read_grouping(text)
+async def test_usage_by_day_and_by_endpoint_is_one_at_a_time(text):
+    with pytest.raises(CommandError, match="One grouping at a time"):
+        await USAGE_COMMAND.plan(NOBODY, typed(text))
 
 
 @pytest.mark.parametrize("line", ["mute york", "unmute", "Mute York"])
@@ -216,7 +217,7 @@ def test_pasted_line_begins_with_its_slash_command(line, name, words):
 
 
 async def helped(text):
-    message = await RACING_COMMANDS["help"].answer(NOBODY, Invocation(text, "C1", "U1", "cmd-1"), None)
+    message = await RACING_COMMANDS["help"].say(NOBODY, Invocation(text, "C1", "U1", "cmd-1"))
     assert message is not None
     return message.text
 
@@ -297,7 +298,7 @@ async def test_near_course_is_searched_for_beside_the_event_loop(channel, beside
     with pytest.raises(CommandError, match="Did you mean Goodwood"):
         await channel.types("GB course:Goodwod")
     with pytest.raises(CommandError, match="Did you mean Goodwood"):
-        await courses.answer(channel.desk, typed("Goodwod"), None)
+        await COURSES_COMMAND.say(channel.desk, typed("Goodwod"))
     (option,) = await menu_options.course_options(channel.desk, "Goodwod")
     assert option["text"]["text"] == "Goodwood (GB)"
     assert len(beside.ran) == 3
@@ -314,15 +315,15 @@ async def test_so_many_courses_of_a_line_are_guessed_at_and_all_are_told(channel
 async def test_word_that_is_wrong_again_and_again_is_told_once_and_mended_everywhere(town):
     error = await refusal(town.desk, await town.here(), "racecard " + "gbb " * 400)
     assert error
-    assert str(error) == 'I know no region or course "gbb". Did you mean GB?'
+    assert str(error) == 'No course, region or day is called "gbb". Did you mean GB?'
     offered = await with_working_offers(error, town.desk, await town.here(), "racecard " + "gbb " * 400)
-    assert offered.lines == {"GB": " ".join(["racecard", *["GB"] * 400])}
+    assert offered.lines == {"GB": "racecard GB"}
 
 
 async def test_of_many_wrong_words_the_first_are_told_and_how_many_more(town):
     words = " ".join(f"xyzzy{number}" for number in range(3_000))
     error = await town.refused(await town.here(), f"racecard {words}")
-    assert str(error).startswith('I know no region or course "xyzzy0", "xyzzy1"')
+    assert str(error).startswith('No course, region or day is called "xyzzy0", "xyzzy1"')
     assert '"xyzzy9" or 2990 more.' in str(error)
     assert error.lines == {}
 
@@ -340,9 +341,10 @@ async def test_list_of_courses_is_not_gone_through_for_each_word():
     async def lexicon(_timeout_s):
         return Lexicon(REGIONS, known)
 
-    lists: Any = SimpleNamespace(lexicon=lexicon)
+    races = SimpleNamespace(meetings=no_meetings)
+    desk: Any = SimpleNamespace(reference=SimpleNamespace(lexicon=lexicon), races=races, clock=lambda: NOW)
     with pytest.raises(CommandError):
-        await find_place(lists, no_meetings, read_words("xyzzy " * 300, NOW.date()), 1.0)
+        await RACECARD_COMMAND.plan(desk, typed("xyzzy " * 300))
     assert known.times < 20
 
 

@@ -206,10 +206,10 @@ async def test_word_in_between_is_tried_once(webhook):
 
 
 async def test_refusal_in_the_commit_is_answered_with_the_line_put_right(webhook, channel):
-    async def commit(_desk, _invocation):
+    async def apply(_desk, _invocation, _planned):
         raise CommandError("No region.", typed="gb", meant={"GB": "GB"})
 
-    command = Command("subscribe", "", "", slow_command(asyncio.Event()).answer, commit)
+    command = Command("subscribe", "", "", slow_command(asyncio.Event()).answer, apply=apply)
     runner = replace(make_runner(webhook), desk=channel.desk)
     await runner.answer(await runner.commit(command, typed("gb")), Reply(URL, "cmd-1"))
     (sent,) = webhook.sent
@@ -217,10 +217,10 @@ async def test_refusal_in_the_commit_is_answered_with_the_line_put_right(webhook
 
 
 async def test_change_that_is_not_done_in_time_blames_nobody(webhook):
-    async def commit(_desk, _invocation):
+    async def apply(_desk, _invocation, _planned):
         await asyncio.Event().wait()
 
-    command = Command("subscribe", "", "", slow_command(asyncio.Event()).answer, commit)
+    command = Command("subscribe", "", "", slow_command(asyncio.Event()).answer, apply=apply)
     runner = make_runner(webhook, commit_s=0.0)
     await runner.answer(await runner.commit(command, typed("GB")), Reply(URL, "cmd-1"))
     (sent,) = webhook.sent

@@ -15,10 +15,12 @@ from bot.events.event import DEFAULT_TOPICS
 from bot.outbox import held_queues
 from bot.outbox.resume import Reopening
 from bot.slack.bot_identity import BotIdentity
-from bot.slack.commands import subscribe, subscription_pages, unsubscribe
 from bot.slack.commands.form_button import open_form
 from bot.slack.commands.form_submission import submit
 from bot.slack.commands.invocation import COMMIT_S, begun
+from bot.slack.commands.subscribe import SUBSCRIBE_COMMAND, said_of
+from bot.slack.commands.subscription_pages import EDIT_BUTTON
+from bot.slack.commands.unsubscribe import UNSUBSCRIBE_COMMAND
 from bot.slack.forms.subscribe_form import FormOf, read_form, subscribe_form
 from bot.slack.messages.alerts.backlog_summary import waited
 from bot.slack.messages.conditions.condition_view import PublishedChoices
@@ -62,13 +64,13 @@ class Channel:
 
     async def types(self, words):
         """The answer's text."""
-        committed = await subscribe.commit(self.desk, self.typed(words))
-        answer = await subscribe.answer(self.desk, self.typed(words), committed)
+        committed = await SUBSCRIBE_COMMAND.commit(self.desk, self.typed(words))
+        answer = await said_of(self.desk, self.typed(words), committed)
         assert answer is not None
         return answer.text
 
     async def ends(self, words):
-        await unsubscribe.commit(self.desk, self.typed(words))
+        await UNSUBSCRIBE_COMMAND.commit(self.desk, self.typed(words))
 
     async def states(self):
         rows = await self.database.read(lambda session: subscriptions.of_channel(session, self.channel_id))
@@ -111,16 +113,16 @@ async def test_subscription_of_an_open_channel_is_live_where_slack_does_not_say(
 
 async def test_subscription_where_the_bot_is_not_waits_when_it_is_stored(channel):
     channel.hears(OUT)
-    await subscribe.commit(channel.desk, channel.typed("GB"))
+    await SUBSCRIBE_COMMAND.commit(channel.desk, channel.typed("GB"))
     assert (await channel.states())["GB"][0] == "waiting"
 
 
 async def test_answer_to_a_subscription_only_reads(channel, database):
     for heard in (IN, OUT, SILENT):
         channel.hears(heard)
-        committed = await subscribe.commit(channel.desk, channel.typed("GB"))
+        committed = await SUBSCRIBE_COMMAND.commit(channel.desk, channel.typed("GB"))
         desk: Any = SimpleNamespace(**vars(channel.desk) | {"database": SimpleNamespace(read=database.read)})
-        assert await subscribe.answer(desk, channel.typed("GB"), committed)
+        assert await said_of(desk, channel.typed("GB"), committed)
 
 
 async def test_bot_that_is_invited_while_slack_is_asked_is_there(channel):
@@ -187,7 +189,7 @@ async def test_nobody_is_told_to_invite_the_bot_into_a_direct_message(channel):
 
 async def test_slack_is_asked_no_longer_than_leaves_time_to_store(channel):
     began_s = begun(channel.typed("")).began_s - COMMIT_S + 1.0
-    await subscribe.commit(channel.desk, channel.typed("GB", began_s=began_s))
+    await SUBSCRIBE_COMMAND.commit(channel.desk, channel.typed("GB", began_s=began_s))
     assert 0 < channel.desk.slack.timeouts_s[0] <= 0.7
     channel.hears(SlackDoubtful("views.open", "no answer"))
     with pytest.raises(CommandError, match="did not say in time whether a form has opened"):
@@ -219,7 +221,7 @@ async def test_form_that_does_not_open_is_told_with_what_to_do_instead(channel, 
 
 async def test_edit_of_a_subscription_that_is_gone_says_so_and_opens_no_form(channel):
     with pytest.raises(CommandError, match="not there any more"):
-        await subscription_pages.commit_edit(channel.desk, channel.typed("GB"))
+        await EDIT_BUTTON.commit(channel.desk, channel.typed("GB"))
     assert channel.desk.slack.timeouts_s == []
 
 

@@ -13,7 +13,7 @@ from bot.events.races import Course, OffTime, Race, Runner
 from bot.events.watched import name_key
 from bot.racedata import race_book_store
 from bot.racedata.declared_names import look_up
-from bot.slack.commands import watch
+from bot.slack.commands.watch import WATCH_COMMAND
 from bot.slack.messages.answers.watch_answer import NowWatched, watched
 from tests.unit.commands.town import NOW
 from tests.unit.commands.town import typed as invocation
@@ -25,7 +25,7 @@ MOORE = WatchedName(WatchKind.JOCKEY, "R Moore")
 @pytest.mark.parametrize("typed", ["", "me", "horse:", 'horse:""', "horse: me", "horse:()", f"horse:{'x' * 81}"])
 async def test_line_without_a_name_is_refused_and_offered_by_no_button(town, typed):
     here = await town.here()
-    for run in (watch.check, watch.changes, watch.commit):
+    for run in (WATCH_COMMAND.plan, WATCH_COMMAND.commit):
         with pytest.raises(CommandError):
             await run(town.desk, replace(here, text=typed))
 
@@ -159,9 +159,9 @@ async def test_too_many_names_are_refused(town):
         )
     )
     with pytest.raises(CommandError, match=f"At most {WATCHES_MAX}"):
-        await watch.commit(town.desk, invocation("horse:A jockey:B"))
-    assert await watch.changes(town.desk, invocation("horse:A jockey:B"))
-    assert (await watch.commit(town.desk, invocation("horse:A"))).made
+        await WATCH_COMMAND.commit(town.desk, invocation("horse:A jockey:B"))
+    assert await WATCH_COMMAND.would_change(town.desk, invocation("horse:A jockey:B"))
+    assert (await WATCH_COMMAND.commit(town.desk, invocation("horse:A"))).made
 
 
 async def test_race_that_is_over_is_no_race_to_come(database):

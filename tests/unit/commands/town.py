@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import count
 from types import SimpleNamespace
@@ -17,12 +17,13 @@ from bot.racedata import reference_store as rows
 from bot.racedata.client.service_errors import ServiceUnreachable
 from bot.racedata.reference_book import ReferenceBook
 from bot.racedata.reference_store import KnownCountry, KnownCourse
-from bot.slack.commands import subscribe, unsubscribe
 from bot.slack.commands.error_answers import retyped
 from bot.slack.commands.form_submission import submit
 from bot.slack.commands.invocation import Invocation
-from bot.slack.commands.refusal_buttons import refusal, with_working_offers
+from bot.slack.commands.refusal_buttons import with_working_offers
+from bot.slack.commands.subscribe import SUBSCRIBE_COMMAND
 from bot.slack.commands.table import find_command
+from bot.slack.commands.unsubscribe import UNSUBSCRIBE_COMMAND
 from bot.slack.forms.subscribe_form import FormOf, read_form, subscribe_form
 from bot.slack.messages.answers.filter_words import describe
 from bot.slack.messages.conditions.condition_view import PublishedChoices
@@ -131,6 +132,17 @@ async def make_desk(database, *, regions: Sequence[str] = REGIONS, courses: Sequ
     )
 
 
+async def refusal(desk, invocation, line):
+    """Why the bot refuses a line, or None."""
+    command, text = find_command(line)
+    assert command is not None
+    try:
+        await command.would_change(desk, replace(invocation, text=text))
+    except CommandError as error:
+        return error
+    return None
+
+
 def typed(words="", **changes):
     """An invocation in the only channel of a test."""
     return Invocation(**{"text": words, "channel_id": "C1", "user_id": "U1", "reference": "cmd-1"} | changes)
@@ -156,10 +168,9 @@ class Town:
         command, text = find_command(line)
         assert command is not None
         invocation = Invocation(text, here.channel_id, here.user_id, here.reference)
-        if command.commit is not None:
+        if command.apply is not None:
             return await command.commit(self.desk, invocation)
-        assert command.check is not None
-        return await command.check(self.desk, invocation)
+        return await command.plan(self.desk, invocation)
 
     async def filters(self, here):
         found = await self.desk.database.read(lambda session: subscriptions.of_channel(session, here.channel_id))
@@ -183,10 +194,10 @@ class Channel:
     known: PublishedChoices = field(default_factory=lambda: PublishedChoices(tuple(REGIONS), courses=True))
 
     async def types(self, words):
-        return await subscribe.commit(self.desk, typed(words))
+        return await SUBSCRIBE_COMMAND.commit(self.desk, typed(words))
 
     async def ends(self, words):
-        return await unsubscribe.commit(self.desk, typed(words))
+        return await UNSUBSCRIBE_COMMAND.commit(self.desk, typed(words))
 
     async def refuses(self, words, command="subscribe"):
         """What is told of words, and what each button would type."""

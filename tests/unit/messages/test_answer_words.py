@@ -13,8 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from bot.channels.audit_log import ENTRIES_PER_PAGE, AuditPage
 from bot.channels.filters import ALL_REGIONS, Abandonments, ChannelFilter, Meeting, Overridden
@@ -35,7 +33,6 @@ from bot.slack.messages.answers.subscription_list import (
     ChannelPause,
     Listed,
     ListPage,
-    page_of,
     subscription_list,
 )
 from bot.slack.messages.kit.blocks import weight
@@ -253,11 +250,6 @@ def test_list_of_a_full_page_of_the_longest_subscriptions_holds_every_limit():
     ]
     shown = within_limits(page(*listed, total=40, number=3, mutes=mutes, change=entry()))
     assert "and 26 more muted meetings" in shown
-
-
-@given(st.text())
-def test_page_is_read_of_any_text(typed):
-    assert 1 <= page_of(typed) < 10**6
 
 
 def test_audit_of_the_longest_changes_holds_every_limit():

@@ -115,12 +115,6 @@ def _paused(pause: ChannelPause, shown: Callable[[datetime], str]) -> str:
     return f"PAUSED{since}{by}, until {ends}."
 
 
-def page_of(typed: str) -> int:
-    """The page of "3" or "page:3"; the first page for anything else."""
-    digits = typed.strip().lower().removeprefix("page:").strip()
-    return max(1, int(digits)) if digits.isascii() and digits.isdecimal() and len(digits) <= 6 else 1
-
-
 def _subscription(one: Listed, today: date | None) -> str:
     row = one.row
     made = f"subscribed by {named(row.created_by)} on {weekday_and_day(row.created_at.date(), today)}"

@@ -1,0 +1,222 @@
+"""The words of `/racecard`, `/results`, `/racing next` and `trace`: region, day, course and off time, in any order.
+
+A day is a published race date. "today" is the date in UTC, because the zone of the service's dates is not shown (Spec
+gap G16): every answer names its date.
+"""
+
+import asyncio
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import Any
+
+from bot.channels import subscriptions
+from bot.channels.filters import ALL_REGIONS
+from bot.db.engine import Database
+from bot.errors import CommandError
+from bot.events.days import likely_day, utc_today
+from bot.events.event import Topic
+from bot.events.races import Course
+from bot.events.typed_text import folded
+from bot.racedata.day_card import MeetingCard
+from bot.racedata.lexicon import Lexicon
+from bot.racedata.near_misses import COURSE_PREFIX, LOOKED_UP_MAX, course_words, find_courses, refusal, wrong_words
+from bot.slack.commands.filter_choice import no_region
+from bot.slack.commands.invocation import CommandPlan, Desk, Invocation
+from bot.slack.language.grammar import (
+    ALL,
+    EVERYTHING,
+    NO_LISTS,
+    THINGS,
+    TOPIC_WORDS,
+    Grammar,
+    Kind,
+    Phrase,
+    PhraseReader,
+)
+from bot.slack.language.refusals import Refusal, one_at_a_time, unknown_words
+from bot.slack.language.request import DAYS_FIELD, PAGES_FIELD, TIMES_FIELD, UNKNOWN_WORDS, LineRequest, request_of
+from bot.slack.language.tokens import SINGLE_QUOTE, words_of
+from bot.slack.messages.conditions.course_view import COURSES_FIELD
+from bot.slack.messages.conditions.region_view import REGIONS_FIELD
+from bot.slack.messages.conditions.topic_view import TOPICS_FIELD
+
+USUAL_REGIONS = ("GB", "IRE")
+"""Named first where a channel's subscriptions name no region."""
+
+PLACE_CHECK_S = 3.0
+
+_SHOWN_BY = {Topic.RACECARDS: "racecard", Topic.RESULTS: "results", Topic.ABANDONMENTS: "results"}
+
+_OWN: Mapping[str, tuple[Kind, Any]] = {
+    **{word: (Kind.TOPIC, topic) for word, topic in TOPIC_WORDS.items()},
+    **dict.fromkeys((ALL, "everywhere", EVERYTHING, "any", "each", "every"), (Kind.ALL, ALL)),
+    **dict.fromkeys(("card", "day", "this", "off"), (Kind.FILLER, "")),
+}
+
+_ONE_OF_EACH = {REGIONS_FIELD: "region", COURSES_FIELD: "course", TIMES_FIELD: "off time", DAYS_FIELD: "day"}
+_LIKE_A_REGION = re.compile("[A-Z]{2,4}")
+
+
+@dataclass(frozen=True)
+class DayPlan:
+    """The request of a line, its day, and its place: a region (None: all) and a course (None: all).
+
+    `unchecked` words could not be looked up.
+    """
+
+    wanted: LineRequest
+    day: date
+    region: str | None = None
+    course: Course | None = None
+    unchecked: tuple[str, ...] = ()
+
+    @property
+    def off(self) -> str | None:
+        return next(iter(self.wanted.of(TIMES_FIELD)), None)
+
+    @property
+    def page(self) -> int:
+        return max(self.wanted.of(PAGES_FIELD), default=1)
+
+    @property
+    def is_day_named(self) -> bool:
+        return bool(self.wanted.of(DAYS_FIELD))
+
+
+def day_grammar(own: Collection[str] = (), *, looks_back: bool = False) -> Grammar:
+    """`own` are the command's own words."""
+    flags = {word: (Kind.FLAG, word) for word in own}
+    return Grammar({**_OWN, **flags}, has_days=True, looks_back=looks_back)
+
+
+def day_plan(command: str, grammar: Grammar, shows: Collection[Topic]) -> CommandPlan:
+    """The plan of a command that shows these topics of a day. Raises CommandError for unknown words."""
+
+    async def plan(desk: Desk, invocation: Invocation) -> DayPlan:
+        words, today = words_of(invocation.text), utc_today(desk.clock())
+        lexicon = await desk.reference.lexicon(PLACE_CHECK_S) if words else NO_LISTS
+        phrases = _with_regions(PhraseReader(lexicon, grammar, today).read(words), lexicon)
+        wanted = request_of(phrases)
+        if refused := wanted.refused or _refused(wanted, command, shows):
+            raise refused.error(command)
+        days = wanted.of(DAYS_FIELD)
+        asked = DayPlan(
+            wanted, date.fromisoformat(days[0]) if days else today, next(iter(wanted.of(REGIONS_FIELD)), None)
+        )
+        try:
+            return await _placed(desk, asked, phrases, lexicon, grammar)
+        except CommandError as error:
+            raise _with_lines(error, wanted, command) from None
+
+    return plan
+
+
+async def first_regions(database: Database, channel_id: str) -> Sequence[str]:
+    """The regions whose meetings are listed first: what the channel subscribed to, else the usual regions."""
+    rows = await database.read(lambda session: subscriptions.of_channel(session, channel_id))
+    return [row.region for row in rows if row.region != ALL_REGIONS] or USUAL_REGIONS
+
+
+def _with_regions(phrases: Sequence[Phrase], lexicon: Lexicon) -> Sequence[Phrase]:
+    """Without lists, a word like a code is a region."""
+    return [
+        replace(one, kind=Kind.REGION)
+        if not lexicon.regions and one.kind is Kind.UNKNOWN and _LIKE_A_REGION.fullmatch(one.value)
+        else one
+        for one in phrases
+    ]
+
+
+def _refused(wanted: LineRequest, command: str, shows: Collection[Topic]) -> Refusal | None:
+    if wanted.is_negated or wanted.left_out:
+        places = [
+            (name, one) for name in (REGIONS_FIELD, COURSES_FIELD) for one in (*wanted.of(name), *wanted.out(name))
+        ]
+        plain = replace(wanted.but(regions=(), courses=(), topics=(), flags=(), all=()), left_out={})
+        told = f"I can leave nothing out here. /{command} shows a region, a course, or all there is."
+        return Refusal(told, {one: plain.but(**{name: (one,)}) for name, one in places})
+    for name, noun in _ONE_OF_EACH.items():
+        if len(several := wanted.of(name)) > 1:
+            return Refusal(one_at_a_time(noun, several), {one: wanted.but(**{name: (one,)}) for one in several})
+    if elsewhere := [topic for topic in wanted.of(TOPICS_FIELD) if topic not in shows]:
+        other = _SHOWN_BY[elsewhere[0]]
+        told = f"/{other} shows {elsewhere[0]}."
+        return Refusal(
+            told,
+            {elsewhere[0]: wanted.but(topics=[one for one in elsewhere if one is Topic.ABANDONMENTS], flags=())},
+            command=other,
+        )
+    return None
+
+
+async def _placed(desk: Desk, asked: DayPlan, phrases: Sequence[Phrase], lexicon: Lexicon, grammar: Grammar) -> DayPlan:
+    """The plan with its course. A course without a list is known where the day has a meeting there."""
+    wanted, region = asked.wanted, asked.region
+    unknown = wanted.of(UNKNOWN_WORDS)
+    unchecked = () if lexicon.regions or region is None else (region,)
+    typed = " ".join((*wanted.of(COURSES_FIELD), *unknown))
+    if not typed:
+        return replace(asked, unchecked=unchecked)
+    if not find_courses(lexicon.courses, typed):
+        others = THINGS - {Kind.REGION, Kind.DAY, Kind.TIME} | {Kind.FILLER, Kind.AND, Kind.OR}
+        whole = " ".join(one.typed for one in phrases if one.kind in others)
+        there = await desk.races.meetings(asked.day)
+        if seen := _seen(there, typed, region) or _seen(there, whole, region):
+            return replace(asked, region=region or seen.region, course=seen.course, unchecked=unchecked)
+        folded = {code.casefold() for code in lexicon.regions}
+        if unknown and (lexicon.courses or any(likely_day(one) or one.casefold() in folded for one in unknown)):
+            # To look for what is alike takes as long as many deliveries do.
+            raise await asyncio.to_thread(_unknown, wanted, lexicon, grammar)
+    course = await desk.reference.check_course(typed, PLACE_CHECK_S, regions=[region] if region else ())
+    if course.course_id is None:
+        return replace(asked, course=course, unchecked=(*unchecked, typed))
+    own = await desk.reference.region_of(course)
+    if region is not None and own is not None and region != own:
+        raise CommandError(f"{course.name or typed} is in {own}, not in {region}.", typed=region, meant={own: own})
+    return replace(asked, region=region or own, course=course, unchecked=unchecked)
+
+
+def _unknown(wanted: LineRequest, lexicon: Lexicon, grammar: Grammar) -> CommandError:
+    words, regions = wanted.of(UNKNOWN_WORDS), wanted.of(REGIONS_FIELD)
+    if error := no_region(lexicon, words):
+        return error
+    countries = {name: code for name, code in lexicon.names.items() if name not in lexicon.regions}
+    own = {word for word, (kind, _) in grammar.own.items() if kind is Kind.FLAG or word in set(Topic)}
+    known = (*lexicon.regions, *own, *filter(None, map(likely_day, words[:LOOKED_UP_MAX])))
+
+    def alike(courses: Sequence[Any]) -> Any:
+        return wrong_words(words, countries | course_words(courses) | {word: word for word in known})
+
+    wrong = alike([one for one in lexicon.courses if not regions or one.region in {None, *regions}])
+    if regions and not any(one.meant for one in wrong):
+        # No course there is alike. The course may be in another region.
+        wrong = alike(lexicon.courses)
+    after = "" if any(one.meant for one in wrong) else "/racing courses lists the courses."
+    return refusal(unknown_words((one.typed for one in wrong), "course", "region", "day"), wrong, after)
+
+
+def _with_lines(error: CommandError, wanted: LineRequest, command: str) -> CommandError:
+    """The error, with each offer as the whole line."""
+    lines: dict[str, str] = {}
+    for label, right in error.offers.items():
+        ((typed, value),) = right.items()
+        if typed in wanted.of(REGIONS_FIELD):
+            lines[label] = wanted.but(regions=(value,)).line(command)
+        else:
+            left = [one for one in wanted.of(UNKNOWN_WORDS) if one not in {typed, *typed.split()}]
+            courses = () if typed.startswith(COURSE_PREFIX) else wanted.of(COURSES_FIELD)
+            lines[label] = wanted.but(courses=courses, unknown=(*left, value)).line(command)
+    return CommandError(error.told, lines=lines, asks=error.asks, after=error.after)
+
+
+def _seen(meetings: Sequence[MeetingCard], typed: str, region: str | None) -> MeetingCard | None:
+    here = [one for one in meetings if region is None or one.region in {region, None}]
+    return next(
+        (one for one in here if typed == one.course.course_id or _as_typed(typed) == _as_typed(one.course.name)), None
+    )
+
+
+def _as_typed(name: str | None) -> str:
+    return " ".join(folded(name or "").replace('"', "").split()).strip(SINGLE_QUOTE + " ")
