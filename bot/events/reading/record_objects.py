@@ -156,6 +156,9 @@ def _with_attributes(record: Mapping[str, Any]) -> Fields:
 def _about(name: str, fields: Fields, parent: Part) -> About:
     name = name if name in BY_NAME else _DETAILS.sub("", name)
     about = BY_NAME.get(name, About.DATA if "is.racing" in fields.facts else About.OTHER)
+    if about is About.COURSE and "lists.runners" in fields.facts:
+        # In French a race.
+        return About.RACE
     if about not in {About.DATA, About.OTHER}:
         return about
     kind = fields.get("type")

@@ -86,9 +86,10 @@ _WITH_REASON = re.compile(r"(.+?) *\(([^()]{4,})\)")
 
 _WHOLE = re.compile(r"\A([0-9]+)\.0+\Z")
 _NUMBER_ON_CLOTH = re.compile(
-    r"(?:#|n[or]\.? ?)?\(?(?P<number>[0-9]{1,3}[A-Za-z]?)(?:[.)]? ?(?P<name>[^\W\d]{2}.+))?\)?", re.IGNORECASE
+    r"(?:#|n[or]\.? ?)?\(?(?P<number>[0-9]{1,3}[A-Za-z]?)(?:(?:[.)]|st|nd|rd|th)? ?(?P<name>[^\W\d]{2}.+))?\)?",
+    re.IGNORECASE,
 )
-"""As an order names a horse: "4", "#4", "No. 4", "4. Horse A"."""
+"""As an order names a horse: "4", "#4", "No. 4", "4. Horse A", "1st Horse A"."""
 
 _ORDER_TEXT = re.compile(r"[0-9]{1,2}[A-Za-z]?(?: ?(?:[-,/>=;.]| ) ?[0-9]{1,2}[A-Za-z]?)+")
 
