@@ -50,8 +50,8 @@ from bot.operations.jobs.refresh_reference import refresh_for_filters, refresh_r
 from bot.operations.jobs.scheduler import Jobs
 from bot.operations.jobs.watch_deliveries import DeliveryWatch
 from bot.operations.metrics import Metrics
+from bot.operations.public_url import SelfDelivery
 from bot.operations.repair.repair_run import Repair
-from bot.operations.self_delivery import SelfDelivery
 from bot.operations.self_notices import SelfNotices
 from bot.outbox import call_holds
 from bot.outbox.message import NativeBlocks

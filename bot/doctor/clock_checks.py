@@ -24,7 +24,7 @@ async def clock(patient: Patient) -> Seen:
     told = {name: deployment.times[name] for name in (SLACK, SERVICE) if name in deployment.times}
     if not told:
         finding = warning(
-            "clock_not_compared",
+            "clock_off",
             "Neither Slack nor the data service answered, so the clock was compared with nothing.",
             "Mend what keeps this machine from Slack and from the data service; the checks of both say more.",
         )
@@ -44,7 +44,7 @@ def _findings(deployment: Deployment, name: str, reference: TimeTold) -> Iterato
     ahead_s = reference.ahead_s - theirs.ahead_s if theirs is not None else 0.0
     if how_bad := _how_bad(ahead_s):
         told = f"The clock of the bot at PUBLIC_URL is {_apart(ahead_s)} {name}. {COST}"
-        yield Finding("bot_clock_off", how_bad, told, MEND)
+        yield Finding("clock_off", how_bad, told, MEND)
 
 
 def _how_bad(ahead_s: float) -> CheckOutcome | None:

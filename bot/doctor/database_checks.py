@@ -106,16 +106,16 @@ def _not_written(found: Database, error: DBAPIError) -> Finding:
     code = getattr(error.orig, "sqlstate", None) or ""
     if "full" in reason or code.startswith("53"):
         place = f"the disk of {_file(found)}" if found.is_sqlite else "the disk of the PostgreSQL server"
-        return failed("disk_full", told, f"Make room on {place}. The bot goes on by itself.")
+        return failed("database_not_written", told, f"Make room on {place}. The bot goes on by itself.")
     if "locked" in reason or code == "55P03":
         mend = "End the process or the session that holds the lock, such as a shell with an open transaction."
-        return failed("database_locked", told, mend)
+        return failed("database_not_written", told, mend)
     mend = (
         f"Let the bot's user write {_file(found)} and the folder around the file."
         if found.is_sqlite
         else "Point DATABASE_URL at the primary server, with a user that may write."
     )
-    return failed("database_read_only", told, mend)
+    return failed("database_not_written", told, mend)
 
 
 async def free_space(patient: Patient) -> Seen | NotApplicable:
@@ -131,7 +131,7 @@ async def free_space(patient: Patient) -> Seen | NotApplicable:
         cost = f"{told}: less than {BODIES_WITH_ROOM} deliveries of MAX_BODY_BYTES."
         return Seen(told, (failed("disk_nearly_full", cost, mend),))
     if free < LITTLE_ROOM_BYTES:
-        return Seen(told, (warning("disk_little_room", f"{told}: less than 1 GiB.", mend),))
+        return Seen(told, (warning("disk_nearly_full", f"{told}: less than 1 GiB.", mend),))
     return Seen(told)
 
 

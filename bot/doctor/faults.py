@@ -40,17 +40,17 @@ def _slack_fault(error: SlackError) -> Finding:
         mend = (
             f"Run `racing-bot doctor` again in {error.retry_after_s:.0f} seconds. Messages wait, and nothing is lost."
         )
-        return failed("slack_busy", f"Slack limits the bot's calls ({error}).", mend)
+        return failed("slack_unusable", f"Slack limits the bot's calls ({error}).", mend)
     if isinstance(error, SlackScopeMissing):
-        return failed("slack_refuses", f"The token may not make this call ({error}).", f"For the call, {REINSTALL}.")
+        return failed("slack_unusable", f"The token may not make this call ({error}).", f"For the call, {REINSTALL}.")
     if isinstance(error, SlackRefused):
         mend = "Look the code up on Slack's page of the method (docs.slack.dev/reference/methods) for the cause."
-        return failed("slack_refuses", f"Slack refuses a call of the check ({error}).", mend)
+        return failed("slack_unusable", f"Slack refuses a call of the check ({error}).", mend)
     mend = (
         "Let this machine reach SLACK_API_URL (DNS, firewall, proxy), or correct the address. See status.slack.com: "
         "during an outage of Slack, wait. Messages wait too, and nothing is lost."
     )
-    return failed("slack_unreachable", f"Slack gives no usable answer ({error}).", mend)
+    return failed("slack_unusable", f"Slack gives no usable answer ({error}).", mend)
 
 
 def _service_fault(error: ServiceFailure) -> Finding:
@@ -59,13 +59,13 @@ def _service_fault(error: ServiceFailure) -> Finding:
             "Let this machine reach RACING_API_URL (DNS, firewall, proxy), or correct the address. During an outage "
             "of the data service wait: deliveries are taken and posted meanwhile."
         )
-        return failed("service_unreachable", f"The data service can't be reached ({error.message}).", mend)
+        return failed("service_unusable", f"The data service can't be reached ({error.message}).", mend)
     if isinstance(error, NotFound | AnswerUnreadable):
         mend = "Correct RACING_API_URL: the base address with its version segment, as the data service's pages say."
-        return failed("service_elsewhere", f"RACING_API_URL does not answer as the data service ({error}).", mend)
+        return failed("service_unusable", f"RACING_API_URL does not answer as the data service ({error}).", mend)
     if isinstance(error, RateLimited):
         wait_s = round(error.retry_after_s or 60)
         told = "The key has made all requests of this minute."
-        return failed("service_busy", told, f"Run `racing-bot doctor` again in {wait_s} seconds.")
+        return failed("service_unusable", told, f"Run `racing-bot doctor` again in {wait_s} seconds.")
     mend = "Wait, and run `racing-bot doctor` again; report the request id to the data service if the fault stays."
-    return failed("service_fault", f"The data service failed ({error}).", mend)
+    return failed("service_unusable", f"The data service failed ({error}).", mend)

@@ -75,7 +75,7 @@ async def plan(patient: Patient) -> Seen:
             )
         )
         plans = ", ".join(error.reaches_on) or "see the data service's account page"
-        return Seen("without usage", (warning("plan_lacks_usage", told, f"Take a plan with usage: {plans}."),))
+        return Seen("without usage", (warning("plan_unknown", told, f"Take a plan with usage: {plans}."),))
     if meta.plan in PLANS or deployment.settings.monthly_quota is not None:
         return Seen(meta.plan or "not named")
     told = f"The allowance of the plan {meta.plan or '(not named)'} is not known, so nobody is warned of the quota."
@@ -110,7 +110,7 @@ async def quota(patient: Patient) -> Seen | NotApplicable:
     turn = f"{month_after(month):%Y-%m-%d}"
     if used >= limit:
         mend = f"Wait for {turn}, or take a larger plan; deliveries and posts go on."
-        return Seen(told, (failed("quota_spent", f"{told}: commands that read are refused.", mend),))
+        return Seen(told, (failed("quota_low", f"{told}: commands that read are refused.", mend),))
     if used * 100 >= limit * LITTLE_LEFT_PERCENT:
         mend = f"Lower COMMAND_QUOTA_SHARE or take a larger plan; the month turns on {turn}."
         return Seen(told, (warning("quota_low", f"{told}.", mend),))

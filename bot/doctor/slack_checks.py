@@ -97,9 +97,9 @@ async def scopes(patient: Patient) -> Seen | NotApplicable:
 def _missing(scope: str, *, optional: bool) -> Finding:
     if optional:
         return warning(
-            "scope_optional", f"Without {scope}: {LOSS_WITHOUT_SCOPE[scope]}.", f"To have {scope}, {REINSTALL}."
+            "scope_missing", f"Without {scope}: {LOSS_WITHOUT_SCOPE[scope]}.", f"To have {scope}, {REINSTALL}."
         )
-    return failed("scope_needed", f"Without {scope}: {LOSS_WITHOUT_SCOPE[scope]}.", f"For {scope}, {REINSTALL}.")
+    return failed("scope_missing", f"Without {scope}: {LOSS_WITHOUT_SCOPE[scope]}.", f"For {scope}, {REINSTALL}.")
 
 
 async def admins(patient: Patient) -> Seen:
@@ -124,7 +124,7 @@ async def _place(deployment: Deployment, place: str) -> Finding | None:
         return failed("admin_not_reached", f"No warning reaches {place}: {problem}.", mend) if problem else None
     problem = await problem_of_channel(deployment.slack, place, timeout_s=HTTP_TIMEOUT_S)
     mend = f"Type `/invite @racing-bot` in {place}, or set ADMIN_CHANNEL to a channel with the bot in it."
-    return failed("admin_channel_closed", f"Slack takes no post in {place}: {problem}.", mend) if problem else None
+    return failed("admin_not_reached", f"Slack takes no post in {place}: {problem}.", mend) if problem else None
 
 
 async def channels(patient: Patient) -> Seen:
@@ -231,7 +231,7 @@ def _unread_replies(deployment: Deployment, place: str, error: SlackError, live:
         f"Type `/racing unsubscribe show` in {', '.join(live)} to have results in the channel; or, where a scope is "
         f"missing, {REINSTALL}."
     )
-    return Seen(place, (warning("replies_not_readable", told, mend),))
+    return Seen(place, (warning("history_not_readable", told, mend),))
 
 
 async def socket_mode(patient: Patient) -> Seen | NotApplicable:

@@ -15,9 +15,11 @@ from bot.channels import subscriptions
 from bot.channels.filters import ALL_REGIONS, ChannelFilter
 from bot.db.tables import InboxDelivery, WebhookSubscriptionRow
 from bot.deliveries import endpoint
-from bot.doctor.deployment import Deployment, Patient
+from bot.doctor.deployment import HTTP_TIMEOUT_S, Deployment, Patient
 from bot.doctor.findings import Finding, NotApplicable, Seen, failed, warning
 from bot.events.event import TOPIC_OF
+from bot.operations import public_url
+from bot.operations.public_url import Problem
 from bot.racedata import webhook_subscriptions
 from bot.slack import request_guard
 from bot.slack.messages.kit.text import counted
@@ -25,7 +27,6 @@ from bot.slack.messages.kit.text import counted
 CERTIFICATE_LEFT_S = 14 * 24 * 3600
 SUBSCRIBE = "racing-bot subscribe"
 _EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104  compared with, not listened at
-_PROXY_GAVE_UP = (502, 503, 504)
 NO_ADDRESS = NotApplicable("PUBLIC_URL is not set")
 
 
@@ -99,42 +100,12 @@ async def public_address(patient: Patient) -> Seen:
     try:
         response = await deployment.public_health()
     except httpx.HTTPError as error:
-        return Seen(address, (_not_reached(error),))
+        problem = public_url.unreached(error, address, HTTP_TIMEOUT_S)
+        return Seen(address, (failed("public_url_dead", problem.told, problem.mend),))
     if not _is_healthy(response):
-        return Seen(address, (_answered_otherwise(deployment, response),))
+        problem = public_url.answered(response)
+        return Seen(address, (failed("public_url_elsewhere", problem.told, problem.mend),))
     return Seen(f"{address} leads to a running bot, seen from this machine", tuple(_certificate(deployment, response)))
-
-
-def _not_reached(error: httpx.HTTPError) -> Finding:
-    if isinstance(_cause(error), ssl.SSLError):
-        told = f"The certificate of PUBLIC_URL is not valid ({error}). Slack and the data service refuse the address."
-        return failed(
-            "tls_invalid", told, "Renew the certificate in the reverse proxy, the chain to the root included."
-        )
-    told = f"PUBLIC_URL can't be reached from this machine ({type(error).__name__})."
-    mend = "Start the reverse proxy, and check the DNS name, the port and the firewall of PUBLIC_URL."
-    return failed("public_url_dead", told, mend)
-
-
-def _cause(error: BaseException) -> BaseException:
-    while (before := error.__cause__ or error.__context__) is not None:
-        error = before
-    return error
-
-
-def _answered_otherwise(deployment: Deployment, response: httpx.Response) -> Finding:
-    status = response.status_code
-    if response.next_request is not None:
-        told = f"PUBLIC_URL answers with a redirect ({status}), and senders of deliveries follow none."
-        target = response.next_request.url
-        mend = f"Set PUBLIC_URL to the address behind the redirect, or take the redirect to {target} away."
-        return failed("public_url_redirects", told, mend)
-    told = f"GET {deployment.settings.public_url}/healthz answers {status}, and not as the bot does."
-    if status in _PROXY_GAVE_UP:
-        mend = f"Start `racing-bot serve`, and let the reverse proxy pass on to port {deployment.settings.port}."
-    else:
-        mend = "Let the reverse proxy pass /healthz, /webhooks/racing and /slack/events on to the bot."
-    return failed("public_url_elsewhere", told, mend)
 
 
 def _certificate(deployment: Deployment, response: httpx.Response) -> Iterator[Finding]:
@@ -156,21 +127,16 @@ async def webhook_endpoint(patient: Patient) -> Seen | NotApplicable:
     if deployment.settings.public_url is None:
         return NO_ADDRESS
     address = deployment.settings.public_url + endpoint.WEBHOOK_PATH
-    try:
-        response = await deployment.ask("POST", address, body=b"{}", content_type="application/json")
-    except httpx.HTTPError as error:
-        return Seen(address, (_no_delivery(address, type(error).__name__),))
-    if response.status_code == httpx.codes.UNAUTHORIZED and "error" in _object_of(response):
+    answer = await _post(deployment, address, b"{}")
+    if (
+        isinstance(answer, httpx.Response)
+        and answer.status_code == httpx.codes.UNAUTHORIZED
+        and "error" in _object_of(answer)
+    ):
         return Seen(f"{address} refuses an unsigned delivery, as the bot does")
-    return Seen(address, (_no_delivery(address, str(response.status_code)),))
-
-
-def _no_delivery(address: str, answer: str) -> Finding:
-    told = f"An unsigned POST to {address} is answered with {answer} in place of the bot's 401."
-    mend = (
-        f"Let the reverse proxy pass POST {endpoint.WEBHOOK_PATH} on to the bot, with the body unchanged and no login."
-    )
-    return failed("webhooks_not_reached", told, mend)
+    problem = _problem(answer)
+    told = f"An unsigned POST to {address} does not meet the bot's 401. {problem.told}"
+    return Seen(address, (failed("webhooks_not_reached", told, problem.mend),))
 
 
 async def slack_endpoint(patient: Patient) -> Seen | NotApplicable:
@@ -185,27 +151,29 @@ async def slack_endpoint(patient: Patient) -> Seen | NotApplicable:
     body = json.dumps({"type": "url_verification", "challenge": challenge, "token": "doctor"}).encode()
     timestamp = str(int(deployment.clock().timestamp()))
     signed = {"x_slack_request_timestamp": timestamp, "x_slack_signature": request_guard.sign(secret, timestamp, body)}
-    try:
-        response = await deployment.ask("POST", address, body=body, content_type="application/json", **signed)
-    except httpx.HTTPError as error:
-        return Seen(address, (_no_slack(address, type(error).__name__),))
-    if response.is_success and challenge in response.text:
+    answer = await _post(deployment, address, body, **signed)
+    if isinstance(answer, httpx.Response) and answer.is_success and challenge in answer.text:
         return Seen(f"{address} answers a challenge signed with SLACK_SIGNING_SECRET")
-    if response.status_code == httpx.codes.UNAUTHORIZED:
-        told = f"The bot at {address} refuses a challenge that is signed with SLACK_SIGNING_SECRET."
+    problem = _problem(answer)
+    mend = problem.mend
+    if isinstance(answer, httpx.Response) and answer.status_code == httpx.codes.UNAUTHORIZED:
         mend = (
             "Start the bot again with the signing secret of Slack's page Basic Information, App Credentials; "
             "mend the clock first if the check of the clock fails."
         )
-        return Seen(address, (failed("slack_secret_differs", told, mend),))
-    return Seen(address, (_no_slack(address, str(response.status_code)),))
+    told = f"A signed challenge to {address} is not answered: commands and buttons do not arrive. {problem.told}"
+    return Seen(address, (failed("slack_not_reached", told, mend),))
 
 
-def _no_slack(address: str, answer: str) -> Finding:
-    told = f"A signed challenge to {address} is answered with {answer}: commands and buttons do not arrive."
-    path = request_guard.SLACK_PATH
-    mend = f"Let the reverse proxy pass POST {path} on to the bot, with the body unchanged and no login."
-    return failed("slack_not_reached", told, mend)
+async def _post(deployment: Deployment, address: str, body: bytes, **headers: str) -> httpx.Response | Problem:
+    try:
+        return await deployment.ask("POST", address, body=body, content_type="application/json", **headers)
+    except httpx.HTTPError as error:
+        return public_url.unreached(error, address, HTTP_TIMEOUT_S)
+
+
+def _problem(answer: httpx.Response | Problem) -> Problem:
+    return answer if isinstance(answer, Problem) else public_url.answered(answer)
 
 
 async def bot(patient: Patient) -> Seen:
@@ -229,7 +197,7 @@ def _state_of(answer: dict[str, Any]) -> Iterator[Finding]:
     if answer["status"] == "unready":
         reason = answer.get("reason", "the reason stands at METRICS_HOST:METRICS_PORT")
         mend = "Mend the database, as the checks of the database say. The bot goes on by itself."
-        yield failed("bot_unready", f"The running bot stores no delivery: {reason}.", mend)
+        yield failed("bot_degraded", f"The running bot stores no delivery: {reason}.", mend)
     reasons = answer.get("degraded") or {}
     for name, reason in reasons.items() if isinstance(reasons, dict) else ():
         mend = "See docs/operations/README.md, What to watch, for this name. Mend any other failing check first."

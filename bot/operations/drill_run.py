@@ -19,6 +19,7 @@ from bot.fanout.drill_fanout import takes_drills
 from bot.fanout.drill_records import KeptDrill
 from bot.logs import get_logger
 from bot.operations.jobs.job import Job
+from bot.operations.public_url import AddressAnswer
 from bot.outbox import backlog, ledger
 from bot.outbox.ledger import LedgerLine, LedgerOutcome, Trace
 
@@ -48,21 +49,6 @@ HAS_ENDED: Mapping[LedgerOutcome, bool] = {
     LedgerOutcome.FOLDED: True,
     LedgerOutcome.SENT: True,
 }
-
-
-@dataclass(frozen=True)
-class Problem:
-    told: str
-    mend: str
-
-
-@dataclass(frozen=True)
-class AddressAnswer:
-    """The answer of our public address. `problem` is None after a good answer."""
-
-    address: str
-    took_s: float
-    problem: Problem | None = None
 
 
 class Stop(Enum):

@@ -54,7 +54,7 @@ async def test_deployment_is_examined_from_before_its_first_start_until_it_is_we
         assert set(ended.values()) == {"ok", "skipped"}
         world.slack.scopes.discard("users:read")
         warned = await run_command(world.bot, "doctor", "--json")
-        assert codes_of(checks_of(warned)["scopes"]) == ["scope_optional"]
+        assert codes_of(checks_of(warned)["scopes"]) == ["scope_missing"]
         assert (warned.code, json.loads(warned.out)["exit_code"], json.loads(warned.out)["outcome"]) == (
             1,
             1,
@@ -94,7 +94,7 @@ async def test_name_server_that_is_silent_is_told_and_keeps_the_doctor_from_noth
         ran = await run_command(world.bot, "doctor", "--json", prepare=silence_the_name_server, SLACK_API_URL=address)
         assert time.monotonic() - started < 50
         assert ran.code == 2
-        assert codes_of(checks_of(ran)["slack token"]) == ["slack_unreachable"]
+        assert codes_of(checks_of(ran)["slack token"]) == ["slack_unusable"]
         assert not (world.bot.folder / "bot.db-wal").exists(), "the database was closed"
 
 
@@ -139,13 +139,13 @@ async def test_full_disk_is_found_and_room_mends_it(make_world, tmp_path):
         assert (await run_command(world.bot, "migrate")).code == 0
         full = await examined_on(world, SmallDisk(full=True))
         (finding,) = full["writable"]["findings"]
-        assert finding["code"] == "disk_full"
+        assert finding["code"] == "database_not_written"
         assert "database or disk is full" in finding["told"]
         assert f"Make room on the disk of {world.bot.folder}/disk/bot.db" in finding["mend"]
         assert codes_of(full["free space"]) == ["disk_nearly_full"]
 
         roomy = await examined_on(world, SmallDisk(full=False), MAX_BODY_BYTES="1024")
         assert roomy["writable"]["outcome"] == roomy["commit"]["outcome"] == "ok"
-        assert codes_of(roomy["free space"]) == ["disk_little_room"]
+        assert codes_of(roomy["free space"]) == ["disk_nearly_full"]
         larger = checks_of(await run_command(world.bot, "doctor", "--json", MAX_BODY_BYTES="1024"))
         assert "disk_nearly_full" not in codes_of(larger["free space"])

@@ -11,7 +11,7 @@ from pydantic import SecretStr
 from bot.deliveries.signing_secrets import SigningSecrets
 from bot.errors import SlackError, SlackUnreached
 from bot.operations.heartbeat import Heartbeat
-from bot.operations.self_delivery import SelfDelivery
+from bot.operations.public_url import SelfDelivery
 from bot.outbox.message import Message, NativeBlocks
 from bot.racedata.client.service_errors import ServiceUnreachable
 from bot.racedata.client.transport import Request, Transport

@@ -17,7 +17,8 @@ from bot.events.event import EventKind
 from bot.events.races import Course, Race
 from bot.fanout.drill_records import KeptDrill
 from bot.operations import metrics
-from bot.operations.drill_run import HAS_ENDED, AddressAnswer, DrillReport, Stop
+from bot.operations.drill_run import HAS_ENDED, DrillReport, Stop
+from bot.operations.public_url import AddressAnswer
 from bot.operations.repair import outage
 from bot.outbox.ledger import LedgerLine
 from bot.outbox.ledger import LedgerOutcome as PostOutcome

@@ -127,7 +127,7 @@ async def test_database_that_only_reads_is_told_on_postgresql(clinic, postgresql
     name = clinic.settings["database_url"].split("?")[0].rpartition("/")[2]
     postgresql(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
     kind, finding = await finding_of(clinic, "writable")
-    assert kind == ("database_read_only", "failed")
+    assert kind == ("database_not_written", "failed")
     assert "Point DATABASE_URL at the primary server" in finding.mend
     on = "default_transaction_read_only"
     postgresql(f"SET {on} = off", f"ALTER DATABASE {name} RESET {on}")
@@ -174,7 +174,7 @@ async def test_check_that_hangs_is_told_and_the_other_checks_go_on(clinic, monke
     monkeypatch.setattr("bot.doctor.deployment.HTTP_TIMEOUT_S", 0.3)
     clinic.service.fail_next(USAGE, "slow")
     kind, finding = await finding_of(clinic, "data service")
-    assert kind == ("service_unreachable", "failed")
+    assert kind == ("service_unusable", "failed")
     assert "no answer within 0.3 s" in finding.told
 
 
@@ -197,12 +197,12 @@ async def test_cost_of_unreadable_replies_is_told(clinic, choice, cost):
 
 
 SLACKS_FAULTS = [
-    *(("slack_unreachable", one) for one in (http_error(503), slack_error("internal_error"), drop_before())),
-    *(("slack_unreachable", one) for one in (truncated(), html(), delay_before(30))),
-    ("slack_unreachable", Failure(name="list", status=200, body="[]")),
-    ("slack_unreachable", Failure(name="binary", status=200, body="{}", content_type="application/gzip")),
-    ("slack_busy", rate_limited(30)),
-    ("slack_busy", slack_error("service_unavailable")),
+    *(("slack_unusable", one) for one in (http_error(503), slack_error("internal_error"), drop_before())),
+    *(("slack_unusable", one) for one in (truncated(), html(), delay_before(30))),
+    ("slack_unusable", Failure(name="list", status=200, body="[]")),
+    ("slack_unusable", Failure(name="binary", status=200, body="{}", content_type="application/gzip")),
+    ("slack_unusable", rate_limited(30)),
+    ("slack_unusable", slack_error("service_unavailable")),
     ("slack_token_refused", slack_error("token_revoked")),
 ]
 CHECKS_OF_METHODS = (
@@ -245,7 +245,7 @@ async def test_answer_of_slacks_that_says_nothing_is_no_answer(clinic):
     channels: tuple[object, ...] = (None, [], "CADMIN", 7)
     for channel in channels:
         clinic.slack.script("conversations.info", [], then_always=answer(channel=channel))
-        assert (await finding_of(clinic, "admins"))[0] == ("slack_unreachable", "failed")
+        assert (await finding_of(clinic, "admins"))[0] == ("slack_unusable", "failed")
     clinic.slack.script("conversations.info", [])
     histories: tuple[object, ...] = (None, {}, "none", [None, 7, "x"], [{"ts": None}])
     for messages in histories:
@@ -253,7 +253,7 @@ async def test_answer_of_slacks_that_says_nothing_is_no_answer(clinic):
         assert (await clinic.examine("replies"))["replies"].outcome == "skipped"
     clinic.slack.script("conversations.history", [], then_always=slack_error("unheard_of"))
     kind, finding = await finding_of(clinic, "history")
-    assert kind[0] == "slack_refuses"
+    assert kind[0] == "slack_unusable"
     assert "unheard_of" in finding.told
 
 
@@ -263,7 +263,7 @@ async def test_one_channel_without_an_answer_hides_nothing_of_the_others(clinic)
         await clinic.slack.remove_bot(channel_id)
     clinic.slack.script("conversations.info", [http_error(503)])
     told = (await clinic.examine("channels"))["channels"]
-    assert sorted(finding.code for finding in told.findings) == ["channel_left", "slack_unreachable"]
+    assert sorted(finding.code for finding in told.findings) == ["channel_left", "slack_unusable"]
     assert told.told == "the bot is in 0 of 2 channels with subscriptions; no answer of Slack for 1"
 
 

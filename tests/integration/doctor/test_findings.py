@@ -37,13 +37,13 @@ case.short(
     mended=lambda clinic: clinic.set_ahead(),
 )
 case.wrong(
-    *("clock_not_compared", "clock", WARNING, "keeps this machine from Slack"),
+    *("clock_off", "clock", WARNING, "keeps this machine from Slack"),
     racing_api_url=f"{DEAD}/v1",
     slack_api_url=f"{DEAD}/api/",
 )
 
 
-@case("bot_clock_off", "clock", FAILED, "timedatectl set-ntp true")
+@case("clock_off", "clock", FAILED, "timedatectl set-ntp true")
 async def bot_an_hour_behind(clinic):
     async with healthy_program(ahead=timedelta(hours=-1)) as address:
         clinic.settings["public_url"] = address
@@ -110,7 +110,7 @@ async def a_newer_version(clinic):
     shutil.copy(clinic.folder / "backup.db", clinic.database_file)
 
 
-@case("database_locked", "writable", FAILED, "a shell with an open transaction")
+@case("database_not_written", "writable", FAILED, "a shell with an open transaction")
 async def a_forgotten_shell(clinic):
     shell = sqlite3.connect(clinic.database_file, isolation_level=None)
     shell.execute("BEGIN IMMEDIATE")
@@ -155,13 +155,13 @@ async def no_key(clinic):
 
 # The data service
 
-case.wrong("service_unreachable", "data service", FAILED, "correct the address", racing_api_url=f"{DEAD}/v1")
+case.wrong("service_unusable", "data service", FAILED, "correct the address", racing_api_url=f"{DEAD}/v1")
 case.short(
-    *("service_busy", "data service", FAILED, "again in 1 seconds"),
+    *("service_unusable", "data service", FAILED, "again in 1 seconds"),
     broken=lambda clinic: clinic.service.fail_next(USAGE, "rate_limited"),
 )
 case.short(
-    *("service_fault", "data service", FAILED, "report the request id"),
+    *("service_unusable", "data service", FAILED, "report the request id"),
     broken=lambda clinic: clinic.service.fail_next(USAGE, "server_error"),
 )
 case.short(
@@ -170,7 +170,7 @@ case.short(
     mended=lambda clinic: clinic.settings.update(racing_api_key="key-of-tomorrow"),
 )
 case.short(
-    *("plan_lacks_usage", "plan", WARNING, "analyst"),
+    *("plan_unknown", "plan", WARNING, "analyst"),
     broken=lambda clinic: clinic.service.switch(reach={USAGE: ("analyst",)}),
     mended=lambda clinic: clinic.service.set_plan("analyst"),
 )
@@ -185,13 +185,13 @@ case.short(
     mended=lambda clinic: clinic.service.set_plan("live"),
 )
 case.short(
-    *("quota_spent", "quota", FAILED, "take a larger plan"),
+    *("quota_low", "quota", FAILED, "take a larger plan"),
     broken=lambda clinic: clinic.service.set_used(15_000),
     mended=lambda clinic: clinic.service.set_plan("live"),
 )
 
 
-@case("service_elsewhere", "data service", FAILED, "Correct RACING_API_URL")
+@case("service_unusable", "data service", FAILED, "Correct RACING_API_URL")
 async def wrong_version(clinic):
     right = clinic.settings["racing_api_url"]
     clinic.settings["racing_api_url"] = right.replace("/v1", "/v2")

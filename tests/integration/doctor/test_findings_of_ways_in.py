@@ -67,7 +67,7 @@ async def no_proxy(clinic):
     await clinic.start_bot()
 
 
-@case("tls_invalid", "public address", FAILED, "Renew the certificate in the reverse proxy")
+@case("public_url_dead", "public address", FAILED, "have the proxy send its whole chain")
 async def a_certificate_of_nobody(clinic):
     with pytest.MonkeyPatch.context() as patched, real_clock():
         trusted = Authority(clinic.folder)
@@ -94,10 +94,10 @@ async def a_certificate_that_ends(clinic):
 
 
 @case(
-    "public_url_redirects",
+    "public_url_elsewhere",
     "public address",
     FAILED,
-    "take the redirect to http://127.0.0.1",
+    "Set PUBLIC_URL to the final address",
 )
 async def moved_with_a_redirect(clinic):
     await clinic.start_bot()
@@ -117,7 +117,7 @@ async def a_proxy_without_the_bot(clinic):
     await clinic.start_bot()
 
 
-@case("webhooks_not_reached", "webhook endpoint", FAILED, "POST /webhooks/racing")
+@case("webhooks_not_reached", "webhook endpoint", FAILED, "/webhooks/racing and")
 async def a_proxy_that_forgets_deliveries(clinic):
     await with_proxy(clinic, "/webhooks/racing")
     yield
@@ -132,14 +132,14 @@ async def with_proxy(clinic, forgotten):
     await clinic.serve_in_its_place(proxy(clinic.settings["bot"], without=forgotten))
 
 
-@case("slack_not_reached", "slack endpoint", FAILED, "POST /slack/events")
+@case("slack_not_reached", "slack endpoint", FAILED, "and /slack/events")
 async def a_proxy_that_forgets_slack(clinic):
     await with_proxy(clinic, "/slack/events")
     yield
     clinic.settings["public_url"] = clinic.settings.pop("bot")
 
 
-@case("slack_secret_differs", "slack endpoint", FAILED, "the signing secret of Slack's page Basic Information")
+@case("slack_not_reached", "slack endpoint", FAILED, "the signing secret of Slack's page Basic Information")
 async def another_signing_secret(clinic):
     await clinic.start_bot()
     clinic.settings["slack_signing_secret"] = "of-another-app"
@@ -161,7 +161,7 @@ async def another_program(clinic):
     await clinic.start_bot(until=set())
 
 
-@case("bot_unready", "bot", FAILED, "Mend the database")
+@case("bot_degraded", "bot", FAILED, "Mend the database")
 async def a_bot_that_stores_nothing(clinic):
     await clinic.start_bot(until=set())
     shell = sqlite3.connect(clinic.database_file, isolation_level=None)
@@ -190,25 +190,25 @@ case.wrong(
     slack_bot_token="xoxb-of-yesterday",
 )
 case.wrong(
-    *("slack_unreachable", "slack token", FAILED, "Let this machine reach SLACK_API_URL"),
+    *("slack_unusable", "slack token", FAILED, "Let this machine reach SLACK_API_URL"),
     slack_api_url=f"{DEAD}/api/",
 )
 case.wrong("nobody_is_warned", "admins", WARNING, "Set ADMIN_CHANNEL", admin_channel=None)
 case.short(
-    *("slack_busy", "slack token", FAILED, "again in 7 seconds"),
+    *("slack_unusable", "slack token", FAILED, "again in 7 seconds"),
     broken=lambda clinic: clinic.slack.script("auth.test", [rate_limited(7)]),
 )
 case.short(
-    *("slack_unreachable", "slack token", FAILED, "status.slack.com"),
+    *("slack_unusable", "slack token", FAILED, "status.slack.com"),
     broken=lambda clinic: clinic.slack.script("auth.test", [http_error(503)]),
 )
 case.short(
-    *("scope_needed", "scopes", FAILED, "For channels:read, on api.slack.com/apps add the scope"),
+    *("scope_missing", "scopes", FAILED, "For channels:read, on api.slack.com/apps add the scope"),
     broken=lambda clinic: clinic.slack.scopes.discard("channels:read"),
     mended=lambda clinic: clinic.slack.scopes.add("channels:read"),
 )
 case.short(
-    *("scope_optional", "scopes", WARNING, "To have users:read, on api.slack.com/apps add the scope"),
+    *("scope_missing", "scopes", WARNING, "To have users:read, on api.slack.com/apps add the scope"),
     broken=lambda clinic: clinic.slack.scopes.discard("users:read"),
     mended=lambda clinic: clinic.slack.scopes.add("users:read"),
 )
@@ -219,7 +219,7 @@ case.short(
 )
 
 
-@case("admin_channel_closed", "admins", FAILED, "Type `/invite @racing-bot` in CADMIN")
+@case("admin_not_reached", "admins", FAILED, "Type `/invite @racing-bot` in CADMIN")
 async def not_in_the_admins_channel(clinic):
     await clinic.slack.remove_bot("CADMIN")
     yield
@@ -242,7 +242,7 @@ async def removed_from_a_channel(clinic):
     await clinic.slack.invite_bot("CGB")
 
 
-@case("replies_not_readable", "replies", WARNING, "Type `/racing unsubscribe show` in CGB")
+@case("history_not_readable", "replies", WARNING, "Type `/racing unsubscribe show` in CGB")
 async def no_replies(clinic):
     await clinic.post("CGB")
     await clinic.choose("CGB", ChannelFilter(region="GB", topics=frozenset(Topic), show=(MEETINGS,)))

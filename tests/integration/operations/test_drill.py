@@ -18,7 +18,8 @@ from bot.events import drill_mark
 from bot.events.drill_mark import Drill
 from bot.events.event import Topic
 from bot.fanout import drill_records as kept_drills
-from bot.operations.drill_run import OVER, AddressAnswer, Drills, Problem, Stop
+from bot.operations.drill_run import OVER, Drills, Stop
+from bot.operations.public_url import AddressAnswer, Problem
 from bot.operations.status_figures import read_status
 from bot.outbox import ledger, message_store
 from bot.outbox.channel_closing import close_channel, pause_channel

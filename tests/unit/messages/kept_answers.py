@@ -10,7 +10,8 @@ from bot.channels.filters import Abandonments
 from bot.errors import CommandError, StorageUnavailable
 from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import VersionRemarks
-from bot.operations.drill_run import DrillReport, Problem, Stop
+from bot.operations.drill_run import DrillReport, Stop
+from bot.operations.public_url import Problem
 from bot.outbox.acknowledgements import PersonsAbandonment, Untaken
 from bot.outbox.held_queues import CARDS, DIGEST, PAUSED, QUIET, UNDELIVERED, Held
 from bot.outbox.ledger import Trace

@@ -22,8 +22,9 @@ from bot.events.event import EventKind, RacingEvent, Topic
 from bot.events.facts import VersionRemarks
 from bot.events.races import Course, OffTime, Race, Runner
 from bot.fanout.drill_records import KeptDrill
-from bot.operations.drill_run import AddressAnswer, DrillReport, Stop
+from bot.operations.drill_run import DrillReport, Stop
 from bot.operations.jobs.job import Job
+from bot.operations.public_url import AddressAnswer
 from bot.operations.status_figures import Status
 from bot.outbox.acknowledgements import Untaken
 from bot.outbox.dead_letters import DeadLetter

@@ -3,16 +3,17 @@
 import asyncio
 import hashlib
 import hmac
+import socket
 import ssl
 import time
 from contextlib import asynccontextmanager
 
-import aiohttp
+import httpx
 import pytest
 from aiohttp import web
 
 from bot.deliveries.signing_secrets import SigningSecrets
-from bot.operations.self_delivery import SelfDelivery, unreached
+from bot.operations.public_url import SelfDelivery, unreached
 from sandbox.loopback_server import free_port
 from tests.authority import Authority
 from tests.clock import real_clock
@@ -88,11 +89,11 @@ WRONG = {
     "a page": (answers(200, "<html>welcome</html>"), "would swallow deliveries", TO_THE_BOT),
     "401": (answers(401, '{"error":"no"}'), "answered 401: it refused the signature", "lead to this bot and no other"),
     "404": (answers(404), "answered 404: it knows no such path", TO_THE_BOT),
-    "405": (answers(405), "takes no POST", TO_THE_BOT),
+    "405": (answers(405), "does not take the request", TO_THE_BOT),
     "413": (answers(413), "too large", "Raise the proxy's limit"),
-    "418": (answers(418), "answered 418: it takes no delivery", TO_THE_BOT),
+    "418": (answers(418), "answered 418: it does not answer as the bot does", TO_THE_BOT),
     "429": (answers(429), "limits requests", "Take the proxy's rate limit off"),
-    "502": (answers(502), "does not reach the bot", "Point the proxy"),
+    "502": (answers(502), "does not reach the bot", "point the proxy"),
     "503": (answers(503, "<html>"), "answered 503: it fails", TO_THE_BOT),
     "503 of ours": (answers(503, '{"error":"not stored"}'), "I answered 503: not stored", "See /readyz"),
     "a redirect": (answers(301, Location=ELSEWHERE), f"a redirect to {ELSEWHERE}", "final address"),
@@ -135,6 +136,6 @@ async def test_address_that_leads_nowhere_is_named_and_without_secret_or_address
     check(await delivery(NOTHING_LISTENS, NEW)(BODY), *words)
     check(await delivery(NOTHING_LISTENS)(BODY), "no signing secret")
     check(await delivery(None, OLD)(BODY), "PUBLIC_URL")
-    key = aiohttp.client_reqrep.ConnectionKey("nowhere.invalid", 443, True, True, None, None, None)
-    error = aiohttp.ClientConnectorDNSError(key, OSError(-2, "Name or service not known"))
-    assert "not known (DNS)" in unreached(error, "nowhere.invalid", 5).told
+    error = httpx.ConnectError("all attempts failed")
+    error.__cause__ = socket.gaierror(-2, "Name or service not known")
+    assert "nowhere.invalid is not known (DNS)" in unreached(error, "https://nowhere.invalid", 5).told
