@@ -187,7 +187,9 @@ class Settings(_DatabaseSettings):
     quota_check_s: int = Field(
         900, ge=1, le=MONTH_S, description="Seconds between readings of the quota (a reading costs no quota)."
     )
-    repair_check_s: int = Field(3600, ge=1, le=MONTH_S, description="Seconds between looks for deliveries that failed.")
+    repair_check_s: int = Field(
+        21_600, ge=1, le=MONTH_S, description="Seconds between looks for deliveries that failed."
+    )
     doubtful_posts: Annotated[DoubtfulPosts, Lower] = Field(
         DoubtfulPosts.REPEAT,
         description="A post that may have been made, where history can't be read: `repeat` it, marked, or `hold` it.",

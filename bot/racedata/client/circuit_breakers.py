@@ -21,7 +21,6 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, SecretStr, Validation
 
 from bot.clock import Clock
 from bot.errors import StorageError
-from bot.racedata.client.headers import LONGEST_RETRY_AFTER_S
 from bot.racedata.client.retry import rate_wait_s
 from bot.racedata.client.service_errors import (
     CircuitOpen,
@@ -92,9 +91,10 @@ class OpenBreaker(BaseModel):
 
 
 class _Hold(BaseModel):
-    """Of all requests, after a 429."""
+    """Of all requests, after a 429 that asked for `wait_s`."""
 
     until: AwareDatetime
+    wait_s: float
 
 
 @dataclass(frozen=True)
@@ -193,14 +193,14 @@ class CircuitBreakers:
         """
         held = _stored(_Hold, await self._store.get(HOLD))
         left_s = (held.until - self._clock()).total_seconds() if held else 0.0
-        return left_s if left_s <= LONGEST_RETRY_AFTER_S else 0.0
+        return left_s if held and left_s <= held.wait_s else 0.0
 
     async def _hold(self, wait_s: float) -> None:
         """For the longer of two waits. A wait that can't be stored holds this replica alone."""
         with suppress(StorageError):
             if wait_s > await self.held_s():
                 until = self._clock() + timedelta(seconds=wait_s)
-                await self._store.set(HOLD, _Hold(until=until).model_dump(mode="json"))
+                await self._store.set(HOLD, _Hold(until=until, wait_s=wait_s).model_dump(mode="json"))
 
     async def answered(self, plan: str | None, *, is_probe: bool = False) -> None:
         """Close the quota's breaker after a successful probe, and all but the key's under another plan.

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 WINDOW_S = 60.0
 
-LONGEST_RETRY_AFTER_S = 300.0
-"""Cap on Retry-After: a rate window is a minute, so a longer wait is a mistake."""
+LONGEST_RETRY_AFTER_S = 86_400.0
+"""Cap on Retry-After: a wait of more than a day would be a mistake, for a rate per minute."""
 
 
 class RateReading(NamedTuple):
