@@ -23,6 +23,11 @@ Source: kubernetes-mixin, storage_alerts.libsonnet: a volume is low *and* predic
 ENDPOINTS_NAMED = 3
 ENDPOINT_NAME_MAX = 60
 
+NOT_READABLE = (
+    "I can't read the data service's answer on the quota: no number of requests is where I look for one. My own count "
+    "stands in, and may be too low. The log has the answer, as usage_not_readable."
+)
+
 URGENCIES = (
     (100, Urgency.CRITICAL, "Used up."),
     (95, Urgency.WARNING, "Almost used up."),
@@ -49,6 +54,8 @@ class QuotaWarning:
 def find_warnings(session: Session, reading: QuotaReading, thresholds: Sequence[int]) -> list[QuotaWarning]:
     samples = quota_store.samples(session)
     found = [*_turn(session, reading), *_jumps(samples, reading)]
+    if not reading.is_readable:
+        found.append(QuotaWarning(f"quota:not-readable:{reading.month}", Urgency.WARNING, NOT_READABLE))
     if reading.limit is None:
         return [*found, QuotaWarning("quota:limit-unknown", Urgency.NOTE, _ask_for_limit(reading))]
     days = days_of(samples, lambda sample: sample.used).whole

@@ -1,5 +1,6 @@
 """The month's quota: use, certainty of the use, and thresholds. Months are in UTC (Spec gap G13)."""
 
+import re
 from collections.abc import Iterable
 from datetime import UTC, date, datetime, timedelta
 from enum import StrEnum
@@ -19,6 +20,8 @@ class QuotaSource(StrEnum):
     TOTAL = "total"
     OWN_COUNT = "own count"
 
+
+_MONTH = re.compile(r"[0-9]{4}-(?:0[1-9]|1[0-2])")
 
 Kinds = tuple[tuple[str, int], ...]
 
@@ -48,7 +51,8 @@ class QuotaReading(Value):
     """A reading of `/account/usage`.
 
     `used` counts requests in `month` ("2026-11"), and is a lower bound unless `certain`. `limit` is MONTHLY_QUOTA or
-    the known plan's. `rows` are grouped by `grouped_by`. `counted` is None without a published figure.
+    the known plan's. `rows` are grouped by `grouped_by`. `counted` is None without a published figure. `is_readable`
+    is False for an answer without any known figure.
     `spent_by_commands`: requests of this bot's commands in the month, up to the reading.
     """
 
@@ -67,6 +71,7 @@ class QuotaReading(Value):
     grouped_by: str = "day"
     rows: tuple[UsageRow, ...] = ()
     spent_by_commands: int = 0
+    is_readable: bool = True
 
     def goes_on_in(self, counted: Counted | None) -> bool:
         """Whether both readings sum up the same days, so that a lower sum is lower use."""
@@ -83,6 +88,11 @@ class QuotaReading(Value):
     @property
     def percent(self) -> int | None:
         return None if self.limit is None else self.used * 100 // self.limit
+
+
+def read_month(value: object) -> str | None:
+    """Of a text such as "2026-11"."""
+    return value if isinstance(value, str) and _MONTH.fullmatch(value) else None
 
 
 def month_key(now: datetime) -> str:

@@ -16,6 +16,7 @@ from bot.db import named_values
 from bot.db.engine import Database
 from bot.db.tables import QuotaSample
 from bot.events.races import Value
+from bot.logs import get_logger
 from bot.racedata import quota_store
 from bot.racedata.client.circuit_breakers import QUOTA
 from bot.racedata.client.records import ServicePage
@@ -37,7 +38,12 @@ from bot.racedata.quota_purposes import Purpose, commands_left, tier_of
 from bot.racedata.usage_reading import Usage, read_usage
 from bot.settings import Settings
 
+log = get_logger(__name__)
+
 BY_DAY, BY_ENDPOINT = "day", "endpoint"
+
+LOGGED_BODY = 2_000
+"""Characters of an answer that can't be read."""
 
 _TOTAL = "quota.total"
 
@@ -86,11 +92,13 @@ class QuotaBook:
         """Costs no quota. Raises ServiceError."""
         page = await usage_by_day(self._client)
         usage = read_usage(page.data)
+        if not (is_readable := usage.has_requests or page.data == []):
+            log.warning("usage_not_readable", body=str(page.data)[:LOGGED_BODY])
         plan = page.meta.plan or self._client.state.plan
         # Before the reading is stored: after a crash the next reading finds the same.
         if _has_room_again(await self.latest(), usage.counted(month_key(self._clock())), self._limit(plan)):
             await self._client.breakers.reset(QUOTA)
-        reading = await self._database.write(lambda session: self._keep(session, usage, plan))
+        reading = await self._database.write(lambda session: self._keep(session, usage, plan, is_readable=is_readable))
         rows = await self.by_endpoint() if by == BY_ENDPOINT else usage.rows
         return reading.model_copy(update={"rows": rows, "grouped_by": by})
 
@@ -127,7 +135,7 @@ class QuotaBook:
         latest = await self.latest()
         return staleness_s(latest.left if latest else None)
 
-    def _keep(self, session: Session, usage: Usage, plan: str | None) -> QuotaReading:
+    def _keep(self, session: Session, usage: Usage, plan: str | None, *, is_readable: bool) -> QuotaReading:
         now = self._clock()
         month = month_key(now)
         used, certain, source = self._figure(session, usage, month)
@@ -146,6 +154,7 @@ class QuotaBook:
             refusals=sums.refusals,
             refusal_kinds=sums.refusal_kinds,
             spent_by_commands=quota_store.spent(session, month).by_commands,
+            is_readable=is_readable,
         )
         is_whole_month = certain and source is QuotaSource.ROWS
         quota_store.put_reading(session, reading, _ends_of_days(usage, now) if is_whole_month else ())

@@ -56,6 +56,9 @@ REFUSED_LIST_PAUSE = timedelta(hours=1)
 
 LISTED_REGIONS = 30
 
+LOGGED_BODY = 2_000
+"""Characters of an answer that can't be read."""
+
 
 @dataclass(frozen=True)
 class RegionCheck:
@@ -289,7 +292,10 @@ class ReferenceBook:
 
     async def _ask_regions(self, client: RacingClient) -> list[str]:
         """Keeps the race classes of the same answer."""
-        found = read_reference((await client.reference()).data)
+        data = (await client.reference()).data
+        found = read_reference(data)
+        if not found:
+            log.warning("reference_not_readable", body=str(data)[:LOGGED_BODY])
         if classes := found.get("classes"):
             now = self._clock()
             await self._database.write(lambda session: reference_store.put_classes(session, classes, now))

@@ -1,30 +1,23 @@
-"""`/account/usage` read from any plausible shape: names and period are not shown (Spec gap G5)."""
+"""`/account/usage` in one plain shape: rows by day or endpoint, or an object with such rows and the sums of a month.
 
-import re
+Names and period are not shown (Spec gap G5). Another shape gives no figure, and admins are told.
+"""
+
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
 from bot.events.races import Value
-from bot.events.reading.fields import Fields, fields_of, find, fold
-from bot.events.reading.json_values import identifier, text
+from bot.events.reading.json_values import text
 from bot.events.reading.off_times import read_date
-from bot.racedata.month_quota import Counted, Kinds, UsageRow
+from bot.racedata.month_quota import Counted, Kinds, UsageRow, read_month
 
-REQUEST_NAMES = ("requests", "requestcount", "calls", "used", "total", "count", "hits")
-TOTAL_NAMES = ("used", "total", "requests", "totalrequests", "requestsused", "usedrequests", "requestcount", "calls")
-ERROR_NAMES = ("errors", "errorcount", "totalerrors", "failed", "failures")
-REFUSAL_NAMES = ("refusals", "refused", "refusalcount", "totalrefusals", "rejected", "rejections", "denied")
-DAY_NAMES = ("date", "day", "on", "period", "month")
-ENDPOINT_NAMES = ("endpoint", "path", "route", "resource", "name", "key", "group")
-PERIOD_NAMES = ("period", "month")
-KIND_NAMES = ("code", "kind", "type", "reason", "error", "name")
-COUNT_NAMES = ("count", "refusals", "requests", "total", "number", "times")
-
-MAX_NESTING = 3
+DAYS = ("date", "day", "period", "month")
+ENDPOINTS = ("endpoint", "path")
+SUMS = ("used", "total", "requests")
 LAST = "9999-12-31"
-_MONTH = re.compile(r"[0-9]{4}-(?:0[1-9]|1[0-2])")
+LARGEST = 10**15
 
 
 class Usage(Value):
@@ -32,6 +25,10 @@ class Usage(Value):
 
     rows: tuple[UsageRow, ...] = ()
     whole: UsageRow = UsageRow(label="")
+
+    @property
+    def has_requests(self) -> bool:
+        return any(row.requests is not None for row in (*self.rows, self.whole))
 
     def in_month(self, month: str, *, until: str = LAST) -> UsageRow | None:
         """The sums of a month's dated rows, up to a day. A sum without all figures is None."""
@@ -41,9 +38,9 @@ class Usage(Value):
             return None
         return UsageRow(
             label=month,
-            requests=_whole_sum(row.requests for row in rows),
-            errors=_whole_sum(row.errors for row in rows),
-            refusals=_whole_sum(row.refusals for row in rows),
+            requests=_whole_sum([row.requests for row in rows]),
+            errors=_whole_sum([row.errors for row in rows]),
+            refusals=_whole_sum([row.refusals for row in rows]),
             refusal_kinds=_most_first(chain.from_iterable(row.refusal_kinds for row in rows)),
         )
 
@@ -62,105 +59,52 @@ class Usage(Value):
 
 
 def read_usage(data: Any) -> Usage:
-    objects = _objects(data)
-    label = find(objects, PERIOD_NAMES, _read_month) or ""
-    return Usage(rows=tuple(_rows(data, MAX_NESTING)), whole=_figures(label, objects, TOTAL_NAMES))
+    sums = data if isinstance(data, Mapping) else {"rows": data}
+    lists = [value for value in sums.values() if isinstance(value, list)]
+    rows = [_row(item) for item in (lists[0] if len(lists) == 1 else ()) if isinstance(item, Mapping)]
+    month = next(filter(None, (read_month(sums.get(name)) for name in DAYS)), "")
+    return Usage(rows=tuple(row for row in rows if row), whole=_figures(month, sums, SUMS))
 
 
-def _figures(label: str, objects: list[Fields], request_names: Collection[str]) -> UsageRow:
-    errors, refusals = (find(objects, names, _by_kind) for names in (ERROR_NAMES, REFUSAL_NAMES))
-    return UsageRow(
-        label=label,
-        requests=find(objects, request_names, _count),
-        errors=None if errors is None else sum(errors.values()),
-        refusals=None if refusals is None else sum(refusals.values()),
-        refusal_kinds=_most_first((refusals or {}).items()),
-    )
-
-
-def _rows(data: Any, nesting: int) -> Iterator[UsageRow]:
-    if isinstance(data, list):
-        yield from filter(None, (_row(item) for item in data))
-    elif isinstance(data, Mapping) and nesting:
-        keyed = [row for name, item in data.items() if (row := _keyed_row(str(name), item))]
-        nested = (list(_rows(item, nesting - 1)) for item in data.values() if isinstance(item, list | Mapping))
-        yield from keyed or next(filter(None, nested), [])
-
-
-def _row(item: Any, label: str | None = None) -> UsageRow | None:
-    objects = [fields_of(item)] if isinstance(item, Mapping) else []
-    label = label or find(objects, DAY_NAMES, _read_label) or find(objects, ENDPOINT_NAMES, text) or ""
-    row = _figures(label, objects, REQUEST_NAMES)
+def _row(fields: Mapping[str, Any]) -> UsageRow | None:
+    days = (read_date(fields.get(name)) or read_month(fields.get(name)) for name in DAYS)
+    label = next(filter(None, chain(days, (text(fields.get(name)) for name in ENDPOINTS))), None)
+    row = _figures(label or "", fields, ("requests",))
     has_figure = (row.requests, row.errors, row.refusals) != (None, None, None)
     return row if label and has_figure else None
 
 
-def _keyed_row(name: str, item: Any) -> UsageRow | None:
-    """{"2026-11-20": 12}, or {"/races/search": {"requests": 12}}."""
-    label = _read_label(name) or (name if name.startswith("/") else None)
-    if label is None:
-        return None
-    requests = _count(item)
-    return _row(item, label) if requests is None else UsageRow(label=label, requests=requests)
-
-
-def _objects(data: Any) -> list[Fields]:
-    if not isinstance(data, Mapping):
-        return []
-    below = [item for name, item in data.items() if isinstance(item, Mapping) and not _keyed_row(str(name), item)]
-    return [fields_of(item) for item in (data, *below)]
-
-
-def _read_label(value: Any) -> str | None:
-    return read_date(value) or _read_month(value)
-
-
-def _read_month(value: Any) -> str | None:
-    return value.strip() if isinstance(value, str) and _MONTH.fullmatch(value.strip()) else None
+def _figures(label: str, fields: Mapping[str, Any], names: Sequence[str]) -> UsageRow:
+    """`refusals` are a number, or numbers by kind."""
+    refusals, kinds = fields.get("refusals"), []
+    if isinstance(refusals, Mapping):
+        counts = [(text(str(kind)), _count(count)) for kind, count in refusals.items()]
+        kinds = [(kind, count) for kind, count in counts if kind and count is not None]
+        refusals = sum(count for _, count in kinds)
+    return UsageRow(
+        label=label,
+        requests=next((count for count in (_count(fields.get(name)) for name in names) if count is not None), None),
+        errors=_count(fields.get("errors")),
+        refusals=_count(refusals),
+        refusal_kinds=_most_first(kinds),
+    )
 
 
 def _month_of(label: str) -> str | None:
-    return label[:7] if _read_label(label) else None
+    return read_month(label[:7]) if label else None
 
 
 def _count(value: Any) -> int | None:
-    digits = (identifier(value) or "").replace(",", "")
-    return int(digits) if re.fullmatch("[0-9]{1,15}", digits) else None
-
-
-def _by_kind(value: Any) -> Counter[str] | None:
-    """{"rate_limited": 2}, [{"code": "rate_limited", "count": 2}], ["rate_limited"], or a number, of the kind "".
-
-    An item of a list is one, unless the item has a count.
-    """
-    if isinstance(value, Mapping):
-        counts = [(text(str(name)), fold(str(name)), _count(item)) for name, item in value.items()]
-        named = {kind: count for kind, name, count in counts if kind and count is not None and name not in COUNT_NAMES}
-        return Counter(named or {"": sum(count or 0 for _, _, count in counts)})
-    if isinstance(value, list):
-        found: Counter[str] = Counter()
-        for item in value:
-            fields = [fields_of(item)] if isinstance(item, Mapping) else []
-            kind = text(item) if isinstance(item, str) else find(fields, KIND_NAMES, text)
-            count = find(fields, COUNT_NAMES, _count)
-            if kind:
-                found[kind] += 1 if count is None else count
-        return found or Counter({"": len(value)})
-    count = _count(value)
-    return None if count is None else Counter({"": count})
+    return value if type(value) is int and 0 <= value < LARGEST else None
 
 
 def _most_first(kinds: Iterable[tuple[str, int]]) -> Kinds:
     counts: Counter[str] = Counter()
     for kind, count in kinds:
         counts[kind] += count
-    return tuple((kind, count) for kind, count in counts.most_common() if kind and count)
+    return tuple((kind, count) for kind, count in counts.most_common() if count)
 
 
-def _whole_sum(counts: Iterable[int | None]) -> int | None:
-    total = 0
-    for count in counts:
-        if count is None:
-            return None
-        total += count
-    return total
+def _whole_sum(counts: Sequence[int | None]) -> int | None:
+    known = [count for count in counts if count is not None]
+    return sum(known) if len(known) == len(counts) else None

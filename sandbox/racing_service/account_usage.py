@@ -57,17 +57,9 @@ def usage_data(book: UsageBook, by: By, switches: Switches, *, month: str, used:
     groups = book.in_month(month).grouped(by)
     if switches.usage == "rows":
         return [_row(by if by == "endpoint" else "date", name, tally) for name, tally in groups.items()]
-    if switches.usage == "period":
-        rows = [_row(by, name, tally) | {"refusals": dict(tally.refusals)} for name, tally in groups.items()]
-        return {"period": month, "used": used, "limit": limit, f"by_{by}": rows}
-    label = {"endpoint": "path", "day": "day"}[by]
-    calls = [_renamed_row(label, name, tally) for name, tally in groups.items()]
-    return {"total": used, "rows": calls}
+    rows = [_row(by, name, tally) | {"refusals": dict(tally.refusals)} for name, tally in groups.items()]
+    return {"period": month, "used": used, "limit": limit, f"by_{by}": rows}
 
 
 def _row(label: str, name: str, tally: Tally) -> dict[str, Any]:
     return {label: name, "requests": tally.requests, "errors": tally.errors, "refusals": tally.refusals.total()}
-
-
-def _renamed_row(label: str, name: str, tally: Tally) -> dict[str, Any]:
-    return {label: name, "calls": tally.requests, "failed": tally.errors, "rejected": tally.refusals.total()}

@@ -66,12 +66,7 @@ def reference_data(racing: Racing, switches: Switches) -> Any:
     counts = _counts(racing)
     if switches.reference == "names":
         return {category: list(values) for category, values in counts.items()}
-    if switches.reference == "map":
-        return counts
-    rows = {category: [_row(category, value, n) for value, n in values.items()] for category, values in counts.items()}
-    if switches.reference == "values":
-        return rows
-    return [{"category": category, **row} for category, values in rows.items() for row in values]
+    return {category: [_row(category, value, n) for value, n in values.items()] for category, values in counts.items()}
 
 
 def _row(category: str, value: str, count: int) -> Record:

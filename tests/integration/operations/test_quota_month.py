@@ -203,7 +203,7 @@ async def test_each_warning_is_told_once_over_a_month_and_a_year(make_world):
     assert world.deaths >= 2
 
 
-@pytest.mark.parametrize(("database", "usage"), first_on_both(["rows", "period", "renamed"]), indirect=["database"])
+@pytest.mark.parametrize(("database", "usage"), first_on_both(["rows", "period"]), indirect=["database"])
 async def test_warnings_are_the_same_in_whatever_words_usage_comes(make_world, usage):
     world = await make_world(at(2026, 11, 20), usage)
     world.service.spend_quota(7_000)

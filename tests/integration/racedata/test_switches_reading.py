@@ -21,17 +21,14 @@ from tests.unit.racedata.scripted_service import Memory, SleepClock
 NAMES = ("races", "reference", "last_cursor", "newest_first", "short_page_every")
 COMBINATIONS = [
     ("nested", "values", "null", False, 0),
-    ("nested", "names", "absent", False, 2),
-    ("nested", "map", "string", True, 0),
-    ("nested", "rows", "string", False, 2),
+    ("nested", "names", "absent", True, 2),
+    ("nested", "values", "string", True, 2),
     ("flat", "values", "absent", True, 2),
     ("flat", "names", "string", True, 0),
-    ("flat", "map", "null", False, 2),
-    ("flat", "rows", "null", True, 0),
+    ("flat", "names", "null", False, 2),
     ("renamed", "values", "string", False, 2),
-    ("renamed", "names", "null", False, 0),
-    ("renamed", "map", "absent", True, 0),
-    ("renamed", "rows", "absent", True, 0),
+    ("renamed", "names", "null", True, 0),
+    ("renamed", "values", "absent", False, 0),
 ]
 
 
@@ -82,7 +79,7 @@ async def test_racecard_is_whole_for_every_combination(service, database, choice
             assert card.data_as_of == datetime(2025, 11, 20, 12, tzinfo=UTC).isoformat()
 
 
-@pytest.mark.parametrize("usage", ["rows", "period", "renamed"])
+@pytest.mark.parametrize("usage", ["rows", "period"])
 @pytest.mark.parametrize("plan", ["free", "analyst"])
 async def test_usage_is_read_for_every_shape_and_grouping(database, usage, plan):
     time = SleepClock()

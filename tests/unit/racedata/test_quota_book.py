@@ -133,6 +133,9 @@ async def test_own_count_is_the_lower_bound_where_nothing_can_be_read(book, clie
     await database.write(lambda session: quota_store.spend(session, "2026-11", 12, clock()))
     reading = await book.read()
     assert (reading.used, reading.certain, reading.source) == (12, False, QuotaSource.OWN_COUNT)
+    assert not reading.is_readable
+    client.answers["usage by day"] = []
+    assert (await book.read()).is_readable
 
 
 async def test_failure_of_the_service_is_raised(book, client):

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from sqlmodel import select
+from structlog.testing import capture_logs
 
 from bot.db.tables import Notice
 from bot.operations.jobs.check_quota import QuotaCheck
@@ -120,6 +121,15 @@ async def test_usage_beyond_the_plan_is_told_once_and_fails_no_job(check, told, 
     clock.pass_(hours=25)
     await check(1, 2, failure=beyond)
     assert levels(told) == [WARNING] * 2
+
+
+async def test_usage_that_cannot_be_read_is_told_once_a_month_and_its_body_is_logged(check, told):
+    with capture_logs() as lines:
+        await check(1, 2, failure={"hits": 12})
+    assert levels(told) == [WARNING]
+    assert "{'hits': 12}" in {line.get("body") for line in lines}
+    await check(10, failure=[])
+    assert levels(told) == [WARNING]
 
 
 async def test_failure_is_left_to_the_scheduler_to_tell(database, client, settings, clock):
