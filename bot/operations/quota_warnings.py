@@ -23,7 +23,7 @@ Source: kubernetes-mixin, storage_alerts.libsonnet: a volume is low *and* predic
 ENDPOINTS_NAMED = 3
 ENDPOINT_NAME_MAX = 60
 
-NOT_READABLE = (
+USAGE_UNREAD = (
     "I can't read the data service's answer on the quota: no number of requests is where I look for one. My own count "
     "stands in, and may be too low. The log has the answer, as usage_not_readable."
 )
@@ -55,7 +55,7 @@ def find_warnings(session: Session, reading: QuotaReading, thresholds: Sequence[
     samples = quota_store.samples(session)
     found = [*_turn(session, reading), *_jumps(samples, reading)]
     if not reading.is_readable:
-        found.append(QuotaWarning(f"quota:not-readable:{reading.month}", Urgency.WARNING, NOT_READABLE))
+        found.append(QuotaWarning(f"quota:not-readable:{reading.month}", Urgency.WARNING, USAGE_UNREAD))
     if reading.limit is None:
         return [*found, QuotaWarning("quota:limit-unknown", Urgency.NOTE, _ask_for_limit(reading))]
     days = days_of(samples, lambda sample: sample.used).whole

@@ -19,7 +19,7 @@ from bot.events.races import Value
 from bot.logs import get_logger
 from bot.racedata import quota_store
 from bot.racedata.client.circuit_breakers import QUOTA
-from bot.racedata.client.records import ServicePage
+from bot.racedata.client.records import UNREAD_SHOWN, ServicePage
 from bot.racedata.client.service_client import RACES_PATH, RacingClient
 from bot.racedata.client.service_errors import InvalidParam, QuotaExceeded, ServiceFailure, Spared
 from bot.racedata.forecast import DAYS_KEPT, Forecast, forecast
@@ -41,9 +41,6 @@ from bot.settings import Settings
 log = get_logger(__name__)
 
 BY_DAY, BY_ENDPOINT = "day", "endpoint"
-
-LOGGED_BODY = 2_000
-"""Characters of an answer that can't be read."""
 
 _TOTAL = "quota.total"
 
@@ -93,7 +90,7 @@ class QuotaBook:
         page = await usage_by_day(self._client)
         usage = read_usage(page.data)
         if not (is_readable := usage.has_requests or page.data == []):
-            log.warning("usage_not_readable", body=str(page.data)[:LOGGED_BODY])
+            log.warning("usage_not_readable", body=str(page.data)[:UNREAD_SHOWN])
         plan = page.meta.plan or self._client.state.plan
         # Before the reading is stored: after a crash the next reading finds the same.
         if _has_room_again(await self.latest(), usage.counted(month_key(self._clock())), self._limit(plan)):

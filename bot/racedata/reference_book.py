@@ -19,7 +19,7 @@ from bot.events.reading.json_values import note_text
 from bot.logs import get_logger
 from bot.racedata import reference_store
 from bot.racedata.client.filter_values import read_reference
-from bot.racedata.client.records import CountryPage, CoursePage
+from bot.racedata.client.records import UNREAD_SHOWN, CountryPage, CoursePage
 from bot.racedata.client.service_client import RacingClient
 from bot.racedata.client.service_errors import (
     TRANSIENT,
@@ -55,9 +55,6 @@ REFUSED_LIST_PAUSE = timedelta(hours=1)
 """Pause after a refused or empty list: the next minute's answer would be the same, and each request costs quota."""
 
 LISTED_REGIONS = 30
-
-LOGGED_BODY = 2_000
-"""Characters of an answer that can't be read."""
 
 
 @dataclass(frozen=True)
@@ -295,7 +292,7 @@ class ReferenceBook:
         data = (await client.reference()).data
         found = read_reference(data)
         if not found:
-            log.warning("reference_not_readable", body=str(data)[:LOGGED_BODY])
+            log.warning("reference_not_readable", body=str(data)[:UNREAD_SHOWN])
         if classes := found.get("classes"):
             now = self._clock()
             await self._database.write(lambda session: reference_store.put_classes(session, classes, now))

@@ -13,11 +13,11 @@ from bot.events.reading.json_values import text
 from bot.events.reading.off_times import read_date
 from bot.racedata.month_quota import Counted, Kinds, UsageRow, read_month
 
-DAYS = ("date", "day", "period", "month")
-ENDPOINTS = ("endpoint", "path")
-SUMS = ("used", "total", "requests")
-LAST = "9999-12-31"
-LARGEST = 10**15
+DAY_NAMES = ("date", "day", "period", "month")
+ENDPOINT_NAMES = ("endpoint", "path")
+SUM_NAMES = ("used", "total", "requests")
+LAST_DAY = "9999-12-31"
+LARGEST_COUNT = 10**15
 
 
 class Usage(Value):
@@ -30,7 +30,7 @@ class Usage(Value):
     def has_requests(self) -> bool:
         return any(row.requests is not None for row in (*self.rows, self.whole))
 
-    def in_month(self, month: str, *, until: str = LAST) -> UsageRow | None:
+    def in_month(self, month: str, *, until: str = LAST_DAY) -> UsageRow | None:
         """The sums of a month's dated rows, up to a day. A sum without all figures is None."""
         dated = [row for row in self.rows if _month_of(row.label)]
         rows = [row for row in dated if _month_of(row.label) == month and row.label <= until]
@@ -62,13 +62,13 @@ def read_usage(data: Any) -> Usage:
     sums = data if isinstance(data, Mapping) else {"rows": data}
     lists = [value for value in sums.values() if isinstance(value, list)]
     rows = [_row(item) for item in (lists[0] if len(lists) == 1 else ()) if isinstance(item, Mapping)]
-    month = next(filter(None, (read_month(sums.get(name)) for name in DAYS)), "")
-    return Usage(rows=tuple(row for row in rows if row), whole=_figures(month, sums, SUMS))
+    month = next(filter(None, (read_month(sums.get(name)) for name in DAY_NAMES)), "")
+    return Usage(rows=tuple(row for row in rows if row), whole=_figures(month, sums, SUM_NAMES))
 
 
 def _row(fields: Mapping[str, Any]) -> UsageRow | None:
-    days = (read_date(fields.get(name)) or read_month(fields.get(name)) for name in DAYS)
-    label = next(filter(None, chain(days, (text(fields.get(name)) for name in ENDPOINTS))), None)
+    days = (read_date(fields.get(name)) or read_month(fields.get(name)) for name in DAY_NAMES)
+    label = next(filter(None, chain(days, (text(fields.get(name)) for name in ENDPOINT_NAMES))), None)
     row = _figures(label or "", fields, ("requests",))
     has_figure = (row.requests, row.errors, row.refusals) != (None, None, None)
     return row if label and has_figure else None
@@ -95,7 +95,7 @@ def _month_of(label: str) -> str | None:
 
 
 def _count(value: Any) -> int | None:
-    return value if type(value) is int and 0 <= value < LARGEST else None
+    return value if type(value) is int and 0 <= value < LARGEST_COUNT else None
 
 
 def _most_first(kinds: Iterable[tuple[str, int]]) -> Kinds:

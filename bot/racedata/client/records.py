@@ -18,6 +18,9 @@ from pydantic import (
 
 T = TypeVar("T")
 
+UNREAD_SHOWN = 2_000
+"""Characters in the log of an answer that can't be read."""
+
 SECRET_NAMES = frozenset(
     {
         "secret",
