@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
+from typing import NamedTuple
 
 from sqlmodel import Session
 
@@ -17,8 +18,17 @@ FIRST_NEW = 2**62
 """Tellings that are not stored yet have numbers from here on."""
 
 
+class Sent(NamedTuple):
+    channel_id: str
+    message_ts: str
+
+
 class Chains:
-    """Each event and race is read once."""
+    """Each event and race is read once.
+
+    `links`: messages of other events that show an event, with the event's key. `asked`: messages to be acknowledged.
+    `sent`: by message.
+    """
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -26,17 +36,30 @@ class Chains:
         self._of_race = defaultdict[str | None, set[str]](set)
         self._read_keys = set[str]()
         self._read_races = set[str]()
+        self.links = set[tuple[int, str]]()
+        self.asked = set[int]()
+        self.sent = dict[int, Sent]()
 
-    def read(self, event_keys: Collection[str], race_ids: Collection[str | None] = (), *, locked: bool = False) -> None:
-        """`locked`: no message of these events is given up in this transaction."""
-        keys = set(event_keys) if locked else set(event_keys) - self._read_keys
-        races = {one for one in race_ids if one} - self._read_races
-        if keys or races:
-            self._read_keys |= keys
-            self._read_races |= races
-            for one in telling_store.told(self._session, keys, races, locked=locked):
-                if locked or one.telling.id not in self._by_key[one.event_key]:
-                    self.add(one)
+    def read(self, event_keys: Collection[str], race_ids: Collection[str | None] = ()) -> None:
+        keys, races = set(event_keys) - self._read_keys, {one for one in race_ids if one} - self._read_races
+        if not keys and not races:
+            return
+        self._read_keys |= keys
+        self._read_races |= races
+        for one in telling_store.told(self._session, keys, races):
+            number = one.telling.id
+            if one.is_link:
+                self.links.add((number, one.event_key))
+            elif number not in self._by_key[one.event_key]:
+                self.add(one)
+            if one.is_asked:
+                self.asked.add(number)
+            if one.sent_ts:
+                self.sent[number] = Sent(one.channel_id, one.sent_ts)
+
+    def begin(self, event_key: str) -> None:
+        """No channel was told of the event."""
+        self._read_keys.add(event_key)
 
     def add(self, one: Told) -> None:
         self._by_key[one.event_key][one.telling.id] = one
@@ -64,6 +87,11 @@ class Chains:
             if one.event_key in own or (race and one.telling.kind == race[1]):
                 found[one.channel_id].append(one.telling)
         return found
+
+    def is_newest(self, number: int) -> bool:
+        """True for the newest telling of an event in the channel."""
+        here = next((found for found in self._by_key.values() if number in found), {})
+        return all(one.telling.id <= number for one in here.values() if one.channel_id == here[number].channel_id)
 
     def waiting(self, event_keys: Iterable[str], race_id: str | None) -> list[Telling]:
         """Of these events, and of all events of the race."""

@@ -1,6 +1,7 @@
 """Fills in events: before the news, and again later. Later values edit messages, and may bring in further channels."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import NamedTuple
@@ -12,14 +13,14 @@ from bot.clock import Clock
 from bot.db.engine import is_unavailable
 from bot.db.tables import EventVersion
 from bot.deliveries import inbox
-from bot.events import event_bounds, event_store
-from bot.events.event import RacingEvent
+from bot.events import event_bounds, event_store, named_races
+from bot.events.event import EventKind, RacingEvent
 from bot.events.meeting_parts import shows_the_same
 from bot.events.watched import WatchedIn, WatchedRunner
 from bot.fanout.asking import Asking
 from bot.fanout.known_meetings import KnownMeetings
 from bot.fanout.live_messages import LiveMessages
-from bot.fanout.plan import Amended, Heard, Plan, finish
+from bot.fanout.plan import Amended, Heard, Plan
 from bot.fanout.version_news import Repeat
 from bot.fanout.waits import Hours
 from bot.fanout.watchers import noted_with, watched_in
@@ -81,8 +82,9 @@ def tell_again(
     *,
     now: datetime,
     repeats: Mapping[str, Repeat] = NOTHING,
+    careful: bool = True,
 ) -> None:
-    """Fill in the last hour's events again, and edit their messages. A savepoint keeps errors from deliveries.
+    """Fill in the last hour's events again, and edit their messages. A savepoint keeps errors away if `careful`.
 
     `repeats`: deliveries without news, of events of any age. Watches are asked about a repeat as about any delivery.
     """
@@ -99,10 +101,10 @@ def tell_again(
         return
     plan.carry_out()
     try:
-        with session.begin_nested():
-            _tell(plan, meetings, known, changed, now=now)
+        with session.begin_nested() if careful else nullcontext():
+            _tell(session, plan, meetings, known, changed, now=now)
     except Exception as error:
-        if is_unavailable(error):
+        if is_unavailable(error) or not careful:
             raise
         plan.drop()
         log.exception("not_told_again", events=[one.event.key for one in changed])
@@ -123,7 +125,7 @@ def edit_for_race_book(session: Session, *, clock: Clock, race_ids: Sequence[str
         log.exception("learnt_not_told", races=list(race_ids))
     race_book_store.looked_at(session, race_ids)
     if plan is not None:
-        finish([plan])
+        plan.finish()
     return Added(waiting=len(race_ids))
 
 
@@ -175,6 +177,7 @@ def _count(runners: Sequence[WatchedRunner]) -> int:
 
 
 def _tell(
+    session: Session,
     plan: Plan,
     meetings: KnownMeetings,
     known: FanoutKnowledge,
@@ -185,6 +188,9 @@ def _tell(
     muted = known.mutes(now)
     for one in changed:
         event_store.amend(one.row, one.event)
+        if one.event.kind is EventKind.MEETING_ABANDONED:
+            stored = {race.race_id for race in one.stored.races}
+            named_races.add(session, one.event.key, {race.race_id for race in one.event.races} - stored)
         if one.watched:
             event_store.note_watched(one.row, one.watched)
         meetings.learn(one.event, one.row)

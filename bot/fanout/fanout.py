@@ -131,7 +131,7 @@ class Fanout:
         return done
 
     def fan_out_within(self, session: Session, deliveries: Sequence[StoredDelivery], now: datetime) -> FannedOut:
-        """Fan out within other work that has the turn (`inbox.take_turn`), and that calls `finished` last.
+        """Fan out within other work that has the turn (`inbox.take_turn`).
 
         Deliveries beyond MESSAGES_PER_COMMIT are put back. Raises errors of our own code.
         """

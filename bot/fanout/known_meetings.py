@@ -89,7 +89,9 @@ class KnownMeetings:
         """The newest version of a known event, of any age."""
         return self._events[key], self._rows[key]
 
-    def events(self) -> list[RacingEvent]:
+    def around(self, about: Iterable[RacingEvent]) -> list[RacingEvent]:
+        """All known events, once the events around these are read."""
+        self.read(about)
         return list(self._events.values())
 
     def row_of(self, event: RacingEvent) -> EventVersion:
@@ -116,6 +118,11 @@ class KnownMeetings:
     def naming(self, race_id: str | None) -> list[str]:
         meetings = self._of_kind(EventKind.MEETING_ABANDONED)
         return [meeting.key for meeting in meetings if names_race(meeting, race_id)]
+
+    def has_result(self, race_id: str | None) -> bool:
+        return race_id is not None and any(
+            event.race.race_id == race_id for event in self._of_kind(EventKind.RESULT_RECEIVED)
+        )
 
     def losing(self, race_id: str | None) -> EventKind | None:
         """The kind of an event that names the race as lost: an abandoned meeting, else a racecard."""

@@ -102,6 +102,7 @@ class LiveMessages:
             log.exception(
                 "live_messages_not_made", meetings=[live_meetings.key_of(meeting) for meeting in self._touched]
             )
+        self._touched = {}
 
     def _finish(self, bumps: Bumps) -> None:
         for one in self._touched.values():

@@ -32,9 +32,10 @@ from bot.fanout.known_meetings import KnownMeetings
 from bot.fanout.live_messages import LiveMessages
 from bot.fanout.version_news import VersionNews
 from bot.fanout.waits import Hours
-from bot.outbox import backlog, message_store, revisions
-from bot.outbox.claim_at_fanout import Tells
+from bot.outbox import backlog, message_store, said_apart
+from bot.outbox.fanout_knowledge import FanoutKnowledge
 from bot.outbox.message_store import NewPost, Priority
+from bot.outbox.message_view import Tells
 from bot.outbox.revisions import Bump, Bumps
 from bot.outbox.telling_store import Told
 
@@ -94,21 +95,19 @@ class _Shown(NamedTuple):
     asks: bool = True
 
 
-def finish(plans: "Sequence[Plan]") -> int:
-    """Of one transaction, which ends then: nothing may wait for a lock after the locks of messages.
-
-    Returns how many messages are to show more.
-    """
+def finish(plans: "Sequence[Plan]") -> None:
+    """Of one transaction: messages are locked in a fixed order."""
     for plan in plans:
         plan.live.finish(plan.bumps)
         plans[0].bumps.take(plan.bumps)
-    return plans[0].bumps.write() if plans else 0
+    if plans:
+        plans[0].finish()
 
 
 class Plan:
     """A transaction's messages, stored at the end.
 
-    `posts` counts told channels, `written` stored messages. `bumps` and `live` wait for `finish`.
+    `posts` counts told channels, `written` stored messages. `finish` comes last in the transaction.
     """
 
     def __init__(
@@ -128,6 +127,8 @@ class Plan:
         self._versions: list[EventVersion] = []
         self._told: dict[int, tuple[EventVersion, RacingEvent]] = {}
         self._linked: set[str] = set()
+        self._made: set[int] = set()
+        self._previous: dict[str, str] = {}
         self.bumps = Bumps(session)
         self.posts = 0
         self.written = 0
@@ -137,6 +138,8 @@ class Plan:
         event, received_at = news.event, news.version.received_at
         if news.version.id is None:
             self._versions.append(news.version)
+            if news.is_first:
+                self._chains.begin(event.key)
         if event.kind is EventKind.MEETING_ABANDONED:
             named_races.add(self._session, event.key, (race.race_id for race in event.races))
         meetings = self._related(news)
@@ -158,8 +161,6 @@ class Plan:
         """
         event, row, received_at, is_seen = amended
         self.live.refresh(event.race, received_at)
-        if event.kind is EventKind.MEETING_ABANDONED:
-            named_races.add(self._session, event.key, (race.race_id for race in event.races))
         news = VersionNews(
             event, VersionRemarks(), rings=False, is_first=False, is_late=True, is_seen=is_seen, version=row
         )
@@ -176,14 +177,10 @@ class Plan:
         """Have messages on races and racecards link the message of the abandoned meeting."""
         keys, self._linked = self._linked, set()
         pairs = self._meetings.pairs(keys)
-        if not pairs:
-            return
-        self._store_versions()
-        kinds = event_store.kinds_of_races(self._session, {one.race.race_id for _, one in pairs if one.race.race_id})
+        self._meetings.read(part for _, part in pairs)
+        pairs = [(meeting, part) for meeting, part in pairs if not self._meetings.has_result(part.race.race_id)]
         self._chains.read({event.key for pair in pairs for event in pair})
         for meeting, part in pairs:
-            if (part.race.race_id, EventKind.RESULT_RECEIVED) in kinds:
-                continue
             here = self._chains.of({meeting.key})
             for channel, chain in self._chains.of({part.key}).items():
                 asks = channel in self._asking.filters
@@ -202,7 +199,7 @@ class Plan:
         self._new, self._shown, self._released, self._asked_before = [], [], [], []
         self._linked.clear()
 
-    def rest(self) -> tuple[list[NewPost], Tells]:
+    def rest(self, known: FanoutKnowledge) -> tuple[list[NewPost], Tells]:
         """Stores all but the messages that may be sent at once, which are returned. Call `end` with their ids.
 
         Where a message already has more to show, or waits no longer, no message of the channel is sent at once.
@@ -214,7 +211,11 @@ class Plan:
         tells = Tells(
             {row.id or 0: row for row, _ in told.values()},
             {row.id or 0: event for row, event in told.values()},
-            self._meetings.events(),
+            self._meetings.around,
+            known,
+            self._previous,
+            self._chains.asked,
+            self._chains.is_newest,
         )
         return [one.stored_as for one in self._new], tells
 
@@ -227,6 +228,27 @@ class Plan:
         shown, self._shown = self._shown, []
         if shown:
             self._write_shown(shown)
+
+    def to_edit(self) -> dict[str, int]:
+        """Channel → its message to be edited, if nothing has to be sent before, and no other edit is due there."""
+        self.live.finish(self.bumps)
+        found: dict[str, list[int]] = {}
+        for number, bump in self.bumps.messages.items():
+            if number in self._chains.sent and (bump.after_id is None or bump.after_id in self._chains.sent):
+                found.setdefault(self._chains.sent[number].channel_id, []).append(number)
+        shown = {number for number, _ in self.bumps.said}
+        return {channel: some[0] for channel, some in found.items() if len(some) == 1 and some[0] in shown}
+
+    def finish(self, begun: Collection[int] = (), begun_at: datetime | None = None) -> int:
+        """Of the transaction, which ends then: nothing may wait for a lock after the locks of messages.
+
+        `begun`: messages whose edit is claimed. Returns how many other messages may need an edit now.
+        """
+        self.live.finish(self.bumps)
+        waiting = {number for number, bump in self.bumps.messages.items() if bump.after_id not in self._made}
+        for number, event_id in sorted(self.bumps.write(begun, begun_at)):
+            said_apart.say_unnoted(self._session, number, event_id, self._hours.now)
+        return len(waiting.difference(begun))
 
     def _related(self, news: VersionNews) -> list[RacingEvent]:
         """The abandoned meetings that say the race, or that the news takes the race out of."""
@@ -244,10 +266,7 @@ class Plan:
             race_ids.add(event.race.race_id)
         if contradicts and event.kind is EventKind.RESULT_RECEIVED:
             keys |= set(self._meetings.naming(event.race.race_id))
-        # The message of a meeting that is to show a lost race is not given up before the race is noted.
-        showing = {one.key for one in meetings if event.kind is EventKind.RACE_ABANDONED}
-        self._chains.read(keys - showing, race_ids)
-        self._chains.read(showing, locked=True)
+        self._chains.read(keys, race_ids)
 
     def _chain(self, news: VersionNews) -> Chain:
         event = news.event
@@ -329,6 +348,8 @@ class Plan:
                     thread_of = threads.get(channel) if step.in_thread else None
                     post = replace(post, not_before=step.until, thread_of=thread_of, asked=step.asked)
                     own[channel] = self._make(news, post, waits=step.until, in_thread=step.in_thread)
+                    if sent := self._chains.sent.get(max(step.replaces, default=0)):
+                        self._previous[key] = sent.message_ts
                 elif isinstance(step, Withhold):
                     by = step.by
                     if by is None:
@@ -419,29 +440,30 @@ class Plan:
         if missing := sorted(keys.values() - ids.keys()):
             ids = {**ids, **backlog.post_ids(self._session, missing)}
         numbers = {number: ids[key] for number, key in keys.items()}
+        self._made.update(numbers.values())
         self._chains.renumber(numbers)
         self._released = [numbers.get(number, number) for number in self._released]
         self._asked_before = [numbers.get(number, number) for number in self._asked_before]
         self._shown = [_renumbered(one, numbers) for one in self._shown]
 
     def _write_shown(self, shown: Sequence[_Shown]) -> None:
-        links = {one.version.event_key for one in shown if one.is_link}
-        linked_already = revisions.saying(self._session, links) if links else set()
         said: dict[tuple[int, int], Bump | None] = {}
         late: dict[int, Bump] = {}
+        links = self._chains.links
         for one in shown:
             bump = Bump(one.at, one.after) if one.at else None
             of_event = one.telling, one.version.event_key
             if one.is_late and bump:
                 late[one.telling] = bump
-            elif not (one.is_link and of_event in linked_already):
+            elif not (one.is_link and of_event in links):
                 number = one.telling, one.version.id or 0
                 said[number] = bump or said.get(number)
-                linked_already.add(of_event)
-        edited = self.bumps.show(said)
+                links.add(of_event)
+        self.bumps.show(said)
         self.bumps.add(late)
-        asking = {one.telling for one in shown if one.asks}
-        self._asking.follow(self.bumps, {number: one for number, one in (edited | late).items() if number in asking})
+        edited = {number: bump for (number, _), bump in said.items() if bump} | late
+        asked = {one.telling for one in shown if one.asks and one.telling in self._chains.asked}
+        self._asking.follow(self.bumps, {number: bump for number, bump in edited.items() if number in asked})
 
 
 def _renumbered(one: _Shown, numbers: Mapping[int, int]) -> _Shown:

@@ -25,15 +25,16 @@ from bot.fanout.completion_edits import EDITED_WITHIN, fill, tell_again
 from bot.fanout.delivery_reader import ReadDelivery
 from bot.fanout.known_meetings import KnownMeetings
 from bot.fanout.live_messages import LiveMessages
-from bot.fanout.plan import Heard, Plan, finish
+from bot.fanout.plan import Heard, Plan
 from bot.fanout.version_news import KnownEvents, VersionNews
 from bot.fanout.waits import Hours
 from bot.fanout.watchers import noted_with, watched_in
 from bot.logs import get_logger
 from bot.outbox import fanout_knowledge
-from bot.outbox.claim_at_fanout import Added, Tells
+from bot.outbox.claim_at_fanout import Added, Began, Edits
 from bot.outbox.fanout_knowledge import FanoutKnowledge, KnownOfGeneration
 from bot.outbox.message_store import NewPost
+from bot.outbox.message_view import Tells
 from bot.outbox.notices import Notices
 from bot.racedata import race_book_store
 from bot.racedata.event_completion import KnownElsewhere
@@ -47,17 +48,11 @@ MESSAGES_PER_COMMIT = 2_000
 class Outbox(Protocol):
     """See bot.outbox.poster."""
 
-    def add(
-        self,
-        session: Session,
-        new: Sequence[NewPost],
-        tells: Tells,
-        known: FanoutKnowledge,
-        *,
-        now: datetime,
-        began_s: float,
-    ) -> Added:
-        """Make messages, and claim sendable messages. `began_s`: before `now`, by the monotonic clock."""
+    def add(self, session: Session, new: Sequence[NewPost], tells: Tells, at: Began) -> Added:
+        """Make messages, and claim sendable messages."""
+
+    def edit(self, session: Session, edits: Edits, added: Added, tells: Tells, at: Began) -> Added:
+        """Note edits, and claim those that can be made. Comes last; returns the earlier claims too."""
 
     def begin(self, added: Added) -> None:
         """Send the claimed messages, after the commit."""
@@ -73,12 +68,11 @@ class LogLine:
 
 @dataclass(frozen=True)
 class FannedOut:
-    """`deliveries` counts finished deliveries. `plans`: to be finished last."""
+    """`deliveries` counts finished deliveries."""
 
     deliveries: int = 0
     added: Added = field(default_factory=Added)
     lines: Sequence[LogLine] = ()
-    plans: Sequence[Plan] = ()
 
 
 class FanoutTransactions:
@@ -108,7 +102,7 @@ class FanoutTransactions:
         unread = [channel_id for channel_id, chosen in known.listening if isinstance(chosen, UnreadFilter)]
         self._notices.unread_filters(session, unread)
         transaction = _Transaction(session, known, self._notices, taken.now, self._clock())
-        done = finished(transaction.fan_out(waiting, claiming=(self._outbox, began_s)))
+        done = transaction.fan_out(waiting, claiming=(self._outbox, began_s))
         return replace(done, deliveries=done.deliveries + len(read) - len(waiting))
 
     def apart(self, session: Session, read: Sequence[ReadDelivery]) -> FannedOut | None:
@@ -119,15 +113,10 @@ class FanoutTransactions:
         known = fanout_knowledge.read(session, taken.now)
         done = [self._alone(session, each, known, taken.now) for each in _only(read, taken.inbox_ids)]
         waiting = sum(each.added.waiting for each in done)
-        plans = [one for each in done for one in each.plans]
-        lines = [line for each in done for line in each.lines]
-        return finished(FannedOut(len(done), Added(waiting=waiting), lines, plans))
+        return FannedOut(len(done), Added(waiting=waiting), [line for each in done for line in each.lines])
 
     def within(self, session: Session, read: Sequence[ReadDelivery], now: datetime) -> FannedOut:
-        """As a part of other work, which has the turn (`inbox.take_turn`). Without claims.
-
-        Call `finished` last in the transaction.
-        """
+        """As a part of other work, which has the turn (`inbox.take_turn`). Without claims."""
         taken = inbox.take(session, [delivery for delivery, _ in read], now)
         waiting = _only(read, taken.inbox_ids)
         known = fanout_knowledge.read(session, now)
@@ -188,11 +177,11 @@ class _Transaction:
             self._known,
             now=self._now,
             repeats=versions.repeats,
+            careful=claiming is None,
         )
-        added = self._hand_over(claiming)
         if left := [delivery.inbox_id for delivery, _ in read[done:]]:
             inbox.put_back(self._session, left)
-        return FannedOut(done, added, self._lines, [self._plan])
+        return FannedOut(done, self._hand_over(claiming), self._lines)
 
     def _fill_in(self, read: Sequence[ReadDelivery], elsewhere: KnownElsewhere) -> list[RacingEvent]:
         """From the race book and stored events. Delivered races enter the race book without quota."""
@@ -240,17 +229,14 @@ class _Transaction:
     def _hand_over(self, claiming: tuple[Outbox, float] | None) -> Added:
         if claiming is None:
             self._plan.carry_out()
-            return Added(waiting=self._plan.posts)
+            return Added(waiting=self._plan.posts + self._plan.finish())
         outbox, began_s = claiming
-        new, tells = self._plan.rest()
-        added = outbox.add(self._session, new, tells, self._known, now=self._now, began_s=began_s)
+        at = Began(self._now, began_s)
+        new, tells = self._plan.rest(self._known)
+        added = outbox.add(self._session, new, tells, at)
         self._plan.end(added.ids)
+        added = outbox.edit(self._session, self._plan, added, tells, at)
         return replace(added, waiting=added.waiting + self._plan.written)
-
-
-def finished(done: FannedOut) -> FannedOut:
-    added = replace(done.added, waiting=done.added.waiting + finish(done.plans))
-    return replace(done, added=added, plans=())
 
 
 def log_lines(lines: Iterable[LogLine]) -> None:

@@ -32,7 +32,7 @@ from bot.outbox import acknowledgements, call_holds, live_meetings, message_view
 from bot.outbox.acknowledgements import Escalation
 from bot.outbox.live_meetings import LiveMeeting
 from bot.outbox.message_store import ALWAYS, IS_DUE, IS_TO_EDIT, IS_UNSENT, Priority, slack_ahead
-from bot.outbox.message_view import MessageView
+from bot.outbox.message_view import MessageView, Shown, Tells
 from bot.outbox.messenger import Call
 from bot.outbox.states import (
     MESSAGE_TRANSITIONS,
@@ -165,39 +165,41 @@ def claim(
         claims += taken
     return [
         replace(claim, slack_ahead=slack_ahead(session, claim.channel_id)) if claim.in_doubt else claim
-        for claim in _with_views(session, claims)
+        for claim in with_views(session, claims)
     ]
 
 
-def _with_views(session: Session, claims: list[Claim]) -> list[Claim]:
+def with_views(
+    session: Session,
+    claims: Sequence[Claim],
+    shown: Mapping[int, Sequence[Shown]] | None = None,
+    new: Tells | None = None,
+) -> list[Claim]:
+    """`shown` and `new`: see `views_of`."""
     if not claims:
         return []
-    views = message_view.views_of(session, [(claim.post, claim.event) for claim in claims if claim.event])
+    heads = [(claim.post, claim.event) for claim in claims if claim.event]
+    views = message_view.views_of(session, heads, shown, new)
     now = claims[0].claimed_at
     live = live_meetings.read(session, [claim.post for claim in claims if claim.post.kind == MessageKind.LIVE], now)
     escalations = [claim.post for claim in claims if claim.post.kind == MessageKind.ESCALATION]
     escalated = acknowledgements.read(session, escalations)
-    shown = [
-        replace(claim, view=views.get(number), live=live.get(number), escalation=escalated.get(number))
-        for claim in claims
-        for number in [claim.post.id or 0]
-    ]
     # What could not be shown yet is shown by the next edit.
     later = [{"number": number, "linked": view.waits_for} for number, view in views.items() if view.waits_for]
     if later:
         session.connection().execute(_WAITS_FOR, later)
-    return with_threads(session, shown)
-
-
-def with_threads(session: Session, claims: list[Claim]) -> list[Claim]:
-    """A live message that was not in the channel at the message's last call had no thread."""
     threads = live_meetings.threads(session, {claim.post.thread_of for claim in claims if claim.post.thread_of})
-    if not threads:
-        return claims
     return [
-        replace(claim, thread_ts=thread.ts_at(claim.post.sending_at)) if thread else claim
+        replace(
+            claim,
+            view=views.get(number),
+            live=live.get(number),
+            escalation=escalated.get(number),
+            # A live message that was not in the channel at the message's last call had no thread.
+            thread_ts=thread.ts_at(claim.post.sending_at) if thread else None,
+        )
         for claim in claims
-        for thread in [threads.get(claim.post.thread_of or 0)]
+        for number, thread in [(claim.post.id or 0, threads.get(claim.post.thread_of or 0))]
     ]
 
 
@@ -250,19 +252,13 @@ def is_free(now: ColumnElement[datetime], far: ColumnElement[datetime]) -> Colum
     )
 
 
-def waits_for_a_call(now: ColumnElement[datetime], far: ColumnElement[datetime]) -> ColumnElement[bool]:
-    """A new message, and no edit."""
+def waits_for_a_call(call: Call, now: ColumnElement[datetime], far: ColumnElement[datetime]) -> ColumnElement[bool]:
+    """A message to be posted, or an edit."""
+    which = (IS_TO_EDIT,) if call is Call.EDIT else (IS_UNSENT, _is_any((MessageState.QUEUED,)), IS_DUE)
     waiting = (
         select(col(OutboxMessage.id))
         .join(ChannelQueue, col(ChannelQueue.channel_id) == col(OutboxMessage.channel_id))
-        .where(
-            IS_UNSENT,
-            _is_any((MessageState.QUEUED,)),
-            IS_DUE,
-            _IS_OPEN,
-            _MAY_GO_OUT,
-            is_free(now, far),
-        )
+        .where(*which, _IS_OPEN, _MAY_GO_OUT, is_free(now, far))
     )
     return waiting.correlate(None).exists()
 

@@ -1,48 +1,52 @@
 """Claims new messages in fan-out's transaction, where the queue is free. All others are queued."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from typing import NamedTuple, Protocol
 
-from sqlalchemy import Boolean, bindparam, exists, or_, select, update
+from sqlalchemy import Boolean, and_, bindparam, exists, or_, select, update
+from sqlalchemy.sql.dml import ReturningUpdate
 from sqlmodel import Session, col
 
 from bot.db.database_clock import FAR
 from bot.db.engine import table_of
 from bot.db.tables import ChannelQueue, EventVersion, MessageKind, OutboxMessage, QueueState
-from bot.events.event import RacingEvent
 from bot.outbox import message_store, message_view
 from bot.outbox.call_holds import is_call_free
-from bot.outbox.channel_queues import Claim, is_free, waits_for_a_call, with_threads
-from bot.outbox.fanout_knowledge import FanoutKnowledge
-from bot.outbox.message_store import IS_DUE, IS_UNSENT, NewPost, Sending
-from bot.outbox.message_view import NewEvents
+from bot.outbox.channel_queues import Claim, is_free, waits_for_a_call, with_views
+from bot.outbox.message_store import IS_DUE, IS_TO_EDIT, IS_UNSENT, NewPost, Sending
+from bot.outbox.message_view import Tells
 from bot.outbox.messenger import Call
 from bot.outbox.pace import Buckets
 
 _QUEUE = table_of(ChannelQueue)
 _NOW = bindparam("now", type_=_QUEUE.c.next_free_at.type)
 _FAR = bindparam("far", type_=_QUEUE.c.next_free_at.type)
-_FREE = (
-    select(col(ChannelQueue.channel_id))
-    .where(
-        col(ChannelQueue.channel_id).in_(bindparam("channels", expanding=True)),
-        col(ChannelQueue.state) == QueueState.OPEN,
-        is_free(_NOW, _FAR),
-        is_call_free(Call.POST, _NOW, _FAR),
-        ~exists().where(col(OutboxMessage.channel_id) == col(ChannelQueue.channel_id), IS_UNSENT, IS_DUE),
-        # The poster chooses the most urgent message.
-        or_(~bindparam("calls_are_few", type_=Boolean()), ~waits_for_a_call(_NOW, _FAR)),
+
+
+def _leasing(call: Call) -> ReturningUpdate[str]:
+    """Of these channels, with a free queue and nothing else to send."""
+    to_send = or_(and_(IS_UNSENT, IS_DUE), IS_TO_EDIT) if call is Call.EDIT else and_(IS_UNSENT, IS_DUE)
+    free = (
+        select(col(ChannelQueue.channel_id))
+        .where(
+            col(ChannelQueue.channel_id).in_(bindparam("channels", expanding=True)),
+            col(ChannelQueue.state) == QueueState.OPEN,
+            is_free(_NOW, _FAR),
+            is_call_free(call, _NOW, _FAR),
+            ~exists().where(col(OutboxMessage.channel_id) == col(ChannelQueue.channel_id), to_send),
+            # The poster chooses the most urgent message.
+            or_(~bindparam("calls_are_few", type_=Boolean()), ~waits_for_a_call(call, _NOW, _FAR)),
+        )
+        .with_for_update(skip_locked=True)
     )
-    .with_for_update(skip_locked=True)
-)
-_LEASE = (
-    update(_QUEUE)
-    .where(_QUEUE.c.channel_id.in_(_FREE))
-    .values(lease_token=bindparam("token"), leased_until=bindparam("until"))
-    .returning(_QUEUE.c.channel_id)
-)
+    leased = update(_QUEUE).where(_QUEUE.c.channel_id.in_(free))
+    return leased.values(lease_token=bindparam("token"), leased_until=bindparam("until")).returning(_QUEUE.c.channel_id)
+
+
+_LEASE = {call: _leasing(call) for call in (Call.POST, Call.EDIT)}
 
 _UNLEASE = (
     update(_QUEUE)
@@ -51,19 +55,30 @@ _UNLEASE = (
 )
 
 
+class Edits(Protocol):
+    """Of a transaction, which ends with `finish`."""
+
+    def to_edit(self) -> Mapping[str, int]:
+        """A sent message for each channel."""
+
+    def finish(self, begun: Collection[int] = (), begun_at: datetime | None = None) -> int:
+        """Note the edits. `begun`: messages whose edit is claimed. Returns how many others wait."""
+
+
+class Began(NamedTuple):
+    """Of the transaction. `at_s`: before `now`, by the monotonic clock."""
+
+    now: datetime
+    at_s: float
+
+
 @dataclass(frozen=True)
-class Tells:
-    """By version id. `around`: the stored events of the same races and meetings."""
+class Claiming:
+    """The outbox of one process. `room`: for so many claims. Times in seconds."""
 
-    versions: Mapping[int, EventVersion] = field(default_factory=dict)
-    events: Mapping[int, RacingEvent] = field(default_factory=dict)
-    around: Sequence[RacingEvent] = ()
-
-
-@dataclass(frozen=True)
-class Times:
-    """Seconds."""
-
+    token: str
+    room: int
+    buckets: Buckets
     call_s: float
     lease_s: float
 
@@ -85,52 +100,36 @@ class Added:
 class QueuedOnly:
     """An outbox for commands: a running `serve` sends the messages."""
 
-    def add(
-        self,
-        session: Session,
-        new: Sequence[NewPost],
-        tells: Tells,
-        known: FanoutKnowledge,
-        *,
-        now: datetime,
-        began_s: float,
-    ) -> Added:
-        del tells, known, now, began_s
+    def add(self, session: Session, new: Sequence[NewPost], tells: Tells, at: Began) -> Added:
+        del tells, at
         ids = message_store.add_each(session, new)
         return Added(waiting=len(ids), ids=ids)
+
+    def edit(self, session: Session, edits: Edits, added: Added, tells: Tells, at: Began) -> Added:
+        del session, tells, at
+        return replace(added, waiting=added.waiting + edits.finish())
 
     def begin(self, added: Added) -> None:
         assert not added.claims
 
 
-def add(
-    session: Session,
-    new: Sequence[NewPost],
-    tells: Tells,
-    known: FanoutKnowledge,
-    *,
-    now: datetime,
-    token: str,
-    room: int,
-    buckets: Buckets,
-    times: Times,
-) -> Added:
-    """Make new messages, and claim at most `room` of them."""
+def add(session: Session, new: Sequence[NewPost], tells: Tells, now: datetime, claiming: Claiming) -> Added:
+    """Make new messages, and claim some."""
     new = list({post.idempotency_key: post for post in new}.values())
     if not new:
         return Added()
     channels = frozenset(post.channel_id for post in new)
-    message_store.make_queues(session, channels - known.queues)
-    leased = _lease(session, _first(new), token, now=now, room=room, buckets=buckets, times=times)
-    sending = Sending(leased, now, now + timedelta(seconds=times.call_s))
+    message_store.make_queues(session, channels - tells.known.queues)
+    leased = _lease(session, Call.POST, _first(new), now, claiming)
+    sending = Sending(leased, now, now + timedelta(seconds=claiming.call_s))
     made = message_store.insert(session, new, sending)
     begun = [post for post in _unsent(new) if post.channel_id in leased and post.idempotency_key in made]
     if vain := leased - {post.channel_id for post in begun}:
-        session.connection().execute(_UNLEASE, {"channels": sorted(vain), "token": token})
+        _unlease(session, vain, claiming)
     claims = [
         Claim(
             post.channel_id,
-            token,
+            claiming.token,
             OutboxMessage(id=made[post.idempotency_key], **message_store.row_of(post, sending)),
             tells.versions[post.event_id or 0],
             in_doubt=False,
@@ -139,10 +138,33 @@ def add(
         for post in begun
     ]
     waiting = len(_unsent(new)) - len(claims)
-    heads = [(claim.post, claim.event) for claim in claims if claim.event]
-    views = message_view.views_of_new(session, heads, NewEvents(tells.events, tells.around, known))
-    shown = with_threads(session, [replace(claim, view=views[claim.post.id or 0]) for claim in claims])
-    return Added(shown, waiting, made, channels)
+    return Added(with_views(session, claims, {}, tells), waiting, made, channels)
+
+
+def edit(session: Session, edits: Edits, tells: Tells, now: datetime, claiming: Claiming) -> Added:
+    """Claim edits before the messages are locked."""
+    wanted = edits.to_edit()
+    leased = _lease(session, Call.EDIT, sorted(wanted), now, claiming)
+    begun = [wanted[channel] for channel in sorted(leased)]
+    waiting = edits.finish(begun, now)
+    if not begun:
+        return Added(waiting=waiting)
+    shown = message_view.shown_beside(session, begun)
+    posts = [some[0].message for some in shown.values()]
+    if vain := leased - {post.channel_id for post in posts}:
+        _unlease(session, vain, claiming)
+    claims = [
+        Claim(
+            post.channel_id,
+            claiming.token,
+            post,
+            session.get(EventVersion, post.event_id),
+            in_doubt=False,
+            claimed_at=now,
+        )
+        for post in posts
+    ]
+    return Added(with_views(session, claims, shown, tells), waiting)
 
 
 def _first(new: Sequence[NewPost]) -> list[str]:
@@ -157,26 +179,21 @@ def _unsent(new: Sequence[NewPost]) -> list[NewPost]:
     return [post for post in new if not (post.muted_by or post.not_before)]
 
 
-def _lease(
-    session: Session,
-    channels: Sequence[str],
-    token: str,
-    *,
-    now: datetime,
-    room: int,
-    buckets: Buckets,
-    times: Times,
-) -> frozenset[str]:
-    if room < 1 or not channels:
+def _lease(session: Session, call: Call, channels: Sequence[str], now: datetime, claiming: Claiming) -> frozenset[str]:
+    if claiming.room < 1 or not channels:
         return frozenset()
-    calls = buckets.calls(session, Call.POST, now)
-    wanted = channels[: room if calls is None else min(room, calls)]
+    calls = claiming.buckets.calls(session, call, now)
+    wanted = channels[: claiming.room if calls is None else min(claiming.room, calls)]
     if not wanted:
         return frozenset()
-    values = {"now": now, "far": now + FAR, "token": token, "until": now + timedelta(seconds=times.lease_s)}
-    values["calls_are_few"] = calls is not None
-    leased = frozenset(session.connection().execute(_LEASE, {"channels": wanted, **values}).scalars())
-    if buckets.spend(session, Call.POST, len(leased), now):
+    values = {"now": now, "far": now + FAR, "token": claiming.token, "until": now + timedelta(seconds=claiming.lease_s)}
+    values |= {"channels": wanted, "calls_are_few": calls is not None}
+    leased = frozenset(session.connection().execute(_LEASE[call], values).scalars())
+    if claiming.buckets.spend(session, call, len(leased), now):
         return leased
-    session.connection().execute(_UNLEASE, {"channels": sorted(leased), "token": token})
+    _unlease(session, leased, claiming)
     return frozenset()
+
+
+def _unlease(session: Session, channels: Collection[str], claiming: Claiming) -> None:
+    session.connection().execute(_UNLEASE, {"channels": sorted(channels), "token": claiming.token})

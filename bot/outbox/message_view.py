@@ -3,7 +3,7 @@
 Posts and edits are rendered from the same view, so every edit says all that is known.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import NamedTuple
@@ -141,60 +141,68 @@ class Superseded:
     is_posted: bool = True
 
 
-def views_of(session: Session, heads: Sequence[StoredPost]) -> dict[int, MessageView]:
-    """By the id of the message. A message taken back from a summary shows itself."""
-    shown = _shown(session, [post.id or 0 for post, _ in heads])
+@dataclass(frozen=True)
+class Tells:
+    """What fan-out knows. By version id, for the versions told: `versions`, and `events`, filled in.
+
+    `around`: stored events of the same races and meetings. `previous`: by message key, `MessageView.previous_ts`.
+    `asked`: earlier messages to be acknowledged. `is_newest`: no later message tells of the event of the message.
+    """
+
+    versions: Mapping[int, EventVersion]
+    events: Mapping[int, RacingEvent]
+    around: Callable[[Sequence[RacingEvent]], Sequence[RacingEvent]]
+    known: FanoutKnowledge
+    previous: Mapping[str, str]
+    asked: Container[int]
+    is_newest: Callable[[int], bool]
+
+
+def views_of(
+    session: Session,
+    heads: Sequence[StoredPost],
+    shown: "Mapping[int, Sequence[Shown]] | None" = None,
+    new: Tells | None = None,
+) -> dict[int, MessageView]:
+    """By the id of the message. A message taken back from a summary shows itself.
+
+    `shown`: as read. With `new`, a failure of the race book ends the transaction.
+    """
+    shown = shown_beside(session, [post.id or 0 for post, _ in heads]) if shown is None else shown
     meetings = _meetings(session, [one for some in shown.values() for one in some])
-    later = _later(session, heads, shown)
+    newest = {post.id or 0 for post, _ in heads if new and new.is_newest(post.id or 0)}
+    later = _later(session, heads, shown, newest)
     said = {post.id or 0: _view(post, own, shown.get(post.id or 0, ()), meetings, later) for post, own in heads}
     for head, _ in heads:
         if message_store.has_overrun(head):
             said[head.id or 0] = replace(said[head.id or 0], has_overrun=True, partly_run=None)
-    return _completed(session, said, None)
-
-
-@dataclass(frozen=True)
-class NewEvents:
-    """Completed events by version id. `around`: stored events of the same races and meetings."""
-
-    events: Mapping[int, RacingEvent]
-    around: Sequence[RacingEvent]
-    known: FanoutKnowledge
-
-
-def views_of_new(session: Session, heads: Sequence[StoredPost], new: NewEvents) -> dict[int, MessageView]:
-    """Nothing else is shown yet."""
-    return _completed(session, {post.id or 0: _view(post, own, (), {}, {}) for post, own in heads}, new)
-
-
-def _completed(session: Session, said: Mapping[int, MessageView], new: NewEvents | None) -> dict[int, MessageView]:
-    said = {number: replace(one, previous_ts=_previous_ts(session, one)) for number, one in said.items()}
+    said = {number: replace(one, previous_ts=_previous_ts(session, one, new)) for number, one in said.items()}
     said = _without_races_with_result(session, _with_events(session, said, new), careful=new is None)
     known = new.known if new else None
-    said = _with_acknowledgements(session, _with_mentions(session, said, known), known)
+    said = _with_acknowledgements(session, _with_mentions(session, said, known), new)
     return _with_countries(session, said, known)
 
 
-class _Shown(NamedTuple):
+class Shown(NamedTuple):
     """An event that a message shows beside its own."""
 
     said: SaidRow
-    channel_id: str
+    message: OutboxMessage
     event: EventVersion
 
 
-def _shown(session: Session, post_ids: Sequence[int]) -> dict[int, list[_Shown]]:
+def shown_beside(session: Session, post_ids: Iterable[int]) -> dict[int, list[Shown]]:
     """By message, in the order of versions."""
-    found: dict[int, list[_Shown]] = {}
+    found: dict[int, list[Shown]] = {}
     statement = (
-        select(SaidRow, col(OutboxMessage.channel_id), EventVersion)
+        select(SaidRow, OutboxMessage, EventVersion)
         .join(EventVersion, col(EventVersion.id) == col(SaidRow.event_id))
         .join(OutboxMessage, col(OutboxMessage.id) == col(SaidRow.message_id))
         .where(col(SaidRow.message_id).in_(sorted(post_ids)))
         .order_by(col(EventVersion.version), col(EventVersion.id))
     )
-    for said, channel_id, event in session.execute(statement):
-        found.setdefault(said.message_id, []).append(_Shown(said, channel_id, event))
+    for said, message, event in session.execute(statement):
+        found.setdefault(said.message_id, []).append(Shown(said, message, event))
     return found
 
 
@@ -205,9 +213,11 @@ class _Meeting(NamedTuple):
     message_id: int | None
 
 
-def _meetings(session: Session, shown: Iterable[_Shown]) -> dict[tuple[str, str], _Meeting]:
+def _meetings(session: Session, shown: Iterable[Shown]) -> dict[tuple[str, str], _Meeting]:
     """By channel and key."""
-    wanted = {(one.channel_id, one.event.event_key) for one in shown if one.event.kind == EventKind.MEETING_ABANDONED}
+    wanted = {
+        (one.message.channel_id, one.event.event_key) for one in shown if one.event.kind == EventKind.MEETING_ABANDONED
+    }
     if not wanted:
         return {}
     statement = (
@@ -230,13 +240,15 @@ LaterMessages = Mapping[tuple[str, str], Sequence[Superseded]]
 """By channel and event key, the earliest version first."""
 
 
-def _later(session: Session, messages: Iterable[StoredPost], shown: Mapping[int, Sequence[_Shown]]) -> LaterMessages:
-    """Later versions, and contradicting events."""
+def _later(
+    session: Session, messages: Iterable[StoredPost], shown: Mapping[int, Sequence[Shown]], newest: Collection[int]
+) -> LaterMessages:
+    """Later versions, and contradicting events. `newest`: messages without a later version."""
     about = {
-        (one.channel_id, one.event.event_key)
+        (post.channel_id, one.event.event_key)
         for post, own in messages
         for one in shown.get(post.id or 0, ())
-        if one.event.event_key == own.event_key or _contradicts(one.event, own)
+        if (one.event.event_key == own.event_key and post.id not in newest) or _contradicts(one.event, own)
     }
     if not about:
         return {}
@@ -292,7 +304,7 @@ def _contradicts(version: EventVersion, other: EventVersion) -> bool:
 def _view(
     message: OutboxMessage,
     own: EventVersion,
-    shown: Sequence[_Shown],
+    shown: Sequence[Shown],
     meetings: Mapping[tuple[str, str], _Meeting],
     later: LaterMessages,
 ) -> MessageView:
@@ -300,7 +312,7 @@ def _view(
     in_meeting, meeting_ts = False, None
     superseded: Superseded | None = None
     rev, waits_for = message.wanted_rev, None
-    for said, channel_id, event in shown:
+    for said, _, event in shown:
         linked: int | None = None
         by = _superseded(message, own, event, later)
         if by is not None:
@@ -310,7 +322,7 @@ def _view(
         elif event.event_key == own.event_key:
             versions.append(event)
         elif event.kind == EventKind.MEETING_ABANDONED:
-            meeting = meetings.get((channel_id, event.event_key))
+            meeting = meetings.get((message.channel_id, event.event_key))
             in_meeting, meeting_ts = True, meeting.message_ts if meeting else None
             linked = meeting.message_id if meeting and meeting.message_ts is None else None
         if linked is not None and said.rev > message.sent_rev:
@@ -331,9 +343,11 @@ def _view(
     )
 
 
-def _previous_ts(session: Session, one: MessageView) -> str | None:
+def _previous_ts(session: Session, one: MessageView, new: Tells | None) -> str | None:
     """The channel's message of an earlier version, or of the contradicted event."""
     own = one.own
+    if new and (found := new.previous.get(one.post.idempotency_key)):
+        return found
     contradicts = event_store.contradicted_by(own)
     ways: list[ColumnElement[bool]] = []
     if own.version > 1:
@@ -378,7 +392,7 @@ def _ts_of_meeting(session: Session, one: MessageView) -> str | None:
     return message_ts
 
 
-def _with_events(session: Session, said: Mapping[int, MessageView], new: NewEvents | None) -> dict[int, MessageView]:
+def _with_events(session: Session, said: Mapping[int, MessageView], new: Tells | None) -> dict[int, MessageView]:
     """Add the completed events, and the races of abandoned meetings.
 
     The race book is read only for stored events without place, time or races.
@@ -386,14 +400,15 @@ def _with_events(session: Session, said: Mapping[int, MessageView], new: NewEven
     told = new.events if new else {}
     stored = {one.newest.id: event for one in said.values() if (event := _newest_event(one, told))}
     whole = [event for event in stored.values() if event.unreadable_because is None]
-    lacking = [event for event in whole if event_completion.lacks(event)] if new is None else []
+    lacking = [event for event in whole if event_completion.lacks(event) and event not in told.values()]
     meetings = [event for event in whole if event.kind is EventKind.MEETING_ABANDONED]
     abandoned = [event for event in whole if event.kind is EventKind.RACE_ABANDONED]
     if not (lacking or meetings or abandoned):
         return {number: replace(one, event=stored.get(one.newest.id)) for number, one in said.items()}
-    around = new.around if new else _around(session, [*lacking, *meetings, *abandoned])
+    about = [*lacking, *meetings, *abandoned]
+    around = new.around(about) if new else _around(session, about)
     if lacking:
-        known = KnownElsewhere(session, read_lists(session))
+        known = KnownElsewhere(session, new.known.lists if new else read_lists(session), careful=new is None)
         known.listen(around)
         known.read(lacking)
         # Other events keep their fields: the race book was not read for them.
@@ -483,11 +498,14 @@ def _with_mentions(
 
 
 def _with_acknowledgements(
-    session: Session, said: Mapping[int, MessageView], known: FanoutKnowledge | None
+    session: Session, said: Mapping[int, MessageView], new: Tells | None
 ) -> dict[int, MessageView]:
     """An abandonment that a newer message tells of has no button any more."""
     abandoned = {one.post.id or 0 for one in said.values() if _reports_loss(one)}
-    if not abandoned or (known is not None and not known.with_asking):
+    if new:
+        may_ask = [one.post.id for one in said.values() if new.known.with_asking and one.post.sent_at is None]
+        abandoned = {number for number in abandoned if number in new.asked or number in may_ask}
+    if not abandoned:
         return dict(said)
     statement = select(Acknowledgement).where(
         col(Acknowledgement.message_id).in_(sorted(abandoned)), col(Acknowledgement.state) != AckState.REPLACED

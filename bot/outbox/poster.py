@@ -21,12 +21,12 @@ from bot.logs import get_logger
 from bot.outbox import call_holds, channel_queues, claim_at_fanout, claim_outcomes
 from bot.outbox.channel_move import move_person
 from bot.outbox.channel_queues import Claim
-from bot.outbox.claim_at_fanout import Added, Tells, Times
+from bot.outbox.claim_at_fanout import Added, Began, Claiming, Edits
 from bot.outbox.claim_outcomes import ClaimOutcome, OutcomeContext, Posted
 from bot.outbox.claim_sender import POST_CALL_S, ClaimSender, Render
-from bot.outbox.fanout_knowledge import FanoutKnowledge
 from bot.outbox.message import NativeBlocks
 from bot.outbox.message_store import NewPost
+from bot.outbox.message_view import Tells
 from bot.outbox.messenger import Call, Sender
 from bot.outbox.notices import Notices
 from bot.outbox.pace import Buckets, Pace
@@ -117,32 +117,19 @@ class Poster:
         while self._under_way:
             await asyncio.gather(*self._under_way, return_exceptions=True)
 
-    def add(
-        self,
-        session: Session,
-        new: Sequence[NewPost],
-        tells: Tells,
-        known: FanoutKnowledge,
-        *,
-        now: datetime,
-        began_s: float,
-    ) -> Added:
-        """Make new messages, and claim those that can be sent at once. After the commit `begin` sends the claims.
+    def add(self, session: Session, new: Sequence[NewPost], tells: Tells, at: Began) -> Added:
+        """Make new messages, and claim those that can be sent at once. After the commit `begin` sends the claims."""
+        added = claim_at_fanout.add(session, new, tells, at.now, self._claiming(self._room))
+        return replace(added, begun_at_s=at.at_s)
 
-        `began_s`: a moment before `now`, by the monotonic clock.
-        """
-        added = claim_at_fanout.add(
-            session,
-            new,
-            tells,
-            known,
-            now=now,
-            token=self.token(8),
-            room=self._room if self._is_running and not self._stopping else 0,
-            buckets=self._buckets,
-            times=Times(call_s=POST_CALL_S, lease_s=POST_CALL_S + LEASE_MARGIN_S),
-        )
-        return replace(added, begun_at_s=began_s)
+    def edit(self, session: Session, edits: Edits, added: Added, tells: Tells, at: Began) -> Added:
+        more = claim_at_fanout.edit(session, edits, tells, at.now, self._claiming(self._room - len(added.claims)))
+        claims, waiting = [*added.claims, *more.claims], added.waiting + more.waiting
+        return replace(added, claims=claims, waiting=waiting, begun_at_s=at.at_s)
+
+    def _claiming(self, room: int) -> Claiming:
+        room = room if self._is_running and not self._stopping else 0
+        return Claiming(self.token(8), room, self._buckets, POST_CALL_S, POST_CALL_S + LEASE_MARGIN_S)
 
     def begin(self, added: Added) -> None:
         for claim in added.claims:

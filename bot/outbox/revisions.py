@@ -7,16 +7,15 @@ the events that a message shows beside its own event.
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 
-from sqlalchemy import Boolean, ColumnElement, Integer, bindparam, case, func, or_, select, update
+from sqlalchemy import Boolean, ColumnElement, Integer, bindparam, case, func, literal_column, or_, select, update
+from sqlalchemy.sql.dml import ReturningInsert
 from sqlmodel import Session, col
 
-from bot.db.engine import affected, insert_here, table_of
-from bot.db.tables import BigKey, EventVersion, OutboxMessage, SaidRow
+from bot.db.engine import affected, dialect_of, insert_into, table_of
+from bot.db.tables import BigKey, EventVersion, MessageState, OutboxMessage, SaidRow
 from bot.outbox.message_store import IS_TO_EDIT, IS_UNSENT, Priority
-
-_NEW = -1
-"""The `rev` of a row whose message gets its revision at the end of the transaction."""
 
 
 @dataclass(frozen=True)
@@ -29,33 +28,24 @@ class Bump:
 
 
 class Bumps:
-    """Of one transaction. `write` comes last: nothing may wait for a lock after the locks of the messages."""
+    """Of one transaction. `write` comes last: nothing may wait for a lock after the locks of the messages.
+
+    `messages` get a further revision. `said`: message and event, and whether the message needs an edit for the event.
+    """
 
     def __init__(self, session: Session) -> None:
         self._session = session
         self.messages: dict[int, Bump] = {}
+        self.said: dict[tuple[int, int], bool] = {}
         self.urgent_races: set[str] = set()
 
     def add(self, messages: Mapping[int, Bump]) -> None:
         self.messages |= messages
 
-    def show(self, said: Mapping[tuple[int, int], Bump | None]) -> dict[int, Bump]:
-        """Messages are to show events: None where a message shows the event without an edit.
-
-        Returns the messages that did not show the event before, and need an edit.
-        """
-        if not said:
-            return {}
-        rows = [
-            {"message_id": number, "event_id": event_id, "rev": _NEW if bump else 0}
-            for (number, event_id), bump in said.items()
-        ]
-        once = insert_here(self._session, SaidRow).on_conflict_do_nothing()
-        of_these = once.returning(col(SaidRow.message_id), col(SaidRow.event_id))
-        made = self._session.connection().execute(of_these, rows)
-        new = {number: bump for number, event_id in made if (bump := said[number, event_id])}
-        self.add(new)
-        return new
+    def show(self, said: Mapping[tuple[int, int], Bump | None]) -> None:
+        """Messages are to show events: None where a message shows the event without an edit."""
+        self.said |= {pair: bump is not None for pair, bump in said.items()}
+        self.add({number: bump for (number, _), bump in said.items() if bump})
 
     def hurry(self, race_ids: Iterable[str | None]) -> None:
         """Give a race's unsent messages an abandonment's priority: an abandonment comes after earlier news."""
@@ -63,23 +53,36 @@ class Bumps:
 
     def take(self, other: "Bumps") -> None:
         self.messages |= other.messages
+        self.said |= other.said
         self.urgent_races |= other.urgent_races
 
-    def write(self) -> int:
-        """Returns how many messages got a revision."""
+    def write(self, begun: Collection[int] = (), begun_at: datetime | None = None) -> set[tuple[int, int]]:
+        """`begun`: messages whose edit is claimed at that moment.
+
+        Returns what is not noted: the message shows the event already, or was given up meanwhile.
+        """
         urgent = self._hurried()
-        # In a fixed order, so that no deadlock is possible.
+        # In a fixed order, so that no deadlock is possible. A message that is locked is not given up any more.
         rows = [
-            _values(number, self.messages.get(number), number in urgent) for number in sorted({*self.messages, *urgent})
+            _values(number, self.messages.get(number), number in urgent, begun_at if number in begun else None)
+            for number in sorted({*self.messages, *urgent, *(number for number, _ in self.said)})
         ]
         if rows:
             self._session.connection().execute(_BUMPED, rows)
-        if self.messages:
-            new = _NUMBERED.where(col(SaidRow.message_id).in_(sorted(self.messages)))
-            self._session.execute(new.execution_options(synchronize_session=False))
-        count = len(self.messages)
-        self.messages, self.urgent_races = {}, set()
-        return count
+        noted = {
+            (number, event_id)
+            for event_id in sorted({event_id for _, event_id in self.said})
+            for number in self._note(event_id)
+        }
+        missing = self.said.keys() - noted
+        self.messages, self.said, self.urgent_races = {}, {}, set()
+        return missing
+
+    def _note(self, event_id: int) -> Iterable[int]:
+        of_event = {number: edits for (number, noted), edits in self.said.items() if noted == event_id}
+        values = {"event_id": event_id, "messages": sorted(of_event)}
+        values["silent"] = [number for number, edits in of_event.items() if not edits] or [0]
+        return self._session.connection().execute(_noting(dialect_of(self._session)), values).scalars()
 
     def _hurried(self) -> set[int]:
         if not self.urgent_races:
@@ -96,15 +99,6 @@ def bump(session: Session, messages: Mapping[int, Bump]) -> None:
     bumps.write()
 
 
-def saying(session: Session, event_keys: Collection[str]) -> set[tuple[int, str]]:
-    """Messages of other events that show any version of these events, each with the event."""
-    statement = select(col(SaidRow.message_id), col(EventVersion.event_key)).join(
-        EventVersion, col(EventVersion.id) == col(SaidRow.event_id)
-    )
-    found = session.execute(statement.where(col(EventVersion.event_key).in_(sorted(event_keys))))
-    return {(number, key) for number, key in found}
-
-
 def mark_said(session: Session, message_id: int | None, rev: int, now: datetime) -> None:
     """Slack shows the message's revision `rev`."""
     shown = update(SaidRow).where(col(SaidRow.message_id) == message_id, col(SaidRow.said_at).is_(None))
@@ -117,7 +111,7 @@ def cancel(session: Session, *where: ColumnElement[bool]) -> int:
     return affected(session, due.execution_options(synchronize_session=False))
 
 
-def _values(number: int, bump: Bump | None, is_hurried: bool) -> dict[str, object]:
+def _values(number: int, bump: Bump | None, is_hurried: bool, begun_at: datetime | None) -> dict[str, object]:
     return {
         "number": number,
         "more": 1 if bump else 0,
@@ -125,10 +119,12 @@ def _values(number: int, bump: Bump | None, is_hurried: bool) -> dict[str, objec
         "after": bump.after_id if bump else None,
         "passes": bump is not None and bump.passes_pause,
         "hurried": is_hurried,
+        "calls": 1 if begun_at else 0,
+        "begun_at": begun_at,
     }
 
 
-_MESSAGE = table_of(OutboxMessage)
+_MESSAGE, _SAID = table_of(OutboxMessage), table_of(SaidRow)
 _M = _MESSAGE.c
 _AT = bindparam("at", type_=_M.received_at.type)
 _BUMPED = (
@@ -140,10 +136,18 @@ _BUMPED = (
         after_id=func.coalesce(bindparam("after", type_=BigKey), _M.after_id),
         passes_pause=or_(_M.passes_pause, bindparam("passes", type_=Boolean())),
         priority=case((bindparam("hurried", type_=Boolean()), int(Priority.ABANDONMENT)), else_=_M.priority),
+        edit_attempts=_M.edit_attempts + bindparam("calls", type_=Integer()),
+        edit_sending_at=func.coalesce(bindparam("begun_at", type_=_M.received_at.type), _M.edit_sending_at),
     )
 )
-_NUMBERED = (
-    update(SaidRow)
-    .where(col(SaidRow.rev) == _NEW)
-    .values(rev=select(_M.wanted_rev).where(_M.id == col(SaidRow.message_id)).scalar_subquery())
-)
+
+
+@cache
+def _noting(dialect: str) -> ReturningInsert[int]:
+    """Of one event: a message that was given up notes nothing."""
+    is_silent = _M.id.in_(bindparam("silent", expanding=True))
+    noted = select(_M.id, bindparam("event_id", type_=BigKey), case((is_silent, 0), else_=_M.wanted_rev)).where(
+        _M.id.in_(bindparam("messages", expanding=True)), _M.state != literal_column(f"'{MessageState.DEAD_LETTER}'")
+    )
+    once = insert_into(dialect, SaidRow).from_select(["message_id", "event_id", "rev"], noted)
+    return once.on_conflict_do_nothing().returning(_SAID.c.message_id)

@@ -6,7 +6,8 @@ from datetime import datetime
 from sqlalchemy import ColumnElement, and_, case, delete, or_, select, update
 from sqlmodel import Session, col
 
-from bot.db.tables import EventVersion, MessageKind, OutboxMessage, SaidRow
+from bot.db.engine import insert_here
+from bot.db.tables import EventVersion, MessageKind, MessageState, OutboxMessage, Reason, SaidRow
 from bot.events import event_store
 from bot.events.event import EventKind
 from bot.outbox import acknowledgements, message_store
@@ -45,6 +46,16 @@ def say_apart(session: Session, post: OutboxMessage, now: datetime, *which: Colu
         if not _is_told(session, post, one, since=1) and (number := _make(session, post, one)) is not None:
             beside = _of_race(session, post, one)
             session.add_all([SaidRow(message_id=number, event_id=event_id) for event_id in beside])
+
+
+def say_unnoted(session: Session, message_id: int, event_id: int, now: datetime) -> None:
+    """A message that is to show an event was given up before the message could note the event."""
+    post = session.get(OutboxMessage, message_id, populate_existing=True)
+    if post is None or post.state != MessageState.DEAD_LETTER or post.reason == Reason.UNSUBSCRIBED:
+        return
+    once = insert_here(session, SaidRow).values(message_id=message_id, event_id=event_id, rev=0)
+    session.execute(once.on_conflict_do_nothing())
+    say_apart(session, post, now, col(SaidRow.event_id) == event_id)
 
 
 def _of_race(session: Session, post: OutboxMessage, lost: EventVersion) -> list[int]:

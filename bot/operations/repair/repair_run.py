@@ -21,7 +21,7 @@ from bot.deliveries.inbox import Arrival
 from bot.errors import ServiceError, StorageError
 from bot.events import event_store
 from bot.fanout.fanout import OTHER_TURN_S, Fanout
-from bot.fanout.transaction import FannedOut, LogLine, finished, log_lines
+from bot.fanout.transaction import FannedOut, LogLine, log_lines
 from bot.logs import get_logger
 from bot.operations.jobs.job import Job
 from bot.operations.repair import outage
@@ -284,7 +284,6 @@ class Repair:
         failed = find_missing(session, failed)
         versions, done = self._fan_out(session, failed, now)
         self._summarise(session, versions, now)
-        finished(done)
         news = tuple(dict.fromkeys(row.event_key for row in versions))
         told = [one for one in failed if one.event.key in news]
         outage.note(session, self._notices, outage.outage_of(told, now) if told else None, now, is_last=is_last)
@@ -293,7 +292,6 @@ class Repair:
     def _fan_out(
         self, session: Session, failed: Sequence[Failed], now: datetime
     ) -> tuple[Sequence[EventVersion], FannedOut]:
-        """Call `finished` last in the transaction."""
         if not failed:
             return (), FannedOut()
         arrivals = [_arrival(one, now) for one in failed]

@@ -12,7 +12,6 @@ from sqlmodel import Session, col
 
 from bot.db.database_clock import database_now
 from bot.db.tables import OutboxMessage, Reason
-from bot.fanout import plan, transaction
 from bot.outbox import channel_queues
 from bot.outbox.claim_outcomes import GivenUp
 from bot.outbox.revisions import Bumps
@@ -100,17 +99,24 @@ def claim(session, pipeline):
 
 
 SAID_ALREADY, SAID_BY_AN_EDIT = "frost", "a loose horse"
+AFTER_A_REFUSAL = {
+    "race that the meeting's message says": (meeting("rc_1"), abandonment("rc_1", reason=SAID_ALREADY), SAID_ALREADY),
+    "race that an edit adds": (meeting("rc_1"), abandonment("rc_1", reason=SAID_BY_AN_EDIT), SAID_BY_AN_EDIT),
+    "small correction": (result("rc_1", going="Good"), result("rc_1", going="Soft"), "Soft"),
+}
+"""Told first, and refused by Slack. Then the delivery, and a word of it."""
 
 
-async def refused_meeting(pipeline, reason):
-    """Slack has refused a meeting's message, which is not recorded yet. A race of the meeting is lost: to be read."""
+async def refused(pipeline, told, payload):
+    """The refusal is not recorded yet. Returns the claim, and the delivery."""
     await pipeline.subscribe("CGB", "GB")
-    await pipeline.deliver(meeting("rc_1"))
+    await pipeline.deliver(told)
     await pipeline.fanout.run_once()
     (claimed,) = await pipeline.database.write(lambda session: claim(session, pipeline))
-    await pipeline.deliver(abandonment("rc_1", reason=reason))
-    read = await pipeline.database.read(lambda session: pipeline.fanout.reader.waiting(session, pipeline.clock()))
-    return claimed, read
+    await pipeline.deliver(payload)
+    return claimed, await pipeline.database.read(
+        lambda session: pipeline.fanout.reader.waiting(session, pipeline.clock())
+    )
 
 
 def give_up(engine, pipeline, claimed):
@@ -121,10 +127,11 @@ def give_up(engine, pipeline, claimed):
         session.commit()
 
 
-@pytest.mark.parametrize("reason", [SAID_ALREADY, SAID_BY_AN_EDIT])
+@pytest.mark.parametrize("change", AFTER_A_REFUSAL)
 @on_postgresql
-async def test_lost_race_is_told_though_its_meetings_message_is_given_up_right_after(pipeline, reason):
-    claimed, read = await refused_meeting(pipeline, reason)
+async def test_change_is_told_though_the_message_is_given_up_right_after(pipeline, change):
+    told, payload, word = AFTER_A_REFUSAL[change]
+    claimed, read = await refused(pipeline, told, payload)
     engine = create_engine(pipeline.database.url)
     with Session(engine) as one, ThreadPoolExecutor(1) as pool:
         pipeline.fanout.transactions.together(one, read)
@@ -135,27 +142,27 @@ async def test_lost_race_is_told_though_its_meetings_message_is_given_up_right_a
     engine.dispose()
     pipeline.clock.forward(2)
     await pipeline.post_all()
-    assert [reason in one for one in pipeline.texts("CGB")] == [True]
+    assert [word in one for one in pipeline.texts("CGB")] == [True]
 
 
+@pytest.mark.parametrize("change", AFTER_A_REFUSAL)
 @on_postgresql
-async def test_lost_race_is_told_though_its_meetings_message_is_given_up_meanwhile(pipeline, monkeypatch):
-    """After fan-out has read what the channel was told, and before its last statement."""
-    claimed, read = await refused_meeting(pipeline, SAID_BY_AN_EDIT)
+async def test_change_is_told_though_the_message_is_given_up_meanwhile(pipeline, monkeypatch, change):
+    """After fan-out has read what the channel was told, and before fan-out has the lock of the message."""
+    told, payload, word = AFTER_A_REFUSAL[change]
+    claimed, read = await refused(pipeline, told, payload)
     engine = create_engine(pipeline.database.url)
-    with Session(engine) as one, ThreadPoolExecutor(1) as pool:
-        giving_up = []
+    edit = pipeline.poster.edit
 
-        def finish_beside(plans):
-            giving_up.append(pool.submit(give_up, engine, pipeline, claimed))
-            _wait_for_a_lock(engine)
-            return plan.finish(plans)
+    def edit_after_the_refusal(*args):
+        give_up(engine, pipeline, claimed)
+        return edit(*args)
 
-        monkeypatch.setattr(transaction, "finish", finish_beside)
-        await asyncio.to_thread(pipeline.fanout.transactions.together, one, read)
+    monkeypatch.setattr(pipeline.poster, "edit", edit_after_the_refusal)
+    with Session(engine) as one:
+        pipeline.fanout.transactions.together(one, read)
         one.commit()
-        giving_up[0].result(timeout=10)
     engine.dispose()
     pipeline.clock.forward(2)
     await pipeline.post_all()
-    assert [SAID_BY_AN_EDIT in one for one in pipeline.texts("CGB")] == [True]
+    assert [word in one for one in pipeline.texts("CGB")] == [True]

@@ -15,19 +15,17 @@ ALONE_STATEMENTS, ALONE_COMMITS = 14, 3
 ABANDONED_STATEMENTS, MEETING_STATEMENTS = 15, 16
 """More, by indexes: what is known of the other races of the meeting."""
 
-EDIT_STATEMENTS, EDIT_COMMITS = 29, 4
+EDIT_STATEMENTS, EDIT_COMMITS = 18, 3
 CHANGES = {
-    "correction": (result("rc_9"), result("rc_9", placings=("Red Sky", "Blue Moon")), 2, 36),
-    "result of an abandoned race": (abandonment("rc_9"), result("rc_9"), 2, 42),
-    "meeting after one of its races": (abandonment("rc_9"), meeting(meeting_id="mt_9"), 2, 45),
-    "race in its meeting's message": (meeting("rc_9", meeting_id="mt_9"), abandonment("rc_9"), 1, 39),
+    "correction": (result("rc_9"), result("rc_9", placings=("Red Sky", "Blue Moon")), 2, 28, 5),
+    "result of an abandoned race": (abandonment("rc_9"), result("rc_9"), 2, 33, 5),
+    "meeting after one of its races": (abandonment("rc_9"), meeting(meeting_id="mt_9"), 2, 36, 5),
+    "race in its meeting's message": (meeting("rc_9", meeting_id="mt_9"), abandonment("rc_9"), 1, 20, 3),
 }
-"""Told before, the delivery, the calls, and the statements but for BEGIN.
+"""Told before, the delivery, the calls, the statements but for BEGIN, and the commits."""
 
-The outcome of a post and the next claim may share a transaction, or not.
-"""
-
-CHANGE_COMMITS = 6
+LOOKS_AGAIN = 5
+"""On PostgreSQL the clock is a statement, and the claim after a post may look a moment too early."""
 
 TOGETHER_STATEMENTS, TOGETHER_COMMITS = 14, 3
 HUNDRED_STATEMENTS, HUNDRED_COMMITS = 32, 5
@@ -126,15 +124,17 @@ async def test_edit_that_comes_alone(paced, monkeypatch):
 @pytest.mark.parametrize("change", CHANGES)
 @on_both
 async def test_delivery_that_changes_earlier_messages(paced, monkeypatch, change):
-    earlier, payload, calls, statements = CHANGES[change]
+    earlier, payload, calls, statements, commits = CHANGES[change]
+    looks_again = 0 if paced.database.is_sqlite or calls == 1 else 1
     await paced.subscribe("CGB", "GB")
     async with running(paced, monkeypatch):
         await told(paced, earlier, posts=1)
         await wait(paced, 2)
         with counting(paced.database) as counted:
             await told(paced, payload, posts=calls)
-    assert len([one for one in counted.statements if not one.startswith("BEGIN")]) <= statements, str(counted)
-    assert counted.commits <= CHANGE_COMMITS, str(counted)
+    asked = [one for one in counted.statements if not one.startswith("BEGIN")]
+    assert len(asked) <= statements + looks_again * LOOKS_AGAIN, str(counted)
+    assert counted.commits <= commits + looks_again, str(counted)
 
 
 @on_both
