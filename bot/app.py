@@ -78,13 +78,10 @@ from bot.slack.channel_membership import is_member, members, problem_of_channel
 from bot.slack.commands.invocation import Desk
 from bot.slack.event_messages import PostRenderer
 from bot.slack.listeners.app_home import HomeListener
-from bot.slack.listeners.button_clicks import ActionListener
-from bot.slack.listeners.channel_life import LOOK_S, ChannelListener
+from bot.slack.listeners.channel_life import LOOK_S, ChannelListener, InstallationListener
 from bot.slack.listeners.command_runner import CommandRunner
-from bot.slack.listeners.direct_messages import DirectMessageListener
 from bot.slack.listeners.forms import FormListener
-from bot.slack.listeners.installation import InstallationListener
-from bot.slack.listeners.slash_commands import CommandListener
+from bot.slack.listeners.ways_in import CommandListener, DirectMessageListener
 from bot.slack.messages.alerts.admin_notice import admin_notice
 from bot.slack.messages.alerts.backlog_summary import waited
 from bot.slack.permissions import People
@@ -391,9 +388,8 @@ class Service:
         return make_bolt(
             self.identity,
             [
-                CommandListener(runner),
                 HomeListener(runner),
-                ActionListener(runner),
+                CommandListener(runner),
                 FormListener(runner),
                 ChannelListener(
                     self.database,

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from bot.errors import BodyUnreadable
-from bot.slack.listeners import app_home, channel_life, direct_messages, installation
+from bot.slack.listeners import app_home, channel_life, ways_in
 
 Id = Annotated[str, Field(min_length=1)]
 
@@ -65,10 +65,10 @@ EVENT_SHAPES: Mapping[str, type[_Event]] = {
     "member_joined_channel": _ChannelEvent,
     "member_left_channel": _ChannelEvent,
     app_home.HOME_EVENT: _HomeEvent,
-    direct_messages.EVENT: _ChannelEvent,
+    ways_in.DIRECT_MESSAGE_EVENT: _ChannelEvent,
     **dict.fromkeys((*channel_life.CLOSING_EVENTS, *channel_life.OPENING_EVENTS), _ChannelEvent),
     channel_life.MOVING_EVENT: _MoveEvent,
-    **dict.fromkeys(installation.REVOKING_EVENTS, _Event),
+    **dict.fromkeys(channel_life.REVOKING_EVENTS, _Event),
 }
 
 

@@ -32,7 +32,7 @@ from bot.slack.body_shapes import EVENT_SHAPES
 from bot.slack.commands.invocation import as_typed
 from bot.slack.commands.table import RACING_COMMANDS, SLASH_COMMANDS, help_message
 from bot.slack.language.grammar import TOPIC_WORDS
-from bot.slack.listeners import direct_messages
+from bot.slack.listeners.ways_in import DIRECT_MESSAGE_EVENT
 from bot.slack.messages import EVENT_MESSAGES
 from bot.slack.messages.answers.help_answer import HelpGroup
 from bot.slack.messages.conditions.topic_view import TOPIC_LABELS
@@ -184,7 +184,7 @@ def test_manifest_has_exactly_the_registered_commands_with_their_hints():
 
 
 def test_manifest_has_exactly_the_events_that_are_listened_to():
-    heard = {f"{name}.im" if name == direct_messages.EVENT else name for name in EVENT_SHAPES}
+    heard = {f"{name}.im" if name == DIRECT_MESSAGE_EVENT else name for name in EVENT_SHAPES}
     assert set(read_manifest()["settings"]["event_subscriptions"]["bot_events"]) == heard
 
 

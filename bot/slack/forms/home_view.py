@@ -14,7 +14,7 @@ from bot.slack.messages.answers.filter_words import in_markup
 from bot.slack.messages.answers.subscription_list import EDIT
 from bot.slack.messages.answers.watch_answer import UNWATCH
 from bot.slack.messages.conditions.region_view import region_named
-from bot.slack.messages.kit.blocks import action_button, actions, context, header, mrkdwn, section
+from bot.slack.messages.kit.blocks import action_button, actions, context, header, section
 from bot.slack.messages.kit.marks import ABANDONED
 from bot.slack.messages.kit.mentions import named
 from bot.slack.messages.kit.names import HORSE_MAX, abandonment_name, course_name, race_name, reason
@@ -75,7 +75,7 @@ class HomePage:
 
 def home_view(page: HomePage) -> dict[str, Any]:
     blocks = [
-        section(page.said or ""),
+        section(page.said),
         *_abandonments(page.abandonments),
         *_channels(page),
         *_watches(page.watches),
@@ -124,26 +124,20 @@ def _channels(page: HomePage) -> list[Block | None]:
 def _words(one: HomeChannel) -> str:
     last = f"last post {moment_for_readers(one.last_post_at)}" if one.last_post_at else "no post lately"
     muted = f"{counted(one.muted, 'meeting')} muted" if one.muted else None
-    state = joined([safe(one.state), muted, last])
-    watched = f"{counted(one.watched, 'name')} watched: `/racing watching` lists them there" if one.watched else ""
-    received = in_markup(*one.filters) if one.filters else ""
-    lines = [f"*{named(one.channel_id)}*", received, watched, state or ""]
-    words = clip("\n".join(filter(None, lines)), CHANNEL_WORDS_MAX)
+    watched = f"{counted(one.watched, 'name')} watched: `/racing watching` lists them there" if one.watched else None
+    lines = [f"*{named(one.channel_id)}*", in_markup(*one.filters), watched, joined([safe(one.state), muted, last])]
     left = len(one.filters) - CHANGES_MAX
-    more = f"{words}\n{counted(left, 'subscription')} without a button: type `/racing list` there"
-    return more if left > 0 else words
+    more = f"{counted(left, 'subscription')} without a button: type `/racing list` there"
+    return joined([clip(joined(lines, "\n"), CHANNEL_WORDS_MAX), more if left > 0 else None], "\n")
 
 
 def _buttons(one: HomeChannel) -> list[Block]:
     pause = ("Resume", "resume") if one.is_paused else ("Pause", "pause")
     regions = [chosen.region for chosen in one.filters]
-    if len(regions) == 1:
-        change = [_button(one.channel_id, "Change", f"{EDIT} {regions[0]}")]
-    else:
-        change = [
-            _button(one.channel_id, f"Change {region_named(region)}", f"{EDIT} {region}")
-            for region in regions[:CHANGES_MAX]
-        ]
+    labels = ["Change"] if len(regions) == 1 else [f"Change {region_named(region)}" for region in regions]
+    change = [
+        _button(one.channel_id, label, f"{EDIT} {region}") for label, region in zip(labels, regions, strict=True)
+    ][:CHANGES_MAX]
     watched = [_button(one.channel_id, "What is watched", "watching")] if one.watched else []
     return [_button(one.channel_id, *pause), *change, _button(one.channel_id, "Add", "subscribe"), *watched]
 
@@ -152,11 +146,7 @@ def _watches(rows: Sequence[WatchRow]) -> list[Block | None]:
     if not rows:
         return []
     shown = [
-        {
-            "type": "section",
-            "text": mrkdwn(f"{safe(row.name, HORSE_MAX)} ({row.kind})"),
-            "accessory": _button(row.channel_id, "End", f"{UNWATCH} {row.id}"),
-        }
+        section(f"{safe(row.name, HORSE_MAX)} ({row.kind})", _button(row.channel_id, "End", f"{UNWATCH} {row.id}"))
         for row in rows[:HOME_WATCHES_MAX]
     ]
     left = len(rows) - len(shown)

@@ -49,23 +49,15 @@ def subscribe_form(form: FormOf, start: ChannelFilter | None, known: PublishedCh
 
 def saved(blocks: Sequence[Block]) -> Block:
     shown = [block for block in blocks if block["type"] != "actions"]
-    elsewhere = section("`/racing list` has buttons to change that.") if len(shown) < len(blocks) else None
-    return {
-        "type": "modal",
-        "title": plain_text("Saved"),
-        "close": plain_text("Close"),
-        "blocks": [*shown, *([elsewhere] if elsewhere else [])],
-    }
+    elsewhere = section("`/racing list` has buttons to change that." if len(shown) < len(blocks) else None)
+    shown += [elsewhere] if elsewhere else []
+    return {"type": "modal", "title": plain_text("Saved"), "close": plain_text("Close"), "blocks": shown}
 
 
 def outdated() -> Block:
     told = "This form is of another version of me, so nothing was saved. `/racing subscribe` opens the current form."
-    return {
-        "type": "modal",
-        "title": plain_text("Not saved"),
-        "close": plain_text("Close"),
-        "blocks": [section(told)],
-    }
+    title, blocks = plain_text("Not saved"), [section(told)]
+    return {"type": "modal", "title": title, "close": plain_text("Close"), "blocks": blocks}
 
 
 def read_form(view: dict[str, Any]) -> tuple[FormOf, Submitted]:

@@ -1,7 +1,7 @@
 """App Home: published when a person opens Home, and again after each press."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -33,6 +33,7 @@ from bot.slack.forms.home_view import (
     said_of,
 )
 from bot.slack.listeners.command_runner import CommandRunner, Committed
+from bot.slack.listeners.ways_in import invocation_of
 from bot.slack.messages.answers.status_answer import StatusScope, status_answer
 from bot.slack.messages.answers.subscription_list import EDIT, STATE_WORDS
 from bot.slack.messages.answers.watch_answer import UNWATCH
@@ -62,16 +63,8 @@ class HomeListener:
     async def on_action(self, ack: AsyncAck, body: dict[str, Any], action: dict[str, Any]) -> None:
         channel_id, _, words = str(action.get("value") or "").partition(" ")
         command, text = _command(words)
-        user_id = str((body.get("user") or {}).get("id") or "")
-        invocation = Invocation(
-            text,
-            channel_id,
-            user_id,
-            self.runner.new_reference(),
-            body.get("trigger_id"),
-            team_of(body),
-            from_home=True,
-        )
+        pressed = invocation_of(body, text, self.runner.new_reference())
+        invocation = replace(pressed, channel_id=channel_id, from_message=False, from_home=True)
         log.info("home_action", reference=invocation.reference, channel_id=channel_id)
         if await has_left(self.runner.desk, channel_id, invocation):
             committed = Committed(invocation, command, error=CommandError(NOT_THERE))
@@ -112,18 +105,15 @@ def _command(words: str) -> tuple[Command | None, str]:
 def _page(session: Session, *, desk: Desk, user_id: str, is_admin: bool, said: str | None) -> HomePage:
     channel_ids = _channel_ids(session, None if is_admin else user_id)
     now = desk.clock()
-    status = (
-        status_answer(read_status(session, desk.clock, desk.jobs), StatusScope(dict(desk.degraded())))
-        if is_admin
-        else None
-    )
     return HomePage(
         channels=[_channel(session, channel_id, now) for channel_id in channel_ids[:CHANNELS_MAX]],
         total=len(channel_ids),
         is_admin=is_admin,
         watches=watches.of_person(session, user_id),
         abandonments=acknowledgements.of_person(session, user_id, now - FIGURES_COVER, ABANDONMENTS_MAX),
-        status=status,
+        status=status_answer(read_status(session, desk.clock, desk.jobs), StatusScope(dict(desk.degraded())))
+        if is_admin
+        else None,
         dead_letters=dead_letters.newest(session, DEAD_LETTERS_MAX, now) if is_admin else (),
         said=said,
         at=now,

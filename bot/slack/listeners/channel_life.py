@@ -1,4 +1,4 @@
-"""A channel's life: invited, removed, archived, brought back, deleted, given another id.
+"""A channel's life: invited, removed, archived, brought back, deleted, given another id; and the end of the token.
 
 Slack sends events late, twice and in any order. No event closes a channel by itself: the listener asks Slack.
 """
@@ -22,7 +22,7 @@ from bot.outbox import message_store
 from bot.outbox.channel_closing import close_channel, is_used
 from bot.outbox.channel_move import move_channel
 from bot.outbox.message_store import NewPost, Priority
-from bot.outbox.notices import DELETED, Notices
+from bot.outbox.notices import DELETED, Notices, Urgency
 from bot.outbox.resume import Reopening
 from bot.slack.bot_identity import BotIdentity
 from bot.slack.commands.filter_view import as_shown
@@ -139,3 +139,32 @@ class ChannelListener:
         authorizations = body.get("authorizations") or []
         ids = {one.get("user_id") for one in authorizations if isinstance(one, dict) and one.get("is_bot")}
         return {str(one) for one in {*ids, self.identity.bot_user_id} if one}
+
+
+REVOKING_EVENTS = ("app_uninstalled", "tokens_revoked")
+"""An uninstall brings both events, docs.slack.dev/reference/events."""
+
+
+@dataclass(frozen=True)
+class InstallationListener:
+    """Admins get the notice after the next installation."""
+
+    database: Database
+    notices: Notices
+
+    def register(self, bolt: AsyncApp) -> None:
+        for event in REVOKING_EVENTS:
+            bolt.event(event)(self.on_revoked)
+
+    async def on_revoked(self, event: dict[str, Any], body: dict[str, Any]) -> None:
+        tokens = event.get("tokens")
+        if isinstance(tokens, dict) and not tokens.get("bot"):
+            return
+        log.error("slack_token_revoked", slack_event=event.get("type"))
+        words = (
+            "Slack says that I was uninstalled from the workspace, or my token revoked. Nothing is posted until I am "
+            "installed again and SLACK_BOT_TOKEN is the new token; what comes meanwhile is kept."
+        )
+        # Slack sends an event again under the same id.
+        key = f"revoked:{body.get('event_id') or event.get('event_ts')}"
+        await self.database.write(lambda session: self.notices.tell(session, key, words, urgency=Urgency.CRITICAL))

@@ -73,49 +73,37 @@ class CommandRunner:
         self.desk.wake.set()
         return Committed(invocation, command, result)
 
-    async def answer(self, committed: Committed, reply: Reply) -> None:
-        if committed.error is not None:
-            await self.responder.respond(reply, await self._refusal(committed, committed.error))
-        elif committed.command is not None:
-            await self._answer(committed.command, committed.invocation, committed.result, reply)
-
     async def said(self, committed: Committed) -> Message | None:
-        """The answer, for a place without a `response_url`. None after a form was opened."""
-        if committed.error is not None:
-            return await self._refusal(committed, committed.error)
-        if committed.command is None:
-            return None
-        return await self._message(committed.command, committed.invocation, committed.result)
-
-    async def _refusal(self, committed: Committed, error: Exception) -> Message:
-        command, invocation = committed.command, committed.invocation
+        """The answer. None after a form was opened."""
+        command, invocation, error = committed.command, committed.invocation, committed.error
+        line = f"{command.name} {invocation.text}" if command else invocation.text
         if isinstance(error, TimeoutError):
             reader = await reader_of(self.desk, invocation)
             return sentence(not_in_time(invocation.reference, reader), reader.admins)
-        return await self._explained(error, invocation, _line(command, invocation) if command else invocation.text)
+        if command is None or error is not None:
+            return await self._explained(error, invocation, line) if error else None
+        try:
+            async with asyncio.timeout(command.answer_s):
+                return await command.say(self.desk, invocation, committed.result)
+        except Exception as failure:  # noqa: BLE001  explained to the person, and logged there
+            return await self._explained(failure, invocation, line)
 
-    async def _answer(self, command: Command, invocation: Invocation, result: Any, reply: Reply) -> None:
-        answering = asyncio.create_task(self._message(command, invocation, result))
+    async def answer(self, committed: Committed, reply: Reply) -> None:
+        """With words on the progress of an answer that takes long. A refusal has none."""
+        answering = asyncio.create_task(self.said(committed))
         began_s = asyncio.get_running_loop().time()
         try:
-            for at_s in self.progress_at_s:
+            for at_s in self.progress_at_s if committed.error is None else ():
                 left_s = began_s + at_s - asyncio.get_running_loop().time()
                 await asyncio.wait({answering}, timeout=max(0.0, left_s))
                 if answering.done():
                     break
-                await self._say_progress(invocation, reply)
+                await self._say_progress(committed.invocation, reply)
             message = await answering
             if message is not None:
                 await self.responder.respond(reply, message)
         finally:
             answering.cancel()
-
-    async def _message(self, command: Command, invocation: Invocation, result: Any) -> Message | None:
-        try:
-            async with asyncio.timeout(command.answer_s):
-                return await command.say(self.desk, invocation, result)
-        except Exception as error:  # noqa: BLE001  explained to the person, and logged there
-            return await self._explained(error, invocation, _line(command, invocation))
 
     async def _explained(self, error: Exception, invocation: Invocation, line: str) -> Message:
         """Typing errors read the same for everybody."""
@@ -148,7 +136,3 @@ def not_in_time(reference: str, reader: AnswerReader = NOBODY_KNOWN) -> str:
         "I could not do this in time. Nothing was changed, unless /racing list shows it: try again in a moment. If it "
         f"stays so, {hand_on(reader, reference)}."
     )
-
-
-def _line(command: Command, invocation: Invocation) -> str:
-    return f"{command.name} {invocation.text}"

@@ -79,12 +79,10 @@ class FormListener:
 
 def _errors(error: Exception, view: dict[str, Any], reference: str) -> dict[str, str]:
     """Slack would drop an error for a field that the form does not have."""
-    match error:
-        case FieldsWrong():
-            said = error.errors
-        case TimeoutError():
-            said = {REGIONS_FIELD: not_in_time(reference)}
-        case _:
-            said = {REGIONS_FIELD: explain(error, reference).text}
+    if isinstance(error, FieldsWrong):
+        said = error.errors
+    else:
+        late = isinstance(error, TimeoutError)
+        said = {REGIONS_FIELD: not_in_time(reference) if late else explain(error, reference).text}
     fields = {block.get("block_id") for block in view.get("blocks") or ()}
     return {name if name in fields else REGIONS_FIELD: words[:FIELD_ERROR_MAX] for name, words in said.items()}

@@ -13,7 +13,7 @@ from bot.operations.jobs.expire_queue import expire_queue
 from bot.outbox import backlog, message_store
 from bot.outbox.channel_move import move_channel
 from bot.slack.listeners.channel_life import CLOSING_EVENTS
-from bot.slack.listeners.direct_messages import DirectMessageListener
+from bot.slack.listeners.ways_in import DirectMessageListener
 from sandbox.slack import failures
 from tests.clock import now
 from tests.databases import on_both

@@ -29,13 +29,10 @@ from bot.slack.bolt_app import Listener, make_bolt
 from bot.slack.bot_identity import BotIdentity
 from bot.slack.commands.table import BUTTON_COMMANDS
 from bot.slack.forms.subscribe_form import FormOf
-from bot.slack.listeners.button_clicks import ActionListener
-from bot.slack.listeners.channel_life import ChannelListener
+from bot.slack.listeners.channel_life import ChannelListener, InstallationListener
 from bot.slack.listeners.command_runner import CommandRunner
-from bot.slack.listeners.direct_messages import DirectMessageListener
 from bot.slack.listeners.forms import FormListener
-from bot.slack.listeners.installation import InstallationListener
-from bot.slack.listeners.slash_commands import CommandListener
+from bot.slack.listeners.ways_in import CommandListener, DirectMessageListener
 from bot.slack.messages.alerts.admin_notice import admin_notice
 from bot.slack.messages.alerts.backlog_summary import waited
 from bot.slack.request_guard import SLACK_PATH, SlackEndpoint
@@ -204,7 +201,7 @@ class Endpoint:
         runner = CommandRunner(desk, nobody, SimpleNamespace(start=lambda answer, _name: answer.close()))  # type: ignore[arg-type]  # answers are of no concern here
         notices = Notices(None, admin_notice, clock=lambda: NOW)
         channels = ChannelListener(database, desk.identity, nothing_wrong, notices, desk.reopening, desk.clock, wake)
-        listeners: list[Listener] = [CommandListener(runner), ActionListener(runner), FormListener(runner), channels]
+        listeners: list[Listener] = [CommandListener(runner), FormListener(runner), channels]
         listeners += [
             DirectMessageListener(database, desk.clock, wake),
             InstallationListener(database, notices),

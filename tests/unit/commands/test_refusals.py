@@ -24,7 +24,7 @@ from bot.slack.commands.table import RACING_COMMANDS, find_command, unknown_comm
 from bot.slack.commands.usage import USAGE_COMMAND
 from bot.slack.language.tokens import join, split
 from bot.slack.listeners.command_runner import CommandRunner
-from bot.slack.listeners.slash_commands import read_invocation
+from bot.slack.listeners.ways_in import read_invocation
 from tests.unit.commands.town import COURSES, NOW, REGIONS, no_meetings, refusal, typed
 
 

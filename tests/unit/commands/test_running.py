@@ -16,8 +16,8 @@ from bot.outbox.message import Message, NativeBlocks
 from bot.slack.background_tasks import Tasks
 from bot.slack.commands.invocation import Command
 from bot.slack.commands.table import find_command
-from bot.slack.listeners.button_clicks import ActionListener
 from bot.slack.listeners.command_runner import CommandRunner
+from bot.slack.listeners.ways_in import CommandListener
 from bot.slack.response_url import Reply, Responder
 from tests.unit.commands.town import NOW, typed
 
@@ -235,7 +235,7 @@ async def test_button_of_another_version_says_what_to_do(webhook):
     acked: list[bool] = []
     runner = make_runner(webhook, ())
     body = {"user": {"id": "U1"}, "channel": {"id": "C1"}, "response_url": URL}
-    await ActionListener(runner).on_action(ack, body, {"action_id": "gone_button:1", "value": "x"})  # type: ignore[arg-type]  # as Bolt calls it
+    await CommandListener(runner).on_action(ack, body, {"action_id": "gone_button:1", "value": "x"})  # type: ignore[arg-type]  # as Bolt calls it
     await runner.tasks.finish(1.0)
     assert acked
     assert [one["text"] for one in webhook.sent] == [

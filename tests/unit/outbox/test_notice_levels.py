@@ -25,7 +25,7 @@ from bot.outbox.message import Message
 from bot.outbox.notices import Notices, Urgency
 from bot.racedata.client.calls import AccountState
 from bot.racedata.client.service_errors import QuotaExceeded, Unauthorized
-from bot.slack.listeners.installation import InstallationListener
+from bot.slack.listeners.channel_life import InstallationListener
 from bot.slack.messages.alerts.admin_notice import admin_notice
 from bot.slack.messages.kit.marks import LEVELS
 from tests.notice_levels import ALL_CLEAR, BEGINNINGS, NOTE, URGENT, WARNING, level_of
@@ -131,7 +131,7 @@ ELSEWHERE = {
     "standstill_message": "test_standstill_past_the_queue_is_urgent",
     "self_notices._tell": "test_notices_about_the_service_itself",
     "self_notices._note_account": "test_notices_about_the_service_itself",
-    "installation.on_revoked": "test_lost_token_is_urgent",
+    "channel_life.on_revoked": "test_lost_token_is_urgent",
     "check_quota._tell": "tests/unit/racedata/test_quota_job.py",
     "check_quota._tell_taken": "tests/unit/racedata/test_quota_job.py",
     "check_quota._tell_unread": "tests/integration/operations/test_quota_month.py",

@@ -1,0 +1,117 @@
+"""Slash commands, buttons and direct messages: each runs a command as the person who typed or pressed."""
+
+import asyncio
+import re
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from slack_bolt.async_app import AsyncAck, AsyncApp
+
+from bot.clock import Clock
+from bot.db.engine import Database
+from bot.db.tables import MessageKind
+from bot.logs import get_logger
+from bot.outbox import message_store
+from bot.outbox.message import Message
+from bot.outbox.message_store import NewPost, Priority
+from bot.slack.commands.invocation import Command, Desk, Invocation, team_of
+from bot.slack.commands.table import BUTTON_COMMANDS, SLASH_COMMANDS, find_command, help_message
+from bot.slack.listeners.command_runner import CommandRunner
+from bot.slack.messages.kit.blocks import RUN_COMMAND, RUN_IN_PLACE, sentence
+from bot.slack.response_url import Reply
+
+log = get_logger(__name__)
+
+DIRECT_MESSAGE_EVENT = "message"
+"""The manifest's name is `message.im`, with the scope im:history."""
+
+
+async def _say_outdated(_desk: Desk, _invocation: Invocation, _committed: Any) -> Message:
+    return sentence(
+        "This button is of another version of me, so nothing was done. /racing help shows what I understand."
+    )
+
+
+OUTDATED_BUTTON = Command("outdated", "", "What a button does that this version does not know", _say_outdated)
+
+
+@dataclass(frozen=True)
+class CommandListener:
+    runner: CommandRunner
+
+    def register(self, bolt: AsyncApp) -> None:
+        """Also takes buttons of messages that another version has posted."""
+        for name in SLASH_COMMANDS:
+            bolt.command(name)(self.on_command)
+        bolt.action(re.compile(""))(self.on_action)
+
+    async def on_command(self, ack: AsyncAck, body: dict[str, Any]) -> None:
+        command, invocation = read_invocation(body, self.runner.new_reference())
+        reference = invocation.reference
+        log.info("command", reference=reference, command=body.get("command"), channel_id=invocation.channel_id)
+        await self.runner.run(command, invocation, Reply(str(body.get("response_url") or ""), reference), ack)
+
+    async def on_action(self, ack: AsyncAck, body: dict[str, Any], action: dict[str, Any]) -> None:
+        name, text = str(action.get("action_id")).partition(":")[0], str(action.get("value") or "")
+        command: Command | None = BUTTON_COMMANDS.get(name, OUTDATED_BUTTON)
+        if name in {RUN_COMMAND, RUN_IN_PLACE}:
+            command, text = find_command(text)
+        invocation = invocation_of(body, text, self.runner.new_reference())
+        reference = invocation.reference
+        log.info("action", reference=reference, action=name, channel_id=invocation.channel_id)
+        # A channel's message is never replaced, because others read the message.
+        in_place = name == RUN_IN_PLACE and not invocation.from_message
+        await self.runner.run(command, invocation, Reply(str(body.get("response_url") or ""), reference, in_place), ack)
+
+
+def read_invocation(body: dict[str, Any], reference: str) -> tuple[Command | None, Invocation]:
+    """Of a slash command. The command is None for an unknown word after /racing."""
+    text, alone = unescaped(str(body.get("text") or "")), SLASH_COMMANDS.get(str(body.get("command")))
+    command, text = find_command(f"{alone.name} {text}" if alone else text)
+    return command, invocation_of(body, text, reference)
+
+
+def invocation_of(body: dict[str, Any], text: str, reference: str) -> Invocation:
+    """Of a slash command or a click."""
+    channel, container, user = (body.get(part) or {} for part in ("channel", "container", "user"))
+    return Invocation(
+        text=text,
+        channel_id=str(body.get("channel_id") or channel.get("id") or container.get("channel_id") or ""),
+        user_id=str(body.get("user_id") or user.get("id") or ""),
+        reference=reference,
+        trigger_id=body.get("trigger_id"),
+        team_id=team_of(body),
+        from_message="command" not in body and not container.get("is_ephemeral"),
+    )
+
+
+def unescaped(text: str) -> str:
+    """Slack escapes three characters, and leaves its own mentions unescaped.
+
+    Source: docs.slack.dev/messaging/formatting-message-text, "Escaping text".
+    """
+    return text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+
+
+@dataclass(frozen=True)
+class DirectMessageListener:
+    """The answer is the help, as a post in the outbox: a crash loses no answer."""
+
+    database: Database
+    clock: Clock
+    wake: asyncio.Event
+
+    def register(self, bolt: AsyncApp) -> None:
+        bolt.event(DIRECT_MESSAGE_EVENT)(self.on_message)
+
+    async def on_message(self, event: dict[str, Any], body: dict[str, Any]) -> None:
+        is_text = "subtype" not in event and not event.get("bot_id")
+        if event.get("channel_type") != "im" or not is_text:
+            return
+        channel_id = str(event.get("channel"))
+        # Slack sends an event again under the same id.
+        key = f"help:{body.get('event_id') or event.get('ts')}@{channel_id}"
+        answer = NewPost(channel_id, key, MessageKind.ANSWER, Priority.ADMIN, self.clock(), content=help_message())
+        await self.database.write(partial(message_store.add, posts=[answer]))
+        self.wake.set()
