@@ -13,9 +13,9 @@ from bot.outbox.channel_queues import Claim
 from bot.outbox.message import Message
 from bot.outbox.message_view import MessageView
 from bot.slack.bot_identity import BotIdentity
-from bot.slack.corrections_since import corrected
 from bot.slack.messages import Corrected, MessageContext, SupersededBy, render
 from bot.slack.messages.alerts.acknowledge_words import escalation
+from bot.slack.messages.alerts.alert_context import corrected
 from bot.slack.messages.answers.live_meeting import live_meeting
 from bot.slack.messages.kit.blocks import sentence
 

@@ -9,9 +9,8 @@ from bot.events import event_store
 from bot.events.event import RacingEvent
 from bot.logs import get_logger
 from bot.outbox.message import Message
-from bot.slack import corrections_since
 from bot.slack.commands.invocation import Command, Desk, Invocation
-from bot.slack.messages.alerts.alert_context import Corrected
+from bot.slack.messages.alerts.alert_context import Corrected, corrected
 from bot.slack.messages.alerts.alert_notes import FULL_RESULT_WORD
 from bot.slack.messages.answers.full_result_answer import full_result
 
@@ -41,7 +40,7 @@ async def _answer(desk: Desk, invocation: Invocation, planned: Delivered) -> Mes
 
 def _delivered(session: Session, event_key: str) -> Delivered | None:
     rows = event_store.versions(session, [event_key]).get(event_key)
-    return (event_store.read(rows[-1])[0], corrections_since.corrected(rows), rows[-1].received_at) if rows else None
+    return (event_store.read(rows[-1])[0], corrected(rows), rows[-1].received_at) if rows else None
 
 
 FULL_RESULT_BUTTON = Command(FULL_RESULT_WORD, "", "All that is known of a race", _answer, _plan)

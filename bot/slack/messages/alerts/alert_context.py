@@ -1,9 +1,13 @@
 """The circumstances of a message: receipt, lateness, corrections, mentions."""
 
+from collections.abc import Sequence
+
 from pydantic import AwareDatetime
 
+from bot.db.tables import EventVersion
+from bot.events import event_store
 from bot.events.event import EventKind, RacingEvent
-from bot.events.facts import Changes
+from bot.events.facts import Changes, changes_between
 from bot.events.races import Race, Value
 from bot.events.watched import WatchedRunner
 from bot.outbox.message_view import AskedInView
@@ -95,3 +99,20 @@ def minutes_late(context: MessageContext) -> int | None:
     since = context.due_at or min(context.had_at or context.received_at, context.received_at)
     late_s = (context.now - since).total_seconds()
     return int(late_s // 60) if late_s > context.late_after_s and late_s >= 60 else None
+
+
+def corrected(rows: Sequence[EventVersion]) -> Corrected | None:
+    """The difference between the first and the last of these versions, in order.
+
+    If every value is as before, the changes of the last version are told.
+    """
+    first, last, said = rows[0], rows[-1], [event_store.remarks_of(row) for row in rows[1:]]
+    if not said:
+        return None
+    (before, _), (now, _) = event_store.known(first), event_store.known(last)
+    is_read = not (before.unreadable_because or now.unreadable_because)
+    between = before.as_delivered(), now.as_delivered()
+    changes = changes_between(*between, received_at=last.received_at) if is_read else ()
+    changes = changes or said[-1].changes
+    disagree = any(remarks.order_unknown for remarks in said)
+    return Corrected(at=last.received_at, changes=changes, order_unknown=disagree) if changes else None

@@ -15,7 +15,7 @@ from bot.slack.messages.conditions.condition_view import Loss
 from bot.slack.messages.conditions.region_view import region_named
 from bot.slack.messages.conditions.table import TOPICS, VIEWS
 from bot.slack.messages.conditions.topic_view import topics_in_order
-from bot.slack.messages.kit.blocks import message, section, sentence
+from bot.slack.messages.kit.blocks import sentence, told
 from bot.slack.messages.kit.mentions import named
 from bot.slack.messages.kit.text import SECTION_MAX, clip, listed, safe
 from bot.slack.messages.kit.times import moment_for_readers
@@ -92,8 +92,7 @@ def _still(before: Sequence[ChannelFilter], left: Mapping[str, ChannelFilter]) -
 
 
 def _line(words: str) -> Message:
-    text = clip(words, SECTION_MAX)
-    return message(text, [section(text)])
+    return told(clip(words, SECTION_MAX))
 
 
 def welcome(filters: Sequence[ChannelFilter], *, is_paused: bool) -> Message:

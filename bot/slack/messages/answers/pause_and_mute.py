@@ -8,7 +8,7 @@ from bot.outbox.acknowledgements import Untaken
 from bot.outbox.message import Block, Message
 from bot.outbox.resume import SUMMARY_AFTER
 from bot.slack.messages.alerts.acknowledge_words import untaken_words
-from bot.slack.messages.kit.blocks import action_button, actions, command_button, message, section
+from bot.slack.messages.kit.blocks import action_button, command_button, told
 from bot.slack.messages.kit.text import counted, joined, safe
 from bot.slack.messages.kit.times import moment_for_readers, published_day, weekday_and_day
 
@@ -35,7 +35,7 @@ def paused(
     )
     if untaken and untaken.count:
         words = f"{words} {untaken_words(untaken, ' here')}."
-    return message(words, [section(words), actions([resume_button()])])
+    return told(words, resume_button())
 
 
 def resume_button() -> Block:
@@ -67,17 +67,12 @@ def resumed(paused: int, waited: int, dropped: int, *, is_closed: bool = False) 
     `waited` and `dropped` count messages. `is_closed`: Slack does not let the bot post in the channel.
     """
     if not paused:
-        return message(words := "This channel was not paused: `/racing list` shows what it receives.", [section(words)])
-    if not waited:
-        what = "No message waited."
-    elif is_closed:
-        what = f"{counted(waited, 'message')} waited, and {_are(waited)} posted once Slack lets me post here."
-    else:
-        older = f", those older than {SUMMARY_HOURS} in one summary" if waited > 1 else ""
-        what = f"{counted(waited, 'message')} waited, and {_are(waited)} posted now{older}."
-    lost = f" {counted(dropped, 'message')} waited too long, and {_are(dropped)} not posted." if dropped else ""
-    words = f"The pause is over. {what}{lost}"
-    return message(words, [section(words)])
+        return told("This channel was not paused: `/racing list` shows what it receives.")
+    older = f"posted now, those older than {SUMMARY_HOURS} in one summary" if waited > 1 else "posted now"
+    posted = "posted once Slack lets me post here" if is_closed else older
+    what = f"{counted(waited, 'message')} waited, and {_are(waited)} {posted}." if waited else "No message waited."
+    lost = f"{counted(dropped, 'message')} waited too long, and {_are(dropped)} not posted." if dropped else None
+    return told(joined(["The pause is over.", what, lost], " "))
 
 
 def _are(number: int) -> str:
@@ -110,12 +105,11 @@ def muted(meeting: Meeting, number: int, abandonments: Abandonments) -> Message:
         f"{abandonments_words(abandonments)} A result posted here before is still corrected. "
         "`/racing list` shows the muted meetings."
     )
-    return message(text, [section(text), actions([undo_button(number)])])
+    return told(text, undo_button(number))
 
 
 def unmuted(meeting: Meeting) -> Message:
-    text = f"Results and racecards of {meeting_words(meeting)} are posted here again, from now on."
-    return message(text, [section(text)])
+    return told(f"Results and racecards of {meeting_words(meeting)} are posted here again, from now on.")
 
 
 def undo_button(number: int) -> Block:

@@ -24,10 +24,10 @@ from bot.slack.messages.answers.subscription_list import (
 )
 from bot.slack.messages.answers.watch_answer import races_still_coming
 from bot.slack.messages.conditions.region_view import region_named, region_words
-from bot.slack.messages.kit.blocks import actions, command_button, message, section
+from bot.slack.messages.kit.blocks import actions, command_button, message, section, told
 from bot.slack.messages.kit.marks import ABANDONED, MARKED_CONFLICT
 from bot.slack.messages.kit.names import course_name, lost_part, race_name, reason
-from bot.slack.messages.kit.text import TEXT_MAX, clip, code, counted, joined, listed, safe, size
+from bot.slack.messages.kit.text import TEXT_MAX, clip, code, counted, first_of, joined, listed, safe, size
 from bot.slack.messages.kit.times import moment_for_readers
 
 ABANDONMENTS_NAMED = 20
@@ -71,14 +71,14 @@ class Said:
 
 def subscribed(said: Said) -> Message:
     first, rest, today = _first(said), _rest(said), _lost_today(said)
-    abandoned = " ".join(filter(None, [one.in_text for one in today]))
+    abandoned = joined([in_text for in_text, _ in today], " ")
     # The beginning gives way, so that no abandonment is cut off the text.
     head = clip(" ".join(first), TEXT_MAX - size(abandoned) - 1)
-    text = " ".join(filter(None, [head, abandoned, *rest]))
+    text = joined([head, abandoned, *rest], " ")
     had = [] if said.is_news else [edit_button(one.region, f"Edit {region_named(one.region)}") for one in said.filters]
     overriding = overriding_buttons(said.overridden[:OVERRIDDEN_NAMED])
     buttons = actions([*abandonments_buttons(said.lacking), *overriding, *had])
-    return message(text, [section(" ".join([*first, *rest])), *(section(one.in_lines) for one in today), buttons])
+    return message(text, [section(" ".join([*first, *rest])), *(section(lines) for _, lines in today), buttons])
 
 
 def _first(said: Said) -> list[str]:
@@ -88,12 +88,9 @@ def _first(said: Said) -> list[str]:
         receives = (
             f"Saved, but I am not in this channel yet: type {_invite(said)} here. Then this channel receives {what}."
         )
-    overridden = [still_arrives(found) for found in said.overridden[:OVERRIDDEN_NAMED]]
-    more = [
-        f"`/racing list` shows {number} more." for number in [len(said.overridden) - OVERRIDDEN_NAMED] if number > 0
-    ]
+    overridden = first_of(list(map(still_arrives, said.overridden)), OVERRIDDEN_NAMED, "`/racing list` shows {} more.")
     none = [safe(no_abandonments(said.lacking), FILTER_WORDS_MAX) or ""] if said.lacking else []
-    return [receives, *none, *overridden, *more]
+    return [receives, *none, *overridden]
 
 
 def _rest(said: Said) -> list[str]:
@@ -137,49 +134,27 @@ def _invite(said: Said) -> str:
     return f"`/invite @{said.bot_name}`"
 
 
-@dataclass(frozen=True)
-class _Today:
-    """A list of today's abandonments or conflicts: its title in blocks and in `text`, and the command for the rest."""
-
-    marked: str
-    title: str
-    names: Sequence[str]
-    most: int
-    command: str
-
-    @property
-    def in_text(self) -> str:
-        more = [f"and {self._left} more"] if self._left else []
-        see = f" {self.command} lists them all." if self._left else ""
-        return f"{self.title}: {'; '.join([*self.names[: self.most], *more])}.{see}" if self.names else ""
-
-    @property
-    def in_lines(self) -> str:
-        more = [f"and {self._left} more: {self.command} lists them all"] if self._left else []
-        return "\n".join([self.marked, *self.names[: self.most], *more]) if self.names else ""
-
-    @property
-    def _left(self) -> int:
-        return max(0, len(self.names) - self.most)
+def _listed_today(title: str, marked: str, events: Sequence[RacingEvent], most: int, said: Said) -> tuple[str, str]:
+    """A list of abandonments or conflicts in the text and in lines, with the command for the rest."""
+    names = sorted(clip(_abandoned(event, said.recent), ABANDONMENT_NAME_MAX) for event in events)
+    if not names:
+        return "", ""
+    regions = {region_words(chosen.region) for chosen in said.filters}
+    all_of_them = f"`/results {safe(regions.pop()) if len(regions) == 1 else 'all'} abandonments` lists them all"
+    text = f"{title}: {'; '.join(first_of(names, most))}."
+    lines = [marked, *first_of(names, most, f"and {{}} more: {all_of_them}")]
+    return f"{text} {all_of_them}." if len(names) > most else text, "\n".join(lines)
 
 
-def _lost_today(said: Said) -> list[_Today]:
+def _lost_today(said: Said) -> list[tuple[str, str]]:
     if not any(Topic.ABANDONMENTS in chosen.topics for chosen in said.filters):
         return []
-    recent = said.recent
-    regions = {region_words(chosen.region) for chosen in said.filters}
-    where = safe(regions.pop()) if len(regions) == 1 else "all"
-    command = f"`/results {where} abandonments`"
-    lost, disputed = (_names(events, recent) for events in (recent.abandoned, recent.disputed))
-    marked = f"{ABANDONED} *{ABANDONED_TODAY}*"
+    lost, disputed = said.recent.abandoned, said.recent.disputed
+    conflict = f"{MARKED_CONFLICT}: {IN_CONFLICT}"
     return [
-        _Today(marked, ABANDONED_TODAY, lost, ABANDONMENTS_NAMED, command),
-        _Today(f"{MARKED_CONFLICT}: {IN_CONFLICT}", f"CONFLICT, {IN_CONFLICT}", disputed, CONFLICTS_NAMED, command),
+        _listed_today(ABANDONED_TODAY, f"{ABANDONED} *{ABANDONED_TODAY}*", lost, ABANDONMENTS_NAMED, said),
+        _listed_today(f"CONFLICT, {IN_CONFLICT}", conflict, disputed, CONFLICTS_NAMED, said),
     ]
-
-
-def _names(events: Sequence[RacingEvent], recent: Recent) -> list[str]:
-    return sorted(clip(_abandoned(event, recent), ABANDONMENT_NAME_MAX) for event in events)
 
 
 def unsubscribed(
@@ -194,14 +169,12 @@ def unsubscribed(
     numbers = {"ended": ended, "changed": changed}
     several = listed([f"{counted(number, 'subscription')} {what}" for what, number in numbers.items() if number])
     done = "Done." if ended + changed == 1 else f"Done: {several}."
-    if not left:
-        text = " ".join(filter(None, [f"{done} This channel has no subscriptions left.", races_still_coming(watched)]))
-    else:
-        text = " ".join([f"{done} This channel still receives {in_markup(*left)}.", *_where_courses_are(left)])
-    if lacking:
-        text = f"{text} {safe(no_abandonments(lacking), FILTER_WORDS_MAX)}"
+    said = [f"{done} This channel has no subscriptions left.", races_still_coming(watched)]
+    if left:
+        said = [f"{done} This channel still receives {in_markup(*left)}.", *_where_courses_are(left)]
+    none = safe(no_abandonments(lacking), FILTER_WORDS_MAX) if lacking else None
     watching = [command_button("What is watched", "watching")] if watched and not left else []
-    return message(text, [section(text), actions([*abandonments_buttons(lacking), *watching])])
+    return told(joined([*said, none], " "), *abandonments_buttons(lacking), *watching)
 
 
 def _lately(recent: Recent, topics: frozenset[Topic]) -> list[str]:

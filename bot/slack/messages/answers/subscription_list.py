@@ -18,7 +18,7 @@ from bot.slack.messages.kit.blocks import action_button, actions, command_button
 from bot.slack.messages.kit.marks import CONFLICTING
 from bot.slack.messages.kit.mentions import named
 from bot.slack.messages.kit.pages import page_mark, turns
-from bot.slack.messages.kit.text import clip, counted, listed, safe
+from bot.slack.messages.kit.text import clip, counted, joined, listed, safe
 from bot.slack.messages.kit.times import moment_for_readers, weekday_and_day
 
 PER_PAGE = 5
@@ -119,14 +119,14 @@ def _subscription(one: Listed, today: date | None) -> str:
     row = one.row
     made = f"subscribed by {named(row.created_by)} on {weekday_and_day(row.created_at.date(), today)}"
     state = _state_words(row)
-    lines = [f"• {in_markup(one.chosen)}{_lacks(one)}", f"{state}, {made} · {_last_post(one)}"]
-    if not all_courses_are_shown(one.chosen):
-        lines.append("Edit shows all courses.")
-    arriving = map(still_arrives, one.overridden)
-    return clip(
-        "\n".join([*lines, *(f"{CONFLICTING} {safe(words)}" for words in one.orphaned), *arriving]),
-        SUBSCRIPTION_WORDS_MAX,
-    )
+    lines = [
+        f"• {in_markup(one.chosen)}{_lacks(one)}",
+        f"{state}, {made} · {_last_post(one)}",
+        None if all_courses_are_shown(one.chosen) else "Edit shows all courses.",
+        *(f"{CONFLICTING} {safe(words)}" for words in one.orphaned),
+        *map(still_arrives, one.overridden),
+    ]
+    return clip(joined(lines, "\n"), SUBSCRIPTION_WORDS_MAX)
 
 
 def _lacks(one: Listed) -> str:
