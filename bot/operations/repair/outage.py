@@ -119,8 +119,9 @@ def note_unread(session: Session, notices: Notices, names: Sequence[str], now: d
     notices.tell(
         session,
         f"outage-unread:{now.astimezone(UTC).isoformat()}",
-        f"The data service lists failed deliveries to me that I can't make good, because their records name no event: "
-        f"{some}{' and others' if len(set(names)) > UNREAD_NAMED else ''}. Look them up with the data service.",
+        f"The data service lists failed deliveries to me that I can't make good, because I can't read their records: "
+        f"{some}{' and others' if len(set(names)) > UNREAD_NAMED else ''}. My log has the records "
+        "(failed_delivery_not_read). Look the deliveries up with the data service.",
         urgency=Urgency.CRITICAL,
     )
 

@@ -49,6 +49,9 @@ log = get_logger(__name__)
 LOOK_UP_S = 30.0
 """For all deliveries together: abandonments wait meanwhile."""
 
+LOGGED_MAX = 4_000
+"""Characters of a record that can't be read."""
+
 LOOK_UP_BUDGET = Budget(pages=25, seconds=LOOK_UP_S, purpose=Purpose.UPKEEP)
 """For the race book's walk for a day of failed deliveries."""
 
@@ -213,12 +216,15 @@ class Repair:
         return [(name_of(record), self._read_one(record, now)) for record in records]
 
     def _read_one(self, record: Mapping[str, Any], now: datetime) -> Failed | None:
-        """None for a record that breaks our code: admins hear, and no other record waits."""
+        """None for a record of another shape, or a record that breaks our code: admins hear, and the log has it."""
         try:
-            return read_record(record, self._read_payload, now)
+            found = read_record(record, self._read_payload, now)
         except Exception:
-            log.exception("failed_delivery_not_read", delivery_id=name_of(record))
+            log.exception("failed_delivery_not_read", delivery_id=name_of(record), record=str(record)[:LOGGED_MAX])
             return None
+        if found is None:
+            log.error("failed_delivery_not_read", delivery_id=name_of(record), record=str(record)[:LOGGED_MAX])
+        return found
 
     def _count(self, session: Session, *, requests: int) -> None:
         now = self._clock()
