@@ -4,13 +4,13 @@ import json
 from datetime import date, timedelta
 
 import pytest
-from bot.racedata.day import known_day
 
 from bot.channels.filters import ChannelFilter
 from bot.events.event import Topic
 from bot.events.races import Runner
 from bot.outbox import acknowledgements
 from bot.racedata import recent_races
+from bot.racedata.day import known_day
 from bot.racedata.day_card import Card, Coverage
 from bot.slack.commands.acknowledge_button import ACKNOWLEDGE_BUTTON
 from bot.slack.commands.invocation import Invocation
