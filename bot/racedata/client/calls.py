@@ -153,7 +153,7 @@ class Calls:
     async def _attempt(
         self, request: Request, recheck: Callable[[], None], *, background: bool, patience_s: float
     ) -> Answer:
-        self._throttle.hold(await self.breakers.held_s())
+        self._throttle.hold(self.breakers.held_s())
         async with self._throttle.slot(request.path, background=background, patience_s=patience_s) as slot:
             recheck()
             answer = await self._send(request)

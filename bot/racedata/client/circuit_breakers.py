@@ -6,7 +6,7 @@
 | `quota_exceeded` | All but `/account/usage`, at no cost | At a new month or plan, lower usage or a higher allowance |
 | `upgrade_required` | The refused endpoints | At a new plan |
 
-Breakers are stored and read for each request, so replicas share them. The wait that a 429 asked for is shared likewise.
+All are one row, read for each request, so replicas share them. The wait that a 429 asked for is in the row too.
 """
 
 from collections.abc import AsyncGenerator, Callable, Mapping
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from hmac import new as new_hmac
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, SecretStr, ValidationError
 
@@ -40,9 +40,7 @@ LATEST_TURN = timedelta(hours=24)
 
 PROBE_EVERY = timedelta(hours=1)
 
-HOLD = "racing.hold"
-
-M = TypeVar("M", bound=BaseModel)
+LATCHES = "racing.latches"
 
 
 class StateStore(Protocol):
@@ -51,32 +49,11 @@ class StateStore(Protocol):
     async def set(self, name: str, value: dict[str, Any]) -> None: ...
 
 
-class PlanRefusal(BaseModel):
-    """The words of an `upgrade_required`, for the next requests to the same endpoint."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-    status: int | None = None
-    request_id: str | None = None
-    message: str | None = None
-    your_plan: str | None = None
-    reaches_on: tuple[str, ...] = ()
-
-    def again(self, endpoint: str) -> UpgradeRequired:
-        return UpgradeRequired(
-            endpoint,
-            code=PLAN,
-            status=self.status,
-            request_id=self.request_id,
-            message=self.message,
-            extras={"your_plan": self.your_plan, "reaches_on": self.reaches_on},
-        )
-
-
 class OpenBreaker(BaseModel):
     """`key` is the key's fingerprint. From `ask_at` on a probe may be sent.
 
-    `endpoints`: the endpoints beyond `plan`; empty for a breaker of the whole service.
+    `endpoints`: the endpoints beyond `plan`, each with the words of the refusal; empty for a breaker of the whole
+    service.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -87,14 +64,27 @@ class OpenBreaker(BaseModel):
     ask_at: AwareDatetime | None = None
     plan: str | None = None
     request_id: str | None = None
-    endpoints: Mapping[str, PlanRefusal] = {}
+    endpoints: Mapping[str, dict[str, Any]] = {}
+
+    def stops(self, endpoint: str) -> bool:
+        if self.code == PLAN:
+            return endpoint in self.endpoints
+        return not (self.code == QUOTA and endpoint == USAGE_PATH)
+
+    def refusal_again(self, endpoint: str) -> ServiceFailure:
+        if self.code == PLAN:
+            return UpgradeRequired(endpoint, code=PLAN, **self.endpoints[endpoint])
+        return CircuitOpen(endpoint, code=self.code, request_id=self.request_id)
 
 
-class _Hold(BaseModel):
-    """Of all requests, after a 429 that asked for `wait_s`."""
+class _Latches(BaseModel):
+    """The stored row. After a 429 that asked for `hold_s`, all requests wait until `held_until`."""
 
-    until: AwareDatetime
-    wait_s: float
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    breakers: Mapping[str, OpenBreaker] = {}
+    held_until: AwareDatetime | None = None
+    hold_s: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -113,24 +103,25 @@ def fingerprint(key: SecretStr) -> str:
 
 
 class CircuitBreakers:
+    """Two replicas that write at the same instant may lose a breaker: the next refusal opens the breaker again."""
+
     def __init__(self, store: StateStore, clock: Clock, key: SecretStr) -> None:
         self._store = store
         self._clock = clock
         self._key = fingerprint(key)
-        self._open: dict[str, OpenBreaker] = {}
+        self._latches = _Latches()
         self._is_probing = False
         self._writing = 0
         self._written = 0
 
     async def open_now(self) -> tuple[OpenBreaker, ...]:
-        for code in BREAKER_CODES:
-            await self._load(code)
-        return tuple(self._open.values())
+        await self._load()
+        return tuple(self._latches.breakers.values())
 
     @asynccontextmanager
     async def permit(self, endpoint: str) -> AsyncGenerator[Permit]:
         """A permit for a request, or CircuitOpen, or UpgradeRequired. One probe at a time."""
-        await self.open_now()
+        await self._load()
         is_probe = self._check(endpoint)
         self._is_probing = self._is_probing or is_probe
         try:
@@ -146,14 +137,15 @@ class CircuitBreakers:
         """
         if isinstance(error, RateLimited):
             await self._hold(rate_wait_s(error))
+        if error.code not in BREAKER_CODES:
             return False
+        before, now = self._latches.breakers.get(error.code), self._clock()
+        since, endpoints = before.since if before else now, {}
         if isinstance(error, UpgradeRequired):
-            await self._refused_by_plan(endpoint, error, plan or error.your_plan)
-            return False
-        if error.code not in {QUOTA, UNAUTHORIZED}:
-            return False
-        before, now = self._open.get(error.code), self._clock()
-        since = before.since if before else now
+            plan = plan or error.your_plan
+            extras = {"your_plan": error.your_plan, "reaches_on": error.reaches_on}
+            words = {"status": error.status, "request_id": error.request_id, "message": error.message, "extras": extras}
+            endpoints = {**(before.endpoints if before and before.plan == plan else {}), endpoint: words}
         breaker = OpenBreaker(
             code=error.code,
             key=self._key,
@@ -161,46 +153,25 @@ class CircuitBreakers:
             ask_at=_next_probe(since, now) if error.code == QUOTA else None,
             plan=plan,
             request_id=error.request_id,
+            endpoints=endpoints,
         )
         await self._keep_open(breaker)
-        return before is None
+        return before is None and not endpoints
 
-    async def _refused_by_plan(self, endpoint: str, error: UpgradeRequired, plan: str | None) -> None:
-        before = self._open.get(PLAN)
-        if before and before.plan != plan:
-            before = None
-        refusal = PlanRefusal(
-            status=error.status,
-            request_id=error.request_id,
-            message=error.message,
-            your_plan=error.your_plan,
-            reaches_on=error.reaches_on,
-        )
-        breaker = OpenBreaker(
-            code=PLAN,
-            key=self._key,
-            since=self._clock(),
-            plan=plan,
-            request_id=error.request_id,
-            endpoints={**(before.endpoints if before else {}), endpoint: refusal},
-        )
-        await self._keep_open(breaker)
-
-    async def held_s(self) -> float:
-        """Seconds that a 429 of any replica still holds all.
+    def held_s(self) -> float:
+        """Seconds that a 429 of any replica still holds all, as of the last permit.
 
         A longer hold was written before the clock was set back.
         """
-        held = _stored(_Hold, await self._store.get(HOLD))
-        left_s = (held.until - self._clock()).total_seconds() if held else 0.0
-        return left_s if held and left_s <= held.wait_s else 0.0
+        until = self._latches.held_until
+        left_s = (until - self._clock()).total_seconds() if until else 0.0
+        return left_s if 0 < left_s <= self._latches.hold_s else 0.0
 
     async def _hold(self, wait_s: float) -> None:
         """For the longer of two waits. A wait that can't be stored holds this replica alone."""
-        with suppress(StorageError):
-            if wait_s > await self.held_s():
-                until = self._clock() + timedelta(seconds=wait_s)
-                await self._store.set(HOLD, _Hold(until=until, wait_s=wait_s).model_dump(mode="json"))
+        if wait_s > self.held_s():
+            with suppress(StorageError):
+                await self._put(held_until=self._clock() + timedelta(seconds=wait_s), hold_s=wait_s)
 
     async def answered(self, plan: str | None, *, is_probe: bool = False) -> None:
         """Close the quota's breaker after a successful probe, and all but the key's under another plan.
@@ -209,7 +180,7 @@ class CircuitBreakers:
         """
         if is_probe:
             await self.reset(QUOTA)
-        for breaker in [self._open[code] for code in (QUOTA, PLAN) if code in self._open and plan]:
+        for breaker in [one for one in self._latches.breakers.values() if plan and one.code != UNAUTHORIZED]:
             if breaker.plan is None:
                 # The refused plan becomes known only now.
                 await self._keep_open(breaker.model_copy(update={"plan": plan}))
@@ -217,59 +188,44 @@ class CircuitBreakers:
                 await self.reset(breaker.code)
 
     async def reset(self, code: str) -> None:
-        self._open.pop(code, None)
-        await self._put(code, {})
+        await self._load()
+        await self._put(breakers={name: one for name, one in self._latches.breakers.items() if name != code})
 
     async def _keep_open(self, breaker: OpenBreaker) -> None:
-        self._open[breaker.code] = breaker
-        await self._put(breaker.code, breaker.model_dump(mode="json"))
+        await self._put(breakers={**self._latches.breakers, breaker.code: breaker})
 
-    async def _put(self, code: str, value: dict[str, Any]) -> None:
+    async def _put(self, **changed: Any) -> None:
+        self._latches = self._latches.model_copy(update=changed)
         self._writing += 1
         try:
-            await self._store.set(_name(code), value)
+            await self._store.set(LATCHES, self._latches.model_dump(mode="json"))
         finally:
             self._writing -= 1
             self._written += 1
 
-    async def _load(self, code: str) -> None:
+    async def _load(self) -> None:
         written = self._written
-        breaker = _stored(OpenBreaker, await self._store.get(_name(code)))
-        if self._writing or self._written != written:
-            # The value may be older than the change that this process has made meanwhile.
-            return
-        if breaker and breaker.key == self._key:
-            self._open[code] = breaker
-        else:
-            self._open.pop(code, None)
+        latches = _stored(await self._store.get(LATCHES))
+        # Otherwise the value may be older than the change that this process has made meanwhile.
+        if not self._writing and self._written == written:
+            ours = {code: one for code, one in latches.breakers.items() if one.key == self._key}
+            self._latches = latches.model_copy(update={"breakers": ours})
 
     def _check(self, endpoint: str) -> bool:
         """Whether the request is a probe. Raises if no probe is due."""
         breakers = self._in_the_way(endpoint)
         for breaker in breakers:
             if self._is_probing or breaker.ask_at is None or self._clock() < breaker.ask_at:
-                raise _refusal_again(breaker, endpoint)
+                raise breaker.refusal_again(endpoint)
         return bool(breakers)
 
     def _recheck(self, endpoint: str, *, is_probe: bool) -> None:
         for breaker in self._in_the_way(endpoint):
             if not (is_probe and breaker.code == QUOTA):
-                raise _refusal_again(breaker, endpoint)
+                raise breaker.refusal_again(endpoint)
 
     def _in_the_way(self, endpoint: str) -> list[OpenBreaker]:
-        return [breaker for breaker in self._open.values() if _stops(breaker, endpoint)]
-
-
-def _stops(breaker: OpenBreaker, endpoint: str) -> bool:
-    if breaker.code == PLAN:
-        return endpoint in breaker.endpoints
-    return not (breaker.code == QUOTA and endpoint == USAGE_PATH)
-
-
-def _refusal_again(breaker: OpenBreaker, endpoint: str) -> ServiceFailure:
-    if breaker.code == PLAN:
-        return breaker.endpoints[endpoint].again(endpoint)
-    return CircuitOpen(endpoint, code=breaker.code, request_id=breaker.request_id)
+        return [breaker for breaker in self._latches.breakers.values() if breaker.stops(endpoint)]
 
 
 def _next_probe(since: datetime, now: datetime) -> datetime:
@@ -280,13 +236,9 @@ def _next_probe(since: datetime, now: datetime) -> datetime:
     return (month + timedelta(days=32)).replace(day=1)
 
 
-def _name(code: str) -> str:
-    return f"racing.latch.{code}"
-
-
-def _stored(model: type[M], stored: Mapping[str, Any] | None) -> M | None:
-    """None for an unreadable value: one needless request does no harm."""
+def _stored(kept: Mapping[str, Any] | None) -> _Latches:
+    """Without latches for an unreadable row: one needless request does no harm."""
     try:
-        return model.model_validate(stored)
+        return _Latches.model_validate(kept or {})
     except ValidationError:
-        return None
+        return _Latches()

@@ -8,7 +8,7 @@ import pytest
 from pydantic import SecretStr
 
 from bot.errors import StorageUnavailable
-from bot.racedata.client.circuit_breakers import HOLD, QUOTA, CircuitBreakers
+from bot.racedata.client.circuit_breakers import LATCHES, CircuitBreakers
 from bot.racedata.client.service_errors import CircuitOpen, QuotaExceeded, RateLimited, Unauthorized, UpgradeRequired
 from tests.unit.racedata.scripted_service import KEY as RECOGNISABLE
 from tests.unit.racedata.scripted_service import Memory
@@ -17,7 +17,7 @@ KEY = SecretStr(RECOGNISABLE)
 
 
 class SlowMemory(Memory):
-    """An answer about the quota is read at once and given by `give`; a value for it is kept by `keep`."""
+    """A value is read at once and given by `give`; a value is kept by `keep`."""
 
     def __init__(self):
         super().__init__()
@@ -25,8 +25,7 @@ class SlowMemory(Memory):
 
     async def get(self, name: str) -> dict[str, Any] | None:
         value = await super().get(name)
-        if name.endswith(QUOTA):
-            await self.give.wait()
+        await self.give.wait()
         return value
 
     async def set(self, name: str, value: dict[str, Any]) -> None:
@@ -89,6 +88,7 @@ STORIES = {
         "quota None opens, replica not asked, reset quota_exceeded, replica asked"
     ),
     "quota closes at an admin's word to another replica": "quota None opens, replica reset quota_exceeded, asked",
+    "no other closes at an admin's word": "quota free opens, key free opens, replica reset quota_exceeded, not asked",
     "key closes at an admin's word for every replica": (
         "key None opens, replica not asked, reset unauthorized, replica asked"
     ),
@@ -133,19 +133,22 @@ async def limit(breakers, wait_s):
     return await breakers.refused(error, None, "countries")
 
 
-@pytest.mark.parametrize("kept", [{}, {"until": None}, {"until": "soon"}, {"since": 1}])
+@pytest.mark.parametrize("kept", [{}, {"held_until": None}, {"held_until": "soon"}, {"hold_s": None}])
 async def test_unreadable_wait_holds_nobody(breakers, store, kept):
-    store.values[HOLD] = kept
-    assert await breakers.held_s() == 0
+    store.values[LATCHES] = kept
+    await breakers.open_now()
+    assert breakers.held_s() == 0
     await limit(breakers, 40)
-    assert await breakers.held_s() == 40
+    assert breakers.held_s() == 40
 
 
 @pytest.mark.parametrize("waits_s", [(200, 1), (1, 200)])
 async def test_longer_of_two_waits_holds_every_replica(store, now, breakers, waits_s):
     for wait_s in waits_s:
         await limit(breakers, wait_s)
-    assert await CircuitBreakers(store, now, KEY).held_s() == 200
+    replica = CircuitBreakers(store, now, KEY)
+    await replica.open_now()
+    assert replica.held_s() == 200
 
 
 class FullDisk(Memory):
@@ -216,5 +219,5 @@ async def test_breaker_stays_open_while_it_is_being_stored(now, order):
 
 @pytest.mark.parametrize("stored", [{}, {"code": 7}, {"code": "quota_exceeded", "key": "x", "since": "yesterday"}])
 async def test_breaker_that_cannot_be_read_is_closed(breakers, store, stored):
-    store.values["racing.latch.quota_exceeded"] = stored
+    store.values[LATCHES] = {"breakers": {"quota_exceeded": stored}}
     assert await is_asked(breakers)
