@@ -91,7 +91,13 @@ CASES = {
         of(EventKind.RESULT_RECEIVED, abandoned=True),
         GHOST,
         {},
-        "Misty Ghost, race lost: 12:40 Wolverhampton",
+        "Misty Ghost, race abandoned: 12:40 Wolverhampton",
+    ),
+    "a postponed race of the result": (
+        of(EventKind.RESULT_RECEIVED, abandoned=True, status="Postponed"),
+        GHOST,
+        {},
+        "Misty Ghost, race postponed: 12:40 Wolverhampton",
     ),
     "won, reported abandoned": (
         *result("1", "2"),
@@ -125,20 +131,20 @@ CASES = {
     "declared again, then lost": (
         *declared_again(),
         {"order_unknown": True, "card_lost": True},
-        "Misty Ghost, race lost: 14:45 Saint-Cloud, Sat 21 Nov",
+        "Misty Ghost, race abandoned: 14:45 Saint-Cloud, Sat 21 Nov",
     ),
     "on a card of an abandoned meeting": (
         *card(),
         {"card_lost": True},
-        "Misty Ghost, race lost: 14:45 Saint-Cloud, Sat 21 Nov",
+        "Misty Ghost, race abandoned: 14:45 Saint-Cloud, Sat 21 Nov",
     ),
-    "an abandoned race": (*LOST, {}, "Misty Ghost, race lost: 12:40 Wolverhampton"),
+    "an abandoned race": (*LOST, {}, "Misty Ghost, race abandoned: 12:40 Wolverhampton"),
     "an abandoned race that was run": (
         *LOST,
         {"contradicts": EventKind.RESULT_RECEIVED},
-        "Misty Ghost, race reported lost and run, check: 12:40 Wolverhampton",
+        "Misty Ghost, race reported abandoned and run, check: 12:40 Wolverhampton",
     ),
-    "an abandoned meeting": (*MEETING, {}, "Misty Ghost, race lost: 14:45 Wolverhampton"),
+    "an abandoned meeting": (*MEETING, {}, "Misty Ghost, race abandoned: 14:45 Wolverhampton"),
     "a watched trainer": (
         of(EventKind.RESULT_RECEIVED, **field("1", "2")),
         WatchedRunner(horse="Misty Ghost (GB)", by=("trainer A Smith",), position="1"),
@@ -166,7 +172,7 @@ def test_what_happened_to_a_watched_runner(name):
     assert what_happened(watched, event, CONTEXT.model_copy(update=more)) == words
 
 
-LOUD = ("ABANDONED: ", "VOID: ", "CONFLICT: ", "Two versions disagree: ")
+LOUD = ("ABANDONED: ", "POSTPONED: ", "VOID: ", "CONFLICT: ", "Two versions disagree: ")
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -51,12 +51,12 @@ def what_happened(one: WatchedRunner, event: RacingEvent, context: MessageContex
     if one.is_lost:
         return f"{name} is no longer {f'with {by}' if by else 'named'}: {where}"
     if event.is_abandonment:
-        also_run = "reported lost and run, check" if context.contradicts else "lost"
+        also_run = "reported abandoned and run, check" if context.contradicts else "abandoned"
         return f"{name}, race {also_run}: {where}"
     if event.kind is EventKind.RESULT_RECEIVED:
         return f"{name}{_in_result(one, runner, field, where, context)}"
     if event.race.abandoned or context.card_lost or race.abandoned:
-        return f"{name}, race lost: {where}"
+        return f"{name}, race {_lost(race)}: {where}"
     if one.is_back and context.order_unknown:
         return f"{name}, reported declared again, check: {where}"
     return f"{name}{_on_card(one, runner, where)}"
@@ -80,7 +80,7 @@ def _found(one: WatchedRunner, event: RacingEvent) -> tuple[Race, Runner]:
 def _in_result(one: WatchedRunner, runner: Runner, field: RaceField, where: str, context: MessageContext) -> str:
     race, position = field.race, one.position
     if race.is_void or race.is_lost:
-        return f", race {'void' if race.is_void else 'lost'}: {where}"
+        return f", race {'void' if race.is_void else _lost(race)}: {where}"
     if context.contradicts is not None or race.abandoned or race.disputed or context.order_unknown:
         place = finishing_position(position)
         said = f"reported {ordinal(place) if place else safe(position, SHORT_MAX) or 'unplaced'}"
@@ -107,6 +107,10 @@ def _finished(position: str | None, runner: Runner, race: Race) -> str:
         return "did not finish"
     known = {one.finishing_position for one in race.runners}
     return "unplaced in" if known >= set(range(1, FIRST_PLACES + 1)) else "has no published place in"
+
+
+def _lost(race: Race) -> str:
+    return "postponed" if race.is_postponed else "abandoned"
 
 
 def _status(race: Race) -> str | None:
