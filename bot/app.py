@@ -62,6 +62,7 @@ from bot.outbox.resolve import Resolver
 from bot.outbox.resume import Reopening
 from bot.ports import Ports
 from bot.racedata import webhook_subscriptions
+from bot.racedata.client.calls import Hooks
 from bot.racedata.client.service_client import RacingClient, open_client
 from bot.racedata.day_path import Paths
 from bot.racedata.quota_book import QuotaBook
@@ -281,10 +282,12 @@ class Service:
             self.ports.timing,
             http=httpx.AsyncClient(transport=transport) if transport else None,
             replicas=lambda: self.replicas.count,
-            on_meta=self.telling.account,
-            on_circuit_open=self.telling.circuit_open,
-            may_spend=self._may_spend,
-            on_answer=self.metrics.service_request,
+            hooks=Hooks(
+                on_meta=self.telling.account,
+                on_circuit_open=self.telling.circuit_open,
+                may_spend=self._may_spend,
+                on_answer=self.metrics.service_request,
+            ),
         )
 
     async def _may_spend(self, purpose: Purpose) -> bool:

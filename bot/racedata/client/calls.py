@@ -29,49 +29,38 @@ class AccountState:
     data_as_of: str | None = None
 
 
-OnMeta = Callable[[AccountState, AccountState], Awaitable[bool | None]]
-"""Called with the state before and now when plan or window change.
-
-An exception fails the call. After False the observer is called again.
-"""
-
-OnCircuitOpen = Callable[[ServiceFailure], Awaitable[None]]
-"""Called with the refusal that opened a circuit breaker. An exception takes the refusal's place."""
-
-
-MaySpend = Callable[[Purpose], Awaitable[bool]]
+async def tell_nobody(*_: object) -> None:
+    """The default of `on_meta` and `on_circuit_open`."""
 
 
 async def spend_freely(_purpose: Purpose) -> bool:
     return True
 
 
-OnAnswer = Callable[[str, ServiceFailure | None], None]
-"""Called for each request sent, with the path and any failure."""
-
-
 def count_nothing(_path: str, _failure: ServiceFailure | None) -> None:
     """The default of `on_answer`."""
 
 
-async def tell_nobody(*_: object) -> None:
-    """The default of `on_meta` and `on_circuit_open`."""
+@dataclass(frozen=True)
+class Hooks:
+    """What the bot does about calls.
+
+    `on_meta` is called with the state before and now when plan or window change; an exception fails the call, and after
+    False the hook is called again. `on_circuit_open` gets the refusal that opened a circuit breaker; an exception takes
+    the refusal's place. `on_answer` is called for each request sent, with the path and any failure.
+    """
+
+    on_meta: Callable[[AccountState, AccountState], Awaitable[bool | None]] = tell_nobody
+    on_circuit_open: Callable[[ServiceFailure], Awaitable[None]] = tell_nobody
+    may_spend: Callable[[Purpose], Awaitable[bool]] = spend_freely
+    on_answer: Callable[[str, ServiceFailure | None], None] = count_nothing
 
 
 class Calls:
     """Shared by all calls: throttle, circuit breakers, account."""
 
     def __init__(
-        self,
-        transport: Transport,
-        throttle: Throttle,
-        breakers: CircuitBreakers,
-        timing: Timing,
-        *,
-        on_meta: OnMeta = tell_nobody,
-        on_circuit_open: OnCircuitOpen = tell_nobody,
-        may_spend: MaySpend = spend_freely,
-        on_answer: OnAnswer = count_nothing,
+        self, transport: Transport, throttle: Throttle, breakers: CircuitBreakers, timing: Timing, hooks: Hooks
     ) -> None:
         self.transport = transport
         self.breakers = breakers
@@ -81,23 +70,34 @@ class Calls:
         self._repeated: dict[int, ServiceFailure] = {}
         self._throttle = throttle
         self._timing = timing
-        self._on_meta = on_meta
-        self._on_circuit_open = on_circuit_open
-        self._may_spend = may_spend
-        self._on_answer = on_answer
+        self._hooks = hooks
 
     async def ask(
         self, request: Request, page: type[ServicePage[T]], *, patience: Patience, background: bool, bare: bool = False
     ) -> ServicePage[T]:
         """Raises a ServiceFailure when no further attempt is due."""
+        started, attempt = self._timing.monotonic(), 0
         try:
-            return await self._ask(request, page, patience=patience, background=background, bare=bare)
+            while True:
+                attempt += 1
+                left_s = patience.deadline_s - (self._timing.monotonic() - started)
+                try:
+                    async with self.breakers.permit(request.endpoint) as permit:
+                        answer = await self._attempt(request, permit.recheck, background=background, patience_s=left_s)
+                        return await self._read(answer, request, page, bare=bare, is_probe=permit.is_probe)
+                except ServiceFailure as error:
+                    elapsed_s = self._timing.monotonic() - started
+                    after_s = self._wait_before_next(error, request, attempt, elapsed_s, patience)
+                    if after_s is None:
+                        raise
+                    self._repeated[id(request)] = error
+                await self._timing.sleep(after_s)
         finally:
             self._repeated.pop(id(request), None)
 
     async def check_spending(self, path: str, purpose: Purpose) -> None:
         """Raise Spared if the month has too little left. The usage endpoint is free of quota."""
-        if path != USAGE_PATH and not await self._may_spend(purpose):
+        if path != USAGE_PATH and not await self._hooks.may_spend(purpose):
             raise Spared(path)
 
     def held_up(self, path: str) -> ServiceFailure:
@@ -107,25 +107,6 @@ class Calls:
         if wait_s := self._throttle.wait_s(background=False):
             return RateLimited(path, code=RateLimited.known_code, retry_after_s=wait_s)
         return ServiceUnreachable(path, message="no answer so far", may_have_arrived=True)
-
-    async def _ask(
-        self, request: Request, page: type[ServicePage[T]], *, patience: Patience, background: bool, bare: bool
-    ) -> ServicePage[T]:
-        started, attempt = self._timing.monotonic(), 0
-        while True:
-            attempt += 1
-            left_s = patience.deadline_s - (self._timing.monotonic() - started)
-            try:
-                async with self.breakers.permit(request.endpoint) as permit:
-                    answer = await self._attempt(request, permit.recheck, background=background, patience_s=left_s)
-                    return await self._read(answer, request, page, bare=bare, is_probe=permit.is_probe)
-            except ServiceFailure as error:
-                elapsed_s = self._timing.monotonic() - started
-                after_s = self._wait_before_next(error, request, attempt, elapsed_s, patience)
-                if after_s is None:
-                    raise
-                self._repeated[id(request)] = error
-            await self._timing.sleep(after_s)
 
     def _wait_before_next(
         self, error: ServiceFailure, request: Request, attempt: int, elapsed_s: float, patience: Patience
@@ -161,16 +142,16 @@ class Calls:
             _note_rate(slot, answer, failure)
         if failure is None:
             return answer
-        self._on_answer(request.path, failure)
+        self._hooks.on_answer(request.path, failure)
         if await self.breakers.refused(failure, self.state.plan, request.endpoint):
-            await self._on_circuit_open(failure)
+            await self._hooks.on_circuit_open(failure)
         raise failure
 
     async def _send(self, request: Request) -> Answer:
         try:
             return await self.transport.send(request)
         except ServiceFailure as failure:
-            self._on_answer(request.path, failure)
+            self._hooks.on_answer(request.path, failure)
             raise
 
     async def _read(
@@ -178,9 +159,9 @@ class Calls:
     ) -> ServicePage[T]:
         found = read_page(answer, request.path, page, self.transport.mask, bare=bare)
         if isinstance(found, ServiceFailure):
-            self._on_answer(request.path, found)
+            self._hooks.on_answer(request.path, found)
             raise found
-        self._on_answer(request.path, None)
+        self._hooks.on_answer(request.path, None)
         if found.meta.plan in PLANS and read_rate(answer.headers).limit is None:
             self._throttle.learn_limit(PLANS[found.meta.plan].requests_per_minute)
         try:
@@ -199,7 +180,7 @@ class Calls:
             plan=meta.plan or old.plan, window=meta.window or old.window, data_as_of=meta.data_as_of or old.data_as_of
         )
         account = (self.state.plan, self.state.window)
-        if account != self._told and await self._on_meta(old, self.state) is not False:
+        if account != self._told and await self._hooks.on_meta(old, self.state) is not False:
             self._told = account
 
 

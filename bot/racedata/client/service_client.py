@@ -1,23 +1,14 @@
 """The data service, one method an endpoint. Every failure is a `ServiceFailure`."""
 
 from collections.abc import AsyncGenerator, Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import httpx
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, SecretStr
 
 from bot.racedata.client.address import Params, fill_path
-from bot.racedata.client.calls import (
-    AccountState,
-    Calls,
-    MaySpend,
-    OnAnswer,
-    OnCircuitOpen,
-    OnMeta,
-    count_nothing,
-    spend_freely,
-    tell_nobody,
-)
+from bot.racedata.client.calls import AccountState, Calls, Hooks
 from bot.racedata.client.circuit_breakers import USAGE_PATH, CircuitBreakers, StateStore
 from bot.racedata.client.cursor_walk import Step, collect, collect_any, walk
 from bot.racedata.client.records import (
@@ -56,21 +47,14 @@ class WalkPosition(BaseModel):
     cursor: str | None = None
 
 
+@dataclass(frozen=True)
 class RacingClient:
     """Variants, such as `in_background()`, share connections, throttle and breakers."""
 
-    def __init__(
-        self,
-        calls: Calls,
-        *,
-        background: bool = False,
-        patience: Patience = FOR_COMMANDS,
-        purpose: Purpose = Purpose.PEOPLE,
-    ) -> None:
-        self._calls = calls
-        self._background = background
-        self._patience = patience
-        self._purpose = purpose
+    _calls: Calls
+    _background: bool = False
+    _patience: Patience = FOR_COMMANDS
+    _purpose: Purpose = Purpose.PEOPLE
 
     @property
     def state(self) -> AccountState:
@@ -82,15 +66,15 @@ class RacingClient:
 
     def in_background(self) -> "RacingClient":
         """For work without a waiting person: more patience, and no claim on the commands' share."""
-        return RacingClient(self._calls, background=True, patience=FOR_BACKGROUND, purpose=self._purpose)
+        return replace(self, _background=True, _patience=FOR_BACKGROUND)
 
     def for_upkeep(self) -> "RacingClient":
         """Spared once little of the month is left."""
-        return RacingClient(self._calls, background=True, patience=FOR_BACKGROUND, purpose=Purpose.UPKEEP)
+        return replace(self.in_background(), _purpose=Purpose.UPKEEP)
 
     def in_one_try(self) -> "RacingClient":
         """For work that is repeated anyway: no retries."""
-        return RacingClient(self._calls, background=True, patience=ONE_TRY, purpose=self._purpose)
+        return replace(self, _background=True, _patience=ONE_TRY)
 
     def held_up(self) -> ServiceFailure:
         """Why the requested races have not come so far."""
@@ -203,23 +187,10 @@ def open_client(
     *,
     http: httpx.AsyncClient | None = None,
     replicas: Callable[[], int] = one_replica,
-    on_meta: OnMeta = tell_nobody,
-    on_circuit_open: OnCircuitOpen = tell_nobody,
-    may_spend: MaySpend = spend_freely,
-    on_answer: OnAnswer = count_nothing,
+    hooks: Hooks | None = None,
 ) -> RacingClient:
     """SettingsError for an unusable address or key."""
     transport = Transport(base_url, key, http=http)
     throttle = Throttle(timing, replicas=replicas)
     breakers = CircuitBreakers(store, timing.clock, key)
-    calls = Calls(
-        transport,
-        throttle,
-        breakers,
-        timing,
-        on_meta=on_meta,
-        on_circuit_open=on_circuit_open,
-        may_spend=may_spend,
-        on_answer=on_answer,
-    )
-    return RacingClient(calls)
+    return RacingClient(Calls(transport, throttle, breakers, timing, hooks or Hooks()))

@@ -22,6 +22,7 @@ from bot.operations.jobs.job import Job
 from bot.operations.jobs.scheduler import Jobs
 from bot.operations.self_notices import SelfNotices
 from bot.ports import Ports
+from bot.racedata.client.calls import Hooks
 from bot.racedata.client.service_client import RacingClient, open_client
 from bot.racedata.client.service_errors import ServiceFailure, Spared
 from bot.racedata.client.timing import Timing
@@ -106,9 +107,7 @@ class World:
             DatabaseStateStore(database, self.clock),
             http=self.http,
             timing=Timing(self.clock, self.seconds, sleep, lambda: 1.0),
-            on_meta=telling.account,
-            on_circuit_open=telling.circuit_open,
-            may_spend=may_spend,
+            hooks=Hooks(on_meta=telling.account, on_circuit_open=telling.circuit_open, may_spend=may_spend),
         )
         book = QuotaBook(database, client, SETTINGS, self.clock)
         told_by = DyingBook(database, client, SETTINGS, self.clock) if dies else book

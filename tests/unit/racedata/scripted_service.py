@@ -11,7 +11,9 @@ import httpx
 import respx
 from pydantic import SecretStr
 
+from bot.racedata.client.calls import Hooks
 from bot.racedata.client.service_client import RacingClient, open_client
+from bot.racedata.client.throttle import one_replica
 from bot.racedata.client.timing import Timing
 
 KEY = "sk_recognisable_0123456789"
@@ -99,11 +101,13 @@ class Scripted:
     def paths(self):
         return [seen.path for seen in self.seen]
 
-    def client(self, store, time, key=KEY, **parts) -> RacingClient:
+    def client(self, store, time, key=KEY, replicas=one_replica, **hooks) -> RacingClient:
         router = respx.MockRouter(base_url=BASE_URL, assert_all_called=False)
         router.route().mock(side_effect=self.handle)
         http = httpx.AsyncClient(transport=httpx.MockTransport(router.async_handler))
-        return open_client(BASE_URL, SecretStr(key), store, time.timing(), http=http, **parts)
+        return open_client(
+            BASE_URL, SecretStr(key), store, time.timing(), http=http, replicas=replicas, hooks=Hooks(**hooks)
+        )
 
 
 def answer(status, body, **headers):
