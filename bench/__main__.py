@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
 
-from bench import acks, cards, channels, client, delivery, ingest, keys, overload, postgres, reading, starts
+from bench import acks, client, delivery, ingest, overload, postgres
 from bench.common import FULL, QUICK, Below, Measure, Plan, summary, table
 from bench.load import LOOPBACK
 from bench.outside import Outside
@@ -28,15 +28,10 @@ async def measure_bot(plan: Plan) -> list[Measure]:
         with postgres.server(folder / "postgres") as new_postgres:
             async with serve(outside) as outside_url:
                 parts = {
-                    "starting": partial(starts.measure, folder, outside_url, plan),
                     "taking deliveries": partial(ingest.measure, folder, outside_url, new_postgres, plan),
                     "more than it can take": partial(overload.measure, folder, outside_url, plan),
                     "posting": partial(delivery.measure, folder, outside, outside_url, plan),
                     "acks of commands": partial(acks.measure, folder, outside_url, plan),
-                    "many channels": partial(channels.measure, folder, outside, outside_url, plan),
-                    "reading a result": partial(reading.measure, plan),
-                    "cards": partial(cards.measure, folder, plan),
-                    "many keys": partial(keys.measure, folder, new_postgres, plan),
                 }
                 return [line for name, part in parts.items() for line in await said(name, part)]
 

@@ -21,14 +21,7 @@ class Plan:
     """At a fixed rate, in all rounds together."""
     backlog: int
     """Deliveries that wait for their fan-out."""
-    starts: int
     client_s: float
-    kept_keys: int
-    """So many deliveries the fuller inbox has had already."""
-    batches: int
-    """What each inbox is given in a round."""
-    events: int
-    """To each number of channels."""
     overload_s: float
     history: int
     """Past deliveries of the fuller database."""
@@ -42,11 +35,7 @@ FULL = Plan(
     alone=20,
     delivery_s=10.0,
     backlog=3_000,
-    starts=5,
     client_s=10.0,
-    kept_keys=1_000_000,
-    batches=40,
-    events=10,
     overload_s=10.0,
     history=1_000_000,
 )
@@ -58,11 +47,7 @@ QUICK = Plan(
     alone=10,
     delivery_s=3.0,
     backlog=2_000,
-    starts=1,
     client_s=1.5,
-    kept_keys=200_000,
-    batches=20,
-    events=1,
     overload_s=2.0,
     history=100_000,
 )

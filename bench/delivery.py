@@ -1,21 +1,20 @@
 """From the webhook to Slack: how long a delivery takes to be a post, the processor time that it costs, and the memory.
 
-The bot takes turns with others under the same load: Alertmanager, which posts to Slack too; slack_sdk, which posts
-without having taken anything; a bare server and Debian's webhook, which take deliveries without posting.
+The bot takes turns with others under the same load: slack_sdk, which posts without having taken anything, and a bare
+server, which takes deliveries without posting.
 """
 
 import asyncio
 import itertools
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
 from sqlmodel import Session
 
-from bench import debian, drain
+from bench import drain
 from bench.apart import apart
 from bench.bare_posts import post_evenly
 from bench.common import AtMost, Below, Measure, Plan, percentiles
@@ -121,7 +120,6 @@ class ByHttp:
 
     async def _end(self, before_s: float, turns: Turns) -> None:
         await asyncio.sleep(SETTLE_S)
-        await self.server.idle()
         turns.cpu_s += self.server.cpu_s - before_s
 
 
@@ -151,8 +149,8 @@ async def measure(folder: Path, outside: Outside, outside_url: str, plan: Plan) 
     settings = bot_settings(port, outside_url, url)
     async with running("bench.bot_unpaced", port=port, folder=folder, settings=settings) as bot:
         named: dict[str, Contender] = {BOT: bot_contender(bot, outside, "d"), SDK: BySdk(outside_url)}
-        async with AsyncExitStack() as stack:
-            named |= await _others(stack, folder, outside, outside_url)
+        async with baseline("bare", folder=folder) as server:
+            named[BARE] = ByHttp(server, outside, Results("e").requests())
             await asyncio.sleep(READ_S)
             alone, loaded = await _alternate(named, plan)
         drained = await drain.measure(Database(url), outside, outside_url, CHANNELS, plan)
@@ -178,20 +176,6 @@ def bot_contender(server: Server, outside: Outside, prefix: str) -> ByHttp:
     return ByHttp(server, outside, results.requests(), key_of)
 
 
-async def _others(stack: AsyncExitStack, folder: Path, outside: Outside, outside_url: str) -> dict[str, Contender]:
-    enter = stack.enter_async_context
-    named: dict[str, Contender] = {
-        BARE: ByHttp(await enter(baseline("bare", folder=folder)), outside, Results("e").requests())
-    }
-    if path := debian.program(debian.WEBHOOK):
-        named[debian.WEBHOOK] = ByHttp(await enter(debian.webhook(path, folder)), outside, Results("f").requests())
-    if path := debian.program(debian.ALERTMANAGER):
-        alerts = debian.Alerts("g")
-        server = await enter(debian.alertmanager(path, outside_url, folder))
-        named[debian.ALERTMANAGER] = ByHttp(server, outside, alerts.requests(), alerts.key)
-    return named
-
-
 async def _alternate(named: dict[str, Contender], plan: Plan) -> tuple[dict[str, Turns], dict[str, Turns]]:
     """Each in turn, alone and then at the rate, after a warm-up that does not count."""
     for contender in named.values():
@@ -206,7 +190,7 @@ async def _alternate(named: dict[str, Contender], plan: Plan) -> tuple[dict[str,
     return alone, loaded
 
 
-UNITS = {SDK: "per post", BARE: "per request", debian.WEBHOOK: "per request, its command included"}
+UNITS = {SDK: "per post", BARE: "per request"}
 
 
 def _cpu(name: str, turns: dict[str, Turns], target: AtMost) -> list[Measure]:
@@ -221,10 +205,7 @@ def _cpu(name: str, turns: dict[str, Turns], target: AtMost) -> list[Measure]:
 
 
 def _latency(name: str, turns: dict[str, Turns], targets: dict[int, AtMost | None]) -> list[Measure]:
-    lines = percentiles(name, turns[BOT].seconds, targets)
-    if beside := turns.get(debian.ALERTMANAGER):
-        lines += percentiles(f"· {debian.ALERTMANAGER}", beside.seconds, dict.fromkeys(targets))
-    return lines
+    return percentiles(name, turns[BOT].seconds, targets)
 
 
 async def subscribe(database: Database, pairs: Iterable[tuple[str, str]]) -> None:

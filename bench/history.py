@@ -1,9 +1,7 @@
 """What a long history costs: the bot with a million past deliveries beside the bot with none, in turns.
 
-    python -m bench.history            # a million, on both engines, under ten minutes
-    python -m bench.history --quick    # a hundred thousand, about two minutes; rough
-
-After the table stand the statements that take longer with the history than without, each with its plan.
+python -m bench.history            # a million, on both engines, under ten minutes
+python -m bench.history --quick    # a hundred thousand, about two minutes; rough
 """
 
 import asyncio
@@ -20,17 +18,14 @@ from statistics import median
 
 from bench import postgres
 from bench.__main__ import said
-from bench.apart import apart
-from bench.channels import MOST, Spread, region, take
 from bench.common import FULL, QUICK, AtMost, Measure, Plan, paired_ratio, percentile, summary, table
 from bench.delivery import CHANNELS, READ_S, REGIONS, WARM_UP, ByHttp, Turns, bot_contender, subscribe
 from bench.filled import fill
 from bench.ingest import CONNECTIONS, WARM_UP_S
-from bench.load import closed_loop, connected
+from bench.load import closed_loop
 from bench.outside import Outside
 from bench.payloads import Results
 from bench.processes import bot_settings, empty_inbox, running
-from bench.statements import Statements, time_statements
 from bot.cli.server import loop_factory
 from bot.db.engine import Database
 from sandbox.loopback_server import free_port, serve
@@ -41,9 +36,6 @@ TIMES = 1.3
 ROUNDS = 3
 ROUND_S = 0.3
 """Of a closed loop: the fan-out of what came in it takes several times as long."""
-
-WORTH_TELLING_S = 20e-6
-"""A statement that costs a delivery so much more is told with its plan."""
 
 
 @dataclass
@@ -58,7 +50,6 @@ class Side:
     """The median of each round."""
     ingest_s: list[float] = field(default_factory=list)
     """Seconds per delivery of the closed loop."""
-    spread: Spread = field(default_factory=Spread)
 
     async def take_turn(self, plan: Plan) -> None:
         """Deliveries that come alone, then a closed loop that no channel listens to."""
@@ -76,45 +67,23 @@ class Side:
         await empty_inbox(self.database)
 
 
-async def measure(engine: str, urls: Sequence[str], folder: Path, plan: Plan, slower: list[str]) -> list[Measure]:
-    """The lines of one engine, of an empty database of it and another that is filled first.
-
-    The statements that take longer with the history are added to `slower`.
-    """
+async def measure(engine: str, urls: Sequence[str], folder: Path, plan: Plan) -> list[Measure]:
+    """The lines of one engine, of an empty database of it and another that is filled first."""
     outside = Outside()
     for url in urls:
         await subscribe(Database(url), zip(CHANNELS, REGIONS, strict=True))
     filled_s = _fill(urls[1], plan.history)
-    async with serve(outside) as outside_url:
-        async with (
-            _side(urls[0], folder, outside, outside_url) as empty,
-            _side(urls[1], folder, outside, outside_url) as full,
-        ):
-            await _alternate([empty, full], urls, outside, plan)
-        settings = [bot_settings(free_port(), outside_url, url) for url in urls]
-        log = folder / f"{engine}-statements.log"
-        without, with_ = await apart(time_statements, settings, REGIONS, ROUNDS, plan.alone, log)
-    deliveries = ROUNDS * plan.alone
-    growing = grown(without, with_, deliveries)
-    slower += [f"{engine}: {each}" for each in growing]
+    async with (
+        serve(outside) as outside_url,
+        _side(urls[0], folder, outside, outside_url) as empty,
+        _side(urls[1], folder, outside, outside_url) as full,
+    ):
+        await _alternate([empty, full], plan)
     return [
         Measure(f"{engine}: {plan.history:,} past deliveries made in", filled_s, "s"),
         *_lines(f"{engine}: CPU per delivery that comes alone", empty.cpu_ms, full.cpu_ms, "ms"),
         *_lines(f"{engine}: webhook to Slack alone, p50", _ms(empty.alone_s), _ms(full.alone_s), "ms"),
         *_lines(f"{engine}: closed loop, time per delivery", _ms(empty.ingest_s), _ms(full.ingest_s), "ms"),
-        *_lines(
-            f"{engine}: one event to {MOST:,} channels, first post",
-            _ms(empty.spread.first),
-            _ms(full.spread.first),
-            "ms",
-        ),
-        *_lines(
-            f"{engine}: statements of a delivery, in the driver",
-            [per_delivery_ms(without, deliveries)],
-            [per_delivery_ms(with_, deliveries)],
-            "ms",
-        ),
-        Measure(f"{engine}: statements that take longer with the history, see below", len(growing), "statements"),
     ]
 
 
@@ -134,7 +103,7 @@ async def _side(url: str, folder: Path, outside: Outside, outside_url: str) -> A
     await database.close()
 
 
-async def _alternate(sides: Sequence[Side], urls: Sequence[str], outside: Outside, plan: Plan) -> None:
+async def _alternate(sides: Sequence[Side], plan: Plan) -> None:
     await asyncio.sleep(READ_S)
     for side in sides:
         await side.deliveries.alone(WARM_UP, Turns())
@@ -143,13 +112,6 @@ async def _alternate(sides: Sequence[Side], urls: Sequence[str], outside: Outsid
     for _ in range(ROUNDS):
         for side in sides:
             await side.take_turn(plan)
-    for url in urls:
-        await subscribe(Database(url), ((f"C{number:04}", region(MOST)) for number in range(MOST)))
-    for number in range(plan.events + 1):
-        for side in sides:
-            async with connected(side.port) as (connection,):
-                # The first of each does not count.
-                await take(connection, outside, MOST, f"s{side.port}x{number}", side.spread if number else Spread())
 
 
 def _lines(name: str, empty: Sequence[float], full: Sequence[float], unit: str) -> list[Measure]:
@@ -164,47 +126,27 @@ def _ms(seconds: Sequence[float]) -> list[float]:
     return [each * 1000 for each in seconds]
 
 
-def per_delivery_ms(statements: Statements, deliveries: int) -> float:
-    """What the statements of each delivery take; those that come by the clock, and by chance, are left out."""
-    return sum(each.seconds for each in statements.values() if len(each.each_s) > deliveries / 2) / deliveries * 1000
-
-
-def grown(without: Statements, with_: Statements, deliveries: int) -> list[str]:
-    """The statements that take longer each time with the history than without, those first that cost most in all."""
-    found = []
-    for text in with_.keys() & without.keys():
-        empty, full = without[text], with_[text]
-        longer_s = (full.median_s - empty.median_s) * len(full.each_s) / deliveries
-        if full.median_s > TIMES * empty.median_s and longer_s > WORTH_TELLING_S:
-            times = f"{len(full.each_s) / deliveries:.2f} times a delivery"
-            head = f"{empty.median_s * 1000:.3f} → {full.median_s * 1000:.3f} ms, {times}"
-            found.append((longer_s, f"{head}\n{text}\n{full.plan}\n"))
-    return [told for _, told in sorted(found, reverse=True)]
-
-
-async def measure_both(plan: Plan, slower: list[str]) -> list[Measure]:
+async def measure_both(plan: Plan) -> list[Measure]:
     """The lines of both engines; of PostgreSQL where there is a package of it."""
     # A folder for each: a million deliveries take five gigabytes.
     with tempfile.TemporaryDirectory(prefix="bench-") as name:
         urls = [f"sqlite:///{name}/{side}.db" for side in ("empty", "full")]
-        lines = await said("SQLite", partial(measure, "SQLite", urls, Path(name), plan, slower))
+        lines = await said("SQLite", partial(measure, "SQLite", urls, Path(name), plan))
     with tempfile.TemporaryDirectory(prefix="bench-") as name, postgres.server(Path(name) / "postgres") as new_postgres:
         if new_postgres is not None:
             urls = [new_postgres() for _ in urls]
-            lines += await said("PostgreSQL", partial(measure, "PostgreSQL", urls, Path(name), plan, slower))
+            lines += await said("PostgreSQL", partial(measure, "PostgreSQL", urls, Path(name), plan))
     return lines
 
 
 def main() -> None:
     """Measure, and print."""
-    plan, slower = QUICK if "--quick" in sys.argv[1:] else FULL, list[str]()
+    plan = QUICK if "--quick" in sys.argv[1:] else FULL
     started = time.perf_counter()
     with asyncio.Runner(loop_factory=loop_factory()) as runner:
-        measures = runner.run(measure_both(plan, slower))
+        measures = runner.run(measure_both(plan))
     print(table(measures))
     print(f"\n{summary(measures)}")
-    print("\nStatements that cost a delivery more with the history:\n")
-    print("\n".join(slower) or "none")
     print(f"\nin {time.perf_counter() - started:.0f} s{', quick: rough' if plan is QUICK else ''}")
 
 

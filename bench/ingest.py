@@ -11,7 +11,6 @@ from statistics import median
 from sqlalchemy import select
 from sqlmodel import Session, col
 
-from bench import debian
 from bench.common import AtLeast, AtMost, Below, Measure, Plan, paired_ratio, percentile, percentiles
 from bench.load import LATE_S, Load, closed_loop, fixed_rate
 from bench.payloads import Results
@@ -51,9 +50,8 @@ class Contender:
         return [load.per_s for load in self.loads]
 
     async def take_turn(self, seconds: float) -> None:
-        """Be loaded for so long. The bot ends its fan-out, and webhook its commands, before the next one's turn."""
+        """Be loaded for so long. The bot ends its fan-out before the next one's turn."""
         self.loads.append(await closed_loop(self.server.port, self.requests, seconds=seconds, connections=CONNECTIONS))
-        await self.server.idle()
         if self.database is not None:
             await empty_inbox(self.database)
 
@@ -70,8 +68,6 @@ async def measure(folder: Path, outside_url: str, new_postgres: NewDatabase | No
                 Results("c").requests(),
             ),
         }
-        if path := debian.program(debian.WEBHOOK):
-            named[debian.WEBHOOK] = Contender(await enter(debian.webhook(path, folder)), Results("h").requests())
         if new_postgres is not None:
             named[BOT_ON_POSTGRESQL] = await enter(_bot(new_postgres(), "p", folder, outside_url))
         await _alternate(named.values(), plan)
@@ -148,7 +144,6 @@ def _rates(named: Mapping[str, Contender]) -> list[Measure]:
     refused = sum(load.refused for contender in named.values() for load in contender.loads)
     targets = {
         "bare server": AtLeast(0.3),
-        debian.WEBHOOK: AtLeast(1.2),
         "a commit for each request": AtLeast(8),
         BOT_ON_POSTGRESQL: None,
     }

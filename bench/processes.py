@@ -49,28 +49,16 @@ class Server:
             own_s = time.clock_gettime(~self.process.pid << 3 | CPU_CLOCK)
         return float(own_s + times.children_user + times.children_system)
 
-    async def idle(self) -> None:
-        """Returns when no command that the server started is running."""
-        commands = psutil.Process(self.process.pid).children()
-        await asyncio.to_thread(psutil.wait_procs, commands, READY_S)
-
-
-def running(
-    *module: str, port: int, folder: Path, settings: Mapping[str, str] | None = None
-) -> AbstractAsyncContextManager[Server]:
-    """A Python module as a server, from when it is ready until the block ends. Its output goes to a file."""
-    return running_program(sys.executable, "-m", *module, port=port, folder=folder, settings=settings)
-
 
 @asynccontextmanager
-async def running_program(
-    *command: str, port: int, folder: Path, settings: Mapping[str, str] | None = None, ready_path: str = "/readyz"
+async def running(
+    *module: str, port: int, folder: Path, settings: Mapping[str, str] | None = None
 ) -> AsyncIterator[Server]:
-    """A program as a server, from when it answers 200 at `ready_path` until the block ends."""
+    """A Python module as a server, from when it is ready until the block ends. Its output goes to a file."""
     started = time.perf_counter()
-    process = _start(command, folder, folder / f"{port}.log", settings or {})
+    process = _start((sys.executable, "-m", *module), folder, folder / f"{port}.log", settings or {})
     try:
-        await _ready(process, port, folder, ready_path)
+        await _ready(process, port, folder)
         yield Server(port, process, time.perf_counter() - started)
     finally:
         process.terminate()
@@ -114,17 +102,17 @@ def _start(command: tuple[str, ...], folder: Path, log: Path, settings: Mapping[
         return subprocess.Popen(command, cwd=folder, env=environment, stdout=output, stderr=output)
 
 
-async def _ready(process: "subprocess.Popen[bytes]", port: int, folder: Path, path: str) -> None:
+async def _ready(process: "subprocess.Popen[bytes]", port: int, folder: Path) -> None:
     async with asyncio.timeout(READY_S):
-        while not await _answers(port, path):
+        while not await _answers(port):
             if process.poll() is not None:
                 raise RuntimeError((folder / f"{port}.log").read_text(encoding="utf-8"))
             await asyncio.sleep(0.005)
 
 
-async def _answers(port: int, path: str) -> bool:
+async def _answers(port: int) -> bool:
     try:
         async with connected(port) as (connection,):
-            return await connection.ask(get(path)) == ACCEPTED
+            return await connection.ask(get("/readyz")) == ACCEPTED
     except OSError:
         return False

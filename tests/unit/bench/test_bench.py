@@ -5,33 +5,24 @@ import hashlib
 import hmac
 import importlib
 import json
-import logging
 import math
-import sys
 from collections import Counter, defaultdict
 from datetime import UTC, datetime
 from functools import partial
 from itertools import islice
 
 import pytest
-import structlog
 from hypothesis import given
 from hypothesis import strategies as st
-from sqlalchemy import Engine, create_engine, event, select, text
+from sqlalchemy import select
 
-from bench import debian, filled, keys
+from bench import filled
 from bench.__main__ import said
-from bench.channels import region
 from bench.common import AtLeast, AtMost, Below, Measure, number, paired_ratio, percentile, percentiles, summary, table
-from bench.delivery import subscribe
-from bench.fanouts import seconds_alone
-from bench.history import grown, per_delivery_ms
 from bench.load import Connection, Load, Pool
 from bench.outside import Outside
 from bench.overload import PREFIX, not_kept, report
 from bench.payloads import BODY_BYTES, SECRET, Results
-from bench.processes import bot_settings
-from bench.statements import Statement, Timing, alike, explained
 from bot.db.engine import Database
 from bot.db.migrate import upgrade
 from bot.db.tables import BookRace, EventVersion, InboxDelivery, OutboxMessage, SaidRow
@@ -94,8 +85,7 @@ async def test_part_that_fails_is_a_line_that_is_not_met(capsys):
 
 PARTS = {
     "main": ("__main__", "bot_unpaced", "history", "servers"),
-    "measure": ("channels", "client", "delivery", "drain", "ingest", "keys", "overload", "starts"),
-    "time_statements": ("statements",),
+    "measure": ("acks", "client", "delivery", "drain", "ingest", "overload"),
 }
 
 
@@ -177,22 +167,9 @@ def test_deliveries_are_2_kb_signed_all_different_and_the_races_that_they_are_lo
         assert len(set(of_course)) == len(of_course)
 
 
-def test_alerts_are_of_a_deliverys_size_and_carry_the_key_of_their_post():
-    alerts = debian.Alerts("t")
-    bodies = [parts_of(request)[1] for request in islice(alerts.requests(), 3)]
-    assert {len(body) for body in bodies} == {BODY_BYTES}
-    assert [json.loads(body)[0]["labels"]["post"] for body in bodies] == [alerts.key(number) for number in range(3)]
-
-
-@pytest.mark.parametrize(
-    ("path", "message"),
-    [
-        ("/api/chat.postMessage", {"channel": "C1", "metadata": {"event_payload": {"post": "p1"}}}),
-        ("/api/alertmanager", {"attachments": [{"title": "p1"}]}),
-    ],
-)
-async def test_post_of_the_bot_and_of_alertmanager_is_known_by_its_key(path, message):
+async def test_post_of_the_bot_is_known_by_its_key():
     outside = Outside()
+    message = {"channel": "C1", "metadata": {"event_payload": {"post": "p1"}}}
 
     async def receive():
         return {"type": "http.request", "body": json.dumps(message).encode()}
@@ -200,7 +177,7 @@ async def test_post_of_the_bot_and_of_alertmanager_is_known_by_its_key(path, mes
     async def send(_part):
         await asyncio.sleep(0)
 
-    await outside({"type": "http", "path": path}, receive, send)
+    await outside({"type": "http", "path": "/api/chat.postMessage"}, receive, send)
     assert list(outside.arrived) == ["p1"]
 
 
@@ -218,56 +195,6 @@ def test_answers_are_told_apart_and_what_is_neither_meets_no_target():
         "offered / closed loop": (0.01, "NOT MET"),
     }
     assert {name: lines[name] for name in expected} == expected
-
-
-# Statements
-
-
-@pytest.mark.parametrize(
-    ("first", "second"),
-    [
-        ("SELECT a FROM t WHERE b IN (?, ?)", "SELECT a  FROM t\nWHERE b IN (?, ?, ?)"),
-        ("INSERT INTO t VALUES (?, ?), (?, ?)", "INSERT INTO t VALUES (?, ?), (?, ?), (?, ?)"),
-        ("a IN (%(b_1)s::VARCHAR, %(b_2)s::VARCHAR)", "a IN (%(b_1)s::VARCHAR, %(b_2)s::VARCHAR, %(b_3)s::VARCHAR)"),
-    ],
-)
-def test_statements_that_differ_in_their_number_of_values_are_one(first, second):
-    assert alike(first) == alike(second)
-
-
-def test_statement_that_grows_is_told_with_its_plan_and_the_costliest_first():
-    without = {"a": Statement("a", [0.001] * 10), "b": Statement("b", [0.001] * 10), "c": Statement("c", [0.001] * 20)}
-    with_ = {
-        "a": Statement("a", [0.0012] * 10, plan="SEARCH a"),
-        "b": Statement("b", [*[0.002] * 9, 5.0], plan="SCAN b"),
-        "c": Statement("c", [0.002] * 20, plan="SCAN c"),
-        "d": Statement("d", [0.5], plan="SCAN d"),
-    }
-    assert grown(without, with_, 10) == [
-        "1.000 → 2.000 ms, 2.00 times a delivery\nc\nSCAN c\n",
-        "1.000 → 2.000 ms, 1.00 times a delivery\nb\nSCAN b\n",
-    ]
-    # A statement that comes by the clock, as "d", is no part of what a delivery takes.
-    assert per_delivery_ms(with_, 10) == pytest.approx(1.2 + 2 + 4)
-
-
-def test_statements_are_timed_while_the_timing_is_on(tmp_path):
-    timing, path = Timing(), str(tmp_path / "timed.db")
-    timing.install()
-    engine = create_engine(f"sqlite:///{path}")
-    with engine.begin() as connection:
-        connection.execute(text("CREATE TABLE t (a INTEGER)"))
-        timing.is_on = True
-        connection.execute(text("INSERT INTO t VALUES (:a)"), [{"a": 1}, {"a": 2}])
-        assert connection.execute(text("SELECT a FROM t WHERE a > :least"), {"least": 1}).scalars().all() == [2]
-        timing.is_on = False
-        connection.execute(text("DELETE FROM t"))
-    engine.dispose()
-    event.remove(Engine, "do_connect", timing.connect)
-    found = explained(f"sqlite:///{path}", timing.by_database[path])
-    times = {name: len(each.each_s) for name, each in found.items()}
-    assert times == {"INSERT INTO t VALUES (?)": 1, "SELECT a FROM t WHERE a > ?": 1}
-    assert found["SELECT a FROM t WHERE a > ?"].plan == "SCAN t"
 
 
 # Databases
@@ -326,47 +253,3 @@ async def test_filled_database_is_what_the_bot_could_have_left_there(empty):
     for row in races:
         race = Race.model_validate_json(row.data)
         assert (race.race_id, race.race_date, race.meeting_id) == (row.race_id, row.race_date, row.meeting_id)
-
-
-async def test_filled_inbox_has_had_different_deliveries_and_takes_batches_as_new(empty):
-    keys.fill(empty, 500)
-    rows = await rows_of(empty, InboxDelivery)
-    assert len({row.event_key for row in rows}) == 500
-    assert {(row.state, row.body, len(row.body_sha256)) for row in rows} == {("done", None, 64)}
-    assert await empty.read(inbox.count_waiting) == 0
-    for arrivals in (keys.batch("0-0"), keys.batch("0-1")):
-        stored = await empty.write(lambda session, these=arrivals: inbox.store(session, these))
-        assert len(stored) == 32
-        assert None not in stored.values()
-
-
-# The fan-out that is timed by itself is the bot's own, and makes the posts that it is timed for
-
-
-@pytest.fixture
-def log_as_before():
-    """Puts the log back, which the timing configures for its process: loggers in use keep what they were given."""
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
-    yield
-    structlog.reset_defaults()
-    for name, module in list(sys.modules.items()):
-        if name.startswith("bot.") and hasattr(module, "log"):
-            vars(module.log).pop("bind", None)
-    root.handlers[:] = handlers
-    root.setLevel(level)
-
-
-@pytest.mark.usefixtures("log_as_before")
-async def test_fan_out_is_timed_once_for_each_event_but_the_first(tmp_path):
-    url = f"sqlite:///{tmp_path / 'alone.db'}"
-    await subscribe(Database(url), [("C1", region(1)), ("C1", region(2)), ("C2", region(2))])
-    settings = bot_settings(3000, "http://127.0.0.1:9", url)
-    seconds = await asyncio.to_thread(seconds_alone, settings, [region(1), region(2)], 2, tmp_path / "log")
-    assert [len(taken) for taken in seconds.values()] == [2, 2]
-    assert all(second > 0 for taken in seconds.values() for second in taken)
-    database = Database(url)
-    posts = await rows_of(database, OutboxMessage)
-    await database.close()
-    assert Counter(post.channel_id for post in posts) == {"C1": 6, "C2": 3}
-    assert '"event": "fanned_out"' in (tmp_path / "log").read_text(encoding="utf-8")
