@@ -15,9 +15,9 @@ from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, headline
 from bot.slack.messages.kit.names import (
     ID_MAX,
     SHORT_MAX,
+    course_and_time,
     course_name,
     lost_part,
-    race_by_number,
     race_day,
     race_details,
     race_line,
@@ -28,6 +28,7 @@ from bot.slack.messages.kit.text import counted, first_of, given, joined, listed
 from bot.slack.messages.kit.times import aware, off_text
 
 DISPUTED_NAMED = 6
+OPEN_RACES_NAMED = 8
 
 
 def meeting_abandoned(event: RacingEvent, context: MessageContext) -> Message:
@@ -37,26 +38,24 @@ def meeting_abandoned(event: RacingEvent, context: MessageContext) -> Message:
     lost = [race for race in races if not (_settled(race, context) or race in disputed)]
     named_as_run = len(races) - len(lost) - len(disputed) if context.partly_run else 0
     run = max(named_as_run, event.races_run or 0)
-    name = f"ABANDONED: {_meeting(event.race, context)}{region_mark(event)}"
+    part = None if context.partly_run is None else lost_part(partly_run=context.partly_run)
+    meeting = [course_name(event.race) or "course not given", part, race_day(event.race) or "date not given"]
+    name = f"ABANDONED: {joined(meeting, ', ')}{region_mark(event)}"
     title, is_whole = headline(ABANDONED, name, reason(event))
     figures, conflict = _races_in_figures(event, context, len(lost), run), _in_conflict(disputed)
+    were_run = f"{counted(run, 'race')} of this meeting {'was' if run == 1 else 'were'} run" if run else None
     marked = given(f"{CONFLICTING} {{}}", conflict)
     return alert(
         event,
         context,
         title,
         joined([name, reason(event), figures], ", "),
-        facts=[joined([figures or _run_in_words(run), marked, None if is_whole else reason(event)])],
+        facts=[joined([figures or were_run, marked, None if is_whole else reason(event)])],
         corrected=correction(context),
-        in_text=[conflict] if conflict else (),
+        in_text=[conflict],
         lines=[_line(race, event) for race in lost],
         details_filled_in=shows_filled_in(lost, partial(_line, event=event)),
     )
-
-
-def _meeting(race: Race, context: MessageContext) -> str:
-    part = None if context.partly_run is None else lost_part(partly_run=context.partly_run)
-    return joined([course_name(race) or "course not given", part, race_day(race) or "date not given"], ", ")
 
 
 def _races_in_figures(event: RacingEvent, context: MessageContext, lost: int, run: int) -> str | None:
@@ -98,13 +97,6 @@ def _in_conflict(disputed: list[Race]) -> str | None:
     return f"CONFLICT: {named} reported as run too" if disputed else None
 
 
-def _run_in_words(run: int) -> str | None:
-    return f"{counted(run, 'race')} of this meeting {'was' if run == 1 else 'were'} run" if run else None
-
-
-OPEN_RACES_NAMED = 8
-
-
 def race_abandoned(event: RacingEvent, context: MessageContext) -> Message:
     """`text` begins with "ABANDONED: " in every case."""
     race = event.race
@@ -112,7 +104,9 @@ def race_abandoned(event: RacingEvent, context: MessageContext) -> Message:
     title, is_whole = headline(ABANDONED, _first(event, context), reason(event), conflict)
     day = None if other_day(event, context) else race_day(race)
     details = race_details(race.model_copy(update={"title": None}) if _else_named(race) else race)
-    facts = joined([_else_named(race), day, details, _status(race), None if is_whole else reason(event)])
+    status = safe(race.status, SHORT_MAX)
+    status = None if (status or "").casefold() == "abandoned" else status
+    facts = joined([_else_named(race), day, details, status, None if is_whole else reason(event)])
     first = joined([_first(event, context), _else_named(race), reason(event)], ", ")
     return alert(
         event,
@@ -127,7 +121,7 @@ def race_abandoned(event: RacingEvent, context: MessageContext) -> Message:
 
 def _first(event: RacingEvent, context: MessageContext) -> str:
     """For example "ABANDONED: Kempton 14:30, Sat 28 Nov (GB)"."""
-    return f"ABANDONED: {_course_and_time(event.race)}{other_day(event, context)}{region_mark(event)}"
+    return f"ABANDONED: {course_and_time(event.race)}{other_day(event, context)}{region_mark(event)}"
 
 
 def _others(context: MessageContext) -> str | None:
@@ -136,19 +130,6 @@ def _others(context: MessageContext) -> str | None:
     times = list(filter(None, (off_text(race.off) for race in coming)))
     named = listed(first_of(times, OPEN_RACES_NAMED, "{} more"))
     return given("No abandonment reported for {} of this meeting", named)
-
-
-def _course_and_time(race: Race) -> str:
-    """Missing values are named, because readers overlook a gap."""
-    course, off = course_name(race), off_text(race.off)
-    if course and off:
-        return f"{course} {off}"
-    return f"{course or 'course not given'}, {off or race_by_number(race) or 'time not given'}"
-
-
-def _status(race: Race) -> str | None:
-    status = safe(race.status, SHORT_MAX)
-    return status if status and status.casefold() != "abandoned" else None
 
 
 def _else_named(race: Race) -> str | None:

@@ -2,14 +2,13 @@
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
 
 from bot.channels.filters import QUIETED, meeting_of
 from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import only
 from bot.events.kinds import DECLARATIONS
 from bot.events.races import Race
-from bot.outbox.message import Block, Blocks, Message
+from bot.outbox.message import Block, Message
 from bot.outbox.message_view import AskedInView
 from bot.slack.messages.alerts.acknowledge_words import acknowledge_button, taken_words
 from bot.slack.messages.alerts.alert_context import MessageContext, SupersededBy, minutes_late
@@ -28,7 +27,7 @@ from bot.slack.messages.kit.blocks import context as context_block
 from bot.slack.messages.kit.marks import CONFLICTING, CORRECTED
 from bot.slack.messages.kit.mentions import mentions_in_markup, with_mentions
 from bot.slack.messages.kit.names import SHORT_MAX, order_note, race_date, race_day
-from bot.slack.messages.kit.text import TEXT_MAX, clip, given, listed, safe, size
+from bot.slack.messages.kit.text import TEXT_MAX, clip, given, joined, listed, safe, size
 from bot.slack.messages.kit.times import in_readers_zone, published_moment, utc_clock
 
 FULL_RESULT_WORD = "full_result"
@@ -62,9 +61,9 @@ def alert(
     first: str,
     *,
     facts: Sequence[str | None],
-    said: Sequence[str] = (),
+    said: Sequence[str | None] = (),
     corrected: Sequence[str] = (),
-    in_text: Sequence[str] = (),
+    in_text: Sequence[str | None] = (),
     lines: Sequence[str] = (),
     details_filled_in: bool = False,
     conflict_said: bool = False,
@@ -80,10 +79,10 @@ def alert(
         section(mentions_in_markup(context.mentions)),
         watched_section(event, context),
         *map(section, facts),
-        section("\n".join(notes)),
+        section(joined(notes, "\n")),
     ]
     watched, beside = watch_lines(context.watched, event, context), asides(context, event.race, in_text=True)
-    text = ". ".join([first, *watched, *in_text, *said, *corrected, *beside]) + late_mark(context)
+    text = joined([first, *watched, *in_text, *said, *corrected, *beside], ". ") + late_mark(context)
     foot = [small_print(event, context, details_filled_in=details_filled_in), alert_buttons(event, context.asked)]
     return message(with_mentions(text, context.mentions), head, lines, len(lines), foot)
 
@@ -131,8 +130,7 @@ def asides(
         said.append(edited + repeated_in_words(context.repeated, clock(context.repeated.at), race or Race()))
     if context.in_meeting or context.card_lost:
         words = "This meeting was abandoned" if context.card_lost else "Part of the abandoned meeting"
-        link = _linked(context.meeting_link, "see its message")
-        said.append(f"{words}: {link}" if link else words)
+        said.append(joined([words, _linked(context.meeting_link, "see its message")], ": "))
     link = None if link_said else earlier_message(context)
     if context.contradicts is not None:
         kind = "Check" if conflict_said else "CONFLICT: check"
@@ -150,8 +148,7 @@ def earlier_message(context: MessageContext) -> str | None:
 def other_day(event: RacingEvent, context: MessageContext) -> str:
     """For example ", Sat 28 Nov", if different from the day of receipt: readers take "14:30" for today."""
     is_another = event.race.race_date != f"{context.received_at:%Y-%m-%d}"
-    day = race_day(event.race)
-    return f", {day}" if day and is_another else ""
+    return given(", {}", race_day(event.race) if is_another else None) or ""
 
 
 def superseded(message: Message, context: MessageContext) -> Message:
@@ -161,7 +158,9 @@ def superseded(message: Message, context: MessageContext) -> Message:
     mark = CONFLICTING if later.contradicted_by or later.disagrees else CORRECTED
     first = section(f"{mark} {_superseded(later, in_readers_zone(later.at))}")
     text = f"{_superseded(later, utc_clock(later.at))}. {message.text}"
-    return message.changed(clip(text, TEXT_MAX), partial(_after, first))
+    return message.changed(
+        clip(text, TEXT_MAX), lambda blocks: tuple(block for block in (first, *blocks) if block) if blocks else ()
+    )
 
 
 def _superseded(later: SupersededBy, clock: str) -> str:
@@ -171,10 +170,6 @@ def _superseded(later: SupersededBy, clock: str) -> str:
         return f"Superseded {clock}: {disagrees}see the {link}"
     see = f", see the {link}" if later.is_posted else ""
     return f"Contradicted {clock}: {DECLARATIONS[later.contradicted_by].contradicted}{see}"
-
-
-def _after(first: Block | None, blocks: Blocks) -> Blocks:
-    return tuple(block for block in (first, *blocks) if block) if blocks else ()
 
 
 def _linked(address: str | None, words: str) -> str | None:

@@ -29,7 +29,16 @@ from bot.slack.messages.kit.marks import (
     without_marks,
 )
 from bot.slack.messages.kit.mentions import mentions_in_markup, with_mentions
-from bot.slack.messages.kit.names import card_name, course_name, lost_part, race_day, race_name, reason, region_mark
+from bot.slack.messages.kit.names import (
+    card_name,
+    course_and_time,
+    course_name,
+    lost_part,
+    race_day,
+    race_name,
+    reason,
+    region_mark,
+)
 from bot.slack.messages.kit.result_line import result_line
 from bot.slack.messages.kit.text import HEADER_MAX, code, counted, first_of, given, joined, listed, size
 from bot.slack.messages.kit.times import aware, moment_for_readers, off_text
@@ -103,10 +112,8 @@ def _only_abandonment(summary: Backlog) -> tuple[str, list[str]] | None:
         return None
     ((event, remarks),) = summary.abandonments
     race, is_meeting = event.race, event.kind is EventKind.MEETING_ABANDONED
-    course, off = course_name(race), off_text(race.off)
-    place = f"{course} {off}" if course and off else f"{course or 'course not given'}, {off or 'time not given'}"
-    what = f"{course or 'course not given'}, {_lost_part(summary, event)}" if is_meeting else place
-    name = f"{what}, {race_day(race) or 'date not given'}"
+    meeting = f"{course_name(race) or 'course not given'}, {_lost_part(summary, event)}"
+    name = f"{meeting if is_meeting else course_and_time(race)}, {race_day(race) or 'date not given'}"
     conflict = f". {CONFLICTING} CONFLICT: reported as run too" if remarks.contradicts else ""
     title, is_whole = headline(ABANDONED, f"ABANDONED: {name}{region_mark(event)}", reason(event), conflict)
     if size(title) > HEADER_MAX:

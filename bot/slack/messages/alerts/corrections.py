@@ -25,9 +25,7 @@ NO_PLACE = "no place"
 _UNKNOWN = Race()
 
 
-def changes_in_words(
-    changes: Sequence[Change], race: Race = _UNKNOWN, *, disagree: bool = False, most: int = _MOST
-) -> str:
+def changes_in_words(changes: Sequence[Change], race: Race = _UNKNOWN, *, disagree: bool = False) -> str:
     """For example "placings reversed: Horse B promoted to 1st, Horse A placed 2nd"; "" without changes.
 
     `race`: of the later version, for the present holders of places. `disagree`: neither version is called the
@@ -41,7 +39,7 @@ def changes_in_words(
     said = by_stewards or _place_by_place(moved, field, disagree=disagree)
     said += [_rewritten(_Move(change, field), disagree=disagree) for change in placings if _keeps_place(change)]
     said += [_other(change, disagree=disagree) for change in changed if change.field != POSITION_FACT]
-    return _first_of(said, most, more=sum(change.more for change in changed))
+    return _first_of(said, more=sum(change.more for change in changed))
 
 
 def correction(context: MessageContext, race: Race = _UNKNOWN) -> list[str]:
@@ -49,18 +47,17 @@ def correction(context: MessageContext, race: Race = _UNKNOWN) -> list[str]:
     return [f"{DISAGREE if context.order_unknown else 'Correction'}: {changed}"] if changed else []
 
 
-def additions_in_words(changes: Sequence[Change], most: int = _MOST) -> str:
+def additions_in_words(changes: Sequence[Change]) -> str:
     """For example "going Soft; jockeys of 3 runners; names 2 more races"; "" without additions."""
     by_field: dict[str, list[Change]] = {}
     for change in only(changes, additions=True):
         by_field.setdefault(change.field, []).append(change)
-    said = [_added(field, added) for field, added in by_field.items()]
-    return _first_of(said, most)
+    return _first_of([_added(field, added) for field, added in by_field.items()])
 
 
-def _first_of(said: Sequence[str], most: int, more: int = 0) -> str:
-    more += max(len(said) - most, 0)
-    return "; ".join([*said[:most], *([f"and {more} more"] if more else [])])
+def _first_of(said: Sequence[str], more: int = 0) -> str:
+    more += max(len(said) - _MOST, 0)
+    return "; ".join([*said[:_MOST], *([f"and {more} more"] if more else [])])
 
 
 def corrected_in_words(corrected: Corrected, clock: str, race: Race) -> str:
@@ -272,7 +269,7 @@ def _added(field: str, added: Sequence[Change]) -> str:
     if field == RUNNER:
         return f"names {_listed([safe(change.of, _LABEL_MAX) for change in added], number)}"
     if field == POSITION_FACT and len(added) <= _NAMES_MOST:
-        return ", ".join(f"{_name(change.of)} {_position(change.now)}" for change in added)
+        return ", ".join(f"{safe(change.of, HORSE_MAX) or NOT_NAMED} {_position(change.now)}" for change in added)
     if len(added) == 1:
         return f"{_label(first)} {_value(first.now)}"
     what = "runner" if field.startswith(f"{RUNNER}.") else "race"
@@ -288,10 +285,6 @@ def _plural(noun: str) -> str:
     first, *rest = noun.split(" for ", 1)
     plural = f"{first}es" if first.endswith("s") else f"{first}s"
     return " for ".join([plural, *rest])
-
-
-def _name(horse: str | None) -> str:
-    return safe(horse, HORSE_MAX) or NOT_NAMED
 
 
 def _listed(horses: Iterable[str | None], number: int = 0) -> str:

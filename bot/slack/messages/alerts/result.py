@@ -4,7 +4,7 @@ from bot.events.event import RacingEvent
 from bot.events.facts import Change
 from bot.events.race_state import RaceState, state_in
 from bot.events.races import Race, is_settled_status
-from bot.outbox.message import Block, Message
+from bot.outbox.message import Message
 from bot.slack.messages.alerts.alert_context import MessageContext
 from bot.slack.messages.alerts.alert_notes import (
     alert,
@@ -80,14 +80,11 @@ def _with_runners(said: Message, event: RacingEvent, context: MessageContext) ->
 
     if not runners:
         return in_sections()
-    above, below = _there(details), _there(alert_buttons(event))
-    room = room_beside([*head, *above, *below, small]) - TEXT_OBJECT
-    inner = [*above, *line_sections(runner_lines(runners, race), len(runners), room), *below]
+    pressed = alert_buttons(event)
+    room = room_beside([*head, details, pressed, small]) - TEXT_OBJECT
+    lines = line_sections(runner_lines(runners, race), len(runners), room)
+    inner = [block for block in (details, *lines, pressed) if block]
     return with_native(message(said.text, [*head, collapsed(FULL_RESULT, inner)], foot=[small]), in_sections)
-
-
-def _there(block: Block | None) -> list[Block]:
-    return [block] if block else []
 
 
 def _text(event: RacingEvent, name: str, context: MessageContext, changed: str) -> str:
@@ -101,9 +98,8 @@ def _text(event: RacingEvent, name: str, context: MessageContext, changed: str) 
     first = f"{kind}: {name}: " + (f"{changed}. {now} {line}" if changed else line)
     watched = watch_lines(context.watched, event, context)
     said = [*watched, first] if kind == RESULT else [first, *watched]
-    more = filter(None, [unusual_status(race), _abandoned_too(race, context)])
-    said = [*said, *more, *asides(context, race, in_text=True, conflict_said=True)]
-    return ". ".join(said) + late_mark(context)
+    beside = asides(context, race, in_text=True, conflict_said=True)
+    return joined([*said, unusual_status(race), _abandoned_too(race, context), *beside], ". ") + late_mark(context)
 
 
 def _headline(event: RacingEvent, name: str, context: MessageContext, kind: str) -> str:
@@ -141,29 +137,25 @@ def unusual_status(race: Race) -> str | None:
 
 
 def _abandoned_too(race: Race, context: MessageContext) -> str | None:
-    if not race.abandoned or context.contradicts is not None:
-        return None
-    return "Check before you act: the result itself says abandoned"
+    says = race.abandoned and context.contradicts is None
+    return "Check before you act: the result itself says abandoned" if says else None
 
 
 def race_not_run(event: RacingEvent, context: MessageContext) -> Message:
     """A void race, or a result without placings whose status is abandoned or postponed. `text` begins with the word."""
     race = event.race
     mark, word = (VOIDED, "VOID") if race.is_void else (ABANDONED, "POSTPONED" if race.is_postponed else "ABANDONED")
-    said = _void_said(event, context) if race.is_void else _lost_said(race, context)
+    others = [change for change in context.changes if not (race.is_void and _makes_void(change))]
+    changed = changes_in_words(others, race, disagree=context.order_unknown)
+    if race.is_void:
+        others_changed = f"{DISAGREE if context.order_unknown else 'Changed'}: {{}}"
+        said = [_void_in_words(context), given(others_changed, changed)]
+    else:
+        said = ["The result says so", _changed(changed)]
     first = f"{word}: {race_name(race)}{other_day(event, context)}{region_mark(event)}"
     title, is_whole = headline(mark, first, safe(race.reason))
     facts = [joined([race_details(race), None if is_whole else safe(race.reason)])]
     return alert(event, context, title, joined([first, safe(race.reason)], ", "), facts=facts, said=said)
-
-
-def _lost_said(race: Race, context: MessageContext) -> list[str]:
-    changed = changes_in_words(context.changes, race, disagree=context.order_unknown)
-    return ["The result says so", *([_changed(changed)] if changed else [])]
-
-
-def _void_said(event: RacingEvent, context: MessageContext) -> list[str]:
-    return [_void_in_words(context), *_other_changes(event, context)]
 
 
 def _void_in_words(context: MessageContext) -> str:
@@ -172,12 +164,6 @@ def _void_in_words(context: MessageContext) -> str:
     if context.order_unknown:
         return f"{IS_VOID} in one of two versions, not in the other: check"
     return f"{IS_VOID}; the earlier result no longer stands"
-
-
-def _other_changes(event: RacingEvent, context: MessageContext) -> list[str]:
-    others = [change for change in context.changes if not _makes_void(change)]
-    changed = changes_in_words(others, event.race, disagree=context.order_unknown)
-    return [f"{DISAGREE if context.order_unknown else 'Changed'}: {changed}"] if changed else []
 
 
 def _makes_void(change: Change) -> bool:

@@ -6,7 +6,7 @@ from bot.events.races import Race, Runner
 from bot.outbox.message import Block
 from bot.slack.messages.kit.blocks import TEXT_OBJECT, section
 from bot.slack.messages.kit.names import SHORT_MAX, runner_line
-from bot.slack.messages.kit.native_blocks import NOTHING_CAME, ROWS_PER_PAGE, TABLE_ROWS_MAX, cell, data_table
+from bot.slack.messages.kit.native_blocks import NOTHING_CAME, TABLE_ROWS_MAX, cell, data_table
 from bot.slack.messages.kit.result_line import RaceField
 from bot.slack.messages.kit.text import given, joined, safe
 
@@ -43,7 +43,6 @@ def runners_table(
     runners: Sequence[Runner],
     columns: RunnerColumns,
     room: int,
-    rows_per_page: int = ROWS_PER_PAGE,
     *,
     result: Race | None = None,
 ) -> list[Block | None]:
@@ -53,7 +52,7 @@ def runners_table(
         field = RaceField(result)
         columns = columns | {PRICE: lambda runner: joined([runner.starting_price, field.mark(runner)], "")}
     cells = {title: [cell(value(runner)) for runner in listed] for title, value in columns.items()}
-    made = data_table(caption, cells, HORSE, room - _FOR_THE_REST, rows_per_page)
+    made = data_table(caption, cells, HORSE, room - _FOR_THE_REST)
     if made is None:
         return []
     table, shown = made

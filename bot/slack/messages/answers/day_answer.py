@@ -310,11 +310,6 @@ def abandoned_in_figures(outcomes: Outcomes) -> str | None:
     return f"{meetings}{more} abandoned"
 
 
-def conflicts_in_figures(outcomes: Outcomes) -> str | None:
-    disputed = outcomes.count(*CONFLICTS)
-    return f"{counted(disputed, 'race')} in conflict" if disputed else None
-
-
 def _is_of_lost(race: Race, outcomes: Outcomes) -> bool:
     return any(is_part_of(RacingEvent(key="", race=race), event) for event in outcomes.lost)
 

@@ -38,7 +38,8 @@ def full_result(
     runners = [] if race.is_void else in_order(race)
     name = f"{race_name(race)}{region_mark(event)}"
     line = IS_VOID if race.is_void else result_line(race, in_text=True, first="Result in")
-    kind = _kind(changed) if corrected else "Full result"
+    is_unknown = changed is not None and changed.order_unknown
+    kind = f"Full result, {DISAGREE.lower() if is_unknown else 'corrected'}" if corrected else "Full result"
     status = not_official(race)
     text = joined([f"{kind}: {name}: {line}", status], ". ")
     time = given("winning time {}", safe(race.winning_time, SHORT_MAX))
@@ -60,8 +61,3 @@ def _corrected(race: Race, changed: Corrected | None) -> str:
     words = changes_in_words(changed.changes, race, disagree=changed.order_unknown)
     kind = "Another version" if changed.order_unknown else "Corrected"
     return f"{kind} {moment_for_readers(changed.at)}: {words}"
-
-
-def _kind(changed: Corrected | None) -> str:
-    is_unknown = changed is not None and changed.order_unknown
-    return f"Full result, {DISAGREE.lower() if is_unknown else 'corrected'}"

@@ -31,6 +31,14 @@ def race_name(race: Race) -> str:
     return place or safe(race.title) or _race_by_id(race) or "race not named"
 
 
+def course_and_time(race: Race) -> str:
+    """As `race_name`. Missing values are named, because readers overlook a gap."""
+    course, off = course_name(race), off_text(race.off)
+    if course and off:
+        return f"{course} {off}"
+    return f"{course or 'course not given'}, {off or race_by_number(race) or 'time not given'}"
+
+
 def card_name(race: Race) -> str:
     """For example "Ascot, Sat 21 Nov"."""
     return joined([course_name(race), race_day(race)], ", ") or _race_by_id(race) or "card not named"

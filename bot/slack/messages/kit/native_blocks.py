@@ -54,11 +54,7 @@ def cell(value: str | None) -> str:
 
 
 def data_table(
-    caption: str,
-    columns: Mapping[str, Sequence[str]],
-    row_header: str,
-    room: int,
-    rows_per_page: int = ROWS_PER_PAGE,
+    caption: str, columns: Mapping[str, Sequence[str]], row_header: str, room: int
 ) -> tuple[Block, int] | None:
     """The table and its number of rows; None without room for a row.
 
@@ -75,7 +71,7 @@ def data_table(
     block = {
         "type": DATA_TABLE,
         "caption": caption,
-        "page_size": rows_per_page,
+        "page_size": ROWS_PER_PAGE,
         "row_header_column_index": header.index(row_header) if row_header in header else 0,
         "rows": [[{"type": "raw_text", "text": text} for text in row] for row in rows],
     }
