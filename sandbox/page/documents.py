@@ -12,7 +12,9 @@ from sandbox.slack.values import EphemeralMessage, Json, PostedMessage
 Documents = dict[str, Json]
 
 LOG_LINES = 200
-"""Kept calls, requests and deliveries."""
+"""Kept posts and deliveries."""
+
+POSTING = ("chat.postMessage", "chat.update")
 
 
 def documents(stage: Stage) -> Documents:
@@ -23,7 +25,7 @@ def documents(stage: Stage) -> Documents:
         *_messages(stage),
         *_racing(stage),
         *_deliveries(stage),
-        *_traffic(stage),
+        *_posts(stage),
     ):
         found[key] = value
     return found
@@ -146,30 +148,17 @@ def _delivery(delivery: Delivery) -> Json:
     }
 
 
-def _traffic(stage: Stage) -> Iterator[tuple[str, Json]]:
-    calls = stage.slack.calls
-    for number, call in list(enumerate(calls))[-LOG_LINES:]:
+def _posts(stage: Stage) -> Iterator[tuple[str, Json]]:
+    """The newest calls that posted or edited."""
+    calls = [(number, call) for number, call in enumerate(stage.slack.calls) if call.method in POSTING]
+    for number, call in calls[-LOG_LINES:]:
         yield (
             f"call/{number:06}",
             {
-                "number": str(number),
                 "method": call.method,
                 "channel": call.channel,
                 "at": _instant(call.at),
                 "answer": call.error or call.failure or "ok",
-                "carried_out": call.carried_out,
-                "arguments": call.arguments,
-            },
-        )
-    for number, request in list(enumerate(stage.service.requests))[-LOG_LINES:]:
-        yield (
-            f"request/{number:06}",
-            {
-                "method": request.method,
-                "path": request.path,
-                "query": request.query,
-                "at": _instant(request.at),
-                "status": request.status,
             },
         )
 

@@ -26,7 +26,6 @@ from sandbox.demo_stage import COMMANDS, Stage
 from sandbox.page.counts import LOST_AFTER_S, Readings, count
 from sandbox.page.documents import Documents, documents
 from sandbox.page.happenings import HAPPENINGS, send_once_more
-from sandbox.page.ledger import Ledger
 from sandbox.page.playing_day import PlayingDay
 from sandbox.page.troubles import BY_NAME, TROUBLES, Trouble, send_again
 from sandbox.racing_service.delivery_queue import Delivery
@@ -39,7 +38,6 @@ EVERY_S = 0.25
 
 COUNT_EVERY_S = 0.5
 OK = 200
-SAID_MAX = 300
 MOST_BYTES = 100_000
 LOOPBACK_NAMES = {"127.0.0.1", "localhost", "[::1]"}
 
@@ -87,18 +85,15 @@ class Page:
 
     def __post_init__(self) -> None:
         self.day = PlayingDay(self.stage, Random(1))
-        self.ledger = Ledger(self.stage.bot.database_url)
         self._readings = Readings()
 
     async def stop(self) -> None:
         await self.day.stop()
-        await self.ledger.close()
 
     def documents(self) -> Documents:
         found = documents(self.stage)
         found["counts"] = self.counts()
         found["day"] = {"every_s": self.day.every_s, "in_terminal": self.stage.is_day_played}
-        found["ledger"] = {"lines": self.ledger.lines, "problem": self.ledger.problem}
         for trouble in TROUBLES:
             since = self.on.get(trouble.name)
             found[f"trouble/{trouble.name}"] = {
@@ -249,17 +244,6 @@ class Page:
             raise Refused("no such delivery")
         return await send_once_more(found[0])
 
-    async def repeat(self, asked: Json) -> object:
-        """Makes a call of Slack once more, as the bot made it. Returns Slack's answer."""
-        slack, number = self.stage.slack, _text(asked, "call")
-        if not number.isdecimal() or int(number) >= len(slack.calls):
-            raise Refused("no such call")
-        call = slack.calls[int(number)]
-        async with httpx.AsyncClient(trust_env=False) as client:
-            headers = {"Authorization": f"Bearer {slack.bot_token}"}
-            answer = await client.post(f"{slack.api_url}{call.method}", json=call.arguments, headers=headers)
-        return f"Slack answered {answer.text[:SAID_MAX]}"
-
     async def home(self, asked: Json) -> object:
         """A person opens the app's Home."""
         user_id = _text(asked, "user")
@@ -294,7 +278,6 @@ def build_page(page: Page) -> Starlette:
         "play": Page.play,
         "trouble": Page.trouble,
         "replay": Page.replay,
-        "repeat": Page.repeat,
         "home": Page.home,
     }
 
@@ -332,8 +315,6 @@ async def _stream(page: Page, request: Request) -> AsyncIterator[str]:
     """Server-sent events: new and changed documents, and the keys of removed documents."""
     sent: Documents = {}
     while not await request.is_disconnected():
-        if page.stage.bot.is_running:
-            await page.ledger.refresh()
         now = page.documents()
         changed = {key: value for key, value in now.items() if sent.get(key) != value}
         gone = [key for key in sent if key not in now]

@@ -1,7 +1,5 @@
 """Threads beside the channel, the app's Home, and what stands under the hood."""
 
-import json
-
 import httpx
 import pytest
 
@@ -57,34 +55,13 @@ async def test_home_is_what_the_app_has_published_for_this_person(desk):
     await page.wait_for_selector("#messages:not(:has-text('Your channels'))")
 
 
-async def test_ledger_and_calls_stand_under_the_hood_and_a_repeated_call_is_a_doubled_message(desk):
+async def test_way_of_the_last_event_and_its_delivery_stand_under_the_hood(desk):
     page = await desk.subscribed()
     race, row = await desk.race(page, "GB")
     await row.get_by_text("Settle", exact=True).click()
     await page.wait_for_selector(f"#messages :text('{race.course.name}') >> nth=0")
     await page.click("#tab-hood")
-    ledger = page.get_by_role("region", name="The bot's ledger")
-    await ledger.get_by_text(f"{race.race_id}#1@{desk.channel_id}", exact=False).first.wait_for()
-    calls = page.get_by_role("region", name="Calls of Slack")
-    posted = calls.locator("tr:has-text('chat.postMessage')").first
-    await posted.get_by_text("Arguments").click()
-    shown = calls.locator("details[open] pre").first
-    await shown.wait_for()
-    assert json.loads(await shown.text_content())["channel"] == desk.channel_id
-    await posted.get_by_role("button", name="Repeat").click()
-    await page.wait_for_selector("[data-count='doubled'] dd:text-is('1')")
-
-
-async def test_arguments_stay_open_when_the_page_is_drawn_in_the_same_moment(desk):
-    page = await desk.open()
-    await call(desk, "chat.postMessage", channel=desk.channel_id, text="13:30 run")
-    await page.click("#tab-hood")
-    await page.wait_for_selector("td details summary:has-text('Arguments')")
-    is_open = """() => {
-      const arguments_of = document.querySelector("td details");
-      arguments_of.querySelector("summary").click();
-      document.querySelector("#tab-hood").click();
-      return arguments_of.open;
-    }"""
-    assert await page.evaluate(is_open)
-    assert not await page.evaluate(is_open)
+    await page.wait_for_selector("#panel-hood li:has-text('chat.postMessage in #')")
+    deliveries = page.get_by_role("region", name="Deliveries")
+    await deliveries.locator("tr:has-text('result.received')").get_by_role("button", name="Replay").click()
+    await page.wait_for_selector("[data-count='doubled'] dd:text-is('0')")

@@ -84,7 +84,7 @@ function draw(kinds) {
   if (any("channel", "person", "message", "ephemeral", "view", "day")) drawMessages();
   if (any("meeting", "day")) drawPanel("panel-day");
   if (any("trouble", "counts")) drawPanel("panel-trouble");
-  if (any("delivery", "call", "request", "ledger", "meta")) drawPanel("panel-hood");
+  if (any("delivery", "call", "meta")) drawPanel("panel-hood");
   if (any("view")) drawView();
   if (any("meta", "meeting")) drawLines();
 }
@@ -381,20 +381,9 @@ function drawTroubles() {
 
 const clockOf = (instant) => new Date(instant).toLocaleTimeString("en-GB", { hour12: false }) + new Date(instant).toISOString().slice(19, 23);
 
-// The calls whose arguments are shown: the rows move with each new call.
-const openCalls = new Set();
-
-// At once, in place of the browser's own way: `toggle` comes later, and a call that is drawn in between would shut the row.
-function turnCall(event, number) {
-  event.preventDefault();
-  if (!openCalls.delete(number)) openCalls.add(number);
-  drawHood();
-}
-
 function drawHood() {
   const { used, per_month, per_minute, last_minute } = documents.get("meta").service;
-  const [deliveries, calls, requests] = [of("delivery"), of("call"), of("request")];
-  const ledger = documents.get("ledger") ?? { lines: [] };
+  const [deliveries, calls] = [of("delivery"), of("call")];
   const last = deliveries.at(-1);
   const table = (caption, head, rows) =>
     element(
@@ -407,17 +396,13 @@ function drawHood() {
     at("panel-hood"),
     last ? wayOf(last, calls) : element("p", {}, "Nothing was delivered yet."),
     table("Deliveries", ["at", "event", "race", "status", "answers", "again"], deliveries.slice(-30).reverse().map((one) => [clockOf(one.at), one.event, `${one.course ?? ""} ${one.off ?? ""}`, one.status, one.attempts.map((attempt) => attempt.status ?? attempt.error).join(", "), element("button", { type: "button", class: "small", onclick: () => quietly(ask("replay", { delivery: one.id })) }, "Replay")])),
-    table("The bot's ledger", ["received", "channel", "kind", "message", "state", "sent"], ledger.lines.slice().reverse().map((one) => [clockOf(one.received), names()[one.channel] ?? one.channel, one.kind, one.key, [one.state_now, one.reason].filter(Boolean).join(", "), one.sent ? clockOf(one.sent) : ""])),
-    ledger.problem ? element("p", { class: "is-error" }, `The bot's database can't be read: ${ledger.problem}`) : "",
-    table("Calls of Slack", ["at", "method", "channel", "answer", "again"], calls.slice(-30).reverse().map((one) => [clockOf(one.at), one.method, names()[one.channel] ?? one.channel, one.answer, element("span", { class: "acts" }, element("button", { type: "button", class: "small", onclick: () => quietly(ask("repeat", { call: one.number })) }, "Repeat"), element("details", { open: openCalls.has(one.number) }, element("summary", { onclick: (event) => turnCall(event, one.number) }, "Arguments"), element("pre", {}, JSON.stringify(one.arguments, null, 2))))])),
     element("p", {}, `Quota: ${used.toLocaleString("en-GB")} of ${per_month.toLocaleString("en-GB")} requests this month; ${last_minute} of ${per_minute} in the last minute.`),
-    table("Requests to the data service", ["at", "path", "status"], requests.slice(-30).reverse().map((one) => [clockOf(one.at), `${one.path}${Object.keys(one.query).length ? `?${new URLSearchParams(one.query)}` : ""}`, one.status])),
   );
 }
 
 function wayOf(delivery, calls) {
   const attempt = delivery.attempts.at(-1);
-  const after = attempt ? calls.filter((one) => one.at >= attempt.at && ["chat.postMessage", "chat.update"].includes(one.method)).slice(0, 8) : [];
+  const after = attempt ? calls.filter((one) => one.at >= attempt.at).slice(0, 8) : [];
   return element(
     "section",
     {},

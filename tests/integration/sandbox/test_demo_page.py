@@ -83,7 +83,6 @@ SENSELESS: list[tuple[str, object, str]] = [
     ("trouble", {"name": "plague", "on": True}, "bot_killed"),
     ("trouble", {"name": "second_replica", "on": True}, "PostgreSQL"),
     ("replay", {"delivery": "dl_1"}, "no such delivery"),
-    ("repeat", {"call": "0"}, "no such call"),
     ("home", {"user": "U0NOBODY"}, "no such person"),
 ]
 
