@@ -11,8 +11,8 @@ from bot.outbox.message import Message
 from bot.slack.commands.invocation import Command, Desk, Invocation
 from bot.slack.messages.alerts.acknowledge_words import ACKNOWLEDGE, GIVE_BACK, give_back_button
 from bot.slack.messages.kit.blocks import actions, message, section
-from bot.slack.messages.kit.mentions import with_names
 from bot.slack.messages.kit.names import abandonment_name
+from bot.slack.messages.kit.text import with_names
 from bot.slack.messages.kit.times import utc_clock
 
 log = get_logger(__name__)

@@ -9,7 +9,7 @@ from bot.slack.commands.invocation import Command, Desk, Invocation, admins_only
 from bot.slack.language.tokens import read_list_words
 from bot.slack.messages.answers.help_answer import HelpGroup
 from bot.slack.messages.answers.listings import audit_page
-from bot.slack.messages.kit.mentions import named
+from bot.slack.messages.kit.text import named
 
 NAME = "audit"
 

@@ -14,7 +14,7 @@ from bot.racedata.lexicon import kept
 from bot.slack.commands.invocation import Command, Desk, Invocation, may_change
 from bot.slack.forms.subscribe_form import FormOf, subscribe_form
 from bot.slack.language.request import read
-from bot.slack.messages.answers.subscription_list import FORM
+from bot.slack.messages.answers.subscription_answers import FORM
 from bot.slack.messages.conditions.condition_view import PublishedChoices
 from bot.slack.messages.conditions.region_view import REGIONS_FIELD
 

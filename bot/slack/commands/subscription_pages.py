@@ -23,7 +23,7 @@ from bot.slack.commands.invocation import Command, Desk, Invocation, may_change,
 from bot.slack.commands.subscription_changes import audited, change
 from bot.slack.commands.unsubscribe import Unsubscribed, said_of_end
 from bot.slack.messages.answers.help_answer import HelpGroup
-from bot.slack.messages.answers.subscription_list import (
+from bot.slack.messages.answers.subscription_answers import (
     EDIT,
     PER_PAGE,
     REMOVE,

@@ -35,7 +35,7 @@ from bot.slack.forms.home_view import (
 from bot.slack.listeners.command_runner import CommandRunner, Committed
 from bot.slack.listeners.ways_in import invocation_of
 from bot.slack.messages.answers.status_answer import StatusScope, status_answer
-from bot.slack.messages.answers.subscription_list import EDIT, STATE_WORDS
+from bot.slack.messages.answers.subscription_answers import EDIT, STATE_WORDS
 from bot.slack.messages.answers.watch_answer import UNWATCH
 
 log = get_logger(__name__)

@@ -51,8 +51,14 @@ from bot.slack.messages.answers.pause_and_mute import muted, paused, resumed, un
 from bot.slack.messages.answers.racecard_answer import racecard
 from bot.slack.messages.answers.results_answer import results_of_day
 from bot.slack.messages.answers.status_answer import StatusScope, status_answer
-from bot.slack.messages.answers.subscription_answers import subscribed, unsubscribed
-from bot.slack.messages.answers.subscription_list import ChannelPause, Listed, ListPage, subscription_list
+from bot.slack.messages.answers.subscription_answers import (
+    ChannelPause,
+    Listed,
+    ListPage,
+    subscribed,
+    subscription_list,
+    unsubscribed,
+)
 from bot.slack.messages.answers.trace_answer import TraceView, trace_answer
 from bot.slack.messages.answers.usage_answer import usage
 from bot.slack.messages.answers.watch_answer import unwatched, watched, watching

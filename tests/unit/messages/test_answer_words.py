@@ -27,13 +27,15 @@ from bot.slack.messages.answers.filter_words import in_words
 from bot.slack.messages.answers.full_result_answer import full_result
 from bot.slack.messages.answers.listings import audit_page
 from bot.slack.messages.answers.pause_and_mute import muted
-from bot.slack.messages.answers.subscription_answers import Said, subscribed, unsubscribed
-from bot.slack.messages.answers.subscription_list import (
+from bot.slack.messages.answers.subscription_answers import (
     PER_PAGE,
     ChannelPause,
     Listed,
     ListPage,
+    Said,
+    subscribed,
     subscription_list,
+    unsubscribed,
 )
 from bot.slack.messages.kit.blocks import weight
 from bot.slack.messages.kit.result_line import CHECK_PLACES

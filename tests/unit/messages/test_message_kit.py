@@ -23,8 +23,7 @@ from bot.slack.messages.kit.blocks import (
     sentence,
     weight,
 )
-from bot.slack.messages.kit.mentions import named
-from bot.slack.messages.kit.text import MESSAGE_MAX, clip, code, escape, flatten, is_as_it_is, plain, safe, size
+from bot.slack.messages.kit.text import MESSAGE_MAX, clip, code, escape, flatten, is_as_it_is, named, plain, safe, size
 from bot.slack.messages.kit.times import in_readers_zone, off_for_readers, off_text, utc_clock
 from sandbox.slack.block_rules import MESSAGE_BLOCKS, block_problems
 from tests.notice_levels import BEGINNINGS

@@ -6,9 +6,8 @@ from bot.outbox.acknowledgements import Untaken
 from bot.outbox.message import Block, Message
 from bot.slack.messages.kit.blocks import action_button, actions, context, message, section
 from bot.slack.messages.kit.marks import ABANDONED, TAKEN_OVER
-from bot.slack.messages.kit.mentions import mentions_in_markup, named, with_mentions
 from bot.slack.messages.kit.names import abandonment_name
-from bot.slack.messages.kit.text import clip, counted, joined, listed
+from bot.slack.messages.kit.text import clip, counted, joined, listed, mentions_in_markup, named, with_mentions
 from bot.slack.messages.kit.times import in_readers_zone, utc_clock
 
 ACKNOWLEDGE = "acknowledge"

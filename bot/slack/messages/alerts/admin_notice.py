@@ -6,8 +6,7 @@ from bot.outbox.message import Message
 from bot.outbox.notices import Urgency
 from bot.slack.messages.kit.blocks import header, message, section
 from bot.slack.messages.kit.marks import LEVELS
-from bot.slack.messages.kit.mentions import with_names
-from bot.slack.messages.kit.text import TEXT_MAX, safe
+from bot.slack.messages.kit.text import TEXT_MAX, safe, with_names
 
 
 def admin_notice(urgency: Urgency, words: str, named_ids: Iterable[str] = ()) -> Message:

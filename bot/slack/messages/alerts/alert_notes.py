@@ -25,9 +25,18 @@ from bot.slack.messages.kit.blocks import (
 )
 from bot.slack.messages.kit.blocks import context as context_block
 from bot.slack.messages.kit.marks import CONFLICTING, CORRECTED
-from bot.slack.messages.kit.mentions import mentions_in_markup, with_mentions
 from bot.slack.messages.kit.names import SHORT_MAX, order_note, race_date, race_day
-from bot.slack.messages.kit.text import TEXT_MAX, clip, given, joined, listed, safe, size
+from bot.slack.messages.kit.text import (
+    TEXT_MAX,
+    clip,
+    given,
+    joined,
+    listed,
+    mentions_in_markup,
+    safe,
+    size,
+    with_mentions,
+)
 from bot.slack.messages.kit.times import in_readers_zone, published_moment, utc_clock
 
 FULL_RESULT_WORD = "full_result"

@@ -28,7 +28,6 @@ from bot.slack.messages.kit.marks import (
     headline,
     without_marks,
 )
-from bot.slack.messages.kit.mentions import mentions_in_markup, with_mentions
 from bot.slack.messages.kit.names import (
     card_name,
     course_and_time,
@@ -40,7 +39,18 @@ from bot.slack.messages.kit.names import (
     region_mark,
 )
 from bot.slack.messages.kit.result_line import result_line
-from bot.slack.messages.kit.text import HEADER_MAX, code, counted, first_of, given, joined, listed, size
+from bot.slack.messages.kit.text import (
+    HEADER_MAX,
+    code,
+    counted,
+    first_of,
+    given,
+    joined,
+    listed,
+    mentions_in_markup,
+    size,
+    with_mentions,
+)
 from bot.slack.messages.kit.times import aware, moment_for_readers, off_text
 
 ABANDONMENTS_TEXT_MAX = 3_000

@@ -6,8 +6,7 @@ from bot.slack.messages.alerts.alert_context import MessageContext
 from bot.slack.messages.kit.blocks import context as context_block
 from bot.slack.messages.kit.blocks import header, message, section
 from bot.slack.messages.kit.marks import DRILLED
-from bot.slack.messages.kit.mentions import named
-from bot.slack.messages.kit.text import code
+from bot.slack.messages.kit.text import code, named
 from bot.slack.messages.kit.times import in_readers_zone
 
 

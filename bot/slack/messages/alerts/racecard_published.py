@@ -23,7 +23,6 @@ from bot.slack.messages.kit.blocks import (
     section,
 )
 from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, CORRECTED, headline
-from bot.slack.messages.kit.mentions import mentions_in_markup, with_mentions
 from bot.slack.messages.kit.names import (
     SHORT_MAX,
     card_name,
@@ -39,7 +38,16 @@ from bot.slack.messages.kit.names import (
 )
 from bot.slack.messages.kit.native_blocks import collapsed, with_native
 from bot.slack.messages.kit.result_line import RaceField
-from bot.slack.messages.kit.text import counted, first_of, given, joined, listed, safe
+from bot.slack.messages.kit.text import (
+    counted,
+    first_of,
+    given,
+    joined,
+    listed,
+    mentions_in_markup,
+    safe,
+    with_mentions,
+)
 from bot.slack.messages.kit.times import off_text
 
 _LOST_NAMED, _TIMES_NAMED = 3, 8

@@ -16,8 +16,7 @@ from bot.slack.messages.conditions.region_view import region_named
 from bot.slack.messages.conditions.table import TOPICS, VIEWS
 from bot.slack.messages.conditions.topic_view import topics_in_order
 from bot.slack.messages.kit.blocks import sentence, told
-from bot.slack.messages.kit.mentions import named
-from bot.slack.messages.kit.text import SECTION_MAX, clip, listed, safe
+from bot.slack.messages.kit.text import SECTION_MAX, clip, listed, named, safe
 from bot.slack.messages.kit.times import moment_for_readers
 
 

@@ -6,8 +6,7 @@ from datetime import date, tzinfo
 from bot.errors import ServiceError
 from bot.racedata.client.service_errors import CircuitOpen, QuotaExceeded, ServiceFailure, Unauthorized
 from bot.racedata.month_quota import month_after
-from bot.slack.messages.kit.mentions import with_names
-from bot.slack.messages.kit.text import listed, safe
+from bot.slack.messages.kit.text import listed, safe, with_names
 from bot.slack.messages.kit.times import day_in_words
 
 ADMINS_NAMED = 3

@@ -7,8 +7,7 @@ from bot.slack.messages.conditions.course_view import COURSE_NAMES_MAX, courses_
 from bot.slack.messages.conditions.region_view import region_named
 from bot.slack.messages.conditions.table import MENTIONS, NARROWING, ONLY_COURSES, REGION, TOPICS, VIEWS
 from bot.slack.messages.conditions.topic_view import topics_in_order
-from bot.slack.messages.kit.mentions import mentions_in_markup, with_names
-from bot.slack.messages.kit.text import listed, safe
+from bot.slack.messages.kit.text import listed, mentions_in_markup, safe, with_names
 
 FILTER_WORDS_MAX = 1_000
 

@@ -7,10 +7,9 @@ from bot.db.tables import AuditEntry
 from bot.outbox.message import Message
 from bot.racedata.reference_store import KnownCountry, KnownCourse
 from bot.slack.messages.kit.blocks import context, message, section, told
-from bot.slack.messages.kit.mentions import named
 from bot.slack.messages.kit.names import COURSE_MAX, SHORT_MAX, share_recorded
 from bot.slack.messages.kit.pages import LISTED_TOGETHER, PagedAnswer, line_units, page_mark, paged, turns
-from bot.slack.messages.kit.text import DATA_MAX, code, counted, given, joined, safe
+from bot.slack.messages.kit.text import DATA_MAX, code, counted, given, joined, named, safe
 from bot.slack.messages.kit.times import moment_for_readers
 
 

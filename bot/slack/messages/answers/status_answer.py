@@ -11,8 +11,7 @@ from bot.slack.messages.alerts.acknowledge_words import untaken_named, untaken_w
 from bot.slack.messages.answers.trace_answer import why_not_posted
 from bot.slack.messages.answers.usage_answer import in_short
 from bot.slack.messages.kit.blocks import context, fields, header, message, section
-from bot.slack.messages.kit.mentions import named
-from bot.slack.messages.kit.text import code, counted, joined, safe
+from bot.slack.messages.kit.text import code, counted, joined, named, safe
 from bot.slack.messages.kit.times import moment_for_readers
 
 REASON_MAX = 300

@@ -16,9 +16,8 @@ from bot.outbox.message import Message
 from bot.slack.messages.answers.day_answer import IN_CONFLICT
 from bot.slack.messages.kit.blocks import context, message, section
 from bot.slack.messages.kit.marks import MARKED_CONFLICT, without_marks
-from bot.slack.messages.kit.mentions import named
 from bot.slack.messages.kit.names import ID_MAX, card_name, course_name, race_day, race_name
-from bot.slack.messages.kit.text import clip, code, counted, given, joined, listed, safe, sentences
+from bot.slack.messages.kit.text import clip, code, counted, given, joined, listed, named, safe, sentences
 from bot.slack.messages.kit.times import aware, in_readers_zone, moment_for_readers
 
 TRACE_CHANNELS_MAX = 60

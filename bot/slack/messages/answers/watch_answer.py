@@ -15,10 +15,9 @@ from bot.racedata.near_misses import question
 from bot.slack.messages.answers.outcome_words import NO_RESULT_YET, became, is_overdue
 from bot.slack.messages.kit.blocks import action_button, actions, command_button, message, section, told
 from bot.slack.messages.kit.marks import without_marks
-from bot.slack.messages.kit.mentions import named
 from bot.slack.messages.kit.names import HORSE_MAX, SHORT_MAX, race_day, race_name
 from bot.slack.messages.kit.pages import PagedAnswer, paged, unit
-from bot.slack.messages.kit.text import counted, first_of, given, joined, listed, safe
+from bot.slack.messages.kit.text import counted, first_of, given, joined, listed, named, safe
 from bot.slack.messages.kit.times import moment_for_readers
 
 UNWATCH = "end_watch"

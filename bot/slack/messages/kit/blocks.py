@@ -10,7 +10,6 @@ from typing import Any
 from zlib import crc32
 
 from bot.outbox.message import Block, Message
-from bot.slack.messages.kit.mentions import with_names
 from bot.slack.messages.kit.native_blocks import CONTAINER, NATIVE
 from bot.slack.messages.kit.text import (
     BLOCKS_MAX,
@@ -25,6 +24,7 @@ from bot.slack.messages.kit.text import (
     plain,
     safe,
     size,
+    with_names,
 )
 
 TEXT_OBJECT = 80

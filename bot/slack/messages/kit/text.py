@@ -1,11 +1,13 @@
-"""Text from outside, made safe for Slack, and Slack's limits on text.
+"""Text from outside, made safe for Slack; Slack's limits on text; mentions and names, made only from checked ids.
 
 Data appears as published and triggers no mention, link, date, emoji or formatting.
 """
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+
+from bot.channels.filters import HERE, is_mention
 
 TEXT_MAX = 3_900
 """chat.update refuses more than 4,000: https://docs.slack.dev/reference/methods/chat.update"""
@@ -173,3 +175,42 @@ def first_of(words: Sequence[str], most: int, more: str = "and {} more") -> list
 def listed(words: Sequence[str], joint: str = "and") -> str:
     """For example "GB", "GB and IRE", "AUS, GB and IRE"; "" without words."""
     return "".join(words) if len(words) <= 1 else f"{', '.join(words[:-1])} {joint} {words[-1]}"
+
+
+USER_GROUP = "S"
+
+_CHANNEL = re.compile("[CG][A-Z0-9]{1,30}", re.ASCII)
+_PERSON = re.compile("[UW][A-Z0-9]{1,30}", re.ASCII)
+
+
+def mentions_in_markup(mentions: Iterable[str]) -> str:
+    """For example "<@U1> <!subteam^S1> <!here>"; "" without mentions."""
+    return " ".join(_in_markup(mention) for mention in mentions if is_mention(mention))
+
+
+def with_mentions(text: str, mentions: Iterable[str]) -> str:
+    """Mentions stand at the end, safe from clipping."""
+    rung = mentions_in_markup(mentions)
+    return f"{clip(text, TEXT_MAX - len(rung) - 1)} {rung}" if rung else text
+
+
+def named(slack_id: str) -> str:
+    """Markup for a channel or a person; a direct message keeps its id.
+
+    In an ephemeral message a person's name rings nobody.
+    """
+    if _CHANNEL.fullmatch(slack_id):
+        return f"<#{slack_id}>"
+    return f"<@{slack_id}>" if _PERSON.fullmatch(slack_id) else safe(slack_id) or "?"
+
+
+def with_names(text: str, slack_ids: Iterable[str]) -> str:
+    for slack_id in dict.fromkeys(slack_ids):
+        text = re.sub(rf"(?<![\w#@]){re.escape(slack_id)}(?!\w)", named(slack_id), text)
+    return text
+
+
+def _in_markup(mention: str) -> str:
+    if mention == HERE:
+        return "<!here>"
+    return f"<!subteam^{mention}>" if mention.startswith(USER_GROUP) else f"<@{mention}>"
