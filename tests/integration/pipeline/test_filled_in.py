@@ -240,7 +240,7 @@ SEVERAL_RACES = (
 
 CARD = meeting("rc_1", "rc_2") | {"event": "racecard.published", "reason": None}
 WHOLE = meeting(course=None, date=None, region=None)
-PUBLISHED = "^ABANDONED: Ascot, | This meeting was abandoned"
+PUBLISHED = "^ABANDONED: Ascot meeting, | This meeting was abandoned"
 LOST = f"^ABANDONED: Ascot, whole meeting, {TODAY} (GB) | +Title rc_1"
 CARDS = {
     "card before its abandonment": Story(

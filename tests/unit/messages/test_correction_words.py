@@ -67,7 +67,7 @@ CASES = {
     "the second place is shared no more": (
         race(*order("1", "2=", "2=")),
         race(*order("1", "2", "3")),
-        "3rd is now Horse C, which was 2=; Horse B is now 2nd, was 2=",
+        "3rd is now Horse C, which was joint 2nd; Horse B is now 2nd, was joint 2nd",
     ),
     "the winner is disqualified": (
         race(*order("1", "2", "3")),
@@ -96,10 +96,26 @@ CASES = {
         race(*order("2", "1", "1")),
         "placings amended: 1st was Horse A, now a dead heat: Horse B and Horse C; 2nd was Horse B, now Horse A",
     ),
+    "a dead heat by the judge's second look": (
+        race(*order("1", "2")),
+        race(*order("1=", "1=")),
+        "dead heat for 1st: Horse A and Horse B",
+    ),
+    "void no more": (
+        race(*order("1", "2"), status="Void"),
+        race(*order("1", "2"), status="Result"),
+        "the race is no longer void",
+    ),
+    "marked abandoned": (race(abandoned=False), race(abandoned=True), "the race is now marked abandoned"),
+    "marked abandoned no more": (
+        race(abandoned=True),
+        race(abandoned=False),
+        "the race is no longer marked abandoned",
+    ),
     "a dead heat is parted": (
         race(*order("1=", "1=")),
         race(*order("1", "2")),
-        "2nd is now Horse B, which was 1=; Horse A is now 1st, was 1=",
+        "2nd is now Horse B, which was joint 1st; Horse A is now 1st, was joint 1st",
     ),
     "four places move": (
         race(*order("1", "2", "3", "4")),

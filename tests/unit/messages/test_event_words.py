@@ -137,6 +137,11 @@ CORRECTED: dict[str, tuple[RacingEvent, RacingEvent, dict[str, Any]]] = {
         {"order_unknown": True},
     ),
     "runners of a card": (card_of("A", "B", "C", "D", "E"), card_of("A", "B", "C!"), {}),
+    "a card that marks a race abandoned no more": (
+        event(CARD, Race(), races=(Race(title="T", abandoned=True, reason="frost"), Race(title="U"))),
+        event(CARD, Race(), races=(Race(title="T", abandoned=False, reason="frost"), Race(title="U"))),
+        {},
+    ),
 }
 
 
@@ -172,14 +177,14 @@ def test_void_again_in_other_words_is_no_change():
 
 APART, HEAT = result("1", "2"), result("1=", "1=")
 EDITS = {
-    "a mark": ("corrected", result("1"), result("1="), "Horse A is now 1=, was 1st"),
+    "a mark": ("corrected", result("1"), result("1="), "Horse A is now joint 1st, was 1st"),
     "a dead heat": ("corrected", APART, HEAT, "dead heat for 1st: Horse A and Horse B"),
     "a dead heat of others": (
         *("corrected", result("1", "2", "3", "4"), result("2", "1", "3", "3")),
         "dead heat for 3rd: Horse C and Horse D",
     ),
     "a dead heat again": ("repeated", APART, HEAT, "dead heat for 1st in one, not in the other: Horse A and Horse B"),
-    "no dead heat again": ("repeated", HEAT, APART, "2nd is Horse B in one, 1= in the other"),
+    "no dead heat again": ("repeated", HEAT, APART, "2nd is Horse B in one, joint 1st in the other"),
 }
 
 

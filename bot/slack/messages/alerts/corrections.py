@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from bot.events.facts import CARD, HORSE_FACT, NAMED, NON_RUNNER, POSITION_FACT, RUNNER, Change, only, runner_label
-from bot.events.races import RESERVED, Race, finishing_position, is_disqualified
+from bot.events.race_state import RaceState, state_in
+from bot.events.races import RESERVED, Race, finishing_position, is_disqualified, is_shared
 from bot.events.spellings import NO
 from bot.slack.messages.alerts.alert_context import Corrected, MessageContext
 from bot.slack.messages.kit.names import HORSE_MAX, SHORT_MAX, ordinal
@@ -37,7 +38,9 @@ def changes_in_words(changes: Sequence[Change], race: Race = _UNKNOWN, *, disagr
     moved = [_Move(change, field) for change in placings if not _keeps_place(change)]
     by_stewards = None if disagree else _placed_anew(moved) or _disqualified(moved) or _reinstated(moved)
     said = by_stewards or _place_by_place(moved, field, disagree=disagree)
-    said += [_rewritten(_Move(change, field), disagree=disagree) for change in placings if _keeps_place(change)]
+    kept = [_Move(change, field) for change in placings if _keeps_place(change)]
+    shared = {one.now for one in moved if one.shares}
+    said += [_rewritten(one, disagree=disagree) for one in kept if not (one.shares and one.now in shared)]
     said += [_other(change, disagree=disagree) for change in changed if change.field != POSITION_FACT]
     return _first_of(said, more=sum(change.more for change in changed))
 
@@ -232,8 +235,12 @@ def _other(change: Change, *, disagree: bool) -> str:
     if change.field in {RUNNER, CARD}:
         return _listing(change, of or NOT_NAMED, disagree=disagree)
     if change.field.endswith(".abandoned"):
+        if disagree:
+            return f"{of or 'the race'} is marked abandoned in one, not in the other"
         now = "no longer" if change.now == NO else "now"
         return f"{of or 'the race'} is {now} marked abandoned"
+    if change.field == "race.status" and state_in(change.before) is RaceState.VOID and not disagree:
+        return "the race is no longer void"
     if change.field == HORSE_FACT and change.before and not disagree:
         return f"name amended: {_value(change.now)}, was {safe(change.before, _VALUE_MAX)}"
     label = _label(change)
@@ -297,6 +304,8 @@ def _position(position: str | None) -> str:
     said = (position or "").strip()
     if said.isascii() and said.isdecimal() and len(said) <= 6:
         return ordinal(int(said))
+    if is_shared(position) and (place := finishing_position(position)):
+        return f"joint {ordinal(place)}"
     return safe(position, SHORT_MAX) or "place not given"
 
 

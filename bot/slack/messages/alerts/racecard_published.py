@@ -132,7 +132,10 @@ def _headline(event: RacingEvent, context: MessageContext, changed: str, loss: s
 def _loss(event: RacingEvent, context: MessageContext) -> str | None:
     """For example "ABANDONED: Ascot 11:30 and 12:30, Sat 21 Nov (GB)", of a loss that no earlier version reports."""
     if _is_lost(event) or context.card_lost:
-        return f"ABANDONED: {_name(event.race)}{region_mark(event)}"
+        race, course = event.race, course_name(event.race)
+        is_meeting = course and not (race.race_id or off_text(race.off))
+        name = joined([f"{course} meeting", race_day(race)], ", ") if is_meeting else _name(race)
+        return f"ABANDONED: {name}{region_mark(event)}"
     lost = _lost_races(event)
     if not lost or (context.changes and not any(map(_marks_lost, context.changes))):
         return None
@@ -203,7 +206,9 @@ def _status(race: Race) -> str | None:
 
 def _line(race: Race) -> str:
     lost = f"{ABANDONED} ABANDONED" if race.abandoned else None
-    return joined([race_line(race), lost, _status(race), safe(race.reason)])
+    status = _status(race)
+    # An earlier version may have given the reason, when the race was still marked abandoned.
+    return joined([race_line(race), lost, status, safe(race.reason) if lost or status else None])
 
 
 def _lines(event: RacingEvent) -> Iterator[str]:
