@@ -73,12 +73,14 @@ def added(before: ChannelFilter, chosen: ChannelFilter, *, whole: bool) -> Chann
 def without(before: ChannelFilter, named: Mapping[str, Collection[str]]) -> ChannelFilter | None:
     """The filter without the named values, by field; None where nothing is left to receive.
 
-    Without its only course, or its only race class, a filter would take all of them.
+    The zone ends with the last hours. Without its only course, or its only race class, a filter would take all of them.
     """
     whole = [field for field, words in named.items() if EVERY_VALUE in words]
     ended = {**named, **{other: (EVERY_VALUE,) for field in whole for other in BY_FIELD[field].ends_too}}
     values = {field: BY_FIELD[field].without(before, words) for field, words in ended.items() if words}
     after = meaningful(before.model_copy(update=values))
+    if before.has_hours and not after.has_hours:
+        after = after.model_copy(update={"zone": ()})
     ending = [one for one in CONDITIONS if (one.is_narrowing or one.is_needed) and one.of(before) and not one.of(after)]
     return None if ending else after
 

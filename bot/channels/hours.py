@@ -11,7 +11,7 @@ from bot.events.event import RacingEvent
 
 
 def has_hours(chosen: ChannelFilter) -> bool:
-    return bool(chosen.quiet or chosen.digest or chosen.cards)
+    return chosen.has_hours
 
 
 def kept_until(

@@ -44,6 +44,10 @@ class FilterFields(Value):
     unchecked_since: datetime | None = None
     typed_region: str | None = None
 
+    @property
+    def has_hours(self) -> bool:
+        return bool(self.quiet or self.digest or self.cards)
+
     def fails_open_for(self, event: RacingEvent) -> bool:
         return self.unchecked_since is not None and event.reports_loss
 

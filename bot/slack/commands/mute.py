@@ -1,8 +1,7 @@
 """Buttons that mute and unmute a meeting in a channel. Abandonments are never muted."""
 
 import re
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 from sqlmodel import Session
 
@@ -10,18 +9,25 @@ from bot.channels import mutes
 from bot.channels.filters import Abandonments, Meeting, meeting_of
 from bot.errors import CommandError
 from bot.events import event_store
+from bot.events.event import Topic
+from bot.events.races import is_same_course
 from bot.outbox import backlog
 from bot.outbox.channel_move import move_person
 from bot.outbox.message import Message
 from bot.slack.channel_membership import DIRECT_MESSAGE
 from bot.slack.commands.filter_view import abandonments_here
 from bot.slack.commands.invocation import Command, Desk, Invocation, may_change
+from bot.slack.commands.places import DayPlan, day_grammar, day_plan
 from bot.slack.commands.subscription_changes import announce, change, note
 from bot.slack.messages.alerts.alert_notes import MUTE
 from bot.slack.messages.answers.change_notice import muted_by, unmuted_by
 from bot.slack.messages.answers.pause_and_mute import UNMUTE, meeting_words, muted, unmuted
 
 MUTED = "results and racecards muted"
+
+NOT_MUTED = "That meeting is not muted here, or no longer. /racing list shows what is."
+
+_read = day_plan("mute", day_grammar(), set(Topic))
 
 _NUMBER = re.compile("[0-9]{1,18}")
 """A row's number has at most 18 digits."""
@@ -34,14 +40,30 @@ class Muted:
     abandonments: Abandonments
 
 
-async def _mute(desk: Desk, invocation: Invocation, _planned: Any) -> Muted:
-    """The button carries the event's key."""
+async def _plan_by_key(desk: Desk, invocation: Invocation) -> Meeting:
+    """Of the button, which carries the event's key."""
 
-    def mute(session: Session) -> Muted:
+    def find(session: Session) -> Meeting:
         found = event_store.latest(session, [invocation.text]).get(invocation.text)
-        meeting = meeting_of(event_store.read(found)[0].race) if found else Meeting()
-        if not meeting.is_known:
-            raise CommandError("I don't know which meeting that is, so nothing is muted.")
+        return meeting_of(event_store.read(found)[0].race) if found else Meeting()
+
+    meeting: Meeting = await desk.database.read(find)
+    if not meeting.is_known:
+        raise CommandError("I don't know which meeting that is, so nothing is muted.")
+    return meeting
+
+
+async def _plan(desk: Desk, invocation: Invocation) -> Meeting:
+    """Of typed words: a course, and a day."""
+    asked: DayPlan = await _read(desk, invocation)
+    if asked.course is None:
+        told = "Name the course whose results and racecards are not to come here: /racing mute York."
+        raise CommandError(f"{told} Abandonments still come.", lines={"What is muted": "list"})
+    return Meeting(course=asked.course, race_date=asked.day.isoformat(), region=asked.region)
+
+
+async def _mute(desk: Desk, invocation: Invocation, meeting: Meeting) -> Muted:
+    def mute(session: Session) -> Muted:
         now = desk.clock()
         if invocation.channel_id.startswith(DIRECT_MESSAGE):
             # A mute of the direct message holds no message under the person's id.
@@ -62,14 +84,28 @@ async def _answer_mute(_desk: Desk, _invocation: Invocation, committed: Muted) -
     return muted(committed.meeting, committed.number, committed.abandonments)
 
 
-async def _unmute(desk: Desk, invocation: Invocation, _planned: Any) -> Meeting:
-    """The button carries the mute's number. Raises CommandError for an ended mute."""
+async def _plan_by_number(_desk: Desk, invocation: Invocation) -> int:
+    return int(invocation.text) if _NUMBER.fullmatch(invocation.text) else 0
+
+
+async def _plan_unmute(desk: Desk, invocation: Invocation) -> int:
+    """The number of the only mute of a typed course. Raises CommandError, with a button for the list."""
+    asked: DayPlan = await _read(desk, invocation)
+    rows = await desk.database.read(lambda session: mutes.of_channel(session, invocation.channel_id, desk.clock()))
+    there = [row for row in rows if asked.course and is_same_course(mutes.read(row).course, asked.course)]
+    if len(there) != 1:
+        told = NOT_MUTED if not there else "Several meetings of that course are muted here."
+        raise CommandError(told, lines={"What is muted": "list"})
+    return there[0].id or 0
+
+
+async def _unmute(desk: Desk, invocation: Invocation, number: int) -> Meeting:
+    """Raises CommandError for an ended mute."""
 
     def unmute(session: Session) -> Meeting:
-        number = int(invocation.text) if _NUMBER.fullmatch(invocation.text) else 0
         meeting = mutes.end(session, invocation.channel_id, number, desk.clock())
         if meeting is None:
-            raise CommandError("That meeting is not muted here, or no longer. /racing list shows what is.")
+            raise CommandError(NOT_MUTED)
         note(session, desk, invocation, "unmute", before=_words(meeting), after=meeting_words(meeting))
         announce(session, desk, invocation, unmuted_by(invocation.user_id, meeting))
         return meeting
@@ -85,5 +121,7 @@ def _words(meeting: Meeting) -> str:
     return f"{meeting_words(meeting)}, {MUTED}"
 
 
-MUTE_BUTTON = Command(MUTE, "", "Post no more results of a meeting here", _answer_mute, apply=_mute, rights=may_change)
-UNMUTE_BUTTON = Command(UNMUTE, "", "Post them again", _answer_unmute, apply=_unmute, rights=may_change)
+MUTE_BUTTON = Command(MUTE, "", "Post no more results of a meeting here", _answer_mute, _plan_by_key, _mute, may_change)
+MUTE_COMMAND = replace(MUTE_BUTTON, name="mute", plan=_plan)
+UNMUTE_BUTTON = Command(UNMUTE, "", "Post them again", _answer_unmute, _plan_by_number, _unmute, may_change)
+UNMUTE_COMMAND = replace(UNMUTE_BUTTON, name="unmute", plan=_plan_unmute)

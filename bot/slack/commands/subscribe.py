@@ -9,11 +9,12 @@ from sqlmodel import Session
 from bot.channels import pauses, subscriptions
 from bot.channels.conditions.acknowledge_conditions import minutes_of
 from bot.channels.conditions.condition import EVERY_VALUE
+from bot.channels.conditions.zone_condition import zone_called
 from bot.channels.filters import ALL_REGIONS, ChannelFilter, Overridden, without_abandonments
 from bot.channels.hours import has_hours
 from bot.db.tables import SubscriptionState
 from bot.errors import CommandError, FieldsWrong
-from bot.events.days import utc_today
+from bot.events.days import UTC_NAME, utc_today
 from bot.events.event import TOPIC_OF, Topic
 from bot.outbox import message_store
 from bot.outbox.channel_move import move_person
@@ -144,6 +145,7 @@ async def store(
     if member is False and channel_id.startswith(DIRECT_MESSAGE):
         raise CommandError(NOT_WITH_ME)
     await check_escalation(desk, invocation, filters)
+    filters = await _by_the_clock_of(check, invocation, filters)
 
     def save(session: Session) -> Subscribed:
         _open(session, desk, invocation, is_member=member)
@@ -177,6 +179,24 @@ async def store(
     if stored.is_member:
         desk.wake.set()
     return stored
+
+
+async def _by_the_clock_of(
+    check: FilterChoice, invocation: Invocation, filters: Sequence[ChannelFilter]
+) -> Sequence[ChannelFilter]:
+    """The filters, whose hours go by the person's clock where no zone was named and the channel has no hours there."""
+    if all(one.zone or not one.has_hours for one in filters):
+        return filters
+    person = await check.desk.people.person(invocation.user_id)
+    zone = zone_called(person.zone) if person and person.zone else None
+    rows = await check.desk.database.read(partial(subscriptions.of_channel, channel_id=invocation.channel_id))
+    there = [subscriptions.read_filter(row) for row in rows]
+    kept = {one.region for one in there if one.has_hours or one.zone}
+    mine = [one for one in filters if one.has_hours and not one.zone and one.region not in kept]
+    if zone is None or zone == UTC_NAME or not mine:
+        return filters
+    check.notes.append(f"The hours go by your clock, {zone}: zone:London would be another.")
+    return [one.model_copy(update={"zone": (zone,)}) if one in mine else one for one in filters]
 
 
 def _open(session: Session, desk: Desk, invocation: Invocation, *, is_member: bool | None) -> None:
@@ -258,13 +278,13 @@ async def _asked(check: FilterChoice, invocation: Invocation) -> tuple[LineReque
     try:
         if refused := wanted.refused or _refused(wanted):
             raise refused.error(NAME)
-        return wanted, [] if wanted.is_bare else await _filters(check, wanted, invocation.channel_id)
+        return wanted, [] if wanted.is_bare else await _filters(check, wanted, invocation)
     except CommandError as error:
         error.form = wanted.lasting.but(unknown=()).line()
         raise
 
 
-async def _filters(check: FilterChoice, wanted: LineRequest, channel_id: str) -> list[ChannelFilter]:
+async def _filters(check: FilterChoice, wanted: LineRequest, invocation: Invocation) -> list[ChannelFilter]:
     check.typed = dict(wanted.typed)
     check.adds = wanted.of_choices
     check.no_more_than = (
@@ -273,13 +293,19 @@ async def _filters(check: FilterChoice, wanted: LineRequest, channel_id: str) ->
     places = (*wanted.of(REGIONS_FIELD), *wanted.of(UNKNOWN_WORDS))
     if wanted.out(REGIONS_FIELD):
         raise await _others(check, wanted)
-    if not (places or wanted.of(COURSES_FIELD) or wanted.everything):
-        raise await _from_where(check, wanted, channel_id)
-    regions = await check.regions(places, await _other_words(check) if places else {})
+    rows = await check.desk.database.read(partial(subscriptions.of_channel, channel_id=invocation.channel_id))
+    there = [subscriptions.read_filter(row) for row in rows]
+    is_placed = bool(places or wanted.of(COURSES_FIELD) or wanted.everything)
+    # "quiet 22-7" is for all that the channel receives.
+    adds = check.adds
+    taking = [one.region for one in there if adds is not None and adds <= one.topics and not is_placed]
+    if not (is_placed or taking):
+        raise await _from_where(check, wanted, there)
+    regions = taking or await check.regions(places, await _other_words(check) if places else {})
     if wanted.everything:
         regions = [ALL_REGIONS]
     courses = await check.courses(COURSES_FIELD, wanted.of(COURSES_FIELD), regions)
-    if not wanted.everything and not places:
+    if courses and not (wanted.everything or places):
         regions = await check.regions_of(courses)
     not_courses = await check.courses(NOT_COURSES_FIELD, wanted.out(COURSES_FIELD), regions)
     await check.arriving(courses, not_courses, regions)
@@ -330,12 +356,11 @@ async def _others(check: FilterChoice, wanted: LineRequest) -> CommandError:
     )
 
 
-async def _from_where(check: FilterChoice, wanted: LineRequest, channel_id: str) -> CommandError:
+async def _from_where(check: FilterChoice, wanted: LineRequest, there: Sequence[ChannelFilter]) -> CommandError:
     """The question for a place, with a button for each region of the channel, or for the usual regions, and for all."""
-    rows = await check.desk.database.read(partial(subscriptions.of_channel, channel_id=channel_id))
     published = await check.desk.reference.regions(check.left_s()) or ()
     usual = [*(region for region in USUAL_REGIONS if region in published), *published]
-    regions = [row.region for row in rows if row.region != ALL_REGIONS] or usual
+    regions = [one.region for one in there if one.region != ALL_REGIONS] or usual
     each = {region: wanted.but(regions=(region,)) for region in list(dict.fromkeys(regions))[:ASKED_MAX]}
     each["All regions"] = wanted.but(all=(ALL,))
     what = listed(topics_in_order(wanted.all_topics)).capitalize()

@@ -16,7 +16,7 @@ from bot.slack.commands.drill import DRILL_COMMAND
 from bot.slack.commands.form_button import FORM_BUTTON
 from bot.slack.commands.full_result_button import FULL_RESULT_BUTTON
 from bot.slack.commands.invocation import Command, Desk, Invocation
-from bot.slack.commands.mute import MUTE_BUTTON, UNMUTE_BUTTON
+from bot.slack.commands.mute import MUTE_BUTTON, MUTE_COMMAND, UNMUTE_BUTTON, UNMUTE_COMMAND
 from bot.slack.commands.next_off import NEXT_COMMAND
 from bot.slack.commands.pause import PAUSE_COMMAND, RESUME_COMMAND
 from bot.slack.commands.racecard import RACECARD_COMMAND
@@ -27,7 +27,7 @@ from bot.slack.commands.subscription_pages import EDIT_BUTTON, LIST_COMMAND, REM
 from bot.slack.commands.trace import TRACE_COMMAND
 from bot.slack.commands.unsubscribe import UNSUBSCRIBE_COMMAND
 from bot.slack.commands.usage import USAGE_COMMAND
-from bot.slack.commands.watch import UNWATCH_BUTTON, WATCH_COMMAND, WATCHING_COMMAND
+from bot.slack.commands.watch import UNWATCH_BUTTON, UNWATCH_COMMAND, WATCH_COMMAND, WATCHING_COMMAND
 from bot.slack.messages.answers.help_answer import HelpGroup, command_help, usage_of
 from bot.slack.messages.conditions.table import CHOICES
 from bot.slack.messages.kit.blocks import ENDING
@@ -36,26 +36,24 @@ HELP = "help"
 
 _PASTED = re.compile(r"(?:/racing(?:\s+|$))+", re.IGNORECASE)
 
-_MEANT = {
-    "acknowledge": "subscribe",
+_SAID = {
+    **dict.fromkeys(("abandonments", "abandonment", "abandoned"), "results abandonments"),
+    **dict.fromkeys(("card", "cards", "racecards", "declarations", "runners"), "racecard"),
+    **dict.fromkeys(("what's next", "whats next", "what is next"), "next"),
+    **{view.typed_as.removesuffix(":"): f"subscribe {view.typed_as.removesuffix(':')}" for view in CHOICES},
     "cards": "racecard",
-    "mute": "list",
-    "stop": "list",
-    "unmute": "list",
-    "unwatch": "watching",
+    "acknowledge": "subscribe acknowledge",
+    "result": "results",
+    "subscriptions": "list",
+    "unpause": "resume",
     "watches": "watching",
 }
-"""Words that are no commands, with the command that does what the words say."""
+"""What people say in place of a command, in the words of a command."""
 
-_MUTING = (
-    "A meeting is muted by the button Mute this meeting here, beneath a result of it; abandonments still come. "
-    "/racing list shows what is muted, with a button to end that."
-)
-_STOPPING = "/racing unsubscribe all ends what this channel receives, and /racing pause holds it back for a time."
-_DONE_BY = {"mute": _MUTING, "unmute": _MUTING, "stop": _STOPPING}
-"""Words that are no commands, with the way to do what the words say."""
+_MOST_SAID = 3
+"""The words of "what is next"."""
 
-_CHOSEN = dict.fromkeys((view.typed_as.removesuffix(":") for view in CHOICES), "subscribe")
+_STOP = "stop"
 
 
 async def _plan(_desk: Desk, invocation: Invocation) -> Command | None:
@@ -67,31 +65,33 @@ async def _answer(_desk: Desk, _invocation: Invocation, named: Command | None) -
 
 
 def _named(text: str) -> Command:
-    """Accepts "subscribe", "/racecard" and "/racing pause"."""
-    words = [word.lower().removeprefix("/") for word in text.split()]
-    named = words[1] if len(words) > 1 and f"/{words[0]}" in SLASH_COMMANDS else words[0]
-    command = RACING_COMMANDS.get((_CHOSEN | _MEANT).get(named.removesuffix(":"), named))
-    if command is None:
-        error = unknown_command(named)
+    """Accepts "subscribe", "/racecard", "quiet: 22-7" and "/racing pause"."""
+    word, _, rest = text.partition(" ")
+    command, _ = find_command(rest if rest and word.startswith("/") else text.replace(":", " "))
+    listed = RACING_COMMANDS.get(_LISTED.get(command.name, command.name)) if command else None
+    if listed is None:
+        error = unknown_command(text)
         raise CommandError(
             error.told, lines={name: f"{HELP} {name}" for name in error.offers}, asks=True, after=error.after
         )
-    return command
+    return listed
 
 
 def unknown_command(line: str) -> CommandError:
-    """Offers similar commands, and commands with the same beginning."""
+    """Offers commands alike and with the same beginning; else the line as words of a card or subscription."""
     word = line.split(maxsplit=1)[0]
     begin_so = [name for name in RACING_COMMANDS if name.startswith(word.lower())]
     alike = list(dict.fromkeys([*likely(word, list(RACING_COMMANDS)), *begin_so]))
     # Nobody means the opposite of the nearest command.
     alike = [name for name in alike if name == alike[0] or {name, alike[0]} != {"subscribe", ENDING}]
-    does_it = _MEANT.get(word.lower()) or (None if alike else _CHOSEN.get(word.lower()))
-    meant = [does_it] if does_it else alike
+    others = {} if alike else {"Racecard": f"racecard {line}", "Subscribe": f"subscribe {line}"}
+    if word.lower() == _STOP:
+        others = {"End all": "unsubscribe all", "Pause": "pause", "What comes here": "list"}
     return CommandError(
-        " ".join(filter(None, [f"I don't know /racing {word[:TYPED_MAX]}.", _DONE_BY.get(word.lower())])),
+        f"I don't know /racing {word[:TYPED_MAX]}.",
         typed=word,
-        meant={name: name for name in meant},
+        meant={name: name for name in alike},
+        lines=others,
         asks=True,
         after=f"After /racing I know: {', '.join(RACING_COMMANDS)}.",
     )
@@ -104,11 +104,20 @@ def find_command(line: str) -> tuple[Command | None, str]:
     """
     pasted = _PASTED.match(line)
     line = line[pasted.end() :] if pasted else line
-    word, text = (*line.split(maxsplit=1), "", "")[:2]
-    command = RACING_COMMANDS.get(word.lower().removeprefix("/") or HELP)
-    if command and text.strip().lower() == HELP:
-        return RACING_COMMANDS[HELP], command.name
+    word, text = (*_in_words_of_commands(line).split(maxsplit=1), "", "")[:2]
+    name = word.lower().removeprefix("/") or HELP
+    command = RACING_COMMANDS.get(name) or _TYPED_TOO.get(name)
+    if command and line.split()[1:] and line.split()[-1].lower() == HELP == line.split()[1].lower():
+        return HELP_COMMAND, command.name
     return (command, text.strip()) if command else (None, line)
+
+
+def _in_words_of_commands(line: str) -> str:
+    words = line.replace(":", " ", 1).split() if line.partition(":")[0].lower() in _SAID else line.split()
+    for size in range(min(_MOST_SAID, len(words)), 0, -1):
+        if said := _SAID.get(" ".join(words[:size]).lower()):
+            return " ".join([said, *words[size:]])
+    return line
 
 
 def help_message() -> Message:
@@ -125,6 +134,10 @@ HELP_COMMAND = Command(
     mistakes="`help` asks about commands; what I know of a region is in `coverage`.",
     group=HelpGroup.BOT,
 )
+
+_TYPED_TOO = {command.name: command for command in (MUTE_COMMAND, UNMUTE_COMMAND, UNWATCH_COMMAND)}
+_LISTED = {"mute": "list", "unmute": "list", "unwatch": "watching"}
+"""Commands that other commands have buttons for. The help tells of these."""
 
 RACING_COMMANDS: dict[str, Command] = {
     command.name: command

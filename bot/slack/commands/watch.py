@@ -4,7 +4,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 from sqlmodel import Session
 
@@ -17,10 +16,11 @@ from bot.events.watched import name_key
 from bot.outbox.channel_move import move_person
 from bot.outbox.message import Message
 from bot.racedata.declared_names import look_up
+from bot.racedata.near_misses import likely, quoted
 from bot.slack.channel_membership import DIRECT_MESSAGE, is_member
 from bot.slack.commands.invocation import Command, Desk, Invocation, may_change, no_words
 from bot.slack.commands.subscription_changes import announce, change, note
-from bot.slack.commands.watch_words import NAMES_MAX, WatchWords, ends_with_me, read_watch_words, watch_line
+from bot.slack.commands.watch_words import NAMES_MAX, WatchWords, ends_with_me, read_names, read_watch_words, watch_line
 from bot.slack.messages.answers.change_notice import unwatched_by
 from bot.slack.messages.answers.help_answer import HelpGroup
 from bot.slack.messages.answers.watch_answer import UNWATCH, NowWatched, unwatched, watched, watching
@@ -142,14 +142,58 @@ async def _answer_watching(desk: Desk, invocation: Invocation, page: int) -> Mes
     return watching(here, own, page, is_direct=invocation.channel_id.startswith(DIRECT_MESSAGE))
 
 
-async def _unwatch(desk: Desk, invocation: Invocation, _planned: Any) -> Unwatched:
-    """The button carries the watch's number. Raises CommandError for an ended watch, and without permission."""
-    row = await desk.database.read(partial(_row, invocation=invocation))
-    if row.person_id is None:
-        await desk.people.check_may_change(invocation, invocation.channel_id)
+async def _plan_by_number(desk: Desk, invocation: Invocation) -> WatchRow:
+    """Of the button, which carries the watch's number. Raises CommandError for an ended watch."""
+    number = int(invocation.text) if _NUMBER.fullmatch(invocation.text) else 0
+    row: WatchRow = await desk.database.read(partial(_row, invocation=invocation, number=number))
+    return row
+
+
+async def _plan_unwatch(desk: Desk, invocation: Invocation) -> WatchRow:
+    """Of a typed name, of any kind. Raises CommandError with a button for each watch that may be meant."""
+    names, is_own = read_names(invocation.text)
+    typed = " ".join(name for _, name in names)
+
+    def find(session: Session) -> Sequence[WatchRow]:
+        own = watches.of_person(session, invocation.user_id)
+        return own if is_own else [*watches.of_channel(session, invocation.channel_id), *own]
+
+    rows: Sequence[WatchRow] = await desk.database.read(find)
+    there = [
+        one
+        for one in rows
+        if any(_is_named(one, WatchedName(kind or WatchKind(one.kind), name)) for kind, name in names)
+    ]
+    if len(there) == 1:
+        return there[0]
+    near = likely(typed, [one.name for one in rows])
+    lines = {_label(one): _unwatch_line(one) for one in there or [one for one in rows if one.name in near]}
+    if not typed:
+        told = "Name what is no longer to be watched: /racing unwatch Misty Ghost."
+    elif there:
+        told = "One watch at a time: which is to end?"
+    else:
+        told = f"Nothing called {quoted(typed)} is watched here or for you."
+    raise CommandError(told, lines=lines | {"What is watched": "watching"})
+
+
+def _label(row: WatchRow) -> str:
+    return f"{row.name} ({row.kind}{', for you' if row.person_id else ''})"
+
+
+def _unwatch_line(row: WatchRow) -> str:
+    line = watch_line([WatchedName(WatchKind(row.kind), row.name)], is_own=row.person_id is not None)
+    return f"un{line}"
+
+
+async def _unwatch(desk: Desk, invocation: Invocation, planned: WatchRow) -> Unwatched:
+    """Raises CommandError for an ended watch, and for a channel's watch without permission."""
+    number = planned.id or 0
+    if planned.person_id is None:
+        await may_change(desk, invocation)
 
     def end(session: Session) -> Unwatched:
-        row = _row(session, invocation)
+        row = _row(session, invocation, number)
         ended = Unwatched(WatchedName(WatchKind(row.kind), row.name), row.person_id is not None)
         watches.end(session, row)
         if not ended.is_own:
@@ -168,8 +212,7 @@ def _is_named(row: WatchRow, name: WatchedName | None) -> bool:
     return name is not None and (row.kind, row.name_key) == (name.kind, str(name_key(name.name)))
 
 
-def _row(session: Session, invocation: Invocation) -> WatchRow:
-    number = int(invocation.text) if _NUMBER.fullmatch(invocation.text) else 0
+def _row(session: Session, invocation: Invocation, number: int) -> WatchRow:
     row = watches.find(session, number)
     here = row is not None and (
         row.person_id == invocation.user_id or (row.person_id is None and row.channel_id == invocation.channel_id)
@@ -205,4 +248,5 @@ WATCHING_COMMAND = Command(
     mistakes="No further words. Your own watches are shown to you alone.",
     group=HelpGroup.CHANNEL,
 )
-UNWATCH_BUTTON = Command(UNWATCH, "", "End a watch", _answer_unwatch, apply=_unwatch)
+UNWATCH_BUTTON = Command(UNWATCH, "", "End a watch", _answer_unwatch, _plan_by_number, _unwatch)
+UNWATCH_COMMAND = replace(UNWATCH_BUTTON, name="unwatch", plan=_plan_unwatch)

@@ -83,6 +83,12 @@ def ends_with_me(text: str) -> bool:
     return _without_me(words_of(text))[1]
 
 
+def read_names(text: str) -> tuple[list[tuple[WatchKind | None, str]], bool]:
+    """Names with their kind, where a kind was typed, and whether the word `me` was."""
+    words, is_own = _without_me(words_of(text))
+    return _names(_with_kind_first(words)), is_own
+
+
 def _kind_wanted(loose: Sequence[str]) -> str:
     if len(loose) == 1:
         return f"Is {loose[0][:TYPED_MAX]} a horse, a trainer or a jockey?"

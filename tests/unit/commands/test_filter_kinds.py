@@ -314,7 +314,11 @@ def test_card_is_taken_for_one_of_its_races():
     ("filled", "stored", "wrong"),
     [
         ({"classes": "1, group 1; Class 1"}, {"classes": ("Class 1", "group 1")}, {"classes": "--"}),
-        ({"quiet": "22-7, 12:00-13:00"}, {"quiet": ("22:00-07:00", "12:00-13:00")}, {"quiet": "late"}),
+        (
+            {"quiet": "22-7, 12:00-13:00"},
+            {"quiet": ("22:00-07:00", "12:00-13:00"), "zone": ("Europe/Paris",)},
+            {"quiet": "late"},
+        ),
         ({"zone": "london"}, {"zone": ("Europe/London",)}, {"zone": "Londn"}),
     ],
 )
@@ -323,7 +327,7 @@ async def test_form_takes_typed_values_says_what_is_none_and_clears_them(channel
     assert await channel.receives() == {"GB": BASE.model_copy(update=stored)}
     with pytest.raises(CommandError, match=r"is no time zone|are no quiet hours|is no race class"):
         await channel.saves(await channel.opens("GB"), wrong)
-    await channel.saves(await channel.opens("GB"), dict.fromkeys(filled, ""))
+    await channel.saves(await channel.opens("GB"), dict.fromkeys(stored, ""))
     assert await channel.receives() == {"GB": BASE}
 
 

@@ -68,8 +68,8 @@ class ZoneView(ChoiceView):
     typed_example = ZONE_EXAMPLE
     is_of_names = True
     label = "Time zone of these hours"
-    help = "the time zone of all these hours; UTC without a zone"
-    hint = f"For example: {ZONE_EXAMPLE}. Without a time zone the hours are UTC."
+    help = "the time zone of all these hours; your own without a zone"
+    hint = f"For example: {ZONE_EXAMPLE}. Without a time zone new hours go by your own clock in Slack, else by UTC."
 
     def words(self, chosen: ChannelFilter, names_max: int | None) -> str:
         return "" if has_hours(chosen) else super().words(chosen, names_max)
