@@ -269,7 +269,7 @@ async def test_paused_channel_hears_nothing_until_it_is_resumed_and_admins_read_
 
 async def test_new_hour_of_a_digest_says_what_waits_already(world):
     channel, (race_id, course) = world.channel(), world.race()
-    await world.subscribe(channel, "GB digest:23:00")
+    await world.subscribe(channel, "GB digest:23:00 zone:UTC")
     await world.bot.deliver(result(race_id, course=course))
     while "waiting" not in await world.say("/racing", f"trace {race_id}", channel=channel):
         continue
