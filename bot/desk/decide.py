@@ -15,8 +15,6 @@ from bot.events.event import CONTRADICTIONS, EventKind, RacingEvent
 from bot.events.facts import changes_winner
 from bot.events.meeting_parts import says_all_of
 
-IN_THREADS = frozenset({EventKind.RESULT_RECEIVED, EventKind.RACECARD_PUBLISHED})
-
 
 class Because(StrEnum):
     """Why a telling has no message of its own."""
@@ -143,10 +141,11 @@ def decide(
         return _shown_late(news, choices, told)
     if not (choices.takes or choices.watches or (told.has_heard and choices.listens)):
         return [Show(one.id) for one in told.replaced(choices)]
-    steps: list[Decision] = [Release(one.id) for one in chain if one.waits and _hurries(news, choices, told, one)]
+    hurries = news.is_urgent or choices.noted or _corrects_live(news, choices)
+    steps: list[Decision] = [Release(one.id) for one in chain if one.waits and hurries]
     if (without_message := _without_message(news, choices, told)) is not None:
         return [*steps, *without_message]
-    until = _until(news, choices, told)
+    until = None if hurries else _until(choices, told)
     in_thread = _belongs_in_thread(news, choices, told, until)
     replaced = told.replaced(choices)
     post = Post(tuple(one.id for one in replaced), until, in_thread, choices.asked)
@@ -167,7 +166,7 @@ class _Told:
         since = min((one.id for one in chain if one.kind is kind), default=0)
         self.denied_before = {one.id for one in others if one.stands and one.id < since}
         is_named = contradicts is EventKind.MEETING_ABANDONED and any(one.tells for _, one in meetings)
-        self.has_heard = bool((self.own and not news.is_first) or self._denied or is_named)
+        self.has_heard = bool(self.own or self._denied or is_named)
         self.meeting = next(((event, one) for event, one in meetings if one.stands), None)
 
     def replaced(self, choices: Choices) -> list[Telling]:
@@ -187,25 +186,18 @@ def _shown_late(news: News, choices: Choices, told: _Told) -> list[Decision]:
     return [*released, *(Show(number) for number in sorted(shown))]
 
 
-def _hurries(news: News, choices: Choices, told: _Told, waiting: Telling) -> bool:
-    """True if the message may wait no longer: for urgent news, a watched runner, or another winner than was shown."""
-    if news.is_urgent:
-        return True
-    return not news.is_first and waiting in told.own and (choices.noted or _corrects_live(news, choices))
-
-
 def _corrects_live(news: News, choices: Choices) -> bool:
+    """True for another winner than the live message has shown."""
     is_shown = choices.live is not None and choices.live.is_there
-    return is_shown and not news.is_first and changes_winner(news.event.race, news.remarks.changes)
+    return is_shown and changes_winner(news.event.race, news.remarks.changes)
 
 
 def _without_message(news: News, choices: Choices, told: _Told) -> list[Decision] | None:
     """None if the channel gets a message."""
     is_changed = news.rings and not news.is_first
-    is_muted = choices.muted and not news.remarks.contradicts
-    if is_muted and is_changed and told.last and news.event.kind is EventKind.RESULT_RECEIVED:
-        # Whoever was told of a winner is told that the winner has changed.
-        is_muted = False
+    # Whoever was told of a winner is told that the winner has changed.
+    is_owed = is_changed and told.last is not None and news.event.kind is EventKind.RESULT_RECEIVED
+    is_muted = choices.muted and not news.remarks.contradicts and not is_owed
     if told.last and (is_muted or not (news.rings or choices.rung)):
         return [Show(told.last.id) if news.shows else AlreadySaid(told.last.id)]
     if news.event.kind is EventKind.RACE_ABANDONED and not news.remarks.contradicts and not is_changed and told.meeting:
@@ -218,14 +210,10 @@ def _without_message(news: News, choices: Choices, told: _Told) -> list[Decision
     return [Withhold(Because.MUTED)] if is_muted else None
 
 
-def _until(news: News, choices: Choices, told: _Told) -> datetime | None:
+def _until(choices: Choices, told: _Told) -> datetime | None:
     """A change of what the channel was told does not wait. A change of what waits, waits with it."""
-    if news.is_urgent or choices.noted or _corrects_live(news, choices):
-        return None
     waits = max((one.waits for one in told.own if one.waits), default=None)
-    if waits or not told.own or news.is_first:
-        return waits or choices.until
-    return None
+    return waits or (None if told.own else choices.until)
 
 
 def _belongs_in_thread(news: News, choices: Choices, told: _Told, until: datetime | None) -> bool:
@@ -233,7 +221,7 @@ def _belongs_in_thread(news: News, choices: Choices, told: _Told, until: datetim
     kind, live = news.event.kind, choices.live
     if live is None or not live.takes or not (live.is_there or (live.may_be_made and until is None)):
         return False
-    if kind not in IN_THREADS or news.is_urgent or choices.noted or not news.event.race.race_date:
+    if news.is_urgent or choices.noted or not news.event.race.race_date:
         return False
     if changes_winner(news.event.race, news.remarks.changes):
         return False

@@ -31,7 +31,7 @@ def hurried(news: News, waiting: Iterable[Telling]) -> list[Release]:
     return [Release(one.id) for one in waiting if one.waits] if news.is_urgent else []
 
 
-def linked(meeting: Telling | None, parts: Iterable[Telling], *, asks: bool = False) -> list[Show]:
+def linked(meeting: Telling | None, parts: Iterable[Telling], *, asks: bool) -> list[Show]:
     """Messages on abandoned races and on racecards link the message of their abandoned meeting.
 
     `meeting`: the channel's message. `parts`: the channel's tellings of races without a result and of cards. `asks`:

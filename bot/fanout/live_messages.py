@@ -8,7 +8,7 @@ from sqlmodel import Session
 
 from bot.channels.filters import ChannelFilter, Meeting, meeting_of
 from bot.db.engine import is_unavailable
-from bot.desk.decide import IN_THREADS, Live
+from bot.desk.decide import Live
 from bot.desk.news import News
 from bot.events.event import RacingEvent
 from bot.events.facts import COURSE_ID_FACT, COURSE_NAME_FACT, DATE_FACT, Change
@@ -50,7 +50,7 @@ class LiveMessages:
         here = [channel for channel in channels if channel in self._filters] if touched else []
         if not touched or not here or not event.race.race_date:
             return {}
-        matters = event.kind in IN_THREADS and not news.is_urgent
+        matters = event.kind is not None and not news.is_urgent
         there = live_meetings.of_channels(self._session, touched.meeting, here) if matters else {}
         is_over = live_meetings.is_over(touched.meeting, self._now)
         return {

@@ -20,6 +20,7 @@ RESULT, LOST, MEETING, CARD = (
 )
 WINNER = Change(field="runner.position", of="Blue Moon", before="2", now="1", rings=True)
 MOVED = Change(field="race.off", before="14:30", now="15:30", rings=True)
+THIRD = Change(field="runner.position", of="Red Sky", before="3", now="2", rings=True)
 GOING = Change(field="race.going", before="Good", now="Soft")
 PRICE = Change(field="runner.starting_price", of="Blue Moon", now="9/4")
 LATER, LATEST = START + timedelta(hours=2), START + timedelta(hours=4)
@@ -49,13 +50,17 @@ def late(kind, *, is_seen=True):
     return News(event_of(kind), VersionRemarks(), rings=False, is_first=False, is_late=True, is_seen=is_seen)
 
 
+UNDATED = News(RacingEvent(key="r", kind=RESULT), VersionRemarks(), rings=True, is_first=True)
+
+
 def told(number, kind, **state):
     return Telling(number, kind, **state)
 
 
 ABANDONED = event_of(MEETING, races=(Race(race_id="rc_1", title="Title", reason="Frost"),), reason="Frost")
 OF_MEETING = ((ABANDONED, told(7, MEETING)),)
-SUMMED = told(1, RESULT, withheld=Because.SUMMARY, by=9)
+SUMMED, SUMMED_TOO = (told(number, RESULT, withheld=Because.SUMMARY, by=9) for number in (1, 2))
+LOST_IN_SUMMARY = told(1, LOST, withheld=Because.SUMMARY, by=9)
 MUTED = told(1, RESULT, withheld=Because.MUTED)
 FOLDED = told(1, LOST, withheld=Because.MEETING, by=7)
 
@@ -77,6 +82,20 @@ ROWS = {
         Choices(),
         [told(1, RESULT), told(2, RESULT, is_dead=True)],
         [Post((1,)), Show(1)],
+    ),
+    "placing, and the only message was given up": (
+        later(RESULT, WINNER),
+        NOBODY,
+        [told(1, RESULT, is_dead=True)],
+        [],
+    ),
+    "placing, where the result was muted": (later(RESULT, WINNER), NOBODY, [MUTED], []),
+    "placing, in a channel that was not told": (later(RESULT, WINNER), NOBODY, [], []),
+    "result after two abandonments of the race": (
+        first(RESULT, contradicts=LOST),
+        Choices(),
+        [told(1, LOST), told(2, LOST)],
+        [Post((2,)), Show(2)],
     ),
     "result after an abandonment of the race": (
         first(RESULT, contradicts=LOST),
@@ -103,6 +122,13 @@ ROWS = {
         [Post((1, 2)), Show(1), Show(2)],
     ),
     "another difference": (later(RESULT, GOING), Choices(), [told(1, RESULT)], [Show(1)]),
+    "another place of the race": (later(RESULT), Choices(), [told(1, RESULT)], [AlreadySaid(1)]),
+    "another difference, where two summaries told the result": (
+        later(RESULT, GOING),
+        Choices(),
+        [SUMMED, SUMMED_TOO],
+        [AlreadySaid(2)],
+    ),
     "another difference, in a channel without the message": (later(RESULT, GOING), Choices(), [], [Post()]),
     "another difference, in a channel that listens no more": (later(RESULT, GOING), ONCE_HERE, [told(1, RESULT)], []),
     "another difference, where a summary told the result": (
@@ -122,6 +148,12 @@ ROWS = {
         Choices(),
         [told(1, CARD, withheld=Because.SUMMARY, by=9)],
         [AlreadySaid(1)],
+    ),
+    "addition, and a watched runner is out, where a summary told the card": (
+        later(CARD, PRICE),
+        Choices(rung=True),
+        [told(1, CARD, withheld=Because.SUMMARY, by=9)],
+        [Post()],
     ),
     "another difference, where a summary told the card": (
         later(CARD, GOING),
@@ -156,6 +188,12 @@ ROWS = {
         [told(1, RESULT)],
         [Post((1,)), Show(1)],
     ),
+    "muted, and a watched runner is out": (
+        later(RESULT, GOING),
+        Choices(muted=True, rung=True),
+        [told(1, RESULT)],
+        [Show(1)],
+    ),
     "muted, and the winner changes that was not told": (
         later(RESULT, WINNER),
         Choices(muted=True),
@@ -177,6 +215,30 @@ ROWS = {
         Choices(until=LATER),
         [told(1, RESULT)],
         [Post((1,)), Show(1)],
+    ),
+    "hours, and a lesser change, not told before": (
+        later(RESULT, GOING),
+        Choices(until=LATER),
+        [],
+        [Post(until=LATER)],
+    ),
+    "hours, and a change of two that wait": (
+        later(RESULT, WINNER),
+        Choices(),
+        [told(1, RESULT, waits=LATER), told(2, RESULT, waits=LATEST)],
+        [Post((2,), until=LATEST), Show(2)],
+    ),
+    "hours, and another winner before the live message is made": (
+        later(RESULT, WINNER),
+        Choices(until=LATER, live=TO_BE_LIVE),
+        [told(1, RESULT, waits=LATER)],
+        [Post((1,), until=LATER), Show(1)],
+    ),
+    "hours, and the same winner as in the live message": (
+        later(RESULT, THIRD),
+        Choices(until=LATER, live=IS_LIVE),
+        [told(1, RESULT, waits=LATER)],
+        [Post((1,), until=LATER), Show(1)],
     ),
     "hours, and a change of what waits": (
         later(RESULT, WINNER),
@@ -210,6 +272,33 @@ ROWS = {
         [],
         [Post(until=LATER)],
     ),
+    "live, for other events": (first(RESULT), Choices(live=Live(False, True, False)), [], [Post()]),
+    "live message that may not be made": (first(RESULT), Choices(live=Live(True, False, False)), [], [Post()]),
+    "live, without a date": (UNDATED, Choices(live=IS_LIVE), [], [Post()]),
+    "live, and a contradiction": (
+        first(RESULT, contradicts=LOST),
+        Choices(live=IS_LIVE),
+        [told(1, LOST)],
+        [Post((1,)), Show(1)],
+    ),
+    "live, and another placing": (
+        later(RESULT, THIRD),
+        Choices(live=IS_LIVE),
+        [told(1, RESULT, in_thread=True)],
+        [Post((1,), in_thread=True), Show(1)],
+    ),
+    "live, and another placing than outside of the thread": (
+        later(RESULT, THIRD),
+        Choices(live=IS_LIVE),
+        [told(1, RESULT)],
+        [Post((1,)), Show(1)],
+    ),
+    "live, and a card's change in the thread": (
+        later(CARD, MOVED),
+        Choices(live=IS_LIVE),
+        [told(1, CARD, in_thread=True)],
+        [Post((1,)), Show(1)],
+    ),
     "live, and an abandonment": (first(LOST), Choices(live=IS_LIVE), [], [Post()]),
     "live, and a watched runner": (first(RESULT), Choices(live=IS_LIVE, noted=True), [], [Post()]),
     "live, and another winner": (
@@ -219,6 +308,34 @@ ROWS = {
         [Post((1,)), Show(1)],
     ),
     "later values": (late(RESULT), NOBODY, [told(1, RESULT)], [Show(1)]),
+    "later values, after two messages": (late(RESULT), NOBODY, [told(1, RESULT), told(2, RESULT)], [Show(2)]),
+    "later values of what waits": (late(RESULT), NOBODY, [told(1, RESULT, waits=LATER)], [Show(1)]),
+    "later values with a watched runner": (late(RESULT), Choices(watches=True), [told(1, RESULT)], [Show(1)]),
+    "later values of an abandonment in a summary": (late(LOST), NOBODY, [LOST_IN_SUMMARY], []),
+    "later values of an abandonment, of which only the result was told": (
+        late(LOST),
+        Choices(),
+        [told(1, RESULT)],
+        [Post()],
+    ),
+    "later values of an abandonment that was given up after a result": (
+        late(LOST),
+        NOBODY,
+        [told(1, RESULT), told(2, LOST, is_dead=True)],
+        [Show(1)],
+    ),
+    "later values of an abandonment before a result": (
+        late(LOST),
+        NOBODY,
+        [told(1, LOST), told(2, RESULT), told(3, LOST)],
+        [Show(1), Show(3)],
+    ),
+    "later values of an abandonment after a result in a summary": (
+        late(LOST),
+        NOBODY,
+        [SUMMED, told(2, LOST)],
+        [Show(2)],
+    ),
     "later values that no message shows": (late(RESULT, is_seen=False), NOBODY, [told(1, RESULT)], []),
     "later values, and a filter takes the event now": (late(RESULT), Choices(), [], [Post()]),
     "later values, where a summary told the result": (late(RESULT), Choices(), [SUMMED], []),
@@ -257,6 +374,15 @@ OF_MEETINGS = {
         [Withhold(Because.MEETING, 7), Show(7)],
     ),
     "race that was told before its meeting": (later(LOST, GOING), [told(1, LOST)], OF_MEETING, [Show(1)]),
+    "race that moves, in its meeting's message": (later(LOST, MOVED), [FOLDED], OF_MEETING, [Post()]),
+    "race that a summary told, and a lesser change": (
+        later(LOST, GOING),
+        [LOST_IN_SUMMARY],
+        OF_MEETING,
+        [Withhold(Because.MEETING, 7)],
+    ),
+    "result of a race that was run": (first(RESULT), [], OF_MEETING, [Post()]),
+    "card": (first(CARD), [], OF_MEETING, [Post()]),
     "race whose meeting's message was given up": (
         first(LOST),
         [],
@@ -281,3 +407,4 @@ def test_result_of_an_abandoned_meeting_is_told_to_whoever_was_told_of_the_meeti
     news = first(RESULT, contradicts=MEETING)
     assert decide(news, NOBODY, [], OF_MEETING) == [Post()]
     assert decide(news, NOBODY, [], ()) == []
+    assert decide(first(RESULT), NOBODY, [], OF_MEETING) == []

@@ -1,12 +1,15 @@
 """Which messages of other subjects show something else after news."""
 
+from datetime import timedelta
+
 import pytest
 
-from bot.desk.decide import Because, Show, Telling
+from bot.desk.decide import Because, Release, Show, Telling
 from bot.desk.news import News
-from bot.desk.relatives import linked, meetings_without_race
+from bot.desk.relatives import hurried, linked, meetings_without_race
 from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import VersionRemarks
+from tests.clock import START
 
 RESULT, LOST, MEETING, CARD = (
     EventKind.RESULT_RECEIVED,
@@ -38,10 +41,19 @@ def test_result_is_taken_out_of_messages_on_its_abandoned_meeting(said, meetings
     assert meetings_without_race(said, meetings, naming) == shown
 
 
-@pytest.mark.parametrize(("is_dead", "shown"), [(False, [Show(7)]), (True, [])])
-def test_result_is_taken_out_of_the_message_that_says_its_race_as_lost(is_dead, shown):
-    lost = Telling(7, LOST, is_dead=is_dead, withheld=Because.MEETING, by=7)
+@pytest.mark.parametrize(
+    ("is_dead", "because", "shown"),
+    [(False, Because.MEETING, [Show(7)]), (True, Because.MEETING, []), (False, Because.SUMMARY, [])],
+)
+def test_result_is_taken_out_of_the_message_that_says_its_race_as_lost(is_dead, because, shown):
+    lost = Telling(7, LOST, is_dead=is_dead, withheld=because, by=7)
     assert meetings_without_race(news(RESULT, is_first=False, contradicts=LOST), [], [], [lost]) == shown
+
+
+def test_messages_of_the_race_wait_no_longer_for_urgent_news_alone():
+    waiting = [Telling(1, RESULT, waits=START + timedelta(hours=1)), Telling(2, RESULT)]
+    assert hurried(news(LOST), waiting) == [Release(1)]
+    assert hurried(news(RESULT), waiting) == []
 
 
 @pytest.mark.parametrize(
