@@ -69,7 +69,7 @@ async def test_result_received_before_the_hour_and_fanned_out_after_is_in_the_di
     assert daily.texts("CGB") == []
     assert await tell_due(daily) == 1
     (text,) = daily.texts("CGB")
-    assert text.startswith("Results together. 2 results. Ascot")
+    assert text.startswith("Results digest. 2 results. Ascot")
 
 
 @on_both
@@ -111,7 +111,7 @@ async def test_winner_that_a_live_message_has_shown_is_corrected_at_once(pipelin
     assert corrected.thread_ts is None
     assert "Red Sky" in shown(next(one for one in pipeline.slack.messages("CGB") if one.ts == live.ts))
     await at_the_hour(pipeline)
-    assert pipeline.texts("CGB")[-1].startswith("Results together. 1 result. York 14:30")
+    assert pipeline.texts("CGB")[-1].startswith("Results digest. 1 result. York 14:30")
 
 
 async def test_digest_is_the_last_post_of_the_subscription_whose_results_it_tells(daily):
@@ -155,7 +155,7 @@ async def test_cards_come_together_on_the_eve_with_the_abandonments_since(pipeli
     assert pipeline.texts("CGB")[1].startswith("ABANDONED: York")
     await at_the_hour(pipeline)
     cards = pipeline.slack.messages("CGB")[2]
-    assert cards.text.startswith("Racecards together. 2 racecards. Ascot")
+    assert cards.text.startswith("Racecard digest. 2 racecards. Ascot")
     assert ["ABANDONED" in line for line in cards.text.split("; ")] == [False, True]
     assert "Bath" not in shown(cards)
     await wait(pipeline, 2 * DAY_S)
@@ -211,7 +211,7 @@ async def test_digest_whose_hour_fell_into_a_short_pause_comes_after_the_pause(d
     assert await tell_due(daily) == 0
     await resume(daily)
     assert await tell_due(daily) == 1
-    assert endings(daily) == ["Results together"]
+    assert endings(daily) == ["Results digest"]
 
 
 async def test_digest_that_a_closed_channel_refused_comes_as_a_digest_once_the_channel_is_back(daily):
@@ -222,7 +222,7 @@ async def test_digest_that_a_closed_channel_refused_comes_as_a_digest_once_the_c
     await daily.slack.unarchive("CGB")
     await reopen(daily)
     assert await tell_due(daily) == 1
-    assert endings(daily) == ["Results together"]
+    assert endings(daily) == ["Results digest"]
 
 
 async def test_digest_that_a_pause_stopped_waits_for_the_end_of_the_pause(daily):
@@ -233,7 +233,7 @@ async def test_digest_that_a_pause_stopped_waits_for_the_end_of_the_pause(daily)
     assert await expire(daily, 1) == 0
     await resume(daily)
     assert await tell_due(daily) == 1
-    assert endings(daily) == ["Results together"]
+    assert endings(daily) == ["Results digest"]
 
 
 async def test_card_waits_for_its_eve_while_digests_and_summaries_of_a_pause_are_made_and_taken_back(eve):

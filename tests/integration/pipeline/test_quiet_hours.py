@@ -101,7 +101,9 @@ STORIES = {
     "void": Story(QUIET, ONE, VOID, CGB=["Blue Moon", "+void"]),
     "void, told before": Story(*BEFORE, ONE, VOID, CGB=["Blue Moon", "+void"]),
     "corrected, told before": Story(*BEFORE, RED, CGB=["Superseded", "Red Sky"]),
-    "card marks a race": Story(QUIET, TWO_RACES[0], NOTHING, TWO_RACES[1], CGB=["", "15:00 is now marked abandoned"]),
+    "card marks a race": Story(
+        QUIET, TWO_RACES[0], NOTHING, TWO_RACES[1], CGB=["", "15:00 is marked abandoned in one, not in the other"]
+    ),
     "card marks its race": Story(QUIET, card(abandoned=True), CGB=["^ABANDONED: York 14:30"]),
     "filter without hours": Story(QUIET, subscribes("CGB", "*", Topic.RESULTS), ONE, CGB=["^Result"]),
     "watched": Story(
@@ -124,7 +126,7 @@ STORIES = {
         *(tell_due, so_far(CGB=["", ""]), at_the_hour),
         # A result after the hour is in the next day's digest; a day without a result has none.
         *(result("rc_4", course="Wells"), tell_due, passes(DAY_S), tell_due, tell_due, passes(DAY_S), tell_due),
-        CGB=["", "", "^Results together. 2 results. Ascot 14:30 | +York 14:30", "1 result. Wells 14:30"],
+        CGB=["", "", "^Results digest. 2 results. Ascot 14:30 | +York 14:30", "1 result. Wells 14:30"],
     ),
     "digest: contradicted": Story(
         *(DIGEST, ONE, YORK, abandonment(), so_far(CGB=["", "^ABANDONED"]), at_the_hour),
@@ -138,7 +140,7 @@ STORIES = {
         *(DIGEST, chooses("quiet", "IRE"), ONE, YORK),
         *(result(f"rc_{course}", region="IRE", course=course) for course in ("Cork", "Naas")),
         at_the_hour,
-        CGB=["^Results together", "^The quiet hours are over"],
+        CGB=["^Results digest", "^The quiet hours are over"],
     ),
     "digest, then a small change": Story(
         *(DIGEST, subscribes("CALL", "GB"), result("rc_1", going="Good"), at_the_hour),

@@ -123,8 +123,8 @@ async def test_old_ones_are_summarised_in_one_message_and_young_ones_posted_afte
     await tell(gb, abandonment("rc_young", course="York"))
     await reopen(gb)
     summary, young = gb.slack.messages("CGB")
-    assert summary.text.startswith("ABANDONED: Ascot, 14:30, Fri 20 Nov (GB)")
-    assert "Bath, 14:30" in summary.text
+    assert summary.text.startswith("ABANDONED: Ascot 14:30, Fri 20 Nov (GB)")
+    assert "Bath 14:30" in summary.text
     assert "4 results" in summary.text
     assert "1 Horse 3" in shown(summary)
     assert young.text.startswith("ABANDONED: York")

@@ -160,6 +160,6 @@ async def test_digest_is_posted_once(pipeline, copy, put_back, was_posted):
     await turns(other, LOOKED_S)
     assert await tell_due(other) == 0
     (told,) = other.texts("CGB")
-    assert told.startswith("Results together. 2 results")
+    assert told.startswith("Results digest. 2 results")
     if was_posted:
         assert await sent(other) == await sent(pipeline)

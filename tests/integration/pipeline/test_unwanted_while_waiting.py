@@ -57,7 +57,7 @@ async def test_unsubscribed_region_is_not_in_the_digest(pipeline, digest):
     assert await digest.withdrawn("rc_2") == [("not posted", "the channel unsubscribed while it waited")] * 2
     assert await at_the_hour(pipeline) == 1
     (text,) = pipeline.texts("CGB")
-    assert text.startswith("Results together. 1 result. Ascot")
+    assert text.startswith("Results digest. 1 result. Ascot")
     assert await pipeline.waiting() == {}
     # A correction of a withdrawn result is no news here.
     await tell(pipeline, result("rc_2", placings=("Red Sky", "Blue Moon"), **IRISH))
@@ -99,5 +99,5 @@ async def test_result_of_a_meeting_muted_since_is_not_in_the_digest(pipeline, di
     assert kinds(pipeline) == ["ABANDONED"]
     await digest.typed(UNMUTE_BUTTON.commit, str(muted.number))
     assert await at_the_hour(pipeline) == 1
-    assert pipeline.texts("CGB")[1].startswith("Results together. 1 result. York")
+    assert pipeline.texts("CGB")[1].startswith("Results digest. 1 result. York")
     assert await digest.withdrawn("rc_2") == [("not posted", "the channel muted the meeting while it waited")]

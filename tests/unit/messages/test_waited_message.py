@@ -42,6 +42,8 @@ LONG = event(EventKind.RACE_ABANDONED, course="C" * 80, off="T" * 40, region="R"
 BARE = RacingEvent(key="k", kind=EventKind.RACE_ABANDONED), VersionRemarks(contradicts=EventKind.RESULT_RECEIVED)
 DISPUTED = event(EventKind.RESULT_RECEIVED)[0], VersionRemarks(contradicts=EventKind.RACE_ABANDONED)
 FROST = event(EventKind.RACE_ABANDONED, reason="Frozen track")
+CALLED_OFF = event(EventKind.RACE_ABANDONED, race_id="rc_1")
+RUN = event(EventKind.RESULT_RECEIVED, runners=WON, race_id="rc_1")[0], DISPUTED[1]
 MEETING = event(EventKind.MEETING_ABANDONED, course="Ascot", off=None, reason="Waterlogged")
 KNOWN = event(EventKind.RACE_ABANDONED)[0], VersionRemarks(had_at=SINCE)
 CARD = event(EventKind.RACECARD_PUBLISHED, abandoned=True)[0].model_copy(update={"key": "card"}), NO_REMARKS
@@ -64,6 +66,7 @@ SUMMARIES = {
     "of an abandonment with too long names": make([LONG]),
     "of two abandonments": make([event(EventKind.RACE_ABANDONED), event(EventKind.RACE_ABANDONED, course="Bath")]),
     "of a disputed result": make([BARE], [DISPUTED]),
+    "of an abandonment and of a result of that race": make([CALLED_OFF], [RUN]),
     "of a lost card and a void race": Backlog(
         Held(DIGEST, SINCE), (), (event(EventKind.RESULT_RECEIVED, status="void"),), IN_A_DIGEST, 0, cards=(CARD,)
     ),

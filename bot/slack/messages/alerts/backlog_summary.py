@@ -51,7 +51,7 @@ from bot.slack.messages.kit.text import (
     size,
     with_mentions,
 )
-from bot.slack.messages.kit.times import aware, moment_for_readers, off_text
+from bot.slack.messages.kit.times import aware, moment_for_readers
 
 ABANDONMENTS_TEXT_MAX = 3_000
 """Size of the abandonments named in a message. Further abandonments go into a further message."""
@@ -66,8 +66,10 @@ COUNTED: Mapping[str | None, tuple[str, str]] = {
 
 OTHERS_NAMED = 3
 
+RUN_TOO, BOTH = "CONFLICT: reported as run too", "reported abandoned and run"
+
 REFUSED = "Slack refused"
-_CLOSED = {"is_archived": "the channel was archived", "not_in_channel": "I was no member"}
+_CLOSED = {"is_archived": "the channel was archived", "not_in_channel": "I was not in the channel"}
 """By Slack's code. A trace shows the code."""
 
 
@@ -103,13 +105,13 @@ def _message(summary: Backlog, named: Sequence[str], mentions: Sequence[str], *,
         ["\n".join(f"{ABANDONED} ABANDONED: {line}" for line in some) for some in _parts(named, SUMMARY_LINE_MAX * 5)],
     )
     head = [header(title), section(mentions_in_markup(mentions)), *map(section, lost), section(rest)]
-    since = "The first came" if summary.held.because in KEPT else f"{_why(summary)}, since"
+    since = ["The first came"] if summary.held.because in KEPT else [_why(summary), "since"]
     return message(
         with_mentions(text, mentions),
         head,
         list(lines.values()),
         total,
-        [context(f"{since} {moment_for_readers(summary.held.since)}")],
+        [context(*since[:-1], f"{since[-1]} {moment_for_readers(summary.held.since, seconds=False)}")],
     )
 
 
@@ -121,11 +123,8 @@ def _only_abandonment(summary: Backlog) -> tuple[str, list[str]] | None:
     if len(summary.abandonments) != 1:
         return None
     ((event, remarks),) = summary.abandonments
-    race, is_meeting = event.race, event.kind is EventKind.MEETING_ABANDONED
-    meeting = f"{course_name(race) or 'course not given'}, {_lost_part(summary, event)}"
-    name = f"{meeting if is_meeting else course_and_time(race)}, {race_day(race) or 'date not given'}"
-    conflict = f". {CONFLICTING} CONFLICT: reported as run too" if remarks.contradicts else ""
-    title, is_whole = headline(ABANDONED, f"ABANDONED: {name}{region_mark(event)}", reason(event), conflict)
+    conflict = f". {CONFLICTING} {RUN_TOO}" if _is_contradicted(summary, event, remarks) else ""
+    title, is_whole = headline(ABANDONED, f"ABANDONED: {_place(summary, event)}", reason(event), conflict)
     if size(title) > HEADER_MAX:
         return None
     facts = joined([f"Told late{_had(summary, remarks)}", None if is_whole else reason(event)])
@@ -179,13 +178,22 @@ def _lost_part(summary: Backlog, event: RacingEvent) -> str:
 
 
 def _abandonment(summary: Backlog, event: RacingEvent, remarks: VersionRemarks) -> str:
-    """Course, time, date, region, reason. Missing values are named, because readers overlook a gap."""
+    conflict = RUN_TOO if _is_contradicted(summary, event, remarks) else None
+    return joined([_place(summary, event), reason(event), conflict], ", ")
+
+
+def _place(summary: Backlog, event: RacingEvent) -> str:
+    """Course, time or part of the meeting, date, region. Missing values are named, because readers overlook a gap."""
     race = event.race
-    is_meeting = event.kind is EventKind.MEETING_ABANDONED
-    time = _lost_part(summary, event) if is_meeting else off_text(race.off) or "time not given"
-    place = f"{course_name(race) or 'course not given'}, {time}, {race_day(race) or 'date not given'}"
-    contradicts = "though a result was reported" if remarks.contradicts else None
-    return joined([f"{place}{region_mark(event)}", reason(event), contradicts], ", ")
+    meeting = f"{course_name(race) or 'course not given'}, {_lost_part(summary, event)}"
+    what = meeting if event.kind is EventKind.MEETING_ABANDONED else course_and_time(race)
+    return f"{what}, {race_day(race) or 'date not given'}{region_mark(event)}"
+
+
+def _is_contradicted(summary: Backlog, event: RacingEvent, remarks: VersionRemarks) -> bool:
+    """A result was told before, or is told by this summary."""
+    told = {result.race.race_id for result, of_result in summary.results if of_result.contradicts}
+    return bool(remarks.contradicts) or (event.race.race_id is not None and event.race.race_id in told)
 
 
 def _result(event: RacingEvent, remarks: VersionRemarks) -> str:
@@ -195,7 +203,7 @@ def _result(event: RacingEvent, remarks: VersionRemarks) -> str:
             f"{joined([race_name(race), race_day(race)], ', ')}{region_mark(event)}: {_outcome(race)}",
             reason(event) if race.is_lost else None,
             "corrected" if remarks.changes else None,
-            "though it was reported abandoned" if remarks.contradicts else None,
+            f"{MARKED_CONFLICT}: {BOTH}" if remarks.contradicts and not event.race.abandoned else None,
         ],
         ", ",
     )
@@ -209,7 +217,7 @@ def _outcome(race: Race) -> str:
         return lost_mark(race)
     status = unusual_status(race)
     order = result_line(race, in_text=True, first=None if status else "result in")
-    conflict = f"{MARKED_CONFLICT}: reported abandoned and run" if race.abandoned else None
+    conflict = f"{MARKED_CONFLICT}: {BOTH}" if race.abandoned else None
     return joined([order, conflict, status], ", ")
 
 
@@ -256,5 +264,5 @@ def _why(summary: Backlog) -> str:
     if because == UNDELIVERED:
         return "Late: the data service could not deliver to me"
     if because in KEPT:
-        return {QUIET: "The quiet hours are over", DIGEST: "Results together", CARDS: "Racecards together"}[because]
+        return {QUIET: "The quiet hours are over", DIGEST: "Results digest", CARDS: "Racecard digest"}[because]
     return "This channel was paused" if because == PAUSED else f"I could not post here: {_CLOSED.get(because, REFUSED)}"

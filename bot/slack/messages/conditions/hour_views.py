@@ -24,7 +24,7 @@ class DigestView(ChoiceView):
         return f"results together at {listed(chosen.digest)} {by_the_clock(chosen)}"
 
     def change(self, now: ChannelFilter) -> Loss:
-        return Loss("put the results together for", f": each day at {listed(now.digest)} {clock_named(now)}")
+        return Loss("set a results digest for", f": each day at {listed(now.digest)} {clock_named(now)}")
 
 
 class EveView(ChoiceView):
@@ -39,7 +39,7 @@ class EveView(ChoiceView):
         return f"racecards together on the eve at {listed(chosen.cards)} {by_the_clock(chosen)}"
 
     def change(self, now: ChannelFilter) -> Loss:
-        return Loss("put the racecards together for", f": on the eve at {listed(now.cards)} {clock_named(now)}")
+        return Loss("set a racecard digest for", f": on the eve at {listed(now.cards)} {clock_named(now)}")
 
 
 class QuietView(ChoiceView):
