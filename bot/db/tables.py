@@ -497,12 +497,13 @@ class MethodPace(SQLModel, table=True):
 
 
 class Notice(SQLModel, table=True):
-    """A notice that admins had; the key prevents a repeat."""
+    """What was told; the key prevents a repeat. See bot.outbox.told_once."""
 
     __tablename__ = "notice"
 
     key: str = Field(sa_column=Column(Text, primary_key=True))
     created_at: datetime
+    withdrawn_at: datetime | None = None
 
 
 class StoredState(SQLModel, table=True):
@@ -584,17 +585,3 @@ class JobRun(SQLModel, table=True):
     claimed_by: str
     leased_until: datetime | None = None
     done_at: datetime | None = None
-
-
-class MissingRace(SQLModel, table=True):
-    """A race without an outcome. Admins are told (`told_at`), and once more on arrival (`came_at`)."""
-
-    __tablename__ = "missing_race"
-
-    race_id: str = Field(sa_column=Column(Text, primary_key=True))
-    name: str = Field(sa_column=_text())
-    """For people."""
-    race_date: str
-    """As published."""
-    told_at: datetime
-    came_at: datetime | None = None

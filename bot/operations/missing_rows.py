@@ -1,47 +1,55 @@
 """Races told as missing: all replicas together warn once and withdraw a warning once."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
-from sqlalchemy import delete, func, select, update
-from sqlmodel import Session, col
+from sqlmodel import Session
 
-from bot.db.engine import insert_here
-from bot.db.tables import MissingRace
+from bot.events.races import Race
+from bot.outbox import told_once
 
 KEEP_ROWS = timedelta(days=30)
 
-
-def open_rows(session: Session) -> Sequence[MissingRace]:
-    row = MissingRace
-    return session.execute(select(row).where(col(row.came_at).is_(None)).order_by(col(row.race_id))).scalars().all()
+_BEGINNING = "missing-race:"
 
 
-def count(session: Session) -> int:
-    statement = select(func.count()).select_from(MissingRace).where(col(MissingRace.came_at).is_(None))
-    number: int = session.execute(statement).scalar_one()
-    return number
+class MissingRace(NamedTuple):
+    """`race_date`: as published when the race was told."""
+
+    race_date: str
+    race_id: str
+
+    @property
+    def key(self) -> str:
+        return f"{_BEGINNING}{self.race_date}:{self.race_id}"
+
+
+def open_races(session: Session) -> list[MissingRace]:
+    return [_read(key) for key in told_once.standing(session, _BEGINNING)]
 
 
 def told(session: Session) -> tuple[set[str], datetime | None]:
     """The races told within KEEP_ROWS, and when a race was told last."""
-    found = session.execute(select(col(MissingRace.race_id), col(MissingRace.told_at))).all()
-    return {race_id for race_id, _ in found}, max((at for _, at in found), default=None)
+    found = told_once.noted(session, _BEGINNING)
+    return {_read(key).race_id for key in found}, max(found.values(), default=None)
 
 
-def tell(session: Session, rows: Iterable[MissingRace]) -> list[MissingRace]:
+def tell(session: Session, races: Iterable[Race], now: datetime) -> list[Race]:
     """The races to be told now. A single caller gets a race, once."""
-    statement = insert_here(session, MissingRace).on_conflict_do_nothing(index_elements=["race_id"])
-    returning = statement.returning(col(MissingRace.race_id))
-    return [row for row in rows if session.execute(returning, row.model_dump()).first() is not None]
+    by_key = {MissingRace(race.race_date or "", race.race_id or "").key: race for race in races}
+    return [by_key[key] for key in told_once.note(session, by_key, now)]
 
 
-def came(session: Session, rows: Iterable[MissingRace], now: datetime) -> list[MissingRace]:
+def came(session: Session, races: Iterable[MissingRace], now: datetime) -> list[MissingRace]:
     """The races to be withdrawn now. A single caller gets a race, once."""
-    race = MissingRace
-    taken = update(race).where(col(race.came_at).is_(None)).values(came_at=now).returning(col(race.race_id))
-    return [row for row in rows if session.execute(taken.where(col(race.race_id) == row.race_id)).first() is not None]
+    return [_read(key) for key in told_once.withdraw(session, (race.key for race in races), now)]
 
 
 def forget(session: Session, now: datetime) -> None:
-    session.execute(delete(MissingRace).where(col(MissingRace.told_at) < now - KEEP_ROWS))
+    told_once.forget(session, _BEGINNING, now - KEEP_ROWS)
+
+
+def _read(key: str) -> MissingRace:
+    race_date, _, race_id = key.removeprefix(_BEGINNING).partition(":")
+    return MissingRace(race_date, race_id)

@@ -12,7 +12,7 @@ from bot.db.engine import Database
 from bot.deliveries.signature_mismatches import LASTS_S
 from bot.errors import StorageError
 from bot.logs import get_logger
-from bot.outbox import message_store
+from bot.outbox import told_once
 from bot.outbox.notices import Notices, Urgency
 from bot.racedata.client.calls import AccountState
 from bot.racedata.client.service_errors import UNLATCH, ServiceFailure, Unauthorized
@@ -24,11 +24,6 @@ log = get_logger(__name__)
 ACCOUNT = "account"
 KEY_REFUSED = f"refused:{Unauthorized.known_code}:"
 """Before the day, in the keys of notices."""
-
-
-def taken_after(refused: str) -> str:
-    """The key of the all clear after a refused key."""
-    return f"taken-after:{refused}"
 
 
 @dataclass(frozen=True)
@@ -149,7 +144,7 @@ class SelfNotices:
 
 def _anew(session: Session, key: str) -> str:
     """Another key after an all clear: a refusal on the day of an all clear is news."""
-    while message_store.is_noted(session, taken_after(key)):
+    while told_once.is_withdrawn(session, key):
         key += "+"
     return key
 

@@ -74,7 +74,7 @@ def read_status(
         first_waiting=inbox.first_waiting(session),
         waiting_posts=waiting_posts,
         waiting_channels=channels,
-        missing=missing_rows.count(session),
+        missing=len(missing_rows.open_races(session)),
         without_result=watchdog.races_without_result(session, now),
         untaken=acknowledgements.untaken(session, since, channel_id),
         untaken_here=acknowledgements.untaken(session, since, here) if here else None,

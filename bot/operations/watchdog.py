@@ -12,13 +12,14 @@ from sqlmodel import Session
 
 from bot.channels import subscriptions
 from bot.channels.filters import ChannelFilter
-from bot.db.tables import MissingRace, WebhookSubscriptionRow
+from bot.db.tables import WebhookSubscriptionRow
 from bot.deliveries import inbox
 from bot.events.days import utc_today
 from bot.events.event import EventKind, RacingEvent
 from bot.events.kinds import OUTCOMES
 from bot.events.races import Race
 from bot.operations import missing_rows, undelivered_outcomes
+from bot.operations.missing_rows import MissingRace
 from bot.operations.overdue import is_long_past, surely_began_after
 from bot.operations.undelivered_outcomes import DayAndRegion
 from bot.racedata import webhook_subscriptions
@@ -39,14 +40,14 @@ IsExpected = Callable[[Race], bool]
 class DeliveryState:
     """The state of deliveries.
 
-    `due`: races long over without a delivery. `delivered_days`: days with a delivered outcome. `open_rows`: races told
+    `due`: races long over without a delivery. `delivered_days`: days with a delivered outcome. `told`: races told
     as missing, and not taken back. `undelivered`: those of them without a delivery, by id.
     """
 
     now: datetime
     due: Sequence[Race]
     delivered_days: frozenset[str]
-    open_rows: Sequence[MissingRace]
+    told: Sequence[MissingRace]
     undelivered: dict[str, Race]
 
     @property
@@ -59,19 +60,19 @@ class DeliveryState:
             if count >= RACES_OF_A_SILENT_DAY and day not in self.delivered_days
         }
 
-    def has_come(self, row: MissingRace) -> bool:
+    def has_come(self, told: MissingRace) -> bool:
         """Also a race that was moved to a later day."""
-        race = self.undelivered.get(row.race_id)
+        race = self.undelivered.get(told.race_id)
         return race is None or not is_long_past(race, self.now)
 
 
 def read_delivery_state(session: Session, now: datetime) -> DeliveryState:
     today = utc_today(now)
-    open_rows = missing_rows.open_rows(session)
+    told_races = missing_rows.open_races(session)
     first = (today - MISSING_LOOK_BACK).isoformat()
     last = (today + timedelta(days=1)).isoformat()
     since = datetime.combine(today - MISSING_LOOK_BACK, time.min, UTC)
-    told = undelivered_outcomes.told_places(session, min([first, *(row.race_date for row in open_rows)]), since)
+    told = undelivered_outcomes.told_places(session, min([first, *(race.race_date for race in told_races)]), since)
     live = webhook_subscriptions.live(session)
     is_expected = _expectation(session, live, told)
     due = [
@@ -79,13 +80,13 @@ def read_delivery_state(session: Session, now: datetime) -> DeliveryState:
         for race in undelivered_outcomes.of_days(session, first, last)
         if is_long_past(race, now) and is_expected(race)
     ]
-    still = undelivered_outcomes.of_races(session, {row.race_id for row in open_rows})
+    still = undelivered_outcomes.of_races(session, {race.race_id for race in told_races})
     without = _without_outcome(session, [*due, *still], since)
     return DeliveryState(
         now=now,
         due=[race for race in due if race.race_id in without],
         delivered_days=frozenset(day for day, _ in told),
-        open_rows=open_rows,
+        told=told_races,
         undelivered={race.race_id: race for race in still if race.race_id in without},
     )
 
@@ -166,10 +167,9 @@ def _places(*races: Race) -> set[tuple[str | None, str]]:
     return {(day, word) for day, word in words if word}
 
 
-def row_of(race: Race, now: datetime) -> MissingRace:
+def name_of(race: Race) -> str:
+    """For people."""
     course = (race.course.name or race.course.course_id or "?")[:RACE_NAME_MAX]
     off = race.off.text or (f"{race.off.off_at:%H:%M} UTC" if race.off.off_at else race.race_id)
     where = ", ".join(part for part in (race.region, race.race_date) if part)
-    return MissingRace(
-        race_id=race.race_id or "", name=f"{course} {off} ({where})", race_date=race.race_date or "", told_at=now
-    )
+    return f"{course} {off} ({where})"

@@ -13,14 +13,13 @@ from sqlalchemy.sql.dml import ReturningInsert
 from sqlmodel import Session, col
 
 from bot.channels.ack_request import AckRequest
-from bot.db.engine import dialect_of, insert_here, insert_into, table_of
+from bot.db.engine import dialect_of, insert_into, table_of
 from bot.db.tables import (
     Acknowledgement,
     ChannelQueue,
     EventVersion,
     MessageKind,
     MessageState,
-    Notice,
     OutboxMessage,
     QueueState,
     Reason,
@@ -28,6 +27,7 @@ from bot.db.tables import (
 )
 from bot.deliveries.inbox import Depth
 from bot.events.event import EventKind
+from bot.outbox import told_once
 from bot.outbox.message import Message
 from bot.outbox.states import PASSES_A_PAUSE, UNSENT, Happened, move
 
@@ -314,10 +314,7 @@ def add_notice(session: Session, key: str, channel_ids: Sequence[str], message: 
 
     Without a channel only the log is told, under another key: the notice goes out once there is a channel.
     """
-    statement = insert_here(session, Notice).values(key=key if channel_ids else f"log:{key}", created_at=now)
-    statement = statement.on_conflict_do_nothing(index_elements=["key"])
-    # RETURNING: a driver's row count of an INSERT is unreliable.
-    if session.execute(statement.returning(col(Notice.key))).first() is None:
+    if not told_once.note(session, [key if channel_ids else f"log:{key}"], now):
         return False
     add(session, [_notice(f"{NOTICE_PREFIX}{key}", channel_id, message, now) for channel_id in channel_ids])
     return True
@@ -353,19 +350,6 @@ def resend_notice(session: Session, post: OutboxMessage, channel_ids: Sequence[s
 
 def _name_of(post: OutboxMessage) -> str:
     return post.idempotency_key.rpartition("@")[0]
-
-
-def last_noted(session: Session, beginning: str) -> str | None:
-    """The last key with this beginning, in the order of text."""
-    keys = select(func.max(col(Notice.key))).where(col(Notice.key).startswith(beginning, autoescape=True))
-    last: str | None = session.execute(keys).scalar_one()
-    return last
-
-
-def is_noted(session: Session, key: str) -> bool:
-    """True even if only the log was told."""
-    statement = select(col(Notice.key)).where(col(Notice.key).in_([key, f"log:{key}"]))
-    return session.execute(statement).first() is not None
 
 
 _WAITS = or_(IS_UNSENT, IS_TO_EDIT)

@@ -12,7 +12,7 @@ from bot.db.tables import MessageKind
 from bot.events import event_store
 from bot.events.event import RacingEvent
 from bot.logs import get_logger
-from bot.outbox import held_queues, message_store
+from bot.outbox import held_queues, message_store, told_once
 from bot.outbox.channel_queues import Claim
 from bot.outbox.held_queues import Held
 from bot.outbox.message import Message
@@ -243,7 +243,7 @@ class Notices:
 
     def channel_open(self, session: Session, channel_id: str, closed_at: datetime, creators: Iterable[str]) -> None:
         """Tell those who were told of the closing."""
-        if not message_store.is_noted(session, _of_closing("closed", channel_id, closed_at)):
+        if not told_once.is_noted(session, _of_closing("closed", channel_id, closed_at)):
             return
         key = _of_closing("open", channel_id, closed_at)
         what = (
@@ -276,7 +276,7 @@ class Notices:
         since = held.since.astimezone(UTC)
         key = f"given-up:{channel_id}:{since.isoformat()}"
         key_of_abandonments = f"{key}:abandonments"
-        if not has_abandonment and message_store.is_noted(session, key_of_abandonments):
+        if not has_abandonment and told_once.is_noted(session, key_of_abandonments):
             return
         among = ", abandonments among them," if has_abandonment else ""
         later = " Once the channel is back, a summary there says how many they were." if held.because != DELETED else ""

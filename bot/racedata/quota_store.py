@@ -7,7 +7,6 @@ from sqlalchemy import delete, func, or_, select
 from sqlmodel import Session, col
 
 from bot.db import named_values
-from bot.db.engine import insert_here
 from bot.db.tables import Notice, QuotaSample
 from bot.events.races import Value
 from bot.racedata.month_quota import QuotaReading
@@ -95,9 +94,3 @@ def warned(session: Session, month: str) -> bool:
     )
     keys = session.execute(select(col(Notice.key)).where(of_month)).scalars()
     return any(key.removeprefix(prefix).split(":")[0] != TURNED for key in keys)
-
-
-def mark_told(session: Session, keys: Iterable[str], now: datetime) -> None:
-    for key in keys:
-        statement = insert_here(session, Notice).on_conflict_do_nothing(index_elements=["key"])
-        session.execute(statement.values(key=key, created_at=now))

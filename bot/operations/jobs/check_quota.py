@@ -13,8 +13,8 @@ from bot.errors import ServiceError
 from bot.logs import get_logger
 from bot.operations.jobs.job import Job
 from bot.operations.quota_warnings import QuotaWarning, find_warnings, most_used, what_helps
-from bot.operations.self_notices import KEY_REFUSED, taken_after
-from bot.outbox import message_store
+from bot.operations.self_notices import KEY_REFUSED
+from bot.outbox import told_once
 from bot.outbox.notices import Notices, Urgency
 from bot.racedata import quota_store
 from bot.racedata.client.service_errors import CircuitOpen, Unauthorized, UpgradeRequired
@@ -53,7 +53,7 @@ class QuotaCheck:
                 # No run of this job can be good before the plan changes.
                 return
             raise
-        if refused := await self.database.read(self._key_refusal):
+        if refused := await self.database.read(self._key_refusals):
             await self.database.write(partial(self._tell_taken, refused=refused))
         news = await self.database.read(partial(self._news, reading=reading))
         if news:
@@ -62,7 +62,7 @@ class QuotaCheck:
 
     def _news(self, session: Session, reading: QuotaReading) -> list[QuotaWarning]:
         found = find_warnings(session, reading, self.settings.quota_warn_at)
-        news = [warning for warning in found if not message_store.is_noted(session, warning.key)]
+        news = [warning for warning in found if not told_once.is_noted(session, warning.key)]
         covered = {key for warning in news for key in warning.covers}
         return [warning for warning in news if warning.key not in covered]
 
@@ -82,11 +82,12 @@ class QuotaCheck:
             helps = what_helps(reading, self.settings) if warning.needs_help else ""
             words = " ".join(filter(None, (warning.words, use, helps)))
             if self.notices.tell(session, warning.key, words, urgency=warning.urgency):
-                quota_store.mark_told(session, warning.covers, self.clock())
+                told_once.note(session, warning.covers, self.clock())
 
-    def _tell_taken(self, session: Session, refused: str) -> None:
+    def _tell_taken(self, session: Session, refused: Sequence[str]) -> None:
         words = "The data service takes the key again. /racecard and /results read what is new."
-        self.notices.tell(session, taken_after(refused), words, urgency=Urgency.ALL_CLEAR)
+        if withdrawn := told_once.withdraw(session, refused, self.clock()):
+            self.notices.tell(session, f"taken-after:{withdrawn[-1]}", words, urgency=Urgency.ALL_CLEAR)
 
     def _tell_unread(self, session: Session, error: ServiceError) -> None:
         read_at = quota_store.last_read_at(session)
@@ -100,9 +101,7 @@ class QuotaCheck:
             key = f"quota-unread:{read_at.isoformat() if read_at else 'never'}"
             self.notices.tell(session, key, words, urgency=Urgency.WARNING)
 
-    def _key_refusal(self, session: Session) -> str | None:
-        """The last notice of a refused key, unless admins had the all clear."""
-        refused, since = message_store.last_noted(session, KEY_REFUSED), self.clock() - REFUSED_WITHIN
-        if refused is None or refused < f"{KEY_REFUSED}{since.date().isoformat()}":
-            return None
-        return None if message_store.is_noted(session, taken_after(refused)) else refused
+    def _key_refusals(self, session: Session) -> list[str]:
+        """Notices of a refused key without an all clear."""
+        since = f"{KEY_REFUSED}{(self.clock() - REFUSED_WITHIN).date().isoformat()}"
+        return [key for key in told_once.standing(session, KEY_REFUSED) if key >= since]

@@ -15,20 +15,21 @@ from sqlmodel import Session
 
 from bot.clock import Clock
 from bot.db.engine import Database
-from bot.db.tables import MissingRace
 from bot.events.races import Race
 from bot.logs import get_logger
 from bot.operations import missing_rows
 from bot.operations import watchdog_words as words
 from bot.operations.jobs.job import Job
+from bot.operations.missing_rows import MissingRace
 from bot.operations.watchdog import (
     RACES_OF_A_SILENT_DAY,
     DeliveryState,
     is_listed,
+    name_of,
     read_delivery_state,
-    row_of,
 )
 from bot.outbox.notices import Notices, Urgency
+from bot.racedata import race_book_store
 from bot.racedata.day_card import Coverage
 from bot.racedata.quota_book import QuotaBook
 from bot.racedata.quota_purposes import Purpose
@@ -57,7 +58,7 @@ class Watch:
 
     def was_told(self, day: str) -> bool:
         """Whether the day is silent, and was told as a silent day."""
-        told = [row for row in self.state.open_rows if row.race_date == day]
+        told = [race for race in self.state.told if race.race_date == day]
         return day in self.state.silent and len(told) >= RACES_OF_A_SILENT_DAY
 
 
@@ -111,7 +112,7 @@ def _watch(session: Session, now: datetime) -> Watch:
     return Watch(
         state=state,
         news=[race for race in state.due if race.race_id not in known] if is_due else [],
-        resolved=[row for row in state.open_rows if state.has_come(row)],
+        resolved=[race for race in state.told if state.has_come(race)],
     )
 
 
@@ -123,24 +124,27 @@ def _note(session: Session, notices: Notices, found: Watch, *, is_asked: bool) -
 
 
 def _take_back(session: Session, notices: Notices, found: Watch) -> bool:
-    rows = missing_rows.came(session, found.resolved, found.state.now)
-    if not rows:
+    came = missing_rows.came(session, found.resolved, found.state.now)
+    if not came:
         return False
-    moved = [row.name for row in rows if row.race_id in found.state.undelivered]
-    said = words.come_after_all([row.name for row in rows if row.race_id not in found.state.undelivered], moved)
-    return notices.tell(session, f"come-after-all:{rows[0].race_id}", said, urgency=Urgency.ALL_CLEAR)
+    races = race_book_store.find(session, {race.race_id for race in came}, set())
+    names = {race.race_id: name_of(races[race.race_id]) if race.race_id in races else race.race_id for race in came}
+    still = found.state.undelivered
+    moved = [f"{names[one.race_id]} in place of {one.race_date}" for one in came if one.race_id in still]
+    said = words.come_after_all([names[one.race_id] for one in came if one.race_id not in still], moved)
+    return notices.tell(session, f"come-after-all:{came[0].race_id}", said, urgency=Urgency.ALL_CLEAR)
 
 
 def _tell(session: Session, notices: Notices, found: Watch, *, is_asked: bool) -> bool:
-    told = missing_rows.tell(session, (row_of(race, found.state.now) for race in found.news))
-    news = [row for row in told if not found.was_told(row.race_date)]
+    told = missing_rows.tell(session, found.news, found.state.now)
+    news = [race for race in told if not found.was_told(race.race_date or "")]
     if not news:
         return False
-    days, listed_ids = {row.race_date for row in news}, {race.race_id for race in found.news if is_listed(race)}
+    days = {race.race_date for race in news}
     silent = {day: races for day, races in found.state.silent.items() if day in days}
-    singly = [row for row in news if row.race_date not in silent]
-    listed = [row.name for row in singly if row.race_id in listed_ids]
-    unknown = [row.name for row in singly if row.race_id not in listed_ids]
+    singly = [race for race in news if race.race_date not in silent]
+    listed = [name_of(race) for race in singly if is_listed(race)]
+    unknown = [name_of(race) for race in singly if not is_listed(race)]
     said = words.races_missing(silent, unknown, listed, is_asked=is_asked)
     urgency = Urgency.CRITICAL if silent else Urgency.WARNING
     return notices.tell(session, f"missing:{news[0].race_id}", said, urgency=urgency)

@@ -11,7 +11,7 @@ from bot.db import named_values
 from bot.events.kinds import DECLARATIONS
 from bot.events.races import Value
 from bot.operations.repair.failed_record import Failed
-from bot.outbox import message_store
+from bot.outbox import told_once
 from bot.outbox.notices import Notices, Urgency
 
 OUTAGES_APART = timedelta(hours=1)
@@ -24,7 +24,8 @@ IN_WORDS: Mapping[str | None, str] = {
     **{kind: declared.counted[1] for kind, declared in DECLARATIONS.items()},
     None: "other events",
 }
-_OUTAGE, _UNREAD = "repair.outage", "repair.unread"
+_OUTAGE = "repair.outage"
+_UNREAD = "unread-record:"
 
 ANSWERS_NAMED = 5
 UNREAD_NAMED = 10
@@ -107,28 +108,23 @@ def note(session: Session, notices: Notices, found: Outage | None, now: datetime
 def has_news(session: Session, unread: Sequence[str]) -> bool:
     """A process killed between two transactions leaves an outage untold."""
     kept = named_values.get(session, _OUTAGE)
-    is_untold = kept is not None and not message_store.is_noted(session, _key(Outage.model_validate(kept[0])))
-    return is_untold or bool(_news(session, unread))
+    is_untold = kept is not None and not told_once.is_noted(session, _key(Outage.model_validate(kept[0])))
+    return is_untold or not all(told_once.is_noted(session, f"{_UNREAD}{name}") for name in unread)
 
 
 def note_unread(session: Session, notices: Notices, names: Sequence[str], now: datetime) -> None:
-    if not _news(session, names):
+    news = told_once.note(session, (f"{_UNREAD}{name}" for name in sorted(set(names))), now)
+    if not news:
         return
-    named_values.put(session, _UNREAD, sorted(set(names)), now)
     some = ", ".join(sorted(set(names))[:UNREAD_NAMED])
     notices.tell(
         session,
-        f"outage-unread:{now.astimezone(UTC).isoformat()}",
+        f"outage-{news[0]}",
         f"The data service lists failed deliveries to me that I can't make good, because I can't read their records: "
         f"{some}{' and others' if len(set(names)) > UNREAD_NAMED else ''}. My log has the records "
         "(failed_delivery_not_read). Look the deliveries up with the data service.",
         urgency=Urgency.CRITICAL,
     )
-
-
-def _news(session: Session, names: Sequence[str]) -> set[str]:
-    kept = named_values.get(session, _UNREAD)
-    return set(names) - set(kept[0] if kept else ())
 
 
 def _key(known: Outage) -> str:

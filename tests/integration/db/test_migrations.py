@@ -151,8 +151,16 @@ def what_was_missing(connection):
         insert(connection, "missing", same | {"key": key, "kind": kind, "race_id": race_id, "told_at": told_at})
 
 
-def test_older_database_keeps_the_last_slots_each_body_once_and_missing_races(old_database):
+def what_was_told(connection):
+    day = "refused:unauthorized:2026-11-"
+    keys = (f"{day}19", f"taken-after:{day}19", f"{day}20")
+    insert(connection, "notice", *({"key": key, "created_at": AT} for key in keys))
+    insert(connection, "stored_state", {"name": "repair.unread", "value": '["dl_1", "dl_2"]', "updated_at": AT})
+
+
+def test_older_database_keeps_the_last_slots_each_body_once_and_what_was_told(old_database):
     with old_database.writer.begin() as connection:
+        what_was_told(connection)
         runs_of_jobs(connection)
         bodies_under_two_keys(connection)
         what_was_missing(connection)
@@ -160,7 +168,16 @@ def test_older_database_keeps_the_last_slots_each_body_once_and_missing_races(ol
     with old_database.writer.connect() as connection:
         (run,) = Session(connection).exec(select(JobRun))
         kept = pairs(connection, "event_key, body_sha256", "inbox")
-        assert pairs(connection, "race_id, came_at", "missing_race") == {"rc_1": None}
+        notices = pairs(connection, "key, withdrawn_at IS NOT NULL", "notice")
+        assert pairs(connection, "name, value", "stored_state") == {}
+    assert notices == {
+        "missing-race:2026-11-20:rc_1": False,
+        "unread-record:dl_1": False,
+        "unread-record:dl_2": False,
+        "refused:unauthorized:2026-11-19": True,
+        "taken-after:refused:unauthorized:2026-11-19": False,
+        "refused:unauthorized:2026-11-20": False,
+    }
     assert (run.job, run.leased_until, run.slot_at) == ("repair", None, run.done_at)
     assert run.done_at == datetime(2026, 11, 20, 2, tzinfo=UTC)
     assert kept | {"a": "1" * 64, "b": "2" * 64} == kept

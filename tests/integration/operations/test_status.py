@@ -11,7 +11,7 @@ from sqlmodel import col
 from bot.app import Service
 from bot.db import migrate, replicas
 from bot.db.database_clock import database_now
-from bot.db.tables import ChannelQueue, MissingRace, OutboxMessage
+from bot.db.tables import ChannelQueue, OutboxMessage
 from bot.deliveries import inbox
 from bot.errors import CommandError
 from bot.events.races import Course, OffTime, Race, Runner
@@ -164,9 +164,12 @@ async def test_status_has_jobs_repair_replicas_versions_and_quota(pipeline):
 async def test_only_what_admins_were_told_of_and_has_not_come_is_missing(pipeline):
     now = pipeline.clock()
 
-    rows = [MissingRace(race_id=one, name=one, race_date="2026-11-20", told_at=now) for one in ("1", "2", "3")]
-    await pipeline.database.write(lambda session: missing_rows.tell(session, rows))
-    await pipeline.database.write(lambda session: missing_rows.came(session, rows[:1], now))
+    races = [Race(race_id=one, race_date="2026-11-20") for one in ("1", "2", "3")]
+    assert await pipeline.database.write(lambda session: missing_rows.tell(session, races, now)) == races
+    assert await pipeline.database.write(lambda session: missing_rows.tell(session, races, now)) == []
+    some = await pipeline.database.read(missing_rows.open_races)
+    assert await pipeline.database.write(lambda session: missing_rows.came(session, some[:1], now)) == some[:1]
+    assert await pipeline.database.write(lambda session: missing_rows.came(session, some[:1], now)) == []
     assert (await read(pipeline)).missing == 2
 
 

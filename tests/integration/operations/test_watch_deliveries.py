@@ -86,7 +86,7 @@ class Watched:
         await self.pipeline.database.write(lambda session: race_book_store.put(session, races, NOW, region=None))
 
     async def has_open(self):
-        return [row.race_id for row in await self.pipeline.database.read(missing_rows.open_rows)]
+        return [race.race_id for race in await self.pipeline.database.read(missing_rows.open_races)]
 
 
 @pytest.fixture
@@ -169,7 +169,9 @@ async def test_race_that_is_moved_to_another_day_is_taken_back(watched):
     await watched.book(race(1))
     assert len(await watched.run()) == 1
     await watched.book(race(1, hours_ago=-48))
-    assert await watched.run() == ["The data service now lists another day of 1 race: Ascot 14:00 (GB, 2026-11-20)."]
+    (told,) = await watched.run()
+    assert told.startswith("The data service now lists another day of 1 race: Ascot ")
+    assert told.endswith(" (GB, 2026-11-22) in place of 2026-11-20.")
 
 
 async def test_only_races_whose_delivery_can_be_expected_are_missed(watched, pipeline):

@@ -21,7 +21,7 @@ from starlette.routing import Route
 from bot.db.engine import Database
 from bot.db.migrate import upgrade
 from bot.errors import SlackUnreached
-from bot.outbox import message_store
+from bot.outbox import told_once
 from bot.outbox.notices import Notices
 from bot.outbox.resume import Reopening
 from bot.racedata.reference_book import ReferenceBook
@@ -320,7 +320,7 @@ def test_each_loss_of_the_token_is_logged_and_told_once(runner, endpoint, capsys
     assert [logged.count(f"key=revoked:{event_id} ") for event_id in ("EvPerson", "EvLost1", "EvLost2")] == [0, 1, 1]
     assert logged.count("urgency=critical") == 2
     for event_id in ("EvLost1", "EvLost2"):
-        assert runner.run(endpoint.database.read(partial(message_store.is_noted, key=f"revoked:{event_id}")))
+        assert runner.run(endpoint.database.read(partial(told_once.is_noted, key=f"revoked:{event_id}")))
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,64 @@
+"""What all replicas together tell once: each notice by a key, until the notice is withdrawn.
+
+| Key | Withdrawn when |
+|---|---|
+| Of a notice for admins or a channel | `refused:unauthorized:DAY`: the data service takes the key again. Others never |
+| `missing-race:DAY:ID`: a race without an outcome | The outcome has come, or the race has another day |
+| `unread-record:ID`: a failed delivery whose record can't be read | Never |
+| `quota:MONTH:PERCENT`: a warning that another warning covers | Never |
+"""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+
+from sqlalchemy import ColumnElement, delete, select, update
+from sqlmodel import Session, col
+
+from bot.db.engine import insert_here
+from bot.db.tables import Notice
+
+
+def note(session: Session, keys: Iterable[str], now: datetime) -> list[str]:
+    """The keys that are new. A single caller gets a key, once."""
+    statement = insert_here(session, Notice).on_conflict_do_nothing(index_elements=["key"])
+    # RETURNING: a driver's row count of an INSERT is unreliable.
+    returning = statement.returning(col(Notice.key))
+    return [key for key in keys if session.execute(returning, {"key": key, "created_at": now}).first() is not None]
+
+
+def is_noted(session: Session, key: str) -> bool:
+    """True even if only the log was told."""
+    statement = select(col(Notice.key)).where(col(Notice.key).in_([key, f"log:{key}"]))
+    return session.execute(statement).first() is not None
+
+
+def noted(session: Session, beginning: str) -> Mapping[str, datetime]:
+    """The keys with this beginning, each with the moment of telling."""
+    found = session.execute(select(col(Notice.key), col(Notice.created_at)).where(_begins(beginning))).all()
+    return {row.key: row.created_at for row in found}
+
+
+def standing(session: Session, beginning: str) -> list[str]:
+    """The keys with this beginning that are not withdrawn, in the order of text."""
+    is_standing = (_begins(beginning), col(Notice.withdrawn_at).is_(None))
+    return list(session.execute(select(col(Notice.key)).where(*is_standing).order_by(col(Notice.key))).scalars())
+
+
+def withdraw(session: Session, keys: Iterable[str], now: datetime) -> list[str]:
+    """The keys that are withdrawn now. A single caller gets a key, once."""
+    taken = update(Notice).where(col(Notice.withdrawn_at).is_(None)).values(withdrawn_at=now)
+    returning = taken.returning(col(Notice.key))
+    return [key for key in keys if session.execute(returning.where(col(Notice.key) == key)).first() is not None]
+
+
+def is_withdrawn(session: Session, key: str) -> bool:
+    statement = select(col(Notice.key)).where(col(Notice.key) == key, col(Notice.withdrawn_at).is_not(None))
+    return session.execute(statement).first() is not None
+
+
+def forget(session: Session, beginning: str, before: datetime) -> None:
+    session.execute(delete(Notice).where(_begins(beginning), col(Notice.created_at) < before))
+
+
+def _begins(beginning: str) -> ColumnElement[bool]:
+    return col(Notice.key).startswith(beginning, autoescape=True)
