@@ -84,12 +84,18 @@ class Outcomes:
     def partly_run(self, meeting: RacingEvent) -> bool:
         """True if a race of the meeting was run. A void race, or one also reported abandoned, is no proof.
 
-        Nor is a race of one region, where courses of several regions may be meant.
+        Nor is a race of one region, where courses of several regions may be meant. A meeting may name its lost races
+        alone, so a race of the same course and day counts too.
         """
         if meeting.says_partly_run:
             return True
+        forms = meeting, meeting.model_copy(update={"races": ()})
         races = [(self._race(*where), outcome) for where, outcome in self.of.items()]
-        parts = [(race, outcome) for race, outcome in races if is_part_of(RacingEvent(key="", race=race), meeting)]
+        parts = [
+            (race, outcome)
+            for race, outcome in races
+            if any(is_part_of(RacingEvent(key="", race=race), form) for form in forms)
+        ]
         regions = {race.region for race, _ in parts if race.region}
         is_certain = bool(meeting.race.region or meeting.race.meeting_id) or len(regions) <= 1
         return is_certain and any(outcome in {RaceOutcome.SETTLED, RaceOutcome.UNCERTAIN} for _, outcome in parts)

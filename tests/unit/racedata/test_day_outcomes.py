@@ -217,6 +217,12 @@ PARTLY_RUN = {
     "it counts those run": ({"races_run": 2}, [], True),
     "it names one as run": ({"races": (race("a", runners=WINNER),)}, [], True),
     "it names one": ({"races": (race("a"),)}, [], False),
+    "a result beside the races it names": ({"races": (race("b"),)}, [result("a")], True),
+    "a result of another meeting": (
+        {"races": (race("b"),), "race": MEETING_LOST.race.model_copy(update={"meeting_id": "mt_1"})},
+        [result("a", meeting_id="mt_2")],
+        False,
+    ),
 }
 
 
