@@ -21,6 +21,7 @@ from starlette.routing import Route
 from bot.db import named_values
 from bot.db.engine import Database
 from bot.db.named_value_store import DatabaseStateStore
+from bot.db.named_values import Mark
 from bot.db.replicas import Replicas
 from bot.db.schema import Schema
 from bot.db.vault import Vault
@@ -590,7 +591,7 @@ class Service:
         if self._proof is not None and self._proof[0] == failed and now_s - self._proof[1] < PROOF_S:
             await self.database.write(lambda session: session.execute(select(1)))
             return
-        await self.database.write(partial(named_values.put, name="ready_probe", value=True, now=self.clock()))
+        await self.database.write(partial(named_values.put, name=Mark.READY_PROBE, value=True, now=self.clock()))
         self._proof = failed, now_s
 
 

@@ -10,6 +10,7 @@ from bot.clock import Clock, utc_now
 from bot.db import named_values
 from bot.db.engine import TOOL_BUSY_S, Database
 from bot.db.named_value_store import DatabaseStateStore
+from bot.db.named_values import Mark
 from bot.db.schema import Schema
 from bot.db.tables import WebhookSubscriptionRow
 from bot.db.vault import Vault
@@ -148,10 +149,10 @@ class Subscribing:
         proof = self.vault.lock("proof")
 
         def prove(session: Session) -> None:
-            named_values.put(session, "vault_proof", proof.decode(), self.clock())
+            named_values.put(session, Mark.VAULT_PROOF, proof.decode(), self.clock())
 
         await self.database.write(prove)
-        kept = await self.database.read(partial(named_values.get, name="vault_proof"))
+        kept = await self.database.read(partial(named_values.get, name=Mark.VAULT_PROOF))
         if kept is None or self.vault.open(kept[0].encode()) != "proof":
             raise SubscribingFailed("What was stored could not be read back: nothing was asked of the service.")
 

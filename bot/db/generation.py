@@ -6,9 +6,10 @@ Changes by other replicas, by tools and by hand count too. A rolled back change 
 from sqlalchemy import Connection, Function, ScalarSelect, Text, func, select, text
 from sqlmodel import col
 
+from bot.db.named_values import Mark
 from bot.db.tables import Generation
 
-LISTS = ("regions", "courses", "countries")
+LISTS = (Mark.REGIONS, Mark.COURSES, Mark.COUNTRIES)
 """Rows of `stored_state` that processes keep in memory."""
 
 CHANGES = ("INSERT", "UPDATE", "DELETE")

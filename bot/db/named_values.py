@@ -1,7 +1,8 @@
-"""Small named values that outlive a restart."""
+"""Small named values that outlive a restart. `Mark` has the names."""
 
 import json
 from datetime import datetime
+from enum import StrEnum
 from typing import Any
 
 from sqlalchemy import delete, select
@@ -9,6 +10,46 @@ from sqlmodel import Session, col
 
 from bot.db.engine import insert_here, table_of
 from bot.db.tables import StoredState
+
+
+class Mark(StrEnum):
+    """The names. A name with a dot or a colon at the end begins the names of many values."""
+
+    REGIONS = "regions"
+    COURSES = "courses"
+    COUNTRIES = "countries"
+    RACE_CLASSES = "race_classes"
+    """The data service's lists, each with the moment of reading."""
+    FAILED_TRIES = "failed_tries"
+    """Readings of these lists that failed in a row."""
+    WALK = "racebook.walk."
+    """A region's walk of the race book: the cursor, and what the pages have proved."""
+    DAY = "racebook.day."
+    """A region's day as read by RACING_DAY_PATH."""
+    WHOLE_DAY = "racebook.whole."
+    """A region's day has the whole card in the race book."""
+    ACCOUNT = "account"
+    """Plan and window as admins were told last."""
+    LATCHES = "racing.latches"
+    """Refusals of quota, key or plan: the data service is not asked."""
+    QUOTA_SPENT = "quota.spent"
+    """Our own count of the month's requests."""
+    QUOTA_READING = "quota.reading"
+    """The latest reading of the month's use."""
+    QUOTA_TOTAL = "quota.total"
+    """First and last of the service's totals, to see the month turn."""
+    OUTAGE = "repair.outage"
+    """The latest outage by failed deliveries, in the words for admins."""
+    BODIES_PRUNED_TO = "bodies_pruned_to"
+    """The newest delivery whose body was forgotten."""
+    DRILL = "drill"
+    """The latest drill."""
+    REPLICA = "replica:"
+    """A living replica, by the moment of writing."""
+    VAULT_PROOF = "vault_proof"
+    """Written and read back before a signing secret is asked for."""
+    READY_PROBE = "ready_probe"
+    """The write by which `/readyz` tries the database."""
 
 
 def get(session: Session, name: str) -> tuple[Any, datetime] | None:

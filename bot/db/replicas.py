@@ -11,24 +11,23 @@ from bot.clock import Clock, Token
 from bot.db import named_values
 from bot.db.database_clock import database_now
 from bot.db.engine import Database
+from bot.db.named_values import Mark
 from bot.db.tables import StoredState
 from bot.errors import StorageError
 from bot.logs import get_logger
 
 log = get_logger(__name__)
 
-REPLICA_PREFIX = "replica:"
-
 BEAT_S = 10.0
 DEAD_AFTER = timedelta(seconds=30)
 """A replica may miss two beats."""
 
-_IS_REPLICA = col(StoredState.name).startswith(REPLICA_PREFIX, autoescape=True)
+_IS_REPLICA = col(StoredState.name).startswith(Mark.REPLICA, autoescape=True)
 
 
 def beat(session: Session, replica: str, now: datetime) -> int:
     """The count of living replicas. Silent replicas are forgotten."""
-    named_values.put(session, REPLICA_PREFIX + replica, value=True, now=now)
+    named_values.put(session, f"{Mark.REPLICA}{replica}", value=True, now=now)
     session.execute(delete(StoredState).where(_IS_REPLICA, col(StoredState.updated_at) <= now - DEAD_AFTER))
     return living(session, now)
 
@@ -40,7 +39,7 @@ def living(session: Session, now: datetime) -> int:
 
 
 def leave(session: Session, replica: str) -> None:
-    named_values.drop(session, REPLICA_PREFIX + replica)
+    named_values.drop(session, f"{Mark.REPLICA}{replica}")
 
 
 class Replicas:

@@ -8,11 +8,10 @@ from sqlmodel import Session, col
 
 from bot.db import named_values
 from bot.db.engine import insert_here
+from bot.db.named_values import Mark
 from bot.db.tables import StoredState
 from bot.events.drill_mark import Drill
 from bot.events.races import Value
-
-DRILL_STATE = "drill"
 
 DRILLS_APART = timedelta(seconds=60)
 """Between two beginnings."""
@@ -52,7 +51,7 @@ def begin(session: Session, drill: Drill, now: datetime) -> KeptDrill | None:
     kept = KeptDrill(drill=drill, begun_at=now, earlier=earlier)
     values = {"value": kept.model_dump_json(), "updated_at": now}
     # `updated_at` is the beginning: one statement decides between two replicas.
-    statement = insert_here(session, StoredState).values(name=DRILL_STATE, **values)
+    statement = insert_here(session, StoredState).values(name=Mark.DRILL, **values)
     statement = statement.on_conflict_do_update(
         index_elements=["name"], set_=values, where=col(StoredState.updated_at) <= now - DRILLS_APART
     )
@@ -61,12 +60,12 @@ def begin(session: Session, drill: Drill, now: datetime) -> KeptDrill | None:
 
 
 def latest(session: Session) -> KeptDrill | None:
-    kept = named_values.text(session, DRILL_STATE)
+    kept = named_values.text(session, Mark.DRILL)
     return KeptDrill.model_validate_json(kept[0]) if kept else None
 
 
 def end(session: Session, kept: KeptDrill) -> None:
     """A drill that began since stays open."""
     over = kept.model_copy(update={"is_over": True})
-    is_latest = (col(StoredState.name) == DRILL_STATE, col(StoredState.updated_at) == kept.begun_at)
+    is_latest = (col(StoredState.name) == Mark.DRILL, col(StoredState.updated_at) == kept.begun_at)
     session.execute(update(StoredState).where(*is_latest).values(value=over.model_dump_json()))

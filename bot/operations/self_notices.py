@@ -9,6 +9,7 @@ from sqlmodel import Session
 from bot.clock import Clock
 from bot.db import named_values
 from bot.db.engine import Database
+from bot.db.named_values import Mark
 from bot.deliveries.signature_mismatches import LASTS_S
 from bot.errors import StorageError
 from bot.logs import get_logger
@@ -21,7 +22,6 @@ from bot.racedata.plans import PLANS
 
 log = get_logger(__name__)
 
-ACCOUNT = "account"
 KEY_REFUSED = f"refused:{Unauthorized.known_code}:"
 """Before the day, in the keys of notices."""
 
@@ -103,7 +103,7 @@ class SelfNotices:
     async def last_account(self) -> AccountState:
         """Empty before the first answer, or if unreadable."""
         try:
-            kept = await self.database.read(partial(named_values.get, name=ACCOUNT))
+            kept = await self.database.read(partial(named_values.get, name=Mark.ACCOUNT))
         except StorageError as error:
             log.warning("account_not_read", reason=str(error))
             return AccountState()
@@ -111,10 +111,10 @@ class SelfNotices:
 
     def _note_account(self, session: Session, now: AccountState) -> None:
         account = {"plan": now.plan, "window": now.window}
-        kept = named_values.get(session, ACCOUNT)
+        kept = named_values.get(session, Mark.ACCOUNT)
         if kept is not None and kept[0] == account:
             return
-        named_values.put(session, ACCOUNT, account, self.clock())
+        named_values.put(session, Mark.ACCOUNT, account, self.clock())
         log.info("account", plan=now.plan, window=now.window)
         if kept is not None:
             before, since = kept

@@ -15,6 +15,7 @@ from sqlalchemy import CompoundSelect, or_, select, union
 from sqlmodel import Session, col
 
 from bot.db import named_values
+from bot.db.named_values import Mark
 from bot.db.tables import BookRace, EventVersion
 from bot.events import event_store
 from bot.events.event import EventKind, RacingEvent
@@ -297,4 +298,4 @@ def is_whole(session: Session, region: str | None, day: date) -> bool:
 
 
 def _whole_name(region: str | None, day: date) -> str:
-    return f"racebook.whole.{'*' if region is None else region}.{day}"
+    return f"{Mark.WHOLE_DAY}{'*' if region is None else region}.{day}"

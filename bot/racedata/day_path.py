@@ -15,6 +15,7 @@ from sqlmodel import Session
 from bot.clock import Clock
 from bot.db import named_values
 from bot.db.engine import Database
+from bot.db.named_values import Mark
 from bot.events.days import begins_at, day_before
 from bot.events.races import Race, Value
 from bot.events.reading.fields import NAMES_OF, Fields, fields_of, fold
@@ -171,4 +172,4 @@ def _tells(errand: Errand, races: Sequence[Race], known: Collection[str]) -> boo
 
 
 def _name(errand: Errand) -> str:
-    return f"racebook.day.{ALL_REGIONS_WALK if errand.region is None else errand.region}.{errand.day.isoformat()}"
+    return f"{Mark.DAY}{ALL_REGIONS_WALK if errand.region is None else errand.region}.{errand.day.isoformat()}"

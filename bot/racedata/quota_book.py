@@ -14,6 +14,7 @@ from sqlmodel import Session
 from bot.clock import Clock
 from bot.db import named_values
 from bot.db.engine import Database
+from bot.db.named_values import Mark
 from bot.db.tables import QuotaSample
 from bot.events.races import Value
 from bot.logs import get_logger
@@ -41,8 +42,6 @@ from bot.settings import Settings
 log = get_logger(__name__)
 
 BY_DAY, BY_ENDPOINT = "day", "endpoint"
-
-_TOTAL = "quota.total"
 
 
 class TotalSeen(Value):
@@ -186,12 +185,12 @@ class QuotaBook:
 
     def _see_total(self, session: Session, total: int, month: str) -> TotalSeen:
         now = self._clock()
-        kept = named_values.get(session, _TOTAL)
+        kept = named_values.get(session, Mark.QUOTA_TOTAL)
         first = TotalSeen(month=month, first=total, last=total)
         # In another time zone the month turns some hours before or after ours (Spec gap G13).
         near_turn = now.day == 1 or (now + timedelta(days=1)).day == 1
         seen = TotalSeen.model_validate(kept[0]).then(total, month, near_turn=near_turn) if kept else first
-        named_values.put(session, _TOTAL, seen.model_dump(), now)
+        named_values.put(session, Mark.QUOTA_TOTAL, seen.model_dump(), now)
         return seen
 
 

@@ -7,6 +7,7 @@ from sqlalchemy import delete, func, or_, select
 from sqlmodel import Session, col
 
 from bot.db import named_values
+from bot.db.named_values import Mark
 from bot.db.tables import Notice, QuotaSample
 from bot.events.races import Value
 from bot.racedata.month_quota import QuotaReading
@@ -14,8 +15,6 @@ from bot.racedata.month_quota import QuotaReading
 KEEP_SAMPLES = timedelta(days=100)
 
 TURNED = "turned"
-
-_SPENT, _LATEST = "quota.spent", "quota.reading"
 
 
 class Spent(Value):
@@ -27,7 +26,7 @@ class Spent(Value):
 
 
 def spent(session: Session, month: str) -> Spent:
-    kept = named_values.get(session, _SPENT)
+    kept = named_values.get(session, Mark.QUOTA_SPENT)
     found = Spent.model_validate(kept[0]) if kept else None
     return found if found and found.month == month else Spent(month=month)
 
@@ -36,13 +35,13 @@ def spend(session: Session, month: str, requests: int, now: datetime, *, by_comm
     """Count requests. Replicas at the same instant may lose a request: the figure is a lower bound anyway."""
     before = spent(session, month)
     after = Spent(month=month, requests=before.requests + requests, by_commands=before.by_commands + by_commands)
-    named_values.put(session, _SPENT, after.model_dump(), now)
+    named_values.put(session, Mark.QUOTA_SPENT, after.model_dump(), now)
 
 
 def put_reading(session: Session, reading: QuotaReading, settled: Iterable[QuotaSample] = ()) -> None:
     """Keep a reading as the latest, and as the sample of its day. `settled` are the samples of past days' ends."""
     kept = reading.model_copy(update={"rows": ()}).model_dump(mode="json")
-    named_values.put(session, _LATEST, kept, reading.taken_at)
+    named_values.put(session, Mark.QUOTA_READING, kept, reading.taken_at)
     _forget_earlier_today(session, reading)
     known = {sample.taken_at for sample in samples(session)}
     session.add_all(sample for sample in settled if sample.taken_at not in known)
@@ -64,13 +63,13 @@ def _forget_earlier_today(session: Session, reading: QuotaReading) -> None:
 
 
 def latest(session: Session, month: str) -> QuotaReading | None:
-    kept = named_values.get(session, _LATEST)
+    kept = named_values.get(session, Mark.QUOTA_READING)
     found = QuotaReading.model_validate(kept[0]) if kept else None
     return found if found and found.month == month else None
 
 
 def last_read_at(session: Session) -> datetime | None:
-    kept = named_values.text(session, _LATEST)
+    kept = named_values.text(session, Mark.QUOTA_READING)
     return kept[1] if kept else None
 
 

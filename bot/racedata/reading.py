@@ -18,6 +18,7 @@ from sqlmodel import Session
 from bot.clock import Clock
 from bot.db import named_values
 from bot.db.engine import Database
+from bot.db.named_values import Mark
 from bot.errors import ServiceError
 from bot.events.days import begins_at, day_before, is_outside, utc_today, widens
 from bot.events.races import Race
@@ -280,7 +281,7 @@ def stored_walk(session: Session, region: str | None) -> Walk:
 
 
 def _walk_name(region: str | None) -> str:
-    return f"racebook.walk.{ALL_REGIONS_WALK if region is None else region}"
+    return f"{Mark.WALK}{ALL_REGIONS_WALK if region is None else region}"
 
 
 def _read_races(records: Sequence[RaceRecord], today: date) -> list[Race]:

@@ -8,6 +8,7 @@ from pydantic import TypeAdapter
 from sqlmodel import Session
 
 from bot.db import named_values
+from bot.db.named_values import Mark
 from bot.events.races import Course, Value
 
 
@@ -44,49 +45,49 @@ _read_words = lru_cache(maxsize=4)(TypeAdapter(tuple[str, ...]).validate_json)
 
 
 def put_courses(session: Session, courses: Sequence[KnownCourse], now: datetime) -> None:
-    named_values.put(session, "courses", [course.model_dump(exclude_none=True) for course in courses], now)
+    named_values.put(session, Mark.COURSES, [course.model_dump(exclude_none=True) for course in courses], now)
 
 
 def courses(session: Session) -> tuple[tuple[KnownCourse, ...], datetime] | None:
-    kept = named_values.text(session, "courses")
+    kept = named_values.text(session, Mark.COURSES)
     return (_read_courses(kept[0]), kept[1]) if kept else None
 
 
 def put_regions(session: Session, regions: Sequence[str], now: datetime) -> None:
-    named_values.put(session, "regions", list(regions), now)
+    named_values.put(session, Mark.REGIONS, list(regions), now)
 
 
 def regions(session: Session) -> tuple[tuple[str, ...], datetime] | None:
-    kept = named_values.text(session, "regions")
+    kept = named_values.text(session, Mark.REGIONS)
     return (_read_words(kept[0]), kept[1]) if kept else None
 
 
 def put_classes(session: Session, classes: Sequence[str], now: datetime) -> None:
-    named_values.put(session, "race_classes", list(classes), now)
+    named_values.put(session, Mark.RACE_CLASSES, list(classes), now)
 
 
 def classes(session: Session) -> tuple[str, ...]:
     """Race classes as published; empty where no list came."""
-    kept = named_values.text(session, "race_classes")
+    kept = named_values.text(session, Mark.RACE_CLASSES)
     return _read_words(kept[0]) if kept else ()
 
 
 def put_countries(session: Session, countries: Sequence[KnownCountry], now: datetime) -> None:
-    named_values.put(session, "countries", [country.model_dump(exclude_none=True) for country in countries], now)
+    named_values.put(session, Mark.COUNTRIES, [country.model_dump(exclude_none=True) for country in countries], now)
 
 
 def countries(session: Session) -> tuple[tuple[KnownCountry, ...], datetime] | None:
-    kept = named_values.text(session, "countries")
+    kept = named_values.text(session, Mark.COUNTRIES)
     return (_read_countries(kept[0]), kept[1]) if kept else None
 
 
 def put_failed_tries(session: Session, tries: int, now: datetime) -> None:
-    named_values.put(session, "failed_tries", tries, now)
+    named_values.put(session, Mark.FAILED_TRIES, tries, now)
 
 
 def failed_tries(session: Session) -> tuple[int, datetime] | None:
     """Failed refreshes in a row, and the time of the last."""
-    return named_values.get(session, "failed_tries")
+    return named_values.get(session, Mark.FAILED_TRIES)
 
 
 def region_of_course(session: Session, course: Course) -> str | None:

@@ -6,6 +6,7 @@ import tomllib
 from collections import Counter
 from importlib.metadata import packages_distributions
 
+from bot.db.named_values import Mark
 from bot.outbox.messenger import Call
 from bot.slack.web_client import METHOD_OF, METHODS
 from tests.unit.pages import ROOT, nodes, production, source, text
@@ -44,6 +45,14 @@ def test_no_two_modules_share_a_name_or_define_the_same_public_name():
     counted = Counter(name for name, _ in defined_in if name != NAME_OF_COMMAND)
     assert {"Settings", "EVENT_MESSAGES"} <= set(counted)
     assert [(name, path) for name, path in defined_in if counted[name] > 1] == []
+
+
+def test_every_stored_name_is_a_mark_and_every_mark_is_used():
+    code = {path: path.read_text(encoding="utf-8") for path in production() if "versions" not in path.parts}
+    used = {name for text in code.values() for name in re.findall(r"\bMark\.([A-Z_]+)", text)}
+    assert used == {*Mark.__members__}
+    bare = r"""named_values\.(?:get|put|text|drop)(?:, name=|\(session, (?:name=)?)f?["']"""
+    assert [path for path, text in code.items() if re.search(bare, text.replace('f"{Mark.', "Mark.("))] == []
 
 
 def defined(path):

@@ -8,13 +8,12 @@ from sqlmodel import Session
 from bot.clock import Clock
 from bot.db import named_values
 from bot.db.engine import Database
+from bot.db.named_values import Mark
 from bot.deliveries import inbox
 from bot.operations.jobs.job import HOUR_S, Job
 
 BODIES_PER_COMMIT = 200
 """The number is small, because ingest waits for the transaction."""
-
-PRUNED_TO = "bodies_pruned_to"
 
 
 def prune_bodies(database: Database, keep_days: int, clock: Clock) -> Job:
@@ -29,10 +28,10 @@ def prune_bodies(database: Database, keep_days: int, clock: Clock) -> Job:
 
 def _prune(session: Session, keep_days: int, clock: Clock) -> int | None:
     """Pruned bodies in a batch; None at the end."""
-    kept = named_values.get(session, PRUNED_TO)
+    kept = named_values.get(session, Mark.BODIES_PRUNED_TO)
     before = clock() - timedelta(days=keep_days)
     ids = inbox.received_before(session, before, after_id=kept[0] if kept else 0, limit=BODIES_PER_COMMIT)
     if not ids:
         return None
-    named_values.put(session, PRUNED_TO, ids[-1], clock())
+    named_values.put(session, Mark.BODIES_PRUNED_TO, ids[-1], clock())
     return inbox.forget_bodies(session, ids)

@@ -8,6 +8,7 @@ from pydantic import AwareDatetime
 from sqlmodel import Session
 
 from bot.db import named_values
+from bot.db.named_values import Mark
 from bot.events.kinds import DECLARATIONS
 from bot.events.races import Value
 from bot.operations.repair.failed_record import Failed
@@ -24,7 +25,6 @@ IN_WORDS: Mapping[str | None, str] = {
     **{kind: declared.counted[1] for kind, declared in DECLARATIONS.items()},
     None: "other events",
 }
-_OUTAGE = "repair.outage"
 _UNREAD = "unread-record:"
 
 ANSWERS_NAMED = 5
@@ -96,18 +96,18 @@ def outage_of(made: Sequence[Failed], now: datetime) -> Outage:
 
 def note(session: Session, notices: Notices, found: Outage | None, now: datetime, *, is_last: bool) -> None:
     """Add found deliveries to their outage. `is_last`: tell admins, once for each outage and level."""
-    kept = named_values.get(session, _OUTAGE)
+    kept = named_values.get(session, Mark.OUTAGE)
     known = Outage.model_validate(kept[0]) if kept else None
     if found is not None:
         known = known.with_(found) if known and known.goes_on(found) else found
-        named_values.put(session, _OUTAGE, known.model_dump(mode="json"), now)
+        named_values.put(session, Mark.OUTAGE, known.model_dump(mode="json"), now)
     if known is not None and is_last:
         notices.tell(session, _key(known), known.told, urgency=known.urgency)
 
 
 def has_news(session: Session, unread: Sequence[str]) -> bool:
     """A process killed between two transactions leaves an outage untold."""
-    kept = named_values.get(session, _OUTAGE)
+    kept = named_values.get(session, Mark.OUTAGE)
     is_untold = kept is not None and not told_once.is_noted(session, _key(Outage.model_validate(kept[0])))
     return is_untold or not all(told_once.is_noted(session, f"{_UNREAD}{name}") for name in unread)
 

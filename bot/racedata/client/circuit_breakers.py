@@ -20,6 +20,7 @@ from typing import Any, Protocol
 from pydantic import AwareDatetime, BaseModel, ConfigDict, SecretStr, ValidationError
 
 from bot.clock import Clock
+from bot.db.named_values import Mark
 from bot.errors import StorageError
 from bot.racedata.client.retry import rate_wait_s
 from bot.racedata.client.service_errors import (
@@ -39,8 +40,6 @@ LATEST_TURN = timedelta(hours=24)
 """The service's month may turn this long after the month in UTC (Spec gap G13)."""
 
 PROBE_EVERY = timedelta(hours=1)
-
-LATCHES = "racing.latches"
 
 
 class StateStore(Protocol):
@@ -198,14 +197,14 @@ class CircuitBreakers:
         self._latches = self._latches.model_copy(update=changed)
         self._writing += 1
         try:
-            await self._store.set(LATCHES, self._latches.model_dump(mode="json"))
+            await self._store.set(Mark.LATCHES, self._latches.model_dump(mode="json"))
         finally:
             self._writing -= 1
             self._written += 1
 
     async def _load(self) -> None:
         written = self._written
-        latches = _stored(await self._store.get(LATCHES))
+        latches = _stored(await self._store.get(Mark.LATCHES))
         # Otherwise the value may be older than the change that this process has made meanwhile.
         if not self._writing and self._written == written:
             ours = {code: one for code, one in latches.breakers.items() if one.key == self._key}

@@ -13,6 +13,7 @@ from sqlalchemy import update
 
 from bot.channels import subscriptions
 from bot.db import named_values
+from bot.db.named_values import Mark
 from bot.db.tables import ChannelQueue, SubscriptionState
 from bot.events import drill_mark
 from bot.events.drill_mark import Drill
@@ -102,9 +103,7 @@ async def begun_minutes_ago(pipeline, kept):
     earlier = kept.model_copy(update={"begun_at": kept.begun_at - 2 * kept_drills.DRILLS_APART})
     await change(
         pipeline,
-        lambda session: named_values.put(
-            session, kept_drills.DRILL_STATE, earlier.model_dump(mode="json"), earlier.begun_at
-        ),
+        lambda session: named_values.put(session, Mark.DRILL, earlier.model_dump(mode="json"), earlier.begun_at),
     )
 
 

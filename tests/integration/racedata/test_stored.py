@@ -15,6 +15,7 @@ from bot.cli.unlatch_command import CODES_BY_WORD, run_unlatch, unlatch
 from bot.db import named_values, replicas
 from bot.db.engine import Database
 from bot.db.named_value_store import DatabaseStateStore
+from bot.db.named_values import Mark
 from bot.db.replicas import DEAD_AFTER, Replicas
 from bot.db.tables import WebhookSubscriptionRow
 from bot.db.vault import Vault
@@ -187,7 +188,7 @@ async def test_replicas_count_one_another_and_forget_the_dead(database):
     assert await beat("a", NOW + DEAD_AFTER) == 2
     kept = [
         await database.read(partial(named_values.get, name=name))
-        for name in (f"{replicas.REPLICA_PREFIX}b", f"{replicas.REPLICA_PREFIX}c", "replicas")
+        for name in (f"{Mark.REPLICA}b", f"{replicas.REPLICA_PREFIX}c", "replicas")
     ]
     assert [one is not None for one in kept] == [False, True, True]
 

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
+from bot.db.named_values import Mark
 from bot.errors import StorageUnavailable
-from bot.racedata.client.circuit_breakers import LATCHES, CircuitBreakers
+from bot.racedata.client.circuit_breakers import CircuitBreakers
 from bot.racedata.client.service_errors import CircuitOpen, QuotaExceeded, RateLimited, Unauthorized, UpgradeRequired
 from tests.unit.racedata.scripted_service import KEY as RECOGNISABLE
 from tests.unit.racedata.scripted_service import Memory
@@ -135,7 +136,7 @@ async def limit(breakers, wait_s):
 
 @pytest.mark.parametrize("kept", [{}, {"held_until": None}, {"held_until": "soon"}, {"hold_s": None}])
 async def test_unreadable_wait_holds_nobody(breakers, store, kept):
-    store.values[LATCHES] = kept
+    store.values[Mark.LATCHES] = kept
     await breakers.open_now()
     assert breakers.held_s() == 0
     await limit(breakers, 40)
@@ -219,5 +220,5 @@ async def test_breaker_stays_open_while_it_is_being_stored(now, order):
 
 @pytest.mark.parametrize("stored", [{}, {"code": 7}, {"code": "quota_exceeded", "key": "x", "since": "yesterday"}])
 async def test_breaker_that_cannot_be_read_is_closed(breakers, store, stored):
-    store.values[LATCHES] = {"breakers": {"quota_exceeded": stored}}
+    store.values[Mark.LATCHES] = {"breakers": {"quota_exceeded": stored}}
     assert await is_asked(breakers)
