@@ -33,6 +33,7 @@ class FilterFields(Value):
     courses: tuple[Course, ...] = ()
     not_courses: tuple[Course, ...] = ()
     classes: tuple[str, ...] = ()
+    codes: tuple[str, ...] = ()
     mentions: tuple[str, ...] = ()
     digest: tuple[str, ...] = ()
     cards: tuple[str, ...] = ()

@@ -7,6 +7,7 @@ from bot.channels.conditions.digest_condition import DigestCondition, EveConditi
 from bot.channels.conditions.mention_condition import MentionCondition
 from bot.channels.conditions.quiet_condition import QuietCondition
 from bot.channels.conditions.race_class_condition import RaceClassCondition
+from bot.channels.conditions.race_code_condition import RaceCodeCondition
 from bot.channels.conditions.region_condition import RegionCondition
 from bot.channels.conditions.show_condition import ShowCondition
 from bot.channels.conditions.topic_condition import TopicCondition
@@ -18,6 +19,7 @@ CONDITIONS: tuple[Condition, ...] = (
     OnlyCourses(),
     NotCourses(),
     RaceClassCondition(),
+    RaceCodeCondition(),
     MentionCondition(),
     DigestCondition(),
     EveCondition(),

@@ -377,8 +377,9 @@ async def _other_words(check: FilterChoice) -> dict[str, str]:
 
 SUBSCRIBE_COMMAND = Command(
     NAME,
-    '[REGION…|all] [results] [abandonments] [racecards] [course:"Name"] [-course:"Name"] [class:1] [digest:18:00] '
-    "[cards:19:00] [quiet:22:00-07:00] [zone:Europe/London] [show:meetings] [ack:10m] [escalate:U0123ABCD]",
+    '[REGION…|all] [results] [abandonments] [racecards] [course:"Name"] [-course:"Name"] [class:1] [flat|jumps|aw] '
+    "[digest:18:00] [cards:19:00] [quiet:22:00-07:00] [zone:Europe/London] [show:meetings] [ack:10m] "
+    "[escalate:U0123ABCD]",
     "Let this channel receive results and abandonments (unless told otherwise) of regions",
     said_of,
     _plan,

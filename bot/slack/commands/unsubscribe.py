@@ -7,7 +7,6 @@ from sqlmodel import Session
 
 from bot.channels import subscriptions, watches
 from bot.channels.conditions.condition import EVERY_VALUE
-from bot.channels.conditions.race_class_condition import CLASS
 from bot.channels.filters import ALL_REGIONS, ChannelFilter, without, without_abandonments
 from bot.db.tables import ChannelSubscriptionRow
 from bot.errors import CommandError
@@ -27,9 +26,8 @@ from bot.slack.messages.answers.filter_words import in_plain_words
 from bot.slack.messages.answers.help_answer import HelpGroup
 from bot.slack.messages.answers.subscription_answers import unsubscribed
 from bot.slack.messages.conditions.course_view import COURSES_FIELD, NOT_COURSES_FIELD
-from bot.slack.messages.conditions.race_class_view import CLASSES_FIELD
 from bot.slack.messages.conditions.region_view import REGIONS_FIELD, region_named, region_words
-from bot.slack.messages.conditions.table import TYPED_AS
+from bot.slack.messages.conditions.table import NARROWING
 from bot.slack.messages.conditions.topic_view import TOPICS_FIELD, topics_in_order
 from bot.slack.messages.kit.text import listed
 
@@ -162,8 +160,8 @@ def _refused(wanted: LineRequest, regions: Sequence[str], there: str) -> Refusal
         )
     if wanted.refused:
         return wanted.refused
-    if EVERY_VALUE in wanted.of(CLASSES_FIELD):
-        return value_wanted(TYPED_AS[f"{CLASS}:"])
+    if nameless := [view for view in NARROWING if EVERY_VALUE in wanted.of(view.field)]:
+        return value_wanted(nameless[0])
     return _of_one_kind(wanted)
 
 
@@ -216,7 +214,7 @@ def _not_there(filters: Sequence[ChannelFilter], absent: tuple[str, Sequence[str
 
 UNSUBSCRIBE_COMMAND = Command(
     NAME,
-    '[REGION…|all] [results] [abandonments] [racecards] [course:"Name"] [-course:"Name"] [class:1] '
+    '[REGION…|all] [results] [abandonments] [racecards] [course:"Name"] [-course:"Name"] [class:1] [flat|jumps|aw] '
     "[digest] [cards:19:00] [quiet] [zone] [show] [ack] [escalate:U0123ABCD]",
     "End a subscription of this channel, or parts of it",
     said_of_end,

@@ -13,6 +13,7 @@ from typing import Any
 
 from bot.channels.conditions.condition import EVERY_VALUE
 from bot.channels.conditions.race_class_condition import CLASS
+from bot.channels.conditions.race_code_condition import CALLED, CODE
 from bot.channels.conditions.show_condition import MEETINGS
 from bot.channels.conditions.zone_condition import ZONE, zone_called
 from bot.events.days import is_day, parse_day
@@ -82,11 +83,14 @@ SUBSCRIBING: Mapping[str, tuple[Kind, Any]] = {
 THINGS = frozenset({Kind.REGION, Kind.COURSE, Kind.TOPIC, Kind.ALL, Kind.DAY, Kind.TIME, Kind.UNKNOWN})
 
 _HOURS = frozenset(view.choice.field for view in (DigestView(), EveView(), QuietView()))
-_CLASSES = TYPED_AS[f"{CLASS}:"]
+_CLASSES, _CODES = TYPED_AS[f"{CLASS}:"], TYPED_AS[f"{CODE}:"]
+_VALUED = (*CHOICES, _CLASSES, _CODES)
+"""Views of values, which are no places and no topics."""
 
 _CHOSEN: Mapping[str, ConditionView] = {
     **{view.typed_as.removesuffix(":"): view for view in CHOICES},
     CLASS: _CLASSES,
+    CODE: _CODES,
     "quiet hours": TYPED_AS["quiet:"],
     "results together": TYPED_AS["digest:"],
     "racecards together on the eve": TYPED_AS["cards:"],
@@ -103,6 +107,7 @@ _SAID: Mapping[str, tuple[Kind, str, str]] = {
     "one message a meeting": (Kind.VALUE, MEETINGS, "show"),
     "one message per meeting": (Kind.VALUE, MEETINGS, "show"),
     "results in its thread": (Kind.FILLER, "", ""),
+    **{called: (Kind.VALUE, code, "codes") for called, code in CALLED.items()},
 }
 _BEGIN_SAID = frozenset(said.partition(" ")[0] for said in (*_CHOSEN, *_SAID, "group", "grade", "listed", "at"))
 _SAID_MAX = max(len(said.split()) for said in (*_CHOSEN, *_SAID))
@@ -201,7 +206,7 @@ class PhraseReader:
         view = TYPED_AS.get(name)
         if not rest and (not after or parted(after[0].text)[0] or not after[0].text):
             return [Phrase(Kind.VALUE, typed, None, wrong=nothing_follows(typed, view))], start + 1
-        of_choice = self.grammar.has_choices and (isinstance(view, ChoiceView) or view is _CLASSES)
+        of_choice = self.grammar.has_choices and view in _VALUED
         if view and of_choice:
             found, end = self._values(view, after, 0, before, is_named=True)
             return found, end + start + (0 if rest else 1)
@@ -228,7 +233,7 @@ class PhraseReader:
     def _said(self, words: Sequence[Word], start: int, run: int, before: Sequence[Phrase]) -> PhrasesFound | None:
         """A choice with its values, or words of the bot's own answers."""
         first = words[start].text.casefold()
-        if first not in _BEGIN_SAID:
+        if first not in _BEGIN_SAID or self.lexicon.is_region(words[start].text):
             return None
         if first == "listed" or _value(_CLASSES, _text(words[start : start + 2])):
             return self._values(_CLASSES, words, start, before)

@@ -45,6 +45,9 @@ SAMPLES = {
     "courses": Sample((BATH, FFOS_LAS), "course:Bath", (FFOS_LAS,), {"course": BATH}, {"course": YORK}),
     "not_courses": Sample((BATH, FFOS_LAS), "-course:Bath", (FFOS_LAS,), {"course": YORK}, {"course": BATH}),
     "classes": Sample(("Class 1", "Group 1"), "class:1", ("Group 1",), {"race_class": "1"}, {"race_class": "4"}),
+    "codes": Sample(
+        ("flat", "aw"), "code:flat", ("aw",), {"race_type": "Flat"}, {"race_type": "Hurdle", "surface": "Turf"}
+    ),
     "mentions": Sample(("U1", "here"), None, ("here",), {}, None),
     "digest": Sample(("12:00", "18:00"), "digest:12", ("18:00",), {}, None),
     "cards": Sample(("18:00", "19:00"), "cards:18", ("19:00",), {}, None),
@@ -305,6 +308,40 @@ def test_card_is_taken_for_one_of_its_races():
     chosen = BASE.model_copy(update={"classes": ("Class 1",), "topics": frozenset(Topic)})
     assert chosen.matches(race(EventKind.RACECARD_PUBLISHED, races=("4", "1")))
     assert not chosen.matches(race(EventKind.RACECARD_PUBLISHED, races=("4", "5")))
+
+
+# Codes of racing
+
+
+@pytest.mark.parametrize(
+    ("race", "codes"),
+    [
+        ({"race_type": "Flat", "surface": "Turf"}, "flat"),
+        ({"race_type": "Flat", "surface": "All Weather"}, "flat aw"),
+        ({"race_type": "Flat", "course": Course(name="Dundalk (AW)"), "surface": "Polytrack"}, "flat aw"),
+        ({"race_type": "Handicap Hurdle", "surface": "Turf"}, "jumps"),
+        ({"race_type": "N.H. Flat", "surface": "Turf"}, "jumps"),
+        ({"race_type": "STEEPLECHASE", "surface": "Grass"}, "jumps"),
+        ({"race_type": "Bumper", "surface": "Tapeta"}, "jumps aw"),
+        ({"race_type": "Flat"}, "flat aw"),
+        ({"race_type": "Harness", "surface": "Sand"}, "flat jumps aw"),
+        ({"surface": "Dirt"}, "flat jumps"),
+        ({}, "flat jumps aw"),
+    ],
+)
+def test_code_takes_its_races_and_races_that_do_not_say_their_code(race, codes):
+    event = abandonment(**race)
+    takes = {code: BASE.model_copy(update={"codes": (code,)}).matches(event) for code in ("flat", "jumps", "aw")}
+    assert [code for code, taken in takes.items() if taken] == codes.split()
+
+
+def test_meeting_of_any_code_is_told_abandoned_and_a_card_comes_for_one_race():
+    jumps = BASE.model_copy(update={"codes": ("jumps",), "topics": frozenset(Topic)})
+    flat, chase = Race(region="GB", race_type="Flat"), Race(region="GB", race_type="Chase")
+    assert jumps.matches(RacingEvent(key="k", kind=EventKind.MEETING_ABANDONED, race=flat))
+    card = RacingEvent(key="k", kind=EventKind.RACECARD_PUBLISHED, race=Race(region="GB"), races=(flat, chase))
+    assert jumps.matches(card)
+    assert not jumps.matches(card.model_copy(update={"races": (flat, flat)}))
 
 
 # Quiet hours and their zone

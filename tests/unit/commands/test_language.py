@@ -116,7 +116,7 @@ async def opened(channel, words):
         ("results", "results", "results from FR"),
         ("GB, York -results", "GB course:York -results", "abandonments from GB, only York"),
         ("GB except Bath tomorrow", "GB -course:Bath", "results and abandonments from GB, without Bath"),
-        ("all but jumps", "all", "results and abandonments from all regions"),
+        ("all but harness", "all", "results and abandonments from all regions"),
         ("GB escalate @bob ack 5", "GB ack:5m", None),
     ],
 )

@@ -7,6 +7,7 @@ from bot.slack.messages.conditions.course_view import NotCoursesView, OnlyCourse
 from bot.slack.messages.conditions.hour_views import DigestView, EveView, QuietView, ZoneView
 from bot.slack.messages.conditions.mention_view import MentionView
 from bot.slack.messages.conditions.race_class_view import RaceClassView
+from bot.slack.messages.conditions.race_code_view import RaceCodeView
 from bot.slack.messages.conditions.region_view import RegionView
 from bot.slack.messages.conditions.show_view import ShowView
 from bot.slack.messages.conditions.topic_view import TopicView
@@ -19,6 +20,7 @@ VIEWS: tuple[ConditionView, ...] = (
     ONLY_COURSES,
     NotCoursesView(),
     RaceClassView(),
+    RaceCodeView(),
     MENTIONS,
     DigestView(),
     EveView(),
