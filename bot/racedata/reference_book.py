@@ -4,9 +4,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import partial
 from http import HTTPStatus
-from typing import TypeVar
+from typing import Any, Generic, TypeVar
 
 from sqlmodel import Session
 
@@ -19,7 +18,7 @@ from bot.events.reading.json_values import note_text
 from bot.logs import get_logger
 from bot.racedata import reference_store
 from bot.racedata.client.filter_values import read_reference
-from bot.racedata.client.records import UNREAD_SHOWN, CountryPage, CoursePage
+from bot.racedata.client.records import UNREAD_SHOWN
 from bot.racedata.client.service_client import RacingClient
 from bot.racedata.client.service_errors import (
     TRANSIENT,
@@ -65,60 +64,59 @@ class RegionCheck:
     known: bool
 
 
-@dataclass(frozen=True)
-class _PutOff:
-    until: datetime
-    error: ServiceError | None
+@dataclass(eq=False)
+class _List(Generic[T]):
+    """A list of the data service. `kept`: as stored, with the time. `tried_at`: the end of the last refresh.
+
+    Before `put_off` no request is made: the answer would be the `failure` of the last request, or empty again.
+    """
+
+    name: str
+    kept: Callable[[Session], tuple[tuple[T, ...], datetime] | None]
+    put: Callable[[Session, Sequence[T], datetime], None]
+    ask: Callable[[RacingClient], Awaitable[Sequence[T]]]
+    task: "asyncio.Task[ServiceError | None] | None" = None
+    tried_at: datetime | None = None
+    put_off: datetime | None = None
+    was_asked: bool = False
+    failure: ServiceError | None = None
 
 
 class ReferenceBook:
-    """One refresh serves all who wait."""
+    """One refresh of a list serves all who wait."""
 
     def __init__(self, database: Database, client: RacingClient, clock: Clock) -> None:
         self._database = database
         self._client = client
         self._clock = clock
-        self._refreshing: asyncio.Task[ServiceError | None] | None = None
-        self._refreshed_at: datetime | None = None
-        self._asking_countries = asyncio.Lock()
-        self._put_off: dict[str, _PutOff] = {}
-        self._failures: dict[str, ServiceError | None] = {}
+        store = reference_store
+        self._courses = _List("courses", store.courses, store.put_courses, _ask_courses)
+        self._regions = _List("regions", store.regions, store.put_regions, self._ask_regions)
+        self._countries = _List("countries", store.countries, store.put_countries, _ask_countries)
+        self._lists: tuple[_List[Any], ...] = (self._courses, self._regions, self._countries)
 
     async def aclose(self) -> None:
-        """End a refresh under way: it would use the client after the client's end."""
-        if self._refreshing:
-            self._refreshing.cancel()
-            await asyncio.gather(self._refreshing, return_exceptions=True)
+        """End each refresh under way: it would use the client after the client's end."""
+        tasks = [one.task for one in self._lists if one.task]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     async def regions(self, timeout_s: float | None = None) -> tuple[str, ...] | None:
         """The stale codes if new codes do not come in time; None without any."""
-        return await self._kept(reference_store.regions, self._client, timeout_s)
+        return await self._read(self._regions, self._client, timeout_s)
 
     async def courses(self, timeout_s: float | None = None) -> tuple[KnownCourse, ...] | None:
-        return await self._kept(reference_store.courses, self._client, timeout_s)
+        return await self._read(self._courses, self._client, timeout_s)
 
     async def countries(self, timeout_s: float | None = None) -> tuple[KnownCountry, ...] | None:
-        return await self._countries(self._client, timeout_s)
+        return await self._read(self._countries, self._client, timeout_s)
 
     async def keep_fresh(self) -> None:
         """For upkeep: read each stale list anew. Raises no ServiceError: a kept list stays."""
         client = self._client.for_upkeep()
-        await self._kept(reference_store.regions, client)
-        await self._kept(reference_store.courses, client)
-        await self._countries(client)
-
-    async def _countries(self, client: RacingClient, timeout_s: float | None = None) -> tuple[KnownCountry, ...] | None:
-        kept = await self._database.read(reference_store.countries)
-        if not self._is_fresh(kept):
-            try:
-                async with asyncio.timeout(timeout_s), self._asking_countries:
-                    kept = await self._database.read(reference_store.countries)
-                    if not self._is_fresh(kept):
-                        await self._refresh_countries(client)
-            except TimeoutError:
-                log.info("countries_not_in_time", timeout_s=timeout_s)
-            kept = await self._database.read(reference_store.countries)
-        return kept[0] if kept else None
+        for one in self._lists:
+            await self._read(one, client)
 
     async def known_countries(self) -> tuple[KnownCountry, ...]:
         """Makes no request."""
@@ -136,10 +134,11 @@ class ReferenceBook:
 
     def why_none(self, name: str) -> Exception:
         """Why the list of this name is missing: the service's failure, or no answer yet."""
-        if name not in self._failures:
+        one = next(one for one in self._lists if one.name == name)
+        if not one.was_asked:
             return TimeoutError(f"the list of {name} has not come")
         none = f"The data service's list of {name} could not be read. Try again in a few minutes."
-        return self._failures[name] or CommandError(none)
+        return one.failure or CommandError(none)
 
     async def check_region(self, typed: str, timeout_s: float | None = None) -> RegionCheck:
         return (await self.check_regions([typed], timeout_s))[0]
@@ -210,82 +209,71 @@ class ReferenceBook:
         return found.pop() if len(found) == 1 else None
 
     async def refresh(self) -> None:
-        """For upkeep: read stale lists anew, by one request for each. Raises ServiceError if a list did not come."""
-        error = await self._refresh_together(self._client.for_upkeep().in_one_try())
-        if error is not None:
+        """For upkeep: read stale courses and regions anew. Raises ServiceError if a list did not come."""
+        client = self._client.for_upkeep().in_one_try()
+        errors = [await self._refresh(self._courses, client), await self._refresh(self._regions, client)]
+        for error in filter(None, errors):
             raise error
 
-    async def _kept(
-        self,
-        read: Callable[[Session], tuple[T, datetime] | None],
-        client: RacingClient,
-        timeout_s: float | None = None,
-    ) -> T | None:
-        kept = await self._database.read(read)
-        if kept and self._is_fresh(kept):
-            return kept[0]
-        if self._refreshed_at is None or self._clock() - self._refreshed_at >= REFRESH_PAUSE:
+    async def _read(self, one: _List[T], client: RacingClient, timeout_s: float | None = None) -> tuple[T, ...] | None:
+        kept = await self._database.read(one.kept)
+        is_due = one.tried_at is None or self._clock() - one.tried_at >= REFRESH_PAUSE
+        if is_due and not self._is_fresh(kept):
             try:
                 async with asyncio.timeout(timeout_s):
-                    await self._refresh_together(client)
+                    await self._refresh(one, client)
             except TimeoutError:
-                log.info("reference_not_in_time", timeout_s=timeout_s)
+                log.info("list_not_in_time", name=one.name, timeout_s=timeout_s)
             except StorageError as error:
-                log.warning("reference_not_kept", reason=str(error))
-            kept = await self._database.read(read)
+                log.warning("list_not_kept", name=one.name, reason=str(error))
+            kept = await self._database.read(one.kept)
         return kept[0] if kept else None
 
-    async def _refresh_together(self, client: RacingClient) -> ServiceError | None:
+    async def _refresh(self, one: _List[T], client: RacingClient) -> ServiceError | None:
+        """The failure for which the list did not come."""
         while True:
-            task, is_ours = self._refreshing, False
-            if task is None or task.done():
-                task, is_ours = asyncio.create_task(self._refresh(client)), True
-                task.add_done_callback(_log_failure)
-                self._refreshing = task
+            is_ours = one.task is None or one.task.done()
+            if one.task is None or is_ours:
+                one.task = asyncio.create_task(self._read_anew(one, client))
+                one.task.add_done_callback(_log_failure)
             # The end of one caller's patience must not end the refresh for others.
-            error = await asyncio.shield(task)
+            error = await asyncio.shield(one.task)
             # Upkeep is spared before people are.
             if is_ours or not isinstance(error, Spared):
                 return error
 
-    async def _refresh(self, client: RacingClient) -> ServiceError | None:
-        error = None
+    async def _read_anew(self, one: _List[T], client: RacingClient) -> ServiceError | None:
+        kept = await self._database.read(one.kept)
+        if self._is_fresh(kept):
+            return None
+        found: Sequence[Any] = ()
         try:
-            error = await self._refresh_stale(client)
-            return error
+            if one.put_off is None or self._clock() >= one.put_off:
+                found = await self._ask(one, client)
+            # A kept list survives a failed request. Without a kept list the courses name the regions.
+            if one.name == self._regions.name and not found and (kept is None or _is_left_to_courses(one.failure)):
+                found = await self._regions_of_courses(client)
+            now = self._clock()
+            if found:
+                await self._database.write(lambda session: one.put(session, found, now))
+            return None if found else one.failure
         finally:
             # Also after a storage failure: the next command would request everything again.
-            if not isinstance(error, Spared):
-                self._refreshed_at = self._clock()
+            if not isinstance(one.failure, Spared):
+                one.tried_at = self._clock()
 
-    async def _refresh_stale(self, client: RacingClient) -> ServiceError | None:
-        kept_courses = await self._database.read(reference_store.courses)
-        kept_regions = await self._database.read(reference_store.regions)
-        new_courses: Sequence[KnownCourse] = ()
-        new_regions: Sequence[str] = ()
-        courses_error = regions_error = None
-        if not self._is_fresh(kept_courses):
-            new_courses, courses_error = await self._ask("courses", partial(_ask_courses, client))
-        if not self._is_fresh(kept_regions):
-            new_regions, regions_error = await self._ask("regions", partial(self._ask_regions, client))
-            # A kept list survives a failed request. Without a kept list the courses name the regions.
-            if not new_regions and (kept_regions is None or _is_left_to_courses(regions_error)):
-                fresh_courses = kept_courses[0] if kept_courses and self._is_fresh(kept_courses) else ()
-                new_regions = _regions_of(new_courses or fresh_courses)
-        await self._keep(new_courses, new_regions)
-        return courses_error or (None if isinstance(regions_error, UpgradeRequired) else regions_error)
-
-    async def _ask(self, name: str, ask: Callable[[], Awaitable[list[T]]]) -> tuple[Sequence[T], ServiceError | None]:
-        """The list and no failure, or an empty list and the failure. During a pause: the earlier refusal."""
-        put_off = self._put_off.get(name)
-        if put_off and self._clock() < put_off.until:
-            return (), put_off.error
-        found, error = await _attempt(ask)
-        self._failures[name] = error
-        self._put_off.pop(name, None)
-        if not found and not isinstance(error, TRANSIENT):
-            self._put_off[name] = _PutOff(self._clock() + REFUSED_LIST_PAUSE, error)
-        return found or (), error
+    async def _ask(self, one: _List[T], client: RacingClient) -> Sequence[T]:
+        """Empty for a failure, which the list keeps."""
+        found: Sequence[T] = ()
+        one.failure = None
+        try:
+            found = await one.ask(client)
+        except ServiceError as error:
+            log.info("list_refused", name=one.name, reason=str(error))
+            one.failure = error
+        one.was_asked = True
+        one.put_off = None if found or isinstance(one.failure, TRANSIENT) else self._clock() + REFUSED_LIST_PAUSE
+        return found
 
     async def _ask_regions(self, client: RacingClient) -> list[str]:
         """Keeps the race classes of the same answer."""
@@ -298,42 +286,13 @@ class ReferenceBook:
             await self._database.write(lambda session: reference_store.put_classes(session, classes, now))
         return found.get("regions", [])
 
-    async def _refresh_countries(self, client: RacingClient) -> None:
-        found, _ = await self._ask("countries", partial(_ask_countries, client))
-        now = self._clock()
-        if found:
-            await self._database.write(lambda session: reference_store.put_countries(session, found, now))
-
-    async def _keep(self, courses: Sequence[KnownCourse], regions: Sequence[str]) -> None:
-        now = self._clock()
-
-        def keep(session: Session) -> None:
-            if courses:
-                reference_store.put_courses(session, courses, now)
-            if regions:
-                reference_store.put_regions(session, regions, now)
-
-        if courses or regions:
-            await self._database.write(keep)
+    async def _regions_of_courses(self, client: RacingClient) -> list[str]:
+        await self._read(self._courses, client)
+        kept = await self._database.read(reference_store.courses)
+        return sorted({one.region for one in kept[0] if one.region}) if kept and self._is_fresh(kept) else []
 
     def _is_fresh(self, kept: tuple[object, datetime] | None) -> bool:
         return kept is not None and self._clock() - kept[1] < LISTS_FRESH_FOR
-
-
-async def _ask_courses(client: RacingClient) -> list[KnownCourse]:
-    return _known_courses(await client.courses())
-
-
-async def _ask_countries(client: RacingClient) -> list[KnownCountry]:
-    return _known_countries(await client.countries())
-
-
-async def _attempt(ask: Callable[[], Awaitable[T]]) -> tuple[T | None, ServiceError | None]:
-    try:
-        return await ask(), None
-    except ServiceError as error:
-        log.info("reference_refused", reason=str(error))
-        return None, error
 
 
 def _is_left_to_courses(error: ServiceError | None) -> bool:
@@ -342,18 +301,14 @@ def _is_left_to_courses(error: ServiceError | None) -> bool:
     return error is None or forbidden or isinstance(error, UpgradeRequired | NotFound | AnswerUnreadable)
 
 
-def _known_courses(page: CoursePage) -> list[KnownCourse]:
-    named = set(KnownCourse.model_fields)
+async def _ask_courses(client: RacingClient) -> list[KnownCourse]:
+    named, page = set(KnownCourse.model_fields), await client.courses()
     return [KnownCourse(**record.model_dump(include=named)) for record in page.data if (record.name or "").strip()]
 
 
-def _known_countries(page: CountryPage) -> list[KnownCountry]:
-    named = set(KnownCountry.model_fields) - {"note"}
+async def _ask_countries(client: RacingClient) -> list[KnownCountry]:
+    named, page = set(KnownCountry.model_fields) - {"note"}, await client.countries()
     return [KnownCountry(**record.model_dump(include=named), note=note_text(record.note)) for record in page.data]
-
-
-def _regions_of(courses: Sequence[KnownCourse]) -> list[str]:
-    return sorted({course.region for course in courses if course.region})
 
 
 def _log_failure(task: "asyncio.Task[ServiceError | None]") -> None:

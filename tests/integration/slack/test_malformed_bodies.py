@@ -24,6 +24,7 @@ from bot.errors import SlackUnreached
 from bot.outbox import told_once
 from bot.outbox.notices import Notices
 from bot.outbox.resume import Reopening
+from bot.racedata.client.service_errors import ServiceUnreachable
 from bot.racedata.reference_book import ReferenceBook
 from bot.slack.bolt_app import Listener, make_bolt
 from bot.slack.bot_identity import BotIdentity
@@ -178,13 +179,17 @@ async def not_admin(_user_id):
     return False
 
 
+async def no_service():
+    raise ServiceUnreachable("reference", message="nobody is there", may_have_arrived=False)
+
+
 class Endpoint:
     """What Slack's requests meet: the guard, Bolt and every listener, with a real database and no Slack."""
 
     def __init__(self, database):
         nobody: Any = None
-        reference = ReferenceBook(database, nobody, lambda: NOW)
-        reference._refreshed_at = NOW
+        away: Any = SimpleNamespace(courses=no_service, reference=no_service, countries=no_service)
+        reference = ReferenceBook(database, away, lambda: NOW)
         self.database = database
         wake = asyncio.Event()
         desk: Any = SimpleNamespace(
