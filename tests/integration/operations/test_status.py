@@ -264,8 +264,10 @@ async def test_status_counts_the_races_that_a_channel_takes_hours_past_their_off
 
 
 async def test_status_takes_no_further_words(pipeline):
-    with pytest.raises(CommandError, match="no further words"):
-        await answer(pipeline, "status now", is_admin=True)
+    command, words = find_command("status now")
+    assert command is not None
+    with pytest.raises(CommandError, match="without further words"):
+        await command.plan(desk_of(pipeline), Invocation(words, "CGB", "UALICE", "cmd-1"))
 
 
 # The figures of the gauges

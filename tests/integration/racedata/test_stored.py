@@ -188,7 +188,7 @@ async def test_replicas_count_one_another_and_forget_the_dead(database):
     assert await beat("a", NOW + DEAD_AFTER) == 2
     kept = [
         await database.read(partial(named_values.get, name=name))
-        for name in (f"{Mark.REPLICA}b", f"{replicas.REPLICA_PREFIX}c", "replicas")
+        for name in (f"{Mark.REPLICA}b", f"{Mark.REPLICA}c", "replicas")
     ]
     assert [one is not None for one in kept] == [False, True, True]
 
