@@ -267,7 +267,7 @@ async def test_status_takes_no_further_words(pipeline):
     command, words = find_command("status now")
     assert command is not None
     with pytest.raises(CommandError, match="without further words"):
-        await command.plan(desk_of(pipeline), Invocation(words, "CGB", "UALICE", "cmd-1"))
+        await command.plan(desk_of(pipeline, is_admin=True), Invocation(words, "CGB", "UALICE", "cmd-1"))
 
 
 # The figures of the gauges
