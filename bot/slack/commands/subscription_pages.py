@@ -1,15 +1,15 @@
 """`/racing list`: a page of the channel's subscriptions, and the buttons that edit and remove."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from typing import Any
 
 from sqlmodel import Session
 
 from bot.channels import audit_log, mutes, pauses, subscriptions, watches
 from bot.channels.conditions.mention_condition import is_person
-from bot.channels.filters import ALL_REGIONS, Abandonments, ChannelFilter, Meeting, Overridden, without_abandonments
-from bot.db.tables import AuditEntry, ChannelSubscriptionRow, MutedMeetingRow, OutboxMessage
+from bot.channels.filters import ALL_REGIONS, ChannelFilter, without_abandonments
+from bot.db.tables import ChannelSubscriptionRow, OutboxMessage
 from bot.errors import CommandError
 from bot.events.days import utc_today
 from bot.outbox import backlog, held_queues
@@ -37,42 +37,17 @@ REGIONS_S = 1.5
 """For reading the regions anew."""
 
 
-@dataclass(frozen=True)
-class _Found:
-    rows: Sequence[ChannelSubscriptionRow]
-    shown: Sequence[ChannelFilter]
-    lacking: Sequence[ChannelFilter]
-    overridden: Sequence[Sequence[Overridden]]
-    posts: Sequence[OutboxMessage | None]
-    number: int
-    total: int
-    mutes: Sequence[tuple[MutedMeetingRow, Meeting, Abandonments]]
-    change: AuditEntry | None
-    regions: Sequence[str] | None
-    courses: frozenset[str] | None
-    pause: ChannelPause | None
-    watched: int
-
-
 async def _answer(desk: Desk, invocation: Invocation, number: int) -> Message:
     # What was stored unchecked while the service was away shows as soon as it is back.
     await desk.reference.regions(REGIONS_S)
-    found = await desk.database.read(lambda session: _find(session, desk, invocation.channel_id, number))
-    is_admin = await desk.people.is_admin(invocation)
-    gone = await _gone(desk, invocation.channel_id, {row.created_by for row in found.rows})
-    return subscription_list(
-        ListPage(
-            listed=[_listed(desk, place, found, gone) for place in range(len(found.rows))],
-            number=found.number,
-            pages=max(1, -(-found.total // PER_PAGE)),
-            total=found.total,
-            mutes=found.mutes,
-            last_change=found.change if is_admin else None,
-            today=utc_today(desk.clock()),
-            pause=found.pause,
-            watched=found.watched,
-        )
-    )
+    page = await desk.database.read(lambda session: _page(session, desk, invocation.channel_id, number))
+    if not await desk.people.is_admin(invocation):
+        page = replace(page, last_change=None)
+    gone = await _gone(desk, invocation.channel_id, {one.row.created_by for one in page.listed})
+    listed = [
+        replace(one, orphaned=[*one.orphaned, *filter(None, [gone.get(one.row.created_by)])]) for one in page.listed
+    ]
+    return subscription_list(replace(page, listed=listed))
 
 
 async def _edit(desk: Desk, invocation: Invocation, _planned: Any) -> None:
@@ -107,27 +82,32 @@ def _row(session: Session, invocation: Invocation) -> ChannelSubscriptionRow:
     raise CommandError("That subscription is not there any more. /racing list shows what is.")
 
 
-def _find(session: Session, desk: Desk, channel_id: str, number: int) -> _Found:
-    every = subscriptions.of_channel(session, channel_id)
+def _page(session: Session, desk: Desk, channel_id: str, number: int) -> ListPage:
+    rows = subscriptions.of_channel(session, channel_id)
+    every = [subscriptions.read_filter(row) for row in rows]
     number = min(number, max(1, -(-len(every) // PER_PAGE)))
-    rows = every[(number - 1) * PER_PAGE : number * PER_PAGE]
-    filters = [subscriptions.read_filter(row) for row in rows]
-    others = [subscriptions.read_filter(row) for row in every]
+    on_page = slice((number - 1) * PER_PAGE, number * PER_PAGE)
+    filters = every[on_page]
+    posts = subscriptions.last_posts(session, channel_id, filters)
+    lacking, now = without_abandonments(filters, every), desk.clock()
     regions, courses = reference_store.regions(session), reference_store.courses(session)
-    now = desk.clock()
+    published = {one.course_id for one in courses[0]} if courses else None
     muted = [(row, mutes.read(row)) for row in mutes.of_channel(session, channel_id, now)]
-    return _Found(
-        rows=rows,
-        shown=as_shown(session, filters),
-        lacking=without_abandonments(filters, others),
-        overridden=[overridden_in(session, [(chosen, other) for other in others]) for chosen in filters],
-        posts=subscriptions.last_posts(session, channel_id, filters),
+    return ListPage(
+        listed=[
+            replace(
+                _with_post(Listed(row, shown), post, desk),
+                overridden=overridden_in(session, [(chosen, other) for other in every]),
+                has_abandonments=chosen not in lacking,
+                orphaned=_unpublished(chosen, regions[0] if regions else None, published),
+            )
+            for row, chosen, shown, post in zip(rows[on_page], filters, as_shown(session, filters), posts, strict=True)
+        ],
         number=number,
         total=len(every),
         mutes=[(row, one, abandonments_here(session, channel_id, one, now)) for row, one in muted],
-        change=audit_log.last_of_channel(session, channel_id),
-        regions=regions[0] if regions else None,
-        courses=frozenset(one.course_id for one in courses[0] if one.course_id) if courses else None,
+        last_change=audit_log.last_of_channel(session, channel_id),
+        today=utc_today(now),
         pause=_pause(session, channel_id),
         watched=watches.count_in(session, channel_id),
     )
@@ -144,33 +124,25 @@ def _pause(session: Session, channel_id: str) -> ChannelPause | None:
     return ChannelPause(until, held.since, entry.user_id if entry else None)
 
 
-def _listed(desk: Desk, place: int, found: _Found, gone: dict[str, str]) -> Listed:
-    row, post = found.rows[place], found.posts[place]
-    if post is not None and (post.sent_at or post.received_at) < row.created_at:
-        # Of another subscription, before this subscription was made.
-        post = None
-    chosen = subscriptions.read_filter(row)
-    return Listed(
-        row=row,
-        chosen=found.shown[place],
-        overridden=found.overridden[place],
-        last_post_at=post.sent_at if post else None,
-        last_post_link=desk.identity.permalink(row.channel_id, post.message_ts) if post and post.message_ts else None,
-        has_abandonments=chosen not in found.lacking,
-        orphaned=[*_unpublished(chosen, found), *([gone[row.created_by]] if row.created_by in gone else [])],
-    )
+def _with_post(one: Listed, post: OutboxMessage | None, desk: Desk) -> Listed:
+    """A post from before the subscription was of another subscription."""
+    if post is None or (post.sent_at or post.received_at) < one.row.created_at:
+        return one
+    link = desk.identity.permalink(one.row.channel_id, post.message_ts) if post.message_ts else None
+    return replace(one, last_post_at=post.sent_at, last_post_link=link)
 
 
-def _unpublished(chosen: ChannelFilter, found: _Found) -> list[str]:
+def _unpublished(
+    chosen: ChannelFilter, regions: Sequence[str] | None, courses: Collection[str | None] | None
+) -> list[str]:
     missing = []
-    if found.regions is not None and chosen.region not in {ALL_REGIONS, *found.regions}:
-        meant = question(likely(chosen.region, found.regions))
+    if regions is not None and chosen.region not in {ALL_REGIONS, *regions}:
+        meant = question(likely(chosen.region, regions))
         missing.append(f"The data service publishes no region {chosen.region}, so nothing from it arrives.{meant}")
-    named = [one for one in (*chosen.courses, *chosen.not_courses) if one.course_id and found.courses is not None]
     return missing + [
         f"The data service no longer publishes the course {course.name or course.course_id}."
-        for course in named
-        if course.course_id not in (found.courses or ())
+        for course in (*chosen.courses, *chosen.not_courses)
+        if course.course_id and courses is not None and course.course_id not in courses
     ]
 
 

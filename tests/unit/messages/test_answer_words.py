@@ -196,7 +196,7 @@ def row(number=1, chosen=GB, **changes):
 
 def page(*listed, total=None, number=1, mutes=(), change=None, **more):
     total = len(listed) if total is None else total
-    return subscription_list(ListPage(listed, number, max(1, -(-total // PER_PAGE)), total, mutes, change, **more))
+    return subscription_list(ListPage(listed, number, total, mutes, change, **more))
 
 
 def entry(**changes):

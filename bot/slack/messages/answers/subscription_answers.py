@@ -244,13 +244,16 @@ class ListPage:
 
     listed: Sequence[Listed]
     number: int
-    pages: int
     total: int
     mutes: Sequence[tuple[MutedMeetingRow, Meeting, Abandonments]]
     last_change: AuditEntry | None = None
     today: date | None = None
     pause: ChannelPause | None = None
     watched: int = 0
+
+    @property
+    def pages(self) -> int:
+        return max(1, -(-self.total // PER_PAGE))
 
 
 def subscription_list(page: ListPage) -> Message:
