@@ -220,7 +220,7 @@ def test_reason_that_no_line_shows_is_not_said_to_be_from_the_race_book_in_any_o
     name = f"meeting.abandoned:meeting=mt_1#1@{CHANNEL}"
     first, other = (last_states(channel_of(), [whole, *order], [True] * 3)[name] for order in (others, others[::-1]))
     assert first == other
-    assert "from the race book" not in "\n".join(first)
+    assert "from the bot's records" not in "\n".join(first)
 
 
 @pytest.mark.long

@@ -59,7 +59,7 @@ BY_THE_BOOK = {
         lists(listed()),
         bare(),
         bare("result.received", runners=WON),
-        CGB=["Ascot 14:30 (GB) | +region, course, date, time, name and class from the race book"] * 2,
+        CGB=["Ascot 14:30 (GB) | +region, course, date, time, name and class from the bot's records"] * 2,
         CALL=[],
         CIRE=[],
     ),

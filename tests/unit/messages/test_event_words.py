@@ -256,6 +256,10 @@ OTHERS: dict[str, tuple[RacingEvent, dict[str, Any]]] = {
     ),
     "An abandoned meeting of which a race was run": (event(MEETING, races=RUN_IN_PART), {"partly_run": True}),
     "A card that marks races": (event(CARD, AT_ASCOT, races=MARKED), {}),
+    "A card that marks a race postponed": (
+        event(CARD, AT_ASCOT, races=(MARKED[0].model_copy(update={"status": "Postponed"}), MARKED[2])),
+        {},
+    ),
     "A corrected card that marks races": (
         event(CARD, AT_ASCOT, races=MARKED),
         {"changes": (Change(field="race.going", before="Good", now="Soft"),)},
@@ -288,7 +292,7 @@ def test_small_print_stands_under_every_message(kind):
     assert said == ["2026-11-20", "received", "data as of", "may be a repeat"]
 
 
-FROM_BOOK = "details of races from the race book"
+FROM_BOOK = "details of races from the bot's records"
 
 
 @pytest.mark.parametrize(

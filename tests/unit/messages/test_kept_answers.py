@@ -1,23 +1,25 @@
 """Kept answers read aloud: lists of regions, counts of one, loud words behind their marks."""
 
 import re
-from datetime import UTC, date, datetime
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
 from bot.channels.filters import ALL_REGIONS, ChannelFilter
 from bot.events.event import DEFAULT_TOPICS, Topic
-from bot.events.races import Course
+from bot.events.races import Course, OffTime, Race
 from bot.outbox.message import Message
 from bot.racedata.day_card import Card, Coverage, Outcomes, RaceOutcome
 from bot.slack.messages.answers.change_notice import ended_by, welcome
 from bot.slack.messages.answers.day_answer import DayQuestion
 from bot.slack.messages.answers.filter_words import described, in_markup, in_plain_words, in_words
+from bot.slack.messages.answers.racecard_answer import racecard
 from bot.slack.messages.answers.results_answer import results_of_day
 from bot.slack.messages.answers.subscription_answers import unsubscribed
 from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, VOIDED, without_marks
 from tests.unit.messages.kept_answers import ANSWERS, VIEWS
-from tests.unit.messages.kept_values import KEMPTON
+from tests.unit.messages.kept_values import KEMPTON, NOON, TO_COME
 
 EIGHTEEN = ["AUS", "BHR", "FR", "GB", "GER", "HK", "IRE", "ITY", "JPN", "KSA", "NOR", "NZ", "QAT", "SAF", "SIN", "SWE"]
 EIGHTEEN += ["UAE", "USA"]
@@ -79,6 +81,15 @@ def test_none_is_said_of_a_place(region, course, where):
     races = Card(DAY, region, course, OPEN, Coverage.COMPLETE)
     lost = f"No abandonment is known {where} on Fri 20 Nov."
     assert lost in results_of_day(races, DayQuestion(AT_NOON, only_abandonments=True)).text
+
+
+@pytest.mark.parametrize(("now", "is_named"), [(NOON, True), (NOON - timedelta(days=1), False)])
+def test_next_off_of_a_meeting_is_named_on_the_day_alone(now, is_named):
+    off = OffTime(text="14:30", off_at=NOON.replace(hour=14, minute=30))
+    meeting = replace(KEMPTON, races=(Race(off=off, race_date=f"{NOON:%Y-%m-%d}"),))
+    outcomes = Outcomes(meetings=(meeting,), of={(0, 0): RaceOutcome.OPEN})
+    told = racecard(replace(TO_COME, course=None, outcomes=outcomes), DayQuestion(now))
+    assert ("next 14:30" in str(told.blocks)) is is_named
 
 
 NOUNS = "abandonment|attempt|change|course|error|hour|meeting|message|race|refusal|request|result|runner|subscription"

@@ -218,7 +218,7 @@ def _from_book(event: RacingEvent, details_filled_in: bool) -> str | None:
         words.append("races")
     elif details_filled_in:
         words.append("details of races")
-    return given("{} from the race book", listed(words))
+    return given("{} from the bot's records", listed(words))
 
 
 def _came(context: MessageContext) -> str:

@@ -1,6 +1,6 @@
 """The message for racecard.published: declarations for a future day."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from bot.events.event import RacingEvent
 from bot.events.facts import Change
@@ -135,14 +135,20 @@ def _loss(event: RacingEvent, context: MessageContext) -> str | None:
         race, course = event.race, course_name(event.race)
         is_meeting = course and not (race.race_id or off_text(race.off))
         name = joined([f"{course} meeting", race_day(race)], ", ") if is_meeting else _name(race)
-        return f"ABANDONED: {name}{region_mark(event)}"
+        return f"{_lost_word([race, *event.races], context)}: {name}{region_mark(event)}"
     lost = _lost_races(event)
     if not lost or (context.changes and not any(map(_marks_lost, context.changes))):
         return None
     times = [time for race in lost if (time := off_text(race.off))]
     named = listed(times) if len(times) == len(lost) <= _TIMES_NAMED else counted(len(lost), "race")
     name = joined([course_name(event.race) or "course not given", named], " ")
-    return f"ABANDONED: {joined([name, race_day(event.race)], ', ')}{region_mark(event)}"
+    return f"{_lost_word(lost, context)}: {joined([name, race_day(event.race)], ', ')}{region_mark(event)}"
+
+
+def _lost_word(races: Sequence[Race], context: MessageContext) -> str:
+    """ "POSTPONED" where every loss is a postponement."""
+    lost = [race.is_postponed for race in races if race.abandoned]
+    return "POSTPONED" if lost and all(lost) and not context.card_lost else "ABANDONED"
 
 
 def _marks_lost(change: Change) -> bool:
@@ -205,8 +211,9 @@ def _status(race: Race) -> str | None:
 
 
 def _line(race: Race) -> str:
-    lost = f"{ABANDONED} ABANDONED" if race.abandoned else None
-    status = _status(race)
+    is_put_off = race.abandoned and race.is_postponed
+    lost = f"{ABANDONED} {'POSTPONED' if is_put_off else 'ABANDONED'}" if race.abandoned else None
+    status = None if is_put_off else _status(race)
     # An earlier version may have given the reason, when the race was still marked abandoned.
     return joined([race_line(race), lost, status, safe(race.reason) if lost or status else None])
 

@@ -181,7 +181,7 @@ def small_print(card: Card, now: datetime) -> Block | None:
 def _sources(card: Card, now: datetime) -> str | None:
     """The list is read now and then; deliveries come at any moment."""
     if card.read_at:
-        return f"list read {published_moment(card.read_at.isoformat(), now)}; news since then from deliveries"
+        return f"list read {published_moment(card.read_at.isoformat(), now)}; later news included"
     return f"latest news {published_moment(card.latest_at.isoformat(), now)}" if card.latest_at else None
 
 
@@ -244,7 +244,7 @@ def meeting_in_a_line(place: int, card: Card, now: datetime) -> Unit:
     words = [
         meeting_title(place, card),
         joined([counted(len(races), "race"), times], " "),
-        given("next {}", following),
+        given("next {}", following) if card.day <= utc_today(now) else None,
         *([] if is_dead(card.outcomes, place) else figures),
         share(overdue, len(races), "without a result"),
         given("Going: {}", safe(meeting.going)),
@@ -298,16 +298,19 @@ def is_dead(outcomes: Outcomes, place: int) -> bool:
 
 
 def abandoned_in_figures(outcomes: Outcomes) -> str | None:
-    """For example "1 meeting (6 races) and 1 other race abandoned". Each race counts once."""
+    """For example "rest of 1 meeting (6 races) and 1 other race abandoned". Each race counts once."""
     places = range(len(outcomes.meetings))
     races = [race for place in places for race in _of(place, outcomes, RaceOutcome.ABANDONED)]
     of_lost = sum(_is_of_lost(race, outcomes) for race in races)
     others = len(races) - of_lost
     if not outcomes.lost:
         return f"{counted(others, 'race')} abandoned" if others else None
-    meetings = counted(len(outcomes.lost), "meeting") + (f" ({counted(of_lost, 'race')})" if of_lost else "")
+    rest = sum(map(outcomes.partly_run, outcomes.lost))
+    whole = len(outcomes.lost) - rest
+    meetings = [f"rest of {counted(rest, 'meeting')}" if rest else None, counted(whole, "meeting") if whole else None]
+    named = joined([*meetings], " and ") + (f" ({counted(of_lost, 'race')})" if of_lost else "")
     more = f" and {counted(others, 'other race')}" if others else ""
-    return f"{meetings}{more} abandoned"
+    return f"{named}{more} abandoned"
 
 
 def _is_of_lost(race: Race, outcomes: Outcomes) -> bool:
