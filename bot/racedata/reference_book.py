@@ -40,6 +40,7 @@ from bot.racedata.near_misses import (
     several,
     wrong_words,
 )
+from bot.racedata.published_lists import read_lists
 from bot.racedata.reference_store import KnownCountry, KnownCourse
 
 log = get_logger(__name__)
@@ -204,9 +205,7 @@ class ReferenceBook:
         return Course(course_id=chosen.course_id, name=chosen.name, country=chosen.country)
 
     async def region_of(self, course: Course) -> str | None:
-        kept = await self._database.read(reference_store.courses)
-        found = {one.region for one in (kept[0] if kept else ()) if one.course_id and one.course_id == course.course_id}
-        return found.pop() if len(found) == 1 else None
+        return (await self._database.read(read_lists)).region_of_course(course)
 
     async def refresh(self) -> None:
         """For upkeep: read stale courses and regions anew. Raises ServiceError if a list did not come."""

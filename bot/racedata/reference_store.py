@@ -90,21 +90,6 @@ def failed_tries(session: Session) -> tuple[int, datetime] | None:
     return named_values.get(session, Mark.FAILED_TRIES)
 
 
-def region_of_course(session: Session, course: Course) -> str | None:
-    kept = courses(session)
-    return region_among(kept[0], course) if kept else None
-
-
-def region_among(known: Sequence[KnownCourse], course: Course) -> str | None:
-    """None if the list has several regions for the course's name."""
-    if course.course_id:
-        found = {one.region for one in known if one.course_id == course.course_id}
-    else:
-        name = (course.name or "").casefold()
-        found = {one.region for one in known if name and (one.name or "").casefold() == name}
-    return found.pop() if len(found) == 1 else None
-
-
 def told_apart(session: Session, named: Sequence[Course]) -> tuple[Course, ...]:
     """The courses as shown: namesakes get their region, else country, else id: "Ascot (AUS)"."""
     kept = courses(session) if named else None
