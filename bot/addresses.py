@@ -5,7 +5,7 @@ The words of each ValueError follow the name of the setting, as in "PUBLIC_URL m
 
 import re
 import ssl
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlsplit
 from urllib.request import (  # type: ignore[attr-defined]  # typeshed lacks the second
@@ -76,11 +76,11 @@ def check_public_address(value: str, *, loopback_http: bool = True) -> str:
     return address
 
 
-def check_service_path(value: str, known: set[str], needed: set[str]) -> str:
+def check_service_path(value: str, known: Collection[str], needed: Collection[str]) -> str:
     """The path below RACING_API_URL, without a leading slash."""
     names = set(re.findall(r"{([^{}]*)}", value))
     rest = re.sub(r"{[^{}]*}", "", value)
-    if not names <= known or not needed <= names or set("{}") & set(rest):
+    if not names <= {*known} or not names >= {*needed} or set("{}") & set(rest):
         raise ValueError(f"must contain {' and '.join(sorted(f'{{{name}}}' for name in needed))}, and no other braces")
     if "://" in value:
         raise ValueError("is a path below RACING_API_URL, not a whole address")

@@ -10,13 +10,14 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 from urllib.parse import urlsplit
 
 from dotenv.parser import Binding, parse_stream
 from pydantic import (
+    AfterValidator,
     BeforeValidator,
     Field,
     SecretStr,
@@ -59,7 +60,6 @@ PERSON = re.compile(r"[UW][A-Z0-9]{1,30}", re.ASCII)
 
 WEBHOOK_SECRET_MIN = 8
 
-
 OUR_PREFIX = "RACING_"
 """No other program has settings of this prefix."""
 
@@ -68,6 +68,9 @@ NAME_IS_CLOSE = 85
 
 LONG_WORD = 5
 """One wrong letter in a shorter word makes another word: POST and PORT."""
+
+
+TOKENS = {"xapp-": "an app-level token", "xoxb-": "a bot token", "xoxp-": "a user token"}
 
 
 class SubscribeBy(StrEnum):
@@ -87,8 +90,93 @@ def _split(value: Any) -> Any:
     return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
 
 
-Words = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)]
-Secrets = Annotated[tuple[SecretStr, ...], NoDecode, BeforeValidator(_split)]
+def _check_heartbeat_address(value: SecretStr) -> SecretStr:
+    # Some monitors take words after a question mark, as in `?create=1`.
+    address, mark, query = value.get_secret_value().strip().partition("?")
+    if "#" in query:
+        raise ValueError("must not carry a fragment")
+    return SecretStr(check_address(address) + mark + query)
+
+
+def _check_webhook_secret(value: SecretStr) -> SecretStr:
+    if len(value.get_secret_value()) < WEBHOOK_SECRET_MIN:
+        raise ValueError(
+            f"is shorter than {WEBHOOK_SECRET_MIN} characters, and anybody could guess the secret: give the "
+            "subscription's secret in full (a comma ends a secret)"
+        )
+    return value
+
+
+def _check_place(value: str) -> str:
+    if not POST_TARGET.fullmatch(value):
+        raise ValueError(
+            "must be the channel's id, such as C0123456789, not its name (in Slack: open the channel's details; "
+            "the id stands at the end of About)"
+        )
+    return value
+
+
+def _check_person(value: str) -> str:
+    if not PERSON.fullmatch(value):
+        raise ValueError(
+            "must be a user id, such as U0123456789, not a name (in Slack: open the person's profile, then the three "
+            "dots, then Copy member ID)"
+        )
+    return value
+
+
+def _check_fernet_key(value: SecretStr) -> SecretStr:
+    try:
+        is_key = len(base64.urlsafe_b64decode(value.get_secret_value())) == FERNET_KEY_BYTES
+    except ValueError:
+        is_key = False
+    if not is_key:
+        raise ValueError(
+            "is not a Fernet key (32 bytes in url-safe base64); make one with: "
+            'python -c "from cryptography.fernet import Fernet; print(Fernet.generate_key().decode())"'
+        )
+    return value
+
+
+def _check_token(value: SecretStr, *, right: tuple[str, ...], wanted: str) -> SecretStr:
+    token = value.get_secret_value().strip()
+    for prefix, kind in TOKENS.items():
+        if token.startswith(prefix) and prefix not in right:
+            raise ValueError(f"is {kind} ({prefix}…); give {wanted}")
+    if not token.startswith(right):
+        raise ValueError(f"is no such token; give {wanted}")
+    return SecretStr(token)
+
+
+# A rotated token begins with xoxe.xoxb-: docs.slack.dev/authentication/using-token-rotation.
+_check_bot_token = partial(
+    _check_token,
+    right=("xoxb-", "xoxe.xoxb-"),
+    wanted="the Bot User OAuth Token, which begins with xoxb- (Slack: OAuth & Permissions)",
+)
+_check_app_token = partial(
+    _check_token,
+    right=("xapp-",),
+    wanted="the App-Level Token, which begins with xapp- (Slack: Basic Information, App-Level Tokens)",
+)
+
+ServiceAddress = Annotated[str, AfterValidator(check_service_address)]
+SlackAddress = Annotated[str, AfterValidator(lambda value: f"{check_address(value)}/")]
+PublicAddress = Annotated[str, AfterValidator(check_public_address)]
+HeartbeatAddress = Annotated[SecretStr, AfterValidator(_check_heartbeat_address)]
+RacePath = Annotated[str, AfterValidator(partial(check_service_path, known=("race_id",), needed=("race_id",)))]
+DayPath = Annotated[str, AfterValidator(partial(check_service_path, known=("date", "region"), needed=("date",)))]
+ListenHost = Annotated[str, AfterValidator(check_host)]
+AdminPlace = Annotated[str, AfterValidator(_check_place)]
+BotToken = Annotated[SecretStr, AfterValidator(_check_bot_token)]
+AppToken = Annotated[SecretStr, AfterValidator(_check_app_token)]
+People = Annotated[tuple[Annotated[str, AfterValidator(_check_person)], ...], NoDecode, BeforeValidator(_split)]
+WebhookSecrets = Annotated[
+    tuple[Annotated[SecretStr, AfterValidator(_check_webhook_secret)], ...], NoDecode, BeforeValidator(_split)
+]
+FernetKeys = Annotated[
+    tuple[Annotated[SecretStr, AfterValidator(_check_fernet_key)], ...], NoDecode, BeforeValidator(_split)
+]
 Lower = BeforeValidator(lambda value: value.strip().lower() if isinstance(value, str) else value)
 Percentages = Annotated[tuple[Annotated[int, Field(ge=1, le=100)], ...], NoDecode, BeforeValidator(_split)]
 
@@ -136,36 +224,38 @@ SettingsT = TypeVar("SettingsT", bound=_DatabaseSettings)
 
 
 class Settings(_DatabaseSettings):
-    racing_api_url: str = Field(
+    racing_api_url: ServiceAddress = Field(
         description="Base address of the data service, version segment included: https, or http on loopback."
     )
     racing_api_key: SecretStr = Field(
         description="The data service's API key; sent in the `X-API-Key` header only.", min_length=1
     )
-    racing_webhook_secrets: Secrets = Field(
+    racing_webhook_secrets: WebhookSecrets = Field(
         (), description="Signing secrets of webhook subscriptions, comma-separated, besides those in the database."
     )
-    racing_race_path: str | None = Field(
+    racing_race_path: RacePath | None = Field(
         None,
         description="Path that reads one race, with `{race_id}`, for those who know it: it is not specified.",
     )
-    racing_day_path: str | None = Field(
+    racing_day_path: DayPath | None = Field(
         None, description="Path that reads one day, with `{date}` and `{region}`, for those who know it."
     )
-    public_url: str | None = Field(None, description="Our own https address, for `subscribe` and the manifest.")
-    slack_bot_token: SecretStr = Field(description="The bot's token, `xoxb-…`.", min_length=1)
-    slack_app_token: SecretStr | None = Field(
+    public_url: PublicAddress | None = Field(
+        None, description="Our own https address, for `subscribe` and the manifest."
+    )
+    slack_bot_token: BotToken = Field(description="The bot's token, `xoxb-…`.", min_length=1)
+    slack_app_token: AppToken | None = Field(
         None, description="`xapp-…`; set: Socket Mode for commands and interactivity."
     )
     slack_signing_secret: SecretStr | None = Field(
         None, validate_default=True, description="Signs what Slack sends over HTTP; not needed in Socket Mode."
     )
-    slack_api_url: str = Field("https://slack.com/api/", description="Slack's Web API.")
-    admin_channel: str | None = Field(
+    slack_api_url: SlackAddress = Field("https://slack.com/api/", description="Slack's Web API.")
+    admin_channel: AdminPlace | None = Field(
         None,
         description="Channel id that warnings go to. Unset, or closed to the bot: they go to `ADMIN_USERS` directly.",
     )
-    admin_users: Words = Field(
+    admin_users: People = Field(
         (), description="User ids that may run admin commands, comma-separated; who is warned without `ADMIN_CHANNEL`."
     )
     subscribe_by: Annotated[SubscribeBy, Lower] = Field(
@@ -174,7 +264,9 @@ class Settings(_DatabaseSettings):
     announce_changes: bool = Field(
         True, description="Whether a channel is told who paused, muted, narrowed or ended what it receives."
     )
-    encryption_keys: Secrets = Field((), description="Fernet keys for secrets at rest, newest first, comma-separated.")
+    encryption_keys: FernetKeys = Field(
+        (), description="Fernet keys for secrets at rest, newest first, comma-separated."
+    )
     quota_warn_at: Percentages = Field(
         (50, 80, 95, 100), description="Admins are warned at these percentages of the month's quota."
     )
@@ -202,14 +294,14 @@ class Settings(_DatabaseSettings):
         72, ge=1, le=YEAR_DAYS * 24, description="How long posts wait for a channel that can't be reached."
     )
     body_keep_days: int = Field(30, ge=1, le=100 * YEAR_DAYS, description="How long the bodies of deliveries are kept.")
-    heartbeat_url: SecretStr | None = Field(
+    heartbeat_url: HeartbeatAddress | None = Field(
         None,
         description="Called once a minute while deliveries can be stored and posts go out, in Healthchecks' protocol.",
     )
     max_body_bytes: int = Field(4 * MIB, ge=1024, le=256 * MIB, description="Largest delivery that is read, in bytes.")
-    host: str = Field("127.0.0.1", description="Address to listen on; the image sets `0.0.0.0`.")
+    host: ListenHost = Field("127.0.0.1", description="Address to listen on; the image sets `0.0.0.0`.")
     port: int = Field(3000, ge=0, le=65535, description="Port to listen on.")
-    metrics_host: str | None = Field(
+    metrics_host: ListenHost | None = Field(
         None,
         description="With `METRICS_PORT`: `/metrics` and the reasons of `/readyz` are served only there.",
     )
@@ -218,106 +310,6 @@ class Settings(_DatabaseSettings):
         "info", description="`debug`, `info`, `warning` or `error`."
     )
     log_format: Annotated[Literal["console", "json"], Lower] = Field("console", description="`console` or `json`.")
-
-    @field_validator("racing_api_url")
-    @classmethod
-    def _check_service_address(cls, value: str) -> str:
-        return check_service_address(value)
-
-    @field_validator("slack_api_url")
-    @classmethod
-    def _check_slack_address(cls, value: str) -> str:
-        return check_address(value) + "/"
-
-    @field_validator("public_url")
-    @classmethod
-    def _check_public_address(cls, value: str | None) -> str | None:
-        return None if value is None else check_public_address(value)
-
-    @field_validator("host", "metrics_host")
-    @classmethod
-    def _check_host(cls, value: str | None) -> str | None:
-        return None if value is None else check_host(value)
-
-    @field_validator("racing_webhook_secrets")
-    @classmethod
-    def _check_webhook_secrets(cls, value: tuple[SecretStr, ...]) -> tuple[SecretStr, ...]:
-        for number, secret in enumerate(value, start=1):
-            if len(secret.get_secret_value()) < WEBHOOK_SECRET_MIN:
-                raise ValueError(
-                    f"number {number} is shorter than {WEBHOOK_SECRET_MIN} characters, and anybody could guess the "
-                    "secret: give the subscription's secret in full (a comma ends a secret)"
-                )
-        return value
-
-    @field_validator("heartbeat_url")
-    @classmethod
-    def _check_heartbeat_address(cls, value: SecretStr | None) -> SecretStr | None:
-        if value is None:
-            return None
-        # Some monitors take words after a question mark, as in `?create=1`.
-        address, mark, query = value.get_secret_value().strip().partition("?")
-        if "#" in query:
-            raise ValueError("must not carry a fragment")
-        return SecretStr(check_address(address) + mark + query)
-
-    @field_validator("racing_race_path")
-    @classmethod
-    def _check_race_path(cls, value: str | None) -> str | None:
-        return None if value is None else check_service_path(value, {"race_id"}, {"race_id"})
-
-    @field_validator("racing_day_path")
-    @classmethod
-    def _check_day_path(cls, value: str | None) -> str | None:
-        return None if value is None else check_service_path(value, {"date", "region"}, {"date"})
-
-    @field_validator("admin_channel")
-    @classmethod
-    def _check_admin_channel(cls, value: str | None) -> str | None:
-        if value is not None and not POST_TARGET.fullmatch(value):
-            raise ValueError(
-                "must be the channel's id, such as C0123456789, not its name (in Slack: open the channel's details; "
-                "the id stands at the end of About)"
-            )
-        return value
-
-    @field_validator("admin_users")
-    @classmethod
-    def _check_admin_users(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        wrong = [number for number, user_id in enumerate(value, start=1) if not PERSON.fullmatch(user_id)]
-        if wrong:
-            which = f"number{'s' if len(wrong) > 1 else ''} {' and '.join(map(str, wrong))}"
-            raise ValueError(
-                f"must be user ids, such as U0123456789, not names: look at {which} (in Slack: open the person's "
-                "profile, then the three dots, then Copy member ID)"
-            )
-        return value
-
-    @field_validator("encryption_keys")
-    @classmethod
-    def _check_encryption_keys(cls, value: tuple[SecretStr, ...]) -> tuple[SecretStr, ...]:
-        for number, key in enumerate(value, start=1):
-            if not _is_fernet_key(key.get_secret_value()):
-                raise ValueError(
-                    f"number {number} is not a Fernet key (32 bytes in url-safe base64); make one with: "
-                    'python -c "from cryptography.fernet import Fernet; print(Fernet.generate_key().decode())"'
-                )
-        return value
-
-    @field_validator("slack_bot_token")
-    @classmethod
-    def _check_bot_token(cls, value: SecretStr) -> SecretStr:
-        wrong = {"xapp-": "an app-level token", "xoxp-": "a user token"}
-        # A rotated token begins with xoxe.xoxb-: docs.slack.dev/authentication/using-token-rotation.
-        wanted = "the Bot User OAuth Token, which begins with xoxb- (Slack: OAuth & Permissions)"
-        return _check_token(value, wrong, ("xoxb-", "xoxe.xoxb-"), wanted)
-
-    @field_validator("slack_app_token")
-    @classmethod
-    def _check_app_token(cls, value: SecretStr | None) -> SecretStr | None:
-        wrong = {"xoxb-": "a bot token", "xoxp-": "a user token"}
-        wanted = "the App-Level Token, which begins with xapp- (Slack: Basic Information, App-Level Tokens)"
-        return None if value is None else _check_token(value, wrong, ("xapp-",), wanted)
 
     @field_validator("slack_signing_secret")
     @classmethod
@@ -361,23 +353,6 @@ class Settings(_DatabaseSettings):
         found = [secret.get_secret_value() for secret in single if secret] + [monitored]
         found += [secret.get_secret_value() for secret in (*self.racing_webhook_secrets, *self.encryption_keys)]
         return frozenset(filter(None, found)) | database_secrets(self.database_url.get_secret_value())
-
-
-def _check_token(value: SecretStr, wrong: Mapping[str, str], right: tuple[str, ...], wanted: str) -> SecretStr:
-    token = value.get_secret_value().strip()
-    for prefix, kind in wrong.items():
-        if token.startswith(prefix):
-            raise ValueError(f"is {kind} ({prefix}…); give {wanted}")
-    if not token.startswith(right):
-        raise ValueError(f"is no such token; give {wanted}")
-    return SecretStr(token)
-
-
-def _is_fernet_key(key: str) -> bool:
-    try:
-        return len(base64.urlsafe_b64decode(key)) == FERNET_KEY_BYTES
-    except ValueError:
-        return False
 
 
 def load_settings(env_file: str | None = ".env", **overrides: Any) -> Settings:
@@ -469,9 +444,9 @@ def _in_words(details: Any) -> str:
     field = Settings.model_fields[name]
     if details["type"] == "missing":
         return f"{name.upper()} is missing. {field.description}"
-    if details["type"] == "value_error":
-        return f"{name.upper()} {details['ctx']['error']}"
     number = f", number {details['loc'][1] + 1}," if len(details["loc"]) > 1 else ""
+    if details["type"] == "value_error":
+        return f"{name.upper()}{number} {details['ctx']['error']}"
     return f"{name.upper()}{number} must be {_right_values(name)}. {field.description}"
 
 
