@@ -47,6 +47,9 @@ OPENING_EVENTS = ("channel_unarchive", "group_unarchive")
 MOVING_EVENT = "channel_id_changed"
 """A private channel shared with another company gets another id, docs.slack.dev/reference/events."""
 
+REVOKING_EVENTS = ("app_uninstalled", "tokens_revoked")
+"""An uninstall brings both events, docs.slack.dev/reference/events."""
+
 
 @dataclass
 class ChannelListener:
@@ -139,10 +142,6 @@ class ChannelListener:
         authorizations = body.get("authorizations") or []
         ids = {one.get("user_id") for one in authorizations if isinstance(one, dict) and one.get("is_bot")}
         return {str(one) for one in {*ids, self.identity.bot_user_id} if one}
-
-
-REVOKING_EVENTS = ("app_uninstalled", "tokens_revoked")
-"""An uninstall brings both events, docs.slack.dev/reference/events."""
 
 
 @dataclass(frozen=True)

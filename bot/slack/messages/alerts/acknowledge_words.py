@@ -16,6 +16,8 @@ GIVE_BACK = "give_back"
 
 I_HAVE_IT = "I have it"
 
+ALERT_MAX = 600
+
 
 def acknowledge_button(key: str) -> Block:
     """`key`: of the abandonment's message."""
@@ -41,9 +43,6 @@ def untaken_named(untaken: Untaken) -> str:
     names = [abandonment_name(event, untaken.partly_run) for event in untaken.first]
     more = untaken.count - len(names)
     return listed([*names, f"{more} more"] if more else names)
-
-
-ALERT_MAX = 600
 
 
 def escalation(

@@ -12,6 +12,10 @@ from bot.slack.messages.kit.pages import LISTED_TOGETHER, PagedAnswer, line_unit
 from bot.slack.messages.kit.text import DATA_MAX, code, counted, given, joined, named, safe
 from bot.slack.messages.kit.times import moment_for_readers
 
+NOT_PUBLISHED = "not published: "
+
+SIDE_MAX = 220
+
 
 def courses(found: Sequence[KnownCourse], typed: str, page: int) -> Message:
     title = joined([counted(len(found), "course"), safe(typed, SHORT_MAX)], ": ")
@@ -36,9 +40,6 @@ def _course(course: KnownCourse) -> str:
     ]
     named = joined([given("*{}*", name), given("({})", shortcode)], " ")
     return "• " + joined([named or "course not named", place, *held, code(course.course_id, COURSE_MAX)])
-
-
-NOT_PUBLISHED = "not published: "
 
 
 def coverage(
@@ -82,9 +83,6 @@ def _order(country: KnownCountry) -> str:
     said = {True: "full finishing order", False: "no full finishing order", None: None}[country.full_result_order]
     share = share_recorded(country, 1)
     return joined([said, given("({})", share) if said else share], " ")
-
-
-SIDE_MAX = 220
 
 
 def audit_page(page: AuditPage, what: str, command: str) -> Message:

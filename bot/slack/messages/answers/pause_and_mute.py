@@ -16,6 +16,16 @@ SUMMARY_HOURS = counted(int(SUMMARY_AFTER.total_seconds()) // 3600, "hour")
 
 NOT_ASKED = ". Nobody is asked to acknowledge a held abandonment, and nobody else is told"
 
+UNMUTE = "unmute_meeting"
+
+_ABANDONMENTS = {
+    Abandonments.POSTED: "The meeting's abandonments still come.",
+    Abandonments.AFTER_THE_PAUSE: "The meeting's abandonments are kept until the pause of this channel ends.",
+    Abandonments.ONCE_OPEN: "The meeting's abandonments wait until I can post in this channel again.",
+    Abandonments.NOT_ASKED_FOR: "No abandonments come here: this channel has not asked for them.",
+    Abandonments.DEPENDS_ON_REGION: "I don't know the meeting's region, so I can't say whether abandonments come here.",
+}
+
 
 def paused(
     until: datetime | None,
@@ -77,17 +87,6 @@ def resumed(paused: int, waited: int, dropped: int, *, is_closed: bool = False) 
 
 def _are(number: int) -> str:
     return "is" if number == 1 else "are"
-
-
-UNMUTE = "unmute_meeting"
-
-_ABANDONMENTS = {
-    Abandonments.POSTED: "The meeting's abandonments still come.",
-    Abandonments.AFTER_THE_PAUSE: "The meeting's abandonments are kept until the pause of this channel ends.",
-    Abandonments.ONCE_OPEN: "The meeting's abandonments wait until I can post in this channel again.",
-    Abandonments.NOT_ASKED_FOR: "No abandonments come here: this channel has not asked for them.",
-    Abandonments.DEPENDS_ON_REGION: "I don't know the meeting's region, so I can't say whether abandonments come here.",
-}
 
 
 def abandonments_words(abandonments: Abandonments) -> str:

@@ -40,6 +40,26 @@ ABANDONMENT_NAME_MAX = 120
 
 OVERRIDDEN_NAMED = 3
 
+PER_PAGE = 5
+SUBSCRIPTION_WORDS_MAX = 1_400
+
+MUTES_SHOWN = 4
+
+OVERRIDING_MAX = 3
+
+STATE_WORDS = {
+    SubscriptionState.LIVE: "live",
+    SubscriptionState.WAITING: "waiting for me to be invited",
+    SubscriptionState.PAUSED: "paused",
+    SubscriptionState.SUSPENDED: "suspended",
+}
+
+EDIT = "edit_subscription"
+REMOVE = "remove_subscription"
+FORM = "fill_form"
+
+LACKING_MAX = 5
+
 
 @dataclass(frozen=True)
 class Said:
@@ -198,21 +218,6 @@ def _where_courses_are(filters: Sequence[ChannelFilter]) -> list[str]:
     return [] if all_courses_are_shown(*filters) else ["Edit in `/racing list` shows all courses."]
 
 
-PER_PAGE = 5
-SUBSCRIPTION_WORDS_MAX = 1_400
-
-MUTES_SHOWN = 4
-
-OVERRIDING_MAX = 3
-
-STATE_WORDS = {
-    SubscriptionState.LIVE: "live",
-    SubscriptionState.WAITING: "waiting for me to be invited",
-    SubscriptionState.PAUSED: "paused",
-    SubscriptionState.SUSPENDED: "suspended",
-}
-
-
 @dataclass(frozen=True)
 class Listed:
     """One subscription; `orphaned` says what the subscription lacks, `overridden` what others bring all the same.
@@ -356,13 +361,6 @@ def _small(page: ListPage) -> list[str]:
         by = f"{named(change.user_id)} {moment_for_readers(change.at)}"
         said.append(f"Last changed by {by} ({safe(change.action)}); `/racing audit` shows all.")
     return said
-
-
-EDIT = "edit_subscription"
-REMOVE = "remove_subscription"
-FORM = "fill_form"
-
-LACKING_MAX = 5
 
 
 def edit_button(region: str, label: str = "Edit") -> Block:

@@ -54,6 +54,11 @@ CONFIRM_MAX = 300
 CONFIRM_LABEL_MAX = 30
 """https://docs.slack.dev/reference/block-kit/composition-objects/confirmation-dialog-object"""
 
+OPTION_TEXT_MAX = 75
+OPTION_VALUE_MAX = 150
+OPTIONS_MAX = 100
+"""https://docs.slack.dev/reference/block-kit/composition-objects/option-object, and the select menus' page"""
+
 
 def plain_text(text: str) -> Block:
     return {"type": "plain_text", "text": clip(text, SECTION_MAX), "emoji": False}
@@ -217,12 +222,6 @@ def _confirmation(label: str, question: str) -> Block:
         "confirm": plain_text(plain(label, CONFIRM_LABEL_MAX) or "?"),
         "deny": plain_text("No"),
     }
-
-
-OPTION_TEXT_MAX = 75
-OPTION_VALUE_MAX = 150
-OPTIONS_MAX = 100
-"""https://docs.slack.dev/reference/block-kit/composition-objects/option-object, and the select menus' page"""
 
 
 def option(label: str, value: str) -> Block | None:

@@ -68,6 +68,11 @@ _IN_SOME_PLACES = (
 )
 _UNIT = re.compile(r"<[^<>]*>|&(?:amp|lt|gt);|.", re.DOTALL)
 
+USER_GROUP = "S"
+
+_CHANNEL = re.compile("[CG][A-Z0-9]{1,30}", re.ASCII)
+_PERSON = re.compile("[UW][A-Z0-9]{1,30}", re.ASCII)
+
 
 def plain(value: str | None, limit: int = DATA_MAX) -> str | None:
     """For a plain_text element: one line, escaped, clipped; None if nothing is visible."""
@@ -175,12 +180,6 @@ def first_of(words: Sequence[str], most: int, more: str = "and {} more") -> list
 def listed(words: Sequence[str], joint: str = "and") -> str:
     """For example "GB", "GB and IRE", "AUS, GB and IRE"; "" without words."""
     return "".join(words) if len(words) <= 1 else f"{', '.join(words[:-1])} {joint} {words[-1]}"
-
-
-USER_GROUP = "S"
-
-_CHANNEL = re.compile("[CG][A-Z0-9]{1,30}", re.ASCII)
-_PERSON = re.compile("[UW][A-Z0-9]{1,30}", re.ASCII)
 
 
 def mentions_in_markup(mentions: Iterable[str]) -> str:
