@@ -286,7 +286,7 @@ async def test_race_that_a_racecard_marked_abandoned_is_traced_to_the_racecard(p
         for words in (f"york {off}", f"rc_{off}"):
             said = await asked(pipeline, words)
             assert said.startswith(f"York {off}, ")
-            assert f", is {state} by a racecard. York {off} was reported once." in said
+            assert f", is marked {state} on a racecard. York {off} was reported once." in said
             assert "1 message posted" in said
             assert "No result and no abandonment" not in said
     assert "is on the card. No result and no abandonment" in await asked(pipeline, "york 14:30")

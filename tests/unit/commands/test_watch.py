@@ -145,7 +145,7 @@ async def test_ride_whose_off_has_gone_is_no_longer_declared(database):
     found = await database.read(lambda session: look_up(session, [MOORE], date(2026, 11, 20)))
     said = watched([NowWatched(MOORE, found[MOORE])], NOW, is_own=False).text
     assert "R Moore is declared: Bath 13:00 (GB), Fri 20 Nov. " in said
-    assert "Off already for R Moore, no result yet: Bath 11:00 (GB), Fri 20 Nov." in said
+    assert "Already off, no result yet: R Moore, Bath 11:00 (GB), Fri 20 Nov." in said
 
 
 async def test_too_many_names_are_refused(town):

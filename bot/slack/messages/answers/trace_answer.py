@@ -118,7 +118,7 @@ def _became(found: Trace, race: Race | None, *, by_card: bool) -> str | None:
     if race.abandoned or race.is_void:
         state = "void" if race.is_void else "postponed" if race.is_postponed else "abandoned"
         if by_card:
-            return f"{on}, is {state} by a racecard."
+            return f"{on}, is marked {state} on a racecard."
         return f"{on}, is {state} in the data service's list. No delivery that says so was received."
     if race.is_settled:
         return f"{on}, has a result in the data service's list. No delivery of the result was received."
@@ -177,7 +177,7 @@ def _version(one: TracedVersion, view: TraceView, room: int, *, limited: bool) -
 def _off(race: Race | None) -> str | None:
     """Only Slack knows each reader's clock."""
     off = aware(race.off.off_at) if race else None
-    return f"off {in_readers_zone(off)} by your clock" if off else None
+    return f"off time {in_readers_zone(off)} by your clock" if off else None
 
 
 def _channel(told: LedgerLine) -> str:

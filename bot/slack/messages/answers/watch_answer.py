@@ -126,8 +126,8 @@ def _known(one: NowWatched, now: datetime) -> str:
         f"{name}: {_races(lost, len(lost))}." if lost else None,
         *(f"{name} {has} a {word}: {_races(named, RACES_MAX)}." for word, named in outs.items()),
         f"{name} is declared: {_races(coming, RACES_MAX)}." if coming else None,
-        f"Off already for {name}, {NO_RESULT_YET}: {_races(gone, RACES_MAX)}." if gone else None,
-        f"Over already for {name}: {_races(run, RACES_MAX)}." if run else None,
+        f"Already off, {NO_RESULT_YET}: {name}, {_races(gone, RACES_MAX)}." if gone else None,
+        f"Already run: {name}, {_races(run, RACES_MAX)}." if run else None,
         "Earlier news brings no alert." if lost or run or outs else None,
     ]
     return " ".join(filter(None, said))
