@@ -146,7 +146,7 @@ def _loss(event: RacingEvent, context: MessageContext) -> str | None:
 
 
 def _lost_word(races: Sequence[Race], context: MessageContext) -> str:
-    """ "POSTPONED" where every loss is a postponement."""
+    """POSTPONED where every loss is a postponement."""
     lost = [race.is_postponed for race in races if race.abandoned]
     return "POSTPONED" if lost and all(lost) and not context.card_lost else "ABANDONED"
 
