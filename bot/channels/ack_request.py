@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from bot.channels.conditions.acknowledge_conditions import is_channel, minutes_of
+from bot.channels.conditions.choices import is_channel, minutes_of
 from bot.channels.filters import ChannelFilter
 from bot.events.event import RacingEvent
 from bot.events.races import Value

@@ -7,7 +7,7 @@ from hashlib import sha256
 
 from bot.channels.conditions.condition import ALL_REGIONS, EVERY_VALUE, FilterFields
 from bot.channels.conditions.course_condition import has_course, takes_course
-from bot.channels.conditions.mention_condition import HERE, is_mention
+from bot.channels.conditions.event_conditions import HERE, is_mention
 from bot.channels.conditions.table import BY_FIELD, CONDITIONS
 from bot.events.event import EventKind, RacingEvent, Topic
 from bot.events.races import Course, Race, Value, is_same_course

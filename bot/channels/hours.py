@@ -4,8 +4,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from operator import itemgetter
 
-from bot.channels.conditions.digest_condition import told_at
-from bot.channels.conditions.quiet_condition import quiet_until
+from bot.channels.conditions.choices import quiet_until, told_at
 from bot.channels.filters import QUIETED, ChannelFilter
 from bot.events.event import RacingEvent
 

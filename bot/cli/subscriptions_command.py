@@ -10,7 +10,7 @@ from functools import partial
 from sqlmodel import Session
 
 from bot.channels import channel_lock, subscriptions, watches
-from bot.channels.conditions.race_class_condition import folded_class
+from bot.channels.conditions.race_conditions import folded_class
 from bot.channels.filters import ALL_REGIONS, ChannelFilter
 from bot.channels.watches import WatchedName
 from bot.cli.opened import opened
@@ -37,7 +37,7 @@ from bot.slack.commands.subscription_changes import announce, audited, note
 from bot.slack.messages.answers.change_notice import unwatched_by
 from bot.slack.messages.answers.filter_words import in_words
 from bot.slack.messages.conditions.course_view import name_of
-from bot.slack.messages.conditions.region_view import region_named
+from bot.slack.messages.conditions.event_views import region_named
 from bot.slack.web_client import SlackClient, make_session, make_web_client
 
 log = get_logger(__name__)

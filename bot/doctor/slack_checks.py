@@ -6,7 +6,7 @@ from functools import partial
 from typing import TypeVar
 
 from bot.channels import subscriptions
-from bot.channels.conditions.mention_condition import is_person
+from bot.channels.conditions.event_conditions import is_person
 from bot.doctor.deployment import HTTP_TIMEOUT_S, Deployment, Patient
 from bot.doctor.faults import REINSTALL, fault_of
 from bot.doctor.findings import Finding, NotApplicable, Seen, failed, warning

@@ -14,7 +14,7 @@ from sqlalchemy import ColumnElement, and_, func, literal_column, or_, select, u
 from sqlmodel import Session, col
 
 from bot.channels.ack_request import AckRequest
-from bot.channels.conditions.mention_condition import is_person
+from bot.channels.conditions.event_conditions import is_person
 from bot.db.engine import affected
 from bot.db.tables import (
     Acknowledgement,

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from sqlalchemy import Boolean, Integer, Update, and_, bindparam, literal_column, tuple_, update
 from sqlmodel import Session, col
 
-from bot.channels.conditions.mention_condition import is_person
+from bot.channels.conditions.event_conditions import is_person
 from bot.db.engine import affected, table_of
 from bot.db.tables import ChannelQueue, OutboxMessage, Reason, SaidRow
 from bot.deliveries import inbox

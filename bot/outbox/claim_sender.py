@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
-from bot.channels.conditions.mention_condition import is_person
+from bot.channels.conditions.event_conditions import is_person
 from bot.clock import Clock, Monotonic
 from bot.db.tables import Reason
 from bot.errors import (

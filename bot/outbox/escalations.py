@@ -10,7 +10,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from sqlalchemy import select
 from sqlmodel import Session, col
 
-from bot.channels.conditions.mention_condition import is_person
+from bot.channels.conditions.event_conditions import is_person
 from bot.db.tables import (
     Acknowledgement,
     AckState,

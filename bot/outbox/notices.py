@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from sqlmodel import Session
 
-from bot.channels.conditions.mention_condition import is_person
+from bot.channels.conditions.event_conditions import is_person
 from bot.clock import Clock
 from bot.db.tables import MessageKind
 from bot.events import event_store

@@ -9,7 +9,7 @@ from functools import partial
 
 from sqlmodel import Session
 
-from bot.channels.conditions.mention_condition import is_person
+from bot.channels.conditions.event_conditions import is_person
 from bot.clock import Clock, Monotonic, Token
 from bot.db.database_clock import database_now
 from bot.db.engine import Database, dialect_of

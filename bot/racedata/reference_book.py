@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 
 from sqlmodel import Session
 
-from bot.channels.conditions.race_class_condition import CLASS, folded_class
+from bot.channels.conditions.race_conditions import CLASS, folded_class
 from bot.clock import Clock
 from bot.db.engine import Database
 from bot.errors import CommandError, ServiceError, StorageError

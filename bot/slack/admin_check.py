@@ -9,7 +9,7 @@ from functools import partial
 
 from sqlmodel import Session
 
-from bot.channels.conditions.mention_condition import is_person
+from bot.channels.conditions.event_conditions import is_person
 from bot.clock import Clock
 from bot.db.engine import Database
 from bot.errors import SlackError, StorageError

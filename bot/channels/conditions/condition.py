@@ -5,8 +5,8 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from bot.events.event import RacingEvent, Topic
-from bot.events.races import Course, Value
+from bot.events.event import EventKind, RacingEvent, Topic
+from bot.events.races import Course, Race, Value
 
 ALL_REGIONS = "*"
 """Every region of today and of later."""
@@ -79,32 +79,32 @@ class Condition(ABC):
         """Whether a typed filter says something of the condition's values."""
         return bool(self.of(chosen))
 
-    @abstractmethod
-    def takes(self, chosen: FilterFields, event: RacingEvent) -> bool:
+    def takes(self, _chosen: FilterFields, _event: RacingEvent) -> bool:
         """Whether the condition takes a readable event. An unknown field never hides an abandonment."""
+        return True
 
     def takes_unreadable(self, _chosen: FilterFields) -> bool:
         return True
 
-    @abstractmethod
     def covers(self, wide: FilterFields, narrow: FilterFields) -> bool:
         """Whether the first condition takes all that the second condition takes."""
+        return set(self.of(wide)) >= set(self.of(narrow))
 
-    @abstractmethod
     def joined(self, one: FilterFields, other: FilterFields) -> Any:
         """The value that takes all that either filter takes."""
+        return self.of_file([*self.of(one), *self.of(other)])
 
-    @abstractmethod
-    def added(self, before: FilterFields, chosen: FilterFields, *, whole: bool) -> Any:
+    def added(self, before: FilterFields, chosen: FilterFields, *, whole: bool) -> Any:  # noqa: ARG002
         """The value after `subscribe`. `whole`: nothing but the region was typed."""
+        return self.joined(before, chosen)
 
-    @abstractmethod
     def without(self, before: FilterFields, words: Collection[str]) -> Any:
         """The value after `unsubscribe` with these words."""
+        return self.of_file([one for one in self.of(before) if EVERY_VALUE not in words and one not in words])
 
-    @abstractmethod
     def to_file(self, chosen: FilterFields) -> Any:
         """The value for YAML and JSON; empty for no condition."""
+        return list(self.of(chosen))
 
     @abstractmethod
     def from_file(self, data: FileData) -> Any:
@@ -112,6 +112,50 @@ class Condition(ABC):
 
     def of_file(self, values: Sequence[Any]) -> Any:
         return tuple(dict.fromkeys(values))
+
+
+class NarrowingCondition(Condition):
+    """The only races that a filter takes, by words of each race. A card is taken for any of its races."""
+
+    is_narrowing = True
+
+    def key(self, value: str) -> str:
+        """What is equal of equal values."""
+        return value
+
+    @abstractmethod
+    def takes_race(self, keys: Collection[str], race: Race, event: RacingEvent) -> bool:
+        """Whether a race has one of the values, or does not say."""
+
+    def takes(self, chosen: FilterFields, event: RacingEvent) -> bool:
+        """The abandonment of a whole meeting is taken."""
+        keys = set(map(self.key, self.of(chosen)))
+        if not keys or event.kind is EventKind.MEETING_ABANDONED:
+            return True
+        return any(self.takes_race(keys, race, event) for race in event.races or (event.race,))
+
+    def covers(self, wide: FilterFields, narrow: FilterFields) -> bool:
+        narrower = set(map(self.key, self.of(narrow)))
+        return not self.of(wide) or (bool(narrower) and narrower <= set(map(self.key, self.of(wide))))
+
+    def joined(self, one: FilterFields, other: FilterFields) -> tuple[str, ...]:
+        both: tuple[str, ...] = self.of_file([*self.of(one), *self.of(other)])
+        return both if self.of(one) and self.of(other) else ()
+
+    def added(self, before: FilterFields, chosen: FilterFields, *, whole: bool) -> tuple[str, ...]:
+        both: tuple[str, ...] = self.of_file([*self.of(before), *self.of(chosen)])
+        return both if self.of(before) and not whole else ()
+
+    def without(self, before: FilterFields, words: Collection[str]) -> tuple[str, ...]:
+        ended = set(map(self.key, words))
+        return tuple(one for one in self.of(before) if self.key(one) not in ended)
+
+    def of_file(self, values: Sequence[Any]) -> tuple[str, ...]:
+        """The first of equal values."""
+        each: dict[str, str] = {}
+        for value in values:
+            each.setdefault(self.key(value), value)
+        return tuple(each.values())
 
 
 def word_of(data: FileData) -> str:

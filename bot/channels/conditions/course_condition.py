@@ -8,11 +8,26 @@ from bot.events.event import RacingEvent
 from bot.events.races import Course, is_same_course, may_be_same_course
 
 
-class OnlyCourses(Condition):
-    field = "courses"
-    file_key = "only"
+class _Courses(Condition):
     file_noun = "a course"
     file_parts = ("name", "id", "country")
+
+    def without(self, before: FilterFields, words: Collection[str]) -> tuple[Course, ...]:
+        return tuple(one for one in self.of(before) if not is_called(one, words))
+
+    def to_file(self, chosen: FilterFields) -> list[str | dict[str, str]]:
+        return [_to_file(course) for course in self.of(chosen)]
+
+    def from_file(self, data: FileData) -> Course:
+        return _from_file(data)
+
+    def of_file(self, values: Sequence[Any]) -> tuple[Course, ...]:
+        return tuple(values)
+
+
+class OnlyCourses(_Courses):
+    field = "courses"
+    file_key = "only"
     is_narrowing = True
 
     def is_typed(self, chosen: FilterFields) -> bool:
@@ -36,24 +51,10 @@ class OnlyCourses(Condition):
             return ()
         return but(_union(before.courses, chosen.courses), chosen.not_courses)
 
-    def without(self, before: FilterFields, words: Collection[str]) -> tuple[Course, ...]:
-        return tuple(one for one in before.courses if not is_called(one, words))
 
-    def to_file(self, chosen: FilterFields) -> list[str | dict[str, str]]:
-        return [_to_file(course) for course in chosen.courses]
-
-    def from_file(self, data: FileData) -> Course:
-        return _from_file(data)
-
-    def of_file(self, values: Sequence[Any]) -> tuple[Course, ...]:
-        return tuple(values)
-
-
-class NotCourses(Condition):
+class NotCourses(_Courses):
     field = "not_courses"
     file_key = "except"
-    file_noun = "a course"
-    file_parts = ("name", "id", "country")
 
     def takes(self, chosen: FilterFields, event: RacingEvent) -> bool:
         return not has_course(chosen.not_courses, event.race.course)
@@ -69,18 +70,6 @@ class NotCourses(Condition):
 
     def added(self, before: FilterFields, chosen: FilterFields, *, whole: bool) -> tuple[Course, ...]:  # noqa: ARG002
         return _union(but(before.not_courses, chosen.courses), chosen.not_courses)
-
-    def without(self, before: FilterFields, words: Collection[str]) -> tuple[Course, ...]:
-        return tuple(one for one in before.not_courses if not is_called(one, words))
-
-    def to_file(self, chosen: FilterFields) -> list[str | dict[str, str]]:
-        return [_to_file(course) for course in chosen.not_courses]
-
-    def from_file(self, data: FileData) -> Course:
-        return _from_file(data)
-
-    def of_file(self, values: Sequence[Any]) -> tuple[Course, ...]:
-        return tuple(values)
 
 
 def takes_course(chosen: FilterFields, course: Course) -> bool:

@@ -10,7 +10,7 @@ from bot.racedata.near_misses import COURSE_PREFIX
 from bot.slack.language.tokens import NOT_COURSE, SINGLE_QUOTE, join, parted, split
 from bot.slack.messages.answers.failure_words import NOBODY_KNOWN, AnswerReader, failure_words
 from bot.slack.messages.answers.subscription_answers import edit_button, form_button
-from bot.slack.messages.conditions.region_view import region_named
+from bot.slack.messages.conditions.event_views import region_named
 from bot.slack.messages.kit.blocks import BUTTON_VALUE_MAX, actions, command_button, sentence
 
 log = get_logger(__name__)

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from functools import partial
 
 from bot.channels import subscriptions
-from bot.channels.conditions.acknowledge_conditions import is_channel
-from bot.channels.conditions.mention_condition import is_person
+from bot.channels.conditions.choices import is_channel
+from bot.channels.conditions.event_conditions import is_person
 from bot.channels.filters import ChannelFilter
 from bot.errors import CommandError, SlackError
 from bot.logs import get_logger

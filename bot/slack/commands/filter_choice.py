@@ -15,9 +15,8 @@ from bot.slack.commands.invocation import Desk
 from bot.slack.language.tokens import join
 from bot.slack.messages.conditions.condition_view import ConditionView
 from bot.slack.messages.conditions.course_view import COURSES_FIELD, NOT_COURSES_FIELD, name_of
-from bot.slack.messages.conditions.region_view import REGIONS_FIELD, region_named, region_words
+from bot.slack.messages.conditions.event_views import REGIONS_FIELD, region_named, region_words, topics_in_order
 from bot.slack.messages.conditions.table import NARROWING, ONLY_COURSES
-from bot.slack.messages.conditions.topic_view import topics_in_order
 from bot.slack.messages.kit.text import listed
 
 FILTER_CHECK_S = 1.2

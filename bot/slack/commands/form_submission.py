@@ -17,8 +17,8 @@ from bot.slack.commands.subscribe import CHANGED, Subscribed, store
 from bot.slack.forms.subscribe_form import FormOf
 from bot.slack.messages.conditions.condition_view import Submitted
 from bot.slack.messages.conditions.course_view import COURSES_FIELD, NOT_COURSES_FIELD, course_value, not_shown
-from bot.slack.messages.conditions.race_class_view import CLASSES_FIELD
-from bot.slack.messages.conditions.region_view import REGIONS_FIELD
+from bot.slack.messages.conditions.event_views import REGIONS_FIELD
+from bot.slack.messages.conditions.race_views import CLASSES_FIELD
 from bot.slack.messages.conditions.table import VIEWS
 
 

@@ -11,7 +11,7 @@ from bot.slack.messages.answers.day_answer import DayQuestion
 from bot.slack.messages.answers.failure_words import NOBODY_KNOWN
 from bot.slack.messages.answers.help_answer import HelpGroup
 from bot.slack.messages.answers.results_answer import results_of_day
-from bot.slack.messages.conditions.topic_view import TOPICS_FIELD
+from bot.slack.messages.conditions.event_views import TOPICS_FIELD
 
 NAME = "results"
 

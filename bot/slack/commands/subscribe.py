@@ -7,9 +7,9 @@ from functools import partial
 from sqlmodel import Session
 
 from bot.channels import pauses, subscriptions
-from bot.channels.conditions.acknowledge_conditions import minutes_of
+from bot.channels.conditions.choices import minutes_of
 from bot.channels.conditions.condition import EVERY_VALUE
-from bot.channels.conditions.zone_condition import zone_called
+from bot.channels.conditions.zones import zone_called
 from bot.channels.filters import ALL_REGIONS, ChannelFilter, Overridden, without_abandonments
 from bot.channels.hours import has_hours
 from bot.db.tables import SubscriptionState
@@ -36,10 +36,9 @@ from bot.slack.language.request import UNKNOWN_WORDS, LineRequest, read, typed_v
 from bot.slack.messages.answers.help_answer import HelpGroup
 from bot.slack.messages.answers.subscription_answers import Said, subscribed
 from bot.slack.messages.conditions.course_view import COURSES_FIELD, NOT_COURSES_FIELD
-from bot.slack.messages.conditions.race_class_view import CLASSES_FIELD
-from bot.slack.messages.conditions.region_view import REGIONS_FIELD, region_named
+from bot.slack.messages.conditions.event_views import REGIONS_FIELD, TOPICS_FIELD, region_named, topics_in_order
+from bot.slack.messages.conditions.race_views import CLASSES_FIELD
 from bot.slack.messages.conditions.table import CHOICES, VIEWS
-from bot.slack.messages.conditions.topic_view import TOPICS_FIELD, topics_in_order
 from bot.slack.messages.kit.text import listed
 
 CHANGED = (

@@ -7,7 +7,7 @@ from typing import Any
 from sqlmodel import Session
 
 from bot.channels import audit_log, mutes, pauses, subscriptions, watches
-from bot.channels.conditions.mention_condition import is_person
+from bot.channels.conditions.event_conditions import is_person
 from bot.channels.filters import ALL_REGIONS, ChannelFilter, without_abandonments
 from bot.db.tables import ChannelSubscriptionRow, OutboxMessage
 from bot.errors import CommandError

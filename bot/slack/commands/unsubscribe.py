@@ -26,9 +26,14 @@ from bot.slack.messages.answers.filter_words import in_plain_words
 from bot.slack.messages.answers.help_answer import HelpGroup
 from bot.slack.messages.answers.subscription_answers import unsubscribed
 from bot.slack.messages.conditions.course_view import COURSES_FIELD, NOT_COURSES_FIELD
-from bot.slack.messages.conditions.region_view import REGIONS_FIELD, region_named, region_words
+from bot.slack.messages.conditions.event_views import (
+    REGIONS_FIELD,
+    TOPICS_FIELD,
+    region_named,
+    region_words,
+    topics_in_order,
+)
 from bot.slack.messages.conditions.table import NARROWING
-from bot.slack.messages.conditions.topic_view import TOPICS_FIELD, topics_in_order
 from bot.slack.messages.kit.text import listed
 
 NAME = "unsubscribe"

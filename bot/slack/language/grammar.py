@@ -11,20 +11,18 @@ from datetime import date
 from enum import StrEnum
 from typing import Any
 
+from bot.channels.conditions.choices import MEETINGS, ZONE
 from bot.channels.conditions.condition import EVERY_VALUE
-from bot.channels.conditions.race_class_condition import CLASS
-from bot.channels.conditions.race_code_condition import CALLED, CODE
-from bot.channels.conditions.show_condition import MEETINGS
-from bot.channels.conditions.zone_condition import ZONE, zone_called
+from bot.channels.conditions.race_conditions import CALLED, CLASS, CODE
+from bot.channels.conditions.zones import zone_called
 from bot.events.days import is_day, parse_day
 from bot.events.event import Topic
 from bot.events.typed_off import read_off
 from bot.racedata.lexicon import Lexicon
 from bot.slack.language.refusals import Refusal, no_day, nothing_follows
 from bot.slack.language.tokens import SINGLE_QUOTE, Word, parted, read_page
-from bot.slack.messages.conditions.choice_view import ChoiceView
+from bot.slack.messages.conditions.choice_views import ChoiceView, DigestView, EveView, QuietView
 from bot.slack.messages.conditions.condition_view import ConditionView
-from bot.slack.messages.conditions.hour_views import DigestView, EveView, QuietView
 from bot.slack.messages.conditions.table import CHOICES, TYPED_AS
 
 WORDS_OF_A_NAME = 6

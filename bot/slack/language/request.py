@@ -28,9 +28,8 @@ from bot.slack.language.grammar import (
 from bot.slack.language.refusals import NOT_ONLY, Refusal, nothing_after, unclear
 from bot.slack.language.tokens import join, words_of
 from bot.slack.messages.conditions.course_view import COURSES_FIELD, NOT_COURSES_FIELD
-from bot.slack.messages.conditions.region_view import REGIONS_FIELD
+from bot.slack.messages.conditions.event_views import REGIONS_FIELD, TOPICS_FIELD, topics_in_order
 from bot.slack.messages.conditions.table import CHOICES, VIEWS
-from bot.slack.messages.conditions.topic_view import TOPICS_FIELD, topics_in_order
 from bot.slack.messages.kit.text import listed
 
 DAYS_FIELD, TIMES_FIELD, FLAGS_FIELD, PAGES_FIELD, UNKNOWN_WORDS = "days", "times", "flags", "pages", "unknown"

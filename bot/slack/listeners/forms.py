@@ -17,10 +17,9 @@ from bot.slack.commands.subscribe import Subscribed, said_of
 from bot.slack.forms.subscribe_form import SUBSCRIBE_FORM, channel_words, outdated, read_form, saved
 from bot.slack.listeners.command_runner import CommandRunner, not_in_time
 from bot.slack.messages.answers.filter_words import in_markup
-from bot.slack.messages.conditions.acknowledge_views import ESCALATE_GROUPS_FIELD
+from bot.slack.messages.conditions.choice_views import ESCALATE_GROUPS_FIELD
 from bot.slack.messages.conditions.course_view import COURSES_FIELD, NOT_COURSES_FIELD
-from bot.slack.messages.conditions.mention_view import GROUPS_FIELD
-from bot.slack.messages.conditions.region_view import REGIONS_FIELD
+from bot.slack.messages.conditions.event_views import GROUPS_FIELD, REGIONS_FIELD
 from bot.slack.messages.kit.blocks import section
 
 log = get_logger(__name__)

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import make_url
 from starlette.responses import Response
 
-from bot.channels.conditions.show_condition import MEETINGS
+from bot.channels.conditions.choices import MEETINGS
 from bot.channels.filters import ChannelFilter
 from bot.db import migrate
 from bot.events.event import Topic

@@ -5,7 +5,7 @@ import sqlite3
 import pytest
 from starlette.responses import RedirectResponse, Response
 
-from bot.channels.conditions.show_condition import MEETINGS
+from bot.channels.conditions.choices import MEETINGS
 from bot.channels.filters import ChannelFilter
 from bot.events.event import Topic
 from sandbox.loopback_server import free_port

@@ -8,7 +8,7 @@ from datetime import timedelta
 
 import pytest
 
-from bot.channels.conditions.show_condition import MEETINGS
+from bot.channels.conditions.choices import MEETINGS
 from bot.db.tables import EventVersion, InboxDelivery, OutboxMessage, StoredState
 from bot.deliveries.payload import read_payload
 from bot.events.event import EventKind, Topic

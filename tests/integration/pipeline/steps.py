@@ -7,7 +7,7 @@ from datetime import timedelta
 from sqlalchemy import select
 
 from bot.channels import watches
-from bot.channels.conditions.show_condition import MEETINGS
+from bot.channels.conditions.choices import MEETINGS
 from bot.channels.watches import WatchedName
 from bot.db.database_clock import database_now
 from bot.db.tables import OutboxMessage, WatchKind

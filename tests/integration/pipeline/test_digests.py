@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from bot.channels import subscriptions
-from bot.channels.conditions.show_condition import MEETINGS
+from bot.channels.conditions.choices import MEETINGS
 from bot.db.tables import WatchKind
 from bot.events.event import Topic
 from bot.operations.jobs.expire_queue import expire_queue

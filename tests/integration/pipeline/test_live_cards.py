@@ -13,7 +13,7 @@ from sqlalchemy import delete, select, update
 from sqlmodel import col
 
 from bot.channels import subscriptions
-from bot.channels.conditions.show_condition import MEETINGS
+from bot.channels.conditions.choices import MEETINGS
 from bot.db.database_clock import database_now
 from bot.db.tables import LiveMeetingRow, MessageKind, OutboxMessage
 from bot.events.event import Topic

@@ -1,7 +1,7 @@
 """A channel with live messages: one message a meeting, results in its thread, abandonments in the channel too."""
 
 from bot.channels import mutes
-from bot.channels.conditions.show_condition import MEETINGS
+from bot.channels.conditions.choices import MEETINGS
 from bot.channels.filters import Meeting
 from bot.events.event import Topic
 from bot.events.races import Course

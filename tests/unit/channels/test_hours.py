@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from bot.channels.conditions.quiet_condition import quiet_until
+from bot.channels.conditions.choices import quiet_until
 from bot.channels.filters import ChannelFilter
 from bot.channels.hours import chosen_by, kept_until
 from bot.events.event import EventKind, RacingEvent, Topic

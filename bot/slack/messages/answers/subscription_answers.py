@@ -22,7 +22,7 @@ from bot.slack.messages.answers.filter_words import (
 )
 from bot.slack.messages.answers.pause_and_mute import abandonments_words, meeting_words, resume_button, undo_button
 from bot.slack.messages.answers.watch_answer import races_still_coming
-from bot.slack.messages.conditions.region_view import region_named, region_words
+from bot.slack.messages.conditions.event_views import region_named, region_words
 from bot.slack.messages.conditions.table import VIEWS
 from bot.slack.messages.kit.blocks import action_button, actions, command_button, context, message, section, told
 from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, MARKED_CONFLICT

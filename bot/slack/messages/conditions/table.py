@@ -1,16 +1,19 @@
-"""The view of every kind of condition, in the order of the form. A new kind is a file beside this file, and a line."""
+"""The view of every kind of condition, in the order of the form. A new kind is a class and a line."""
 
-from bot.slack.messages.conditions.acknowledge_views import AckView, EscalateView
-from bot.slack.messages.conditions.choice_view import ChoiceView
+from bot.slack.messages.conditions.choice_views import (
+    AckView,
+    ChoiceView,
+    DigestView,
+    EscalateView,
+    EveView,
+    QuietView,
+    ShowView,
+    ZoneView,
+)
 from bot.slack.messages.conditions.condition_view import ConditionView
 from bot.slack.messages.conditions.course_view import NotCoursesView, OnlyCoursesView
-from bot.slack.messages.conditions.hour_views import DigestView, EveView, QuietView, ZoneView
-from bot.slack.messages.conditions.mention_view import MentionView
-from bot.slack.messages.conditions.race_class_view import RaceClassView
-from bot.slack.messages.conditions.race_code_view import RaceCodeView
-from bot.slack.messages.conditions.region_view import RegionView
-from bot.slack.messages.conditions.show_view import ShowView
-from bot.slack.messages.conditions.topic_view import TopicView
+from bot.slack.messages.conditions.event_views import MentionView, RegionView, TopicView
+from bot.slack.messages.conditions.race_views import RaceClassView, RaceCodeView
 
 REGION, TOPICS, ONLY_COURSES, MENTIONS = RegionView(), TopicView(), OnlyCoursesView(), MentionView()
 

@@ -1,18 +1,15 @@
-"""The time zone of a filter's hours: a name of the time zone database; UTC without a name."""
+"""Time zones as people type zones: a name of the time zone database, or its city."""
 
 import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, tzinfo
 from functools import cache
-from typing import Any
 from zoneinfo import ZoneInfo, available_timezones
 
 from rapidfuzz import fuzz, process
 
-from bot.channels.conditions.choice_condition import ChoiceCondition
 from bot.channels.conditions.condition import FilterFields
 
-ZONE = "zone"
 ZONE_EXAMPLE = "Europe/London"
 
 NEAR_ZONES = 3
@@ -25,20 +22,6 @@ _OFFSET = re.compile(r"(?:gmt|utc)?_?[+\-\u2212\u2013][0-9:.]*", re.IGNORECASE)
 """Names no place. The database's own names of offsets have the other sign: Etc/GMT+2 is two hours behind UTC."""
 
 _OFFSETS = "etc/gmt"
-
-
-class ZoneCondition(ChoiceCondition):
-    """At most a single value."""
-
-    field = file_key = ZONE
-    file_noun = "a time zone"
-
-    def stored(self, typed: str) -> str:
-        return zone_named(typed)
-
-    def of_file(self, values: Sequence[Any]) -> tuple[Any, ...]:
-        """The last of several."""
-        return tuple(values[-1:])
 
 
 def zone_named(typed: str) -> str:

@@ -1,10 +1,11 @@
-"""The region of a filter: a published code, or ALL_REGIONS."""
+"""The conditions on an event's region and topic, and whom an abandonment mentions."""
 
+import re
 from collections.abc import Collection, Sequence
 from typing import Any
 
 from bot.channels.conditions.condition import ALL_REGIONS, Condition, FileData, FilterFields, word_of
-from bot.events.event import RacingEvent
+from bot.events.event import RacingEvent, Topic
 
 EVERY_REGION = "all"
 """ALL_REGIONS in a file."""
@@ -52,3 +53,56 @@ class RegionCondition(Condition):
 
     def of_file(self, values: Sequence[Any]) -> Any:
         return values[0]
+
+
+class TopicCondition(Condition):
+    field = file_key = "topics"
+    file_noun = "a topic"
+    is_needed = True
+
+    def takes(self, chosen: FilterFields, event: RacingEvent) -> bool:
+        """Whoever takes abandonments hears of a lost race whichever event says so."""
+        return event.topic in chosen.topics or (Topic.ABANDONMENTS in chosen.topics and event.reports_loss)
+
+    def to_file(self, chosen: FilterFields) -> list[str]:
+        return [topic.value for topic in Topic if topic in chosen.topics]
+
+    def from_file(self, data: FileData) -> Topic:
+        word = word_of(data)
+        if word not in set(Topic):
+            raise ValueError(f"{word} is no topic; topics are {', '.join(Topic)}")
+        return Topic(word)
+
+    def of_file(self, values: Sequence[Any]) -> frozenset[Topic]:
+        return frozenset(values)
+
+
+HERE = "here"
+"""The active people of the channel."""
+
+_MENTION = re.compile(r"here|[UWS][A-Z0-9]{1,30}", re.ASCII)
+
+
+class MentionCondition(Condition):
+    """Mentions take no event away. The form and the file have mentions; nobody types mentions."""
+
+    field = file_key = "mentions"
+    file_noun = "a mention"
+
+    def from_file(self, data: FileData) -> str:
+        word = word_of(data)
+        if not is_mention(word):
+            raise ValueError(f"{word} is no mention: give here, or the id of a person or of a user group")
+        return word
+
+
+def is_mention(mention: str) -> bool:
+    return bool(_MENTION.fullmatch(mention))
+
+
+def is_person(channel_id: str) -> bool:
+    """Slack takes a user's id for direct messages with the person.
+
+    Source: Slack's reference of posting a message, "Channels".
+    """
+    return channel_id.startswith(("U", "W"))

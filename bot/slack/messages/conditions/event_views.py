@@ -1,0 +1,160 @@
+"""Regions, topics and mentions as people meet them. Mentions are in the form alone."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from bot.channels.conditions.table import BY_FIELD
+from bot.channels.filters import ALL_REGIONS, HERE, ChannelFilter, is_mention
+from bot.events.event import Topic
+from bot.outbox.message import Block
+from bot.slack.messages.conditions.condition_view import (
+    ConditionView,
+    FilledForm,
+    Loss,
+    PublishedChoices,
+    Submitted,
+    form_field,
+    looked_up,
+)
+from bot.slack.messages.kit.blocks import all_options, in_groups, options, plain_text
+from bot.slack.messages.kit.text import listed
+
+REGIONS_FIELD = "regions"
+
+TYPED_REGIONS_MAX = 300
+
+
+class RegionView(ConditionView):
+    condition = BY_FIELD["region"]
+    typed_as = "region:"
+
+    def words(self, chosen: ChannelFilter, _names_max: int | None) -> str:
+        return region_named(chosen.region)
+
+    def typed(self, chosen: ChannelFilter) -> list[str]:
+        return [region_words(chosen.region)]
+
+    def form(self, chosen: ChannelFilter, known: PublishedChoices) -> list[Block]:
+        regions = known.chosen or tuple(filter(None, [chosen.region]))
+        return [_typed_regions(regions) if known.regions is None else _listed_regions(known.regions, regions)]
+
+    def read(self, form: FilledForm) -> tuple[str, ...]:
+        words = form.text(REGIONS_FIELD).replace(",", " ").split()
+        codes = [ALL_REGIONS if word.lower() == "all" else word for word in words]
+        return tuple(dict.fromkeys([*form.selected(REGIONS_FIELD), *codes]))
+
+    def problems(self, submitted: Submitted) -> dict[str, str]:
+        return {} if submitted[self.field] else {REGIONS_FIELD: "Choose at least one region, or all."}
+
+
+def region_words(region: str) -> str:
+    return "all" if region == ALL_REGIONS else region
+
+
+def region_named(region: str) -> str:
+    return "all regions" if region == ALL_REGIONS else region
+
+
+def _typed_regions(chosen: Sequence[str]) -> Block:
+    element: Block = {"type": "plain_text_input", "max_length": TYPED_REGIONS_MAX}
+    element |= {"initial_value": " ".join(map(region_words, chosen))} if chosen else {}
+    return form_field(REGIONS_FIELD, "Regions", element, hint="Codes such as GB IRE, or the word all")
+
+
+def _listed_regions(regions: Sequence[str], chosen: Sequence[str]) -> Block:
+    # A region that is no longer published can still be seen and kept.
+    codes = [*regions, *(one for one in chosen if one != ALL_REGIONS and one not in regions)]
+    every = list(all_options([("All regions", ALL_REGIONS), *((code, code) for code in codes)]))
+    initial = [one for one in every if one["value"] in chosen]
+    element = {"type": "multi_static_select", "placeholder": plain_text("Choose regions"), **in_groups(every)}
+    return form_field(REGIONS_FIELD, "Regions", element | ({"initial_options": initial} if initial else {}))
+
+
+TOPICS_FIELD = "topics"
+
+TOPIC_LABELS = {
+    Topic.RESULTS: "Results",
+    Topic.ABANDONMENTS: "Abandoned races and meetings",
+    Topic.RACECARDS: "Racecards",
+}
+
+
+class TopicView(ConditionView):
+    condition = BY_FIELD["topics"]
+
+    def words(self, chosen: ChannelFilter, _names_max: int | None) -> str:
+        return listed(topics_in_order(chosen.topics))
+
+    def losses(self, was: ChannelFilter, now: ChannelFilter) -> Iterator[Loss]:
+        if lost := was.topics - now.topics:
+            yield Loss(f"ended {listed(topics_in_order(lost))} from")
+
+    def typed(self, chosen: ChannelFilter) -> list[str]:
+        return topics_in_order(chosen.topics)
+
+    def form(self, chosen: ChannelFilter, _known: PublishedChoices) -> list[Block]:
+        every = options((label, topic.value) for topic, label in TOPIC_LABELS.items())
+        initial = [one for one in every if Topic(one["value"]) in chosen.topics]
+        element = {"type": "checkboxes", "options": every} | ({"initial_options": initial} if initial else {})
+        hint = "Abandonments come as soon as they are reported."
+        return [form_field(TOPICS_FIELD, "What to post", element, hint=hint)]
+
+    def read(self, form: FilledForm) -> frozenset[Topic]:
+        return frozenset(Topic(value) for value in form.selected(TOPICS_FIELD) if value in set(Topic))
+
+    def problems(self, submitted: Submitted) -> dict[str, str]:
+        return {} if submitted[self.field] else {TOPICS_FIELD: "Choose at least one of them."}
+
+
+def topics_in_order(topics: frozenset[Topic]) -> list[str]:
+    return [topic.value for topic in Topic if topic in topics]
+
+
+PEOPLE_FIELD = "people"
+GROUPS_FIELD = "groups"
+
+PEOPLE_MAX = 20
+GROUPS_MAX = 10
+
+
+class MentionView(ConditionView):
+    condition = BY_FIELD["mentions"]
+
+    def words(self, chosen: ChannelFilter, _names_max: int | None) -> str:
+        return f", mentioning {listed(list(chosen.mentions))}" if chosen.mentions else ""
+
+    def typed(self, _chosen: ChannelFilter) -> list[str]:
+        return []
+
+    def form(self, chosen: ChannelFilter, _known: PublishedChoices) -> list[Block]:
+        return people_menus(
+            chosen.mentions,
+            {
+                PEOPLE_FIELD: ("Mention when something is abandoned", PEOPLE_MAX),
+                GROUPS_FIELD: ("Mention @here or user groups too", GROUPS_MAX),
+            },
+        )
+
+    def read(self, form: FilledForm) -> tuple[str, ...]:
+        return tuple(dict.fromkeys([*form.users(PEOPLE_FIELD), *form.selected(GROUPS_FIELD)]))
+
+    def problems(self, submitted: Submitted) -> dict[str, str]:
+        errors: dict[str, str] = {}
+        if wrong := [one for one in submitted[self.field] if not is_mention(one)]:
+            errors[GROUPS_FIELD] = f"{wrong[0][:40]} is no user group."
+        if submitted[self.field] and Topic.ABANDONMENTS not in submitted["topics"]:
+            errors[PEOPLE_FIELD] = "Only abandonments mention anybody: let them be posted too, or mention nobody."
+        return errors
+
+
+def people_menus(told: Sequence[str], fields: Mapping[str, tuple[str, int]]) -> list[Block]:
+    """The menus of people and of user groups. `fields`: the label of each menu, and the most to choose."""
+    (of_people, (label, most)), (of_groups, (groups_label, groups_most)) = fields.items()
+    people = [one for one in told if one[0] in "UW"]
+    menu: Block = {"type": "multi_users_select", "max_selected_items": max(most, len(people))}
+    menu |= {"placeholder": plain_text("Choose people")} | ({"initial_users": people} if people else {})
+    named = ((f"@{one}", one) for one in told if one == HERE or one[0] == "S")
+    groups = looked_up("Type here, or a group's name", options(named), groups_most)
+    return [
+        form_field(of_people, label, menu, optional=True),
+        form_field(of_groups, groups_label, groups, optional=True),
+    ]
