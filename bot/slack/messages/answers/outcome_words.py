@@ -30,14 +30,15 @@ TO_COME = "to come"
 
 def became(race: Race, outcome: RaceOutcome, run: Callable[[Race], str] = winner) -> str | None:
     """None for an open race. `run`: the words of a race with a result."""
-    return {
-        RaceOutcome.SETTLED: settled_words(race, run(race)),
-        RaceOutcome.ABANDONED: lost_words(race),
-        RaceOutcome.BOTH: conflict_words(race),
-        RaceOutcome.UNCERTAIN: uncertain_words(race, settled_words(race, run(race))),
-        RaceOutcome.VOID: MARKED_VOID,
-        RaceOutcome.OPEN: None,
-    }[outcome]
+    said: dict[RaceOutcome, Callable[[], str | None]] = {
+        RaceOutcome.OPEN: lambda: None,
+        RaceOutcome.ABANDONED: lambda: lost_words(race),
+        RaceOutcome.BOTH: lambda: conflict_words(race),
+        RaceOutcome.VOID: lambda: MARKED_VOID,
+        RaceOutcome.SETTLED: lambda: settled_words(race, run(race)),
+        RaceOutcome.UNCERTAIN: lambda: uncertain_words(race, settled_words(race, run(race))),
+    }
+    return said[outcome]()
 
 
 def settled_words(race: Race, said: str) -> str:
