@@ -151,7 +151,7 @@ STORIES = {
     ),
     "taken off the card": Story(
         *(HERE, card(runners=[GOLDEN, *FIELD], sequence=1), card(runners=FIELD, sequence=2)),
-        CHERE=["⭐ Golden Mélody (IRE) is no longer named"],
+        CHERE=["⭐ Golden Mélody (IRE) is no longer declared"],
     ),
     "no winner": Story(
         *(HERE, *WON, so_far(CHERE=[WINS, f"^CORRECTION: | {WON_NOT}"])),

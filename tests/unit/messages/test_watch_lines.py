@@ -161,7 +161,7 @@ CASES = {
         card()[0],
         WatchedRunner(horse="Blue Moon", off="14:45", is_lost=True),
         {},
-        "Blue Moon is no longer named: 14:45 Saint-Cloud, Sat 21 Nov",
+        "Blue Moon is no longer declared: 14:45 Saint-Cloud, Sat 21 Nov",
     ),
 }
 
