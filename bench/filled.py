@@ -15,10 +15,10 @@ from bench.payloads import Results
 from bot.clock import utc_now
 from bot.db import named_values
 from bot.db.engine import Database
+from bot.db.named_values import Mark
 from bot.deliveries.payload import read_payload
 from bot.events.event import EventKind, RacingEvent
 from bot.events.races import Course, OffTime, Race
-from bot.operations.jobs.prune_bodies import PRUNED_TO
 from bot.outbox.message import Message
 
 A_DAY = 2_740
@@ -172,7 +172,7 @@ def fill(database: Database, rows: int, now: datetime | None = None) -> None:
                 )
             connection.commit()
     with Session(database.writer) as session, session.begin():
-        named_values.put(session, PRUNED_TO, values["pruned"], now or utc_now())
+        named_values.put(session, Mark.BODIES_PRUNED_TO, values["pruned"], now or utc_now())
         if not database.is_sqlite:
             for table in _OWN_IDS:
                 session.connection().exec_driver_sql(f"SELECT setval('{table}_id_seq', {rows})")

@@ -1,0 +1,103 @@
+"""`python -m bench.idle [MINUTES]`: what an idle bot writes, with the past deliveries of about a month and a half.
+
+Counts the commits of a minute, and times the statements of the writer's transactions, after a minute to settle.
+"""
+
+import asyncio
+import json
+import os
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Engine, event
+
+from bench import bot_unpaced
+from bench.common import AtMost, Measure, table
+from bench.delivery import CHANNELS, REGIONS, subscribe
+from bench.filled import fill
+from bench.outside import Outside
+from bench.processes import bot_settings, running
+from bot.db.engine import Database
+from sandbox.loopback_server import free_port, serve
+
+ROWS = 200_000
+MINUTES = 10.0
+SETTLE_S = 60.0
+FIGURES = "BENCH_IDLE_FIGURES"
+"""The file in which the bot's process leaves the figures."""
+
+
+class Watched:
+    """Commits by the statements of their transactions, from the end of the settling on."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._from_s = time.monotonic() + SETTLE_S
+        self._commits = Counter[str]()
+        self._slowest: tuple[float, str] = (0.0, "")
+
+    def install(self) -> None:
+        event.listen(Engine, "before_cursor_execute", self._before)
+        event.listen(Engine, "after_cursor_execute", self._after)
+        event.listen(Engine, "commit", self._commit)
+        event.listen(Engine, "rollback", lambda connection: connection.info.pop("ran", None))
+
+    def _before(self, connection: Connection, *_args: object) -> None:
+        connection.info["began_s"] = time.perf_counter()
+
+    def _after(self, connection: Connection, _cursor: object, statement: str, *_args: object) -> None:
+        took_s = time.perf_counter() - connection.info["began_s"]
+        connection.info.setdefault("ran", []).append((took_s, " ".join(statement.split())[:120]))
+
+    def _commit(self, connection: Connection) -> None:
+        ran = connection.info.pop("ran", [])
+        if not ran or time.monotonic() < self._from_s:
+            return
+        writes = [one for _, one in ran if not one.startswith(("BEGIN", "SELECT"))]
+        # Without a write the commit is no work of the disk.
+        self._commits.update(writes[:1])
+        # BEGIN IMMEDIATE waits for other processes alone.
+        self._slowest = max(self._slowest, *(one for one in ran if not one[1].startswith("BEGIN")))
+        self._file.write_text(json.dumps({"commits": self._commits, "slowest": self._slowest}), encoding="utf-8")
+
+
+async def measure(minutes: float) -> list[Measure]:
+    with tempfile.TemporaryDirectory(prefix="bench-") as name:
+        folder, port, figures = Path(name), free_port(), Path(name) / "idle.json"
+        url = f"sqlite:///{folder / 'idle.db'}"
+        await subscribe(Database(url), zip(CHANNELS, REGIONS, strict=True))
+        await asyncio.to_thread(fill, Database(url), ROWS)
+        async with serve(Outside()) as outside_url:
+            settings = bot_settings(port, outside_url, url) | {FIGURES: str(figures)}
+            async with running("bench.idle", "serve", port=port, folder=folder, settings=settings) as server:
+                await asyncio.sleep(SETTLE_S)
+                before_s = server.cpu_s
+                await asyncio.sleep(minutes * 60)
+                cpu_s = server.cpu_s - before_s
+        found: dict[str, Any] = (
+            json.loads(figures.read_text(encoding="utf-8")) if figures.exists() else {"commits": {}, "slowest": (0, "")}
+        )
+    commits, (slowest_s, slowest) = found["commits"], found["slowest"]
+    print("\n".join(f"{count:5} {words}" for words, count in Counter(commits).most_common()))
+    print(f"slowest: {slowest}\n")
+    return [
+        Measure(f"idle with {ROWS:,} past deliveries: commits", sum(commits.values()) / minutes, "/min", AtMost(6)),
+        Measure("idle: slowest statement of the writer", slowest_s * 1000, "ms", AtMost(5)),
+        Measure("idle: CPU of the process", cpu_s / minutes, "s/min"),
+    ]
+
+
+def main() -> None:
+    if sys.argv[1:] == ["serve"]:
+        Watched(Path(os.environ[FIGURES])).install()
+        bot_unpaced.main()
+        return
+    print(table(asyncio.run(measure(float(sys.argv[1]) if sys.argv[1:] else MINUTES))))
+
+
+if __name__ == "__main__":
+    main()
