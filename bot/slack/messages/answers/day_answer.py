@@ -140,7 +140,7 @@ def nowhere_else(card: Card) -> str:
 def command_line(name: str, card: Card, *words: str) -> str:
     course = card.course and (card.course.course_id or card.course.name)
     quoted = '"' + course.replace('"', "") + '"' if course else None
-    return " ".join(filter(None, [name, card.region, card.day.isoformat(), quoted, card.off, *words]))
+    return joined([name, card.region, card.day.isoformat(), quoted, card.off, *words], " ")
 
 
 def completeness(card: Card, question: DayQuestion) -> str | None:
@@ -227,7 +227,7 @@ def course_button(label: str, name: str, meeting: MeetingCard, card: Card, off: 
     if not course:
         return None
     words = [name, meeting.region or card.region, card.day.isoformat(), '"' + course.replace('"', "") + '"']
-    button = command_button(label, " ".join(filter(None, [*words, off])))
+    button = command_button(label, joined([*words, off], " "))
     return button if fits(button) else None
 
 

@@ -6,7 +6,7 @@ from bot.channels.filters import ALL_REGIONS, HERE, ChannelFilter, Overridden
 from bot.slack.messages.conditions.course_view import COURSE_NAMES_MAX, courses_named
 from bot.slack.messages.conditions.event_views import region_named, topics_in_order
 from bot.slack.messages.conditions.table import MENTIONS, NARROWING, ONLY_COURSES, REGION, TOPICS, VIEWS
-from bot.slack.messages.kit.text import listed, mentions_in_markup, safe, with_names
+from bot.slack.messages.kit.text import given, joined, listed, mentions_in_markup, safe, with_names
 
 FILTER_WORDS_MAX = 1_000
 
@@ -55,7 +55,7 @@ def still_arrives(found: Overridden) -> str:
         *(f"{shared} of other {view.plural} from {chosen}" for view in NARROWING if view.field in found.others),
         f"{listed(topics_in_order(found.topics))} from {chosen}" if found.topics else "",
     ]
-    what = ", and ".join(filter(None, brought))
+    what = joined(brought, ", and ")
     is_wide = found.is_rest or found.topics
     left_out = courses_named(found.by.not_courses, COURSE_NAMES_MAX // 2) if is_wide else ""
     without = f" without {left_out}" if left_out else ""
@@ -81,7 +81,6 @@ def _by_region(filters: Iterable[ChannelFilter]) -> list[tuple[ChannelFilter, st
 
 def _in_markup(chosen: ChannelFilter, names_max: int, where: str) -> str:
     people = mentions_in_markup(one for one in chosen.mentions if one != HERE)
-    shown = " ".join(filter(None, [people, "@here" if HERE in chosen.mentions else ""]))
-    rings = f", and an abandonment mentions {shown}" if shown else ""
+    shown = joined([people, "@here" if HERE in chosen.mentions else None], " ")
     words = with_names(safe(describe(chosen, names_max, where), FILTER_WORDS_MAX) or "", chosen.escalate)
-    return f"{words}{rings}"
+    return joined([words, given("and an abandonment mentions {}", shown)], ", ")

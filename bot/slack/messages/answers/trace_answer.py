@@ -14,7 +14,7 @@ from bot.events.races import Race
 from bot.outbox.ledger import LedgerAcknowledgement, LedgerLine, LedgerOutcome, Trace, TracedDelivery, TracedVersion
 from bot.outbox.message import Message
 from bot.slack.messages.answers.day_answer import IN_CONFLICT
-from bot.slack.messages.kit.blocks import context, message, section
+from bot.slack.messages.kit.blocks import context, listing, message, section
 from bot.slack.messages.kit.marks import MARKED_CONFLICT, without_marks
 from bot.slack.messages.kit.names import ID_MAX, card_name, course_name, race_day, race_name
 from bot.slack.messages.kit.text import clip, code, counted, given, joined, listed, named, safe, sentences
@@ -86,20 +86,19 @@ def trace_answer(
     limited = f"Limited to this channel, {named(only_channel)}: admins see all." if only_channel else None
     became = _became(found, race, by_card=by_card)
     if not found.versions and not found.deliveries:
-        return message(text := became or _nothing(name, found.kept_since), [section(text)])
+        return listing(became or _nothing(name, found.kept_since), [])
     room = max(CHANNELS_NAMED_LEAST, TRACE_CHANNELS_MAX // max(1, len(found.versions)))
     lines = [line for one in found.versions for line in _version(one, view, room, limited=bool(only_channel))]
     lines += [*_untold(found, here), *(_delivery(one, view) for one in found.deliveries)]
     title = _named(race) or next(filter(None, map(_race_named, found.versions)), None) or name
     times = f"{title} was reported {_times(len(found.versions))}." if found.versions else f"{name}:"
-    times = times[:1].upper() + times[1:]
-    short = f"{times} {_in_short(found, view, limited=bool(only_channel))}"
+    short = f"{times[:1].upper()}{times[1:]} {_in_short(found, view, limited=bool(only_channel))}"
     text = sentences([without_marks(became or ""), short])
     more = f"and {counted(found.more, 'earlier version')}" if found.more else None
     keys = dict.fromkeys(code(one.event_key, SHOWN_KEY_MAX) for one in found.versions[:EVENT_KEYS_SHOWN])
     small = context(limited, more, view.ids(joined(list(keys), ", ")))
-    heading = joined([f"*What became of {title}*", became], "\n")
-    return message(text, [section(heading)], lines, len(lines), [small])
+    head = [section(joined([f"*What became of {title}*", became], "\n"))]
+    return message(text, head, lines, len(lines), [small])
 
 
 def _became(found: Trace, race: Race | None, *, by_card: bool) -> str | None:
@@ -143,22 +142,16 @@ def _times(number: int) -> str:
 
 
 def _in_short(found: Trace, view: TraceView, *, limited: bool) -> str:
-    told = [told for one in found.versions for told in one.told]
-    if told:
+    if told := [told for one in found.versions for told in one.told]:
         return _in_figures(told)
     untold = [_why_untold(one, limited=limited) for one in found.versions]
-    waiting = [
-        f"{view.ids(reference(one.inbox_id)) or 'a delivery'} {_delivered(one, view)}." for one in found.deliveries
-    ]
-    return " ".join(dict.fromkeys(untold or waiting))
+    names = [(one, view.ids(reference(one.inbox_id)) or "a delivery") for one in found.deliveries]
+    return " ".join(dict.fromkeys(untold or [f"{name} {_delivered(one, view)}." for one, name in names]))
 
 
 def _version(one: TracedVersion, view: TraceView, room: int, *, limited: bool) -> Iterator[str]:
-    kind = (
-        KINDS_IN_WORDS[one.kind][0]
-        if one.kind in KINDS_IN_WORDS
-        else view.ids(code(one.kind)) or "A delivery that could not be read"
-    )
+    unknown = view.ids(code(one.kind)) or "A delivery that could not be read"
+    kind, _ = KINDS_IN_WORDS.get(one.kind, (unknown, race_name))
     number = f", version {one.version}" if one.version > 1 else ""
     received = joined([f"received {view.moment(one.received_at)}", _off(one.race)], ", ")
     name = _race_named(one)
@@ -194,10 +187,8 @@ def _untold(found: Trace, here: str | None) -> Iterator[str]:
 
 
 def _race_named(one: TracedVersion) -> str | None:
-    if one.race is None or not course_name(one.race):
-        return None
-    name = KINDS_IN_WORDS[one.kind][1] if one.kind in KINDS_IN_WORDS else race_name
-    return name(one.race)
+    _, name = KINDS_IN_WORDS.get(one.kind, ("", race_name))
+    return name(one.race) if one.race and course_name(one.race) else None
 
 
 def _why_untold(one: TracedVersion, *, limited: bool) -> str:
@@ -228,12 +219,9 @@ def _acknowledged(asked: LedgerAcknowledgement | None, view: TraceView) -> str:
     """For example " Nobody has it. <#C2>: posted 2026-11-20 14:42:10 UTC."."""
     if asked is None:
         return ""
-    if asked.state is AckState.REPLACED:
-        said = ""
-    elif asked.taken_by and asked.taken_at:
+    said = "" if asked.state is AckState.REPLACED else " Nobody has it."
+    if said and asked.taken_by and asked.taken_at:
         said = f" {named(asked.taken_by)} has it since {view.moment(asked.taken_at)}."
-    else:
-        said = " Nobody has it."
     steps = "".join(f" Told then in {named(step.channel_id)}: {outcome_words(step, view)}." for step in asked.steps)
     return f"{said}{steps}"
 

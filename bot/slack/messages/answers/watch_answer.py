@@ -55,12 +55,11 @@ def watched(names: Sequence[NowWatched], now: datetime, *, is_own: bool, ended: 
         f"{who_is_told} of declarations, abandonments and results, in one message a race.",
     ]
     unknown = [_unknown(one) for one in names if not one.known.is_known]
-    lines = [*unknown, " ".join(filter(None, said)), *(_known(one, now) for one in names if one.known.is_known)]
+    lines = [*unknown, joined(said, " "), *(_known(one, now) for one in names if one.known.is_known)]
     text = without_marks("\n".join(lines))
     buttons = [command_button(f"Watch {near} instead", line) for one in names for near, line in one.near.items()]
-    return message(
-        text, [section(line) for line in lines] + [actions([*buttons, command_button("What is watched", "watching")])]
-    )
+    foot = [actions([*buttons, command_button("What is watched", "watching")])]
+    return message(text, [*map(section, lines)], foot=foot)
 
 
 def watching(here: Sequence[WatchRow], own: Sequence[WatchRow], page: int, *, is_direct: bool) -> Message:
@@ -130,7 +129,7 @@ def _known(one: NowWatched, now: datetime) -> str:
         f"Already run: {name}, {_races(run, RACES_MAX)}." if run else None,
         "Earlier news brings no alert." if lost or run or outs else None,
     ]
-    return " ".join(filter(None, said))
+    return joined(said, " ")
 
 
 def _of(one: NowWatched, races: Sequence[tuple[Race, RaceOutcome]], which: Collection[RaceOutcome]) -> list[str]:
