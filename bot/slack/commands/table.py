@@ -9,24 +9,24 @@ from bot.errors import CommandError
 from bot.outbox.message import Message
 from bot.racedata.near_misses import TYPED_MAX, likely
 from bot.slack.commands.acknowledge_button import ACKNOWLEDGE_BUTTON, GIVE_BACK_BUTTON
-from bot.slack.commands.audit import AUDIT_COMMAND
-from bot.slack.commands.courses import COURSES_COMMAND
-from bot.slack.commands.coverage import COVERAGE_COMMAND
+from bot.slack.commands.day_commands import NEXT_COMMAND, RACECARD_COMMAND, RESULTS_COMMAND
 from bot.slack.commands.drill import DRILL_COMMAND
 from bot.slack.commands.form_button import FORM_BUTTON
 from bot.slack.commands.full_result_button import FULL_RESULT_BUTTON
 from bot.slack.commands.invocation import Command, Desk, Invocation
+from bot.slack.commands.list_commands import (
+    AUDIT_COMMAND,
+    COURSES_COMMAND,
+    COVERAGE_COMMAND,
+    STATUS_COMMAND,
+    USAGE_COMMAND,
+)
 from bot.slack.commands.mute import MUTE_BUTTON, MUTE_COMMAND, UNMUTE_BUTTON, UNMUTE_COMMAND
-from bot.slack.commands.next_off import NEXT_COMMAND
 from bot.slack.commands.pause import PAUSE_COMMAND, RESUME_COMMAND
-from bot.slack.commands.racecard import RACECARD_COMMAND
-from bot.slack.commands.results import RESULTS_COMMAND
-from bot.slack.commands.status import STATUS_COMMAND
 from bot.slack.commands.subscribe import SUBSCRIBE_COMMAND
 from bot.slack.commands.subscription_pages import EDIT_BUTTON, LIST_COMMAND, REMOVE_BUTTON
 from bot.slack.commands.trace import TRACE_COMMAND
 from bot.slack.commands.unsubscribe import UNSUBSCRIBE_COMMAND
-from bot.slack.commands.usage import USAGE_COMMAND
 from bot.slack.commands.watch import UNWATCH_BUTTON, UNWATCH_COMMAND, WATCH_COMMAND, WATCHING_COMMAND
 from bot.slack.messages.answers.help_answer import HelpGroup, command_help, usage_of
 from bot.slack.messages.conditions.table import CHOICES

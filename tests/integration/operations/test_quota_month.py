@@ -30,7 +30,7 @@ from bot.racedata.quota_book import QuotaBook
 from bot.racedata.quota_purposes import Purpose
 from bot.settings import Settings
 from bot.slack.commands.invocation import Invocation
-from bot.slack.commands.usage import USAGE_COMMAND
+from bot.slack.commands.list_commands import USAGE_COMMAND
 from sandbox.racing_service import RacingService, Switches
 from tests.clock import now, set_ahead
 from tests.databases import first_on_both

@@ -24,11 +24,9 @@ from bot.racedata.forecast import Forecast
 from bot.racedata.lexicon import Lexicon
 from bot.racedata.month_quota import QuotaReading, QuotaSource, UsageRow
 from bot.racedata.reference_store import KnownCountry, KnownCourse
-from bot.slack.commands.courses import COURSES_COMMAND
-from bot.slack.commands.coverage import COVERAGE_COMMAND
+from bot.slack.commands.list_commands import COURSES_COMMAND, COVERAGE_COMMAND, USAGE_COMMAND
 from bot.slack.commands.pause import read_until
 from bot.slack.commands.subscription_changes import audited
-from bot.slack.commands.usage import USAGE_COMMAND
 from bot.slack.messages.answers.pause_and_mute import paused, resumed
 from bot.slack.messages.kit.blocks import weight
 from bot.slack.messages.kit.text import BLOCKS_MAX, MESSAGE_MAX

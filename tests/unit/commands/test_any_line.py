@@ -12,7 +12,7 @@ from bot.errors import CommandError
 from bot.events.event import TOPIC_OF, RacingEvent, Topic
 from bot.events.races import Course, Race
 from bot.racedata.lexicon import Lexicon
-from bot.slack.commands.audit import read_target
+from bot.slack.commands.list_commands import read_target
 from bot.slack.commands.pause import read_duration, read_until
 from bot.slack.commands.places import day_grammar
 from bot.slack.commands.table import RACING_COMMANDS

@@ -12,9 +12,8 @@ from bot.events.event import Topic
 from bot.events.races import Course, Runner
 from bot.racedata.client.service_errors import ServerFault
 from bot.racedata.day_card import Coverage, MeetingCard
+from bot.slack.commands.day_commands import RACECARD_COMMAND, RESULTS_COMMAND
 from bot.slack.commands.places import day_grammar, day_plan
-from bot.slack.commands.racecard import RACECARD_COMMAND
-from bot.slack.commands.results import RESULTS_COMMAND
 from sandbox.slack.block_rules import block_problems
 from tests.unit.commands.cards import (
     ASCOT,

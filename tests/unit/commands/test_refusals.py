@@ -15,13 +15,12 @@ from bot.racedata.lexicon import Lexicon
 from bot.racedata.near_misses import LOOKED_UP_MAX
 from bot.racedata.reference_store import KnownCourse
 from bot.slack.commands import menu_options
-from bot.slack.commands.courses import COURSES_COMMAND
+from bot.slack.commands.day_commands import RACECARD_COMMAND
 from bot.slack.commands.error_answers import explain, retyped
 from bot.slack.commands.invocation import Invocation
-from bot.slack.commands.racecard import RACECARD_COMMAND
+from bot.slack.commands.list_commands import COURSES_COMMAND, USAGE_COMMAND
 from bot.slack.commands.refusal_buttons import with_working_offers
 from bot.slack.commands.table import RACING_COMMANDS, find_command
-from bot.slack.commands.usage import USAGE_COMMAND
 from bot.slack.language.tokens import join, split
 from bot.slack.listeners.command_runner import CommandRunner
 from bot.slack.listeners.ways_in import read_invocation

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bot.events.races import OffTime
 from bot.outbox.notices import Urgency
-from bot.slack.commands.audit import read_target
+from bot.slack.commands.list_commands import read_target
 from bot.slack.messages.alerts.admin_notice import admin_notice
 from bot.slack.messages.alerts.alert_context import MessageContext, minutes_late
 from bot.slack.messages.kit.blocks import (

@@ -1,0 +1,133 @@
+"""`/racecard`, `/results` and `/racing next`: a day's cards, a day's results, and the next races to go off."""
+
+from dataclasses import replace
+from datetime import timedelta
+from functools import partial
+
+from bot.errors import CommandError
+from bot.events.event import Topic
+from bot.outbox.message import Message
+from bot.racedata.day_card import STOPPED, Card, at_off
+from bot.slack.commands.invocation import Command, Desk, Invocation, reader_of
+from bot.slack.commands.places import DayPlan, day_grammar, day_plan, first_regions
+from bot.slack.language.request import FLAGS_FIELD
+from bot.slack.messages.answers.day_answer import DayQuestion
+from bot.slack.messages.answers.failure_words import NOBODY_KNOWN
+from bot.slack.messages.answers.help_answer import HelpGroup
+from bot.slack.messages.answers.next_answer import NEXT_SHOWN, coming, next_off
+from bot.slack.messages.answers.racecard_answer import racecard, shows_readers_clock
+from bot.slack.messages.answers.results_answer import results_of_day
+from bot.slack.messages.conditions.event_views import TOPICS_FIELD
+
+_RACECARD, _RESULTS, _NEXT = "racecard", "results", "next"
+
+_read_racecard = day_plan(_RACECARD, day_grammar([_NEXT]), {Topic.RACECARDS})
+_read_next = day_plan(_NEXT, day_grammar(), {Topic.RACECARDS})
+
+
+async def _card(desk: Desk, invocation: Invocation, asked: DayPlan) -> Card:
+    """Raises ServiceError without any data."""
+    invocation.progress.say = partial(desk.races.progress, asked.region)
+    card = at_off(await desk.races.card(asked.region, asked.day, asked.course), asked.off)
+    if card.failure is not None and card.is_empty:
+        raise card.failure
+    return card
+
+
+async def _question(desk: Desk, invocation: Invocation, asked: DayPlan, card: Card) -> DayQuestion:
+    reader = await reader_of(desk, invocation) if card.coverage in STOPPED else NOBODY_KNOWN
+    regions = await first_regions(desk.database, invocation.channel_id)
+    return DayQuestion(desk.clock(), asked.unchecked, asked.page, reader, regions)
+
+
+async def _plan_racecard(desk: Desk, invocation: Invocation) -> DayPlan:
+    asked: DayPlan = await _read_racecard(desk, invocation)
+    return _without_off(asked) if asked.wanted.of(FLAGS_FIELD) else asked
+
+
+async def _answer_racecard(desk: Desk, invocation: Invocation, asked: DayPlan) -> Message:
+    if asked.wanted.of(FLAGS_FIELD):
+        return await _answer_next(desk, invocation, asked)
+    card = await _card(desk, invocation, asked)
+    question = await _question(desk, invocation, asked, card)
+    if shows_readers_clock(card):
+        zone = await desk.people.zone(invocation.user_id)
+        question = replace(question, reader=replace(question.reader, zone=zone))
+    return racecard(card, question)
+
+
+async def _answer_results(desk: Desk, invocation: Invocation, asked: DayPlan) -> Message:
+    card = await _card(desk, invocation, asked)
+    question = replace(
+        await _question(desk, invocation, asked, card),
+        only_abandonments=asked.wanted.of(TOPICS_FIELD) == (Topic.ABANDONMENTS,),
+        countries=await desk.reference.known_countries(),
+    )
+    return results_of_day(card, question)
+
+
+async def _plan_next(desk: Desk, invocation: Invocation) -> DayPlan:
+    return _without_off(await _read_next(desk, invocation))
+
+
+async def _answer_next(desk: Desk, invocation: Invocation, asked: DayPlan) -> Message:
+    """West of UTC, races of yesterday's date are still to come; tomorrow is read where today has too few races.
+
+    Raises ServiceError without any data.
+    """
+    now = desk.clock()
+    invocation.progress.say = partial(desk.races.progress, asked.region)
+    first = await desk.races.card(asked.region, asked.day, asked.course)
+    cards = [first]
+    if not asked.is_day_named:
+        day = timedelta(days=1)
+        cards.append(await desk.races.known(asked.region, asked.day - day, asked.course))
+        if len(coming(cards, now)) < NEXT_SHOWN:
+            cards.append(await desk.races.card(asked.region, asked.day + day, asked.course))
+    if first.failure is not None and all(card.is_empty for card in cards):
+        raise first.failure
+    zone = await desk.people.zone(invocation.user_id)
+    reader = replace(await reader_of(desk, invocation), zone=zone)
+    line = asked.wanted.but(flags=()).line(_NEXT)
+    return next_off(cards, line, DayQuestion(now, asked.unchecked, asked.page, reader))
+
+
+def _without_off(asked: DayPlan) -> DayPlan:
+    """Raises CommandError for a typed off time."""
+    if asked.off:
+        race = asked.wanted.but(flags=())
+        lines = {"Next off": race.but(times=()).line(_NEXT), asked.off: race.line(_RACECARD)}
+        raise CommandError(f"The next races, or the race at {asked.off}?", lines=lines)
+    return asked
+
+
+RACECARD_COMMAND = Command(
+    _RACECARD,
+    "[region] [today|tomorrow|YYYY-MM-DD] [course] [next]",
+    "The racecards of a day; or the next races to go off",
+    _answer_racecard,
+    _plan_racecard,
+    examples=("racecard GB tomorrow", "racecard Ascot 22 Nov"),
+    mistakes="One region, one course and one day at a time. The day comes before the month: 5/11 is 5 November.",
+    group=HelpGroup.RACING,
+)
+NEXT_COMMAND = Command(
+    _NEXT,
+    "[region|course]",
+    "The next races to go off, and how soon",
+    _answer_next,
+    _plan_next,
+    examples=("next", "next Ireland"),
+    mistakes="Type no time: `racecard York 14:30` shows one race. Abandonments of today stand above.",
+    group=HelpGroup.RACING,
+)
+RESULTS_COMMAND = Command(
+    _RESULTS,
+    "[region] [date] [course] [abandonments]",
+    "The results of a day, and what was abandoned; or the abandonments alone",
+    _answer_results,
+    day_plan(_RESULTS, day_grammar(looks_back=True), {Topic.RESULTS, Topic.ABANDONMENTS}),
+    examples=("results Ireland yesterday", "results GB abandonments"),
+    mistakes="A weekday is the last one: `results Saturday` never looks ahead. Without a day it is today, in UTC.",
+    group=HelpGroup.RACING,
+)

@@ -1,0 +1,235 @@
+"""Commands that list and count: status and quota of the bot, its audit, the service's countries and courses."""
+
+import asyncio
+import re
+from functools import partial
+from typing import Any
+
+from bot.channels import audit_log
+from bot.errors import CommandError, ServiceError
+from bot.events.typed_text import folded
+from bot.operations.status_figures import read_status
+from bot.outbox.message import Message
+from bot.racedata.lexicon import Lexicon
+from bot.racedata.near_misses import TYPED_MAX, likely, likely_courses
+from bot.racedata.quota_book import BY_DAY, BY_ENDPOINT
+from bot.racedata.reference_store import KnownCountry, KnownCourse
+from bot.slack.commands.invocation import LIST_S, Command, Desk, Invocation, admins_only, no_words, reader_of
+from bot.slack.language.grammar import THINGS, Grammar, Kind, PhraseReader
+from bot.slack.language.refusals import one_at_a_time, unknown_words
+from bot.slack.language.tokens import read_list_words, words_of
+from bot.slack.messages.answers.failure_words import failure_words, shown_to
+from bot.slack.messages.answers.help_answer import HelpGroup
+from bot.slack.messages.answers.listings import audit_page, courses, coverage
+from bot.slack.messages.answers.status_answer import StatusScope, status_answer
+from bot.slack.messages.answers.usage_answer import usage
+from bot.slack.messages.kit.text import named
+
+
+async def _answer_status(desk: Desk, invocation: Invocation, _planned: Any) -> Message:
+    is_admin = bool(await desk.people.is_admin(invocation))
+    only_channel = None if is_admin else invocation.channel_id
+    here = invocation.channel_id if is_admin else None
+    found = await desk.database.read(
+        partial(read_status, clock=desk.clock, jobs=desk.jobs, channel_id=only_channel, here=here)
+    )
+    return status_answer(found, StatusScope(dict(desk.degraded()), only_channel))
+
+
+STATUS_COMMAND = Command(
+    "status",
+    "",
+    "How the bot is doing: the last day's deliveries and posts, what waits and why, quota, and for admins jobs",
+    _answer_status,
+    no_words("status", "/racing trace and a race's id tells of one race."),
+    examples=("status", "status help"),
+    mistakes="No further words. `status` tells of the bot, `trace` of a race, `usage` of the quota.",
+    group=HelpGroup.BOT,
+)
+
+
+READ_S = 20.0
+
+_GROUPINGS = {"day": BY_DAY, "days": BY_DAY, "endpoint": BY_ENDPOINT, "endpoints": BY_ENDPOINT}
+_USAGE_WORDS = Grammar(
+    {word: (Kind.FLAG, by) for word, by in _GROUPINGS.items()} | dict.fromkeys(("by", "per", "each"), (Kind.FILLER, ""))
+)
+
+
+async def _answer_usage(desk: Desk, invocation: Invocation, by: str) -> Message:
+    """The present reading, else the month's last. Raises ServiceError or TimeoutError without a reading."""
+    failure = None
+    try:
+        async with asyncio.timeout(READ_S):
+            reading = await desk.quota.read(by)
+    except (ServiceError, TimeoutError) as error:
+        kept = await desk.quota.latest()
+        if kept is None:
+            raise
+        reader = await reader_of(desk, invocation)
+        reading, failure = kept, shown_to(failure_words(error, reader), reader)
+    return usage(reading, await desk.quota.forecast(reading), failure)
+
+
+async def _plan_usage(_desk: Desk, invocation: Invocation) -> str:
+    phrases = PhraseReader(grammar=_USAGE_WORDS).read(words_of(invocation.text))
+    lines = {f"by {by}": f"usage {by}" for by in (BY_DAY, BY_ENDPOINT)}
+    if unknown := [one.typed for one in phrases if one.kind is Kind.UNKNOWN]:
+        raise CommandError(unknown_words(unknown, "grouping"), lines=lines)
+    groupings = list(dict.fromkeys(one.value for one in phrases if one.kind is Kind.FLAG))
+    if len(groupings) > 1:
+        raise CommandError(one_at_a_time("grouping", groupings), lines=lines)
+    return groupings[0] if groupings else BY_DAY
+
+
+USAGE_COMMAND = Command(
+    "usage",
+    "[day|endpoint]",
+    "The data service's quota: used, left, and how long it will last",
+    _answer_usage,
+    _plan_usage,
+    examples=("usage", "usage endpoint"),
+    mistakes="The figures are of this month (UTC). Asking costs nothing.",
+    group=HelpGroup.BOT,
+)
+
+
+_ID = re.compile(r"<?[@#]?([UWCGD][A-Z0-9]{1,30})(?:\|[^>]*)?>?", re.ASCII)
+
+AuditTarget = tuple[str | None, str | None, str]
+"""The id of a channel and of a person (both None for "all"), and the same in words."""
+
+
+async def _plan_audit(_desk: Desk, invocation: Invocation) -> tuple[str, AuditTarget, int]:
+    """The typed words, their meaning, and the page."""
+    words, page = read_list_words(invocation.text)
+    what = words or invocation.channel_id
+    return what, read_target(what), page
+
+
+async def _answer_audit(desk: Desk, _invocation: Invocation, planned: tuple[str, AuditTarget, int]) -> Message:
+    what, (channel_id, user_id, words), number = planned
+    page = await desk.database.read(
+        lambda session: audit_log.page(session, channel_id=channel_id, user_id=user_id, number=number)
+    )
+    return audit_page(page, words, f"audit {what}")
+
+
+def read_target(what: str) -> AuditTarget:
+    """Raises CommandError for other words."""
+    if what.lower() == "all":
+        return None, None, "anywhere"
+    found = _ID.fullmatch(what)
+    if found is None:
+        raise CommandError(
+            "It is /racing audit for this channel, /racing audit all, or /racing audit and the id of a channel or of a "
+            "person. Slack shows ids at the end of a channel's details, and in a person's profile as the member ID.",
+            lines={"This channel": "audit", "All channels": "audit all"},
+        )
+    found_id = found[1]
+    who = named(found_id)
+    return (None, found_id, f"by {who}") if found_id[0] in "UW" else (found_id, None, f"in {who}")
+
+
+AUDIT_COMMAND = Command(
+    "audit",
+    "[all|channel ID|user ID]",
+    "Who changed what a channel receives, and when; for admins",
+    _answer_audit,
+    _plan_audit,
+    rights=admins_only("Only admins see who changed what. /racing list shows who made each subscription."),
+    examples=("audit", "audit all"),
+    mistakes="Type ids such as C0123456789, no names. A channel's details and a person's profile show ids.",
+    group=HelpGroup.BOT,
+)
+
+
+async def _plan_coverage(desk: Desk, invocation: Invocation) -> tuple[list[KnownCountry], str, int]:
+    """The countries, the typed words, and the page. Raises CommandError without a match."""
+    typed, page = read_list_words(invocation.text)
+    countries = await desk.reference.countries(LIST_S)
+    if not countries:
+        raise desk.reference.why_none("countries")
+    if found := [one for one in countries if typed in {"", one.country_code, one.name}]:
+        return found, typed, page
+    # Here a country's code counts, even if the code is no region.
+    codes = [one.country_code for one in countries if one.country_code]
+    lexicon = Lexicon(codes, (), countries)
+    things = [one for one in PhraseReader(lexicon).read(words_of(typed)) if one.kind in THINGS]
+    wanted = {one.value for one in things}
+    if all(one.kind is Kind.REGION for one in things) and (
+        found := [one for one in countries if one.country_code in wanted]
+    ):
+        return found, " ".join(one.country_code for one in found if one.country_code), page
+    names = [one.name for one in countries if one.name]
+    raise CommandError(
+        unknown_words([typed], "country"),
+        typed=typed,
+        meant={value: value for value in (*lexicon.parts_of(typed),) or likely(typed, [*codes, *names])},
+        asks=True,
+        after="/racing coverage alone lists all countries.",
+    )
+
+
+async def _answer_coverage(
+    desk: Desk, _invocation: Invocation, planned: tuple[list[KnownCountry], str, int]
+) -> Message:
+    found, typed, page = planned
+    return coverage(found, typed or None, page, await desk.reference.regions(LIST_S))
+
+
+COVERAGE_COMMAND = Command(
+    "coverage",
+    "[region]",
+    "What the data service has and publishes of each country",
+    _answer_coverage,
+    _plan_coverage,
+    examples=("coverage", "coverage Hong Kong"),
+    mistakes="A country in the list may have no region to subscribe to.",
+    group=HelpGroup.RACING,
+)
+
+
+async def _plan_courses(desk: Desk, invocation: Invocation) -> tuple[list[KnownCourse], str, int]:
+    """The courses, the words that they have, and the page. Raises CommandError without a match."""
+    typed, page = read_list_words(invocation.text)
+    known = await desk.reference.courses(LIST_S)
+    if not known:
+        raise desk.reference.why_none("courses")
+    # "courses in Ireland": without joining words, countries as region codes.
+    phrases = PhraseReader(await desk.reference.lexicon(LIST_S)).read(words_of(typed))
+    english = " ".join(one.value for one in phrases if one.kind in THINGS)
+    for words in (typed, english):
+        if (words or not typed) and (found := [one for one in known if _has(one, words.casefold().split())]):
+            return found, words, page
+    # Near misses take as long as many deliveries.
+    meant = await asyncio.to_thread(likely_courses, typed, known)
+    raise CommandError(
+        f'No course has "{typed[:TYPED_MAX]}" in its name, shortcode, id, region or country.',
+        typed=typed,
+        meant={word: word for word in meant},
+        asks=True,
+    )
+
+
+async def _answer_courses(_desk: Desk, _invocation: Invocation, planned: tuple[list[KnownCourse], str, int]) -> Message:
+    found, typed, page = planned
+    return courses(sorted(found, key=lambda course: (course.region or "", course.name or "")), typed, page)
+
+
+def _has(course: KnownCourse, words: list[str]) -> bool:
+    whole = {value.casefold() for value in (course.shortcode, course.course_id, course.region, course.country) if value}
+    name = folded(course.name or "")
+    return all(word in whole or word in name for word in words)
+
+
+COURSES_COMMAND = Command(
+    "courses",
+    "[text]",
+    "The courses, as commands take them",
+    _answer_courses,
+    _plan_courses,
+    examples=("courses kempton", "courses in Ireland"),
+    mistakes="Part of a name finds a course here; all other commands want the whole name, as it is shown here.",
+    group=HelpGroup.RACING,
+)
