@@ -33,8 +33,7 @@ from bot.slack.messages.answers import (
     day_answer,
     drill_report,
     pause_and_mute,
-    racecard_answer,
-    results_answer,
+    races_of_day,
     trace_answer,
     usage_answer,
 )
@@ -84,7 +83,7 @@ def test_every_outcome_of_a_post_has_words(outcome):
 def test_every_outcome_of_a_race_has_words_and_a_line_of_the_card(outcome):
     outcomes = Outcomes((MeetingCard(RACE.course, "GB", (RACE,)),), {(0, 0): outcome})
     card = Card(NOW.date(), "GB", RACE.course, outcomes, Coverage.COMPLETE)
-    for message in (racecard_answer.racecard(card, DayQuestion(NOW)), results_answer.results_of_day(card, QUESTION)):
+    for message in (races_of_day.racecard(card, DayQuestion(NOW)), races_of_day.results_of_day(card, QUESTION)):
         assert "Ascot" in message.text
         assert message.blocks
 

@@ -21,8 +21,7 @@ from bot.racedata.race_book_store import merged
 from bot.racedata.reference_store import KnownCountry
 from bot.slack.messages.answers.day_answer import DayQuestion
 from bot.slack.messages.answers.full_result_answer import full_result
-from bot.slack.messages.answers.racecard_answer import racecard
-from bot.slack.messages.answers.results_answer import results_of_day
+from bot.slack.messages.answers.races_of_day import racecard, results_of_day
 from bot.slack.messages.kit.blocks import weight
 from bot.slack.messages.kit.text import BLOCKS_MAX, MESSAGE_MAX, SECTION_MAX, size
 from sandbox.slack.block_rules import block_problems

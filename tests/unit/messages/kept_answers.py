@@ -48,8 +48,7 @@ from bot.slack.messages.answers.listings import audit_page, courses, coverage
 from bot.slack.messages.answers.live_meeting import live_meeting
 from bot.slack.messages.answers.next_answer import next_off
 from bot.slack.messages.answers.pause_and_mute import muted, paused, resumed, unmuted
-from bot.slack.messages.answers.racecard_answer import racecard
-from bot.slack.messages.answers.results_answer import results_of_day
+from bot.slack.messages.answers.races_of_day import racecard, results_of_day
 from bot.slack.messages.answers.status_answer import StatusScope, status_answer
 from bot.slack.messages.answers.subscription_answers import (
     ChannelPause,

@@ -14,8 +14,7 @@ from bot.racedata.day_card import Card, Coverage, Outcomes, RaceOutcome
 from bot.slack.messages.answers.change_notice import ended_by, welcome
 from bot.slack.messages.answers.day_answer import DayQuestion
 from bot.slack.messages.answers.filter_words import described, in_markup, in_plain_words, in_words
-from bot.slack.messages.answers.racecard_answer import racecard
-from bot.slack.messages.answers.results_answer import results_of_day
+from bot.slack.messages.answers.races_of_day import racecard, results_of_day
 from bot.slack.messages.answers.subscription_answers import unsubscribed
 from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, VOIDED, without_marks
 from tests.unit.messages.kept_answers import ANSWERS, VIEWS
