@@ -1,22 +1,46 @@
 """A made-up day's racing, equal for equal seeds, whatever the date is today."""
 
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from functools import lru_cache
+from itertools import islice
 from random import Random
 from typing import NamedTuple
 
 from sandbox.racing_names import horse_names, person_name
-from sandbox.racing_places import REGIONS, Course, Region, courses_of, made_up_id, zone_of
+from sandbox.racing_places import (
+    FLAT_ALONE,
+    JUMPS_ALONE,
+    REGIONS,
+    WITH_CLASSES,
+    Course,
+    Region,
+    courses_of,
+    made_up_id,
+    zone_of,
+)
 
 SYNTHETIC = "(AW)"
 
+_JOCKEYS = 24
+_WEAKEST = 0.15
+
 CASUALTY_REASONS = ("PU", "F", "UR", "BD", "RR")
-_PRICES = ("4/6", "6/4", "2/1", "11/4", "7/2", "9/2", "6/1", "15/2", "10/1", "14/1", "20/1", "33/1", "66/1")
+_PRICES = (
+    *("1/4", "2/5", "1/2", "8/13", "4/5", "10/11", "11/10", "5/4", "11/8", "6/4", "7/4", "2/1", "9/4", "5/2", "11/4"),
+    *("3/1", "7/2", "4/1", "9/2", "5/1", "6/1", "7/1", "8/1", "9/1", "10/1", "12/1", "14/1", "16/1", "20/1", "25/1"),
+    *("33/1", "40/1", "50/1", "66/1", "100/1"),
+)
+_ODDS = [int(against) / int(stake) for against, stake in (price.split("/") for price in _PRICES)]
+_MARGIN = 1.1
+"""A bookmaker's chances of all runners add up to more than 1."""
 _TITLES = ("Maiden Stakes", "Handicap", "Novice Stakes", "Conditions Stakes", "Fillies' Stakes", "Cup & Plate Handicap")
 _JUMP_TITLES = ("Novices' Hurdle", "Handicap Hurdle", "Handicap Chase", "Beginners' Chase", "Juvenile Hurdle")
 _DISTANCES = ("5f", "6f", "7f", "1m", "1m2f", "1m4f")
 _JUMP_DISTANCES = ("2m", "2m4f", "3m", "3m2f")
+_JUVENILE, _JUVENILE_DISTANCE = "Juvenile", "2m"
 _SPONSORS = ("Corn Exchange", "Harbour Lights", "Brasserie Célestine", "Mott & Daughters", "Turf Club", "Old Mill")
 
 
@@ -44,7 +68,7 @@ class Race:
     off_at: datetime
     number: int
     title: str
-    race_class: str
+    race_class: str | None
     run_type: str
     distance: str
     going: str
@@ -65,11 +89,14 @@ def meetings_on(seed: int, today: date, ahead: int) -> tuple[Meeting, ...]:
     """Of the day so many days after today. Only ids, dates and summer time depend on `today`."""
     day = today + timedelta(days=ahead)
     rng = Random(f"{seed}:{ahead}")
+    horses = iter(horse_names(rng))
     meetings: list[Meeting] = []
     for region in REGIONS:
         courses = courses_of(region.code)
         count = min(rng.randint(*region.meetings_a_day), len(courses))
-        meetings += [_meeting(rng, seed, region, course, day) for course in rng.sample(courses, count)]
+        meetings += [
+            _meeting(rng, region, course, day=day, seed=seed, horses=horses) for course in rng.sample(courses, count)
+        ]
     return tuple(meetings)
 
 
@@ -79,21 +106,32 @@ class _Card(NamedTuple):
     day: date
     going: str
     over_jumps: bool
+    horses: Iterator[str]
+    """No horse runs twice a day."""
+    jockeys: tuple[str, ...]
+    trainers: tuple[str, ...]
 
 
-def _meeting(rng: Random, seed: int, region: Region, course: Course, day: date) -> Meeting:
+def _meeting(rng: Random, region: Region, course: Course, *, day: date, seed: int, horses: Iterator[str]) -> Meeting:
     card = _Card(
         meeting_id=made_up_id("mt_", seed, course.course_id, day),
         course=course,
         day=day,
         going=_going(rng.choice(region.goings), course),
-        over_jumps=region.jumps and SYNTHETIC not in course.name and rng.random() < 0.5,
+        over_jumps=course.name in JUMPS_ALONE or (region.jumps and not _is_flat(course) and rng.random() < 0.5),
+        horses=horses,
+        jockeys=tuple({person_name(rng): None for _ in range(_JOCKEYS)}),
+        trainers=tuple({person_name(rng): None for _ in range(_JOCKEYS)}),
     )
     first = datetime.combine(day, time.fromisoformat(region.first_off), zone_of(region, course))
     first += timedelta(minutes=rng.choice((0, 5, 10, 15, 20)))
     numbers = range(1, rng.randint(6, 8) + 1)
     races = tuple(_race(rng, card, number, first + timedelta(minutes=35 * (number - 1))) for number in numbers)
     return Meeting(card.meeting_id, course, day, races)
+
+
+def _is_flat(course: Course) -> bool:
+    return SYNTHETIC in course.name or course.name in FLAT_ALONE
 
 
 def _going(drawn: str, course: Course) -> str:
@@ -114,13 +152,18 @@ def _race(rng: Random, card: _Card, number: int, off_at: datetime) -> Race:
         off_at=off_at,
         number=number,
         title=f"{rng.choice(_SPONSORS)} {title}",
-        race_class=f"Class {rng.randint(1, 6)}",
+        race_class=f"Class {rng.randint(1, 6)}" if card.course.region in WITH_CLASSES else None,
         run_type=title.rsplit(" ", 1)[-1] if card.over_jumps else "Flat",
-        distance=rng.choice(_JUMP_DISTANCES if card.over_jumps else _DISTANCES),
+        distance=_distance(rng, title, over_jumps=card.over_jumps),
         going=card.going,
         surface=_surface(card.course),
-        runners=_runners(rng, over_jumps=card.over_jumps),
+        runners=_runners(rng, card),
     )
+
+
+def _distance(rng: Random, title: str, *, over_jumps: bool) -> str:
+    drawn = rng.choice(_JUMP_DISTANCES if over_jumps else _DISTANCES)
+    return _JUVENILE_DISTANCE if title.startswith(_JUVENILE) else drawn
 
 
 def _surface(course: Course) -> str:
@@ -129,32 +172,42 @@ def _surface(course: Course) -> str:
     return "Dirt" if course.region == "USA" else "Turf"
 
 
-def _runners(rng: Random, *, over_jumps: bool) -> tuple[Runner, ...]:
+def _runners(rng: Random, card: _Card) -> tuple[Runner, ...]:
     count = rng.randint(5, 12)
-    positions = _positions(rng, count, over_jumps=over_jumps)
+    strengths = [rng.expovariate(1) + _WEAKEST for _ in range(count)]
+    positions = _positions(rng, strengths, over_jumps=card.over_jumps)
     draws = rng.sample(range(1, count + 1), count)
+    riders, yards = rng.sample(card.jockeys, count), rng.choices(card.trainers, k=count)
     return tuple(
         Runner(
-            number=number,
-            draw=None if over_jumps else draws[number - 1],
+            number=index + 1,
+            draw=None if card.over_jumps else draws[index],
             horse=horse,
-            jockey=person_name(rng),
-            trainer=person_name(rng),
+            jockey=riders[index],
+            trainer=yards[index],
             official_rating=rng.randint(45, 120) if rng.random() < 0.8 else None,
-            starting_price=rng.choice(_PRICES),
-            position=positions[number - 1],
+            starting_price=_price(strengths[index] / sum(strengths) * _MARGIN),
+            position=positions[index],
         )
-        for number, horse in enumerate(horse_names(rng, count), start=1)
+        for index, horse in enumerate(islice(card.horses, count))
     )
 
 
-def _positions(rng: Random, count: int, *, over_jumps: bool) -> list[str]:
+def _price(chance: float) -> str:
+    """The longest price that is no longer than fair."""
+    return _PRICES[max(0, bisect_right(_ODDS, 1 / chance - 1) - 1)]
+
+
+def _positions(rng: Random, strengths: Sequence[float], *, over_jumps: bool) -> list[str]:
+    """The stronger, the likelier to be in front."""
+    order = sorted(range(len(strengths)), key=lambda index: rng.expovariate(strengths[index]))
     fallen = rng.randint(0, 2) if over_jumps else 0
-    places = [str(place) for place in range(1, count - fallen + 1)]
+    places = [str(place) for place in range(1, len(order) - fallen + 1)]
     if rng.random() < 0.03:
         places[1:3] = ["2=", "2="]
     places += [rng.choice(CASUALTY_REASONS) for _ in range(fallen)]
-    return rng.sample(places, count)
+    placed = dict(zip(order, places, strict=True))
+    return [placed[index] for index in range(len(order))]
 
 
 def in_utc(moment: datetime) -> str:

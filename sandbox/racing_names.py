@@ -18,14 +18,15 @@ _AWKWARD = (
     "D'Artagnan's Boy",
 )
 _FIRST = (
-    "Amber, Bold, Copper, Crimson, Dancing, Distant, Eastern, Flying, Gentle, Golden, Harbour, Hidden, Iron, "
-    "Lunar, Midnight, Misty, Northern, Painted, Quiet, Rambling, Royal, Rustic, Sailing, Silver, Stormy, "
-    "Sudden, Tidal, Velvet, Wandering, Winter"
+    "Amber, Bold, Bright, Copper, Crimson, Dancing, Daring, Distant, Eastern, Emerald, Fearless, Flying, Gentle, "
+    "Golden, Harbour, Hidden, Highland, Iron, Ivory, Lunar, Midnight, Misty, Morning, Noble, Northern, Painted, Proud, "
+    "Quiet, Rambling, Royal, Rustic, Sailing, Scarlet, Silver, Southern, Starlit, Stormy, Sudden, Tidal, Velvet, "
+    "Wandering, Western, Wild, Winter"
 )
 _SECOND = (
-    "Anthem, Arrow, Bay, Beacon, Breeze, Cavalier, Chapel, Compass, Dawn, Echo, Falcon, Fiddler, Ghost, "
-    "Harvest, Jewel, Lantern, Legend, Melody, Meridian, Orchard, Parade, Prophet, Quest, Rhapsody, Sceptre, "
-    "Sonnet, Spirit, Tempest, Verse, Warrior"
+    "Anthem, Arrow, Bay, Beacon, Breeze, Bridge, Cavalier, Chapel, Compass, Crown, Dawn, Dream, Echo, Falcon, Fiddler, "
+    "Ghost, Glory, Harvest, Heron, Island, Jewel, Knight, Lantern, Legend, Melody, Meridian, Orchard, Parade, Prophet, "
+    "Quest, Rhapsody, River, Sceptre, Secret, Shadow, Sonnet, Spirit, Star, Tempest, Verse, Voyage, Warrior"
 )
 _SURNAMES = (
     "Ashdown, Barrington, Bécaud, Carmody, Castellano-Ruiz, Duguid, Eastwell, Fallowfield, Ó'Briain, Garrigan, "
@@ -41,11 +42,11 @@ def _listed(words: str) -> tuple[str, ...]:
     return tuple(words.split(", "))
 
 
-def horse_names(rng: Random, count: int) -> list[str]:
-    names = set(rng.sample(_AWKWARD, rng.randint(0, 1)))
-    while len(names) < count:
-        names.add(f"{rng.choice(_listed(_FIRST))} {rng.choice(_listed(_SECOND))}{rng.choice(_SUFFIXES)}")
-    return rng.sample(sorted(names), count)
+def horse_names(rng: Random) -> list[str]:
+    """Every name once, in an order of its own; some 1,900, enough for a day."""
+    names = [f"{first} {second}" for first in _listed(_FIRST) for second in _listed(_SECOND)]
+    names = [f"{name}{rng.choice(_SUFFIXES)}" for name in names]
+    return rng.sample([*names, *_AWKWARD], len(names) + len(_AWKWARD))
 
 
 def person_name(rng: Random) -> str:

@@ -109,6 +109,16 @@ _COURSES: dict[str, str] = {
     "NZ": "Ellerslie; Matamata; Riccarton Park; Te Rapa; Trentham; Wanganui",
 }
 
+FLAT_ALONE = frozenset(
+    {
+        *("Bath", "Epsom Downs", "Goodwood", "Les Landes", "Newmarket (July)", "York", "Curragh"),
+        *("Chantilly", "Deauville", "ParisLongchamp", "Saint-Cloud"),
+    }
+)
+JUMPS_ALONE = frozenset({"Auteuil", "Cheltenham", "Punchestown"})
+WITH_CLASSES = frozenset({"GB"})
+"""Regions with race classes of the form "Class 4"."""
+
 ELSEWHERE = {
     "Del Mar": "America/Los_Angeles",
     "Santa Anita Park": "America/Los_Angeles",

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from sandbox.racing_day import Race, Runner
+from sandbox.racing_places import made_up_id
 from sandbox.racing_service.racing import RaceState
 from sandbox.racing_service.switches import RecordShape
 
@@ -48,7 +49,7 @@ def _nested_runner(runner: Runner, state: RaceState) -> Record:
     return {
         "number": runner.number,
         "draw": runner.draw,
-        "horse": {"horse_id": f"hs_{runner.number}", "name": runner.horse},
+        "horse": {"horse_id": made_up_id("hs_", runner.horse), "name": runner.horse},
         "jockey": {"name": runner.jockey},
         "trainer": {"name": runner.trainer},
         "official_rating": runner.official_rating,

@@ -77,7 +77,7 @@ def _counts(racing: Racing) -> dict[str, dict[str, int]]:
     races = racing.races()
     categories: Mapping[str, Counter[str]] = {
         "goings": Counter({going: _archived(going, 50, 9_000) for region in REGIONS for going in region.goings}),
-        "classes": Counter(race.race_class for race in races),
+        "classes": Counter(race.race_class for race in races if race.race_class),
         "run_types": Counter(race.run_type for race in races),
         "surfaces": Counter(race.surface for race in races),
         "regions": Counter({region.code: _archived(region.code, 2_000, 90_000) for region in REGIONS}),
