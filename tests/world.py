@@ -189,7 +189,7 @@ class World:
 
     async def wait_for_lists(self) -> None:
         """Until the bot has read the data service's lists."""
-        while "I know no region" not in await self.say("/racecard", "Nowhere", channel="CADMIN"):
+        while "is called" not in await self.say("/racecard", "Nowhere", channel="CADMIN"):
             continue
 
     def person(self, user: str = "UALICE") -> Person:
