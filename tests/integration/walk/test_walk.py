@@ -180,7 +180,7 @@ async def test_near_miss_and_pages_are_buttons_whose_answers_take_their_place(wo
     channel = world.channel()
     assert "Did you mean GB" in await world.say("/racing", "subscribe gbb results", channel=channel)
     assert "receives results from GB" in shown(await world.clicked("GB", channel))
-    assert "jumps" in await world.say("/racing", "subscribe IRE jumps racecards", channel=channel)
+    assert "ponies" in await world.say("/racing", "subscribe IRE ponies racecards", channel=channel)
     assert (await world.person().clicks("Open the form", channel=channel)).error is None
     answer = await world.submitted(await world.person().opened("subscribe_form"), {})
     assert "racecards from IRE" in json.dumps(answer)
