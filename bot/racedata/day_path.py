@@ -4,7 +4,7 @@ One request for a day returns everything that ran (Interface, Limits 9). The ans
 races, or of meetings, or an object with either.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -23,7 +23,7 @@ from bot.events.reading.race_list import CARD_LISTS, MEETING_LISTS, RACE_LISTS, 
 from bot.events.reading.race_record import read_race
 from bot.logs import get_logger
 from bot.racedata import quota_store, race_book_store, reference_store
-from bot.racedata.client.records import AnyPage
+from bot.racedata.client.records import UNREAD_SHOWN, AnyPage
 from bot.racedata.client.service_client import RacingClient
 from bot.racedata.client.service_errors import AnswerUnreadable, InvalidParam, NotFound
 from bot.racedata.day import note_whole
@@ -78,8 +78,11 @@ class PathReader:
         for region in regions:
             asked_at = self._clock()
             page = await self._ask(client, self._paths.day, date=day, **({"region": region} if region else {}))
-            races = None if page is None else read_day(page.data, Race(region=region, race_date=day))
-            if page is None or races is None or not _tells(errand, races, known):
+            if page is None:
+                return None
+            races = read_day(page.data, Race(region=region, race_date=day))
+            if races is None or not _tells(errand, races, known):
+                log.warning("day_not_readable", path=self._paths.day, body=str(page.data)[:UNREAD_SHOWN])
                 return None
             read = DayRead(
                 read_at=read.read_at if read else asked_at, data_as_of=page.meta.data_as_of, window=page.meta.window
@@ -134,29 +137,21 @@ class PathReader:
 
 
 def read_day(data: Any, shared: Race) -> tuple[Race, ...] | None:
-    """The races of a day's answer, over the facts in `shared`; None for an unreadable shape."""
-    listed = list(_lists(data))
-    if not listed:
+    """The races of a list of races or meetings, or of an object with such lists; None for another shape.
+
+    `shared`: facts of all races.
+    """
+    named = data if isinstance(data, Mapping) else {"races": data}
+    lists = [value for name, value in named.items() if isinstance(value, list) and fold(str(name)) in NAMES_OF_LISTS]
+    if not lists or not all(isinstance(entry, Mapping) for entries in lists for entry in entries):
         return None
     races: list[Race] = []
-    for entries in listed:
+    for entries in lists:
         of_meetings = any(lists_races(fields_of(entry)) for entry in entries)
         for entry in entries:
             # One by one: `read_races` bounds what one delivery may name.
             races += read_races([Fields({"meetings" if of_meetings else "races": [entry]})], shared)
     return tuple(races)
-
-
-def _lists(data: Any) -> Iterator[list[Mapping[str, Any]]]:
-    """Lists of races or meetings: the answer, or lists in an object, also below a region's name."""
-    if isinstance(data, list) and (not data or any(isinstance(entry, Mapping) for entry in data)):
-        yield [entry for entry in data if isinstance(entry, Mapping)]
-    elif isinstance(data, Mapping):
-        below = [item for value in data.values() if isinstance(value, Mapping) for item in value.items()]
-        for name, value in [*data.items(), *below]:
-            # An empty list proves something only under a name for races or meetings.
-            if isinstance(value, list) and (value or fold(str(name)) in NAMES_OF_LISTS):
-                yield from _lists(value)
 
 
 def _only(data: Any) -> Mapping[str, Any] | None:
