@@ -85,7 +85,7 @@ async def measure(base_url, seconds):
     bare = httpx.AsyncClient(headers={"X-API-Key": "sk_bench"})
 
     async def through_the_client():
-        await client.races_page("GB")
+        await anext(client.walk_races(WalkPosition(region="GB")))
 
     async def through_httpx():
         (await bare.get(f"{base_url}/races/search", params={"region": "GB", "limit": 200})).json()

@@ -98,11 +98,6 @@ class RacingClient:
         """As it came (Spec gap G6)."""
         return await self._whole("reference")
 
-    async def races_page(
-        self, region: str | None = None, limit: int = RECORDS_PER_PAGE, cursor: str | None = None
-    ) -> RacePage:
-        return await self._get(RACES_PATH, RacePage, _given(region=region, limit=limit, cursor=cursor))
-
     def walk_races(self, position: WalkPosition) -> AsyncGenerator[Step[RaceRecord]]:
         """Keep `step.resume_at` for the next position."""
         params = _given(region=position.region, limit=position.limit)
@@ -121,12 +116,8 @@ class RacingClient:
         request = Request("POST", "webhooks/subscribe", body=body, repeatable=False)
         return await self._ask(request, SubscriptionPage, bare=True)
 
-    async def deliveries(self, status: str | None = None, cursor: str | None = None) -> DeliveryPage:
-        """Only `status="failed"` is specified."""
-        return await self._get(DELIVERIES_PATH, DeliveryPage, _given(status=status, cursor=cursor))
-
     def walk_deliveries(self, status: str | None = None) -> AsyncGenerator[Step[DeliveryRecord]]:
-        """Records are kept for 30 days."""
+        """Only `status="failed"` is specified. Records are kept for 30 days."""
         return self._walk(DELIVERIES_PATH, DeliveryPage, _given(status=status))
 
     async def usage(self, by: str | None = None) -> AnyPage:

@@ -10,6 +10,7 @@ import httpx
 
 from bot.db.tables import QuotaSample, WebhookSubscriptionRow
 from bot.racedata import webhook_subscriptions
+from bot.racedata.client.service_client import WalkPosition
 from bot.racedata.client.service_errors import ServiceFailure
 from bot.racedata.month_quota import QuotaSource, month_key
 from sandbox.slack import failures
@@ -168,7 +169,7 @@ async def mend_the_key(bot):
 async def spend_the_quota(bot):
     bot.racing.set_used(15_000)
     with suppress(ServiceFailure):
-        await bot.service.racing.races_page()
+        await anext(bot.service.racing.walk_races(WalkPosition()))
 
 
 async def give_back_the_quota(bot):

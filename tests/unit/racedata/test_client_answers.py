@@ -15,8 +15,10 @@ from structlog.testing import capture_logs
 
 from bot.logs import quieten_http
 from bot.racedata.client import service_errors
+from bot.racedata.client.cursor_walk import collect
 from bot.racedata.client.envelope import read_refusal
 from bot.racedata.client.retry import FOR_COMMANDS, GiveUp, Patience, Retry, decide
+from bot.racedata.client.service_client import WalkPosition
 from bot.racedata.client.service_errors import (
     AnswerUnreadable,
     InvalidParam,
@@ -128,7 +130,7 @@ async def test_answer_has_its_class_its_words_and_its_waits_and_shows_no_key(
     caplog.set_level(logging.DEBUG)
     quieten_http()
     with capture_logs() as lines:
-        error = await failure(racing.races_page("GB", cursor=SECRET_QUERY))
+        error = await failure(collect(racing.walk_races(WalkPosition(region=SECRET_QUERY))))
     assert type(error) is kind
     assert told in error.told
     assert (len(service.seen), sleep_clock.slept) == (1 + len(waits), waits)

@@ -26,36 +26,34 @@ FREE = META["window"]
 GB, DELIVERIES, FAILED = {"region": "GB", "limit": "100"}, "webhooks/deliveries", {"status": "failed"}
 PLACE = {"date": "2026-11-20", "region": "A&B", "all": ""}
 PATH = "races?date={date}&region={region}&all="
-# The call, its path, its query, and whether it follows cursors.
+# The call, its path and its query. Each follows cursors.
 READING = {
-    "countries": (lambda client: client.countries(), "countries", {}, True),
-    "courses": (lambda client: client.courses(), "courses", {}, True),
-    "reference": (lambda client: client.reference(), "reference", {}, True),
-    "races": (lambda client: client.races_page("GB", 100, "c=1&2"), "races/search", GB | {"cursor": "c=1&2"}, False),
-    "races, walked": (lambda client: collect(client.walk_races(WalkPosition(**GB))), "races/search", GB, True),
-    "deliveries": (lambda client: client.deliveries("failed"), DELIVERIES, FAILED, False),
-    "walk of deliveries": (
-        lambda client: collect(client.walk_deliveries("failed")),
-        "webhooks/deliveries",
-        FAILED,
-        True,
+    "countries": (lambda client: client.countries(), "countries", {}),
+    "courses": (lambda client: client.courses(), "courses", {}),
+    "reference": (lambda client: client.reference(), "reference", {}),
+    "races from a cursor": (
+        lambda client: collect(client.walk_races(WalkPosition(**GB, cursor="c=1&2"))),
+        "races/search",
+        GB | {"cursor": "c=1&2"},
     ),
-    "usage": (lambda client: client.usage("endpoint"), "account/usage", {"by": "endpoint"}, True),
-    "path": (lambda client: client.read_path("races/{race_id}", race_id="rc_1"), "races/rc_1", {}, True),
-    "path with a query": (lambda client: client.read_path(PATH, date="2026-11-20", region="A&B"), "races", PLACE, True),
+    "races, walked": (lambda client: collect(client.walk_races(WalkPosition(**GB))), "races/search", GB),
+    "deliveries": (lambda client: collect(client.walk_deliveries("failed")), DELIVERIES, FAILED),
+    "usage": (lambda client: client.usage("endpoint"), "account/usage", {"by": "endpoint"}),
+    "path": (lambda client: client.read_path("races/{race_id}", race_id="rc_1"), "races/rc_1", {}),
+    "path with a query": (lambda client: client.read_path(PATH, date="2026-11-20", region="A&B"), "races", PLACE),
 }
 
 
 @pytest.mark.parametrize("name", READING)
 async def test_endpoint_is_asked_as_specified_again_after_a_fault_and_for_each_page(service, racing, name):
-    call, path, query, follows = READING[name]
+    call, path, query = READING[name]
     service.refuse(500, "server_error")
     service.data([{"name": "one"}], has_more=True, next_cursor="c1")
     service.data([{"name": "two"}])
     page = await call(racing)
-    assert len(page.data) == (2 if follows else 1)
+    assert len(page.data) == 2
     assert page.meta.request_id == "req_1"
-    asked = [query, query, *([query | {"cursor": "c1"}] if follows else [])]
+    asked = [query, query, query | {"cursor": "c1"}]
     assert [(seen.method, seen.path, seen.query) for seen in service.seen] == [("GET", path, each) for each in asked]
     assert {seen.headers["x-api-key"] for seen in service.seen} == {KEY}
 
@@ -219,7 +217,7 @@ async def test_call_without_an_answer_so_far_says_why(store, sleep_clock, refusa
     client = silent.client(store, sleep_clock)
     for status, code, _ in [refusal] if refusal else []:
         silent.refuse(status, code, headers={"retry_after": "7"})
-    asking = asyncio.create_task(client.races_page("GB"))
+    asking = asyncio.create_task(client.countries())
     await silent.silent.wait()
     assert type(client.held_up()) is (refusal[-1] if refusal else ServiceUnreachable)
     asking.cancel()
@@ -270,6 +268,10 @@ async def test_open_circuit_stops_those_who_were_waiting_for_their_turn(service,
     assert len(service.seen) == 1
 
 
+async def failed_deliveries(client):
+    await collect(client.walk_deliveries("failed"))
+
+
 PLANS = {"your_plan": "free", "reaches_on": ["live", "archive"]}
 
 
@@ -277,12 +279,12 @@ async def test_endpoint_beyond_the_plan_is_asked_once_and_its_refusal_repeated_w
     service.refuse(403, "upgrade_required", headers={"x_request_id": "req_9"}, **PLANS)
     service.data([])
     client = open_racing()
-    refused = await gathered(asking.deliveries("failed") for asking in (client, client.in_background(), open_racing()))
+    refused = await gathered(failed_deliveries(asking) for asking in (client, client.in_background(), open_racing()))
     assert {type(error) for error in refused} == {UpgradeRequired}
     assert len({(error.told, error.request_id, error.status) for error in refused}) == 1
     assert (refused[-1].your_plan, refused[-1].reaches_on) == ("free", ("live", "archive"))
     await client.countries()
-    await open_racing(key="sk_rotated").deliveries("failed")
+    await failed_deliveries(open_racing(key="sk_rotated"))
     assert service.paths == ["webhooks/deliveries", "countries", "webhooks/deliveries"]
 
 
@@ -292,8 +294,8 @@ async def test_endpoint_beyond_the_plan_is_asked_again_under_another_plan(servic
         service.data([], plan=plan)
     service.data([])
     asked = await outcomes(
-        *(racing.deliveries("failed"), racing.usage(), racing.deliveries("failed")),
-        *(racing.usage(), racing.deliveries("failed")),
+        *(failed_deliveries(racing), racing.usage(), failed_deliveries(racing)),
+        *(racing.usage(), failed_deliveries(racing)),
     )
     assert asked == [UpgradeRequired, None, UpgradeRequired, None, None]
     assert [path.rpartition("/")[2] for path in service.paths] == ["deliveries", "usage", "usage", "deliveries"]
