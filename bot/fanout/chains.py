@@ -18,7 +18,7 @@ FIRST_NEW = 2**62
 """Tellings that are not stored yet have numbers from here on."""
 
 
-class Sent(NamedTuple):
+class SentMessage(NamedTuple):
     channel_id: str
     message_ts: str
 
@@ -38,7 +38,7 @@ class Chains:
         self._read_races = set[str]()
         self.links = set[tuple[int, str]]()
         self.asked = set[int]()
-        self.sent = dict[int, Sent]()
+        self.sent = dict[int, SentMessage]()
 
     def read(self, event_keys: Collection[str], race_ids: Collection[str | None] = ()) -> None:
         keys, races = set(event_keys) - self._read_keys, {one for one in race_ids if one} - self._read_races
@@ -55,7 +55,7 @@ class Chains:
             if one.is_asked:
                 self.asked.add(number)
             if one.sent_ts:
-                self.sent[number] = Sent(one.channel_id, one.sent_ts)
+                self.sent[number] = SentMessage(one.channel_id, one.sent_ts)
 
     def begin(self, event_key: str) -> None:
         """No channel was told of the event."""
