@@ -152,14 +152,9 @@ class RacingClient:
         template: str | None = None,
     ) -> AsyncGenerator[Step[T]]:
         async def fetch(cursor: str | None) -> ServicePage[list[T]]:
-            return await self._get(path, page, params + _given(cursor=cursor), template)
+            return await self._ask(Request("GET", path, params + _given(cursor=cursor), template=template), page)
 
         return walk(path, fetch, cursor)
-
-    async def _get(
-        self, path: str, page: type[ServicePage[T]], params: Params, template: str | None = None
-    ) -> ServicePage[T]:
-        return await self._ask(Request("GET", path, params, template=template), page)
 
     async def _ask(self, request: Request, page: type[ServicePage[T]], *, bare: bool = False) -> ServicePage[T]:
         await self._calls.check_spending(request.path, self._purpose)
