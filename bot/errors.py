@@ -106,7 +106,7 @@ class CommandError(RacingBotError):
     """`str()` tells the person about the error and the right command.
 
     - `typed`: the wrong word, with `course:` before a wrong course; `meant`: right words by label.
-    - `offers`, where several words are wrong: the right words of each label.
+    - `offers`: by label the right word of each wrong word. The command makes lines of them.
     - `lines`: command lines to type after /racing, by label. Working lines become buttons.
     - `asks`: the text asks which label was meant, and goes on with `after`.
     - `named_ids`: ids of channels and people in the text, shown as names.
@@ -137,13 +137,6 @@ class CommandError(RacingBotError):
         self.lines = dict(lines or {})
         shown = " or ".join([*self.offers, *self.lines]) if asks else ""
         super().__init__(" ".join(filter(None, [told, f"Did you mean {shown}?" if shown else "", after])))
-
-    def of_words(self, typed: Mapping[str, str]) -> "CommandError":
-        """The same error, with offers for words as typed. `typed`: the typed word of each word."""
-        for right in self.offers.values():
-            for value in [one for one in right if one in typed]:
-                right[typed[value]] = right.pop(value)
-        return self
 
     def offering(self, lines: Mapping[str, str]) -> "CommandError":
         """The same error, with these command lines instead of offers."""

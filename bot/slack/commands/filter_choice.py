@@ -27,9 +27,9 @@ FILTER_CHECK_S = 1.2
 class FilterChoice:
     """Looks words up within one deadline, and gathers errors by the form's fields.
 
-    `notes` go into the answer. `places` are the courses' known regions. `typed` are the typed words by region code, and
-    by `course:Name`. `no_more_than` are the topics typed with "only" or "no": the answer says which other topics still
-    come. `adds`: where choices alone were typed, the topics of the choices.
+    `notes` go into the answer. `places` are the courses' known regions. `no_more_than` are the topics typed with "only"
+    or "no": the answer says which other topics still come. `adds`: where choices alone were typed, the topics of the
+    choices.
     """
 
     desk: Desk
@@ -39,7 +39,6 @@ class FilterChoice:
     places: dict[Course, str | None] = field(default_factory=dict)
     no_more_than: frozenset[Topic] | None = None
     adds: frozenset[Topic] | None = None
-    typed: dict[str, str] = field(default_factory=dict)
     _lexicon: Lexicon | None = None
     until_s: float = field(default_factory=lambda: asyncio.get_running_loop().time() + FILTER_CHECK_S)
 
@@ -127,7 +126,7 @@ class FilterChoice:
         return not courses.union({chosen.region}).isdisjoint(self.unchecked)
 
     def raise_for_all(self) -> None:
-        errors = [error.of_words(self.typed) for some in self.errors.values() for error in some]
+        errors = [error for some in self.errors.values() for error in some]
         # A question with choices waits until the other words are right.
         errors = [error for error in errors if error.asks or not error.offers] or errors[:1]
         if len(errors) == 1:

@@ -17,7 +17,7 @@ from bot.racedata.reference_store import KnownCountry, KnownCourse
 from bot.slack.commands.invocation import LIST_S, Command, Desk, Invocation, admins_only, no_words, reader_of
 from bot.slack.language.grammar import THINGS, Grammar, Kind, PhraseReader
 from bot.slack.language.refusals import one_at_a_time, unknown_words
-from bot.slack.language.tokens import read_list_words, words_of
+from bot.slack.language.tokens import join, read_list_words, words_of
 from bot.slack.messages.answers.failure_words import failure_words, shown_to
 from bot.slack.messages.answers.help_answer import HelpGroup
 from bot.slack.messages.answers.listings import audit_page, courses, coverage
@@ -164,8 +164,7 @@ async def _plan_coverage(desk: Desk, invocation: Invocation) -> tuple[list[Known
     names = [one.name for one in countries if one.name]
     raise CommandError(
         unknown_words([typed], "country"),
-        typed=typed,
-        meant={value: value for value in (*lexicon.parts_of(typed),) or likely(typed, [*codes, *names])},
+        lines={one: join(["coverage", one]) for one in lexicon.parts_of(typed) or likely(typed, [*codes, *names])},
         asks=True,
         after="/racing coverage alone lists all countries.",
     )
@@ -206,8 +205,7 @@ async def _plan_courses(desk: Desk, invocation: Invocation) -> tuple[list[KnownC
     meant = await asyncio.to_thread(likely_courses, typed, known)
     raise CommandError(
         f'No course has "{typed[:TYPED_MAX]}" in its name, shortcode, id, region or country.',
-        typed=typed,
-        meant={word: word for word in meant},
+        lines={name: join(["courses", name]) for name in meant},
         asks=True,
     )
 

@@ -35,7 +35,7 @@ async def with_working_offers(
     trying = _Trying(desk, invocation, line)
     try:
         async with asyncio.timeout(within_s):
-            await trying.work(offered_lines(error, line), MENDED_MAX)
+            await trying.work(offered_lines(error), MENDED_MAX)
     except TimeoutError:
         log.warning("offers_not_all_checked", reference=invocation.reference, within_s=within_s)
     told = error.offering(trying.found)
@@ -79,7 +79,7 @@ class _Trying:
             elif error is None and line not in self.found.values():
                 self.found.setdefault(shown, line)
             elif error is not None and tries and not self._would_turn(line):
-                await self.work(offered_lines(error, line), tries - 1, shown)
+                await self.work(offered_lines(error), tries - 1, shown)
 
     async def _try(self, line: str) -> tuple[CommandError | None, bool]:
         """The refusal of a line, and whether the line changes something."""

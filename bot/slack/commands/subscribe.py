@@ -279,12 +279,12 @@ async def _asked(check: FilterChoice, invocation: Invocation) -> tuple[LineReque
             raise refused.error(NAME)
         return wanted, [] if wanted.is_bare else await _filters(check, wanted, invocation)
     except CommandError as error:
+        error.lines |= {label: wanted.mended(NAME, right) for label, right in error.offers.items()}
         error.form = wanted.lasting.but(unknown=()).line()
         raise
 
 
 async def _filters(check: FilterChoice, wanted: LineRequest, invocation: Invocation) -> list[ChannelFilter]:
-    check.typed = dict(wanted.typed)
     check.adds = wanted.of_choices
     check.no_more_than = (
         wanted.all_topics if wanted.out(TOPICS_FIELD) or (wanted.is_only and wanted.of(TOPICS_FIELD)) else None

@@ -70,31 +70,27 @@ def _named(text: str) -> Command:
     command, _ = find_command(rest if rest and word.startswith("/") else text.replace(":", " "))
     listed = RACING_COMMANDS.get(_LISTED.get(command.name, command.name)) if command else None
     if listed is None:
-        error = unknown_command(text)
-        raise CommandError(
-            error.told, lines={name: f"{HELP} {name}" for name in error.offers}, asks=True, after=error.after
-        )
+        lines = {name: f"{HELP} {name}" for name in _alike(word.removeprefix("/"))}
+        raise CommandError(f"I don't know /racing {word[:TYPED_MAX]}.", lines=lines, asks=True, after=_KNOWN)
     return listed
 
 
 def unknown_command(line: str) -> CommandError:
     """Offers commands alike and with the same beginning; else the line as words of a card or subscription."""
-    word = line.split(maxsplit=1)[0]
+    word, _, rest = line.partition(" ")
+    lines = {name: f"{name} {rest}".strip() for name in _alike(word)}
+    lines = lines or {"Racecard": f"racecard {line}", "Subscribe": f"subscribe {line}"}
+    if word.lower() == _STOP:
+        lines = {"End all": "unsubscribe all", "Pause": "pause", "What comes here": "list"}
+    return CommandError(f"I don't know /racing {word[:TYPED_MAX]}.", lines=lines, asks=True, after=_KNOWN)
+
+
+def _alike(word: str) -> list[str]:
+    """The commands with nearly this name, or with this beginning."""
     begin_so = [name for name in RACING_COMMANDS if name.startswith(word.lower())]
     alike = list(dict.fromkeys([*likely(word, list(RACING_COMMANDS)), *begin_so]))
     # Nobody means the opposite of the nearest command.
-    alike = [name for name in alike if name == alike[0] or {name, alike[0]} != {"subscribe", ENDING}]
-    others = {} if alike else {"Racecard": f"racecard {line}", "Subscribe": f"subscribe {line}"}
-    if word.lower() == _STOP:
-        others = {"End all": "unsubscribe all", "Pause": "pause", "What comes here": "list"}
-    return CommandError(
-        f"I don't know /racing {word[:TYPED_MAX]}.",
-        typed=word,
-        meant={name: name for name in alike},
-        lines=others,
-        asks=True,
-        after=f"After /racing I know: {', '.join(RACING_COMMANDS)}.",
-    )
+    return [name for name in alike if name == alike[0] or {name, alike[0]} != {"subscribe", ENDING}]
 
 
 def find_command(line: str) -> tuple[Command | None, str]:
@@ -163,6 +159,8 @@ RACING_COMMANDS: dict[str, Command] = {
     )
 }
 """The words after `/racing`. Slash commands work there too: another app may own their names."""
+
+_KNOWN = f"After /racing I know: {', '.join(RACING_COMMANDS)}."
 
 SLASH_COMMANDS: dict[str, Command | None] = {
     "/racing": None,

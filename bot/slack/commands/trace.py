@@ -29,6 +29,7 @@ from bot.racedata.near_misses import find_courses, likely_courses, quoted
 from bot.slack.commands.invocation import Command, Desk, Invocation
 from bot.slack.commands.places import day_grammar
 from bot.slack.language.grammar import Kind, PhraseReader
+from bot.slack.language.refusals import unknown_words
 from bot.slack.language.request import DAYS_FIELD, TIMES_FIELD, request_of
 from bot.slack.language.tokens import join, words_of
 from bot.slack.messages.answers.help_answer import HelpGroup
@@ -203,9 +204,9 @@ async def _check_course(desk: Desk, wanted: str) -> None:
             lines={f"Card of {name}": join(["racecard", name])},
         )
     if meant := await asyncio.to_thread(likely_courses, typed, courses):
-        raise CommandError(
-            f"I know no course {quoted(typed)}.", typed=typed, meant={name: name for name in meant}, asks=True
-        )
+        others = [one for one in (asked.off, asked.region, asked.day) if one]
+        lines = {name: join([NAME, name, *others]) for name in meant}
+        raise CommandError(unknown_words([typed], "course"), lines=lines, asks=True)
 
 
 def _read(wanted: str, now: datetime, lexicon: Lexicon) -> _Asked | None:

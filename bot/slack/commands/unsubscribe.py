@@ -129,7 +129,9 @@ def _chosen(rows: Sequence[ChannelSubscriptionRow], wanted: LineRequest) -> list
     unknown = [typed for typed in (*wanted.of(REGIONS_FIELD), *wanted.of(UNKNOWN_WORDS)) if typed not in regions]
     if unknown:
         wrong = wrong_words(unknown, {word: word for word in (*map(region_words, regions), *Topic)}, ENDING_ALIKE)
-        raise refusal(f"This channel has no subscription to {', '.join(unknown)}.", wrong, after=f"It has: {there}.")
+        error = refusal(f"This channel has no subscription to {', '.join(unknown)}.", wrong, after=f"It has: {there}.")
+        error.lines = {label: wanted.mended(NAME, right) for label, right in error.offers.items()}
+        raise error
     chosen = [row for row in rows if not wanted.of(REGIONS_FIELD) or row.region in wanted.of(REGIONS_FIELD)]
     named = _named(wanted)
     if not named:

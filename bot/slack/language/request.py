@@ -26,7 +26,7 @@ from bot.slack.language.grammar import (
     PhraseReader,
 )
 from bot.slack.language.refusals import NOT_ONLY, Refusal, nothing_after, unclear
-from bot.slack.language.tokens import join, words_of
+from bot.slack.language.tokens import join, parted, words_of
 from bot.slack.messages.conditions.course_view import COURSES_FIELD, NOT_COURSES_FIELD
 from bot.slack.messages.conditions.event_views import REGIONS_FIELD, TOPICS_FIELD, topics_in_order
 from bot.slack.messages.conditions.table import CHOICES, VIEWS
@@ -66,15 +66,15 @@ NamedThings = Mapping[str, tuple[Any, ...]]
 class LineRequest:
     """What was `taken`, and what was `left_out`. `unknown` words are neither.
 
-    `is_negated`: "no" or "except" was typed; `is_only`: "only" was. `typed` are the typed words by region code, and by
-    `course:Name`, where they differ. `refused`: why the line can't be taken as it stands.
+    `is_negated`: "no" or "except" was typed; `is_only`: "only" was. `phrases`: all that was typed. `refused`: why the
+    line can't be taken as it stands.
     """
 
     taken: NamedThings
     left_out: NamedThings = field(default_factory=dict)
     is_negated: bool = field(default=False, compare=False)
     is_only: bool = field(default=False, compare=False)
-    typed: Mapping[str, str] = field(default_factory=dict, compare=False)
+    phrases: Sequence[Phrase] = field(default=(), compare=False)
     refused: Refusal | None = field(default=None, compare=False)
 
     def of(self, name: str) -> tuple[Any, ...]:
@@ -142,6 +142,17 @@ class LineRequest:
         """The line that reads as this request, without the page."""
         return join(filter(None, [command, *_typed(self.taken), *(f"-{word}" for word in _typed(self.left_out))]))
 
+    def mended(self, command: str, right: Mapping[str, str]) -> str:
+        """The typed line with right words for the wrong ones. A course is named as `course:Name`."""
+        words: list[str] = [command]
+        for phrase in self.phrases:
+            key = f"{COURSE_PREFIX}{phrase.value}" if phrase.kind is Kind.COURSE else str(phrase.value)
+            apart = [wrong.split() for wrong in right if phrase.kind is Kind.UNKNOWN and phrase.value in wrong.split()]
+            wrong = " ".join(apart[0]) if apart else key
+            if not apart or phrase.value == apart[0][0] or wrong == phrase.value:
+                words.append(_as_typed(phrase, right.get(wrong)))
+        return " ".join(filter(None, words))
+
     @cached_property
     def label(self) -> str:
         """The request as a subscription is described: "results from GB, only York"."""
@@ -173,7 +184,7 @@ def request_of(phrases: Sequence[Phrase]) -> LineRequest:
         _request(*_split(phrases)),
         is_negated=any(one.kind is Kind.NOT for one in phrases),
         is_only=any(one.kind is Kind.ONLY for one in phrases),
-        typed=dict(filter(None, map(_renamed, phrases))),
+        phrases=phrases,
     )
     wrong = next((one for one in phrases if one.wrong), None)
     if wrong is None or wrong.wrong is None:
@@ -292,11 +303,16 @@ def _in_order(name: str, some: Sequence[Any]) -> tuple[Any, ...]:
     return BY_FIELD[name].of_file(some) if name in _FIELDS_OF_VALUES else tuple(dict.fromkeys(some))
 
 
-def _renamed(phrase: Phrase) -> tuple[str, str] | None:
-    if phrase.kind not in {Kind.REGION, Kind.COURSE} or phrase.typed == phrase.value:
-        return None
-    name = COURSE_PREFIX if phrase.kind is Kind.COURSE else ""
-    return f"{name}{phrase.value}", f"{name}{phrase.typed}"
+def _as_typed(phrase: Phrase, right: str | None) -> str:
+    """The text of a phrase, with the right word in place of the phrase's own."""
+    said = right or phrase.typed
+    if phrase.kind is Kind.FILLER:
+        return ""
+    if phrase.kind is Kind.VALUE and not right:
+        said = next(iter(typed_values({phrase.of_field: (phrase.value,)}) if not phrase.wrong else ()), said)
+    is_course = phrase.kind is Kind.COURSE and (phrase.is_named or phrase.is_out)
+    prefix = COURSE_PREFIX if is_course and not parted(said)[0] else ""
+    return f"{'-' if phrase.is_out else ''}{join([prefix + said])}{',' if phrase.has_comma else ''}"
 
 
 # What a line can mean beside

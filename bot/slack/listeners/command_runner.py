@@ -108,13 +108,13 @@ class CommandRunner:
     async def _explained(self, error: Exception, invocation: Invocation, line: str) -> Message:
         """Typing errors read the same for everybody."""
         if not isinstance(error, CommandError):
-            return explain(error, invocation.reference, line, await reader_of(self.desk, invocation))
+            return explain(error, invocation.reference, await reader_of(self.desk, invocation))
         try:
             error = await with_working_offers(error, self.desk, invocation, line, OFFERS_S)
         except Exception as failure:  # noqa: BLE001  the refusal itself is known, and is told without offers
             log.warning("offers_not_checked", reference=invocation.reference, reason=repr(failure))
             error = error.offering({})
-        return explain(error, invocation.reference, line, NOBODY_KNOWN)
+        return explain(error, invocation.reference)
 
     async def _say_progress(self, invocation: Invocation, reply: Reply) -> None:
         say = invocation.progress.say

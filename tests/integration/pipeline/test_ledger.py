@@ -227,7 +227,7 @@ async def asked(pipeline, words, *, is_admin=True):
         message = await TRACE_COMMAND.say(desk, Invocation(words, "CGB", "UALICE", "cmd-1"))
         assert message
     except CommandError as error:
-        return f"{error}\n{list(offered_lines(error, f'trace {words}').values())}"
+        return f"{error}\n{list(offered_lines(error).values())}"
     return f"{message.text}\n{message.blocks}"
 
 

@@ -218,7 +218,7 @@ async def test_list_reads_as_kept(line):
     try:
         answered = as_read(await listed(LISTS[line], line.partition(" ")[2]))
     except CommandError as error:
-        answered = f"refused: {error} {dict(error.offers)}"
+        answered = f"refused: {error} {error.lines}"
     check(KEPT, f"List: {line}", answered)
 
 

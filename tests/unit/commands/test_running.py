@@ -207,7 +207,7 @@ async def test_word_in_between_is_tried_once(webhook):
 
 async def test_refusal_in_the_commit_is_answered_with_the_line_put_right(webhook, channel):
     async def apply(_desk, _invocation, _planned):
-        raise CommandError("No region.", typed="gb", meant={"GB": "GB"})
+        raise CommandError("No region.", lines={"GB": "subscribe GB"})
 
     command = Command("subscribe", "", "", slow_command(asyncio.Event()).answer, apply=apply)
     runner = replace(make_runner(webhook), desk=channel.desk)

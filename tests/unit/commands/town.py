@@ -8,8 +8,6 @@ from itertools import count
 from types import SimpleNamespace
 from typing import Any
 
-import pytest
-
 from bot.channels import subscriptions
 from bot.errors import CommandError, SlackUnreached
 from bot.events.races import Course
@@ -17,7 +15,6 @@ from bot.racedata import reference_store as rows
 from bot.racedata.client.service_errors import ServiceUnreachable
 from bot.racedata.reference_book import ReferenceBook
 from bot.racedata.reference_store import KnownCountry, KnownCourse
-from bot.slack.commands.error_answers import retyped
 from bot.slack.commands.form_submission import submit
 from bot.slack.commands.invocation import Invocation
 from bot.slack.commands.refusal_buttons import with_working_offers
@@ -198,14 +195,6 @@ class Channel:
 
     async def ends(self, words):
         return await UNSUBSCRIBE_COMMAND.commit(self.desk, typed(words))
-
-    async def refuses(self, words, command="subscribe"):
-        """What is told of words, and what each button would type."""
-        do = self.types if command == "subscribe" else self.ends
-        with pytest.raises(CommandError) as caught:
-            await do(words)
-        lines = [retyped(f"{command} {words}", right) or "" for right in caught.value.offers.values()]
-        return str(caught.value), [line.removeprefix(f"{command} ") for line in lines]
 
     async def receives(self):
         found = await self.desk.database.read(lambda session: subscriptions.of_channel(session, "C1"))
