@@ -145,7 +145,7 @@ class Outage:
             is_partly_run = any(racing.state(race).status == "result" for race in meeting.races)
             return f"{meeting.course.name}, {'rest of the' if is_partly_run else 'whole'} meeting"
         race = racing.race(happening.race_id or "")
-        return f"{race.course.name}{',' if happening.event == 'race.abandoned' else ''} {race.off_time}"
+        return f"{race.course.name} {race.off_time}"
 
 
 @asynccontextmanager

@@ -156,7 +156,7 @@ async def test_result_before_its_meeting_was_called_off_contradicts_nothing(bot,
     outage.now = now
     await mend(bot, outage)
     (text,) = shown(bot, "CGB")
-    assert "though" not in text
+    assert "CONFLICT" not in text
     assert text.count(f"{meeting.course.name}, rest of the meeting") == 2
     assert re.search(r"\(GB\): 1 \w", text)
 
