@@ -52,20 +52,20 @@ class PostRenderer:
         shown = claim.view
         if shown is None:
             return Message.from_json(claim.post.content or "")
+        return self._message(self._telling(claim.channel_id, shown, now))
+
+    def _telling(self, channel_id: str, shown: MessageView, now: datetime) -> "_Telling":
         # An edit keeps the lateness of the first post.
         made_at = max(shown.post.sent_at or now, shown.post.received_at).replace(microsecond=0)
-        return self._message(
-            _Telling(shown.own.id, shown.same, made_at, self._late_after_s, self._links(claim.channel_id, shown), shown)
-        )
+        later = shown.superseded.message_ts if shown.superseded else None
+        earlier, meeting, later = (self._link(channel_id, ts) for ts in (shown.previous_ts, shown.meeting_ts, later))
+        links = earlier, meeting, later
+        return _Telling(shown.own.id, shown.same, made_at, self._late_after_s, links, shown)
 
     def _escalation(self, told: Escalation, now: datetime) -> Message:
         """The abandonment as it is known now, without the mentions, watches and button of its own message."""
         alert, channel_id = told.alert, told.alert.post.channel_id
-        made_at = max(alert.post.sent_at or now, alert.post.received_at).replace(microsecond=0)
-        shown = replace(alert, mentions=(), watched=(), asked=None)
-        message = _message(
-            _Telling(alert.own.id, (), made_at, self._late_after_s, self._links(channel_id, alert), shown)
-        )
+        message = _message(self._telling(channel_id, replace(alert, mentions=(), watched=(), asked=None), now))
         asked = alert.asked
         return escalation(
             message.text,
@@ -79,11 +79,6 @@ class PostRenderer:
             may_be_repeat=told.post.may_be_repeat,
             taken=(asked.by, asked.at) if asked and asked.by and asked.at else None,
         )
-
-    def _links(self, channel_id: str, shown: MessageView) -> tuple[str | None, str | None, str | None]:
-        later = shown.superseded.message_ts if shown.superseded else None
-        earlier, meeting, later = (self._link(channel_id, ts) for ts in (shown.previous_ts, shown.meeting_ts, later))
-        return earlier, meeting, later
 
     def _link(self, channel_id: str, message_ts: str | None) -> str | None:
         return self.identity.permalink(channel_id, message_ts) if message_ts else None

@@ -190,8 +190,10 @@ class SlackClient:
                     raise
                 return HistoryPage(None, None)
         for message in answer.get("messages") or []:
-            if _key_of(message) == post_key:
-                return HistoryPage(_ts_in(message.get("ts"), method), None, _rev_of(message))
+            payload = _payload_of(message)
+            if payload.get("post") == post_key:
+                rev = payload.get("rev")
+                return HistoryPage(_ts_in(message.get("ts"), method), None, rev if isinstance(rev, int) else 0)
         return HistoryPage(None, (answer.get("response_metadata") or {}).get("next_cursor") or None)
 
     async def call(
@@ -261,16 +263,6 @@ def _ts_in(value: Any, method: str) -> str:
 def _metadata(post_key: str, rev: int) -> dict[str, Any]:
     edited = {"rev": rev} if rev else {}
     return {"event_type": METADATA_EVENT, "event_payload": {"post": post_key, **edited}}
-
-
-def _key_of(message: Any) -> str | None:
-    key = _payload_of(message).get("post")
-    return key if isinstance(key, str) else None
-
-
-def _rev_of(message: Any) -> int:
-    rev = _payload_of(message).get("rev")
-    return rev if isinstance(rev, int) else 0
 
 
 def _payload_of(message: Any) -> dict[str, Any]:
