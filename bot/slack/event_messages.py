@@ -13,7 +13,7 @@ from bot.outbox.channel_queues import Claim
 from bot.outbox.message import Message
 from bot.outbox.message_view import MessageView
 from bot.slack.bot_identity import BotIdentity
-from bot.slack.messages import Corrected, MessageContext, SupersededBy, render
+from bot.slack.messages import Corrected, MessageContext, render
 from bot.slack.messages.alerts.acknowledge_words import escalation
 from bot.slack.messages.alerts.alert_context import corrected
 from bot.slack.messages.answers.live_meeting import live_meeting
@@ -114,7 +114,8 @@ def _message(telling: _Telling) -> Message:
         order_unknown=remarks.order_unknown,
         contradicts=remarks.contradicts,
         previous_link=previous_link,
-        superseded=_superseded(shown, later_link),
+        superseded=shown.superseded,
+        later_link=later_link,
         in_meeting=shown.in_meeting and event.kind is not EventKind.RACECARD_PUBLISHED,
         card_lost=shown.in_meeting and event.kind is EventKind.RACECARD_PUBLISHED,
         meeting_link=meeting_link,
@@ -145,12 +146,3 @@ def _repeated(shown: MessageView) -> Corrected | None:
         return None
     row, remarks = found[-1]
     return Corrected(at=row.received_at, changes=remarks.changes, order_unknown=True)
-
-
-def _superseded(shown: MessageView, link: str | None) -> SupersededBy | None:
-    later = shown.superseded
-    if later is None:
-        return None
-    return SupersededBy(
-        at=later.at, contradicted_by=later.by, disagrees=later.disagrees, is_posted=later.is_posted, link=link
-    )

@@ -2,15 +2,16 @@
 
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from typing import Any
 
 from bot.events import facts
 from bot.events.event import EventKind, RacingEvent
 from bot.events.races import Course, OffTime, Race, Runner
 from bot.events.watched import WatchedRunner
 from bot.outbox.message import Message
-from bot.outbox.message_view import AskedInView
+from bot.outbox.message_view import AskedInView, Superseded
 from bot.racedata.reference_store import KnownCountry
-from bot.slack.messages import EVENT_MESSAGES, Corrected, MessageContext, SupersededBy, render
+from bot.slack.messages import EVENT_MESSAGES, Corrected, MessageContext, render
 from bot.slack.messages.alerts.result import race_not_run
 from bot.slack.messages.alerts.unreadable import unreadable
 
@@ -84,6 +85,12 @@ STILL_OPEN = tuple(Race(off=OffTime(text=text)) for text in ("15:00", "15:30", "
 ASKED = AskedInView("race.abandoned:rc_1#1@C1")
 TAKEN = AskedInView("race.abandoned:rc_1#1@C1", "U1", RECEIVED_AT + timedelta(minutes=9))
 
+
+def replaced_by(**later: Any) -> MessageContext:
+    superseded = Superseded(2, RECEIVED_AT + timedelta(minutes=9), None, **later)
+    return ON_TIME.model_copy(update={"superseded": superseded, "later_link": LINK})
+
+
 EVENTS_IN_CONTEXT: dict[str, tuple[RacingEvent, MessageContext]] = {
     "race_abandoned_to_be_acknowledged": (ABANDONED, ON_TIME.model_copy(update={"asked": ASKED})),
     "race_abandoned_acknowledged": (ABANDONED, ON_TIME.model_copy(update={"asked": TAKEN})),
@@ -97,13 +104,11 @@ EVENTS_IN_CONTEXT: dict[str, tuple[RacingEvent, MessageContext]] = {
     ),
     "result_superseded": (
         RESULT,
-        ON_TIME.model_copy(update={"superseded": SupersededBy(at=RECEIVED_AT + timedelta(minutes=9), link=LINK)}),
+        replaced_by(),
     ),
     "result_superseded_by_one_that_disagrees": (
         RESULT,
-        ON_TIME.model_copy(
-            update={"superseded": SupersededBy(at=RECEIVED_AT + timedelta(minutes=9), link=LINK, disagrees=True)}
-        ),
+        replaced_by(disagrees=True),
     ),
     "result_delivered_again": (
         RESULT,
@@ -113,13 +118,7 @@ EVENTS_IN_CONTEXT: dict[str, tuple[RacingEvent, MessageContext]] = {
     ),
     "race_abandoned_contradicted": (
         ABANDONED,
-        ON_TIME.model_copy(
-            update={
-                "superseded": SupersededBy(
-                    at=RECEIVED_AT + timedelta(minutes=9), link=LINK, contradicted_by=EventKind.RESULT_RECEIVED
-                )
-            }
-        ),
+        replaced_by(by=EventKind.RESULT_RECEIVED),
     ),
     "result_of_a_partial_order": (RESULT, ON_TIME.model_copy(update={"country": PARTLY})),
     "result_after_abandonment": (RESULT, ON_TIME.model_copy(update={"contradicts": "race.abandoned"})),

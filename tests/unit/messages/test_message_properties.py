@@ -15,9 +15,10 @@ from bot.events.facts import Change
 from bot.events.kinds import DECLARATIONS
 from bot.events.races import Course, OffTime, Race, Runner
 from bot.outbox.message import Message
+from bot.outbox.message_view import Superseded
 from bot.racedata.month_quota import UsageRow
 from bot.racedata.reference_store import KnownCountry, KnownCourse
-from bot.slack.messages import Corrected, MessageContext, SupersededBy, render
+from bot.slack.messages import Corrected, MessageContext, render
 from bot.slack.messages.kit.blocks import weight
 from bot.slack.messages.kit.native_blocks import CELL_MAX
 from bot.slack.messages.kit.pages import turns
@@ -155,12 +156,14 @@ CONTEXTS = st.builds(
     repeated=st.none() | st.builds(Corrected, at=st.just(NOW), changes=CHANGES, order_unknown=st.booleans()),
     superseded=st.none()
     | st.builds(
-        SupersededBy,
+        Superseded,
+        version=st.just(2),
         at=st.just(NOW),
-        link=st.sampled_from([None, "https://x.slack.com/p1?a=1&b=2", "https://x|<!channel>"]),
-        contradicted_by=st.none() | st.sampled_from(EventKind),
+        message_ts=st.none(),
+        by=st.none() | st.sampled_from(EventKind),
         disagrees=st.booleans(),
     ),
+    later_link=st.sampled_from([None, "https://x.slack.com/p1?a=1&b=2", "https://x|<!channel>"]),
     in_meeting=st.booleans(),
     card_lost=st.booleans(),
     meeting_link=st.sampled_from([None, "https://x.slack.com/p1?a=1&b=2", "https://x|<!channel>"]),

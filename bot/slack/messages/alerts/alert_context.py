@@ -6,11 +6,11 @@ from pydantic import AwareDatetime
 
 from bot.db.tables import EventVersion
 from bot.events import event_store
-from bot.events.event import EventKind, RacingEvent
+from bot.events.event import RacingEvent
 from bot.events.facts import Changes, changes_between
 from bot.events.races import Race, Value
 from bot.events.watched import WatchedRunner
-from bot.outbox.message_view import AskedInView
+from bot.outbox.message_view import AskedInView, Superseded
 from bot.racedata.reference_store import KnownCountry
 
 
@@ -23,20 +23,6 @@ class Corrected(Value):
     at: AwareDatetime
     changes: Changes = ()
     order_unknown: bool = False
-
-
-class SupersededBy(Value):
-    """The later message in place of this message. `at`: receipt of the later version. `link`: https address.
-
-    `contradicted_by`: the later event, if of another kind. `disagrees`: the payloads do not tell the newer version.
-    `is_posted`: the later message is not a dead letter.
-    """
-
-    at: AwareDatetime
-    link: str | None = None
-    contradicted_by: EventKind | None = None
-    disagrees: bool = False
-    is_posted: bool = True
 
 
 class MessageContext(Value):
@@ -77,7 +63,8 @@ class MessageContext(Value):
     watched: tuple[WatchedRunner, ...] = ()
     corrected: Corrected | None = None
     repeated: Corrected | None = None
-    superseded: SupersededBy | None = None
+    superseded: Superseded | None = None
+    later_link: str | None = None
     in_meeting: bool = False
     card_lost: bool = False
     meeting_link: str | None = None

@@ -9,9 +9,9 @@ from bot.events.facts import only
 from bot.events.kinds import DECLARATIONS
 from bot.events.races import Race
 from bot.outbox.message import Block, Message
-from bot.outbox.message_view import AskedInView
+from bot.outbox.message_view import AskedInView, Superseded
 from bot.slack.messages.alerts.acknowledge_words import acknowledge_button, taken_words
-from bot.slack.messages.alerts.alert_context import MessageContext, SupersededBy, minutes_late
+from bot.slack.messages.alerts.alert_context import MessageContext, minutes_late
 from bot.slack.messages.alerts.corrections import DISAGREE, corrected_in_words, repeated_in_words
 from bot.slack.messages.alerts.watch_lines import watch_lines, watched_section
 from bot.slack.messages.kit.blocks import (
@@ -164,21 +164,21 @@ def superseded(message: Message, context: MessageContext) -> Message:
     if context.superseded is None:
         return message
     later = context.superseded
-    mark = CONFLICTING if later.contradicted_by or later.disagrees else CORRECTED
-    first = section(f"{mark} {_superseded(later, in_readers_zone(later.at))}")
-    text = f"{_superseded(later, utc_clock(later.at))}. {message.text}"
+    mark = CONFLICTING if later.by or later.disagrees else CORRECTED
+    first = section(f"{mark} {_superseded(later, context.later_link, in_readers_zone(later.at))}")
+    text = f"{_superseded(later, context.later_link, utc_clock(later.at))}. {message.text}"
     return message.changed(
         clip(text, TEXT_MAX), lambda blocks: tuple(block for block in (first, *blocks) if block) if blocks else ()
     )
 
 
-def _superseded(later: SupersededBy, clock: str) -> str:
-    link = _linked(later.link, "later message") or "later message"
-    if later.contradicted_by is None:
+def _superseded(later: Superseded, address: str | None, clock: str) -> str:
+    link = _linked(address, "later message") or "later message"
+    if later.by is None:
         disagrees = f"{DISAGREE.lower()}, " if later.disagrees else ""
         return f"Superseded {clock}: {disagrees}see the {link}"
     see = f", see the {link}" if later.is_posted else ""
-    return f"Contradicted {clock}: {DECLARATIONS[later.contradicted_by].contradicted}{see}"
+    return f"Contradicted {clock}: {DECLARATIONS[later.by].contradicted}{see}"
 
 
 def _linked(address: str | None, words: str) -> str | None:
