@@ -32,7 +32,7 @@ async def race(stand: Stand) -> None:
     service.settle(irish.races[0].race_id)
     service.abandon_race(other.races[1].race_id, "Unsafe ground after a heavy shower")
     await there(stand, "C0GB", 2)
-    service.abandon_meeting(irish.meeting_id, "Waterlogged")
+    service.abandon_meeting(irish.meeting_id, "Frozen track")
     await there(stand, "C0IRE", 2)
 
 

@@ -79,7 +79,7 @@ class Day:
         other = self._meeting("GB", number=1)
         await self._deliver(service.abandon_race(other.races[1].race_id, "Unsafe ground after a heavy shower"))
         await self._deliver(service.correct(british.races[0].race_id))
-        await self._deliver(service.abandon_meeting(irish.meeting_id, "Waterlogged"))
+        await self._deliver(service.abandon_meeting(irish.meeting_id, "Frozen track"))
 
     async def _repeat_and_forgery(self) -> None:
         self.stage.screen.title("What comes twice, and what is forged")

@@ -6,10 +6,12 @@ from random import Random
 
 from sandbox.demo_stage import Stage
 from sandbox.racing_day import Race
-from sandbox.racing_service.racing import REASONS
+from sandbox.racing_service.racing import reasons_at
 
 ABANDONED_SHARE = 0.1
 FASTEST_S = 0.05
+FIRST = frozenset({"GB", "IRE"})
+"""The day begins there, whatever the clocks elsewhere say."""
 
 
 @dataclass
@@ -38,7 +40,7 @@ class PlayingDay:
     async def _play(self) -> None:
         while self.every_s is not None and (race := self._next()) is not None:
             if self.random.random() < ABANDONED_SHARE:
-                self.stage.service.abandon_race(race.race_id, self.random.choice(REASONS))
+                self.stage.service.abandon_race(race.race_id, self.random.choice(reasons_at(race.course)))
             else:
                 self.stage.service.settle(race.race_id)
             await asyncio.sleep(self.every_s)
@@ -47,4 +49,4 @@ class PlayingDay:
     def _next(self) -> Race | None:
         racing = self.stage.service.racing
         left = [race for race in racing.races(racing.today) if racing.state(race).status == "declared"]
-        return min(left, key=lambda race: race.off_at, default=None)
+        return min(left, key=lambda race: (race.course.region not in FIRST, race.off_at), default=None)

@@ -5,11 +5,17 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from typing import Literal
 
-from sandbox.racing_day import Meeting, Race, Runner, meetings_on
-from sandbox.racing_places import REGION_CODES, made_up_id
+from sandbox.racing_day import SYNTHETIC, Meeting, Race, Runner, meetings_on
+from sandbox.racing_places import REGION_CODES, Course, made_up_id
 
 RaceStatus = Literal["declared", "result", "abandoned"]
-REASONS = ("Waterlogged", "Frozen track", "High winds", "Unsafe ground after a heavy shower")
+_REASONS = ("High winds", "Frozen track", "Waterlogged", "Unsafe ground after a heavy shower")
+_OF_ANY_TRACK = 2
+
+
+def reasons_at(course: Course) -> tuple[str, ...]:
+    """No all-weather track is waterlogged."""
+    return _REASONS[:_OF_ANY_TRACK] if SYNTHETIC in course.name else _REASONS
 
 
 @dataclass(slots=True)
@@ -108,7 +114,8 @@ class Racing:
             return RaceState()
         ahead = (race.race_date - self.today).days
         draw = int(made_up_id("", self._seed, ahead, race.course.course_id, race.number), 16)
-        return RaceState("result") if draw % 60 else RaceState("abandoned", REASONS[draw % len(REASONS)])
+        reasons = reasons_at(race.course)
+        return RaceState("result") if draw % 60 else RaceState("abandoned", reasons[draw % len(reasons)])
 
     def _days(self) -> Iterator[date]:
         for ahead in range((self.last_day - self.first_day).days + 1):
