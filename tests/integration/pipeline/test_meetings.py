@@ -48,7 +48,7 @@ def won(**race):
     return without_id(result(**race))
 
 
-def card(**race):
+def race_card(**race):
     return result(placings=(), **race) | {"event": "racecard.published"}
 
 
@@ -165,7 +165,7 @@ RUN_AFTER_ALL = {
     ),
     "a card says lost": Story(
         subscribes("CGB", "GB", *Topic),
-        card(status="Abandoned"),
+        race_card(status="Abandoned"),
         result(),
         CGB=["^ABANDONED: Ascot 14:30", "^CONFLICT: Ascot 14:30 | the racecard marked this race abandoned"],
     ),
