@@ -166,10 +166,10 @@ class Reading:
     async def _read(self, errand: Errand, budget: Budget) -> Stopped:
         is_person, key = budget.purpose is Purpose.PEOPLE, (errand.region, errand.day)
         run = self.runs.get(key)
-        if run is None:
+        if run is None or run.task.done():
             run = self.runs[key] = _Run(errand, budget)
             run.task = asyncio.create_task(self._run(run), name=f"race book {errand.region}")
-            run.task.add_done_callback(partial(self._end, key))
+            run.task.add_done_callback(partial(self._end, run))
         elif is_person:
             run.budget = budget
         run.waiting += is_person
@@ -179,8 +179,10 @@ class Reading:
         finally:
             run.waiting -= is_person
 
-    def _end(self, key: tuple[str | None, date], task: "asyncio.Task[Stopped]") -> None:
-        del self.runs[key]
+    def _end(self, run: _Run, task: "asyncio.Task[Stopped]") -> None:
+        key = run.errand.region, run.errand.day
+        if self.runs.get(key) is run:
+            del self.runs[key]
         if not task.cancelled() and (error := task.exception()) is not None:
             log.warning("racebook_not_read", reason=str(error))
 
