@@ -126,19 +126,19 @@ def test_code_shows_names_for_copying_and_is_never_closed_by_them():
     assert code(" ") is None
 
 
-def test_clip_cuts_no_entity_and_no_token():
-    assert clip("ab&amp;cd", 6) == "ab…"
-    assert clip("ab&amp;cd", 8) == "ab&amp;…"
-    assert clip("now <!date^1^{time}|14:30 UTC> then", 20) == "now…"
-
-
-def test_clip_counts_a_character_outside_the_basic_plane_as_two():
-    assert clip("🐎" * 5, 7) == "🐎🐎🐎…"
-
-
-def test_ten_thousand_characters_become_a_line_with_an_ellipsis():
-    shown = safe("x" * 10_000, 80)
-    assert shown == "x" * 79 + "…"
+@pytest.mark.parametrize(
+    ("text", "limit", "shown"),
+    [
+        ("ab&amp;cd", 6, "ab…"),
+        ("ab&amp;cd", 8, "ab&amp;…"),
+        ("now <!date^1^{time}|14:30 UTC> then", 20, "now…"),
+        # A character outside the basic plane counts as two.
+        ("🐎" * 5, 7, "🐎🐎🐎…"),
+        ("x" * 10_000, 80, "x" * 79 + "…"),
+    ],
+)
+def test_clip_cuts_no_entity_and_no_token(text, limit, shown):
+    assert clip(text, limit) == shown
 
 
 @given(st.text(), st.integers(min_value=1, max_value=50))
@@ -174,59 +174,30 @@ def test_most_names_go_the_short_way(text):
 
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
-
-
-def minutes(count):
-    return timedelta(minutes=count)
-
-
-def late(*, now, received=NOON, had_at=None):
-    return minutes_late(MessageContext(received_at=received, now=now, late_after_s=600, had_at=had_at))
-
-
-def test_off_time_shows_as_published():
-    assert off_text(OffTime(text="2:30")) == "2:30"
-    assert off_for_readers(OffTime(text="2:30")) == "2:30"
-
-
-def test_off_time_with_an_offset_shows_in_the_readers_zone_too():
-    off = OffTime(text="13:00", off_at=NOON)
-    assert off_text(off) == "13:00"
-    assert off_for_readers(off) == "13:00 (your clock: <!date^1795176000^{time}|12:00 UTC>)"
-
-
+LAST = datetime.max.replace(microsecond=0, tzinfo=UTC)
 LONDON, PARIS = ZoneInfo("Europe/London"), ZoneInfo("Europe/Paris")
+HERS = in_readers_zone(NOON)
 
 
 @pytest.mark.parametrize(
-    ("text", "zone", "is_left_out"),
+    ("off", "zone", "published", "for_readers"),
     [
-        ("13:00", PARIS, True),
-        ("1:00 pm", PARIS, True),
-        ("13:00", LONDON, False),
-        ("1:00", PARIS, False),
-        ("after racing", PARIS, False),
-        ("13:00", None, False),
+        (OffTime(text="2:30"), None, "2:30", "2:30"),
+        (OffTime(text="13:00", off_at=NOON), None, "13:00", f"13:00 (your clock: {HERS})"),
+        (OffTime(text="13:00", off_at=NOON), LONDON, "13:00", f"13:00 (your clock: {HERS})"),
+        (OffTime(text="1:00", off_at=NOON), PARIS, "1:00", f"1:00 (your clock: {HERS})"),
+        (OffTime(text="after racing", off_at=NOON), PARIS, "after racing", f"after racing (your clock: {HERS})"),
+        # The reader's clock is known to show the published time.
+        (OffTime(text="13:00", off_at=NOON), PARIS, "13:00", "13:00"),
+        (OffTime(text="1:00 pm", off_at=NOON), PARIS, "1:00 pm", "1:00 pm"),
+        (OffTime(text="23:00", off_at=LAST), PARIS, "23:00", f"23:00 (your clock: {in_readers_zone(LAST)})"),
+        (OffTime(off_at=NOON), None, "12:00 UTC", HERS),
+        (OffTime(text="  "), None, None, None),
     ],
 )
-def test_readers_clock_is_left_out_only_where_it_is_known_to_show_the_published_time(text, zone, is_left_out):
-    shown = off_for_readers(OffTime(text=text, off_at=NOON), zone)
-    assert shown == (text if is_left_out else f"{text} (your clock: <!date^1795176000^{{time}}|12:00 UTC>)")
-
-
-def test_readers_clock_holds_at_the_end_of_the_calendar():
-    last = OffTime(text="23:00", off_at=datetime.max.replace(microsecond=0, tzinfo=UTC))
-    assert "your clock" in (off_for_readers(last, PARIS) or "")
-
-
-def test_off_time_known_only_as_a_moment_shows_in_utc():
-    assert off_text(OffTime(off_at=NOON)) == "12:00 UTC"
-    assert off_for_readers(OffTime(off_at=NOON)) == in_readers_zone(NOON)
-
-
-def test_off_time_that_did_not_come_is_none():
-    assert off_text(OffTime(text="  ")) is None
-    assert off_for_readers(OffTime()) is None
+def test_off_time_shows_as_published_and_by_the_readers_clock(off, zone, published, for_readers):
+    assert (off_text(off), off_for_readers(off, zone)) == (published, for_readers)
+    assert HERS == "<!date^1795176000^{time}|12:00 UTC>"
 
 
 @pytest.mark.parametrize("hours", [-14, 0, 14])
@@ -236,18 +207,15 @@ def test_clock_holds_at_both_ends_of_the_calendar(hours):
         assert utc_clock(moment, seconds=True).endswith(" UTC")
 
 
-def test_lateness_is_measured_from_when_the_service_had_the_event():
-    assert late(now=NOON, had_at=NOON - minutes(42)) == 42
-
-
-def test_lateness_is_measured_from_receipt_where_nothing_else_came():
-    assert late(now=NOON + minutes(11)) == 11
-
-
-def test_lateness_is_never_negative_and_little_is_not_worth_a_word():
-    assert late(now=NOON - minutes(60)) is None
-    assert late(now=NOON, had_at=NOON + minutes(60)) is None
-    assert late(now=NOON + minutes(10)) is None
+@pytest.mark.parametrize(
+    ("now", "had_at", "late"),
+    [(0, -42, 42), (11, None, 11), (-60, None, None), (0, 60, None), (10, None, None)],
+)
+def test_lateness_is_measured_from_when_the_service_had_the_event_or_from_receipt(now, had_at, late):
+    """In minutes from receipt. Lateness is never negative, and little is not worth a word."""
+    had = None if had_at is None else NOON + timedelta(minutes=had_at)
+    told = MessageContext(received_at=NOON, now=NOON + timedelta(minutes=now), late_after_s=600, had_at=had)
+    assert minutes_late(told) == late
 
 
 # Channels and people in notices, trace and audit: by the names that readers know, and nothing else by its id
