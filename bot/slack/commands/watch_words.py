@@ -54,10 +54,6 @@ class _Typed:
     is_quoted: bool = False
     is_joined: bool = False
 
-    @property
-    def is_whole(self) -> bool:
-        return bool(self.words) and (self.is_quoted or self.is_joined)
-
 
 def read_watch_words(text: str) -> WatchWords:
     """Raises CommandError for a name without a kind, without a name, and for two names to replace."""
@@ -112,20 +108,31 @@ def _lines_by_kind(
 def _names(words: Sequence[Word]) -> list[tuple[WatchKind | None, str]]:
     typed: list[_Typed] = []
     for place, word in enumerate(words):
-        _read(word, words[place + 1 : place + 2], typed)
+        last = typed[-1] if typed else None
+        is_whole = last is None or bool(last.words and (last.is_quoted or last.is_joined))
+        text = "" if word.is_quoted else word.text.casefold()
+        if last and last.words and text in JOINING_NAMES and (is_whole or any(map(_has_kind, words[place + 1 :][:1]))):
+            last.is_joined = True
+            continue
+        if found := _NAMED.fullmatch(word.text):
+            name = found[2].strip()
+            typed.append(_Typed(WatchKind(found[1].lower()), [name] if name else [], word.is_quoted))
+        elif is_whole and text in _KINDS:
+            typed.append(_Typed(_KINDS[text]))
+        elif last is None or is_whole or (word.is_quoted and last.words):
+            typed.append(_Typed(last.kind if last and last.is_joined else None, [word.text], word.is_quoted))
+        else:
+            last.words.append(word.text)
+            last.is_quoted = word.is_quoted
+        typed[-1].is_joined = word.has_comma
     return [(one.kind, " ".join(one.words)) for one in typed]
 
 
 def _parted(words: Sequence[Word]) -> tuple[Sequence[Word], Sequence[Word]]:
     """The words before `instead of`, and the words after. A name with its kind follows, so a horse may be so called."""
     for place in range(1, len(words) - 2):
-        two = words[place : place + 2]
-        is_bare = not any(word.is_quoted for word in two)
-        if (
-            is_bare
-            and tuple(word.text.casefold() for word in two) == INSTEAD_OF
-            and _NAMED.match(words[place + 2].text)
-        ):
+        two = [word.text.casefold() for word in words[place : place + 2] if not word.is_quoted]
+        if tuple(two) == INSTEAD_OF and _has_kind(words[place + 2]):
             return words[:place], words[place + 2 :]
     return words, ()
 
@@ -137,8 +144,12 @@ def _with_kind_first(words: Sequence[Word]) -> Sequence[Word]:
     return [last, *name] if is_kind and not any(map(_is_kind, name)) else words
 
 
+def _has_kind(word: Word) -> bool:
+    return bool(_NAMED.match(word.text))
+
+
 def _is_kind(word: Word) -> bool:
-    return bool(_NAMED.match(word.text)) or (word.text.casefold() in _KINDS and not word.is_quoted)
+    return _has_kind(word) or (word.text.casefold() in _KINDS and not word.is_quoted)
 
 
 def _without_me(words: Sequence[Word]) -> tuple[Sequence[Word], bool]:
@@ -148,35 +159,6 @@ def _without_me(words: Sequence[Word]) -> tuple[Sequence[Word], bool]:
         return words, False
     words = words[:-1]
     return (words[:-1] if words and words[-1].text.casefold() == "for" else words), True
-
-
-def _read(word: Word, after: Sequence[Word], typed: list[_Typed]) -> None:
-    last = typed[-1] if typed else None
-    if last is not None and _joins(word, after, last):
-        last.is_joined = True
-        return
-    _read_name(word, last, typed)
-    typed[-1].is_joined = word.has_comma
-
-
-def _joins(word: Word, after: Sequence[Word], last: _Typed) -> bool:
-    if word.is_quoted or word.text.casefold() not in JOINING_NAMES or not last.words:
-        return False
-    return last.is_whole or any(_NAMED.fullmatch(one.text) for one in after)
-
-
-def _read_name(word: Word, last: _Typed | None, typed: list[_Typed]) -> None:
-    if found := _NAMED.fullmatch(word.text):
-        name = found[2].strip()
-        typed.append(_Typed(WatchKind(found[1].lower()), [name] if name else [], word.is_quoted))
-    elif word.text.lower() in _KINDS and not word.is_quoted and (last is None or last.is_whole):
-        typed.append(_Typed(_KINDS[word.text.lower()]))
-    elif last is None or last.is_whole or (word.is_quoted and last.words):
-        kind = last.kind if last is not None and last.is_joined else None
-        typed.append(_Typed(kind, [word.text], word.is_quoted))
-    else:
-        last.words.append(word.text)
-        last.is_quoted = word.is_quoted
 
 
 def _checked(kind: WatchKind, name: str) -> WatchedName:

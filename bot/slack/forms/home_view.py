@@ -14,7 +14,7 @@ from bot.slack.messages.answers.filter_words import in_markup
 from bot.slack.messages.answers.subscription_answers import EDIT
 from bot.slack.messages.answers.watch_answer import UNWATCH
 from bot.slack.messages.conditions.event_views import region_named
-from bot.slack.messages.kit.blocks import action_button, actions, context, header, section
+from bot.slack.messages.kit.blocks import action_button, actions, confirmed_by, context, header, section
 from bot.slack.messages.kit.marks import ABANDONED
 from bot.slack.messages.kit.names import HORSE_MAX, abandonment_name, course_name, race_name, reason
 from bot.slack.messages.kit.text import clip, counted, given, joined, named, safe
@@ -169,4 +169,4 @@ def _dead_letters(letters: Sequence[DeadLetter]) -> list[Block | None]:
 
 
 def _button(channel_id: str, label: str, words: str) -> Block:
-    return action_button(label, HOME, f"{channel_id} {words}")
+    return action_button(label, HOME, f"{channel_id} {words}", confirm=confirmed_by(words))

@@ -21,6 +21,7 @@ NAMES = frozenset({*TYPED_AS, "date:"})
 NOT_COURSE = "-course:"
 
 _NAMED = re.compile(f"{NOT_COURSE}|{'|'.join(map(re.escape, sorted(NAMES)))}", re.IGNORECASE)
+_PAGE_APART = re.compile(r"\b(page) ([0-9]{1,3})\b", re.IGNORECASE | re.ASCII)
 _PAGE = re.compile("page:([0-9]{1,3})", re.IGNORECASE | re.ASCII)
 
 
@@ -71,7 +72,7 @@ def read_page(word: str) -> int | None:
 
 def read_list_words(text: str) -> tuple[str, int]:
     """The words of a command that lists something, and the page."""
-    words = split(text)
+    words = split(_PAGE_APART.sub(r"\1:\2", text))
     pages = [page for word in words if (page := read_page(word))]
     return " ".join(word for word in words if read_page(word) is None), pages[-1] if pages else 1
 

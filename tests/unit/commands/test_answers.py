@@ -184,7 +184,7 @@ LISTS = {
     "courses": COURSES_COMMAND,
     **{
         f"courses {text}": COURSES_COMMAND
-        for text in ("ascot", "asc", "ascot gb", "gb", "western australia ascot", "cr_3", "NAA", "naas")
+        for text in ("ascot", "asc", "ascot gb", "ascot page 1", "gb", "western australia ascot", "cr_3", "NAA", "naas")
     },
 }
 

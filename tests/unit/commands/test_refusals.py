@@ -81,12 +81,19 @@ def test_near_miss_has_a_button_for_each_thing_it_may_have_meant():
     assert offers(message) == list(error.lines.items())
 
 
-@pytest.mark.parametrize(("line", "asks"), [("unsubscribe GB", True), ("subscribe GB", False)])
-def test_button_that_ends_something_asks_first(line, asks):
+@pytest.mark.parametrize(
+    ("line", "asks"),
+    [
+        ("unsubscribe GB", "This channel would no longer receive it: /racing unsubscribe GB."),
+        ("pause", "Everything would wait until somebody resumes, abandonments too: /racing pause."),
+        ("pause 2h", None),
+        ("subscribe GB", None),
+    ],
+)
+def test_button_that_ends_something_or_holds_it_without_end_asks_first(line, asks):
     (button,) = explain(CommandError("No.", lines={"right": line}), "cmd-1").blocks[-1]["elements"]
     assert button["value"] == line
-    told = "This channel would no longer receive it: /racing unsubscribe GB."
-    assert button.get("confirm", {}).get("text", {}).get("text") == (told if asks else None)
+    assert button.get("confirm", {}).get("text", {}).get("text") == asks
 
 
 def test_refusal_without_a_likely_word_or_with_too_long_a_line_has_no_button():

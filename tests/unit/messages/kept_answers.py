@@ -155,9 +155,8 @@ ANSWERS: dict[str, partial[Any]] = {
     ),
     "error_with_buttons": partial(
         explain,
-        CommandError("I don't know the region gb. Did you mean GB?", typed="gb", meant={"GB": "GB"}),
+        CommandError("I don't know the region gb. Did you mean GB?", lines={"GB": "racecard GB today"}),
         "cmd-01234567",
-        "racecard gb today",
     ),
     "error_with_the_form_of_what_is_in_the_way": partial(
         explain,

@@ -41,7 +41,8 @@ RUN_IN_PLACE = "run_in_place"
 """As RUN_COMMAND; the answer replaces the button's ephemeral message."""
 
 ENDING = "unsubscribe"
-"""A button for this command asks for confirmation."""
+ENDLESS_PAUSE = "pause"
+"""Buttons for these commands ask for confirmation."""
 
 BUTTON_LABEL_MAX = 75
 BUTTON_VALUE_MAX = 2_000
@@ -135,9 +136,15 @@ def all_fit(lines: Sequence[str], room: int) -> bool:
 
 def command_button(label: str, command: str, *, in_place: bool = False) -> Block:
     """`command`: the words after /racing."""
-    ends = command.partition(" ")[0] == ENDING
-    question = f"This channel would no longer receive it: /racing {command}." if ends else None
-    return action_button(label, RUN_IN_PLACE if in_place else RUN_COMMAND, command, confirm=question)
+    return action_button(label, RUN_IN_PLACE if in_place else RUN_COMMAND, command, confirm=confirmed_by(command))
+
+
+def confirmed_by(command: str) -> str | None:
+    """The question before a command line that takes something from the channel; None for other lines."""
+    if command.partition(" ")[0] == ENDING:
+        return f"This channel would no longer receive it: /racing {command}."
+    held = "Everything would wait until somebody resumes, abandonments too: /racing pause."
+    return held if command == ENDLESS_PAUSE else None
 
 
 def action_button(label: str, action: str, value: str, *, confirm: str | None = None) -> Block:
