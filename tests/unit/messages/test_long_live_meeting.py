@@ -10,7 +10,7 @@ from bot.deliveries.payload import read_events
 from bot.events.races import Course
 from bot.outbox.live_meetings import LiveMeeting
 from bot.racedata.day_card import outcomes_of
-from bot.slack.messages.answers.live_meeting import live_meeting
+from bot.slack.messages.answers.outcome_words import live_meeting
 from tests.clock import DAY, START
 from tests.unit.messages.kept_values import LIVE
 

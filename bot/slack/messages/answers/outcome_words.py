@@ -1,23 +1,30 @@
-"""The outcome of a race in lists: its words with their mark, and a line with the outcome before the details."""
+"""The outcome of a race in lists, with its mark; and the live message of a meeting, made of such lines."""
 
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from datetime import date, datetime
+from operator import itemgetter
 
 from bot.events.event import RacingEvent
 from bot.events.race_state import RaceState, state_in
 from bot.events.races import Race
-from bot.racedata.day_card import Outcomes, RaceOutcome
+from bot.outbox.live_meetings import LiveMeeting, ResultsIn
+from bot.outbox.message import Message
+from bot.racedata.day_card import CONFLICTS, Outcomes, RaceOutcome, to_come_until
 from bot.slack.messages.alerts.result import lost_mark
+from bot.slack.messages.kit.blocks import all_fit, message, room_beside, section
 from bot.slack.messages.kit.marks import (
+    ABANDONED,
+    CONFLICTING,
     MARKED_CONFLICT,
     MARKED_LOST_MEETING,
     MARKED_LOST_REST,
     MARKED_VOID,
+    without_marks,
 )
-from bot.slack.messages.kit.names import SHORT_MAX, race_line, race_line_after_off
-from bot.slack.messages.kit.result_line import ORDER_MAX, winner
-from bot.slack.messages.kit.text import clip, given, joined, safe
-from bot.slack.messages.kit.times import aware, off_text
+from bot.slack.messages.kit.names import SHORT_MAX, course_name, race_line, race_line_after_off
+from bot.slack.messages.kit.result_line import ORDER_MAX, result_line, winner
+from bot.slack.messages.kit.text import clip, counted, given, joined, safe
+from bot.slack.messages.kit.times import aware, off_text, weekday_and_day
 
 CARD_LINE_MAX = 300
 
@@ -26,6 +33,18 @@ MARKED = frozenset({RaceOutcome.ABANDONED, RaceOutcome.BOTH, RaceOutcome.UNCERTA
 
 NO_RESULT_YET = "no result yet"
 TO_COME = "to come"
+
+
+WAS_RUN = frozenset({RaceOutcome.SETTLED, RaceOutcome.UNCERTAIN})
+
+RESULTS_ARE = {
+    ResultsIn.THREAD: "Results are in the thread.",
+    ResultsIn.CHANNEL: "Results are in the channel.",
+    ResultsIn.NOWHERE: "This channel is told of no results: they are shown here alone.",
+}
+
+OFF_NEXT = "*off next*"
+NOT_WHOLE = "I have not read the whole card yet, so races may be missing here: `{}` reads the card."
 
 
 def became(race: Race, outcome: RaceOutcome, run: Callable[[Race], str] = winner) -> str | None:
@@ -96,3 +115,77 @@ def is_overdue(race: Race, outcome: RaceOutcome, now: datetime) -> bool:
     """True for an open race whose published moment has come."""
     off = aware(race.off.off_at)
     return outcome is RaceOutcome.OPEN and off is not None and off <= now
+
+
+def live_meeting(live: LiveMeeting, now: datetime) -> Message:
+    outcomes, meeting = live.outcomes, live.meeting
+    races = outcomes.in_order()
+    named = course_name(Race(course=meeting.course, region=meeting.region)) or safe(meeting.course.course_id)
+    # Courses of two regions share names.
+    region = safe(meeting.region, SHORT_MAX)
+    place = joined([named, given("({})", region)], " ")
+    day = weekday_and_day(date.fromisoformat(meeting.race_date or ""), now.date())
+    lost, disputed = outcomes.count(RaceOutcome.ABANDONED), outcomes.count(*CONFLICTS)
+    run = outcomes.count(RaceOutcome.SETTLED, RaceOutcome.VOID)
+    figures = joined(
+        [
+            marked_lost(outcomes, outcomes.lost),
+            _run_so_far(run, len(races), is_whole=live.is_whole) if races else None,
+            f"{ABANDONED} *{lost} ABANDONED*" if lost else None,
+            f"{CONFLICTING} *{disputed} CONFLICT*" if disputed else None,
+        ],
+        ", ",
+    )
+    first = joined([f"*{place}*, {day}", figures], ": ")
+    still_open = _Open(races, now)
+    lines = [(outcome, _line(race, outcome, still_open)) for race, outcome in races]
+    text = joined([f"{place}, {day}", without_marks(figures)], ": ")
+    more = None if live.is_whole else NOT_WHOLE.format(joined(["/racecard", region], " "))
+    are_all_lost = lost == len(races) and (live.is_whole or bool(outcomes.lost))
+    foot = [section(joined([None if are_all_lost else RESULTS_ARE[live.results_in], more], " "))]
+    return message(text, (), [first, *_marked_first(first, lines, room_beside(foot))], len(lines) + 1, foot)
+
+
+def _line(race: Race, outcome: RaceOutcome, still_open: "_Open") -> str:
+    said = became(race, outcome, result_line) or still_open.words(race)
+    if outcome in WAS_RUN and (off := off_text(race.off)):
+        return f"{off}  {said}"
+    return outcome_line(race, said)
+
+
+def _marked_first(first: str, lines: Sequence[tuple[RaceOutcome, str]], room: int) -> list[str]:
+    """By off time. Where lines are cut, no race with a mark is cut for a race without a mark."""
+    if not all_fit([first, *(line for _, line in lines)], room):
+        lines = sorted(lines, key=lambda one: one[0] not in MARKED)
+    return [line for _, line in lines]
+
+
+def _run_so_far(run: int, races: int, *, is_whole: bool) -> str:
+    return f"{run} of {counted(races, 'race')} run" if is_whole else f"{run} run so far"
+
+
+class _Open:
+    """The words of races without an outcome. "To come" is said only while certain (Spec gap G16)."""
+
+    def __init__(self, races: Sequence[tuple[Race, RaceOutcome]], now: datetime) -> None:
+        self._now = now
+        settled = [race.off.minute_of_day for race, outcome in races if outcome in WAS_RUN]
+        self._last = max((minute for minute in settled if minute is not None), default=None)
+        # A race without a moment may be off before the first race with a moment.
+        left = [race for race, outcome in races if outcome is RaceOutcome.OPEN and not self._is_past(race)]
+        coming = [(until, race) for race in left if (until := to_come_until(race)) and until > now]
+        has_moments = all(aware(race.off.off_at) for race in left)
+        self._next = min(coming, key=itemgetter(0), default=(now, None))[1] if has_moments else None
+
+    def words(self, race: Race) -> str:
+        if race is self._next:
+            return OFF_NEXT
+        until = to_come_until(race)
+        return TO_COME if until and until > self._now and not self._is_past(race) else NO_RESULT_YET
+
+    def _is_past(self, race: Race) -> bool:
+        """Off, as its moment says, or as a later race with a result says where no moment was published."""
+        if (off_at := aware(race.off.off_at)) is not None:
+            return off_at <= self._now
+        minute = race.off.minute_of_day
+        return minute is not None and self._last is not None and minute < self._last
