@@ -68,7 +68,7 @@ def racecard_published(event: RacingEvent, context: MessageContext) -> Message:
         watched_section(event, context),
         section(f"{title}: {declared(event)}" if leads else ""),
         section(lost if loss or not _lost_races(event) else f"{ABANDONED} {lost}"),
-        section(joined([changed, *asides(context)], "\n")),
+        section(joined([_labelled(changed, context), *asides(context)], "\n")),
     ]
     text = with_mentions(_text(event, context, changed, (loss, lost)), context.mentions)
     small = small_print(event, context, details_filled_in=shows_filled_in(event.races, _line))
@@ -109,12 +109,14 @@ def _card_button(event: RacingEvent) -> Block | None:
 
 def _text(event: RacingEvent, context: MessageContext, changed: str, said: tuple[str | None, str]) -> str:
     loss, lost = said
-    card = f"{_card(event)}: {declared(event)}"
-    first = joined([loss, _why(event)], ", ") if loss else f"CORRECTION: {card}" if changed else card
-    if changed and context.order_unknown and not loss:
-        first, changed = f"{DISAGREE}: {card}", changed.removeprefix(f"{DISAGREE}: ")
     watched = watch_lines(context.watched, event, context)
-    notes = [first, changed, *watched] if changed or loss else [*watched, first]
+    if loss:
+        notes = [joined([loss, _why(event)], ", "), _labelled(changed, context), *watched]
+    elif changed:
+        kind = DISAGREE if context.order_unknown else "CORRECTION"
+        notes = [f"{kind}: {_card(event)}: {changed}", declared(event), *watched]
+    else:
+        notes = [*watched, f"{_card(event)}: {declared(event)}"]
     return joined([*notes, lost, *asides(context, in_text=True)], ". ") + late_mark(context)
 
 
@@ -181,8 +183,11 @@ def _card(event: RacingEvent) -> str:
 def _changed(event: RacingEvent, context: MessageContext, *, is_loss_said: bool) -> str:
     """The differences; "" where the header says them."""
     shown = [one for one in context.changes if context.order_unknown or not (is_loss_said and _marks_lost(one))]
-    changed = changes_in_words(shown, event.race, disagree=context.order_unknown)
-    return f"{DISAGREE if context.order_unknown else 'Changed'}: {changed}" if changed else ""
+    return changes_in_words(shown, event.race, disagree=context.order_unknown)
+
+
+def _labelled(changed: str, context: MessageContext) -> str | None:
+    return given(f"{DISAGREE if context.order_unknown else 'Changed'}: {{}}", changed)
 
 
 def _name(race: Race) -> str:
