@@ -162,7 +162,6 @@ ANSWERS: dict[str, partial[Any]] = {
         explain,
         CommandError("From GB this channel receives abandonments of all courses.", edits="GB"),
         "cmd-01234567",
-        "subscribe GB results course:Ascot",
     ),
     "error_with_reference": partial(explain, StorageUnavailable("locked"), "cmd-01234567"),
     "welcome": partial(welcome, [GB, ALL], is_paused=True),
