@@ -13,7 +13,7 @@ from bot.racedata.client.service_errors import (
     UpgradeRequired,
 )
 from bot.racedata.month_quota import month_after, month_key
-from bot.racedata.plans import PLANS
+from bot.racedata.plans import PLANS, allowance
 from bot.racedata.usage_reading import read_usage
 
 LITTLE_LEFT_PERCENT = 80
@@ -100,8 +100,7 @@ async def quota(patient: Patient) -> Seen | NotApplicable:
     if meta is None:
         return NotApplicable("the plan does not reach /account/usage")
     month = month_key(deployment.clock())
-    known = PLANS.get(meta.plan or "")
-    limit = deployment.settings.monthly_quota or (known.requests_per_month if known else None)
+    limit = allowance(meta.plan, deployment.settings.monthly_quota)
     data = (await deployment.usage()).data
     used = 0 if data == [] else read_usage(data).used_in(month)
     if used is None or limit is None:

@@ -17,3 +17,9 @@ PLANS: dict[str, PlanLimits] = {
     "complete": PlanLimits(180, 400_000),
     "analyst": PlanLimits(240, 1_000_000),
 }
+
+
+def allowance(plan: str | None, monthly_quota: int | None) -> int | None:
+    """Requests a month: MONTHLY_QUOTA, else the known plan's."""
+    known = PLANS.get(plan or "")
+    return monthly_quota or (known.requests_per_month if known else None)

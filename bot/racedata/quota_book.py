@@ -33,7 +33,7 @@ from bot.racedata.month_quota import (
     month_start,
     staleness_s,
 )
-from bot.racedata.plans import PLANS
+from bot.racedata.plans import allowance
 from bot.racedata.quota_by_day import days_of
 from bot.racedata.quota_purposes import Purpose, commands_left, tier_of
 from bot.racedata.usage_reading import Usage, read_usage
@@ -157,8 +157,7 @@ class QuotaBook:
         return reading
 
     def _limit(self, plan: str | None) -> int | None:
-        known = PLANS.get(plan or "")
-        return self._settings.monthly_quota or (known.requests_per_month if known else None)
+        return allowance(plan, self._settings.monthly_quota)
 
     def _figure(self, session: Session, usage: Usage, month: str) -> tuple[int, bool, QuotaSource]:
         """Requests of the month, certainty, source."""
