@@ -36,6 +36,11 @@ def is_part_of(event: RacingEvent, meeting: RacingEvent) -> bool:
         return race.meeting_id == card.meeting_id
     if race.race_id and not meeting.races_from_book and any(named.race_id for named in meeting.races):
         return False
+    return is_there(race, card)
+
+
+def is_there(race: Race, card: Race) -> bool:
+    """By course and date: two meetings may share both."""
     regions = {one.region or one.said_region for one in (race, card)} - {None}
     same_day = race.race_date is not None and race.race_date == card.race_date
     return len(regions) <= 1 and same_day and is_same_course(race.course, card.course)

@@ -9,7 +9,7 @@ from bot.db.tables import EventVersion
 from bot.events import event_bounds, event_store
 from bot.events.event import EventKind, RacingEvent
 from bot.events.event_store import Around
-from bot.events.meeting_parts import is_part_of, names_race
+from bot.events.meeting_parts import is_part_of, is_there, names_race
 from bot.events.races import Race
 
 RACES_AROUND_MAX = 1_500
@@ -103,7 +103,9 @@ class KnownMeetings:
         A meeting in plain form names no race, so the meeting's message says nothing of the race.
         """
         meetings = [one for one in self._of_kind(EventKind.MEETING_ABANDONED) if one.unreadable_because is None]
-        found = [meeting for meeting in meetings if is_part_of(event, meeting)]
+        is_run = event.kind is EventKind.RESULT_RECEIVED
+        # A meeting that names other races alone was partly run all the same.
+        found = [one for one in meetings if is_part_of(event, one) or (is_run and is_there(event.race, one.race))]
         return sorted(found, key=lambda meeting: names_race(meeting, event.race.race_id) is None)
 
     def pairs(self, keys: Collection[str]) -> list[tuple[RacingEvent, RacingEvent]]:

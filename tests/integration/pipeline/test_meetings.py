@@ -169,6 +169,9 @@ RUN_AFTER_ALL = {
         result(),
         CGB=["^ABANDONED: Ascot 14:30", "^CONFLICT: Ascot 14:30 | the racecard marked this race abandoned"],
     ),
+    "of a meeting that names other races": Story(
+        meeting("rc_2", "rc_3"), result(), CGB=["^ABANDONED: Ascot, rest of the meeting | 2 races lost", "!CONFLICT"]
+    ),
     "void, then lost": Story(result(status="void"), abandonment(), CGB=["^VOID", "^ABANDONED | !CONFLICT"]),
     "lost, then void": Story(abandonment(), result(status="void"), CGB=["^ABANDONED", "^VOID | !CONFLICT"]),
     "channel of abandonments": Story(
