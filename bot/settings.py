@@ -170,7 +170,7 @@ ListenHost = Annotated[str, AfterValidator(check_host)]
 AdminPlace = Annotated[str, AfterValidator(_check_place)]
 BotToken = Annotated[SecretStr, AfterValidator(_check_bot_token)]
 AppToken = Annotated[SecretStr, AfterValidator(_check_app_token)]
-People = Annotated[tuple[Annotated[str, AfterValidator(_check_person)], ...], NoDecode, BeforeValidator(_split)]
+PersonIds = Annotated[tuple[Annotated[str, AfterValidator(_check_person)], ...], NoDecode, BeforeValidator(_split)]
 WebhookSecrets = Annotated[
     tuple[Annotated[SecretStr, AfterValidator(_check_webhook_secret)], ...], NoDecode, BeforeValidator(_split)
 ]
@@ -255,7 +255,7 @@ class Settings(_DatabaseSettings):
         None,
         description="Channel id that warnings go to. Unset, or closed to the bot: they go to `ADMIN_USERS` directly.",
     )
-    admin_users: People = Field(
+    admin_users: PersonIds = Field(
         (), description="User ids that may run admin commands, comma-separated; who is warned without `ADMIN_CHANNEL`."
     )
     subscribe_by: Annotated[SubscribeBy, Lower] = Field(
