@@ -21,7 +21,7 @@ from bot.events.races import Course
 from bot.events.typed_text import folded
 from bot.racedata.day_card import MeetingCard
 from bot.racedata.lexicon import Lexicon
-from bot.racedata.near_misses import COURSE_PREFIX, LOOKED_UP_MAX, course_words, find_courses, refusal, wrong_words
+from bot.racedata.near_misses import LOOKED_UP_MAX, course_words, find_courses, refusal, wrong_words
 from bot.slack.commands.filter_choice import no_region
 from bot.slack.commands.invocation import CommandPlan, Desk, Invocation
 from bot.slack.language.grammar import (
@@ -107,7 +107,9 @@ def day_plan(command: str, grammar: Grammar, shows: Collection[Topic]) -> Comman
         try:
             return await _placed(desk, asked, phrases, lexicon, grammar)
         except CommandError as error:
-            raise _with_lines(error, wanted, command) from None
+            raise error.offering(
+                {label: wanted.mended(command, right) for label, right in error.offers.items()}
+            ) from None
 
     return plan
 
@@ -194,20 +196,6 @@ def _unknown(wanted: LineRequest, lexicon: Lexicon, grammar: Grammar) -> Command
         wrong = alike(lexicon.courses)
     after = "" if any(one.meant for one in wrong) else "/racing courses lists the courses."
     return refusal(unknown_words((one.typed for one in wrong), "course", "region", "day"), wrong, after)
-
-
-def _with_lines(error: CommandError, wanted: LineRequest, command: str) -> CommandError:
-    """The error, with each offer as the whole line."""
-    lines: dict[str, str] = {}
-    for label, right in error.offers.items():
-        ((typed, value),) = right.items()
-        if typed in wanted.of(REGIONS_FIELD):
-            lines[label] = wanted.but(regions=(value,)).line(command)
-        else:
-            left = [one for one in wanted.of(UNKNOWN_WORDS) if one not in {typed, *typed.split()}]
-            courses = () if typed.startswith(COURSE_PREFIX) else wanted.of(COURSES_FIELD)
-            lines[label] = wanted.but(courses=courses, unknown=(*left, value)).line(command)
-    return CommandError(error.told, lines=lines, asks=error.asks, after=error.after)
 
 
 def _seen(meetings: Sequence[MeetingCard], typed: str, region: str | None) -> MeetingCard | None:

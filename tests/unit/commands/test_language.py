@@ -11,11 +11,14 @@ from bot.errors import CommandError
 from bot.events.event import Topic
 from bot.racedata.lexicon import Lexicon
 from bot.slack.commands.form_button import FORM_BUTTON
-from bot.slack.language.request import read
+from bot.slack.commands.places import day_grammar
+from bot.slack.language.grammar import PhraseReader
+from bot.slack.language.request import read, request_of
+from bot.slack.language.tokens import words_of
 from bot.slack.messages.answers.filter_words import describe
 from tests.unit.commands.plain_reader import EVERY, lines, meanings
 from tests.unit.commands.test_filter_kinds import EVERY_KIND, sample
-from tests.unit.commands.town import COUNTRIES, COURSES, REGIONS, typed, unreached
+from tests.unit.commands.town import COUNTRIES, COURSES, NOW, REGIONS, typed, unreached
 
 LISTS = Lexicon(REGIONS, COURSES, COUNTRIES)
 
@@ -66,6 +69,19 @@ def test_line_of_a_request_is_read_as_the_request(line):
     wanted = read(line, LISTS)
     if wanted.refused is None:
         assert read(wanted.line(), LISTS) == wanted
+
+
+DAY_LINE = ["GB", "Ireland", "York", "ffos las", "course:Bath", "tomorrow", "last friday", "21 nov", "2pm", "14.30"]
+
+
+@given(st.lists(st.sampled_from([*DAY_LINE, "abandoned", "cards", "next", "everywhere", "page:2", "the", "Yrok"])))
+def test_line_of_a_day_is_read_as_its_request(words):
+    def request(line):
+        phrases = PhraseReader(LISTS, day_grammar(["next"]), NOW.date()).read(words_of(line))
+        return request_of(phrases).but(pages=())
+
+    wanted = request(" ".join(words))
+    assert request(wanted.line()) == wanted
 
 
 @EVERY_KIND
