@@ -243,6 +243,14 @@ def test_only_rows_that_may_be_of_the_meeting_are_parsed():
     assert len(parsed) == 16
 
 
+def test_races_by_id_have_their_outcomes_and_other_rows_of_the_book_are_not_parsed():
+    parsed: list[str] = []
+    book = [race("a", "13:00"), race("b", "13:30"), race("c", "14:00")]
+    known = day(result("a", "13:00"), result("b", "13:30"), book=book, parsed=parsed).of_races({"a", "c", "d"})
+    assert {race_id: outcome.value for race_id, (_, outcome) in known.items()} == {"a": "settled", "c": "open"}
+    assert sorted(parsed) == ["a", "a", "b", "c"]
+
+
 def test_unreadable_row_is_passed_over():
     broken: DayRow[RacingEvent] = DayRow("rc_2", '{"race":{"course":{"name":"Ascot"}}}', lambda: None)
     known = day(AT_HOME)

@@ -136,7 +136,7 @@ def test_usage_of_endpoints_belongs_to_no_month_and_that_of_a_named_month_to_the
     ("refusals", "total", "kinds"),
     [
         ({"rate_limited": 2, "quota_exceeded": 3}, 5, (("quota_exceeded", 3), ("rate_limited", 2))),
-        ({"rate\x00_limited": 1, "\x00": 1}, 1, (("rate_limited", 1),)),
+        ({"rate\x00_limited": 1, "\x00": 1, "of_which": "some"}, 1, (("rate_limited", 1),)),
         ({"rate_limited\ud800": 1}, 1, (("rate_limited\ufffd", 1),)),
         ({}, 0, ()),
         (7, 7, ()),
@@ -170,7 +170,7 @@ def test_usage_of_a_day_without_a_figure_is_no_sum():
 )
 def test_usage_of_another_shape_has_no_figure(data):
     usage = read_usage(data)
-    assert (usage.has_requests, usage.counted("2026-11")) == (False, None)
+    assert (usage.rows, usage.has_requests, usage.counted("2026-11")) == ((), False, None)
 
 
 json_values = st.recursive(
