@@ -1,8 +1,9 @@
 """Races that abandoned meetings name by id: an index from a race to the meeting."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
-from sqlmodel import Session
+from sqlalchemy import select
+from sqlmodel import Session, col
 
 from bot.db.engine import insert_here
 from bot.db.tables import NamedRace
@@ -12,3 +13,8 @@ def add(session: Session, event_key: str, race_ids: Iterable[str | None]) -> Non
     rows = [{"race_id": race_id, "event_key": event_key} for race_id in sorted({one for one in race_ids if one})]
     if rows:
         session.execute(insert_here(session, NamedRace).on_conflict_do_nothing(), rows)
+
+
+def naming(session: Session, race_ids: Collection[str | None]) -> set[str]:
+    """The keys of abandoned meetings that name one of the races."""
+    return set(session.execute(select(col(NamedRace.event_key)).where(col(NamedRace.race_id).in_(race_ids))).scalars())

@@ -3,11 +3,10 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
-from typing import NamedTuple
 
 from sqlmodel import Session
 
-from bot.desk.decide import Telling
+from bot.desk.decide import Because, Telling
 from bot.outbox import telling_store
 from bot.outbox.telling_store import Told
 
@@ -18,16 +17,11 @@ FIRST_NEW = 2**62
 """Tellings that are not stored yet have numbers from here on."""
 
 
-class SentMessage(NamedTuple):
-    channel_id: str
-    message_ts: str
-
-
 class Chains:
     """Each event and race is read once.
 
     `links`: messages of other events that show an event, with the event's key. `asked`: messages to be acknowledged.
-    `sent`: by message.
+    `sent`: message to channel.
     """
 
     def __init__(self, session: Session) -> None:
@@ -38,7 +32,7 @@ class Chains:
         self._read_races = set[str]()
         self.links = set[tuple[int, str]]()
         self.asked = set[int]()
-        self.sent = dict[int, SentMessage]()
+        self.sent = dict[int, str]()
 
     def read(self, event_keys: Collection[str], race_ids: Collection[str | None] = ()) -> None:
         keys, races = set(event_keys) - self._read_keys, {one for one in race_ids if one} - self._read_races
@@ -54,8 +48,8 @@ class Chains:
                 self.add(one)
             if one.is_asked:
                 self.asked.add(number)
-            if one.sent_ts:
-                self.sent[number] = SentMessage(one.channel_id, one.sent_ts)
+            if one.message_ts and one.telling.withheld is not Because.SUMMARY:
+                self.sent[number] = one.channel_id
 
     def begin(self, event_key: str) -> None:
         """No channel was told of the event."""
@@ -64,6 +58,12 @@ class Chains:
     def add(self, one: Told) -> None:
         self._by_key[one.event_key][one.telling.id] = one
         self._of_race[one.race_id].add(one.event_key)
+
+    def fold(self, one: Told) -> None:
+        """The message of a meeting says the event too."""
+        number = one.telling.id
+        main = next(found[number] for found in self._by_key.values() if number in found)
+        self.add(one._replace(message_ts=main.message_ts, is_unsent=main.is_unsent))
 
     def renumber(self, numbers: Mapping[int, int]) -> None:
         """New tellings have the numbers of their messages from now on."""
@@ -79,25 +79,28 @@ class Chains:
 
     def of(self, event_keys: Iterable[str], race: tuple[str, str] | None = None) -> Chain:
         """`race`: also events of this race and kind, under any key."""
-        keys = {*event_keys, *(self._of_race[race[0]] if race else ())}
         own = set(event_keys)
-        told = [one for key in keys for one in self._by_key.get(key, {}).values()]
+        told = [one for key in self._keys(own, race[:1] if race else ()) for one in self._by_key.get(key, {}).values()]
         found = defaultdict[str, list[Telling]](list)
         for one in sorted(told, key=lambda one: one.telling.id):
             if one.event_key in own or (race and one.telling.kind == race[1]):
                 found[one.channel_id].append(one.telling)
         return found
 
-    def is_newest(self, number: int) -> bool:
-        """True for the newest telling of an event in the channel."""
-        here = next((found for found in self._by_key.values() if number in found), {})
-        return all(one.telling.id <= number for one in here.values() if one.channel_id == here[number].channel_id)
+    def told(self, event_keys: Collection[str], race_ids: Collection[str], channels: Collection[str]) -> list[Told]:
+        """As `telling_store.told`, without links."""
+        self.read(event_keys, race_ids)
+        found = [one for key in self._keys(event_keys, race_ids) for one in self._by_key.get(key, {}).values()]
+        return sorted((one for one in found if one.channel_id in channels), key=lambda one: one.telling.id)
 
     def waiting(self, event_keys: Iterable[str], race_id: str | None) -> list[Telling]:
         """Of these events, and of all events of the race."""
-        keys = {*event_keys, *(self._of_race[race_id] if race_id else ())}
+        keys = self._keys(event_keys, [race_id] if race_id else ())
         told = [one.telling for key in keys for one in self._by_key.get(key, {}).values()]
         return [one for one in told if one.waits]
+
+    def _keys(self, event_keys: Iterable[str], race_ids: Iterable[str]) -> set[str]:
+        return {*event_keys, *(key for race_id in race_ids for key in self._of_race[race_id])}
 
 
 def _renumbered(told: Told, numbers: Mapping[int, int]) -> Told:

@@ -19,7 +19,7 @@ from bot.fanout.live_messages import LiveMessages
 from bot.fanout.plan import Heard, Plan
 from bot.fanout.version_news import VersionNews
 from bot.fanout.waits import Hours
-from bot.outbox import message_store
+from bot.outbox import telling_store
 from bot.racedata.event_completion import KnownElsewhere, lacks
 from bot.racedata.published_lists import read_lists
 
@@ -37,8 +37,8 @@ def post_missed(session: Session, channel_id: str, chosen: ChannelFilter, *, sin
     newest = event_store.latest(session, first)
     anew = _anew(session, newest)
     missed = {key: event for key, event in anew.items() if chosen.matches(event)}
-    for key in message_store.keys_known(session, channel_id, missed):
-        del missed[key]
+    for one in telling_store.told(session, missed, channels=[channel_id]):
+        missed.pop(one.event_key, None)
     muted = mutes.active(session, now)
     meetings = KnownMeetings(session, now)
     meetings.read(missed.values())

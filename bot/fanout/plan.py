@@ -128,7 +128,6 @@ class Plan:
         self._told: dict[int, tuple[EventVersion, RacingEvent]] = {}
         self._linked: set[str] = set()
         self._made: set[int] = set()
-        self._previous: dict[str, str] = {}
         self.bumps = Bumps(session)
         self.posts = 0
         self.written = 0
@@ -213,9 +212,8 @@ class Plan:
             {row.id or 0: event for row, event in told.values()},
             self._meetings.around,
             known,
-            self._previous,
+            self._chains.told,
             self._chains.asked,
-            self._chains.is_newest,
         )
         return [one.stored_as for one in self._new], tells
 
@@ -235,7 +233,7 @@ class Plan:
         found: dict[str, list[int]] = {}
         for number, bump in self.bumps.messages.items():
             if number in self._chains.sent and (bump.after_id is None or bump.after_id in self._chains.sent):
-                found.setdefault(self._chains.sent[number].channel_id, []).append(number)
+                found.setdefault(self._chains.sent[number], []).append(number)
         shown = {number for number, _ in self.bumps.said}
         return {channel: some[0] for channel, some in found.items() if len(some) == 1 and some[0] in shown}
 
@@ -348,8 +346,6 @@ class Plan:
                     thread_of = threads.get(channel) if step.in_thread else None
                     post = replace(post, not_before=step.until, thread_of=thread_of, asked=step.asked)
                     own[channel] = self._make(news, post, waits=step.until, in_thread=step.in_thread)
-                    if sent := self._chains.sent.get(max(step.replaces, default=0)):
-                        self._previous[key] = sent.message_ts
                 elif isinstance(step, Withhold):
                     by = step.by
                     if by is None:
@@ -385,7 +381,12 @@ class Plan:
         return number
 
     def _tell(self, news: VersionNews, channel: str, telling: Telling) -> None:
-        self._chains.add(Told(channel, news.event.key, news.event.race.race_id, telling))
+        row, race_id = news.version, news.event.race.race_id
+        told = Told(channel, row.event_key, race_id, row.version, row.received_at, row.remarks, telling)
+        if telling.withheld is Because.MEETING:
+            self._chains.fold(told)
+        else:
+            self._chains.add(told._replace(is_unsent=telling.stands))
 
     def _link(self, version: EventVersion, show: Show, after: int | None) -> None:
         self._show(show, _Shown(show.telling, version, version.received_at, after, is_link=True))

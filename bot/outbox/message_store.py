@@ -7,8 +7,7 @@ from enum import IntEnum
 from functools import cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, case, func, literal_column, or_, select, union_all, update
-from sqlalchemy.orm import aliased
+from sqlalchemy import ColumnElement, and_, case, func, literal_column, or_, select, update
 from sqlalchemy.sql.dml import ReturningInsert
 from sqlmodel import Session, col
 
@@ -23,10 +22,8 @@ from bot.db.tables import (
     OutboxMessage,
     QueueState,
     Reason,
-    SaidRow,
 )
 from bot.deliveries.inbox import Depth
-from bot.events.event import EventKind
 from bot.outbox import told_once
 from bot.outbox.message import Message
 from bot.outbox.states import PASSES_A_PAUSE, UNSENT, Happened, move
@@ -209,44 +206,6 @@ def is_event_of_race(kind: str, event_key: str | None, race_id: str | None) -> C
     return and_(col(EventVersion.kind) == kind, or_(*(column == value for column, value in names if value is not None)))
 
 
-def message_telling(session: Session, channel_id: str, event_key: str, *, since: int, but: int | None) -> int | None:
-    """The newest message of an event from version `since` on: its own, or a summary naming the event."""
-    summary = aliased(OutboxMessage)
-    in_summary = and_(col(OutboxMessage.kind) == MessageKind.EVENT, col(summary.kind) == MessageKind.SUMMARY)
-    statement = (
-        select(func.coalesce(col(summary.id), col(OutboxMessage.id)))
-        .select_from(OutboxMessage)
-        .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
-        .outerjoin(summary, col(summary.id) == col(OutboxMessage.folded_into))
-        .where(
-            col(EventVersion.event_key) == event_key,
-            col(EventVersion.version) >= since,
-            col(OutboxMessage.channel_id) == channel_id,
-            col(OutboxMessage.id) != but,
-            or_(STANDS_ALONE, in_summary),
-            _IS_TOLD,
-        )
-        .order_by(col(OutboxMessage.id).desc())
-        .limit(1)
-    )
-    number: int | None = session.execute(statement).scalar_one_or_none()
-    return number
-
-
-def keys_known(session: Session, channel_id: str, event_keys: Collection[str]) -> set[str]:
-    """In any state."""
-    if not event_keys:
-        return set()
-    of = (col(EventVersion.event_key).in_(sorted(event_keys)), col(OutboxMessage.channel_id) == channel_id)
-    own = select(col(EventVersion.event_key)).join(OutboxMessage, col(OutboxMessage.event_id) == col(EventVersion.id))
-    beside = (
-        select(col(EventVersion.event_key))
-        .join(SaidRow, col(SaidRow.event_id) == col(EventVersion.id))
-        .join(OutboxMessage, col(OutboxMessage.id) == col(SaidRow.message_id))
-    )
-    return set(session.execute(union_all(own.where(*of), beside.where(*of))).scalars())
-
-
 def waiting_in(session: Session, channel_id: str) -> list[datetime]:
     """The ends of the waits of events held until the channel's chosen hour, earliest first."""
     statement = (
@@ -290,23 +249,6 @@ def slack_ahead(session: Session, channel_id: str) -> timedelta | None:
 
 def unfold(session: Session, summaries: Sequence[int]) -> None:
     move(session, Happened.UNFOLDED, col(OutboxMessage.folded_into).in_(summaries), folded_into=None)
-
-
-def meetings_saying(session: Session, race_id: str | None, event_key: str) -> dict[int, str]:
-    """Message → channel, for messages of abandoned meetings that name the race."""
-    meeting = aliased(EventVersion)
-    statement = (
-        select(col(OutboxMessage.id), col(OutboxMessage.channel_id))
-        .select_from(EventVersion)
-        .join(SaidRow, col(SaidRow.event_id) == col(EventVersion.id))
-        .join(OutboxMessage, col(OutboxMessage.id) == col(SaidRow.message_id))
-        .join(meeting, col(meeting.id) == col(OutboxMessage.event_id))
-        .where(
-            is_event_of_race(EventKind.RACE_ABANDONED, event_key, race_id),
-            col(meeting.kind) == EventKind.MEETING_ABANDONED,
-        )
-    )
-    return {post_id: channel_id for post_id, channel_id in session.execute(statement) if post_id}
 
 
 def add_notice(session: Session, key: str, channel_ids: Sequence[str], message: Message, now: datetime) -> bool:

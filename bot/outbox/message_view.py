@@ -6,10 +6,10 @@ Posts and edits are rendered from the same view, so every edit says all that is 
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, and_, case, or_, select
-from sqlalchemy.orm import aliased
+from sqlalchemy import select
 from sqlmodel import Session, col
 
 from bot.channels import subscriptions
@@ -18,13 +18,11 @@ from bot.db.tables import (
     Acknowledgement,
     AckState,
     EventVersion,
-    MessageKind,
-    MessageState,
-    NamedRace,
     OutboxMessage,
     SaidRow,
 )
-from bot.events import event_bounds, event_store
+from bot.desk.decide import Because
+from bot.events import event_bounds, event_store, named_races
 from bot.events.event import CONTRADICTIONS, EventKind, RacingEvent
 from bot.events.facts import VersionRemarks
 from bot.events.kinds import ABANDONMENTS
@@ -32,9 +30,9 @@ from bot.events.meeting_parts import is_part_of
 from bot.events.races import Race
 from bot.events.watched import WatchedRunner
 from bot.logs import get_logger
-from bot.outbox import message_store
+from bot.outbox import message_store, telling_store
 from bot.outbox.fanout_knowledge import FanoutKnowledge
-from bot.outbox.states import UNSENT
+from bot.outbox.telling_store import Told
 from bot.racedata import event_completion, reference_store, rest_of_meetings
 from bot.racedata.event_completion import KnownElsewhere
 from bot.racedata.published_lists import read_lists
@@ -43,16 +41,6 @@ from bot.racedata.reference_store import KnownCountry
 log = get_logger(__name__)
 
 StoredPost = tuple[OutboxMessage, EventVersion]
-
-_BEARER = aliased(OutboxMessage)
-_IS_BEARER = col(_BEARER.id) == message_store.bearer_of(OutboxMessage)
-"""The message itself, or the message folded into."""
-
-_WAITING_ID = case((col(_BEARER.state).in_(UNSENT), col(_BEARER.id)))
-
-_IN_SUMMARY = and_(col(OutboxMessage.state) == MessageState.FOLDED, col(_BEARER.kind) == MessageKind.SUMMARY)
-_IS_MESSAGE = or_(message_store.STANDS_ALONE, _IN_SUMMARY)
-"""A version's own message, or a summary."""
 
 
 @dataclass(frozen=True)
@@ -126,36 +114,31 @@ class AskedInView:
 
 @dataclass(frozen=True)
 class Superseded:
-    """The later message. `at`: its receipt. `message_id`: while it waits.
+    """The later message. `at`: its receipt. `by`: the contradicting event; None for a later version.
 
-    `by`: the contradicting event; None for a later version. `disagrees`: the order is unknown. `is_posted`: not given
-    up.
+    `disagrees`: the order is unknown.
     """
 
-    version: int
     at: datetime
     message_ts: str | None
-    message_id: int | None = None
     by: EventKind | None = None
     disagrees: bool = False
-    is_posted: bool = True
 
 
 @dataclass(frozen=True)
 class Tells:
     """What fan-out knows. By version id, for the versions told: `versions`, and `events`, filled in.
 
-    `around`: stored events of the same races and meetings. `previous`: by message key, `MessageView.previous_ts`.
-    `asked`: earlier messages to be acknowledged. `is_newest`: no later message tells of the event of the message.
+    `around`: stored events of the same races and meetings. `told`: see `telling_store.told`. `asked`: earlier messages
+    to be acknowledged.
     """
 
     versions: Mapping[int, EventVersion]
     events: Mapping[int, RacingEvent]
     around: Callable[[Sequence[RacingEvent]], Sequence[RacingEvent]]
     known: FanoutKnowledge
-    previous: Mapping[str, str]
+    told: Callable[[Collection[str], Collection[str], Collection[str]], Sequence[Told]]
     asked: Container[int]
-    is_newest: Callable[[int], bool]
 
 
 def views_of(
@@ -169,14 +152,14 @@ def views_of(
     `shown`: as read. With `new`, a failure of the race book ends the transaction.
     """
     shown = shown_beside(session, [post.id or 0 for post, _ in heads]) if shown is None else shown
-    meetings = _meetings(session, [one for some in shown.values() for one in some])
-    newest = {post.id or 0 for post, _ in heads if new and new.is_newest(post.id or 0)}
-    later = _later(session, heads, shown, newest)
-    said = {post.id or 0: _view(post, own, shown.get(post.id or 0, ()), meetings, later) for post, own in heads}
+    told = _told(session, heads, shown, new)
+    said = {
+        post.id or 0: _view(post, own, shown.get(post.id or 0, ()), told.get(post.channel_id, ()))
+        for post, own in heads
+    }
     for head, _ in heads:
         if message_store.has_overrun(head):
             said[head.id or 0] = replace(said[head.id or 0], has_overrun=True, partly_run=None)
-    said = {number: replace(one, previous_ts=_previous_ts(session, one, new)) for number, one in said.items()}
     said = _without_races_with_result(session, _with_events(session, said, new), careful=new is None)
     known = new.known if new else None
     said = _with_acknowledgements(session, _with_mentions(session, said, known), new)
@@ -206,94 +189,42 @@ def shown_beside(session: Session, post_ids: Iterable[int]) -> dict[int, list[Sh
     return found
 
 
-class _Meeting(NamedTuple):
-    """An abandoned meeting's message. `message_id`: while it waits."""
-
-    message_ts: str | None
-    message_id: int | None
-
-
-def _meetings(session: Session, shown: Iterable[Shown]) -> dict[tuple[str, str], _Meeting]:
-    """By channel and key."""
-    wanted = {
-        (one.message.channel_id, one.event.event_key) for one in shown if one.event.kind == EventKind.MEETING_ABANDONED
-    }
-    if not wanted:
-        return {}
-    statement = (
-        select(col(OutboxMessage.channel_id), col(EventVersion.event_key), col(_BEARER.message_ts), _WAITING_ID)
-        .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
-        .join(_BEARER, _IS_BEARER)
-        .where(
-            col(EventVersion.event_key).in_(sorted({key for _, key in wanted})),
-            col(OutboxMessage.channel_id).in_(sorted({channel_id for channel_id, _ in wanted})),
-            _IS_MESSAGE,
-            or_(col(_BEARER.message_ts).is_not(None), _WAITING_ID.is_not(None)),
-        )
-        # The newest message that was posted, else the newest.
-        .order_by(col(_BEARER.message_ts).is_not(None), col(OutboxMessage.id))
-    )
-    return {(channel_id, key): _Meeting(ts, number) for channel_id, key, ts, number in session.execute(statement)}
-
-
-LaterMessages = Mapping[tuple[str, str], Sequence[Superseded]]
-"""By channel and event key, the earliest version first."""
-
-
-def _later(
-    session: Session, messages: Iterable[StoredPost], shown: Mapping[int, Sequence[Shown]], newest: Collection[int]
-) -> LaterMessages:
-    """Later versions, and contradicting events. `newest`: messages without a later version."""
-    about = {
-        (post.channel_id, one.event.event_key)
-        for post, own in messages
-        for one in shown.get(post.id or 0, ())
-        if (one.event.event_key == own.event_key and post.id not in newest) or _contradicts(one.event, own)
-    }
-    if not about:
-        return {}
-    statement = (
-        select(
-            col(OutboxMessage.channel_id),
-            col(EventVersion.event_key),
-            col(EventVersion.version),
-            col(EventVersion.received_at),
-            col(_BEARER.message_ts),
-            _WAITING_ID,
-            col(EventVersion.kind),
-            col(EventVersion.remarks),
-        )
-        .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
-        .join(_BEARER, _IS_BEARER)
-        .where(
-            col(EventVersion.event_key).in_(sorted({key for _, key in about})),
-            col(OutboxMessage.channel_id).in_(sorted({channel_id for channel_id, _ in about})),
-            _IS_MESSAGE,
-            col(OutboxMessage.state).not_in([MessageState.DEAD_LETTER, MessageState.MUTED]),
-        )
-        .order_by(col(EventVersion.version), col(OutboxMessage.id))
-    )
-    found: dict[tuple[str, str], list[Superseded]] = {}
-    for channel_id, key, version, received_at, ts, number, kind, remarks in session.execute(statement):
-        disagrees = VersionRemarks.model_validate_json(remarks or "{}").order_unknown
-        found.setdefault((channel_id, key), []).append(
-            Superseded(version, received_at, ts, number, EventKind(kind) if kind else None, disagrees)
-        )
+def _told(
+    session: Session, heads: Sequence[StoredPost], shown: Mapping[int, Sequence[Shown]], new: Tells | None
+) -> Mapping[str, Sequence[Told]]:
+    """By channel: what a message corrects, contradicts or links, and what supersedes the message."""
+    keys, race_ids, lost_races = set[str](), set[str | None](), set[str | None]()
+    for post, own in heads:
+        beside = (one.event for one in shown.get(post.id or 0, ()))
+        keys |= {one.event_key for one in beside if one.kind == EventKind.MEETING_ABANDONED or _is_later(one, own)}
+        if own.version > 1:
+            keys.add(own.event_key)
+        contradicts = event_store.contradicted_by(own)
+        if contradicts is EventKind.MEETING_ABANDONED:
+            lost_races.add(own.race_id)
+        elif contradicts is not None:
+            keys.add(own.event_key.replace(own.kind or "", contradicts, 1))
+            race_ids.add(own.race_id)
+    if lost_races:
+        keys |= named_races.naming(session, lost_races)
+    found: dict[str, list[Told]] = {}
+    if keys:
+        read = new.told if new else partial(telling_store.told, session)
+        for one in read(keys, {race_id for race_id in race_ids if race_id}, {post.channel_id for post, _ in heads}):
+            found.setdefault(one.channel_id, []).append(one)
     return found
 
 
-def _superseded(
-    message: OutboxMessage, own: EventVersion, edit: EventVersion, later: LaterMessages
-) -> Superseded | None:
-    """The channel's message about the edit's event, if later than `message`."""
-    messages = later.get((message.channel_id, edit.event_key), ())
-    if edit.event_key == own.event_key:
-        found = next((one for one in messages if own.version < one.version <= edit.version), None)
-        return replace(found, by=None) if found else None
-    found = next((one for one in messages if one.version == edit.version), None)
-    if found is None and edit.kind and _contradicts(edit, own):
-        return Superseded(edit.version, edit.received_at, None, by=EventKind(edit.kind), is_posted=False)
-    return found
+def _is_later(event: EventVersion, own: EventVersion) -> bool:
+    return event.event_key == own.event_key or _contradicts(event, own)
+
+
+def _later(own: EventVersion, event: EventVersion, told: Iterable[Told]) -> Told | None:
+    """The channel's message about the event, if later than the message of `own`."""
+    messages = [one for one in told if one.event_key == event.event_key and one.is_own and one.telling.tells]
+    first = own.version + 1 if event.event_key == own.event_key else event.version
+    later = [one for one in messages if first <= one.version <= event.version]
+    return min(later, key=lambda one: one.version, default=None)
 
 
 def _contradicts(version: EventVersion, other: EventVersion) -> bool:
@@ -301,32 +232,31 @@ def _contradicts(version: EventVersion, other: EventVersion) -> bool:
     return kind is not None and kind in CONTRADICTIONS and CONTRADICTIONS[kind] == version.kind
 
 
-def _view(
-    message: OutboxMessage,
-    own: EventVersion,
-    shown: Sequence[Shown],
-    meetings: Mapping[tuple[str, str], _Meeting],
-    later: LaterMessages,
-) -> MessageView:
+def _view(message: OutboxMessage, own: EventVersion, shown: Sequence[Shown], told: Sequence[Told]) -> MessageView:
     versions = [own]
     in_meeting, meeting_ts = False, None
     superseded: Superseded | None = None
     rev, waits_for = message.wanted_rev, None
     for said, _, event in shown:
-        linked: int | None = None
-        by = _superseded(message, own, event, later)
-        if by is not None:
-            superseded = by
-            # The later message is sent first.
-            linked = by.message_id if by.message_ts is None and by.is_posted else None
-        elif event.event_key == own.event_key:
+        linked: Told | None = None
+        is_other = event.event_key != own.event_key
+        by = _later(own, event, told)
+        if is_other and _contradicts(event, own):
+            linked, kind = by, EventKind(event.kind or "")
+            superseded = Superseded(event.received_at, by.message_ts if by else None, kind, _disagrees(by))
+        elif by and not is_other:
+            linked, superseded = by, Superseded(by.received_at, by.message_ts, None, _disagrees(by))
+        elif not is_other:
             versions.append(event)
         elif event.kind == EventKind.MEETING_ABANDONED:
-            meeting = meetings.get((message.channel_id, event.event_key))
-            in_meeting, meeting_ts = True, meeting.message_ts if meeting else None
-            linked = meeting.message_id if meeting and meeting.message_ts is None else None
-        if linked is not None and said.rev > message.sent_rev:
-            rev, waits_for = min(rev, said.rev - 1), linked
+            here = [one for one in told if one.event_key == event.event_key and one.is_own]
+            # The newest message that was posted, else the newest.
+            posted = [one for one in here if one.message_ts] or [one for one in here if one.is_unsent]
+            linked = posted[-1] if posted else None
+            in_meeting, meeting_ts = True, linked.message_ts if linked else None
+        # The other message is sent first.
+        if linked and linked.waiting and said.rev > message.sent_rev:
+            rev, waits_for = min(rev, said.rev - 1), linked.waiting
     after = {version.version: version for version in versions if version.version > own.version}
     return MessageView(
         message,
@@ -340,56 +270,25 @@ def _view(
         is_longer=any(message.sent_rev < one.said.rev <= rev for one in shown),
         waits_for=waits_for,
         superseded=superseded,
+        previous_ts=_previous_ts(message, own, told),
     )
 
 
-def _previous_ts(session: Session, one: MessageView, new: Tells | None) -> str | None:
+def _disagrees(later: Told | None) -> bool:
+    return later is not None and VersionRemarks.model_validate_json(later.remarks or "{}").order_unknown
+
+
+def _previous_ts(message: OutboxMessage, own: EventVersion, told: Sequence[Told]) -> str | None:
     """The channel's message of an earlier version, or of the contradicted event."""
-    own = one.own
-    if new and (found := new.previous.get(one.post.idempotency_key)):
-        return found
     contradicts = event_store.contradicted_by(own)
-    ways: list[ColumnElement[bool]] = []
-    if own.version > 1:
-        ways.append(and_(col(EventVersion.event_key) == own.event_key, col(EventVersion.version) < own.version))
-    if contradicts is EventKind.MEETING_ABANDONED:
-        naming = select(col(NamedRace.event_key)).where(col(NamedRace.race_id) == own.race_id)
-        ways.append(col(EventVersion.event_key).in_(naming))
-    elif contradicts is not None:
-        key = own.event_key.replace(own.kind or "", contradicts, 1)
-        ways.append(
-            and_(message_store.is_event_of_race(contradicts, key, own.race_id), col(OutboxMessage.id) < one.post.id)
-        )
-    if not ways:
-        return None
-    statement = (
-        select(col(_BEARER.message_ts))
-        .select_from(OutboxMessage)
-        .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
-        .join(_BEARER, _IS_BEARER)
-        .where(
-            or_(*ways),
-            _IS_MESSAGE,
-            col(OutboxMessage.channel_id) == one.post.channel_id,
-            col(_BEARER.message_ts).is_not(None),
-        )
-        .order_by(col(_BEARER.id) != col(OutboxMessage.id), col(OutboxMessage.id).desc())
-        .limit(1)
-    )
-    message_ts: str | None = session.execute(statement).scalar_one_or_none()
-    if message_ts is None and contradicts is EventKind.RACE_ABANDONED:
-        return _ts_of_meeting(session, one)
-    return message_ts
-
-
-def _ts_of_meeting(session: Session, one: MessageView) -> str | None:
-    """The message of the abandoned meeting that says the abandonment of the race."""
-    key = one.own.event_key.replace(one.own.kind or "", EventKind.RACE_ABANDONED, 1)
-    saying = message_store.meetings_saying(session, one.own.race_id, key)
-    here = [number for number, channel_id in saying.items() if channel_id == one.post.channel_id]
-    statement = select(col(_BEARER.message_ts)).where(col(_BEARER.id).in_(here), col(_BEARER.message_ts).is_not(None))
-    message_ts: str | None = session.execute(statement.order_by(col(_BEARER.id).desc()).limit(1)).scalar_one_or_none()
-    return message_ts
+    posted = [one for one in told if one.message_ts and not one.is_link]
+    earlier = [one for one in posted if one.event_key == own.event_key and one.version < own.version and one.is_own]
+    if contradicts is not None:
+        earlier += [one for one in posted if one.telling.kind is contradicts and one.telling.id < (message.id or 0)]
+    # A message, else a summary, else the message of a meeting.
+    order = (None, Because.SUMMARY, Because.MEETING)
+    best = min(earlier, key=lambda one: (order.index(one.telling.withheld), -one.telling.id), default=None)
+    return best.message_ts if best else None
 
 
 def _with_events(session: Session, said: Mapping[int, MessageView], new: Tells | None) -> dict[int, MessageView]:

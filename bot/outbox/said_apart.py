@@ -10,7 +10,7 @@ from bot.db.engine import insert_here
 from bot.db.tables import EventVersion, MessageKind, MessageState, OutboxMessage, Reason, SaidRow
 from bot.events import event_store
 from bot.events.event import EventKind
-from bot.outbox import acknowledgements, message_store
+from bot.outbox import acknowledgements, message_store, telling_store
 from bot.outbox.message_store import NewPost, Priority
 
 
@@ -69,8 +69,12 @@ def _of_race(session: Session, post: OutboxMessage, lost: EventVersion) -> list[
 
 
 def _is_told(session: Session, post: OutboxMessage, event: EventVersion, *, since: int) -> bool:
-    telling = message_store.message_telling(session, post.channel_id, event.event_key, since=since, but=post.id)
-    return telling is not None
+    """By another message of the channel, or by a summary, from version `since` on."""
+    told = telling_store.told(session, [event.event_key], channels=[post.channel_id])
+    others = [
+        one for one in told if one.is_own and one.telling.tells and post.id not in {one.telling.id, one.telling.by}
+    ]
+    return any(one.version >= since for one in others)
 
 
 def _make(session: Session, post: OutboxMessage, event: EventVersion) -> int | None:

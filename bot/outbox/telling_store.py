@@ -1,6 +1,7 @@
 """Reads what channels were told of events."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Sequence
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from sqlalchemy import exists, null, or_, select, union_all
@@ -14,60 +15,101 @@ from bot.outbox.states import UNSENT
 
 
 class Told(NamedTuple):
-    """`race_id`: of the event. `sent_ts`: of a sent message. `is_asked`: to be acknowledged.
+    """An event in a message of a channel. `version`, `received_at`, `remarks` and `race_id`: of the event.
 
+    `message_ts`: of the message, or of its summary; `is_unsent`: neither is sent yet. `is_asked`: to be acknowledged.
     `is_link`: the message of another event shows the event, and the channel was not told of the event thereby.
     """
 
     channel_id: str
     event_key: str
     race_id: str | None
+    version: int
+    received_at: datetime
+    remarks: str | None
     telling: Telling
-    sent_ts: str | None = None
+    message_ts: str | None = None
+    is_unsent: bool = False
     is_asked: bool = False
     is_link: bool = False
 
+    @property
+    def is_own(self) -> bool:
+        """True for the event's own message, and for a summary."""
+        return not self.is_link and self.telling.withheld is not Because.MEETING
 
-def told(session: Session, event_keys: Collection[str], race_ids: Collection[str] = ()) -> Iterator[Told]:
-    """Of these events, and of events of these races."""
-    event, message, main = EventVersion, OutboxMessage, aliased(EventVersion)
+    @property
+    def waiting(self) -> int | None:
+        """The unsent message."""
+        return (self.telling.by or self.telling.id) if self.is_unsent else None
+
+
+def told(
+    session: Session,
+    event_keys: Collection[str],
+    race_ids: Collection[str] = (),
+    channels: Collection[str] | None = None,
+) -> Sequence[Told]:
+    """Of these events, and of events of these races, the oldest message first. `channels`: None for all."""
+    event, message, main, summary = EventVersion, OutboxMessage, aliased(EventVersion), aliased(OutboxMessage)
     columns: list[Any] = [
         *(col(message.id), col(message.channel_id), col(message.state), col(message.folded_into)),
         *(col(message.not_before), col(message.thread_of), col(message.message_ts)),
-        exists().where(
-            col(Acknowledgement.message_id) == col(message.id), col(Acknowledgement.stepped_at).is_not(None)
-        ),
+        *(col(summary.state).label("summary_state"), col(summary.message_ts).label("summary_ts")),
+        exists().where(col(Acknowledgement.message_id) == col(message.id)).label("asked"),
         *(col(event.event_key), col(event.kind), col(event.race_id)),
+        *(col(event.version), col(event.received_at), col(event.remarks)),
     ]
-    of_these = or_(col(event.event_key).in_(sorted(event_keys)), col(event.race_id).in_(sorted(race_ids)))
-    own = select(*columns, null()).join(event, col(event.id) == col(message.event_id)).where(of_these)
+    these = [or_(col(event.event_key).in_(sorted(event_keys)), col(event.race_id).in_(sorted(race_ids)))]
+    if channels is not None:
+        these.append(col(message.channel_id).in_(sorted(channels)))
+    in_summary = (summary, col(summary.id) == col(message.folded_into))
+    own = (
+        select(*columns, null().label("of"))
+        .join(event, col(event.id) == col(message.event_id))
+        .outerjoin(*in_summary)
+        .where(*these)
+    )
     beside = (
         select(*columns, col(main.kind))
         .select_from(event)
         .join(SaidRow, col(SaidRow.event_id) == col(event.id))
         .join(message, col(message.id) == col(SaidRow.message_id))
         .join(main, col(main.id) == col(message.event_id))
-        .where(of_these, col(main.event_key) != col(event.event_key))
+        .outerjoin(*in_summary)
+        .where(*these, col(main.event_key) != col(event.event_key))
     )
-    for number, channel_id, state, folded_into, waits, thread_of, ts, asked, key, kind, race_id, of in session.execute(
-        union_all(own, beside)
-    ):
-        in_meeting = kind == EventKind.RACE_ABANDONED and of == EventKind.MEETING_ABANDONED
-        withheld, by = None, None
-        if state == MessageState.MUTED:
-            withheld = Because.MUTED
-        elif state == MessageState.FOLDED:
-            withheld, by = Because.SUMMARY, folded_into
-        elif in_meeting:
-            withheld, by = Because.MEETING, number
-        telling = Telling(
-            number,
-            next((one for one in EventKind if one == kind), None),
-            is_dead=state == MessageState.DEAD_LETTER,
-            withheld=withheld,
-            by=by,
-            waits=waits if state in UNSENT else None,
-            in_thread=thread_of is not None,
-        )
-        is_link = of is not None and not in_meeting
-        yield Told(channel_id, key, race_id, telling, ts if state == MessageState.SENT else None, bool(asked), is_link)
+    return sorted((_told(row) for row in session.execute(union_all(own, beside))), key=lambda one: one.telling.id)
+
+
+def _told(row: Any) -> Told:
+    in_meeting = row.kind == EventKind.RACE_ABANDONED and row.of == EventKind.MEETING_ABANDONED
+    withheld, by = None, None
+    if row.state == MessageState.MUTED:
+        withheld = Because.MUTED
+    elif row.state == MessageState.FOLDED:
+        withheld, by = Because.SUMMARY, row.folded_into
+    elif in_meeting:
+        withheld, by = Because.MEETING, row.id
+    telling = Telling(
+        row.id,
+        next((one for one in EventKind if one == row.kind), None),
+        is_dead=row.state == MessageState.DEAD_LETTER,
+        withheld=withheld,
+        by=by,
+        waits=row.not_before if row.state in UNSENT else None,
+        in_thread=row.thread_of is not None,
+    )
+    return Told(
+        row.channel_id,
+        row.event_key,
+        row.race_id,
+        row.version,
+        row.received_at,
+        row.remarks,
+        telling,
+        row.message_ts or row.summary_ts,
+        (row.summary_state or row.state) in UNSENT,
+        bool(row.asked),
+        row.of is not None and not in_meeting,
+    )
