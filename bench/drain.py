@@ -56,7 +56,7 @@ async def measure(
 async def _quiet(database: Database) -> None:
     """Returns when no post waits: a late one would be counted here, and a busy bot leaves no other process the lock."""
     started = time.perf_counter()
-    while await database.read(message_store.count_by_state):
+    while any(one.count for one in (await database.read(message_store.depths)).values()):
         if time.perf_counter() - started > LOST_AFTER_S:
             raise TimeoutError(f"the bot was still posting after {LOST_AFTER_S:g} s")
         await asyncio.sleep(0.05)

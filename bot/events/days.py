@@ -105,13 +105,6 @@ def is_day(words: str, today: date) -> bool:
         return True
 
 
-def is_day_phrase(words: str) -> bool:
-    """True for "last friday" and "21 nov 2026", also if mistyped."""
-    which, _, weekday = words.lower().partition(" ")
-    is_weekday = which in _WHICH and " " not in weekday and _meant_weekday(weekday) is not None
-    return is_weekday or _written_out(words.lower()) is not None
-
-
 def likely_day(word: str) -> str | None:
     which, _, weekday = word.lower().rpartition(" ")
     meant = _meant_weekday(weekday) if which in _WHICH else _alike(word.lower(), (*_RELATIVE, *WEEKDAYS))

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from datetime import datetime, timedelta
 from types import MappingProxyType
-from typing import NamedTuple
 
 from sqlmodel import Session
 
@@ -17,12 +16,9 @@ from bot.events import event_bounds, event_store, named_races
 from bot.events.event import EventKind, RacingEvent
 from bot.events.meeting_parts import shows_the_same
 from bot.events.watched import WatchedIn, WatchedRunner
-from bot.fanout.asking import Asking
 from bot.fanout.known_meetings import KnownMeetings
-from bot.fanout.live_messages import LiveMessages
 from bot.fanout.plan import Amended, Heard, Plan
 from bot.fanout.version_news import Repeat
-from bot.fanout.waits import Hours
 from bot.fanout.watchers import noted_with, watched_in
 from bot.logs import get_logger
 from bot.outbox import fanout_knowledge
@@ -41,21 +37,6 @@ RACES_AGAIN_MAX = 300
 """The newest events of the last hour, with the races of the events."""
 
 NOTHING: Mapping[str, Repeat] = MappingProxyType({})
-
-
-class Changed(NamedTuple):
-    """`event`: filled in again. `row`: the newest version. `watched`: of channels that watch a newly known runner.
-
-    `received_at`: of the last delivery. `is_recent`: filters are asked too. `is_seen`: all messages show a difference.
-    """
-
-    stored: RacingEvent
-    event: RacingEvent
-    row: EventVersion
-    watched: WatchedIn
-    received_at: datetime
-    is_recent: bool
-    is_seen: bool
 
 
 def fill(elsewhere: KnownElsewhere, meetings: KnownMeetings, delivered: Sequence[RacingEvent]) -> list[RacingEvent]:
@@ -131,16 +112,14 @@ def edit_for_race_book(session: Session, *, clock: Clock, race_ids: Sequence[str
 
 def _fill_in_again(session: Session, race_ids: Sequence[str], now: datetime) -> Plan:
     known = fanout_knowledge.read(session, now)
-    live = LiveMessages(session, known.with_live_messages, now)
     elsewhere = KnownElsewhere(session, known.lists, known.filters)
     races = race_book_store.find(session, race_ids, ())
     elsewhere.learn(races)
-    for race in races.values():
-        live.refresh(race, now)
     meetings = KnownMeetings(session, now - EDITED_WITHIN)
+    plan = Plan(session, meetings, known, now)
+    for race in races.values():
+        plan.live.refresh(race, now)
     elsewhere.listen(meetings.read_around(races.values()))
-    asking = Asking(session, known.with_asking)
-    plan = Plan(session, meetings, Hours(now, known.with_hours), live, asking)
     tell_again(session, plan, elsewhere, meetings, known, now=now)
     plan.carry_out()
     return plan
@@ -153,14 +132,14 @@ def _again(
     repeat: Repeat | None,
     *,
     is_recent: bool,
-) -> Changed:
+) -> Amended:
     """Only channels that watch a newly known runner see the values that a repeat adds silently."""
     stored, row = told
     event = elsewhere.filled(stored.as_delivered(), stored) if is_recent else stored
     is_seen = is_recent and not shows_the_same(event, stored)
     asked, received_at = repeat or Repeat(event, row.received_at)
     watched = _watched_now(known, elsewhere, asked, row, received_at)
-    return Changed(stored, asked if watched else event, row, watched, received_at, is_recent, is_seen)
+    return Amended(stored, asked if watched else event, row, watched, received_at, is_recent, is_seen)
 
 
 def _watched_now(
@@ -181,7 +160,7 @@ def _tell(
     plan: Plan,
     meetings: KnownMeetings,
     known: FanoutKnowledge,
-    changed: Sequence[Changed],
+    changed: Sequence[Amended],
     *,
     now: datetime,
 ) -> None:
@@ -199,6 +178,6 @@ def _tell(
         moved = matching if one.is_recent and one.event.place != one.stored.place else set[str]()
         noted = event_store.known(one.row)[1].watched
         heard = Heard(moved, known.listeners, set(one.watched), noted, muted=mutes.muting(muted, one.event))
-        plan.amend(Amended(one.event, one.row, one.received_at, one.is_seen), heard, now=now)
+        plan.amend(one, heard, now=now)
     plan.link()
     plan.carry_out()

@@ -1,27 +1,23 @@
 """Posts events that one channel has missed because of a wrong filter."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import NamedTuple
 
 from sqlmodel import Session
 
-from bot.channels import mutes, subscriptions
-from bot.channels.ack_request import asks
+from bot.channels import mutes
 from bot.channels.filters import ChannelFilter
-from bot.channels.hours import has_hours
 from bot.db.tables import EventVersion
 from bot.events import event_store
 from bot.events.event import RacingEvent
-from bot.fanout.asking import Asking
 from bot.fanout.known_meetings import KnownMeetings
-from bot.fanout.live_messages import LiveMessages
 from bot.fanout.plan import Heard, Plan
 from bot.fanout.version_news import VersionNews
-from bot.fanout.waits import Hours
-from bot.outbox import telling_store
+from bot.outbox import fanout_knowledge, telling_store
+from bot.outbox.fanout_knowledge import FanoutKnowledge
 from bot.racedata.event_completion import KnownElsewhere, lacks
-from bot.racedata.published_lists import read_lists
 
 
 class Missed(NamedTuple):
@@ -33,30 +29,23 @@ class Missed(NamedTuple):
 
 def post_missed(session: Session, channel_id: str, chosen: ChannelFilter, *, since: datetime, now: datetime) -> Missed:
     """Post matching events received since `since`, by their newest versions."""
+    known = fanout_knowledge.read(session, now)
     first = {row.event_key: row for row in reversed(event_store.received_since(session, since))}
     newest = event_store.latest(session, first)
-    anew = _anew(session, newest)
+    anew = _anew(session, newest, known)
     missed = {key: event for key, event in anew.items() if chosen.matches(event)}
     for one in telling_store.told(session, missed, channels=[channel_id]):
         missed.pop(one.event_key, None)
-    muted = mutes.active(session, now)
     meetings = KnownMeetings(session, now)
     meetings.read(missed.values())
-    live = LiveMessages(session, {channel_id: [chosen]} if chosen.show else {}, now)
-    plan = Plan(
-        session,
-        meetings,
-        Hours(now, {channel_id: [chosen]} if has_hours(chosen) else {}),
-        live,
-        Asking(session, {channel_id: [chosen]} if asks(chosen) else {}),
-    )
+    plan = Plan(session, meetings, replace(known, listening=[(channel_id, chosen)]), now)
     for key in sorted(missed, key=lambda key: first[key].id or 0):
         event = missed[key]
-        holding = {channel: by for channel, by in mutes.muting(muted, event).items() if channel == channel_id}
+        muted = mutes.muting(known.mutes(now), event)
         for news in _told(first[key], newest[key], event):
             news.version.posts += 1
             noted = event_store.known(news.version)[1].watched
-            by = {} if news.remarks.contradicts else holding
+            by = {} if news.remarks.contradicts else muted
             plan.add(news, Heard([channel_id], [channel_id], noted=noted, muted=by, only=channel_id))
     plan.link()
     plan.carry_out()
@@ -78,9 +67,9 @@ def _told(first: EventVersion, newest: EventVersion, event: RacingEvent) -> list
     ]
 
 
-def _anew(session: Session, newest: Mapping[str, EventVersion]) -> dict[str, RacingEvent]:
+def _anew(session: Session, newest: Mapping[str, EventVersion], known: FanoutKnowledge) -> dict[str, RacingEvent]:
     """The events, filled in anew: an event may be older than the list of regions."""
-    elsewhere = KnownElsewhere(session, read_lists(session), [chosen for _, chosen in subscriptions.listening(session)])
+    elsewhere = KnownElsewhere(session, known.lists, known.filters)
     stored = {key: event_store.known(row)[0] for key, row in newest.items()}
     readable = {key: event for key, event in stored.items() if event.unreadable_because is None}
     coded = {key: elsewhere.coded(event) for key, event in readable.items()}

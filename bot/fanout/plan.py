@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 from sqlmodel import Session
 
+from bot.channels.ack_request import request_of
+from bot.channels.hours import kept_until
 from bot.db.tables import EventVersion, MessageKind
 from bot.desk.decide import (
     AlreadySaid,
@@ -26,13 +28,12 @@ from bot.desk.relatives import hurried, linked, meetings_without_race
 from bot.events import event_store, named_races
 from bot.events.event import CONTRADICTIONS, EventKind, RacingEvent
 from bot.events.facts import VersionRemarks
-from bot.fanout.asking import Asking
+from bot.events.watched import WatchedIn
 from bot.fanout.chains import FIRST_NEW, Chain, Chains
 from bot.fanout.known_meetings import KnownMeetings
 from bot.fanout.live_messages import LiveMessages
 from bot.fanout.version_news import VersionNews
-from bot.fanout.waits import Hours
-from bot.outbox import backlog, message_store, said_apart
+from bot.outbox import acknowledgements, backlog, message_store, said_apart
 from bot.outbox.fanout_knowledge import FanoutKnowledge
 from bot.outbox.message_store import NewPost, Priority
 from bot.outbox.message_view import Tells
@@ -41,11 +42,18 @@ from bot.outbox.telling_store import Told
 
 
 class Amended(NamedTuple):
-    """A version with later values. `received_at`: of the last delivery. `is_seen`: every message shows a difference."""
+    """An event with later values. `row`: the newest version. `stored`: the event before.
 
+    `watched`: of channels that watch a newly known runner. `received_at`: of the last delivery. `is_recent`: filters
+    are asked too. `is_seen`: all messages show a difference.
+    """
+
+    stored: RacingEvent
     event: RacingEvent
     row: EventVersion
+    watched: WatchedIn
     received_at: datetime
+    is_recent: bool
     is_seen: bool
 
 
@@ -110,13 +118,12 @@ class Plan:
     `posts` counts told channels, `written` stored messages. `finish` comes last in the transaction.
     """
 
-    def __init__(
-        self, session: Session, meetings: KnownMeetings, hours: Hours, live: LiveMessages, asking: Asking
-    ) -> None:
+    def __init__(self, session: Session, meetings: KnownMeetings, known: FanoutKnowledge, now: datetime) -> None:
+        """`now`: by the service's clock, for the hours that channels chose."""
         self._session = session
-        self.live = live
-        self._asking = asking
-        self._hours = hours
+        self.live = LiveMessages(session, known.with_live_messages, now)
+        self._known = known
+        self._now = now
         self._meetings = meetings
         self._chains = Chains(session)
         self._numbers = count(FIRST_NEW)
@@ -158,10 +165,10 @@ class Plan:
 
         `heard`: channels that match now, and channels that watch a newly known runner. Both get a message if not told.
         """
-        event, row, received_at, is_seen = amended
+        event, row, received_at = amended.event, amended.row, amended.received_at
         self.live.refresh(event.race, received_at)
         news = VersionNews(
-            event, VersionRemarks(), rings=False, is_first=False, is_late=True, is_seen=is_seen, version=row
+            event, VersionRemarks(), rings=False, is_first=False, is_late=True, is_seen=amended.is_seen, version=row
         )
         meetings = self._related(news)
         self._read(news, meetings)
@@ -182,7 +189,7 @@ class Plan:
         for meeting, part in pairs:
             here = self._chains.of({meeting.key})
             for channel, chain in self._chains.of({part.key}).items():
-                asks = channel in self._asking.filters
+                asks = channel in self._known.with_asking
                 own = _standing(here.get(channel, ()))
                 for show in linked(own, _only(_standing(chain)), asks=asks):
                     self._link(self._meetings.row_of(meeting), show, own.id if own else None)
@@ -198,7 +205,7 @@ class Plan:
         self._new, self._shown, self._released, self._asked_before = [], [], [], []
         self._linked.clear()
 
-    def rest(self, known: FanoutKnowledge) -> tuple[list[NewPost], Tells]:
+    def rest(self) -> tuple[list[NewPost], Tells]:
         """Stores all but the messages that may be sent at once, which are returned. Call `end` with their ids.
 
         Where a message already has more to show, or waits no longer, no message of the channel is sent at once.
@@ -211,7 +218,7 @@ class Plan:
             {row.id or 0: row for row, _ in told.values()},
             {row.id or 0: event for row, event in told.values()},
             self._meetings.around,
-            known,
+            self._known,
             self._chains.told,
             self._chains.asked,
         )
@@ -221,7 +228,8 @@ class Plan:
         """Note what messages are to show, now that all new messages are stored. `ids`: of those by key."""
         self._number(self._new, ids)
         self._new = []
-        self._asking.end(self._asked_before)
+        if self._asked_before:
+            acknowledgements.end(self._session, self._asked_before)
         self._asked_before = []
         shown, self._shown = self._shown, []
         if shown:
@@ -245,7 +253,7 @@ class Plan:
         self.live.finish(self.bumps)
         waiting = {number for number, bump in self.bumps.messages.items() if bump.after_id not in self._made}
         for number, event_id in sorted(self.bumps.write(begun, begun_at)):
-            said_apart.say_unnoted(self._session, number, event_id, self._hours.now)
+            said_apart.say_unnoted(self._session, number, event_id, self._now)
         return len(waiting.difference(begun))
 
     def _related(self, news: VersionNews) -> list[RacingEvent]:
@@ -259,7 +267,7 @@ class Plan:
         keys, race_ids = {one.key for one in meetings}, set[str | None]()
         if not news.is_first:
             keys.add(event.key)
-        if contradicts or (self._hours and news.is_urgent) or (news.is_late and event.contradicting_key):
+        if contradicts or (self._known.with_hours and news.is_urgent) or (news.is_late and event.contradicting_key):
             keys |= {event.key, event.contradicting_key or event.key}
             race_ids.add(event.race.race_id)
         if contradicts and event.kind is EventKind.RESULT_RECEIVED:
@@ -309,6 +317,7 @@ class Plan:
     def _choices(
         self, news: VersionNews, heard: Heard, channel: str, received_at: datetime, live: Live | None
     ) -> Choices:
+        asking = self._known.with_asking.get(channel)
         return Choices(
             takes=channel in heard.takes,
             listens=channel in heard.listening,
@@ -316,10 +325,14 @@ class Plan:
             noted=channel in heard.noted,
             rung=channel in heard.rung,
             muted=channel in heard.muted,
-            until=self._hours.until(channel, news.event, received_at),
+            until=self._until(channel, news.event, received_at),
             live=live,
-            asked=self._asking.of(news.event, channel),
+            asked=request_of(asking, news.event) if asking and news.event.reports_loss else None,
         )
+
+    def _until(self, channel: str, event: RacingEvent, received_at: datetime) -> datetime | None:
+        filters = self._known.with_hours.get(channel)
+        return kept_until(filters, event, received_at, self._now) if filters else None
 
     def _carry(
         self,
@@ -402,7 +415,7 @@ class Plan:
 
     def _tell_relatives(self, news: VersionNews, meetings: Sequence[RacingEvent], own: Mapping[str, int]) -> None:
         event = news.event
-        if self._hours and news.is_urgent:
+        if self._known.with_hours and news.is_urgent:
             keys = {event.key, event.contradicting_key or event.key}
             for release in hurried(news, self._chains.waiting(keys, event.race.race_id)):
                 self._release(release)
@@ -432,7 +445,7 @@ class Plan:
         self._number(new, ids)
         stored = {one.number for one in new}
         self._new = [one for one in self._new if one.number not in stored]
-        message_store.wait_no_longer(self._session, self._released, now=self._hours.now)
+        message_store.wait_no_longer(self._session, self._released, now=self._now)
         self._released = []
 
     def _number(self, new: Sequence[_New], ids: Mapping[str, int]) -> None:
@@ -464,7 +477,9 @@ class Plan:
         self.bumps.add(late)
         edited = {number: bump for (number, _), bump in said.items() if bump} | late
         asked = {one.telling for one in shown if one.asks and one.telling in self._chains.asked}
-        self._asking.follow(self.bumps, {number: bump for number, bump in edited.items() if number in asked})
+        if followed := {number: bump for number, bump in edited.items() if number in asked}:
+            # Whatever the channel wants now.
+            self.bumps.add(acknowledgements.follow(self._session, followed))
 
 
 def _renumbered(one: _Shown, numbers: Mapping[int, int]) -> _Shown:

@@ -20,14 +20,11 @@ from bot.events import event_store
 from bot.events.event import EventKind, RacingEvent
 from bot.events.watched import out_or_back
 from bot.fanout import drill_fanout
-from bot.fanout.asking import Asking
 from bot.fanout.completion_edits import EDITED_WITHIN, fill, tell_again
 from bot.fanout.delivery_reader import ReadDelivery
 from bot.fanout.known_meetings import KnownMeetings
-from bot.fanout.live_messages import LiveMessages
 from bot.fanout.plan import Heard, Plan
 from bot.fanout.version_news import KnownEvents, VersionNews
-from bot.fanout.waits import Hours
 from bot.fanout.watchers import noted_with, watched_in
 from bot.logs import get_logger
 from bot.outbox import fanout_knowledge
@@ -149,9 +146,7 @@ class _Transaction:
         self._now = now
         self._mutes = known.mutes(now)
         self._meetings = KnownMeetings(session, now - EDITED_WITHIN)
-        live = LiveMessages(session, known.with_live_messages, hour)
-        asking = Asking(session, known.with_asking)
-        self._plan = Plan(session, self._meetings, Hours(hour, known.with_hours), live, asking)
+        self._plan = Plan(session, self._meetings, known, hour)
         self._lines: list[LogLine] = []
 
     def fan_out(self, read: Sequence[ReadDelivery], claiming: tuple[Outbox, float] | None = None) -> FannedOut:
@@ -232,7 +227,7 @@ class _Transaction:
             return Added(waiting=self._plan.posts + self._plan.finish())
         outbox, began_s = claiming
         at = Began(self._now, began_s)
-        new, tells = self._plan.rest(self._known)
+        new, tells = self._plan.rest()
         added = outbox.add(self._session, new, tells, at)
         self._plan.end(added.ids)
         added = outbox.edit(self._session, self._plan, added, tells, at)

@@ -28,7 +28,7 @@ from bot.db.tables import ChannelQueue, EventVersion, MessageKind, MessageState,
 from bot.events import event_store
 from bot.events.event import RacingEvent
 from bot.outbox import held_queues, live_meetings, message_store, revisions
-from bot.outbox.held_queues import KEPT, Held
+from bot.outbox.held_queues import Held
 from bot.outbox.message_store import COUNTS_FROM, IS_DUE, IS_UNSENT
 from bot.outbox.said_apart import say_apart
 from bot.outbox.states import WAITING_STATES, Happened, move
@@ -209,9 +209,7 @@ def unfold(session: Session, channel_id: str) -> None:
     summaries = list(session.execute(statement).scalars())
     if not summaries:
         return
-    kept = or_(*(col(OutboxMessage.idempotency_key).startswith(f"{because}:") for because in sorted(KEPT)))
-    of_hours = select(col(OutboxMessage.id)).where(col(OutboxMessage.id).in_(summaries), kept)
-    waited = (col(OutboxMessage.folded_into).in_(of_hours), col(OutboxMessage.due_at).is_not(None))
+    waited = (col(OutboxMessage.folded_into).in_(summaries), col(OutboxMessage.due_at).is_not(None))
     waiting = update(OutboxMessage).where(*waited).values(not_before=col(OutboxMessage.due_at))
     session.execute(waiting.execution_options(synchronize_session=False))
     message_store.unfold(session, summaries)

@@ -81,7 +81,7 @@ class Posted(ClaimOutcome):
         if claim.is_edit:
             session.connection().execute(_EDIT_MADE, _edit(claim, self.rev))
             return True
-        move_one(session, Happened.FOUND if claim.in_doubt else Happened.TAKEN, claim.post.id, **self.sent(now))
+        move_one(session, Happened.TAKEN, claim.post.id, **self.sent(now))
         # A found message may be older than the closing.
         if claim.in_doubt:
             return True
@@ -366,10 +366,9 @@ def record_not_sent(
 def record_in_doubt(
     session: Session, claimed: Claim, *, free_at: datetime, detail: str, looks: int, failed_looks: int
 ) -> bool:
-    happened = Happened.LOOKED if claimed.in_doubt else Happened.UNANSWERED
-    return _release(session, claimed, free_at=free_at) and move_one(
-        session, happened, claimed.post.id, detail=_detail(claimed, detail), looks=looks, failed_looks=failed_looks
-    )
+    written = {"detail": _detail(claimed, detail), "looks": looks, "failed_looks": failed_looks}
+    is_ours = _release(session, claimed, free_at=free_at)
+    return is_ours and move_one(session, Happened.UNANSWERED, claimed.post.id, **written)
 
 
 def _edit_ended(session: Session, claimed: Claim, *, detail: str, is_gone: bool = False) -> None:

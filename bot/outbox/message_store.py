@@ -299,18 +299,6 @@ _IS_EDIT = col(OutboxMessage.state) == literal_column("'sent'")
 _WAITING_STATE = case((_IS_EDIT, literal_column("'queued'")), else_=col(OutboxMessage.state))
 
 
-def count_by_state(session: Session) -> dict[str, int]:
-    """Without dead letters that nobody wanted. An edit that is due counts as queued."""
-    state = _WAITING_STATE.label("waiting_state")
-    waiting = select(state, func.count()).where(_WAITS).group_by(state)
-    dead = select(func.count()).where(
-        col(OutboxMessage.state) == literal_column("'dead_letter'"), col(OutboxMessage.reason) != Reason.UNSUBSCRIBED
-    )
-    found = {state: count for state, count in session.execute(waiting)}  # noqa: C416  rows are no pairs to mypy
-    given_up = session.execute(dead).scalar_one()
-    return found | ({MessageState.DEAD_LETTER.value: given_up} if given_up else {})
-
-
 HELD_STATE = "held"
 """In `depths`: a queued message in a closed, tried or paused channel, or for a later moment."""
 

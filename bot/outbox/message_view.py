@@ -116,13 +116,14 @@ class AskedInView:
 class Superseded:
     """The later message. `at`: its receipt. `by`: the contradicting event; None for a later version.
 
-    `disagrees`: the order is unknown.
+    `disagrees`: the order is unknown. `is_posted`: not given up.
     """
 
     at: datetime
     message_ts: str | None
     by: EventKind | None = None
     disagrees: bool = False
+    is_posted: bool = True
 
 
 @dataclass(frozen=True)
@@ -243,7 +244,8 @@ def _view(message: OutboxMessage, own: EventVersion, shown: Sequence[Shown], tol
         by = _later(own, event, told)
         if is_other and _contradicts(event, own):
             linked, kind = by, EventKind(event.kind or "")
-            superseded = Superseded(event.received_at, by.message_ts if by else None, kind, _disagrees(by))
+            ts, is_posted = by.message_ts if by else None, by is not None
+            superseded = Superseded(event.received_at, ts, kind, _disagrees(by), is_posted)
         elif by and not is_other:
             linked, superseded = by, Superseded(by.received_at, by.message_ts, None, _disagrees(by))
         elif not is_other:

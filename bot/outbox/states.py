@@ -34,11 +34,10 @@ class Happened(StrEnum):
     LEASE_RAN_OUT = "lease ran out"
     """The sending process died or slept."""
     TAKEN = "taken"
-    FOUND = "found"
+    """By Slack, as the answer or the history says."""
     NOT_SENT = "not sent"
     UNANSWERED = "unanswered"
-    LOOKED = "looked"
-    """The look found nothing yet, or failed."""
+    """The call; or the look found nothing yet, or failed."""
     REPEATED = "repeated"
     """Not in the history, or `DOUBTFUL_POSTS=repeat`."""
     GIVEN_UP = "given up"
@@ -69,11 +68,9 @@ MESSAGE_TRANSITIONS: Mapping[Happened, Transition] = {
     for one in (
         Transition(Happened.CLAIMED, (_Q,), _S, ("sending_at", "deadline_at", "attempts")),
         Transition(Happened.LEASE_RAN_OUT, (_S,), _D),
-        Transition(Happened.TAKEN, (_S,), MessageState.SENT, ("message_ts", "sent_at", "sent_rev", "detail")),
-        Transition(Happened.FOUND, (_D,), MessageState.SENT, ("message_ts", "sent_at", "sent_rev", "detail")),
+        Transition(Happened.TAKEN, (_S, _D), MessageState.SENT, ("message_ts", "sent_at", "sent_rev", "detail")),
         Transition(Happened.NOT_SENT, (_S,), _Q, ("detail", "plain")),
-        Transition(Happened.UNANSWERED, (_S,), _D, ("detail", "looks", "failed_looks")),
-        Transition(Happened.LOOKED, (_D,), _D, ("detail", "looks", "failed_looks")),
+        Transition(Happened.UNANSWERED, (_S, _D), _D, ("detail", "looks", "failed_looks")),
         Transition(
             Happened.REPEATED, (_D,), _Q, ("detail", "plain", "may_be_repeat", "thread_of", "looks", "failed_looks")
         ),

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, Float, extract, func, literal_column, select, type_coerce
+from sqlalchemy import ColumnElement, Float, exists, extract, func, literal_column, select, type_coerce
 from sqlmodel import Session, col
 
 from bot.db.engine import dialect_of
-from bot.db.tables import ChannelQueue, OutboxMessage
+from bot.db.tables import ChannelQueue, EventVersion, OutboxMessage
 from bot.events import drill_mark
 from bot.outbox import call_holds
 from bot.outbox.ledger import LedgerOutcome, outcome_of
@@ -44,7 +44,9 @@ class WaitingChannel:
 
 def sent_since(session: Session, since: datetime) -> Sent:
     """Messages about events, without edits, notices, summaries and drills."""
-    is_drill = col(OutboxMessage.idempotency_key).startswith(drill_mark.key_of(""), autoescape=True)
+    is_drill = exists().where(
+        col(EventVersion.id) == col(OutboxMessage.event_id), col(EventVersion.kind) == drill_mark.KIND
+    )
     is_meant = (*_IS_SENT_EVENT, col(OutboxMessage.sent_at) >= since, ~is_drill)
     count: int = session.execute(select(func.count()).where(*is_meant)).scalar_one()
     if not count:

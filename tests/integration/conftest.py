@@ -5,6 +5,7 @@ import hashlib
 import json
 import secrets
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -155,7 +156,11 @@ class Pipeline:
         return [message.text for message in self.slack.messages(channel_id)]
 
     async def waiting(self) -> dict[str, int]:
-        return await self.database.read(message_store.count_by_state)
+        """Messages that are not sent, and edits that are due. What is held counts as queued."""
+        found = Counter[str]()
+        for state, depth in (await self.database.read(message_store.depths)).items():
+            found["queued" if state == message_store.HELD_STATE else state] += depth.count
+        return {state: count for state, count in found.items() if count}
 
     async def holds(self) -> dict[str, str]:
         """Slack's method → reason."""

@@ -12,6 +12,7 @@ from bot.db.migrate import upgrade
 from bot.db.tables import Acknowledgement, InboxDelivery, JobRun
 from bot.deliveries import inbox
 from bot.outbox import acknowledgements, message_store
+from bot.outbox.message_store import HELD_STATE
 from bot.outbox.states import UNSENT
 from tests.clock import now
 from tests.soak.oracle import Receipt
@@ -36,10 +37,14 @@ async def prepare(database: Database, channels: Sequence[SoakChannel]) -> None:
 
 def unfinished(session: Session) -> int:
     """Deliveries that wait for their posts, posts that wait for Slack, and abandonments that wait for somebody."""
-    waiting = message_store.count_by_state(session)
+    waiting = message_store.depths(session)
     open_rows = select(func.count()).where(col(Acknowledgement.state).in_(acknowledgements.OPEN))
     asking: int = session.execute(open_rows).scalar_one()
-    return inbox.count_waiting(session) + sum(waiting.get(state, 0) for state in UNSENT) + asking
+    return (
+        inbox.count_waiting(session)
+        + sum(waiting[state].count for state in (*UNSENT, HELD_STATE) if state in waiting)
+        + asking
+    )
 
 
 def receipts(session: Session) -> dict[tuple[str, str], Receipt]:

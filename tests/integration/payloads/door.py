@@ -128,7 +128,7 @@ class Door:
 
 
 def _is_under_way(session: Any) -> bool:
-    return bool(inbox.count_waiting(session) or message_store.count_by_state(session))
+    return bool(inbox.count_waiting(session) or any(one.count for one in message_store.depths(session).values()))
 
 
 def _channel(region: str) -> str:
