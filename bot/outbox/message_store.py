@@ -59,8 +59,6 @@ def is_told(message: type[OutboxMessage]) -> ColumnElement[bool]:
     return col(message.state).not_in([MessageState.DEAD_LETTER, MessageState.MUTED])
 
 
-_IS_TOLD = is_told(OutboxMessage)
-
 STANDS_ALONE = and_(col(OutboxMessage.kind) == MessageKind.EVENT, col(OutboxMessage.state) != MessageState.FOLDED)
 """An event's own message, not folded."""
 
@@ -198,12 +196,6 @@ def row_of(post: NewPost, sending: Sending | None) -> dict[str, Any]:
         "edit_attempts": 0,
         "thread_of": post.thread_of,
     }
-
-
-def is_event_of_race(kind: str, event_key: str | None, race_id: str | None) -> ColumnElement[bool]:
-    names = ((col(EventVersion.event_key), event_key), (col(EventVersion.race_id), race_id))
-    # A comparison with NULL would match every race without an id.
-    return and_(col(EventVersion.kind) == kind, or_(*(column == value for column, value in names if value is not None)))
 
 
 def waiting_in(session: Session, channel_id: str) -> list[datetime]:

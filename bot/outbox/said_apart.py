@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, and_, case, delete, or_, select, update
+from sqlalchemy import ColumnElement, case, delete, select, update
 from sqlmodel import Session, col
 
 from bot.db.engine import insert_here
@@ -61,11 +61,12 @@ def say_unnoted(session: Session, message_id: int, event_id: int, now: datetime)
 def _of_race(session: Session, post: OutboxMessage, lost: EventVersion) -> list[int]:
     """Of what `post` was to show: later versions of the abandonment, and results that contradict the abandonment."""
     key = event_store.known(lost)[0].contradicting_key
-    is_later = and_(col(EventVersion.event_key) == lost.event_key, col(EventVersion.version) > lost.version)
-    is_result = message_store.is_event_of_race(EventKind.RESULT_RECEIVED, key, lost.race_id)
     statement = select(EventVersion).join(SaidRow, col(SaidRow.event_id) == col(EventVersion.id))
-    found = session.execute(statement.where(col(SaidRow.message_id) == post.id, or_(is_later, is_result))).scalars()
-    return [one.id or 0 for one in found if one.kind == lost.kind or event_store.contradicted_by(one) == lost.kind]
+    found = session.execute(statement.where(col(SaidRow.message_id) == post.id)).scalars().all()
+    later = [one for one in found if one.event_key == lost.event_key and one.version > lost.version]
+    of_race = [one for one in found if one.event_key == key or (one.race_id and one.race_id == lost.race_id)]
+    denying = [one for one in of_race if event_store.contradicted_by(one) == lost.kind]
+    return [one.id or 0 for one in (*later, *denying)]
 
 
 def _is_told(session: Session, post: OutboxMessage, event: EventVersion, *, since: int) -> bool:
