@@ -101,6 +101,9 @@ class SecretsUnreadable(StorageError):
 WITHOUT_LABEL = "Without the "
 """Begins the label of a button that leaves out a word."""
 
+WITHOUT_THAT = "Without that"
+"""The label of a line without its wrong part."""
+
 
 class CommandError(RacingBotError):
     """`str()` tells the person about the error and the right command.

@@ -10,6 +10,7 @@ from bot.outbox.message import Message
 from bot.racedata.day_card import STOPPED, Card, at_off
 from bot.slack.commands.invocation import Command, Desk, Invocation, reader_of
 from bot.slack.commands.places import DayPlan, day_grammar, day_plan, first_regions
+from bot.slack.language.grammar import Kind
 from bot.slack.language.request import FLAGS_FIELD
 from bot.slack.messages.answers.day_answer import DayQuestion
 from bot.slack.messages.answers.failure_words import NOBODY_KNOWN
@@ -21,7 +22,10 @@ from bot.slack.messages.conditions.event_views import TOPICS_FIELD
 _RACECARD, _RESULTS, _NEXT = "racecard", "results", "next"
 
 _read_racecard = day_plan(_RACECARD, day_grammar([_NEXT]), {Topic.RACECARDS})
-_read_next = day_plan(_NEXT, day_grammar(), {Topic.RACECARDS})
+_NUMBERS = dict.fromkeys(map(str, range(1, 31)), (Kind.FILLER, ""))
+"""Of "next 5 races": the answer has a fixed number."""
+
+_read_next = day_plan(_NEXT, replace(day_grammar(), own={**day_grammar().own, **_NUMBERS}), {Topic.RACECARDS})
 
 
 async def _card(desk: Desk, invocation: Invocation, asked: DayPlan) -> Card:

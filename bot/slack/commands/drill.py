@@ -12,7 +12,7 @@ from bot.slack.messages.answers.drill_report import drill_report
 from bot.slack.messages.answers.help_answer import HelpGroup
 
 NAME = "drill"
-DRILL_HERE = "here"
+DRILL_HERE, DRILL_CHANNEL = "here", "this channel"
 
 DRILL_MEMBERSHIP_S = 0.8
 
@@ -25,7 +25,7 @@ _PATH = "/webhooks/racing"
 async def _plan(_desk: Desk, invocation: Invocation) -> str | None:
     """The only channel of the drill; None for every channel."""
     word = invocation.text.strip().lower()
-    if word not in {"", DRILL_HERE}:
+    if word not in {"", DRILL_HERE, f"in {DRILL_CHANNEL}", DRILL_CHANNEL}:
         raise CommandError(
             "It is /racing drill for every channel that takes abandonments, or /racing drill here for this channel "
             "alone.",

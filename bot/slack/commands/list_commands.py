@@ -51,9 +51,8 @@ STATUS_COMMAND = Command(
 READ_S = 20.0
 
 _GROUPINGS = {"day": BY_DAY, "days": BY_DAY, "endpoint": BY_ENDPOINT, "endpoints": BY_ENDPOINT}
-_USAGE_WORDS = Grammar(
-    {word: (Kind.FLAG, by) for word, by in _GROUPINGS.items()} | dict.fromkeys(("by", "per", "each"), (Kind.FILLER, ""))
-)
+_OF_THE_MONTH = dict.fromkeys(("by", "per", "each", "today", "now", "this", "month"), (Kind.FILLER, ""))
+_USAGE_WORDS = Grammar({word: (Kind.FLAG, by) for word, by in _GROUPINGS.items()} | _OF_THE_MONTH)
 
 
 async def _answer_usage(desk: Desk, invocation: Invocation, by: str) -> Message:
@@ -117,7 +116,7 @@ async def _answer_audit(desk: Desk, _invocation: Invocation, planned: tuple[str,
 
 def read_target(what: str) -> AuditTarget:
     """Raises CommandError for other words."""
-    if what.lower() == "all":
+    if what.lower() in {"all", "everything", "everywhere"}:
         return None, None, "anywhere"
     found = _ID.fullmatch(what)
     if found is None:

@@ -14,7 +14,7 @@ from typing import Any
 from bot.channels import subscriptions
 from bot.channels.filters import ALL_REGIONS
 from bot.db.engine import Database
-from bot.errors import CommandError
+from bot.errors import WITHOUT_THAT, CommandError
 from bot.events.days import likely_day, utc_today
 from bot.events.event import Topic
 from bot.events.races import Course
@@ -107,8 +107,11 @@ def day_plan(command: str, grammar: Grammar, shows: Collection[Topic]) -> Comman
         try:
             return await _placed(desk, asked, phrases, lexicon, grammar)
         except CommandError as error:
-            raise error.offering(
-                {label: wanted.mended(command, right) for label, right in error.offers.items()}
+            lines = {label: wanted.mended(command, right) for label, right in error.offers.items()}
+            rest = wanted.but(unknown=(), pages=()).line()
+            understood = {WITHOUT_THAT: f"{command} {rest}"} if rest and not lines else {}
+            raise CommandError(
+                error.told, lines=lines or understood, asks=error.asks and bool(lines), after=error.after
             ) from None
 
     return plan

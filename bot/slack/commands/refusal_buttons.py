@@ -7,7 +7,7 @@ from functools import partial
 
 from bot.channels import subscriptions
 from bot.channels.filters import ChannelFilter
-from bot.errors import WITHOUT_LABEL, CommandError, ServiceError
+from bot.errors import WITHOUT_LABEL, WITHOUT_THAT, CommandError, ServiceError
 from bot.logs import get_logger
 from bot.slack.commands.error_answers import offered_lines
 from bot.slack.commands.invocation import Desk, Invocation
@@ -32,7 +32,7 @@ async def with_working_offers(
 
     After `within_s` no further offers are tried. The refusal names offers that would leave the channel as it is.
     """
-    trying = _Trying(desk, invocation, line)
+    trying = _Trying(desk, invocation, line, all(label == one for label, one in error.lines.items()))
     try:
         async with asyncio.timeout(within_s):
             await trying.work(offered_lines(error), MENDED_MAX)
@@ -67,12 +67,15 @@ class _Trying:
     desk: Desk
     invocation: Invocation
     refused: str
+    shows_lines: bool
     found: dict[str, str] = field(default_factory=dict)
     idle: dict[str, str] = field(default_factory=dict)
 
     async def work(self, lines: Mapping[str, str], tries: int, before: str = "") -> None:
         for label, line in list(lines.items())[:OFFERED_MAX]:
-            shown = _label(before, label) if before else label
+            if before and label == WITHOUT_THAT and not self.shows_lines:
+                continue
+            shown = line if self.shows_lines else _label(before, label) if before else label
             error, changes = await self._try(line)
             if error is None and not changes:
                 self.idle[shown] = line

@@ -13,7 +13,7 @@ from bot.channels.conditions.zones import zone_called
 from bot.channels.filters import ALL_REGIONS, ChannelFilter, Overridden, without_abandonments
 from bot.channels.hours import has_hours
 from bot.db.tables import SubscriptionState
-from bot.errors import CommandError, FieldsWrong
+from bot.errors import WITHOUT_THAT, CommandError, FieldsWrong
 from bot.events.days import UTC_NAME, utc_today
 from bot.events.event import TOPIC_OF, Topic
 from bot.outbox import message_store
@@ -327,7 +327,7 @@ def _refused(wanted: LineRequest) -> Refusal | None:
     rest = replace(
         wanted, left_out={name: some for name, some in wanted.left_out.items() if name in {TOPICS_FIELD, COURSES_FIELD}}
     )
-    without = {"Without that": rest} if rest.line() else {}
+    without = {WITHOUT_THAT: rest} if rest.line() else {}
     if wanted.out(ALL) or (wanted.out(REGIONS_FIELD) and not wanted.everything):
         told = f"{listed([*wanted.out(ALL), *wanted.out(REGIONS_FIELD)])} can't be left out there. "
         return Refusal(f"{told}Name the regions that this channel is to receive.", without)

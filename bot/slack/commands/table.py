@@ -5,6 +5,7 @@ A new command: a line here, a file beside this file, a line in manifest.yml and 
 
 import re
 
+from bot.channels.conditions.race_conditions import CALLED
 from bot.errors import CommandError
 from bot.outbox.message import Message
 from bot.racedata.near_misses import TYPED_MAX, likely
@@ -37,21 +38,27 @@ HELP = "help"
 _PASTED = re.compile(r"(?:/racing(?:\s+|$))+", re.IGNORECASE)
 
 _SAID = {
-    **dict.fromkeys(("abandonments", "abandonment", "abandoned"), "results abandonments"),
-    **dict.fromkeys(("card", "cards", "racecards", "declarations", "runners"), "racecard"),
+    **dict.fromkeys(("abandonments", "abandonment", "abandoned", "is"), "results abandonments"),
+    **dict.fromkeys(("any", "result", "who won"), "results"),
+    **dict.fromkeys(("card", "racecards", "declarations", "runners", "going", "nonrunners", "non-runners"), "racecard"),
     **dict.fromkeys(("what's next", "whats next", "what is next"), "next"),
+    **dict.fromkeys(("subscriptions", "what do we get", "what am i subscribed to", "what comes here"), "list"),
+    **dict.fromkeys(("hello", "hi", "help me"), "help"),
     **{view.typed_as.removesuffix(":"): f"subscribe {view.typed_as.removesuffix(':')}" for view in CHOICES},
-    "cards": "racecard",
+    **{code: f"subscribe {code}" for code in CALLED},
+    "daily": "subscribe daily",
     "acknowledge": "subscribe acknowledge",
-    "result": "results",
-    "subscriptions": "list",
+    "cards": "racecard",
+    "list courses": "courses",
+    "quota": "usage",
+    "stop watching": "unwatch",
     "unpause": "resume",
     "watches": "watching",
+    "who was told": "trace",
 }
 """What people say in place of a command, in the words of a command."""
 
-_MOST_SAID = 3
-"""The words of "what is next"."""
+_MOST_SAID = max(len(said.split()) for said in _SAID)
 
 _STOP = "stop"
 
@@ -79,7 +86,7 @@ def unknown_command(line: str) -> CommandError:
     """Offers commands alike and with the same beginning; else the line as words of a card or subscription."""
     word, _, rest = line.partition(" ")
     lines = {name: f"{name} {rest}".strip() for name in _alike(word)}
-    lines = lines or {"Racecard": f"racecard {line}", "Subscribe": f"subscribe {line}"}
+    lines = lines or {one: one for one in (f"racecard {line}", f"subscribe {line}")}
     if word.lower() == _STOP:
         lines = {"End all": "unsubscribe all", "Pause": "pause", "What comes here": "list"}
     return CommandError(f"I don't know /racing {word[:TYPED_MAX]}.", lines=lines, asks=True, after=_KNOWN)
@@ -99,7 +106,7 @@ def find_command(line: str) -> tuple[Command | None, str]:
     "pause help" is the help on pause. A pasted line may begin with /racing again, or with another slash command.
     """
     pasted = _PASTED.match(line)
-    line = line[pasted.end() :] if pasted else line
+    line = (line[pasted.end() :] if pasted else line).rstrip("?! ")
     word, text = (*_in_words_of_commands(line).split(maxsplit=1), "", "")[:2]
     name = word.lower().removeprefix("/") or HELP
     command = RACING_COMMANDS.get(name) or _TYPED_TOO.get(name)
