@@ -93,6 +93,8 @@ class Oracle:
         keys = Counter(key_of(message) for message in here)
         of_events = Counter(of_event(key_of(message)) for message in here)
         wanted = {self._key(delivery, channel): delivery for delivery in self.delivered if channel.takes(delivery)}
+        # Slack may refuse a message, and then the message in place of the edit as well.
+        told_of_events = {of_event(key) for key in told}
         for key, delivery in wanted.items():
             corrected = self._given_up_after(delivery, channel, told)
             of_text = sum(
@@ -103,7 +105,7 @@ class Oracle:
             counts = [of_text, *([] if delivery.edits else [of_events[key]])]
             if max(counts) > 1 or (key in told and keys[key]):
                 verdict.doubled.append(f"{key}: {counts} by text and key")
-            elif min(counts) == 0 and key not in told:
+            elif min(counts) == 0 and key not in (told_of_events if delivery.edits else told):
                 verdict.lost.append(f"{key}: {counts} by text and key")
         welcomes = [key for key in self.welcomes if key.endswith(f"@{channel.channel_id}")]
         verdict.noise += [f"{key} stands {keys[key]} times" for key in welcomes if keys[key] != 1]
