@@ -38,7 +38,7 @@ from bot.slack.messages.answers.subscription_answers import Said, subscribed
 from bot.slack.messages.conditions.course_view import COURSES_FIELD, NOT_COURSES_FIELD
 from bot.slack.messages.conditions.event_views import REGIONS_FIELD, TOPICS_FIELD, region_named, topics_in_order
 from bot.slack.messages.conditions.race_views import CLASSES_FIELD
-from bot.slack.messages.conditions.table import CHOICES, VIEWS
+from bot.slack.messages.conditions.table import CHOICES, VALUED, VIEWS
 from bot.slack.messages.kit.text import listed
 
 CHANGED = (
@@ -47,6 +47,8 @@ CHANGED = (
 )
 
 NAME = "subscribe"
+
+USAGE_OF_PLACES = '[REGION…|all] [results] [abandonments] [racecards] [course:"Name"] [-course:"Name"]'
 
 SUBSCRIBE_MEMBERSHIP_S = 0.8
 
@@ -376,9 +378,7 @@ async def _other_words(check: FilterChoice) -> dict[str, str]:
 
 SUBSCRIBE_COMMAND = Command(
     NAME,
-    '[REGION…|all] [results] [abandonments] [racecards] [course:"Name"] [-course:"Name"] [class:1] [flat|jumps|aw] '
-    "[digest:18:00] [cards:19:00] [quiet:22:00-07:00] [zone:Europe/London] [show:meetings] [ack:10m] "
-    "[escalate:U0123ABCD]",
+    " ".join([USAGE_OF_PLACES, *(view.usage for view in VALUED)]),
     "Let this channel receive results and abandonments (unless told otherwise) of regions",
     said_of,
     _plan,

@@ -17,14 +17,16 @@ from bot.racedata.lexicon import Lexicon, kept
 from bot.racedata.near_misses import refusal, wrong_words
 from bot.slack.commands.filter_view import as_shown
 from bot.slack.commands.invocation import Command, Desk, Invocation, may_change
+from bot.slack.commands.subscribe import USAGE_OF_PLACES
 from bot.slack.commands.subscription_changes import audited, change
-from bot.slack.language.grammar import ALL
+from bot.slack.language.grammar import ALL, SUBSCRIBING
 from bot.slack.language.refusals import Refusal, value_wanted
 from bot.slack.language.request import UNKNOWN_WORDS, LineRequest, read, typed_values
 from bot.slack.language.tokens import NOT_COURSE, join
 from bot.slack.messages.answers.filter_words import in_plain_words
 from bot.slack.messages.answers.help_answer import HelpGroup
 from bot.slack.messages.answers.subscription_answers import unsubscribed
+from bot.slack.messages.conditions.condition_view import ConditionView
 from bot.slack.messages.conditions.course_view import COURSES_FIELD, NOT_COURSES_FIELD
 from bot.slack.messages.conditions.event_views import (
     REGIONS_FIELD,
@@ -33,7 +35,7 @@ from bot.slack.messages.conditions.event_views import (
     region_words,
     topics_in_order,
 )
-from bot.slack.messages.conditions.table import NARROWING
+from bot.slack.messages.conditions.table import CHOICES, NARROWING, VALUED
 from bot.slack.messages.kit.text import listed
 
 NAME = "unsubscribe"
@@ -219,10 +221,15 @@ def _not_there(filters: Sequence[ChannelFilter], absent: tuple[str, Sequence[str
     )
 
 
+def _usage(view: ConditionView) -> str:
+    """The name alone of a choice ends all its values, but for "cards", which are racecards too."""
+    name = view.typed_as.removesuffix(":")
+    return f"[{name}]" if view in CHOICES and name not in SUBSCRIBING else view.usage
+
+
 UNSUBSCRIBE_COMMAND = Command(
     NAME,
-    '[REGION…|all] [results] [abandonments] [racecards] [course:"Name"] [-course:"Name"] [class:1] [flat|jumps|aw] '
-    "[digest] [cards:19:00] [quiet] [zone] [show] [ack] [escalate:U0123ABCD]",
+    " ".join([USAGE_OF_PLACES, *map(_usage, VALUED)]),
     "End a subscription of this channel, or parts of it",
     said_of_end,
     _plan,

@@ -13,7 +13,7 @@ from typing import Any
 
 from bot.channels.conditions.choices import MEETINGS, ZONE
 from bot.channels.conditions.condition import EVERY_VALUE
-from bot.channels.conditions.race_conditions import CALLED, CLASS, CODE
+from bot.channels.conditions.race_conditions import CALLED, CLASS
 from bot.channels.conditions.zones import zone_called
 from bot.events.days import is_day, parse_day
 from bot.events.event import Topic
@@ -23,7 +23,7 @@ from bot.slack.language.refusals import Refusal, no_day, nothing_follows
 from bot.slack.language.tokens import SINGLE_QUOTE, Word, parted, read_page
 from bot.slack.messages.conditions.choice_views import ChoiceView, DigestView, EveView, QuietView
 from bot.slack.messages.conditions.condition_view import ConditionView
-from bot.slack.messages.conditions.table import CHOICES, TYPED_AS
+from bot.slack.messages.conditions.table import TYPED_AS, VALUED
 
 WORDS_OF_A_NAME = 6
 """The most words of a name, and of a value such as "10 pm to 7 am"."""
@@ -81,14 +81,10 @@ SUBSCRIBING: Mapping[str, tuple[Kind, Any]] = {
 THINGS = frozenset({Kind.REGION, Kind.COURSE, Kind.TOPIC, Kind.ALL, Kind.DAY, Kind.TIME, Kind.UNKNOWN})
 
 _HOURS = frozenset(view.choice.field for view in (DigestView(), EveView(), QuietView()))
-_CLASSES, _CODES = TYPED_AS[f"{CLASS}:"], TYPED_AS[f"{CODE}:"]
-_VALUED = (*CHOICES, _CLASSES, _CODES)
-"""Views of values, which are no places and no topics."""
+_CLASSES = TYPED_AS[f"{CLASS}:"]
 
 _CHOSEN: Mapping[str, ConditionView] = {
-    **{view.typed_as.removesuffix(":"): view for view in CHOICES},
-    CLASS: _CLASSES,
-    CODE: _CODES,
+    **{view.typed_as.removesuffix(":"): view for view in VALUED},
     "quiet hours": TYPED_AS["quiet:"],
     "results together": TYPED_AS["digest:"],
     "racecards together on the eve": TYPED_AS["cards:"],
@@ -204,7 +200,7 @@ class PhraseReader:
         view = TYPED_AS.get(name)
         if not rest and (not after or parted(after[0].text)[0] or not after[0].text):
             return [Phrase(Kind.VALUE, typed, None, wrong=nothing_follows(typed, view))], start + 1
-        of_choice = self.grammar.has_choices and view in _VALUED
+        of_choice = self.grammar.has_choices and view in VALUED
         if view and of_choice:
             found, end = self._values(view, after, 0, before, is_named=True)
             return found, end + start + (0 if rest else 1)

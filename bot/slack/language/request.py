@@ -27,9 +27,9 @@ from bot.slack.language.grammar import (
 )
 from bot.slack.language.refusals import NOT_ONLY, Refusal, nothing_after, unclear
 from bot.slack.language.tokens import join, parted, words_of
-from bot.slack.messages.conditions.course_view import COURSES_FIELD, NOT_COURSES_FIELD
+from bot.slack.messages.conditions.course_view import COURSES_FIELD
 from bot.slack.messages.conditions.event_views import REGIONS_FIELD, TOPICS_FIELD, topics_in_order
-from bot.slack.messages.conditions.table import CHOICES, VIEWS
+from bot.slack.messages.conditions.table import CHOICES, VALUED
 from bot.slack.messages.kit.text import listed
 
 DAYS_FIELD, TIMES_FIELD, FLAGS_FIELD, PAGES_FIELD, UNKNOWN_WORDS = "days", "times", "flags", "pages", "unknown"
@@ -45,11 +45,7 @@ _FIELDS = {
     Kind.PAGE: PAGES_FIELD,
     Kind.UNKNOWN: UNKNOWN_WORDS,
 }
-_VALUES = tuple(
-    view for view in VIEWS if view.field not in {"region", TOPICS_FIELD, COURSES_FIELD, NOT_COURSES_FIELD, "mentions"}
-)
-
-_FIELDS_OF_VALUES = frozenset(view.field for view in _VALUES)
+_FIELDS_OF_VALUES = frozenset(view.field for view in VALUED)
 
 _JOINTS = frozenset({Kind.AND, Kind.OR})
 
@@ -102,7 +98,7 @@ class LineRequest:
 
     @property
     def values(self) -> dict[str, tuple[Any, ...]]:
-        return {view.field: self.of(view.field) for view in _VALUES if view.field in self.taken}
+        return {view.field: self.of(view.field) for view in VALUED if view.field in self.taken}
 
     @property
     def of_choices(self) -> frozenset[Topic] | None:
@@ -212,9 +208,9 @@ def _course(typed: str, regions: Sequence[str], lexicon: Lexicon) -> Course:
 
 def typed_values(named: NamedThings) -> list[str]:
     """The words of the values among named things."""
-    found = {view.field: named[view.field] for view in _VALUES if view.field in named}
+    found = {view.field: named[view.field] for view in VALUED if view.field in named}
     some = ChannelFilter.model_validate({"region": "", "topics": frozenset(), **found}) if found else None
-    return [word for view in _VALUES if some and view.field in found for word in view.typed(some)]
+    return [word for view in VALUED if some and view.field in found for word in view.typed(some)]
 
 
 def _typed(named: NamedThings) -> list[str]:

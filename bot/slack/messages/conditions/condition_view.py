@@ -72,6 +72,11 @@ class ConditionView(ABC):
     def field(self) -> str:
         return self.condition.field
 
+    @property
+    def usage(self) -> str:
+        """In the usage of `subscribe`, for a kind with values of its own."""
+        return f"[{self.typed_as}{self.typed_example}]"
+
     @abstractmethod
     def words(self, chosen: ChannelFilter, names_max: int | None) -> str:
         """The condition in a sentence; lists of names longer than `names_max` are shortened."""

@@ -103,6 +103,10 @@ class RaceCodeView(RaceView):
     typed_example = JUMPS
     plural = "codes of racing"
 
+    @property
+    def usage(self) -> str:
+        return f"[{'|'.join(CODE_LABELS)}]"
+
     def said(self, values: Sequence[str]) -> str:
         return listed([CODE_LABELS[one].lower() for one in values])
 

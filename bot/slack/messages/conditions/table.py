@@ -13,7 +13,7 @@ from bot.slack.messages.conditions.choice_views import (
 from bot.slack.messages.conditions.condition_view import ConditionView
 from bot.slack.messages.conditions.course_view import NotCoursesView, OnlyCoursesView
 from bot.slack.messages.conditions.event_views import MentionView, RegionView, TopicView
-from bot.slack.messages.conditions.race_views import RaceClassView, RaceCodeView
+from bot.slack.messages.conditions.race_views import RaceClassView, RaceCodeView, RaceView
 
 REGION, TOPICS, ONLY_COURSES, MENTIONS = RegionView(), TopicView(), OnlyCoursesView(), MentionView()
 
@@ -38,5 +38,8 @@ NARROWING: tuple[ConditionView, ...] = tuple(view for view in VIEWS if view.cond
 
 CHOICES: tuple[ChoiceView, ...] = tuple(view for view in VIEWS if isinstance(view, ChoiceView))
 """The name alone stands for all values: `unsubscribe quiet`."""
+
+VALUED: tuple[ConditionView, ...] = tuple(view for view in VIEWS if isinstance(view, ChoiceView | RaceView))
+"""The kinds with values of their own, which are no places and no topics."""
 
 TYPED_AS: dict[str, ConditionView] = {view.typed_as: view for view in VIEWS if view.typed_as}
