@@ -87,7 +87,7 @@ TAKEN = AskedInView("race.abandoned:rc_1#1@C1", "U1", RECEIVED_AT + timedelta(mi
 
 
 def replaced_by(**later: Any) -> MessageContext:
-    superseded = Superseded(2, RECEIVED_AT + timedelta(minutes=9), None, **later)
+    superseded = Superseded(RECEIVED_AT + timedelta(minutes=9), None, **later)
     return ON_TIME.model_copy(update={"superseded": superseded, "later_link": LINK})
 
 
