@@ -157,7 +157,6 @@ CONTEXTS = st.builds(
     superseded=st.none()
     | st.builds(
         Superseded,
-        version=st.just(2),
         at=st.just(NOW),
         message_ts=st.none(),
         by=st.none() | st.sampled_from(EventKind),
