@@ -72,6 +72,18 @@ def test_older_database_comes_to_the_tables_of_a_new_database(old_database):
     assert migrate.upgrade(old_database) == migrate.Upgraded(NEWEST, NEWEST)
 
 
+async def test_sqlite_has_the_index_of_due_edits_as_the_newest(tmp_path):
+    """Else each look for messages reads all that were ever sent."""
+    old, new = (Database(f"sqlite:///{tmp_path / name}") for name in ("old.db", "new.db"))
+    make_older_database(str(old.url))
+    for database in (old, new):
+        migrate.upgrade(database)
+        with database.writer.connect() as connection:
+            newest = "SELECT name FROM sqlite_master WHERE type = 'index' AND tbl_name = 'message' ORDER BY rowid DESC"
+            assert connection.execute(text(newest)).scalars().first() == migrate.NEWEST_INDEX
+        await database.close()
+
+
 def dump(file):
     with closing(sqlite3.connect(file)) as connection:
         return list(connection.iterdump())
