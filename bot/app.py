@@ -230,7 +230,6 @@ class Service:
         """Each stop is registered before its start. Parts stop in reverse order."""
         started.push_async_callback(self.database.close)
         started.push_async_callback(self.replicas.leave)
-        started.push_async_callback(self.jobs.release)
         heartbeat = await self._open_heartbeat(started)
         self.web.session = await started.enter_async_context(self.ports.slack_session())
         started.push_async_callback(self.racing.aclose)

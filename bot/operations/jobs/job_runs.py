@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 
 from sqlalchemy import or_, select, update
 from sqlmodel import Session, col
@@ -21,27 +20,15 @@ class SlotClaim:
 
 
 def claim(
-    session: Session,
-    job: str,
-    slot_at: datetime,
-    *,
-    by: str,
-    now: datetime,
-    every_s: int,
-    lease_s: float,
-    done_at: datetime | None = None,
+    session: Session, job: str, slot_at: datetime, *, by: str, now: datetime, every_s: int, lease_s: float
 ) -> SlotClaim:
     """The slot is ours if nobody has claimed the slot, or if the lease expired without an end.
-
-    `done_at`: the end of the last good run, where no `finish` has told it.
 
     A slot or a lease too far ahead was written before somebody set the clock back. Replicas that read the clock at
     nearly the same moment are one slot apart at most.
     """
     lease = timedelta(seconds=lease_s)
-    values: dict[str, Any] = {"slot_at": slot_at, "claimed_by": by, "leased_until": now + lease}
-    values |= {"done_at": done_at} if done_at else {}
-    statement = insert_here(session, JobRun).values(job=job, **values)
+    statement = insert_here(session, JobRun).values(job=job, slot_at=slot_at, claimed_by=by, leased_until=now + lease)
     given, row = statement.excluded, JobRun
     is_free = or_(
         col(row.slot_at) < given.slot_at,
@@ -51,7 +38,7 @@ def claim(
     )
     statement = statement.on_conflict_do_update(
         index_elements=["job"],
-        set_={name: given[name] for name in values},
+        set_={name: given[name] for name in ("slot_at", "claimed_by", "leased_until")},
         where=is_free,
     )
     if session.execute(statement.returning(col(row.job))).first() is not None:
@@ -66,12 +53,6 @@ def finish(session: Session, job: str, slot_at: datetime, *, by: str, now: datet
     """Changes nothing if another replica has the job by now."""
     ours = (col(JobRun.job) == job, col(JobRun.slot_at) == slot_at, col(JobRun.claimed_by) == by)
     session.execute(update(JobRun).where(*ours).values(leased_until=None, done_at=now))
-
-
-def release(session: Session, *, by: str) -> None:
-    """End the leases of a replica that stops."""
-    held = (col(JobRun.claimed_by) == by, col(JobRun.leased_until).is_not(None))
-    session.execute(update(JobRun).where(*held).values(leased_until=col(JobRun.slot_at)))
 
 
 def last_done(session: Session) -> dict[str, datetime]:

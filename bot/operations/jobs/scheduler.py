@@ -1,8 +1,5 @@
 """Runs the jobs. Each replica has a scheduler; the replica with the claim runs the slot.
 
-A claim is good for a minute at least: the replica that has the minute of a frequent job runs the job without a
-further write, and the next claim has the moment of the last good run. An idle bot writes little.
-
 Two schedulers of APScheduler 3 on a shared job store run jobs twice. So the store is in memory, and claims are ours.
 APScheduler goes by the wall clock: after somebody set the clock back, `look` has the scheduler try in time.
 """
@@ -19,7 +16,7 @@ from sqlmodel import Session
 from bot.clock import Clock, Monotonic, Token
 from bot.db.database_clock import database_now
 from bot.db.engine import Database
-from bot.errors import RacingBotError, StorageError
+from bot.errors import RacingBotError
 from bot.logs import get_logger
 from bot.operations.jobs import job_runs
 from bot.operations.jobs.job import Job
@@ -76,8 +73,6 @@ class Jobs:
         self._refused: dict[str, datetime | None] = {}
         self._done: dict[str, datetime | None] = {}
         self._done_s: dict[str, float] = {}
-        self._good_at: dict[str, datetime] = {}
-        self._held: dict[str, tuple[datetime, float]] = {}
         self._stopping = False
 
     def start(self) -> None:
@@ -91,15 +86,6 @@ class Jobs:
         self._stopping = True
         if self._scheduler.running:
             self._scheduler.shutdown(wait=False)
-
-    async def release(self) -> None:
-        """Leave the frequent jobs to the next replica, or to the restarted bot. Call after `stop`."""
-        if not self._held:
-            return
-        try:
-            await self._database.write(partial(job_runs.release, by=self._replica))
-        except StorageError as error:
-            log.info("jobs_not_released", reason=str(error))
 
     def look(self) -> dict[str, str]:
         """Job → what is wrong. Call every few seconds: a try beyond the job's interval is made at once."""
@@ -126,8 +112,7 @@ class Jobs:
             if slot_at is None:
                 return False
             done = await self._run_bounded(job)
-            if not _is_frequent(job):
-                await self._database.write(partial(self._finish, job=job, slot_at=slot_at))
+            await self._database.write(partial(self._finish, job=job, slot_at=slot_at))
         except asyncio.CancelledError:
             if not self._stopping:
                 raise
@@ -146,7 +131,6 @@ class Jobs:
         if done:
             log.info("job_done", job=job.id, changed=done)
         self._note_good_run(job)
-        self._good_at[job.id] = self._clock()
         self._count(job.id, "ok")
         return True
 
@@ -165,28 +149,20 @@ class Jobs:
 
     async def _claim(self, job: Job) -> datetime | None:
         """The slot, if the slot is ours. A good run of another replica counts as a good run of ours."""
-        held_at, until_s = self._held.get(job.id, (None, 0.0))
-        if held_at and self._monotonic() < until_s:
-            return None if held_at == self._refused.get(job.id) else held_at
 
-        def claim(session: Session) -> tuple[datetime, float, job_runs.SlotClaim]:
+        def claim(session: Session) -> tuple[datetime, job_runs.SlotClaim]:
             # The clock of the leases: every replica names the same slot.
-            now, every_s = database_now(session, self._clock), max(job.every_s, SLOT_TRY_EVERY_S)
+            now, every_s = database_now(session, self._clock), job.every_s
             slot_at = slot_of(now, every_s)
-            left_s = every_s - (now - slot_at).total_seconds()
             if slot_at == self._refused.get(job.id):
-                return slot_at, left_s, job_runs.SlotClaim(is_ours=False)
+                return slot_at, job_runs.SlotClaim(is_ours=False)
             lease_s = min(LEASE_S, float(every_s))
-            good_at = self._good_at.get(job.id) if _is_frequent(job) else None
-            claimed = job_runs.claim(
-                session, job.id, slot_at, by=self._replica, now=now, every_s=every_s, lease_s=lease_s, done_at=good_at
+            return slot_at, job_runs.claim(
+                session, job.id, slot_at, by=self._replica, now=now, every_s=every_s, lease_s=lease_s
             )
-            return slot_at, left_s, claimed
 
-        slot_at, left_s, claimed = await self._database.write(claim)
-        if claimed.is_ours and _is_frequent(job):
-            self._held[job.id] = slot_at, self._monotonic() + left_s
-        if (claimed.is_done or _is_frequent(job)) and claimed.done_at != self._done.get(job.id):
+        slot_at, claimed = await self._database.write(claim)
+        if claimed.is_done and claimed.done_at != self._done.get(job.id):
             self._done[job.id] = claimed.done_at
             self._note_good_run(job)
         return slot_at if claimed.is_ours else None
@@ -194,10 +170,6 @@ class Jobs:
     def _finish(self, session: Session, job: Job, slot_at: datetime) -> None:
         now = database_now(session, self._clock)
         job_runs.finish(session, job.id, slot_at, by=self._replica, now=now)
-
-
-def _is_frequent(job: Job) -> bool:
-    return job.every_s <= SLOT_TRY_EVERY_S
 
 
 def slot_of(now: datetime, every_s: int) -> datetime:

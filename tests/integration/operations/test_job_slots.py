@@ -11,7 +11,7 @@ from sqlalchemy import func, select
 from bot.app import Service
 from bot.db.tables import JobRun
 from bot.deliveries import inbox
-from bot.operations.jobs import job_runs, scheduler
+from bot.operations.jobs import scheduler
 from bot.operations.jobs.job import Job
 from bot.operations.jobs.prune_bodies import prune_bodies
 from bot.operations.jobs.scheduler import INTERVALS_MISSED, LEASE_S, SLOT_TRY_EVERY_S, Jobs
@@ -19,7 +19,6 @@ from bot.ports import Ports
 from bot.racedata.client.service_errors import ServerFault, UnknownRefusal
 from tests.clock import START, now, set_ahead
 from tests.databases import on_both
-from tests.integration.operations.statement_plans import noted
 from tests.unit.pages import settings
 
 HOUR_S = 3_600
@@ -37,18 +36,14 @@ class Replica:
         self.dies = self.hangs = False
         self.fails: Exception | None = None
         wall, token = Ports().wall, secrets.token_hex
-        self.every_s = HOUR_S
-        self.jobs = Jobs((), database, lambda: self.now, wall=wall, monotonic=self._now_s, token=token)
+        self.jobs = Jobs((), database, lambda: self.now, wall=wall, monotonic=lambda: 0.0, token=token)
         self._database, self._name, self._runs = database, name, runs
-
-    def _now_s(self) -> float:
-        return (self.now - START).total_seconds()
 
     async def tries(self, after_s: float = 0) -> bool:
         """Whether this replica got the slot, so long after the begin of an hour."""
         self.now = START + timedelta(seconds=after_s + 1)
         await set_ahead(self._database, self.now - now())
-        return await self.jobs.run(Job("count", "Counted", self.every_s, self._run))
+        return await self.jobs.run(Job("count", "Counted", HOUR_S, self._run))
 
     async def _run(self) -> None:
         self._runs.append(self._name)
@@ -110,27 +105,6 @@ async def test_job_keeps_one_row_however_often_the_job_has_run(database, one):
     for hours in range(3):
         assert await one.tries(hours * HOUR_S)
     assert await database.read(lambda session: session.execute(select(func.count()).select_from(JobRun)).scalar()) == 1
-
-
-@on_both
-async def test_minute_of_a_frequent_job_is_one_replicas_and_one_write(one, other, runs, database):
-    one.every_s = other.every_s = 15
-    one.fails = ValueError("no luck")
-    assert [await one.tries(), await other.tries(2)] == [False, False]
-    one.fails = None
-    with noted(database) as statements:
-        assert [await one.tries(15), await one.tries(30), await one.tries(45)] == [True, True, True]
-    assert statements == []
-    assert await database.read(job_runs.last_done) == {}
-    assert [await one.tries(60), await other.tries(61)] == [True, False]
-    assert await database.read(job_runs.last_done) == {"count": START + timedelta(seconds=46)}
-    await one.jobs.release()
-    assert [await other.tries(62), await one.tries(120), await other.tries(121)] == [True, True, False]
-    assert runs == [*["one"] * 5, "other", "one"]
-    one.dies = True
-    with pytest.raises(Killed):
-        await one.tries(135)
-    assert [await other.tries(150), await other.tries(180)] == [False, True]
 
 
 @on_both
