@@ -48,10 +48,6 @@ def won(**race):
     return without_id(result(**race))
 
 
-def race_card(**race):
-    return result(placings=(), **race) | {"event": "racecard.published"}
-
-
 def named_at(off, *race_ids):
     whole = meeting(*race_ids)
     whole["races"][0]["off_time"] = off
@@ -165,7 +161,7 @@ RUN_AFTER_ALL = {
     ),
     "a card says lost": Story(
         subscribes("CGB", "GB", *Topic),
-        race_card(status="Abandoned"),
+        result(placings=(), status="Abandoned") | {"event": "racecard.published"},
         result(),
         CGB=["^ABANDONED: Ascot 14:30", "^CONFLICT: Ascot 14:30 | the racecard marked this race abandoned"],
     ),
@@ -258,11 +254,7 @@ OTHER_RACES = {
         CGB=[others("15:05 and 15:40"), others("15:40")],
     ),
     "abandoned long ago under another spelling": Story(
-        card(),
-        abandonment(None, off_time="15:05"),
-        passes(3 * 3_600),
-        abandonment("rc_1"),
-        CGB=["", others("15:40")],
+        card(), abandonment(None, off_time="15:05"), passes(3 * 3_600), abandonment("rc_1"), CGB=["", others("15:40")]
     ),
     "run": Story(card(), result("rc_1"), AT_1505, CGB=["", others("15:40")]),
     "off before the abandonment came": Story(

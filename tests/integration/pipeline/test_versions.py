@@ -148,16 +148,13 @@ EDITED = {
 
 REFUSED_EDIT = {
     f"refused, {code}": Story(
-        GOOD,
-        slack_answers("edit", code),
-        (SOFT, HEAVY),
-        CGB=["!Corrected", "going is Soft in one, Heavy in the other"],
+        GOOD, slack_answers("edit", code), (SOFT, HEAVY), CGB=["!Corrected", "going is Soft in one, Heavy in the other"]
     )
     for code in (CLOSED, UNHEARD)
 } | {
     "of a message that was given up": Story(
         slack_answers("post", UNHEARD), (GOOD, SOFT), waiting={"dead_letter": 1}, CGB=[""]
-    ),
+    )
 }
 
 RINGS = {
@@ -299,10 +296,7 @@ NO_NEWS = {
         CGB=["^Result: Ascot 14:30 (GB): 1= Alpha, 1= Bravo"],
     ),
     "spellings and ids": Story(
-        result(status="Weighed In"),
-        runners(("1st", "Blue Moon (IRE)"), ("2nd", "Red Sky"), **MORE),
-        edits=0,
-        CGB=[""],
+        result(status="Weighed In"), runners(("1st", "Blue Moon (IRE)"), ("2nd", "Red Sky"), **MORE), edits=0, CGB=[""]
     ),
 }
 
@@ -316,13 +310,7 @@ MARKS = (
     }
     | {
         f"{kind} that waits is linked": Story(
-            links,
-            version(FIRST, 1),
-            POSTS_HELD,
-            later,
-            so_far(edits=0, CGB=[""]),
-            passes(31),
-            CGB=[">2", words],
+            links, version(FIRST, 1), POSTS_HELD, later, so_far(edits=0, CGB=[""]), passes(31), CGB=[">2", words]
         )
         for kind, (later, words) in LATER.items()
     }

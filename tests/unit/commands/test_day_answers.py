@@ -1,7 +1,4 @@
-"""What `/racecard` and `/results` answer, each with its words in answers.txt; and pages, which lose nothing.
-
-UPDATE_SNAPSHOTS=1 pytest -n 0 tests/unit/commands/test_day_answers.py writes the words anew: read the diff.
-"""
+"""What `/racecard` and `/results` answer, each with its words in answers.txt; and pages, which lose nothing."""
 
 import re
 from dataclasses import replace

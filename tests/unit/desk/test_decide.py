@@ -83,12 +83,7 @@ ROWS = {
         [told(1, RESULT), told(2, RESULT, is_dead=True)],
         [Post((1,)), Show(1)],
     ),
-    "placing, and the only message was given up": (
-        later(RESULT, WINNER),
-        NOBODY,
-        [told(1, RESULT, is_dead=True)],
-        [],
-    ),
+    "placing, and the only message was given up": (later(RESULT, WINNER), NOBODY, [told(1, RESULT, is_dead=True)], []),
     "placing, where the result was muted": (later(RESULT, WINNER), NOBODY, [MUTED], []),
     "placing, in a channel that was not told": (later(RESULT, WINNER), NOBODY, [], []),
     "result after two abandonments of the race": (
@@ -176,12 +171,7 @@ ROWS = {
     ),
     "muted": (first(RESULT), Choices(muted=True), [], [Withhold(Because.MUTED)]),
     "muted, after a message": (later(CARD, GOING), Choices(muted=True), [told(1, CARD)], [Show(1)]),
-    "muted, a ringing change of a card": (
-        later(CARD, MOVED),
-        Choices(muted=True),
-        [told(1, CARD)],
-        [Show(1)],
-    ),
+    "muted, a ringing change of a card": (later(CARD, MOVED), Choices(muted=True), [told(1, CARD)], [Show(1)]),
     "muted, and the winner that was told changes": (
         later(RESULT, WINNER),
         Choices(muted=True),
@@ -361,12 +351,7 @@ def test_channel_is_told(news, desk, chain, steps):
 
 
 OF_MEETINGS = {
-    "race of an abandoned meeting": (
-        first(LOST, reason="Frost"),
-        [],
-        OF_MEETING,
-        [Withhold(Because.MEETING, 7)],
-    ),
+    "race of an abandoned meeting": (first(LOST, reason="Frost"), [], OF_MEETING, [Withhold(Because.MEETING, 7)]),
     "race with a reason of its own": (
         first(LOST, reason="Fog"),
         [],
