@@ -114,6 +114,7 @@ async def test_difference_is_made_and_written_down(pipeline):
     assert pipeline.texts("CGB") == []
 
 
+@on_both
 async def test_watches_of_the_file_are_made_and_others_ended(pipeline):
     await apply(pipeline, NOTHING + "\nwatches: {CGB: {horse: [Golden Melody], jockey: [R. Moore]}}")
     assert await apply(pipeline, NOTHING) == "", "the file says nothing of watches"

@@ -79,8 +79,17 @@ async def test_message_counts_the_races_of_the_card_once_the_whole_card_was_read
     await so_far(CGB=[f"2 of 7 races run | !{NOT_WHOLE}", "~1", "~1"])(live)
 
 
-@pytest.mark.parametrize("paths", [{}, {"day": "/days/{date}"}])
-@pytest.mark.parametrize("region", ["GB", None])
+@pytest.mark.parametrize(
+    ("database", "region", "paths"),
+    [
+        ("sqlite", "GB", {}),
+        ("sqlite", "GB", {"day": "/days/{date}"}),
+        ("sqlite", None, {}),
+        ("sqlite", None, {"day": "/days/{date}"}),
+        ("postgresql", None, {}),
+    ],
+    indirect=["database"],
+)
 async def test_whole_card_that_teaches_no_race_is_one_edit_of_each_live_message(live, paths, region):
     ascot, york = seven_races(), seven_races("York", "rc_y{}")
     for course, races in (("Ascot", ascot), ("York", york)):

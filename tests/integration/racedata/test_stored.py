@@ -20,6 +20,7 @@ from bot.db.replicas import DEAD_AFTER, Replicas
 from bot.db.tables import WebhookSubscriptionRow
 from bot.db.vault import Vault
 from bot.errors import SecretsUnreadable, StorageUnavailable
+from bot.outbox import told_once
 from bot.racedata import webhook_subscriptions
 from bot.racedata.client import circuit_breakers
 from bot.racedata.client.circuit_breakers import CircuitBreakers
@@ -191,6 +192,20 @@ async def test_replicas_count_one_another_and_forget_the_dead(database):
         for name in (f"{Mark.REPLICA}b", f"{Mark.REPLICA}c", "replicas")
     ]
     assert [one is not None for one in kept] == [False, True, True]
+
+
+@on_both
+async def test_what_was_told_once_is_withdrawn_once(database):
+    def withdraw(*keys):
+        return database.write(lambda session: told_once.withdraw(session, keys, NOW))
+
+    def is_withdrawn():
+        return database.read(lambda session: told_once.is_withdrawn(session, "a"))
+
+    await database.write(lambda session: told_once.note(session, ["a"], NOW))
+    assert not await is_withdrawn()
+    assert [await withdraw("a", "b"), await withdraw("a")] == [["a"], []]
+    assert await is_withdrawn()
 
 
 @on_both
