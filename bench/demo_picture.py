@@ -30,7 +30,7 @@ async def race(stand: Stand) -> None:
     service.settle(british.races[0].race_id)
     await there(stand, "C0GB", 1)
     service.settle(irish.races[0].race_id)
-    service.abandon_race(other.races[1].race_id, "Unsafe ground after a heavy shower")
+    service.abandon_race(other.races[1].race_id, "High winds")
     await there(stand, "C0GB", 2)
     service.abandon_meeting(irish.meeting_id, "Frozen track")
     await there(stand, "C0IRE", 2)

@@ -77,7 +77,7 @@ class Day:
         await self._deliver(service.settle(irish.races[0].race_id))
         await self._deliver(service.settle(self._meeting("FR").races[0].race_id))
         other = self._meeting("GB", number=1)
-        await self._deliver(service.abandon_race(other.races[1].race_id, "Unsafe ground after a heavy shower"))
+        await self._deliver(service.abandon_race(other.races[1].race_id, "High winds"))
         await self._deliver(service.correct(british.races[0].race_id))
         await self._deliver(service.abandon_meeting(irish.meeting_id, "Frozen track"))
 
