@@ -121,10 +121,8 @@ class KnownMeetings:
         meetings = self._of_kind(EventKind.MEETING_ABANDONED)
         return [meeting.key for meeting in meetings if names_race(meeting, race_id)]
 
-    def has_result(self, race_id: str | None) -> bool:
-        return race_id is not None and any(
-            event.race.race_id == race_id for event in self._of_kind(EventKind.RESULT_RECEIVED)
-        )
+    def races_with_result(self) -> set[str | None]:
+        return {event.race.race_id for event in self._of_kind(EventKind.RESULT_RECEIVED)} - {None}
 
     def losing(self, race_id: str | None) -> EventKind | None:
         """The kind of an event that names the race as lost: an abandoned meeting, else a racecard."""

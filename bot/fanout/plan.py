@@ -91,7 +91,7 @@ class _Shown(NamedTuple):
     """A telling's message shows a version. `at`: since when the message needs an edit; None for no edit.
 
     `after`: the telling whose message goes first. `is_link`: once, whatever the version. `is_late`: an edit for later
-    values, however often. `asks`: the message may be an abandonment.
+    values, however often.
     """
 
     telling: int
@@ -100,7 +100,6 @@ class _Shown(NamedTuple):
     after: int | None = None
     is_link: bool = False
     is_late: bool = False
-    asks: bool = True
 
 
 def finish(plans: "Sequence[Plan]") -> None:
@@ -184,7 +183,8 @@ class Plan:
         keys, self._linked = self._linked, set()
         pairs = self._meetings.pairs(keys)
         self._meetings.read(part for _, part in pairs)
-        pairs = [(meeting, part) for meeting, part in pairs if not self._meetings.has_result(part.race.race_id)]
+        run = self._meetings.races_with_result()
+        pairs = [(meeting, part) for meeting, part in pairs if part.race.race_id not in run]
         self._chains.read({event.key for pair in pairs for event in pair})
         for meeting, part in pairs:
             here = self._chains.of({meeting.key})
@@ -348,7 +348,6 @@ class Plan:
         posts = {channel: step for channel, found in steps.items() for step in found if isinstance(step, Post)}
         replying = [channel for channel, post in posts.items() if post.in_thread]
         threads = self.live.threads(event, replying, row.received_at) if replying else {}
-        asks = event.is_abandonment or news.remarks.contradicts is not None
         own: dict[str, int] = {}
         for channel, found in steps.items():
             key = f"{event.key}#{row.version}@{channel}"
@@ -373,7 +372,7 @@ class Plan:
                 else:
                     is_late = seen_at is not None and by is None
                     at = seen_at if is_late else received_at
-                    self._show(step, _Shown(step.telling, row, at, own.get(channel), is_late=is_late, asks=asks))
+                    self._show(step, _Shown(step.telling, row, at, own.get(channel), is_late=is_late))
             if found and _hears(heard, channel):
                 self._told[id(row)] = row, event
         return own
@@ -476,8 +475,7 @@ class Plan:
         self.bumps.show(said)
         self.bumps.add(late)
         edited = {number: bump for (number, _), bump in said.items() if bump} | late
-        asked = {one.telling for one in shown if one.asks and one.telling in self._chains.asked}
-        if followed := {number: bump for number, bump in edited.items() if number in asked}:
+        if followed := {number: bump for number, bump in edited.items() if number in self._chains.asked}:
             # Whatever the channel wants now.
             self.bumps.add(acknowledgements.follow(self._session, followed))
 

@@ -17,7 +17,7 @@ from bot.outbox.channel_closing import is_used
 from bot.outbox.messenger import Call
 from bot.slack.channel_membership import members
 from sandbox.slack import failures
-from tests.clock import now
+from tests.clock import DAY, now
 from tests.databases import on_both
 from tests.integration.pipeline.desk import TOLD, after, ask, asked, is_taken, key_in, messages, press, told
 from tests.integration.pipeline.racing_day import abandonment, result, shown, tell, tell_two_in_ireland
@@ -322,6 +322,17 @@ async def test_escalations_show_a_correction_also_after_the_channel_stopped_aski
     await tell(desk, result())
     (called,) = desk.texts("CALL")
     assert "CONFLICT" in called or "ontradict" in called
+
+
+async def test_escalations_show_a_correction_of_an_abandonment_that_a_racecard_marks(desk):
+    def card(reason):
+        lost = {"race_id": "rc_1", "off_time": "14:30", "status": "abandoned", "reason": reason}
+        place = {"meeting_id": "mt_1", "course": "Ascot", "region": "GB", "date": DAY}
+        return {"event": "racecard.published", "meeting": place, "races": [lost, {"race_id": "rc_2"}]}
+
+    await escalated(desk, card("frost"))
+    await tell(desk, card("waterlogged"))
+    assert ["waterlogged" in shown(one) for one in messages(desk)] == [True] * 3
 
 
 @pytest.mark.parametrize("when", ["before", "while it waits", "after"])
