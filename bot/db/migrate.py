@@ -20,7 +20,6 @@ NEWEST_INDEX = "ix_message_to_edit"
 
 _APPLIED = "alembic_version"
 
-
 _WAY_FROM_BEFORE = "d7d507a1"
 """The newest commit whose `racing-bot migrate` takes over every older schema."""
 
@@ -48,13 +47,14 @@ def upgrade(database: Database) -> Upgraded:
     with database.writer.begin() as connection:
         if not database.is_sqlite:
             connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": ADVISORY_LOCK})
-        before, after, copy = applied(connection), head(), None
+        before, after = applied(connection), head()
+        copy: Path | None = None
         if before is None:
             _make_tables(connection)
         elif before != after:
-            # Nobody else writes during this transaction.
-            copy = database.file and database.file.with_name(f"{database.file.name}.revision-{before}")
-            if database.file and copy:
+            if database.file is not None:
+                # Nobody else writes during this transaction.
+                copy = database.file.with_name(f"{database.file.name}.revision-{before}")
                 copy_file(database.file, copy)
             _apply_migrations(connection)
         return Upgraded(before, after, copy)
@@ -96,7 +96,7 @@ def _make_tables(connection: Connection) -> None:
     for index in (index for table in SQLModel.metadata.tables.values() for index in table.indexes):
         if tables.WHERE in index.info:
             index.dialect_options[connection.dialect.name][tables.WHERE] = text(index.info[tables.WHERE])
-    SQLModel.metadata.create_all(connection)
+    SQLModel.metadata.create_all(connection, checkfirst=False)
     if connection.dialect.name == "sqlite":
         # Made in any order. Of two partial indexes that serve a statement SQLite takes the newest, and the index of all
         # sent messages grows for ever.

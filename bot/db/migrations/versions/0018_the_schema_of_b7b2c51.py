@@ -7,4 +7,4 @@ depends_on = None
 
 
 def upgrade() -> None:
-    raise NotImplementedError("no database is made with an old schema")
+    raise NotImplementedError("the schema of commit b7b2c51 is only taken over: racing-bot migrate makes new tables")
