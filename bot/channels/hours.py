@@ -9,10 +9,6 @@ from bot.channels.filters import QUIETED, ChannelFilter
 from bot.events.event import RacingEvent
 
 
-def has_hours(chosen: ChannelFilter) -> bool:
-    return chosen.has_hours
-
-
 def kept_until(
     filters: Iterable[ChannelFilter], event: RacingEvent, received_at: datetime, now: datetime
 ) -> datetime | None:

@@ -1,4 +1,4 @@
-"""PUBLIC_URL as strangers find it: a signed delivery to ourselves, and what an address that fails lacks, in words."""
+"""Tests PUBLIC_URL by a signed delivery to the bot itself, and says in words what is wrong with the address."""
 
 import asyncio
 import json
@@ -24,6 +24,7 @@ DELIVERY_CALL_S = 5.0
 """The data service gives a receiver a couple of seconds (Interface, Events 5)."""
 
 SLOW_S = 2.0
+"""A good answer that takes longer is logged as slow."""
 
 ANSWER_MAX = 4_096
 _FROM_HERE = " From elsewhere the address may answer all the same: some networks do not lead back to themselves."
@@ -161,7 +162,7 @@ def unreached(error: Exception, address: str, call_s: float) -> Problem:
 
 
 def answered(response: httpx.Response) -> Problem:
-    """Of an answer that is not the bot's."""
+    """The problem that an answer shows, where something other than the bot answered."""
     status = response.status_code
     if response.is_redirect:
         return Problem(

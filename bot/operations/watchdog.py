@@ -155,11 +155,7 @@ def _is_open(race: Race, at_course: Mapping[tuple[str | None, str], Sequence[Rac
     # Only deliveries count, so the book's outcome is removed.
     bare = race.model_copy(update={"status": None, "abandoned": None, "runners": ()})
     outcomes = outcomes_of([bare], list(told.values()), None, None)
-    return any(
-        one.race_id == race.race_id and outcome is RaceOutcome.OPEN
-        for place in range(len(outcomes.meetings))
-        for one, outcome in outcomes.of_meeting(place)
-    )
+    return any(one.race_id == race.race_id and outcome is RaceOutcome.OPEN for one, outcome in outcomes.in_order())
 
 
 def _places(*races: Race) -> set[tuple[str | None, str]]:

@@ -4,13 +4,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
+from operator import attrgetter
 
 from sqlmodel import Session
 
 from bot.channels import mutes, subscriptions, watches
 from bot.channels.ack_request import asks
 from bot.channels.filters import ChannelFilter
-from bot.channels.hours import has_hours
 from bot.channels.watches import Watches
 from bot.db.tables import MutedMeetingRow
 from bot.racedata.published_lists import Lists, read_lists
@@ -40,7 +40,7 @@ class FanoutKnowledge:
     @cached_property
     def with_hours(self) -> dict[str, list[ChannelFilter]]:
         """All filters of the channels that let events wait."""
-        return self._of_channels_with(has_hours)
+        return self._of_channels_with(attrgetter("has_hours"))
 
     @cached_property
     def with_live_messages(self) -> dict[str, list[ChannelFilter]]:

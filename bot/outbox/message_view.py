@@ -301,21 +301,23 @@ def _with_events(session: Session, said: Mapping[int, MessageView], new: Tells |
     told = new.events if new else {}
     stored = {one.newest.id: event for one in said.values() if (event := _newest_event(one, told))}
     whole = [event for event in stored.values() if event.unreadable_because is None]
-    lacking = [event for event in whole if event_completion.lacks(event) and event not in told.values()]
+    lacking = {
+        number: event
+        for number, event in stored.items()
+        if number not in told and event.unreadable_because is None and event_completion.lacks(event)
+    }
     meetings = [event for event in whole if event.kind is EventKind.MEETING_ABANDONED]
     abandoned = [event for event in whole if event.kind is EventKind.RACE_ABANDONED]
     if not (lacking or meetings or abandoned):
         return {number: replace(one, event=stored.get(one.newest.id)) for number, one in said.items()}
-    about = [*lacking, *meetings, *abandoned]
+    about = [*lacking.values(), *meetings, *abandoned]
     around = new.around(about) if new else _around(session, about)
     if lacking:
         known = KnownElsewhere(session, new.known.lists if new else read_lists(session), careful=new is None)
         known.listen(around)
-        known.read(lacking)
+        known.read(list(lacking.values()))
         # Other events keep their fields: the race book was not read for them.
-        stored |= {
-            number: known.filled(event.as_delivered(), event) for number, event in stored.items() if event in lacking
-        }
+        stored |= {number: known.filled(event.as_delivered(), event) for number, event in lacking.items()}
     called_off = [event for event in around if event.kind is EventKind.RACE_ABANDONED]
     lost = {
         event.key: tuple(race for race in called_off if is_part_of(race, event))

@@ -125,7 +125,7 @@ class Poster:
     def edit(self, session: Session, edits: Edits, added: Added, tells: Tells, at: Began) -> Added:
         more = claim_at_fanout.edit(session, edits, tells, at.now, self._claiming(self._room - len(added.claims)))
         claims, waiting = [*added.claims, *more.claims], added.waiting + more.waiting
-        return replace(added, claims=claims, waiting=waiting, begun_at_s=at.at_s)
+        return replace(added, claims=claims, waiting=waiting)
 
     def _claiming(self, room: int) -> Claiming:
         room = room if self._is_running and not self._stopping else 0

@@ -90,13 +90,9 @@ class Outcomes:
         if meeting.says_partly_run:
             return True
         forms = meeting, meeting.model_copy(update={"races": ()})
-        races = [(self._race(*where), outcome) for where, outcome in self.of.items()]
-        parts = [
-            (race, outcome)
-            for race, outcome in races
-            if any(is_part_of(RacingEvent(key="", race=race), form) for form in forms)
-        ]
-        regions = {race.region for race, _ in parts if race.region}
+        races = [(RacingEvent(key="", race=self._race(*where)), outcome) for where, outcome in self.of.items()]
+        parts = [(part, outcome) for part, outcome in races if any(is_part_of(part, form) for form in forms)]
+        regions = {part.race.region for part, _ in parts if part.race.region}
         is_certain = bool(meeting.race.region or meeting.race.meeting_id) or len(regions) <= 1
         return is_certain and any(outcome in {RaceOutcome.SETTLED, RaceOutcome.UNCERTAIN} for _, outcome in parts)
 

@@ -1,7 +1,7 @@
 """Races by paths that the operator knows: RACING_DAY_PATH and RACING_RACE_PATH (Spec gaps G9, G10).
 
-One request for a day returns everything that ran (Interface, Limits 9). The answer's shape is not shown: a list of
-races, or of meetings, or an object with either.
+One request for a day returns every race of the day (Interface, Limits 9). The interface does not show the shape of the
+answer: a list of races, a list of meetings, or an object that holds such lists.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -23,7 +23,7 @@ from bot.events.reading.race_list import CARD_LISTS, MEETING_LISTS, RACE_LISTS, 
 from bot.events.reading.race_record import read_race
 from bot.logs import get_logger
 from bot.racedata import quota_store, race_book_store, reference_store
-from bot.racedata.client.records import UNREAD_SHOWN, AnyPage
+from bot.racedata.client.records import UNREAD_SHOWN, AnyPage, Meta
 from bot.racedata.client.service_client import RacingClient
 from bot.racedata.client.service_errors import AnswerUnreadable, InvalidParam, NotFound
 from bot.racedata.day import note_whole
@@ -42,6 +42,8 @@ class Paths(NamedTuple):
 
 
 class DayRead(Value):
+    """A reading of a day by RACING_DAY_PATH. `data_as_of` and `window` are the answer's."""
+
     read_at: AwareDatetime
     data_as_of: str | None = None
     window: str | None = None
@@ -68,28 +70,29 @@ class PathReader:
             return None
         return await self._database.read(partial(stored_day, errand=errand))
 
-    async def read_day(self, client: RacingClient, errand: Errand, requests: int) -> DayRead | None:
-        """None if the path cannot tell the day. Raises ServiceError for a failure that a walk would meet too."""
+    async def read_day(self, client: RacingClient, errand: Errand, requests: int) -> bool:
+        """False if RACING_DAY_PATH does not give the whole day.
+
+        Raises ServiceError for a failure that the list of races would meet too.
+        """
         day, known = errand.day.isoformat(), await self._known_regions()
         regions = self._regions_to_ask(errand, known)
         if self._paths.day is None or not 0 < len(regions) <= requests:
-            return None
-        read = None
+            return False
+        began, metas = self._clock(), list[Meta]()
         for region in regions:
-            asked_at = self._clock()
             page = await self._ask(client, self._paths.day, date=day, **({"region": region} if region else {}))
             if page is None:
-                return None
+                return False
             races = read_day(page.data, Race(region=region, race_date=day))
             if races is None or not _tells(errand, races, known):
                 log.warning("day_not_readable", path=self._paths.day, body=str(page.data)[:UNREAD_SHOWN])
-                return None
-            read = DayRead(
-                read_at=read.read_at if read else asked_at, data_as_of=page.meta.data_as_of, window=page.meta.window
-            )
+                return False
+            metas.append(page.meta)
             await self._keep(races, region or race_book_store.REGION_UNKNOWN)
+        read = DayRead(read_at=began, data_as_of=metas[-1].data_as_of, window=metas[-1].window)
         await self._database.write(lambda session: self._note(session, errand, read))
-        return read
+        return True
 
     async def read_race(self, client: RacingClient, race_id: str, known: Race) -> Race | None:
         page = None if self._paths.race is None else await self._ask(client, self._paths.race, race_id=race_id)
@@ -111,7 +114,7 @@ class PathReader:
         return kept[0] if kept else ()
 
     async def _ask(self, client: RacingClient, path: str, **values: str) -> AnyPage | None:
-        """None for a path that does not work as the operator believed."""
+        """None for an answer that shows that the path is wrong. Counts one request."""
         try:
             page = await client.read_path(path, **values)
         except (NotFound, InvalidParam, AnswerUnreadable, ValueError) as error:
@@ -127,9 +130,7 @@ class PathReader:
             lambda session: race_book_store.put(session, as_spelled(session, races), now, region=region)
         )
 
-    def _note(self, session: Session, errand: Errand, read: DayRead | None) -> None:
-        if read is None:
-            return
+    def _note(self, session: Session, errand: Errand, read: DayRead) -> None:
         now = self._clock()
         named_values.put(session, _name(errand), read.model_dump(mode="json"), now)
         if read.proves(replace(errand, fresh_since=begins_at(errand.day))):
@@ -160,7 +161,7 @@ def _only(data: Any) -> Mapping[str, Any] | None:
 
 
 def _tells(errand: Errand, races: Sequence[Race], known: Collection[str]) -> bool:
-    """False for an answer about other days alone, and unless each race names a known region."""
+    """False if all races are of other days, or if, for all regions, a race has no known region."""
     if races and all(race.race_date != errand.day.isoformat() for race in races):
         return False
     return errand.region is None or all(race.region and (not known or race.region in known) for race in races)

@@ -274,7 +274,7 @@ class Reading:
             return True
         left = await self._quota.commands_left()
         requests = run.budget.pages if left is None else min(run.budget.pages, left)
-        return await self._paths.read_day(self._client_for(run.budget.purpose), run.errand, requests) is not None
+        return await self._paths.read_day(self._client_for(run.budget.purpose), run.errand, requests)
 
 
 def stored_walk(session: Session, region: str | None) -> Walk:

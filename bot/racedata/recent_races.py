@@ -1,4 +1,4 @@
-"""Recent races that filters take, by all that is known of their days."""
+"""For the answer to a subscription: the results and abandonments of a week that the channel's filters take."""
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ HAS_RESULT = WITH_RESULT | {RaceOutcome.VOID}
 
 @dataclass(frozen=True)
 class Recent:
-    """`is_whole`: deliveries cover all RECENT_DAYS days. `abandoned` are today's abandonments by published date.
+    """`is_whole`: the bot has stored deliveries for RECENT_DAYS days. `abandoned`: of today, by the published date.
 
     `partly_run`: keys of today's abandoned meetings with a race that was run. `disputed`: today's abandonments of races
     with a result.

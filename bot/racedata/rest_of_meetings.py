@@ -7,6 +7,7 @@ from sqlmodel import Session
 
 from bot.events import event_store
 from bot.events.event import EventKind, RacingEvent
+from bot.events.event_store import Around
 from bot.events.meeting_parts import is_part_of
 from bot.events.races import Race
 from bot.racedata import race_book_store
@@ -34,7 +35,7 @@ def run_races(
         return RunRaces()
     asked = event_store.around_of(meetings)
     ids = asked.race_ids.union(race_ids)
-    book = _in_book(session, meetings, ids, careful=careful)
+    book = _in_book(session, meetings, asked, ids, careful=careful)
     stored = event_store.outcomes_near(session, ids.union(book), asked.meeting_ids, asked.places)
     told = {event.key: event for event in (*stored, *meetings)}
     outcomes = outcomes_of(book.values(), list(told.values()), None, None)
@@ -57,7 +58,7 @@ def open_races(
     """
     if not abandoned:
         return {}
-    book = _in_book(session, abandoned, (), careful=careful)
+    book = _in_book(session, abandoned, event_store.around_of(abandoned), (), careful=careful)
     told = {event.key: event for event in (*around, *abandoned) if event.is_abandonment}
     races = outcomes_of(book.values(), list(told.values()), None, None).in_order()
     still_open = [race for race, outcome in races if outcome is RaceOutcome.OPEN]
@@ -68,10 +69,10 @@ def open_races(
 
 
 def _in_book(
-    session: Session, events: Sequence[RacingEvent], race_ids: Collection[str], *, careful: bool
+    session: Session, events: Sequence[RacingEvent], asked: Around, race_ids: Collection[str], *, careful: bool
 ) -> dict[str, Race]:
-    """These races, and the races of the events' meetings."""
-    asked, book = event_store.around_of(events), dict[str, Race]()
+    """From the race book, by id: the races of `race_ids`, and all races of the events' meetings, which are `asked`."""
+    book = dict[str, Race]()
     guarded(
         session,
         lambda: book.update(race_book_store.find(session, race_ids, asked.meeting_ids, asked.places)),

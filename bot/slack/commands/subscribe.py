@@ -11,7 +11,6 @@ from bot.channels.conditions.choices import minutes_of
 from bot.channels.conditions.condition import EVERY_VALUE
 from bot.channels.conditions.zones import zone_called
 from bot.channels.filters import ALL_REGIONS, ChannelFilter, Overridden, without_abandonments
-from bot.channels.hours import has_hours
 from bot.db.tables import SubscriptionState
 from bot.errors import WITHOUT_THAT, CommandError, FieldsWrong
 from bot.events.days import UTC_NAME, utc_today
@@ -231,7 +230,9 @@ def _said(session: Session, desk: Desk, channel_id: str, committed: Subscribed, 
         bot_name=desk.identity.name,
         is_direct=channel_id.startswith(DIRECT_MESSAGE),
         suspended=_why_suspended(session, channel_id),
-        waiting=message_store.waiting_in(session, channel_id) if any(map(has_hours, committed.filters)) else (),
+        waiting=message_store.waiting_in(session, channel_id)
+        if any(one.has_hours for one in committed.filters)
+        else (),
     )
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from bot.channels.conditions.choices import is_channel
 from bot.channels.filters import ChannelFilter
 from bot.db.tables import WatchRow
 from bot.outbox.acknowledgements import PersonsAbandonment
@@ -89,8 +90,7 @@ def home_view(page: HomePage) -> dict[str, Any]:
 
 def said_of(channel_id: str, answer: str) -> str:
     """The answer speaks of "this channel", and Home shows several channels."""
-    is_channel = named(channel_id).startswith("<#")
-    return f"{named(channel_id)}: {answer}" if is_channel else answer
+    return f"{named(channel_id)}: {answer}" if is_channel(channel_id) else answer
 
 
 def _abandonments(abandonments: Sequence[PersonsAbandonment]) -> list[Block | None]:

@@ -22,9 +22,10 @@ class Offered(Protocol):
 
 @dataclass(frozen=True)
 class Refusal:
-    """`offers`: the requests behind buttons, by label; of another `command` where that is the right command.
+    """`told`: the words for the person. `offers`: the requests that buttons make, by the buttons' labels.
 
-    `is_of_meaning`: each offer is a reading of the whole line.
+    `is_of_meaning`: the line has several meanings, and each button takes one meaning. `command`: of the buttons, if not
+    the typed command.
     """
 
     told: str
@@ -57,7 +58,7 @@ def unclear(readings: Sequence[Offered]) -> Refusal:
 
 
 def nothing_follows(typed: str, view: ConditionView | None) -> Refusal:
-    """`typed`: a name with its colon."""
+    """`typed`: the name of a value with a colon, such as "course:"."""
     example = f"{view.typed_example if view else 1}, for example"
     if typed.casefold().endswith("course:"):
         example = '"Name", as /racing courses shows the name'

@@ -1,4 +1,7 @@
-"""What a line asks for: one set of topics of one set of places, with values by name. A richer line is asked about."""
+"""The request of a typed line: topics, places and other values.
+
+A line with several meanings is refused, with the meanings as buttons.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -60,7 +63,7 @@ NamedThings = Mapping[str, tuple[Any, ...]]
 
 @dataclass(frozen=True)
 class LineRequest:
-    """What was `taken`, and what was `left_out`. `unknown` words are neither.
+    """`taken`: what the line asks for, with unknown words. `left_out`: what the line excludes.
 
     `is_negated`: "no" or "except" was typed; `is_only`: "only" was. `phrases`: all that was typed. `refused`: why the
     line can't be taken as it stands.
@@ -112,18 +115,18 @@ class LineRequest:
         return frozenset(view.choice.topic for view in CHOICES if view.choice.topic and view.field in self.taken)
 
     def but(self, **named: Sequence[Any]) -> "LineRequest":
-        """The same with other things of these names, or without."""
+        """The request with these fields replaced. An empty sequence removes the field."""
         taken = {name: tuple(some) for name, some in (dict(self.taken) | named).items() if some}
         return replace(self, taken=taken)
 
     @property
     def lasting(self) -> "LineRequest":
-        """The same without days and times."""
+        """The request without days and times."""
         out = {name: some for name, some in self.left_out.items() if name not in {DAYS_FIELD, TIMES_FIELD}}
         return replace(self.but(days=(), times=()), left_out=out)
 
     def filled(self, lexicon: Lexicon) -> ChannelFilter:
-        """A filter to begin the form with, as far as the request says."""
+        """The filter that fills in the form."""
         courses, not_courses = (
             tuple(_course(one, self.of(REGIONS_FIELD), lexicon) for one in some)
             for some in (self.of(COURSES_FIELD), self.out(COURSES_FIELD))
@@ -238,7 +241,7 @@ def _as_places(phrases: Sequence[Phrase]) -> list[Phrase]:
 
 
 def _without_all_of_words(phrases: Sequence[Phrase]) -> list[Phrase]:
-    """The phrases, without an "all" of the words beside it: "all GB", "GB all", "all results from GB"."""
+    """The phrases, without an "all" that belongs to the next words: "all GB", "GB all", "all results from GB"."""
     plain = [one for one in phrases[: _no_at(phrases)] if one.kind is not Kind.FILLER and not one.is_out]
     sorts = [kind for kind, _ in groupby(one.kind for one in plain)]
     if sorts == [Kind.ALL, Kind.TOPIC, Kind.REGION] and plain[0].value == ALL and not _joined(plain):
@@ -263,7 +266,7 @@ def _with_only_courses(phrases: Sequence[Phrase]) -> list[Phrase]:
 
 
 def _split(phrases: Sequence[Phrase]) -> tuple[list[Phrase], list[Phrase]]:
-    """What is taken, and what is left out: a "no" reaches the things after it of one kind."""
+    """The phrases that are asked for, and the excluded phrases. A "no" excludes the next phrases of one kind."""
     taken: list[Phrase] = []
     out: list[Phrase] = []
     reach: str | None = None

@@ -13,7 +13,7 @@ from bot.outbox.message_view import AskedInView, Superseded
 from bot.slack.messages.alerts.acknowledge_words import acknowledge_button, taken_words
 from bot.slack.messages.alerts.alert_context import MessageContext, minutes_late
 from bot.slack.messages.alerts.corrections import DISAGREE, corrected_in_words, repeated_in_words
-from bot.slack.messages.alerts.watch_lines import watch_lines, watched_section
+from bot.slack.messages.alerts.watch_lines import watch_lines
 from bot.slack.messages.kit.blocks import (
     BUTTON_VALUE_MAX,
     action_button,
@@ -81,16 +81,17 @@ def alert(
 
     `facts` and `lines` stand in the blocks alone, `in_text` in the text alone, `said` and `corrected` in both.
     """
+    watched = watch_lines(context.watched, event, context)
     notes = [*said, *(f"{CORRECTED} {words}" for words in corrected)]
     notes += asides(context, event.race, conflict_said=conflict_said)
     head = [
         header(title),
         section(mentions_in_markup(context.mentions)),
-        watched_section(event, context),
+        section("\n".join(watched)),
         *map(section, facts),
         section(joined(notes, "\n")),
     ]
-    watched, beside = watch_lines(context.watched, event, context), asides(context, event.race, in_text=True)
+    beside = asides(context, event.race, in_text=True)
     text = joined([first, *watched, *in_text, *said, *corrected, *beside], ". ") + late_mark(context)
     foot = [small_print(event, context, details_filled_in=details_filled_in), alert_buttons(event, context.asked)]
     return message(with_mentions(text, context.mentions), head, lines, len(lines), foot)

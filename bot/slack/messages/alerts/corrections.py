@@ -46,8 +46,13 @@ def changes_in_words(changes: Sequence[Change], race: Race = _UNKNOWN, *, disagr
 
 
 def correction(context: MessageContext, race: Race = _UNKNOWN) -> list[str]:
-    changed = changes_in_words(context.changes, race, disagree=context.order_unknown)
-    return [f"{DISAGREE if context.order_unknown else 'Correction'}: {changed}"] if changed else []
+    words = labelled(changes_in_words(context.changes, race, disagree=context.order_unknown), context, "Correction")
+    return [words] if words else []
+
+
+def labelled(changed: str, context: MessageContext, label: str = "Changed") -> str | None:
+    """For example "Changed: going was Good, now Soft"; of an unknown order, that two versions disagree."""
+    return given(f"{DISAGREE if context.order_unknown else label}: {{}}", changed)
 
 
 def additions_in_words(changes: Sequence[Change]) -> str:

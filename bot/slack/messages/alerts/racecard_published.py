@@ -9,8 +9,8 @@ from bot.events.spellings import YES, by_card_status
 from bot.outbox.message import Block, Message
 from bot.slack.messages.alerts.alert_context import MessageContext
 from bot.slack.messages.alerts.alert_notes import alert_buttons, asides, late_mark, shows_filled_in, small_print
-from bot.slack.messages.alerts.corrections import DISAGREE, changes_in_words
-from bot.slack.messages.alerts.watch_lines import watch_lines, watched_section
+from bot.slack.messages.alerts.corrections import DISAGREE, changes_in_words, labelled
+from bot.slack.messages.alerts.watch_lines import watch_lines
 from bot.slack.messages.kit.blocks import (
     TEXT_OBJECT,
     actions,
@@ -62,15 +62,16 @@ def racecard_published(event: RacingEvent, context: MessageContext) -> Message:
     leads = bool(context.watched) and not (changed or loss)
     title = _headline(event, context, changed, loss)
     lost = _lost(event, context, loss)
+    watched = watch_lines(context.watched, event, context)
     head = [
         None if leads else header(title),
         section(mentions_in_markup(context.mentions)),
-        watched_section(event, context),
+        section("\n".join(watched)),
         section(f"{title}: {declared(event)}" if leads else ""),
         section(lost if loss or not _lost_races(event) else f"{ABANDONED} {lost}"),
-        section(joined([_labelled(changed, context), *asides(context)], "\n")),
+        section(joined([labelled(changed, context), *asides(context)], "\n")),
     ]
-    text = with_mentions(_text(event, context, changed, (loss, lost)), context.mentions)
+    text = with_mentions(_text(event, context, changed, (loss, lost), watched), context.mentions)
     small = small_print(event, context, details_filled_in=shows_filled_in(event.races, _line))
     if context.watched and (button := _card_button(event)):
         return _with_card_behind(message(text, head), event, context, small, button)
@@ -107,11 +108,13 @@ def _card_button(event: RacingEvent) -> Block | None:
     return button if course and race.region and race.race_date and fits(button) else None
 
 
-def _text(event: RacingEvent, context: MessageContext, changed: str, said: tuple[str | None, str]) -> str:
+def _text(
+    event: RacingEvent, context: MessageContext, changed: str, said: tuple[str | None, str], watched: Sequence[str]
+) -> str:
+    """`said`: the loss in the header, and the words on lost races."""
     loss, lost = said
-    watched = watch_lines(context.watched, event, context)
     if loss:
-        notes = [joined([loss, _why(event)], ", "), _labelled(changed, context), *watched]
+        notes = [joined([loss, _why(event)], ", "), labelled(changed, context), *watched]
     elif changed:
         kind = DISAGREE if context.order_unknown else "CORRECTION"
         notes = [f"{kind}: {_card(event)}: {changed}", declared(event), *watched]
@@ -184,10 +187,6 @@ def _changed(event: RacingEvent, context: MessageContext, *, is_loss_said: bool)
     """The differences; "" where the header says them."""
     shown = [one for one in context.changes if context.order_unknown or not (is_loss_said and _marks_lost(one))]
     return changes_in_words(shown, event.race, disagree=context.order_unknown)
-
-
-def _labelled(changed: str, context: MessageContext) -> str | None:
-    return given(f"{DISAGREE if context.order_unknown else 'Changed'}: {{}}", changed)
 
 
 def _name(race: Race) -> str:

@@ -1,5 +1,7 @@
 """The message for result.received: race run, declared void, or walkover."""
 
+from collections.abc import Sequence
+
 from bot.events.event import RacingEvent
 from bot.events.facts import Change
 from bot.events.race_state import RaceState, state_in
@@ -15,9 +17,9 @@ from bot.slack.messages.alerts.alert_notes import (
     other_day,
     small_print,
 )
-from bot.slack.messages.alerts.corrections import DISAGREE, changes_in_words
+from bot.slack.messages.alerts.corrections import DISAGREE, changes_in_words, labelled
 from bot.slack.messages.alerts.runner_table import runner_lines
-from bot.slack.messages.alerts.watch_lines import watch_lines, watched_section
+from bot.slack.messages.alerts.watch_lines import watch_lines
 from bot.slack.messages.kit.blocks import TEXT_OBJECT, header, line_sections, message, room_beside, section
 from bot.slack.messages.kit.marks import (
     ABANDONED,
@@ -51,6 +53,7 @@ def result(event: RacingEvent, context: MessageContext) -> Message:
     kind = _kind(changed, context)
     is_news = bool(changed) or _is_conflict(race, context)
     name = f"{race_name(race)}{other_day(event, context)}{region_mark(event)}"
+    watched = watch_lines(context.watched, event, context)
     line = result_line(race, first="Result in")
     shown = [
         joined([_changed(changed), earlier_message(context)]) if changed else None,
@@ -61,10 +64,10 @@ def result(event: RacingEvent, context: MessageContext) -> Message:
     ]
     head = [
         header(_headline(event, name, context, kind)) if is_news else None,
-        watched_section(event, context),
+        section("\n".join(watched)),
         section(joined(shown, "\n")),
     ]
-    return _with_runners(message(_text(event, name, context, changed), head), event, context)
+    return _with_runners(message(_text(event, name, context, (kind, changed), watched), head), event, context)
 
 
 def _with_runners(said: Message, event: RacingEvent, context: MessageContext) -> Message:
@@ -87,16 +90,15 @@ def _with_runners(said: Message, event: RacingEvent, context: MessageContext) ->
     return with_native(message(said.text, [*head, collapsed(FULL_RESULT, inner)], foot=[small]), in_sections)
 
 
-def _text(event: RacingEvent, name: str, context: MessageContext, changed: str) -> str:
-    race = event.race
+def _text(event: RacingEvent, name: str, context: MessageContext, news: tuple[str, str], watched: Sequence[str]) -> str:
+    """`news`: the kind of the news, and the changes."""
+    race, (kind, changed) = event.race, news
     line = result_line(race, in_text=True)
     now = "The later delivery says" if context.order_unknown else "Now"
-    kind = _kind(changed, context)
     if _is_conflict(race, context):
         kind = "CONFLICT"
         name = f"{name} {_conflict_words(race, context)}"
     first = f"{kind}: {name}: " + (f"{changed}. {now} {line}" if changed else line)
-    watched = watch_lines(context.watched, event, context)
     said = [*watched, first] if kind == RESULT else [first, *watched]
     beside = asides(context, race, in_text=True, conflict_said=True)
     return joined([*said, unusual_status(race), _abandoned_too(race, context), *beside], ". ") + late_mark(context)
@@ -148,8 +150,7 @@ def race_not_run(event: RacingEvent, context: MessageContext) -> Message:
     others = [change for change in context.changes if not (race.is_void and _makes_void(change))]
     changed = changes_in_words(others, race, disagree=context.order_unknown)
     if race.is_void:
-        others_changed = f"{DISAGREE if context.order_unknown else 'Changed'}: {{}}"
-        said = [_void_in_words(context), given(others_changed, changed)]
+        said = [_void_in_words(context), labelled(changed, context)]
     else:
         said = ["The result says so", _changed(changed)]
     first = f"{word}: {race_name(race)}{other_day(event, context)}{region_mark(event)}"

@@ -16,9 +16,7 @@ from bot.events.races import (
     is_shared,
 )
 from bot.events.watched import WatchedRunner, name_key
-from bot.outbox.message import Block
 from bot.slack.messages.alerts.alert_context import MessageContext
-from bot.slack.messages.kit.blocks import section
 from bot.slack.messages.kit.marks import WATCHED
 from bot.slack.messages.kit.names import PERSON_MAX, SHORT_MAX, course_name, ordinal, race_day
 from bot.slack.messages.kit.result_line import FIRST_PLACES, RaceField, walked_over
@@ -26,10 +24,6 @@ from bot.slack.messages.kit.text import first_of, given, joined, safe
 from bot.slack.messages.kit.times import off_text
 
 RUNNERS_NAMED = 8
-
-
-def watched_section(event: RacingEvent, context: MessageContext) -> Block | None:
-    return section("\n".join(watch_lines(context.watched, event, context)))
 
 
 def watch_lines(watched: Sequence[WatchedRunner], event: RacingEvent, context: MessageContext) -> list[str]:

@@ -314,7 +314,8 @@ def abandoned_in_figures(outcomes: Outcomes) -> str | None:
 
 
 def _is_of_lost(race: Race, outcomes: Outcomes) -> bool:
-    return any(is_part_of(RacingEvent(key="", race=race), event) for event in outcomes.lost)
+    part = RacingEvent(key="", race=race)
+    return any(is_part_of(part, event) for event in outcomes.lost)
 
 
 def _part(title: str, lines: Sequence[str], on_every_page_max: int) -> tuple[Block | None, list[Unit]]:

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from datetime import date, datetime
 
 from bot.channels.filters import Abandonments, ChannelFilter, Meeting, Overridden
-from bot.channels.hours import has_hours
 from bot.channels.pauses import UNTIL_RESUMED
 from bot.db.tables import AuditEntry, ChannelSubscriptionRow, MutedMeetingRow, SubscriptionState
 from bot.events.event import EventKind, RacingEvent, Topic
@@ -128,7 +127,7 @@ def _rest(said: Said) -> list[str]:
             f"If nobody has pressed *I have it* after {span}, I post once more here, and tell nobody else. To name "
             "people or channels, use Edit in `/racing list`, or add `escalate:` and an id."
         )
-    if any(map(has_hours, said.filters)):
+    if any(one.has_hours for one in said.filters):
         parts.append("Abandonments never wait.")
     if said.waiting:
         which = "the first due" if len(set(said.waiting)) > 1 else "due"
