@@ -180,7 +180,7 @@ BY_THE_BOOK = {
     ),
 }
 
-TITLES = ("Afternoon 1", "Afternoon 2", "Evening 1", "Evening 2")
+OFF_TIMES = ("13:00", "13:30", "18:00", "18:30")
 OF_TWO_MEETINGS = (
     at_kempton("a1", "13:00", title="Afternoon 1", meeting_id="m1"),
     at_kempton("a2", "13:30", title="Afternoon 2", meeting_id="m1"),
@@ -189,8 +189,8 @@ OF_TWO_MEETINGS = (
 )
 
 
-def shows(titles):
-    return " | ".join(f"{'+' if title in titles else '!'}{title}" for title in TITLES)
+def shows(off_times):
+    return " | ".join(f"{'+' if off in off_times else '!'}{off}" for off in OFF_TIMES)
 
 
 LOST_AT_KEMPTON = {"event": "race.abandoned", "course": "Kempton", "date": DAY}
@@ -226,14 +226,14 @@ SEVERAL_RACES = (
             lists(*OF_TWO_MEETINGS[: known or None]),
             {"event": "meeting.abandoned", "course": "Kempton", "date": DAY, "reason": "frost", **named},
             *([lists(*OF_TWO_MEETINGS[1:2]), lists(*OF_TWO_MEETINGS[2:])] if known else []),
-            CGB=[shows(titles)],
+            CGB=[shows(lost)],
         )
         for when, known in (("both known before", 0), ("known after", 1))
-        for named, titles in (
+        for named, lost in (
             ({}, ()),
-            ({"meeting_id": "m1"}, TITLES[:2]),
-            ({"meeting_id": "m2"}, TITLES[2:3]),
-            ({"races": ["18:00", "18:30"]}, TITLES[2:]),
+            ({"meeting_id": "m1"}, OFF_TIMES[:2]),
+            ({"meeting_id": "m2"}, OFF_TIMES[2:3]),
+            ({"races": ["18:00", "18:30"]}, OFF_TIMES[2:]),
         )
     }
 )

@@ -314,6 +314,14 @@ def test_abandoned_meeting_says_from_the_race_book_only_what_a_line_shows(filled
     assert (FROM_BOOK in as_read(render(meeting, context(lost=lost)))) is is_said
 
 
+@pytest.mark.parametrize(("filled_in", "is_said"), [({"title": "Cup"}, False), ({"off": OffTime(text="15:30")}, True)])
+def test_times_of_an_abandoned_meeting_are_all_that_comes_from_the_race_book(filled_in, is_said):
+    race = Race(**{"off": OffTime(text="15:00"), **filled_in}, from_book=tuple(filled_in))
+    told = as_read(render(event(MEETING, races=(RACE, race)), CONTEXT))
+    assert "Lost: 14:30, 15:" in told
+    assert (FROM_BOOK in told) is is_said
+
+
 @pytest.mark.parametrize(
     ("filled_in", "is_said"), [({"title": "Cup"}, True), ({"region": "GB", "going": "Soft"}, False)]
 )

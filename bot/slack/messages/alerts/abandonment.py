@@ -1,5 +1,6 @@
 """The messages for meeting.abandoned and race.abandoned."""
 
+from collections.abc import Sequence
 from functools import partial
 
 from bot.events.event import RacingEvent
@@ -43,6 +44,8 @@ def meeting_abandoned(event: RacingEvent, context: MessageContext) -> Message:
     name = f"ABANDONED: {joined(meeting, ', ')}{region_mark(event)}"
     title, is_whole = headline(ABANDONED, name, reason(event))
     figures, conflict = _races_in_figures(event, context, len(lost), run), _in_conflict(disputed)
+    times = _times(lost, event)
+    line = partial(_line, event=event, named=not times)
     were_run = f"{counted(run, 'race')} of this meeting {'was' if run == 1 else 'were'} run" if run else None
     marked = given(f"{CONFLICTING} {{}}", conflict)
     return alert(
@@ -53,8 +56,8 @@ def meeting_abandoned(event: RacingEvent, context: MessageContext) -> Message:
         facts=[joined([figures or were_run, marked, None if is_whole else reason(event)])],
         corrected=correction(context),
         in_text=[conflict],
-        lines=[_line(race, event) for race in lost],
-        details_filled_in=shows_filled_in(lost, partial(_line, event=event)),
+        lines=[f"Lost: {', '.join(times)}"] if times else [*map(line, lost)],
+        details_filled_in=shows_filled_in(lost, line),
     )
 
 
@@ -82,8 +85,15 @@ def _with_reason_of(lost: Race, race: Race, event: RacingEvent) -> Race:
     return race.model_copy(update={"reason": own_reason(lost.reason, event, race) or race.reason})
 
 
-def _line(race: Race, event: RacingEvent) -> str:
-    return joined([race_line(race), safe(own_reason(race.reason, event))])
+def _times(lost: Sequence[Race], event: RacingEvent) -> list[str]:
+    """Of several races with a time each and without reasons of their own: a list of names would fill a phone."""
+    times = [time for race in lost if (time := off_text(race.off)) and own_reason(race.reason, event) is None]
+    return times if 1 < len(lost) == len(set(times)) else []
+
+
+def _line(race: Race, event: RacingEvent, *, named: bool) -> str:
+    line = race_line(race) if named else off_text(race.off)
+    return joined([line, safe(own_reason(race.reason, event))])
 
 
 def _settled(race: Race, context: MessageContext) -> bool:
