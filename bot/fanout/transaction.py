@@ -84,8 +84,9 @@ class FanoutTransactions:
 
     def together(self, session: Session, read: Sequence[ReadDelivery], *, in_order: bool = False) -> FannedOut | None:
         """None while another replica has the turn. `in_order`: do nothing while an earlier delivery waits."""
-        began_s = self._monotonic()
         taken = inbox.take_in_turn(session, [delivery for delivery, _ in read], self._clock)
+        # After the database's moment: that moment and the time since are never ahead of the database's clock.
+        began_s = self._monotonic()
         if taken is None:
             return None
         waiting = _only(read, taken.inbox_ids)
