@@ -388,7 +388,8 @@ def _has_races_without_id(event: RacingEvent) -> bool:
 
 
 def _lacks(race: Race) -> bool:
-    return _lacks_place(race) or race.off == OffTime() or race.title is None or race.race_class is None
+    chosen_by = (race.title, race.race_class, race.race_type, race.surface)
+    return _lacks_place(race) or race.off == OffTime() or None in chosen_by
 
 
 def _lacks_place(race: Race) -> bool:

@@ -71,6 +71,14 @@ BY_THE_BOOK = {
         CGB=[""],
         CALL=[],
     ),
+    "type of a race without an id, and with a class": Story(
+        subscribes("CGB", codes=("flat",)),
+        subscribes("CALL", "GB", codes=("jumps",)),
+        lists(listed(race_type="Flat")),
+        result(race_id=None, title="Title rc_1", race_class="Class 4"),
+        CGB=[""],
+        CALL=[],
+    ),
     "learnt after the message": Story(
         IN_GB,
         TO_ALL,
