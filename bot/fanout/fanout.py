@@ -7,6 +7,7 @@ from functools import partial
 from itertools import groupby
 from typing import Protocol
 
+from sqlalchemy import select
 from sqlmodel import Session
 
 from bot.clock import Clock, Monotonic
@@ -156,7 +157,6 @@ class Fanout:
             self.transactions.kept.forget()
             if isinstance(error, StorageUnavailable):
                 self._refused = first
-                self._setbacks.refused_alone += singly
             raise
         self._refused = None
         if done < len(read):
@@ -185,28 +185,26 @@ class Fanout:
     async def _fan_out_singly(self, read: Sequence[ReadDelivery]) -> int:
         """Hold back a delivery that the database refuses while the database takes others.
 
-        A database that comes back meanwhile must put no delivery behind later deliveries: each delivery is tried twice,
-        and once more after the others.
+        A refused delivery is tried again once the database answers: while the database is away, the first refusal ends
+        the turn, so that no later delivery passes an earlier one when the database comes back.
         """
         done, refused = 0, list[tuple[list[ReadDelivery], StorageUnavailable]]()
         for _, events in groupby(read, key=lambda each: each[0].inbox_id):
             each = list(events)
             try:
-                done += await self._fan_out_twice(each)
-            except StorageUnavailable as error:
-                refused.append((each, error))
+                done += await self._fan_out_together(each)
+            except StorageUnavailable:
+                await self._database.write(_ask)
+                try:
+                    done += await self._fan_out_together(each)
+                except StorageUnavailable as error:
+                    refused.append((each, error))
         if refused and not done:
+            self._setbacks.refused_alone += 1
             raise refused[0][1]
         for each, _ in refused:
             done += await self._fan_out_or_hold_back(each)
         return done
-
-    async def _fan_out_twice(self, read: Sequence[ReadDelivery]) -> int:
-        """After a restart of the database, the first try meets a dead connection."""
-        try:
-            return await self._fan_out_together(read)
-        except StorageUnavailable:
-            return await self._fan_out_together(read)
 
     async def _fan_out_or_hold_back(self, read: Sequence[ReadDelivery]) -> int:
         try:
@@ -233,3 +231,7 @@ class Fanout:
         if len(race_ids) == race_book_store.RACES_PER_QUERY:
             self._is_behind = True
             self._wake.set()
+
+
+def _ask(session: Session) -> None:
+    session.execute(select(1))
