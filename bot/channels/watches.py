@@ -57,6 +57,11 @@ class Watches:
                     found.setdefault(channel_id, []).append(one)
         return found
 
+    def have(self, channel_id: str, one: WatchedRunner, received_at: datetime) -> bool:
+        """True while the channel watches the horse, or one of the noted people."""
+        people = dict(words.split(" ", 1) for words in one.by)
+        return channel_id in self._watching(Runner(horse=one.horse, **people), received_at)
+
     def _watching(self, runner: Runner, received_at: datetime) -> dict[str, list[str]]:
         """Channel → the watched people of the runner; an empty list for a watched horse."""
         found: dict[str, list[str]] = {}

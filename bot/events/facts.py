@@ -13,7 +13,7 @@ from pydantic import BaseModel, BeforeValidator, Field
 
 from bot.events.event import EventKind, RacingEvent
 from bot.events.kinds import CARD, DECLARATIONS, RUNNER, DeclaredFields, Noise, Rings, ToldField
-from bot.events.pairs import Places, is_shorter, is_whole, paired_races, paired_runners
+from bot.events.pairs import Places, is_shorter, is_whole_field, paired_races, paired_runners
 from bot.events.races import FEW_MINUTES, OUT, RESERVED, Course, OffTime, Race, Runner, Value, finishing_position
 from bot.events.spellings import NO, YES, by_place
 from bot.events.watched import WatchedRunner
@@ -38,6 +38,7 @@ MOST_OF_FIELD = 50
 
 POSITION_FACT = "runner.position"
 HORSE_FACT = "runner.horse"
+JOCKEY_FACT = "runner.jockey"
 COURSE_NAME_FACT, COURSE_ID_FACT, DATE_FACT = "course.name", "course.course_id", "race.race_date"
 
 NAMED, NON_RUNNER = "named", OUT
@@ -150,7 +151,7 @@ class _Between:
         yield from self._compared("event", self.old, self.new)
         yield from self._compared("course", old.course, new.course)
         yield from self._compared("race", old, new, is_soon=self._is_soon(old, new))
-        yield from self._runners(old.runners, new.runners)
+        yield from self._runners(old, new)
         yield from self._cards(self.old.races, self.new.races)
 
     def _compared(
@@ -196,20 +197,20 @@ class _Between:
         dates = [race.race_date for race in (*races, self.new.race, self.old.race)]
         return next(filter(None, dates), None) == self._today
 
-    def _runners(self, old: Sequence[Runner], new: Sequence[Runner]) -> Iterator[Change]:
-        if isinstance(self.declared[RUNNER], Noise) or not new:
+    def _runners(self, old: Race, new: Race) -> Iterator[Change]:
+        if isinstance(self.declared[RUNNER], Noise) or not new.runners:
             return
         # The first placings of a result are news as a whole (`brings_placings`).
         had_places = not _has_placings(self.new) or _has_places(self.old)
-        pairs = paired_runners(old, new)
-        takes_off = self._has_whole_lists and is_whole(old, new)
+        pairs = paired_runners(old.runners, new.runners)
+        takes_off = self._has_whole_lists and is_whole_field(old, new)
         places = Places(pairs, takes_off=takes_off)
         for before, now in pairs:
             of = runner_label(now or before)
             yield from _position(before, now, of, places) if had_places or (before and before.position) else ()
             if before and now:
                 yield from self._compared(RUNNER, before, now, of)
-            elif now and old and not (had_places and now.position):
+            elif now and old.runners and not (had_places and now.position):
                 yield Change(field=RUNNER, of=of, now=NAMED)
             elif before and takes_off:
                 yield Change(field=RUNNER, of=of, before=NAMED)
@@ -233,11 +234,11 @@ class _Between:
                 yield Change(field=CARD, of=race_label(before), before=NAMED, rings=self._is_soon(before))
 
     def _declared(self, before: Race, now: Race) -> Iterator[Change]:
-        """Runners that are new, gone, now non-runners, and runners again."""
+        """Runners that are new, gone, now non-runners, and runners again; and replaced jockeys."""
         if not (before.runners and now.runners):
             return
         pairs = paired_runners(before.runners, now.runners)
-        takes_off = self._has_whole_lists and is_whole(before.runners, now.runners)
+        takes_off = self._has_whole_lists and is_whole_field(before, now)
         more = [other for one, other in pairs if one is None]
         gone = [one for one, other in pairs if other is None and takes_off]
         out = [other for one, other in pairs if one and other and not one.is_out and other.is_out]
@@ -253,6 +254,10 @@ class _Between:
             if runners:
                 of = f"{_together(runners)} in the {where}"
                 yield Change(field=RUNNER, of=of, before=was, now=is_now, several=len(runners) > 1)
+        for one, other in pairs:
+            if one and other and None not in {one.jockey, other.jockey} and one.jockey != other.jockey:
+                of = f"{runner_label(other)} in the {where}"
+                yield Change(field=JOCKEY_FACT, of=of, before=one.jockey, now=other.jockey)
 
 
 def _bounded(changes: Iterator[Change]) -> Iterator[Change]:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from bot.events.event import EventKind, RacingEvent
 from bot.events.kinds import DECLARATIONS, WHOLE_LISTS
-from bot.events.pairs import Places, is_shorter, is_whole, paired_races, paired_runners
+from bot.events.pairs import Places, is_shorter, is_whole_field, paired_races, paired_runners
 from bot.events.races import FEW_MINUTES, OF_COURSE, RESERVED, Course, OffTime, Race, Runner
 from bot.events.spellings import by_place
 
@@ -177,7 +177,7 @@ def completed_race(race: Race, earlier: Race, *, are_all: bool = False) -> Race:
         kept |= {"region": earlier.region, "said_region": earlier.said_region}
     if not (race.runners or race.unread_order):
         kept |= {name: getattr(earlier, name) for name in _OF_THE_ORDER}
-    takes_off = are_all and bool(race.runners) and is_whole(earlier.runners, race.runners)
+    takes_off = are_all and is_whole_field(earlier, race)
     if takes_off and race.field_size is None:
         # The earlier number would hide that a runner is gone.
         kept.pop("field_size", None)

@@ -44,6 +44,12 @@ def is_whole(earlier: Sized, later: Sized) -> bool:
     return len(later) > 1 or len(earlier) <= 2
 
 
+def is_whole_field(earlier: Race, later: Race) -> bool:
+    """True for a whole list of runners: no update, and no fewer runners than the delivery's own number."""
+    listed = len(later.runners)
+    return 0 < listed >= (later.field_size or 0) and is_whole(earlier.runners, later.runners)
+
+
 def is_shorter(earlier: Sequence[Race], pairs: Sequence[Pair[Race]], *, in_parts: bool) -> bool:
     """True for the same card with races taken off.
 

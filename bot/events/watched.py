@@ -2,11 +2,11 @@
 
 import re
 import unicodedata
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from bot.events.races import APOSTROPHES, RESERVED, Race, Value, finishing_position, is_non_runner, plain_name
+from bot.events.races import APOSTROPHES, RESERVED, Race, Runner, Value, finishing_position, is_non_runner, plain_name
 
 _COUNTRY = re.compile(r"\(([a-z]{2,3})\)$")
 
@@ -66,7 +66,8 @@ class WatchedRunner(Value):
 
     `by`: the watched trainer or jockey, as "trainer A. Smith"; empty where the horse is watched. `off`: of a race of a
     meeting or card. `position`: of a result. `is_lost`: an earlier version had the runner, and the newest has not.
-    `is_back`: runs, and was a non-runner of an earlier version, no reserve.
+    `is_gone`: the newest version lacks the horse itself. `is_back`: runs, and was out in an earlier version, no
+    reserve.
     """
 
     horse: str | None = None
@@ -74,11 +75,12 @@ class WatchedRunner(Value):
     off: str | None = None
     position: str | None = None
     is_lost: bool = False
+    is_gone: bool = False
     is_back: bool = False
 
     @property
     def is_out(self) -> bool:
-        return is_non_runner(self.position)
+        return self.is_gone or is_non_runner(self.position)
 
     def is_covered_by(self, horse: str | None, by: Collection[str]) -> bool:
         """True for the same horse with the watched people."""
@@ -95,22 +97,25 @@ def renewed(
 ) -> tuple[WatchedRunner, ...]:
     """The runners that a version `found` by today's watches, and the runners `noted` with an earlier version.
 
-    A noted runner is lost if no race has the runner any more, with the same jockey and trainer. So is a runner whose
+    A noted runner is lost if the race has the runner no more, with the same jockey and trainer. So is a runner whose
     place another horse has: maybe a corrected name. A runner whose watch has ended stays.
     """
-    lost = [one for one in noted if _is_lost(one, races)]
+    there = [(one, _there(one, races)) for one in noted]
+    lost = [one.model_copy(update={"is_lost": True, "is_gone": not same}) for one, same in there if _is_lost(one, same)]
     found = [one.model_copy(update={"is_back": _is_back(one, noted)}) for one in found]
-    is_there = [one for one in found if not any(gone.is_covered_by(one.horse, one.by) for gone in lost)]
-    others = [
-        one.model_copy(update={"is_lost": False})
-        for one in noted
-        if one not in lost and not any(one.is_covered_by(other.horse, other.by) for other in found)
+    is_there = [
+        one for one in found if not any(gone.off == one.off and gone.is_covered_by(one.horse, one.by) for gone in lost)
     ]
-    return (*is_there, *others, *(one.model_copy(update={"is_lost": True}) for one in lost))
+    others = [
+        one.model_copy(update={"is_lost": False, "is_gone": False})
+        for one, same in there
+        if not _is_lost(one, same) and not any(one.is_covered_by(other.horse, other.by) for other in found)
+    ]
+    return (*is_there, *others, *lost)
 
 
-def out_or_back(before: WatchedIn, now: WatchedIn) -> set[str]:
-    """Channels with a watched runner who is newly out, or who runs again.
+def out_or_back(before: WatchedIn, now: WatchedIn, watches: Callable[[str, WatchedRunner], bool]) -> set[str]:
+    """Channels that still watch a runner who is newly out or off the card, or who runs again.
 
     A reserve is told again only where the runner was none before.
     """
@@ -124,7 +129,7 @@ def out_or_back(before: WatchedIn, now: WatchedIn) -> set[str]:
     return {
         channel_id
         for channel_id, runners in now.items()
-        if any(is_news(one, before.get(channel_id, ())) for one in runners)
+        if any(is_news(one, before.get(channel_id, ())) and watches(channel_id, one) for one in runners)
     }
 
 
@@ -140,11 +145,16 @@ def _is_back(runner: WatchedRunner, noted: Sequence[WatchedRunner]) -> bool:
     return bool(same) and not runner.is_out and was_out
 
 
-def _is_lost(noted: WatchedRunner, races: Sequence[Race]) -> bool:
+def _there(noted: WatchedRunner, races: Sequence[Race]) -> list[Runner]:
+    """The horse in the same race, in any race if the race has moved."""
+    same = [race for race in races if noted.off and noted.off == race.off.text] or races
+    return [runner for race in same for runner in race.runners if _bare(runner.horse) == _bare(noted.horse)]
+
+
+def _is_lost(noted: WatchedRunner, there: Sequence[Runner]) -> bool:
     same = [
         runner
-        for race in races
-        for runner in race.runners
+        for runner in there
         if noted.is_covered_by(runner.horse, [f"trainer {runner.trainer}", f"jockey {runner.jockey}"])
     ]
     was_placed = bool(finishing_position(noted.position))

@@ -6,6 +6,7 @@ The same transaction marks the deliveries done: a crash leaves everything or not
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from typing import Protocol
 
 from sqlmodel import Session
@@ -201,7 +202,8 @@ class _Transaction:
             event_store.note_watched(news.version, renewed)
         muted = {} if news.remarks.contradicts else mutes.muting(self._mutes, news.event)
         is_card = news.event.kind is EventKind.RACECARD_PUBLISHED
-        rung = out_or_back(noted, watched) if is_card else ()
+        have = partial(self._known.watches.have, received_at=news.version.received_at)
+        rung = out_or_back(noted, renewed, have) if is_card else ()
         heard = Heard(self._matching(news), self._known.listeners, watched, renewed, rung, muted)
         channels = self._plan.add(news, heard)
         news.version.posts = len(channels)

@@ -27,7 +27,7 @@ from bot.events import event_store
 from bot.events.event import RacingEvent
 from bot.events.kinds import WHOLE_LISTS
 from bot.events.merge import completed_runners, declared_size, of_declarations
-from bot.events.pairs import is_whole
+from bot.events.pairs import is_whole_field
 from bot.events.race_state import state_in
 from bot.events.races import Course, Race, Value
 from bot.logs import get_logger
@@ -120,7 +120,7 @@ def _takes_off(known: Race, news: _Named, region: str | None) -> bool:
     """Whether runners without a mention are out. A card removes nobody from a race with placed runners."""
     if region is not None:
         return True
-    return news.names_all and is_whole(known.runners, news.race.runners) and not known.placed()
+    return news.names_all and is_whole_field(known, news.race) and not known.placed()
 
 
 def learnt(session: Session) -> list[str]:

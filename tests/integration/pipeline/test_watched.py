@@ -116,6 +116,7 @@ async def test_watched_person_is_found_in_the_object_of_the_horse(pipeline, runn
 NOW = "⭐ Golden Mélody (IRE) declared: 14:30 Ascot"
 RIDDEN = "⭐ Golden Mélody (IRE) (jockey R. Moore) declared"
 LOST = "⭐ Golden Mélody (IRE) is no longer with jockey R. Moore"
+GONE = "⭐ Golden Mélody (IRE) is no longer declared: 14:30 Ascot"
 FIELD = [{"number": str(number), "horse": f"Horse {number}"} for number in range(5, 9)]
 RIDE = [card(sequence=1), card(runners=[REPLACED], sequence=2)]
 ABSENT = GOLDEN | {"status": "Non-runner"}
@@ -150,8 +151,40 @@ STORIES = {
         CHERE=[LOST],
     ),
     "taken off the card": Story(
-        *(HERE, card(runners=[GOLDEN, *FIELD], sequence=1), card(runners=FIELD, sequence=2)),
-        CHERE=["⭐ Golden Mélody (IRE) is no longer declared"],
+        *(HERE, ALL, card(runners=[GOLDEN, *FIELD], sequence=1), card(runners=FIELD, sequence=2)),
+        *(so_far(CHERE=["Superseded", GONE]), card(runners=FIELD, going="Soft", sequence=3)),
+        CHERE=["Superseded", f"{GONE} | Added"],
+        CGB=["no longer declared | !⭐"],
+    ),
+    "trainer's horse taken off the card": Story(
+        *(watches("CHERE", "A. Smith", kind=TRAINER), card(runners=[GOLDEN, *FIELD], sequence=1)),
+        card(runners=FIELD, sequence=2),
+        CHERE=["Superseded", GONE],
+    ),
+    "taken off a meeting's card, and put back": Story(
+        *(HERE, meeting_card(GOLDEN, *FIELD) | {"sequence": 1}, meeting_card(*FIELD) | {"sequence": 2}),
+        *(so_far(CHERE=["Superseded", GONE]), meeting_card(GOLDEN, *FIELD) | {"sequence": 3}),
+        CHERE=["Superseded", "Superseded", BACK],
+    ),
+    "taken off one of two races": Story(
+        *(HERE, twice(GOLDEN, GOLDEN, 1), twice(OTHER, GOLDEN, 2)),
+        CHERE=["Superseded", f"⭐ Golden Mélody (IRE) declared: 15:00 Ascot | {GONE}"],
+    ),
+    "taken off after the watch ended": Story(
+        *(HERE, card(runners=[GOLDEN, *FIELD], sequence=1), ends("CHERE"), subscribes("CHERE", "GB", *Topic)),
+        card(runners=FIELD, sequence=2),
+        CHERE=[GONE],
+    ),
+    "left out of a card without runners, and of a part": Story(
+        *(HERE, card(runners=[GOLDEN, *FIELD], sequence=1), card(runners=[], sequence=2)),
+        card(runners=FIELD[:2], field_size=5, sequence=3),
+        CHERE=[f"{NOW} | !no longer"],
+    ),
+    "jockey of a meeting's card": Story(
+        *(HERE, watches("CRUN", "R. Moore", kind=JOCKEY), meeting_card(GOLDEN) | {"sequence": 1}),
+        meeting_card(REPLACED) | {"sequence": 2},
+        CHERE=[f"{NOW}, T. Marquand | +was R. Moore, now T. Marquand"],
+        CRUN=[LOST],
     ),
     "no winner": Story(
         *(HERE, *WON, so_far(CHERE=[WINS, f"^CORRECTION: | {WON_NOT}"])),

@@ -43,7 +43,8 @@ def what_happened(one: WatchedRunner, event: RacingEvent, context: MessageContex
     where = joined([where, None if is_today else race_day(race)], ", ")
     name = f"{horse} ({by})" if by and not one.is_lost else horse
     if one.is_lost:
-        left = f"with {by}" if by else "declared" if event.kind is EventKind.RACECARD_PUBLISHED else "named"
+        listed = "declared" if event.kind is EventKind.RACECARD_PUBLISHED else "named"
+        left = f"with {by}" if by and not one.is_gone else listed
         return f"{name} is no longer {left}: {where}"
     if event.is_abandonment:
         also_run = "reported abandoned and run, check" if context.contradicts else "abandoned"
