@@ -33,7 +33,7 @@ from bot.fanout.chains import FIRST_NEW, Chain, Chains
 from bot.fanout.known_meetings import KnownMeetings
 from bot.fanout.live_messages import LiveMessages
 from bot.fanout.version_news import VersionNews
-from bot.outbox import acknowledgements, backlog, message_store, said_apart
+from bot.outbox import acknowledgements, message_store, said_apart
 from bot.outbox.fanout_knowledge import FanoutKnowledge
 from bot.outbox.message_store import NewPost, Priority
 from bot.outbox.message_view import Tells
@@ -451,7 +451,7 @@ class Plan:
         """New tellings have the ids of their messages from now on."""
         keys = {one.number: one.post.idempotency_key for one in new}
         if missing := sorted(keys.values() - ids.keys()):
-            ids = {**ids, **backlog.post_ids(self._session, missing)}
+            ids = {**ids, **message_store.ids_of(self._session, missing)}
         numbers = {number: ids[key] for number, key in keys.items()}
         self._made.update(numbers.values())
         self._chains.renumber(numbers)

@@ -3,19 +3,19 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import (
     ColumnElement,
     and_,
     delete,
-    false,
+    exists,
     func,
+    literal,
     literal_column,
     or_,
     select,
     text,
-    true,
     union_all,
     update,
 )
@@ -31,7 +31,7 @@ from bot.outbox import held_queues, live_meetings, message_store, revisions
 from bot.outbox.held_queues import Held
 from bot.outbox.message_store import COUNTS_FROM, IS_DUE, IS_UNSENT
 from bot.outbox.said_apart import say_apart
-from bot.outbox.states import WAITING_STATES, Happened, move
+from bot.outbox.states import WAITING_STATES, Happened, move, move_each
 
 NUMBERS_PER_STATEMENT = 1_000
 """SQLite takes some thirty thousand parameters."""
@@ -42,11 +42,12 @@ MEETING_MUTED = "the channel muted the meeting while it waited"
 _IS_QUEUED = (IS_UNSENT, col(OutboxMessage.state) == MessageState.QUEUED)
 
 
-@dataclass(frozen=True)
-class WaitingPost:
+class WaitingPost(NamedTuple):
     """An event of a waiting message. `is_own`: of the message itself, and not shown beside the message's event."""
 
+    priority: int
     post_id: int
+    channel_id: str
     event_id: int
     event_key: str
     version: int
@@ -86,9 +87,9 @@ def channels_due(session: Session, now: datetime, limit: int) -> dict[str, datet
 
 def release(session: Session, channel_id: str, now: datetime) -> list[WaitingPost]:
     """Queue what has waited for its moment. Returns the messages with all that they show, in order."""
-    found = _waiting_posts(session, col(OutboxMessage.channel_id) == channel_id, col(OutboxMessage.not_before) <= now)
-    for some in _in_parts([one.post_id for one in found if one.is_own]):
-        message_store.release(session, col(OutboxMessage.id).in_(some))
+    is_due = (col(OutboxMessage.channel_id) == channel_id, col(OutboxMessage.not_before) <= now)
+    found = _waiting_posts(session, *is_due)
+    message_store.release(session, *is_due, *_IS_QUEUED)
     return found
 
 
@@ -128,65 +129,46 @@ def _waiting(session: Session, channel_id: str) -> list[tuple[int, RacingEvent, 
     return [(number, event_store.known(row)[0], until) for number, row, until in session.execute(statement).all()]
 
 
-def _withdraw(session: Session, post_ids: Sequence[int], detail: str, now: datetime) -> None:
-    for some in _in_parts(post_ids):
-        move(
-            session,
-            Happened.EXPIRED,
-            col(OutboxMessage.id).in_(some),
-            reason=Reason.UNSUBSCRIBED,
-            detail=detail,
-            given_up_at=now,
-        )
+def _withdraw(session: Session, post_ids: Iterable[int], detail: str, now: datetime) -> None:
+    written = {"reason": Reason.UNSUBSCRIBED, "detail": detail, "given_up_at": now}
+    move_each(session, Happened.EXPIRED, [{"number": number, **written} for number in post_ids])
 
 
 def of_versions(session: Session, event_ids: Sequence[int]) -> dict[str, list[WaitingPost]]:
     """Channel → the versions' messages in order. Held queues get a summary of their own later."""
-    may_go_out = col(ChannelQueue.state).not_in(WAITING_STATES)
-    channels: dict[int, str] = {}
-    found: list[WaitingPost] = []
-    for some in _in_parts(event_ids):
-        of_these = (col(OutboxMessage.event_id).in_(some), IS_DUE, *_IS_QUEUED, may_go_out)
-        statement = select(col(OutboxMessage.id), col(OutboxMessage.channel_id)).join(
-            ChannelQueue, col(ChannelQueue.channel_id) == col(OutboxMessage.channel_id)
-        )
-        own = {number or 0: channel_id for number, channel_id in session.execute(statement.where(*of_these))}
-        channels |= own
-        for numbers in _in_parts(sorted(own)):
-            found += _waiting_posts(session, col(OutboxMessage.id).in_(numbers))
+    held = select(col(ChannelQueue.channel_id)).where(col(ChannelQueue.state).in_(WAITING_STATES))
+    may_go_out = col(OutboxMessage.channel_id).not_in(held)
     by_channel: dict[str, list[WaitingPost]] = {}
-    for one in found:
-        by_channel.setdefault(channels[one.post_id], []).append(one)
+    for some in _in_parts(event_ids):
+        for one in _waiting_posts(session, col(OutboxMessage.event_id).in_(some), IS_DUE, may_go_out):
+            by_channel.setdefault(one.channel_id, []).append(one)
     return dict(sorted(by_channel.items()))
 
 
 def _waiting_posts(session: Session, *where: ColumnElement[bool]) -> list[WaitingPost]:
     """In order, each message before what is shown beside its event."""
-    columns: tuple[ColumnElement[Any], ...] = (
+    columns: tuple[Any, ...] = (
         col(OutboxMessage.priority).label("priority"),
         col(OutboxMessage.id).label("post_id"),
+        col(OutboxMessage.channel_id),
         col(EventVersion.id).label("event_id"),
-        col(EventVersion.event_key).label("event_key"),
-        col(EventVersion.version).label("version"),
-        col(EventVersion.kind).label("kind"),
+        col(EventVersion.event_key),
+        col(EventVersion.version),
+        col(EventVersion.kind),
     )
     own = (
-        select(*columns, true().label("is_own"))
+        select(*columns, literal(1).label("is_own"))
         .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
         .where(*where, *_IS_QUEUED)
     )
     beside = (
-        select(*columns, false().label("is_own"))
+        select(*columns, literal(0).label("is_own"))
         .join(SaidRow, col(SaidRow.message_id) == col(OutboxMessage.id))
         .join(EventVersion, col(EventVersion.id) == col(SaidRow.event_id))
         .where(*where, *_IS_QUEUED)
     )
-    both = union_all(own, beside)
-    in_order = both.order_by("priority", "post_id", text("is_own DESC"), "event_id")
-    return [
-        WaitingPost(post_id, event_id, event_key, version, kind, bool(is_own))
-        for _, post_id, event_id, event_key, version, kind, is_own in session.execute(in_order)
-    ]
+    in_order = union_all(own, beside).order_by("priority", "post_id", text("is_own DESC"), "event_id")
+    return [WaitingPost(*row) for row in session.execute(in_order)]
 
 
 def versions(session: Session, event_ids: Sequence[int]) -> Sequence[EventVersion]:
@@ -196,9 +178,9 @@ def versions(session: Session, event_ids: Sequence[int]) -> Sequence[EventVersio
     return found
 
 
-def fold(session: Session, post_ids: Sequence[int], into: int) -> None:
-    for some in _in_parts(post_ids):
-        move(session, Happened.SUMMARISED, col(OutboxMessage.id).in_(some), folded_into=into, detail=None)
+def fold(session: Session, post_ids: Iterable[int], into: int) -> None:
+    folded = {"folded_into": into, "detail": None}
+    move_each(session, Happened.SUMMARISED, [{"number": number, **folded} for number in post_ids])
 
 
 def unfold(session: Session, channel_id: str) -> None:
@@ -214,13 +196,6 @@ def unfold(session: Session, channel_id: str) -> None:
     session.execute(waiting.execution_options(synchronize_session=False))
     message_store.unfold(session, summaries)
     session.execute(delete(OutboxMessage).where(col(OutboxMessage.id).in_(summaries)))
-
-
-def post_ids(session: Session, idempotency_keys: Sequence[str]) -> dict[str, int]:
-    statement = select(col(OutboxMessage.idempotency_key), col(OutboxMessage.id)).where(
-        col(OutboxMessage.idempotency_key).in_(idempotency_keys)
-    )
-    return {key: number for key, number in session.execute(statement) if number}
 
 
 def give_up(session: Session, before: datetime, limit: int, now: datetime) -> dict[str, Lost]:
@@ -243,18 +218,13 @@ def give_up(session: Session, before: datetime, limit: int, now: datetime) -> di
     for post_id, queue, version in session.execute(statement):
         found.setdefault((queue.channel_id, held_queues.held(queue)), {})[post_id] = version
     for (_, held), ids in found.items():
-        move(
-            session,
-            Happened.EXPIRED,
-            col(OutboxMessage.id).in_(ids),
-            reason=Reason.WAITED_TOO_LONG,
-            detail=f"it waited too long for its channel ({held.because})",
-            given_up_at=now,
-        )
+        these, detail = col(OutboxMessage.id).in_(ids), f"it waited too long for its channel ({held.because})"
+        _expire(session, these, reason=Reason.WAITED_TOO_LONG, detail=detail, now=now)
         # What a dead letter was to show too is younger.
         message_store.unfold(session, list(ids))
-        for post in session.execute(select(OutboxMessage).where(col(OutboxMessage.id).in_(_with_more(session, ids)))):
-            say_apart(session, post[0], now, col(EventVersion.received_at) >= before)
+        says_more = exists().where(col(SaidRow.message_id) == col(OutboxMessage.id))
+        for post in session.execute(select(OutboxMessage).where(these, says_more)).scalars():
+            say_apart(session, post, now, col(EventVersion.received_at) >= before)
     return {
         channel_id: Lost(held, len(lost), any(event_store.known(version)[0].reports_loss for version in lost.values()))
         for (channel_id, held), lost in found.items()
@@ -272,28 +242,14 @@ def drop(session: Session, channel_id: str, now: datetime) -> int:
     of_events = (col(OutboxMessage.channel_id) == channel_id, col(OutboxMessage.event_id).is_not(None))
     if not watching:
         revisions.cancel(session, *of_events)
-    return move(
-        session,
-        Happened.EXPIRED,
-        *of_events,
-        *watching,
-        reason=Reason.UNSUBSCRIBED,
-        detail=UNWANTED,
-        given_up_at=now,
-    )
+    return _expire(session, *of_events, *watching, reason=Reason.UNSUBSCRIBED, detail=UNWANTED, now=now)
 
 
 def withdraw(session: Session, event_key: str, detail: str, now: datetime) -> int:
     """Nobody wants the event any more. `detail` is for the ledger."""
     of_event = select(col(EventVersion.id)).where(col(EventVersion.event_key) == event_key)
-    return move(
-        session,
-        Happened.EXPIRED,
-        col(OutboxMessage.event_id).in_(of_event),
-        reason=Reason.UNSUBSCRIBED,
-        detail=detail,
-        given_up_at=now,
-    )
+    told = col(OutboxMessage.event_id).in_(of_event)
+    return _expire(session, told, reason=Reason.UNSUBSCRIBED, detail=detail, now=now)
 
 
 def drop_of_past_meetings(session: Session, before: datetime, now: datetime) -> int:
@@ -303,42 +259,34 @@ def drop_of_past_meetings(session: Session, before: datetime, now: datetime) -> 
         # A racecard makes the live message days before.
         and_(col(OutboxMessage.kind) == MessageKind.LIVE, live_meetings.is_of_day_before(before)),
     )
-    cancelled = revisions.cancel(session, is_past)
-    return cancelled + move(
-        session,
-        Happened.EXPIRED,
-        is_past,
-        IS_UNSENT,
-        reason=Reason.WAITED_TOO_LONG,
-        detail="its meeting is over",
-        given_up_at=now,
-    )
+    cancelled, over = revisions.cancel(session, is_past), "its meeting is over"
+    return cancelled + _expire(session, is_past, IS_UNSENT, reason=Reason.WAITED_TOO_LONG, detail=over, now=now)
+
+
+def _expire(session: Session, *where: ColumnElement[bool], reason: Reason, detail: str, now: datetime) -> int:
+    return move(session, Happened.EXPIRED, *where, reason=reason, detail=detail, given_up_at=now)
 
 
 def count_waiting(session: Session, channel_id: str) -> int:
     """Messages of events that wait in the channel's queue, without messages for a later moment."""
-    statement = select(func.count()).where(
-        col(OutboxMessage.channel_id) == channel_id, col(OutboxMessage.kind) == MessageKind.EVENT, *_IS_QUEUED, IS_DUE
-    )
-    count: int = session.execute(statement).scalar_one()
-    return count
+    return _count(session, channel_id, col(OutboxMessage.kind) == MessageKind.EVENT, *_IS_QUEUED, IS_DUE)
 
 
 def count_given_up(session: Session, channel_id: str, held: Held) -> int:
-    statement = select(func.count()).where(
-        col(OutboxMessage.channel_id) == channel_id,
+    return _count(
+        session,
+        channel_id,
         col(OutboxMessage.state) == literal_column("'dead_letter'"),
         col(OutboxMessage.reason) == Reason.WAITED_TOO_LONG,
         col(OutboxMessage.event_id).is_not(None),
         col(OutboxMessage.given_up_at) >= held.since,
     )
+
+
+def _count(session: Session, channel_id: str, *which: ColumnElement[bool]) -> int:
+    statement = select(func.count()).where(col(OutboxMessage.channel_id) == channel_id, *which)
     count: int = session.execute(statement).scalar_one()
     return count
-
-
-def _with_more(session: Session, post_ids: Iterable[int]) -> list[int]:
-    statement = select(col(SaidRow.message_id)).where(col(SaidRow.message_id).in_(sorted(post_ids))).distinct()
-    return sorted(session.execute(statement).scalars())
 
 
 def _in_parts(numbers: Sequence[int]) -> Iterator[Sequence[int]]:

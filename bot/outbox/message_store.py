@@ -134,6 +134,14 @@ def add_each(session: Session, posts: Iterable[NewPost]) -> dict[str, int]:
     return insert(session, list(rows.values()))
 
 
+def ids_of(session: Session, idempotency_keys: Collection[str]) -> dict[str, int]:
+    """Key → id, of those that exist."""
+    statement = select(col(OutboxMessage.idempotency_key), col(OutboxMessage.id)).where(
+        col(OutboxMessage.idempotency_key).in_(sorted(idempotency_keys))
+    )
+    return {key: number for key, number in session.execute(statement) if number}
+
+
 def insert(session: Session, posts: Sequence[NewPost], sending: Sending | None = None) -> dict[str, int]:
     """New key → id, in existing queues. Messages in the channels of `sending` are "sending"."""
     if not posts:

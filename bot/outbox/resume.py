@@ -129,7 +129,7 @@ class Reopening:
                 is_urgent = any(one.kind in ABANDONMENTS for one in late)
                 priority = Priority.ABANDONMENT if is_urgent else Priority.OTHER
                 name = f"late:{min(event_ids)}"
-                self._summarise_or_not(session, channel_id, late, held=held, now=now, name=name, priority=priority)
+                self._summarise(session, channel_id, late, held=held, now=now, name=name, priority=priority)
 
     def tell_due(self, session: Session, clock: Clock) -> int:
         """Tell what waited for a moment that has come, several events of a channel together. Returns how many channels.
@@ -163,7 +163,7 @@ class Reopening:
                 # Each message is told once, so no two summaries have the same first message.
                 name = f"{because}:{min(one.post_id for one in lot)}"
                 held = Held(because, since)
-                self._summarise_or_not(session, channel_id, lot, held=held, now=now, name=name, priority=Priority.OTHER)
+                self._summarise(session, channel_id, lot, held=held, now=now, name=name, priority=Priority.OTHER)
 
     def _go_on(self, session: Session, channel_id: str, now: datetime, *, trying: bool = False) -> bool:
         """False if the queue was not held."""
@@ -185,10 +185,10 @@ class Reopening:
             return True
         # A closing may see several trials, each with another summary.
         name = f"waited:{now.isoformat()}"
-        self._summarise_or_not(session, channel_id, waiting, held=held, now=now, name=name, given_up=given_up)
+        self._summarise(session, channel_id, waiting, held=held, now=now, name=name, given_up=given_up)
         return True
 
-    def _summarise_or_not(
+    def _summarise(
         self,
         session: Session,
         channel_id: str,
@@ -203,72 +203,52 @@ class Reopening:
         """Summarise in a savepoint. `name` begins the idempotency key."""
         try:
             with session.begin_nested():
-                summary = self._summary(session, channel_id, waiting, held=held, given_up=given_up)
-                self._put_summary(session, channel_id, waiting, summary, name=name, priority=priority, now=now)
+                messages = self.summarise(_summary(session, channel_id, waiting, held=held, given_up=given_up))
+                made = [
+                    NewPost(
+                        channel_id, f"{name}:{number}@{channel_id}", MessageKind.SUMMARY, priority, now, content=message
+                    )
+                    for number, (message, _) in enumerate(messages)
+                ]
+                message_store.add(session, made)
+                numbers = message_store.ids_of(session, [one.idempotency_key for one in made])
+                named = iter(one for one in _newest(waiting) if one.kind in ABANDONMENTS)
+                for one, (_, count) in zip(made, messages, strict=True):
+                    told = {each.event_key for each in islice(named, count)}
+                    backlog.fold(session, _posts_of(waiting, told), numbers[one.idempotency_key])
+                # The last message counts the events without a name in any message.
+                own = [one.post_id for one in waiting if one.is_own]
+                backlog.fold(session, own, numbers[made[-1].idempotency_key])
         except Exception as error:
             if is_unavailable(error):
                 raise
             # A bug in the summary must not keep the channel closed.
             log.exception("summary_not_made", channel_id=channel_id, waiting=len(waiting))
+        else:
+            log.info("backlog_summarised", channel_id=channel_id, posts=len(own), given_up=given_up)
 
-    def _put_summary(
-        self,
-        session: Session,
-        channel_id: str,
-        waiting: list[WaitingPost],
-        summary: Backlog,
-        *,
-        name: str,
-        priority: Priority,
-        now: datetime,
-    ) -> None:
-        messages = self.summarise(summary)
-        keys = [f"{name}:{number}@{channel_id}" for number in range(len(messages))]
-        message_store.add(
-            session,
-            [
-                NewPost(channel_id, key, MessageKind.SUMMARY, priority, now, content=message)
-                for key, (message, _) in zip(keys, messages, strict=True)
-            ],
-        )
-        ids = backlog.post_ids(session, keys)
-        named = iter(one for one in _newest(waiting) if one.kind in ABANDONMENTS)
-        for key, (_, count) in zip(keys, messages, strict=True):
-            told = {one.event_key for one in islice(named, count)}
-            backlog.fold(session, _posts_of(waiting, told), ids[key])
-        # The last message counts the events without a name in any message.
-        backlog.fold(session, [one.post_id for one in waiting if one.is_own], ids[keys[-1]])
-        log.info(
-            "backlog_summarised",
-            channel_id=channel_id,
-            posts=sum(one.is_own for one in waiting),
-            given_up=summary.given_up,
-        )
 
-    @staticmethod
-    def _summary(
-        session: Session, channel_id: str, waiting: list[WaitingPost], *, held: Held, given_up: int
-    ) -> Backlog:
-        newest = _newest(waiting)
-        abandoned = [one for one in newest if one.kind in ABANDONMENTS]
-        results = [one for one in newest if one.kind == EventKind.RESULT_RECEIVED][-RESULTS_PER_SUMMARY:]
-        cards = [one for one in newest if one.kind == EventKind.RACECARD_PUBLISHED]
-        versions = backlog.versions(session, [one.event_id for one in abandoned + results + cards])
-        read = {row.id: event_store.read(row) for row in versions}
-        watched = {row.event_key: event_store.watched_in(channel_id, [row]) for row in versions}
-        events = [read[one.event_id] for one in abandoned]
-        return Backlog(
-            held=held,
-            abandonments=tuple(events),
-            results=tuple(read[one.event_id] for one in results),
-            counts=_counts(session, newest),
-            given_up=given_up,
-            mentions=_mentions(session, channel_id, [event for event, _ in events]),
-            cards=tuple(read[one.event_id] for one in cards if held.because in KEPT or watched[one.event_key]),
-            lost=_lost(waiting),
-            partly_run=rest_of_meetings.partly_run(session, [event for event, _ in events]),
-            watched=watched,
-        )
+def _summary(session: Session, channel_id: str, waiting: list[WaitingPost], *, held: Held, given_up: int) -> Backlog:
+    newest = _newest(waiting)
+    abandoned = [one for one in newest if one.kind in ABANDONMENTS]
+    results = [one for one in newest if one.kind == EventKind.RESULT_RECEIVED][-RESULTS_PER_SUMMARY:]
+    cards = [one for one in newest if one.kind == EventKind.RACECARD_PUBLISHED]
+    versions = backlog.versions(session, [one.event_id for one in abandoned + results + cards])
+    read = {row.id: event_store.read(row) for row in versions}
+    watched = {row.event_key: event_store.watched_in(channel_id, [row]) for row in versions}
+    events = [read[one.event_id] for one in abandoned]
+    return Backlog(
+        held=held,
+        abandonments=tuple(events),
+        results=tuple(read[one.event_id] for one in results),
+        counts=_counts(session, newest),
+        given_up=given_up,
+        mentions=_mentions(session, channel_id, [event for event, _ in events]),
+        cards=tuple(read[one.event_id] for one in cards if held.because in KEPT or watched[one.event_key]),
+        lost=_lost(waiting),
+        partly_run=rest_of_meetings.partly_run(session, [event for event, _ in events]),
+        watched=watched,
+    )
 
 
 def _counts(session: Session, newest: Sequence[WaitingPost]) -> Mapping[str | None, int]:

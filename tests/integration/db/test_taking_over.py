@@ -318,7 +318,7 @@ async def test_what_waited_is_posted_once_and_the_channels_go_on(taken_over, sla
 
     def add(session):
         assert message_store.add(session, [new]) == 1
-        return backlog.post_ids(session, [new.idempotency_key])[new.idempotency_key]
+        return message_store.ids_of(session, [new.idempotency_key])[new.idempotency_key]
 
     assert await taken_over.database.write(add) > max(IDS.values()), "numbers go on"
     await run(taken_over)

@@ -11,7 +11,7 @@ from bot.db import migrate
 from bot.db.database_clock import database_now
 from bot.db.engine import Database
 from bot.db.tables import ChannelQueue, MessageKind, MessageState, MethodPace, OutboxMessage
-from bot.outbox import backlog, channel_queues, message_store, pace, revisions
+from bot.outbox import channel_queues, message_store, pace, revisions
 from bot.outbox.message import Message
 from bot.outbox.message_store import NewPost, Priority
 from bot.outbox.messenger import Call
@@ -169,7 +169,7 @@ async def test_method_without_a_call_blocks_neither_the_others_nor_their_queues(
 
     def arrange(session):
         leave_sending(session, pipeline, "doubtful")
-        sent = backlog.post_ids(session, ["said@C1", "said@C2"])
+        sent = message_store.ids_of(session, ["said@C1", "said@C2"])
         revisions.bump(session, {number: Bump(pipeline.clock()) for number in sent.values()})
 
     await write(pipeline, arrange)
