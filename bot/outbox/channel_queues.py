@@ -26,12 +26,12 @@ from sqlalchemy.orm.attributes import set_committed_value
 from sqlmodel import Session, col
 
 from bot.db.database_clock import FAR
-from bot.db.engine import insert_here, table_of
+from bot.db.engine import table_of
 from bot.db.tables import ChannelQueue, EventVersion, MessageKind, MessageState, OutboxMessage, QueueState
 from bot.outbox import acknowledgements, call_holds, live_meetings, message_view
 from bot.outbox.acknowledgements import Escalation
 from bot.outbox.live_meetings import LiveMeeting
-from bot.outbox.message_store import ALWAYS, IS_DUE, IS_TO_EDIT, IS_UNSENT, Priority, slack_ahead
+from bot.outbox.message_store import IS_DUE, IS_TO_EDIT, IS_UNSENT, Priority, make_queues, slack_ahead
 from bot.outbox.message_view import MessageView, Shown, Tells
 from bot.outbox.messenger import Call
 from bot.outbox.states import (
@@ -417,7 +417,5 @@ def make_missing(session: Session) -> int:
     has_queue = exists().where(col(ChannelQueue.channel_id) == col(OutboxMessage.channel_id))
     statement = select(col(OutboxMessage.channel_id)).where(IS_UNSENT, ~has_queue).distinct()
     missing = list(session.execute(statement).scalars())
-    if missing:
-        rows = [{"channel_id": channel_id, "state": QueueState.OPEN, "next_free_at": ALWAYS} for channel_id in missing]
-        session.execute(insert_here(session, ChannelQueue).on_conflict_do_nothing(index_elements=["channel_id"]), rows)
+    make_queues(session, missing)
     return len(missing)

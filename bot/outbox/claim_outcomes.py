@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from sqlalchemy import Boolean, Integer, Update, and_, bindparam, literal_column, tuple_, update
 from sqlmodel import Session, col
@@ -29,8 +29,8 @@ CREDENTIALS_HOLD = timedelta(seconds=60)
 
 OVERRAN_WAIT = timedelta(seconds=1)
 
-IN_DOUBT_WAIT = timedelta(seconds=1)
-"""The least wait of a queue with a message in doubt."""
+IN_DOUBT_WAIT = timedelta(seconds=5)
+"""Of a queue after an unanswered call. The first look comes later still."""
 
 
 @dataclass(frozen=True)
@@ -70,23 +70,13 @@ class Posted(ClaimOutcome):
         """True if `record_simple` is enough."""
         return not (self.claim.in_doubt or self.claim.trial_since)
 
-    def sent(self, now: datetime) -> dict[str, Any]:
-        return {"message_ts": self.message_ts, "sent_at": now, "sent_rev": self.rev, "detail": None}
-
     def record(self, session: Session, now: datetime, context: OutcomeContext) -> bool:
         claim = self.claim
         if not _release(session, claim, free_at=now + context.pause_after(claim)):
             return False
-        mark_said(session, claim.post.id, self.rev, now)
-        if claim.is_edit:
-            session.connection().execute(_EDIT_MADE, _edit(claim, self.rev))
-            return True
-        move_one(session, Happened.TAKEN, claim.post.id, **self.sent(now))
+        _write_posted(session, [self], now, context)
         # A found message may be older than the closing.
-        if claim.in_doubt:
-            return True
-        context.notices.taken(claim.channel_id)
-        if claim.trial_since:
+        if claim.trial_since and not (claim.is_edit or claim.in_doubt):
             end_closing(session, context.notices, claim.channel_id, claim.trial_since, now)
         return True
 
@@ -173,27 +163,15 @@ class NotInThread(ClaimOutcome):
 
 
 @dataclass(frozen=True)
-class NoAnswer(ClaimOutcome):
-    name = "doubtful"
-
-    reason: str
-
-    def record(self, session: Session, now: datetime, context: OutcomeContext) -> bool:
-        del context
-        free_at = max(self.claim.post.deadline_at or now, now + IN_DOUBT_WAIT)
-        return record_in_doubt(session, self.claim, free_at=free_at, detail=self.reason, looks=0, failed_looks=0)
-
-
-@dataclass(frozen=True)
 class LookAgain(ClaimOutcome):
-    """`looks` and `failed_looks`: the new counts."""
+    """The call was not answered, or the look found nothing yet. `looks` and `failed_looks`: the new counts."""
 
     name = "doubtful"
 
     reason: str
-    after: timedelta
-    looks: int
-    failed_looks: int
+    after: timedelta = IN_DOUBT_WAIT
+    looks: int = 0
+    failed_looks: int = 0
 
     def record(self, session: Session, now: datetime, context: OutcomeContext) -> bool:
         del context
@@ -315,16 +293,23 @@ def record_simple(session: Session, sent: Sequence[Posted], now: datetime, conte
         ours.update((channel_id, waits) for channel_id, waits in session.connection().execute(_FREED, values))
     # In a fixed order, so that no deadlock is possible.
     written = sorted((one for one in sent if one.claim.channel_id in ours), key=lambda one: one.claim.post.id or 0)
-    for one in written:
-        if one.claim.view is not None and one.claim.view.is_longer:
+    _write_posted(session, written, now, context)
+    return ours
+
+
+def _write_posted(session: Session, posted: Sequence[Posted], now: datetime, context: OutcomeContext) -> None:
+    for one in posted:
+        if not one.is_simple or (one.claim.view is not None and one.claim.view.is_longer):
             mark_said(session, one.claim.post.id, one.rev, now)
-    posts = [one for one in written if not one.claim.is_edit]
-    move_each(session, Happened.TAKEN, [{"number": one.claim.post.id, **one.sent(now)} for one in posts])
-    if edits := [_edit(one.claim, one.rev) for one in written if one.claim.is_edit]:
+    posts = [one for one in posted if not one.claim.is_edit]
+    sent = {"sent_at": now, "detail": None}
+    rows = [{"number": one.claim.post.id, "message_ts": one.message_ts, "sent_rev": one.rev, **sent} for one in posts]
+    move_each(session, Happened.TAKEN, rows)
+    if edits := [_edit(one.claim, one.rev) for one in posted if one.claim.is_edit]:
         session.connection().execute(_EDIT_MADE, edits)
     for one in posts:
-        context.notices.taken(one.claim.channel_id)
-    return ours
+        if not one.claim.in_doubt:
+            context.notices.taken(one.claim.channel_id)
 
 
 _QUEUE = table_of(ChannelQueue)

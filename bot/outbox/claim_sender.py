@@ -29,7 +29,7 @@ from bot.outbox.claim_outcomes import (
     CredentialsDead,
     Found,
     GivenUp,
-    NoAnswer,
+    LookAgain,
     NotEdited,
     NotInThread,
     NotSent,
@@ -164,7 +164,7 @@ class ClaimSender:
             return CallHeld(claim, str(error), error.code, _backoff_s(claim))
         if isinstance(error, SlackUnreached):
             return NotSent(claim, str(error), _backoff_s(claim))
-        return NoAnswer(claim, str(error))
+        return LookAgain(claim, str(error))
 
     async def _edit_refused(self, claim: Claim, refusal: SlackError) -> ClaimOutcome:
         """The edit is not made, unless an earlier unanswered call has made the edit."""

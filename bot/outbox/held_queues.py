@@ -8,9 +8,8 @@ from sqlalchemy import ColumnElement, func, select
 from sqlmodel import Session, col
 
 from bot.channels import pauses
-from bot.db.engine import insert_here
 from bot.db.tables import ChannelQueue, QueueState
-from bot.outbox.message_store import ALWAYS
+from bot.outbox.message_store import make_queues
 from bot.outbox.states import QueueEvent, move
 
 PAUSED = "paused"
@@ -38,13 +37,13 @@ class Held:
 
 def pause(session: Session, channel_id: str, now: datetime) -> None:
     """A closed queue stays closed; the pause of its subscriptions outlasts the closing."""
-    _make(session, channel_id)
+    make_queues(session, [channel_id])
     move(session, QueueEvent.PAUSE, _is(channel_id), state_reason=None, state_since=now)
 
 
 def close(session: Session, channel_id: str, reason: str, now: datetime) -> datetime:
     """Returns the start of the closing. A failed trial continues the closing."""
-    _make(session, channel_id)
+    make_queues(session, [channel_id])
     if not move(session, QueueEvent.CLOSE_AGAIN, _is(channel_id), state_reason=reason):
         move(session, QueueEvent.CLOSE, _is(channel_id), state_reason=reason, state_since=now)
     found = held_of(session, channel_id)
@@ -90,11 +89,6 @@ def held(row: ChannelQueue) -> Held:
 
 def _is(channel_id: str) -> ColumnElement[bool]:
     return col(ChannelQueue.channel_id) == channel_id
-
-
-def _make(session: Session, channel_id: str) -> None:
-    queue = insert_here(session, ChannelQueue).values(channel_id=channel_id, state=QueueState.OPEN, next_free_at=ALWAYS)
-    session.execute(queue.on_conflict_do_nothing(index_elements=["channel_id"]))
 
 
 def closing_of(session: Session, channel_id: str) -> Held | None:

@@ -55,13 +55,22 @@ class Buckets:
         self._left: dict[Call, Bucket] = {}
 
     def take(self, session: Session) -> dict[Call, Bucket]:
-        """Lock the buckets that no other replica has locked."""
-        taken = take(session, self.limits) if self.limits else {}
+        """Lock the buckets that no other replica has locked. New buckets are full."""
+        if not self.limits:
+            return {}
+        columns = select(col(MethodPace.method), col(MethodPace.calls), col(MethodPace.counted_at))
+        statement = columns.where(col(MethodPace.method).in_(self.limits)).with_for_update(skip_locked=True)
+        found = ((Call(name), calls, at) for name, calls, at in session.execute(statement))
+        taken = {call: Bucket(self.limits[call], calls, at) for call, calls, at in found}
+        if missing := self.limits.keys() - taken.keys():
+            full = {call: Bucket(self.limits[call], self.limits[call].burst, ALWAYS) for call in missing}
+            taken |= _make(session, full)
         self._left.update(taken)
         return taken
 
     def put_back(self, session: Session, call: Call, bucket: Bucket) -> None:
-        put_back(session, call, bucket)
+        values = {"calls": bucket.calls, "counted_at": bucket.counted_at}
+        session.execute(update(MethodPace).where(col(MethodPace.method) == call).values(**values))
         self._left[call] = bucket
 
     def calls(self, session: Session, call: Call, now: datetime) -> int | None:
@@ -108,17 +117,6 @@ _SPEND = (
 )
 
 
-def take(session: Session, limits: Mapping[Call, CallLimit]) -> dict[Call, Bucket]:
-    """New buckets are full."""
-    columns = select(col(MethodPace.method), col(MethodPace.calls), col(MethodPace.counted_at))
-    statement = columns.where(col(MethodPace.method).in_(limits)).with_for_update(skip_locked=True)
-    found = ((Call(name), calls, at) for name, calls, at in session.execute(statement))
-    taken = {call: Bucket(limits[call], calls, at) for call, calls, at in found}
-    if missing := limits.keys() - taken.keys():
-        taken |= _make(session, {call: Bucket(limits[call], limits[call].burst, ALWAYS) for call in missing})
-    return taken
-
-
 def _make(session: Session, full: Mapping[Call, Bucket]) -> dict[Call, Bucket]:
     """Make missing buckets. The others are locked by another replica.
 
@@ -128,11 +126,6 @@ def _make(session: Session, full: Mapping[Call, Bucket]) -> dict[Call, Bucket]:
     statement = insert_here(session, MethodPace).values(rows).on_conflict_do_nothing(index_elements=["method"])
     made = session.execute(statement.returning(col(MethodPace.method))).scalars()
     return {Call(name): full[Call(name)] for name in made}
-
-
-def put_back(session: Session, call: Call, bucket: Bucket) -> None:
-    values = {"calls": bucket.calls, "counted_at": bucket.counted_at}
-    session.execute(update(MethodPace).where(col(MethodPace.method) == call).values(**values))
 
 
 TIER_3 = CallLimit(burst=10, per_minute=40)

@@ -20,8 +20,6 @@ ROWS = {"OutboxMessage", "ChannelQueue"}
 INSERTED = {
     ("bot/outbox/message_store.py", "row_of"),
     ("bot/outbox/message_store.py", "make_queues"),
-    ("bot/outbox/channel_queues.py", "make_missing"),
-    ("bot/outbox/held_queues.py", "_make"),
 }
 """The functions that make new rows, each with a state that a row begins with."""
 
