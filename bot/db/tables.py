@@ -340,6 +340,7 @@ class OutboxMessage(SQLModel, table=True):
         Index("ix_message_not_before", "not_before", info={WHERE: "not_before IS NOT NULL"}),
         Index("ix_message_to_edit", "channel_id", "priority", "id", info={WHERE: TO_EDIT}),
         Index("ix_message_folded_into", "folded_into", info={WHERE: "folded_into IS NOT NULL"}),
+        Index("ix_message_follows_id", "follows_id", info={WHERE: "follows_id IS NOT NULL"}),
     )
 
     id: int | None = Field(default=None, sa_column=_growing_key())
@@ -396,6 +397,8 @@ class OutboxMessage(SQLModel, table=True):
     """Start of the last call of an edit."""
     gone_since: datetime | None = None
     """Slack said that a message without an event is gone, or is edited no more: the start of the refused call."""
+    follows_id: int | None = Field(default=None, sa_column=Column(BigKey, nullable=True))
+    """Of an escalation: the message that asks."""
 
 
 class SaidRow(SQLModel, table=True):

@@ -5,16 +5,15 @@ more people while nobody has taken the abandonment.
 """
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, func, literal_column, or_, select, update
+from sqlalchemy import ColumnElement, Select, and_, func, literal_column, or_, select, update
 from sqlmodel import Session, col
 
 from bot.channels.ack_request import AckRequest
-from bot.channels.conditions.event_conditions import is_person
 from bot.db.engine import affected
 from bot.db.tables import (
     Acknowledgement,
@@ -39,9 +38,6 @@ OPEN = (AckState.ASKED, AckState.REMINDED)
 
 NOT_TAKEN = (*OPEN, AckState.UNANSWERED)
 
-REMINDER = "reminder"
-"""Ends the key of the message that mentions people, after the key of the first message with the button."""
-
 MINUTE = timedelta(minutes=1)
 
 UNTAKEN_NAMED = 3
@@ -50,12 +46,10 @@ UNTAKEN_NAMED = 3
 class StoredRequest(AckRequest):
     """What a row stores of the request.
 
-    `first_key`: the key of the first message that asked, where the row's message took that message's place.
     `moved_to`: the message that took the place of the row's message, and asks on. `given_back_at`: when the last person
     who had the abandonment gave it back. The time to the next step counts from then.
     """
 
-    first_key: str | None = None
     moved_to: int | None = None
     given_back_at: datetime | None = None
 
@@ -63,10 +57,9 @@ class StoredRequest(AckRequest):
 class Escalated(Value):
     """The content of an escalation's message. `people` are mentioned while nobody has taken the abandonment.
 
-    `message_id`: the message that asks. `minutes`: nobody had taken the abandonment for so long.
+    `minutes`: nobody had taken the abandonment for so long.
     """
 
-    message_id: int
     people: tuple[str, ...] = ()
     minutes: int | None = None
 
@@ -138,7 +131,7 @@ def take(session: Session, key: str, user_id: str, now: datetime) -> Press | Non
         row = session.get_one(Acknowledgement, number, populate_existing=True)
         press = _press(session, alert, row, is_news=is_news)
         if is_news:
-            _show_anew(session, alert, row, now)
+            _show_anew(session, number, now)
         # Read after the move: another transaction may have moved the row on meanwhile.
         asked = asked_of(row) if row.state == AckState.REPLACED else None
         number = asked.moved_to if asked is not None else None
@@ -161,7 +154,7 @@ def give_back(session: Session, key: str, user_id: str, now: datetime) -> Press 
             written = {"taken_by": None, "taken_at": None, "asked": again.model_dump_json()}
             move(session, number, (AckState.TAKEN,), state=before, **written)
             session.refresh(row)
-            _show_anew(session, alert, row, now)
+            _show_anew(session, number, now)
         press = _press(session, alert, row, is_news=is_news)
         number = asked.moved_to if asked is not None and row.state == AckState.REPLACED else None
     return press
@@ -170,8 +163,8 @@ def give_back(session: Session, key: str, user_id: str, now: datetime) -> Press 
 def _state_before(session: Session, alert: OutboxMessage, row: Acknowledgement, asked: StoredRequest) -> AckState:
     if row.stepped_at is None:
         return AckState.ASKED
-    elsewhere = [key_of(alert, asked, one) for one in asked.channels if one != alert.channel_id]
-    told = {post.idempotency_key for post in _escalations(session, alert, row)}
+    elsewhere = [channel_id for channel_id in asked.channels if channel_id != alert.channel_id]
+    told = set(session.execute(_following([row.message_id], col(OutboxMessage.channel_id))).scalars())
     return AckState.UNANSWERED if told.issuperset(elsewhere) else AckState.REMINDED
 
 
@@ -207,46 +200,29 @@ def ask_instead(session: Session, message_id: int, instead_of: int, now: datetim
     asked = asked_of(row) if row is not None else None
     if row is None or asked is None or row.state == AckState.REPLACED:
         return
-    earlier = session.get_one(OutboxMessage, instead_of)
-    told = _escalations(session, earlier, row)
-    asks_on = asked.model_copy(update={"first_key": asked.first_key or earlier.idempotency_key})
     session.add(
         Acknowledgement(
             message_id=message_id,
-            asked=asks_on.model_dump_json(),
+            asked=row.asked,
             state=row.state,
             stepped_at=row.stepped_at,
             taken_by=row.taken_by,
             taken_at=row.taken_at,
         )
     )
-    _replace(row, asked, message_id)
     session.flush()
-    _show(session, told, message_id, now)
-
-
-def _replace(row: Acknowledgement, asked: StoredRequest, message_id: int) -> None:
-    row.state, row.taken_by, row.taken_at = AckState.REPLACED, None, None
-    row.asked = asked.model_copy(update={"moved_to": message_id}).model_dump_json()
-
-
-def _show(session: Session, escalations: Sequence[OutboxMessage], message_id: int, now: datetime) -> None:
-    """The escalations show this message from now on."""
-    for post in escalations:
-        if (said := _said(post)) is not None:
-            post.content = said.model_copy(update={"message_id": message_id}).model_dump_json()
-    session.flush()
-    bump(session, {post.id or 0: Bump(now) for post in escalations})
+    moved = asked.model_copy(update={"moved_to": message_id}).model_dump_json()
+    had = (*NOT_TAKEN, AckState.TAKEN)
+    move(session, instead_of, had, state=AckState.REPLACED, taken_by=None, taken_at=None, asked=moved)
+    bump(session, {number: Bump(now) for number in session.execute(_following([instead_of])).scalars()})
+    following = update(OutboxMessage).where(col(OutboxMessage.follows_id) == instead_of)
+    session.execute(following.values(follows_id=message_id).execution_options(synchronize_session=False))
 
 
 def follow(session: Session, edits: Mapping[int, Bump]) -> dict[int, Bump]:
     """The escalations of all messages that get these revisions."""
-    rows = of_messages(session, edits)
-    if all(row.stepped_at is None for row in rows.values()):
-        return {}
-    alerts = select(OutboxMessage).where(col(OutboxMessage.id).in_(sorted(rows)))
-    told = {alert.id or 0: _escalations(session, alert, rows[alert.id or 0]) for alert in session.scalars(alerts)}
-    return {post.id or 0: Bump(edits[number].at) for number, posts in told.items() for post in posts}
+    told = session.execute(_following(edits).add_columns(col(OutboxMessage.follows_id)))
+    return {number: Bump(edits[alert].at) for number, alert in told}
 
 
 def _said(post: OutboxMessage) -> Escalated | None:
@@ -316,46 +292,32 @@ def read(session: Session, posts: Sequence[OutboxMessage]) -> dict[int, Escalati
         return {}
     said = {post.id or 0: one for post in posts if (one := _said(post)) is not None}
     alerts = select(OutboxMessage, EventVersion).join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
-    wanted = sorted({one.message_id for one in said.values()})
+    wanted = sorted({post.follows_id for post in posts if post.follows_id})
     heads = [(post, event) for post, event in session.execute(alerts.where(col(OutboxMessage.id).in_(wanted)))]
     views = message_view.views_of(session, heads)
     rows = of_messages(session, wanted)
     return {
         post.id or 0: Escalation(
             post,
-            views[one.message_id],
+            views[alert],
             one.people,
-            one.minutes or _minutes_asked(post, views[one.message_id].post),
-            is_replaced=rows[one.message_id].state == AckState.REPLACED,
+            one.minutes or _minutes_asked(post, views[alert].post),
+            is_replaced=rows[alert].state == AckState.REPLACED,
         )
         for post in posts
-        if (one := said.get(post.id or 0)) and one.message_id in views and one.message_id in rows
+        if (one := said.get(post.id or 0)) and (alert := post.follows_id or 0) in views and alert in rows
     }
-
-
-def keys_of_escalations(alert: OutboxMessage, row: Acknowledgement) -> list[str]:
-    asked = asked_of(row)
-    if asked is None:
-        return []
-    return [key_of(alert, asked, one) for one in (REMINDER, *asked.channels, *filter(is_person, asked.people))]
-
-
-def key_of(alert: OutboxMessage, asked: StoredRequest, told: str) -> str:
-    """The key of an escalation. `told`: REMINDER, a channel or a person."""
-    return f"{asked.first_key or alert.idempotency_key}!{told}"
 
 
 def waiting_in(session: Session, channel_id: str) -> list[str]:
     """The channels whose escalations wait to be posted in this channel."""
-    waiting = select(col(OutboxMessage.content)).where(
+    waiting = select(col(OutboxMessage.follows_id)).where(
         col(OutboxMessage.channel_id) == channel_id,
         message_store.IS_UNSENT,
         col(OutboxMessage.kind) == MessageKind.ESCALATION,
     )
-    said = [Escalated.model_validate_json(content or "{}") for content in session.execute(waiting).scalars()]
-    alerts = col(OutboxMessage.id).in_(sorted({one.message_id for one in said}))
-    channels = select(col(OutboxMessage.channel_id)).where(alerts).distinct()
-    return sorted(session.execute(channels).scalars()) if said else []
+    channels = select(col(OutboxMessage.channel_id)).where(col(OutboxMessage.id).in_(waiting)).distinct()
+    return sorted(session.execute(channels).scalars())
 
 
 def asked_of(row: Acknowledgement) -> StoredRequest | None:
@@ -372,15 +334,15 @@ def _minutes_asked(escalation: OutboxMessage, alert: OutboxMessage) -> int:
     return max(1, (escalation.received_at - since) // MINUTE)
 
 
-def _show_anew(session: Session, alert: OutboxMessage, row: Acknowledgement, now: datetime) -> None:
+def _show_anew(session: Session, alert: int, now: datetime) -> None:
     """The alert and its escalations show who has the abandonment."""
-    shown = [alert, *_escalations(session, alert, row)]
-    bump(session, {post.id or 0: Bump(now, passes_pause=True) for post in shown})
+    shown = [alert, *session.execute(_following([alert])).scalars()]
+    bump(session, {number: Bump(now, passes_pause=True) for number in shown})
 
 
-def _escalations(session: Session, alert: OutboxMessage, row: Acknowledgement) -> Sequence[OutboxMessage]:
-    told = select(OutboxMessage).where(col(OutboxMessage.idempotency_key).in_(keys_of_escalations(alert, row)))
-    return session.execute(told.order_by(col(OutboxMessage.id))).scalars().all()
+def _following(alerts: Iterable[int], column: Any = OutboxMessage.id) -> Select[Any]:
+    """The escalations of these messages."""
+    return select(col(column)).where(col(OutboxMessage.follows_id).in_(sorted(alerts)))
 
 
 def is_any(states: Collection[AckState]) -> ColumnElement[bool]:

@@ -2,7 +2,7 @@
 
 import json
 
-from sqlalchemy import ColumnElement, SQLColumnExpression, delete, func, or_, select, update
+from sqlalchemy import delete, func, select, update
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col
 
@@ -23,7 +23,6 @@ from bot.deliveries import inbox
 from bot.errors import LockTaken
 from bot.events import event_store
 from bot.outbox import acknowledgements, live_meetings
-from bot.outbox.acknowledgements import OPEN, is_any
 from bot.outbox.message_store import ALWAYS, is_told
 from bot.outbox.revisions import Bump, Bumps
 from bot.outbox.states import Happened, move
@@ -88,24 +87,7 @@ def _rename_told(session: Session, old_id: str, new_id: str) -> None:
     for table, column in ((ChannelSubscriptionRow, "filter"), (Acknowledgement, "asked")):
         told = table_of(table).c[column]
         named = update(table).where(told.contains(before, autoescape=True))
-        if table is Acknowledgement:
-            # Where both ids were told, the request goes on to name both escalations.
-            named = named.where(or_(~told.contains(after, autoescape=True), is_any(OPEN)))
         session.execute(named.values({column: func.replace(told, before, after)}))
-    # The keys of escalations name the channel as the request does.
-    key, told_there = _renamed(col(OutboxMessage.idempotency_key), old_id, new_id), _of_escalations(OutboxMessage)
-    other = aliased(OutboxMessage)
-    is_free = ~select(col(other.id)).where(col(other.idempotency_key) == key).exists()
-    rename = update(OutboxMessage).where(col(OutboxMessage.channel_id) == new_id, told_there, is_free)
-    session.execute(rename.values(idempotency_key=key).execution_options(synchronize_session=False))
-
-
-def _renamed(key: SQLColumnExpression[str], old_id: str, new_id: str) -> ColumnElement[str]:
-    return func.replace(key, f"!{old_id}", f"!{new_id}")
-
-
-def _of_escalations(message: type[OutboxMessage]) -> ColumnElement[bool]:
-    return col(message.kind) == MessageKind.ESCALATION
 
 
 def _has_escalation(session: Session, channel_id: str) -> bool:
@@ -171,8 +153,8 @@ def _drop_repeated_escalations(session: Session, old_id: str, new_id: str) -> No
     one, other = aliased(OutboxMessage), aliased(OutboxMessage)
     pairs = session.execute(
         select(one, other)
-        .join(other, col(other.idempotency_key) == _renamed(col(one.idempotency_key), old_id, new_id))
-        .where(col(one.channel_id) == old_id, col(other.channel_id) == new_id, col(one.kind) == MessageKind.ESCALATION)
+        .join(other, col(other.follows_id) == col(one.follows_id))
+        .where(col(one.channel_id) == old_id, col(other.channel_id) == new_id)
         .order_by(col(one.id))
     ).all()
     waiting = [[each.id for each in pair if each.state == MessageState.QUEUED] for pair in pairs]

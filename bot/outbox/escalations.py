@@ -3,7 +3,7 @@
 Each step moves the acknowledgement and makes the step's messages in one transaction, so that a kill repeats no step.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 
@@ -25,7 +25,7 @@ from bot.db.tables import (
 )
 from bot.logs import get_logger
 from bot.outbox import message_store
-from bot.outbox.acknowledgements import MINUTE, OPEN, REMINDER, Escalated, StoredRequest, asked_of, is_any, key_of, move
+from bot.outbox.acknowledgements import MINUTE, OPEN, Escalated, StoredRequest, asked_of, is_any, move
 from bot.outbox.message_store import NewPost, Priority
 from bot.outbox.notices import Notices
 from bot.outbox.states import UNSENT
@@ -39,6 +39,9 @@ DAY_OVER = timedelta(hours=36)
 
 ESCALATED_FOR = timedelta(days=1)
 """After the post, where the abandonment has no date, or came after its day."""
+
+REMINDER = "reminder"
+"""Ends the key of the message that mentions people."""
 
 Absent = Collection[tuple[str, str]]
 """Channel and person: the person is not in the channel, as Slack says."""
@@ -184,36 +187,26 @@ def _step(session: Session, one: Open, asked: StoredRequest, now: datetime, abse
     if not move(session, one.row.message_id, OPEN, state=after, stepped_at=now):
         return False
     reminders = [(one.alert.channel_id, REMINDER, asked.people)] if reminds else []
-    _add(session, one, asked, [*reminders, *((channel_id, channel_id, ()) for channel_id in told)], now=now)
-    channels = [channel_id for channel_id, _, _ in reminders] + told
-    log.info("escalated", post=one.alert.idempotency_key, state=after.value, channels=channels)
-    return True
-
-
-def _add(
-    session: Session,
-    one: Open,
-    asked: StoredRequest,
-    told: Iterable[tuple[str, str, tuple[str, ...]]],
-    *,
-    now: datetime,
-) -> None:
-    """`told`: channel, the end of the message's key, and the people mentioned."""
+    posts = [*reminders, *((channel_id, channel_id, ()) for channel_id in told)]
     minutes = one.minutes_untaken(asked, now)
     message_store.add(
         session,
         [
             NewPost(
                 channel_id,
-                key_of(one.alert, asked, what),
+                f"{one.alert.idempotency_key}!{what}",
                 MessageKind.ESCALATION,
                 Priority.ABANDONMENT,
                 now,
-                written=Escalated(message_id=one.row.message_id, people=people, minutes=minutes).model_dump_json(),
+                written=Escalated(people=people, minutes=minutes).model_dump_json(),
+                follows_id=one.row.message_id,
             )
-            for channel_id, what, people in told
+            for channel_id, what, people in posts
         ],
     )
+    channels = [channel_id for channel_id, _, _ in posts]
+    log.info("escalated", post=one.alert.idempotency_key, state=after.value, channels=channels)
+    return True
 
 
 def _day(race_date: str | None) -> datetime | None:

@@ -260,20 +260,17 @@ def _acknowledgements(
 ) -> dict[int, LedgerAcknowledgement]:
     """By message."""
     rows = acknowledgements.of_messages(session, [post.id or 0 for post in posts])
-    asking = {post.id or 0: post for post in posts if post.id in rows}
-    keys = {number: acknowledgements.keys_of_escalations(post, rows[number]) for number, post in asking.items()}
-    made = {
-        post.idempotency_key: _told_of(post, queue, {}, holds, now)
-        for post, queue in session.execute(
-            select(OutboxMessage, ChannelQueue)
-            .outerjoin(ChannelQueue, col(ChannelQueue.channel_id) == col(OutboxMessage.channel_id))
-            .where(col(OutboxMessage.idempotency_key).in_([key for some in keys.values() for key in some]))
-        )
-    }
+    escalations = (
+        select(OutboxMessage, ChannelQueue)
+        .outerjoin(ChannelQueue, col(ChannelQueue.channel_id) == col(OutboxMessage.channel_id))
+        .where(col(OutboxMessage.follows_id).in_(sorted(rows)))
+        .order_by(col(OutboxMessage.id))
+    )
+    steps: dict[int, list[LedgerLine]] = {number: [] for number in rows}
+    for post, queue in session.execute(escalations):
+        steps[post.follows_id or 0].append(_told_of(post, queue, {}, holds, now))
     return {
-        number: LedgerAcknowledgement(
-            AckState(row.state), row.taken_by, row.taken_at, tuple(made[key] for key in keys[number] if key in made)
-        )
+        number: LedgerAcknowledgement(AckState(row.state), row.taken_by, row.taken_at, tuple(steps[number]))
         for number, row in rows.items()
     }
 

@@ -94,7 +94,7 @@ class NewPost:
 
     `muted_by`: who muted the meeting. `not_before`: the message waits. `due_at`: a message that waited was due then.
     `written`: content of a message rendered when sent, as JSON. `thread_of`: a live message. `asked`: the message is to
-    be acknowledged.
+    be acknowledged. `follows_id`: of an escalation, the message that asks.
     """
 
     channel_id: str
@@ -110,6 +110,7 @@ class NewPost:
     written: str | None = None
     thread_of: int | None = None
     asked: AckRequest | None = None
+    follows_id: int | None = None
 
 
 @dataclass(frozen=True)
@@ -203,6 +204,7 @@ def row_of(post: NewPost, sending: Sending | None) -> dict[str, Any]:
         "passes_pause": False,
         "edit_attempts": 0,
         "thread_of": post.thread_of,
+        "follows_id": post.follows_id,
     }
 
 

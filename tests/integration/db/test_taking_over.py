@@ -29,7 +29,7 @@ from bot.events.event import DEFAULT_TOPICS, RacingEvent
 from bot.events.facts import VersionRemarks
 from bot.events.races import Course, OffTime, Race, Runner
 from bot.outbox import backlog, held_queues, message_store
-from bot.outbox.acknowledgements import Escalated, StoredRequest
+from bot.outbox.acknowledgements import StoredRequest
 from bot.outbox.message import Message
 from bot.outbox.message_store import NewPost, Priority
 from tests.clock import DAY, START
@@ -169,7 +169,7 @@ def old_rows(events: dict[tuple[str, int], int], ts_of: dict[str, str]) -> Itera
     zeros = dict.fromkeys(("attempts", "looks", "failed_looks"), 0) | {"plain": False, "may_be_repeat": False}
     contents = {
         "live": Meeting(course=Course(name="Ascot"), race_date=DAY, region="GB").model_dump_json(),
-        "escalation": Escalated(message_id=IDS["taken"], people=("UALICE",), minutes=5).model_dump_json(),
+        "escalation": json.dumps({"message_id": IDS["taken"], "people": ["UALICE"], "minutes": 5}),
     }
     for row in ROWS:
         content = contents.get(row.kind.removesuffix("_edit"), json.dumps({"text": row.name}))
