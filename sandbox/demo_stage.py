@@ -167,7 +167,7 @@ async def open_stage(
     slack.ack_timeout_s = SERVICE_TIMEOUT_S
     for user_id, name in PEOPLE.items():
         slack.add_user(user_id, name)
-        slack.add_dm(user_id)
+        slack.direct_message(user_id)
     for channel_id, name in CHANNELS.items():
         slack.add_channel(channel_id, name)
     slack.on_message(screen.message)

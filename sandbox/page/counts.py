@@ -103,7 +103,7 @@ class Readings:
 
     def of(self, slack: WorkspaceState, channel_id: str) -> list[Reading]:
         """The channel's messages, oldest first."""
-        return [self._reading(message) for message in slack.channel_messages(channel_id)]
+        return [self._reading(message) for message in slack.messages(channel_id)]
 
     def _reading(self, message: PostedMessage) -> Reading:
         key = (message.channel, message.ts)

@@ -90,7 +90,6 @@ def _message(message: PostedMessage | EphemeralMessage) -> Json:
     return shown | {
         "edited": message.edited,
         "thread_ts": message.thread_ts,
-        "broadcast": message.is_broadcast,
         "metadata": message.metadata,
     }
 

@@ -188,8 +188,9 @@ class Page:
         return said.get("errors") or {}
 
     async def close(self, asked: Json) -> object:
-        with suppress(KeyError):
-            await self.stage.slack.person(_text(asked, "user"), self.stage.bot.url).closes(_text(asked, "view"))
+        """A person leaves a form. The bot does not want to know."""
+        self.stage.slack.views.pop(_text(asked, "view"), None)
+        self.stage.slack.changes.notify()
         return None
 
     async def happen(self, asked: Json) -> object:

@@ -16,7 +16,6 @@ TABLE_ROWS = 101
 TABLE_CHARACTERS = 10_000
 
 Id = Annotated[str, Len(1, 255)]
-Url = Annotated[str, Len(1, 3000)]
 Label = Annotated[str, Len(1, 20)]
 Title = Annotated[str, Len(1, 50)]
 Number = Annotated[float, Field(allow_inf_nan=False)]
@@ -96,15 +95,11 @@ class Confirm(Part):
 class Option(Part):
     text: Text75
     value: Annotated[str, Len(1, 150)]
-    description: NotRequired[Text75]
-    url: NotRequired[Url]
 
 
 class PlainOption(Part):
     text: Plain75
     value: Annotated[str, Len(1, 150)]
-    description: NotRequired[Plain75]
-    url: NotRequired[Url]
 
 
 class OptionGroup(TypedDict):
@@ -116,37 +111,26 @@ class OptionGroup(TypedDict):
 class Element(Part):
     action_id: NotRequired[Id]
     confirm: NotRequired[Confirm]
-    focus_on_load: NotRequired[bool]
 
 
 class Button(Element):
     type: Literal["button"]
     text: Plain75
     value: NotRequired[Annotated[str, Len(1, 2000)]]
-    url: NotRequired[Url]
     style: NotRequired[Literal["primary", "danger"]]
-    accessibility_label: NotRequired[Annotated[str, Len(1, 75)]]
-
-
-class Overflow(Element):
-    type: Literal["overflow"]
-    options: Annotated[list[PlainOption], Len(1, 5)]
 
 
 class Select(Element):
-    type: Literal["static_select", "multi_static_select"]
+    type: Literal["multi_static_select"]
     placeholder: NotRequired[Plain150]
     options: NotRequired[Annotated[list[PlainOption], Len(1, 100)]]
     option_groups: NotRequired[Annotated[list[OptionGroup], Len(1, 100)]]
-    initial_option: NotRequired[PlainOption]
     initial_options: NotRequired[list[PlainOption]]
-    max_selected_items: NotRequired[Annotated[int, _from(1, 100)]]
 
 
 class Choices(Element):
-    type: Literal["checkboxes", "radio_buttons"]
+    type: Literal["checkboxes"]
     options: Annotated[list[Option], Len(1, 10)]
-    initial_option: NotRequired[Option]
     initial_options: NotRequired[list[Option]]
 
 
@@ -154,10 +138,7 @@ class LiveSelect(TypedDict):
     """Only the bot's text is checked."""
 
     __pydantic_config__ = ConfigDict(strict=True, extra="allow")  # type: ignore[misc]
-    type: Literal[
-        "users_select", "conversations_select", "channels_select", "external_select",
-        "multi_users_select", "multi_conversations_select", "multi_channels_select", "multi_external_select",
-    ]  # fmt: skip
+    type: Literal["multi_users_select", "multi_conversations_select", "multi_external_select"]
     action_id: NotRequired[Id]
     confirm: NotRequired[Confirm]
     placeholder: NotRequired[Plain150]
@@ -167,30 +148,13 @@ class TextInput(Element):
     type: Literal["plain_text_input"]
     initial_value: NotRequired[Annotated[str, Len(1, 3000)]]
     placeholder: NotRequired[Plain150]
-    multiline: NotRequired[bool]
-    min_length: NotRequired[Annotated[int, _from(0, 3000)]]
     max_length: NotRequired[Annotated[int, _from(1, 3000)]]
-    dispatch_action_config: NotRequired[dict[str, Any]]
-
-
-class ImageElement(Part):
-    type: Literal["image"]
-    image_url: NotRequired[Url]
-    slack_file: NotRequired[dict[str, Any]]
-    alt_text: Annotated[str, Len(1, 2000)]
-
-
-def _has_one_source(image: Any) -> Any:
-    if ("image_url" in image) == ("slack_file" in image):
-        raise refusal("exactly one of image_url and slack_file is required")
-    return image
 
 
 def _offers_its_initial(menu: Any) -> Any:
     groups = menu.get("option_groups", [])
     offered = [*menu.get("options", []), *(option for group in groups for option in group["options"])]
-    chosen = [menu["initial_option"]] if "initial_option" in menu else menu.get("initial_options", [])
-    if any(option not in offered for option in chosen):
+    if any(option not in offered for option in menu.get("initial_options", [])):
         raise refusal("initial option must exactly match a provided option")
     return menu
 
@@ -201,14 +165,11 @@ def _has_options(select: Select) -> Select:
     return select
 
 
-CheckedImage = Annotated[ImageElement, AfterValidator(_has_one_source)]
 CheckedSelect = Annotated[Select, AfterValidator(_has_options), AfterValidator(_offers_its_initial)]
 CheckedChoices = Annotated[Choices, AfterValidator(_offers_its_initial)]
 Menu = CheckedSelect | CheckedChoices | LiveSelect
-ActionElement = Annotated[Button | Overflow | Menu, Field(discriminator="type")]
+ActionElement = Annotated[Button | Menu, Field(discriminator="type")]
 InputElement = Annotated[TextInput | Menu, Field(discriminator="type")]
-Accessory = Annotated[CheckedImage | Button | Overflow | TextInput | Menu, Field(discriminator="type")]
-ContextElement = Annotated[CheckedImage | PlainText | Markdown, Field(discriminator="type")]
 
 
 # Tables, docs.slack.dev/reference/block-kit/blocks/data-table-block
@@ -219,13 +180,7 @@ class TextCell(Part):
     text: Annotated[str, Len(1, TABLE_CHARACTERS)]
 
 
-class NumberCell(Part):
-    type: Literal["raw_number"]
-    value: Number
-    text: NotRequired[Annotated[str, Len(1, TABLE_CHARACTERS)]]
-
-
-Row = Annotated[list[Annotated[TextCell | NumberCell, Field(discriminator="type")]], Len(1, 20)]
+Row = Annotated[list[Annotated[TextCell, Field(discriminator="type")]], Len(1, 20)]
 
 
 def _is_rectangular(rows: list[Row]) -> list[Row]:
@@ -250,15 +205,6 @@ class Point(Part):
     value: Number
 
 
-class Segment(Point):
-    value: Annotated[float, Field(gt=0, allow_inf_nan=False)]
-
-
-class PieChart(Part):
-    type: Literal["pie"]
-    segments: Annotated[list[Segment], Len(1, 6)]
-
-
 class Series(Part):
     name: Label
     data: Annotated[list[Point], Len(1, 20)]
@@ -270,13 +216,13 @@ class Axes(Part):
     y_label: NotRequired[Title]
 
 
-class AxesChart(Part):
-    type: Literal["bar", "area", "line"]
+class LineChart(Part):
+    type: Literal["line"]
     series: Annotated[list[Series], Len(1, 6)]
     axis_config: Axes
 
 
-def _labels_its_axis(chart: AxesChart) -> AxesChart:
+def _labels_its_axis(chart: LineChart) -> LineChart:
     for series in chart["series"]:
         if [point["label"] for point in series["data"]] != chart["axis_config"]["categories"]:
             raise refusal("labels must match the categories")
@@ -286,7 +232,7 @@ def _labels_its_axis(chart: AxesChart) -> AxesChart:
 class DataVisualization(BlockPart):
     type: Literal["data_visualization"]
     title: Title
-    chart: Annotated[PieChart | Annotated[AxesChart, AfterValidator(_labels_its_axis)], Field(discriminator="type")]
+    chart: Annotated[LineChart, AfterValidator(_labels_its_axis)]
 
 
 # The other blocks
@@ -305,8 +251,7 @@ class Section(BlockPart):
     type: Literal["section"]
     text: NotRequired[Text]
     fields: NotRequired[Annotated[list[Text2000], Len(1, 10)]]
-    accessory: NotRequired[Accessory]
-    expand: NotRequired[bool]
+    accessory: NotRequired[ActionElement]
 
 
 def _has_text(section: Section) -> Section:
@@ -317,7 +262,7 @@ def _has_text(section: Section) -> Section:
 
 class Context(BlockPart):
     type: Literal["context"]
-    elements: Annotated[list[ContextElement], Len(1, 10)]
+    elements: Annotated[list[Text], Len(1, 10)]
 
 
 def _has_own_ids(elements: list[Any]) -> list[Any]:
@@ -333,21 +278,18 @@ class Actions(BlockPart):
     elements: Annotated[list[ActionElement], Len(1, 25), AfterValidator(_has_own_ids)]
 
 
-class Image(ImageElement, BlockPart):
-    title: NotRequired[Plain2000]
-
-
 class Input(BlockPart):
     type: Literal["input"]
     label: Plain2000
     element: InputElement
     hint: NotRequired[Plain2000]
     optional: NotRequired[bool]
-    dispatch_action: NotRequired[bool]
 
 
 CheckedSection = Annotated[Section, AfterValidator(_has_text)]
-CheckedImageBlock = Annotated[Image, AfterValidator(_has_one_source)]
+
+
+Plain = Header | Divider | CheckedSection | Context | Actions | Input
 
 
 # Containers, docs.slack.dev/reference/block-kit/blocks/container-block
@@ -358,35 +300,12 @@ class Container(BlockPart):
 
     type: Literal["container"]
     title: Plain150
-    subtitle: NotRequired[Annotated[Text, _at_most(150)]]
-    icon: NotRequired[CheckedImage]
-    width: NotRequired[Literal["narrow", "standard", "wide", "full"]]
     is_collapsible: NotRequired[bool]
     default_collapsed: NotRequired[bool]
-    child_blocks: Annotated[
-        list[
-            Annotated[
-                Header | Divider | CheckedSection | Context | Actions | CheckedImageBlock | Input,
-                Field(discriminator="type"),
-            ]
-        ],
-        Len(1, 10),
-    ]
+    child_blocks: Annotated[list[Annotated[Plain, Field(discriminator="type")]], Len(1, 10)]
 
 
-Block = Annotated[
-    Header
-    | Divider
-    | CheckedSection
-    | Context
-    | Actions
-    | CheckedImageBlock
-    | Input
-    | Container
-    | DataTable
-    | DataVisualization,
-    Field(discriminator="type"),
-]
+Block = Annotated[Plain | Container | DataTable | DataVisualization, Field(discriminator="type")]
 
 
 # Views, docs.slack.dev/reference/views. `block_rules` checks their blocks by the models above.
@@ -396,7 +315,6 @@ class View(Part):
     blocks: list[Any]
     private_metadata: NotRequired[Annotated[str, Len(0, 3000)]]
     callback_id: NotRequired[Annotated[str, Len(0, 255)]]
-    external_id: NotRequired[Id]
 
 
 class Home(View):
@@ -408,9 +326,6 @@ class Modal(View):
     title: Plain24
     submit: NotRequired[Plain24]
     close: NotRequired[Plain24]
-    clear_on_close: NotRequired[bool]
-    notify_on_close: NotRequired[bool]
-    submit_disabled: NotRequired[bool]
 
 
 def _can_be_submitted(modal: Modal) -> Modal:

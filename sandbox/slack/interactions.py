@@ -6,15 +6,10 @@ from sandbox.slack import bot_requests, modals, payloads
 from sandbox.slack.answers import Answer
 from sandbox.slack.changes import PATIENCE_S
 from sandbox.slack.membership import Membership
-from sandbox.slack.signing import FORM
 from sandbox.slack.values import EphemeralMessage, Json, PostedMessage
 
 
 class Interactions(Membership):
-    def messages(self, channel_id: str) -> list[PostedMessage]:
-        """The messages of a channel, oldest first, edits applied."""
-        return self.channel_messages(channel_id)
-
     async def wait_for(self, predicate: Callable[[], bool], timeout_s: float = PATIENCE_S) -> None:
         """Raises TimeoutError."""
         await self.changes.wait_for(predicate, timeout_s)
@@ -25,12 +20,6 @@ class Interactions(Membership):
             self, name, text, channel=self.channels[channel], user=self.users[user], url=url
         )
         return bot_requests.with_body_taken(self, await bot_requests.send_form(self, bot_url, fields, url))
-
-    async def event(
-        self, bot_url: str, event: Json, *, event_id: str | None = None, retry_num: int | None = None
-    ) -> Answer:
-        """`retry_num` marks an event as sent again."""
-        return await self._send_event(bot_url, event, event_id=event_id, retry_num=retry_num)
 
     async def url_verification(self, bot_url: str, challenge: str = "sandbox-challenge") -> Answer:
         """Slack's check of the bot's address."""
@@ -54,15 +43,3 @@ class Interactions(Membership):
     async def view_submission(self, bot_url: str, view_id: str, values: Json, *, user: str) -> Answer:
         fields = payloads.view_fields(self, self.views[view_id], values, self.users[user])
         return modals.carry_out(self, view_id, await bot_requests.send_form(self, bot_url, fields, None))
-
-    async def post_signed(
-        self,
-        bot_url: str,
-        body: bytes,
-        content_type: str = FORM,
-        *,
-        secret: str | None = None,
-        timestamp: int | str | None = None,
-    ) -> Answer:
-        """Any body. Another `secret` or an old `timestamp` makes a forgery."""
-        return await bot_requests.send_signed(self, bot_url, body, content_type, secret=secret, timestamp=timestamp)

@@ -9,7 +9,6 @@ from datetime import datetime
 
 from sandbox.slack.refused_calls import rate_limited
 
-POST_METHODS = frozenset({"chat.postMessage", "chat.postEphemeral"})
 HISTORY_METHODS = frozenset({"conversations.history", "conversations.replies"})
 
 
@@ -58,7 +57,7 @@ class RateLimiter:
             bucket.level -= 1
 
     def _buckets_for(self, limits: SlackLimits, method: str, channel_id: str, now: datetime) -> list[_Bucket]:
-        if method in POST_METHODS:
+        if method == "chat.postMessage":
             return [
                 self._bucket(("channel", channel_id), limits.burst, 1 / limits.per_channel_s, now),
                 self._per_minute("workspace", limits.workspace_per_minute, now),

@@ -53,9 +53,6 @@ class Membership(WorkspaceState):
         self.channels[channel_id] = channel
         return channel
 
-    def add_dm(self, user_id: str) -> Channel:
-        return self.direct_message(user_id)
-
     async def rename(self, channel_id: str, name: str, bot_url: str | None = None) -> list[Answer]:
         """Event: `channel_rename` or `group_rename`."""
         channel = self.channels[channel_id]
@@ -89,13 +86,13 @@ class Membership(WorkspaceState):
         """Event: `message.im`, which needs the scope im:history."""
         said = self.say(self.direct_message(user_id).id, user_id, text)
         event = {"type": "message", "channel": said.channel, "channel_type": "im", "user": user_id}
-        return await self._send_event(bot_url, event | {"text": text, "ts": said.ts})
+        return await self.event(bot_url, event | {"text": text, "ts": said.ts})
 
     async def open_home(self, user_id: str, bot_url: str) -> Answer:
         """Event: `app_home_opened`."""
         event = {"type": "app_home_opened", "user": user_id, "channel": self.direct_message(user_id).id, "tab": "home"}
         view = self.views.get(f"VHOME{user_id}")
-        return await self._send_event(bot_url, event | ({"view": view} if view else {}))
+        return await self.event(bot_url, event | ({"view": view} if view else {}))
 
     def say(self, channel_id: str, user_id: str, text: str) -> PostedMessage:
         return self.put(
@@ -142,11 +139,12 @@ class Membership(WorkspaceState):
         self.changes.notify()
         if bot_url is None:
             return []
-        return [await self._send_event(bot_url, event) for event in events]
+        return [await self.event(bot_url, event) for event in events]
 
-    async def _send_event(
+    async def event(
         self, bot_url: str, event: Json, *, event_id: str | None = None, retry_num: int | None = None
     ) -> Answer:
+        """`retry_num` marks an event as sent again."""
         envelope = payloads.event_envelope(self, event, event_id)
         return await bot_requests.send_event(self, bot_url, envelope, retry_num)
 

@@ -11,19 +11,14 @@ from sandbox.slack.methods.views import store_view
 from sandbox.slack.state import WorkspaceState
 from sandbox.slack.values import Json
 
-_CHOICES = {"static_select", "radio_buttons"}
 _SEVERAL = {"multi_static_select", "checkboxes"}
 _IDS = {
-    "users_select": "selected_user",
-    "conversations_select": "selected_conversation",
-    "channels_select": "selected_channel",
     "multi_users_select": "selected_users",
     "multi_conversations_select": "selected_conversations",
-    "multi_channels_select": "selected_channels",
     "plain_text_input": "value",
 }
 _LOOKED_UP = "multi_external_select"
-_STATEFUL = _CHOICES | _SEVERAL | set(_IDS) | {_LOOKED_UP}
+_STATEFUL = _SEVERAL | set(_IDS) | {_LOOKED_UP}
 
 
 def filled_in(view: Json, values: Json) -> Json:
@@ -59,14 +54,10 @@ def carry_out(state: WorkspaceState, view_id: str, answer: Answer) -> Answer:
             blocks = {block["block_id"] for block, _ in _inputs(view) if block["type"] == "input"}
             if not said.get("errors") or not set(said["errors"]) <= blocks:
                 return replace(answer, error="invalid_errors")
-        case "clear":
-            for one in [one for one, other in state.views.items() if other["root_view_id"] == view["root_view_id"]]:
-                del state.views[one]
-        case "update" | "push" as action:
+        case "update":
             if view_problems(said.get("view"), "modal", refused=state.refused_blocks):
                 return replace(answer, error="invalid_view")
-            new_id = view_id if action == "update" else f"V{next(state.numbers):06d}"
-            store_view(state, said["view"], new_id, root_id=view["root_view_id"])
+            store_view(state, said["view"], view_id)
         case _:
             return replace(answer, error="invalid_response_action")
     state.changes.notify()
@@ -84,8 +75,6 @@ def _inputs(view: Json) -> Iterator[tuple[Json, Json]]:
 
 def _entry(element: Json, value: Any) -> Json:
     kind = element["type"]
-    if kind in _CHOICES:
-        return {"type": kind, "selected_option": _option(element, value)}
     if kind in _SEVERAL:
         return {"type": kind, "selected_options": [_option(element, one) for one in value]}
     if kind == _LOOKED_UP:
@@ -95,8 +84,6 @@ def _entry(element: Json, value: Any) -> Json:
 
 def _initial(element: Json) -> Json:
     kind = element["type"]
-    if kind in _CHOICES:
-        return {"type": kind, "selected_option": element.get("initial_option")}
     if kind in _SEVERAL or kind == _LOOKED_UP:
         return {"type": kind, "selected_options": element.get("initial_options", [])}
     field = _IDS[kind]

@@ -121,10 +121,6 @@ def suggestion_fields(state: WorkspaceState, action_id: str, typed: str, *, view
     return _payload(state, user, parts | {"container": container, "view": view})
 
 
-def closed_fields(state: WorkspaceState, view: Json, user: User) -> dict[str, str]:
-    return _payload(state, user, {"type": "view_closed", "view": view, "is_cleared": False})
-
-
 def address_of(state: WorkspaceState, url: ResponseUrl) -> str:
     if state.address is None:
         raise RuntimeError("the workspace has no address yet: use `async with workspace.running()`, or set `address`")

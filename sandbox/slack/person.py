@@ -68,15 +68,6 @@ class Person:
         state = modals.filled_in(self.workspace.views[view_id], values)
         return await self.workspace.view_submission(self.bot_url, view_id, state, user=self.user_id)
 
-    async def closes(self, view_id: str) -> Answer | None:
-        """None if the bot does not want to know."""
-        view = self.workspace.views.pop(view_id)
-        self.workspace.changes.notify()
-        if not view.get("notify_on_close"):
-            return None
-        fields = payloads.closed_fields(self.workspace, view, self._user)
-        return await bot_requests.send_form(self.workspace, self.bot_url, fields, None)
-
     async def opened(self, callback_id: str, *, timeout_s: float = PATIENCE_S) -> str:
         """The id of the open view of a callback_id. Raises TimeoutError."""
         views = self.workspace.views

@@ -94,8 +94,8 @@ class WorkspaceState:
                 return self._lasting[name]
         return None
 
-    def channel_messages(self, channel_id: str) -> list[PostedMessage]:
-        """Oldest first, replies included."""
+    def messages(self, channel_id: str) -> list[PostedMessage]:
+        """The messages of a channel, oldest first, edits applied, replies included."""
         return list(self.posted.get(channel_id, {}).values())
 
     def message(self, channel_id: str, ts: str) -> PostedMessage | None:
@@ -106,10 +106,6 @@ class WorkspaceState:
         self.posted.setdefault(message.channel, {})[message.ts] = message
         self._tell(message)
         return message
-
-    def remove(self, message: PostedMessage) -> None:
-        del self.posted[message.channel][message.ts]
-        self.changes.notify()
 
     def edit(self, message: PostedMessage) -> PostedMessage:
         """Stores a changed message, marked with the ts of the edit."""
@@ -123,14 +119,9 @@ class WorkspaceState:
     def ephemeral(self, ts: str) -> EphemeralMessage | None:
         return next((message for message in self.ephemerals if message.ts == ts), None)
 
-    def replace_ephemeral(self, message: EphemeralMessage, changed: EphemeralMessage | None) -> None:
-        """`changed` None removes the ephemeral message."""
-        place = self.ephemerals.index(message)
-        self.ephemerals[place : place + 1] = [] if changed is None else [changed]
-        if changed is None:
-            self.changes.notify()
-        else:
-            self._tell(changed)
+    def replace_ephemeral(self, message: EphemeralMessage, changed: EphemeralMessage) -> None:
+        self.ephemerals[self.ephemerals.index(message)] = changed
+        self._tell(changed)
 
     def log(self, call: Call) -> None:
         self.calls.append(call)

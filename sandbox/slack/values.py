@@ -60,9 +60,6 @@ class PostedMessage:
     blocks: tuple[Json, ...] = ()
     metadata: Json | None = None
     thread_ts: str | None = None
-    is_broadcast: bool = False
-    """A reply that the channel shows too."""
-
     edited: str | None = None
 
     @property
@@ -72,7 +69,7 @@ class PostedMessage:
 
 @dataclass(frozen=True, kw_only=True)
 class EphemeralMessage:
-    """Only `user` sees the message. `via` is "chat.postEphemeral", "response_url" or "ack"."""
+    """Only `user` sees the message. `via` is "response_url" or "ack"."""
 
     ts: str
     channel: str
@@ -88,12 +85,10 @@ class SentResponse:
     """`via` is "ack" (in the HTTP answer) or "response_url"."""
 
     text: str
-    response_type: str
     received_at: datetime
     via: str
     blocks: tuple[Json, ...] = ()
     replace_original: bool = False
-    delete_original: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,7 +3,6 @@
 `app` is Slack as the bot sees Slack. The methods are Slack as people see Slack.
 """
 
-import asyncio
 from collections.abc import AsyncIterator, Callable, Collection, Iterable
 from contextlib import asynccontextmanager
 
@@ -67,16 +66,6 @@ class SlackWorkspace(Interactions):
     def on_message(self, callback: Callable[[PostedMessage | EphemeralMessage], None]) -> None:
         """For every message that is posted, edited or shown to one person."""
         self.listeners.append(callback)
-
-    async def stream(self) -> AsyncIterator[PostedMessage | EphemeralMessage]:
-        """The same as an endless iterator."""
-        queue: asyncio.Queue[PostedMessage | EphemeralMessage] = asyncio.Queue()
-        self.listeners.append(queue.put_nowait)
-        try:
-            while True:
-                yield await queue.get()
-        finally:
-            self.listeners.remove(queue.put_nowait)
 
     def person(self, user_id: str, bot_url: str) -> Person:
         return Person(self, self.users[user_id].id, bot_url)

@@ -1,4 +1,4 @@
-"""The Web API's methods."""
+"""The methods of the Web API that the bot calls."""
 
 from collections.abc import Callable
 
@@ -12,18 +12,13 @@ Method = Callable[[WorkspaceState, Arguments], Json]
 METHODS: dict[str, Method] = {
     "auth.test": people.auth_test,
     "chat.postMessage": chat.post_message,
-    "chat.postEphemeral": chat.post_ephemeral,
     "chat.update": chat.update,
-    "chat.getPermalink": chat.get_permalink,
     "conversations.info": conversations.info,
-    "conversations.list": conversations.list_all,
     "conversations.members": conversations.members,
-    "conversations.open": conversations.open_dm,
     "conversations.history": history.history,
     "conversations.replies": history.replies,
     "usergroups.list": people.list_groups,
     "users.info": people.info,
-    "users.list": people.list_all,
     "views.open": views.open_modal,
     "views.update": views.update,
     "views.publish": views.publish,

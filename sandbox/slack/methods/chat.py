@@ -1,4 +1,4 @@
-"""chat.*: posting and editing messages."""
+"""Posting and editing messages."""
 
 from dataclasses import replace
 
@@ -8,7 +8,7 @@ from sandbox.slack.methods.access import known_channel, need_scope, writable_cha
 from sandbox.slack.methods.shapes import message_shape
 from sandbox.slack.refused_calls import Refused
 from sandbox.slack.state import WorkspaceState
-from sandbox.slack.values import EphemeralMessage, Json, PostedMessage
+from sandbox.slack.values import Json, PostedMessage
 
 
 def post_message(state: WorkspaceState, args: Arguments) -> Json:
@@ -28,7 +28,6 @@ def post_message(state: WorkspaceState, args: Arguments) -> Json:
             blocks=content.blocks,
             metadata=read_metadata(args) or None,
             thread_ts=thread_ts,
-            is_broadcast=thread_ts is not None and args.flag("reply_broadcast"),
         )
     )
     return {
@@ -37,27 +36,6 @@ def post_message(state: WorkspaceState, args: Arguments) -> Json:
         "message": message_shape(state, message, with_metadata=True),
         **content.warnings,
     }
-
-
-def post_ephemeral(state: WorkspaceState, args: Arguments) -> Json:
-    """docs.slack.dev/reference/methods/chat.postEphemeral."""
-    channel = writable_channel(state, args)
-    user = args.required("user", "user_not_found")
-    if user not in channel.members:
-        raise Refused("user_not_in_channel")
-    content = read_content(args, refused_kinds=state.refused_blocks)
-    message = state.put_ephemeral(
-        EphemeralMessage(
-            ts=state.timestamps.issue(),
-            channel=channel.id,
-            user=user,
-            text=content.text,
-            received_at=state.clock(),
-            via="chat.postEphemeral",
-            blocks=content.blocks,
-        )
-    )
-    return {"message_ts": message.ts, **content.warnings}
 
 
 def update(state: WorkspaceState, args: Arguments) -> Json:
@@ -81,16 +59,6 @@ def update(state: WorkspaceState, args: Arguments) -> Json:
         "text": edited.text,
         "message": message_shape(state, edited, with_metadata=True),
     }
-
-
-def get_permalink(state: WorkspaceState, args: Arguments) -> Json:
-    """docs.slack.dev/reference/methods/chat.getPermalink."""
-    channel = known_channel(state, args)
-    ts = args.required("message_ts", "message_not_found")
-    if state.message(channel.id, ts) is None:
-        raise Refused("message_not_found")
-    address = f"https://{state.team_domain}.slack.com/archives/{channel.id}/p{ts.replace('.', '')}"
-    return {"channel": channel.id, "permalink": address}
 
 
 def _own_message(state: WorkspaceState, args: Arguments) -> PostedMessage:

@@ -19,8 +19,8 @@ LIMIT_MAX = 999
 def history(state: WorkspaceState, args: Arguments) -> Json:
     """Newest first, without the replies in threads."""
     channel = readable_channel(state, args)
-    shown = [message for message in _visible(state, channel.id) if not message.is_reply or message.is_broadcast]
-    within = [message for message in reversed(shown) if _is_within(message, args)]
+    shown = reversed(_visible(state, channel.id))
+    within = [message for message in shown if not message.is_reply and _is_within(message, args)]
     mark = read_cursor(args.text("cursor"))
     rest = [message for message in within if mark is None or parse_ts(message.ts) <= _mark(mark)]
     return {**_page(state, rest, args), "pin_count": 0}
@@ -44,7 +44,7 @@ def _visible(state: WorkspaceState, channel_id: str) -> list[PostedMessage]:
     now = state.clock()
     return [
         message
-        for message in state.channel_messages(channel_id)
+        for message in state.messages(channel_id)
         if (now - message.received_at).total_seconds() >= state.history_lag_s
     ]
 

@@ -1,8 +1,7 @@
-"""auth.test, users.* and usergroups.list: the people of the workspace."""
+"""auth.test, users.info and usergroups.list: the people of the workspace."""
 
 from sandbox.slack.arguments import Arguments
 from sandbox.slack.methods.access import need_scope
-from sandbox.slack.methods.paging import page_of
 from sandbox.slack.methods.shapes import user_shape
 from sandbox.slack.refused_calls import Refused
 from sandbox.slack.state import WorkspaceState
@@ -28,13 +27,6 @@ def info(state: WorkspaceState, args: Arguments) -> Json:
     if user is None:
         raise Refused("user_not_found")
     return {"user": user_shape(state, user)}
-
-
-def list_all(state: WorkspaceState, args: Arguments) -> Json:
-    """docs.slack.dev/reference/methods/users.list."""
-    need_scope(state, "users:read")
-    page, following = page_of(sorted(state.users), args.text("cursor"), args.number("limit", 100, 1000))
-    return {"members": [user_shape(state, state.users[user_id]) for user_id in page], **following}
 
 
 def list_groups(state: WorkspaceState, _args: Arguments) -> Json:

@@ -20,8 +20,6 @@ def message_shape(state: WorkspaceState, message: PostedMessage, *, with_metadat
         shape["blocks"] = blocks_with_ids(message.blocks)
     if message.thread_ts is not None:
         shape["thread_ts"] = message.thread_ts
-    if message.is_broadcast:
-        shape["subtype"] = "thread_broadcast"
     # Slack marks no edit of a message with blocks.
     if message.edited is not None and not message.blocks:
         shape["edited"] = {"user": message.user, "ts": message.edited}

@@ -24,13 +24,12 @@ def open_modal(state: WorkspaceState, args: Arguments) -> Json:
 def update(state: WorkspaceState, args: Arguments) -> Json:
     """Refused if the call's hash is not the hash of the open view."""
     view = read_view(state, args, "modal")
-    known = [old for old in state.views.values() if args.text("external_id") == old.get("external_id")]
-    found = state.views.get(args.text("view_id") or "") or (known[0] if args.text("external_id") and known else None)
+    found = state.views.get(args.required("view_id", "not_found"))
     if found is None:
         raise Refused("not_found")
     if args.text("hash") not in {None, found["hash"]}:
         raise Refused("hash_conflict")
-    return {"view": store_view(state, view, found["id"], root_id=found["root_view_id"])}
+    return {"view": store_view(state, view, found["id"])}
 
 
 def publish(state: WorkspaceState, args: Arguments) -> Json:
@@ -51,15 +50,14 @@ def read_view(state: WorkspaceState, args: Arguments, kind: str) -> Json:
     return view
 
 
-def store_view(state: WorkspaceState, view: Json, view_id: str, *, root_id: str | None = None) -> Json:
-    """`root_id` is the first of a stack of modals."""
+def store_view(state: WorkspaceState, view: Json, view_id: str) -> Json:
     stored = {
         "callback_id": "",
         "private_metadata": "",
         **view,
         "blocks": blocks_with_ids(view["blocks"]),
         "id": view_id,
-        "root_view_id": root_id or view_id,
+        "root_view_id": view_id,
         "team_id": state.team_id,
         "app_id": state.app_id,
         "bot_id": state.bot_id,

