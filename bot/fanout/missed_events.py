@@ -49,7 +49,9 @@ def post_missed(session: Session, channel_id: str, chosen: ChannelFilter, *, sin
             plan.add(news, Heard([channel_id], [channel_id], noted=noted, muted=by, only=channel_id))
     plan.link()
     plan.carry_out()
-    plan.bumps.hurry(event.race.race_id for event in missed.values() if event.is_abandonment)
+    for event in missed.values():
+        if event.reports_loss:
+            plan.bumps.hurry(event)
     return Missed(len(missed), plan)
 
 

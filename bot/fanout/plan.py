@@ -506,4 +506,4 @@ def _priority(event: RacingEvent) -> Priority:
     if event.drill is not None:
         # After real abandonments, however many channels the drill tells.
         return Priority.ADMIN
-    return Priority.ABANDONMENT if event.is_abandonment else Priority.OTHER
+    return Priority.ABANDONMENT if event.reports_loss else Priority.OTHER

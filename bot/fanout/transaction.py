@@ -207,8 +207,8 @@ class _Transaction:
         heard = Heard(self._matching(news), self._known.listeners, watched, renewed, rung, muted)
         channels = self._plan.add(news, heard)
         news.version.posts = len(channels)
-        if event.is_abandonment and self._meetings.has_other_of_race(event):
-            self._plan.bumps.hurry([event.race.race_id])
+        if event.reports_loss and (not news.is_first or self._meetings.has_other_of_race(event)):
+            self._plan.bumps.hurry(event)
         if event.drill is not None:
             drill_fanout.tell_unknown(self._session, self._notices, event, reference, self._now)
         elif event.kind is None:

@@ -15,6 +15,7 @@ from sqlmodel import Session, col
 
 from bot.db.engine import affected, dialect_of, insert_into, table_of
 from bot.db.tables import BigKey, EventVersion, MessageState, OutboxMessage, SaidRow
+from bot.events.event import RacingEvent
 from bot.outbox.message_store import IS_TO_EDIT, IS_UNSENT, Priority
 
 
@@ -37,7 +38,7 @@ class Bumps:
         self._session = session
         self.messages: dict[int, Bump] = {}
         self.said: dict[tuple[int, int], bool] = {}
-        self.urgent_races: set[str] = set()
+        self.urgent: list[RacingEvent] = []
 
     def add(self, messages: Mapping[int, Bump]) -> None:
         self.messages |= messages
@@ -47,14 +48,14 @@ class Bumps:
         self.said |= {pair: bump is not None for pair, bump in said.items()}
         self.add({number: bump for (number, _), bump in said.items() if bump})
 
-    def hurry(self, race_ids: Iterable[str | None]) -> None:
-        """Give a race's unsent messages an abandonment's priority: an abandonment comes after earlier news."""
-        self.urgent_races |= {race_id for race_id in race_ids if race_id}
+    def hurry(self, event: RacingEvent) -> None:
+        """Give unsent messages on the event's races an abandonment's priority: a loss comes after earlier news."""
+        self.urgent.append(event)
 
     def take(self, other: "Bumps") -> None:
         self.messages |= other.messages
         self.said |= other.said
-        self.urgent_races |= other.urgent_races
+        self.urgent += other.urgent
 
     def write(self, begun: Collection[int] = (), begun_at: datetime | None = None) -> set[tuple[int, int]]:
         """`begun`: messages whose edit is claimed at that moment.
@@ -75,7 +76,7 @@ class Bumps:
             for number in self._note(event_id)
         }
         missing = self.said.keys() - noted
-        self.messages, self.said, self.urgent_races = {}, {}, set()
+        self.messages, self.said, self.urgent = {}, {}, []
         return missing
 
     def _note(self, event_id: int) -> Iterable[int]:
@@ -85,9 +86,13 @@ class Bumps:
         return self._session.connection().execute(_noting(dialect_of(self._session)), values).scalars()
 
     def _hurried(self) -> set[int]:
-        if not self.urgent_races:
+        if not self.urgent:
             return set()
-        of_race = select(col(EventVersion.id)).where(col(EventVersion.race_id).in_(sorted(self.urgent_races)))
+        row = EventVersion
+        race_ids = {race.race_id for event in self.urgent for race in (event.race, *event.races) if race.race_id}
+        keys = {key for event in self.urgent for key in (event.key, event.contradicting_key) if key}
+        is_of_races = or_(col(row.race_id).in_(sorted(race_ids)), col(row.event_key).in_(sorted(keys)))
+        of_race = select(col(row.id)).where(is_of_races)
         unsent = select(col(OutboxMessage.id)).where(IS_UNSENT, col(OutboxMessage.event_id).in_(of_race))
         return {number for number in self._session.execute(unsent).scalars() if number is not None}
 

@@ -22,6 +22,7 @@ from tests.clock import now
 from tests.databases import on_both, on_postgresql
 from tests.integration.conftest import Moment
 from tests.integration.pipeline.racing_day import abandonment, meeting, result
+from tests.integration.pipeline.steps import card
 from tests.integration.pipeline.stories import Story, play, rows, so_far
 from tests.notice_levels import URGENT
 
@@ -105,6 +106,23 @@ async def test_event_goes_to_its_region_and_all_once(pipeline):
     await pipeline.post_all()
     await so_far(CGB=[""], CALL=["", ""], CIRE=[], waiting={})(pipeline)
     assert await pipeline.deliver(result("rc_fr", region="FR")) is False
+
+
+NO_ID = {"race_id": None}
+OTHER = result("rc_8")
+TOLD = ["^Contradicted", "^ABANDONED | CONFLICT", "^Result"]
+OVERTAKING = {
+    "abandonment": Story((OTHER, result(), abandonment()), CGB=TOLD),
+    "abandonment of a race without an id": Story((OTHER, result(**NO_ID), abandonment(**NO_ID)), CGB=TOLD),
+    "meeting that names the race": Story((OTHER, result(), meeting("rc_1")), CGB=["+rc_1", "^ABANDONED", "+rc_8"]),
+    "void race": Story((OTHER, result(placings=(), status="void")), CGB=["^VOID", "^Result"]),
+    "race that its card marks": Story((OTHER, card("Ascot", status="abandoned")), CGB=["^ABANDONED", "^Result"]),
+}
+
+
+@rows(OVERTAKING, "abandonment of a race without an id")
+async def test_loss_overtakes_what_waits_but_no_earlier_news_of_its_race(pipeline, story):
+    await play(pipeline, story)
 
 
 LONG_BACKLOG = [result(f"rc_{number}", off_time=f"14:{number:02}") for number in range(30)]

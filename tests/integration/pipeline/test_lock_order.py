@@ -12,6 +12,8 @@ from sqlmodel import Session, col
 
 from bot.db.database_clock import database_now
 from bot.db.tables import OutboxMessage, Reason
+from bot.events.event import RacingEvent
+from bot.events.races import Race
 from bot.outbox import channel_queues
 from bot.outbox.claim_outcomes import GivenUp
 from bot.outbox.revisions import Bumps
@@ -60,7 +62,8 @@ def _hurry(engine, begun):
         session.execute(text("SET application_name = 'waiting'"))
         begun.set()
         bumps = Bumps(session)
-        bumps.hurry(["rc_1", "rc_2"])
+        for race_id in ("rc_1", "rc_2"):
+            bumps.hurry(RacingEvent(key=f"race.abandoned:{race_id}", race=Race(race_id=race_id)))
         bumps.write()
         session.commit()
 
