@@ -9,8 +9,6 @@ from sandbox.racing_service.refusals import invalid_param
 from sandbox.racing_service.service_state import State
 
 Item = TypeVar("Item")
-LARGEST_LIMIT = 200
-"""For the description. `Switches.max_limit` is the limit in force."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,12 +21,6 @@ def delivery_record(delivery: Delivery, switches: Switches) -> Record:
     return record
 
 
-def shows_status(delivery: Delivery, wanted: str | None, switches: Switches) -> bool:
-    if wanted == "failed" and switches.failed_while_retrying:
-        return delivery.status == "failed" or (delivery.status == "pending" and bool(delivery.attempts))
-    return wanted in (None, delivery.status)
-
-
 def _counted(delivery: Delivery) -> Record:
     happening, last = delivery.happening, delivery.attempts[-1] if delivery.attempts else None
     return {

@@ -4,67 +4,12 @@ from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 from fastapi import Request
-from pydantic import BaseModel, ConfigDict
 
 from sandbox.racing_day import in_utc
 from sandbox.racing_service.refusals import invalid_param
-from sandbox.racing_service.request_log import Call
-from sandbox.racing_service.service_state import State
+from sandbox.racing_service.service_state import Call, State
 
 Record = dict[str, Any]
-
-
-class Meta(BaseModel):
-    """Interface, Response envelope."""
-
-    request_id: str
-    data_as_of: str
-    plan: str
-    window: str
-    count: int
-    has_more: bool | None = None
-    next_cursor: str | None = None
-
-
-class Answer(BaseModel):
-    model_config = ConfigDict(extra="allow")
-
-    meta: Meta
-    data: Any = None
-
-
-class ErrorBody(BaseModel):
-    """Interface, Errors. Some codes have more fields."""
-
-    model_config = ConfigDict(extra="allow")
-
-    code: str
-    message: str
-
-
-class ErrorMeta(BaseModel):
-    request_id: str
-
-
-class ErrorAnswer(BaseModel):
-    error: ErrorBody
-    meta: ErrorMeta
-
-
-_MEANINGS = {
-    401: "unauthorized: no key, or one that is not recognised",
-    403: "upgrade_required or outside_window",
-    404: "not found",
-    422: "invalid_param",
-    429: "rate_limited (wait Retry-After) or quota_exceeded (stop)",
-    500: "server_error",
-}
-ERRORS: dict[int | str, dict[str, Any]] = {
-    status: {"description": meaning, "model": ErrorAnswer} for status, meaning in _MEANINGS.items()
-}
-
-ENVELOPED: dict[str, Any] = {"response_model": Answer, "response_model_exclude_unset": True, "responses": ERRORS}
-"""Arguments of every endpoint's decorator."""
 
 
 def call_of(request: Request) -> Call:

@@ -4,13 +4,13 @@ from datetime import date
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request
-from pydantic import AfterValidator, WithJsonSchema
+from pydantic import AfterValidator
 
 from sandbox.racing_day import Race
 from sandbox.racing_places import REGION_CODES
-from sandbox.racing_service.cursor_pages import LARGEST_LIMIT, ListQuery, effective_limit, take_page
+from sandbox.racing_service.cursor_pages import ListQuery, effective_limit, take_page
 from sandbox.racing_service.cursors import Position
-from sandbox.racing_service.endpoint_answers import ENVELOPED, enveloped, state_of, takes
+from sandbox.racing_service.endpoint_answers import enveloped, state_of, takes
 from sandbox.racing_service.race_shapes import race_record
 from sandbox.racing_service.reference_data import country_records, course_records, reference_data
 from sandbox.racing_service.refusals import outside_window
@@ -25,14 +25,14 @@ def _known_region(code: str) -> str:
     return code
 
 
-RegionCode = Annotated[str, AfterValidator(_known_region), WithJsonSchema({"type": "string", "enum": [*REGION_CODES]})]
-Limit = Annotated[int | None, Query(ge=1, json_schema_extra={"maximum": LARGEST_LIMIT})]
-Cursor = Annotated[str | None, Query(description="The value of a previous answer's meta.next_cursor.")]
+RegionCode = Annotated[str, AfterValidator(_known_region)]
+Limit = Annotated[int | None, Query(ge=1)]
+Cursor = Annotated[str | None, Query()]
 
 
 router = APIRouter()
 
-_WHOLE: dict[str, Any] = {**ENVELOPED, "dependencies": [Depends(takes())]}
+_WHOLE: dict[str, Any] = {"dependencies": [Depends(takes())]}
 
 
 @router.get("/countries", **_WHOLE)
@@ -51,7 +51,7 @@ async def reference(request: Request) -> Any:
     return enveloped(request, reference_data(state.racing, state.switches))
 
 
-@router.get("/races/search", **ENVELOPED, dependencies=[Depends(takes("region", "limit", "cursor"))])
+@router.get("/races/search", dependencies=[Depends(takes("region", "limit", "cursor"))])
 async def search(
     request: Request,
     region: Annotated[RegionCode | None, Query()] = None,

@@ -1,20 +1,24 @@
-"""The gate in front of the endpoints: key, limits, plan, scripted failures, headers."""
+"""The gate in front of the endpoints: key, limits, plan, scripted failures, headers, and the log of requests."""
 
+import hmac
 from collections.abc import Awaitable, Callable, MutableMapping
+from datetime import UTC
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode
 
 from fastapi.responses import Response
 
-from sandbox.racing_service import faults, key_limits, refusals
-from sandbox.racing_service.request_log import Call, common_headers, is_charged, read_call, record
-from sandbox.racing_service.service_state import USAGE, State
+from sandbox.racing_service import faults, refusals
+from sandbox.racing_service.account import minute_reset, month_of, month_reset, seconds_until
+from sandbox.racing_service.plan_table import PLANS
+from sandbox.racing_service.service_state import ENDPOINTS, USAGE, Call, State
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Message, Receive, Send], Awaitable[None]]
-OPENAPI_PATH = "/openapi.json"
+BASE_PATH = "/v1"
+_ENDPOINT_OF = {BASE_PATH + endpoint: endpoint for endpoint in ENDPOINTS}
 
 
 class Gate:
@@ -25,18 +29,15 @@ class Gate:
         self._state = state
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["path"] == OPENAPI_PATH:
-            await self._app(scope, receive, send)
-            return
-        call = read_call(scope, self._state)
+        call = _read_call(scope, self._state)
         scope = {
             **scope,
-            "query_string": urlencode(call.query).encode(),
+            "query_string": urlencode(call.parameters).encode(),
             "state": {"call": call, "service": self._state},
         }
         failure = self._state.faults.take(call.endpoint)
         call.in_minute = call.counts.count_request(call.at)
-        call.headers = common_headers(call)
+        call.headers = _common_headers(call)
         try:
             if failure == faults.DROP:
                 await faults.cut_off(scope, receive)
@@ -46,7 +47,9 @@ class Gate:
             else:
                 await self._answer(call, failure, scope, receive, self._marked(call, send))
         finally:
-            record(call, self._state)
+            self._state.requests.append(call)
+            if call.keyed:
+                _tally(call, self._state)
 
     async def _answer(
         self, call: Call, failure: faults.Failure | None, scope: Message, receive: Receive, send: Send
@@ -70,8 +73,8 @@ class Gate:
                 call.status = message["status"]
                 extra = [(name.lower().encode(), value.encode()) for name, value in call.headers.items()]
                 message = {**message, "headers": [*message.get("headers", ()), *extra]}
-                if is_charged(call):
-                    call.counts.months[key_limits.month_of(call.at)] += 1
+                if _is_charged(call):
+                    call.counts.months[month_of(call.at)] += 1
             await send(message)
 
         return marked
@@ -79,20 +82,65 @@ class Gate:
 
 def _refusal(call: Call, failure: faults.Failure | None, state: State) -> refusals.Refusal | None:
     """The first reason for a refusal, in the service's order."""
-    account, reset = state.account, key_limits.minute_reset(call.at)
+    account, reset = state.account, minute_reset(call.at)
     if failure is not None:
         return refusals.scripted(failure, call.endpoint, state.window, state.switches)
     if not call.keyed:
         return refusals.unauthorized()
     if call.in_minute > call.per_minute:
-        return refusals.rate_limited(key_limits.seconds_until(reset, call.at))
+        return refusals.rate_limited(seconds_until(reset, call.at))
     if account.plan.name not in (reaching := state.plans_reaching(call.endpoint)):
         return refusals.upgrade_required(call.endpoint, account.plan.name, reaching)
     if call.endpoint != USAGE and call.counts.in_month(call.at) >= account.plan.per_month:
-        return refusals.quota_exceeded(key_limits.seconds_until(key_limits.month_reset(call.at), call.at))
+        return refusals.quota_exceeded(seconds_until(month_reset(call.at), call.at))
     return None
 
 
 async def _noting(call: Call, response: Response, scope: Message, receive: Receive, send: Send) -> None:
     call.status = response.status_code
     await response(scope, receive, send)
+
+
+def _read_call(scope: Message, state: State) -> Call:
+    """Interface, Authentication 2."""
+    query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+    headers = [value for name, value in scope["headers"] if name == b"x-api-key"]
+    sent = headers[0] if headers else next((value for name, value in query if name == "key"), "").encode()
+    account = state.account
+    keyed = hmac.compare_digest(sent, account.key.encode())
+    return Call(
+        request_id=state.next_request_id(),
+        at=state.clock(),
+        method=scope["method"],
+        path=scope["path"],
+        endpoint=_ENDPOINT_OF.get(scope["path"], "other"),
+        parameters=[(name, value) for name, value in query if name != "key"],
+        keyed=keyed,
+        counts=account.counts if keyed else state.strangers,
+        per_minute=account.plan.per_minute if keyed else PLANS["free"].per_minute,
+    )
+
+
+def _is_charged(call: Call) -> bool:
+    """Successes are charged, usage excepted (Interface, Limits 4)."""
+    return call.keyed and call.endpoint != USAGE and call.status is not None and call.status < 400
+
+
+def _common_headers(call: Call) -> dict[str, str]:
+    """Interface, Common response headers."""
+    return {
+        "X-RateLimit-Limit": str(call.per_minute),
+        "X-RateLimit-Remaining": str(max(0, call.per_minute - call.in_minute)),
+        "X-RateLimit-Reset": str(minute_reset(call.at)),
+        "X-Request-Id": call.request_id,
+    }
+
+
+def _tally(call: Call, state: State) -> None:
+    tally = state.account.usage.of(call.at.astimezone(UTC).date(), call.endpoint)
+    if call.status in (401, 403, 429):
+        tally.refusals[call.code or "outside_window"] += 1
+    elif call.status is None or call.status >= 400:
+        tally.errors += 1
+    elif _is_charged(call):
+        tally.requests += 1

@@ -1,7 +1,6 @@
 """The stand-in of the data service for the demo and the tests."""
 
 import asyncio
-from collections import Counter
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Self
@@ -10,18 +9,17 @@ import httpx
 
 from bot.clock import utc_now
 from sandbox.racing_day import Meeting, Race
-from sandbox.racing_service.account_usage import Tally
+from sandbox.racing_service.account import Account, KeyCounts, Tally, month_of
 from sandbox.racing_service.asgi_app import build_app
 from sandbox.racing_service.cursors import CursorMint
 from sandbox.racing_service.deliverer import Deliverer
 from sandbox.racing_service.delivery_queue import Delivery, Subscription
 from sandbox.racing_service.event_payloads import Happening, meeting_happening, race_happening
 from sandbox.racing_service.faults import CONNECTION_FAILURES, Failure
-from sandbox.racing_service.key_limits import KeyCounts, month_of
 from sandbox.racing_service.plan_table import PLANS, Plan
 from sandbox.racing_service.racing import Racing
 from sandbox.racing_service.refusals import scripted
-from sandbox.racing_service.service_state import Account, Clock, ServedRequest, Sleep, State
+from sandbox.racing_service.service_state import Call, Clock, Sleep, State
 from sandbox.racing_service.switches import Switches
 
 
@@ -83,7 +81,7 @@ class RacingService:
         return self._state.switches
 
     @property
-    def requests(self) -> list[ServedRequest]:
+    def requests(self) -> list[Call]:
         return self._state.requests
 
     @property
@@ -98,13 +96,6 @@ class RacingService:
     @property
     def used(self) -> int:
         return self._state.account.counts.in_month(self._state.clock())
-
-    @property
-    def counters(self) -> Counter[str]:
-        counts = Counter(delivery.status for delivery in self.deliveries)
-        counts["attempts"] = sum(len(delivery.attempts) for delivery in self.deliveries)
-        counts["requests"] = len(self.requests)
-        return counts
 
     # Racing. Each method returns the queued deliveries.
 

@@ -4,12 +4,11 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import date, datetime
 
-from sandbox.racing_service.account_usage import UsageBook
+from sandbox.racing_service.account import Account, KeyCounts
 from sandbox.racing_service.cursors import CursorMint
 from sandbox.racing_service.delivery_queue import DeliveryQueue
 from sandbox.racing_service.faults import Faults
-from sandbox.racing_service.key_limits import KeyCounts
-from sandbox.racing_service.plan_table import PLANS, Plan, Window
+from sandbox.racing_service.plan_table import PLANS, Window
 from sandbox.racing_service.racing import Racing
 from sandbox.racing_service.switches import Switches
 
@@ -28,25 +27,29 @@ ENDPOINTS = (
 
 
 @dataclass(slots=True)
-class Account:
-    key: str
-    plan: Plan
-    counts: KeyCounts = field(default_factory=KeyCounts)
-    usage: UsageBook = field(default_factory=UsageBook)
+class Call:
+    """A request. `status` is None after a cut connection.
 
+    `keyed`: with the account's own key. `counts` are the key's own, or the strangers' for an unknown key.
+    """
 
-@dataclass(frozen=True, slots=True)
-class ServedRequest:
-    """`status` is None after a cut connection. `keyed`: the request had the account's own key."""
-
-    at: datetime
     request_id: str
+    at: datetime
     method: str
     path: str
     endpoint: str
-    query: dict[str, str]
+    parameters: list[tuple[str, str]]
     keyed: bool
-    status: int | None
+    counts: KeyCounts
+    per_minute: int
+    in_minute: int = 0
+    status: int | None = None
+    code: str | None = None
+    headers: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def query(self) -> dict[str, str]:
+        return dict(self.parameters)
 
 
 @dataclass(slots=True)
@@ -62,7 +65,7 @@ class State:
     delivery_queue: DeliveryQueue = field(default_factory=DeliveryQueue)
     faults: Faults = field(default_factory=Faults)
     strangers: KeyCounts = field(default_factory=KeyCounts)
-    requests: list[ServedRequest] = field(default_factory=list)
+    requests: list[Call] = field(default_factory=list)
     numbered: int = 0
 
     @property

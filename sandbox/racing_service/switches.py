@@ -21,7 +21,6 @@ class Switches:
     subscribe_answer: Literal["secret", "signing_secret", "subscription", "flat"] = "secret"  # Spec gap G3
     subscribe_status: Literal[200, 201] = 201  # Spec gap G3
     deliveries: DeliveryShape = "counted"  # Spec gap G4
-    failed_while_retrying: bool = False  # Spec gap G4: whether `failed` lists those that are still retried
     usage: Literal["rows", "period"] = "rows"  # Spec gap G5
     reference: Literal["values", "names"] = "values"  # Spec gap G6
     not_found: Literal["json", "html", "empty"] = "json"  # Spec gap G7
