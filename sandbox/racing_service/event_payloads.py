@@ -1,4 +1,4 @@
-"""Payloads of the four events (Spec gap G1) in three shapes."""
+"""Payloads of the four events (Spec gap G1) in two shapes."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -39,8 +39,6 @@ def meeting_happening(
 def _enveloped(event: str, subject: str, record: Record, shape: RecordShape, now: datetime) -> Record:
     if shape == "nested":
         return {"event": event, "occurred_at": in_utc(now), subject: record}
-    if shape == "flat":
-        return {"event_type": event, "timestamp": in_utc(now), **record}
     return {"type": event, "createdAt": in_utc(now), "payload": record}
 
 
@@ -51,10 +49,6 @@ def _meeting_record(meeting: Meeting, reason: str | None, races: list[Record], s
         place = {"course_id": course.course_id, "name": course.name, "country": course.country}
         record = {"meeting_id": meeting.meeting_id, "region": course.region, "course": place, "date": day}
         return record | {"reason": reason, "races": races}
-    if shape == "flat":
-        record = {"meeting_id": meeting.meeting_id, "region": course.region, "course_id": course.course_id}
-        record |= {"course": course.name, "country": course.country, "meeting_date": day}
-        return record | ({"reason": reason} if reason else {}) | {"races": [race["race_id"] for race in races]}
     record = {"meetingUid": meeting.meeting_id, "jurisdiction": course.region, "meetingDate": day}
     record |= {"venue": {"uid": course.course_id, "title": course.name}}
     return record | ({"abandonReason": reason} if reason else {}) | {"card": races}

@@ -1,6 +1,5 @@
-"""Race records (Spec gap G2) in three shapes: nested objects, one flat object, other names."""
+"""Race records (Spec gap G2) in two shapes: with the interface's names, and with other names."""
 
-from collections.abc import Callable
 from typing import Any
 
 from sandbox.racing_day import Race, Runner
@@ -13,12 +12,7 @@ Record = dict[str, Any]
 
 def race_record(race: Race, state: RaceState, shape: RecordShape) -> Record:
     """Positions and prices come only with a result, a reason only with an abandonment."""
-    shapes: dict[RecordShape, Callable[[Race, RaceState], Record]] = {
-        "nested": _nested_race,
-        "flat": _flat_race,
-        "renamed": _renamed_race,
-    }
-    return shapes[shape](race, state)
+    return _nested_race(race, state) if shape == "nested" else _renamed_race(race, state)
 
 
 def _nested_race(race: Race, state: RaceState) -> Record:
@@ -56,43 +50,6 @@ def _nested_runner(runner: Runner, state: RaceState) -> Record:
         "position": int(position) if position and position.isdigit() else position,
         "starting_price": runner.starting_price if position else None,
     }
-
-
-def _flat_race(race: Race, state: RaceState) -> Record:
-    # The course's own time without an offset (Spec gap G16).
-    return {
-        "race_id": race.race_id,
-        "meeting_id": race.meeting_id,
-        "region": race.course.region,
-        "course_id": race.course.course_id,
-        "course": race.course.name,
-        "country": race.course.country,
-        "race_date": race.race_date.isoformat(),
-        "off": race.off_time,
-        "race_name": race.title,
-        "race_class": race.race_class,
-        "race_type": race.run_type,
-        "dist": race.distance,
-        "going": race.going,
-        "surface": race.surface,
-        "status": state.status,
-        **({"reason": state.reason} if state.reason else {}),
-        "field_size": len(race.runners),
-        "runners": [_flat_runner(runner, state) for runner in race.runners],
-    }
-
-
-def _flat_runner(runner: Runner, state: RaceState) -> Record:
-    card = {
-        "num": str(runner.number),
-        "draw": runner.draw,
-        "horse": runner.horse,
-        "jockey": runner.jockey,
-        "trainer": runner.trainer,
-        "or": runner.official_rating,
-    }
-    result = {"pos": state.position_of(runner), "sp": runner.starting_price}
-    return card | result if state.status == "result" else card
 
 
 def _renamed_race(race: Race, state: RaceState) -> Record:

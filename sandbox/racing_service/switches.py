@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-RecordShape = Literal["nested", "flat", "renamed"]
+RecordShape = Literal["nested", "renamed"]
 DeliveryShape = Literal["counted", "listed", "bare"]
 
 RETRY_GAPS_S: tuple[float, ...] = (30, 120, 600, 1_800, 3_600, 7_200, 14_400, 28_800, 29_850)

@@ -17,8 +17,8 @@ from tests.world import WEBHOOK_SECRET
 EVENTS = frozenset({"result.received", "race.abandoned", "meeting.abandoned", "racecard.published"})
 
 COMBINATIONS = [
-    {"payload": payload, "attempt_in_body": in_body, "repeat_every": int(in_body == (payload == "flat"))}
-    for payload, in_body in product(("nested", "flat", "renamed"), (False, True))
+    {"payload": payload, "attempt_in_body": in_body, "repeat_every": int(in_body == (payload == "renamed"))}
+    for payload, in_body in product(("nested", "renamed"), (False, True))
 ]
 """Of every two switches each pair of values."""
 
