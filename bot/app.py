@@ -404,7 +404,7 @@ class Service:
                     self.clock,
                     self.queued,
                 ),
-                DirectMessageListener(self.database, self.clock, self.queued),
+                DirectMessageListener(runner),
                 InstallationListener(self.database, self.notices),
             ],
         )

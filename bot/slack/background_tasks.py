@@ -10,7 +10,7 @@ log = get_logger(__name__)
 
 
 class Tasks:
-    """A crash forgets the tasks, so a task may only read."""
+    """A crash forgets the tasks: an answer may be lost, and nothing else."""
 
     def __init__(self) -> None:
         self._under_way: set[asyncio.Task[Any]] = set()

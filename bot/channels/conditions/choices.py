@@ -122,7 +122,7 @@ class QuietCondition(ChoiceCondition):
         """As "22:00-07:00"."""
         each = [time_of_day(part) for part in _DASH.split(typed.strip())]
         if None in each or len(each) != len(set(each)) or len(each) != len(("begin", "end")):
-            raise ValueError(f"{typed[:40]} are no quiet hours: write {QUIET_EXAMPLE}, for example")
+            raise ValueError(f"{typed[:40]} are no quiet hours: write start and end, {QUIET_EXAMPLE} for example")
         return "-".join(f"{one:%H:%M}" for one in each if one is not None)
 
 

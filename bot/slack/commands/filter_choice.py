@@ -207,7 +207,8 @@ def merged(
         if view.condition.of(before) and not whole and not view.condition.of(after):
             raise CommandError(
                 f"From {region_named(before.region)} this channel receives only {view.named(before)}: without that, "
-                "nothing would be left. Remove in /racing list ends it."
+                "nothing would be left. Remove in /racing list ends it.",
+                edits=before.region,
             )
     return after
 

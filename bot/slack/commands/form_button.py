@@ -20,6 +20,11 @@ from bot.slack.messages.conditions.event_views import REGIONS_FIELD
 
 log = get_logger(__name__)
 
+_SAY = (
+    "say what this channel should receive, for example: /racing subscribe GB IRE results abandonments, or "
+    "/racing subscribe all."
+)
+
 OPEN_S = 1.5
 """The rest of the three seconds of a trigger."""
 
@@ -42,6 +47,8 @@ async def open_form(
     regions: Sequence[str] = (),
 ) -> None:
     """`chosen`: the edited subscription. `start` and `regions`: what a new subscription begins with."""
+    if invocation.trigger_id is None:
+        raise CommandError(f"The button opens the form. Or {_SAY}", form=invocation.text)
     known = replace(await desk.database.read(_known), chosen=tuple(regions))
     form = FormOf(
         channel_id=invocation.channel_id,
@@ -53,7 +60,7 @@ async def open_form(
     try:
         await desk.slack.call(
             "views.open",
-            lambda: desk.slack.web.views_open(trigger_id=invocation.trigger_id or "", view=view),
+            lambda: desk.slack.web.views_open(trigger_id=invocation.trigger_id, view=view),
             timeout_s=invocation.left_s(OPEN_S),
         )
     except SlackError as error:
@@ -76,11 +83,8 @@ def _instead(error: SlackError, chosen: ChannelFilter | None) -> str:
     lacks_scope = isinstance(error, SlackScopeMissing)
     if chosen is not None:
         return "" if lacks_scope else "click the button again."
-    say = "Meanwhile say" if lacks_scope else "try again, or say"
-    return (
-        f"{say} what this channel should receive, for example: /racing subscribe GB IRE results abandonments, or "
-        "/racing subscribe all."
-    )
+    say = "Meanwhile" if lacks_scope else "try again, or"
+    return f"{say} {_SAY}"
 
 
 def _known(session: Session) -> PublishedChoices:

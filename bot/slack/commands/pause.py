@@ -41,7 +41,8 @@ _MORNING_H = 10
 """Of a named day, 10.30 is in the morning: there is racing at 2.30."""
 
 _WEEKLY = frozenset((*WEEKDAYS, *(day[:3] for day in WEEKDAYS)))
-_MOMENTS = Grammar(has_days=True)
+_PARTS_OF_A_DAY = {"morning": time(9), "afternoon": time(13), "evening": time(18)}
+_MOMENTS = Grammar({"this": (Kind.FILLER, "")} | {word: (Kind.TIME, word) for word in _PARTS_OF_A_DAY}, has_days=True)
 _EXAMPLES = "Write until 18:00, until tomorrow, until Sunday, until 22 Nov or until tomorrow 09:00."
 
 
@@ -63,7 +64,7 @@ def _has_something(session: Session, invocation: Invocation, planned: Paused) ->
     places = {channel_id, invocation.user_id} if channel_id.startswith(DIRECT_MESSAGE) else {channel_id}
     if any(watches.has_any(session, one) for one in places) or subscriptions.of_channel(session, channel_id):
         return True
-    raise CommandError(NOTHING_TO_PAUSE)
+    raise CommandError(NOTHING_TO_PAUSE, form="")
 
 
 async def _pause(desk: Desk, invocation: Invocation, paused: Paused) -> Paused:
@@ -86,7 +87,7 @@ async def _pause(desk: Desk, invocation: Invocation, paused: Paused) -> Paused:
 
     committed = await change(desk, invocation, pause)
     if committed is None:
-        raise CommandError(NOTHING_TO_PAUSE)
+        raise CommandError(NOTHING_TO_PAUSE, form="")
     return committed
 
 
@@ -168,7 +169,7 @@ def read_until(text: str, now: datetime) -> datetime:
     times, days = ([one for one in phrases if one.kind is kind] for kind in (Kind.TIME, Kind.DAY))
     _check_moment(text, phrases)
     day = date.fromisoformat(days[0].value) if days else None
-    clock = read_clock(times[0].typed) if times else None
+    clock = (_PARTS_OF_A_DAY.get(times[0].typed.lower()) or read_clock(times[0].typed)) if times else None
     begins = day or now.date()
     if times and times[0].typed.startswith(_END_OF_DAY) and begins < date.max:
         begins += timedelta(days=1)

@@ -337,8 +337,10 @@ def _refused(wanted: LineRequest) -> Refusal | None:
     if values := typed_values(wanted.left_out):
         told = f"{listed(values)} can't be left out. Name what is wanted; /racing unsubscribe ends what is there."
         return Refusal(told, without)
-    if nameless := [view for view in VIEWS if EVERY_VALUE in wanted.of(view.field)]:
-        return value_wanted(nameless[0])
+    if nameless := next((view for view in VIEWS if EVERY_VALUE in wanted.of(view.field)), None):
+        known = wanted.but(unknown=())
+        offers = {f"{nameless.typed_as}{one}": known.but(**{nameless.field: (one,)}) for one in nameless.meant("")}
+        return replace(value_wanted(nameless), offers=offers)
     return (
         None if wanted.all_topics else Refusal("Nothing would be left of that. Name what this channel is to receive.")
     )

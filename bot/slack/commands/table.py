@@ -46,8 +46,14 @@ _SAID = {
     **dict.fromkeys(("hello", "hi", "help me"), "help"),
     **{view.typed_as.removesuffix(":"): f"subscribe {view.typed_as.removesuffix(':')}" for view in CHOICES},
     **{code: f"subscribe {code}" for code in CALLED},
-    "daily": "subscribe daily",
-    "acknowledge": "subscribe acknowledge",
+    **{said: f"subscribe {said}" for said in ("daily", "acknowledge", "no messages", "no posts")},
+    **dict.fromkeys(("follow", "following"), "watch"),
+    **dict.fromkeys(("hold", "snooze"), "pause"),
+    "stop for": "pause for",
+    "stop until": "pause until",
+    "add": "subscribe",
+    "remove": "unsubscribe",
+    "unfollow": "unwatch",
     "cards": "racecard",
     "list courses": "courses",
     "quota": "usage",
@@ -88,7 +94,8 @@ def unknown_command(line: str) -> CommandError:
     lines = {name: f"{name} {rest}".strip() for name in _alike(word)}
     lines = lines or {one: one for one in (f"racecard {line}", f"subscribe {line}")}
     if word.lower() == _STOP:
-        lines = {"End all": "unsubscribe all", "Pause": "pause", "What comes here": "list"}
+        end = {f"End {rest}": f"{ENDING} {rest}"} if rest else {"End all": f"{ENDING} all"}
+        lines = end | {"Pause": "pause", "What comes here": "list"}
     return CommandError(f"I don't know /racing {word[:TYPED_MAX]}.", lines=lines, asks=True, after=_KNOWN)
 
 

@@ -122,8 +122,18 @@ def _named(wanted: LineRequest) -> dict[str, Collection[str]]:
 
 
 def _chosen(rows: Sequence[ChannelSubscriptionRow], wanted: LineRequest) -> list[ChannelSubscriptionRow]:
+    """The subscriptions that the line ends or changes. A refusal has a form: of the only subscription in question."""
     if not rows:
-        raise CommandError("This channel has no subscriptions. /racing subscribe GB would make one.")
+        raise CommandError("This channel has no subscriptions. /racing subscribe GB would make one.", form="")
+    try:
+        return _ended(rows, wanted)
+    except CommandError as error:
+        meant = [row.region for row in rows if row.region in wanted.of(REGIONS_FIELD)] or [row.region for row in rows]
+        error.edits = meant[0] if len(meant) == 1 else None
+        raise
+
+
+def _ended(rows: Sequence[ChannelSubscriptionRow], wanted: LineRequest) -> list[ChannelSubscriptionRow]:
     regions = [row.region for row in rows]
     there = ", ".join(map(region_words, regions))
     if refused := _refused(wanted, regions, there):

@@ -57,7 +57,7 @@ async def _may_watch(desk: Desk, invocation: Invocation) -> None:
 async def _plan(_desk: Desk, invocation: Invocation) -> WatchWords:
     words = read_watch_words(invocation.text)
     if len(words.names) > NAMES_MAX:
-        raise CommandError(f"At most {NAMES_MAX} names at a time.")
+        raise CommandError(f"At most {NAMES_MAX} names at a time: type the others in a second line.")
     return words
 
 

@@ -13,6 +13,7 @@ from bot.slack.language.tokens import Word, words_of
 from bot.slack.messages.kit.text import listed
 
 ME = "me"
+_BEFORE_A_KIND = frozenset({"the", "my", "a"})
 INSTEAD_OF = ("instead", "of")
 NAMES_MAX = 10
 JOINING_NAMES = frozenset({"and", "&", "+"})
@@ -153,8 +154,11 @@ def _is_kind(word: Word) -> bool:
 
 
 def _without_me(words: Sequence[Word]) -> tuple[Sequence[Word], bool]:
-    if len(words) > 1 and words[0].text.casefold() == ME and not words[0].is_quoted and _is_kind(words[1]):
+    first = words[0].text.casefold() if len(words) > 1 and not words[0].is_quoted and _is_kind(words[1]) else ""
+    if first == ME:
         return words[1:], True
+    if first in _BEFORE_A_KIND:
+        words = words[1:]
     if not words or words[-1].is_quoted or words[-1].text.casefold() != ME:
         return words, False
     words = words[:-1]
@@ -163,7 +167,7 @@ def _without_me(words: Sequence[Word]) -> tuple[Sequence[Word], bool]:
 
 def _checked(kind: WatchKind, name: str) -> WatchedName:
     if not any(map(str.isalnum, name_key(name).bare)):
-        raise CommandError(f"The {kind} has no name there.")
+        raise CommandError(f'The {kind} has no name there: write {kind}:"Name", as published.')
     if len(name) > TYPED_MAX:
-        raise CommandError(f"A name has at most {TYPED_MAX} characters.")
+        raise CommandError(f"A name has at most {TYPED_MAX} characters: type the name as published.")
     return WatchedName(kind, name)

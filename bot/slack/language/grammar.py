@@ -85,7 +85,7 @@ _CLASSES = TYPED_AS[f"{CLASS}:"]
 
 _CHOSEN: Mapping[str, ConditionView] = {
     **{view.typed_as.removesuffix(":"): view for view in VALUED},
-    "quiet hours": TYPED_AS["quiet:"],
+    **dict.fromkeys(("quiet hours", "no messages", "no posts"), TYPED_AS["quiet:"]),
     "results together": TYPED_AS["digest:"],
     "racecards together on the eve": TYPED_AS["cards:"],
     "the clock of": TYPED_AS["zone:"],
@@ -108,7 +108,7 @@ _SAID_MAX = max(len(said.split()) for said in (*_CHOSEN, *_SAID))
 
 _BEFORE_A_VALUE = frozenset(["at", "from", "after", "within", "between", "daily", "to", "in"])
 _RACE_CLASS = re.compile(r"(?:(?:class|group|grade) )?[0-9]{1,2}|listed", re.IGNORECASE | re.ASCII)
-_SPAN = re.compile(r" ?(?:\bto\b|\buntil\b|\btill\b|-) ?")
+_SPAN = re.compile(r" ?(?:\b(?:to|until|till|and)\b|-) ?")
 _SOME_DAY = date(2000, 1, 1)
 _IN_BRACKETS = re.compile(r"\((.+)\)")
 
@@ -199,7 +199,8 @@ class PhraseReader:
         after = [*([value] if rest else []), *words[start + 1 :]]
         view = TYPED_AS.get(name)
         if not rest and (not after or parted(after[0].text)[0] or not after[0].text):
-            return [Phrase(Kind.VALUE, typed, None, wrong=nothing_follows(typed, view))], start + 1
+            field, meant = (view.field, view.meant("")) if view else ("", ())
+            return [Phrase(Kind.VALUE, typed, None, field, wrong=nothing_follows(typed, view), meant=meant)], start + 1
         of_choice = self.grammar.has_choices and view in VALUED
         if view and of_choice:
             found, end = self._values(view, after, 0, before, is_named=True)
@@ -275,7 +276,7 @@ class PhraseReader:
             try:
                 return [replace(phrase, value=view.condition.from_file(words[at].text), is_named=True)], end
             except ValueError as error:
-                return [replace(phrase, wrong=Refusal(f"{error}."))], end
+                return [replace(phrase, wrong=Refusal(f"{error}."), meant=view.meant(words[at].text))], end
         return _one((Kind.VALUE, EVERY_VALUE, view.field), words, start - 1, start)
 
     def _zone(self, words: Sequence[Word], end: int, before: Sequence[Phrase]) -> PhrasesFound:
@@ -295,7 +296,7 @@ class PhraseReader:
             return False
         if not (view.is_of_names or any(map(str.isdecimal, word.text))):
             return False
-        is_no_name = self._single(word)[0] is Kind.UNKNOWN and not self.lexicon.is_country(word.text)
+        is_no_name = self._single(word)[0] in {Kind.UNKNOWN, Kind.TIME} and not self.lexicon.is_country(word.text)
         return word.text[0] in "@#<" or (bool(self.lexicon.regions) and is_no_name)
 
     def _exactly(self, text: str) -> tuple[Kind, str] | None:

@@ -43,7 +43,7 @@ def unknown_words(words: Iterable[str], *kinds: str) -> str:
 
 
 def one_at_a_time(kind: str, several: Sequence[str]) -> str:
-    return f"One {kind} at a time: you named {listed(several)}."
+    return f"One {kind} at a time, please: {listed(several, 'or')}?"
 
 
 def no_day(typed: str, today: date) -> str:
@@ -53,7 +53,7 @@ def no_day(typed: str, today: date) -> str:
 
 
 def unclear(readings: Sequence[Offered]) -> Refusal:
-    told = "That can be read in several ways, so nothing was changed. What is meant?"
+    told = "That has several meanings, so nothing was changed. Press the one you mean."
     return Refusal(told, {one.label: one for one in readings}, is_of_meaning=True)
 
 
@@ -66,11 +66,12 @@ def nothing_follows(typed: str, view: ConditionView | None) -> Refusal:
 
 
 def value_wanted(view: ConditionView) -> Refusal:
-    return Refusal(f"{view.typed_as} needs a value: write {view.typed_as}{view.typed_example}, for example.")
+    typed = f"{view.typed_as}{view.typed_example}"
+    return Refusal(f"Write {view.typed_as.removesuffix(':')} with a value: {typed}, for example.")
 
 
 NOT_ONLY = Refusal('"Not only" leaves nothing out: name all that is wanted, without these words.')
 
 
 def nothing_after(negation: str) -> Refusal:
-    return Refusal(f'Nothing follows "{negation}". Write what is to be left out after it.')
+    return Refusal(f'Nothing follows "{negation}". Write what is to be left out: {negation} York, for example.')

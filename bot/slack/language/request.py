@@ -188,7 +188,7 @@ def request_of(phrases: Sequence[Phrase]) -> LineRequest:
     wrong = next((one for one in phrases if one.wrong), None)
     if wrong is None or wrong.wrong is None:
         return wanted
-    offers = {one: wanted.but(**{_FIELDS[wrong.kind]: (one,)}) for one in wrong.meant}
+    offers = {one: wanted.but(**{wrong.of_field or _FIELDS[wrong.kind]: (one,)}) for one in wrong.meant}
     return replace(wanted, refused=replace(wrong.wrong, offers=offers))
 
 

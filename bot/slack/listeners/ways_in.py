@@ -1,6 +1,5 @@
 """Slash commands, buttons and direct messages: each runs a command as the person who typed or pressed."""
 
-import asyncio
 import re
 from dataclasses import dataclass
 from functools import partial
@@ -8,16 +7,14 @@ from typing import Any
 
 from slack_bolt.async_app import AsyncAck, AsyncApp
 
-from bot.clock import Clock
-from bot.db.engine import Database
 from bot.db.tables import MessageKind
 from bot.logs import get_logger
 from bot.outbox import message_store
 from bot.outbox.message import Message
 from bot.outbox.message_store import NewPost, Priority
 from bot.slack.commands.invocation import Command, Desk, Invocation, team_of
-from bot.slack.commands.table import BUTTON_COMMANDS, SLASH_COMMANDS, find_command, help_message
-from bot.slack.listeners.command_runner import CommandRunner
+from bot.slack.commands.table import BUTTON_COMMANDS, SLASH_COMMANDS, find_command
+from bot.slack.listeners.command_runner import CommandRunner, Committed
 from bot.slack.messages.kit.blocks import RUN_COMMAND, RUN_IN_PLACE, sentence
 from bot.slack.response_url import Reply
 
@@ -96,22 +93,32 @@ def unescaped(text: str) -> str:
 
 @dataclass(frozen=True)
 class DirectMessageListener:
-    """The answer is the help, as a post in the outbox: a crash loses no answer."""
+    """A text is a command line, and the answer a post in the outbox: Slack gives no `response_url`."""
 
-    database: Database
-    clock: Clock
-    wake: asyncio.Event
+    runner: CommandRunner
 
     def register(self, bolt: AsyncApp) -> None:
         bolt.event(DIRECT_MESSAGE_EVENT)(self.on_message)
 
     async def on_message(self, event: dict[str, Any], body: dict[str, Any]) -> None:
-        is_text = "subtype" not in event and not event.get("bot_id")
+        user_id = event.get("user")
+        is_text = user_id and "subtype" not in event and not event.get("bot_id")
         if event.get("channel_type") != "im" or not is_text:
             return
-        channel_id = str(event.get("channel"))
+        command, text = find_command(unescaped(str(event.get("text") or "")))
+        channel_id, reference = str(event.get("channel")), self.runner.new_reference()
+        team_id = team_of({"team_id": event.get("user_team") or event.get("team") or body.get("team_id")})
+        invocation = Invocation(text, channel_id, str(user_id), reference, team_id=team_id)
+        log.info("direct_message", reference=reference, channel_id=channel_id)
+        committed = await self.runner.commit(command, invocation)
         # Slack sends an event again under the same id.
-        key = f"help:{body.get('event_id') or event.get('ts')}@{channel_id}"
-        answer = NewPost(channel_id, key, MessageKind.ANSWER, Priority.ADMIN, self.clock(), content=help_message())
-        await self.database.write(partial(message_store.add, posts=[answer]))
-        self.wake.set()
+        key = f"said:{body.get('event_id') or event.get('ts')}@{channel_id}"
+        self.runner.tasks.start(self._answer(committed, key), f"answer {reference}")
+
+    async def _answer(self, committed: Committed, key: str) -> None:
+        desk, said = self.runner.desk, await self.runner.said(committed)
+        if said is not None:
+            channel_id = committed.invocation.channel_id
+            post = NewPost(channel_id, key, MessageKind.ANSWER, Priority.ADMIN, desk.clock(), content=said)
+            await desk.database.write(partial(message_store.add, posts=[post]))
+            desk.wake.set()

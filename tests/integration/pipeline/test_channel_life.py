@@ -2,6 +2,9 @@
 
 from datetime import timedelta
 from functools import partial
+from secrets import token_hex
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from sqlalchemy import select, update
@@ -12,7 +15,9 @@ from bot.db.tables import ChannelQueue
 from bot.operations.jobs.expire_queue import expire_queue
 from bot.outbox import backlog, message_store
 from bot.outbox.channel_move import move_channel
+from bot.slack.background_tasks import Tasks
 from bot.slack.listeners.channel_life import CLOSING_EVENTS
+from bot.slack.listeners.command_runner import CommandRunner
 from bot.slack.listeners.ways_in import DirectMessageListener
 from sandbox.slack import failures
 from tests.clock import now
@@ -132,16 +137,23 @@ async def test_post_under_way_while_its_channel_moves_is_found_and_not_repeated(
     assert len(pipeline.texts("CNEW")) == 1
 
 
-async def test_text_in_a_direct_message_is_answered_with_help_once(pipeline):
-    listener = DirectMessageListener(pipeline.database, pipeline.clock, pipeline.poster.wake)
+@pytest.mark.parametrize(
+    ("words", "answer"),
+    [("hello?", "/racing subscribe"), ("tell me", "/racing tell"), ("help list", "/racing list")],
+)
+async def test_text_in_a_direct_message_is_a_command_line_and_answered_once(pipeline, words, answer):
+    parts: Any = {"database": pipeline.database, "clock": pipeline.clock, "wake": pipeline.poster.wake}
+    desk, tasks, nobody = SimpleNamespace(**parts, token=token_hex), Tasks(), SimpleNamespace()
+    listener = DirectMessageListener(CommandRunner(desk, nobody, tasks))  # type: ignore[arg-type]  # no command here needs more
     direct = pipeline.slack.direct_message("UALICE").id
-    said = {"type": "message", "channel": direct, "channel_type": "im", "user": "UALICE", "text": "help", "ts": "1.1"}
+    said = {"type": "message", "channel": direct, "channel_type": "im", "user": "UALICE", "text": words, "ts": "1.1"}
     others = ({"bot_id": "B0SANDBOX"}, {"subtype": "message_changed"}, {"channel_type": "channel"})
     for event_id, more in (("Ev1", {}), ("Ev1", {}), *((f"Ev{n}", other) for n, other in enumerate(others, start=2))):
         await listener.on_message(said | more, {"event_id": event_id})
+        await tasks.finish(10)
     await pipeline.post_all()
     (text,) = pipeline.texts(direct)
-    assert "/racing subscribe" in text
+    assert answer in text
 
 
 @pytest.mark.parametrize("event", [*sorted(CLOSING_EVENTS), "member_left_channel"])

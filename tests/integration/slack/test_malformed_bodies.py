@@ -208,7 +208,7 @@ class Endpoint:
         channels = ChannelListener(database, desk.identity, nothing_wrong, notices, desk.reopening, desk.clock, wake)
         listeners: list[Listener] = [CommandListener(runner), FormListener(runner), channels]
         listeners += [
-            DirectMessageListener(database, desk.clock, wake),
+            DirectMessageListener(runner),
             InstallationListener(database, notices),
         ]
         self.endpoint = SlackEndpoint(

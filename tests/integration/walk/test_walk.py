@@ -325,7 +325,8 @@ async def test_direct_message_works_like_a_channel(world):
     direct, (race_id, course) = world.slack.direct_message("UADMIN").id, world.race()
     assert (await world.person("UADMIN").writes("hello?")).error is None
     await world.wait_for_text(direct, "/racing subscribe")
-    assert "This channel receives" in await world.say("/racing", "subscribe GB", channel=direct, user="UADMIN")
+    assert (await world.person("UADMIN").writes("subscribe GB &amp; IRE")).error is None
+    await world.wait_for_text(direct, "This channel receives results and abandonments from GB and IRE")
     await world.bot.deliver(abandoned(race_id, course=course))
     await world.wait_for_text(direct, f"ABANDONED: {course}")
 

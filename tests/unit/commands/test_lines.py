@@ -1,8 +1,8 @@
 """Typed lines of every command that reads words: each line of lines.txt with what follows, to the letter.
 
 Before a `|` are lines that the channel typed before; a heading has such lines of all its rows. A line has what it means
-(`=`) and what is told beside (`~`), or the refusal (`!`) with its buttons. After a change that is meant, write the file
-anew and read the diff: UPDATE_SNAPSHOTS=1 pytest -n 0 tests/unit/commands/test_lines.py
+(`=`) and what is told beside (`~`), or the refusal (`!`) with its buttons, and the words of its form. After a change
+that is meant, write the file anew and read the diff: UPDATE_SNAPSHOTS=1 pytest -n 0 tests/unit/commands/test_lines.py
 """
 
 import os
@@ -24,7 +24,9 @@ SECTIONS = ["# " + part for part in FILE.read_text(encoding="utf-8").split("# ")
 
 async def meaning(town, here, line):
     """What a line that is understood means, and the notes beside."""
-    name, _, words = line.partition(" ")
+    command, words = find_command(line)
+    assert command is not None
+    name = command.name
     if name == "watch":
         read = read_watch_words(words)
         assert read_watch_words(read.line.removeprefix("watch ")) == read
@@ -37,8 +39,6 @@ async def meaning(town, here, line):
             raise StorageUnavailable
 
         town.desk.races = SimpleNamespace(card=card, meetings=no_meetings, progress=lambda _region: None)
-        command = find_command(line)[0]
-        assert command is not None
         with pytest.raises(StorageUnavailable):
             await command.say(town.desk, typed(words))
         return asked[0], ()
@@ -75,7 +75,9 @@ async def follows(town, before, line):
         means, notes = await meaning(town, here, line)
         return " ~ ".join([f" = {means}", *notes])
     await check_buttons(town, before, here, line, error.lines.values())
-    return "".join([f"\n    ! {error}", *(f" [{label}] {right}" for label, right in error.lines.items())])
+    buttons = {**error.lines, "Open the form": error.form, "Edit": error.edits}
+    shown = [f" [{label}] {words}".rstrip() for label, words in buttons.items() if words is not None]
+    return "".join([f"\n    ! {error}", *shown])
 
 
 @pytest.mark.parametrize("kept", [pytest.param(section, id=section.partition("\n")[0]) for section in SECTIONS])

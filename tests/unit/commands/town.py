@@ -142,7 +142,9 @@ async def refusal(desk, invocation, line):
 
 def typed(words="", **changes):
     """An invocation in the only channel of a test."""
-    return Invocation(**{"text": words, "channel_id": "C1", "user_id": "U1", "reference": "cmd-1"} | changes)
+    return Invocation(
+        **{"text": words, "channel_id": "C1", "user_id": "U1", "reference": "cmd-1", "trigger_id": "1.2"} | changes
+    )
 
 
 @dataclass

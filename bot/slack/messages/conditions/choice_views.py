@@ -21,6 +21,7 @@ from bot.channels.conditions.choices import (
     ZoneCondition,
     is_channel,
     minutes_of,
+    time_of_day,
 )
 from bot.channels.conditions.zones import ZONE_EXAMPLE
 from bot.channels.filters import ChannelFilter
@@ -55,6 +56,9 @@ class ChoiceView(ConditionView):
 
     def words(self, chosen: ChannelFilter, _names_max: int | None) -> str:
         return f", {self.said(chosen)}" if self.condition.of(chosen) else ""
+
+    def meant(self, _typed: str) -> tuple[str, ...]:
+        return () if self.is_of_names else (self.typed_example,)
 
     @abstractmethod
     def said(self, chosen: ChannelFilter) -> str:
@@ -150,6 +154,11 @@ class QuietView(ChoiceView):
         f"For example: {QUIET_EXAMPLE}. Results and racecards wait, and come together at the end. Abandonments come at "
         "once."
     )
+
+    def meant(self, typed: str) -> tuple[str, ...]:
+        """As `no messages after 10pm` means 10 pm until morning."""
+        begins, (begin, ends) = time_of_day(typed), QUIET_EXAMPLE.split("-")
+        return (f"{begins:%H:%M}-{ends}" if begins else f"{begin}-{ends}",)
 
     def said(self, chosen: ChannelFilter) -> str:
         return f"quiet hours from {_hours(chosen)} {by_the_clock(chosen)}"

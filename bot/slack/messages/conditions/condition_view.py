@@ -77,6 +77,10 @@ class ConditionView(ABC):
         """In the usage of `subscribe`, for a kind with values of its own."""
         return f"[{self.typed_as}{self.typed_example}]"
 
+    def meant(self, _typed: str) -> tuple[str, ...]:
+        """The values that may be meant by a wrong value, or by no value."""
+        return ()
+
     @abstractmethod
     def words(self, chosen: ChannelFilter, names_max: int | None) -> str:
         """The condition in a sentence; lists of names longer than `names_max` are shortened."""
