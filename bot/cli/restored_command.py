@@ -26,7 +26,7 @@ async def run_restored(settings: Settings) -> str:
     notices = Notices(settings.admin_channel, admin_notice, clock=utc_now, admin_users=settings.admin_users)
     async with opened(settings.database_url.get_secret_value()) as database:
         if await database.read(lambda session: replicas.living(session, database_now(session, utc_now))):
-            raise StorageUnavailable("a bot runs on this database, or ran until half a minute ago: stop the bot first.")
+            raise StorageUnavailable("a bot runs on this database, or ran until a minute ago: stop the bot first.")
         return _told(await restored(database, notices, utc_now))
 
 

@@ -18,8 +18,8 @@ from bot.logs import get_logger
 
 log = get_logger(__name__)
 
-BEAT_S = 10.0
-DEAD_AFTER = timedelta(seconds=30)
+BEAT_S = 20.0
+DEAD_AFTER = timedelta(seconds=50)
 """A replica may miss two beats."""
 
 _IS_REPLICA = col(StoredState.name).startswith(Mark.REPLICA, autoescape=True)

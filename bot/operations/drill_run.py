@@ -135,17 +135,23 @@ class Drills:
 
         return await self.database.write(end)
 
+    def _left_over(self, session: Session) -> KeptDrill | None:
+        kept = kept_drills.latest(session)
+        return None if kept is None or kept.is_over or kept.is_open(self.clock()) else kept
+
     async def end_left_over(self) -> bool:
         """End a drill of a dead process, or a drill whose last post resolved. For a job."""
-        kept = await self.latest()
-        if kept is None or kept.is_over or kept.is_open(self.clock()):
-            return False
-        await self.end(kept)
-        return True
+        kept = await self.database.read(self._left_over)
+        if kept is not None:
+            await self.end(kept)
+        return kept is not None
 
     @property
     def job(self) -> Job:
-        return Job("end_drills", "Drills ended", 60, self.end_left_over)
+        def look(session: Session) -> bool:
+            return self._left_over(session) is not None
+
+        return Job("end_drills", "Drills ended", 60, self.end_left_over, look)
 
     async def _tell_duely(self, kept: KeptDrill) -> None:
         """End an undelivered drill: a late arrival tells nobody. After a failure the job ends the drill."""

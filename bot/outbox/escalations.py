@@ -119,6 +119,11 @@ def escalate(session: Session, now: datetime, notices: Notices, absent: Absent =
     return steps + len(past)
 
 
+def any_open(session: Session) -> bool:
+    """Whether there is an abandonment with a step left."""
+    return next(_open(session), None) is not None
+
+
 def people_to_be_told(session: Session, now: datetime) -> dict[str, set[str]]:
     """Channel → the people whom steps that are due mention there."""
     found: dict[str, set[str]] = {}

@@ -276,21 +276,29 @@ def _meeting_in(post: OutboxMessage) -> Meeting:
         return Meeting()
 
 
-def edit_what_is_out_of_date(session: Session, channels: Callable[[], Collection[str]], now: datetime) -> int:
-    """Queue an edit of each live message whose time has come, in these channels. Returns how many rows were looked at.
+def is_any_out_of_date(session: Session, now: datetime) -> bool:
+    """Whether `edit_what_is_out_of_date` would find a message."""
+    return session.execute(_out_of_date(now)).first() is not None
 
-    `channels`: the channels with live messages, asked for only if the time of a message has come.
-    """
+
+def _out_of_date(now: datetime) -> Select[LiveMeetingRow, str]:
     row = LiveMeetingRow
-    due = (
+    return (
         select(row, col(OutboxMessage.channel_id))
         .join(OutboxMessage, _IS_ITS_MESSAGE)
         .where(col(row.changes_at).is_not(None), col(row.changes_at) <= now)
         .where(col(OutboxMessage.message_ts).is_not(None), ~_IS_GONE)
         .order_by(col(row.changes_at), col(row.message_id))
         .limit(EDITS_PER_COMMIT)
-        .with_for_update(of=row, skip_locked=True)
     )
+
+
+def edit_what_is_out_of_date(session: Session, channels: Callable[[], Collection[str]], now: datetime) -> int:
+    """Queue an edit of each live message whose time has come, in these channels. Returns how many rows were looked at.
+
+    `channels`: the channels with live messages, asked for only if the time of a message has come.
+    """
+    due = _out_of_date(now).with_for_update(of=LiveMeetingRow, skip_locked=True)
     found = [(one, channel) for one, channel in session.execute(due)]
     listening = channels() if found else ()
     for one, _ in found:

@@ -31,7 +31,8 @@ def escalate(
         absent = await _absent(await database.read(partial(_people, clock=clock)), members)
         return await write_all(database, partial(_escalate, notices=notices, absent=absent, clock=clock), wake)
 
-    return Job("escalate", "Abandonments that nobody has taken told to more people", 15, run)
+    words = "Abandonments that nobody has taken told to more people"
+    return Job("escalate", words, 15, run, escalations.any_open)
 
 
 async def _absent(people: Mapping[str, set[str]], members: Callable[[str], Awaitable[frozenset[str] | None]]) -> Absent:

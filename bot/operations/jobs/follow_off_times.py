@@ -21,7 +21,10 @@ def follow_off_times(database: Database, clock: Clock, wake: asyncio.Event) -> J
             wake.set()
         return count
 
-    return Job("follow_off_times", "Live messages brought up to the off times", FOLLOW_EVERY_S, run)
+    def look(session: Session) -> bool:
+        return live_meetings.is_any_out_of_date(session, database_now(session, clock))
+
+    return Job("follow_off_times", "Live messages brought up to the off times", FOLLOW_EVERY_S, run, look)
 
 
 def _follow(session: Session, clock: Clock) -> int:

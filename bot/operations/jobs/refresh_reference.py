@@ -47,8 +47,6 @@ def refresh_for_filters(
     reference: ReferenceBook, database: Database, notices: Notices, clock: Clock, wake: asyncio.Event
 ) -> Job:
     async def run() -> None:
-        if not await database.read(subscriptions.has_unchecked):
-            return
         failed = await database.read(failed_tries)
         tries, at = failed or (0, clock())
         # A slot may begin a little early.
@@ -57,7 +55,7 @@ def refresh_for_filters(
         await _check_filters(database, notices, clock)
         wake.set()
 
-    return Job("check_filters", "Unchecked subscriptions checked", CHECK_EVERY_S, run)
+    return Job("check_filters", "Unchecked subscriptions checked", CHECK_EVERY_S, run, subscriptions.has_unchecked)
 
 
 async def _refresh(reference: ReferenceBook, database: Database, clock: Clock, tries: int) -> None:

@@ -33,6 +33,9 @@ RUN_S = 1_800.0
 SLOT_TRY_EVERY_S = 60
 """Each replica tries at least this often, to take over a dead claimant's slot in time."""
 
+NOTED_AT_LEAST_EVERY_S = 60
+"""In between, a look that finds nothing to do writes nothing."""
+
 INTERVALS_MISSED = 3
 """After so many intervals without a good run by any replica, `/readyz` names the job."""
 
@@ -73,6 +76,7 @@ class Jobs:
         self._refused: dict[str, datetime | None] = {}
         self._done: dict[str, datetime | None] = {}
         self._done_s: dict[str, float] = {}
+        self._looks: dict[str, int] = {}
         self._stopping = False
 
     def start(self) -> None:
@@ -108,11 +112,16 @@ class Jobs:
         """True if this replica claimed the slot and the job ran."""
         slot_at = None
         try:
-            slot_at = await self._claim(job)
+            is_needless = job.look is not None and not await self._database.read(job.look)
+            if is_needless and self._may_pass_over(job):
+                return False
+            slot_at = await self._claim(job, is_over=is_needless)
             if slot_at is None:
                 return False
-            done = await self._run_bounded(job)
-            await self._database.write(partial(self._finish, job=job, slot_at=slot_at))
+            done = None
+            if not is_needless:
+                done = await self._run_bounded(job)
+                await self._database.write(partial(self._finish, job=job, slot_at=slot_at))
         except asyncio.CancelledError:
             if not self._stopping:
                 raise
@@ -126,6 +135,7 @@ class Jobs:
             level = log.warning if isinstance(error, RacingBotError) else log.exception
             level("job_failed", job=job.id, reason=str(error))
             self.failing[job.id] = str(error) or type(error).__name__
+            self._looks.pop(job.id, None)
             self._count(job.id, "failed")
             return False
         if done:
@@ -137,6 +147,17 @@ class Jobs:
     def _note_good_run(self, job: Job) -> None:
         self.failing.pop(job.id, None)
         self._done_s[job.id] = self._monotonic()
+        self._looks[job.id] = 0
+
+    def _may_pass_over(self, job: Job) -> bool:
+        """Whether the look that found nothing counts as a good run, without a note for the other replicas."""
+        looks = self._looks.get(job.id)
+        if looks is None or (looks + 1) * job.every_s >= NOTED_AT_LEAST_EVERY_S:
+            return False
+        self._note_good_run(job)
+        self._looks[job.id] = looks + 1
+        self._count(job.id, "ok")
+        return True
 
     async def _run_bounded(self, job: Job) -> object:
         try:
@@ -147,8 +168,11 @@ class Jobs:
                 raise JobHangs(f"the run was ended after {RUN_S:g} s without an end of its own") from None
             raise
 
-    async def _claim(self, job: Job) -> datetime | None:
-        """The slot, if the slot is ours. A good run of another replica counts as a good run of ours."""
+    async def _claim(self, job: Job, *, is_over: bool) -> datetime | None:
+        """The slot, if the slot is ours. A good run of another replica counts as a good run of ours.
+
+        `is_over`: with the claim the slot ends.
+        """
 
         def claim(session: Session) -> tuple[datetime, job_runs.SlotClaim]:
             # The clock of the leases: every replica names the same slot.
@@ -157,9 +181,12 @@ class Jobs:
             if slot_at == self._refused.get(job.id):
                 return slot_at, job_runs.SlotClaim(is_ours=False)
             lease_s = min(LEASE_S, float(every_s))
-            return slot_at, job_runs.claim(
+            claimed = job_runs.claim(
                 session, job.id, slot_at, by=self._replica, now=now, every_s=every_s, lease_s=lease_s
             )
+            if claimed.is_ours and is_over:
+                self._finish(session, job, slot_at)
+            return slot_at, claimed
 
         slot_at, claimed = await self._database.write(claim)
         if claimed.is_done and claimed.done_at != self._done.get(job.id):

@@ -3,6 +3,7 @@
 import asyncio
 import secrets
 from datetime import datetime, timedelta
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from sqlalchemy import func, select
 from bot.app import Service
 from bot.db.tables import JobRun
 from bot.deliveries import inbox
-from bot.operations.jobs import scheduler
+from bot.operations.jobs import job_runs, scheduler
 from bot.operations.jobs.job import Job
 from bot.operations.jobs.prune_bodies import prune_bodies
 from bot.operations.jobs.scheduler import INTERVALS_MISSED, LEASE_S, SLOT_TRY_EVERY_S, Jobs
@@ -34,7 +35,9 @@ class Replica:
     def __init__(self, database: Any, name: str, runs: list[str]) -> None:
         self.now = START
         self.dies = self.hangs = False
+        self.finds: bool | None = None
         self.fails: Exception | None = None
+        self.every_s = HOUR_S
         wall, token = Ports().wall, secrets.token_hex
         self.jobs = Jobs((), database, lambda: self.now, wall=wall, monotonic=lambda: 0.0, token=token)
         self._database, self._name, self._runs = database, name, runs
@@ -43,7 +46,8 @@ class Replica:
         """Whether this replica got the slot, so long after the begin of an hour."""
         self.now = START + timedelta(seconds=after_s + 1)
         await set_ahead(self._database, self.now - now())
-        return await self.jobs.run(Job("count", "Counted", HOUR_S, self._run))
+        look = None if self.finds is None else lambda _session: self.finds
+        return await self.jobs.run(Job("count", "Counted", self.every_s, self._run, look))
 
     async def _run(self) -> None:
         self._runs.append(self._name)
@@ -117,6 +121,21 @@ async def test_failure_is_over_with_a_good_run_of_any_replica(one, other):
     assert await other.tries(LEASE_S + 2) is True
     assert await one.tries(LEASE_S + 3) is False
     assert one.jobs.look() == {}
+
+
+@on_both
+async def test_look_that_finds_nothing_is_a_good_run_that_is_noted_once_a_minute(database, one, other, runs):
+    one.every_s = other.every_s = 15
+    one.finds = other.finds = False
+    noted = []
+    for number in range(9):
+        await one.tries(number * 15)
+        noted.append((await database.read(job_runs.last_done))["count"])
+    assert [after > before for before, after in pairwise(noted)] == [False, False, False, True] * 2
+    assert (runs, one.jobs.look()) == ([], {})
+    other.finds = True
+    assert [await other.tries(9 * 15), await one.tries(9 * 15 + 1)] == [True, False]
+    assert runs == ["other"]
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,9 @@ class Desk:
         for number in range(count):
             before = len(self.client.asked)
             book, wake = self.books[number % 3], asyncio.Event()
-            await refresh_for_filters(book, self.database, self.notices, self.clock, wake).run()
+            job = refresh_for_filters(book, self.database, self.notices, self.clock, wake)
+            if await self.database.read(job.look):
+                await job.run()
             asked.append(len(self.client.asked) - before)
             self.clock.pass_(seconds=CHECK_EVERY_S)
         return asked
