@@ -12,8 +12,9 @@ from bot.channels.conditions.condition import EVERY_VALUE
 from bot.channels.conditions.zones import zone_called
 from bot.channels.filters import ALL_REGIONS, ChannelFilter, Overridden, without_abandonments
 from bot.db.tables import SubscriptionState
+from bot.deliveries import inbox
 from bot.errors import WITHOUT_THAT, CommandError, FieldsWrong
-from bot.events.days import UTC_NAME, utc_today
+from bot.events.days import UTC_NAME
 from bot.events.event import TOPIC_OF, Topic
 from bot.outbox import message_store
 from bot.outbox.channel_move import move_person
@@ -223,7 +224,7 @@ def _said(session: Session, desk: Desk, channel_id: str, committed: Subscribed, 
         lacking=_lacking(session, channel_id, committed.filters),
         minutes_alone=_minutes_alone(session, channel_id, committed.filters),
         uncovered=_uncovered(session, committed.filters),
-        recent=recent(session, committed.filters, utc_today(now), now),
+        recent=recent(session, committed.filters, now, inbox.first_received_at(session)),
         is_member=is_member,
         is_paused=pauses.until(session, channel_id, now) is not None,
         is_news=committed.is_news,

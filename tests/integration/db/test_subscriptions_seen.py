@@ -7,6 +7,7 @@ from bot.channels import audit_log, subscriptions, watches
 from bot.channels.filters import ALL_REGIONS, ChannelFilter
 from bot.channels.watches import WatchedName
 from bot.db.tables import InboxDelivery, SubscriptionState, WatchKind
+from bot.deliveries import inbox
 from bot.events import event_store
 from bot.events.event import EventKind, RacingEvent, Topic
 from bot.events.facts import VersionRemarks
@@ -78,7 +79,7 @@ def event(kind, race_id, day="2026-11-20", region="GB", course="Ascot", **more):
 
 
 async def lately(database, *filters):
-    return await database.read(lambda session: recent(session, filters, TODAY, NOW))
+    return await database.read(lambda session: recent(session, filters, NOW, inbox.first_received_at(session)))
 
 
 @on_both

@@ -43,7 +43,7 @@ async def parts_said(pipeline):
 
     def read(session):
         gb = ChannelFilter(region="GB", topics=frozenset(Topic))
-        recent = recent_races.recent(session, [gb], day, now)
+        recent = recent_races.recent(session, [gb], now, None)
         said = Said([gb], (), (), recent, is_member=True, is_paused=False, bot_name="racing-bot")
         card = Card(day, "GB", None, known_day(session, day, "GB").outcomes(), Coverage.COMPLETE)
         untaken = untaken_named(acknowledgements.untaken(session, long_ago))
