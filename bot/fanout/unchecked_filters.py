@@ -41,7 +41,7 @@ def check_filters(session: Session, notices: Notices, now: datetime) -> bool:
     for row in _locked(session, subscriptions.unchecked_and_waiting):
         since_now = subscriptions.read_filter(row).model_copy(update={"unchecked_since": now})
         subscriptions.put_filter(session, row, since_now, row.updated_at)
-    if reference_store.regions(session) is not None:
+    if reference_store.REGIONS.kept(session) is not None:
         lists = kept(session)
         rows = _locked(session, partial(subscriptions.to_be_checked, regions=lists.regions))
         missed = [_check(session, notices, row, lists, now) for row in rows]

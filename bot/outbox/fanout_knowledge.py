@@ -13,7 +13,7 @@ from bot.channels.ack_request import asks
 from bot.channels.filters import ChannelFilter
 from bot.channels.watches import Watches
 from bot.db.tables import MutedMeetingRow
-from bot.racedata.published_lists import Lists, read_lists
+from bot.racedata.lexicon import Lexicon, kept
 
 
 @dataclass
@@ -21,7 +21,7 @@ class FanoutKnowledge:
     """Values of one generation. `queues`: channels with a queue, extended by fan-out."""
 
     listening: Sequence[tuple[str, ChannelFilter]]
-    lists: Lists
+    lists: Lexicon
     _mutes: Sequence[MutedMeetingRow]
     watches: Watches
     queues: set[str] = field(default_factory=set)
@@ -69,7 +69,7 @@ def read(session: Session, now: datetime) -> FanoutKnowledge:
     for row in muted:
         # Else a rollback would make the session forget the row's values.
         session.expunge(row)
-    return FanoutKnowledge(subscriptions.listening(session), read_lists(session), muted, watches.read(session))
+    return FanoutKnowledge(subscriptions.listening(session), kept(session), muted, watches.read(session))
 
 
 class KnownOfGeneration:

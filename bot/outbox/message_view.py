@@ -33,10 +33,10 @@ from bot.logs import get_logger
 from bot.outbox import message_store, telling_store
 from bot.outbox.fanout_knowledge import FanoutKnowledge
 from bot.outbox.telling_store import Told
-from bot.racedata import event_completion, reference_store, rest_of_meetings
+from bot.racedata import event_completion, rest_of_meetings
 from bot.racedata.event_completion import KnownElsewhere
-from bot.racedata.published_lists import read_lists
-from bot.racedata.reference_store import KnownCountry
+from bot.racedata.lexicon import kept
+from bot.racedata.reference_store import COUNTRIES, KnownCountry
 
 log = get_logger(__name__)
 
@@ -313,7 +313,7 @@ def _with_events(session: Session, said: Mapping[int, MessageView], new: Tells |
     about = [*lacking.values(), *meetings, *abandoned]
     around = new.around(about) if new else _around(session, about)
     if lacking:
-        known = KnownElsewhere(session, new.known.lists if new else read_lists(session), careful=new is None)
+        known = KnownElsewhere(session, new.known.lists if new else kept(session), careful=new is None)
         known.listen(around)
         known.read(list(lacking.values()))
         # Other events keep their fields: the race book was not read for them.
@@ -426,17 +426,12 @@ def _with_countries(
 ) -> dict[int, MessageView]:
     """Add the country to results without a full finishing order."""
     results = {number: one for number, one in said.items() if one.newest.kind == EventKind.RESULT_RECEIVED}
-    countries = (known.lists.countries if known else _countries(session)) if results else None
-    partly = {one.country_code: one for one in countries or () if one.full_result_order is False}
+    countries = (known.lists.countries if known else COUNTRIES.items(session)) if results else ()
+    partly = {one.country_code: one for one in countries if one.full_result_order is False}
     return dict(said) | {
         number: replace(one, country=partly.get(one.event.race.region if one.event else None))
         for number, one in results.items()
     }
-
-
-def _countries(session: Session) -> Sequence[KnownCountry] | None:
-    kept = reference_store.countries(session)
-    return kept[0] if kept else None
 
 
 def _newest_event(one: MessageView, told: Mapping[int, RacingEvent]) -> RacingEvent | None:

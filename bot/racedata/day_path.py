@@ -27,8 +27,8 @@ from bot.racedata.client.records import UNREAD_SHOWN, AnyPage, Meta
 from bot.racedata.client.service_client import RacingClient
 from bot.racedata.client.service_errors import AnswerUnreadable, InvalidParam, NotFound
 from bot.racedata.day import note_whole
+from bot.racedata.lexicon import as_spelled
 from bot.racedata.month_quota import month_key
-from bot.racedata.published_lists import as_spelled
 from bot.racedata.race_walk import ALL_REGIONS_WALK, Errand
 
 log = get_logger(__name__)
@@ -110,8 +110,7 @@ class PathReader:
         return known if errand.region is None else (errand.region,)
 
     async def _known_regions(self) -> tuple[str, ...]:
-        kept = await self._database.read(reference_store.regions)
-        return kept[0] if kept else ()
+        return await self._database.read(reference_store.REGIONS.items)
 
     async def _ask(self, client: RacingClient, path: str, **values: str) -> AnyPage | None:
         """None for an answer that shows that the path is wrong. Counts one request."""

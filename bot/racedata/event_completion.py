@@ -30,8 +30,7 @@ from bot.events.races import Course, OffTime, Race, is_same_course
 from bot.events.same_races import SAME_MAX, SameRaces, are_one
 from bot.logs import get_logger
 from bot.racedata import race_book_store
-from bot.racedata.lexicon import codes_of
-from bot.racedata.published_lists import Lists
+from bot.racedata.lexicon import Lexicon, codes_of
 
 log = get_logger(__name__)
 
@@ -67,7 +66,7 @@ class KnownElsewhere:
     def __init__(
         self,
         session: Session,
-        lists: Lists,
+        lists: Lexicon,
         subscribed: Sequence[ChannelFilter] | None = None,
         *,
         careful: bool = True,
@@ -76,7 +75,6 @@ class KnownElsewhere:
         self._session = session
         self._is_careful = careful
         self._lists = lists
-        self._regions = lists.regions
         self._passed = subscribed
         self._races: dict[str, Race] = {}
         self._read_meetings: set[str] = set()
@@ -108,7 +106,7 @@ class KnownElsewhere:
         return event.model_copy(update={"race": self._for_book(event.race), "races": races})
 
     def _for_book(self, race: Race) -> Race:
-        region = race.region if self._regions is not None else race.region or race.said_region
+        region = race.region if self._lists.regions else race.region or race.said_region
         return race.model_copy(update={"region": region, "said_region": None})
 
     def learn(self, races: Mapping[str, Race]) -> None:
@@ -181,7 +179,7 @@ class KnownElsewhere:
 
     def _filled(self, event: RacingEvent, before: RacingEvent | None) -> RacingEvent:
         # The list of regions may be younger than a stored event.
-        event = self.coded(event) if self._regions is not None else event
+        event = self.coded(event) if self._lists.regions else event
         event = event.model_copy(update={"race": self._placed(event)})
         at_place = self._at_place(event.race, event)
         if _is_of_meeting(event):
@@ -278,11 +276,11 @@ class KnownElsewhere:
         Before the list of regions is known: the region itself if every channel with this region uses this spelling, or
         if no channel can mean its country.
         """
-        if region is None or (self._regions is not None and region in self._regions):
+        if region is None or self._lists.is_region(region):
             return region
-        if self._regions is None:
+        if not self._lists.regions:
             return region if self._is_chosen(region) or self._is_of_no_channel(region) else None
-        return self._lists.lexicon.region_meant(region)
+        return self._lists.region_meant(region)
 
     def _is_chosen(self, region: str) -> bool:
         same = self._chosen_spellings.get(region.casefold(), set())

@@ -4,12 +4,14 @@ An exact spelling comes first, then the only spelling that differs in letter cas
 and stand for a published code or for nothing.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from sqlmodel import Session
 
+from bot.events.races import Course, Race
 from bot.events.typed_text import folded
 from bot.racedata import reference_store
 from bot.racedata.reference_store import KnownCountry, KnownCourse
@@ -125,11 +127,36 @@ class Lexicon:
             return True
         return _plain(typed) in self._country_names and not any(typed in codes for codes, _ in _COMMON)
 
+    def spelled(self, course: Course) -> Course:
+        """The course with the list's spelling of the name: feeds shout "SARATOGA"."""
+        name = self._spelling.get(course.name.casefold()) if course.name else None
+        return course.model_copy(update={"name": name}) if name and name != course.name else course
+
+    def region_of_course(self, course: Course) -> str | None:
+        """None if the list has several regions for the course's name."""
+        found = self._regions_of.get(course.course_id or (course.name or "").casefold(), set())
+        return next(iter(found)) if len(found) == 1 else None
+
     @property
     def names(self) -> Mapping[str, str]:
         published = {one.name: one.country_code for one in self.countries if one.name and one.country_code}
         found = {name: code for name, code in published.items() if code in self._codes}
         return {name.title(): code for name, code in self._by_name.items()} | found
+
+    @cached_property
+    def _spelling(self) -> dict[str, str | None]:
+        """The published names by casefolded name. None for a name with two spellings in the list."""
+        count = Counter(map(str.casefold, self._names))
+        return {name.casefold(): name if count[name.casefold()] == 1 else None for name in self._names}
+
+    @cached_property
+    def _regions_of(self) -> dict[str, set[str | None]]:
+        """By a course's id, and by its casefolded name."""
+        regions: dict[str, set[str | None]] = {}
+        for course in self.courses:
+            for word in filter(None, (course.course_id, (course.name or "").casefold())):
+                regions.setdefault(word, set()).add(course.region)
+        return regions
 
     @cached_property
     def _first_words(self) -> frozenset[str]:
@@ -215,12 +242,18 @@ class Lexicon:
 
 
 def kept(session: Session) -> Lexicon:
-    regions, courses, countries = (
-        reference_store.regions(session),
-        reference_store.courses(session),
-        reference_store.countries(session),
+    """The stored lists, but for the race classes. A list that was never read is empty."""
+    return Lexicon(
+        reference_store.REGIONS.items(session),
+        reference_store.COURSES.items(session),
+        reference_store.COUNTRIES.items(session),
     )
-    return Lexicon(regions[0] if regions else (), courses[0] if courses else (), countries[0] if countries else ())
+
+
+def as_spelled(session: Session, races: Sequence[Race]) -> list[Race]:
+    """The races, each with the list's spelling of the course's name."""
+    lists = kept(session)
+    return [race.model_copy(update={"course": lists.spelled(race.course)}) for race in races]
 
 
 def codes_of(word: str) -> frozenset[str]:

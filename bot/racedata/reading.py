@@ -38,8 +38,8 @@ from bot.racedata.client.service_errors import (
 from bot.racedata.day import note_whole
 from bot.racedata.day_card import Coverage
 from bot.racedata.day_path import DayRead, PathReader, Paths
+from bot.racedata.lexicon import as_spelled
 from bot.racedata.month_quota import month_key
-from bot.racedata.published_lists import as_spelled
 from bot.racedata.quota_book import QuotaBook
 from bot.racedata.quota_purposes import Purpose
 from bot.racedata.race_walk import ALL_REGIONS_WALK, Errand, PageSeen, Start, Walk, after_page, is_proven, read_at

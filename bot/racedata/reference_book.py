@@ -7,8 +7,6 @@ from datetime import datetime, timedelta
 from http import HTTPStatus
 from typing import Any, Generic, TypeVar
 
-from sqlmodel import Session
-
 from bot.channels.conditions.race_conditions import CLASS, folded_class
 from bot.clock import Clock
 from bot.db.engine import Database
@@ -28,7 +26,7 @@ from bot.racedata.client.service_errors import (
     Spared,
     UpgradeRequired,
 )
-from bot.racedata.lexicon import Lexicon
+from bot.racedata.lexicon import Lexicon, kept
 from bot.racedata.near_misses import (
     COURSE_PREFIX,
     Vocabulary,
@@ -40,8 +38,7 @@ from bot.racedata.near_misses import (
     several,
     wrong_words,
 )
-from bot.racedata.published_lists import read_lists
-from bot.racedata.reference_store import KnownCountry, KnownCourse
+from bot.racedata.reference_store import KnownCountry, KnownCourse, StoredList
 
 log = get_logger(__name__)
 T = TypeVar("T")
@@ -67,14 +64,13 @@ class RegionCheck:
 
 @dataclass(eq=False)
 class _List(Generic[T]):
-    """A list of the data service. `kept`: as stored, with the time. `tried_at`: the end of the last refresh.
+    """A list of the data service. `tried_at`: the end of the last refresh.
 
     Before `put_off` no request is made: the answer would be the `failure` of the last request, or empty again.
     """
 
     name: str
-    kept: Callable[[Session], tuple[tuple[T, ...], datetime] | None]
-    put: Callable[[Session, Sequence[T], datetime], None]
+    stored: StoredList[T]
     ask: Callable[[RacingClient], Awaitable[Sequence[T]]]
     task: "asyncio.Task[ServiceError | None] | None" = None
     tried_at: datetime | None = None
@@ -90,10 +86,9 @@ class ReferenceBook:
         self._database = database
         self._client = client
         self._clock = clock
-        store = reference_store
-        self._courses = _List("courses", store.courses, store.put_courses, _ask_courses)
-        self._regions = _List("regions", store.regions, store.put_regions, self._ask_regions)
-        self._countries = _List("countries", store.countries, store.put_countries, _ask_countries)
+        self._courses = _List("courses", reference_store.COURSES, _ask_courses)
+        self._regions = _List("regions", reference_store.REGIONS, self._ask_regions)
+        self._countries = _List("countries", reference_store.COUNTRIES, _ask_countries)
         self._lists: tuple[_List[Any], ...] = (self._courses, self._regions, self._countries)
 
     async def aclose(self) -> None:
@@ -121,8 +116,7 @@ class ReferenceBook:
 
     async def known_countries(self) -> tuple[KnownCountry, ...]:
         """Makes no request."""
-        kept = await self._database.read(reference_store.countries)
-        return kept[0] if kept else ()
+        return await self._database.read(reference_store.COUNTRIES.items)
 
     async def lexicon(self, timeout_s: float | None = None) -> Lexicon:
         """`timeout_s` covers all lists. The countries come from the store."""
@@ -130,7 +124,7 @@ class ReferenceBook:
         regions = await self.regions(timeout_s)
         waited_s = asyncio.get_running_loop().time() - began_s
         courses = await self.courses(None if timeout_s is None else max(0.01, timeout_s - waited_s))
-        classes = await self._database.read(reference_store.classes)
+        classes = await self._database.read(reference_store.CLASSES.items)
         return Lexicon(regions or (), courses or (), await self.known_countries(), classes)
 
     def why_none(self, name: str) -> Exception:
@@ -170,7 +164,7 @@ class ReferenceBook:
 
         Without a list every class is taken. Makes no request.
         """
-        published = {folded_class(one): one for one in await self._database.read(reference_store.classes)}
+        published = {folded_class(one): one for one in await self._database.read(reference_store.CLASSES.items)}
         unknown = [one for one in typed if published and folded_class(one) not in published]
         if unknown:
             wrong = await asyncio.to_thread(wrong_words, unknown, {one: f"{CLASS}:{one}" for one in published.values()})
@@ -205,7 +199,7 @@ class ReferenceBook:
         return Course(course_id=chosen.course_id, name=chosen.name, country=chosen.country)
 
     async def region_of(self, course: Course) -> str | None:
-        return (await self._database.read(read_lists)).region_of_course(course)
+        return (await self._database.read(kept)).region_of_course(course)
 
     async def refresh(self) -> None:
         """For upkeep: read stale courses and regions anew. Raises ServiceError if a list did not come."""
@@ -215,7 +209,7 @@ class ReferenceBook:
             raise error
 
     async def _read(self, one: _List[T], client: RacingClient, timeout_s: float | None = None) -> tuple[T, ...] | None:
-        kept = await self._database.read(one.kept)
+        kept = await self._database.read(one.stored.kept)
         is_due = one.tried_at is None or self._clock() - one.tried_at >= REFRESH_PAUSE
         if is_due and not self._is_fresh(kept):
             try:
@@ -225,7 +219,7 @@ class ReferenceBook:
                 log.info("list_not_in_time", name=one.name, timeout_s=timeout_s)
             except StorageError as error:
                 log.warning("list_not_kept", name=one.name, reason=str(error))
-            kept = await self._database.read(one.kept)
+            kept = await self._database.read(one.stored.kept)
         return kept[0] if kept else None
 
     async def _refresh(self, one: _List[T], client: RacingClient) -> ServiceError | None:
@@ -242,7 +236,7 @@ class ReferenceBook:
                 return error
 
     async def _read_anew(self, one: _List[T], client: RacingClient) -> ServiceError | None:
-        kept = await self._database.read(one.kept)
+        kept = await self._database.read(one.stored.kept)
         if self._is_fresh(kept):
             return None
         found: Sequence[Any] = ()
@@ -254,7 +248,7 @@ class ReferenceBook:
                 found = await self._regions_of_courses(client)
             now = self._clock()
             if found:
-                await self._database.write(lambda session: one.put(session, found, now))
+                await self._database.write(lambda session: one.stored.put(session, found, now))
             return None if found else one.failure
         finally:
             # Also after a storage failure: the next command would request everything again.
@@ -282,12 +276,12 @@ class ReferenceBook:
             log.warning("reference_not_readable", body=str(data)[:UNREAD_SHOWN])
         if classes := found.get("classes"):
             now = self._clock()
-            await self._database.write(lambda session: reference_store.put_classes(session, classes, now))
+            await self._database.write(lambda session: reference_store.CLASSES.put(session, classes, now))
         return found.get("regions", [])
 
     async def _regions_of_courses(self, client: RacingClient) -> list[str]:
         await self._read(self._courses, client)
-        kept = await self._database.read(reference_store.courses)
+        kept = await self._database.read(reference_store.COURSES.kept)
         return sorted({one.region for one in kept[0] if one.region}) if kept and self._is_fresh(kept) else []
 
     def _is_fresh(self, kept: tuple[object, datetime] | None) -> bool:

@@ -1,8 +1,9 @@
 """The stored lists of the data service: courses, regions, countries."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import lru_cache
+from typing import Generic, TypeVar
 
 from pydantic import TypeAdapter
 from sqlmodel import Session
@@ -38,63 +39,43 @@ class KnownCountry(Value):
     note: str | None = None
 
 
-# The lists change once a day, and are read with each event.
-_read_countries = lru_cache(maxsize=2)(TypeAdapter(tuple[KnownCountry, ...]).validate_json)
-_read_courses = lru_cache(maxsize=2)(TypeAdapter(tuple[KnownCourse, ...]).validate_json)
-_read_words = lru_cache(maxsize=4)(TypeAdapter(tuple[str, ...]).validate_json)
+T = TypeVar("T")
 
 
-def put_courses(session: Session, courses: Sequence[KnownCourse], now: datetime) -> None:
-    named_values.put(session, Mark.COURSES, [course.model_dump(exclude_none=True) for course in courses], now)
+class StoredList(Generic[T]):
+    """A published list, in the database with the moment of reading."""
+
+    def __init__(self, mark: Mark, each: type[T]) -> None:
+        self._mark = mark
+        self._adapter: TypeAdapter[tuple[T, ...]] = TypeAdapter(tuple[each, ...])  # type: ignore[valid-type]  # a value
+        # A list changes once a day, and is read with each event.
+        self._read = lru_cache(maxsize=2)(self._adapter.validate_json)
+
+    def put(self, session: Session, items: Iterable[T], now: datetime) -> None:
+        values = self._adapter.dump_python(tuple(items), mode="json", exclude_none=True)
+        named_values.put(session, self._mark, values, now)
+
+    def kept(self, session: Session) -> tuple[tuple[T, ...], datetime] | None:
+        found = named_values.text(session, self._mark)
+        return (self._read(found[0]), found[1]) if found else None
+
+    def items(self, session: Session) -> tuple[T, ...]:
+        """Empty before the first reading."""
+        found = self.kept(session)
+        return found[0] if found else ()
 
 
-def courses(session: Session) -> tuple[tuple[KnownCourse, ...], datetime] | None:
-    kept = named_values.text(session, Mark.COURSES)
-    return (_read_courses(kept[0]), kept[1]) if kept else None
-
-
-def put_regions(session: Session, regions: Sequence[str], now: datetime) -> None:
-    named_values.put(session, Mark.REGIONS, list(regions), now)
-
-
-def regions(session: Session) -> tuple[tuple[str, ...], datetime] | None:
-    kept = named_values.text(session, Mark.REGIONS)
-    return (_read_words(kept[0]), kept[1]) if kept else None
-
-
-def put_classes(session: Session, classes: Sequence[str], now: datetime) -> None:
-    named_values.put(session, Mark.RACE_CLASSES, list(classes), now)
-
-
-def classes(session: Session) -> tuple[str, ...]:
-    """Race classes as published; empty where no list came."""
-    kept = named_values.text(session, Mark.RACE_CLASSES)
-    return _read_words(kept[0]) if kept else ()
-
-
-def put_countries(session: Session, countries: Sequence[KnownCountry], now: datetime) -> None:
-    named_values.put(session, Mark.COUNTRIES, [country.model_dump(exclude_none=True) for country in countries], now)
-
-
-def countries(session: Session) -> tuple[tuple[KnownCountry, ...], datetime] | None:
-    kept = named_values.text(session, Mark.COUNTRIES)
-    return (_read_countries(kept[0]), kept[1]) if kept else None
-
-
-def put_failed_tries(session: Session, tries: int, now: datetime) -> None:
-    named_values.put(session, Mark.FAILED_TRIES, tries, now)
-
-
-def failed_tries(session: Session) -> tuple[int, datetime] | None:
-    """Failed refreshes in a row, and the time of the last."""
-    return named_values.get(session, Mark.FAILED_TRIES)
+COURSES = StoredList(Mark.COURSES, KnownCourse)
+REGIONS = StoredList(Mark.REGIONS, str)
+COUNTRIES = StoredList(Mark.COUNTRIES, KnownCountry)
+CLASSES = StoredList(Mark.RACE_CLASSES, str)
+"""Race classes as published."""
 
 
 def told_apart(session: Session, named: Sequence[Course]) -> tuple[Course, ...]:
     """The courses as shown: namesakes get their region, else country, else id: "Ascot (AUS)"."""
-    kept = courses(session) if named else None
     names = {one.name for one in named if one.name}
-    known = [one for one in (kept[0] if kept else ()) if one.name in names]
+    known = [one for one in COURSES.items(session) if one.name in names] if names else []
     return tuple(_told_apart(course, [one for one in known if one.name == course.name]) for course in named)
 
 

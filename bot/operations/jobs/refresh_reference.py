@@ -9,14 +9,15 @@ from functools import partial
 
 from bot.channels import subscriptions
 from bot.clock import Clock
+from bot.db import named_values
 from bot.db.engine import Database
+from bot.db.named_values import Mark
 from bot.errors import RacingBotError
 from bot.fanout.unchecked_filters import check_filters
 from bot.logs import get_logger
 from bot.operations.jobs.job import Job
 from bot.outbox.notices import Notices
 from bot.racedata.reference_book import ReferenceBook
-from bot.racedata.reference_store import failed_tries, put_failed_tries
 
 log = get_logger(__name__)
 
@@ -47,7 +48,7 @@ def refresh_for_filters(
     reference: ReferenceBook, database: Database, notices: Notices, clock: Clock, wake: asyncio.Event
 ) -> Job:
     async def run() -> None:
-        failed = await database.read(failed_tries)
+        failed = await database.read(partial(named_values.get, name=Mark.FAILED_TRIES))
         tries, at = failed or (0, clock())
         # A slot may begin a little early.
         if not tries or (clock() - at).total_seconds() >= _wait_s(tries) - CHECK_EVERY_S / 2:
@@ -60,14 +61,14 @@ def refresh_for_filters(
 
 async def _refresh(reference: ReferenceBook, database: Database, clock: Clock, tries: int) -> None:
     """All replicas count failed tries together."""
+    failed = 0
     try:
         await reference.refresh()
     except RacingBotError as error:
-        log.debug("filters_not_checked", reason=str(error), failed_tries=tries + 1)
-        await database.write(partial(put_failed_tries, tries=tries + 1, now=clock()))
-        return
-    if tries:
-        await database.write(partial(put_failed_tries, tries=0, now=clock()))
+        failed = tries + 1
+        log.debug("filters_not_checked", reason=str(error), failed_tries=failed)
+    if failed != tries:
+        await database.write(partial(named_values.put, name=Mark.FAILED_TRIES, value=failed, now=clock()))
 
 
 def _wait_s(tries: int) -> float:

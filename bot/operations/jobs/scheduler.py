@@ -47,7 +47,7 @@ class JobHangs(RacingBotError):
 class Jobs:
     """`failing`: job → reason of the failed last run. `count` gets each job and "ok" or "failed".
 
-    `wall`: APScheduler's clock.
+    `wall`: APScheduler's clock. `_over`: job → the slot that this replica does not try for again.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class Jobs:
             job_defaults={"misfire_grace_time": None, "coalesce": True, "max_instances": 1},
         )
         self.failing: dict[str, str] = {}
-        self._refused: dict[str, datetime | None] = {}
+        self._over: dict[str, datetime | None] = {}
         self._done: dict[str, datetime | None] = {}
         self._done_s: dict[str, float] = {}
         self._looks: dict[str, int] = {}
@@ -131,7 +131,7 @@ class Jobs:
         except Exception as error:  # noqa: BLE001  logged, and shown by /readyz
             # The slot stays open for a later try by any replica. A refusal would be the same.
             if isinstance(error, ServiceFailure) and not isinstance(error, TRANSIENT):
-                self._refused[job.id] = slot_at
+                self._over[job.id] = slot_at
             level = log.warning if isinstance(error, RacingBotError) else log.exception
             level("job_failed", job=job.id, reason=str(error))
             self.failing[job.id] = str(error) or type(error).__name__
@@ -140,6 +140,7 @@ class Jobs:
             return False
         if done:
             log.info("job_done", job=job.id, changed=done)
+        self._over[job.id] = slot_at
         self._note_good_run(job)
         self._count(job.id, "ok")
         return True
@@ -178,7 +179,7 @@ class Jobs:
             # The clock of the leases: every replica names the same slot.
             now, every_s = database_now(session, self._clock), job.every_s
             slot_at = slot_of(now, every_s)
-            if slot_at == self._refused.get(job.id):
+            if slot_at == self._over.get(job.id):
                 return slot_at, job_runs.SlotClaim(is_ours=False)
             lease_s = min(LEASE_S, float(every_s))
             claimed = job_runs.claim(
@@ -189,6 +190,8 @@ class Jobs:
             return slot_at, claimed
 
         slot_at, claimed = await self._database.write(claim)
+        if claimed.is_done:
+            self._over[job.id] = slot_at
         if claimed.is_done and claimed.done_at != self._done.get(job.id):
             self._done[job.id] = claimed.done_at
             self._note_good_run(job)

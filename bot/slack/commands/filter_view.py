@@ -8,7 +8,7 @@ from sqlmodel import Session
 from bot.channels import pauses, subscriptions
 from bot.channels.filters import Abandonments, ChannelFilter, Meeting, Overridden, abandonments_taken, overridden
 from bot.racedata import reference_store
-from bot.racedata.published_lists import read_lists
+from bot.racedata.lexicon import kept
 
 
 def as_shown(session: Session, filters: Iterable[ChannelFilter]) -> tuple[ChannelFilter, ...]:
@@ -26,7 +26,7 @@ def as_shown(session: Session, filters: Iterable[ChannelFilter]) -> tuple[Channe
 
 def abandonments_here(session: Session, channel_id: str, meeting: Meeting, now: datetime) -> Abandonments:
     rows = subscriptions.of_channel(session, channel_id)
-    region = meeting.region or read_lists(session).region_of_course(meeting.course)
+    region = meeting.region or kept(session).region_of_course(meeting.course)
     taken = abandonments_taken(map(subscriptions.read_filter, rows), meeting.model_copy(update={"region": region}))
     if not taken:
         return Abandonments.NOT_ASKED_FOR if taken is False else Abandonments.DEPENDS_ON_REGION
@@ -38,7 +38,7 @@ def abandonments_here(session: Session, channel_id: str, meeting: Meeting, now: 
 
 def overridden_in(session: Session, pairs: Iterable[tuple[ChannelFilter, ChannelFilter]]) -> tuple[Overridden, ...]:
     """For pairs of a channel's filters, the parts of the first filter that the second overrides; for messages alone."""
-    lists = read_lists(session)
+    lists = kept(session)
     found = [overridden(chosen, by, lists.region_of_course) for chosen, by in pairs]
     return tuple(_shown(session, one) for one in found if one)
 

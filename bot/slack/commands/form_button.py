@@ -89,7 +89,7 @@ def _instead(error: SlackError, chosen: ChannelFilter | None) -> str:
 
 def _known(session: Session) -> PublishedChoices:
     """The kept lists: the service is not asked while a form waits."""
-    regions, courses = reference_store.regions(session), reference_store.courses(session)
+    regions, courses = reference_store.REGIONS.kept(session), reference_store.COURSES.kept(session)
     return PublishedChoices(regions[0] if regions and regions[0] else None, courses=bool(courses and courses[0]))
 
 

@@ -21,9 +21,9 @@ ASK_S = 1.5
 
 
 async def course_options(desk: Desk, typed: str) -> list[Block]:
-    kept = await desk.database.read(reference_store.courses)
+    courses = await desk.database.read(reference_store.COURSES.items)
     # To look for what is alike takes as long as many deliveries do.
-    found = await asyncio.to_thread(_found, kept[0] if kept else (), typed[:TYPED_MAX].strip())
+    found = await asyncio.to_thread(_found, courses, typed[:TYPED_MAX].strip())
     return options(_named(found))
 
 

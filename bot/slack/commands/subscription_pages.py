@@ -90,7 +90,7 @@ def _page(session: Session, desk: Desk, channel_id: str, number: int) -> ListPag
     filters = every[on_page]
     posts = subscriptions.last_posts(session, channel_id, filters)
     lacking, now = without_abandonments(filters, every), desk.clock()
-    regions, courses = reference_store.regions(session), reference_store.courses(session)
+    regions, courses = reference_store.REGIONS.kept(session), reference_store.COURSES.kept(session)
     published = {one.course_id for one in courses[0]} if courses else None
     muted = [(row, mutes.read(row)) for row in mutes.of_channel(session, channel_id, now)]
     return ListPage(

@@ -46,7 +46,7 @@ class Replica:
         """Whether this replica got the slot, so long after the begin of an hour."""
         self.now = START + timedelta(seconds=after_s + 1)
         await set_ahead(self._database, self.now - now())
-        look = None if self.finds is None else lambda _session: self.finds
+        look = None if self.finds is None else lambda _session: bool(self.finds)
         return await self.jobs.run(Job("count", "Counted", self.every_s, self._run, look))
 
     async def _run(self) -> None:

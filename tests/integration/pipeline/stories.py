@@ -212,9 +212,9 @@ def knows(*courses: Any, regions: Sequence[str] = ("AUS", "FR", "GB", "IRE"), co
 
     def keep(session: Any, now: Any) -> None:
         if regions:
-            reference_store.put_regions(session, regions, now)
-        reference_store.put_courses(session, courses, now)
-        reference_store.put_countries(session, countries, now)
+            reference_store.REGIONS.put(session, regions, now)
+        reference_store.COURSES.put(session, courses, now)
+        reference_store.COUNTRIES.put(session, countries, now)
 
     async def do(pipeline: Any) -> None:
         await pipeline.database.write(lambda session: keep(session, pipeline.clock()))

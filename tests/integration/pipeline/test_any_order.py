@@ -107,7 +107,7 @@ class Channel:
         chosen = ChannelFilter(region="GB", topics=frozenset(Topic))
         ascot = reference_store.KnownCourse(name="Ascot", region="GB")
         self.within(lambda session: subscriptions.save(session, CHANNEL, chosen, user_id="U", now=self.now))
-        self.within(lambda session: reference_store.put_courses(session, [ascot], self.now))
+        self.within(lambda session: reference_store.COURSES.put(session, [ascot], self.now))
 
     def happens(self, delivery) -> None:
         self.now += timedelta(seconds=1)

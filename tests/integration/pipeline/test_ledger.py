@@ -181,7 +181,7 @@ async def test_lost_race_and_course_are_found_by_the_abandonment_of_their_meetin
 
 async def test_course_of_two_regions_is_found_by_its_region(pipeline):
     def keep(session):
-        reference_store.put_regions(session, ["AUS", "GB"], pipeline.clock())
+        reference_store.REGIONS.put(session, ["AUS", "GB"], pipeline.clock())
 
     await pipeline.database.write(keep)
     await tell(pipeline, result("rc_1", course="Ascot"), result("rc_2", region="AUS", course="Ascot"))

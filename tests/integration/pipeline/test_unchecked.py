@@ -38,9 +38,9 @@ async def subscribe(pipeline, channel_id, region, topics=DEFAULT_TOPICS, courses
 
 async def service_is_back(pipeline, *, courses=COURSES):
     def keep(session):
-        reference_store.put_regions(session, ["AUS", "GB", "IRE"], pipeline.clock())
+        reference_store.REGIONS.put(session, ["AUS", "GB", "IRE"], pipeline.clock())
         if courses:
-            reference_store.put_courses(session, courses, pipeline.clock())
+            reference_store.COURSES.put(session, courses, pipeline.clock())
 
     await write(pipeline, keep)
 

@@ -118,11 +118,11 @@ async def replicas(postgresql_database, slack, monkeypatch):
     other = Database(postgresql_database.url.render_as_string(hide_password=False))
 
     def publish(session):
-        reference_store.put_regions(session, ["GB", "IRE"], now())
-        reference_store.put_courses(
+        reference_store.REGIONS.put(session, ["GB", "IRE"], now())
+        reference_store.COURSES.put(
             session, [reference_store.KnownCourse(course_id="cr_1", name="Ascot", region="GB")], now()
         )
-        reference_store.put_countries(session, [], now())
+        reference_store.COUNTRIES.put(session, [], now())
 
     await postgresql_database.write(publish)
     yield Replica(postgresql_database, client), Replica(other, client)

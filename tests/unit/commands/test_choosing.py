@@ -33,7 +33,7 @@ async def test_course_whose_region_is_not_known_goes_to_all_regions(channel):
     nowhere = KnownCourse(course_id="cr_99", name="Nowhere")
     unlisted = KnownCourse(course_id="cr_98", name="Unlisted", region="XX")
     courses = [*COURSES, nowhere, unlisted]
-    await channel.desk.database.write(lambda session: rows.put_courses(session, courses, NOW))
+    await channel.desk.database.write(lambda session: rows.COURSES.put(session, courses, NOW))
     await channel.types("course:Nowhere course:Bath")
     await channel.types("course:Unlisted")
     (everywhere,) = (await channel.receives()).values()

@@ -110,12 +110,12 @@ async def make_desk(database, *, regions: Sequence[str] = REGIONS, courses: Sequ
     lists: Any = ReadOnce(database)
 
     def keep(session):
-        rows.put_regions(session, regions, NOW)
-        rows.put_countries(session, COUNTRIES, NOW)
+        rows.REGIONS.put(session, regions, NOW)
+        rows.COUNTRIES.put(session, COUNTRIES, NOW)
         if courses:
-            rows.put_courses(session, courses, NOW)
+            rows.COURSES.put(session, courses, NOW)
 
-    if regions and not await database.read(rows.regions):
+    if regions and not await database.read(rows.REGIONS.kept):
         await database.write(keep)
     return SimpleNamespace(
         settings=SimpleNamespace(announce_changes=True),

@@ -15,7 +15,7 @@ from bot.events.races import Course, OffTime, Race, Runner
 from bot.events.same_races import SAME_MAX, SameRaces, is_same_race
 from bot.racedata.day_card import outcomes_of
 from bot.racedata.event_completion import KnownElsewhere
-from bot.racedata.published_lists import Lists
+from bot.racedata.lexicon import Lexicon
 from bot.slack.messages import MessageContext, render
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -50,14 +50,14 @@ def card(shape: str, count: int, kind: EventKind = EventKind.MEETING_ABANDONED, 
 
 
 def filled_in(shape: str, count: int) -> None:
-    elsewhere = KnownElsewhere(None, Lists(frozenset({"GB"}), (), ()), ())  # type: ignore[arg-type]
+    elsewhere = KnownElsewhere(None, Lexicon(("GB",)), ())  # type: ignore[arg-type]
     elsewhere.listen([card(shape, count, key="another")])
     event = card(shape, count)
     elsewhere.filled(event, event)
 
 
 def listed(shape: str, count: int) -> None:
-    elsewhere = KnownElsewhere(None, Lists(frozenset({"GB"}), (), ()), ())  # type: ignore[arg-type]
+    elsewhere = KnownElsewhere(None, Lexicon(("GB",)), ())  # type: ignore[arg-type]
     elsewhere.listen([card(shape, count, key="another")])
     elsewhere.filled(card(shape, 0))
 

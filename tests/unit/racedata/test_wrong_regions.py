@@ -159,6 +159,6 @@ async def test_service_that_is_away_is_asked_ever_more_rarely_for_an_unchecked_f
 async def test_lists_that_came_by_another_way_are_used_before_the_service_is_asked_again(desk):
     await desk.subscribe("gb", unchecked_since=desk.clock())
     await desk.slots(9)
-    await desk.database.write(lambda session: reference_store.put_regions(session, ["GB"], desk.clock()))
+    await desk.database.write(lambda session: reference_store.REGIONS.put(session, ["GB"], desk.clock()))
     await desk.slots(1)
     assert await desk.regions() == {"GB"}
