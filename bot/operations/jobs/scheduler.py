@@ -33,7 +33,7 @@ RUN_S = 1_800.0
 SLOT_TRY_EVERY_S = 60
 """Each replica tries at least this often, to take over a dead claimant's slot in time."""
 
-NOTED_AT_LEAST_EVERY_S = 60
+NOTED_EVERY_S = 60
 """In between, a look that finds nothing to do writes nothing."""
 
 INTERVALS_MISSED = 3
@@ -76,7 +76,7 @@ class Jobs:
         self._over: dict[str, datetime | None] = {}
         self._done: dict[str, datetime | None] = {}
         self._done_s: dict[str, float] = {}
-        self._looks: dict[str, int] = {}
+        self._noted_at: dict[str, datetime] = {}
         self._stopping = False
 
     def start(self) -> None:
@@ -135,7 +135,7 @@ class Jobs:
             level = log.warning if isinstance(error, RacingBotError) else log.exception
             level("job_failed", job=job.id, reason=str(error))
             self.failing[job.id] = str(error) or type(error).__name__
-            self._looks.pop(job.id, None)
+            self._noted_at.pop(job.id, None)
             self._count(job.id, "failed")
             return False
         if done:
@@ -148,15 +148,16 @@ class Jobs:
     def _note_good_run(self, job: Job) -> None:
         self.failing.pop(job.id, None)
         self._done_s[job.id] = self._monotonic()
-        self._looks[job.id] = 0
+        self._noted_at[job.id] = self._clock()
 
     def _may_pass_over(self, job: Job) -> bool:
         """Whether the look that found nothing counts as a good run, without a note for the other replicas."""
-        looks = self._looks.get(job.id)
-        if looks is None or (looks + 1) * job.every_s >= NOTED_AT_LEAST_EVERY_S:
+        noted_at = self._noted_at.get(job.id)
+        ago_s = (self._clock() - noted_at).total_seconds() if noted_at else NOTED_EVERY_S
+        # A look may come a little early.
+        if not 0 <= ago_s < NOTED_EVERY_S - job.every_s / 2:
             return False
-        self._note_good_run(job)
-        self._looks[job.id] = looks + 1
+        self._done_s[job.id] = self._monotonic()
         self._count(job.id, "ok")
         return True
 
