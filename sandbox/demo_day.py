@@ -11,7 +11,6 @@ import httpx
 from sandbox.demo_bot import DemoFailed
 from sandbox.demo_stage import ADMINS, CHANNELS, PLAN, Stage
 from sandbox.racing_day import Meeting, Race
-from sandbox.racing_service.deliverer import SIGNATURE_HEADER, sign
 from sandbox.racing_service.delivery_queue import Attempt, Delivery
 from sandbox.racing_service.plan_table import PLANS
 
@@ -131,10 +130,7 @@ class Day:
 
     async def _forge(self, race: Race) -> None:
         """A delivery signed with a stranger's secret."""
-        body = json.dumps({"event": RACE_OFF, "race": {"race_id": race.race_id, "region": "GB"}}).encode()
-        headers = {"Content-Type": "application/json", SIGNATURE_HEADER: sign("a stranger's secret", body)}
-        async with httpx.AsyncClient(trust_env=False) as client:
-            answer = await client.post(self.stage.webhook_url, content=body, headers=headers)
+        answer = await self.stage.forge(race)
         if answer.status_code != httpx.codes.UNAUTHORIZED:
             raise DemoFailed(f"The bot did not refuse a forged delivery: {answer.status_code}.")
         self.refused += 1

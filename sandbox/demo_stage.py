@@ -1,6 +1,7 @@
 """The demo's stage: stand-ins, channels and people around the real bot."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -14,6 +15,8 @@ from sandbox.demo_bot import BotProcess, DemoFailed
 from sandbox.demo_screen import Screen
 from sandbox.demo_words import Expectations
 from sandbox.loopback_server import serve
+from sandbox.racing_day import Race
+from sandbox.racing_service.deliverer import SIGNATURE_HEADER, sign
 from sandbox.racing_service.racing_standin import RacingService
 from sandbox.racing_service.switches import RETRY_GAPS_S as SPECIFIED_GAPS_S
 from sandbox.racing_service.switches import Switches
@@ -126,6 +129,11 @@ class Stage:
             )
         answer.raise_for_status()
 
+    async def forge(self, race: Race) -> httpx.Response:
+        """The bot's answer to a delivery signed with a stranger's secret."""
+        body = {"event": "race.abandoned", "race": {"race_id": race.race_id, "region": race.course.region}}
+        return await post_signed(self.webhook_url, "a stranger's secret", json.dumps(body).encode())
+
     async def start_bot(self) -> None:
         """The first start subscribes to the data service."""
         if not self.service.subscriptions:
@@ -156,6 +164,12 @@ class Stage:
             "QUOTA_CHECK_S": str(QUOTA_CHECK_S),
             "REPAIR_CHECK_S": str(REPAIR_CHECK_S),
         }
+
+
+async def post_signed(url: str, secret: str, body: bytes) -> httpx.Response:
+    headers = {"Content-Type": "application/json", SIGNATURE_HEADER: sign(secret, body)}
+    async with httpx.AsyncClient(trust_env=False) as client:
+        return await client.post(url, content=body, headers=headers)
 
 
 @asynccontextmanager

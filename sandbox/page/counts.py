@@ -4,7 +4,7 @@ The bot is never asked. A message belongs to an event when the message names the
 """
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -114,14 +114,9 @@ class Readings:
 
 @dataclass
 class _Tally:
-    """The counts in the making."""
+    """The counts in the making, by the names of `Counts`."""
 
-    told: int = 0
-    lost: int = 0
-    doubled: int = 0
-    out_of_order: int = 0
-    on_the_way: int = 0
-    given_up: int = 0
+    counted: Counter[str] = field(default_factory=Counter)
     late: list[float] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
@@ -154,12 +149,7 @@ def count(
         if subject.channel_id not in uncounted:
             _add(tally, subject, _distinct(about), named[subject.channel_id, subject.course], is_quiet)
     return Counts(
-        told=tally.told,
-        lost=tally.lost,
-        doubled=tally.doubled,
-        out_of_order=tally.out_of_order,
-        on_the_way=tally.on_the_way,
-        given_up=tally.given_up,
+        **tally.counted,
         waiting=sum(delivery.status == "pending" for delivery in deliveries),
         late_median_s=round(max(0.0, median(tally.late)), 3) if tally.late else None,
         late_longest_s=round(max(tally.late), 3) if tally.late else None,
@@ -209,20 +199,20 @@ def _add(
             for one in named
         )
     )
-    tally.told += min(len(there), len(distinct)) or int(is_elsewhere)
+    tally.counted["told"] += min(len(there), len(distinct)) or int(is_elsewhere)
     missing = len(distinct) - len(there)
     if missing > 0 and distinct[-1].status == "failed":
-        tally.given_up += missing
+        tally.counted["given_up"] += missing
     elif missing > 0 and not is_elsewhere:
         if is_quiet(distinct[-1], subject.channel_id):
-            tally.lost += missing
+            tally.counted["lost"] += missing
             tally.problems.append(f"lost: {_name(subject)}")
         else:
-            tally.on_the_way += missing
+            tally.counted["on_the_way"] += missing
     elif missing < 0:
-        tally.doubled -= missing
+        tally.counted["doubled"] -= missing
         tally.problems.append(f"doubled: {_name(subject)}")
-    tally.out_of_order += _inversions(there)
+    tally.counted["out_of_order"] += _inversions(there)
     tally.late += [
         (message.received_at - delivery.attempts[0].at).total_seconds()
         for message, delivery in zip(there, distinct, strict=False)

@@ -1,18 +1,14 @@
 """What can happen at the races at a press: settle, correct, abandon, publish, repeat, forge, and a burst of results."""
 
 import asyncio
-import json
 from collections import defaultdict
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from itertools import islice, zip_longest
 
-import httpx
-
 from bot.clock import utc_now
-from sandbox.demo_stage import Stage
+from sandbox.demo_stage import Stage, post_signed
 from sandbox.racing_day import Race
-from sandbox.racing_service.deliverer import SIGNATURE_HEADER, sign
 from sandbox.racing_service.delivery_queue import Delivery
 
 BURST = 50
@@ -84,10 +80,7 @@ async def deliver_again(stage: Stage, race_id: str) -> str:
 
 async def send_once_more(delivery: Delivery) -> str:
     """The same bytes, signed anew. Returns the bot's answer."""
-    subscription, body = delivery.subscription, delivery.attempts[-1].body
-    headers = {"Content-Type": "application/json", SIGNATURE_HEADER: sign(subscription.secret, body)}
-    async with httpx.AsyncClient(trust_env=False) as client:
-        answer = await client.post(subscription.url, content=body, headers=headers)
+    answer = await post_signed(delivery.subscription.url, delivery.subscription.secret, delivery.attempts[-1].body)
     return f"The bot answered {answer.status_code}: {answer.text}"
 
 
@@ -105,22 +98,14 @@ async def burst(stage: Stage, _: str) -> str:
 
 async def forge(stage: Stage, race_id: str) -> str:
     """A stranger signs an abandonment with a secret of their own."""
-    race = stage.service.racing.race(race_id)
-    body = json.dumps({"event": "race.abandoned", "race": {"race_id": race_id, "region": race.course.region}}).encode()
-    headers = {"Content-Type": "application/json", SIGNATURE_HEADER: sign("a stranger's secret", body)}
-    async with httpx.AsyncClient(trust_env=False) as client:
-        answer = await client.post(stage.webhook_url, content=body, headers=headers)
+    answer = await stage.forge(stage.service.racing.race(race_id))
     return f"The bot answered {answer.status_code} to the forged delivery, and posted nothing."
 
 
 HAPPENINGS: dict[str, Happen] = {
-    "settle": settle,
-    "correct": correct,
-    "abandon_race": abandon_race,
-    "abandon_meeting": abandon_meeting,
-    "publish_cards": publish_cards,
-    "wrong_order": wrong_order,
-    "deliver_again": deliver_again,
-    "burst": burst,
-    "forge": forge,
+    happen.__name__: happen
+    for happen in (
+        *(settle, correct, abandon_race, abandon_meeting, publish_cards),
+        *(wrong_order, deliver_again, burst, forge),
+    )
 }

@@ -4,8 +4,9 @@ import asyncio
 import json
 import resource
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from inspect import isawaitable
 
 from bot.clock import utc_now
 from sandbox.demo_stage import PLAN, SERVICE_TIMEOUT_S, Stage
@@ -16,7 +17,8 @@ from sandbox.slack.block_rules import NEW_BLOCKS
 from sandbox.slack.failures import Failure
 from sandbox.slack.values import EphemeralMessage, PostedMessage
 
-Act = Callable[[Stage], Awaitable[None]]
+Act = Callable[[Stage], object]
+"""A plain or an async function."""
 
 VERY_OFTEN = 100_000
 BIGGER_PLAN = "analyst"
@@ -34,17 +36,28 @@ class Trouble:
     name: str
     title: str
     expected: str
-    begin: Act
-    end: Act
+    on: Act
+    off: Act
     needs: Callable[[Stage], str | None] = lambda _stage: None
+
+    async def begin(self, stage: Stage) -> None:
+        await _done(self.on(stage))
+
+    async def end(self, stage: Stage) -> None:
+        await _done(self.off(stage))
+
+
+async def _done(result: object) -> None:
+    if isawaitable(result):
+        await result
 
 
 def _slack(failure: Callable[[], Failure]) -> tuple[Act, Act]:
-    async def begin(stage: Stage) -> None:
+    def begin(stage: Stage) -> None:
         for method in METHODS:
             stage.slack.script(method, [], then_always=failure())
 
-    async def end(stage: Stage) -> None:
+    def end(stage: Stage) -> None:
         for method in METHODS:
             stage.slack.script(method, [])
 
@@ -52,35 +65,16 @@ def _slack(failure: Callable[[], Failure]) -> tuple[Act, Act]:
 
 
 def _service(failure: str) -> tuple[Act, Act]:
-    async def begin(stage: Stage) -> None:
+    def begin(stage: Stage) -> None:
+        stage.service.switch(slow_s=SLOW_S)
         stage.service.fail_next("*", failure, VERY_OFTEN)
 
-    async def end(stage: Stage) -> None:
-        stage.service.heal()
-
-    return begin, end
+    return begin, lambda stage: stage.service.heal()
 
 
-async def _slow_begin(stage: Stage) -> None:
-    stage.service.switch(slow_s=SLOW_S)
-    stage.service.fail_next("*", "slow", VERY_OFTEN)
-
-
-async def _heal(stage: Stage) -> None:
-    stage.service.heal()
-
-
-async def _spend_all(stage: Stage) -> None:
+def _spend_all(stage: Stage) -> None:
     stage.service.set_plan(PLAN)
     stage.service.set_used(PLANS[PLAN].per_month)
-
-
-async def _buy_more(stage: Stage) -> None:
-    stage.service.set_plan(BIGGER_PLAN)
-
-
-async def _rotate(stage: Stage) -> None:
-    stage.service.rotate_key()
 
 
 async def _restart(stage: Stage) -> None:
@@ -88,38 +82,17 @@ async def _restart(stage: Stage) -> None:
     await stage.start_bot()
 
 
-async def _archive(stage: Stage) -> None:
-    await stage.slack.archive(CHANNEL, stage.bot.url)
-
-
-async def _unarchive(stage: Stage) -> None:
-    await stage.slack.unarchive(CHANNEL, stage.bot.url)
-
-
-async def _remove_bot(stage: Stage) -> None:
-    await stage.slack.remove_bot(CHANNEL, stage.bot.url)
-
-
-async def _invite_bot(stage: Stage) -> None:
-    await stage.slack.invite_bot(CHANNEL, stage.bot.url)
-
-
-async def _refuse_blocks(stage: Stage) -> None:
+def _refuse_blocks(stage: Stage) -> None:
     stage.slack.refused_blocks = NEW_BLOCKS
 
 
-async def _take_blocks(stage: Stage) -> None:
+def _take_blocks(stage: Stage) -> None:
     stage.slack.refused_blocks = ()
-
-
-async def _kill(stage: Stage) -> None:
-    stage.bot.kill()
 
 
 async def _start(stage: Stage) -> None:
     if not stage.bot.is_running:
         await stage.start_bot()
-    send_again(stage)
 
 
 async def _kill_in_burst(stage: Stage) -> None:
@@ -128,52 +101,18 @@ async def _kill_in_burst(stage: Stage) -> None:
     stage.bot.kill()
 
 
-async def _repeat(stage: Stage) -> None:
-    stage.service.switch(repeat_every=1)
-
-
-async def _once(stage: Stage) -> None:
-    stage.service.switch(repeat_every=0)
-
-
-async def _lose_deliveries(stage: Stage) -> None:
-    # Given up at the first failure, as after a day of failures.
-    stage.service.switch(retry_gaps_s=(), delivery_timeout_s=0.0)
-
-
-async def _deliver_again(stage: Stage) -> None:
-    stage.service.switch(retry_gaps_s=stage.retry_gaps_s, delivery_timeout_s=SERVICE_TIMEOUT_S)
-
-
 def _limit_files(stage: Stage, most_bytes: int) -> None:
     if stage.bot.pid is not None and sys.platform == "linux":
         _, hard = resource.prlimit(stage.bot.pid, resource.RLIMIT_FSIZE)
         resource.prlimit(stage.bot.pid, resource.RLIMIT_FSIZE, (most_bytes, hard))
 
 
-async def _fill_disk(stage: Stage) -> None:
-    _limit_files(stage, FULL_AT_BYTES)
-
-
-async def _empty_disk(stage: Stage) -> None:
-    _limit_files(stage, resource.RLIM_INFINITY)
-    send_again(stage)
-
-
-async def _start_second(stage: Stage) -> None:
-    await stage.start_second()
-
-
-async def _stop_second(stage: Stage) -> None:
-    await stage.stop_second()
-
-
-async def _swallow(stage: Stage) -> None:
+def _swallow(stage: Stage) -> None:
     taken = json.dumps({"ok": True, "channel": CHANNEL, "ts": f"{utc_now().timestamp():.6f}"})
     stage.slack.script("chat.postMessage", [Failure(name="swallowed", status=200, body=taken)])
 
 
-async def _double(stage: Stage) -> None:
+def _double(stage: Stage) -> None:
     slack = stage.slack
 
     def copy(message: PostedMessage | EphemeralMessage) -> None:
@@ -184,7 +123,7 @@ async def _double(stage: Stage) -> None:
     slack.listeners.append(copy)
 
 
-async def _nothing(_stage: Stage) -> None:
+def _nothing(_stage: Stage) -> None:
     """Only a single message was met."""
 
 
@@ -210,7 +149,7 @@ TROUBLES: tuple[Trouble, ...] = (
         "bot_killed",
         "The bot is killed",
         "Deliveries fail and are sent again. When the bot is back, nothing is lost.",
-        _kill,
+        lambda stage: stage.bot.kill(),
         _start,
     ),
     Trouble(
@@ -255,15 +194,15 @@ TROUBLES: tuple[Trouble, ...] = (
         "channel_archived",
         "#gb-racing is archived",
         "Its messages wait, and admins are told. Afterwards one summary says what waited.",
-        _archive,
-        _unarchive,
+        lambda stage: stage.slack.archive(CHANNEL, stage.bot.url),
+        lambda stage: stage.slack.unarchive(CHANNEL, stage.bot.url),
     ),
     Trouble(
         "bot_removed",
         "The bot is removed from #gb-racing",
         "Its messages wait, and admins are told. Once invited again, the bot says what waited.",
-        _remove_bot,
-        _invite_bot,
+        lambda stage: stage.slack.remove_bot(CHANNEL, stage.bot.url),
+        lambda stage: stage.slack.invite_bot(CHANNEL, stage.bot.url),
     ),
     Trouble(
         "service_down",
@@ -275,8 +214,7 @@ TROUBLES: tuple[Trouble, ...] = (
         "service_slow",
         "The data service is slow",
         "Alerts go on. A command says that it works on an answer.",
-        _slow_begin,
-        _heal,
+        *_service("slow"),
     ),
     Trouble("service_limited", "The data service answers 429", "Commands wait their turn.", *_service("rate_limited")),
     Trouble(
@@ -284,35 +222,36 @@ TROUBLES: tuple[Trouble, ...] = (
         "The month's quota is spent",
         "Admins are warned at once. Alerts go on, since deliveries cost nothing. Switched off, the plan is bigger.",
         _spend_all,
-        _buy_more,
+        lambda stage: stage.service.set_plan(BIGGER_PLAN),
     ),
     Trouble(
         "key_rotated",
         "The key is rotated",
         "Admins are told once. Alerts go on. Switched off, the bot starts again with the new key.",
-        _rotate,
+        lambda stage: stage.service.rotate_key(),
         _restart,
     ),
     Trouble(
         "delivered_twice",
         "Each delivery comes twice",
         "The second is answered “duplicate” and posted nowhere.",
-        _repeat,
-        _once,
+        lambda stage: stage.service.switch(repeat_every=1),
+        lambda stage: stage.service.switch(repeat_every=0),
     ),
     Trouble(
         "deliveries_given_up",
         "Deliveries are given up",
         "Nothing arrives. Switched off, the bot finds the failed deliveries within seconds, and posts the events late.",
-        _lose_deliveries,
-        _deliver_again,
+        # Given up at the first failure, as after a day of failures.
+        lambda stage: stage.service.switch(retry_gaps_s=(), delivery_timeout_s=0.0),
+        lambda stage: stage.service.switch(retry_gaps_s=stage.retry_gaps_s, delivery_timeout_s=SERVICE_TIMEOUT_S),
     ),
     Trouble(
         "disk_full",
         "The disk is full",
         "Deliveries are refused with 503 and sent again. Nothing that was accepted is lost.",
-        _fill_disk,
-        _empty_disk,
+        lambda stage: _limit_files(stage, FULL_AT_BYTES),
+        lambda stage: _limit_files(stage, resource.RLIM_INFINITY),
         _needs_linux,
     ),
     Trouble(
@@ -333,8 +272,8 @@ TROUBLES: tuple[Trouble, ...] = (
         "second_replica",
         "A second replica",
         "Both post from one database. Each message comes once.",
-        _start_second,
-        _stop_second,
+        lambda stage: stage.start_second(),
+        lambda stage: stage.stop_second(),
         _needs_postgresql,
     ),
 )

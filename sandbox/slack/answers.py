@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from sandbox.slack.changes import PATIENCE_S, Changes
-from sandbox.slack.response_urls import ResponseUrl
+from sandbox.slack.short_lived import ResponseUrl
 from sandbox.slack.values import SentResponse
 
 

@@ -1,6 +1,11 @@
-"""Sends signed requests to the bot as Slack does, and takes the bot's answer."""
+"""Sends signed requests to the bot as Slack does, and takes the bot's answer.
+
+The signature is by the stand-in's own code: docs.slack.dev/authentication/verifying-requests-from-slack
+"""
 
 import asyncio
+import hashlib
+import hmac
 import json
 import ssl
 import time
@@ -12,12 +17,13 @@ import httpx
 from sandbox.slack.answers import Answer
 from sandbox.slack.refused_calls import Refused
 from sandbox.slack.response_intake import take_response
-from sandbox.slack.response_urls import ResponseUrl
-from sandbox.slack.signing import FORM, JSON, signed_headers
+from sandbox.slack.short_lived import ResponseUrl
 from sandbox.slack.state import WorkspaceState
 from sandbox.slack.values import Json
 
 BOT_PATH = "/slack/events"
+FORM = "application/x-www-form-urlencoded"
+JSON = "application/json"
 
 
 async def send_form(state: WorkspaceState, bot_url: str, fields: dict[str, str], url: ResponseUrl | None) -> Answer:
@@ -57,7 +63,7 @@ async def send_signed(
 ) -> Answer:
     """Another `secret` or an old `timestamp` makes a forgery."""
     sent_at = int(state.clock().timestamp()) if timestamp is None else timestamp
-    signed = signed_headers(secret or state.signing_secret, sent_at, body, content_type)
+    signed = _signed_headers(secret or state.signing_secret, sent_at, body, content_type)
     request = httpx.Request("POST", request_url(bot_url), content=body, headers=signed | (headers or {}))
     # The bot is on loopback: no certificates are loaded, so https fails.
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -113,3 +119,18 @@ async def _exchange(client: httpx.AsyncClient, request: httpx.Request, timeout_s
         return 0, "", "dispatch_failed"
     error = None if response.status_code == httpx.codes.OK else "dispatch_failed"
     return response.status_code, response.text, error
+
+
+def _sign(secret: str, timestamp: int | str, body: bytes) -> str:
+    """HMAC-SHA256 of "v0:{timestamp}:{body}"."""
+    base = b":".join((b"v0", str(timestamp).encode(), body))
+    return "v0=" + hmac.new(secret.encode(), base, hashlib.sha256).hexdigest()
+
+
+def _signed_headers(secret: str, timestamp: int | str, body: bytes, content_type: str = FORM) -> dict[str, str]:
+    return {
+        "Content-Type": content_type,
+        "User-Agent": "Slackbot 1.0 (+https://api.slack.com/robots)",
+        "X-Slack-Request-Timestamp": str(timestamp),
+        "X-Slack-Signature": _sign(secret, timestamp, body),
+    }

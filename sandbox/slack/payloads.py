@@ -5,7 +5,7 @@ import re
 from typing import Any
 
 from sandbox.slack.methods.shapes import blocks_with_ids, message_shape
-from sandbox.slack.response_urls import ResponseUrl
+from sandbox.slack.short_lived import ResponseUrl
 from sandbox.slack.state import WorkspaceState
 from sandbox.slack.values import Channel, EphemeralMessage, Json, PostedMessage, User
 

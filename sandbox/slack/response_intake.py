@@ -5,7 +5,7 @@ from dataclasses import replace
 from sandbox.slack.arguments import Arguments
 from sandbox.slack.content import read_content
 from sandbox.slack.refused_calls import Refused
-from sandbox.slack.response_urls import ResponseUrl
+from sandbox.slack.short_lived import ResponseUrl
 from sandbox.slack.state import WorkspaceState
 from sandbox.slack.values import EphemeralMessage, Json, SentResponse
 

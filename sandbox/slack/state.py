@@ -12,10 +12,9 @@ from sandbox.slack.arguments import Arguments
 from sandbox.slack.changes import Changes
 from sandbox.slack.failures import Failure
 from sandbox.slack.limits import RateLimiter, SlackLimits
-from sandbox.slack.response_urls import ResponseUrls
+from sandbox.slack.short_lived import ResponseUrls, Triggers
 from sandbox.slack.sockets import Sockets
 from sandbox.slack.timestamps import Timestamps
-from sandbox.slack.triggers import Triggers
 from sandbox.slack.values import Call, Channel, EphemeralMessage, Json, PostedMessage, User
 
 OnMessage = Callable[[PostedMessage | EphemeralMessage], None]

@@ -113,46 +113,6 @@ async def reach(page, holds):
     raise AssertionError(f"Tab never came to where {holds}")
 
 
-NAMES = {"series": [{"name": "a", "data": [{"label": "x", "value": 1}, {"label": "y", "value": 3}]}]}
-OPTION = {"text": {"type": "plain_text", "text": "One"}, "value": "1"}
-CHOICES = (
-    *("multi_static_select", "checkboxes", "radio_buttons", "static_select", "overflow"),
-    *("external_select", "multi_external_select", "users_select", "multi_users_select"),
-    *("channels_select", "multi_channels_select", "conversations_select", "multi_conversations_select"),
-)
-
-
-def accessory(kind):
-    element = {"type": kind, "action_id": kind, "options": [OPTION]}
-    return {"type": "section", "text": {"type": "mrkdwn", "text": kind}, "accessory": element}
-
-
-async def test_blocks_that_the_bot_may_send_one_day_are_drawn_too(desk):
-    page = await desk.open()
-    button = {"type": "button", "action_id": "b", "text": {"type": "plain_text", "text": "Press"}, "value": "1"}
-    inner = [{"type": "section", "text": {"type": "mrkdwn", "text": "within"}}]
-    title = {"type": "plain_text", "text": "Title"}
-    blocks = [
-        *map(accessory, CHOICES),
-        {"type": "container", "title": title, "is_collapsible": True, "default_collapsed": True, "child_blocks": inner},
-        {"type": "card", "title": title, "body": {"type": "mrkdwn", "text": "body"}, "actions": [button]},
-        {"type": "context_actions", "elements": [{"type": "icon_button", "action_id": "i", "icon": "trash"}]},
-        *(
-            {"type": "data_visualization", "title": "Chart", "chart": {"type": kind, **NAMES}}
-            for kind in ("line", "bar", "area")
-        ),
-        {
-            "type": "data_visualization",
-            "title": "Pie",
-            "chart": {"type": "pie", "segments": [{"label": "a", "value": 2}]},
-        },
-    ]
-    assert await page.evaluate(DRAW, blocks) == []
-    assert await page.locator("#messages .container:has-text('within')").get_attribute("open") is None
-    for drawn in ("polyline", "rect", "polygon", "circle"):
-        assert await page.locator(f"#messages svg {drawn}").count()
-
-
 async def test_table_is_sorted_and_turned_by_press(desk):
     page = await desk.open()
     rows = [

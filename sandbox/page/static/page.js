@@ -196,7 +196,7 @@ function drawMessages() {
   const isAtEnd = list.scrollHeight - list.scrollTop - list.clientHeight < 40;
   drawTabs(channel);
   const isHome = channel.dm_user && chosen.tab === "home";
-  const wanted = isHome ? [drawHome(channel)] : all.filter((one) => !isReply(one) || one.broadcast).map((message) => kept(message, repliesTo(message, all)));
+  const wanted = isHome ? [drawHome(channel)] : all.filter((one) => !isReply(one)).map((message) => kept(message, repliesTo(message, all)));
   if (wanted.length === 0) wanted.push(element("li", { class: "empty" }, ...whatIsComing()));
   arrange(list, wanted);
   drawThread(channel, all);
@@ -274,7 +274,7 @@ function drawMessage(message, replies) {
   return element(
     "li",
     { class: `message${message.only ? " is-ephemeral" : ""}${isAlarm ? " is-alarm" : ""}`, "data-ts": message.ts },
-    element("div", { class: "who" }, ...whoOf(message), ` ${clock}`, message.edited ? " (edited)" : "", message.broadcast ? element("button", { type: "button", class: "small", onclick: () => openThread(message.thread_ts) }, "replied to a thread") : "", message.only ? element("span", { class: "only" }, " Only visible to you") : ""),
+    element("div", { class: "who" }, ...whoOf(message), ` ${clock}`, message.edited ? " (edited)" : "", message.only ? element("span", { class: "only" }, " Only visible to you") : ""),
     message.blocks.length ? drawBlocks(message.blocks, context) : element("div", { class: "blocks" }, element("div", { class: "section" }, mrkdwn(message.text, context.names))),
     replies.length ? element("button", { type: "button", class: "small replies", onclick: () => openThread(message.ts) }, `${replies.length === 1 ? "1 reply" : `${replies.length} replies`}, last ${clockOf(replies.at(-1).at).slice(0, 5)}`) : "",
     element("details", { class: "more" }, element("summary", {}, "As a phone notifies, and raw"), element("p", { class: "phone" }, element("strong", {}, "racing-bot"), element("br"), notification(message.text)), element("pre", {}, JSON.stringify({ text: message.text, blocks: message.blocks, metadata: message.metadata }, null, 2))),

@@ -1,6 +1,6 @@
-"""Response addresses: five uses within thirty minutes.
+"""Good for a short time: response addresses, five uses within thirty minutes, and trigger ids, three seconds.
 
-docs.slack.dev/interactivity/handling-user-interaction
+docs.slack.dev/interactivity/handling-user-interaction, docs.slack.dev/reference/methods/views.open
 """
 
 from dataclasses import dataclass, field
@@ -13,6 +13,7 @@ from sandbox.slack.values import SentResponse
 
 USES = 5
 LIFE_S = 30 * 60
+TRIGGER_LIFE_S = 3.0
 
 
 @dataclass(kw_only=True)
@@ -56,3 +57,27 @@ class ResponseUrls:
             raise Refused("used_url", status=404)
         url.uses += 1
         return url
+
+
+class Triggers:
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._issued: dict[str, datetime] = {}
+        self._used: set[str] = set()
+        self._numbers = count(1)
+
+    def issue(self) -> str:
+        trigger_id = f"{next(self._numbers)}.sandbox.trigger"
+        self._issued[trigger_id] = self._clock()
+        return trigger_id
+
+    def exchange(self, trigger_id: str) -> None:
+        """Raises Refused for an unknown, used or old id."""
+        issued_at = self._issued.get(trigger_id)
+        if issued_at is None:
+            raise Refused("invalid_trigger_id")
+        if trigger_id in self._used:
+            raise Refused("exchanged_trigger_id")
+        if (self._clock() - issued_at).total_seconds() > TRIGGER_LIFE_S:
+            raise Refused("expired_trigger_id")
+        self._used.add(trigger_id)
