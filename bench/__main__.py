@@ -2,19 +2,17 @@
 
 import asyncio
 import math
-import multiprocessing
-import socket
 import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from bench import acks, client, delivery, ingest, overload, postgres
 from bench.common import FULL, QUICK, Below, Measure, Plan, summary, table
-from bench.load import LOOPBACK
 from bench.outside import Outside
 from bot.cli.server import loop_factory
 from sandbox.loopback_server import serve
@@ -38,16 +36,9 @@ async def measure_bot(plan: Plan) -> list[Measure]:
 
 def measure_client(plan: Plan) -> list[Measure]:
     """The data service's client beside bare httpx; see bench/client.py."""
-    listener = socket.create_server((LOOPBACK, 0))
-    server = multiprocessing.get_context("spawn").Process(target=client.serve, args=(listener,), daemon=True)
-    server.start()
-    try:
-        port = listener.getsockname()[1]
-        ours, bare = asyncio.run(client.measure(f"http://{LOOPBACK}:{port}/v1", plan.client_s))
-    finally:
-        server.terminate()
-        server.join()
-        listener.close()
+    _say("reading races")
+    with client.serving() as base_url:
+        ours, bare = asyncio.run(client.measure(base_url, plan.client_s))
     return [
         Measure("reading races: bare httpx", bare, "/s"),
         Measure("reading races: the bot's client", ours, "/s"),
@@ -71,12 +62,16 @@ def _say(what: str) -> None:
 
 def main() -> None:
     """Measure, and print."""
+    report(measure_bot, measure_client)
+
+
+def report(bot: Callable[[Plan], Coroutine[Any, Any, list[Measure]]], *others: Callable[[Plan], list[Measure]]) -> None:
     plan = QUICK if "--quick" in sys.argv[1:] else FULL
     started = time.perf_counter()
     with asyncio.Runner(loop_factory=loop_factory()) as runner:
-        measures = runner.run(measure_bot(plan))
-    _say("reading races")
-    measures += measure_client(plan)
+        measures = runner.run(bot(plan))
+    for measure in others:
+        measures += measure(plan)
     print(table(measures))
     print(f"\n{summary(measures)}")
     print(f"\nin {time.perf_counter() - started:.0f} s{', quick: rough' if plan is QUICK else ''}")

@@ -12,6 +12,7 @@ import multiprocessing
 import socket
 import sys
 import time
+from contextlib import contextmanager
 
 import httpx
 import psutil
@@ -55,6 +56,19 @@ def serve(listener):
     app = Starlette(routes=[Route("/v1/races/search", races)])
     config = uvicorn.Config(app, log_level="error", access_log=False, lifespan="off")
     uvicorn.Server(config).run(sockets=[listener])
+
+
+@contextmanager
+def serving():
+    """The address of a server in a process of its own."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        server = multiprocessing.get_context("spawn").Process(target=serve, args=(listener,), daemon=True)
+        server.start()
+        try:
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
+        finally:
+            server.terminate()
+            server.join()
 
 
 def page_of_walk(cursor):
@@ -117,16 +131,9 @@ async def measure_walk(base_url):
 
 def main():
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 10.0
-    listener = socket.create_server(("127.0.0.1", 0))
-    server = multiprocessing.get_context("fork").Process(target=serve, args=(listener,), daemon=True)
-    server.start()
-    try:
-        base_url = f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
+    with serving() as base_url:
         ours, bare = asyncio.run(measure(base_url, seconds))
         walked, grown_mib = asyncio.run(measure_walk(base_url))
-    finally:
-        server.terminate()
-        server.join()
     print(f"client {ours:8.0f} requests/s")
     print(f"httpx  {bare:8.0f} requests/s")
     print(f"ratio  {ours / bare:8.2f}")

@@ -1,9 +1,11 @@
 """What a measure is, and the report of all of them: percentiles, ratios, targets, one table."""
 
 import math
+import operator
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 
 @dataclass(frozen=True)
@@ -54,45 +56,21 @@ QUICK = Plan(
 
 
 @dataclass(frozen=True)
-class AtLeast:
-    """A target that is met at this value and above."""
+class Target:
+    """Met where the measured value compares so with `value`."""
 
+    sign: str
     value: float
 
     def __str__(self) -> str:
-        return f"≥ {number(self.value)}"
+        return f"{self.sign} {number(self.value)}"
 
     def is_met_by(self, value: float) -> bool:
-        return value >= self.value
+        return COMPARES[self.sign](value, self.value)
 
 
-@dataclass(frozen=True)
-class AtMost:
-    """A target that is met at this value and below."""
-
-    value: float
-
-    def __str__(self) -> str:
-        return f"≤ {number(self.value)}"
-
-    def is_met_by(self, value: float) -> bool:
-        return value <= self.value
-
-
-@dataclass(frozen=True)
-class Below:
-    """A target that is met below this value."""
-
-    value: float
-
-    def __str__(self) -> str:
-        return f"< {number(self.value)}"
-
-    def is_met_by(self, value: float) -> bool:
-        return value < self.value
-
-
-Target = AtLeast | AtMost | Below
+COMPARES: dict[str, Callable[[float, float], bool]] = {"≥": operator.ge, "≤": operator.le, "<": operator.lt}
+AtLeast, AtMost, Below = partial(Target, "≥"), partial(Target, "≤"), partial(Target, "<")
 
 
 @dataclass(frozen=True)

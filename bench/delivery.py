@@ -17,7 +17,7 @@ from sqlmodel import Session
 from bench import drain
 from bench.apart import apart
 from bench.bare_posts import post_evenly
-from bench.common import AtMost, Below, Measure, Plan, percentiles
+from bench.common import AtMost, Below, Measure, Plan, Target, percentiles
 from bench.load import connected, fixed_rate
 from bench.outside import Outside
 from bench.payloads import Results
@@ -193,7 +193,7 @@ async def _alternate(named: dict[str, Contender], plan: Plan) -> tuple[dict[str,
 UNITS = {SDK: "per post", BARE: "per request"}
 
 
-def _cpu(name: str, turns: dict[str, Turns], target: AtMost) -> list[Measure]:
+def _cpu(name: str, turns: dict[str, Turns], target: Target) -> list[Measure]:
     beside = {other: each for other, each in turns.items() if other != BOT}
     return [
         Measure(name, turns[BOT].cpu_ms, "ms", target),
@@ -204,7 +204,7 @@ def _cpu(name: str, turns: dict[str, Turns], target: AtMost) -> list[Measure]:
     ]
 
 
-def _latency(name: str, turns: dict[str, Turns], targets: dict[int, AtMost | None]) -> list[Measure]:
+def _latency(name: str, turns: dict[str, Turns], targets: dict[int, Target | None]) -> list[Measure]:
     return percentiles(name, turns[BOT].seconds, targets)
 
 

@@ -6,7 +6,6 @@ python -m bench.history --quick    # a hundred thousand, about two minutes; roug
 
 import asyncio
 import math
-import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Sequence
@@ -17,8 +16,8 @@ from pathlib import Path
 from statistics import median
 
 from bench import postgres
-from bench.__main__ import said
-from bench.common import FULL, QUICK, AtMost, Measure, Plan, paired_ratio, percentile, summary, table
+from bench.__main__ import report, said
+from bench.common import AtMost, Measure, Plan, paired_ratio, percentile
 from bench.delivery import CHANNELS, READ_S, REGIONS, WARM_UP, ByHttp, Turns, bot_contender, subscribe
 from bench.filled import fill
 from bench.ingest import CONNECTIONS, WARM_UP_S
@@ -26,7 +25,6 @@ from bench.load import closed_loop
 from bench.outside import Outside
 from bench.payloads import Results
 from bench.processes import bot_settings, empty_inbox, running
-from bot.cli.server import loop_factory
 from bot.db.engine import Database
 from sandbox.loopback_server import free_port, serve
 
@@ -141,13 +139,7 @@ async def measure_both(plan: Plan) -> list[Measure]:
 
 def main() -> None:
     """Measure, and print."""
-    plan = QUICK if "--quick" in sys.argv[1:] else FULL
-    started = time.perf_counter()
-    with asyncio.Runner(loop_factory=loop_factory()) as runner:
-        measures = runner.run(measure_both(plan))
-    print(table(measures))
-    print(f"\n{summary(measures)}")
-    print(f"\nin {time.perf_counter() - started:.0f} s{', quick: rough' if plan is QUICK else ''}")
+    report(measure_both)
 
 
 if __name__ == "__main__":

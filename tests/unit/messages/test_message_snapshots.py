@@ -16,7 +16,7 @@ import pytest
 
 import bot.slack.forms
 import bot.slack.messages
-from bench.message_pictures import FOLDER, PAGE, WIDTHS, names, page_of_pictures
+from bench.message_pictures import FOLDER, PAGE, WIDTHS, names
 from bot.outbox.message import Message
 from bot.slack.commands.error_answers import explain
 from bot.slack.messages import render
@@ -114,8 +114,12 @@ def test_every_kind_of_message_has_a_picture_at_both_widths():
     assert len(names()) == len(set(names()))
 
 
-def test_page_shows_every_picture():
-    assert PAGE.read_text(encoding="utf-8") == page_of_pictures()
+def test_each_picture_of_a_phone_links_the_picture_of_a_desktop():
+    phone, desktop = WIDTHS
+    linked = [f"[![](messages/{name}-{phone}.png)](messages/{name}-{desktop}.png)" for name in names()]
+    page = PAGE.read_text(encoding="utf-8")
+    assert re.findall(r"^\[!\[.+$", page, re.MULTILINE) == linked
+    assert page.count(".png") == 2 * len(linked)
 
 
 def test_every_builder_has_a_picture():
