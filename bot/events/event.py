@@ -46,6 +46,12 @@ class RacingEvent(Value):
         return self.model_copy(update={"race": self.race.as_delivered(), "races": races, "races_from_book": False})
 
     @property
+    def named_race_ids(self) -> set[str]:
+        """Of the races that the delivery names."""
+        races = () if self.races_from_book else self.races
+        return {race.race_id for race in (self.race, *races) if race.race_id}
+
+    @property
     def topic(self) -> Topic | None:
         return TOPIC_OF[self.kind] if self.kind else None
 

@@ -61,9 +61,9 @@ class KnownMeetings:
         return {key: list(self._versions[key]) for key in keys if key in self._versions}
 
     def has_other_of_race(self, event: RacingEvent) -> bool:
-        own = _race_ids(event)
+        own = event.named_race_ids
         return any(
-            other.key == event.contradicting_key or (other.key != event.key and own & _race_ids(other))
+            other.key == event.contradicting_key or (other.key != event.key and own & other.named_race_ids)
             for other in self._events.values()
         )
 
@@ -137,7 +137,3 @@ class KnownMeetings:
 
     def _of_kind(self, kind: EventKind) -> list[RacingEvent]:
         return [event for event in self._events.values() if event.kind is kind]
-
-
-def _race_ids(event: RacingEvent) -> set[str]:
-    return {race.race_id for race in (event.race, *event.races) if race.race_id}

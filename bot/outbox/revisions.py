@@ -49,7 +49,7 @@ class Bumps:
         self.add({number: bump for (number, _), bump in said.items() if bump})
 
     def hurry(self, event: RacingEvent) -> None:
-        """Give unsent messages on the event's races an abandonment's priority: a loss comes after earlier news."""
+        """Give unsent messages on the races that a loss names an abandonment's priority: earlier news comes first."""
         self.urgent.append(event)
 
     def take(self, other: "Bumps") -> None:
@@ -89,7 +89,7 @@ class Bumps:
         if not self.urgent:
             return set()
         row = EventVersion
-        race_ids = {race.race_id for event in self.urgent for race in (event.race, *event.races) if race.race_id}
+        race_ids = {race_id for event in self.urgent for race_id in event.named_race_ids}
         keys = {key for event in self.urgent for key in (event.key, event.contradicting_key) if key}
         is_of_races = or_(col(row.race_id).in_(sorted(race_ids)), col(row.event_key).in_(sorted(keys)))
         of_race = select(col(row.id)).where(is_of_races)

@@ -96,7 +96,7 @@ STORIES = {
     "contradicted an hour later": Story(
         QUIET, ONE, passes(3_600), abandonment(), CGB=["Ascot | !min late", "^ABANDONED: Ascot"]
     ),
-    "contradicted, no id": Story(QUIET, result(None), abandonment(None), CGB=["^ABANDONED", "Blue Moon"]),
+    "contradicted, no id": Story(QUIET, result(None), abandonment(None), CGB=["Blue Moon", "^ABANDONED"]),
     "abandoned, then run": Story(QUIET, abandonment(), ONE, CGB=["^ABANDONED", "^CONFLICT"]),
     "void": Story(QUIET, ONE, VOID, CGB=["Blue Moon", "+void"]),
     "void, told before": Story(*BEFORE, ONE, VOID, CGB=["Blue Moon", "+void"]),
