@@ -35,7 +35,7 @@ from bot.slack.language.grammar import TOPIC_WORDS
 from bot.slack.listeners.ways_in import DIRECT_MESSAGE_EVENT
 from bot.slack.messages import EVENT_MESSAGES
 from bot.slack.messages.answers.help_answer import HelpGroup
-from bot.slack.messages.conditions.event_views import TOPIC_LABELS
+from bot.slack.messages.conditions.condition_view import TOPIC_LABELS
 from sandbox.racing_service.account_endpoints import EventName
 from sandbox.racing_service.racing_standin import RacingService
 from tests.unit.pages import ROOT, code_in, nodes, production, rows, settings

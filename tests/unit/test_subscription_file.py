@@ -7,7 +7,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.channels.filters import ALL_REGIONS, ChannelFilter
+from bot.channels.filters import ALL_REGIONS, ChannelFilter, meaningful
 from bot.channels.watches import WatchedName
 from bot.cli.subscribe_command import come_twice
 from bot.db.tables import WatchKind, WebhookSubscriptionRow
@@ -27,13 +27,14 @@ IDS = st.from_regex(r"[CGD][A-Z0-9]{1,10}", fullmatch=True)
 def filters(draw):
     names = draw(st.lists(COURSES, max_size=4, unique_by=(lambda one: one.name, lambda one: one.course_id or one.name)))
     cut = draw(st.integers(0, len(names)))
-    return ChannelFilter(
+    chosen = ChannelFilter(
         region=draw(WORDS | st.sampled_from([ALL_REGIONS, "NO", "yes", "1", "null", "~", "2026-11-22"])),
         topics=draw(st.frozensets(st.sampled_from(Topic), min_size=1)),
         courses=tuple(names[:cut]),
         not_courses=tuple(names[cut:]),
         mentions=draw(st.sampled_from([(), ("here",), ("U1", "S1", "here")])),
     )
+    return meaningful(chosen)
 
 
 @given(st.dictionaries(IDS, st.lists(filters(), min_size=1, max_size=3, unique_by=lambda one: one.region), max_size=4))

@@ -1,14 +1,13 @@
 """Choices: when a channel is told of the events that the filter's other conditions take, and who acknowledges."""
 
 import re
-from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import Any
 
-from bot.channels.conditions.condition import Condition, FileData, FilterFields, word_of
+from bot.channels.conditions.condition import Condition, FilterFields
 from bot.channels.conditions.event_conditions import HERE, is_mention
-from bot.channels.conditions.zones import zone_named, zone_of
+from bot.channels.conditions.zones import ZONE_EXAMPLE, zone_named, zone_of
 from bot.events.event import RacingEvent, Topic
 from bot.events.typed_times import read_clock, read_length
 
@@ -16,14 +15,11 @@ from bot.events.typed_times import read_clock, read_length
 class ChoiceCondition(Condition):
     """A choice takes no event away. Newly typed values replace present values.
 
-    `is_single`: the last of several values counts.
+    `is_single`: the last of several values counts. `example`: a typed value.
     """
 
     is_single = False
-
-    @abstractmethod
-    def stored(self, typed: str) -> str:
-        """The stored form of a typed value. Raises ValueError with the words for people."""
+    example: str
 
     def covers(self, wide: FilterFields, narrow: FilterFields) -> bool:
         return not self.of(wide) or self.of(wide) == self.of(narrow)
@@ -35,9 +31,6 @@ class ChoiceCondition(Condition):
     def added(self, before: FilterFields, chosen: FilterFields, *, whole: bool) -> tuple[str, ...]:  # noqa: ARG002
         values: tuple[str, ...] = self.of(chosen) or self.of(before)
         return values
-
-    def from_file(self, data: FileData) -> str:
-        return self.stored(word_of(data))
 
     def of_file(self, values: Sequence[Any]) -> tuple[Any, ...]:
         return tuple(values[-1:] if self.is_single else dict.fromkeys(values))
@@ -52,30 +45,26 @@ def moment_of(day: date, at: time, zone: tzinfo) -> datetime:
     return datetime.combine(day, at, tzinfo=zone).astimezone(UTC)
 
 
-DIGEST_KEY = "digest"
-DIGEST_EXAMPLE = "18:00"
-EVE_KEY = "cards"
-EVE_EXAMPLE = "19:00"
-
-
 class DigestCondition(ChoiceCondition):
-    field = file_key = DIGEST_KEY
+    field = file_key = "digest"
     file_noun = "an hour of a digest"
-    topic = Topic.RESULTS
+    topic: Topic | None = Topic.RESULTS
+    example = "18:00"
 
     def stored(self, typed: str) -> str:
-        return _hour(typed, DIGEST_EXAMPLE)
+        found: time | None = time_of_day(typed)
+        if found is None:
+            raise ValueError(f"{typed[:40]} is no time of day: write {self.example}, for example")
+        return f"{found:%H:%M}"
 
 
-class EveCondition(ChoiceCondition):
+class EveCondition(DigestCondition):
     """The hour on the day before the racing."""
 
-    field = file_key = EVE_KEY
+    field = file_key = "cards"
     file_noun = "an hour for racecards"
     topic = Topic.RACECARDS
-
-    def stored(self, typed: str) -> str:
-        return _hour(typed, EVE_EXAMPLE)
+    example = "19:00"
 
 
 def told_at(chosen: FilterFields, event: RacingEvent, now: datetime) -> datetime:
@@ -101,28 +90,19 @@ def _eve(race_date: str | None) -> list[date]:
         return []
 
 
-def _hour(typed: str, example: str) -> str:
-    found: time | None = time_of_day(typed)
-    if found is None:
-        raise ValueError(f"{typed[:40]} is no time of day: write {example}, for example")
-    return f"{found:%H:%M}"
-
-
-QUIET_KEY = "quiet"
-QUIET_EXAMPLE = "22:00-07:00"
-
 _DASH = re.compile(" ?[-–—] ?")  # noqa: RUF001  as phones type dashes
 
 
 class QuietCondition(ChoiceCondition):
-    field = file_key = QUIET_KEY
+    field = file_key = "quiet"
     file_noun = "quiet hours"
+    example = "22:00-07:00"
 
     def stored(self, typed: str) -> str:
         """As "22:00-07:00"."""
         each = [time_of_day(part) for part in _DASH.split(typed.strip())]
         if None in each or len(each) != len(set(each)) or len(each) != len(("begin", "end")):
-            raise ValueError(f"{typed[:40]} are no quiet hours: write start and end, {QUIET_EXAMPLE} for example")
+            raise ValueError(f"{typed[:40]} are no quiet hours: write start and end, {self.example} for example")
         return "-".join(f"{one:%H:%M}" for one in each if one is not None)
 
 
@@ -164,12 +144,12 @@ class ZoneCondition(ChoiceCondition):
     field = file_key = ZONE
     is_single = True
     file_noun = "a time zone"
+    example = ZONE_EXAMPLE
 
     def stored(self, typed: str) -> str:
         return zone_named(typed)
 
 
-SHOW = "show"
 MEETINGS = "meetings"
 """One live message a meeting. Without a value a channel is told flat."""
 
@@ -177,9 +157,10 @@ MEETINGS = "meetings"
 class ShowCondition(ChoiceCondition):
     """At most a single value."""
 
-    field = file_key = SHOW
+    field = file_key = "show"
     is_single = True
     file_noun = "a way to show results"
+    example = MEETINGS
 
     def stored(self, typed: str) -> str:
         if typed.strip().casefold() != MEETINGS:
@@ -189,11 +170,6 @@ class ShowCondition(ChoiceCondition):
     def joined(self, one: FilterFields, other: FilterFields) -> tuple[str, ...]:
         return one.show if one.show == other.show else ()
 
-
-ACK = "ack"
-ACK_EXAMPLE = "10m"
-ESCALATE = "escalate"
-ESCALATE_EXAMPLE = "U0123ABCD"
 
 MINUTES_MAX = 720
 
@@ -208,11 +184,12 @@ _MARKUP = re.compile(r"<[@#!](?:subteam\^)?([A-Z0-9]+|here)(?:\|[^>]*)?>", re.AS
 class AckCondition(ChoiceCondition):
     """At most a single value, as "10m"."""
 
-    field = file_key = ACK
+    field = file_key = "ack"
     is_single = True
-    ends_too = (ESCALATE,)
+    ends_too = ("escalate",)
     file_noun = "a time to acknowledge"
     topic = Topic.ABANDONMENTS
+    example = "10m"
 
     def stored(self, typed: str) -> str:
         word = typed.strip()
@@ -220,7 +197,7 @@ class AckCondition(ChoiceCondition):
         minutes, seconds = divmod(int(length.total_seconds()), 60)
         if seconds or not 1 <= minutes <= MINUTES_MAX:
             raise ValueError(
-                f"{typed[:40]} is no time to acknowledge: write {ACK_EXAMPLE}, for example, and at most {MINUTES_MAX}m"
+                f"{typed[:40]} is no time to acknowledge: write {self.example}, for example, and at most {MINUTES_MAX}m"
             )
         return f"{minutes}m"
 
@@ -234,9 +211,10 @@ class AckCondition(ChoiceCondition):
 class EscalateCondition(ChoiceCondition):
     """Ids of people, user groups and channels, or HERE. Newly typed ids are added to present ids."""
 
-    field = file_key = ESCALATE
+    field = file_key = "escalate"
     file_noun = "somebody to tell"
     topic = Topic.ABANDONMENTS
+    example = "U0123ABCD"
 
     def stored(self, typed: str) -> str:
         word = typed.strip()
@@ -246,7 +224,7 @@ class EscalateCondition(ChoiceCondition):
         if not (is_mention(told) or is_channel(told)):
             raise ValueError(
                 f"{word[:40]} is no id, and Slack looks up no name for me: Edit in /racing list offers people, groups "
-                f"and channels. An id can be typed, as {ESCALATE}:{ESCALATE_EXAMPLE}"
+                f"and channels. An id can be typed, as {self.field}:{self.example}"
             )
         return told
 

@@ -107,8 +107,14 @@ class Condition(ABC):
         return list(self.of(chosen))
 
     @abstractmethod
+    def stored(self, typed: str) -> Any:
+        """The stored form of a typed value. Raises ValueError with the words for people."""
+
     def from_file(self, data: FileData) -> Any:
         """One value of the file's. Raises ValueError with the words for the operator."""
+        if isinstance(data, str):
+            return self.stored(data)
+        raise ValueError("a word is expected")
 
     def of_file(self, values: Sequence[Any]) -> Any:
         return tuple(dict.fromkeys(values))
@@ -156,9 +162,3 @@ class NarrowingCondition(Condition):
         for value in values:
             each.setdefault(self.key(value), value)
         return tuple(each.values())
-
-
-def word_of(data: FileData) -> str:
-    if isinstance(data, str):
-        return data
-    raise ValueError("a word is expected")

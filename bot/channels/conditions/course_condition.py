@@ -18,8 +18,15 @@ class _Courses(Condition):
     def to_file(self, chosen: FilterFields) -> list[str | dict[str, str]]:
         return [_to_file(course) for course in self.of(chosen)]
 
+    def stored(self, typed: str) -> Course:
+        return Course(name=typed)
+
     def from_file(self, data: FileData) -> Course:
-        return _from_file(data)
+        if isinstance(data, str):
+            return self.stored(data)
+        if not (data.get("name") or data.get("id")):
+            raise ValueError("a course needs a name or an id")
+        return Course(course_id=data.get("id"), name=data.get("name"), country=data.get("country"))
 
     def of_file(self, values: Sequence[Any]) -> tuple[Course, ...]:
         return tuple(values)
@@ -112,11 +119,3 @@ def _to_file(course: Course) -> str | dict[str, str]:
         return course.name
     said = {"name": course.name, "id": course.course_id, "country": course.country}
     return {name: value for name, value in said.items() if value}
-
-
-def _from_file(data: FileData) -> Course:
-    if isinstance(data, str):
-        return Course(name=data)
-    if not (data.get("name") or data.get("id")):
-        raise ValueError("a course needs a name or an id")
-    return Course(course_id=data.get("id"), name=data.get("name"), country=data.get("country"))

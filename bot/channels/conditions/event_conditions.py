@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from bot.channels.conditions.condition import ALL_REGIONS, Condition, FileData, FilterFields, word_of
+from bot.channels.conditions.condition import ALL_REGIONS, Condition, FilterFields
 from bot.events.event import RacingEvent, Topic
 
 EVERY_REGION = "all"
@@ -47,9 +47,8 @@ class RegionCondition(Condition):
     def to_file(self, chosen: FilterFields) -> str:
         return EVERY_REGION if chosen.region == ALL_REGIONS else chosen.region
 
-    def from_file(self, data: FileData) -> str:
-        word = word_of(data)
-        return ALL_REGIONS if word == EVERY_REGION else word
+    def stored(self, typed: str) -> str:
+        return ALL_REGIONS if typed == EVERY_REGION else typed
 
     def of_file(self, values: Sequence[Any]) -> Any:
         return values[0]
@@ -67,11 +66,10 @@ class TopicCondition(Condition):
     def to_file(self, chosen: FilterFields) -> list[str]:
         return [topic.value for topic in Topic if topic in chosen.topics]
 
-    def from_file(self, data: FileData) -> Topic:
-        word = word_of(data)
-        if word not in set(Topic):
-            raise ValueError(f"{word} is no topic; topics are {', '.join(Topic)}")
-        return Topic(word)
+    def stored(self, typed: str) -> Topic:
+        if typed not in set(Topic):
+            raise ValueError(f"{typed} is no topic; topics are {', '.join(Topic)}")
+        return Topic(typed)
 
     def of_file(self, values: Sequence[Any]) -> frozenset[Topic]:
         return frozenset(values)
@@ -88,12 +86,12 @@ class MentionCondition(Condition):
 
     field = file_key = "mentions"
     file_noun = "a mention"
+    topic = Topic.ABANDONMENTS
 
-    def from_file(self, data: FileData) -> str:
-        word = word_of(data)
-        if not is_mention(word):
-            raise ValueError(f"{word} is no mention: give here, or the id of a person or of a user group")
-        return word
+    def stored(self, typed: str) -> str:
+        if not is_mention(typed):
+            raise ValueError(f"{typed[:40]} is no mention: give here, or the id of a person or of a user group")
+        return typed
 
 
 def is_mention(mention: str) -> bool:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from bot.channels.conditions.condition import EVERY_VALUE, FileData, NarrowingCondition, word_of
+from bot.channels.conditions.condition import EVERY_VALUE, NarrowingCondition
 from bot.events.event import RacingEvent
 from bot.events.races import Race
 
@@ -40,17 +40,14 @@ class RaceClassCondition(NarrowingCondition):
         is_unsure = event.reports_loss and not _KNOWN_SHAPE.fullmatch(published)
         return not published or published in keys or is_unsure
 
-    def from_file(self, data: FileData) -> str:
-        return race_class_of(word_of(data))
-
-
-def race_class_of(typed: str) -> str:
-    """The stored form of a typed race class: "Class 1" for a figure. Raises ValueError where no class can be meant."""
-    text = " ".join(typed.split())
-    folded = folded_class(text)
-    if not folded or len(text) > RACE_CLASS_MAX or not text.isprintable() or _PARTING.intersection(text):
-        raise ValueError(f"{text[:RACE_CLASS_MAX]} is no race class: write 1, or the words of a card such as Group 1")
-    return f"Class {folded}" if folded.isdecimal() else text
+    def stored(self, typed: str) -> str:
+        """As "Class 1" for a figure."""
+        text = " ".join(typed.split())
+        folded = folded_class(text)
+        if not folded or len(text) > RACE_CLASS_MAX or not text.isprintable() or _PARTING.intersection(text):
+            shown = text[:RACE_CLASS_MAX]
+            raise ValueError(f"{shown} is no race class: write 1, or the words of a card such as Group 1")
+        return f"Class {folded}" if folded.isdecimal() else text
 
 
 def folded_class(race_class: str) -> str:
@@ -85,11 +82,10 @@ class RaceCodeCondition(NarrowingCondition):
     def takes_race(self, keys: Collection[str], race: Race, event: RacingEvent) -> bool:  # noqa: ARG002
         return any(is_of(race, code) is not False for code in keys)
 
-    def from_file(self, data: FileData) -> str:
-        word = word_of(data)
-        if code := CALLED.get(word.strip().casefold()):
+    def stored(self, typed: str) -> str:
+        if code := CALLED.get(typed.strip().casefold()):
             return code
-        raise ValueError(f"{word[:40]} is no code of racing: write {FLAT}, {JUMPS} or {ALL_WEATHER}")
+        raise ValueError(f"{typed[:40]} is no code of racing: write {FLAT}, {JUMPS} or {ALL_WEATHER}")
 
     def of_file(self, values: Sequence[Any]) -> tuple[str, ...]:
         return tuple(sorted(dict.fromkeys(values), key=(FLAT, JUMPS, ALL_WEATHER, EVERY_VALUE).index))

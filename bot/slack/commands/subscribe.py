@@ -35,8 +35,9 @@ from bot.slack.language.refusals import Refusal, value_wanted
 from bot.slack.language.request import UNKNOWN_WORDS, LineRequest, read, typed_values
 from bot.slack.messages.answers.help_answer import HelpGroup
 from bot.slack.messages.answers.subscription_answers import Said, subscribed
+from bot.slack.messages.conditions.condition_view import TOPICS_FIELD
 from bot.slack.messages.conditions.course_view import COURSES_FIELD, NOT_COURSES_FIELD
-from bot.slack.messages.conditions.event_views import REGIONS_FIELD, TOPICS_FIELD, region_named, topics_in_order
+from bot.slack.messages.conditions.event_views import REGIONS_FIELD, region_named, topics_in_order
 from bot.slack.messages.conditions.race_views import CLASSES_FIELD
 from bot.slack.messages.conditions.table import CHOICES, VALUED, VIEWS
 from bot.slack.messages.kit.text import listed

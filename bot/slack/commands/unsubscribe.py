@@ -26,11 +26,10 @@ from bot.slack.language.tokens import NOT_COURSE, join
 from bot.slack.messages.answers.filter_words import in_plain_words
 from bot.slack.messages.answers.help_answer import HelpGroup
 from bot.slack.messages.answers.subscription_answers import unsubscribed
-from bot.slack.messages.conditions.condition_view import ConditionView
+from bot.slack.messages.conditions.condition_view import TOPICS_FIELD, ConditionView
 from bot.slack.messages.conditions.course_view import COURSES_FIELD, NOT_COURSES_FIELD
 from bot.slack.messages.conditions.event_views import (
     REGIONS_FIELD,
-    TOPICS_FIELD,
     region_named,
     region_words,
     topics_in_order,

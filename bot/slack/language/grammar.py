@@ -80,7 +80,7 @@ SUBSCRIBING: Mapping[str, tuple[Kind, Any]] = {
 
 THINGS = frozenset({Kind.REGION, Kind.COURSE, Kind.TOPIC, Kind.ALL, Kind.DAY, Kind.TIME, Kind.UNKNOWN})
 
-_HOURS = frozenset(view.choice.field for view in (DigestView(), EveView(), QuietView()))
+_HOURS = frozenset(view.condition.field for view in (DigestView(), EveView(), QuietView()))
 _CLASSES = TYPED_AS[f"{CLASS}:"]
 
 _CHOSEN: Mapping[str, ConditionView] = {
@@ -274,7 +274,7 @@ class PhraseReader:
         if at < len(words) and (is_named or self._is_meant(view, words[at])):
             (phrase,), end = _one((Kind.VALUE, None, view.field), words, at, at + 1)
             try:
-                return [replace(phrase, value=view.condition.from_file(words[at].text), is_named=True)], end
+                return [replace(phrase, value=view.condition.stored(words[at].text), is_named=True)], end
             except ValueError as error:
                 return [replace(phrase, wrong=Refusal(f"{error}."), meant=view.meant(words[at].text))], end
         return _one((Kind.VALUE, EVERY_VALUE, view.field), words, start - 1, start)
@@ -387,11 +387,11 @@ def _longest(view: ConditionView, words: Sequence[Word], at: int) -> tuple[Any, 
 
 def _value(view: ConditionView, typed: str) -> Any:
     if view is _CLASSES:
-        return view.condition.from_file(typed) if _RACE_CLASS.fullmatch(typed) else None
+        return view.condition.stored(typed) if _RACE_CLASS.fullmatch(typed) else None
     if view.field == ZONE:
         return zone_called(typed)
     try:
-        return view.condition.from_file(typed)
+        return view.condition.stored(typed)
     except ValueError:
         return None
 

@@ -30,8 +30,9 @@ from bot.slack.language.grammar import (
 )
 from bot.slack.language.refusals import NOT_ONLY, Refusal, nothing_after, unclear
 from bot.slack.language.tokens import join, parted, words_of
+from bot.slack.messages.conditions.condition_view import TOPICS_FIELD
 from bot.slack.messages.conditions.course_view import COURSES_FIELD
-from bot.slack.messages.conditions.event_views import REGIONS_FIELD, TOPICS_FIELD, topics_in_order
+from bot.slack.messages.conditions.event_views import REGIONS_FIELD, topics_in_order
 from bot.slack.messages.conditions.table import CHOICES, VALUED
 from bot.slack.messages.kit.text import listed
 
@@ -112,7 +113,7 @@ class LineRequest:
 
     @property
     def topics_of_choices(self) -> frozenset[Topic]:
-        return frozenset(view.choice.topic for view in CHOICES if view.choice.topic and view.field in self.taken)
+        return frozenset(view.condition.topic for view in CHOICES if view.condition.topic and view.field in self.taken)
 
     def but(self, **named: Sequence[Any]) -> "LineRequest":
         """The request with these fields replaced. An empty sequence removes the field."""

@@ -1,5 +1,6 @@
 """The answers that each kind of condition gives to people, beside its rules in bot.channels.conditions."""
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,10 +8,19 @@ from typing import Any, NamedTuple
 
 from bot.channels.conditions.condition import Condition
 from bot.channels.filters import ChannelFilter
+from bot.events.event import Topic
 from bot.outbox.message import Block
-from bot.slack.messages.kit.blocks import plain_text
+from bot.slack.messages.kit.blocks import options, plain_text
 
 Submitted = Mapping[str, Any]
+
+TOPICS_FIELD = "topics"
+
+TOPIC_LABELS: Mapping[str, str] = {
+    Topic.RESULTS: "Results",
+    Topic.ABANDONMENTS: "Abandoned races and meetings",
+    Topic.RACECARDS: "Racecards",
+}
 
 
 @dataclass(frozen=True)
@@ -60,11 +70,15 @@ class ConditionView(ABC):
     """A kind of condition as people meet the kind.
 
     `typed_as` stands before a typed value, if people type values. A narrowing kind has `plural`, the word for several
-    values, and `named`.
+    values, and `named`. `label` and `hint` are of the field of a form; `problem_block` shows the field's problems, if
+    not the block with the field's name.
     """
 
     condition: Condition
     typed_as: str = ""
+    label: str
+    hint: str | None = None
+    problem_block: str = ""
     plural: str = ""
     typed_example: str = "1"
 
@@ -89,9 +103,9 @@ class ConditionView(ABC):
         """The losses of a narrowed filter."""
         return iter(())
 
-    @abstractmethod
     def typed(self, chosen: ChannelFilter) -> list[str]:
-        """The words of a command line that ask for the condition."""
+        """The words of a command line that ask for the condition. The name alone stands for every value."""
+        return [f"{self.typed_as}{one}".rstrip(":") for one in self.condition.of(chosen)]
 
     def named(self, _chosen: ChannelFilter) -> str:
         """The values of a narrowing kind; empty for no condition."""
@@ -109,9 +123,61 @@ class ConditionView(ABC):
     def read(self, form: FilledForm) -> Any:
         """The value of a submitted form; None where the form had no such field."""
 
-    def problems(self, _submitted: Submitted) -> dict[str, str]:
-        """The contradictions of a submitted form, by block."""
+    def problems(self, submitted: Submitted) -> dict[str, str]:
+        """The wrong values and the contradictions of a submitted form, by block."""
+        values, topic = submitted[self.field] or (), self.condition.topic
+        block = self.problem_block or self.field
+        for one in values:
+            try:
+                self.condition.stored(one)
+            except ValueError as error:
+                return {block: f"{error}."}
+        if values and topic and topic not in submitted[TOPICS_FIELD]:
+            return {block: f"This is for {topic}: choose {TOPIC_LABELS[topic]} too, or empty the field."}
         return {}
+
+
+class TextView(ConditionView):
+    """Values as a text with commas."""
+
+    text_max = 200
+
+    def form(self, chosen: ChannelFilter, _known: PublishedChoices) -> list[Block]:
+        shown = ", ".join(word.removeprefix(self.typed_as) for word in self.typed(chosen))
+        if len(shown) > self.text_max:
+            return []
+        element: Block = {"type": "plain_text_input", "max_length": self.text_max}
+        element |= {"initial_value": shown} if shown else {}
+        return [form_field(self.field, self.label, element, hint=self.hint, optional=True)]
+
+    def read(self, form: FilledForm) -> Any:
+        if self.field not in form.had:
+            return None
+        words = [word.strip() for word in re.split("[,;\n]", form.text(self.field)) if word.strip()]
+        return self.condition.of_file([self._as_stored(word) for word in words])
+
+    def _as_stored(self, word: str) -> str:
+        try:
+            return str(self.condition.stored(word))
+        except ValueError:
+            return word
+
+
+class CheckboxView(ConditionView):
+    """Values to tick. `labels`: by value."""
+
+    labels: Mapping[str, str]
+
+    def form(self, chosen: ChannelFilter, _known: PublishedChoices) -> list[Block]:
+        every = options((label, value) for value, label in self.labels.items())
+        initial = [one for one in every if one["value"] in self.condition.of(chosen)]
+        element: Block = {"type": "checkboxes", "options": every}
+        element |= {"initial_options": initial} if initial else {}
+        return [form_field(self.field, self.label, element, hint=self.hint, optional=not self.condition.is_needed)]
+
+    def read(self, form: FilledForm) -> Any:
+        chosen = [self.condition.stored(one) for one in form.selected(self.field) if one in self.labels]
+        return self.condition.of_file(chosen) if self.field in form.had else None
 
 
 def form_field(name: str, label: str, element: Block, *, hint: str | None = None, optional: bool = False) -> Block:

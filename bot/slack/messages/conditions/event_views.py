@@ -3,10 +3,13 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from bot.channels.conditions.table import BY_FIELD
-from bot.channels.filters import ALL_REGIONS, HERE, ChannelFilter, is_mention
+from bot.channels.filters import ALL_REGIONS, HERE, ChannelFilter
 from bot.events.event import Topic
 from bot.outbox.message import Block
 from bot.slack.messages.conditions.condition_view import (
+    TOPIC_LABELS,
+    TOPICS_FIELD,
+    CheckboxView,
     ConditionView,
     FilledForm,
     Loss,
@@ -69,17 +72,11 @@ def _listed_regions(regions: Sequence[str], chosen: Sequence[str]) -> Block:
     return form_field(REGIONS_FIELD, "Regions", element | ({"initial_options": initial} if initial else {}))
 
 
-TOPICS_FIELD = "topics"
-
-TOPIC_LABELS = {
-    Topic.RESULTS: "Results",
-    Topic.ABANDONMENTS: "Abandoned races and meetings",
-    Topic.RACECARDS: "Racecards",
-}
-
-
-class TopicView(ConditionView):
-    condition = BY_FIELD["topics"]
+class TopicView(CheckboxView):
+    condition = BY_FIELD[TOPICS_FIELD]
+    label = "What to post"
+    hint = "Abandonments come as soon as they are reported."
+    labels = TOPIC_LABELS
 
     def words(self, chosen: ChannelFilter, _names_max: int | None) -> str:
         return listed(topics_in_order(chosen.topics))
@@ -90,16 +87,6 @@ class TopicView(ConditionView):
 
     def typed(self, chosen: ChannelFilter) -> list[str]:
         return topics_in_order(chosen.topics)
-
-    def form(self, chosen: ChannelFilter, _known: PublishedChoices) -> list[Block]:
-        every = options((label, topic.value) for topic, label in TOPIC_LABELS.items())
-        initial = [one for one in every if Topic(one["value"]) in chosen.topics]
-        element = {"type": "checkboxes", "options": every} | ({"initial_options": initial} if initial else {})
-        hint = "Abandonments come as soon as they are reported."
-        return [form_field(TOPICS_FIELD, "What to post", element, hint=hint)]
-
-    def read(self, form: FilledForm) -> frozenset[Topic]:
-        return frozenset(Topic(value) for value in form.selected(TOPICS_FIELD) if value in set(Topic))
 
     def problems(self, submitted: Submitted) -> dict[str, str]:
         return {} if submitted[self.field] else {TOPICS_FIELD: "Choose at least one of them."}
@@ -118,6 +105,7 @@ GROUPS_MAX = 10
 
 class MentionView(ConditionView):
     condition = BY_FIELD["mentions"]
+    problem_block = GROUPS_FIELD
 
     def words(self, chosen: ChannelFilter, _names_max: int | None) -> str:
         return f", mentioning {listed(list(chosen.mentions))}" if chosen.mentions else ""
@@ -136,14 +124,6 @@ class MentionView(ConditionView):
 
     def read(self, form: FilledForm) -> tuple[str, ...]:
         return tuple(dict.fromkeys([*form.users(PEOPLE_FIELD), *form.selected(GROUPS_FIELD)]))
-
-    def problems(self, submitted: Submitted) -> dict[str, str]:
-        errors: dict[str, str] = {}
-        if wrong := [one for one in submitted[self.field] if not is_mention(one)]:
-            errors[GROUPS_FIELD] = f"{wrong[0][:40]} is no user group."
-        if submitted[self.field] and Topic.ABANDONMENTS not in submitted["topics"]:
-            errors[PEOPLE_FIELD] = "Only abandonments mention anybody: let them be posted too, or mention nobody."
-        return errors
 
 
 def people_menus(told: Sequence[str], fields: Mapping[str, tuple[str, int]]) -> list[Block]:
