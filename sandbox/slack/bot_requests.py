@@ -121,7 +121,7 @@ async def _exchange(client: httpx.AsyncClient, request: httpx.Request, timeout_s
     return response.status_code, response.text, error
 
 
-def _sign(secret: str, timestamp: int | str, body: bytes) -> str:
+def sign(secret: str, timestamp: int | str, body: bytes) -> str:
     """HMAC-SHA256 of "v0:{timestamp}:{body}"."""
     base = b":".join((b"v0", str(timestamp).encode(), body))
     return "v0=" + hmac.new(secret.encode(), base, hashlib.sha256).hexdigest()
@@ -132,5 +132,5 @@ def _signed_headers(secret: str, timestamp: int | str, body: bytes, content_type
         "Content-Type": content_type,
         "User-Agent": "Slackbot 1.0 (+https://api.slack.com/robots)",
         "X-Slack-Request-Timestamp": str(timestamp),
-        "X-Slack-Signature": _sign(secret, timestamp, body),
+        "X-Slack-Signature": sign(secret, timestamp, body),
     }

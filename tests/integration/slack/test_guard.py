@@ -19,7 +19,7 @@ from starlette.routing import Route
 
 from bot.slack.request_guard import SLACK_PATH, SlackEndpoint
 from bot.web.request_body import BodyReader
-from sandbox.slack import signing
+from sandbox.slack import bot_requests
 from tests.clock import START
 
 SECRET = "guard-secret"
@@ -81,7 +81,7 @@ class Guarded:
 def signed(body: bytes, kind=FORM, *, at: Any = NOW, secret=SECRET):
     return [
         ("X-Slack-Request-Timestamp", str(at)),
-        ("X-Slack-Signature", signing.sign(secret, at, body)),
+        ("X-Slack-Signature", bot_requests.sign(secret, at, body)),
         ("Content-Type", kind),
     ]
 

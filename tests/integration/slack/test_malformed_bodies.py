@@ -38,7 +38,7 @@ from bot.slack.messages.alerts.admin_notice import admin_notice
 from bot.slack.messages.alerts.backlog_summary import waited
 from bot.slack.request_guard import SLACK_PATH, SlackEndpoint
 from bot.web.request_body import BodyReader
-from sandbox.slack import signing
+from sandbox.slack import bot_requests
 from tests.clock import now
 
 SECRET = "shapes-secret"
@@ -235,7 +235,7 @@ class Endpoint:
         timestamp = int(now().timestamp())
         headers = {
             "X-Slack-Request-Timestamp": str(timestamp),
-            "X-Slack-Signature": signing.sign(SECRET, timestamp, content),
+            "X-Slack-Signature": bot_requests.sign(SECRET, timestamp, content),
             "Content-Type": kind,
         }
         return await self.client.post(SLACK_PATH, content=content, headers=headers)
