@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any
 
 from bot.doctor.faults import fault_of
 from bot.doctor.findings import CheckOutcome, Examined, Finding, NotApplicable, Seen, failed, worst_of
@@ -15,20 +15,21 @@ log = get_logger(__name__)
 CHECK_TIMEOUT_S = 10.0
 _BLOCKING = frozenset({CheckOutcome.SKIPPED, CheckOutcome.FAILED, CheckOutcome.CRASHED})
 
-T = TypeVar("T")
-
 
 @dataclass(frozen=True)
-class DoctorCheck(Generic[T]):
-    """`needs`: ids of earlier checks. After a failed need the check is skipped."""
+class DoctorCheck:
+    """`needs`: ids of earlier checks. After a failed need the check is skipped.
+
+    `look` gets the deployment, or the first check the SettingsError of a deployment without settings.
+    """
 
     id: str
-    look: Callable[[T], Awaitable[Seen | NotApplicable]]
+    look: Callable[[Any], Awaitable[Seen | NotApplicable]]
     needs: tuple[str, ...] = ()
 
 
 async def examine(
-    checks: Sequence[DoctorCheck[T]], patient: T, *, mask: Mask = str, limit_s: float = CHECK_TIMEOUT_S
+    checks: Sequence[DoctorCheck], patient: object, *, mask: Mask = str, limit_s: float = CHECK_TIMEOUT_S
 ) -> list[Examined]:
     tasks: dict[str, asyncio.Task[Examined]] = {}
     for check in checks:
@@ -38,7 +39,7 @@ async def examine(
 
 
 async def _examine(
-    check: DoctorCheck[T], patient: T, needed: Sequence[asyncio.Task[Examined]], limit_s: float
+    check: DoctorCheck, patient: object, needed: Sequence[asyncio.Task[Examined]], limit_s: float
 ) -> Examined:
     for task in needed:
         before = await task
@@ -49,7 +50,7 @@ async def _examine(
     return replace(await _look(check, patient, limit_s), took_s=time() - started)
 
 
-async def _look(check: DoctorCheck[T], patient: T, limit_s: float) -> Examined:
+async def _look(check: DoctorCheck, patient: object, limit_s: float) -> Examined:
     limit = asyncio.timeout(limit_s)
     try:
         async with limit:
@@ -66,7 +67,7 @@ async def _look(check: DoctorCheck[T], patient: T, limit_s: float) -> Examined:
     return Examined(check.id, worst_of(seen.findings), seen.told, seen.findings)
 
 
-def _hung(check: DoctorCheck[T], limit_s: float) -> Examined:
+def _hung(check: DoctorCheck, limit_s: float) -> Examined:
     finding = failed(
         "too_slow",
         f"The check had no answer within {limit_s:g} seconds and was given up.",
@@ -75,7 +76,7 @@ def _hung(check: DoctorCheck[T], limit_s: float) -> Examined:
     return Examined(check.id, CheckOutcome.FAILED, "no answer in time", (finding,))
 
 
-def _crashed(check: DoctorCheck[T], error: Exception) -> Examined:
+def _crashed(check: DoctorCheck, error: Exception) -> Examined:
     """Class and place only: the error's words may quote a secret, and go to the log."""
     finding = Finding(
         "crashed",

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Iterator
 
-from bot.doctor.deployment import SERVICE, SLACK, Deployment, Patient, TimeTold
+from bot.doctor.deployment import SERVICE, SLACK, Deployment, TimeTold
 from bot.doctor.findings import CheckOutcome, Finding, Seen, warning
 from bot.slack.request_guard import MAX_AGE_S
 
@@ -14,8 +14,7 @@ COST = "Times in messages are wrong, and beyond five minutes every request of Sl
 MEND = "Set the clock by NTP (`timedatectl set-ntp true`). A container has the clock of its host."
 
 
-async def clock(patient: Patient) -> Seen:
-    deployment = patient.deployment
+async def clock(deployment: Deployment) -> Seen:
     questions = [deployment.slack_time(), deployment.usage()]
     if deployment.settings.public_url is not None:
         questions.append(deployment.public_health())

@@ -16,7 +16,7 @@ from bot.db.schema import is_there
 from bot.db.tables import WebhookSubscriptionRow
 from bot.db.vault import Vault
 from bot.deliveries.ingest import STORE_WITHIN_S
-from bot.doctor.deployment import Patient
+from bot.doctor.deployment import Deployment
 from bot.doctor.findings import Finding, NotApplicable, Seen, failed, warning
 from bot.errors import SchemaUnknown, SecretsUnreadable, StorageError
 from bot.racedata import webhook_subscriptions
@@ -39,8 +39,8 @@ MIGRATE = "Run `racing-bot migrate`."
 MAKE_KEY = 'python -c "from cryptography.fernet import Fernet; print(Fernet.generate_key().decode())"'
 
 
-async def database(patient: Patient) -> Seen:
-    found = patient.deployment.database
+async def database(deployment: Deployment) -> Seen:
+    found = deployment.database
     where = found.shown
     if not is_there(found):
         told = f"There is no database yet at {where}."
@@ -67,10 +67,10 @@ def _not_opened(found: Database, fault: Exception) -> Finding:
     return failed("database_unreachable", f"The database does not answer ({error}).", mend)
 
 
-async def schema(patient: Patient) -> Seen:
+async def schema(deployment: Deployment) -> Seen:
     head = migrate.head()
     try:
-        found = await patient.deployment.read(lambda session: migrate.applied(session.connection()))
+        found = await deployment.read(lambda session: migrate.applied(session.connection()))
     except SchemaUnknown as error:
         told = f"{str(error)[:1].upper()}{str(error)[1:]}"
         mend = "Run the named version, or put back a copy from before."
@@ -81,11 +81,11 @@ async def schema(patient: Patient) -> Seen:
     return Seen(f"revision {found or 'none'}", (failed("schema_older", told, MIGRATE),))
 
 
-async def writable(patient: Patient) -> Seen:
+async def writable(deployment: Deployment) -> Seen:
     try:
-        await asyncio.to_thread(_write_and_roll_back, patient.deployment.database)
+        await asyncio.to_thread(_write_and_roll_back, deployment.database)
     except DBAPIError as error:
-        return Seen("refused", (_not_written(patient.deployment.database, error),))
+        return Seen("refused", (_not_written(deployment.database, error),))
     return Seen("a row was written and rolled back")
 
 
@@ -118,13 +118,13 @@ def _not_written(found: Database, error: DBAPIError) -> Finding:
     return failed("database_not_written", told, mend)
 
 
-async def free_space(patient: Patient) -> Seen | NotApplicable:
-    found = patient.deployment.database
+async def free_space(deployment: Deployment) -> Seen | NotApplicable:
+    found = deployment.database
     if not found.is_sqlite:
         return NotApplicable("PostgreSQL does not tell the free space of the server: watch the server's own disk")
     folder = _file(found).parent
     free = shutil.disk_usage(folder).free
-    needed = BODIES_WITH_ROOM * patient.deployment.settings.max_body_bytes
+    needed = BODIES_WITH_ROOM * deployment.settings.max_body_bytes
     told = f"{free / MIB:,.0f} MiB are free in {folder.absolute()}"
     mend = f"Make room on the disk of {folder.absolute()}, or move the database to a larger disk."
     if free < needed:
@@ -135,10 +135,10 @@ async def free_space(patient: Patient) -> Seen | NotApplicable:
     return Seen(told)
 
 
-async def commit(patient: Patient) -> Seen:
-    found = patient.deployment.database
+async def commit(deployment: Deployment) -> Seen:
+    found = deployment.database
     try:
-        slowest_s = await asyncio.to_thread(_slowest_commit_s, found, patient.deployment.ports.monotonic)
+        slowest_s = await asyncio.to_thread(_slowest_commit_s, found, deployment.ports.monotonic)
     except DBAPIError as error:
         return Seen("refused", (_not_written(found, error),))
     told = f"the slowest of {COMMITS_TIMED} commits took {slowest_s * 1000:.0f} ms"
@@ -178,8 +178,7 @@ def _write_a_log_record(connection: Connection) -> None:
     connection.execute(text("SELECT pg_logical_emit_message(true, 'racing-bot', 'doctor')"))
 
 
-async def encryption_keys(patient: Patient) -> Seen:
-    deployment = patient.deployment
+async def encryption_keys(deployment: Deployment) -> Seen:
     keys = [key.get_secret_value() for key in deployment.settings.encryption_keys]
     locked = [row for row in await deployment.read(webhook_subscriptions.live) if row.secret or row.answer]
     closed = _not_opened_by(Vault(keys), locked)

@@ -135,17 +135,6 @@ class Deployment:
         return answer
 
 
-@dataclass(frozen=True)
-class Patient:
-    found: Deployment | None = None
-    problems: tuple[str, ...] = ()
-
-    @property
-    def deployment(self) -> Deployment:
-        assert self.found is not None
-        return self.found
-
-
 async def _close(database: Database) -> None:
     """A thread of an abandoned check may still hold the database."""
     try:
@@ -158,19 +147,13 @@ async def _close(database: Database) -> None:
 @asynccontextmanager
 async def open_patient(
     load: Callable[[], Settings], ports: Ports, *, busy_s: float = TOOL_BUSY_S
-) -> AsyncIterator[Patient]:
-    try:
-        settings = load()
-    except SettingsError as error:
-        yield Patient(problems=error.problems)
-        return
-    async with open_deployment(settings, ports, busy_s) as deployment:
-        yield Patient(deployment)
-
-
-@asynccontextmanager
-async def open_deployment(settings: Settings, ports: Ports, busy_s: float) -> AsyncIterator[Deployment]:
+) -> AsyncIterator[Deployment | SettingsError]:
     async with AsyncExitStack() as stack:
+        try:
+            settings = load()
+        except SettingsError as error:
+            yield error
+            return
         database = Database(settings.database_url.get_secret_value(), busy_s=busy_s)
         stack.push_async_callback(_close, database)
         session = await stack.enter_async_context(make_session())

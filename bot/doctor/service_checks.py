@@ -3,7 +3,7 @@
 from contextlib import suppress
 
 from bot.db.named_value_store import DatabaseStateStore
-from bot.doctor.deployment import Deployment, Patient
+from bot.doctor.deployment import Deployment
 from bot.doctor.findings import Finding, NotApplicable, Seen, failed, warning
 from bot.racedata.client.circuit_breakers import UNAUTHORIZED, CircuitBreakers, OpenBreaker
 from bot.racedata.client.records import Meta
@@ -21,8 +21,7 @@ UPCOMING = "upcoming"
 """The end of an open window (Interface, Response envelope)."""
 
 
-async def data_service(patient: Patient) -> Seen:
-    deployment = patient.deployment
+async def data_service(deployment: Deployment) -> Seen:
     address = deployment.settings.racing_api_url
     # The next checks judge a refusal of the key or of the plan.
     with suppress(Unauthorized, UpgradeRequired):
@@ -30,9 +29,9 @@ async def data_service(patient: Patient) -> Seen:
     return Seen(address)
 
 
-async def key(patient: Patient) -> Seen:
+async def key(deployment: Deployment) -> Seen:
     try:
-        await patient.deployment.usage()
+        await deployment.usage()
     except Unauthorized as error:
         told = f"The data service does not accept RACING_API_KEY ({error})."
         mend = "Set RACING_API_KEY to the key on the data service's account page, and start the bot again."
@@ -42,9 +41,8 @@ async def key(patient: Patient) -> Seen:
     return Seen("accepted")
 
 
-async def circuit_breakers(patient: Patient) -> Seen:
+async def circuit_breakers(deployment: Deployment) -> Seen:
     """After a refusal the bot stops asking until something changes."""
-    deployment = patient.deployment
     store = DatabaseStateStore(deployment.database, deployment.clock)
     breakers = await CircuitBreakers(store, deployment.clock, deployment.settings.racing_api_key).open_now()
     findings = tuple(_open_breaker(record) for record in breakers if not record.endpoints)
@@ -63,9 +61,8 @@ def _open_breaker(record: OpenBreaker) -> Finding:
     )
 
 
-async def plan(patient: Patient) -> Seen:
+async def plan(deployment: Deployment) -> Seen:
     """`/account/usage` is the source of quota warnings."""
-    deployment = patient.deployment
     try:
         meta = (await deployment.usage()).meta
     except UpgradeRequired as error:
@@ -83,8 +80,8 @@ async def plan(patient: Patient) -> Seen:
     return Seen(meta.plan or "not named", (warning("plan_unknown", told, mend),))
 
 
-async def window(patient: Patient) -> Seen | NotApplicable:
-    meta = await _meta(patient.deployment)
+async def window(deployment: Deployment) -> Seen | NotApplicable:
+    meta = await _meta(deployment)
     if meta is None or meta.window is None:
         return NotApplicable("the data service did not name the window")
     if UPCOMING in meta.window.lower():
@@ -94,8 +91,7 @@ async def window(patient: Patient) -> Seen | NotApplicable:
     return Seen(meta.window, (warning("window_ends", told, mend),))
 
 
-async def quota(patient: Patient) -> Seen | NotApplicable:
-    deployment = patient.deployment
+async def quota(deployment: Deployment) -> Seen | NotApplicable:
     meta = await _meta(deployment)
     if meta is None:
         return NotApplicable("the plan does not reach /account/usage")

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from bot.channels import subscriptions
 from bot.channels.conditions.event_conditions import is_person
-from bot.doctor.deployment import HTTP_TIMEOUT_S, Deployment, Patient
+from bot.doctor.deployment import HTTP_TIMEOUT_S, Deployment
 from bot.doctor.faults import REINSTALL, fault_of
 from bot.doctor.findings import Finding, NotApplicable, Seen, failed, warning
 from bot.errors import (
@@ -55,8 +55,8 @@ NEWEST_MESSAGES = 15
 """The newest may be somebody's joining, which Slack lets have no thread."""
 
 
-async def slack_token(patient: Patient) -> Seen:
-    answer = await patient.deployment.whoami()
+async def slack_token(deployment: Deployment) -> Seen:
+    answer = await deployment.whoami()
     return Seen(f"{answer.get('user')} in {answer.get('team')}")
 
 
@@ -83,8 +83,8 @@ async def _of_each(
     return dict(filter(None, answers)), tuple(faults.values())
 
 
-async def scopes(patient: Patient) -> Seen | NotApplicable:
-    headers = (await patient.deployment.whoami()).headers or {}
+async def scopes(deployment: Deployment) -> Seen | NotApplicable:
+    headers = (await deployment.whoami()).headers or {}
     if SCOPES_HEADER not in headers:
         return NotApplicable("Slack did not name the scopes of the token")
     granted = {scope.strip() for scope in headers[SCOPES_HEADER].split(",")}
@@ -95,15 +95,13 @@ async def scopes(patient: Patient) -> Seen | NotApplicable:
 
 
 def _missing(scope: str, *, optional: bool) -> Finding:
+    told = f"Without {scope}: {LOSS_WITHOUT_SCOPE[scope]}."
     if optional:
-        return warning(
-            "scope_missing", f"Without {scope}: {LOSS_WITHOUT_SCOPE[scope]}.", f"To have {scope}, {REINSTALL}."
-        )
-    return failed("scope_missing", f"Without {scope}: {LOSS_WITHOUT_SCOPE[scope]}.", f"For {scope}, {REINSTALL}.")
+        return warning("scope_missing", told, f"To have {scope}, {REINSTALL}.")
+    return failed("scope_missing", told, f"For {scope}, {REINSTALL}.")
 
 
-async def admins(patient: Patient) -> Seen:
-    deployment = patient.deployment
+async def admins(deployment: Deployment) -> Seen:
     channel_id, people = deployment.settings.admin_channel, deployment.settings.admin_users
     if channel_id is None and not people:
         told = "Neither ADMIN_CHANNEL nor ADMIN_USERS is set: warnings go to the log alone."
@@ -127,8 +125,7 @@ async def _place(deployment: Deployment, place: str) -> Finding | None:
     return failed("admin_not_reached", f"Slack takes no post in {place}: {problem}.", mend) if problem else None
 
 
-async def channels(patient: Patient) -> Seen:
-    deployment = patient.deployment
+async def channels(deployment: Deployment) -> Seen:
     known = await _subscribed(deployment)
     asked = known[:MOST_CHANNELS]
     answers, faults = await _of_each(partial(ask_membership, deployment.slack), asked)
@@ -149,8 +146,7 @@ def _left(channel_id: str) -> Finding:
     return warning("channel_left", told, mend)
 
 
-async def history(patient: Patient) -> Seen | NotApplicable:
-    deployment = patient.deployment
+async def history(deployment: Deployment) -> Seen | NotApplicable:
     places = [deployment.settings.admin_channel or "", *await _subscribed(deployment)]
     for place in (place for place in places[:MOST_CHANNELS] if place.startswith(("C", "G"))):
         try:
@@ -174,9 +170,8 @@ def _unread_history(deployment: Deployment, error: SlackScopeMissing) -> Finding
     return warning("history_not_readable", told, f"For the history, {REINSTALL}.")
 
 
-async def replies(patient: Patient) -> Seen | NotApplicable:
+async def replies(deployment: Deployment) -> Seen | NotApplicable:
     """Asks for the replies of the newest message, in channels with live messages first."""
-    deployment = patient.deployment
     chosen = await deployment.read(subscriptions.every)
     live = sorted({channel_id for channel_id, one in chosen if one.show})
     others = sorted({channel_id for channel_id, _ in chosen})
@@ -234,8 +229,7 @@ def _unread_replies(deployment: Deployment, place: str, error: SlackError, live:
     return Seen(place, (warning("history_not_readable", told, mend),))
 
 
-async def socket_mode(patient: Patient) -> Seen | NotApplicable:
-    deployment = patient.deployment
+async def socket_mode(deployment: Deployment) -> Seen | NotApplicable:
     app_token = deployment.settings.slack_app_token
     if app_token is None:
         return NotApplicable("SLACK_APP_TOKEN is not set: Slack comes by HTTP")

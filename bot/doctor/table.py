@@ -2,24 +2,24 @@
 
 from bot.doctor import clock_checks, database_checks, service_checks, slack_checks, webhook_checks
 from bot.doctor.check_run import DoctorCheck
-from bot.doctor.deployment import Patient
-from bot.doctor.findings import Finding, Seen, failed
+from bot.doctor.deployment import Deployment
+from bot.doctor.findings import Seen, failed
+from bot.errors import SettingsError
 
 SETTINGS = "settings"
 
 
-async def settings(patient: Patient) -> Seen:
-    if patient.found is not None:
+async def settings(patient: Deployment | SettingsError) -> Seen:
+    if not isinstance(patient, SettingsError):
         return Seen("complete")
     mend = (
         "Set the variable in the environment, or in the file .env of this folder. "
         "docs/settings.md has a row for each, and the README says where to find a value."
     )
-    findings: tuple[Finding, ...] = tuple(failed("setting_wrong", problem, mend) for problem in patient.problems)
-    return Seen("missing or wrong", findings)
+    return Seen("missing or wrong", tuple(failed("setting_wrong", problem, mend) for problem in patient.problems))
 
 
-CHECKS: tuple[DoctorCheck[Patient], ...] = (
+CHECKS: tuple[DoctorCheck, ...] = (
     DoctorCheck(SETTINGS, settings),
     DoctorCheck("clock", clock_checks.clock, needs=(SETTINGS,)),
     DoctorCheck("database", database_checks.database, needs=(SETTINGS,)),

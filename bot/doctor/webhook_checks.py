@@ -15,7 +15,7 @@ from bot.channels import subscriptions
 from bot.channels.filters import ALL_REGIONS, ChannelFilter
 from bot.db.tables import InboxDelivery, WebhookSubscriptionRow
 from bot.deliveries import endpoint
-from bot.doctor.deployment import HTTP_TIMEOUT_S, Deployment, Patient
+from bot.doctor.deployment import HTTP_TIMEOUT_S, Deployment
 from bot.doctor.findings import Finding, NotApplicable, Seen, failed, warning
 from bot.events.event import TOPIC_OF
 from bot.operations import public_url
@@ -30,8 +30,7 @@ _EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104  compared with, not listened at
 NO_ADDRESS = NotApplicable("PUBLIC_URL is not set")
 
 
-async def webhook_subscription(patient: Patient) -> Seen:
-    deployment = patient.deployment
+async def webhook_subscription(deployment: Deployment) -> Seen:
     live = await deployment.read(webhook_subscriptions.live)
     in_settings = len(deployment.settings.racing_webhook_secrets)
     with_secret = [row for row in live if row.secret is not None]
@@ -90,8 +89,7 @@ def _last_delivery(session: Session) -> datetime | None:
     return last
 
 
-async def public_address(patient: Patient) -> Seen:
-    deployment = patient.deployment
+async def public_address(deployment: Deployment) -> Seen:
     address = deployment.settings.public_url
     if address is None:
         told = "PUBLIC_URL is not set: `racing-bot subscribe` and this check need the address."
@@ -121,9 +119,8 @@ def _certificate(deployment: Deployment, response: httpx.Response) -> Iterator[F
         yield warning("certificate_ends", told, "Renew the certificate, and see why the renewal did not run by itself.")
 
 
-async def webhook_endpoint(patient: Patient) -> Seen | NotApplicable:
+async def webhook_endpoint(deployment: Deployment) -> Seen | NotApplicable:
     """The bot answers an unsigned delivery with 401."""
-    deployment = patient.deployment
     if deployment.settings.public_url is None:
         return NO_ADDRESS
     address = deployment.settings.public_url + endpoint.WEBHOOK_PATH
@@ -139,8 +136,8 @@ async def webhook_endpoint(patient: Patient) -> Seen | NotApplicable:
     return Seen(address, (failed("webhooks_not_reached", told, problem.mend),))
 
 
-async def slack_endpoint(patient: Patient) -> Seen | NotApplicable:
-    deployment, settings = patient.deployment, patient.deployment.settings
+async def slack_endpoint(deployment: Deployment) -> Seen | NotApplicable:
+    settings = deployment.settings
     if settings.public_url is None:
         return NO_ADDRESS
     secret = settings.slack_signing_secret
@@ -176,8 +173,7 @@ def _problem(answer: httpx.Response | Problem) -> Problem:
     return answer if isinstance(answer, Problem) else public_url.answered(answer)
 
 
-async def bot(patient: Patient) -> Seen:
-    deployment = patient.deployment
+async def bot(deployment: Deployment) -> Seen:
     address = _own_address(deployment)
     try:
         response = await deployment.ask("GET", f"{address}/readyz")
