@@ -10,13 +10,16 @@ from enum import StrEnum
 from importlib.util import find_spec
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from bot.errors import SettingsError
+from bot.errors import RacingBotError, SettingsError, SubscriptionFileWrong, SubscriptionsNotApplied
 
 if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
+    from bot.logs import Mask
     from bot.settings import Settings
 
 
@@ -123,10 +126,7 @@ def subscribe(
     ] = False,
 ) -> None:
     """Subscribe to deliveries at PUBLIC_URL. The signing secret is stored, encrypted."""
-    import asyncio
-
     from bot.cli.subscribe_command import run_subscribe
-    from bot.errors import RacingBotError
 
     events = [_one_of(Event, one, "--event") for one in event or []]
     if retire is not None and (region is not None or events or again or show_secret):
@@ -134,15 +134,8 @@ def subscribe(
     if region is not None and not region.strip():
         raise typer.BadParameter("is empty. Leave the option out for all regions.", param_hint="--region")
     settings = _settings_of_a_tool()
-    try:
-        told = run_subscribe(
-            settings, region=region, events=events, again=again, retire=retire, show_secret=show_secret
-        )
-        print(asyncio.run(told))
-    except RacingBotError as error:
-        if isinstance(error, SettingsError):
-            raise
-        sys.exit(str(error))
+    told = run_subscribe(settings, region=region, events=events, again=again, retire=retire, show_secret=show_secret)
+    _answer(told)
 
 
 @app.command()
@@ -153,17 +146,10 @@ def unlatch(
     ] = None,
 ) -> None:
     """Ask the data service again. The bot stops asking after a refusal of quota, key or plan."""
-    import asyncio
-
     from bot.cli.unlatch_command import run_unlatch
-    from bot.errors import StorageError
 
     breaker = None if which is None else _one_of(Breaker, which, "quota|key|plan")
-    settings = _settings_of_a_tool()
-    try:
-        print(asyncio.run(run_unlatch(settings, breaker)))
-    except StorageError as error:
-        sys.exit(f"Nothing was changed: {error}")
+    _answer(run_unlatch(_settings_of_a_tool(), breaker), "Nothing was changed: ")
 
 
 subscriptions = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
@@ -175,16 +161,9 @@ def export_subscriptions(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")] = False,
 ) -> None:
     """Print all channels' subscriptions as YAML. `racing-bot subscriptions apply` takes the file back."""
-    import asyncio
-
     from bot.cli.subscriptions_command import run_export
-    from bot.errors import StorageError
 
-    settings = _settings_of_a_tool()
-    try:
-        print(asyncio.run(run_export(settings, as_json=as_json)), end="")
-    except StorageError as error:
-        sys.exit(f"Nothing was exported: {error}")
+    _answer(run_export(_settings_of_a_tool(), as_json=as_json), "Nothing was exported: ", end="")
 
 
 @subscriptions.command("apply")
@@ -193,10 +172,7 @@ def apply_subscriptions(
     yes: Annotated[bool, typer.Option("--yes", help="Make the changes without a question.")] = False,
 ) -> None:
     """Make all channels' subscriptions those of the file. The difference is shown first."""
-    import asyncio
-
     from bot.cli.subscriptions_command import run_apply
-    from bot.errors import StorageError, SubscriptionFileWrong, SubscriptionsNotApplied
 
     settings = _settings_of_a_tool()
     try:
@@ -216,29 +192,20 @@ def apply_subscriptions(
         print(f"{file}: {told}", file=sys.stderr)
 
     try:
-        print(asyncio.run(run_apply(settings, text, show=print, warn=warn, agree=agree)))
+        _answer(run_apply(settings, text, show=print, warn=warn, agree=agree), "Nothing was changed: ")
     except SubscriptionFileWrong as error:
         print(f"{file} can't be applied, and nothing was changed:\n{error}", file=sys.stderr)
         sys.exit(2)
     except SubscriptionsNotApplied as error:
         sys.exit(str(error))
-    except StorageError as error:
-        sys.exit(f"Nothing was changed: {error}")
 
 
 @app.command()
 def restored() -> None:
     """Settle an older copy of the database. Nothing old is posted again, if this is done before the bot starts."""
-    import asyncio
-
     from bot.cli.restored_command import run_restored
-    from bot.errors import StorageError
 
-    settings = _settings_of_a_tool()
-    try:
-        print(asyncio.run(run_restored(settings)))
-    except StorageError as error:
-        sys.exit(f"Nothing is settled yet: {error}")
+    _answer(run_restored(_settings_of_a_tool()), "Nothing is settled yet: ")
 
 
 @app.command()
@@ -291,45 +258,34 @@ def migrate() -> None:
     from bot.db.engine import TOOL_BUSY_S, Database, reason_of
     from bot.db.migrate import upgrade
     from bot.errors import StorageError
-    from bot.logs import MaskSecrets
 
-    address, secrets = _database_of_a_tool()
+    address, mask = _database_of_a_tool()
     database = Database(address, busy_s=TOOL_BUSY_S)
     try:
         print(f"{database.shown}: {upgrade(database).told}")
     except (SQLAlchemyError, StorageError) as error:
         reason = error if isinstance(error, StorageError) else reason_of(error)
-        sys.exit(MaskSecrets(secrets).masked(f"{database.shown} can't be migrated: {reason}"))
+        sys.exit(mask(f"{database.shown} can't be migrated: {reason}"))
 
 
 @app.command()
 def backup(path: Annotated[Path, typer.Argument(metavar="PATH", help="The new file.")]) -> None:
     """Copy the database into a new file, while the bot serves. Only for SQLite; PostgreSQL has pg_dump."""
-    from bot.cli.backup_command import run_backup
-    from bot.errors import StorageError
-    from bot.logs import MaskSecrets
+    import asyncio
 
-    address, secrets = _database_of_a_tool()
-    try:
-        print(run_backup(address, path))
-    except StorageError as error:
-        sys.exit(MaskSecrets(secrets).masked(f"Nothing was copied: {error}"))
+    from bot.cli.backup_command import run_backup
+
+    address, mask = _database_of_a_tool()
+    _answer(asyncio.to_thread(run_backup, address, path), "Nothing was copied: ", mask)
 
 
 @app.command()
 def status(as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")] = False) -> None:
     """Print the database's figures: deliveries, posts, what waits, jobs. `/racing status` says as much in Slack."""
-    import asyncio
-
     from bot.cli.status_command import run_status
-    from bot.errors import StorageError
-    from bot.logs import MaskSecrets
 
-    address, secrets = _database_of_a_tool()
-    try:
-        print(asyncio.run(run_status(address, as_json=as_json)))
-    except StorageError as error:
-        sys.exit(MaskSecrets(secrets).masked(f"Nothing was read: {error}"))
+    address, mask = _database_of_a_tool()
+    _answer(run_status(address, as_json=as_json), "Nothing was read: ", mask)
 
 
 @app.command()
@@ -363,16 +319,28 @@ TOOL_LOG_LEVEL = "warning"
 """The answer is on stdout. The log tells only of trouble, unless LOG_LEVEL asks for more than `info`."""
 
 
-def _database_of_a_tool() -> tuple[str, set[str]]:
-    """The only setting that some commands need, and its secrets."""
+def _answer(told: "Coroutine[Any, Any, str]", why_not: str = "", mask: "Mask" = str, end: str = "\n") -> None:
+    """Print the answer of a command, or end with `why_not` and the error. Errors with an ending of their own pass."""
+    import asyncio
+
+    try:
+        print(asyncio.run(told), end=end)
+    except (SettingsError, SubscriptionFileWrong, SubscriptionsNotApplied):
+        raise
+    except RacingBotError as error:
+        sys.exit(mask(f"{why_not}{error}"))
+
+
+def _database_of_a_tool() -> "tuple[str, Mask]":
+    """The only setting that some commands need, and the mask of its secrets."""
     from bot.addresses import database_secrets
-    from bot.logs import configure_logging
+    from bot.logs import MaskSecrets, configure_logging
     from bot.settings import load_database_url
 
     address = load_database_url()
     secrets = database_secrets(address)
     configure_logging(TOOL_LOG_LEVEL, "console", secrets)
-    return address, secrets
+    return address, MaskSecrets(secrets).masked
 
 
 def _settings_of_a_tool() -> "Settings":
