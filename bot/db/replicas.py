@@ -18,9 +18,9 @@ from bot.logs import get_logger
 
 log = get_logger(__name__)
 
-BEAT_S = 20.0
-DEAD_AFTER = timedelta(seconds=50)
-"""A replica may miss two beats."""
+BEAT_S = 30.0
+DEAD_AFTER = timedelta(seconds=70)
+"""A replica may miss a beat."""
 
 _IS_REPLICA = col(StoredState.name).startswith(Mark.REPLICA, autoescape=True)
 

@@ -10,7 +10,7 @@ from bot.racedata.client.circuit_breakers import USAGE_PATH, CircuitBreakers
 from bot.racedata.client.envelope import failure_of, read_page
 from bot.racedata.client.headers import RateReading, read_rate
 from bot.racedata.client.records import Meta, ServicePage
-from bot.racedata.client.retry import Patience, Retry, decide, rate_wait_s
+from bot.racedata.client.retry import Patience, rate_wait_s, wait_before_next_s
 from bot.racedata.client.service_errors import QuotaExceeded, RateLimited, ServiceFailure, ServiceUnreachable, Spared
 from bot.racedata.client.throttle import Slot, Throttle
 from bot.racedata.client.timing import Timing
@@ -82,12 +82,28 @@ class Calls:
                 attempt += 1
                 left_s = patience.deadline_s - (self._timing.monotonic() - started)
                 try:
-                    async with self.breakers.permit(request.endpoint) as permit:
-                        answer = await self._attempt(request, permit.recheck, background=background, patience_s=left_s)
-                        return await self._read(answer, request, page, bare=bare, is_probe=permit.is_probe)
+                    async with self.breakers.permit(request.endpoint) as is_probe:
+                        answer = await self._attempt(request, is_probe, background=background, patience_s=left_s)
+                        return await self._read(answer, request, page, bare=bare, is_probe=is_probe)
                 except ServiceFailure as error:
-                    elapsed_s = self._timing.monotonic() - started
-                    after_s = self._wait_before_next(error, request, attempt, elapsed_s, patience)
+                    after_s = wait_before_next_s(
+                        error,
+                        attempt,
+                        self._timing.monotonic() - started,
+                        patience=patience,
+                        repeatable=request.repeatable,
+                        chance=self._timing.chance(),
+                    )
+                    log.info(
+                        "data service failed",
+                        path=request.path,
+                        failure=type(error).__name__,
+                        code=error.code,
+                        status=error.status,
+                        request_id=error.request_id,
+                        attempt=attempt,
+                        again_after_s=after_s,
+                    )
                     if after_s is None:
                         raise
                     self._repeated[id(request)] = error
@@ -108,35 +124,10 @@ class Calls:
             return RateLimited(path, code=RateLimited.known_code, retry_after_s=wait_s)
         return ServiceUnreachable(path, message="no answer so far", may_have_arrived=True)
 
-    def _wait_before_next(
-        self, error: ServiceFailure, request: Request, attempt: int, elapsed_s: float, patience: Patience
-    ) -> float | None:
-        decision = decide(
-            error,
-            attempt,
-            elapsed_s,
-            patience=patience,
-            repeatable=request.repeatable,
-            chance=self._timing.chance(),
-        )
-        log.info(
-            "data service failed",
-            path=request.path,
-            failure=type(error).__name__,
-            code=error.code,
-            status=error.status,
-            request_id=error.request_id,
-            attempt=attempt,
-            decision=str(decision),
-        )
-        return decision.after_s if isinstance(decision, Retry) else None
-
-    async def _attempt(
-        self, request: Request, recheck: Callable[[], None], *, background: bool, patience_s: float
-    ) -> Answer:
+    async def _attempt(self, request: Request, is_probe: bool, *, background: bool, patience_s: float) -> Answer:
         self._throttle.hold(self.breakers.held_s())
         async with self._throttle.slot(request.path, background=background, patience_s=patience_s) as slot:
-            recheck()
+            self.breakers.recheck(request.endpoint, is_probe=is_probe)
             answer = await self._send(request)
             failure = failure_of(answer, request.path, self._timing.clock(), self.transport.mask)
             _note_rate(slot, answer, failure)

@@ -9,9 +9,8 @@
 All are one row, read for each request, so replicas share them. The wait that a 429 asked for is in the row too.
 """
 
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from hmac import new as new_hmac
@@ -86,17 +85,6 @@ class _Latches(BaseModel):
     hold_s: float = 0.0
 
 
-@dataclass(frozen=True)
-class Permit:
-    """A probe's answer decides whether an open breaker closes.
-
-    After a wait, `recheck` raises CircuitOpen if a breaker has opened meanwhile.
-    """
-
-    is_probe: bool
-    recheck: Callable[[], None]
-
-
 def fingerprint(key: SecretStr) -> str:
     return new_hmac(key.get_secret_value().encode(), b"racing-bot latch", sha256).hexdigest()[:16]
 
@@ -118,13 +106,16 @@ class CircuitBreakers:
         return tuple(self._latches.breakers.values())
 
     @asynccontextmanager
-    async def permit(self, endpoint: str) -> AsyncGenerator[Permit]:
-        """A permit for a request, or CircuitOpen, or UpgradeRequired. One probe at a time."""
+    async def permit(self, endpoint: str) -> AsyncGenerator[bool]:
+        """Whether the request is a probe: its answer decides whether an open breaker closes. One probe at a time.
+
+        Raises CircuitOpen or UpgradeRequired for a request that may not be made.
+        """
         await self._load()
         is_probe = self._check(endpoint)
         self._is_probing = self._is_probing or is_probe
         try:
-            yield Permit(is_probe, lambda: self._recheck(endpoint, is_probe=is_probe))
+            yield is_probe
         finally:
             if is_probe:
                 self._is_probing = False
@@ -218,7 +209,8 @@ class CircuitBreakers:
                 raise breaker.refusal_again(endpoint)
         return bool(breakers)
 
-    def _recheck(self, endpoint: str, *, is_probe: bool) -> None:
+    def recheck(self, endpoint: str, *, is_probe: bool) -> None:
+        """After a wait: raise as `permit` if a breaker has opened meanwhile."""
         for breaker in self._in_the_way(endpoint):
             if not (is_probe and breaker.code == QUOTA):
                 raise breaker.refusal_again(endpoint)

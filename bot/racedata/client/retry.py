@@ -11,16 +11,6 @@ from bot.racedata.client.service_errors import RateLimited, ServerFault, Service
 
 
 @dataclass(frozen=True)
-class Retry:
-    after_s: float
-
-
-@dataclass(frozen=True)
-class GiveUp:
-    because: str
-
-
-@dataclass(frozen=True)
 class Patience:
     """`deadline_s` runs from the first attempt on, and includes the throttle's waits."""
 
@@ -41,23 +31,21 @@ ONE_TRY = Patience(deadline_s=60, fault_tries=1, rate_tries=1)
 """The caller repeats the work by itself."""
 
 
-def decide(
+def wait_before_next_s(
     error: ServiceFailure, attempt: int, elapsed_s: float, *, patience: Patience, repeatable: bool, chance: float
-) -> Retry | GiveUp:
-    """The decision after attempt number `attempt` (from 1), `elapsed_s` after the first began. `chance` is 0 to 1."""
-    if not repeatable:
-        return GiveUp("must not be done twice")
+) -> float | None:
+    """The wait after attempt number `attempt` (from 1), `elapsed_s` after the first began. None: no other attempt.
+
+    `chance` is 0 to 1.
+    """
     if isinstance(error, RateLimited):
         tries, wait_s = patience.rate_tries, rate_wait_s(error)
     elif isinstance(error, ServerFault | ServiceUnreachable):
         tries, wait_s = patience.fault_tries, max(error.retry_after_s or 0.0, _backoff_s(patience, attempt, chance))
     else:
-        return GiveUp("the answer would be the same")
-    if attempt >= tries:
-        return GiveUp(f"tried {attempt} times")
-    if elapsed_s + wait_s > patience.deadline_s:
-        return GiveUp(f"{patience.deadline_s:g} s are over before the next attempt")
-    return Retry(wait_s)
+        return None
+    is_due = repeatable and attempt < tries and elapsed_s + wait_s <= patience.deadline_s
+    return wait_s if is_due else None
 
 
 def rate_wait_s(error: ServiceFailure) -> float:

@@ -175,11 +175,11 @@ async def test_quota_breaker_lets_one_caller_ask_when_the_month_turns(breakers, 
     now.now = datetime(2025, 12, 1, tzinfo=UTC) - timedelta(seconds=1)
     assert not await is_asked(breakers)
     now.now += timedelta(seconds=1)
-    async with breakers.permit("countries") as permit:
-        permit.recheck()
+    async with breakers.permit("countries") as is_probe:
+        breakers.recheck("countries", is_probe=is_probe)
         assert await is_asked(breakers, "account/usage")
         assert not await is_asked(breakers)
-        await breakers.answered("free", is_probe=permit.is_probe)
+        await breakers.answered("free", is_probe=is_probe)
     assert await breakers.open_now() == ()
 
 
@@ -188,17 +188,17 @@ async def test_breaker_that_opens_during_a_wait_is_seen_after_it(breakers, now, 
     if before:
         await breakers.refused(REFUSALS[before], None, "countries")
         now.now = datetime(2025, 12, 1, tzinfo=UTC)
-    async with breakers.permit("countries") as permit:
+    async with breakers.permit("countries") as is_probe:
         await breakers.refused(REFUSALS[meanwhile], None, "countries")
         with pytest.raises(CircuitOpen):
-            permit.recheck()
+            breakers.recheck("countries", is_probe=is_probe)
 
 
 @pytest.mark.parametrize("refusal", [quota_exceeded(), unauthorized()])
 async def test_answer_to_what_was_asked_before_the_refusal_closes_nothing(breakers, refusal):
-    async with breakers.permit("countries") as permit:
+    async with breakers.permit("countries") as is_probe:
         await breakers.refused(refusal, "free", "countries")
-        await breakers.answered("free", is_probe=permit.is_probe)
+        await breakers.answered("free", is_probe=is_probe)
     assert not await is_asked(breakers)
 
 

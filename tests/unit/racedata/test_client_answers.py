@@ -17,7 +17,7 @@ from bot.logs import quieten_http
 from bot.racedata.client import service_errors
 from bot.racedata.client.cursor_walk import collect
 from bot.racedata.client.envelope import read_refusal
-from bot.racedata.client.retry import FOR_COMMANDS, GiveUp, Patience, Retry, decide
+from bot.racedata.client.retry import FOR_COMMANDS, Patience, wait_before_next_s
 from bot.racedata.client.service_client import WalkPosition
 from bot.racedata.client.service_errors import (
     AnswerUnreadable,
@@ -240,7 +240,7 @@ def failed(kind, **details):
 
 
 def decision(error, *, attempt=1, elapsed_s=0.0, patience=EVER, repeatable=True, chance=1.0):
-    return decide(error, attempt, elapsed_s, patience=patience, repeatable=repeatable, chance=chance)
+    return wait_before_next_s(error, attempt, elapsed_s, patience=patience, repeatable=repeatable, chance=chance)
 
 
 @pytest.mark.parametrize(
@@ -255,27 +255,26 @@ def decision(error, *, attempt=1, elapsed_s=0.0, patience=EVER, repeatable=True,
     ],
 )
 def test_wait_is_what_the_failure_asks_for(kind, retry_after_s, waits):
-    found = decision(failed(kind, retry_after_s=retry_after_s))
-    assert found == (GiveUp("the answer would be the same") if waits is None else Retry(waits))
-    assert isinstance(decision(failed(kind, retry_after_s=retry_after_s), repeatable=False), GiveUp)
+    assert decision(failed(kind, retry_after_s=retry_after_s)) == waits
+    assert decision(failed(kind, retry_after_s=retry_after_s), repeatable=False) is None
 
 
 def test_half_of_a_wait_is_left_to_chance():
-    assert decision(failed(ServerFault), attempt=2, chance=0) == Retry(0.5)
-    assert decision(failed(ServerFault), attempt=2, chance=0.5) == Retry(0.75)
+    assert decision(failed(ServerFault), attempt=2, chance=0) == 0.5
+    assert decision(failed(ServerFault), attempt=2, chance=0.5) == 0.75
 
 
 def test_wait_that_passes_the_deadline_is_not_begun():
     limited = failed(RateLimited, retry_after_s=60)
-    assert isinstance(decision(limited, elapsed_s=20, patience=FOR_COMMANDS), GiveUp)
-    assert decision(limited, elapsed_s=15, patience=FOR_COMMANDS) == Retry(60)
+    assert decision(limited, elapsed_s=20, patience=FOR_COMMANDS) is None
+    assert decision(limited, elapsed_s=15, patience=FOR_COMMANDS) == 60
 
 
 @given(st.sampled_from([RateLimited, ServerFault, ServiceUnreachable]), st.none() | st.floats(0, 300), st.floats(0, 1))
 def test_retry_always_comes_to_an_end(kind, retry_after_s, chance):
     elapsed_s, attempt = 0.0, 1
     error = failed(kind, **({} if kind is ServiceUnreachable else {"retry_after_s": retry_after_s}))
-    while isinstance(decided := decision(error, attempt=attempt, elapsed_s=elapsed_s, chance=chance), Retry):
-        assert 0 < decided.after_s <= 300
-        elapsed_s, attempt = elapsed_s + decided.after_s, attempt + 1
+    while (wait_s := decision(error, attempt=attempt, elapsed_s=elapsed_s, chance=chance)) is not None:
+        assert 0 < wait_s <= 300
+        elapsed_s, attempt = elapsed_s + wait_s, attempt + 1
     assert attempt <= 10
