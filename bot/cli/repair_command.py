@@ -7,24 +7,17 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from bot.cli.opened import opened
+from bot.cli.parts import make_client, make_fanout, make_notices
 from bot.clock import Clock, utc_now
-from bot.db.named_value_store import DatabaseStateStore
-from bot.deliveries.ingest import Ingest
-from bot.deliveries.payload import read_events, read_payload
+from bot.deliveries.payload import read_payload
 from bot.errors import ServiceError, StorageError
-from bot.fanout.fanout import Fanout
 from bot.operations.repair.repair_run import Repair, Repaired
-from bot.outbox.claim_at_fanout import QueuedOnly
-from bot.outbox.notices import Notices
 from bot.outbox.resume import Reopening
-from bot.ports import Ports
-from bot.racedata.client.service_client import open_client
 from bot.racedata.client.service_errors import CircuitOpen, ServiceFailure
 from bot.racedata.day_path import Paths
 from bot.racedata.quota_book import QuotaBook
 from bot.racedata.race_book import RaceBook
 from bot.settings import Settings
-from bot.slack.messages.alerts.admin_notice import admin_notice
 from bot.slack.messages.alerts.backlog_summary import waited
 
 
@@ -48,36 +41,23 @@ def why_not(error: ServiceError | StorageError) -> str:
 @asynccontextmanager
 async def _repair(settings: Settings, clock: Clock, *, reads_only: bool) -> AsyncIterator[Repair]:
     async with opened(settings.database_url.get_secret_value(), reads_only=reads_only) as database:
-        ports = Ports(clock)
-        store = DatabaseStateStore(database, clock)
-        client = open_client(settings.racing_api_url, settings.racing_api_key, store, ports.timing)
+        client = make_client(settings, database, clock)
         quota_book = QuotaBook(database, client, settings, clock)
         paths = Paths(race=settings.racing_race_path, day=settings.racing_day_path)
         races = RaceBook(database, client, clock, quota_book, paths)
-        notices = Notices(settings.admin_channel, admin_notice, clock=clock, admin_users=settings.admin_users)
-        wake = asyncio.Event()
-        fanout = Fanout(
-            database,
-            read_events,
-            arrivals=Ingest(database),
-            outbox=QueuedOnly(),
-            notices=notices,
-            clock=clock,
-            wake=wake,
-            monotonic=ports.monotonic,
-        )
+        notices = make_notices(settings, clock)
         try:
             yield Repair(
                 database,
                 client,
                 quota_book=quota_book,
                 races=races,
-                fanout=fanout,
+                fanout=make_fanout(database, notices, clock),
                 reopening=Reopening(waited),
                 notices=notices,
                 read_payload=read_payload,
                 clock=clock,
-                wake=wake,
+                wake=asyncio.Event(),
             )
         finally:
             await races.aclose()

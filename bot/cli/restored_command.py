@@ -1,47 +1,30 @@
 """`racing-bot restored`, after an operator put back an older database: no message is posted twice."""
 
-import asyncio
-
 from bot.cli.opened import opened
+from bot.cli.parts import make_fanout, make_notices
 from bot.clock import Clock, utc_now
 from bot.db import replicas
 from bot.db.database_clock import database_now
 from bot.db.engine import Database
-from bot.deliveries.ingest import Ingest
-from bot.deliveries.payload import read_events
 from bot.errors import StorageUnavailable
-from bot.fanout.fanout import Fanout
-from bot.outbox.claim_at_fanout import QueuedOnly
 from bot.outbox.notices import Notices
 from bot.outbox.restored import PutInDoubt, put_in_doubt
 from bot.outbox.resume import Reopening
-from bot.ports import Ports
 from bot.settings import Settings
-from bot.slack.messages.alerts.admin_notice import admin_notice
 from bot.slack.messages.alerts.backlog_summary import waited
 
 
 async def run_restored(settings: Settings) -> str:
     """Raises StorageError; the command can then be repeated."""
-    notices = Notices(settings.admin_channel, admin_notice, clock=utc_now, admin_users=settings.admin_users)
     async with opened(settings.database_url.get_secret_value()) as database:
         if await database.read(lambda session: replicas.living(session, database_now(session, utc_now))):
             raise StorageUnavailable("a bot runs on this database, or ran until a minute ago: stop the bot first.")
-        return _told(await restored(database, notices, utc_now))
+        return _told(await restored(database, make_notices(settings, utc_now), utc_now))
 
 
 async def restored(database: Database, notices: Notices, clock: Clock) -> PutInDoubt:
     """Fan out waiting deliveries, summarise what waited for an hour, then mark unsent messages as in doubt."""
-    fanout = Fanout(
-        database,
-        read_events,
-        arrivals=Ingest(database),
-        outbox=QueuedOnly(),
-        notices=notices,
-        clock=clock,
-        wake=asyncio.Event(),
-        monotonic=Ports().monotonic,
-    )
+    fanout = make_fanout(database, notices, clock)
     while await fanout.run_once():
         continue
     # The same messages make a summary of the same key.

@@ -6,10 +6,10 @@ from functools import partial
 
 from sqlmodel import Session
 
+from bot.cli.parts import make_client
 from bot.clock import Clock, utc_now
 from bot.db import named_values
 from bot.db.engine import TOOL_BUSY_S, Database
-from bot.db.named_value_store import DatabaseStateStore
 from bot.db.named_values import Mark
 from bot.db.schema import Schema
 from bot.db.tables import WebhookSubscriptionRow
@@ -18,9 +18,8 @@ from bot.deliveries.endpoint import WEBHOOK_PATH
 from bot.errors import CommandError, SettingsError, StorageError, SubscribingFailed
 from bot.events.event import EventKind
 from bot.logs import get_logger
-from bot.ports import Ports
 from bot.racedata import webhook_subscriptions
-from bot.racedata.client.service_client import RacingClient, open_client
+from bot.racedata.client.service_client import RacingClient
 from bot.racedata.client.service_errors import (
     AnswerUnreadable,
     CircuitOpen,
@@ -213,8 +212,7 @@ async def run_subscribe(
     """Raises SettingsError, SubscribingFailed and StorageError."""
     chosen = _check(settings, events) if retire is None else []
     database = Database(settings.database_url.get_secret_value(), busy_s=TOOL_BUSY_S)
-    store = DatabaseStateStore(database, utc_now)
-    client = open_client(settings.racing_api_url, settings.racing_api_key, store, Ports().timing)
+    client = make_client(settings, database, utc_now)
     vault = Vault([key.get_secret_value() for key in settings.encryption_keys])
     subscribing = Subscribing(database, vault, client, utc_now)
     try:

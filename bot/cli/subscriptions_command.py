@@ -14,9 +14,9 @@ from bot.channels.conditions.race_conditions import folded_class
 from bot.channels.filters import ALL_REGIONS, ChannelFilter
 from bot.channels.watches import WatchedName
 from bot.cli.opened import opened
+from bot.cli.parts import make_client
 from bot.clock import Clock, utc_now
 from bot.db.engine import Database
-from bot.db.named_value_store import DatabaseStateStore
 from bot.errors import SubscriptionFileWrong, SubscriptionsNotApplied
 from bot.events.races import Course
 from bot.events.watched import name_key
@@ -26,7 +26,6 @@ from bot.operations import subscription_file
 from bot.operations.subscription_file import SubscriptionFile
 from bot.outbox import backlog
 from bot.ports import Ports
-from bot.racedata.client.service_client import open_client
 from bot.racedata.lexicon import Lexicon
 from bot.racedata.near_misses import likely
 from bot.racedata.reference_book import ReferenceBook
@@ -330,8 +329,7 @@ async def run_apply(settings: Settings, text: str, *, show: Say, warn: Say, agre
 
 
 async def _lists(settings: Settings, database: Database) -> Lexicon:
-    store = DatabaseStateStore(database, utc_now)
-    client = open_client(settings.racing_api_url, settings.racing_api_key, store, Ports().timing)
+    client = make_client(settings, database, utc_now)
     try:
         return await ReferenceBook(database, client, utc_now).lexicon(LISTS_S)
     finally:

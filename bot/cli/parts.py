@@ -1,0 +1,39 @@
+"""Parts of the service as the commands of the shell build them."""
+
+import asyncio
+
+from bot.clock import Clock
+from bot.db.engine import Database
+from bot.db.named_value_store import DatabaseStateStore
+from bot.deliveries.ingest import Ingest
+from bot.deliveries.payload import read_events
+from bot.fanout.fanout import Fanout
+from bot.outbox.claim_at_fanout import QueuedOnly
+from bot.outbox.notices import Notices
+from bot.ports import Ports
+from bot.racedata.client.service_client import RacingClient, open_client
+from bot.settings import Settings
+from bot.slack.messages.alerts.admin_notice import admin_notice
+
+
+def make_client(settings: Settings, database: Database, clock: Clock) -> RacingClient:
+    store = DatabaseStateStore(database, clock)
+    return open_client(settings.racing_api_url, settings.racing_api_key, store, Ports(clock).timing)
+
+
+def make_notices(settings: Settings, clock: Clock) -> Notices:
+    return Notices(settings.admin_channel, admin_notice, clock=clock, admin_users=settings.admin_users)
+
+
+def make_fanout(database: Database, notices: Notices, clock: Clock) -> Fanout:
+    """The running bot sends what is queued."""
+    return Fanout(
+        database,
+        read_events,
+        arrivals=Ingest(database),
+        outbox=QueuedOnly(),
+        notices=notices,
+        clock=clock,
+        wake=asyncio.Event(),
+        monotonic=Ports(clock).monotonic,
+    )
