@@ -5,9 +5,10 @@ from contextlib import suppress
 from bot.db.named_value_store import DatabaseStateStore
 from bot.doctor.deployment import Deployment
 from bot.doctor.findings import Finding, NotApplicable, Seen, failed, warning
-from bot.racedata.client.circuit_breakers import UNAUTHORIZED, CircuitBreakers, OpenBreaker
+from bot.racedata.client.circuit_breakers import CircuitBreakers, OpenBreaker
 from bot.racedata.client.records import Meta
 from bot.racedata.client.service_errors import (
+    BREAKER_WORDS,
     UNLATCH,
     Unauthorized,
     UpgradeRequired,
@@ -54,7 +55,7 @@ async def circuit_breakers(deployment: Deployment) -> Seen:
 
 
 def _open_breaker(record: OpenBreaker) -> Finding:
-    word = "key" if record.code == UNAUTHORIZED else "quota"
+    word = BREAKER_WORDS[record.code]
     told = f"The bot has not asked the data service since {record.since:%Y-%m-%d %H:%M} UTC: {record.code}."
     return failed(
         "service_not_asked", told, f"Mend the {word} if the check of that name fails; then `{UNLATCH} {word}`."

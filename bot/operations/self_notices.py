@@ -16,8 +16,8 @@ from bot.logs import get_logger
 from bot.outbox import told_once
 from bot.outbox.notices import Notices, Urgency
 from bot.racedata.client.calls import AccountState
-from bot.racedata.client.service_errors import UNLATCH, ServiceFailure, Unauthorized
-from bot.racedata.month_quota import month_after
+from bot.racedata.client.service_errors import BREAKER_WORDS, UNLATCH, ServiceFailure, Unauthorized
+from bot.racedata.month_quota import month_after, month_key
 from bot.racedata.plans import PLANS
 
 log = get_logger(__name__)
@@ -72,8 +72,8 @@ class SelfNotices:
         )
 
     async def circuit_open(self, error: ServiceFailure) -> None:
-        period = self.clock().strftime("%Y-%m") if error.code == "quota_exceeded" else self._today()
-        which = "quota" if error.code == "quota_exceeded" else "key"
+        which = BREAKER_WORDS[error.code or ""]
+        period = month_key(self.clock()) if which == "quota" else self._today()
         await self._tell(
             f"refused:{error.code}:{period}",
             f"{error.told} Alerts are not affected. {self._until_words(which)} run: {UNLATCH} {which}",
@@ -83,7 +83,7 @@ class SelfNotices:
     def _until_words(self, which: str) -> str:
         if which == "key":
             return "/racecard and /results can read nothing new until the key is changed. If the key is right,"
-        turns = month_after(self.clock().strftime("%Y-%m"))
+        turns = month_after(month_key(self.clock()))
         until = f"{turns.day} {turns:%B}"
         return f"/racecard and /results can read nothing new before {until}. If the allowance was raised,"
 

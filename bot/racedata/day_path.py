@@ -28,7 +28,6 @@ from bot.racedata.client.service_client import RacingClient
 from bot.racedata.client.service_errors import AnswerUnreadable, InvalidParam, NotFound
 from bot.racedata.day import note_whole
 from bot.racedata.lexicon import as_spelled
-from bot.racedata.month_quota import month_key
 from bot.racedata.race_walk import ALL_REGIONS_WALK, Errand
 
 log = get_logger(__name__)
@@ -120,7 +119,7 @@ class PathReader:
             log.warning("path_not_read", path=path, reason=str(error))
             page = None
         now = self._clock()
-        await self._database.write(lambda session: quota_store.spend(session, month_key(now), 1, now, by_commands=1))
+        await self._database.write(lambda session: quota_store.spend(session, 1, now, by_commands=1))
         return page
 
     async def _keep(self, races: tuple[Race, ...], region: str | None) -> None:

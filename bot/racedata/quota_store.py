@@ -10,7 +10,7 @@ from bot.db import named_values
 from bot.db.named_values import Mark
 from bot.db.tables import Notice, QuotaSample
 from bot.events.races import Value
-from bot.racedata.month_quota import QuotaReading
+from bot.racedata.month_quota import QuotaReading, month_key
 
 KEEP_SAMPLES = timedelta(days=100)
 
@@ -31,10 +31,10 @@ def spent(session: Session, month: str) -> Spent:
     return found if found and found.month == month else Spent(month=month)
 
 
-def spend(session: Session, month: str, requests: int, now: datetime, *, by_commands: int = 0) -> None:
+def spend(session: Session, requests: int, now: datetime, *, by_commands: int = 0) -> None:
     """Count requests. Replicas at the same instant may lose a request: the figure is a lower bound anyway."""
-    before = spent(session, month)
-    after = Spent(month=month, requests=before.requests + requests, by_commands=before.by_commands + by_commands)
+    before = spent(session, month_key(now))
+    after = Spent(month=before.month, requests=before.requests + requests, by_commands=before.by_commands + by_commands)
     named_values.put(session, Mark.QUOTA_SPENT, after.model_dump(), now)
 
 

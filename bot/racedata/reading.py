@@ -39,7 +39,6 @@ from bot.racedata.day import note_whole
 from bot.racedata.day_card import Coverage
 from bot.racedata.day_path import DayRead, PathReader, Paths
 from bot.racedata.lexicon import as_spelled
-from bot.racedata.month_quota import month_key
 from bot.racedata.quota_book import QuotaBook
 from bot.racedata.quota_purposes import Purpose
 from bot.racedata.race_walk import ALL_REGIONS_WALK, Errand, PageSeen, Start, Walk, after_page, is_proven, read_at
@@ -259,7 +258,7 @@ class Reading:
         # In the list of all regions each race names its own region; "" replaces no region.
         races = as_spelled(session, races)
         race_book_store.put(session, races, now, region=walk.region or race_book_store.REGION_UNKNOWN)
-        quota_store.spend(session, month_key(now), 1, now, by_commands=1)
+        quota_store.spend(session, 1, now, by_commands=1)
         kept = stored_walk(session, walk.region)
         if kept != before:
             return kept

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bot.channels.filters import Abandonments, Meeting
-from bot.cli import main, unlatch_command
+from bot.cli import main
 from bot.doctor.findings import EXIT_CODES, CheckOutcome
 from bot.events import drill_mark
 from bot.events.drill_mark import Drill
@@ -24,7 +24,7 @@ from bot.outbox.ledger import LedgerLine
 from bot.outbox.ledger import LedgerOutcome as PostOutcome
 from bot.outbox.message_store import HELD_STATE
 from bot.outbox.states import UNSENT
-from bot.racedata.client import circuit_breakers
+from bot.racedata.client import service_errors
 from bot.racedata.day_card import Card, Coverage, MeetingCard, Outcomes, RaceOutcome
 from bot.racedata.month_quota import QuotaSource
 from bot.slack.commands.table import BUTTON_COMMANDS, SLASH_COMMANDS
@@ -62,8 +62,7 @@ TABLES: dict[str, tuple[Iterable[Any], Iterable[Any]]] = {
         [*UNSENT, HELD_STATE, metrics.GIVEN_UP],
     ),
     "findings.EXIT_CODES": (EXIT_CODES, [*CheckOutcome]),
-    "unlatch_command.CODES": (unlatch_command.CODES_BY_WORD, [*main.Breaker]),
-    "refusals of unlatch_command.CODES": ([*unlatch_command.CODES_BY_WORD.values()], [*circuit_breakers.BREAKER_CODES]),
+    "service_errors.BREAKER_WORDS": ([*service_errors.BREAKER_WORDS.values()], [*main.Breaker]),
 }
 
 

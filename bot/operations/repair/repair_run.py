@@ -228,7 +228,7 @@ class Repair:
 
     def _count(self, session: Session, *, requests: int) -> None:
         now = self._clock()
-        quota_store.spend(session, month_key(now), requests, now)
+        quota_store.spend(session, requests, now)
 
     async def _look_up(self, missing: Sequence[Failed]) -> None:
         lacking = await self._database.read(partial(find_lacking, missing=missing))

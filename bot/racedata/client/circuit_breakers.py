@@ -11,7 +11,7 @@ All are one row, read for each request, so replicas share them. The wait that a 
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager, suppress
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from hashlib import sha256
 from hmac import new as new_hmac
 from typing import Any, Protocol
@@ -23,16 +23,18 @@ from bot.db.named_values import Mark
 from bot.errors import StorageError
 from bot.racedata.client.retry import rate_wait_s
 from bot.racedata.client.service_errors import (
+    BREAKER_WORDS,
     CircuitOpen,
     RateLimited,
     ServiceFailure,
     UpgradeRequired,
 )
+from bot.racedata.month_quota import month_end, month_start
 
 QUOTA = "quota_exceeded"
 UNAUTHORIZED = "unauthorized"
 PLAN = "upgrade_required"
-BREAKER_CODES = (UNAUTHORIZED, QUOTA, PLAN)
+BREAKER_CODES = tuple(BREAKER_WORDS)
 USAGE_PATH = "account/usage"
 
 LATEST_TURN = timedelta(hours=24)
@@ -221,10 +223,8 @@ class CircuitBreakers:
 
 def _next_probe(since: datetime, now: datetime) -> datetime:
     """The turn of the month in UTC; for a day after the turn, every hour."""
-    month = now.astimezone(UTC).replace(day=1, hour=0, minute=0, second=0, microsecond=0)
-    if since < month and now - month < LATEST_TURN:
-        return now + PROBE_EVERY
-    return (month + timedelta(days=32)).replace(day=1)
+    has_just_turned = since < month_start(now) and now - month_start(now) < LATEST_TURN
+    return now + PROBE_EVERY if has_just_turned else month_end(now)
 
 
 def _stored(kept: Mapping[str, Any] | None) -> _Latches:

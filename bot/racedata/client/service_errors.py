@@ -28,6 +28,8 @@ from typing import Any, ClassVar
 from bot.errors import ServiceError
 
 UNLATCH = "racing-bot unlatch"
+BREAKER_WORDS = {"quota_exceeded": "quota", "unauthorized": "key", "upgrade_required": "plan"}
+"""The refusals that open a circuit breaker, each with the word of `racing-bot unlatch`."""
 
 
 class ServiceFailure(ServiceError):
@@ -190,7 +192,7 @@ class CircuitOpen(ServiceFailure):
 
     @property
     def unlatch(self) -> str:
-        return f"{UNLATCH} {'key' if self.code == Unauthorized.known_code else 'quota'}"
+        return f"{UNLATCH} {BREAKER_WORDS[self.code or QuotaExceeded.known_code]}"
 
     def _sentences(self) -> str:
         if self.code == Unauthorized.known_code:

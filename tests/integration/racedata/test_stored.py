@@ -10,8 +10,7 @@ import pytest
 from cryptography.fernet import Fernet
 from pydantic import SecretStr
 
-from bot.cli.main import Breaker
-from bot.cli.unlatch_command import CODES_BY_WORD, run_unlatch, unlatch
+from bot.cli.unlatch_command import run_unlatch, unlatch
 from bot.db import named_values, replicas
 from bot.db.engine import Database
 from bot.db.named_value_store import DatabaseStateStore
@@ -22,7 +21,6 @@ from bot.db.vault import Vault
 from bot.errors import SecretsUnreadable, StorageUnavailable
 from bot.outbox import told_once
 from bot.racedata import webhook_subscriptions
-from bot.racedata.client import circuit_breakers
 from bot.racedata.client.circuit_breakers import CircuitBreakers
 from bot.racedata.client.service_client import open_client
 from bot.racedata.client.service_errors import CircuitOpen, QuotaExceeded, ServiceFailure, UpgradeRequired
@@ -121,11 +119,6 @@ async def test_admins_word_has_an_endpoint_beyond_the_plan_asked_again(service, 
     assert (await unlatch(breakers, ["plan"])).startswith("plan: closed again; ")
     service.switch(reach={})
     assert await outcome(running) is None
-
-
-def test_words_of_the_command_are_those_of_the_breakers():
-    assert set(CODES_BY_WORD) == set(Breaker)
-    assert set(CODES_BY_WORD.values()) == set(circuit_breakers.BREAKER_CODES)
 
 
 async def test_command_resets_on_the_database_of_the_settings(tmp_path):

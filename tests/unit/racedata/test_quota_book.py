@@ -130,7 +130,7 @@ async def test_reading_by_endpoint_keeps_the_months_figure(book, client):
 
 async def test_own_count_is_the_lower_bound_where_nothing_can_be_read(book, client, database, clock):
     client.answers["usage by day"] = "nothing of use"
-    await database.write(lambda session: quota_store.spend(session, "2026-11", 12, clock()))
+    await database.write(lambda session: quota_store.spend(session, 12, clock()))
     reading = await book.read()
     assert (reading.used, reading.certain, reading.source) == (12, False, QuotaSource.OWN_COUNT)
     assert not reading.is_readable
@@ -148,7 +148,7 @@ async def test_commands_have_their_share_of_what_is_left(book, client, database,
     by_day(client, ("2026-11-01", 14_000))
     await book.read()
     assert await book.commands_left() == 250
-    await database.write(lambda session: quota_store.spend(session, "2026-11", 100, clock(), by_commands=100))
+    await database.write(lambda session: quota_store.spend(session, 100, clock(), by_commands=100))
     assert await book.commands_left() == 150
     by_day(client, ("2026-11-01", 14_100))
     await book.read()
