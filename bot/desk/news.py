@@ -38,5 +38,15 @@ class News:
         return not (self.is_first or self.rings or is_statement) and self.event.kind is EventKind.RESULT_RECEIVED
 
     @property
+    def may_repeat_loss(self) -> bool:
+        """True if the version reports a loss, and nothing else that rings. The first version of a card does."""
+        if self.event.kind is EventKind.RACECARD_PUBLISHED:
+            is_all = not self.is_first and all(one.marks_lost for one in self.remarks.changes if one.rings)
+        else:
+            is_all = self.event.kind is not EventKind.MEETING_ABANDONED and (self.is_first or not self.rings)
+        is_lost = self.event.reports_loss and not self.event.race.is_void
+        return is_all and is_lost and self.remarks.contradicts is None
+
+    @property
     def is_urgent(self) -> bool:
         return self.event.reports_loss or self.remarks.contradicts is not None

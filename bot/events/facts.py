@@ -14,6 +14,7 @@ from pydantic import BaseModel, BeforeValidator, Field
 from bot.events.event import EventKind, RacingEvent
 from bot.events.kinds import CARD, DECLARATIONS, RUNNER, DeclaredFields, Noise, Rings, ToldField
 from bot.events.pairs import Places, is_shorter, is_whole_field, paired_races, paired_runners
+from bot.events.race_state import LOST_OR_VOID, NOT_RUN, state_in
 from bot.events.races import FEW_MINUTES, OUT, RESERVED, Course, OffTime, Race, Runner, Value, finishing_position
 from bot.events.spellings import NO, YES, by_place
 from bot.events.watched import WatchedRunner
@@ -42,6 +43,12 @@ JOCKEY_FACT = "runner.jockey"
 COURSE_NAME_FACT, COURSE_ID_FACT, DATE_FACT = "course.name", "course.course_id", "race.race_date"
 
 NAMED, NON_RUNNER = "named", OUT
+
+PLACED = "Result"
+"""The status of placings without a status."""
+
+_ABANDONED = ("card.abandoned", "race.abandoned")
+_STATE = ("abandoned", "status")
 
 _OLD_NAMES = {
     "status": "race.status",
@@ -77,6 +84,14 @@ class Change(Value):
     @property
     def is_addition(self) -> bool:
         return self.before is None and not self.rings
+
+    @property
+    def marks_lost(self) -> bool:
+        return self.field in _ABANDONED and self.now == YES
+
+    @property
+    def takes_back(self) -> bool:
+        return self.field in _ABANDONED and self.now == NO
 
     @property
     def words(self) -> str:
@@ -162,8 +177,8 @@ class _Between:
                 continue
             name = path.removeprefix(f"{level}.")
             before, now = getattr(old, name), getattr(new, name)
-            if name == "abandoned" and self._has_whole_lists and new.puts_back(old):
-                now = False
+            if name in _STATE and new.puts_back(old):
+                now = self._put_back(name, old, new)
             was, is_now = _shown(before), _shown(now)
             if is_now is None or entry.by(was) == entry.by(is_now) or _is_same_off(before, now):
                 continue
@@ -173,6 +188,12 @@ class _Between:
             if entry.rings is Rings.MOVED_TODAY:
                 rings = is_soon and _moved_far(old, now)
             yield Change(field=path, of=of, before=was, now=is_now, rings=rings)
+
+    def _put_back(self, name: str, old: Race, new: Race) -> bool | str | None:
+        """The flag, or the status, of a race that is run after all. A result's status says so alone."""
+        if name == "status":
+            return new.status or (PLACED if new.has_places and state_in(old.status) in LOST_OR_VOID else None)
+        return False if self._has_whole_lists or state_in(old.status) not in NOT_RUN else new.abandoned
 
     def _rings(self, when: Rings, was: str | None, now: str) -> bool:
         if when is Rings.TO_OR_FROM_TODAY:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from bot.events.event import EventKind, RacingEvent
 from bot.events.kinds import DECLARATIONS, WHOLE_LISTS
 from bot.events.pairs import Places, is_shorter, is_whole_field, paired_races, paired_runners
+from bot.events.race_state import LOST_OR_VOID, state_in
 from bot.events.races import FEW_MINUTES, OF_COURSE, RESERVED, Course, OffTime, Race, Runner
 from bot.events.spellings import by_place
 
@@ -151,7 +152,7 @@ def completed(event: RacingEvent, earlier: RacingEvent) -> RacingEvent:
             "race": completed_race(event.race, earlier.race, are_all=are_all),
             "races": races,
             "in_parts": in_parts,
-            "reason": event.reason or earlier.reason,
+            "reason": event.reason or (None if event.race.puts_back(earlier.race) else earlier.reason),
             **event.latest_order(earlier),
         }
     )
@@ -181,11 +182,16 @@ def completed_race(race: Race, earlier: Race, *, are_all: bool = False) -> Race:
     if takes_off and race.field_size is None:
         # The earlier number would hide that a runner is gone.
         kept.pop("field_size", None)
-    keeps_abandoned = race.abandoned is None and not race.puts_back(earlier)
+    abandoned = earlier.abandoned if race.abandoned is None else race.abandoned
+    if race.puts_back(earlier):
+        abandoned = False if are_all else race.abandoned
+        kept.pop("reason", None)
+        if state_in(earlier.status) in LOST_OR_VOID:
+            kept.pop("status", None)
     return race.model_copy(
         update={
             **kept,
-            "abandoned": earlier.abandoned if keeps_abandoned else race.abandoned,
+            "abandoned": abandoned,
             "course": _course(race.course, earlier.course),
             "off": _off(race.off, earlier.off),
             "off_told": _off_told(race.off, earlier),

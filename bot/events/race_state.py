@@ -21,6 +21,8 @@ class RaceState(StrEnum):
 NOT_RUN = frozenset({RaceState.ABANDONED, RaceState.POSTPONED})
 """The race is not run on the published day."""
 
+LOST_OR_VOID = NOT_RUN | {RaceState.VOID}
+
 LONGEST_STATUS = 200
 
 _RUN = (
@@ -79,4 +81,4 @@ def state_in(status: str | None) -> RaceState | None:
 def reason_in(status: str | None) -> str | None:
     """Why a race is lost: "waterlogged" of "Abandoned - waterlogged"."""
     found = _WITH_REASON.fullmatch((status or "")[:LONGEST_STATUS])
-    return found["reason"] if found and state_in(found["state"]) in {*NOT_RUN, RaceState.VOID} else None
+    return found["reason"] if found and state_in(found["state"]) in LOST_OR_VOID else None

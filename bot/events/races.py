@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
-from bot.events.race_state import NOT_RUN, RaceState, letters, state_in
+from bot.events.race_state import LOST_OR_VOID, RaceState, letters, state_in
 
 OUT, RESERVED = "NR", "Reserve"
 """Positions of a horse on the card that does not run. A reserve runs only if another horse is withdrawn."""
@@ -198,9 +198,12 @@ class Race(Value):
         return self.model_copy(update={**left_out, "course": course, "from_book": ()})
 
     def puts_back(self, earlier: "Race") -> bool:
-        """True if a later status follows an abandonment by status alone."""
-        is_told = self.abandoned is None and self.status is not None
-        return is_told and bool(earlier.abandoned) and state_in(earlier.status) in NOT_RUN
+        """True if a lost or void race is run after all: by a false flag, by a status after a status, or by placings."""
+        if self.abandoned or self.is_void or not (earlier.abandoned or earlier.is_void):
+            return False
+        if self.abandoned is False:
+            return bool(earlier.abandoned)
+        return state_in(earlier.status) in LOST_OR_VOID if self.status else self.has_places
 
     @property
     def is_settled(self) -> bool:

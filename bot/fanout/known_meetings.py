@@ -135,5 +135,28 @@ class KnownMeetings:
         is_marked = any(race.is_lost and race.race_id == race_id is not None for race in cards)
         return EventKind.RACECARD_PUBLISHED if is_marked else None
 
+    def also_losing(self, race: Race, but: str) -> list[str]:
+        """The other events that report the loss of the race, but not before a report that the race is run after all."""
+        said = [
+            (key, self._rows[key].received_at, lost)
+            for key, event in self._events.items()
+            for named in (event.race, *event.races)
+            if key != but and event.unreadable_because is None and named.race_id == race.race_id is not None
+            if (lost := _says_lost(event, named, race)) is not None
+        ]
+        run = max((at for _, at, lost in said if not lost), default=None)
+        return [key for key, at, lost in said if lost and (run is None or at > run)]
+
     def _of_kind(self, kind: EventKind) -> list[RacingEvent]:
         return [event for event in self._events.values() if event.kind is kind]
+
+
+def _says_lost(event: RacingEvent, named: Race, race: Race) -> bool | None:
+    """Of the race that the event names. None for a race that is void, or lost in another way than `race`."""
+    if event.kind is EventKind.RACECARD_PUBLISHED:
+        lost = named.abandoned
+    elif event.kind is EventKind.RESULT_RECEIVED:
+        lost = None if named.is_void else named.is_lost
+    else:
+        lost = event.kind is EventKind.RACE_ABANDONED or not named.says_run
+    return None if lost and named.is_postponed != race.is_postponed else lost

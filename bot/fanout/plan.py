@@ -298,9 +298,11 @@ class Plan:
         if heard.only is not None:
             channels &= {heard.only}
         live = self.live.of(news, channels, received_at) if self.live else {}
+        loss_told = self._loss_told(news) if news.may_repeat_loss else {}
         steps = {}
         for channel in sorted(channels):
             choices = self._choices(news, heard, channel, received_at, live.get(channel))
+            choices = replace(choices, loss_told=loss_told.get(channel))
             of_meetings = [(meeting, one) for meeting, here in told if (one := _last(here.get(channel, ())))]
             steps[channel] = decide(news, choices, chain.get(channel, ()), of_meetings)
         making = [
@@ -313,6 +315,22 @@ class Plan:
         if making:
             self.live.make(news.event, making, received_at)
         return steps
+
+    def _loss_told(self, news: VersionNews) -> dict[str, int]:
+        """The channels that other events told of every lost race of the news, with the newest telling."""
+        event = news.event
+        races = [race for race in (event.race, *event.races) if race.abandoned or event.is_abandonment]
+        keys = [self._meetings.also_losing(race, event.key) for race in races]
+        if not keys or not all(keys):
+            return {}
+        self._chains.read({key for of_race in keys for key in of_race})
+        told = [
+            {channel: one.id for channel, chain in self._chains.of(of_race).items() for one in chain if one.tells}
+            for of_race in keys
+        ]
+        return {
+            channel: max(one[channel] for one in told) for channel in told[0] if all(channel in one for one in told)
+        }
 
     def _choices(
         self, news: VersionNews, heard: Heard, channel: str, received_at: datetime, live: Live | None

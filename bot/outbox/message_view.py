@@ -242,7 +242,7 @@ def _view(message: OutboxMessage, own: EventVersion, shown: Sequence[Shown], tol
         linked: Told | None = None
         is_other = event.event_key != own.event_key
         by = _later(own, event, told)
-        if is_other and _contradicts(event, own):
+        if is_other and _contradicts(event, own) and event_store.contradicted_by(event) == own.kind:
             linked, kind = by, EventKind(event.kind or "")
             ts, is_posted = by.message_ts if by else None, by is not None
             superseded = Superseded(event.received_at, ts, kind, _disagrees(by), is_posted)

@@ -101,7 +101,7 @@ FOLDED = {
         abandonment("rc_1", status="Cancelled"),
         so_far(CGB=["2 races"]),
         abandonment("rc_1", status="Postponed"),
-        CGB=["2 races", "Two versions disagree: status"],
+        CGB=["2 races", "Two versions disagree: the race is abandoned in one, postponed in the other"],
     ),
     "link refused": Story(slack_answers("edit", CLOSED), abandonment("rc_1"), meeting("rc_1"), CGB=["", ""]),
 } | {

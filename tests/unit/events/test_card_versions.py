@@ -193,6 +193,15 @@ def test_abandonment_on_a_card_is_taken_back_only_by_word():
     assert completed(silent, completed(lost, first)).races[0].abandoned
 
 
+@pytest.mark.parametrize(
+    "back", [{"status": "Going ahead"}, {"abandoned": False}, {"status": "Declared", "reason": "dry"}]
+)
+def test_reason_and_status_of_an_abandonment_go_with_it(back):
+    lost = published(*at("1 14:30", status="Postponed", reason="frost"), *at("2 15:00"))
+    race = completed(published(*at("1 14:30", **back), *at("2 15:00")), lost).races[0]
+    assert (race.abandoned, race.status, race.reason) == (False, back.get("status"), back.get("reason"))
+
+
 def test_card_in_parts_keeps_all_says_nothing_twice_and_can_lose_a_race_once_it_came_whole():
     one, two, whole, shorter = (published(*part) for part in (FOUR[:2], FOUR[2:], FOUR, FOUR[:3]))
     assert [len(changes) for changes in told(one, two, one, two, two)] == [2, 0, 0, 0]

@@ -119,6 +119,49 @@ def test_status_rings_where_it_says_something_else(before, now, rung):
     assert [change[-1] for change in between(placed("A 1", status=before), placed(status=now))] == rung
 
 
+VOIDED, FOG = {"status": "Void", "reason": "fog"}, {"status": "Abandoned", "reason": "fog"}
+MARKED_LOST = {"abandoned": True, "reason": "fog"}
+NOTHING = (None, None, None)
+LOST_AND_RUN = {
+    "void, then placed": (
+        placed("A 1", **VOIDED),
+        placed("A 1"),
+        [("race.status", "Void", "Result")],
+        NOTHING,
+    ),
+    "void, then run": (
+        *(placed("A 1", **VOIDED), placed(status="Official")),
+        *([("race.status", "Void", "Official")], ("Official", None, None)),
+    ),
+    "void, and a detail": (
+        placed(**VOIDED),
+        placed(going="Soft"),
+        [("race.going", None, "Soft")],
+        ("Void", None, "fog"),
+    ),
+    "lost, then placed": (placed(**FOG), placed("A 1"), [("race.status", "Abandoned", "Result")], NOTHING),
+    "lost, then run": (
+        *(placed(**FOG), placed("A 1", status="Result")),
+        *([("race.status", "Abandoned", "Result")], ("Result", None, None)),
+    ),
+    "marked, then placed": (
+        placed(**MARKED_LOST),
+        placed("A 1"),
+        [("race.abandoned", "yes", "no")],
+        NOTHING,
+    ),
+    "lost, and a horse without a place": (placed(**FOG), placed("A"), [], ("Abandoned", True, "fog")),
+}
+
+
+@pytest.mark.parametrize(("old", "new", "changes", "known"), LOST_AND_RUN.values(), ids=LOST_AND_RUN)
+def test_placings_after_a_loss_are_the_newest_word(old, new, changes, known):
+    found = [(field, was, now) for field, _, was, now, _ in between(old, new) if field.startswith("race.")]
+    race = completed(new, old).race
+    assert found == changes
+    assert (race.status, race.abandoned or None, race.reason) == known
+
+
 @pytest.mark.parametrize(
     ("old", "new", "are_first"),
     [

@@ -126,6 +126,12 @@ def card_of(*names):
     return event(CARD, Race(), races=(Race(title="T", runners=horses), Race(title="U")))
 
 
+def card_in(**state):
+    races = [Race(off=OffTime(text=f"{hour}:00"), **state) for hour in (13, 14)]
+    lost = Race(off=OffTime(text="15:00"), abandoned=True)
+    return event(CARD, Race(course=Course(name="Ascot"), race_date="2026-11-21"), races=(*races, lost))
+
+
 CORRECTED: dict[str, tuple[RacingEvent, RacingEvent, dict[str, Any]]] = {
     "first and second": (result("1", "2", "3"), result("2", "1", "3"), {"previous_link": LINK}),
     "a disqualified winner with a reason": (result(*"1234567"), run(WEIGHED_LIGHT, *finish("DSQ", *"123456")[1:]), {}),
@@ -137,6 +143,19 @@ CORRECTED: dict[str, tuple[RacingEvent, RacingEvent, dict[str, Any]]] = {
         {"order_unknown": True},
     ),
     "runners of a card": (card_of("A", "B", "C", "D", "E"), card_of("A", "B", "C!"), {}),
+    "a card that marks two of three races abandoned no more": (
+        card_in(abandoned=True),
+        card_in(abandoned=False),
+        {},
+    ),
+    "a card that is marked abandoned no more": (
+        event(CARD, Race(course=Course(name="Ascot"), race_date="2026-11-21", abandoned=True)),
+        event(CARD, Race(course=Course(name="Ascot"), race_date="2026-11-21", abandoned=False)),
+        {},
+    ),
+    "a void race that was run": (result(status="Void"), result("1", "2"), {}),
+    "a void race that was run in one version": (result(status="Void"), result("1", "2"), {"order_unknown": True}),
+    "an abandoned race that was run": (result(status="Abandoned", abandoned=True), result("1", "2"), {}),
     "a card that marks a race abandoned no more": (
         event(CARD, Race(), races=(Race(title="T", abandoned=True, reason="frost"), Race(title="U"))),
         event(CARD, Race(), races=(Race(title="T", abandoned=False, reason="frost"), Race(title="U"))),

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from bot.events.facts import CARD, HORSE_FACT, NAMED, NON_RUNNER, POSITION_FACT, RUNNER, Change, only, runner_label
-from bot.events.race_state import RaceState, state_in
+from bot.events.race_state import LOST_OR_VOID, RaceState, state_in
 from bot.events.races import RESERVED, Race, finishing_position, is_disqualified, is_shared
 from bot.events.spellings import NO
 from bot.slack.messages.alerts.alert_context import Corrected, MessageContext
@@ -244,8 +244,13 @@ def _other(change: Change, *, disagree: bool) -> str:
             return f"{of or 'the race'} is marked abandoned in one, not in the other"
         now = "no longer" if change.now == NO else "now"
         return f"{of or 'the race'} is {now} marked abandoned"
-    if change.field == "race.status" and state_in(change.before) is RaceState.VOID and not disagree:
-        return "the race is no longer void"
+    was, is_now = (
+        state_in(status) if change.field == "race.status" else None for status in (change.before, change.now)
+    )
+    if disagree and was != is_now and {was, is_now} & LOST_OR_VOID:
+        return f"the race is {_state(was)} in one, {_state(is_now)} in the other"
+    if was in LOST_OR_VOID and is_now not in LOST_OR_VOID:
+        return f"the race is no longer {'' if was is RaceState.VOID else 'reported '}{was}"
     if change.field == HORSE_FACT and change.before and not disagree:
         return f"name amended: {_value(change.now)}, was {safe(change.before, _VALUE_MAX)}"
     label = _label(change)
@@ -253,6 +258,10 @@ def _other(change: Change, *, disagree: bool) -> str:
     if not before:
         return f"{label} is {now} in one only" if disagree else f"{label} is now {now}"
     return _differs(label, before, now, disagree=disagree)
+
+
+def _state(state: RaceState | None) -> str:
+    return str(state) if state in LOST_OR_VOID else "run" if state else "not"
 
 
 def _differs(label: str, before: str, now: str, *, disagree: bool) -> str:

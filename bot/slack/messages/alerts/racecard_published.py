@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from bot.events.event import RacingEvent
 from bot.events.facts import Change
 from bot.events.races import Race
-from bot.events.spellings import YES, by_card_status
+from bot.events.spellings import by_card_status
 from bot.outbox.message import Block, Message
 from bot.slack.messages.alerts.alert_context import MessageContext
 from bot.slack.messages.alerts.alert_notes import alert_buttons, asides, late_mark, shows_filled_in, small_print
@@ -69,7 +69,7 @@ def racecard_published(event: RacingEvent, context: MessageContext) -> Message:
         section("\n".join(watched)),
         section(f"{title}: {declared(event)}" if leads else ""),
         section(lost if loss or not _lost_races(event) else f"{ABANDONED} {lost}"),
-        section(joined([labelled(changed, context), *asides(context)], "\n")),
+        section(joined([None if title.endswith(changed) else labelled(changed, context), *asides(context)], "\n")),
     ]
     text = with_mentions(_text(event, context, changed, (loss, lost), watched), context.mentions)
     small = small_print(event, context, details_filled_in=shows_filled_in(event.races, _line))
@@ -117,7 +117,8 @@ def _text(
         notes = [joined([loss, _why(event)], ", "), labelled(changed, context), *watched]
     elif changed:
         kind = DISAGREE if context.order_unknown else "CORRECTION"
-        notes = [f"{kind}: {_card(event)}: {changed}", declared(event), *watched]
+        name = _place(event) if any(one.takes_back for one in context.changes) else _card(event)
+        notes = [f"{kind}: {name}: {changed}", declared(event), *watched]
     else:
         notes = [*watched, f"{_card(event)}: {declared(event)}"]
     return joined([*notes, lost, *asides(context, in_text=True)], ". ") + late_mark(context)
@@ -131,6 +132,9 @@ def _headline(event: RacingEvent, context: MessageContext, changed: str, loss: s
         return f"{mark}{_card(event)}"
     if context.order_unknown:
         return f"{CONFLICTING} {DISAGREE}: {_card(event)}"
+    if back := [one for one in _named(event, context) if one.takes_back]:
+        several = f"{counted(len(back), 'race')} are no longer marked abandoned"
+        return f"{CORRECTED} CORRECTION: {_place(event)}: {changes_in_words(back) if len(back) == 1 else several}"
     return f"{mark or f'{CORRECTED} '}CORRECTION: {_card(event)}"
 
 
@@ -138,11 +142,10 @@ def _loss(event: RacingEvent, context: MessageContext) -> str | None:
     """For example "ABANDONED: Ascot 11:30 and 12:30, Sat 21 Nov (GB)", of a loss that no earlier version reports."""
     if _is_lost(event) or context.card_lost:
         race, course = event.race, course_name(event.race)
-        is_meeting = course and not (race.race_id or off_text(race.off))
-        name = joined([f"{course} meeting", race_day(race)], ", ") if is_meeting else _name(race)
+        name = joined([f"{course} meeting", race_day(race)], ", ") if course and _is_of_meeting(race) else _name(race)
         return f"{_lost_word([race, *event.races], context)}: {name}{region_mark(event)}"
     lost = _lost_races(event)
-    if not lost or (context.changes and not any(map(_marks_lost, context.changes))):
+    if not lost or (context.changes and not any(one.marks_lost for one in context.changes)):
         return None
     times = [time for race in lost if (time := off_text(race.off))]
     named = listed(times) if len(times) == len(lost) <= _TIMES_NAMED else counted(len(lost), "race")
@@ -156,8 +159,8 @@ def _lost_word(races: Sequence[Race], context: MessageContext) -> str:
     return "POSTPONED" if lost and all(lost) and not context.card_lost else "ABANDONED"
 
 
-def _marks_lost(change: Change) -> bool:
-    return change.field in {"card.abandoned", "race.abandoned"} and change.now == YES
+def _is_of_meeting(race: Race) -> bool:
+    return not (race.race_id or off_text(race.off))
 
 
 def _is_lost(event: RacingEvent) -> bool:
@@ -180,12 +183,22 @@ def _card(event: RacingEvent) -> str:
     """For example "Racecard: Ayr, Sat 21 Nov (GB), 1 race abandoned"."""
     lost = len(_lost_races(event))
     abandoned = f", {counted(lost, 'race')} abandoned" if lost else ""
-    return f"Racecard: {_name(event.race)}{region_mark(event)}{abandoned}"
+    return f"Racecard: {_place(event)}{abandoned}"
+
+
+def _place(event: RacingEvent) -> str:
+    return f"{_name(event.race)}{region_mark(event)}"
+
+
+def _named(event: RacingEvent, context: MessageContext) -> list[Change]:
+    """The changes; a change of a meeting's card names the meeting."""
+    meeting = {"of": "the meeting"} if _is_of_meeting(event.race) else {}
+    return [one.model_copy(update=meeting if one.field == "race.abandoned" else {}) for one in context.changes]
 
 
 def _changed(event: RacingEvent, context: MessageContext, *, is_loss_said: bool) -> str:
     """The differences; "" where the header says them."""
-    shown = [one for one in context.changes if context.order_unknown or not (is_loss_said and _marks_lost(one))]
+    shown = [one for one in _named(event, context) if context.order_unknown or not (is_loss_said and one.marks_lost)]
     return changes_in_words(shown, event.race, disagree=context.order_unknown)
 
 
