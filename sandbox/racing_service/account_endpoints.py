@@ -10,13 +10,13 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from sandbox.racing_service.account import By, Tally, UsageBook, month_of
-from sandbox.racing_service.cursor_pages import ListQuery, effective_limit, take_page
-from sandbox.racing_service.cursors import Position
+from sandbox.racing_service.cursors import ListQuery, effective_limit, take_page
 from sandbox.racing_service.delivery_queue import Delivery
 from sandbox.racing_service.delivery_records import delivery_record, subscription_answer
 from sandbox.racing_service.endpoint_answers import call_of, enveloped, meta, state_of, takes
 from sandbox.racing_service.endpoints import Cursor, Limit, RegionCode
 from sandbox.racing_service.refusals import invalid_param
+from sandbox.racing_service.service_state import Position
 from sandbox.racing_service.switches import Switches
 
 EventName = Literal["result.received", "race.abandoned", "meeting.abandoned", "racecard.published"]

@@ -1,61 +1,75 @@
-"""Cursors: opaque, signed, bound to their query, good for ever (Interface, Limits 8)."""
+"""Pages of a list by cursors: opaque, bound to their query, good for ever (Interface, Limits 6 to 8)."""
 
-import base64
-import hashlib
-import hmac
-import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TypeVar
 
-from sandbox.racing_service.refusals import Refusal, invalid_param
+from sandbox.racing_places import made_up_id
+from sandbox.racing_service.refusals import invalid_param
+from sandbox.racing_service.service_state import Position, State
 
-Position = tuple[str, str]
 Item = TypeVar("Item")
-_MAC_LENGTH = 32
 
 
-def not_issued() -> Refusal:
-    """The same answer for every bad cursor."""
-    return invalid_param("cursor", "was not issued by this service for this query")
+@dataclass(frozen=True, slots=True)
+class ListQuery:
+    """Everything that binds a cursor: "The next request repeats every other parameter unchanged"."""
+
+    endpoint: str
+    filters: Mapping[str, str | None]
+    limit: int
+    cursor: str | None
+
+    def bound(self) -> str:
+        return f"{self.endpoint} {self.limit} {self.filters}"
+
+    def after(self, state: State) -> Position | None:
+        """Raises the same invalid_param for every bad cursor."""
+        if self.cursor is None:
+            return None
+        bound, position = state.cursors.get(self.cursor, (None, None))
+        if bound != self.bound():
+            raise invalid_param("cursor", "was not issued by this service for this query")
+        return position
 
 
-class CursorMint:
-    """Equal secrets read each other's cursors, also after a restart."""
-
-    def __init__(self, secret: bytes) -> None:
-        self._secret = secret
-
-    def issue(self, query: Mapping[str, object], position: Position | None) -> str:
-        """`position` None is the start."""
-        text = json.dumps([_fingerprint(query), position])
-        encoded = base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
-        return encoded + self._mac(encoded)
-
-    def read(self, cursor: str, query: Mapping[str, object]) -> Position | None:
-        """Raises invalid_param for any other text."""
-        encoded, mac = cursor[:-_MAC_LENGTH], cursor[-_MAC_LENGTH:]
-        if not hmac.compare_digest(mac.encode(), self._mac(encoded).encode()):
-            raise not_issued()
-        fingerprint, position = json.loads(base64.urlsafe_b64decode(encoded + "=" * (-len(encoded) % 4)))
-        if fingerprint != _fingerprint(query):
-            raise not_issued()
-        return None if position is None else (position[0], position[1])
-
-    def _mac(self, encoded: str) -> str:
-        # base64 has several spellings of the same bytes, so the text is signed.
-        return hmac.new(self._secret, encoded.encode(), hashlib.sha256).hexdigest()[:_MAC_LENGTH]
+def effective_limit(limit: int | None, state: State) -> int:
+    """Raises invalid_param beyond the largest limit (Spec gap G12)."""
+    if limit is None:
+        return state.switches.default_limit
+    if not 1 <= limit <= state.switches.max_limit:
+        raise invalid_param("limit", f"must be from 1 to {state.switches.max_limit}")
+    return limit
 
 
-def _fingerprint(query: Mapping[str, object]) -> str:
-    text = json.dumps(sorted((name, str(value)) for name, value in query.items()))
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+def take_page(
+    items: Sequence[Item],
+    position_of: Callable[[Item], Position],
+    query: ListQuery,
+    state: State,
+    *,
+    descending: bool,
+) -> tuple[list[Item], dict[str, object]]:
+    """The page's items, and the `meta` fields with the next cursor."""
+    after = query.after(state)
+    rest = sorted(items, key=position_of, reverse=descending)
+    if after is not None:
+        rest = [each for each in rest if (position_of(each) < after if descending else position_of(each) > after)]
+    page = rest[: _size(query.limit, state)]
+    has_more = len(rest) > len(page)
+    position = position_of(page[-1]) if page else after
+    return page, {"has_more": has_more} | _next_cursor(state, query, position, has_more=has_more)
 
 
-def rest_after(
-    items: Sequence[Item], position_of: Callable[[Item], Position], after: Position | None, *, descending: bool
-) -> list[Item]:
-    """The items beyond the position, in order."""
-    ordered = sorted(items, key=position_of, reverse=descending)
-    if after is None:
-        return ordered
-    return [item for item in ordered if (position_of(item) < after if descending else position_of(item) > after)]
+def _size(limit: int, state: State) -> int:
+    """A short page need not be the last."""
+    every = state.switches.short_page_every
+    return max(1, limit // 2) if every and state.numbered % every == 0 else limit
+
+
+def _next_cursor(state: State, query: ListQuery, position: Position | None, *, has_more: bool) -> dict[str, object]:
+    if has_more or state.switches.last_cursor == "string":
+        cursor = made_up_id("pg_", query.bound(), position)
+        state.cursors[cursor] = query.bound(), position
+        return {"next_cursor": cursor}
+    return {"next_cursor": None} if state.switches.last_cursor == "null" else {}

@@ -8,13 +8,12 @@ from pydantic import AfterValidator
 
 from sandbox.racing_day import Race
 from sandbox.racing_places import REGION_CODES
-from sandbox.racing_service.cursor_pages import ListQuery, effective_limit, take_page
-from sandbox.racing_service.cursors import Position
+from sandbox.racing_service.cursors import ListQuery, effective_limit, take_page
 from sandbox.racing_service.endpoint_answers import enveloped, state_of, takes
 from sandbox.racing_service.race_shapes import race_record
 from sandbox.racing_service.reference_data import country_records, course_records, reference_data
 from sandbox.racing_service.refusals import outside_window
-from sandbox.racing_service.service_state import State
+from sandbox.racing_service.service_state import Position, State
 
 Record = dict[str, Any]
 

@@ -11,7 +11,6 @@ from bot.clock import utc_now
 from sandbox.racing_day import Meeting, Race
 from sandbox.racing_service.account import Account, KeyCounts, Tally, month_of
 from sandbox.racing_service.asgi_app import build_app
-from sandbox.racing_service.cursors import CursorMint
 from sandbox.racing_service.deliverer import Deliverer
 from sandbox.racing_service.delivery_queue import Delivery, Subscription
 from sandbox.racing_service.event_payloads import Happening, meeting_happening, race_happening
@@ -48,7 +47,6 @@ class RacingService:
             sleep=sleep,
             racing=Racing(today, seed, days_back=days_back, days_ahead=days_ahead),
             account=Account(api_key, PLANS[plan]),
-            mint=CursorMint(f"cursors:{seed}".encode()),
             switches=switches or Switches(),
         )
         self._deliverer = Deliverer(self._state.delivery_queue, delivery_client)

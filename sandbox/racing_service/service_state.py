@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 
 from sandbox.racing_service.account import Account, KeyCounts
-from sandbox.racing_service.cursors import CursorMint
 from sandbox.racing_service.delivery_queue import DeliveryQueue
 from sandbox.racing_service.faults import Faults
 from sandbox.racing_service.plan_table import PLANS, Window
@@ -14,6 +13,7 @@ from sandbox.racing_service.switches import Switches
 
 Clock = Callable[[], datetime]
 Sleep = Callable[[float], Awaitable[None]]
+Position = tuple[str, str]
 USAGE = "/account/usage"
 ENDPOINTS = (
     "/countries",
@@ -60,13 +60,14 @@ class State:
     sleep: Sleep
     racing: Racing
     account: Account
-    mint: CursorMint
     switches: Switches = field(default_factory=Switches)
     delivery_queue: DeliveryQueue = field(default_factory=DeliveryQueue)
     faults: Faults = field(default_factory=Faults)
     strangers: KeyCounts = field(default_factory=KeyCounts)
     requests: list[Call] = field(default_factory=list)
     numbered: int = 0
+    cursors: dict[str, tuple[str, Position | None]] = field(default_factory=dict)
+    """Cursor → its query, and the position before the next page."""
 
     @property
     def today(self) -> date:
