@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from datetime import datetime, timedelta
 from types import MappingProxyType
+from typing import NamedTuple
 
 from sqlmodel import Session
 
@@ -14,11 +15,12 @@ from bot.db.tables import EventVersion
 from bot.deliveries import inbox
 from bot.events import event_bounds, event_store, named_races
 from bot.events.event import EventKind, RacingEvent
+from bot.events.facts import VersionRemarks
 from bot.events.meeting_parts import shows_the_same
 from bot.events.watched import WatchedIn, WatchedRunner
 from bot.fanout.known_meetings import KnownMeetings
-from bot.fanout.plan import Amended, Heard, Plan
-from bot.fanout.version_news import Repeat
+from bot.fanout.plan import Heard, Plan
+from bot.fanout.version_news import Repeat, VersionNews
 from bot.fanout.watchers import noted_with, watched_in
 from bot.logs import get_logger
 from bot.outbox import fanout_knowledge
@@ -39,6 +41,34 @@ RACES_AGAIN_MAX = 300
 NOTHING: Mapping[str, Repeat] = MappingProxyType({})
 
 
+class _Amended(NamedTuple):
+    """An event with later values. `row`: the newest version. `stored`: the event before.
+
+    `watched`: of channels that watch a newly known runner. `received_at`: of the last delivery. `is_recent`: filters
+    are asked too. `is_seen`: all messages show a difference.
+    """
+
+    stored: RacingEvent
+    event: RacingEvent
+    row: EventVersion
+    watched: WatchedIn
+    received_at: datetime
+    is_recent: bool
+    is_seen: bool
+
+    @property
+    def news(self) -> VersionNews:
+        return VersionNews(
+            self.event,
+            VersionRemarks(),
+            rings=False,
+            is_first=False,
+            is_late=True,
+            is_seen=self.is_seen,
+            version=self.row,
+        )
+
+
 def fill(elsewhere: KnownElsewhere, meetings: KnownMeetings, delivered: Sequence[RacingEvent]) -> list[RacingEvent]:
     """Fill in delivered events, and read the events around them into `meetings`, until no new value comes."""
     elsewhere.listen(delivered)
@@ -55,11 +85,8 @@ def fill(elsewhere: KnownElsewhere, meetings: KnownMeetings, delivered: Sequence
 
 
 def tell_again(
-    session: Session,
     plan: Plan,
     elsewhere: KnownElsewhere,
-    meetings: KnownMeetings,
-    known: FanoutKnowledge,
     *,
     now: datetime,
     repeats: Mapping[str, Repeat] = NOTHING,
@@ -69,6 +96,7 @@ def tell_again(
 
     `repeats`: deliveries without news, of events of any age. Watches are asked about a repeat as about any delivery.
     """
+    meetings, known = plan.meetings, plan.known
     rows = {stored.key: row for stored, row in meetings.told_lately()}
     some = event_bounds.first_of((stored for stored, _ in meetings.told_lately()), RACES_AGAIN_MAX)
     lately = {stored.key: (stored, rows[stored.key]) for stored in some}
@@ -82,8 +110,8 @@ def tell_again(
         return
     plan.carry_out()
     try:
-        with session.begin_nested() if careful else nullcontext():
-            _tell(session, plan, meetings, known, changed, now=now)
+        with plan.session.begin_nested() if careful else nullcontext():
+            _tell(plan, changed, now)
     except Exception as error:
         if is_unavailable(error) or not careful:
             raise
@@ -120,7 +148,7 @@ def _fill_in_again(session: Session, race_ids: Sequence[str], now: datetime) -> 
     for race in races.values():
         plan.live.refresh(race, now)
     elsewhere.listen(meetings.read_around(races.values()))
-    tell_again(session, plan, elsewhere, meetings, known, now=now)
+    tell_again(plan, elsewhere, now=now)
     plan.carry_out()
     return plan
 
@@ -132,14 +160,14 @@ def _again(
     repeat: Repeat | None,
     *,
     is_recent: bool,
-) -> Amended:
+) -> _Amended:
     """Only channels that watch a newly known runner see the values that a repeat adds silently."""
     stored, row = told
     event = elsewhere.filled(stored.as_delivered(), stored) if is_recent else stored
     is_seen = is_recent and not shows_the_same(event, stored)
     asked, received_at = repeat or Repeat(event, row.received_at)
     watched = _watched_now(known, elsewhere, asked, row, received_at)
-    return Amended(stored, asked if watched else event, row, watched, received_at, is_recent, is_seen)
+    return _Amended(stored, asked if watched else event, row, watched, received_at, is_recent, is_seen)
 
 
 def _watched_now(
@@ -155,29 +183,20 @@ def _count(runners: Sequence[WatchedRunner]) -> int:
     return sum(not one.is_lost for one in runners)
 
 
-def _tell(
-    session: Session,
-    plan: Plan,
-    meetings: KnownMeetings,
-    known: FanoutKnowledge,
-    changed: Sequence[Amended],
-    *,
-    now: datetime,
-) -> None:
-    muted = known.mutes(now)
+def _tell(plan: Plan, changed: Sequence[_Amended], now: datetime) -> None:
+    known, muted = plan.known, plan.known.mutes(now)
     for one in changed:
         event_store.amend(one.row, one.event)
         if one.event.kind is EventKind.MEETING_ABANDONED:
             stored = {race.race_id for race in one.stored.races}
-            named_races.add(session, one.event.key, {race.race_id for race in one.event.races} - stored)
+            named_races.add(plan.session, one.event.key, {race.race_id for race in one.event.races} - stored)
         if one.watched:
             event_store.note_watched(one.row, one.watched)
-        meetings.learn(one.event, one.row)
+        plan.meetings.learn(one.event, one.row)
     for one in changed:
         matching = {channel_id for channel_id, chosen in known.listening if chosen.matches(one.event)}
         moved = matching if one.is_recent and one.event.place != one.stored.place else set[str]()
         noted = event_store.known(one.row)[1].watched
         heard = Heard(moved, known.listeners, set(one.watched), noted, muted=mutes.muting(muted, one.event))
-        plan.amend(one, heard, now=now)
-    plan.link()
+        plan.amend(one.news, heard, one.received_at, now=now)
     plan.carry_out()

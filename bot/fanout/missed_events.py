@@ -47,7 +47,6 @@ def post_missed(session: Session, channel_id: str, chosen: ChannelFilter, *, sin
             noted = event_store.known(news.version)[1].watched
             by = {} if news.remarks.contradicts else muted
             plan.add(news, Heard([channel_id], [channel_id], noted=noted, muted=by, only=channel_id))
-    plan.link()
     plan.carry_out()
     for event in missed.values():
         if event.reports_loss:

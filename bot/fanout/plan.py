@@ -27,8 +27,6 @@ from bot.desk.decide import (
 from bot.desk.relatives import hurried, linked, meetings_without_race
 from bot.events import event_store, named_races
 from bot.events.event import CONTRADICTIONS, EventKind, RacingEvent
-from bot.events.facts import VersionRemarks
-from bot.events.watched import WatchedIn
 from bot.fanout.chains import FIRST_NEW, Chain, Chains
 from bot.fanout.known_meetings import KnownMeetings
 from bot.fanout.live_messages import LiveMessages
@@ -39,22 +37,6 @@ from bot.outbox.message_store import NewPost, Priority
 from bot.outbox.message_view import Tells
 from bot.outbox.revisions import Bump, Bumps
 from bot.outbox.telling_store import Told
-
-
-class Amended(NamedTuple):
-    """An event with later values. `row`: the newest version. `stored`: the event before.
-
-    `watched`: of channels that watch a newly known runner. `received_at`: of the last delivery. `is_recent`: filters
-    are asked too. `is_seen`: all messages show a difference.
-    """
-
-    stored: RacingEvent
-    event: RacingEvent
-    row: EventVersion
-    watched: WatchedIn
-    received_at: datetime
-    is_recent: bool
-    is_seen: bool
 
 
 @dataclass(frozen=True)
@@ -104,8 +86,7 @@ class _Shown(NamedTuple):
 
 def finish(plans: "Sequence[Plan]") -> None:
     """Of one transaction: messages are locked in a fixed order."""
-    for plan in plans:
-        plan.live.finish(plan.bumps)
+    for plan in plans[1:]:
         plans[0].bumps.take(plan.bumps)
     if plans:
         plans[0].finish()
@@ -119,11 +100,11 @@ class Plan:
 
     def __init__(self, session: Session, meetings: KnownMeetings, known: FanoutKnowledge, now: datetime) -> None:
         """`now`: by the service's clock, for the hours that channels chose."""
-        self._session = session
+        self.session = session
+        self.known = known
+        self.meetings = meetings
         self.live = LiveMessages(session, known.with_live_messages, now)
-        self._known = known
         self._now = now
-        self._meetings = meetings
         self._chains = Chains(session)
         self._numbers = count(FIRST_NEW)
         self._new: list[_New] = []
@@ -146,11 +127,9 @@ class Plan:
             if news.is_first:
                 self._chains.begin(event.key)
         if event.kind is EventKind.MEETING_ABANDONED:
-            named_races.add(self._session, event.key, (race.race_id for race in event.races))
+            named_races.add(self.session, event.key, (race.race_id for race in event.races))
         meetings = self._related(news)
-        self._read(news, meetings)
-        chain = self._chain(news)
-        steps = self._decided(news, heard, chain, meetings, received_at)
+        steps = self._decided(news, heard, meetings, received_at)
         told = sorted(channel for channel in steps if _hears(heard, channel) and steps[channel])
         own = self._carry(news, heard, steps, received_at)
         self._tell_relatives(news, meetings, own)
@@ -159,43 +138,39 @@ class Plan:
         self.posts += len(told)
         return told
 
-    def amend(self, amended: Amended, heard: Heard, *, now: datetime) -> None:
-        """Edit the messages of a version after later values.
+    def amend(self, news: VersionNews, heard: Heard, received_at: datetime, *, now: datetime) -> None:
+        """Edit the messages of a version after later values. `received_at`: of the last delivery.
 
         `heard`: channels that match now, and channels that watch a newly known runner. Both get a message if not told.
         """
-        event, row, received_at = amended.event, amended.row, amended.received_at
-        self.live.refresh(event.race, received_at)
-        news = VersionNews(
-            event, VersionRemarks(), rings=False, is_first=False, is_late=True, is_seen=amended.is_seen, version=row
-        )
-        meetings = self._related(news)
-        self._read(news, meetings)
-        steps = self._decided(news, heard, self._chain(news), meetings, row.received_at)
+        row = news.version
+        self.live.refresh(news.event.race, received_at)
+        steps = self._decided(news, heard, self._related(news), row.received_at)
         new = [channel for channel, found in steps.items() if any(isinstance(one, Post | Withhold) for one in found)]
         self._carry(news, heard, steps, received_at, seen_at=now)
         self.posts += len(new)
         row.posts += len(new)
-        self._linked.add(event.key)
+        self._linked.add(news.event.key)
 
-    def link(self) -> None:
+    def _link_meetings(self) -> None:
         """Have messages on races and racecards link the message of the abandoned meeting."""
         keys, self._linked = self._linked, set()
-        pairs = self._meetings.pairs(keys)
-        self._meetings.read(part for _, part in pairs)
-        run = self._meetings.races_with_result()
+        pairs = self.meetings.pairs(keys)
+        self.meetings.read(part for _, part in pairs)
+        run = self.meetings.races_with_result()
         pairs = [(meeting, part) for meeting, part in pairs if part.race.race_id not in run]
         self._chains.read({event.key for pair in pairs for event in pair})
         for meeting, part in pairs:
             here = self._chains.of({meeting.key})
             for channel, chain in self._chains.of({part.key}).items():
-                asks = channel in self._known.with_asking
+                asks = channel in self.known.with_asking
                 own = _standing(here.get(channel, ()))
                 for show in linked(own, _only(_standing(chain)), asks=asks):
-                    self._link(self._meetings.row_of(meeting), show, own.id if own else None)
+                    self._link(self.meetings.row_of(meeting), show, own.id if own else None)
 
     def carry_out(self) -> None:
         """Store all that is planned."""
+        self._link_meetings()
         self._store(self._new)
         self._told.clear()
         self.end({})
@@ -210,6 +185,7 @@ class Plan:
 
         Where a message already has more to show, or waits no longer, no message of the channel is sent at once.
         """
+        self._link_meetings()
         followed = {*self._released, *(one.telling for one in self._shown)}
         channels = {one.post.channel_id for one in self._new if one.number in followed}
         self._store([one for one in self._new if one.post.channel_id in channels])
@@ -217,8 +193,8 @@ class Plan:
         tells = Tells(
             {row.id or 0: row for row, _ in told.values()},
             {row.id or 0: event for row, event in told.values()},
-            self._meetings.around,
-            self._known,
+            self.meetings.around,
+            self.known,
             self._chains.told,
             self._chains.asked,
         )
@@ -226,10 +202,11 @@ class Plan:
 
     def end(self, ids: Mapping[str, int]) -> None:
         """Note what messages are to show, now that all new messages are stored. `ids`: of those by key."""
+        self.live.finish(self.bumps)
         self._number(self._new, ids)
         self._new = []
         if self._asked_before:
-            acknowledgements.end(self._session, self._asked_before)
+            acknowledgements.end(self.session, self._asked_before)
         self._asked_before = []
         shown, self._shown = self._shown, []
         if shown:
@@ -237,7 +214,6 @@ class Plan:
 
     def to_edit(self) -> dict[str, int]:
         """Channel → its message to be edited, if nothing has to be sent before, and no other edit is due there."""
-        self.live.finish(self.bumps)
         found: dict[str, list[int]] = {}
         for number, bump in self.bumps.messages.items():
             if number in self._chains.sent and (bump.after_id is None or bump.after_id in self._chains.sent):
@@ -250,29 +226,25 @@ class Plan:
 
         `begun`: messages whose edit is claimed. Returns how many other messages may need an edit now.
         """
-        self.live.finish(self.bumps)
         waiting = {number for number, bump in self.bumps.messages.items() if bump.after_id not in self._made}
         for number, event_id in sorted(self.bumps.write(begun, begun_at)):
-            said_apart.say_unnoted(self._session, number, event_id, self._now)
+            said_apart.say_unnoted(self.session, number, event_id, self._now)
         return len(waiting.difference(begun))
 
     def _related(self, news: VersionNews) -> list[RacingEvent]:
-        """The abandoned meetings that say the race, or that the news takes the race out of."""
-        is_result = news.event.kind is EventKind.RESULT_RECEIVED and (news.is_first or news.remarks.contradicts)
-        is_related = is_result or (news.event.kind is EventKind.RACE_ABANDONED and not news.remarks.contradicts)
-        return self._meetings.of(news.event) if is_related else []
+        """The abandoned meetings that say the race, or that the news takes the race out of.
 
-    def _read(self, news: VersionNews, meetings: Sequence[RacingEvent]) -> None:
+        Reads what channels were told of the event before.
+        """
         event, contradicts = news.event, news.remarks.contradicts
-        keys, race_ids = {one.key for one in meetings}, set[str | None]()
-        if not news.is_first:
-            keys.add(event.key)
-        if contradicts or (self._known.with_hours and news.is_urgent) or (news.is_late and event.contradicting_key):
-            keys |= {event.key, event.contradicting_key or event.key}
-            race_ids.add(event.race.race_id)
-        if contradicts and event.kind is EventKind.RESULT_RECEIVED:
-            keys |= set(self._meetings.naming(event.race.race_id))
-        self._chains.read(keys, race_ids)
+        is_result = event.kind is EventKind.RESULT_RECEIVED and (news.is_first or contradicts)
+        is_related = is_result or (event.kind is EventKind.RACE_ABANDONED and not contradicts)
+        meetings = self.meetings.of(event) if is_related else []
+        if meetings or contradicts or not news.is_first or (self.known.with_hours and news.is_urgent):
+            naming = self.meetings.naming(event.race.race_id) if event.kind is EventKind.RESULT_RECEIVED else []
+            keys = {event.key, event.contradicting_key or event.key, *naming, *(one.key for one in meetings)}
+            self._chains.read(keys, {event.race.race_id})
+        return meetings
 
     def _chain(self, news: VersionNews) -> Chain:
         event = news.event
@@ -289,10 +261,10 @@ class Plan:
         self,
         news: VersionNews,
         heard: Heard,
-        chain: Chain,
         meetings: Sequence[RacingEvent],
         received_at: datetime,
     ) -> dict[str, list[Decision]]:
+        chain = self._chain(news)
         told = [(meeting, self._chains.of({meeting.key})) for meeting in meetings]
         channels = {*heard.takes, *heard.watches, *chain, *(channel for _, here in told for channel in here)}
         if heard.only is not None:
@@ -335,7 +307,7 @@ class Plan:
     def _choices(
         self, news: VersionNews, heard: Heard, channel: str, received_at: datetime, live: Live | None
     ) -> Choices:
-        asking = self._known.with_asking.get(channel)
+        asking = self.known.with_asking.get(channel)
         return Choices(
             takes=channel in heard.takes,
             listens=channel in heard.listening,
@@ -349,7 +321,7 @@ class Plan:
         )
 
     def _until(self, channel: str, event: RacingEvent, received_at: datetime) -> datetime | None:
-        filters = self._known.with_hours.get(channel)
+        filters = self.known.with_hours.get(channel)
         return kept_until(filters, event, received_at, self._now) if filters else None
 
     def _carry(
@@ -432,14 +404,14 @@ class Plan:
 
     def _tell_relatives(self, news: VersionNews, meetings: Sequence[RacingEvent], own: Mapping[str, int]) -> None:
         event = news.event
-        if self._known.with_hours and news.is_urgent:
+        if self.known.with_hours and news.is_urgent:
             keys = {event.key, event.contradicting_key or event.key}
             for release in hurried(news, self._chains.waiting(keys, event.race.race_id)):
                 self._release(release)
         if event.kind is not EventKind.RESULT_RECEIVED or not (meetings or news.remarks.contradicts):
             return
         of_race = [self._chains.of({meeting.key}) for meeting in meetings]
-        naming = [self._chains.of({key}) for key in self._meetings.naming(event.race.race_id)]
+        naming = [self._chains.of({key}) for key in self.meetings.naming(event.race.race_id)]
         lost = self._chains.of({event.contradicting_key or ""}, self._other_race(event))
         for channel in sorted({channel for found in (*of_race, *naming, lost) for channel in found}):
             shows = meetings_without_race(
@@ -452,24 +424,24 @@ class Plan:
                 self._link(news.version, show, own.get(channel))
 
     def _store_versions(self) -> None:
-        event_store.add(self._session, self._versions)
+        event_store.add(self.session, self._versions)
         self._versions.clear()
 
     def _store(self, new: Sequence[_New]) -> None:
         self._store_versions()
-        ids = message_store.add_each(self._session, [one.stored_as for one in new])
+        ids = message_store.add_each(self.session, [one.stored_as for one in new])
         self.written += len(ids)
         self._number(new, ids)
         stored = {one.number for one in new}
         self._new = [one for one in self._new if one.number not in stored]
-        message_store.wait_no_longer(self._session, self._released, now=self._now)
+        message_store.wait_no_longer(self.session, self._released, now=self._now)
         self._released = []
 
     def _number(self, new: Sequence[_New], ids: Mapping[str, int]) -> None:
         """New tellings have the ids of their messages from now on."""
         keys = {one.number: one.post.idempotency_key for one in new}
         if missing := sorted(keys.values() - ids.keys()):
-            ids = {**ids, **message_store.ids_of(self._session, missing)}
+            ids = {**ids, **message_store.ids_of(self.session, missing)}
         numbers = {number: ids[key] for number, key in keys.items()}
         self._made.update(numbers.values())
         self._chains.renumber(numbers)
@@ -495,7 +467,7 @@ class Plan:
         edited = {number: bump for (number, _), bump in said.items() if bump} | late
         if followed := {number: bump for number, bump in edited.items() if number in self._chains.asked}:
             # Whatever the channel wants now.
-            self.bumps.add(acknowledgements.follow(self._session, followed))
+            self.bumps.add(acknowledgements.follow(self.session, followed))
 
 
 def _renumbered(one: _Shown, numbers: Mapping[int, int]) -> _Shown:

@@ -165,17 +165,7 @@ class _Transaction:
                 break
             self._plan_messages(versions, elsewhere, delivery, event)
             done += 1
-        self._plan.link()
-        tell_again(
-            self._session,
-            self._plan,
-            elsewhere,
-            self._meetings,
-            self._known,
-            now=self._now,
-            repeats=versions.repeats,
-            careful=claiming is None,
-        )
+        tell_again(self._plan, elsewhere, now=self._now, repeats=versions.repeats, careful=claiming is None)
         if left := [delivery.inbox_id for delivery, _ in read[done:]]:
             inbox.put_back(self._session, left)
         return FannedOut(done, self._hand_over(claiming), self._lines)

@@ -22,7 +22,7 @@ from bot.db.tables import (
 from bot.deliveries import inbox
 from bot.errors import LockTaken
 from bot.events import event_store
-from bot.outbox import acknowledgements, live_meetings
+from bot.outbox import acknowledgements
 from bot.outbox.message_store import ALWAYS, is_told
 from bot.outbox.revisions import Bump, Bumps
 from bot.outbox.states import Happened, move
@@ -99,7 +99,6 @@ def _has_escalation(session: Session, channel_id: str) -> bool:
 
 def _move_messages(session: Session, old_id: str, new_id: str) -> None:
     """Slack edits and links sent messages under the new id only."""
-    live_meetings.move(session, old_id, new_id)
     event_store.rename_watching(session, old_id, new_id)
     _drop_repeated_escalations(session, old_id, new_id)
     _fold_repeats(session, old_id, new_id)

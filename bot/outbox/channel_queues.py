@@ -19,6 +19,7 @@ from sqlalchemy import (
     literal_column,
     or_,
     select,
+    union_all,
     update,
 )
 from sqlalchemy.orm import Mapped, aliased
@@ -114,11 +115,12 @@ class Claim:
 
 def tried_longest(session: Session) -> tuple[str, str] | None:
     """The oldest unsent message of open queues whose last call failed: key and failure."""
+    # Two looks, each by its index.
+    waiting = union_all(*(select(col(OutboxMessage.id)).where(which) for which in (IS_UNSENT, IS_TO_EDIT)))
     statement = (
         select(col(OutboxMessage.idempotency_key), col(OutboxMessage.detail))
         .join(ChannelQueue, col(ChannelQueue.channel_id) == col(OutboxMessage.channel_id))
-        .where(or_(IS_UNSENT, IS_TO_EDIT), col(OutboxMessage.detail).is_not(None), _IS_OPEN)
-        # A sum, so that SQLite uses the index of unsent messages.
+        .where(col(OutboxMessage.id).in_(waiting), col(OutboxMessage.detail).is_not(None), _IS_OPEN)
         .order_by(col(OutboxMessage.id) + 0)
         .limit(1)
     )

@@ -11,8 +11,7 @@ from datetime import date, datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, delete, func, literal_column, or_, select, update
-from sqlalchemy.orm import aliased
+from sqlalchemy import ColumnElement, Select, and_, delete, literal_column, or_, select
 from sqlmodel import Session, col
 
 from bot.channels import subscriptions
@@ -91,7 +90,8 @@ def key_of(meeting: Meeting) -> str | None:
 
 def is_of_day_before(moment: datetime) -> ColumnElement[bool]:
     """Of a live message: the meeting's day."""
-    return col(OutboxMessage.idempotency_key) < f"live:{moment.date()}"
+    before = select(col(LiveMeetingRow.message_id)).where(col(LiveMeetingRow.race_date) < str(moment.date()))
+    return col(OutboxMessage.id).in_(before)
 
 
 def is_over(meeting: Meeting, now: datetime) -> bool:
@@ -100,7 +100,7 @@ def is_over(meeting: Meeting, now: datetime) -> bool:
 
 
 def make(session: Session, meeting: Meeting, channels: Iterable[str], received_at: datetime) -> None:
-    """Unless the channel has a message of the same key. A message of an earlier version of the bot may lack its row."""
+    """Unless the channel has a message of the same key."""
     key = key_of(meeting)
     keys = {f"{key}@{channel}": channel for channel in channels}
     posts = [
@@ -108,8 +108,8 @@ def make(session: Session, meeting: Meeting, channels: Iterable[str], received_a
         for of, channel in keys.items()
     ]
     message_store.add(session, posts)
-    made = select(col(OutboxMessage.id)).where(col(OutboxMessage.idempotency_key).in_(sorted(keys)))
-    rows = [{"message_id": number, **_columns(meeting)} for number in session.execute(made).scalars()]
+    made = message_store.ids_of(session, keys)
+    rows = [{"message_id": number, **_columns(meeting)} for number in made.values()]
     session.execute(insert_here(session, LiveMeetingRow).on_conflict_do_nothing(), rows)
 
 
@@ -192,19 +192,6 @@ def of_regions(session: Session, meeting: Meeting, channels: Collection[str]) ->
     """Channels, each with a live message of the day and course, of any region: all may be meant without a region."""
     found = session.execute(_of_course(meeting, channels)) if channels and _places(meeting) else ()
     return [(channel, row.message_id) for row, channel, is_usable in found if is_usable]
-
-
-def move(session: Session, old_id: str, new_id: str) -> None:
-    """Find the channel's live messages under the channel's new id. A message in doubt is looked for by its old key."""
-    other = aliased(OutboxMessage)
-    moved = func.replace(col(OutboxMessage.idempotency_key), f"@{old_id}", f"@{new_id}")
-    statement = update(OutboxMessage).where(
-        col(OutboxMessage.channel_id) == old_id,
-        col(OutboxMessage.kind) == MessageKind.LIVE,
-        col(OutboxMessage.state).in_([MessageState.QUEUED, MessageState.SENT]),
-        ~select(col(other.id)).where(col(other.idempotency_key) == moved).exists(),
-    )
-    session.execute(statement.values(idempotency_key=moved).execution_options(synchronize_session=False))
 
 
 def threads(session: Session, message_ids: Collection[int]) -> dict[int, Thread]:
