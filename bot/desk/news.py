@@ -39,11 +39,14 @@ class News:
 
     @property
     def may_repeat_loss(self) -> bool:
-        """True if the version reports a loss, and nothing else that rings. The first version of a card does."""
+        """True if a result or a card reports a loss, and nothing else that rings. The first version of a card does.
+
+        An abandonment's own event always rings: a ring too many costs less than a missed abandonment.
+        """
         if self.event.kind is EventKind.RACECARD_PUBLISHED:
             is_all = not self.is_first and all(one.marks_lost for one in self.remarks.changes if one.rings)
         else:
-            is_all = self.event.kind is not EventKind.MEETING_ABANDONED and (self.is_first or not self.rings)
+            is_all = self.event.kind is EventKind.RESULT_RECEIVED and (self.is_first or not self.rings)
         is_lost = self.event.reports_loss and not self.event.race.is_void
         return is_all and is_lost and self.remarks.contradicts is None
 

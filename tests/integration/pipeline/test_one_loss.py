@@ -1,4 +1,4 @@
-"""A loss that several events report rings once in a channel; another fact rings."""
+"""A result or a card that repeats a told loss rings no more. An abandonment and another fact ring."""
 
 from bot.events.event import Topic
 from tests.clock import DAY
@@ -28,14 +28,14 @@ MARKED = card(2, "Abandoned")
 
 STORIES = {
     "result after the abandonment": Story(abandonment(), lost(), edits=0, CGB=[ALERT]),
-    "abandonment after the result": Story(lost(), abandonment(), CGB=[FROM_RESULT]),
+    "abandonment after the result": Story(lost(), abandonment(), CGB=[FROM_RESULT, f"{ALERT} | !CONFLICT"]),
     "all three": Story(
         *(ALL, card(1), abandonment(), MARKED, lost()),
         CGB=["^ABANDONED: Ascot 14:30 | Corrected", f"{ALERT} | !Contradicted"],
     ),
     "card first": Story(
         *(ALL, card(1), MARKED, lost(), abandonment()),
-        CGB=["Superseded", "^ABANDONED: Ascot 14:30"],
+        CGB=["Superseded", "^ABANDONED: Ascot 14:30", f"{ALERT} | !CONFLICT"],
     ),
     "in a channel that takes no cards": Story(card(1), abandonment(), MARKED, CGB=[ALERT]),
     "result after the meeting's abandonment": Story(meeting("rc_1", "rc_2"), lost(), CGB=["^ABANDONED: Ascot, whole"]),
