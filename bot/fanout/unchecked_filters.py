@@ -21,9 +21,9 @@ from bot.fanout.plan import finish
 from bot.logs import get_logger
 from bot.outbox.notices import Notices, Urgency
 from bot.racedata import reference_store
+from bot.racedata.client.records import KnownCourse
 from bot.racedata.lexicon import Lexicon, kept
-from bot.racedata.near_misses import likely
-from bot.racedata.reference_store import KnownCourse
+from bot.racedata.near_misses import likely, question
 
 log = get_logger(__name__)
 
@@ -210,10 +210,9 @@ def _said(
 
 def _no_region(typed: str, lists: Lexicon) -> str:
     meant = lists.parts_of(typed) or likely(typed, lists.regions)
-    question = f" Did you mean {' or '.join(meant)}?" if meant else ""
     return (
         f"This channel is subscribed to {typed}, but the data service publishes no such region, so nothing "
-        f"arrives.{question} Edit and Remove in /racing list change the subscription."
+        f"arrives.{question(meant)} Edit and Remove in /racing list change the subscription."
     )
 
 

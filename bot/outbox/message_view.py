@@ -34,9 +34,10 @@ from bot.outbox import message_store, telling_store
 from bot.outbox.fanout_knowledge import FanoutKnowledge
 from bot.outbox.telling_store import Told
 from bot.racedata import event_completion, rest_of_meetings
+from bot.racedata.client.records import KnownCountry
 from bot.racedata.event_completion import KnownElsewhere
 from bot.racedata.lexicon import kept
-from bot.racedata.reference_store import COUNTRIES, KnownCountry
+from bot.racedata.reference_store import COUNTRIES
 
 log = get_logger(__name__)
 

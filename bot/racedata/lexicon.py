@@ -14,7 +14,7 @@ from sqlmodel import Session
 from bot.events.races import Course, Race
 from bot.events.typed_text import folded
 from bot.racedata import reference_store
-from bot.racedata.reference_store import KnownCountry, KnownCourse
+from bot.racedata.client.records import KnownCountry, KnownCourse
 
 # The codes in use for a country, with its common names. English words (NO, IN, IT) are left out: "NO racecards" does
 # not mean Norway.

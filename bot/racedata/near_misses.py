@@ -7,7 +7,7 @@ from rapidfuzz import fuzz, process
 
 from bot.errors import CommandError
 from bot.events.typed_text import folded
-from bot.racedata.reference_store import KnownCourse
+from bot.racedata.client.records import KnownCourse
 
 LIKELY_MAX = 3
 
@@ -44,16 +44,16 @@ class WrongWord:
     meant: tuple[str, ...] = ()
 
 
-def likely(typed: str, values: Iterable[str], most: int = LIKELY_MAX, *, alike: float = LIKENESS_MIN) -> list[str]:
-    return list(dict.fromkeys(value for value, _ in _scored(typed, values, most, alike)))[:most]
+def likely(typed: str, values: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(value for value, _ in _scored(typed, values, LIKENESS_MIN)))[:LIKELY_MAX]
 
 
 def wrong_words(words: Iterable[str], vocabulary: Vocabulary, alike: float = LIKENESS_MIN) -> list[WrongWord]:
     """The words that the vocabulary lacks, each once; joined where together they are more like one name."""
     wrong = list(dict.fromkeys(word for word in words if vocabulary.get(word) != word))
-    each = {word: _scored(word, vocabulary, LIKELY_MAX, alike) for word in wrong[:LOOKED_UP_MAX]}
+    each = {word: _scored(word, vocabulary, alike) for word in wrong[:LOOKED_UP_MAX]}
     if 1 < len(wrong) <= WORDS_TOGETHER_MAX:
-        together = _scored(" ".join(wrong), vocabulary, LIKELY_MAX, max(alike, TOGETHER_ALIKE))
+        together = _scored(" ".join(wrong), vocabulary, max(alike, TOGETHER_ALIKE))
         if _best(together) > max(map(_best, each.values())):
             return [_wrong(" ".join(wrong), together, vocabulary)]
     return [_wrong(word, each.get(word, []), vocabulary) for word in wrong]
@@ -129,14 +129,14 @@ def several(typed: str, found: Sequence[KnownCourse], regions: Sequence[str]) ->
     return CommandError(told, typed=COURSE_PREFIX + typed, meant=meant)
 
 
-def _scored(typed: str, values: Iterable[str], most: int, alike: float) -> list[tuple[str, float]]:
+def _scored(typed: str, values: Iterable[str], alike: float) -> list[tuple[str, float]]:
     """Values with their likeness from 0 to 1; where letter case alone differs, these alone."""
     spellings = _spellings(values)
     spelled = folded(typed[:TYPED_MAX])
     if exact := spellings.get(spelled):
         return [(value, 1.0) for value in exact]
     cutoff = 100 * (alike if len(spelled) <= SHORT else max(alike, ALIKE_IF_LONGER))
-    found = process.extract(spelled, list(spellings), scorer=fuzz.ratio, score_cutoff=cutoff, limit=most)
+    found = process.extract(spelled, list(spellings), scorer=fuzz.ratio, score_cutoff=cutoff, limit=LIKELY_MAX)
     return [(value, score / 100) for spelling, score, _ in found for value in spellings[spelling]]
 
 

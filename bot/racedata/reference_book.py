@@ -12,11 +12,10 @@ from bot.clock import Clock
 from bot.db.engine import Database
 from bot.errors import CommandError, ServiceError, StorageError
 from bot.events.races import Course
-from bot.events.reading.json_values import note_text
 from bot.logs import get_logger
 from bot.racedata import reference_store
 from bot.racedata.client.filter_values import read_reference
-from bot.racedata.client.records import UNREAD_SHOWN
+from bot.racedata.client.records import UNREAD_SHOWN, KnownCountry, KnownCourse
 from bot.racedata.client.service_client import RacingClient
 from bot.racedata.client.service_errors import (
     TRANSIENT,
@@ -38,7 +37,7 @@ from bot.racedata.near_misses import (
     several,
     wrong_words,
 )
-from bot.racedata.reference_store import KnownCountry, KnownCourse, StoredList
+from bot.racedata.reference_store import StoredList
 
 log = get_logger(__name__)
 T = TypeVar("T")
@@ -295,13 +294,11 @@ def _is_left_to_courses(error: ServiceError | None) -> bool:
 
 
 async def _ask_courses(client: RacingClient) -> list[KnownCourse]:
-    named, page = set(KnownCourse.model_fields), await client.courses()
-    return [KnownCourse(**record.model_dump(include=named)) for record in page.data if (record.name or "").strip()]
+    return [one for one in (await client.courses()).data if (one.name or "").strip()]
 
 
 async def _ask_countries(client: RacingClient) -> list[KnownCountry]:
-    named, page = set(KnownCountry.model_fields) - {"note"}, await client.countries()
-    return [KnownCountry(**record.model_dump(include=named), note=note_text(record.note)) for record in page.data]
+    return (await client.countries()).data
 
 
 def _log_failure(task: "asyncio.Task[ServiceError | None]") -> None:

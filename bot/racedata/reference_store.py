@@ -10,34 +10,8 @@ from sqlmodel import Session
 
 from bot.db import named_values
 from bot.db.named_values import Mark
-from bot.events.races import Course, Value
-
-
-class KnownCourse(Value):
-    course_id: str | None = None
-    name: str | None = None
-    shortcode: str | None = None
-    country: str | None = None
-    region: str | None = None
-    races: int | None = None
-    meetings: int | None = None
-    first_meeting: str | None = None
-    last_meeting: str | None = None
-
-
-class KnownCountry(Value):
-    """`position_pct` is a fraction from 0 to 1."""
-
-    country_code: str | None = None
-    name: str | None = None
-    races: int | None = None
-    full_result_order: bool | None = None
-    position_pct: float | None = None
-    official_rating: bool | None = None
-    race_class: bool | None = None
-    winning_times: bool | None = None
-    note: str | None = None
-
+from bot.events.races import Course
+from bot.racedata.client.records import KnownCountry, KnownCourse
 
 T = TypeVar("T")
 

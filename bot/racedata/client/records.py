@@ -1,6 +1,7 @@
 """Envelope and records, with every specified field.
 
-Unspecified fields are kept, a field of another type is None, and list items that are no objects are dropped.
+Unspecified fields are kept where a shape is not shown. A field of another type is None, and list items that are no
+objects are dropped.
 """
 
 from collections.abc import Iterator, Mapping
@@ -15,6 +16,8 @@ from pydantic import (
     ValidatorFunctionWrapHandler,
     WrapValidator,
 )
+
+from bot.events.reading.json_values import note_text
 
 T = TypeVar("T")
 
@@ -89,7 +92,11 @@ class ServicePage(BaseModel, Generic[T]):
     data: T
 
 
-class CountryRecord(Record):
+class _Listed(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore", coerce_numbers_to_str=True)
+
+
+class KnownCountry(_Listed):
     """Interface, Country. `position_pct` is a fraction from 0 to 1."""
 
     country_code: Text = None
@@ -100,10 +107,10 @@ class CountryRecord(Record):
     official_rating: Flag = None
     race_class: Flag = None
     winning_times: Flag = None
-    note: Any = None
+    note: Annotated[str | None, BeforeValidator(note_text)] = None
 
 
-class CourseRecord(Record):
+class KnownCourse(_Listed):
     """Interface, Course. `country` is a label and can differ from `region`, the filter's code."""
 
     course_id: Text = None
@@ -163,8 +170,8 @@ def _texts(item: Any) -> Iterator[str]:
         yield from _signing_secrets(item)
 
 
-CountryPage = ServicePage[Rows[CountryRecord]]
-CoursePage = ServicePage[Rows[CourseRecord]]
+CountryPage = ServicePage[Rows[KnownCountry]]
+CoursePage = ServicePage[Rows[KnownCourse]]
 RacePage = ServicePage[Rows[RaceRecord]]
 DeliveryPage = ServicePage[ListedRows[DeliveryRecord]]
 SubscriptionPage = ServicePage[SubscriptionRecord]

@@ -9,8 +9,8 @@ from bot.events.typed_text import folded
 from bot.logs import get_logger
 from bot.outbox.message import Block
 from bot.racedata import reference_store
+from bot.racedata.client.records import KnownCourse
 from bot.racedata.near_misses import TYPED_MAX, likely
-from bot.racedata.reference_store import KnownCourse
 from bot.slack.commands.invocation import Desk
 from bot.slack.messages.conditions.course_view import course_value
 from bot.slack.messages.kit.blocks import options

@@ -17,8 +17,8 @@ from bot.events.event import Topic
 from bot.events.races import Course
 from bot.operations.subscription_file import as_data, as_yaml, read
 from bot.outbox.channel_closing import pause_channel
+from bot.racedata.client.records import KnownCountry, KnownCourse
 from bot.racedata.lexicon import Lexicon
-from bot.racedata.reference_store import KnownCountry, KnownCourse
 from bot.settings import Settings
 from tests.databases import on_both, on_postgresql
 

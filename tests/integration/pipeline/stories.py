@@ -21,6 +21,7 @@ from bot.channels import subscriptions
 from bot.events.races import Course, OffTime, Race
 from bot.outbox import backlog
 from bot.racedata import race_book_store, reference_store
+from bot.racedata.client.records import KnownCourse
 from sandbox.slack import failures
 from sandbox.slack.failures import Failure
 from tests.clock import DAY
@@ -202,9 +203,9 @@ def lists(*races: Race, region: str | None = "GB") -> Do:
     return do
 
 
-GB_ASCOT = reference_store.KnownCourse(course_id="cr_asc", name="Ascot", region="GB")
-AUS_ASCOT = reference_store.KnownCourse(course_id="cr_aus", name="Ascot", region="AUS")
-KEMPTON = reference_store.KnownCourse(name="Kempton", region="GB")
+GB_ASCOT = KnownCourse(course_id="cr_asc", name="Ascot", region="GB")
+AUS_ASCOT = KnownCourse(course_id="cr_aus", name="Ascot", region="AUS")
+KEMPTON = KnownCourse(name="Kempton", region="GB")
 
 
 def knows(*courses: Any, regions: Sequence[str] = ("AUS", "FR", "GB", "IRE"), countries: Sequence[Any] = ()) -> Do:

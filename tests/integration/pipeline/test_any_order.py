@@ -28,6 +28,7 @@ from bot.outbox.claim_at_fanout import QueuedOnly
 from bot.outbox.claim_outcomes import OutcomeContext, Posted
 from bot.outbox.notices import Notices
 from bot.racedata import race_book_store, reference_store
+from bot.racedata.client.records import KnownCourse
 from bot.slack.bot_identity import BotIdentity
 from bot.slack.event_messages import PostRenderer
 from bot.slack.messages.alerts.admin_notice import admin_notice
@@ -105,7 +106,7 @@ class Channel:
 
     def subscribe(self) -> None:
         chosen = ChannelFilter(region="GB", topics=frozenset(Topic))
-        ascot = reference_store.KnownCourse(name="Ascot", region="GB")
+        ascot = KnownCourse(name="Ascot", region="GB")
         self.within(lambda session: subscriptions.save(session, CHANNEL, chosen, user_id="U", now=self.now))
         self.within(lambda session: reference_store.COURSES.put(session, [ascot], self.now))
 

@@ -12,7 +12,7 @@ from bot.errors import CommandError
 from bot.events.races import Course, OffTime, Race, Runner
 from bot.outbox.ledger import LedgerOutcome
 from bot.racedata import race_book_store, reference_store
-from bot.racedata.reference_store import KnownCourse
+from bot.racedata.client.records import KnownCourse
 from bot.slack.commands.error_answers import offered_lines
 from bot.slack.commands.invocation import Invocation
 from bot.slack.commands.trace import TRACE_COMMAND, named_race, no_such_race

@@ -10,7 +10,8 @@ from sqlmodel import Session
 
 from bot.channels.filters import ChannelFilter
 from bot.events.event import Topic
-from bot.racedata import recent_races, reference_store
+from bot.racedata import recent_races
+from bot.racedata.client.records import KnownCountry
 from tests.clock import DAY
 from tests.databases import on_postgresql
 from tests.integration.pipeline.counted import counting
@@ -278,8 +279,8 @@ OTHER_RACES = {
     ),
 }
 
-ITALY = reference_store.KnownCountry(country_code="ITY", name="Italy", full_result_order=False, position_pct=0.612)
-BRITAIN = reference_store.KnownCountry(country_code="GB", name="Great Britain", full_result_order=True)
+ITALY = KnownCountry(country_code="ITY", name="Italy", full_result_order=False, position_pct=0.612)
+BRITAIN = KnownCountry(country_code="GB", name="Great Britain", full_result_order=True)
 PARTIAL = "Italy does not publish the full finishing order: 61% of runners have a recorded position."
 PARTIAL_ORDER = {
     "result of a partial order": Story(

@@ -7,7 +7,7 @@ from bot.db.tables import BookRace, EventVersion
 from bot.events.event import Topic
 from bot.events.facts import VersionRemarks
 from bot.events.races import Course
-from bot.racedata.reference_store import KnownCountry
+from bot.racedata.client.records import KnownCountry
 from tests.clock import DAY
 from tests.integration.pipeline.racing_day import abandonment, meeting, result, tell
 from tests.integration.pipeline.stories import (

@@ -12,7 +12,7 @@ from bot.events.event import DEFAULT_TOPICS, Topic
 from bot.events.races import Course
 from bot.fanout.unchecked_filters import check_filters
 from bot.racedata import reference_store
-from bot.racedata.reference_store import KnownCourse
+from bot.racedata.client.records import KnownCourse
 from tests.clock import DAY
 from tests.databases import on_both
 from tests.integration.pipeline.racing_day import abandonment, meeting, result, tell

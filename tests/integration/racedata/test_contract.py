@@ -16,7 +16,7 @@ from pydantic import SecretStr
 from bot.errors import SettingsError
 from bot.racedata.client.cursor_walk import collect
 from bot.racedata.client.filter_values import read_reference
-from bot.racedata.client.records import CountryRecord, CourseRecord
+from bot.racedata.client.records import KnownCountry, KnownCourse
 from bot.racedata.client.service_client import RECORDS_PER_PAGE, WalkPosition, open_client
 from bot.racedata.client.service_errors import (
     BY_CODE,
@@ -99,8 +99,8 @@ async def test_each_endpoint_is_asked_once_and_its_account_is_remembered(stand_i
 
 async def test_records_have_every_specified_field(client):
     for page, record, nullable in (
-        (await client.countries(), CountryRecord, {"note"}),
-        (await client.courses(), CourseRecord, {"shortcode"}),
+        (await client.countries(), KnownCountry, {"note"}),
+        (await client.courses(), KnownCourse, {"shortcode"}),
     ):
         assert page.meta.count == len(page.data) > 0
         for one in page.data:

@@ -38,6 +38,7 @@ from bot.outbox.claim_at_fanout import QueuedOnly
 from bot.outbox.notices import Notices
 from bot.outbox.resume import Reopening
 from bot.racedata import reference_store
+from bot.racedata.client.records import KnownCourse
 from bot.racedata.reference_book import ReferenceBook
 from bot.slack.commands import subscribe
 from bot.slack.commands.form_submission import submit
@@ -119,9 +120,7 @@ async def replicas(postgresql_database, slack, monkeypatch):
 
     def publish(session):
         reference_store.REGIONS.put(session, ["GB", "IRE"], now())
-        reference_store.COURSES.put(
-            session, [reference_store.KnownCourse(course_id="cr_1", name="Ascot", region="GB")], now()
-        )
+        reference_store.COURSES.put(session, [KnownCourse(course_id="cr_1", name="Ascot", region="GB")], now())
         reference_store.COUNTRIES.put(session, [], now())
 
     await postgresql_database.write(publish)

@@ -13,7 +13,7 @@ from bot.errors import CommandError
 from bot.events.event import DEFAULT_TOPICS
 from bot.events.races import Course
 from bot.racedata import reference_store
-from bot.racedata.reference_store import KnownCourse
+from bot.racedata.client.records import KnownCourse
 from bot.settings import SubscribeBy
 from bot.slack.bot_identity import BotIdentity
 from bot.slack.commands.invocation import Invocation

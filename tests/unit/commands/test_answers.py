@@ -19,11 +19,11 @@ from bot.errors import CommandError
 from bot.events.event import DEFAULT_TOPICS, Topic
 from bot.events.races import Course
 from bot.outbox.message import Message
+from bot.racedata.client.records import KnownCountry, KnownCourse
 from bot.racedata.client.service_errors import Unauthorized
 from bot.racedata.forecast import Forecast
 from bot.racedata.lexicon import Lexicon
 from bot.racedata.month_quota import QuotaReading, QuotaSource, UsageRow
-from bot.racedata.reference_store import KnownCountry, KnownCourse
 from bot.slack.commands.list_commands import COURSES_COMMAND, COVERAGE_COMMAND, USAGE_COMMAND
 from bot.slack.commands.pause import read_until
 from bot.slack.commands.subscription_changes import audited

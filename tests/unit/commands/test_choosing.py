@@ -7,7 +7,7 @@ from bot.errors import CommandError, FieldsWrong
 from bot.events.event import DEFAULT_TOPICS, Topic
 from bot.events.races import Course
 from bot.racedata import reference_store as rows
-from bot.racedata.reference_store import KnownCourse
+from bot.racedata.client.records import KnownCourse
 from bot.slack.commands.error_answers import explain
 from bot.slack.messages.answers.subscription_answers import abandonments_buttons
 from bot.slack.messages.conditions.condition_view import PublishedChoices

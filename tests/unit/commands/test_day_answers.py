@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from bot.events.event import EventKind, RacingEvent
 from bot.events.races import Course, Runner
+from bot.racedata.client.records import KnownCountry
 from bot.racedata.client.service_errors import ServerFault
 from bot.racedata.day_card import Coverage, Outcomes, RaceOutcome, outcomes_of
 from bot.racedata.race_book_store import merged
-from bot.racedata.reference_store import KnownCountry
 from bot.slack.messages.answers.day_answer import DayQuestion
 from bot.slack.messages.answers.full_result_answer import full_result
 from bot.slack.messages.answers.races_of_day import racecard, results_of_day

@@ -10,7 +10,7 @@ from bot.errors import CommandError, FieldsWrong
 from bot.events.event import Topic
 from bot.events.races import Course
 from bot.racedata import reference_store
-from bot.racedata.reference_store import KnownCourse
+from bot.racedata.client.records import KnownCourse
 from bot.slack.bot_identity import BotIdentity
 from bot.slack.commands.subscribe import said_of
 from bot.slack.commands.subscription_pages import LIST_COMMAND

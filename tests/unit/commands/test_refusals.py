@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.errors import CommandError
+from bot.racedata.client.records import KnownCourse
 from bot.racedata.lexicon import Lexicon
 from bot.racedata.near_misses import LOOKED_UP_MAX
-from bot.racedata.reference_store import KnownCourse
 from bot.slack.commands import menu_options
 from bot.slack.commands.day_commands import RACECARD_COMMAND
 from bot.slack.commands.error_answers import explain

@@ -12,9 +12,9 @@ from bot.channels import subscriptions
 from bot.errors import CommandError, SlackUnreached
 from bot.events.races import Course
 from bot.racedata import reference_store as rows
+from bot.racedata.client.records import KnownCountry, KnownCourse
 from bot.racedata.client.service_errors import ServiceUnreachable
 from bot.racedata.reference_book import ReferenceBook
-from bot.racedata.reference_store import KnownCountry, KnownCourse
 from bot.slack.commands.form_submission import submit
 from bot.slack.commands.invocation import Invocation
 from bot.slack.commands.refusal_buttons import with_working_offers

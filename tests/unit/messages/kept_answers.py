@@ -18,10 +18,10 @@ from bot.outbox.ledger import Trace
 from bot.outbox.live_meetings import LiveMeeting
 from bot.outbox.notices import Urgency
 from bot.outbox.resume import Backlog
+from bot.racedata.client.records import KnownCountry, KnownCourse
 from bot.racedata.day_card import at_off
 from bot.racedata.declared_names import KnownName
 from bot.racedata.forecast import forecast
-from bot.racedata.reference_store import KnownCountry, KnownCourse
 from bot.slack.commands.error_answers import explain
 from bot.slack.commands.table import RACING_COMMANDS
 from bot.slack.forms.home_view import HomeChannel, HomePage, home_view

@@ -10,7 +10,7 @@ from bot.events.races import Course, OffTime, Race, Runner
 from bot.events.watched import WatchedRunner
 from bot.outbox.message import Message
 from bot.outbox.message_view import AskedInView, Superseded
-from bot.racedata.reference_store import KnownCountry
+from bot.racedata.client.records import KnownCountry
 from bot.slack.messages import EVENT_MESSAGES, Corrected, MessageContext, render
 from bot.slack.messages.alerts.result import race_not_run
 from bot.slack.messages.alerts.unreadable import unreadable

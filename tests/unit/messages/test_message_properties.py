@@ -16,8 +16,8 @@ from bot.events.kinds import DECLARATIONS
 from bot.events.races import Course, OffTime, Race, Runner
 from bot.outbox.message import Message
 from bot.outbox.message_view import Superseded
+from bot.racedata.client.records import KnownCountry, KnownCourse
 from bot.racedata.month_quota import UsageRow
-from bot.racedata.reference_store import KnownCountry, KnownCourse
 from bot.slack.messages import Corrected, MessageContext, render
 from bot.slack.messages.kit.blocks import weight
 from bot.slack.messages.kit.native_blocks import CELL_MAX

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bot.racedata.client.records import KnownCountry, KnownCourse
 from bot.racedata.lexicon import Lexicon
 from bot.racedata.near_misses import LOOKED_UP_MAX, WrongWord, likely, refusal, wrong_words
-from bot.racedata.reference_store import KnownCountry, KnownCourse
 
 COURSES = [
     KnownCourse(course_id="cr_1", name="Ascot", shortcode="ASC", region="GB", country="England"),

@@ -11,7 +11,7 @@ from bot.events.facts import Changes, changes_between
 from bot.events.races import Race, Value
 from bot.events.watched import WatchedRunner
 from bot.outbox.message_view import AskedInView, Superseded
-from bot.racedata.reference_store import KnownCountry
+from bot.racedata.client.records import KnownCountry
 
 
 class Corrected(Value):

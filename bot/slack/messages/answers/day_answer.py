@@ -10,8 +10,8 @@ from bot.events.event import RacingEvent
 from bot.events.meeting_parts import is_part_of
 from bot.events.races import Race, is_same_course
 from bot.outbox.message import Block, Message
+from bot.racedata.client.records import KnownCountry
 from bot.racedata.day_card import CONFLICTS, Card, Coverage, MeetingCard, Outcomes, RaceOutcome, order_of
-from bot.racedata.reference_store import KnownCountry
 from bot.slack.messages.answers.failure_words import NOBODY_KNOWN, AnswerReader, failure_words, shown_to
 from bot.slack.messages.answers.outcome_words import is_overdue, is_to_come, marked_lost
 from bot.slack.messages.kit.blocks import command_button, context, fits, section

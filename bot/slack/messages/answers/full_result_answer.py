@@ -7,7 +7,7 @@ from bot.events.event import RacingEvent
 from bot.events.facts import only
 from bot.events.races import Race
 from bot.outbox.message import Message
-from bot.racedata.reference_store import KnownCountry
+from bot.racedata.client.records import KnownCountry
 from bot.slack.messages.alerts.alert_context import Corrected
 from bot.slack.messages.alerts.corrections import DISAGREE, changes_in_words
 from bot.slack.messages.alerts.result import IS_VOID

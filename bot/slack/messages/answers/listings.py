@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from bot.channels.audit_log import AuditPage
 from bot.db.tables import AuditEntry
 from bot.outbox.message import Message
-from bot.racedata.reference_store import KnownCountry, KnownCourse
+from bot.racedata.client.records import KnownCountry, KnownCourse
 from bot.slack.messages.kit.blocks import context, message, section, told
 from bot.slack.messages.kit.names import COURSE_MAX, SHORT_MAX, share_recorded
 from bot.slack.messages.kit.pages import LISTED_TOGETHER, PagedAnswer, line_units, page_mark, paged, turns

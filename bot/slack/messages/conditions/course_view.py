@@ -8,8 +8,8 @@ from bot.channels.conditions.table import BY_FIELD
 from bot.channels.filters import ChannelFilter
 from bot.events.races import Course
 from bot.outbox.message import Block
+from bot.racedata.client.records import KnownCourse
 from bot.racedata.near_misses import COURSE_PREFIX
-from bot.racedata.reference_store import KnownCourse
 from bot.slack.messages.conditions.condition_view import (
     ConditionView,
     FilledForm,

@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 
 from bot.events.event import EventKind, RacingEvent
 from bot.events.races import Race, Runner
-from bot.racedata.reference_store import KnownCountry
+from bot.racedata.client.records import KnownCountry
 from bot.slack.messages.kit.text import counted, given, joined, safe
 from bot.slack.messages.kit.times import off_text, published_day
 
