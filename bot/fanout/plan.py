@@ -292,7 +292,7 @@ class Plan:
         """The channels that other events told of every lost race of the news, with the newest telling."""
         event = news.event
         races = [race for race in (event.race, *event.races) if race.abandoned or event.is_abandonment]
-        keys = [self._meetings.also_losing(race, event.key) for race in races]
+        keys = [self.meetings.also_losing(race, event.key) for race in races]
         if not keys or not all(keys):
             return {}
         self._chains.read({key for of_race in keys for key in of_race})
