@@ -5,7 +5,9 @@ The words of the command line are tested in `tests/unit/test_command_line.py`.
 
 import asyncio
 import json
+import os
 import re
+import signal
 import sqlite3
 import sys
 from contextlib import closing
@@ -15,11 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from cryptography.fernet import Fernet
+from sqlalchemy import Engine, event
+from sqlalchemy.engine.default import DefaultDialect
 
 from sandbox.racing_service.switches import Switches
 from sandbox.slack import failures
-from tests.acceptance.command_line import run_command
-from tests.acceptance.dying import after_the_commit, before_the_commit
+from tests.acceptance.forked import run_command
 from tests.clock import START, now
 from tests.older_database import NEWEST, OLDEST, make_older_database
 from tests.payloads import abandoned
@@ -243,6 +246,35 @@ async def lose(world) -> None:
     await service.deliver_due()
     service.set_clock(now)
     assert {delivery.status for delivery in service.deliveries} == {"failed"}
+
+
+def before_the_commit(_folder: Path) -> None:
+    """Nothing of the transaction is stored."""
+    _die(is_committed=False)
+
+
+def after_the_commit(_folder: Path) -> None:
+    """Everything of the transaction is stored, and nothing after it is carried out."""
+    _die(is_committed=True)
+
+
+def _die(*, is_committed: bool) -> None:
+    """At the commit by which the process queues its first message."""
+    commit, queued = DefaultDialect.do_commit, list[str]()
+
+    @event.listens_for(Engine, "after_cursor_execute")
+    def _executed(_conn: Any, _cursor: Any, statement: str, *_: Any) -> None:
+        if statement.startswith("INSERT INTO message "):
+            queued.append(statement)
+
+    def do_commit(self: DefaultDialect, connection: Any) -> None:
+        if queued and not is_committed:
+            os.kill(os.getpid(), signal.SIGKILL)
+        commit(self, connection)
+        if queued:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    DefaultDialect.do_commit = do_commit  # type: ignore[method-assign]  # in a process that is to die
 
 
 async def test_repair_shows_and_makes_good_what_failed_once_whatever_kills_it(make_world):

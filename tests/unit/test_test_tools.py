@@ -263,26 +263,6 @@ def test_every_test_is_run_once(tests, workers):
     assert sorted(in_order(tests, workers), key=lambda test: test[0]) == tests
 
 
-def test_half_of_four_workers_have_the_files_of_bots():
-    bots = [(number, f"file {number // 3}", False) for number in range(12)]
-    rest = [(number, None, False) for number in range(12, 40)]
-    ordered = in_order([*rest, *bots], 4)
-    with_bots = {number // 10 for number, (_, file, _) in enumerate(ordered) if file}
-    assert with_bots == {0, 1}
-
-
-def test_each_worker_begins_with_a_long_test_and_has_a_file_of_bots_whole():
-    long = [(number, "slow", True) for number in range(2)]
-    bots = [(number, f"file {number // 3}", False) for number in range(12, 24)]
-    rest = [(number, None, False) for number in range(30, 48)]
-    ordered = in_order([*rest, *bots, *long], 2)
-    pieces = ordered[:16], ordered[16:]
-    for piece in pieces:
-        assert piece[0] in long
-        assert len({file for _, file, _ in piece[1:7]}) == 2
-        assert all(file is None for _, file, _ in piece[7:])
-
-
 # The clock of the tests
 
 
