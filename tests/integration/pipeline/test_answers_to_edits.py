@@ -28,7 +28,7 @@ from tests.integration.pipeline.steps import (
 FAILS, MADE = http_error(503), http_error(503).accepted()
 REFUSED, NO_SCOPE = slack_error("edit_window_closed"), slack_error("missing_scope")
 TWICE = [http_error(500), FAILS]
-SOFT = "Soft in the other"
+SOFT = "or Soft"
 
 AGAIN = dict.fromkeys([0, 1, 3, 8, 18, 48, 78], "edit")
 EIGHT_LOOKS = {0: "edit"} | dict.fromkeys([1, 3, 8, 18, 48, 78, 108], "edit look") | {138: "edit look post"}

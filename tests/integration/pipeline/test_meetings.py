@@ -102,7 +102,7 @@ FOLDED = {
         abandonment("rc_1", status="Cancelled"),
         so_far(CGB=["2 races"]),
         abandonment("rc_1", status="Postponed"),
-        CGB=["2 races", "Two versions disagree: the race is abandoned in one, postponed in the other"],
+        CGB=["2 races", "Two versions disagree: the race is abandoned or postponed"],
     ),
     "link refused": Story(slack_answers("edit", CLOSED), abandonment("rc_1"), meeting("rc_1"), CGB=["", ""]),
 } | {

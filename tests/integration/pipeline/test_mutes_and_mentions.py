@@ -35,7 +35,7 @@ async def mute(pipeline, meeting=ASCOT, channel="CGB"):
         ([result()], [result(**RED_FIRST)], ["Superseded", "Two versions disagree: Ascot"]),
         ([], [result(), result(**RED_FIRST)], []),
         # A lesser change is an edit.
-        ([result(going="Good")], [result(going="Soft")], ["Soft in the other"]),
+        ([result(going="Good")], [result(going="Soft")], ["or Soft"]),
     ],
     ids=[
         "results",

@@ -38,7 +38,7 @@ STORIES = {
         "post post edit post",
     ),
     "no containers any more": (
-        Story(GOOD, refuses(*NEW_BLOCKS), SOFT, CGB=[f"Soft in the other | {IN_SECTIONS}"]),
+        Story(GOOD, refuses(*NEW_BLOCKS), SOFT, CGB=[f"or Soft | {IN_SECTIONS}"]),
         "post edit edit",
     ),
     "no containers": (

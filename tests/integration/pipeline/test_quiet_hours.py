@@ -102,7 +102,7 @@ STORIES = {
     "void, told before": Story(*BEFORE, ONE, VOID, CGB=["Blue Moon", "+void"]),
     "corrected, told before": Story(*BEFORE, RED, CGB=["Superseded", "Red Sky"]),
     "card marks a race": Story(
-        QUIET, TWO_RACES[0], NOTHING, TWO_RACES[1], CGB=["", "15:00 is marked abandoned in one, not in the other"]
+        QUIET, TWO_RACES[0], NOTHING, TWO_RACES[1], CGB=["", "15:00 is marked abandoned in one only"]
     ),
     "card marks its race": Story(QUIET, card(abandoned=True), CGB=["^ABANDONED: York 14:30"]),
     "filter without hours": Story(QUIET, subscribes("CGB", "*", Topic.RESULTS), ONE, CGB=["^Result"]),

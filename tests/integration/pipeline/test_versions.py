@@ -77,7 +77,7 @@ EDITED = {
         GOOD,
         SOFT,
         edits=1,
-        CGB=["1 Blue Moon | two versions disagree: going is Good in one, Soft in the other | +Another version <!date^"],
+        CGB=["1 Blue Moon | two versions disagree: going is Good or Soft | +Another version <!date^"],
     ),
     "field that the later version lacks": Story(
         result(going="Good", title="Novices' Hurdle"),
@@ -85,8 +85,8 @@ EDITED = {
         CGB=["1 Blue Moon | +Novices' Hurdle"],
     ),
     "channel without the message gets one": Story(GOOD, subscribes("CALL"), SOFT, edits=1, CGB=[""], CALL=[""]),
-    "before the message is sent": Story((GOOD, SOFT, HEAVY), edits=0, CGB=["going is Good in one, Heavy in the other"]),
-    "edits that wait are one call": Story(GOOD, (SOFT, HEAVY, FIRM), edits=1, CGB=["Firm in the other"]),
+    "before the message is sent": Story((GOOD, SOFT, HEAVY), edits=0, CGB=["going is Good or Heavy"]),
+    "edits that wait are one call": Story(GOOD, (SOFT, HEAVY, FIRM), edits=1, CGB=["or Firm"]),
     "further races of a meeting": Story(
         meeting("rc_1"),
         meeting("rc_2", "rc_3"),
@@ -105,11 +105,11 @@ EDITED = {
     ),
     "is not late": Story(GOOD, passes(3_600), SOFT, edits=1, CGB=["!late"]),
     **{
-        f"in doubt, {name}": Story(GOOD, slack_answers("edit", met), SOFT, passes(60), CGB=["Soft in the other"])
+        f"in doubt, {name}": Story(GOOD, slack_answers("edit", met), SOFT, passes(60), CGB=["or Soft"])
         for name, met in (("carried out", drop_after()), ("lost", drop_before()))
     },
     "in words that Slack takes": Story(
-        GOOD, slack_answers("edit", "invalid_blocks", "invalid_blocks"), SOFT, CGB=["Soft in the other | +\n()"]
+        GOOD, slack_answers("edit", "invalid_blocks", "invalid_blocks"), SOFT, CGB=["or Soft | +\n()"]
     ),
     "held edits let posts by": Story(
         GOOD,
@@ -118,7 +118,7 @@ EDITED = {
         result("rc_2"),
         so_far(edits=0, waiting={"queued": 1}, CGB=["", ""]),
         passes(31),
-        CGB=["Soft in the other", ""],
+        CGB=["or Soft", ""],
     ),
     "held posts let edits by": Story(
         GOOD,
@@ -126,7 +126,7 @@ EDITED = {
         result("rc_2", going="Good"),
         SOFT,
         result("rc_2", going="Soft"),
-        so_far(waiting={"queued": 1}, CGB=["Soft in the other"]),
+        so_far(waiting={"queued": 1}, CGB=["or Soft"]),
         passes(31),
         edits=1,
         CGB=["", ""],
@@ -148,7 +148,7 @@ EDITED = {
 
 REFUSED_EDIT = {
     f"refused, {code}": Story(
-        GOOD, slack_answers("edit", code), (SOFT, HEAVY), CGB=["!Corrected", "going is Soft in one, Heavy in the other"]
+        GOOD, slack_answers("edit", code), (SOFT, HEAVY), CGB=["!Corrected", "going is Soft or Heavy"]
     )
     for code in (CLOSED, UNHEARD)
 } | {
@@ -164,7 +164,7 @@ RINGS = {
         result(placings=("Red Sky", "Blue Moon"), going="Soft"),
         CGB=[
             "^Superseded | see the later message. Result: Ascot 14:30 (GB): 1 Blue Moon | !Soft",
-            "^Two versions disagree: | Soft in the other",
+            "^Two versions disagree: | or Soft",
         ],
     ),
     "result of an abandoned race": Story(
@@ -173,7 +173,7 @@ RINGS = {
         SOFT,
         CGB=[
             "^Contradicted | a result was reported, see the later message | ABANDONED: Ascot",
-            "before you act | Soft in the other",
+            "before you act | or Soft",
         ],
     ),
     "abandonment in other words": Story(
@@ -257,7 +257,7 @@ NO_NEWS = {
         edits=2,
         CGB=[
             "^Superseded | : two versions disagree, see the later message. ",
-            "An earlier version was delivered again | 1st is Bravo in one, Alpha in the other | 1 Bravo, 2 Alpha",
+            "An earlier version was delivered again | 1st is Bravo or Alpha | 1 Bravo, 2 Alpha",
         ],
     ),
     "overtaken, before and after a third": Story(

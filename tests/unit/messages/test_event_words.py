@@ -202,8 +202,8 @@ EDITS = {
         *("corrected", result("1", "2", "3", "4"), result("2", "1", "3", "3")),
         "dead heat for 3rd: Horse C and Horse D",
     ),
-    "a dead heat again": ("repeated", APART, HEAT, "dead heat for 1st in one, not in the other: Horse A and Horse B"),
-    "no dead heat again": ("repeated", HEAT, APART, "2nd is Horse B in one, joint 1st in the other"),
+    "a dead heat again": ("repeated", APART, HEAT, "dead heat for 1st in one only: Horse A and Horse B"),
+    "no dead heat again": ("repeated", HEAT, APART, "Horse B is joint 1st or 2nd"),
 }
 
 

@@ -30,7 +30,7 @@ def changes_in_words(changes: Sequence[Change], race: Race = _UNKNOWN, *, disagr
     """For example "placings reversed: Horse B promoted to 1st, Horse A placed 2nd"; "" without changes.
 
     `race`: of the later version, for the present holders of places. `disagree`: neither version is called the
-    earlier: "1st is Horse A in one, Horse B in the other". Additions are left out (`additions_in_words`).
+    earlier: "1st is Horse A or Horse B". Additions are left out (`additions_in_words`).
     """
     changed = only(changes, additions=False)
     placings = [change for change in changed if change.field == POSITION_FACT]
@@ -83,7 +83,7 @@ def repeated_in_words(repeated: Corrected, clock: str, race: Race) -> str:
     """`race`: of the newest version, which the message still shows."""
     changed = changes_in_words(repeated.changes, _with_positions(race, repeated.changes), disagree=True)
     said = f"An earlier version was delivered again {clock}"
-    return f"{said}: {changed}" if changed else said
+    return f"{said}. {DISAGREE}: {changed}" if changed else said
 
 
 def _with_positions(race: Race, changes: Sequence[Change]) -> Race:
@@ -188,9 +188,9 @@ def _places(moved: Sequence[_Move], field: RaceField, *, disagree: bool) -> dict
 
 def _dead_heat(place: int, before: Sequence[str], now_there: str, *, disagree: bool) -> str:
     if disagree and len(before) > 1:
-        return f"{ordinal(place)} is shared by {_listed(before)} in one, by {now_there} in the other"
+        return f"dead heat for {ordinal(place)} in both; {_listed(before)}, or {now_there}"
     if disagree:
-        return f"dead heat for {ordinal(place)} in one, not in the other: {now_there}"
+        return f"dead heat for {ordinal(place)} in one only: {now_there}"
     if before:
         return f"{ordinal(place)} was {_holders(before)}, now a dead heat: {now_there}"
     return f"dead heat for {ordinal(place)}: {now_there}"
@@ -204,7 +204,7 @@ def _newly_there(place: int, now_there: str, came: Sequence[_Move], *, disagree:
     """A place without a known earlier holder. A single newcomer's earlier place is told."""
     was = _position(came[0].change.before) if len(came) == 1 and came[0].change.before else None
     if disagree:
-        return f"{ordinal(place)} is {now_there} in one, {was or 'not'} in the other"
+        return f"{now_there} is {was} or {ordinal(place)}" if was else f"{ordinal(place)} is {now_there} in one only"
     return joined([f"{ordinal(place)} is now {now_there}", given("which was {}", was)], ", ")
 
 
@@ -218,7 +218,7 @@ def _unplaced(moved: Sequence[_Move], *, disagree: bool) -> Iterator[str]:
         was = _position(one.change.before) if one.change.before else None
         if disagree:
             now = safe(one.change.now, _VALUE_MAX) or "without a place"
-            yield f"{one.horse} is {was or 'placed'} in one, {now} in the other{one.because}"
+            yield f"{one.horse} is {was or 'placed'} or {now}{one.because}"
         else:
             now = "is now disqualified" if is_disqualified(one.change.now) else f"is now {_value(one.change.now)}"
             now = "has no place now" if one.change.now is None else now
@@ -241,14 +241,14 @@ def _other(change: Change, *, disagree: bool) -> str:
         return _listing(change, of or NOT_NAMED, disagree=disagree)
     if change.field.endswith(".abandoned"):
         if disagree:
-            return f"{of or 'the race'} is marked abandoned in one, not in the other"
+            return f"{of or 'the race'} is marked abandoned in one only"
         now = "no longer" if change.now == NO else "now"
         return f"{of or 'the race'} is {now} marked abandoned"
     was, is_now = (
         state_in(status) if change.field == "race.status" else None for status in (change.before, change.now)
     )
     if disagree and was != is_now and {was, is_now} & LOST_OR_VOID:
-        return f"the race is {_state(was)} in one, {_state(is_now)} in the other"
+        return f"the race is {_state(was)} or {_state(is_now)}"
     if was in LOST_OR_VOID and is_now not in LOST_OR_VOID:
         return f"the race is no longer {'' if was is RaceState.VOID else 'reported '}{was}"
     if change.field == HORSE_FACT and change.before and not disagree:
@@ -261,11 +261,11 @@ def _other(change: Change, *, disagree: bool) -> str:
 
 
 def _state(state: RaceState | None) -> str:
-    return str(state) if state in LOST_OR_VOID else "run" if state else "not"
+    return str(state) if state in LOST_OR_VOID else "run" if state else "neither"
 
 
 def _differs(label: str, before: str, now: str, *, disagree: bool) -> str:
-    return f"{label} is {before} in one, {now} in the other" if disagree else f"{label} was {before}, now {now}"
+    return f"{label} is {before} or {now}" if disagree else f"{label} was {before}, now {now}"
 
 
 def _listing(change: Change, of: str, *, disagree: bool) -> str:
@@ -274,11 +274,11 @@ def _listing(change: Change, of: str, *, disagree: bool) -> str:
         runner = "reserve" if change.before == RESERVED else "non-runner"
         runner = f"{runner}s" if change.several else f"a {runner}"
         if disagree:
-            return f"{of} {are} {runner} in one, not in the other"
+            return f"{of} {are} {runner} in one only"
         return f"{of} {are} now {runner}" if change.now == NON_RUNNER else f"{of} {are} no longer {runner}"
     listed = "declared" if change.field == RUNNER else "on the card"
     if disagree:
-        return f"{of} {are} {listed} in one, not in the other"
+        return f"{of} {are} {listed} in one only"
     return f"{of} {are} now {listed}" if change.now == NAMED else f"{of} {are} no longer {listed}"
 
 

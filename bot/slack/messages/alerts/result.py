@@ -163,7 +163,7 @@ def _void_in_words(context: MessageContext) -> str:
     if not any(map(_makes_void, context.changes)):
         return IS_VOID
     if context.order_unknown:
-        return f"{IS_VOID} in one of two versions, not in the other: check"
+        return f"{IS_VOID} in one of two versions only: check"
     return f"{IS_VOID}; the earlier result no longer stands"
 
 
