@@ -1,7 +1,6 @@
 """Filling in an open modal, and the effect of the bot's answer. docs.slack.dev/surfaces/modals."""
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -9,7 +8,7 @@ from sandbox.slack.answers import Answer
 from sandbox.slack.block_rules import view_problems
 from sandbox.slack.methods.views import store_view
 from sandbox.slack.state import WorkspaceState
-from sandbox.slack.values import Json
+from sandbox.slack.values import Json, elements_of
 
 _SEVERAL = {"multi_static_select", "checkboxes"}
 _IDS = {
@@ -64,13 +63,9 @@ def carry_out(state: WorkspaceState, view_id: str, answer: Answer) -> Answer:
     return answer
 
 
-def _inputs(view: Json) -> Iterator[tuple[Json, Json]]:
+def _inputs(view: Json) -> list[tuple[Json, Json]]:
     """The elements with a state: inputs, menus and pickers."""
-    for block in view["blocks"]:
-        candidates = [*block.get("elements", []), block.get("accessory"), block.get("element")]
-        for element in candidates:
-            if isinstance(element, dict) and element.get("type") in _STATEFUL:
-                yield block, element
+    return [(block, element) for block, element in elements_of(view["blocks"]) if element["type"] in _STATEFUL]
 
 
 def _entry(element: Json, value: Any) -> Json:

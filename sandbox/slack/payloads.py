@@ -2,12 +2,11 @@
 
 import json
 import re
-from typing import Any
 
 from sandbox.slack.methods.shapes import blocks_with_ids, message_shape
 from sandbox.slack.short_lived import ResponseUrl
 from sandbox.slack.state import WorkspaceState
-from sandbox.slack.values import Channel, EphemeralMessage, Json, PostedMessage, User
+from sandbox.slack.values import Channel, EphemeralMessage, Json, PostedMessage, User, elements_of
 
 _MENTION = re.compile(r"(<[@#!][^<>]+>)")
 
@@ -155,12 +154,9 @@ def _action(state: WorkspaceState, blocks: list[Json], action_id: str, value: st
 
 
 def _element(blocks: list[Json], action_id: str) -> tuple[Json, Json]:
-    inner = [child for block in blocks for child in block.get("child_blocks", [])]
-    for block in [*blocks, *inner]:
-        candidates: list[Any] = [*block.get("elements", []), block.get("accessory"), block.get("element")]
-        for element in candidates:
-            if isinstance(element, dict) and element.get("action_id") == action_id:
-                return block, element
+    for block, element in elements_of(blocks):
+        if element["action_id"] == action_id:
+            return block, element
     raise LookupError(f"the message has no element with the action_id {action_id!r}")
 
 

@@ -1,7 +1,6 @@
 """What a person does in Slack, by HTTP or Socket Mode."""
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +8,7 @@ from sandbox.slack import bot_requests, modals, payloads
 from sandbox.slack.answers import Answer
 from sandbox.slack.changes import PATIENCE_S
 from sandbox.slack.interactions import Interactions
-from sandbox.slack.values import EphemeralMessage, Json, PostedMessage
+from sandbox.slack.values import EphemeralMessage, Json, PostedMessage, elements_of
 
 Seen = PostedMessage | EphemeralMessage
 
@@ -85,14 +84,10 @@ class Person:
         return self.workspace.users[self.user_id]
 
 
-def _elements(blocks: list[Json], label: str) -> Iterator[Json]:
-    for block in blocks:
-        yield from _elements(block.get("child_blocks", []), label)
-        for element in [*block.get("elements", []), block.get("accessory"), block.get("element")]:
-            if not isinstance(element, dict) or "action_id" not in element:
-                continue
-            if label in {element["action_id"], (element.get("text") or {}).get("text")}:
-                yield element
+def _elements(blocks: list[Json], label: str) -> list[Json]:
+    """The elements with this text or action_id."""
+    found = (element for _, element in elements_of(blocks))
+    return [one for one in found if label in {one["action_id"], (one.get("text") or {}).get("text")}]
 
 
 def _value(element: Json, choice: str | None) -> str:

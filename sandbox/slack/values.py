@@ -1,10 +1,21 @@
 """The values of a workspace."""
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 Json = dict[str, Any]
+
+
+def elements_of(blocks: Iterable[Json]) -> Iterator[tuple[Json, Json]]:
+    """Each element that a person can use, with its block, those within containers too."""
+    for block in blocks:
+        yield from elements_of(block.get("child_blocks", ()))
+        for element in [*block.get("elements", ()), block.get("accessory"), block.get("element")]:
+            if isinstance(element, dict) and "action_id" in element:
+                yield block, element
+
 
 DEFAULT_SCOPES = frozenset(
     {"commands", "chat:write", "channels:read", "groups:read", "channels:history", "groups:history", "users:read"}
