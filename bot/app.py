@@ -20,8 +20,7 @@ from starlette.routing import Route
 
 from bot.db import named_values
 from bot.db.engine import Database
-from bot.db.named_value_store import DatabaseStateStore
-from bot.db.named_values import Mark
+from bot.db.named_values import DatabaseStateStore, Mark
 from bot.db.replicas import Replicas
 from bot.db.schema import Schema
 from bot.db.vault import Vault

@@ -4,7 +4,7 @@ import asyncio
 
 from bot.clock import Clock
 from bot.db.engine import Database
-from bot.db.named_value_store import DatabaseStateStore
+from bot.db.named_values import DatabaseStateStore
 from bot.deliveries.ingest import Ingest
 from bot.deliveries.payload import read_events
 from bot.fanout.fanout import Fanout

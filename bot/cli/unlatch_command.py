@@ -4,7 +4,7 @@ from collections.abc import Collection
 
 from bot.cli.opened import opened
 from bot.clock import utc_now
-from bot.db.named_value_store import DatabaseStateStore
+from bot.db.named_values import DatabaseStateStore
 from bot.racedata.client.circuit_breakers import CircuitBreakers
 from bot.racedata.client.service_errors import BREAKER_WORDS
 from bot.settings import Settings

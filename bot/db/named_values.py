@@ -3,12 +3,14 @@
 import json
 from datetime import datetime
 from enum import StrEnum
+from functools import partial
 from typing import Any
 
 from sqlalchemy import delete, select
 from sqlmodel import Session, col
 
-from bot.db.engine import insert_here, table_of
+from bot.clock import Clock
+from bot.db.engine import Database, insert_here, table_of
 from bot.db.tables import StoredState
 
 
@@ -73,3 +75,18 @@ def put(session: Session, name: str, value: Any, now: datetime) -> None:
 
 def drop(session: Session, name: str) -> None:
     session.execute(delete(StoredState).where(col(StoredState.name) == name))
+
+
+class DatabaseStateStore:
+    """For the client's circuit breakers."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+
+    async def get(self, name: str) -> dict[str, Any] | None:
+        kept = await self._database.read(partial(get, name=name))
+        return kept[0] if kept and isinstance(kept[0], dict) else None
+
+    async def set(self, name: str, value: dict[str, Any]) -> None:
+        await self._database.write(partial(put, name=name, value=value, now=self._clock()))

@@ -2,7 +2,7 @@
 
 from contextlib import suppress
 
-from bot.db.named_value_store import DatabaseStateStore
+from bot.db.named_values import DatabaseStateStore
 from bot.doctor.deployment import Deployment
 from bot.doctor.findings import Finding, NotApplicable, Seen, failed, warning
 from bot.racedata.client.circuit_breakers import CircuitBreakers, OpenBreaker

@@ -1,7 +1,7 @@
 """The last slot of each job. A single replica runs a slot; another takes over after a crash."""
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+from enum import Enum, auto
 
 from sqlalchemy import or_, select, update
 from sqlmodel import Session, col
@@ -10,13 +10,11 @@ from bot.db.engine import insert_here
 from bot.db.tables import JobRun
 
 
-@dataclass(frozen=True)
-class SlotClaim:
-    """`done_at`: the job's last good run, by any replica. `is_done`: the run of the present slot was good."""
-
-    is_ours: bool
-    is_done: bool = False
-    done_at: datetime | None = None
+class SlotClaim(Enum):
+    OURS = auto()
+    UNDER_WAY = auto()
+    DONE = auto()
+    """Another run of the slot was good."""
 
 
 def claim(
@@ -42,11 +40,9 @@ def claim(
         where=is_free,
     )
     if session.execute(statement.returning(col(row.job))).first() is not None:
-        return SlotClaim(is_ours=True)
-    leased_until, done_at = session.execute(
-        select(col(row.leased_until), col(row.done_at)).where(col(row.job) == job)
-    ).one()
-    return SlotClaim(is_ours=False, is_done=leased_until is None, done_at=done_at)
+        return SlotClaim.OURS
+    leased_until = session.execute(select(col(row.leased_until)).where(col(row.job) == job)).scalar_one()
+    return SlotClaim.DONE if leased_until is None else SlotClaim.UNDER_WAY
 
 
 def finish(session: Session, job: str, slot_at: datetime, *, by: str, now: datetime) -> None:

@@ -20,6 +20,7 @@ from bot.errors import RacingBotError
 from bot.logs import get_logger
 from bot.operations.jobs import job_runs
 from bot.operations.jobs.job import Job
+from bot.operations.jobs.job_runs import SlotClaim
 from bot.racedata.client.service_errors import TRANSIENT, ServiceFailure
 
 log = get_logger(__name__)
@@ -74,7 +75,6 @@ class Jobs:
         )
         self.failing: dict[str, str] = {}
         self._over: dict[str, datetime | None] = {}
-        self._done: dict[str, datetime | None] = {}
         self._done_s: dict[str, float] = {}
         self._noted_at: dict[str, datetime] = {}
         self._stopping = False
@@ -140,12 +140,12 @@ class Jobs:
             return False
         if done:
             log.info("job_done", job=job.id, changed=done)
-        self._over[job.id] = slot_at
-        self._note_good_run(job)
+        self._note_good_run(job, slot_at)
         self._count(job.id, "ok")
         return True
 
-    def _note_good_run(self, job: Job) -> None:
+    def _note_good_run(self, job: Job, slot_at: datetime) -> None:
+        self._over[job.id] = slot_at
         self.failing.pop(job.id, None)
         self._done_s[job.id] = self._monotonic()
         self._noted_at[job.id] = self._clock()
@@ -176,27 +176,24 @@ class Jobs:
         `is_over`: with the claim the slot ends.
         """
 
-        def claim(session: Session) -> tuple[datetime, job_runs.SlotClaim]:
+        def claim(session: Session) -> tuple[datetime, SlotClaim]:
             # The clock of the leases: every replica names the same slot.
             now, every_s = database_now(session, self._clock), job.every_s
             slot_at = slot_of(now, every_s)
             if slot_at == self._over.get(job.id):
-                return slot_at, job_runs.SlotClaim(is_ours=False)
+                return slot_at, SlotClaim.UNDER_WAY
             lease_s = min(LEASE_S, float(every_s))
             claimed = job_runs.claim(
                 session, job.id, slot_at, by=self._replica, now=now, every_s=every_s, lease_s=lease_s
             )
-            if claimed.is_ours and is_over:
+            if claimed is SlotClaim.OURS and is_over:
                 self._finish(session, job, slot_at)
             return slot_at, claimed
 
         slot_at, claimed = await self._database.write(claim)
-        if claimed.is_done:
-            self._over[job.id] = slot_at
-        if claimed.is_done and claimed.done_at != self._done.get(job.id):
-            self._done[job.id] = claimed.done_at
-            self._note_good_run(job)
-        return slot_at if claimed.is_ours else None
+        if claimed is SlotClaim.DONE:
+            self._note_good_run(job, slot_at)
+        return slot_at if claimed is SlotClaim.OURS else None
 
     def _finish(self, session: Session, job: Job, slot_at: datetime) -> None:
         now = database_now(session, self._clock)

@@ -6,7 +6,7 @@ an undelivered outcome.
 """
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import partial
@@ -18,9 +18,9 @@ from bot.db.engine import Database
 from bot.events.races import Race
 from bot.logs import get_logger
 from bot.operations import missing_rows
-from bot.operations import watchdog_words as words
 from bot.operations.jobs.job import Job
 from bot.operations.missing_rows import MissingRace
+from bot.operations.overdue import LONG_PAST
 from bot.operations.watchdog import (
     RACES_OF_A_SILENT_DAY,
     DeliveryState,
@@ -46,6 +46,10 @@ REGION_DAYS_ASKED = 12
 BUDGET_PER_REGION_DAY = Budget(pages=10, seconds=15.0, purpose=Purpose.UPKEEP)
 REQUESTS_LEFT_TO_PEOPLE = 500
 """Below this number of requests for commands the job asks nothing."""
+
+
+RACES_NAMED = 10
+HOURS = int(LONG_PAST.total_seconds()) // 3600
 
 
 @dataclass(frozen=True)
@@ -131,7 +135,7 @@ def _take_back(session: Session, notices: Notices, found: Watch) -> bool:
     names = {race.race_id: name_of(races[race.race_id]) if race.race_id in races else race.race_id for race in came}
     still = found.state.undelivered
     moved = [f"{names[one.race_id]} in place of {one.race_date}" for one in came if one.race_id in still]
-    said = words.come_after_all([names[one.race_id] for one in came if one.race_id not in still], moved)
+    said = _come_after_all([names[one.race_id] for one in came if one.race_id not in still], moved)
     return notices.tell(session, f"come-after-all:{came[0].race_id}", said, urgency=Urgency.ALL_CLEAR)
 
 
@@ -145,6 +149,54 @@ def _tell(session: Session, notices: Notices, found: Watch, *, is_asked: bool) -
     singly = [race for race in news if race.race_date not in silent]
     listed = [name_of(race) for race in singly if is_listed(race)]
     unknown = [name_of(race) for race in singly if not is_listed(race)]
-    said = words.races_missing(silent, unknown, listed, is_asked=is_asked)
+    said = _races_missing(silent, unknown, listed, is_asked=is_asked)
     urgency = Urgency.CRITICAL if silent else Urgency.WARNING
     return notices.tell(session, f"missing:{news[0].race_id}", said, urgency=urgency)
+
+
+def _races_missing(
+    silent: Mapping[str, int], open_races: Sequence[str], undelivered: Sequence[str], *, is_asked: bool
+) -> str:
+    """`silent`: days without any delivery, with the number of races."""
+    said = [
+        f"No result and no abandonment was delivered of the racing day {day}, although {races} races should have been "
+        f"over for {HOURS} hours or more. The data service keeps a record of failed deliveries for 30 days. Check that "
+        "strangers reach /webhooks/racing at PUBLIC_URL, and that the log refuses no signature. If nothing comes on "
+        "the next racing day either, the data service may have ended the subscription: racing-bot subscribe --again."
+        for day, races in silent.items()
+    ]
+    if open_races:
+        said.append(
+            f"{_races(open_races)} should have been over for {HOURS} hours or more, and I know neither a result nor an "
+            f"abandonment: {_named(open_races)}."
+        )
+        said.append(
+            "The data service's list has no outcome either."
+            if is_asked
+            else "I could not ask the data service about all of them: the month's quota is low, or the service fails."
+        )
+    if undelivered:
+        said.append(
+            f"The data service lists the outcome of {_races(undelivered)} and did not deliver it, so no channel was "
+            f"told: {_named(undelivered)}. /results shows what is listed."
+        )
+    return " ".join(said)
+
+
+def _come_after_all(delivered: Sequence[str], moved: Sequence[str]) -> str:
+    """Withdraws warnings."""
+    said = []
+    if delivered:
+        said.append(f"The outcome of {_races(delivered)} has come after all: {_named(delivered)}.")
+    if moved:
+        said.append(f"The data service now lists another day of {_races(moved)}: {_named(moved)}.")
+    return " ".join(said)
+
+
+def _races(names: Sequence[str]) -> str:
+    return "1 race" if len(names) == 1 else f"{len(names)} races"
+
+
+def _named(names: Sequence[str]) -> str:
+    more = f" and {len(names) - RACES_NAMED} more" if len(names) > RACES_NAMED else ""
+    return "; ".join(names[:RACES_NAMED]) + more

@@ -3,11 +3,11 @@
 from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
+from urllib.parse import parse_qsl, quote
 
 import httpx
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, SecretStr
 
-from bot.racedata.client.address import Params, fill_path
 from bot.racedata.client.calls import AccountState, Calls, Hooks
 from bot.racedata.client.circuit_breakers import USAGE_PATH, CircuitBreakers, StateStore
 from bot.racedata.client.cursor_walk import Step, collect, collect_any, walk
@@ -27,7 +27,7 @@ from bot.racedata.client.retry import FOR_BACKGROUND, FOR_COMMANDS, ONE_TRY, Pat
 from bot.racedata.client.service_errors import InvalidParam, ServiceFailure
 from bot.racedata.client.throttle import Throttle, one_replica
 from bot.racedata.client.timing import Timing
-from bot.racedata.client.transport import Request, Transport
+from bot.racedata.client.transport import Params, Request, Transport
 from bot.racedata.quota_purposes import Purpose
 
 T = TypeVar("T")
@@ -159,6 +159,18 @@ class RacingClient:
     async def _ask(self, request: Request, page: type[ServicePage[T]], *, bare: bool = False) -> ServicePage[T]:
         await self._calls.check_spending(request.path, self._purpose)
         return await self._calls.ask(request, page, patience=self._patience, background=self._background, bare=bare)
+
+
+def fill_path(template: str, **values: str) -> tuple[str, Params]:
+    """The path and the query, each `{name}` replaced. ValueError for an empty value, or a value of dots alone."""
+    if any(value in {"", ".", ".."} for value in values.values()):
+        raise ValueError("an empty value, or one of dots, can't stand in a path")
+    path, _, query = template.partition("?")
+    pairs = parse_qsl(query, keep_blank_values=True)
+    return (
+        path.format(**{name: quote(value, safe="") for name, value in values.items()}),
+        tuple((name.format(**values), value.format(**values)) for name, value in pairs),
+    )
 
 
 def _given(**query: str | int | None) -> Params:

@@ -15,9 +15,11 @@ from pydantic import JsonValue, SecretStr
 from bot.addresses import check_service_address
 from bot.errors import SettingsError
 from bot.logs import Mask, MaskSecrets
-from bot.racedata.client.address import Params
 from bot.racedata.client.service_errors import AnswerUnreadable, ServiceFailure, ServiceUnreachable
 from bot.web.outgoing import open_http
+
+Params = tuple[tuple[str, str | int], ...]
+"""The names and values of a query. A name may stand in a query more than once."""
 
 MAX_ANSWER_BYTES = 32 * 1024 * 1024
 """A page of 200 races of 40 runners at 1 KiB each is 8 MiB."""

@@ -26,6 +26,7 @@ from bot.deliveries import inbox
 from bot.errors import SecretsUnreadable, StorageUnavailable
 from bot.events.races import Race
 from bot.operations.jobs import job_runs
+from bot.operations.jobs.job_runs import SlotClaim
 from bot.racedata import race_book_store, webhook_subscriptions
 from tests.databases import on_both
 
@@ -210,14 +211,12 @@ async def test_slot_is_finished_by_the_claimant_alone(database):
         return database.write(partial(job_runs.finish, job="job", slot_at=NOW, by=by, now=NOW))
 
     later = NOW + timedelta(seconds=61)
-    assert (await claim("a", NOW)).is_ours
-    assert (await claim("b", later)).is_ours
+    assert await claim("a", NOW) is SlotClaim.OURS
+    assert await claim("b", later) is SlotClaim.OURS
     await finish("a")
-    assert not (await claim("c", later)).is_done
+    assert await claim("c", later) is SlotClaim.UNDER_WAY
     await finish("b")
-    assert (await claim("c", later + timedelta(seconds=61))) == job_runs.SlotClaim(
-        is_ours=False, is_done=True, done_at=NOW
-    )
+    assert await claim("c", later + timedelta(seconds=61)) is SlotClaim.DONE
 
 
 @on_both

@@ -10,7 +10,7 @@ import pytest
 
 from bot.cli.unlatch_command import run_unlatch
 from bot.db import migrate
-from bot.db.named_value_store import DatabaseStateStore
+from bot.db.named_values import DatabaseStateStore
 from bot.ports import Ports
 from bot.racedata.client.service_client import open_client
 from bot.racedata.client.service_errors import Unauthorized

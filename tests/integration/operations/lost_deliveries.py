@@ -17,7 +17,7 @@ from sqlmodel import col
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
-from bot.db.named_value_store import DatabaseStateStore
+from bot.db.named_values import DatabaseStateStore
 from bot.db.tables import EventVersion, OutboxMessage
 from bot.deliveries.payload import read_payload
 from bot.events.event import EventKind

@@ -16,7 +16,7 @@ import httpx
 import pytest
 from pydantic import SecretStr
 
-from bot.db.named_value_store import DatabaseStateStore
+from bot.db.named_values import DatabaseStateStore
 from bot.operations.jobs.check_quota import QuotaCheck
 from bot.operations.jobs.job import Job
 from bot.operations.jobs.scheduler import Jobs

@@ -18,6 +18,7 @@ from bot.events.races import Course, OffTime, Race, Runner
 from bot.operations import missing_rows, status_figures
 from bot.operations.gauges import read_service_state
 from bot.operations.jobs import job_runs
+from bot.operations.jobs.job_runs import SlotClaim
 from bot.operations.status_figures import read_status
 from bot.outbox import held_queues, traffic
 from bot.outbox.ledger import LedgerOutcome
@@ -141,7 +142,7 @@ async def test_status_has_jobs_repair_replicas_versions_and_quota(pipeline):
     def prepare(session):
         for ago in (3, 2, 1):
             at = now - timedelta(hours=ago)
-            assert job_runs.claim(session, "repair", at, by="one", now=at, every_s=3600, lease_s=60).is_ours
+            assert job_runs.claim(session, "repair", at, by="one", now=at, every_s=3600, lease_s=60) is SlotClaim.OURS
             if ago > 1:
                 job_runs.finish(session, "repair", at, by="one", now=at)
         alive_at = database_now(session, pipeline.clock)
@@ -335,7 +336,8 @@ async def test_last_success_of_a_job_stands_while_the_job_runs_again(database):
 
     def run(session):
         for slot in slots:
-            assert job_runs.claim(session, "check_quota", slot, by="one", now=slot, every_s=3600, lease_s=60).is_ours
+            claimed = job_runs.claim(session, "check_quota", slot, by="one", now=slot, every_s=3600, lease_s=60)
+            assert claimed is SlotClaim.OURS
             if slot != slots[2]:
                 job_runs.finish(session, "check_quota", slot, by="one", now=slot)
 

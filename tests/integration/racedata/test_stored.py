@@ -13,8 +13,7 @@ from pydantic import SecretStr
 from bot.cli.unlatch_command import run_unlatch, unlatch
 from bot.db import named_values, replicas
 from bot.db.engine import Database
-from bot.db.named_value_store import DatabaseStateStore
-from bot.db.named_values import Mark
+from bot.db.named_values import DatabaseStateStore, Mark
 from bot.db.replicas import DEAD_AFTER, Replicas
 from bot.db.tables import WebhookSubscriptionRow
 from bot.db.vault import Vault
