@@ -1,6 +1,8 @@
 """Parts of the service as the commands of the shell build them."""
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 from bot.clock import Clock
 from bot.db.engine import Database
@@ -16,9 +18,14 @@ from bot.settings import Settings
 from bot.slack.messages.alerts.admin_notice import admin_notice
 
 
-def make_client(settings: Settings, database: Database, clock: Clock) -> RacingClient:
+@asynccontextmanager
+async def opened_client(settings: Settings, database: Database, clock: Clock) -> AsyncIterator[RacingClient]:
     store = DatabaseStateStore(database, clock)
-    return open_client(settings.racing_api_url, settings.racing_api_key, store, Ports(clock).timing)
+    client = open_client(settings.racing_api_url, settings.racing_api_key, store, Ports(clock).timing)
+    try:
+        yield client
+    finally:
+        await client.aclose()
 
 
 def make_notices(settings: Settings, clock: Clock) -> Notices:

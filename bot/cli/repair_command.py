@@ -3,11 +3,10 @@
 import asyncio
 import json
 from collections import Counter
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import aclosing
 
 from bot.cli.opened import opened
-from bot.cli.parts import make_client, make_fanout, make_notices
+from bot.cli.parts import make_fanout, make_notices, opened_client
 from bot.clock import Clock, utc_now
 from bot.deliveries.payload import read_payload
 from bot.errors import ServiceError, StorageError
@@ -23,31 +22,15 @@ from bot.slack.messages.alerts.backlog_summary import waited
 
 async def run_repair(settings: Settings, *, dry_run: bool, as_json: bool, clock: Clock = utc_now) -> str:
     """Raises ServiceError and StorageError."""
-    async with _repair(settings, clock, reads_only=dry_run) as repair:
-        repaired = await (repair.preview() if dry_run else repair.run())
-    if as_json:
-        return json.dumps(_as_json(repaired, dry_run=dry_run), ensure_ascii=False, indent=2)
-    return _told(repaired, dry_run=dry_run)
-
-
-def why_not(error: ServiceError | StorageError) -> str:
-    if isinstance(error, CircuitOpen):
-        return f"Failed deliveries were not looked up. {error.told} If you know better: {error.unlatch}."
-    if isinstance(error, ServiceFailure):
-        return f"Not all failed deliveries could be looked up. {error.told}"
-    return f"Not all failed deliveries could be made good: {error}"
-
-
-@asynccontextmanager
-async def _repair(settings: Settings, clock: Clock, *, reads_only: bool) -> AsyncIterator[Repair]:
-    async with opened(settings.database_url.get_secret_value(), reads_only=reads_only) as database:
-        client = make_client(settings, database, clock)
+    async with (
+        opened(settings.database_url.get_secret_value(), reads_only=dry_run) as database,
+        opened_client(settings, database, clock) as client,
+    ):
         quota_book = QuotaBook(database, client, settings, clock)
         paths = Paths(race=settings.racing_race_path, day=settings.racing_day_path)
-        races = RaceBook(database, client, clock, quota_book, paths)
         notices = make_notices(settings, clock)
-        try:
-            yield Repair(
+        async with aclosing(RaceBook(database, client, clock, quota_book, paths)) as races:
+            repair = Repair(
                 database,
                 client,
                 quota_book=quota_book,
@@ -59,9 +42,18 @@ async def _repair(settings: Settings, clock: Clock, *, reads_only: bool) -> Asyn
                 clock=clock,
                 wake=asyncio.Event(),
             )
-        finally:
-            await races.aclose()
-            await client.aclose()
+            repaired = await (repair.preview() if dry_run else repair.run())
+    if as_json:
+        return json.dumps(_as_json(repaired, dry_run=dry_run), ensure_ascii=False, indent=2)
+    return _told(repaired, dry_run=dry_run)
+
+
+def why_not(error: ServiceError | StorageError) -> str:
+    if isinstance(error, CircuitOpen):
+        return f"Failed deliveries were not looked up. {error.told} If you know better: {error.unlatch}."
+    if isinstance(error, ServiceFailure):
+        return f"Not all failed deliveries could be looked up. {error.told}"
+    return f"Not all failed deliveries could be made good: {error}"
 
 
 def _as_json(repaired: Repaired, *, dry_run: bool) -> dict[str, object]:

@@ -6,12 +6,12 @@ from functools import partial
 
 from sqlmodel import Session
 
-from bot.cli.parts import make_client
+from bot.cli.opened import opened
+from bot.cli.parts import opened_client
 from bot.clock import Clock, utc_now
 from bot.db import named_values
-from bot.db.engine import TOOL_BUSY_S, Database
+from bot.db.engine import Database
 from bot.db.named_values import Mark
-from bot.db.schema import Schema
 from bot.db.tables import WebhookSubscriptionRow
 from bot.db.vault import Vault
 from bot.deliveries.endpoint import WEBHOOK_PATH
@@ -211,13 +211,12 @@ async def run_subscribe(
 ) -> str:
     """Raises SettingsError, SubscribingFailed and StorageError."""
     chosen = _check(settings, events) if retire is None else []
-    database = Database(settings.database_url.get_secret_value(), busy_s=TOOL_BUSY_S)
-    client = make_client(settings, database, utc_now)
-    vault = Vault([key.get_secret_value() for key in settings.encryption_keys])
-    subscribing = Subscribing(database, vault, client, utc_now)
-    try:
-        if not await Schema(database).prepare():
-            raise SubscribingFailed("The database is not ready: run `racing-bot migrate`. Nothing was asked.")
+    async with (
+        opened(settings.database_url.get_secret_value()) as database,
+        opened_client(settings, database, utc_now) as client,
+    ):
+        vault = Vault([key.get_secret_value() for key in settings.encryption_keys])
+        subscribing = Subscribing(database, vault, client, utc_now)
         if retire is not None:
             await subscribing.retire(retire)
             return f"Subscription {retire} is retired: deliveries signed with its secret are refused from now on."
@@ -226,9 +225,6 @@ async def run_subscribe(
             await _check_region(ReferenceBook(database, client, utc_now), region)
         made = await subscribing.subscribe(settings.public_url, chosen, region, again=again, show_secret=show_secret)
         return made.told
-    finally:
-        await client.aclose()
-        await database.close()
 
 
 async def _check_region(reference: ReferenceBook, region: str) -> None:

@@ -14,7 +14,7 @@ from bot.channels.conditions.race_conditions import folded_class
 from bot.channels.filters import ALL_REGIONS, ChannelFilter
 from bot.channels.watches import WatchedName
 from bot.cli.opened import opened
-from bot.cli.parts import make_client
+from bot.cli.parts import opened_client
 from bot.clock import Clock, utc_now
 from bot.db.engine import Database
 from bot.errors import SubscriptionFileWrong, SubscriptionsNotApplied
@@ -329,8 +329,5 @@ async def run_apply(settings: Settings, text: str, *, show: Say, warn: Say, agre
 
 
 async def _lists(settings: Settings, database: Database) -> Lexicon:
-    client = make_client(settings, database, utc_now)
-    try:
+    async with opened_client(settings, database, utc_now) as client:
         return await ReferenceBook(database, client, utc_now).lexicon(LISTS_S)
-    finally:
-        await client.aclose()
