@@ -4,7 +4,7 @@ Posts and edits are rendered from the same view, so every edit says all that is 
 """
 
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import NamedTuple
@@ -44,7 +44,7 @@ log = get_logger(__name__)
 StoredPost = tuple[OutboxMessage, EventVersion]
 
 
-@dataclass(frozen=True)
+@dataclass
 class MessageView:
     """What the message of `post` shows.
 
@@ -61,7 +61,7 @@ class MessageView:
     next revision links. `mentions`: by the channel's filters. `watched`: by the channel.
     `country`: of a result, if the country publishes no full finishing order. `previous_ts`: the earlier message that
     this message corrects or contradicts. `superseded`: by the later message. `asked`: an abandonment that is to be
-    acknowledged. `has_overrun`: the event is in its plain form, and nothing is looked up.
+    acknowledged.
     """
 
     post: OutboxMessage
@@ -85,7 +85,11 @@ class MessageView:
     superseded: "Superseded | None" = None
     later: tuple[EventVersion, ...] = ()
     asked: "AskedInView | None" = None
-    has_overrun: bool = False
+
+    @property
+    def has_overrun(self) -> bool:
+        """The event is in its plain form, and nothing is looked up."""
+        return message_store.has_overrun(self.post)
 
     @property
     def same(self) -> tuple[object, ...]:
@@ -155,17 +159,13 @@ def views_of(
     """
     shown = shown_beside(session, [post.id or 0 for post, _ in heads]) if shown is None else shown
     told = _told(session, heads, shown, new)
-    said = {
-        post.id or 0: _view(post, own, shown.get(post.id or 0, ()), told.get(post.channel_id, ()))
-        for post, own in heads
-    }
-    for head, _ in heads:
-        if message_store.has_overrun(head):
-            said[head.id or 0] = replace(said[head.id or 0], has_overrun=True, partly_run=None)
-    said = _without_races_with_result(session, _with_events(session, said, new), careful=new is None)
-    known = new.known if new else None
-    said = _with_acknowledgements(session, _with_mentions(session, said, known), new)
-    return _with_countries(session, said, known)
+    views = [_view(post, own, shown.get(post.id or 0, ()), told.get(post.channel_id, ())) for post, own in heads]
+    _add_events(session, views, new)
+    _take_out_races_with_result(session, views, careful=new is None)
+    _add_mentions(session, views, new)
+    _add_acknowledgements(session, views, new)
+    _add_countries(session, views, new)
+    return {view.post.id or 0: view for view in views}
 
 
 class Shown(NamedTuple):
@@ -266,6 +266,7 @@ def _view(message: OutboxMessage, own: EventVersion, shown: Sequence[Shown], tol
         own,
         max(versions, key=lambda version: version.version),
         later=tuple(after.values()),
+        partly_run=None if message_store.has_overrun(message) else False,
         watched=event_store.watched_in(message.channel_id, [own, *after.values()]),
         in_meeting=in_meeting,
         meeting_ts=meeting_ts,
@@ -294,52 +295,40 @@ def _previous_ts(message: OutboxMessage, own: EventVersion, told: Sequence[Told]
     return best.message_ts if best else None
 
 
-def _with_events(session: Session, said: Mapping[int, MessageView], new: Tells | None) -> dict[int, MessageView]:
-    """Add the completed events, and the races of abandoned meetings.
+def _add_events(session: Session, views: Sequence[MessageView], new: Tells | None) -> None:
+    """The completed events, and the races of abandoned meetings.
 
     The race book is read only for stored events without place, time or races.
     """
     told = new.events if new else {}
-    stored = {one.newest.id: event for one in said.values() if (event := _newest_event(one, told))}
-    whole = [event for event in stored.values() if event.unreadable_because is None]
+    stored = {view.newest.id: event for view in views if (event := _newest_event(view, told))}
+
+    def whole(*kinds: EventKind) -> list[RacingEvent]:
+        return [one for one in stored.values() if one.kind in kinds and one.unreadable_because is None]
+
     lacking = {
         number: event
         for number, event in stored.items()
         if number not in told and event.unreadable_because is None and event_completion.lacks(event)
     }
-    meetings = [event for event in whole if event.kind is EventKind.MEETING_ABANDONED]
-    abandoned = [event for event in whole if event.kind is EventKind.RACE_ABANDONED]
-    if not (lacking or meetings or abandoned):
-        return {number: replace(one, event=stored.get(one.newest.id)) for number, one in said.items()}
-    about = [*lacking.values(), *meetings, *abandoned]
-    around = new.around(about) if new else _around(session, about)
-    if lacking:
-        known = KnownElsewhere(session, new.known.lists if new else kept(session), careful=new is None)
-        known.listen(around)
-        known.read(list(lacking.values()))
-        # Other events keep their fields: the race book was not read for them.
-        stored |= {number: known.filled(event.as_delivered(), event) for number, event in lacking.items()}
-    called_off = [event for event in around if event.kind is EventKind.RACE_ABANDONED]
-    lost = {
-        event.key: tuple(race for race in called_off if is_part_of(race, event))
-        for event in stored.values()
-        if event.kind is EventKind.MEETING_ABANDONED and event.unreadable_because is None
-    }
-    abandoned = [
-        event
-        for event in stored.values()
-        if event.kind is EventKind.RACE_ABANDONED and event.unreadable_because is None
-    ]
-    others = rest_of_meetings.open_races(session, abandoned, around, careful=new is None)
-    return {
-        number: replace(
-            one,
-            event=stored.get(one.newest.id),
-            lost=lost.get(one.newest.event_key, ()),
-            others=others.get(one.newest.event_key, ()),
-        )
-        for number, one in said.items()
-    }
+    lost: dict[str, tuple[RacingEvent, ...]] = {}
+    others: Mapping[str, tuple[Race, ...]] = {}
+    if about := [*lacking.values(), *whole(*ABANDONMENTS)]:
+        around = new.around(about) if new else _around(session, about)
+        if lacking:
+            known = KnownElsewhere(session, new.known.lists if new else kept(session), careful=new is None)
+            known.listen(around)
+            known.read(list(lacking.values()))
+            # Other events keep their fields: the race book was not read for them.
+            stored |= {number: known.filled(event.as_delivered(), event) for number, event in lacking.items()}
+        called_off = [event for event in around if event.kind is EventKind.RACE_ABANDONED]
+        for meeting in whole(EventKind.MEETING_ABANDONED):
+            lost[meeting.key] = tuple(race for race in called_off if is_part_of(race, meeting))
+        others = rest_of_meetings.open_races(session, whole(EventKind.RACE_ABANDONED), around, careful=new is None)
+    for view in views:
+        view.event = stored.get(view.newest.id)
+        view.lost = lost.get(view.newest.event_key, ())
+        view.others = others.get(view.newest.event_key, ())
 
 
 def _around(session: Session, about: Sequence[RacingEvent]) -> list[RacingEvent]:
@@ -349,30 +338,24 @@ def _around(session: Session, about: Sequence[RacingEvent]) -> list[RacingEvent]
     return sorted(events, key=lambda event: event.key)
 
 
-def _without_races_with_result(
-    session: Session, said: Mapping[int, MessageView], *, careful: bool
-) -> dict[int, MessageView]:
+def _take_out_races_with_result(session: Session, views: Iterable[MessageView], *, careful: bool) -> None:
     """A race with a result is not lost."""
-    meetings = {
-        number: one.event
-        for number, one in said.items()
-        if one.event and one.event.kind is EventKind.MEETING_ABANDONED and not one.has_overrun
-    }
-    lost = [event for number in meetings for event in said[number].lost]
+    meetings = [
+        (view, view.event)
+        for view in views
+        if view.event and view.event.kind is EventKind.MEETING_ABANDONED and not view.has_overrun
+    ]
+    lost = [event for view, _ in meetings for event in view.lost]
     ids = [event.race.race_id for event in lost if event.race.race_id]
-    partly_run, with_result = rest_of_meetings.run_races(session, list(meetings.values()), ids, careful=careful)
+    partly_run, with_result = rest_of_meetings.run_races(
+        session, [event for _, event in meetings], ids, careful=careful
+    )
     without_id = _results_without_id(session, lost)
-    return dict(said) | {
-        number: replace(
-            said[number],
-            settled=with_result,
-            partly_run=meetings[number].key in partly_run,
-            disputed=frozenset(event.race.race_id for event in said[number].lost if event.race.race_id in with_result)
-            - {None},
-            lost=tuple(event for event in said[number].lost if event.key not in without_id),
-        )
-        for number in meetings
-    }
+    for view, event in meetings:
+        view.settled = with_result
+        view.partly_run = event.key in partly_run
+        view.disputed = with_result.intersection(race_id for one in view.lost if (race_id := one.race.race_id))
+        view.lost = tuple(one for one in view.lost if one.key not in without_id)
 
 
 def _results_without_id(session: Session, lost: Iterable[RacingEvent]) -> set[str]:
@@ -387,52 +370,39 @@ def _reports_loss(one: MessageView) -> bool:
     return one.newest.kind in ABANDONMENTS or (one.event is not None and one.event.reports_loss)
 
 
-def _with_mentions(
-    session: Session, said: Mapping[int, MessageView], known: FanoutKnowledge | None
-) -> dict[int, MessageView]:
-    abandoned = {number: one for number, one in said.items() if _reports_loss(one)}
-    channels = {one.post.channel_id for one in abandoned.values()}
-    filters = known.mentioning if known else subscriptions.mentioning(session, channels)
-    mentioning = {number: one for number, one in abandoned.items() if one.post.channel_id in filters}
-    return dict(said) | {
-        number: replace(one, mentions=mentions(filters[one.post.channel_id], event))
-        for number, one in mentioning.items()
-        if (event := one.event)
-    }
+def _add_mentions(session: Session, views: Iterable[MessageView], new: Tells | None) -> None:
+    abandoned = [view for view in views if _reports_loss(view)]
+    channels = {view.post.channel_id for view in abandoned}
+    filters = new.known.mentioning if new else subscriptions.mentioning(session, channels)
+    for view in abandoned:
+        if view.event and view.post.channel_id in filters:
+            view.mentions = mentions(filters[view.post.channel_id], view.event)
 
 
-def _with_acknowledgements(
-    session: Session, said: Mapping[int, MessageView], new: Tells | None
-) -> dict[int, MessageView]:
+def _add_acknowledgements(session: Session, views: Iterable[MessageView], new: Tells | None) -> None:
     """An abandonment that a newer message tells of has no button any more."""
-    abandoned = {one.post.id or 0 for one in said.values() if _reports_loss(one)}
-    if new:
-        may_ask = [one.post.id for one in said.values() if new.known.with_asking and one.post.sent_at is None]
-        abandoned = {number for number in abandoned if number in new.asked or number in may_ask}
-    if not abandoned:
-        return dict(said)
+    asking = {view.post.id or 0: view for view in views if _reports_loss(view) and _may_ask(view.post, new)}
+    if not asking:
+        return
     statement = select(Acknowledgement).where(
-        col(Acknowledgement.message_id).in_(sorted(abandoned)), col(Acknowledgement.state) != AckState.REPLACED
+        col(Acknowledgement.message_id).in_(sorted(asking)), col(Acknowledgement.state) != AckState.REPLACED
     )
-    rows = {row.message_id: row for row in session.execute(statement).scalars()}
-    return dict(said) | {
-        number: replace(one, asked=AskedInView(one.post.idempotency_key, row.taken_by, row.taken_at))
-        for number, one in said.items()
-        if (row := rows.get(one.post.id or 0))
-    }
+    for row in session.execute(statement).scalars():
+        view = asking[row.message_id]
+        view.asked = AskedInView(view.post.idempotency_key, row.taken_by, row.taken_at)
 
 
-def _with_countries(
-    session: Session, said: Mapping[int, MessageView], known: FanoutKnowledge | None
-) -> dict[int, MessageView]:
-    """Add the country to results without a full finishing order."""
-    results = {number: one for number, one in said.items() if one.newest.kind == EventKind.RESULT_RECEIVED}
-    countries = (known.lists.countries if known else COUNTRIES.items(session)) if results else ()
+def _may_ask(post: OutboxMessage, new: Tells | None) -> bool:
+    return new is None or post.id in new.asked or bool(new.known.with_asking and post.sent_at is None)
+
+
+def _add_countries(session: Session, views: Iterable[MessageView], new: Tells | None) -> None:
+    """The country of results without a full finishing order."""
+    results = [view for view in views if view.newest.kind == EventKind.RESULT_RECEIVED]
+    countries = (new.known.lists.countries if new else COUNTRIES.items(session)) if results else ()
     partly = {one.country_code: one for one in countries if one.full_result_order is False}
-    return dict(said) | {
-        number: replace(one, country=partly.get(one.event.race.region if one.event else None))
-        for number, one in results.items()
-    }
+    for view in results:
+        view.country = partly.get(view.event.race.region if view.event else None)
 
 
 def _newest_event(one: MessageView, told: Mapping[int, RacingEvent]) -> RacingEvent | None:
