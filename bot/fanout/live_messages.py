@@ -95,7 +95,8 @@ class LiveMessages:
             return
         try:
             with self._session.begin_nested():
-                self._finish(bumps)
+                for one in self._touched.values():
+                    bumps.add({number: Bump(one.received_at) for number in self._edited(one)})
         except Exception as error:
             if is_unavailable(error):
                 raise
@@ -103,10 +104,6 @@ class LiveMessages:
                 "live_messages_not_made", meetings=[live_meetings.key_of(meeting) for meeting in self._touched]
             )
         self._touched = {}
-
-    def _finish(self, bumps: Bumps) -> None:
-        for one in self._touched.values():
-            bumps.add({number: Bump(one.received_at) for number in self._edited(one)})
 
     def _edited(self, one: _Touched) -> set[int]:
         live = set(self._made(one, self._filters).values())

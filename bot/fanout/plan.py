@@ -227,8 +227,7 @@ class Plan:
         `begun`: messages whose edit is claimed. Returns how many other messages may need an edit now.
         """
         waiting = {number for number, bump in self.bumps.messages.items() if bump.after_id not in self._made}
-        for number, event_id in sorted(self.bumps.write(begun, begun_at)):
-            said_apart.say_unnoted(self.session, number, event_id, self._now)
+        said_apart.say_unnoted(self.session, self.bumps.write(begun, begun_at), self._now)
         return len(waiting.difference(begun))
 
     def _related(self, news: VersionNews) -> list[RacingEvent]:

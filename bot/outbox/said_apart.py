@@ -1,13 +1,13 @@
 """What a message can't show becomes other messages: Slack refused the edit, or the message was given up."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, case, delete, select, update
+from sqlalchemy import ColumnElement, case, delete, literal_column, select, update
 from sqlmodel import Session, col
 
 from bot.db.engine import insert_here
-from bot.db.tables import EventVersion, MessageKind, MessageState, OutboxMessage, Reason, SaidRow
+from bot.db.tables import EventVersion, MessageKind, OutboxMessage, Reason, SaidRow
 from bot.events import event_store
 from bot.events.event import EventKind
 from bot.outbox import acknowledgements, message_store, telling_store
@@ -48,14 +48,22 @@ def say_apart(session: Session, post: OutboxMessage, now: datetime, *which: Colu
             session.add_all([SaidRow(message_id=number, event_id=event_id) for event_id in beside])
 
 
-def say_unnoted(session: Session, message_id: int, event_id: int, now: datetime) -> None:
-    """A message that is to show an event was given up before the message could note the event."""
-    post = session.get(OutboxMessage, message_id, populate_existing=True)
-    if post is None or post.state != MessageState.DEAD_LETTER or post.reason == Reason.UNSUBSCRIBED:
+def say_unnoted(session: Session, pairs: Collection[tuple[int, int]], now: datetime) -> None:
+    """Of messages with an event to show, some were given up before they could note the event."""
+    if not pairs:
         return
-    once = insert_here(session, SaidRow).values(message_id=message_id, event_id=event_id, rev=0)
-    session.execute(once.on_conflict_do_nothing())
-    say_apart(session, post, now, col(SaidRow.event_id) == event_id)
+    given_up = select(OutboxMessage).where(
+        col(OutboxMessage.id).in_(sorted({number for number, _ in pairs})),
+        col(OutboxMessage.state) == literal_column("'dead_letter'"),
+        col(OutboxMessage.reason) != Reason.UNSUBSCRIBED,
+    )
+    found = session.execute(given_up.execution_options(populate_existing=True)).scalars()
+    posts = {post.id: post for post in found}
+    for message_id, event_id in sorted(pairs):
+        if (post := posts.get(message_id)) is not None:
+            once = insert_here(session, SaidRow).values(message_id=message_id, event_id=event_id, rev=0)
+            session.execute(once.on_conflict_do_nothing())
+            say_apart(session, post, now, col(SaidRow.event_id) == event_id)
 
 
 def _of_race(session: Session, post: OutboxMessage, lost: EventVersion) -> list[int]:
