@@ -9,7 +9,7 @@ import sys
 import tempfile
 import webbrowser
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import aclosing, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import FrameType
@@ -21,7 +21,7 @@ from sandbox.demo_screen import Screen, make_console
 from sandbox.demo_stage import CHANNELS, PEOPLE, Stage, open_stage
 from sandbox.loopback_server import PortTakenError, serve
 from sandbox.page.counts import count
-from sandbox.page.page_app import build_page, open_page
+from sandbox.page.page_app import Page, build_page
 from sandbox.racing_service.deliverer import SIGNATURE_HEADER
 
 STOP_SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
@@ -42,24 +42,23 @@ class Demo:
 def run_demo(demo: Demo) -> int:
     """The exit code: 0 after the day, or when stopped by Ctrl-C; 1 where something went wrong, which is said."""
     screen = Screen(CHANNELS, PEOPLE, make_console(io.StringIO()) if demo.headless else None)
-    folder = Path(tempfile.mkdtemp(prefix="racing-bot-demo-"))
+    folder, has_failed = Path(tempfile.mkdtemp(prefix="racing-bot-demo-")), False
     try:
         asyncio.run(_run(screen, folder, demo))
     except DemoFailed as failure:
+        has_failed = True
         if demo.headless:
             print(json.dumps({"ok": False, "failed": str(failure), "log": str(folder / "bot.log")}))
-        # The folder stays, because the log in the folder tells why.
         return 1
     except PortTakenError as taken:
-        shutil.rmtree(folder, ignore_errors=True)
         if demo.headless:
             print(json.dumps({"ok": False, "failed": str(taken)}))
         screen.problem(str(taken))
         return 1
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
-    shutil.rmtree(folder, ignore_errors=True)
+    finally:
+        # The log of a demo that failed tells why.
+        if not has_failed:
+            shutil.rmtree(folder, ignore_errors=True)
     return 0
 
 
@@ -70,7 +69,7 @@ async def _run(screen: Screen, folder: Path, demo: Demo) -> None:
         try:
             async with (
                 open_stage(folder, screen, demo.speed, demo.database_url) as stage,
-                open_page(stage) as page,
+                aclosing(Page(stage)) as page,
                 serve(build_page(page), demo.port) as address,
             ):
                 screen.plain(f"The same in a browser: {address}")

@@ -1,13 +1,12 @@
 """The page's content as small JSON documents by key: "message/C0GB/1700000000.000100", "meeting/mt_1", "counts"."""
 
-from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from bot.clock import utc_now
 from sandbox.demo_stage import COMMANDS, Stage
 from sandbox.racing_day import Meeting, Race
 from sandbox.racing_service.delivery_queue import Delivery
-from sandbox.slack.values import EphemeralMessage, Json, PostedMessage
+from sandbox.slack.values import Call, Channel, EphemeralMessage, Json, PostedMessage
 
 Documents = dict[str, Json]
 
@@ -19,16 +18,20 @@ POSTING = ("chat.postMessage", "chat.update")
 
 def documents(stage: Stage) -> Documents:
     """Every document as of now."""
-    found: Documents = {"meta": _meta(stage)}
-    for key, value in (
-        *_people_and_places(stage),
-        *_messages(stage),
-        *_racing(stage),
-        *_deliveries(stage),
-        *_posts(stage),
-    ):
-        found[key] = value
-    return found
+    slack, racing = stage.slack, stage.service.racing
+    messages = [message for channel_id in slack.channels for message in slack.messages(channel_id)]
+    calls = [(number, call) for number, call in enumerate(slack.calls) if call.method in POSTING]
+    return {
+        "meta": _meta(stage),
+        **{f"channel/{one.id}": _channel(stage, one) for one in slack.channels.values()},
+        **{f"person/{one.id}": {"id": one.id, "name": one.name, "bot": one.is_bot} for one in slack.users.values()},
+        **{f"view/{view_id}": view for view_id, view in slack.views.items()},
+        **{f"message/{one.channel}/{one.ts}": _message(one) for one in messages},
+        **{f"ephemeral/{one.ts}": _message(one) for one in slack.ephemerals},
+        **{f"meeting/{one.meeting_id}": _meeting(stage, one) for one in racing.meetings(racing.today)},
+        **{f"delivery/{one.delivery_id}": _delivery(one) for one in stage.service.deliveries[-LOG_LINES:]},
+        **{f"call/{number:06}": _call(call) for number, call in calls[-LOG_LINES:]},
+    }
 
 
 def _meta(stage: Stage) -> Json:
@@ -48,32 +51,14 @@ def _meta(stage: Stage) -> Json:
     }
 
 
-def _people_and_places(stage: Stage) -> Iterator[tuple[str, Json]]:
-    slack = stage.slack
-    for channel in slack.channels.values():
-        yield (
-            f"channel/{channel.id}",
-            {
-                "id": channel.id,
-                "name": channel.name,
-                "archived": channel.is_archived,
-                "dm_user": channel.dm_user,
-                "bot": slack.bot_is_in(channel),
-            },
-        )
-    for user in slack.users.values():
-        yield f"person/{user.id}", {"id": user.id, "name": user.name, "bot": user.is_bot}
-    for view_id, view in slack.views.items():
-        yield f"view/{view_id}", view
-
-
-def _messages(stage: Stage) -> Iterator[tuple[str, Json]]:
-    slack = stage.slack
-    for channel_id in slack.channels:
-        for message in slack.messages(channel_id):
-            yield f"message/{channel_id}/{message.ts}", _message(message)
-    for ephemeral in slack.ephemerals:
-        yield f"ephemeral/{ephemeral.ts}", _message(ephemeral)
+def _channel(stage: Stage, channel: Channel) -> Json:
+    return {
+        "id": channel.id,
+        "name": channel.name,
+        "archived": channel.is_archived,
+        "dm_user": channel.dm_user,
+        "bot": stage.slack.bot_is_in(channel),
+    }
 
 
 def _message(message: PostedMessage | EphemeralMessage) -> Json:
@@ -92,12 +77,6 @@ def _message(message: PostedMessage | EphemeralMessage) -> Json:
         "thread_ts": message.thread_ts,
         "metadata": message.metadata,
     }
-
-
-def _racing(stage: Stage) -> Iterator[tuple[str, Json]]:
-    racing = stage.service.racing
-    for meeting in racing.meetings(racing.today):
-        yield f"meeting/{meeting.meeting_id}", _meeting(stage, meeting)
 
 
 def _meeting(stage: Stage, meeting: Meeting) -> Json:
@@ -123,11 +102,6 @@ def _race(stage: Stage, race: Race) -> Json:
     }
 
 
-def _deliveries(stage: Stage) -> Iterator[tuple[str, Json]]:
-    for delivery in stage.service.deliveries[-LOG_LINES:]:
-        yield f"delivery/{delivery.delivery_id}", _delivery(delivery)
-
-
 def _delivery(delivery: Delivery) -> Json:
     happening = delivery.happening
     subject = happening.payload.get("race") or happening.payload.get("meeting") or {}
@@ -147,19 +121,13 @@ def _delivery(delivery: Delivery) -> Json:
     }
 
 
-def _posts(stage: Stage) -> Iterator[tuple[str, Json]]:
-    """The newest calls that posted or edited."""
-    calls = [(number, call) for number, call in enumerate(stage.slack.calls) if call.method in POSTING]
-    for number, call in calls[-LOG_LINES:]:
-        yield (
-            f"call/{number:06}",
-            {
-                "method": call.method,
-                "channel": call.channel,
-                "at": _instant(call.at),
-                "answer": call.error or call.failure or "ok",
-            },
-        )
+def _call(call: Call) -> Json:
+    return {
+        "method": call.method,
+        "channel": call.channel,
+        "at": _instant(call.at),
+        "answer": call.error or call.failure or "ok",
+    }
 
 
 def _instant(moment: datetime) -> str:

@@ -6,7 +6,7 @@ Actions are JSON, answered with `{"said": …}`, or with `{"error": …}` and 40
 import json
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -27,7 +27,7 @@ from sandbox.page.counts import LOST_AFTER_S, Readings, count
 from sandbox.page.documents import Documents, documents
 from sandbox.page.happenings import HAPPENINGS, send_once_more
 from sandbox.page.playing_day import PlayingDay
-from sandbox.page.troubles import BY_NAME, TROUBLES, Trouble, send_again
+from sandbox.page.troubles import BY_NAME, TROUBLES, send_again
 from sandbox.racing_service.delivery_queue import Delivery
 from sandbox.slack.answers import Answer
 from sandbox.slack.values import Json
@@ -87,7 +87,7 @@ class Page:
         self.day = PlayingDay(self.stage, Random(1))
         self._readings = Readings()
 
-    async def stop(self) -> None:
+    async def aclose(self) -> None:
         await self.day.stop()
 
     def documents(self) -> Documents:
@@ -167,7 +167,7 @@ class Page:
         self._check(answer)
         return answer.status
 
-    async def look_up(self, asked: Json) -> object:
+    async def lookup(self, asked: Json) -> object:
         """The options of a menu for a typed text."""
         person = self.stage.slack.person(_text(asked, "user"), self.stage.bot.url)
         return await person.looks_up(_text(asked, "view"), _text(asked, "action_id"), _text(asked, "typed"))
@@ -218,25 +218,19 @@ class Page:
             raise Refused(missing)
         if self.stage.is_day_played:
             raise Refused("The terminal plays a day of some seconds. Make trouble afterwards.")
+        stage, since = self.stage, self.on.get(trouble.name)
         if asked.get("on"):
-            await self._begin(trouble)
+            if since is None:
+                since = SwitchedOn(utc_now(), len(stage.slack.calls), len(stage.service.requests))
+                await trouble.begin(stage)
+                self.on[trouble.name] = since
             return trouble.expected
-        await self._end(trouble)
-        return self.did.get(trouble.name)
-
-    async def _begin(self, trouble: Trouble) -> None:
-        stage = self.stage
-        if trouble.name not in self.on:
-            since = SwitchedOn(utc_now(), len(stage.slack.calls), len(stage.service.requests))
-            await trouble.begin(stage)
-            self.on[trouble.name] = since
-
-    async def _end(self, trouble: Trouble) -> None:
-        if (since := self.on.get(trouble.name)) is not None:
-            await trouble.end(self.stage)
-            send_again(self.stage)
-            self.did[trouble.name] = since.seen(self.stage)
+        if since is not None:
+            await trouble.end(stage)
+            send_again(stage)
+            self.did[trouble.name] = since.seen(stage)
             del self.on[trouble.name]
+        return self.did.get(trouble.name)
 
     async def replay(self, asked: Json) -> object:
         """Sends a delivery's last body once more. Returns the bot's answer."""
@@ -259,29 +253,13 @@ class Page:
             raise Refused(f"Slack would show: {answer.error}")
 
 
-@asynccontextmanager
-async def open_page(stage: Stage) -> AsyncIterator[Page]:
-    page = Page(stage)
-    try:
-        yield page
-    finally:
-        await page.stop()
+ACTIONS: tuple[Do, ...] = (
+    *(Page.type, Page.press, Page.lookup, Page.submit, Page.close),
+    *(Page.happen, Page.play, Page.trouble, Page.replay, Page.home),
+)
 
 
 def build_page(page: Page) -> Starlette:
-    routes: dict[str, Do] = {
-        "type": Page.type,
-        "press": Page.press,
-        "lookup": Page.look_up,
-        "submit": Page.submit,
-        "close": Page.close,
-        "happen": Page.happen,
-        "play": Page.play,
-        "trouble": Page.trouble,
-        "replay": Page.replay,
-        "home": Page.home,
-    }
-
     def answering(do: Do) -> Callable[[Request], Awaitable[Response]]:
         async def answer(request: Request) -> Response:
             if (refusal := _refusal(request)) is not None:
@@ -306,7 +284,7 @@ def build_page(page: Page) -> Starlette:
         routes=[
             Route("/", index),
             Route("/api/live", live),
-            *(Route(f"/api/{name}", answering(do), methods=["POST"]) for name, do in routes.items()),
+            *(Route(f"/api/{do.__name__}", answering(do), methods=["POST"]) for do in ACTIONS),
             Mount("/static", StaticFiles(directory=STATIC)),
         ]
     )

@@ -153,7 +153,7 @@ async def desk(stage, browser):
         yield found
         for context in browser.contexts:
             await context.close()
-    await page.stop()
+    await page.aclose()
     stage.slack.views.clear()
     for name in list(page.on):
         await page.trouble({"name": name, "on": False})

@@ -7,6 +7,7 @@ import os
 import signal
 import socket
 import tempfile
+from contextlib import aclosing
 
 import pytest
 
@@ -15,7 +16,7 @@ from sandbox import demo
 from sandbox.demo_day import Day
 from sandbox.demo_screen import Screen, make_console
 from sandbox.demo_stage import CHANNELS, PEOPLE, open_stage
-from sandbox.page.page_app import open_page
+from sandbox.page.page_app import Page
 from sandbox.page.troubles import BY_NAME
 from tests.postgres import new_postgres_database
 
@@ -27,7 +28,7 @@ pytestmark = pytest.mark.usefixtures("real_time")
 async def test_second_replica_is_switched_on_and_off_and_each_message_comes_once(postgres_server, tmp_path):
     screen = Screen(CHANNELS, PEOPLE, make_console(io.StringIO()))
     address = new_postgres_database(postgres_server)
-    async with open_stage(tmp_path, screen, 50.0, address) as stage, open_page(stage) as page:
+    async with open_stage(tmp_path, screen, 50.0, address) as stage, aclosing(Page(stage)) as page:
         await stage.start_bot()
         assert await stage.say("C0ALL", "U0ALICE", "/racing subscribe all") is None
         assert "Each message comes once" in str(await page.trouble({"name": "second_replica", "on": True}))
