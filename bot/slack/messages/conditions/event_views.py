@@ -105,7 +105,7 @@ GROUPS_MAX = 10
 
 class MentionView(ConditionView):
     condition = BY_FIELD["mentions"]
-    problem_block = GROUPS_FIELD
+    problem_block = PEOPLE_FIELD
 
     def words(self, chosen: ChannelFilter, _names_max: int | None) -> str:
         return f", mentioning {listed(list(chosen.mentions))}" if chosen.mentions else ""
