@@ -278,9 +278,10 @@ def _races_run(found: _Found) -> int | None:
 
 
 def _number(value: Any) -> int | None:
-    """3 for each of 3, "race 3", {"number": 3} and [1, 2, 3]."""
+    """3 for each of 3, "race 3", {"number": 3}, {"race": 3} and [1, 2, 3]."""
     if isinstance(value, dict):
-        return first_of([fields_of(value)], "runner.number", _number)
+        fields = fields_of(value)
+        return first_of([fields], "runner.number", _number) or _number(fields.get("race"))
     return len(value) or None if isinstance(value, list) else count(read_number(value))
 
 

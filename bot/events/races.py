@@ -14,28 +14,30 @@ OUT, RESERVED = "NR", "Reserve"
 """Positions of a horse on the card that does not run. A reserve runs only if another horse is withdrawn."""
 
 _OUT = re.compile(
-    "^nr$|nonrun|withdr|scratch|^scr$|^wd$|^wdn$|^removed|^reserve|^emergency|^standby|^wv|^wx|^ballot|^eliminated|nonpartant|^np$|^absent|^struk"
+    "^nr$|nonrun|withdr|scratch|^scr$|^wd$|^wdn$|^removed|^reserve|^emergency|^standby|^wv|^wx|^tnp$|^取消|^除外|^ballot|^eliminated|nonpartant|^np$|^absent|^struk"
 )
 
 _UNFINISHED = re.compile(
     "^(?:pu?|f|ur?|bd?|ro|su?|ref|rr?|rtr|co|lft|dnf)$"
-    "|^(?:pulledup|fell|fallen|unseated|broughtdown|ranout|slippedup|refused|carriedout|left|didnotfinish|failedto)"
+    "|中止|^(?:落馬|pulledup|fell|fallen|unseated|broughtdown|ranout|slippedup|refused|carriedout|left|didnotfinish|failedto)"
 )
-_DISQUALIFIED = re.compile("disq|dsq|^dq|dq$|^dis$|^distanc")
+_DISQUALIFIED = re.compile("disq|dsq|^dq|dq$|^dis$|^distanc|失格")
 
-_WORDS = "first|second|third|fourth|fifth|sixth|won|winner|walk(?:ed)? ?over|w[./]?o[.]?"
+_WORDS = "first|second|third|fourth|fifth|sixth|runner[ -]?up|won|winner|walk(?:ed)? ?over|w[./]?o[.]?"
 _SHARED = r"=|tied|ties?|t|joint|dead[ -]?heat(?:ed)?|d\.?h\.?"
 _PLACE = re.compile(
     rf"(?P<before>(?:{_SHARED})[ .:-]*(?:for )?)?"
-    rf"(?:(?P<place>[0-9]{{1,6}})(?:\.0+|\.|st|nd|rd|th|er|ère|e)?|(?P<word>{_WORDS}))"
+    rf"(?:(?P<place>[0-9]{{1,6}})(?:\.0+|\.|st|nd|rd|th|er|ère|e|着|º|°)?|(?P<word>{_WORDS}))"
     r"(?: place| past the post)?(?: of [0-9]{1,3}|/[0-9]{1,3})?"
-    rf"(?P<after>[ -]?\(?(?:{_SHARED})\)?)?(?: ?\((?:promoted|placed|demoted|disqualified and placed)[^)]*\))?",
+    rf"(?P<after>[ -]?\(?(?:{_SHARED})\)?)?"
+    r"(?: ?\((?:promoted|placed|demoted|disq(?:ualified)?[.]? (?:and|&) placed)[^)]*\))?",
     re.IGNORECASE,
 )
 """A place, shared or not: "2", "=2", "T2", "dh 2", "2nd", "2nd (dead heat)", "2 of 9". Any further word is no place."""
 
 _PLACE_WORDS = {
     **{word: place for place, word in enumerate(("first", "second", "third", "fourth", "fifth", "sixth"), 1)},
+    "runnerup": 2,
     **dict.fromkeys(("won", "winner", "walkover", "walkedover", "wo"), 1),
 }
 

@@ -18,10 +18,12 @@ LONE_SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 def text(value: Any) -> str | None:
-    """White space is collapsed; an object is its name.
+    """White space is collapsed; an object is its name, and a list of one value the value.
 
     NUL and lone surrogates are removed for the databases. Message builders deal with other odd characters.
     """
+    if isinstance(value, list) and len(value) == 1 and not isinstance(value[0], dict | list):
+        value = value[0]
     if isinstance(value, dict):
         name = value.get("name")
         if not (isinstance(name, str) and name):

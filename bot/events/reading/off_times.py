@@ -145,6 +145,9 @@ def off_by_standing(standings: Iterable[list[Any]]) -> OffTime:
 
 def spread_off(value: Any) -> Iterator[Any]:
     """The readings of {"local": "14:30", "utc": "2025-06-17T13:30:00Z"}. An actual time beside them is left out."""
+    if isinstance(value, list) and len(value) == 1:
+        yield from spread_off(value[0])
+        return
     if not isinstance(value, dict):
         yield value
         return

@@ -56,6 +56,7 @@ _ID_SHAPE = re.compile(
     "(?=.*[0-9])[A-Za-z]{1,8}_[A-Za-z0-9]+|[a-z]{1,8}-[a-z0-9]*[0-9]|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 )
 _DETAILS = re.compile("(?<=.)(?:details?|info)$")
+_OF_A_RACE = frozenset({"lists.runners", "order.plain", "off.plain"})
 KINDS_BY_WORD = {fold(kind): kind for kind in EventKind}
 
 
@@ -156,7 +157,7 @@ def _with_attributes(record: Mapping[str, Any]) -> Fields:
 def _about(name: str, fields: Fields, parent: Part) -> About:
     name = name if name in BY_NAME else _DETAILS.sub("", name)
     about = BY_NAME.get(name, About.DATA if "is.racing" in fields.facts else About.OTHER)
-    if about is About.COURSE and "lists.runners" in fields.facts:
+    if about is About.COURSE and not _OF_A_RACE.isdisjoint(fields.facts):
         # In French a race.
         return About.RACE
     if about not in {About.DATA, About.OTHER}:

@@ -356,15 +356,22 @@ def _as_published(value: Any) -> str | None:
 
 
 def _lists(value: Any) -> list[list[Any]]:
-    """The list; the lists in {"count": 2, "items": […]}; the entries of {"1": {…}, "2": {…}}."""
+    """The list; the lists in {"count": 2, "items": […]}; the entries of {"1": {…}, "2": {…}}; a single entry."""
     if isinstance(value, dict):
         if all(isinstance(name, str) and _NUMBER_ON_CLOTH.fullmatch(key) for key, name in value.items()):
             return [[{"number": key, "name": name} for key, name in value.items()]]
         if not is_by_key(value):
             wrapped = values_of([fields_of(value)], "lists.wrapped")
-            return [entries for _, one in wrapped if (entries := entries_of(one, _said_by_key))]
+            found = [entries for _, one in wrapped if (entries := entries_of(one, _said_by_key) or _single(one))]
+            return found or [entries for entries in [_single(value)] if entries]
     entries = entries_of(value, _said_by_key)
     return [entries] if entries else []
+
+
+def _single(value: Any) -> list[Any]:
+    """A horse in the place of a list, as converters of XML write a list with one entry."""
+    horse = _horse_of(value) if isinstance(value, dict) and is_runner(fields_of(value)) else None
+    return [value] if horse and (horse.places or horse.out or "jockey" in horse.said) else []
 
 
 def _said_by_key(key: str) -> dict[str, Any]:
@@ -686,7 +693,9 @@ def _read_status(value: Any) -> str | None:
 
 
 def _read_position(value: Any) -> str | None:
-    return _position_in(text(value) or "")
+    said = text(value) or ""
+    # A list under `placed` may have horses.
+    return _position_in(said) if not isinstance(value, list) or finishing_position(said) else None
 
 
 @lru_cache(maxsize=1024)

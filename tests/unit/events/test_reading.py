@@ -246,6 +246,7 @@ def places(place, *positions):
     [
         *places(1, "1", "1.0"),
         *places(2, " 2= ", "2nd", "dh 2", "DH2", "Dead heat 2"),
+        *places(2, "2着", "Runner-up", "2º", "2 (disq. & placed 2nd)"),
         *places(3, "=3", "= 3", "3=", "T3", "t-3"),
         *(("12", 12), ("0", 0)),
         *places(None, "3 (DSQ)", "DQ1", "1 or 2", None, "", "PU", "F", "=", "T", "TO 3", "-1", "DNF", "NR", "BD2", "٣"),
@@ -320,6 +321,20 @@ def test_placed_runners_stand_in_order_however_a_dead_heat_is_written():
             {"runners": [{"horse": {"name": "B", "position": "NR"}}], "finishing_order": ["B", "A"]},
             [("B", "NR"), ("A", "2")],
         ),
+        *(({name: {"name": "A", "position": "1"}}, [("A", "1")]) for name in ("runners", "starters", "results")),
+        ({"runners": {"runner": {"name": "A", "position": "1"}}}, [("A", "1")]),
+        ({"entries": {"entry": {"name": "A", "jockey": "J"}}}, [("A", None)]),
+        (
+            {"results": {"name": "The Cup", "placed": [{"name": "A"}]}, "runners": {"count": 1, "name": "Cup"}},
+            [("A", None)],
+        ),
+        (
+            {"runners": [{"horse": ["A"], "position": ["1"]}, {"horse": ["B"], "placed": ["C"]}]},
+            [("A", "1"), ("B", None)],
+        ),
+        *(({"runners": [{"horse": "A", "着順": out}]}, [("A", "NR")]) for out in ("取消", "除外", "WV-A", "TNP")),
+        ({"runners": [{"horse": "A", "着順": "失格"}, {"horse": "B", "着順": "中止"}]}, [("A", "失格"), ("B", "中止")]),
+        ({"runners": [{"horse": "A", "position": "Runner-up"}]}, [("A", "2")]),
         ({"results": [{"race_id": "rc_2", "name": "Another race"}]}, []),
         ({"runners": 12}, []),
         ({"runners": [None, "", [], {}]}, []),
