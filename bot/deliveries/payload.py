@@ -57,7 +57,12 @@ MOST_EVENTS = 30
 
 TOO_MANY = f"it has more than {MOST_EVENTS} events"
 
-_AFTER_RACE = re.compile(r"\bafter (?:race|r) ?([0-9]{1,2})\b", re.IGNORECASE)
+_A_RACE = r"(?:race|r|course|rennen) ?"
+_AFTER_RACE = re.compile(
+    rf"\b(?:after|après la|nach) {_A_RACE}(?P<last>[0-9]{{1,2}})\b"
+    rf"|(?<!\w)(?:from|à partir de la|ab) {_A_RACE}(?P<first>[0-9]{{1,2}})\b",
+    re.IGNORECASE,
+)
 _REST = re.compile(r"\b(?:remaining|remainder|rest of)\b", re.IGNORECASE)
 """Words for a meeting that was partly run."""
 
@@ -401,10 +406,10 @@ def _first_clock(value: Any) -> str | None:
 
 
 def _last_run(fields: Sequence[Fields]) -> int | None:
-    """The number of the last race before the abandonment, of "Abandoned after race 3" too."""
+    """The number of the last race before the abandonment, of "Abandoned after race 3" and "from race 4" too."""
     scopes = (text(value) or "" for _, value in values_of(fields, "state.scope"))
     after = next(filter(None, map(_AFTER_RACE.search, scopes)), None)
-    return int(after[1]) if after else first_of(fields, "state.last_run", _number)
+    return int(after["last"] or int(after["first"]) - 1) if after else first_of(fields, "state.last_run", _number)
 
 
 def _told_as_run(race: Race, first_lost: int, lost_from: OffTime) -> Race:

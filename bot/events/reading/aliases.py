@@ -77,7 +77,7 @@ def string(value: Any) -> str | None:
 
 def read_short_number(value: Any) -> str | None:
     """Of the whole value of `race`: a number on the card, never a title."""
-    found = re.match(r"(?:R|Race )?([0-9]{1,2})(?:$|\b ?[-:.])", text(value) or "", re.IGNORECASE)
+    found = re.match(r"(?:R|Race )?([0-9]{1,2})(?:$|\b ?[-:.](?![0-5][0-9]\b))", text(value) or "", re.IGNORECASE)
     return found[1] if found else None
 
 

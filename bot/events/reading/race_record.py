@@ -82,6 +82,9 @@ def race_from(sources: Sources, *, race_id: str | None, meeting_id: str | None) 
     placings = read_placings(sources.own + sources.data)
     state = _state_of(sources, placings)
     read["number"] = read["number"] or find(sources.own, ("race",), aliases.read_short_number)
+    said = find(sources.own, ("race",), aliases.string)
+    if said and " " in said and not read["number"]:
+        read["title"] = read["title"] or said
     read["reason"] = read["reason"] or reason_in(state["status"])
     return Race(
         race_id=text(race_id),

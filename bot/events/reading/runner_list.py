@@ -214,7 +214,8 @@ def _named_in(value: Any) -> list[Any]:
         return [_without_reason(one) for one in _BETWEEN_NON_RUNNERS.split(value[:LONGEST_READ].strip())]
     if isinstance(value, dict) and not any(isinstance(one, dict | list) for one in value.values()):
         return list(value)
-    return [one for entries in _lists(value) for one in entries]
+    listed = (one for entries in _lists(value) for one in entries)
+    return [_without_reason(one) if isinstance(one, str) else one for one in listed]
 
 
 def _without_reason(said: str) -> Any:
@@ -352,7 +353,7 @@ def _as_published(value: Any) -> str | None:
         words = note_text(json.loads(json.dumps(listed, sort_keys=True)))
     else:
         words = string(value)
-    return words[:UNREAD_MAX] if words and (" " in words or re.search("[0-9].*[0-9]", words)) else None
+    return words[:UNREAD_MAX] if words and re.search("[ ,;>|]|[0-9].*[0-9]", words) else None
 
 
 def _lists(value: Any) -> list[list[Any]]:

@@ -153,6 +153,13 @@ CORRECTED: dict[str, tuple[RacingEvent, RacingEvent, dict[str, Any]]] = {
         event(CARD, Race(course=Course(name="Ascot"), race_date="2026-11-21", abandoned=False)),
         {},
     ),
+    "a photo that became official": (result(status="Photo"), result("1", "2", status="Official"), {}),
+    "an inquiry that became official": (
+        result("1", "2", status="Inquiry"),
+        result("DSQ", "1", status="Official"),
+        {},
+    ),
+    "a status": (result("1", "2"), result("1", "2", status="Inquiry"), {}),
     "a void race that was run": (result(status="Void"), result("1", "2"), {}),
     "a void race that was run in one version": (result(status="Void"), result("1", "2"), {"order_unknown": True}),
     "an abandoned race that was run": (result(status="Abandoned", abandoned=True), result("1", "2"), {}),
@@ -258,6 +265,10 @@ OTHERS: dict[str, tuple[RacingEvent, dict[str, Any]]] = {
             "contradicts": "result.received",
             "order_unknown": True,
         },
+    ),
+    "An abandoned race that is postponed": (
+        event(ABANDONED, RACE.model_copy(update={"status": "Postponed to 27 Nov"})),
+        {},
     ),
     "An abandoned race that may be a repeat": (
         event(ABANDONED),

@@ -49,8 +49,10 @@ def result(event: RacingEvent, context: MessageContext) -> Message:
     race = event.race
     if race.is_void or race.is_lost:
         return race_not_run(event, context)
-    changed = changes_in_words(context.changes, race, disagree=context.order_unknown)
-    kind = _kind(changed, context)
+    changes = [one for one in context.changes if context.order_unknown or not _is_official_now(one)]
+    changed = changes_in_words(changes, race, disagree=context.order_unknown)
+    kind = _kind(changed, context, changes)
+    status = _status(race, context, changes)
     is_news = bool(changed) or _is_conflict(race, context)
     name = f"{race_name(race)}{other_day(event, context)}{region_mark(event)}"
     watched = watch_lines(context.watched, event, context)
@@ -58,7 +60,7 @@ def result(event: RacingEvent, context: MessageContext) -> Message:
     shown = [
         joined([_changed(changed), earlier_message(context)]) if changed else None,
         line if is_news else f"*{name}*{GAP}{line}",
-        unusual_status(race),
+        status,
         _abandoned_too(race, context),
         *asides(context, race, conflict_said=True, link_said=bool(changed)),
     ]
@@ -67,7 +69,7 @@ def result(event: RacingEvent, context: MessageContext) -> Message:
         section("\n".join(watched)),
         section(joined(shown, "\n")),
     ]
-    return _with_runners(message(_text(event, name, context, (kind, changed), watched), head), event, context)
+    return _with_runners(message(_text(event, name, context, (kind, changed, status), watched), head), event, context)
 
 
 def _with_runners(said: Message, event: RacingEvent, context: MessageContext) -> Message:
@@ -90,9 +92,11 @@ def _with_runners(said: Message, event: RacingEvent, context: MessageContext) ->
     return with_native(message(said.text, [*head, collapsed(FULL_RESULT, inner)], foot=[small]), in_sections)
 
 
-def _text(event: RacingEvent, name: str, context: MessageContext, news: tuple[str, str], watched: Sequence[str]) -> str:
-    """`news`: the kind of the news, and the changes."""
-    race, (kind, changed) = event.race, news
+def _text(
+    event: RacingEvent, name: str, context: MessageContext, news: tuple[str, str, str | None], watched: Sequence[str]
+) -> str:
+    """`news`: the kind of the news, the changes, and the status."""
+    race, (kind, changed, status) = event.race, news
     line = result_line(race, in_text=True)
     now = "The later delivery says" if context.order_unknown else "Now"
     if _is_conflict(race, context):
@@ -101,7 +105,7 @@ def _text(event: RacingEvent, name: str, context: MessageContext, news: tuple[st
     first = f"{kind}: {name}: " + (f"{changed}. {now} {line}" if changed else line)
     said = [*watched, first] if kind == RESULT else [first, *watched]
     beside = asides(context, race, in_text=True, conflict_said=True)
-    return joined([*said, unusual_status(race), _abandoned_too(race, context), *beside], ". ") + late_mark(context)
+    return joined([*said, status, _abandoned_too(race, context), *beside], ". ") + late_mark(context)
 
 
 def _headline(event: RacingEvent, name: str, context: MessageContext, kind: str) -> str:
@@ -122,14 +126,28 @@ def _conflict_words(race: Race, context: MessageContext) -> str:
     return f"the delivery contradicts itself, {safe(race.disputed, ORDER_MAX)}"
 
 
-def _kind(changed: str, context: MessageContext) -> str:
-    if not changed and not any(change.rings for change in context.changes):
+def _kind(changed: str, context: MessageContext, changes: Sequence[Change]) -> str:
+    if not changed and not any(change.rings for change in changes):
         return RESULT
     return DISAGREE if context.order_unknown else CORRECTION
 
 
 def _changed(changed: str) -> str:
     return f"{changed[:1].upper()}{changed[1:]}"
+
+
+def _is_official_now(change: Change) -> bool:
+    """A provisional result that becomes official is no correction."""
+    is_status = change.field == "race.status" and state_in(change.before) is RaceState.PROVISIONAL
+    return is_status and state_in(change.now) is RaceState.RUN
+
+
+def _status(race: Race, context: MessageContext, changes: Sequence[Change]) -> str | None:
+    """None where the changes say the status."""
+    if any(one.field == "race.status" for one in changes):
+        return None
+    was = next((one.before for one in context.changes if _is_official_now(one) and not context.order_unknown), None)
+    return given("Official now, was {}", safe(was, SHORT_MAX)) or unusual_status(race)
 
 
 def unusual_status(race: Race) -> str | None:

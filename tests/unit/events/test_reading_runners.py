@@ -1,0 +1,174 @@
+"""Runners and their places, read from shapes that the service might send."""
+
+from typing import Any
+
+import pytest
+
+from bot.events.races import Race, Runner
+from bot.events.reading.race_record import read_race
+
+A_BEAT_B = [("A", "1"), ("B", "2")]
+C_WON = [("A", "3"), ("B", "2"), ("C", "1")]
+A2_B_NR = [("A", "2"), ("B", "NR")]
+B_C_OUT = [("B", "NR"), ("C (FR)", "NR")]
+
+NR_SHAPES: list[dict[str, Any]] = [
+    *({"nr": "Y"}, {"nr": True}, {"nr": "yes"}, {"is_nr": True}, {"sp": "NR"}, {"reason": "Non-runner"}),
+    *({name: "NR"} for name in ("position", "number", "cloth_number", "draw", "stall", "jockey", "status", "result")),
+    *({"pos": "N.R."}, {"official_position": "NR"}, {"result": {"position": "NR"}}, {"position": {"text": "NR"}}),
+]
+
+
+def horses_and_positions(record):
+    return [(runner.horse, runner.position) for runner in read_race(record).runners]
+
+
+def test_runner_is_read_from_objects_numbers_and_other_names():
+    runner = {
+        "horse": {"horse_id": "hs_1", "name": "Frankel"},
+        "finishing_position": 1.0,
+        "cloth_number": 4,
+        "stall": "2",
+        "jockey": {"jockey_name": "T Queally"},
+        "trainerName": "H Cecil",
+        "sp": {"fractional": "1/4", "decimal": 1.25},
+        "or": 140,
+    }
+    (read,) = read_race({"results": [runner]}).runners
+    assert (read.horse, read.position, read.number, read.draw) == ("Frankel", "1", "4", "2")
+    assert (read.jockey, read.trainer, read.starting_price) == ("T Queally", "H Cecil", "1/4")
+    assert read.official_rating == "140"
+
+
+@pytest.mark.parametrize(
+    "runner",
+    [
+        {"horse": {"name": "Frankel", "trainer": {"name": "H Cecil"}}, "jockey": "T Queally"},
+        {"horse": {"name": "Frankel", "trainer": "H Cecil", "jockey": {"name": "T Queally"}}},
+        {"runner": {"horse": {"name": "Frankel", "trainer": {"name": "H Cecil"}}, "jockey": {"name": "T Queally"}}},
+        {"horse": {"runner_name": "Frankel", "jockey_name": "T Queally", "trainer_name": "H Cecil"}},
+        {"horse": {"horse_name": "Frankel", "trainer": "An earlier one", "jockey": "T Queally"}, "trainer": "H Cecil"},
+        {"horse": {"name": "Frankel", "trainer": "Earlier", "jockey": "T Queally"}, "trainerName": "H Cecil"},
+        {
+            "horse": {"name": "Frankel", "number": "UK-7"},
+            "rider": {"name": "T Queally"},
+            "trainer": {"name": "H Cecil"},
+        },
+    ],
+)
+def test_jockey_and_trainer_are_read_of_the_runner_or_else_of_the_horse(runner):
+    assert read_race({"runners": [runner]}).runners == (Runner(horse="Frankel", jockey="T Queally", trainer="H Cecil"),)
+
+
+def places(place, *positions):
+    return [(position, place) for position in positions]
+
+
+@pytest.mark.parametrize(
+    ("position", "place"),
+    [
+        *places(1, "1", "1.0"),
+        *places(2, " 2= ", "2nd", "dh 2", "DH2", "Dead heat 2"),
+        *places(2, "2着", "Runner-up", "2º", "2 (disq. & placed 2nd)"),
+        *places(3, "=3", "= 3", "3=", "T3", "t-3"),
+        *(("12", 12), ("0", 0)),
+        *places(None, "3 (DSQ)", "DQ1", "1 or 2", None, "", "PU", "F", "=", "T", "TO 3", "-1", "DNF", "NR", "BD2", "٣"),
+    ],
+)
+def test_place_is_read_however_a_dead_heat_is_written(position, place):
+    assert Runner(horse="A", position=position).finishing_position == place
+
+
+def test_two_horses_of_one_list_in_one_place_are_a_dead_heat():
+    runners = [{"horse": "One", "position": 1}, {"horse": "Two", "position": 1}, {"horse": "Three", "position": 3}]
+    race = read_race({"runners": runners})
+    assert [runner.position for runner in race.runners] == ["1=", "1=", "3"]
+    assert race.disputed is None
+
+
+def test_placed_runners_stand_in_order_however_a_dead_heat_is_written():
+    runners = [Runner(horse=horse, position=at) for horse, at in [("D", "4"), ("C", "=2"), ("B", "dh 2"), ("A", "1")]]
+    assert [runner.horse for runner in Race(runners=tuple(runners)).placed()] == ["A", "C", "B", "D"]
+
+
+@pytest.mark.parametrize(
+    ("record", "expected"),
+    [
+        ({"finishing_order": ["A", "B"]}, [("A", "1"), ("B", "2")]),
+        ({"placings": [{"horse": "A"}, {"horse": "B"}]}, [("A", "1"), ("B", "2")]),
+        ({"runners": ["A", "B"]}, [("A", None), ("B", None)]),
+        ({"runners": {"count": 2, "items": ["A", "B"]}}, [("A", None), ("B", None)]),
+        ({"placings": {"data": ["A", "B"]}}, [("A", "1"), ("B", "2")]),
+        ({"result": {"runners": [{"name": "A", "pos": "2="}]}}, [("A", "2=")]),
+        ({"runners": ["A", "B"], "winner": "b"}, [("A", None), ("B", "1")]),
+        ({"runners": [{"horse": "A"}], "winner": {"horse": "C"}}, [("A", None), ("C", "1")]),
+        ({"winner": "A", "runners": [{"horse": "B", "position": 1}]}, [("B", "1?"), ("A", "1?")]),
+        ({"runners": [{"runner": {"name": "A"}, "position": 3}]}, [("A", "3")]),
+        ({"runners": [{"horse": "A", "position": 0}]}, [("A", None)]),
+        ({"runners": [{"horse": "A", "position": "1.0"}]}, [("A", "1")]),
+        ({"runners": [{"horse": "A", "position": "0.0"}]}, [("A", None)]),
+        ({"runners": [{"horse": "A", "position": "=10"}]}, [("A", "=10")]),
+        ({"runners": [{"horse": "A", "position": None, "casualty": "Pulled up"}]}, [("A", "Pulled up")]),
+        ({"runners": [{"horse": "A", "status": "Pulled Up"}]}, [("A", "Pulled Up")]),
+        ({"runners": [{"horse": "A", "status": "weighed_in"}]}, [("A", None)]),
+        ({"runners": [{"horse": "A", "status": "Unplaced"}]}, [("A", None)]),
+        ({"runners": [{"horse": "A", "status": "Under review"}]}, [("A", None)]),
+        ({"runners": [{"horse": "A", "position": "1st"}, {"horse": "B", "position": 1}]}, [("A", "1="), ("B", "1=")]),
+        ({"runners": [{"horse": "A", "non_runner": True}]}, [("A", "NR")]),
+        ({"runners": [{"horse": "A", "starting": False}]}, [("A", "NR")]),
+        ({"runners": [{"horse": "A", "participation": "OUT"}]}, [("A", "NR")]),
+        ({"runners": [{"horse": "A", "position": "OUT"}]}, [("A", "OUT")]),
+        ({"runners": [{"horse": "A", "status": "Struken"}]}, [("A", "NR")]),
+        *(({"runners": [{"horse": "A", **nr}]}, [("A", "NR")]) for nr in NR_SHAPES),
+        ({"runners": [{"horse": "A", "nr": 4}]}, [("A", None)]),
+        ({"runners": [{"horse": "A", "runs": 0, "wins": 0}]}, [("A", None)]),
+        ({"runners": ["A", "B"], "non_runners": "b (IRE) (lame, vet), C (FR)"}, [("A", None), *B_C_OUT]),
+        ({"runners": [{"horse": "A", "withdrawal": {"reason": None, "time": ""}}]}, [("A", None)]),
+        ({"runners": [{"horse": "A", "withdrawal": {"reason": "Lame"}}]}, [("A", "NR")]),
+        ({"runners": ["A", "B"], "results": [["1", "B"], ["NR", "A"]]}, [("A", "NR"), ("B", "1")]),
+        ({"runners": [{"horse": "A (NR)"}, {"horse": "B (IRE)"}]}, [("A", "NR"), ("B (IRE)", None)]),
+        *(
+            ({name: [{"horse": "A", "position": 1}]}, [("A", "1")])
+            for name in ("entrants", "acceptors", "contestants", "uma")
+        ),
+        ({"placings": {"1": "A", "2": "B", "PU": ["C", "D"]}}, [("A", "1"), ("B", "2"), ("C", "PU"), ("D", "PU")]),
+        ({"podium": ["hs_1", "hs_2"], "entries": [{"id": "hs_1", "name": "A"}, {"id": "hs_2", "name": "B"}]}, A_BEAT_B),
+        ({"interim_placings": ["B", "A"], "correct_weight_placings": ["A", "B"]}, A_BEAT_B),
+        ({"runners": [{"horse": "A", "judge_placing": 2, "stewards_placing": 1}]}, [("A", "1")]),
+        ({"chart": {"race_id": "rc_1", "official_order": ["A", "B"]}}, A_BEAT_B),
+        ({"horses": {"1": "A", "2": "B", "5": "C"}, "placings": {"5": 1, "2": 2, "1": 3}}, C_WON),
+        ({"horses": {"1": "A", "2": "B", "5": "C"}, "placings": {"1": 5, "2": 2, "3": 1}}, C_WON),
+        ({"runners": [{"horse": {"name": "A", "position": 2}}, {"horse": {"name": "B", "non_runner": True}}]}, A2_B_NR),
+        ({"runners": [{"horse": {"name": "A", "position": 2}}, {"horse": {"name": "B", "position": "NR"}}]}, A2_B_NR),
+        (
+            {"runners": [{"horse": {"name": "B", "position": "NR"}}], "finishing_order": ["B", "A"]},
+            [("B", "NR"), ("A", "2")],
+        ),
+        ({"non_runners": ["A (self cert)", "B (IRE)"]}, [("A", "NR"), ("B (IRE)", "NR")]),
+        *(({name: {"name": "A", "position": "1"}}, [("A", "1")]) for name in ("runners", "starters", "results")),
+        ({"runners": {"runner": {"name": "A", "position": "1"}}}, [("A", "1")]),
+        ({"entries": {"entry": {"name": "A", "jockey": "J"}}}, [("A", None)]),
+        (
+            {"results": {"name": "The Cup", "placed": [{"name": "A"}]}, "runners": {"count": 1, "name": "Cup"}},
+            [("A", None)],
+        ),
+        (
+            {"runners": [{"horse": ["A"], "position": ["1"]}, {"horse": ["B"], "placed": ["C"]}]},
+            [("A", "1"), ("B", None)],
+        ),
+        *(({"runners": [{"horse": "A", "着順": out}]}, [("A", "NR")]) for out in ("取消", "除外", "WV-A", "TNP")),
+        ({"runners": [{"horse": "A", "着順": "失格"}, {"horse": "B", "着順": "中止"}]}, [("A", "失格"), ("B", "中止")]),
+        ({"runners": [{"horse": "A", "position": "Runner-up"}]}, [("A", "2")]),
+        ({"results": [{"race_id": "rc_2", "name": "Another race"}]}, []),
+        ({"runners": 12}, []),
+        ({"runners": [None, "", [], {}]}, []),
+    ],
+)
+def test_runners_have_a_position_only_where_one_was_published(record, expected):
+    assert horses_and_positions(record) == expected
+
+
+def test_runners_of_several_lists_are_put_together():
+    declared = [{"number": 4, "horse": "A", "jockey": "J"}, {"number": 7, "horse": "B"}]
+    runners = read_race({"runners": declared, "finishing_order": [7, 4]}).runners
+    assert [(runner.horse, runner.jockey, runner.position) for runner in runners] == [("A", "J", "2"), ("B", None, "1")]
