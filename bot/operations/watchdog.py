@@ -31,6 +31,8 @@ MISSING_LOOK_BACK = timedelta(days=8)
 RACES_OF_A_SILENT_DAY = 3
 """Below this number, races are told singly: the day may be fine."""
 
+TELL_RACES_EVERY = timedelta(hours=1)
+
 RACE_NAME_MAX = 60
 
 IsExpected = Callable[[Race], bool]
@@ -40,12 +42,13 @@ IsExpected = Callable[[Race], bool]
 class DeliveryState:
     """The state of deliveries.
 
-    `due`: races long over without a delivery. `delivered_days`: days with a delivered outcome. `told`: races told
-    as missing, and not taken back. `undelivered`: those of them without a delivery, by id.
+    `due`: races long over without a delivery, with `news` to be told. `delivered_days`: days with a delivered outcome.
+    `told`: races told as missing, and not taken back. `undelivered`: those of them without a delivery, by id.
     """
 
     now: datetime
     due: Sequence[Race]
+    news: Sequence[Race]
     delivered_days: frozenset[str]
     told: Sequence[MissingRace]
     undelivered: dict[str, Race]
@@ -60,10 +63,16 @@ class DeliveryState:
             if count >= RACES_OF_A_SILENT_DAY and day not in self.delivered_days
         }
 
-    def has_come(self, told: MissingRace) -> bool:
-        """Also a race that was moved to a later day."""
-        race = self.undelivered.get(told.race_id)
-        return race is None or not is_long_past(race, self.now)
+    @property
+    def resolved(self) -> list[MissingRace]:
+        """The races to be taken back, also those that were moved to a later day."""
+        still = {race_id for race_id, race in self.undelivered.items() if is_long_past(race, self.now)}
+        return [race for race in self.told if race.race_id not in still]
+
+    def was_told(self, day: str) -> bool:
+        """Whether the day is silent, and was told as a silent day."""
+        told = [race for race in self.told if race.race_date == day]
+        return day in self.silent and len(told) >= RACES_OF_A_SILENT_DAY
 
 
 def read_delivery_state(session: Session, now: datetime) -> DeliveryState:
@@ -82,9 +91,13 @@ def read_delivery_state(session: Session, now: datetime) -> DeliveryState:
     ]
     still = undelivered_outcomes.of_races(session, {race.race_id for race in told_races})
     without = _without_outcome(session, [*due, *still], since)
+    missing = [race for race in due if race.race_id in without]
+    known, told_last = missing_rows.told(session)
+    may_tell = told_last is None or now - told_last >= TELL_RACES_EVERY
     return DeliveryState(
         now=now,
-        due=[race for race in due if race.race_id in without],
+        due=missing,
+        news=[race for race in missing if race.race_id not in known] if may_tell else [],
         delivered_days=frozenset(day for day, _ in told),
         told=told_races,
         undelivered={race.race_id: race for race in still if race.race_id in without},

@@ -283,17 +283,8 @@ class KnownElsewhere:
         return self._lists.region_meant(region)
 
     def _is_chosen(self, region: str) -> bool:
-        same = self._chosen_spellings.get(region.casefold(), set())
-        return bool(same) and all(spelling == region or is_unchecked for spelling, is_unchecked in same)
-
-    @cached_property
-    def _chosen_spellings(self) -> dict[str, set[tuple[str, bool]]]:
-        """By casefolded spelling: the chosen regions, each with whether unchecked."""
-        found: dict[str, set[tuple[str, bool]]] = {}
-        for chosen in self._subscribed:
-            is_unchecked = chosen.unchecked_since is not None
-            found.setdefault(chosen.region.casefold(), set()).add((chosen.region, is_unchecked))
-        return found
+        same = [chosen for chosen in self._subscribed if chosen.region.casefold() == region.casefold()]
+        return bool(same) and all(chosen.region == region or chosen.unchecked_since for chosen in same)
 
     def _is_of_no_channel(self, region: str) -> bool:
         codes = codes_of(region)

@@ -8,7 +8,7 @@ an undelivered outcome.
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date
 from functools import partial
 
 from sqlmodel import Session
@@ -19,10 +19,8 @@ from bot.events.races import Race
 from bot.logs import get_logger
 from bot.operations import missing_rows
 from bot.operations.jobs.job import Job
-from bot.operations.missing_rows import MissingRace
 from bot.operations.overdue import LONG_PAST
 from bot.operations.watchdog import (
-    RACES_OF_A_SILENT_DAY,
     DeliveryState,
     is_listed,
     name_of,
@@ -38,10 +36,8 @@ from bot.racedata.reading import Budget
 
 log = get_logger(__name__)
 
-TELL_RACES_EVERY = timedelta(hours=1)
-
 REGION_DAYS_ASKED = 12
-"""Regions and days asked for at most, once in TELL_RACES_EVERY."""
+"""Regions and days asked for at most, once an hour."""
 
 BUDGET_PER_REGION_DAY = Budget(pages=10, seconds=15.0, purpose=Purpose.UPKEEP)
 REQUESTS_LEFT_TO_PEOPLE = 500
@@ -50,20 +46,6 @@ REQUESTS_LEFT_TO_PEOPLE = 500
 
 RACES_NAMED = 10
 HOURS = int(LONG_PAST.total_seconds()) // 3600
-
-
-@dataclass(frozen=True)
-class Watch:
-    """`news`: races to be told. `resolved`: races to be taken back."""
-
-    state: DeliveryState
-    news: Sequence[Race]
-    resolved: Sequence[MissingRace]
-
-    def was_told(self, day: str) -> bool:
-        """Whether the day is silent, and was told as a silent day."""
-        told = [race for race in self.state.told if race.race_date == day]
-        return day in self.state.silent and len(told) >= RACES_OF_A_SILENT_DAY
 
 
 @dataclass(frozen=True)
@@ -80,13 +62,13 @@ class DeliveryWatch:
         return Job("watch_deliveries", "Missing results and deliveries looked for", 600, self.run)
 
     async def run(self) -> bool:
-        found = await self.database.read(partial(_watch, now=self.clock()))
+        found = await self.database.read(partial(read_delivery_state, now=self.clock()))
         if not found.news and not found.resolved:
             return False
         is_asked = False
         if found.news:
             is_asked = await self._ask(found.news)
-            found = await self.database.read(partial(_watch, now=self.clock()))
+            found = await self.database.read(partial(read_delivery_state, now=self.clock()))
         is_told = await self.database.write(partial(_note, notices=self.notices, found=found, is_asked=is_asked))
         if is_told:
             self.wake.set()
@@ -109,43 +91,32 @@ class DeliveryWatch:
         return is_whole
 
 
-def _watch(session: Session, now: datetime) -> Watch:
-    state = read_delivery_state(session, now)
-    known, told_last = missing_rows.told(session)
-    is_due = told_last is None or now - told_last >= TELL_RACES_EVERY
-    return Watch(
-        state=state,
-        news=[race for race in state.due if race.race_id not in known] if is_due else [],
-        resolved=[race for race in state.told if state.has_come(race)],
-    )
-
-
-def _note(session: Session, notices: Notices, found: Watch, *, is_asked: bool) -> bool:
+def _note(session: Session, notices: Notices, found: DeliveryState, *, is_asked: bool) -> bool:
     """True if anything was told. A single replica tells and withdraws each finding."""
     told = [_take_back(session, notices, found), _tell(session, notices, found, is_asked=is_asked)]
-    missing_rows.forget(session, found.state.now)
+    missing_rows.forget(session, found.now)
     return any(told)
 
 
-def _take_back(session: Session, notices: Notices, found: Watch) -> bool:
-    came = missing_rows.came(session, found.resolved, found.state.now)
+def _take_back(session: Session, notices: Notices, found: DeliveryState) -> bool:
+    came = missing_rows.came(session, found.resolved, found.now)
     if not came:
         return False
     races = race_book_store.find(session, {race.race_id for race in came}, set())
     names = {race.race_id: name_of(races[race.race_id]) if race.race_id in races else race.race_id for race in came}
-    still = found.state.undelivered
+    still = found.undelivered
     moved = [f"{names[one.race_id]} in place of {one.race_date}" for one in came if one.race_id in still]
     said = _come_after_all([names[one.race_id] for one in came if one.race_id not in still], moved)
     return notices.tell(session, f"come-after-all:{came[0].race_id}", said, urgency=Urgency.ALL_CLEAR)
 
 
-def _tell(session: Session, notices: Notices, found: Watch, *, is_asked: bool) -> bool:
-    told = missing_rows.tell(session, found.news, found.state.now)
+def _tell(session: Session, notices: Notices, found: DeliveryState, *, is_asked: bool) -> bool:
+    told = missing_rows.tell(session, found.news, found.now)
     news = [race for race in told if not found.was_told(race.race_date or "")]
     if not news:
         return False
     days = {race.race_date for race in news}
-    silent = {day: races for day, races in found.state.silent.items() if day in days}
+    silent = {day: races for day, races in found.silent.items() if day in days}
     singly = [race for race in news if race.race_date not in silent]
     listed = [name_of(race) for race in singly if is_listed(race)]
     unknown = [name_of(race) for race in singly if not is_listed(race)]

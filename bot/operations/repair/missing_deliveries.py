@@ -1,7 +1,6 @@
 """Compares failed deliveries with the inbox, orders missing deliveries, and finds races to look up."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import date
 
 from sqlmodel import Session
@@ -39,33 +38,21 @@ def _marks(event: RacingEvent) -> set[tuple[str | None, ...]]:
     return {mark for mark in marks if None not in mark}
 
 
-@dataclass(frozen=True)
-class _Stored:
-    bodies: set[str]
-    keys: set[str]
-    races: set[tuple[str, EventKind]]
-    meetings: set[tuple[str, EventKind]]
+def find_missing(session: Session, failed: Sequence[Failed]) -> list[Failed]:
+    bare = [one.event.race for one in failed if not one.has_payload]
+    bodies = inbox.known_bodies(session, (digest for one in failed for digest in one.digests))
+    keys = inbox.known_keys(session, (one.event.key for one in failed))
+    races = event_store.kinds_of_races(session, {race.race_id for race in bare if race.race_id})
+    meetings = event_store.kinds_of_meetings(session, {race.meeting_id for race in bare if race.meeting_id})
 
-    def has(self, one: Failed) -> bool:
+    def is_stored(one: Failed) -> bool:
         event, race = one.event, one.event.race
         if one.has_payload or event.kind is None:
-            return not self.bodies.isdisjoint(one.digests)
-        if event.key in self.keys:
-            return True
-        by_race = race.race_id is not None and (race.race_id, event.kind) in self.races
-        by_meeting = race.race_id is None and race.meeting_id is not None
-        return by_race or (by_meeting and (race.meeting_id, event.kind) in self.meetings)
+            return not bodies.isdisjoint(one.digests)
+        by_ids = (race.race_id, event.kind) in races if race.race_id else (race.meeting_id, event.kind) in meetings
+        return event.key in keys or by_ids
 
-
-def find_missing(session: Session, failed: Sequence[Failed]) -> list[Failed]:
-    races = [one.event.race for one in failed if not one.has_payload]
-    stored = _Stored(
-        inbox.known_bodies(session, (digest for one in failed for digest in one.digests)),
-        inbox.known_keys(session, (one.event.key for one in failed)),
-        event_store.kinds_of_races(session, {race.race_id for race in races if race.race_id}),
-        event_store.kinds_of_meetings(session, {race.meeting_id for race in races if race.meeting_id}),
-    )
-    return list({one.sha256: one for one in failed if not stored.has(one)}.values())
+    return list({one.sha256: one for one in failed if not is_stored(one)}.values())
 
 
 def find_lacking(session: Session, missing: Sequence[Failed]) -> list[Failed]:
