@@ -16,7 +16,7 @@ from sqlmodel import Session, col
 
 from bot.db import named_values
 from bot.db.named_values import Mark
-from bot.db.tables import BookRace, EventVersion
+from bot.db.tables import EventVersion
 from bot.events import event_store
 from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import Change, VersionRemarks, changes_winner
@@ -111,12 +111,7 @@ def folded_name(name: str | None) -> str:
 
 def known_day(session: Session, day: date, region: str | None = None) -> KnownDay:
     """The races of the day, with the outcomes of its date, or received on the day (UTC) without a date."""
-    book, event = BookRace, EventVersion
-    races = select(col(book.race_id), col(book.region), col(book.data), col(book.updated_at))
-    races = races.where(col(book.race_date) == day.isoformat()).order_by(col(book.race_id))
-    if region is not None:
-        races = races.where(col(book.region) == region)
-    rows = session.execute(races).all()
+    event, rows = EventVersion, race_book_store.rows_of(session, day, region)
     told = (
         select(col(event.event_key), col(event.race_id), col(event.data))
         .where(col(event.event_key).in_(_told_keys(day)))
@@ -286,7 +281,7 @@ def note_whole(session: Session, region: str | None, day: date, now: datetime) -
     """The first time, a race of each meeting is news for fan-out: live messages say whether the card is whole."""
     if day < (now - race_book_store.NEWS_MAX_AGE).date() or named_values.text(session, _whole_name(region, day)):
         return
-    found = race_book_store.race_of_each_meeting(session, day.isoformat(), region)
+    found = race_book_store.race_of_each_meeting(session, day, region)
     race_book_store.note_news(session, [race_id for race_id, of in found if not is_whole(session, of, day)])
     named_values.put(session, _whole_name(region, day), True, now)
     named_values.drop(session, _whole_name(region, day - race_book_store.NEWS_MAX_AGE - timedelta(days=1)))

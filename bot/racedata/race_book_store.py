@@ -2,8 +2,8 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
-from datetime import datetime, timedelta
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import date, datetime, timedelta
 from functools import cache
 from itertools import islice
 from typing import NamedTuple, TypeVar
@@ -12,6 +12,7 @@ from sqlalchemy import (
     ColumnElement,
     Insert,
     Integer,
+    Row,
     Select,
     bindparam,
     delete,
@@ -198,14 +199,20 @@ def at_courses(session: Session, begins: str, since: str) -> list[Race]:
     return [race for race in read if race and (race.course.name or "").casefold().startswith(begins)]
 
 
-def race_of_each_meeting(session: Session, day: str, region: str | None) -> list[tuple[str, str | None]]:
-    """The id and the region of a race of each meeting."""
+def rows_of(session: Session, day: date, region: str | None) -> Sequence[Row[str, str, str, datetime]]:
+    """Id, region, data and last change of the day's races, in a region (None: all)."""
     row = BookRace
-    statement = select(col(row.race_id), col(row.region), col(row.data)).where(col(row.race_date) == day)
+    of_day = select(col(row.race_id), col(row.region), col(row.data), col(row.updated_at))
+    of_day = of_day.where(col(row.race_date) == day.isoformat())
     if region is not None:
-        statement = statement.where(col(row.region) == region)
+        of_day = of_day.where(col(row.region) == region)
+    return session.execute(of_day.order_by(col(row.race_id))).all()
+
+
+def race_of_each_meeting(session: Session, day: date, region: str | None) -> list[tuple[str, str | None]]:
+    """The id and the region of a race of each meeting."""
     found: dict[tuple[str, Course], str] = {}
-    for race_id, of, data in session.execute(statement.order_by(col(row.race_id))):
+    for race_id, of, data, _ in rows_of(session, day, region):
         if race := _race(race_id, data):
             found.setdefault((of, race.course), race_id)
     return [(race_id, of or None) for (of, _), race_id in found.items()]
@@ -213,7 +220,7 @@ def race_of_each_meeting(session: Session, day: str, region: str | None) -> list
 
 def by_id(session: Session, race_id: str) -> Race | None:
     row = session.get(BookRace, race_id)
-    return _with_region(Race.model_validate_json(row.data), row.region) if row else None
+    return read_row(row.race_id, row.region, row.data) if row else None
 
 
 def merged(known: Race, news: Race, *, whole: bool) -> Race:
