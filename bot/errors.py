@@ -109,7 +109,7 @@ class CommandError(RacingBotError):
     """`str()` tells the person about the error and the right command.
 
     - `typed`: the wrong word, with `course:` before a wrong course; `meant`: right words by label.
-    - `offers`: by label the right word of each wrong word. The command makes lines of them.
+    - `offers`: the same by label, the right word beside the wrong word. The command makes lines of them.
     - `lines`: command lines to type after /racing, by label. Working lines become buttons.
     - `asks`: the text asks which label was meant, and goes on with `after`.
     - `named_ids`: ids of channels and people in the text, shown as names.
@@ -124,7 +124,6 @@ class CommandError(RacingBotError):
         *,
         typed: str = "",
         meant: Mapping[str, str] | None = None,
-        offers: Mapping[str, Mapping[str, str]] | None = None,
         lines: Mapping[str, str] | None = None,
         asks: bool = False,
         after: str = "",
@@ -135,23 +134,19 @@ class CommandError(RacingBotError):
     ) -> None:
         self.named_ids, self.asks_meaning = tuple(named_ids), asks_meaning
         self.told, self.asks, self.after, self.edits, self.form = told, asks, after, edits, form
-        found = offers or {label: {typed: value} for label, value in (meant or {}).items()}
-        self.offers = {label: dict(right) for label, right in found.items()}
+        self.offers = {label: {typed: value} for label, value in (meant or {}).items()}
         self.lines = dict(lines or {})
-        shown = " or ".join([*self.offers, *self.lines]) if asks else ""
-        super().__init__(" ".join(filter(None, [told, f"Did you mean {shown}?" if shown else "", after])))
+        super().__init__(told)
+
+    def __str__(self) -> str:
+        shown = " or ".join(dict.fromkeys([*self.offers, *self.lines])) if self.asks else ""
+        return " ".join(filter(None, [self.told, f"Did you mean {shown}?" if shown else "", self.after]))
 
     def offering(self, lines: Mapping[str, str]) -> "CommandError":
         """The same error, with these command lines instead of offers."""
-        return CommandError(
-            self.told,
-            lines=lines,
-            asks=self.asks,
-            after=self.after,
-            edits=self.edits,
-            form=self.form,
-            named_ids=self.named_ids,
-        )
+        other = CommandError(self.told)
+        vars(other).update(vars(self) | {"offers": {}, "lines": dict(lines)})
+        return other
 
 
 class FieldsWrong(CommandError):

@@ -20,7 +20,11 @@ class AuditPage:
 
     @property
     def pages(self) -> int:
-        return max(1, -(-self.total // ENTRIES_PER_PAGE))
+        return pages_of(self.total, ENTRIES_PER_PAGE)
+
+
+def pages_of(total: int, per_page: int) -> int:
+    return max(1, -(-total // per_page))
 
 
 def add(
@@ -54,7 +58,7 @@ def page(session: Session, *, channel_id: str | None = None, user_id: str | None
     wanted = [col(AuditEntry.channel_id) == channel_id] if channel_id else []
     wanted += [col(AuditEntry.user_id) == user_id] if user_id else []
     total = session.execute(select(func.count()).select_from(AuditEntry).where(*wanted)).scalar_one()
-    number = min(max(1, number), max(1, -(-total // ENTRIES_PER_PAGE)))
+    number = min(max(1, number), pages_of(total, ENTRIES_PER_PAGE))
     rows = session.execute(
         select(AuditEntry)
         .where(*wanted)

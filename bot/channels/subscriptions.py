@@ -45,6 +45,10 @@ def of_channel(session: Session, channel_id: str) -> Sequence[ChannelSubscriptio
     return session.execute(statement).scalars().all()
 
 
+def filters_of(session: Session, channel_id: str) -> list[ChannelFilter]:
+    return [read_filter(row) for row in of_channel(session, channel_id)]
+
+
 def channels(session: Session) -> set[str]:
     """All channels with a subscription."""
     return set(session.execute(select(col(ChannelSubscriptionRow.channel_id)).distinct()).scalars())

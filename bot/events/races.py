@@ -74,6 +74,11 @@ class Course(Value):
     name: str | None = None
     country: str | None = None
 
+    @property
+    def as_typed(self) -> str | None:
+        """For a command line."""
+        return self.course_id or self.name
+
 
 class OffTime(Value):
     """`text`: as published. `off_at` (aware, UTC): only with an offset, because the zone is unknown (Spec gap G16)."""

@@ -1,6 +1,7 @@
 """Text as people type and copy text, in plain characters: cleaned once, where the text comes in."""
 
 import unicodedata
+from collections.abc import Iterable
 
 _SPELLED = str.maketrans(
     {
@@ -15,6 +16,11 @@ _SPELLED = str.maketrans(
     }
 )
 """A colon copied from an answer is a ratio, because `:18:` would be an emoji."""
+
+SINGLE_QUOTE = "'"
+"""A quote at the ends of a word, and an apostrophe within a word."""
+
+_PARTING = frozenset({SINGLE_QUOTE, ","})
 
 _UNSEEN = frozenset({"Cf", "Cc", "Cs", "Co"})
 """Unicode categories: zero width, soft hyphen, direction marks, controls, surrogates, private use."""
@@ -31,6 +37,18 @@ def tidy(text: str) -> str:
 def folded(name: str) -> str:
     """A name for comparing: published names may have curly quotes and long dashes too."""
     return tidy(name).casefold()
+
+
+def typed_line(words: Iterable[str | None]) -> str:
+    """The words as a command line, each in quotes where a reader would part the word."""
+    return " ".join(_quoted(word.replace('"', "")) for word in words if word)
+
+
+def _quoted(word: str) -> str:
+    if not any(character.isspace() or character in _PARTING for character in word):
+        return word
+    name, colon, value = word.partition(":")
+    return f'{name}:"{value}"' if colon and name.strip(SINGLE_QUOTE) == name and " " not in name else f'"{word}"'
 
 
 def _plain(text: str) -> str:

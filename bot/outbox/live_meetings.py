@@ -241,7 +241,7 @@ def read(session: Session, posts: Sequence[OutboxMessage], now: datetime) -> dic
 
 
 def _results_in(session: Session, channel_id: str, meeting: Meeting) -> ResultsIn:
-    filters = [subscriptions.read_filter(row) for row in subscriptions.of_channel(session, channel_id)]
+    filters = subscriptions.filters_of(session, channel_id)
     regions = {ALL_REGIONS, meeting.region}
     here = [
         chosen

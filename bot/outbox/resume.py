@@ -149,7 +149,7 @@ class Reopening:
         self, session: Session, channel_id: str, kept: list[WaitingPost], *, since: datetime, now: datetime
     ) -> None:
         """A single event is sent by itself, unless in a digest."""
-        filters = [subscriptions.read_filter(row) for row in subscriptions.of_channel(session, channel_id)]
+        filters = subscriptions.filters_of(session, channel_id)
         newest_of_all = _newest(kept)
         rows = {row.id: row for row in backlog.versions(session, [one.event_id for one in newest_of_all])}
         together: dict[str, list[WaitingPost]] = {}

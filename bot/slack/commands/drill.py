@@ -7,14 +7,12 @@ from bot.fanout.drill_records import KeptDrill
 from bot.outbox.message import Message
 from bot.racedata import webhook_subscriptions
 from bot.slack.channel_membership import is_member
-from bot.slack.commands.invocation import Command, Desk, Invocation, admins_only
+from bot.slack.commands.invocation import MEMBERSHIP_S, Command, Desk, Invocation, admins_only
 from bot.slack.messages.answers.drill_report import drill_report
 from bot.slack.messages.answers.help_answer import HelpGroup
 
 NAME = "drill"
 DRILL_HERE, DRILL_CHANNEL = "here", "this channel"
-
-DRILL_MEMBERSHIP_S = 0.8
 
 DRILL_ANSWER_S = 60.0
 """A drill ends earlier (bot.fanout.drill_records.DRILL_LASTS)."""
@@ -59,7 +57,7 @@ async def _answer(desk: Desk, invocation: Invocation, committed: KeptDrill) -> M
 
 async def _check_member(desk: Desk, invocation: Invocation) -> None:
     """Raise CommandError without the bot in the channel: a refused post would close the channel queue."""
-    if await is_member(desk.slack, invocation.channel_id, invocation.left_s(DRILL_MEMBERSHIP_S)) is False:
+    if await is_member(desk.slack, invocation.channel_id, invocation.left_s(MEMBERSHIP_S)) is False:
         raise CommandError(
             f"I am not in this channel, so a drill can't come here. /invite @{desk.identity.name}, then type "
             "/racing drill here again."

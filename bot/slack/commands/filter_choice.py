@@ -1,7 +1,8 @@
 """The check of chosen regions and courses, and the merge of a new filter with a present filter."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from bot.channels.conditions.course_condition import has_course
@@ -9,10 +10,11 @@ from bot.channels.filters import ALL_REGIONS, ChannelFilter, added
 from bot.errors import CommandError
 from bot.events.event import Topic
 from bot.events.races import Course
+from bot.events.typed_text import typed_line
 from bot.racedata.lexicon import Lexicon
 from bot.racedata.near_misses import LOOKED_UP_MAX, nearest_names, quoted
+from bot.racedata.reference_book import RegionCheck
 from bot.slack.commands.invocation import Desk
-from bot.slack.language.tokens import join
 from bot.slack.messages.conditions.condition_view import ConditionView
 from bot.slack.messages.conditions.course_view import COURSES_FIELD, NOT_COURSES_FIELD, name_of
 from bot.slack.messages.conditions.event_views import REGIONS_FIELD, region_named, region_words, topics_in_order
@@ -50,11 +52,9 @@ class FilterChoice:
         if error := no_region(await self.lexicon(), typed):
             self._add(REGIONS_FIELD, error)
             return []
-        try:
+        checked: Sequence[RegionCheck] = ()
+        with self._noting(REGIONS_FIELD):
             checked = await self.desk.reference.check_regions(typed, self.left_s(), other_words=other_words)
-        except CommandError as error:
-            self._add(REGIONS_FIELD, error)
-            return []
         self.unchecked += [one.region for one in checked if not one.known]
         return [one.region for one in checked]
 
@@ -63,22 +63,18 @@ class FilterChoice:
         found = []
         within = [region for region in regions if region != ALL_REGIONS]
         for one in typed:
-            try:
-                guessing = sum(map(len, self.errors.values())) < LOOKED_UP_MAX
+            guessing = sum(map(len, self.errors.values())) < LOOKED_UP_MAX
+            with self._noting(name):
                 found.append(
                     await self.desk.reference.check_course(one, self.left_s(), regions=within, guessing=guessing)
                 )
-            except CommandError as error:
-                self._add(name, error)
         # Without a list they are taken as typed.
         self.unchecked += [course.name for course in found if course.course_id is None and course.name]
         return tuple(found)
 
     async def classes(self, name: str, typed: Sequence[str]) -> None:
-        try:
+        with self._noting(name):
             await self.desk.reference.check_classes(typed)
-        except CommandError as error:
-            self._add(name, error)
 
     async def regions_of(self, courses: Sequence[Course]) -> list[str]:
         regions = await self.desk.reference.regions(self.left_s()) or ()
@@ -147,7 +143,7 @@ class FilterChoice:
         for course in courses:
             region = self.places[course]
             if region is not None and region not in regions:
-                line = join(["subscribe", region, f"{word}{name_of(course)}"])
+                line = typed_line(["subscribe", region, f"{word}{name_of(course)}"])
                 return CommandError(
                     f"{name_of(course)} is a course of {region}, not of {' or '.join(regions)}. /racing {line} would "
                     "be right.",
@@ -163,8 +159,15 @@ class FilterChoice:
             return None
         return CommandError(
             f"{' or '.join(map(name_of, courses))} is not in {' or '.join(empty)}, so nothing from there would arrive. "
-            f"One at a time, please: /racing {join(['subscribe', empty[0]])} takes all courses of {empty[0]}."
+            f"One at a time, please: /racing {typed_line(['subscribe', empty[0]])} takes all courses of {empty[0]}."
         )
+
+    @contextmanager
+    def _noting(self, name: str) -> Iterator[None]:
+        try:
+            yield
+        except CommandError as error:
+            self._add(name, error)
 
     def _add(self, name: str, error: CommandError) -> None:
         self.errors.setdefault(name, []).append(error)
@@ -187,18 +190,27 @@ def still_brought(before: ChannelFilter, check: FilterChoice) -> str | None:
     more = topics_in_order(before.topics - check.no_more_than) if check.no_more_than is not None else []
     if not more:
         return None
-    line = join(["unsubscribe", before.region, *more])
+    line = typed_line(["unsubscribe", before.region, *more])
     ends = "Edit in /racing list changes that." if before.region == ALL_REGIONS else f"/racing {line} ends that."
     return f"From {region_named(before.region)} {listed(more)} come as before: {ends}"
 
 
-def merged(
-    before: ChannelFilter, chosen: ChannelFilter, *, whole: bool, adds: frozenset[Topic] | None = None
-) -> ChannelFilter:
-    """Both filters together; of the new topics only `adds`, unless None.
+def added_to(
+    there: Sequence[ChannelFilter], filters: Sequence[ChannelFilter], *, whole: bool, adds: frozenset[Topic] | None
+) -> list[tuple[ChannelFilter | None, ChannelFilter, ChannelFilter]]:
+    """Each new filter, between the present filter of its region and the filter to be stored.
 
-    Raises CommandError where nothing, or other races than typed, would be received.
+    Of new topics only `adds`, unless None. Raises CommandError where nothing, or other races than typed, would be
+    received.
     """
+    present = {one.region: one for one in there}
+    each = [(present.get(one.region), one) for one in filters]
+    return [(old, new, _merged(old, new, whole=whole, adds=adds) if old else new) for old, new in each]
+
+
+def _merged(
+    before: ChannelFilter, chosen: ChannelFilter, *, whole: bool, adds: frozenset[Topic] | None
+) -> ChannelFilter:
     if adds is not None:
         chosen = chosen.model_copy(update={"topics": before.topics | adds})
     _check_one_filter(before, chosen, whole=whole)
@@ -255,7 +267,7 @@ def _not_together(
     return CommandError(
         f"From {region_named(before.region)} this channel receives {old} of {there}. A subscription has the same "
         f"{view.plural} for all that it brings: {new} of {asked} can't be added, so nothing was changed. Edit in "
-        f"/racing list opens it; /racing {join(line)} would add {new} of {brings}.",
+        f"/racing list opens it; /racing {typed_line(line)} would add {new} of {brings}.",
         edits=before.region,
     )
 

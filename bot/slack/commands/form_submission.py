@@ -10,11 +10,12 @@ from bot.channels import subscriptions
 from bot.channels.filters import ALL_REGIONS, ChannelFilter
 from bot.errors import CommandError, FieldsWrong
 from bot.events.races import Course
+from bot.slack.commands.channel_checks import NOT_THERE, has_left
 from bot.slack.commands.filter_choice import FilterChoice
 from bot.slack.commands.invocation import Desk, Invocation
-from bot.slack.commands.left_channel import NOT_THERE, has_left
-from bot.slack.commands.subscribe import CHANGED, Subscribed, store
+from bot.slack.commands.subscribe import CHANGED, store
 from bot.slack.forms.subscribe_form import FormOf
+from bot.slack.messages.answers.subscription_answers import Subscribed
 from bot.slack.messages.conditions.condition_view import Submitted
 from bot.slack.messages.conditions.course_view import COURSES_FIELD, NOT_COURSES_FIELD, course_value, not_shown
 from bot.slack.messages.conditions.event_views import REGIONS_FIELD

@@ -2,10 +2,10 @@
 
 import asyncio
 import math
+import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 from sqlmodel import Session
 
@@ -22,6 +22,7 @@ from bot.racedata.race_book import RaceBook
 from bot.racedata.reference_book import ReferenceBook
 from bot.settings import Settings
 from bot.slack.bot_identity import BotIdentity
+from bot.slack.channel_membership import DIRECT_MESSAGE
 from bot.slack.language.tokens import read_list_words
 from bot.slack.messages.answers.failure_words import AnswerReader
 from bot.slack.messages.answers.help_answer import HelpGroup
@@ -36,6 +37,14 @@ COMMAND_ANSWER_S = 25.0
 
 LIST_S = 20.0
 """For reading a list of the data service anew, after the ack."""
+
+MEMBERSHIP_S = 0.8
+"""Part of COMMIT_S, for a question to Slack about channels and people."""
+
+_SAYING_NOTHING = frozenset({"please", "now", "here", "again"})
+
+_NUMBER = re.compile("[0-9]{1,18}")
+"""A row's number has at most 18 digits."""
 
 STORING_S = 0.3
 """Part of COMMIT_S, left for storing after all questions to Slack."""
@@ -66,6 +75,11 @@ class Invocation:
     progress: Progress = field(default_factory=Progress, compare=False)
     began_s: float = math.inf
     """When the commit began, by the loop's clock."""
+
+    @property
+    def is_direct(self) -> bool:
+        """Typed in direct messages: with the bot, or between other people."""
+        return self.channel_id.startswith(DIRECT_MESSAGE)
 
     def left_s(self, at_most_s: float) -> float:
         return min(at_most_s, max(0.05, self.began_s + COMMIT_S - STORING_S - asyncio.get_running_loop().time()))
@@ -118,14 +132,11 @@ CommandPlan = Callable[[Desk, Invocation], Awaitable[Any]]
 """Reads the words, and changes nothing. Raises CommandError for wrong words: a line is offered only after its plan."""
 
 
-class CommandChanges(Protocol):
-    """Whether a plan would change what is stored; no other line is offered.
+CommandChanges = Callable[[Session, Invocation, Any], bool]
+"""Whether a plan would change what is stored; no other line is offered.
 
-    Raises CommandError where nothing can change.
-    """
-
-    def __call__(self, session: Session, invocation: Invocation, planned: Any) -> bool: ...
-
+Raises CommandError where nothing can change.
+"""
 
 CommandApply = Callable[[Desk, Invocation, Any], Awaitable[Any]]
 """Carries a plan out and stores the change, before the ack. Raises CommandError as CommandChanges does."""
@@ -189,11 +200,8 @@ class Command:
 
     async def would_change(self, desk: Desk, invocation: Invocation) -> bool:
         """Raises CommandError where the line is refused."""
-        planned = await self.plan(desk, invocation)
-        if self.changes is None:
-            return True
-        found: bool = await desk.database.read(partial(self.changes, invocation=invocation, planned=planned))
-        return found
+        planned, changes = await self.plan(desk, invocation), self.changes
+        return changes is None or await desk.database.read(lambda session: changes(session, invocation, planned))
 
     async def say(self, desk: Desk, invocation: Invocation, committed: Any = None) -> Message | None:
         """The answer; of a command that changes nothing, with its plan. Raises CommandError."""
@@ -203,13 +211,18 @@ class Command:
         return await self.answer(desk, invocation, committed)
 
 
+def row_number(text: str) -> int:
+    """The number of a row, as a button carries it; 0, which no row has, for other words."""
+    return int(text) if _NUMBER.fullmatch(text) else 0
+
+
 def no_words(command: str, told: str = "") -> CommandPlan:
     """The plan of a command without words. Raises CommandError, with a button for the command alone."""
 
     async def plan(_desk: Desk, invocation: Invocation) -> int:
         """The page."""
         words, page = read_list_words(invocation.text)
-        if words:
+        if not _SAYING_NOTHING.issuperset(words.casefold().split()):
             raise CommandError(
                 f"It is /racing {command}, without further words. {told}".strip(), lines={command: command}
             )

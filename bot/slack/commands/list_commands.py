@@ -7,7 +7,7 @@ from typing import Any
 
 from bot.channels import audit_log
 from bot.errors import CommandError, ServiceError
-from bot.events.typed_text import folded
+from bot.events.typed_text import folded, typed_line
 from bot.operations.status_figures import read_status
 from bot.outbox.message import Message
 from bot.racedata.client.records import KnownCountry, KnownCourse
@@ -17,11 +17,11 @@ from bot.racedata.quota_book import BY_DAY, BY_ENDPOINT
 from bot.slack.commands.invocation import LIST_S, Command, Desk, Invocation, admins_only, no_words, reader_of
 from bot.slack.language.grammar import THINGS, Grammar, Kind, PhraseReader
 from bot.slack.language.refusals import one_at_a_time, unknown_words
-from bot.slack.language.tokens import join, read_list_words, words_of
+from bot.slack.language.tokens import read_list_words, words_of
 from bot.slack.messages.answers.failure_words import failure_words, shown_to
 from bot.slack.messages.answers.help_answer import HelpGroup
 from bot.slack.messages.answers.listings import audit_page, courses, coverage
-from bot.slack.messages.answers.status_answer import StatusScope, status_answer
+from bot.slack.messages.answers.status_answer import status_answer
 from bot.slack.messages.answers.usage_answer import usage
 from bot.slack.messages.kit.text import named
 
@@ -33,7 +33,7 @@ async def _answer_status(desk: Desk, invocation: Invocation, _planned: Any) -> M
     found = await desk.database.read(
         partial(read_status, clock=desk.clock, jobs=desk.jobs, channel_id=only_channel, here=here)
     )
-    return status_answer(found, StatusScope(dict(desk.degraded()), only_channel))
+    return status_answer(found, desk.degraded(), only_channel)
 
 
 STATUS_COMMAND = Command(
@@ -163,7 +163,9 @@ async def _plan_coverage(desk: Desk, invocation: Invocation) -> tuple[list[Known
     names = [one.name for one in countries if one.name]
     raise CommandError(
         unknown_words([typed], "country"),
-        lines={one: join(["coverage", one]) for one in lexicon.parts_of(typed) or likely(typed, [*codes, *names])},
+        lines={
+            one: typed_line(["coverage", one]) for one in lexicon.parts_of(typed) or likely(typed, [*codes, *names])
+        },
         asks=True,
         after="/racing coverage alone lists all countries.",
     )
@@ -204,7 +206,7 @@ async def _plan_courses(desk: Desk, invocation: Invocation) -> tuple[list[KnownC
     meant = await asyncio.to_thread(likely_courses, typed, known)
     raise CommandError(
         f'No course has "{typed[:TYPED_MAX]}" in its name, shortcode, id, region or country.',
-        lines={name: join(["courses", name]) for name in meant},
+        lines={name: typed_line(["courses", name]) for name in meant},
         asks=True,
     )
 

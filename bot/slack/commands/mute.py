@@ -1,6 +1,5 @@
 """Buttons that mute and unmute a meeting in a channel. Abandonments are never muted."""
 
-import re
 from dataclasses import dataclass, replace
 
 from sqlmodel import Session
@@ -14,9 +13,8 @@ from bot.events.races import is_same_course
 from bot.outbox import backlog
 from bot.outbox.channel_move import move_person
 from bot.outbox.message import Message
-from bot.slack.channel_membership import DIRECT_MESSAGE
 from bot.slack.commands.filter_view import abandonments_here
-from bot.slack.commands.invocation import Command, Desk, Invocation, may_change
+from bot.slack.commands.invocation import Command, Desk, Invocation, may_change, row_number
 from bot.slack.commands.places import DayPlan, day_grammar, day_plan
 from bot.slack.commands.subscription_changes import announce, change, note
 from bot.slack.messages.alerts.alert_notes import MUTE
@@ -28,9 +26,6 @@ MUTED = "results and racecards muted"
 NOT_MUTED = "That meeting is not muted here, or no longer. /racing list shows what is."
 
 _read = day_plan("mute", day_grammar(), set(Topic))
-
-_NUMBER = re.compile("[0-9]{1,18}")
-"""A row's number has at most 18 digits."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +60,7 @@ async def _plan(desk: Desk, invocation: Invocation) -> Meeting:
 async def _mute(desk: Desk, invocation: Invocation, meeting: Meeting) -> Muted:
     def mute(session: Session) -> Muted:
         now = desk.clock()
-        if invocation.channel_id.startswith(DIRECT_MESSAGE):
+        if invocation.is_direct:
             # A mute of the direct message holds no message under the person's id.
             move_person(session, invocation.user_id, invocation.channel_id)
         known = {row.id for row in mutes.of_channel(session, invocation.channel_id, now)}
@@ -85,7 +80,7 @@ async def _answer_mute(_desk: Desk, _invocation: Invocation, committed: Muted) -
 
 
 async def _plan_by_number(_desk: Desk, invocation: Invocation) -> int:
-    return int(invocation.text) if _NUMBER.fullmatch(invocation.text) else 0
+    return row_number(invocation.text)
 
 
 async def _plan_unmute(desk: Desk, invocation: Invocation) -> int:

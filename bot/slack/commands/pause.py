@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
 
 from sqlmodel import Session
@@ -13,20 +13,16 @@ from bot.events.days import UTC_NAME, WEEKDAYS, likely_day, zone_of
 from bot.events.typed_times import read_clock, read_length
 from bot.operations.status_figures import FIGURES_COVER
 from bot.outbox import acknowledgements, backlog, held_queues
-from bot.outbox.acknowledgements import Untaken
 from bot.outbox.channel_closing import pause_channel
 from bot.outbox.channel_move import move_person
 from bot.outbox.message import Message
-from bot.slack.channel_membership import DIRECT_MESSAGE, is_member
-from bot.slack.commands.invocation import Command, Desk, Invocation, may_change, no_words
+from bot.slack.channel_membership import is_member
+from bot.slack.commands.invocation import MEMBERSHIP_S, Command, Desk, Invocation, may_change, no_words
 from bot.slack.commands.subscription_changes import audited, change
 from bot.slack.language.grammar import Grammar, Kind, Phrase, PhraseReader
 from bot.slack.language.tokens import words_of
-from bot.slack.messages.answers import pause_and_mute as messages
 from bot.slack.messages.answers.help_answer import HelpGroup
-
-PAUSE_MEMBERSHIP_S = 0.8
-"""Part of the three seconds before the ack."""
+from bot.slack.messages.answers.pause_and_mute import Paused, Resumed, paused, resumed
 
 NOTHING_TO_PAUSE = "This channel has no subscriptions and no watches, so there is nothing to pause."
 
@@ -46,31 +42,17 @@ _MOMENTS = Grammar({"this": (Kind.FILLER, "")} | {word: (Kind.TIME, word) for wo
 _EXAMPLES = "Write until 18:00, until tomorrow, until Sunday, until 22 Nov or until tomorrow 09:00."
 
 
-@dataclass(frozen=True)
-class Paused:
-    """`until` is None for a pause without an end. `zone`: the time zone used for reading a day or time.
-
-    `asks`: abandonments of the channel are to be acknowledged. `untaken`: of the channel, and nobody has taken them.
-    """
-
-    until: datetime | None
-    zone: str | None = None
-    asks: bool = False
-    untaken: Untaken | None = None
-
-
 def _has_something(session: Session, invocation: Invocation, planned: Paused) -> bool:  # noqa: ARG001  the plan is as good as any
     channel_id = invocation.channel_id
-    places = {channel_id, invocation.user_id} if channel_id.startswith(DIRECT_MESSAGE) else {channel_id}
+    places = {channel_id, invocation.user_id} if invocation.is_direct else {channel_id}
     if any(watches.has_any(session, one) for one in places) or subscriptions.of_channel(session, channel_id):
         return True
     raise CommandError(NOTHING_TO_PAUSE, form="")
 
 
-async def _pause(desk: Desk, invocation: Invocation, paused: Paused) -> Paused:
-    is_direct = invocation.channel_id.startswith(DIRECT_MESSAGE)
-    left_s = invocation.left_s(PAUSE_MEMBERSHIP_S)
-    is_own = is_direct and await is_member(desk.slack, invocation.channel_id, left_s) is not False
+async def _pause(desk: Desk, invocation: Invocation, planned: Paused) -> Paused:
+    left_s = invocation.left_s(MEMBERSHIP_S)
+    is_own = invocation.is_direct and await is_member(desk.slack, invocation.channel_id, left_s) is not False
 
     def pause(session: Session) -> Paused | None:
         """None if there is nothing to pause."""
@@ -78,12 +60,11 @@ async def _pause(desk: Desk, invocation: Invocation, paused: Paused) -> Paused:
             # Watches may be under the person's id still.
             move_person(session, invocation.user_id, invocation.channel_id)
         with audited(session, desk, invocation, "pause"):
-            if not pause_channel(session, invocation.channel_id, paused.until, desk.clock()):
+            if not pause_channel(session, invocation.channel_id, planned.until, desk.clock()):
                 return None
-        rows = subscriptions.of_channel(session, invocation.channel_id)
-        asks = any(ack_request.asks(subscriptions.read_filter(row)) for row in rows)
+        asks = any(map(ack_request.asks, subscriptions.filters_of(session, invocation.channel_id)))
         untaken = acknowledgements.untaken(session, desk.clock() - FIGURES_COVER, invocation.channel_id)
-        return replace(paused, asks=asks, untaken=untaken)
+        return replace(planned, asks=asks, untaken=untaken)
 
     committed = await change(desk, invocation, pause)
     if committed is None:
@@ -92,24 +73,7 @@ async def _pause(desk: Desk, invocation: Invocation, paused: Paused) -> Paused:
 
 
 async def _answer_pause(desk: Desk, _invocation: Invocation, committed: Paused) -> Message:
-    return messages.paused(
-        committed.until,
-        desk.clock(),
-        desk.settings.queue_keep_hours,
-        committed.zone,
-        asks=committed.asks,
-        untaken=committed.untaken,
-    )
-
-
-@dataclass(frozen=True)
-class Resumed:
-    """How many subscriptions and watches were paused, and how many messages waited, or were given up meanwhile."""
-
-    paused: int
-    waited: int
-    dropped: int
-    is_closed: bool
+    return paused(committed, desk.clock(), desk.settings.queue_keep_hours)
 
 
 async def _resume(desk: Desk, invocation: Invocation, _planned: int) -> Resumed:
@@ -119,15 +83,15 @@ async def _resume(desk: Desk, invocation: Invocation, _planned: int) -> Resumed:
         waited = backlog.count_waiting(session, channel_id)
         dropped = backlog.count_given_up(session, channel_id, held) if held else 0
         with audited(session, desk, invocation, "resume"):
-            paused = desk.reopening.resume(session, channel_id, desk.clock())
-        return Resumed(paused, waited, dropped, held_queues.closing_of(session, channel_id) is not None)
+            ended = desk.reopening.resume(session, channel_id, desk.clock())
+        return Resumed(ended, waited, dropped, held_queues.closing_of(session, channel_id) is not None)
 
     return await change(desk, invocation, resume)
 
 
 async def _answer_resume(desk: Desk, _invocation: Invocation, committed: Resumed) -> Message:
     desk.wake.set()
-    return messages.resumed(committed.paused, committed.waited, committed.dropped, is_closed=committed.is_closed)
+    return resumed(committed)
 
 
 async def _plan(desk: Desk, invocation: Invocation) -> Paused:

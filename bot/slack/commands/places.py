@@ -18,7 +18,7 @@ from bot.errors import WITHOUT_THAT, CommandError
 from bot.events.days import likely_day, utc_today
 from bot.events.event import Topic
 from bot.events.races import Course
-from bot.events.typed_text import folded
+from bot.events.typed_text import SINGLE_QUOTE, folded
 from bot.racedata.day_card import MeetingCard
 from bot.racedata.lexicon import Lexicon
 from bot.racedata.near_misses import LOOKED_UP_MAX, course_words, find_courses, refusal, wrong_words
@@ -37,7 +37,7 @@ from bot.slack.language.grammar import (
 )
 from bot.slack.language.refusals import Refusal, one_at_a_time, unknown_words
 from bot.slack.language.request import DAYS_FIELD, PAGES_FIELD, TIMES_FIELD, UNKNOWN_WORDS, LineRequest, request_of
-from bot.slack.language.tokens import SINGLE_QUOTE, words_of
+from bot.slack.language.tokens import words_of
 from bot.slack.messages.conditions.condition_view import TOPICS_FIELD
 from bot.slack.messages.conditions.course_view import COURSES_FIELD
 from bot.slack.messages.conditions.event_views import REGIONS_FIELD

@@ -46,8 +46,7 @@ async def with_working_offers(
     if trying.idle:
         lines = listed([f"/racing {line}" for line in dict.fromkeys(trying.idle.values())])
         has = f"has {listed(list(trying.idle))} already" if trying.found else f"has that already: {lines}"
-        rows = await desk.database.read(partial(subscriptions.of_channel, channel_id=invocation.channel_id))
-        there = [subscriptions.read_filter(row) for row in rows]
+        there = await desk.database.read(partial(subscriptions.filters_of, channel_id=invocation.channel_id))
         typed = {word for line in trying.idle.values() for word in line.split()}
         if trying.found and (narrowed := [describe(one) for one in there if one.not_courses and one.region in typed]):
             # The region alone would hide the courses that are left out.
@@ -55,7 +54,7 @@ async def with_working_offers(
         told.after = f"This channel {has}. {error.after}".strip()
         if error.asks_meaning and not trying.found:
             told.told = _nothing_to_change(there)
-    return told.offering(trying.found)
+    return told
 
 
 def _nothing_to_change(there: Iterable[ChannelFilter]) -> str:

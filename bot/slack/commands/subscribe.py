@@ -22,19 +22,19 @@ from bot.outbox.message import Message
 from bot.racedata import webhook_subscriptions
 from bot.racedata.near_misses import COURSE_PREFIX
 from bot.racedata.recent_races import recent
-from bot.slack.channel_membership import DIRECT_MESSAGE, is_member
-from bot.slack.commands.escalation_check import check_escalation
-from bot.slack.commands.filter_choice import FilterChoice, merged, still_brought, told_of_merge
+from bot.slack.channel_membership import is_member
+from bot.slack.commands.channel_checks import check_escalation
+from bot.slack.commands.filter_choice import FilterChoice, added_to, still_brought, told_of_merge
 from bot.slack.commands.filter_view import as_shown, overridden_in
 from bot.slack.commands.form_button import open_form
-from bot.slack.commands.invocation import Command, Desk, Invocation, may_change
+from bot.slack.commands.invocation import MEMBERSHIP_S, Command, Desk, Invocation, may_change
 from bot.slack.commands.places import USUAL_REGIONS
 from bot.slack.commands.subscription_changes import audited, change
 from bot.slack.language.grammar import ALL, NO_LISTS
 from bot.slack.language.refusals import Refusal, value_wanted
 from bot.slack.language.request import UNKNOWN_WORDS, LineRequest, read, typed_values
 from bot.slack.messages.answers.help_answer import HelpGroup
-from bot.slack.messages.answers.subscription_answers import Said, subscribed
+from bot.slack.messages.answers.subscription_answers import Said, Subscribed, subscribed
 from bot.slack.messages.conditions.condition_view import TOPICS_FIELD
 from bot.slack.messages.conditions.course_view import COURSES_FIELD, NOT_COURSES_FIELD
 from bot.slack.messages.conditions.event_views import REGIONS_FIELD, region_named, topics_in_order
@@ -51,30 +51,12 @@ NAME = "subscribe"
 
 USAGE_OF_PLACES = '[REGION…|all] [results] [abandonments] [racecards] [course:"Name"] [-course:"Name"]'
 
-SUBSCRIBE_MEMBERSHIP_S = 0.8
-
 ASKED_MAX = 5
 
 NOT_WITH_ME = (
     "I can't post in direct messages between other people, nor be invited there, so nothing was saved. Type it in a "
     "channel, or in the direct messages with me: Slack lists me under Apps."
 )
-
-
-@dataclass(frozen=True)
-class Subscribed:
-    """The stored filters, `shown` for messages; words that were not checked; notes for the answer.
-
-    `is_news`: something was stored that the channel did not have.
-    `is_member` None: Slack did not say in time whether the bot is in the channel.
-    """
-
-    filters: tuple[ChannelFilter, ...]
-    shown: tuple[ChannelFilter, ...]
-    unchecked: tuple[str, ...]
-    notes: tuple[str, ...] = ()
-    is_member: bool | None = None
-    is_news: bool = True
 
 
 @dataclass(frozen=True)
@@ -92,15 +74,9 @@ async def _plan(desk: Desk, invocation: Invocation) -> SubscribePlan:
 
 
 def _changes(session: Session, invocation: Invocation, planned: SubscribePlan) -> bool:
-    rows = subscriptions.of_channel(session, invocation.channel_id)
-    there = {row.region: subscriptions.read_filter(row) for row in rows}
-    whole, adds = planned.wanted.is_whole, planned.checked.adds
-    after = [
-        merged(there[one.region], one, whole=whole, adds=adds) if one.region in there else one
-        for one in planned.filters
-    ]
-    changed = any(one.region not in there or _is_other(there[one.region], one) for one in after)
-    return changed or not planned.filters
+    there = subscriptions.filters_of(session, invocation.channel_id)
+    pairs = added_to(there, planned.filters, whole=planned.wanted.is_whole, adds=planned.checked.adds)
+    return not planned.filters or any(_is_news(before, after) for before, _, after in pairs)
 
 
 async def _apply(desk: Desk, invocation: Invocation, planned: SubscribePlan) -> Subscribed | None:
@@ -110,22 +86,18 @@ async def _apply(desk: Desk, invocation: Invocation, planned: SubscribePlan) -> 
     return await store(desk, invocation, planned.filters, planned.checked, whole=planned.wanted.is_whole)
 
 
-def _is_other(before: ChannelFilter, after: ChannelFilter) -> bool:
-    return after.fingerprint() != before.fingerprint()
+def _is_news(before: ChannelFilter | None, after: ChannelFilter) -> bool:
+    return before is None or after.fingerprint() != before.fingerprint()
 
 
 async def said_of(desk: Desk, invocation: Invocation, committed: Subscribed | None) -> Message | None:
     if committed is None:
         return None
-    member = committed.is_member
-    if member is None:
+    if committed.is_member is None:
         # For the answer alone, now that there is time.
-        member = await is_member(desk.slack, invocation.channel_id)
-
-    def read(session: Session) -> Said:
-        return _said(session, desk, invocation.channel_id, committed, is_member=member)
-
-    return subscribed(await desk.database.read(read))
+        committed = replace(committed, is_member=await is_member(desk.slack, invocation.channel_id))
+    said = partial(_said, desk=desk, invocation=invocation, committed=committed)
+    return subscribed(await desk.database.read(said))
 
 
 async def store(
@@ -143,39 +115,39 @@ async def store(
     the bot can never post.
     """
     channel_id, now = invocation.channel_id, desk.clock()
-    member = await is_member(desk.slack, channel_id, invocation.left_s(SUBSCRIBE_MEMBERSHIP_S))
-    if member is False and channel_id.startswith(DIRECT_MESSAGE):
+    member = await is_member(desk.slack, channel_id, invocation.left_s(MEMBERSHIP_S))
+    if member is False and invocation.is_direct:
         raise CommandError(NOT_WITH_ME)
     await check_escalation(desk, invocation, filters)
     filters = await _by_the_clock_of(check, invocation, filters)
 
     def save(session: Session) -> Subscribed:
         _open(session, desk, invocation, is_member=member)
-        rows = subscriptions.of_channel(session, invocation.channel_id)
-        there = {row.region: subscriptions.read_filter(row) for row in rows}
-        if instead_of is not None and there.pop(instead_of.region, None) != instead_of:
-            raise FieldsWrong({REGIONS_FIELD: CHANGED})
-        beside = [(there.get(chosen.region), _unchecked_as(instead_of, chosen)) for chosen in filters]
-        saved = tuple(
-            merged(before, chosen, whole=whole, adds=check.adds) if before else chosen for before, chosen in beside
-        )
+        there = subscriptions.filters_of(session, channel_id)
+        if instead_of is not None:
+            if instead_of not in there:
+                raise FieldsWrong({REGIONS_FIELD: CHANGED})
+            there.remove(instead_of)
         edited = instead_of.region if instead_of is not None else None
+        chosen = [_unchecked_as(instead_of, one) for one in filters]
+        pairs = added_to(there, chosen, whole=whole, adds=check.adds)
+        saved = [after for _, _, after in pairs]
         with audited(session, desk, invocation, "subscribe" if edited is None else "edit"):
-            for chosen in saved:
-                subscriptions.save(session, channel_id, chosen, user_id=invocation.user_id, now=now, instead_of=edited)
-            if edited is not None and edited not in {chosen.region for chosen in filters}:
+            for one in saved:
+                subscriptions.save(session, channel_id, one, user_id=invocation.user_id, now=now, instead_of=edited)
+            if edited is not None and edited not in {one.region for one in saved}:
                 subscriptions.remove(session, channel_id, [edited])
         if member is False:
             subscriptions.let_wait(session, channel_id, now)
-        merges = [told for before, chosen in beside if before for told in told_of_merge(before, chosen, whole=whole)]
-        still = [still_brought(before, check) for before, _ in beside if before]
-        notes = [*check.notes, *filter(None, [*merges, *still])]
-        is_news = any(not before or _is_other(before, one) for (before, _), one in zip(beside, saved, strict=True))
-        return Subscribed(saved, as_shown(session, saved), tuple(check.unchecked), tuple(notes), member, is_news)
+        both = [(before, one) for before, one, _ in pairs if before]
+        merges = [told for before, one in both for told in told_of_merge(before, one, whole=whole)]
+        notes = [*check.notes, *merges, *filter(None, (still_brought(before, check) for before, _ in both))]
+        is_news = any(_is_news(before, after) for before, _, after in pairs)
+        return Subscribed(as_shown(session, saved), check.unchecked, saved, notes, member, is_news)
 
     stored = await change(desk, invocation, save)
     # Whoever invited the bot while Slack was asked was told of it before the subscription waited for that.
-    if member is False and await is_member(desk.slack, channel_id, invocation.left_s(SUBSCRIBE_MEMBERSHIP_S)):
+    if member is False and await is_member(desk.slack, channel_id, invocation.left_s(MEMBERSHIP_S)):
         await desk.database.write(partial(desk.reopening.reopen, channel_id=channel_id, now=now))
         stored = replace(stored, is_member=True)
     if stored.is_member:
@@ -191,8 +163,7 @@ async def _by_the_clock_of(
         return filters
     person = await check.desk.people.person(invocation.user_id)
     zone = zone_called(person.zone) if person and person.zone else None
-    rows = await check.desk.database.read(partial(subscriptions.of_channel, channel_id=invocation.channel_id))
-    there = [subscriptions.read_filter(row) for row in rows]
+    there = await check.desk.database.read(partial(subscriptions.filters_of, channel_id=invocation.channel_id))
     kept = {one.region for one in there if one.has_hours or one.zone}
     mine = [one for one in filters if one.has_hours and not one.zone and one.region not in kept]
     if zone is None or zone == UTC_NAME or not mine:
@@ -202,7 +173,7 @@ async def _by_the_clock_of(
 
 
 def _open(session: Session, desk: Desk, invocation: Invocation, *, is_member: bool | None) -> None:
-    if invocation.channel_id.startswith(DIRECT_MESSAGE):
+    if invocation.is_direct:
         # Watches of the same person would tell every alert a second time, also where Slack hides the membership.
         move_person(session, invocation.user_id, invocation.channel_id)
     if is_member:
@@ -215,46 +186,36 @@ def _unchecked_as(before: ChannelFilter | None, chosen: ChannelFilter) -> Channe
     return chosen.model_copy(update={"unchecked_since": before.unchecked_since, "typed_region": before.typed_region})
 
 
-def _said(session: Session, desk: Desk, channel_id: str, committed: Subscribed, *, is_member: bool | None) -> Said:
-    now = desk.clock()
+def _said(session: Session, desk: Desk, invocation: Invocation, committed: Subscribed) -> Said:
+    channel_id, now, saved = invocation.channel_id, desk.clock(), committed.saved
+    there = subscriptions.filters_of(session, channel_id)
     return Said(
-        filters=committed.shown,
-        unchecked=committed.unchecked,
-        notes=committed.notes,
-        overridden=_overridden(session, channel_id, committed.filters),
-        lacking=_lacking(session, channel_id, committed.filters),
-        minutes_alone=_minutes_alone(session, channel_id, committed.filters),
-        uncovered=_uncovered(session, committed.filters),
-        recent=recent(session, committed.filters, now, inbox.first_received_at(session)),
-        is_member=is_member,
+        **vars(committed),
+        overridden=_overridden(session, there, saved),
+        lacking=without_abandonments(saved, there),
+        minutes_alone=_minutes_alone(there, saved),
+        uncovered=_uncovered(session, saved),
+        recent=recent(session, saved, now, inbox.first_received_at(session)),
         is_paused=pauses.until(session, channel_id, now) is not None,
-        is_news=committed.is_news,
         bot_name=desk.identity.name,
-        is_direct=channel_id.startswith(DIRECT_MESSAGE),
+        is_direct=invocation.is_direct,
         suspended=_why_suspended(session, channel_id),
-        waiting=message_store.waiting_in(session, channel_id)
-        if any(one.has_hours for one in committed.filters)
-        else (),
+        waiting=message_store.waiting_in(session, channel_id) if any(one.has_hours for one in saved) else (),
     )
 
 
-def _lacking(session: Session, channel_id: str, saved: Sequence[ChannelFilter]) -> tuple[ChannelFilter, ...]:
-    rows = subscriptions.of_channel(session, channel_id)
-    return without_abandonments(saved, [subscriptions.read_filter(row) for row in rows])
-
-
-def _minutes_alone(session: Session, channel_id: str, saved: Sequence[ChannelFilter]) -> int | None:
+def _minutes_alone(there: Sequence[ChannelFilter], saved: Sequence[ChannelFilter]) -> int | None:
     """The time to acknowledge, of a subscription to abandonments for which nobody else is told."""
-    rows = subscriptions.of_channel(session, channel_id)
-    telling = {row.region for row in rows if subscriptions.read_filter(row).escalate}
+    telling = {one.region for one in there if one.escalate}
     alone = [one for one in saved if Topic.ABANDONMENTS in one.topics and telling.isdisjoint({ALL_REGIONS, one.region})]
     return next((minutes for one in alone if (minutes := minutes_of(one)) is not None), None)
 
 
-def _overridden(session: Session, channel_id: str, saved: Sequence[ChannelFilter]) -> tuple[Overridden, ...]:
+def _overridden(
+    session: Session, there: Sequence[ChannelFilter], saved: Sequence[ChannelFilter]
+) -> tuple[Overridden, ...]:
     regions = {chosen.region for chosen in saved}
-    rows = subscriptions.of_channel(session, channel_id)
-    others = [subscriptions.read_filter(row) for row in rows if row.region not in regions]
+    others = [one for one in there if one.region not in regions]
     pairs = [pair for one in saved for other in others for pair in [(one, other), (other, one)]]
     return overridden_in(session, pairs)
 
@@ -264,7 +225,7 @@ def _why_suspended(session: Session, channel_id: str) -> str | None:
     return next((row.state_reason for row in rows if row.state == SubscriptionState.SUSPENDED), None)
 
 
-def _uncovered(session: Session, filters: tuple[ChannelFilter, ...]) -> list[str]:
+def _uncovered(session: Session, filters: Sequence[ChannelFilter]) -> list[str]:
     missing: dict[str, list[str]] = {}
     for chosen in filters:
         region = None if chosen.region == ALL_REGIONS else chosen.region
@@ -276,9 +237,8 @@ def _uncovered(session: Session, filters: tuple[ChannelFilter, ...]) -> list[str
 
 async def _asked(check: FilterChoice, invocation: Invocation) -> tuple[LineRequest, list[ChannelFilter]]:
     """The request of the line, and its filters. A refusal has the form, filled with what was understood."""
-    is_direct = invocation.channel_id.startswith(DIRECT_MESSAGE)
     lexicon = await check.lexicon() if invocation.text.strip() else NO_LISTS
-    wanted = read(invocation.text, lexicon, in_direct=is_direct)
+    wanted = read(invocation.text, lexicon, in_direct=invocation.is_direct)
     try:
         if refused := wanted.refused or _refused(wanted):
             raise refused.error(NAME)
@@ -297,8 +257,7 @@ async def _filters(check: FilterChoice, wanted: LineRequest, invocation: Invocat
     places = (*wanted.of(REGIONS_FIELD), *wanted.of(UNKNOWN_WORDS))
     if wanted.out(REGIONS_FIELD):
         raise await _others(check, wanted)
-    rows = await check.desk.database.read(partial(subscriptions.of_channel, channel_id=invocation.channel_id))
-    there = [subscriptions.read_filter(row) for row in rows]
+    there = await check.desk.database.read(partial(subscriptions.filters_of, channel_id=invocation.channel_id))
     is_placed = bool(places or wanted.of(COURSES_FIELD) or wanted.everything)
     # "quiet 22-7" is for all that the channel receives.
     adds = check.adds

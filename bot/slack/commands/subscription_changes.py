@@ -20,7 +20,6 @@ from bot.db.tables import SubscriptionState
 from bot.outbox import backlog, message_store
 from bot.outbox.message import Message
 from bot.settings import Settings
-from bot.slack.channel_membership import DIRECT_MESSAGE
 from bot.slack.commands.filter_view import as_shown
 from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.messages.answers.change_notice import ended_by, narrowed_by, paused_by, resumed_by
@@ -49,8 +48,7 @@ async def change(desk: Desk, invocation: Invocation, work: Work[T]) -> T:
         channel_lock.take(session, invocation.channel_id)
         return work(session)
 
-    changed: T = await desk.database.write(alone)
-    return changed
+    return await desk.database.write(alone)
 
 
 @contextmanager
@@ -101,7 +99,7 @@ def announce(session: Session, desk: Books, invocation: Invocation, told: Messag
 
     The post passes a pause. In a closed channel the post waits.
     """
-    if not desk.settings.announce_changes or invocation.channel_id.startswith(DIRECT_MESSAGE):
+    if not desk.settings.announce_changes or invocation.is_direct:
         return
     now = desk.clock()
     key = f"changed:{invocation.reference}:{invocation.channel_id}:{now.isoformat()}"

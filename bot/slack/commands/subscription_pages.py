@@ -12,7 +12,7 @@ from bot.channels.filters import ALL_REGIONS, ChannelFilter, without_abandonment
 from bot.db.tables import ChannelSubscriptionRow, OutboxMessage
 from bot.errors import CommandError
 from bot.events.days import utc_today
-from bot.outbox import backlog, held_queues
+from bot.outbox import held_queues
 from bot.outbox.message import Message
 from bot.racedata import reference_store
 from bot.racedata.near_misses import likely, question
@@ -21,7 +21,7 @@ from bot.slack.commands.filter_view import abandonments_here, as_shown, overridd
 from bot.slack.commands.form_button import form_is_the_answer, open_form
 from bot.slack.commands.invocation import Command, Desk, Invocation, may_change, no_words
 from bot.slack.commands.subscription_changes import audited, change
-from bot.slack.commands.unsubscribe import Unsubscribed, said_of_end
+from bot.slack.commands.unsubscribe import said_of_end, what_is_left
 from bot.slack.messages.answers.help_answer import HelpGroup
 from bot.slack.messages.answers.subscription_answers import (
     EDIT,
@@ -30,6 +30,7 @@ from bot.slack.messages.answers.subscription_answers import (
     ChannelPause,
     Listed,
     ListPage,
+    Unsubscribed,
     subscription_list,
 )
 
@@ -60,17 +61,7 @@ async def _remove(desk: Desk, invocation: Invocation, _planned: Any) -> Unsubscr
         row = _row(session, invocation)
         with audited(session, desk, invocation, "unsubscribe"):
             subscriptions.remove(session, invocation.channel_id, [row.region])
-        left = subscriptions.of_channel(session, invocation.channel_id)
-        if not left:
-            backlog.drop(session, invocation.channel_id, desk.clock())
-        filters = [subscriptions.read_filter(row) for row in left]
-        return Unsubscribed(
-            1,
-            0,
-            as_shown(session, filters),
-            lacking=without_abandonments(filters, filters),
-            watched=watches.count_in(session, invocation.channel_id),
-        )
+        return what_is_left(session, desk, invocation.channel_id, gone=1)
 
     return await change(desk, invocation, remove)
 
@@ -85,7 +76,7 @@ def _row(session: Session, invocation: Invocation) -> ChannelSubscriptionRow:
 def _page(session: Session, desk: Desk, channel_id: str, number: int) -> ListPage:
     rows = subscriptions.of_channel(session, channel_id)
     every = [subscriptions.read_filter(row) for row in rows]
-    number = min(number, max(1, -(-len(every) // PER_PAGE)))
+    number = min(number, audit_log.pages_of(len(every), PER_PAGE))
     on_page = slice((number - 1) * PER_PAGE, number * PER_PAGE)
     filters = every[on_page]
     posts = subscriptions.last_posts(session, channel_id, filters)

@@ -9,11 +9,9 @@ from bot.channels.conditions.race_conditions import CALLED
 from bot.errors import CommandError
 from bot.outbox.message import Message
 from bot.racedata.near_misses import TYPED_MAX, likely
-from bot.slack.commands.acknowledge_button import ACKNOWLEDGE_BUTTON, GIVE_BACK_BUTTON
 from bot.slack.commands.day_commands import NEXT_COMMAND, RACECARD_COMMAND, RESULTS_COMMAND
 from bot.slack.commands.drill import DRILL_COMMAND
 from bot.slack.commands.form_button import FORM_BUTTON
-from bot.slack.commands.full_result_button import FULL_RESULT_BUTTON
 from bot.slack.commands.invocation import Command, Desk, Invocation
 from bot.slack.commands.list_commands import (
     AUDIT_COMMAND,
@@ -22,6 +20,7 @@ from bot.slack.commands.list_commands import (
     STATUS_COMMAND,
     USAGE_COMMAND,
 )
+from bot.slack.commands.message_buttons import ACKNOWLEDGE_BUTTON, FULL_RESULT_BUTTON, GIVE_BACK_BUTTON
 from bot.slack.commands.mute import MUTE_BUTTON, MUTE_COMMAND, UNMUTE_BUTTON, UNMUTE_COMMAND
 from bot.slack.commands.pause import PAUSE_COMMAND, RESUME_COMMAND
 from bot.slack.commands.subscribe import SUBSCRIBE_COMMAND
@@ -49,8 +48,8 @@ _SAID = {
     **{said: f"subscribe {said}" for said in ("daily", "acknowledge", "no messages", "no posts")},
     **dict.fromkeys(("follow", "following"), "watch"),
     **dict.fromkeys(("hold", "snooze"), "pause"),
-    "stop for": "pause for",
-    "stop until": "pause until",
+    **{f"{said} {until}": f"pause {until}" for said in ("stop", "mute") for until in ("for", "until")},
+    "start again": "resume",
     "add": "subscribe",
     "remove": "unsubscribe",
     "unfollow": "unwatch",

@@ -20,7 +20,7 @@ from bot.events.meeting_parts import is_part_of
 from bot.events.races import Race, is_same_course
 from bot.events.same_races import is_same_race
 from bot.events.typed_off import as_meant, in_the_afternoon, is_off_at, minutes_apart
-from bot.events.typed_text import folded
+from bot.events.typed_text import folded, typed_line
 from bot.outbox import ledger
 from bot.outbox.message import Message
 from bot.racedata import race_book_store
@@ -31,7 +31,7 @@ from bot.slack.commands.places import day_grammar
 from bot.slack.language.grammar import Kind, PhraseReader
 from bot.slack.language.refusals import unknown_words
 from bot.slack.language.request import DAYS_FIELD, TIMES_FIELD, request_of
-from bot.slack.language.tokens import join, words_of
+from bot.slack.language.tokens import words_of
 from bot.slack.messages.answers.help_answer import HelpGroup
 from bot.slack.messages.answers.trace_answer import TraceView, trace_answer
 from bot.slack.messages.conditions.course_view import COURSES_FIELD
@@ -164,11 +164,11 @@ def no_such_race(session: Session, wanted: str, now: datetime) -> CommandError |
     for one in timed:
         typed = [one.key] if one.key else [one.race.course.name or course, one.race.off.text or ""]
         named = joined([race_name(one.race), race_day(one.race)], ", ")
-        lines.setdefault(named, join(["trace", *typed]))
+        lines.setdefault(named, typed_line(["trace", *typed]))
     lines = dict(islice(lines.items(), RACES_OFFERED_MAX))
     for row, event in events:
         if not _is_of_race(row, event):
-            lines.setdefault(f"{card_name(event.race)}, the meeting", join(["trace", row.event_key]))
+            lines.setdefault(f"{card_name(event.race)}, the meeting", typed_line(["trace", row.event_key]))
     if not lines:
         return None
     lines = dict(islice(lines.items(), RACES_OFFERED_MAX))
@@ -201,11 +201,11 @@ async def _check_course(desk: Desk, wanted: str) -> None:
         raise CommandError(
             f"I know no race at {name} of the last {NAMED_WITHIN.days} days or to come, and no abandonment there. The "
             "card of today tells whether there is racing.",
-            lines={f"Card of {name}": join(["racecard", name])},
+            lines={f"Card of {name}": typed_line(["racecard", name])},
         )
     if meant := await asyncio.to_thread(likely_courses, typed, courses):
         others = [one for one in (asked.off, asked.region, asked.day) if one]
-        lines = {name: join([NAME, name, *others]) for name in meant}
+        lines = {name: typed_line([NAME, name, *others]) for name in meant}
         raise CommandError(unknown_words([typed], "course"), lines=lines, asks=True)
 
 

@@ -1,16 +1,17 @@
 """`/racing unsubscribe`: regions, topics, courses, race classes, or all."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 
 from sqlmodel import Session
 
 from bot.channels import subscriptions, watches
 from bot.channels.conditions.condition import EVERY_VALUE
 from bot.channels.filters import ALL_REGIONS, ChannelFilter, without, without_abandonments
-from bot.db.tables import ChannelSubscriptionRow
 from bot.errors import CommandError
 from bot.events.event import Topic
+from bot.events.typed_text import typed_line
 from bot.outbox import backlog
 from bot.outbox.message import Message
 from bot.racedata.lexicon import Lexicon, kept
@@ -22,10 +23,10 @@ from bot.slack.commands.subscription_changes import audited, change
 from bot.slack.language.grammar import ALL, SUBSCRIBING
 from bot.slack.language.refusals import Refusal, value_wanted
 from bot.slack.language.request import UNKNOWN_WORDS, LineRequest, read, typed_values
-from bot.slack.language.tokens import NOT_COURSE, join
+from bot.slack.language.tokens import NOT_COURSE
 from bot.slack.messages.answers.filter_words import in_plain_words
 from bot.slack.messages.answers.help_answer import HelpGroup
-from bot.slack.messages.answers.subscription_answers import unsubscribed
+from bot.slack.messages.answers.subscription_answers import Unsubscribed, unsubscribed
 from bot.slack.messages.conditions.condition_view import TOPICS_FIELD, ConditionView
 from bot.slack.messages.conditions.course_view import COURSES_FIELD, NOT_COURSES_FIELD
 from bot.slack.messages.conditions.event_views import (
@@ -43,30 +44,13 @@ ENDING_ALIKE = 0.75
 """The least likeness of a near miss, from 0 to 1: more than elsewhere, because the named subscription is ended."""
 
 
-@dataclass(frozen=True)
-class Unsubscribed:
-    """The numbers of ended and of changed subscriptions, and the filters that are left.
-
-    `lacking` are filters without abandonments in the channel. `watched` counts names that the channel watches.
-    """
-
-    ended: int
-    changed: int
-    left: tuple[ChannelFilter, ...]
-    lacking: tuple[ChannelFilter, ...] = ()
-    watched: int = 0
-
-
 async def _plan(desk: Desk, invocation: Invocation) -> LineRequest:
-    def read_words(session: Session) -> LineRequest:
-        return read(invocation.text, _lexicon(session, subscriptions.of_channel(session, invocation.channel_id)))
-
-    planned: LineRequest = await desk.database.read(read_words)
-    return planned
+    lexicon = await desk.database.read(partial(_lexicon, channel_id=invocation.channel_id))
+    return read(invocation.text, lexicon)
 
 
 def _changes(session: Session, invocation: Invocation, planned: LineRequest) -> bool:
-    return bool(_chosen(subscriptions.of_channel(session, invocation.channel_id), planned))
+    return bool(ended(subscriptions.filters_of(session, invocation.channel_id), planned))
 
 
 async def _apply(desk: Desk, invocation: Invocation, wanted: LineRequest) -> Unsubscribed:
@@ -78,36 +62,29 @@ async def _apply(desk: Desk, invocation: Invocation, wanted: LineRequest) -> Uns
 
 
 async def said_of_end(_desk: Desk, _invocation: Invocation, committed: Unsubscribed) -> Message:
-    return unsubscribed(
-        committed.ended,
-        committed.left,
-        changed=committed.changed,
-        lacking=committed.lacking,
-        watched=committed.watched,
-    )
+    return unsubscribed(committed)
 
 
 def _remove(session: Session, desk: Desk, channel_id: str, wanted: LineRequest) -> Unsubscribed:
-    rows = subscriptions.of_channel(session, channel_id)
-    chosen = _chosen(rows, wanted)
-    for row in chosen:
-        after = without(subscriptions.read_filter(row), named) if (named := _named(wanted)) else None
+    made_by = {row.region: row.created_by for row in subscriptions.of_channel(session, channel_id)}
+    each = ended(subscriptions.filters_of(session, channel_id), wanted)
+    for before, after in each.items():
         if after is None:
-            subscriptions.remove(session, channel_id, [row.region])
+            subscriptions.remove(session, channel_id, [before.region])
         else:
-            subscriptions.save(session, channel_id, after, user_id=row.created_by, now=desk.clock())
-    left = subscriptions.of_channel(session, channel_id)
-    if not left:
+            subscriptions.save(session, channel_id, after, user_id=made_by[before.region], now=desk.clock())
+    gone = list(each.values()).count(None)
+    return what_is_left(session, desk, channel_id, gone, len(each) - gone)
+
+
+def what_is_left(session: Session, desk: Desk, channel_id: str, gone: int, changed: int = 0) -> Unsubscribed:
+    """After these numbers of subscriptions were ended and changed. The backlog ends with the last subscription."""
+    filters = subscriptions.filters_of(session, channel_id)
+    if not filters:
         # The backlog of a paused channel can be long, and nobody wants messages of an ended subscription.
         backlog.drop(session, channel_id, desk.clock())
-    ended, filters = len(rows) - len(left), [subscriptions.read_filter(row) for row in left]
-    return Unsubscribed(
-        ended,
-        len(chosen) - ended,
-        as_shown(session, filters),
-        without_abandonments(filters, filters),
-        watches.count_in(session, channel_id),
-    )
+    lacking, watched = without_abandonments(filters, filters), watches.count_in(session, channel_id)
+    return Unsubscribed(gone, changed, as_shown(session, filters), lacking, watched)
 
 
 def _named(wanted: LineRequest) -> dict[str, Collection[str]]:
@@ -120,20 +97,24 @@ def _named(wanted: LineRequest) -> dict[str, Collection[str]]:
     return {field: words for field, words in (named | wanted.values).items() if words}
 
 
-def _chosen(rows: Sequence[ChannelSubscriptionRow], wanted: LineRequest) -> list[ChannelSubscriptionRow]:
-    """The subscriptions that the line ends or changes. A refusal has a form: of the only subscription in question."""
-    if not rows:
+def ended(filters: Sequence[ChannelFilter], wanted: LineRequest) -> dict[ChannelFilter, ChannelFilter | None]:
+    """The filters that the line ends (None) or changes, each with what becomes of the filter.
+
+    A refusal has a form: of the only subscription in question.
+    """
+    if not filters:
         raise CommandError("This channel has no subscriptions. /racing subscribe GB would make one.", form="")
     try:
-        return _ended(rows, wanted)
+        return _ended(filters, wanted)
     except CommandError as error:
-        meant = [row.region for row in rows if row.region in wanted.of(REGIONS_FIELD)] or [row.region for row in rows]
+        regions = [one.region for one in filters]
+        meant = [region for region in regions if region in wanted.of(REGIONS_FIELD)] or regions
         error.edits = meant[0] if len(meant) == 1 else None
         raise
 
 
-def _ended(rows: Sequence[ChannelSubscriptionRow], wanted: LineRequest) -> list[ChannelSubscriptionRow]:
-    regions = [row.region for row in rows]
+def _ended(filters: Sequence[ChannelFilter], wanted: LineRequest) -> dict[ChannelFilter, ChannelFilter | None]:
+    regions = [one.region for one in filters]
     there = ", ".join(map(region_words, regions))
     if refused := _refused(wanted, regions, there):
         raise refused.error(NAME)
@@ -143,26 +124,27 @@ def _ended(rows: Sequence[ChannelSubscriptionRow], wanted: LineRequest) -> list[
         error = refusal(f"This channel has no subscription to {', '.join(unknown)}.", wrong, after=f"It has: {there}.")
         error.lines = {label: wanted.mended(NAME, right) for label, right in error.offers.items()}
         raise error
-    chosen = [row for row in rows if not wanted.of(REGIONS_FIELD) or row.region in wanted.of(REGIONS_FIELD)]
+    chosen = [one for one in filters if not wanted.of(REGIONS_FIELD) or one.region in wanted.of(REGIONS_FIELD)]
     named = _named(wanted)
     if not named:
-        return chosen
-    filters = [subscriptions.read_filter(row) for row in chosen]
-    if absent := _absent(filters, named):
-        raise _not_there(filters, absent)
-    return [row for row, one in zip(chosen, filters, strict=True) if without(one, named) != one]
+        return dict.fromkeys(chosen)
+    if absent := _absent(chosen, named):
+        raise _not_there(chosen, absent)
+    each = {one: without(one, named) for one in chosen}
+    return {before: after for before, after in each.items() if after != before}
 
 
-def _lexicon(session: Session, rows: Sequence[ChannelSubscriptionRow]) -> Lexicon:
+def _lexicon(session: Session, channel_id: str) -> Lexicon:
+    """With the regions of the channel, which may be published no longer."""
     lists = kept(session)
-    taken = [row.region for row in rows if row.region != ALL_REGIONS]
+    taken = [one.region for one in subscriptions.filters_of(session, channel_id) if one.region != ALL_REGIONS]
     return replace(lists, regions=tuple(dict.fromkeys([*lists.regions, *taken])))
 
 
 def _refused(wanted: LineRequest, regions: Sequence[str], there: str) -> Refusal | None:
     if wanted.is_bare:
         # The word for all regions ends every subscription, not that to all regions alone.
-        one = [f"/racing {join([NAME, region])}, or " for region in regions if region != ALL_REGIONS]
+        one = [f"/racing {typed_line([NAME, region])}, or " for region in regions if region != ALL_REGIONS]
         alone = " Remove in /racing list ends that to all regions alone." if 0 < len(one) < len(regions) else ""
         return Refusal(
             f"Say what to end: this channel has subscriptions to {there}. For example {''.join(one[:1])}/racing "
@@ -222,7 +204,7 @@ def _not_there(filters: Sequence[ChannelFilter], absent: tuple[str, Sequence[str
     return CommandError(
         f"{told}, so nothing was changed. It receives {in_plain_words(filters)}.",
         lines={
-            f"Leave out {what}{f' of {region_named(region)}' if len(whole) > 1 else ''}": join(
+            f"Leave out {what}{f' of {region_named(region)}' if len(whole) > 1 else ''}": typed_line(
                 ["subscribe", region_words(region), *(f"{NOT_COURSE}{one}" for one in words)]
             )
             for region in whole

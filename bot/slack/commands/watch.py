@@ -1,6 +1,5 @@
 """`/racing watch` and `/racing watching`: names that a channel, or a person in direct messages, is told of."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -17,19 +16,15 @@ from bot.outbox.channel_move import move_person
 from bot.outbox.message import Message
 from bot.racedata.declared_names import look_up
 from bot.racedata.near_misses import likely, quoted
-from bot.slack.channel_membership import DIRECT_MESSAGE, is_member
-from bot.slack.commands.invocation import Command, Desk, Invocation, may_change, no_words
+from bot.slack.channel_membership import is_member
+from bot.slack.commands.invocation import MEMBERSHIP_S, Command, Desk, Invocation, may_change, no_words, row_number
 from bot.slack.commands.subscription_changes import announce, change, note
-from bot.slack.commands.watch_words import NAMES_MAX, WatchWords, ends_with_me, read_names, read_watch_words, watch_line
+from bot.slack.commands.watch_words import NAMES_MAX, WatchWords, ends_with_me, read_names, read_watch_words
 from bot.slack.messages.answers.change_notice import unwatched_by
 from bot.slack.messages.answers.help_answer import HelpGroup
 from bot.slack.messages.answers.watch_answer import UNWATCH, NowWatched, unwatched, watched, watching
 
-MEMBERSHIP_S = 0.8
-
 GONE = "That watch is not there any more. /racing watching shows what is."
-
-_NUMBER = re.compile("[0-9]{1,18}")
 
 
 @dataclass(frozen=True)
@@ -38,7 +33,6 @@ class Watched:
 
     words: WatchWords
     made: tuple[WatchedName, ...]
-    is_own: bool
     ended: WatchedName | None = None
 
 
@@ -50,7 +44,7 @@ class Unwatched:
 
 async def _may_watch(desk: Desk, invocation: Invocation) -> None:
     """Everybody may be told alone."""
-    if not (ends_with_me(invocation.text) or invocation.channel_id.startswith(DIRECT_MESSAGE)):
+    if not (ends_with_me(invocation.text) or invocation.is_direct):
         await may_change(desk, invocation)
 
 
@@ -58,29 +52,26 @@ async def _plan(_desk: Desk, invocation: Invocation) -> WatchWords:
     words = read_watch_words(invocation.text)
     if len(words.names) > NAMES_MAX:
         raise CommandError(f"At most {NAMES_MAX} names at a time: type the others in a second line.")
-    return words
-
-
-def _is_own(invocation: Invocation, words: WatchWords) -> bool:
-    return words.is_own or invocation.channel_id.startswith(DIRECT_MESSAGE)
+    return replace(words, is_own=words.is_own or invocation.is_direct)
 
 
 def _changes(session: Session, invocation: Invocation, planned: WatchWords) -> bool:
-    rows = (
-        watches.of_person(session, invocation.user_id)
-        if _is_own(invocation, planned)
-        else watches.of_channel(session, invocation.channel_id)
-    )
+    rows = _there(session, invocation, is_own=planned.is_own)
     is_there = {one: any(_is_named(row, one) for row in rows) for one in (*planned.names, planned.replaced)}
     return is_there.pop(planned.replaced) or not all(is_there.values())
 
 
+def _there(session: Session, invocation: Invocation, *, is_own: bool) -> Sequence[WatchRow]:
+    if is_own:
+        return watches.of_person(session, invocation.user_id)
+    return watches.of_channel(session, invocation.channel_id)
+
+
 async def _apply(desk: Desk, invocation: Invocation, words: WatchWords) -> Watched:
-    is_own = _is_own(invocation, words)
+    is_own = words.is_own
     channel_id, user_id, now = invocation.channel_id, invocation.user_id, desk.clock()
-    is_direct = channel_id.startswith(DIRECT_MESSAGE)
     member = None
-    if is_direct or not is_own:
+    if invocation.is_direct or not is_own:
         member = await is_member(desk.slack, channel_id, invocation.left_s(MEMBERSHIP_S))
     if member is False and not is_own:
         raise CommandError(
@@ -92,10 +83,10 @@ async def _apply(desk: Desk, invocation: Invocation, words: WatchWords) -> Watch
     def save(session: Session) -> Watched:
         place = channel_id
         if is_own:
-            place = channel_id if is_direct and member else watches.direct_message_of(session, user_id)
+            place = channel_id if invocation.is_direct and member else watches.direct_message_of(session, user_id)
             if place != user_id:
                 move_person(session, user_id, place)
-        there = watches.of_person(session, user_id) if is_own else watches.of_channel(session, channel_id)
+        there = _there(session, invocation, is_own=is_own)
         person_id = user_id if is_own else None
         replaced = next((row for row in there if _is_named(row, words.replaced)), None)
         ended = words.replaced if replaced and watches.end(session, replaced) else None
@@ -109,7 +100,7 @@ async def _apply(desk: Desk, invocation: Invocation, words: WatchWords) -> Watch
             note(session, desk, invocation, "watch", before=before, after=after)
         if ended and not is_own:
             announce(session, desk, invocation, unwatched_by(user_id, ended))
-        return Watched(words, tuple(made), is_own, ended)
+        return Watched(words, tuple(made), ended)
 
     return await change(desk, invocation, save)
 
@@ -124,29 +115,26 @@ async def _answer(desk: Desk, _invocation: Invocation, committed: Watched) -> Me
             known=known[one],
             is_new=one in committed.made,
             near={
-                near: watch_line([WatchedName(one.kind, near)], is_own=committed.is_own, replaced=one)
+                near: WatchWords((WatchedName(one.kind, near),), committed.words.is_own, one).line
                 for near in known[one].near
             },
         )
         for one in names
     ]
-    return watched(each, now, is_own=committed.is_own, ended=committed.ended)
+    return watched(each, now, is_own=committed.words.is_own, ended=committed.ended)
 
 
 async def _answer_watching(desk: Desk, invocation: Invocation, page: int) -> Message:
-    def read(session: Session) -> tuple[Sequence[WatchRow], Sequence[WatchRow]]:
-        here = watches.of_channel(session, invocation.channel_id)
-        return here, watches.of_person(session, invocation.user_id)
-
-    here, own = await desk.database.read(read)
-    return watching(here, own, page, is_direct=invocation.channel_id.startswith(DIRECT_MESSAGE))
+    here, own = await desk.database.read(
+        lambda session: [_there(session, invocation, is_own=is_own) for is_own in (False, True)]
+    )
+    return watching(here, own, page, is_direct=invocation.is_direct)
 
 
 async def _plan_by_number(desk: Desk, invocation: Invocation) -> WatchRow:
     """Of the button, which carries the watch's number. Raises CommandError for an ended watch."""
-    number = int(invocation.text) if _NUMBER.fullmatch(invocation.text) else 0
-    row: WatchRow = await desk.database.read(partial(_row, invocation=invocation, number=number))
-    return row
+    number = row_number(invocation.text)
+    return await desk.database.read(partial(_row, invocation=invocation, number=number))
 
 
 async def _plan_unwatch(desk: Desk, invocation: Invocation) -> WatchRow:
@@ -182,8 +170,7 @@ def _label(row: WatchRow) -> str:
 
 
 def _unwatch_line(row: WatchRow) -> str:
-    line = watch_line([WatchedName(WatchKind(row.kind), row.name)], is_own=row.person_id is not None)
-    return f"un{line}"
+    return f"un{WatchWords((WatchedName(WatchKind(row.kind), row.name),), row.person_id is not None).line}"
 
 
 async def _unwatch(desk: Desk, invocation: Invocation, planned: WatchRow) -> Unwatched:
@@ -205,7 +192,8 @@ async def _unwatch(desk: Desk, invocation: Invocation, planned: WatchRow) -> Unw
 
 
 async def _answer_unwatch(_desk: Desk, _invocation: Invocation, committed: Unwatched) -> Message:
-    return unwatched(committed.name, watch_line([committed.name], is_own=committed.is_own), is_own=committed.is_own)
+    again = WatchWords((committed.name,), committed.is_own).line
+    return unwatched(committed.name, again, is_own=committed.is_own)
 
 
 def _is_named(row: WatchRow, name: WatchedName | None) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from bot.channels.watches import WatchedName
 from bot.db.tables import WatchKind
 from bot.errors import CommandError
+from bot.events.typed_text import typed_line
 from bot.events.watched import name_key
 from bot.racedata.near_misses import TYPED_MAX
 from bot.slack.language.tokens import Word, words_of
@@ -33,17 +34,9 @@ class WatchWords:
 
     @property
     def line(self) -> str:
-        return watch_line(self.names, is_own=self.is_own, replaced=self.replaced)
-
-
-def watch_line(names: Sequence[WatchedName], *, is_own: bool, replaced: WatchedName | None = None) -> str:
-    """The words after /racing."""
-    instead = [*INSTEAD_OF, _typed(replaced)] if replaced else []
-    return " ".join(["watch", *map(_typed, names), *instead, *([ME] if is_own else [])])
-
-
-def _typed(name: WatchedName) -> str:
-    return f"{name.kind}:{name.name}" if name.name.isalnum() else f'{name.kind}:"{name.name}"'
+        """The words after /racing."""
+        names, replaced = ([f"{one.kind}:{one.name}" for one in some if one] for some in (self.names, [self.replaced]))
+        return typed_line(["watch", *names, *(INSTEAD_OF if replaced else ()), *replaced, ME if self.is_own else None])
 
 
 @dataclass
@@ -97,11 +90,9 @@ def _lines_by_kind(
 ) -> dict[str, str]:
     """The whole line by the kind that the names without a kind get."""
     return {
-        chosen.capitalize(): watch_line(
-            [WatchedName(kind or chosen, name[:TYPED_MAX]) for kind, name in names],
-            is_own=is_own,
-            replaced=next(iter(replaced), None),
-        )
+        chosen.capitalize(): WatchWords(
+            tuple(WatchedName(kind or chosen, name[:TYPED_MAX]) for kind, name in names), is_own, *replaced
+        ).line
         for chosen in WatchKind
     }
 

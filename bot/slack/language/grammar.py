@@ -18,9 +18,10 @@ from bot.channels.conditions.zones import zone_called
 from bot.events.days import is_day, parse_day
 from bot.events.event import Topic
 from bot.events.typed_off import read_off
+from bot.events.typed_text import SINGLE_QUOTE
 from bot.racedata.lexicon import Lexicon
 from bot.slack.language.refusals import Refusal, no_day, nothing_follows
-from bot.slack.language.tokens import SINGLE_QUOTE, Word, parted, read_page
+from bot.slack.language.tokens import Word, parted, read_page
 from bot.slack.messages.conditions.choice_views import ChoiceView, DigestView, EveView, QuietView
 from bot.slack.messages.conditions.condition_view import ConditionView
 from bot.slack.messages.conditions.table import TYPED_AS, VALUED
@@ -58,7 +59,7 @@ JOINING: Mapping[str, Kind] = (
     | dict.fromkeys(("except", "excluding", "without", "no", "not", "but"), Kind.NOT)
     | {"only": Kind.ONLY, "just": Kind.ONLY}
     | dict.fromkeys(("for", "from", "the", "of", "in", "at", "to", "on", "with", "please"), Kind.FILLER)
-    | dict.fromkeys(("course", "region", "racing", "race", "races", "meeting", "meetings"), Kind.FILLER)
+    | dict.fromkeys(("course", "region", "horse", "racing", "race", "races", "meeting", "meetings"), Kind.FILLER)
 )
 
 TOPIC_WORDS: Mapping[str, Topic] = (

@@ -15,6 +15,7 @@ from bot.channels.filters import ALL_REGIONS, ChannelFilter
 from bot.errors import WITHOUT_LABEL
 from bot.events.event import DEFAULT_TOPICS, Topic
 from bot.events.races import Course
+from bot.events.typed_text import typed_line
 from bot.racedata.lexicon import Lexicon
 from bot.racedata.near_misses import COURSE_PREFIX, find_courses
 from bot.slack.language.grammar import (
@@ -29,7 +30,7 @@ from bot.slack.language.grammar import (
     PhraseReader,
 )
 from bot.slack.language.refusals import NOT_ONLY, Refusal, nothing_after, unclear
-from bot.slack.language.tokens import join, parted, words_of
+from bot.slack.language.tokens import parted, words_of
 from bot.slack.messages.conditions.condition_view import TOPICS_FIELD
 from bot.slack.messages.conditions.course_view import COURSES_FIELD
 from bot.slack.messages.conditions.event_views import REGIONS_FIELD, topics_in_order
@@ -140,7 +141,7 @@ class LineRequest:
 
     def line(self, command: str = "") -> str:
         """The line that reads as this request, without the page."""
-        return join(filter(None, [command, *_typed(self.taken), *(f"-{word}" for word in _typed(self.left_out))]))
+        return typed_line([command, *_typed(self.taken), *(f"-{word}" for word in _typed(self.left_out))])
 
     def mended(self, command: str, right: Mapping[str, str]) -> str:
         """The typed line with right words for the wrong ones. A course is named as `course:Name`."""
@@ -312,7 +313,7 @@ def _as_typed(phrase: Phrase, right: str | None) -> str:
         said = next(iter(typed_values({phrase.of_field: (phrase.value,)}) if not phrase.wrong else ()), said)
     is_course = phrase.kind is Kind.COURSE and (phrase.is_named or phrase.is_out)
     prefix = COURSE_PREFIX if is_course and not parted(said)[0] else ""
-    return f"{'-' if phrase.is_out else ''}{join([prefix + said])}{',' if phrase.has_comma else ''}"
+    return f"{'-' if phrase.is_out else ''}{typed_line([prefix + said])}{',' if phrase.has_comma else ''}"
 
 
 # What a line can mean beside

@@ -4,13 +4,9 @@ The text is tidy (bot.events.typed_text).
 """
 
 import re
-from collections.abc import Iterable
 from typing import NamedTuple
 
 from bot.slack.messages.conditions.table import TYPED_AS
-
-SINGLE_QUOTE = "'"
-"""A quote at the ends of a word, and an apostrophe within a word."""
 
 _TOKEN = re.compile(
     r"""(?P<name>[^\s"':]*:)?'(?P<single>[^"]{1,100}?)'(?=\s|$)"""
@@ -53,11 +49,6 @@ def words_of(text: str) -> list[Word]:
     return found
 
 
-def join(words: Iterable[str]) -> str:
-    """The text that `split` parts into these words, as long as no word has double quotes."""
-    return " ".join(map(_quoted, words))
-
-
 def parted(word: str) -> tuple[str, str]:
     """A word's name with its colon, or "", and the rest: "course:" and "Ascot"."""
     found = _NAMED.match(word) if ":" in word else None
@@ -88,10 +79,3 @@ def _is_quoted(token: "re.Match[str]") -> bool:
 
 def _unquoted(token: "re.Match[str]") -> str:
     return (token["name"] or "") + token["single"] if token["single"] else token[0].replace('"', "")
-
-
-def _quoted(word: str) -> str:
-    if not any(character.isspace() or character == SINGLE_QUOTE for character in word):
-        return word
-    name, colon, value = word.partition(":")
-    return f'{name}:"{value}"' if colon and name.strip(SINGLE_QUOTE) == name and " " not in name else f'"{word}"'

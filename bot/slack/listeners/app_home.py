@@ -17,10 +17,10 @@ from bot.errors import CommandError, SlackError
 from bot.logs import get_logger
 from bot.operations.status_figures import FIGURES_COVER, read_status
 from bot.outbox import acknowledgements, dead_letters
-from bot.slack.commands.dead_letter_button import DEAD_LETTER_BUTTON
+from bot.slack.commands.channel_checks import NOT_THERE, has_left
 from bot.slack.commands.filter_view import as_shown
 from bot.slack.commands.invocation import Command, Desk, Invocation, team_of
-from bot.slack.commands.left_channel import NOT_THERE, has_left
+from bot.slack.commands.message_buttons import DEAD_LETTER_BUTTON
 from bot.slack.commands.table import BUTTON_COMMANDS, find_command
 from bot.slack.forms.home_view import (
     ABANDONMENTS_MAX,
@@ -34,7 +34,7 @@ from bot.slack.forms.home_view import (
 )
 from bot.slack.listeners.command_runner import CommandRunner, Committed
 from bot.slack.listeners.ways_in import invocation_of
-from bot.slack.messages.answers.status_answer import StatusScope, status_answer
+from bot.slack.messages.answers.status_answer import status_answer
 from bot.slack.messages.answers.subscription_answers import EDIT, STATE_WORDS
 from bot.slack.messages.answers.watch_answer import UNWATCH
 
@@ -111,9 +111,7 @@ def _page(session: Session, *, desk: Desk, user_id: str, is_admin: bool, said: s
         is_admin=is_admin,
         watches=watches.of_person(session, user_id),
         abandonments=acknowledgements.of_person(session, user_id, now - FIGURES_COVER, ABANDONMENTS_MAX),
-        status=status_answer(read_status(session, desk.clock, desk.jobs), StatusScope(dict(desk.degraded())))
-        if is_admin
-        else None,
+        status=status_answer(read_status(session, desk.clock, desk.jobs), desk.degraded()) if is_admin else None,
         dead_letters=dead_letters.newest(session, DEAD_LETTERS_MAX, now) if is_admin else (),
         said=said,
         at=now,

@@ -13,10 +13,11 @@ from bot.slack.commands.error_answers import explain
 from bot.slack.commands.form_submission import submit
 from bot.slack.commands.invocation import COMMIT_S, Invocation, begun, team_of
 from bot.slack.commands.menu_options import course_options, group_options
-from bot.slack.commands.subscribe import Subscribed, said_of
+from bot.slack.commands.subscribe import said_of
 from bot.slack.forms.subscribe_form import SUBSCRIBE_FORM, channel_words, outdated, read_form, saved
 from bot.slack.listeners.command_runner import CommandRunner, not_in_time
 from bot.slack.messages.answers.filter_words import in_markup
+from bot.slack.messages.answers.subscription_answers import Subscribed
 from bot.slack.messages.conditions.choice_views import ESCALATE_GROUPS_FIELD
 from bot.slack.messages.conditions.course_view import COURSES_FIELD, NOT_COURSES_FIELD
 from bot.slack.messages.conditions.event_views import GROUPS_FIELD, REGIONS_FIELD
@@ -50,7 +51,7 @@ class FormListener:
             await ack(response_action="errors", errors=_errors(error, view, reference))
             return
         self.runner.desk.wake.set()
-        shown = section(f"Saved: {channel_words(form.channel_id)} receives {in_markup(*committed.shown)}.")
+        shown = section(f"Saved: {channel_words(form.channel_id)} receives {in_markup(*committed.filters)}.")
         await ack(response_action="update", view=saved([shown] if shown else []))
         self.runner.tasks.start(self._complete(invocation, committed, str(view.get("id"))), f"answer {reference}")
 

@@ -11,7 +11,7 @@ from bot.db.engine import Database
 from bot.db.tables import AckState
 from bot.operations.status_figures import read_status
 from bot.outbox import acknowledgements, backlog, channel_move, escalations, message_store
-from bot.slack.messages.answers.status_answer import StatusScope, status_answer
+from bot.slack.messages.answers.status_answer import status_answer
 from sandbox.slack import failures
 from tests.databases import on_both
 from tests.integration.pipeline.desk import (
@@ -110,9 +110,7 @@ async def test_status_names_the_first_abandonments_that_nobody_has_taken_here_an
 
     async def said(*, only=None, here=None):
         def read(session):
-            return status_answer(
-                read_status(session, desk.clock, (), channel_id=only, here=here), StatusScope({}, only)
-            )
+            return status_answer(read_status(session, desk.clock, (), channel_id=only, here=here), {}, only)
 
         return (await desk.database.read(read)).text
 

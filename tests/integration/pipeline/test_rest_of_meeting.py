@@ -12,8 +12,8 @@ from bot.outbox import acknowledgements
 from bot.racedata import recent_races
 from bot.racedata.day import known_day
 from bot.racedata.day_card import Card, Coverage
-from bot.slack.commands.acknowledge_button import ACKNOWLEDGE_BUTTON
 from bot.slack.commands.invocation import Invocation
+from bot.slack.commands.message_buttons import ACKNOWLEDGE_BUTTON
 from bot.slack.forms.home_view import HomePage, home_view
 from bot.slack.messages.alerts.acknowledge_words import untaken_named
 from bot.slack.messages.answers.day_answer import losses_of
@@ -44,7 +44,15 @@ async def parts_said(pipeline):
     def read(session):
         gb = ChannelFilter(region="GB", topics=frozenset(Topic))
         recent = recent_races.recent(session, [gb], now, None)
-        said = Said([gb], (), (), recent, is_member=True, is_paused=False, bot_name="racing-bot")
+        said = Said(
+            filters=[gb],
+            unchecked=(),
+            uncovered=(),
+            recent=recent,
+            is_member=True,
+            is_paused=False,
+            bot_name="racing-bot",
+        )
         card = Card(day, "GB", None, known_day(session, day, "GB").outcomes(), Coverage.COMPLETE)
         untaken = untaken_named(acknowledgements.untaken(session, long_ago))
         return [alert.text, losses_of(card).in_text, subscribed(said).text, untaken]

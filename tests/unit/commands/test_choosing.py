@@ -72,7 +72,7 @@ async def test_courses_of_each_region_go_into_that_ones_filter(channel, field):
 async def test_region_beside_all_is_said_not_to_be_used(channel):
     stored = await channel.saves(await channel.opens(), {"regions": ["*", "IRE"]})
     assert "All regions take in IRE, so" in stored.notes[-1]
-    assert (await channel.types("all")).notes == ()
+    assert not (await channel.types("all")).notes
 
 
 async def test_ended_and_changed_subscriptions_are_counted_each_as_what_it_is(channel):

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.errors import CommandError
+from bot.events.typed_text import typed_line
 from bot.racedata.client.records import KnownCourse
 from bot.racedata.lexicon import Lexicon
 from bot.racedata.near_misses import LOOKED_UP_MAX
@@ -22,7 +23,7 @@ from bot.slack.commands.list_commands import COURSES_COMMAND, USAGE_COMMAND
 from bot.slack.commands.refusal_buttons import with_working_offers
 from bot.slack.commands.table import RACING_COMMANDS, find_command
 from bot.slack.language.request import read
-from bot.slack.language.tokens import join, split
+from bot.slack.language.tokens import split
 from bot.slack.listeners.command_runner import CommandRunner
 from bot.slack.listeners.ways_in import read_invocation
 from tests.unit.commands.town import COURSES, NOW, REGIONS, no_meetings, refusal, typed
@@ -104,7 +105,7 @@ def test_refusal_without_a_likely_word_or_with_too_long_a_line_has_no_button():
 @given(st.text(max_size=60) | st.text(alphabet="a'\"“\u2018: ", max_size=30))
 def test_words_that_were_split_are_joined_to_a_text_of_the_same_words(text):
     words = split(text)
-    assert split(join(words)) == words
+    assert split(typed_line(words)) == words
 
 
 # A word after /racing that is no command: what would have been right, as a button where it is nearly one
@@ -195,6 +196,8 @@ def read_slash(command, text):
         ("no messages after 10pm", "subscribe", "no messages after 10pm"),
         ("stop until 18:00", "pause", "until 18:00"),
         ("snooze 2h", "pause", "2h"),
+        ("mute until 18:00", "pause", "until 18:00"),
+        ("start again", "resume", ""),
         ("add Ireland", "subscribe", "Ireland"),
         ("remove GB racecards", "unsubscribe", "GB racecards"),
         ("mute York", "mute", "York"),

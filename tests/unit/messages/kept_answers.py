@@ -47,13 +47,14 @@ from bot.slack.messages.answers.help_answer import command_help, usage_of
 from bot.slack.messages.answers.listings import audit_page, courses, coverage
 from bot.slack.messages.answers.next_answer import next_off
 from bot.slack.messages.answers.outcome_words import live_meeting
-from bot.slack.messages.answers.pause_and_mute import muted, paused, resumed, unmuted
+from bot.slack.messages.answers.pause_and_mute import Paused, Resumed, muted, paused, resumed, unmuted
 from bot.slack.messages.answers.races_of_day import racecard, results_of_day
-from bot.slack.messages.answers.status_answer import StatusScope, status_answer
+from bot.slack.messages.answers.status_answer import status_answer
 from bot.slack.messages.answers.subscription_answers import (
     ChannelPause,
     Listed,
     ListPage,
+    Unsubscribed,
     subscribed,
     subscription_list,
     unsubscribed,
@@ -255,7 +256,7 @@ ANSWERS: dict[str, partial[Any]] = {
             uncovered=(),
         ),
     ),
-    "unsubscribed": partial(unsubscribed, 1, [ALL]),
+    "unsubscribed": partial(unsubscribed, Unsubscribed(1, 0, [ALL])),
     "subscription_list": partial(
         subscription_list,
         ListPage(
@@ -300,24 +301,24 @@ ANSWERS: dict[str, partial[Any]] = {
     "watching_nothing": partial(watching, [], [], 1, is_direct=False),
     "unwatched": partial(unwatched, GOLDEN, 'watch horse:"Golden Melody"', is_own=False),
     "unwatched_by": partial(unwatched_by, "U1", GOLDEN),
-    "paused": partial(paused, NOON + timedelta(days=4), NOON, 72),
-    "paused_until_a_time_of_day": partial(paused, NOON + timedelta(hours=2), NOON, 72, "Europe/London"),
-    "resumed": partial(resumed, 1, 4, 1),
-    "paused_until_resumed": partial(paused, None, NOON, 72, asks=True, untaken=Untaken(1, (LOST_ALERT.event,))),
+    "paused": partial(paused, Paused(NOON + timedelta(days=4)), NOON, 72),
+    "paused_until_a_time_of_day": partial(paused, Paused(NOON + timedelta(hours=2), "Europe/London"), NOON, 72),
+    "resumed": partial(resumed, Resumed(1, 4, 1)),
+    "paused_until_resumed": partial(paused, Paused(None, asks=True, untaken=Untaken(1, (LOST_ALERT.event,))), NOON, 72),
     "paused_by": partial(paused_by, "U1", [GB, ALL], NOON + timedelta(hours=2)),
     "resumed_by": partial(resumed_by, "U1"),
     "muted_by": partial(muted_by, "U1", ASCOT, Abandonments.AFTER_THE_PAUSE),
     "unmuted_by": partial(unmuted_by, "U1", ASCOT),
     "ended_by": partial(ended_by, "U1", [GB], [ALL]),
     "ended_by_where_names_are_watched": partial(ended_by, "U1", [GB], [], watched=4),
-    "unsubscribed_where_names_are_watched": partial(unsubscribed, 1, [], watched=1),
+    "unsubscribed_where_names_are_watched": partial(unsubscribed, Unsubscribed(1, 0, [], watched=1)),
     "narrowed_by_quiet_hours": partial(
         narrowed_by, "U1", [GB], [GB.model_copy(update={"quiet": ("22:00-07:00",), "zone": ("Europe/London",)})]
     ),
     "narrowed_by": partial(narrowed_by, "U1", [GB, ALL], [GB]),
-    "status": partial(status_answer, STATUS, StatusScope(DEGRADED)),
-    "status_for_anybody": partial(status_answer, replace(STATUS, untaken_here=None), StatusScope(DEGRADED, "C1")),
-    "status_where_all_is_well": partial(status_answer, WELL, StatusScope({})),
+    "status": partial(status_answer, STATUS, DEGRADED),
+    "status_for_anybody": partial(status_answer, replace(STATUS, untaken_here=None), DEGRADED, "C1"),
+    "status_where_all_is_well": partial(status_answer, WELL, {}),
     "trace": partial(trace_answer, TRACE, "rc_1", TraceView(address), None),
     "trace_of_a_race_on_the_card": partial(
         trace_answer, Trace((), (), 0, NOON), "rc_1", TraceView(address), None, race=DECLARED, here="C1"
@@ -385,7 +386,7 @@ VIEWS: dict[str, partial[Any]] = {
             [HOME_LIVE],
             21,
             is_admin=True,
-            status=status_answer(replace(STATUS, untaken_here=None), StatusScope(DEGRADED)),
+            status=status_answer(replace(STATUS, untaken_here=None), DEGRADED),
             dead_letters=[LOST_ALERT],
             at=NOON,
         ),

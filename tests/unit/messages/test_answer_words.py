@@ -33,6 +33,7 @@ from bot.slack.messages.answers.subscription_answers import (
     Listed,
     ListPage,
     Said,
+    Unsubscribed,
     subscribed,
     subscription_list,
     unsubscribed,
@@ -134,10 +135,10 @@ SAID: dict[str, Callable[[], Message]] = {
     "Subscribed while results wait for two hours": lambda: said(
         takes(digest=("18:00",)), waiting=[NOW, NOW, NOW + timedelta(hours=1)]
     ),
-    "Unsubscribed": lambda: unsubscribed(1, []),
-    "Unsubscribed 4": lambda: unsubscribed(4, []),
-    "Unsubscribed 1 and changed 2": lambda: unsubscribed(1, [GB], changed=2),
-    "Unsubscribed beside many courses": lambda: unsubscribed(1, [MANY_COURSES]),
+    "Unsubscribed": lambda: unsubscribed(Unsubscribed(1, 0, [])),
+    "Unsubscribed 4": lambda: unsubscribed(Unsubscribed(4, 0, [])),
+    "Unsubscribed 1 and changed 2": lambda: unsubscribed(Unsubscribed(1, 2, [GB])),
+    "Unsubscribed beside many courses": lambda: unsubscribed(Unsubscribed(1, 0, [MANY_COURSES])),
     "Muted": lambda: muted(Meeting(course=Course(name="Ascot"), race_date="2026-11-20"), 7, Abandonments.POSTED),
 }
 
@@ -175,14 +176,14 @@ def test_text_has_every_abandonment_that_is_named_whatever_else_there_is_to_say(
 
 def test_long_lists_of_courses_are_counted_in_each_of_many_subscriptions():
     several = [takes(courses=courses(40, f"{n}" + "C" * 60), not_courses=courses(20, "E" * 60)) for n in range(12)]
-    shown = str(unsubscribed(2, several).blocks)
+    shown = str(unsubscribed(Unsubscribed(2, 0, several)).blocks)
     assert shown.count("only 40 courses: ") == shown.count("without 20 courses: ") == 12
 
 
 def test_longest_answers_hold_every_limit():
     many = whole(10**9, 10**9, *lost(*["<" * 999] * 99, title="<" * 999))
     within_limits(said(*[LONGEST] * 12, recent=many, unchecked=["&" * 999] * 9, uncovered=["*" * 999], is_member=None))
-    within_limits(unsubscribed(3, [LONGEST] * 12))
+    within_limits(unsubscribed(Unsubscribed(3, 0, [LONGEST] * 12)))
 
 
 # The list, and who changed what

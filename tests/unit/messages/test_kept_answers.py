@@ -15,7 +15,7 @@ from bot.slack.messages.answers.change_notice import ended_by, welcome
 from bot.slack.messages.answers.day_answer import DayQuestion
 from bot.slack.messages.answers.filter_words import described, in_markup, in_plain_words, in_words
 from bot.slack.messages.answers.races_of_day import racecard, results_of_day
-from bot.slack.messages.answers.subscription_answers import unsubscribed
+from bot.slack.messages.answers.subscription_answers import Unsubscribed, unsubscribed
 from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, VOIDED, without_marks
 from tests.unit.messages.kept_answers import ANSWERS, VIEWS
 from tests.unit.messages.kept_values import KEMPTON, NOON, TO_COME
@@ -45,7 +45,7 @@ def test_regions_with_equal_filters_are_one_list(regions, words):
     chosen = filters(*regions)
     assert in_markup(*chosen) == described(chosen) == in_plain_words(chosen) == in_words(*chosen) == words
     assert f"This channel receives {words}." in welcome(chosen, is_paused=False).text
-    assert unsubscribed(1, chosen).text == f"Done. This channel still receives {words}."
+    assert unsubscribed(Unsubscribed(1, 0, chosen)).text == f"Done. This channel still receives {words}."
     assert ended_by("U1", chosen, []).text.startswith(f"<@U1> ended {words} here.")
 
 

@@ -27,6 +27,7 @@ from bot.slack.messages.kit.names import (
     SHORT_MAX,
     card_name,
     course_name,
+    day_line,
     race_day,
     race_details,
     race_line,
@@ -103,9 +104,8 @@ def _with_card_behind(
 def _card_button(event: RacingEvent) -> Block | None:
     """None where no command finds the card."""
     race = event.race
-    course = (race.course.course_id or race.course.name or "").replace('"', "")
-    button = command_button(CARD_LABEL, f'racecard {race.region} {race.race_date} "{course}"')
-    return button if course and race.region and race.race_date and fits(button) else None
+    button = command_button(CARD_LABEL, day_line("racecard", race.region, race.race_date, race.course))
+    return button if race.course.as_typed and race.region and race.race_date and fits(button) else None
 
 
 def _text(

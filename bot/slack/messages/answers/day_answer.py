@@ -16,7 +16,7 @@ from bot.slack.messages.answers.failure_words import NOBODY_KNOWN, AnswerReader,
 from bot.slack.messages.answers.outcome_words import is_overdue, is_to_come, marked_lost
 from bot.slack.messages.kit.blocks import command_button, context, fits, section
 from bot.slack.messages.kit.marks import MARKED_CONFLICT, MARKED_LOST
-from bot.slack.messages.kit.names import SHORT_MAX, course_name, lost_part, lost_reason, race_name, reason
+from bot.slack.messages.kit.names import SHORT_MAX, course_name, day_line, lost_part, lost_reason, race_name, reason
 from bot.slack.messages.kit.pages import PAGE_LINE_MAX, PagedAnswer, Unit, line_units, paged, unit
 from bot.slack.messages.kit.text import (
     MESSAGE_MAX,
@@ -138,9 +138,7 @@ def nowhere_else(card: Card) -> str:
 
 
 def command_line(name: str, card: Card, *words: str) -> str:
-    course = card.course and (card.course.course_id or card.course.name)
-    quoted = '"' + course.replace('"', "") + '"' if course else None
-    return joined([name, card.region, card.day.isoformat(), quoted, card.off, *words], " ")
+    return day_line(name, card.region, card.day.isoformat(), card.course, card.off, *words)
 
 
 def completeness(card: Card, question: DayQuestion) -> str | None:
@@ -223,12 +221,9 @@ def meeting_name(meeting: MeetingCard, card: Card) -> str:
 
 def course_button(label: str, name: str, meeting: MeetingCard, card: Card, off: str | None = None) -> Block | None:
     """None without a course, or if the name is too long for a button. `off`: of a single race."""
-    course = meeting.course.course_id or meeting.course.name
-    if not course:
-        return None
-    words = [name, meeting.region or card.region, card.day.isoformat(), '"' + course.replace('"', "") + '"']
-    button = command_button(label, joined([*words, off], " "))
-    return button if fits(button) else None
+    line = day_line(name, meeting.region or card.region, card.day.isoformat(), meeting.course, off)
+    button = command_button(label, line)
+    return button if fits(button) and meeting.course.as_typed else None
 
 
 def meeting_in_a_line(place: int, card: Card, now: datetime) -> Unit:

@@ -1,5 +1,6 @@
 """Answers of `/racing pause` and `/racing resume`, and to the buttons that mute and unmute a meeting."""
 
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from bot.channels.filters import Abandonments, Meeting
@@ -27,24 +28,29 @@ _ABANDONMENTS = {
 }
 
 
-def paused(
-    until: datetime | None,
-    now: datetime,
-    keep_hours: int,
-    zone: str | None = None,
-    *,
-    asks: bool = False,
-    untaken: Untaken | None = None,
-) -> Message:
-    """`asks`: abandonments of the channel are to be acknowledged. `untaken`: of the channel, and taken by nobody."""
+@dataclass(frozen=True)
+class Paused:
+    """`until` is None for a pause without an end. `zone`: the time zone used for reading a day or time.
+
+    `asks`: abandonments of the channel are to be acknowledged. `untaken`: of the channel, and nobody has taken them.
+    """
+
+    until: datetime | None
+    zone: str | None = None
+    asks: bool = False
+    untaken: Untaken | None = None
+
+
+def paused(pause: Paused, now: datetime, keep_hours: int) -> Message:
+    until = pause.until
     ends = f"until {moment_for_readers(until, seconds=False)}" if until else "until somebody types `/racing resume`"
-    held = f"Abandonments are held too{NOT_ASKED if asks else ''}."
+    held = f"Abandonments are held too{NOT_ASKED if pause.asks else ''}."
     words = (
-        f"PAUSED {ends}.{_in_zone(until, now, zone)} {held}{_too_long(until, now, keep_hours)} Afterwards "
+        f"PAUSED {ends}.{_in_zone(until, now, pause.zone)} {held}{_too_long(until, now, keep_hours)} Afterwards "
         f"the last {SUMMARY_HOURS} are posted as usual. One summary names every older abandonment and result."
     )
-    if untaken and untaken.count:
-        words = f"{words} {untaken_words(untaken, ' here')}."
+    if pause.untaken and pause.untaken.count:
+        words = f"{words} {untaken_words(pause.untaken, ' here')}."
     return told(words, resume_button())
 
 
@@ -71,15 +77,25 @@ def _in_zone(until: datetime | None, now: datetime, zone: str | None) -> str:
     return f" That is {moment} in {safe(zone)}, your time zone in Slack."
 
 
-def resumed(paused: int, waited: int, dropped: int, *, is_closed: bool = False) -> Message:
+@dataclass(frozen=True)
+class Resumed:
     """`paused` counts the subscriptions and watches that were paused.
 
     `waited` and `dropped` count messages. `is_closed`: Slack does not let the bot post in the channel.
     """
-    if not paused:
+
+    paused: int
+    waited: int
+    dropped: int
+    is_closed: bool = False
+
+
+def resumed(resume: Resumed) -> Message:
+    waited, dropped = resume.waited, resume.dropped
+    if not resume.paused:
         return told("This channel was not paused: `/racing list` shows what it receives.")
     older = f"posted now, those older than {SUMMARY_HOURS} in one summary" if waited > 1 else "posted now"
-    posted = "posted once Slack lets me post here" if is_closed else older
+    posted = "posted once Slack lets me post here" if resume.is_closed else older
     what = f"{counted(waited, 'message')} waited, and {_are(waited)} {posted}." if waited else "No message waited."
     lost = f"{counted(dropped, 'message')} waited too long, and {_are(dropped)} not posted." if dropped else None
     return told(joined(["The pause is over.", what, lost], " "))

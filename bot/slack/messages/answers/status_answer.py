@@ -1,7 +1,6 @@
 """The answer of `/racing status`."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from bot.deliveries.inbox import reference
 from bot.operations.status_figures import Status
@@ -20,24 +19,16 @@ EVENTS_MAX = 8
 DELIVERIES = ("delivery", "deliveries")
 
 
-@dataclass(frozen=True)
-class StatusScope:
-    """`only_channel`: the channel of a non-admin; None for admins."""
-
-    degraded: Mapping[str, str]
-    only_channel: str | None = None
-
-
-def status_answer(found: Status, scope: StatusScope) -> Message:
-    """Reasons, jobs, versions and other channels are for admins only."""
-    for_admins = scope.only_channel is None
-    health, waits = _health(found, scope), _waits(found, scope.only_channel)
+def status_answer(found: Status, degraded: Mapping[str, str], only_channel: str | None = None) -> Message:
+    """Reasons, jobs, versions and other channels are for admins only. `only_channel`: of anybody else."""
+    for_admins = only_channel is None
+    health, waits = _health(found, degraded, only_channel), _waits(found, only_channel)
     deliveries = counted(sum(found.deliveries.values()), *DELIVERIES)
     text = f"{health} Last 24 hours: {deliveries}, {_posts(found)}. Waiting: {waits}."
     head = [
         header("Status"),
         section(f"*{health}*"),
-        section("\n".join(_reasons(found, scope.degraded)) if for_admins else ""),
+        section("\n".join(_reasons(found, degraded)) if for_admins else ""),
         fields(
             [
                 ("Deliveries, last 24 hours", _deliveries(found.deliveries)),
@@ -49,20 +40,20 @@ def status_answer(found: Status, scope: StatusScope) -> Message:
         ),
     ]
     lines = [*(_failing(found) if for_admins else ()), *_waiting(found), *(_jobs(found) if for_admins else ())]
-    return message(text, head, lines, len(lines), [_small_print(found, scope.only_channel)])
+    return message(text, head, lines, len(lines), [_small_print(found, only_channel)])
 
 
-def _health(found: Status, scope: StatusScope) -> str:
-    if not (scope.degraded or found.missing or found.without_result or found.untaken.count):
+def _health(found: Status, degraded: Mapping[str, str], only_channel: str | None) -> str:
+    if not (degraded or found.missing or found.without_result or found.untaken.count):
         return "All is well." if found.done else "Nothing has been checked yet."
-    wrong, late = len(scope.degraded), counted(found.without_result, "past race")
+    wrong, late = len(degraded), counted(found.without_result, "past race")
     return joined(
         [
             f"{counted(wrong, 'thing needs', 'things need')} attention." if wrong else None,
-            _untaken(found, scope.only_channel) if found.untaken.count else None,
+            _untaken(found, only_channel) if found.untaken.count else None,
             f"Missing: {counted(found.missing, 'past race')} without an outcome." if found.missing else None,
             f"{late} without a result, hours after the off." if found.without_result else None,
-            "An admin can see why." if scope.only_channel and wrong else None,
+            "An admin can see why." if only_channel and wrong else None,
         ],
         " ",
     )

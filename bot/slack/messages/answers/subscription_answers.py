@@ -4,10 +4,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 
+from bot.channels.audit_log import pages_of
 from bot.channels.filters import Abandonments, ChannelFilter, Meeting, Overridden
 from bot.channels.pauses import UNTIL_RESUMED
 from bot.db.tables import AuditEntry, ChannelSubscriptionRow, MutedMeetingRow, SubscriptionState
 from bot.events.event import EventKind, RacingEvent, Topic
+from bot.events.typed_text import typed_line
 from bot.outbox.message import Block, Message
 from bot.outbox.notices import closed_words
 from bot.racedata.recent_races import RECENT_DAYS, Recent
@@ -61,32 +63,40 @@ LACKING_MAX = 5
 
 
 @dataclass(frozen=True)
-class Said:
-    """The parts of the answer of `subscribe`.
+class Subscribed:
+    """`saved`: the stored filters, and `filters` the same for messages. `unchecked` words were taken as typed.
 
-    `is_member` None: Slack does not say whether the bot is in the channel. `suspended` is the reason of a suspension.
-    `unchecked` words were taken as typed. `uncovered` events are not delivered to us. `notes` are sentences on words
-    and courses. `overridden` parts arrive though left out. `lacking` are filters without abandonments in the channel.
-    `minutes_alone`: the time to acknowledge where nobody else is told. `waiting`: until when each event waits that came
-    before.
+    `notes` are sentences on words and courses. `is_member` None: Slack does not say whether the bot is in the channel.
+    `is_news`: something was stored that the channel did not have.
     """
 
     filters: Sequence[ChannelFilter]
     unchecked: Sequence[str]
+    saved: Sequence[ChannelFilter] = ()
+    notes: Sequence[str] = ()
+    is_member: bool | None = None
+    is_news: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Said(Subscribed):
+    """The parts of the answer of `subscribe`.
+
+    `suspended` is the reason of a suspension. `uncovered` events are not delivered to us. `overridden` parts arrive
+    though left out. `lacking` are filters without abandonments in the channel. `minutes_alone`: the time to acknowledge
+    where nobody else is told. `waiting`: until when each event waits that came before.
+    """
+
     uncovered: Sequence[str]
     recent: Recent
-    is_member: bool | None
     is_paused: bool
     bot_name: str
     is_direct: bool = False
     suspended: str | None = None
-    notes: Sequence[str] = ()
     overridden: Sequence[Overridden] = ()
     lacking: Sequence[ChannelFilter] = ()
     minutes_alone: int | None = None
     waiting: Sequence[datetime] = ()
-    is_news: bool = True
-    """False: the channel had the filters already."""
 
 
 def subscribed(said: Said) -> Message:
@@ -177,24 +187,30 @@ def _lost_today(said: Said) -> list[tuple[str, str]]:
     ]
 
 
-def unsubscribed(
-    ended: int,
-    left: Sequence[ChannelFilter],
-    *,
-    changed: int = 0,
-    lacking: Sequence[ChannelFilter] = (),
-    watched: int = 0,
-) -> Message:
-    """`watched`: names that the channel watches."""
-    numbers = {"ended": ended, "changed": changed}
+@dataclass(frozen=True)
+class Unsubscribed:
+    """The numbers of ended and of changed subscriptions, and the filters that are left.
+
+    `lacking` are filters without abandonments in the channel. `watched` counts names that the channel watches.
+    """
+
+    ended: int
+    changed: int
+    left: Sequence[ChannelFilter]
+    lacking: Sequence[ChannelFilter] = ()
+    watched: int = 0
+
+
+def unsubscribed(done: Unsubscribed) -> Message:
+    numbers = {"ended": done.ended, "changed": done.changed}
     several = listed([f"{counted(number, 'subscription')} {what}" for what, number in numbers.items() if number])
-    done = "Done." if ended + changed == 1 else f"Done: {several}."
-    said = [f"{done} This channel has no subscriptions left.", races_still_coming(watched)]
-    if left:
-        said = [f"{done} This channel still receives {in_markup(*left)}.", *_where_courses_are(left)]
-    none = safe(no_abandonments(lacking), FILTER_WORDS_MAX) if lacking else None
-    watching = [command_button("What is watched", "watching")] if watched and not left else []
-    return told(joined([*said, none], " "), *abandonments_buttons(lacking), *watching)
+    first = "Done." if done.ended + done.changed == 1 else f"Done: {several}."
+    said = [f"{first} This channel has no subscriptions left.", races_still_coming(done.watched)]
+    if done.left:
+        said = [f"{first} This channel still receives {in_markup(*done.left)}.", *_where_courses_are(done.left)]
+    none = safe(no_abandonments(done.lacking), FILTER_WORDS_MAX) if done.lacking else None
+    watching = [command_button("What is watched", "watching")] if done.watched and not done.left else []
+    return told(joined([*said, none], " "), *abandonments_buttons(done.lacking), *watching)
 
 
 def _lately(recent: Recent, topics: frozenset[Topic]) -> list[str]:
@@ -257,7 +273,7 @@ class ListPage:
 
     @property
     def pages(self) -> int:
-        return max(1, -(-self.total // PER_PAGE))
+        return pages_of(self.total, PER_PAGE)
 
 
 def subscription_list(page: ListPage) -> Message:
@@ -379,7 +395,7 @@ def abandonments_buttons(lacking: Sequence[ChannelFilter]) -> list[Block]:
     return [
         command_button(
             "Add abandonments" if len(lacking) == 1 else f"Add abandonments from {region_named(one.region)}",
-            " ".join(["subscribe", *map(_quoted, _same_with_abandonments(one))]),
+            typed_line(["subscribe", *_same_with_abandonments(one)]),
         )
         for one in lacking[:LACKING_MAX]
     ]
@@ -405,10 +421,3 @@ def _same_with_abandonments(chosen: ChannelFilter) -> list[str]:
     views = [view for view in VIEWS if view.condition.is_narrowing or view.field == "region"]
     first, *others = [view.typed(chosen) for view in views]
     return [*first, Topic.ABANDONMENTS, *(word for words in others for word in words)]
-
-
-def _quoted(word: str) -> str:
-    name, colon, value = word.replace('"', "").partition(":")
-    if not colon:
-        return f'"{name}"' if " " in name else name
-    return f'{name}:"{value}"' if " " in value else f"{name}:{value}"

@@ -32,10 +32,23 @@ COURSE_NAMES_MAX = 240
 COURSE_NAME_MAX = 100
 
 
-class OnlyCoursesView(ConditionView):
-    condition = BY_FIELD["courses"]
+class CoursesView(ConditionView):
+    def typed(self, chosen: ChannelFilter) -> list[str]:
+        return [f"{self.typed_as}{course.as_typed or name_of(course)}" for course in self.condition.of(chosen)]
+
+    def form(self, chosen: ChannelFilter, known: PublishedChoices) -> list[Block]:
+        element = looked_up("Type a course's name", _options(self.condition.of(chosen)), COURSES_MAX)
+        return [form_field(self.field, self.label, element, optional=True)] if known.courses else []
+
+    def read(self, form: FilledForm) -> Any:
+        return tuple(form.selected(self.field)) if self.field in form.had else None
+
+
+class OnlyCoursesView(CoursesView):
+    condition = BY_FIELD[COURSES_FIELD]
     typed_as = COURSE_PREFIX
     plural = "courses"
+    label = "Only these courses"
 
     def words(self, chosen: ChannelFilter, names_max: int | None) -> str:
         return f", only {courses_named(chosen.courses, names_max)}" if chosen.courses else ""
@@ -49,25 +62,17 @@ class OnlyCoursesView(ConditionView):
         if ended:
             yield Loss(f"ended {courses_named(ended)} from")
 
-    def typed(self, chosen: ChannelFilter) -> list[str]:
-        return [f"{COURSE_PREFIX}{course.course_id or name_of(course)}" for course in chosen.courses]
-
     def named(self, chosen: ChannelFilter) -> str:
         return courses_named(chosen.courses)
 
     def example(self, chosen: ChannelFilter) -> str:
         return f"{COURSE_PREFIX}{name_of(chosen.courses[0])}"
 
-    def form(self, chosen: ChannelFilter, known: PublishedChoices) -> list[Block]:
-        return _menu(COURSES_FIELD, "Only these courses", chosen.courses, known)
 
-    def read(self, form: FilledForm) -> Any:
-        return tuple(form.selected(COURSES_FIELD)) if COURSES_FIELD in form.had else None
-
-
-class NotCoursesView(ConditionView):
-    condition = BY_FIELD["not_courses"]
+class NotCoursesView(CoursesView):
+    condition = BY_FIELD[NOT_COURSES_FIELD]
     typed_as = f"-{COURSE_PREFIX}"
+    label = "Without these courses"
 
     def words(self, chosen: ChannelFilter, names_max: int | None) -> str:
         return f", without {courses_named(chosen.not_courses, names_max)}" if chosen.not_courses else ""
@@ -75,15 +80,6 @@ class NotCoursesView(ConditionView):
     def losses(self, was: ChannelFilter, now: ChannelFilter) -> Iterator[Loss]:
         if left_out := [one for one in now.not_courses if was.takes_course(one)]:
             yield Loss(f"left out {courses_named(left_out)} from")
-
-    def typed(self, chosen: ChannelFilter) -> list[str]:
-        return [f"{self.typed_as}{course.course_id or name_of(course)}" for course in chosen.not_courses]
-
-    def form(self, chosen: ChannelFilter, known: PublishedChoices) -> list[Block]:
-        return _menu(NOT_COURSES_FIELD, "Without these courses", chosen.not_courses, known)
-
-    def read(self, form: FilledForm) -> Any:
-        return tuple(form.selected(NOT_COURSES_FIELD)) if NOT_COURSES_FIELD in form.had else None
 
 
 def name_of(course: Course) -> str:
@@ -107,11 +103,6 @@ def courses_named(courses: Sequence[Course], names_max: int | None = COURSE_NAME
     shown = shown or names[:1]
     more = len(names) - len(shown)
     return f"{counted(len(names), 'course')}: {', '.join(shown)}{f', and {more} more' if more else ''}"
-
-
-def _menu(name: str, label: str, chosen: Sequence[Course], known: PublishedChoices) -> list[Block]:
-    element = looked_up("Type a course's name", _options(chosen), COURSES_MAX)
-    return [form_field(name, label, element, optional=True)] if known.courses else []
 
 
 def _options(courses: Sequence[Course]) -> list[Block]:

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 
 from bot.events.event import EventKind, RacingEvent
-from bot.events.races import Race, Runner
+from bot.events.races import Course, Race, Runner
 from bot.racedata.client.records import KnownCountry
 from bot.slack.messages.kit.text import counted, given, joined, safe
 from bot.slack.messages.kit.times import off_text, published_day
@@ -23,6 +23,13 @@ def ordinal(place: int) -> str:
 
 def course_name(race: Race) -> str | None:
     return safe(race.course.name, COURSE_MAX) or safe(race.course.course_id, COURSE_MAX)
+
+
+def day_line(command: str, region: str | None, day: str | None, course: Course | None, *others: str | None) -> str:
+    """The words after /racing for a day's racing, with the course in quotes."""
+    name = course and course.as_typed
+    quoted = '"' + name.replace('"', "") + '"' if name else None
+    return joined([command, region, day, quoted, *others], " ")
 
 
 def race_name(race: Race) -> str:

@@ -7,6 +7,8 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 
+from bot.channels.conditions.choices import is_channel
+from bot.channels.conditions.event_conditions import is_person
 from bot.channels.filters import HERE, is_mention
 
 TEXT_MAX = 3_900
@@ -69,9 +71,6 @@ _IN_SOME_PLACES = (
 _UNIT = re.compile(r"<[^<>]*>|&(?:amp|lt|gt);|.", re.DOTALL)
 
 USER_GROUP = "S"
-
-_CHANNEL = re.compile("[CG][A-Z0-9]{1,30}", re.ASCII)
-_PERSON = re.compile("[UW][A-Z0-9]{1,30}", re.ASCII)
 
 
 def plain(value: str | None, limit: int = DATA_MAX) -> str | None:
@@ -198,9 +197,9 @@ def named(slack_id: str) -> str:
 
     In an ephemeral message a person's name rings nobody.
     """
-    if _CHANNEL.fullmatch(slack_id):
+    if is_channel(slack_id):
         return f"<#{slack_id}>"
-    return f"<@{slack_id}>" if _PERSON.fullmatch(slack_id) else safe(slack_id) or "?"
+    return f"<@{slack_id}>" if is_mention(slack_id) and is_person(slack_id) else safe(slack_id) or "?"
 
 
 def with_names(text: str, slack_ids: Iterable[str]) -> str:

@@ -1,4 +1,4 @@
-"""Whether whoever an escalation names can be told, and whether the person is in the named channels."""
+"""Whether people may choose in a channel, and whom an escalation tells: App Home and forms outlast a membership."""
 
 import asyncio
 from collections.abc import Iterable
@@ -10,14 +10,12 @@ from bot.channels.conditions.event_conditions import is_person
 from bot.channels.filters import ChannelFilter
 from bot.errors import CommandError, SlackError
 from bot.logs import get_logger
-from bot.slack.channel_membership import problem_of_channel, problem_of_person
-from bot.slack.commands.invocation import Desk, Invocation
-from bot.slack.commands.left_channel import has_left
+from bot.slack.channel_membership import members, problem_of_channel, problem_of_person
+from bot.slack.commands.invocation import MEMBERSHIP_S, Desk, Invocation
 
 log = get_logger(__name__)
 
-ESCALATION_CHECK_S = 0.8
-"""Part of the three seconds before the ack."""
+NOT_THERE = "You are not in that channel any more, so nothing was changed."
 
 ADDED_AT_ONCE_MAX = 10
 """More could not be checked in time."""
@@ -27,8 +25,8 @@ async def check_escalation(desk: Desk, invocation: Invocation, filters: Iterable
     """Raise CommandError for whoever would never be told. Without Slack's answer in time names are taken."""
     new = {one for chosen in filters for one in chosen.escalate if is_channel(one) or is_person(one)}
     if new:
-        rows = await desk.database.read(partial(subscriptions.of_channel, channel_id=invocation.channel_id))
-        new -= {one for row in rows for one in subscriptions.read_filter(row).escalate}
+        there = await desk.database.read(partial(subscriptions.filters_of, channel_id=invocation.channel_id))
+        new -= {one for chosen in there for one in chosen.escalate}
     if invocation.channel_id in new:
         raise CommandError(
             "An escalation goes to another channel: this channel has the abandonment already. Name people here, or "
@@ -45,7 +43,7 @@ async def check_escalation(desk: Desk, invocation: Invocation, filters: Iterable
 
 async def _problem(desk: Desk, invocation: Invocation, told: str) -> str | None:
     try:
-        async with asyncio.timeout(invocation.left_s(ESCALATION_CHECK_S)):
+        async with asyncio.timeout(invocation.left_s(MEMBERSHIP_S)):
             return await (_of_person(desk, told) if is_person(told) else _of_channel(desk, invocation, told))
     except (TimeoutError, SlackError) as error:
         log.info("escalation_not_checked", reference=invocation.reference, told=told, reason=str(error))
@@ -64,3 +62,16 @@ async def _of_channel(desk: Desk, invocation: Invocation, channel_id: str) -> st
     if await has_left(desk, channel_id, invocation):
         return f"You are not in {channel_id}: ask somebody there to choose it."
     return None
+
+
+async def has_left(desk: Desk, channel_id: str, invocation: Invocation) -> bool:
+    """False for admins. Without Slack's answer in time, a press counts as a typed command does."""
+    user_id = invocation.user_id
+    if channel_id == user_id:
+        return False
+    try:
+        async with asyncio.timeout(MEMBERSHIP_S):
+            there = await members(desk.slack, channel_id)
+            return there is not None and user_id not in there and not await desk.people.is_admin(invocation)
+    except TimeoutError:
+        return False

@@ -1,0 +1,157 @@
+"""Buttons below messages: *I have it* of an abandonment, *Full result*, and an alert that was given up."""
+
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+from sqlmodel import Session
+
+from bot.channels import audit_log
+from bot.errors import CommandError, ServiceError
+from bot.events import event_store
+from bot.events.event import RacingEvent
+from bot.logs import get_logger
+from bot.outbox import acknowledgements, dead_letters
+from bot.outbox.acknowledgements import Press
+from bot.outbox.message import Message
+from bot.slack.commands.invocation import Command, Desk, Invocation, admins_only, row_number
+from bot.slack.forms.home_view import POST_AGAIN
+from bot.slack.messages.alerts.acknowledge_words import ACKNOWLEDGE, GIVE_BACK, give_back_button
+from bot.slack.messages.alerts.alert_context import Corrected, corrected
+from bot.slack.messages.alerts.alert_notes import FULL_RESULT_WORD
+from bot.slack.messages.answers.full_result_answer import full_result
+from bot.slack.messages.kit.blocks import actions, message, section, sentence
+from bot.slack.messages.kit.names import abandonment_name
+from bot.slack.messages.kit.text import with_names
+from bot.slack.messages.kit.times import utc_clock
+
+log = get_logger(__name__)
+
+NOT_KNOWN = (
+    "I don't know that message any more, so nothing was stored. Say in the channel that you have it: "
+    "/racing trace shows who was told."
+)
+NOT_YOURS = "You don't have that abandonment, so nothing was changed. Its message in the channel shows who has it."
+ASKS_ELSEWHERE = "A newer message in the channel asks in place of this message. Press the button there."
+
+
+async def _is_no_outsider(desk: Desk, invocation: Invocation) -> None:
+    await desk.people.check_is_member(invocation)
+
+
+async def _take(desk: Desk, invocation: Invocation, _planned: Any) -> Press:
+    """Raises CommandError for a message that does not ask any more."""
+    take = partial(acknowledgements.take, key=invocation.text, user_id=invocation.user_id, now=desk.clock())
+    taken = await desk.database.write(take)
+    if taken is None:
+        raise CommandError(NOT_KNOWN)
+    if taken.by is None:
+        raise CommandError(ASKS_ELSEWHERE)
+    if taken.is_news:
+        log.info("acknowledged", reference=invocation.reference, post=invocation.text, user_id=invocation.user_id)
+    return taken
+
+
+async def _answer_take(_desk: Desk, invocation: Invocation, committed: Press) -> Message:
+    """Said after the first press too: in a closed channel the message is edited later."""
+    by = committed.by or ""
+    who = "You have" if by == invocation.user_id else f"{by} has"
+    already = "" if committed.is_news else " already"
+    since = f" since {utc_clock(committed.at)}" if committed.at else ""
+    race = f": {abandonment_name(committed.event, committed.partly_run)}" if committed.event else ""
+    text = with_names(f"{who} it{already}{since}{race}.", [by])
+    buttons = [give_back_button(invocation.text)] if by == invocation.user_id else []
+    return message(text, [section(text), actions(buttons)])
+
+
+async def _give_back(desk: Desk, invocation: Invocation, _planned: Any) -> Press:
+    """Raises CommandError unless the person has the abandonment."""
+    give_back = partial(acknowledgements.give_back, key=invocation.text, user_id=invocation.user_id, now=desk.clock())
+    given = await desk.database.write(give_back)
+    if given is None:
+        raise CommandError(NOT_KNOWN)
+    if not given.is_news:
+        raise CommandError(NOT_YOURS)
+    log.info("given_back", reference=invocation.reference, post=invocation.text, user_id=invocation.user_id)
+    return given
+
+
+async def _answer_give_back(_desk: Desk, _invocation: Invocation, committed: Press) -> Message:
+    race = f": {abandonment_name(committed.event, committed.partly_run)}" if committed.event else ""
+    text = f"You no longer have it{race}. The message has its button again, and the time to the next step begins anew."
+    return message(text, [section(text)])
+
+
+ACKNOWLEDGE_BUTTON = Command(ACKNOWLEDGE, "", "Take an abandonment", _answer_take, apply=_take, rights=_is_no_outsider)
+GIVE_BACK_BUTTON = Command(GIVE_BACK, "", "Give an abandonment back", _answer_give_back, apply=_give_back)
+
+
+Delivered = tuple[RacingEvent, Corrected | None, datetime]
+
+
+async def _plan_result(desk: Desk, invocation: Invocation) -> Delivered:
+    found: Delivered | None = await desk.database.read(lambda session: _delivered(session, invocation.text))
+    if found is None:
+        raise CommandError("I have no result of that race any more.")
+    return found
+
+
+async def _answer_result(desk: Desk, invocation: Invocation, planned: Delivered) -> Message:
+    """The race by the race book or the service, else as delivered."""
+    event, changed, received_at = planned
+    try:
+        known = await desk.races.race(event.race.race_id) if event.race.race_id else None
+    except ServiceError as error:
+        log.info("full_result_as_delivered", reference=invocation.reference, reason=str(error))
+        known = None
+    return full_result(event, known, received_at, await desk.reference.known_countries(), changed)
+
+
+def _delivered(session: Session, event_key: str) -> Delivered | None:
+    rows = event_store.versions(session, [event_key]).get(event_key)
+    return (event_store.read(rows[-1])[0], corrected(rows), rows[-1].received_at) if rows else None
+
+
+FULL_RESULT_BUTTON = Command(FULL_RESULT_WORD, "", "All that is known of a race", _answer_result, _plan_result)
+
+
+NOT_OFFERED = "Nothing was posted: the alert is posted already, was replaced by later news, or is over two days old."
+
+
+async def _post(desk: Desk, invocation: Invocation, _planned: Any) -> str:
+    """The channel's id. Raises CommandError for an alert not offered any more."""
+    channel_id = await desk.database.write(partial(_post_again, desk=desk, invocation=invocation))
+    if channel_id is None:
+        raise CommandError(NOT_OFFERED)
+    return channel_id
+
+
+async def _answer_post(_desk: Desk, _invocation: Invocation, committed: str) -> Message:
+    return sentence(f"The message goes to {committed} now.", [committed])
+
+
+def _post_again(session: Session, desk: Desk, invocation: Invocation) -> str | None:
+    text, now = invocation.text, desk.clock()
+    channel_id = dead_letters.post_again(session, row_number(text), now)
+    if channel_id is not None:
+        audit_log.add(
+            session,
+            at=now,
+            user_id=invocation.user_id,
+            channel_id=channel_id,
+            action="post after all",
+            before=f"message {text} given up",
+            after=f"message {text} posted after all",
+            reference=invocation.reference,
+        )
+    return channel_id
+
+
+DEAD_LETTER_BUTTON = Command(
+    POST_AGAIN,
+    "",
+    "Post an alert that was given up",
+    _answer_post,
+    apply=_post,
+    rights=admins_only("Only admins may post what was given up."),
+)
