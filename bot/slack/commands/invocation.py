@@ -25,7 +25,7 @@ from bot.slack.bot_identity import BotIdentity
 from bot.slack.channel_membership import DIRECT_MESSAGE
 from bot.slack.language.tokens import read_list_words
 from bot.slack.messages.answers.failure_words import AnswerReader
-from bot.slack.messages.answers.help_answer import HelpGroup
+from bot.slack.messages.answers.help_answer import Helped
 from bot.slack.permissions import People
 from bot.slack.web_client import SlackClient
 
@@ -170,26 +170,15 @@ async def as_typed(_desk: Desk, _invocation: Invocation) -> None:
 
 
 @dataclass(frozen=True)
-class Command:
-    """A declaration: source of registration, help and manifest.
+class Command(Helped):
+    """A declaration: source of registration, help and manifest. `answer_s`: a longer answer is given up."""
 
-    `examples`: lines after /racing. `details`: a line of help on each of the harder words. `mistakes`: frequent
-    mistakes, for the help. `answer_s`: a longer answer is given up. `group`: None for buttons, left out by the help.
-    """
-
-    name: str
-    usage: str
-    summary: str
     answer: CommandAnswer
     plan: CommandPlan = as_typed
     apply: CommandApply | None = None
     rights: CommandRights = anybody
     changes: CommandChanges | None = None
-    examples: tuple[str, ...] = ()
-    details: tuple[str, ...] = ()
-    mistakes: str = ""
     answer_s: float = COMMAND_ANSWER_S
-    group: HelpGroup | None = None
 
     async def commit(self, desk: Desk, invocation: Invocation) -> Any:
         """Carry the command out, as far as something changes. Raises CommandError."""

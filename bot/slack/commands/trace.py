@@ -89,26 +89,36 @@ class _Known:
     was_delivered: bool
 
 
+@dataclass(frozen=True)
+class Place:
+    """The course of the typed words: delivered events there, the newest first, and the races known there."""
+
+    wanted: str
+    asked: _Asked
+    events: Sequence[tuple[EventVersion, RacingEvent]]
+    races: Sequence[_Known]
+
+
 async def _answer(desk: Desk, invocation: Invocation, wanted: str) -> Message:
     """Raises CommandError for a course and a time of no known race."""
     only_channel = None if await desk.people.is_admin(invocation) else invocation.channel_id
 
-    def read(session: Session) -> tuple[Named, Collection[str], ledger.Trace, CommandError | None]:
+    def read(session: Session) -> tuple[Place | None, Named, Collection[str], ledger.Trace]:
         now = desk.clock()
-        named = named_race(session, wanted, now) or Named(wanted)
+        place = place_of(session, wanted, now)
+        named = (place and named_race(place, now)) or Named(wanted)
         race_id = (named.race and named.race.race_id) or named.key
         named = replace(named, race=race_book_store.by_id(session, race_id) or named.race)
         cards = _lost_by_cards(session, named.race, now) if named.race else ()
         at = database_now(session, desk.clock)
         found = ledger.trace(session, named.key, at, channel_id=only_channel, also=(*named.meetings, *cards))
-        is_known = found.versions or found.deliveries or named.race
-        return named, cards, found, None if is_known else no_such_race(session, wanted, now)
+        return place, named, cards, found
 
-    named, cards, found, error = await desk.database.read(read)
-    if error is not None:
-        raise error
-    if not (found.versions or found.deliveries or named.race):
-        await _check_course(desk, wanted)
+    place, named, cards, found = await desk.database.read(read)
+    if place and not (found.versions or found.deliveries or named.race):
+        if error := no_such_race(place, desk.clock()):
+            raise error
+        await _check_course(desk, place.asked)
     view = TraceView(desk.identity.permalink, has_ids=not invocation.from_message)
     return trace_answer(
         found, named.key, view, only_channel, race=named.race, by_card=bool(cards), here=invocation.channel_id
@@ -125,39 +135,39 @@ async def _plan(_desk: Desk, invocation: Invocation) -> str:
     )
 
 
-def named_race(session: Session, wanted: str, now: datetime) -> Named | None:
-    """The race of today, else the newest delivered race, with this course and time; None for other words.
+def place_of(session: Session, wanted: str, now: datetime) -> Place | None:
+    """None for an id, which is no course."""
+    asked = _read(wanted, now, kept(session))
+    if asked is None:
+        return None
+    events = _events_at(session, asked, now)
+    return Place(wanted, asked, events, _known_there(session, events, asked, now))
+
+
+def named_race(place: Place, now: datetime) -> Named | None:
+    """The race of today, else the newest delivered race, with this course and time; None without such a race.
 
     Without a time, or where the race may be one without a known time: the abandoned meeting at the course, if that is
     of today, of yesterday or to come.
     """
-    asked_for = _read(wanted, now, kept(session))
-    if asked_for is None:
-        return None
-    off = asked_for.off
-    events = _events_at(session, asked_for, now)
-    there = _known_there(session, events, asked_for, now)
+    off = place.asked.off
     for time in filter(None, (off, off and in_the_afternoon(off))):
-        for one in there:
+        for one in place.races:
             if is_off_at(one.race.off, time):
                 asked = RacingEvent(key="", race=one.race)
-                meetings = tuple(row.event_key for row, event in events if _is_lost(row) and is_part_of(asked, event))
-                return Named(one.key or next(iter(meetings), wanted), one.race, meetings)
-    lost = _lost_lately(events, now)
-    if lost is None or (off and _knows_all_times(there, lost[0])):
+                lost = (event for event in place.events if _is_lost(event[0]))
+                meetings = tuple(row.event_key for row, event in lost if is_part_of(asked, event))
+                return Named(one.key or next(iter(meetings), place.wanted), one.race, meetings)
+    latest = _lost_lately(place.events, now)
+    if latest is None or (off and _knows_all_times(place.races, latest[0])):
         return None
-    return Named(lost[0].event_key)
+    return Named(latest[0].event_key)
 
 
-def no_such_race(session: Session, wanted: str, now: datetime) -> CommandError | None:
+def no_such_race(place: Place, now: datetime) -> CommandError | None:
     """Names what is known of the typed course, with a button each; the nearest off times first. None without any."""
-    asked = _read(wanted, now, kept(session))
-    if asked is None:
-        return None
-    course, off = asked.course, asked.off
-    events = _events_at(session, asked, now)
-    there = _known_there(session, events, asked, now)
-    timed = [one for one in there if one.race.off.text]
+    course, off = place.asked.course, place.asked.off
+    timed = [one for one in place.races if one.race.off.text]
     if off:
         timed.sort(key=lambda one: minutes_apart(one.race.off, off))
     lines: dict[str, str] = {}
@@ -166,15 +176,15 @@ def no_such_race(session: Session, wanted: str, now: datetime) -> CommandError |
         named = joined([race_name(one.race), race_day(one.race)], ", ")
         lines.setdefault(named, typed_line(["trace", *typed]))
     lines = dict(islice(lines.items(), RACES_OFFERED_MAX))
-    for row, event in events:
+    for row, event in place.events:
         if not _is_of_race(row, event):
             lines.setdefault(f"{card_name(event.race)}, the meeting", typed_line(["trace", row.event_key]))
     if not lines:
         return None
     lines = dict(islice(lines.items(), RACES_OFFERED_MAX))
     if not (off and timed):
-        return CommandError(f"Which race is {quoted(wanted)}? I know these there:", lines=lines)
-    lost = _lost_lately(events, now)
+        return CommandError(f"Which race is {quoted(place.wanted)}? I know these there:", lines=lines)
+    lost = _lost_lately(place.events, now)
     meeting = f" {card_name(lost[1].race)}: the meeting was abandoned." if lost else ""
     day = timed[0].race.race_date
     times = dict.fromkeys(off_text(one.race.off) for one in timed if one.race.race_date == day)
@@ -185,11 +195,8 @@ def no_such_race(session: Session, wanted: str, now: datetime) -> CommandError |
     return CommandError(told, lines=lines)
 
 
-async def _check_course(desk: Desk, wanted: str) -> None:
+async def _check_course(desk: Desk, asked: _Asked) -> None:
     """Raises CommandError for a mistyped course, and for a known course of which no race is known."""
-    asked = _read(wanted, desk.clock(), await desk.database.read(kept))
-    if asked is None:
-        return
     course, typed = asked.course, asked.typed
     try:
         courses = await desk.reference.courses(COURSE_CHECK_S) or ()

@@ -265,7 +265,7 @@ async def test_status_counts_the_races_that_a_channel_takes_hours_past_their_off
 
 
 async def test_status_takes_no_further_words(pipeline):
-    command, words = find_command("status now")
+    command, words = find_command("status GB")
     assert command is not None
     with pytest.raises(CommandError, match="without further words"):
         await command.plan(desk_of(pipeline, is_admin=True), Invocation(words, "CGB", "UALICE", "cmd-1"))

@@ -15,7 +15,7 @@ from bot.racedata import race_book_store, reference_store
 from bot.racedata.client.records import KnownCourse
 from bot.slack.commands.error_answers import offered_lines
 from bot.slack.commands.invocation import Invocation
-from bot.slack.commands.trace import TRACE_COMMAND, named_race, no_such_race
+from bot.slack.commands.trace import TRACE_COMMAND, named_race, no_such_race, place_of
 from bot.slack.messages.answers.trace_answer import TraceView, trace_answer
 from sandbox.slack import failures
 from tests.clock import DAY
@@ -139,7 +139,9 @@ async def test_event_of_very_many_channels_is_counted_and_those_not_told_come_fi
 
 
 async def key_named(pipeline, words):
-    found = await pipeline.database.read(lambda session: named_race(session, words, pipeline.clock()))
+    now = pipeline.clock()
+    place = await pipeline.database.read(lambda session: place_of(session, words, now))
+    found = place and named_race(place, now)
     return found and found.key
 
 
@@ -161,7 +163,9 @@ async def test_race_is_found_by_course_and_time(pipeline):
 )
 async def test_races_of_a_course_are_offered_where_no_race_is_named(pipeline, words, lines):
     await tell(pipeline, *YORK_TWICE, result("rc_3", course="Ayr"))
-    error = await pipeline.database.read(lambda session: no_such_race(session, words, pipeline.clock()))
+    now = pipeline.clock()
+    error = no_such_race(await pipeline.database.read(lambda session: place_of(session, words, now)), now)
+    assert error
     named = {"York 14:30": 'trace "rc 2"', "York 13:30": "trace rc_1"}
     assert {label.rpartition(",")[0]: line for label, line in error.lines.items()} == named
     assert list(error.lines.values()) == lines

@@ -1,8 +1,8 @@
 """The help, made from the table of commands: an overview in groups, and the details of a command."""
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum
-from typing import Protocol
 
 from bot.outbox.message import Message
 from bot.slack.messages.kit.blocks import context, listing, message, section
@@ -17,21 +17,22 @@ class HelpGroup(StrEnum):
     BOT = "See what the bot did"
 
 
-class Helped(Protocol):
-    @property
-    def name(self) -> str: ...
-    @property
-    def usage(self) -> str: ...
-    @property
-    def summary(self) -> str: ...
-    @property
-    def examples(self) -> Sequence[str]: ...
-    @property
-    def details(self) -> Sequence[str]: ...
-    @property
-    def mistakes(self) -> str: ...
-    @property
-    def group(self) -> HelpGroup | None: ...
+@dataclass(frozen=True)
+class Helped:
+    """What the help says of a command.
+
+    `examples`: lines after /racing. `details`: a line on each of the harder words. `mistakes`: frequent mistakes.
+    `group`: None for buttons, left out by the help.
+    """
+
+    name: str
+    usage: str
+    summary: str
+    _: KW_ONLY
+    examples: tuple[str, ...] = ()
+    details: tuple[str, ...] = ()
+    mistakes: str = ""
+    group: HelpGroup | None = None
 
 
 DAYS = (
