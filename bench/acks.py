@@ -10,14 +10,12 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from urllib.parse import urlencode
 
-from bench.apart import apart
 from bench.common import Below, Measure, Plan, percentiles
 from bench.load import Load, connected, fixed_rate
 from bench.payloads import Results
-from bench.processes import baseline, bot_settings, running
+from bench.processes import SIGNING_SECRET, apart, baseline, bot
 from bot.cli.server import loop_factory
 from bot.clock import utc_now
-from sandbox.loopback_server import free_port
 
 COMMANDS = (("/racecard", "GB"), ("/usage", ""), ("/racing", "help"))
 PATH = "/slack/events"
@@ -31,10 +29,9 @@ SETTLE_S = 2.0
 
 async def measure(folder: Path, outside_url: str, plan: Plan) -> list[Measure]:
     """Milliseconds from a signed request to the end of its ack."""
-    port = free_port()
-    settings = bot_settings(port, outside_url, f"sqlite:///{folder / 'acks.db'}")
-    requests = commands(settings["SLACK_SIGNING_SECRET"], outside_url)
-    async with running("bot", "serve", port=port, folder=folder, settings=settings):
+    requests = commands(SIGNING_SECRET, outside_url)
+    async with bot(folder, outside_url, f"sqlite:///{folder / 'acks.db'}") as server:
+        port = server.port
         await asyncio.sleep(SETTLE_S)
         await acked(port, requests, len(COMMANDS) * 2)
         idle = await acked(port, requests, plan.acks)

@@ -14,21 +14,19 @@ from typing import Protocol
 
 from sqlmodel import Session
 
-from bench import drain
-from bench.apart import apart
+from bench import drain, processes
 from bench.bare_posts import post_evenly
 from bench.common import AtMost, Below, Measure, Plan, Target, percentiles
 from bench.load import connected, fixed_rate
 from bench.outside import Outside
 from bench.payloads import Results
-from bench.processes import Server, baseline, bot_settings, running
+from bench.processes import Server, apart, baseline
 from bot.channels import subscriptions
 from bot.channels.filters import ChannelFilter
 from bot.clock import utc_now
 from bot.db.engine import Database
 from bot.db.migrate import upgrade
 from bot.events.event import Topic
-from sandbox.loopback_server import free_port
 
 CHANNELS = tuple(f"C{number:03}" for number in range(100))
 REGIONS = tuple(f"R{number:02}" for number in range(100))
@@ -144,10 +142,9 @@ class BySdk:
 
 async def measure(folder: Path, outside: Outside, outside_url: str, plan: Plan) -> list[Measure]:
     """Times from request to post and processor time, alone and at a fixed rate; posts a second of a queue; memory."""
-    url, port = f"sqlite:///{folder / 'delivery.db'}", free_port()
+    url = f"sqlite:///{folder / 'delivery.db'}"
     await subscribe(Database(url), zip(CHANNELS, REGIONS, strict=True))
-    settings = bot_settings(port, outside_url, url)
-    async with running("bench.bot_unpaced", port=port, folder=folder, settings=settings) as bot:
+    async with processes.bot(folder, outside_url, url, "bench.bot_unpaced") as bot:
         named: dict[str, Contender] = {BOT: bot_contender(bot, outside, "d"), SDK: BySdk(outside_url)}
         async with baseline("bare", folder=folder) as server:
             named[BARE] = ByHttp(server, outside, Results("e").requests())

@@ -9,11 +9,11 @@ from statistics import median
 
 from sqlmodel import Session
 
-from bench.apart import apart
 from bench.bare_posts import post_all
 from bench.common import AtLeast, Measure, Plan, paired_ratio
 from bench.outside import Outside
 from bench.payloads import Results
+from bench.processes import apart
 from bot.clock import utc_now
 from bot.db.engine import Database
 from bot.db.tables import MessageKind

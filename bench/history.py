@@ -24,9 +24,9 @@ from bench.ingest import CONNECTIONS, WARM_UP_S
 from bench.load import closed_loop
 from bench.outside import Outside
 from bench.payloads import Results
-from bench.processes import bot_settings, empty_inbox, running
+from bench.processes import bot, empty_inbox
 from bot.db.engine import Database
-from sandbox.loopback_server import free_port, serve
+from sandbox.loopback_server import serve
 
 TIMES = 1.3
 """As many times as long as with an empty database something may take."""
@@ -94,10 +94,9 @@ def _fill(url: str, rows: int) -> float:
 
 @asynccontextmanager
 async def _side(url: str, folder: Path, outside: Outside, outside_url: str) -> AsyncIterator[Side]:
-    port, database = free_port(), Database(url)
-    settings = bot_settings(port, outside_url, url)
-    async with running("bench.bot_unpaced", port=port, folder=folder, settings=settings) as server:
-        yield Side(port, database, bot_contender(server, outside, f"h{port}x"))
+    database = Database(url)
+    async with bot(folder, outside_url, url, "bench.bot_unpaced") as server:
+        yield Side(server.port, database, bot_contender(server, outside, f"h{server.port}x"))
     await database.close()
 
 

@@ -20,9 +20,9 @@ from bench.common import AtMost, Measure, table
 from bench.delivery import CHANNELS, REGIONS, subscribe
 from bench.filled import fill
 from bench.outside import Outside
-from bench.processes import bot_settings, running
+from bench.processes import bot
 from bot.db.engine import Database
-from sandbox.loopback_server import free_port, serve
+from sandbox.loopback_server import serve
 
 ROWS = 200_000
 MINUTES = 10.0
@@ -67,17 +67,18 @@ class Watched:
 
 async def measure(minutes: float) -> list[Measure]:
     with tempfile.TemporaryDirectory(prefix="bench-") as name:
-        folder, port, figures = Path(name), free_port(), Path(name) / "idle.json"
+        folder, figures = Path(name), Path(name) / "idle.json"
         url = f"sqlite:///{folder / 'idle.db'}"
         await subscribe(Database(url), zip(CHANNELS, REGIONS, strict=True))
         await asyncio.to_thread(fill, Database(url), ROWS)
-        async with serve(Outside()) as outside_url:
-            settings = bot_settings(port, outside_url, url) | {FIGURES: str(figures)}
-            async with running("bench.idle", "serve", port=port, folder=folder, settings=settings) as server:
-                await asyncio.sleep(SETTLE_S)
-                before_s = server.cpu_s
-                await asyncio.sleep(minutes * 60)
-                cpu_s = server.cpu_s - before_s
+        async with (
+            serve(Outside()) as outside_url,
+            bot(folder, outside_url, url, "bench.idle", "serve", **{FIGURES: str(figures)}) as server,
+        ):
+            await asyncio.sleep(SETTLE_S)
+            before_s = server.cpu_s
+            await asyncio.sleep(minutes * 60)
+            cpu_s = server.cpu_s - before_s
         found: dict[str, Any] = (
             json.loads(figures.read_text(encoding="utf-8")) if figures.exists() else {"commits": {}, "slowest": (0, "")}
         )

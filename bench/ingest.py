@@ -11,11 +11,12 @@ from statistics import median
 from sqlalchemy import select
 from sqlmodel import Session, col
 
+from bench import processes
 from bench.common import AtLeast, AtMost, Below, Measure, Plan, paired_ratio, percentile, percentiles
 from bench.load import LATE_S, Load, closed_loop, fixed_rate
 from bench.payloads import Results
 from bench.postgres import NewDatabase
-from bench.processes import Server, baseline, bot_settings, empty_inbox, running
+from bench.processes import Server, baseline, empty_inbox
 from bot.clock import utc_now
 from bot.db.engine import Database
 from bot.db.migrate import upgrade
@@ -23,7 +24,6 @@ from bot.db.tables import InboxDelivery
 from bot.deliveries import inbox
 from bot.deliveries.inbox import Arrival
 from bot.deliveries.payload import identify
-from sandbox.loopback_server import free_port
 
 CONNECTIONS = 32
 BOT = "bot (stored, then answered)"
@@ -90,10 +90,9 @@ async def measure(folder: Path, outside_url: str, new_postgres: NewDatabase | No
 
 @asynccontextmanager
 async def _bot(database_url: str, prefix: str, folder: Path, outside_url: str) -> AsyncIterator[Contender]:
-    database, port = Database(database_url), free_port()
+    database = Database(database_url)
     upgrade(database)
-    settings = bot_settings(port, outside_url, database_url)
-    async with running("bot", "serve", port=port, folder=folder, settings=settings) as server:
+    async with processes.bot(folder, outside_url, database_url) as server:
         yield Contender(server, Results(prefix).requests(), database)
     await database.close()
 

@@ -6,16 +6,15 @@ from pathlib import Path
 from sqlalchemy import select
 from sqlmodel import Session, col
 
-from bench.apart import apart
+from bench import processes
 from bench.common import AtLeast, AtMost, Below, Measure, Plan, percentile, percentiles
 from bench.ingest import CONNECTIONS, WARM_UP_S
 from bench.load import LATE_S, Load, closed_loop, fixed_rate
 from bench.payloads import Results
-from bench.processes import baseline, bot_settings, running
+from bench.processes import apart, baseline
 from bot.cli.server import loop_factory
 from bot.db.engine import Database
 from bot.db.tables import InboxDelivery
-from sandbox.loopback_server import free_port
 
 CLOSED_S = 3.0
 """So long that the fan-out, which pauses at first, has its part of it."""
@@ -33,9 +32,9 @@ PREFIX = "o"
 
 async def measure(folder: Path, outside_url: str, plan: Plan) -> list[Measure]:
     """What becomes of several times the rate of the closed loop, beside a bare server that is offered the same."""
-    url, port = f"sqlite:///{folder / 'overload.db'}", free_port()
-    settings = bot_settings(port, outside_url, url)
-    async with running("bot", "serve", port=port, folder=folder, settings=settings) as bot:
+    url = f"sqlite:///{folder / 'overload.db'}"
+    async with processes.bot(folder, outside_url, url) as bot:
+        port = bot.port
         requests = Results("e").requests()
         for seconds in (WARM_UP_S, CLOSED_S):
             closed = await closed_loop(port, requests, seconds=seconds, connections=CONNECTIONS)

@@ -1,14 +1,17 @@
 """Servers as processes of their own: started, waited for, measured, ended."""
 
 import asyncio
+import multiprocessing
 import os
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import psutil
 
@@ -19,7 +22,9 @@ from bot.deliveries import inbox
 from sandbox.loopback_server import free_port
 
 ROOT = Path(__file__).parents[1]
+SIGNING_SECRET = "bench-signing-0123456789"
 READY_S = 20.0
+T = TypeVar("T")
 CPU_CLOCK = 2
 """The kind of a process's clock that counts what all its threads had of a processor."""
 
@@ -71,15 +76,24 @@ def baseline(name: str, *rest: str, folder: Path) -> AbstractAsyncContextManager
     return running("bench.servers", name, str(port), *rest, port=port, folder=folder)
 
 
-def bot_settings(port: int, outside_url: str, database_url: str) -> dict[str, str]:
-    """The bot's settings: as in production, with JSON lines in a file, and all that is outside on this machine."""
+def bot(
+    folder: Path, outside_url: str, database_url: str, *module: str, **settings: str
+) -> AbstractAsyncContextManager[Server]:
+    """The bot, or another module with its settings."""
+    port = free_port()
+    own = _bot_settings(port, outside_url, database_url) | settings
+    return running(*(module or ("bot", "serve")), port=port, folder=folder, settings=own)
+
+
+def _bot_settings(port: int, outside_url: str, database_url: str) -> dict[str, str]:
+    """As in production, with JSON lines in a file, and all that is outside on this machine."""
     return {
         "PORT": str(port),
         "RACING_API_URL": f"{outside_url}/v1",
         "RACING_API_KEY": "bench-key-0123456789",
         "RACING_WEBHOOK_SECRETS": SECRET,
         "SLACK_BOT_TOKEN": "xoxb-bench-0123456789",
-        "SLACK_SIGNING_SECRET": "bench-signing-0123456789",
+        "SLACK_SIGNING_SECRET": SIGNING_SECRET,
         "SLACK_API_URL": f"{outside_url}/api/",
         "DATABASE_URL": database_url,
         "LOG_FORMAT": "json",
@@ -116,3 +130,9 @@ async def _answers(port: int) -> bool:
             return await connection.ask(get("/readyz")) == ACCEPTED
     except OSError:
         return False
+
+
+async def apart(work: Callable[..., T], *args: object) -> T:
+    """What `work`, a function of a module, returns in a process of its own: it shares no interpreter with the rest."""
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as process:
+        return await asyncio.get_running_loop().run_in_executor(process, work, *args)

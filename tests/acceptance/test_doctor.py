@@ -64,20 +64,6 @@ async def test_deployment_is_examined_from_before_its_first_start_until_it_is_we
             assert not [secret for secret in SECRETS if secret in ran.said]
 
 
-async def test_text_says_what_mends_and_the_exit_code_follows_the_worst(make_world):
-    async with make_world(start=False, ENCRYPTION_KEYS=FERNET_KEY) as world:
-        world.service.rotate_key("another-key")
-        ran = await run_command(world.bot, "doctor")
-        assert ran.code == 2
-        first, *lines = ran.out.splitlines()
-        assert first.startswith("racing-bot ")
-        assert "failed   key: refused" in lines
-        assert "skipped  quota: because of key" in lines
-        (place,) = [number for number, line in enumerate(lines) if "does not accept RACING_API_KEY" in line]
-        assert lines[place + 1].strip().startswith("Mend: Set RACING_API_KEY ")
-        assert not [secret for secret in SECRETS if secret in ran.said]
-
-
 def silence_the_name_server(_folder: Path) -> None:
     """Have every look-up of a name hang in a thread for a minute."""
 
