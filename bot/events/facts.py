@@ -3,34 +3,21 @@
 A change of a field that is `Told` rings (a new message) or edits the message.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import BaseModel, BeforeValidator, Field
+from pydantic import Field
 
 from bot.events.event import EventKind, RacingEvent
-from bot.events.kinds import CARD, DECLARATIONS, RUNNER, DeclaredFields, Noise, Rings, ToldField
+from bot.events.kinds import CARD, DECLARATIONS, RUNNER, WHOLE_LISTS, DeclaredFields, Noise, Rings, ToldField
 from bot.events.pairs import Places, is_shorter, is_whole_field, paired_races, paired_runners
 from bot.events.race_state import LOST_OR_VOID, NOT_RUN, state_in
-from bot.events.races import FEW_MINUTES, OUT, RESERVED, Course, OffTime, Race, Runner, Value, finishing_position
+from bot.events.races import FEW_MINUTES, OUT, RESERVED, OffTime, Race, Runner, Value, finishing_position
 from bot.events.spellings import NO, YES, by_place
 from bot.events.watched import WatchedRunner
-
-__all__ = [
-    "CARD",
-    "HORSE_FACT",
-    "NAMED",
-    "NON_RUNNER",
-    "POSITION_FACT",
-    "RUNNER",
-    "Change",
-    "VersionRemarks",
-    "changes_between",
-    "only",
-]
 
 SOON = timedelta(hours=24)
 """Around the receipt: a race of today, in every time zone."""
@@ -48,20 +35,7 @@ PLACED = "Result"
 """The status of placings without a status."""
 
 _ABANDONED = ("card.abandoned", "race.abandoned")
-_STATE = ("abandoned", "status")
 
-_OLD_NAMES = {
-    "status": "race.status",
-    "reason": "event.reason",
-    "off": "race.off",
-    "race_date": "race.race_date",
-    "region": "race.region",
-    "going": "race.going",
-    "course": "course.name",
-    "course id": "course.course_id",
-    "title": "race.title",
-}
-_OLD_POSITION = "position of "
 _NAMED_TOGETHER = 3
 
 
@@ -98,18 +72,7 @@ class Change(Value):
         return _words().get(self.field, self.field)
 
 
-def _changes(value: Any) -> Any:
-    if not isinstance(value, Mapping):
-        return value
-    return [
-        Change(field=POSITION_FACT, of=name.removeprefix(_OLD_POSITION), before=before, now=now, rings=True)
-        if name.startswith(_OLD_POSITION)
-        else Change(field=_OLD_NAMES.get(name, name), before=before, now=now, rings=name == "status")
-        for name, (before, now) in value.items()
-    ]
-
-
-Changes = Annotated[tuple[Change, ...], BeforeValidator(_changes)]
+Changes = tuple[Change, ...]
 
 
 class VersionRemarks(Value):
@@ -141,7 +104,7 @@ def changes_between(old: RacingEvent, new: RacingEvent, *, received_at: datetime
 
 
 def brings_placings(old: RacingEvent, new: RacingEvent) -> bool:
-    return _has_placings(new) and not _has_places(old) and _has_places(new)
+    return _has_placings(new) and not old.race.has_places and new.race.has_places
 
 
 def changes_winner(race: Race, changes: Iterable[Change]) -> bool:
@@ -177,7 +140,7 @@ class _Between:
                 continue
             name = path.removeprefix(f"{level}.")
             before, now = getattr(old, name), getattr(new, name)
-            if name in _STATE and new.puts_back(old):
+            if name in {"abandoned", "status"} and new.puts_back(old):
                 now = self._put_back(name, old, new)
             was, is_now = _shown(before), _shown(now)
             if is_now is None or entry.by(was) == entry.by(is_now) or _is_same_off(before, now):
@@ -204,7 +167,7 @@ class _Between:
 
     @property
     def _has_whole_lists(self) -> bool:
-        return self.new.kind is not None and DECLARATIONS[self.new.kind].has_whole_lists
+        return self.new.kind in WHOLE_LISTS
 
     @property
     def _today(self) -> str:
@@ -222,7 +185,7 @@ class _Between:
         if isinstance(self.declared[RUNNER], Noise) or not new.runners:
             return
         # The first placings of a result are news as a whole (`brings_placings`).
-        had_places = not _has_placings(self.new) or _has_places(self.old)
+        had_places = not _has_placings(self.new) or self.old.race.has_places
         pairs = paired_runners(old.runners, new.runners)
         takes_off = self._has_whole_lists and is_whole_field(old, new)
         places = Places(pairs, takes_off=takes_off)
@@ -353,10 +316,6 @@ def _has_placings(event: RacingEvent) -> bool:
     return event.kind is not None and DECLARATIONS[event.kind].has_placings
 
 
-def _has_places(event: RacingEvent) -> bool:
-    return any(runner.finishing_position for runner in event.race.runners)
-
-
 def _shown(value: Any) -> str | None:
     if isinstance(value, OffTime):
         return value.text or (f"{value.off_at:%H:%M} UTC" if value.off_at else None)
@@ -375,15 +334,6 @@ def _folded(value: str) -> str:
 def _words() -> dict[str, str]:
     told = (item for declared in DECLARATIONS.values() for item in declared.fields.items())
     return {path: entry.words for path, entry in told if isinstance(entry, ToldField)}
-
-
-MODELS: Mapping[str, type[BaseModel]] = {
-    "event": RacingEvent,
-    "course": Course,
-    "race": Race,
-    RUNNER: Runner,
-    CARD: Race,
-}
 
 
 def only(changes: Sequence[Change], *, additions: bool) -> list[Change]:

@@ -126,21 +126,20 @@ _NOT_SHOWN = Noise("the message does not show it")
 _OF_THE_CARD = Noise("the card's own is told")
 _NOT_IN_A_LINE = Noise("a race's line does not show it")
 
+
+def _each(level: str, names: str, entry: Noise) -> DeclaredFields:
+    return {f"{level}.{name}": entry for name in names.split()}
+
+
 _EVENT: DeclaredFields = {
-    "event.key": _NAMES_THE_EVENT,
-    "event.kind": _NAMES_THE_EVENT,
-    "event.name": _NAMES_THE_EVENT,
-    "event.race": _BY_PARTS,
-    "event.races": _BY_PARTS,
+    **_each("event", "key kind name", _NAMES_THE_EVENT),
+    **_each("event", "race races", _BY_PARTS),
     "event.reason": ToldField("reason"),
-    "event.occurred_at": Noise("says which version is the newer"),
-    "event.sequence": Noise("says which version is the newer"),
-    "event.first_attempt_at": _ENVELOPE,
-    "event.data_as_of": _ENVELOPE,
+    **_each("event", "occurred_at sequence", Noise("says which version is the newer")),
+    **_each("event", "first_attempt_at data_as_of", _ENVELOPE),
     "event.races_run": _NOT_SHOWN,
     "event.races_from_book": _FILLED_IN,
-    "event.in_parts": _OURS,
-    "event.drill": _OURS,
+    **_each("event", "in_parts drill", _OURS),
     "event.unreadable_because": Noise("ours, about reading"),
 }
 _COURSE: DeclaredFields = {
@@ -150,13 +149,13 @@ _COURSE: DeclaredFields = {
 }
 _RACE: DeclaredFields = {
     "race.race_id": _NAMES_THE_EVENT,
-    "race.meeting_id": _NOT_SHOWN,
+    **_each("race", "meeting_id unread_order disputed", _NOT_SHOWN),
+    **_each("race", "course runners", _BY_PARTS),
+    **_each("race", "off_told state_told", _OURS),
     "race.region": ToldField("region"),
     "race.said_region": ToldField("region", unless="region"),
-    "race.course": _BY_PARTS,
     "race.race_date": ToldField("date", Rings.TO_OR_FROM_TODAY),
     "race.off": ToldField("off time", Rings.MOVED_TODAY),
-    "race.off_told": _OURS,
     "race.title": ToldField("title"),
     "race.number": ToldField("race number", unless="off"),
     "race.race_class": ToldField("class"),
@@ -166,19 +165,12 @@ _RACE: DeclaredFields = {
     "race.surface": ToldField("surface"),
     "race.status": ToldField("status", Rings.ALWAYS, by_lost_status),
     "race.abandoned": ToldField("abandoned", Rings.FIRST_TOO, by_flag),
-    "race.state_told": _OURS,
     "race.reason": Noise("the event's reason is this one, or the race book's"),
     "race.field_size": ToldField("number of runners"),
     "race.winning_time": ToldField("winning time"),
-    "race.unread_order": _NOT_SHOWN,
-    "race.disputed": _NOT_SHOWN,
-    "race.runners": _BY_PARTS,
     "race.from_book": _FILLED_IN,
 }
-_OF_A_MEETING = (
-    *("race.race_id", "race.region", "race.said_region", "race.race_date", "race.reason"),
-    "race.from_book",
-)
+_OF_A_MEETING = _each("race", "race_id region said_region race_date reason from_book", _NOT_SHOWN)
 
 _RUNNERS: DeclaredFields = {
     RUNNER: ToldField("runner"),
@@ -197,35 +189,21 @@ _RUNNERS: DeclaredFields = {
 _CARD: DeclaredFields = {
     CARD: ToldField("race"),
     "card.race_id": Noise("tells the races of a card apart"),
-    "card.meeting_id": _OF_THE_CARD,
-    "card.region": _OF_THE_CARD,
-    "card.said_region": _OF_THE_CARD,
-    "card.course": _OF_THE_CARD,
-    "card.race_date": _OF_THE_CARD,
+    **_each("card", "meeting_id region said_region course race_date", _OF_THE_CARD),
+    **_each("card", "race_type going surface winning_time unread_order disputed", _NOT_IN_A_LINE),
+    **_each("card", "off_told state_told", _OURS),
     "card.off": ToldField("off time", Rings.MOVED_TODAY),
-    "card.off_told": _OURS,
     "card.title": ToldField("title"),
     "card.number": ToldField("race number", unless="title"),
     "card.race_class": ToldField("class"),
-    "card.race_type": _NOT_IN_A_LINE,
     "card.distance": ToldField("distance"),
-    "card.going": _NOT_IN_A_LINE,
-    "card.surface": _NOT_IN_A_LINE,
     "card.status": ToldField("status", by=by_card_status),
     "card.abandoned": ToldField("abandoned", Rings.FIRST_TOO, by_flag),
-    "card.state_told": _OURS,
     "card.reason": ToldField("reason"),
     "card.field_size": ToldField("number of runners"),
-    "card.winning_time": _NOT_IN_A_LINE,
-    "card.unread_order": _NOT_IN_A_LINE,
-    "card.disputed": _NOT_IN_A_LINE,
     "card.runners": _BY_PARTS,
     "card.from_book": _FILLED_IN,
 }
-
-
-def _all(fields: DeclaredFields, entry: Noise) -> DeclaredFields:
-    return dict.fromkeys(fields, entry)
 
 
 DECLARATIONS: Mapping[EventKind, EventDeclaration] = {
@@ -248,8 +226,8 @@ DECLARATIONS: Mapping[EventKind, EventDeclaration] = {
             "race.abandoned": _IS_ABANDONED,
             "race.field_size": _NO_RUNNERS,
             "race.winning_time": _NO_RUNNERS,
-            **_all(_RUNNERS, _NO_RUNNERS),
-            **_all(_CARD, _ONE_RACE),
+            **dict.fromkeys(_RUNNERS, _NO_RUNNERS),
+            **dict.fromkeys(_CARD, _ONE_RACE),
         },
     ),
     EventKind.MEETING_ABANDONED: EventDeclaration(
@@ -266,10 +244,10 @@ DECLARATIONS: Mapping[EventKind, EventDeclaration] = {
         fields={
             **_EVENT,
             **_COURSE,
-            **_all(_RACE, _NOT_SHOWN),
+            **dict.fromkeys(_RACE, _NOT_SHOWN),
             **{path: _RACE[path] for path in _OF_A_MEETING},
             "race.abandoned": _IS_ABANDONED,
-            **_all(_RUNNERS, _NO_RUNNERS),
+            **dict.fromkeys(_RUNNERS, _NO_RUNNERS),
             **_CARD,
             "event.races_run": ToldField("races run"),
             "card.off": ToldField("off time"),
@@ -300,7 +278,7 @@ DECLARATIONS: Mapping[EventKind, EventDeclaration] = {
             "race.unread_order": ToldField("order as published", unless="disputed"),
             "race.disputed": ToldField("disputed places", Rings.FIRST_TOO),
             **_RUNNERS,
-            **_all(_CARD, _ONE_RACE),
+            **dict.fromkeys(_CARD, _ONE_RACE),
         },
     ),
     EventKind.RACECARD_PUBLISHED: EventDeclaration(
@@ -322,10 +300,7 @@ DECLARATIONS: Mapping[EventKind, EventDeclaration] = {
             "race.winning_time": _NOT_SHOWN,
             "race.number": _NOT_SHOWN,
             **_RUNNERS,
-            "runner.position_reason": _NOT_SHOWN,
-            "runner.draw": _NOT_SHOWN,
-            "runner.official_rating": _NOT_SHOWN,
-            "runner.beaten": _NOT_SHOWN,
+            **_each("runner", "position_reason draw official_rating beaten", _NOT_SHOWN),
             **_CARD,
         },
     ),

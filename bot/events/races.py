@@ -18,8 +18,8 @@ _OUT = re.compile(
 )
 
 _UNFINISHED = re.compile(
-    "^(?:pu?|f|ur?|bd?|ro|su?|ref|rr?|rtr|co|lft|dnf)$"
-    "|中止|^(?:落馬|pulledup|fell|fallen|unseated|broughtdown|ranout|slippedup|refused|carriedout|left|didnotfinish|failedto)"
+    "^(?:pu?|f|ur?|bd?|ro|su?|ref|rr?|rtr|co|lft|dnf|dns)$"
+    "|中止|^(?:落馬|pulledup|fell|fallen|unseated|broughtdown|ranout|slippedup|refused|carriedout|left|didnot|failedto|stopped|lame|hampered|rider)"
 )
 _DISQUALIFIED = re.compile("disq|dsq|^dq|dq$|^dis$|^distanc|失格")
 

@@ -15,8 +15,18 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any, NamedTuple
 
-from bot.events.race_state import RaceState, letters, state_in
-from bot.events.races import OUT, RESERVED, Runner, finishing_position, is_non_runner, is_shared, plain_name
+from bot.events.race_state import LOST_OR_VOID, RaceState, letters, state_in
+from bot.events.races import (
+    OUT,
+    RESERVED,
+    Runner,
+    did_not_finish,
+    finishing_position,
+    is_disqualified,
+    is_non_runner,
+    is_shared,
+    plain_name,
+)
 from bot.events.reading.aliases import string
 from bot.events.reading.fields import LONGEST_NAME, NAMES_OF, Facts, Fields, fields_of, find, fold, values_of
 from bot.events.reading.json_values import LONGEST_READ, count, flag, identifier, is_no, note_text, text
@@ -65,18 +75,14 @@ DISPUTES_TOLD = 4
 
 _OR = " or "
 _NUMBER, _NAME, _ID = "number ", "name ", "id "
-_STATE_CODES = {"voi": RaceState.VOID, "v": RaceState.VOID, "abd": RaceState.ABANDONED, "abn": RaceState.ABANDONED}
 
-_PLAIN_STATUS, _RUNS, _NO_NAME, _NO_FINISH, _NON_RUNNER = (
-    frozenset(NAMES_OF[f"words.{kind}"]) for kind in ("plain", "runs", "no_name", "no_finish", "non_runner")
+_PLAIN_STATUS, _RUNS, _NO_NAME, _NON_RUNNER = (
+    frozenset(NAMES_OF[f"words.{kind}"]) for kind in ("plain", "runs", "no_name", "non_runner")
 )
 _SAYS_NOTHING = _PLAIN_STATUS | _NO_NAME
 
 _PLACED_ANEW = re.compile("promoted|demoted|placed", re.IGNORECASE)
 """Words beside a place after an inquiry."""
-
-_DISQUALIFIED = re.compile(r"^(?!.*placed).*(?:disq|dsq|\bdq|dq\b|dq[0-9]|distanc(?:ed|é))", re.IGNORECASE)
-"""A horse that is disqualified and placed last has a place."""
 
 _NAME_OF_NON_RUNNER = re.compile(r"(.+?) *\((?:nr|non[ -]?runner|withdrawn|scratched)\)", re.IGNORECASE)
 
@@ -342,7 +348,7 @@ def _by_place(told: Mapping[_Horse, str | None]) -> dict[int, list[_Horse]]:
 
 @lru_cache(maxsize=1024)
 def _state_of(position: str) -> RaceState | None:
-    return _STATE_CODES.get(letters(position)) or state_in(position)
+    return RaceState.VOID if letters(position) == "v" else state_in(position)
 
 
 def _as_published(value: Any) -> str | None:
@@ -446,7 +452,7 @@ def _group(entry: Any) -> tuple[list[Any], str | None]:
     if isinstance(entry, list):
         if len(entry) > 1 and isinstance(entry[1], str) and _is_name(entry[1]):
             place = text(entry[0]) or ""
-            if finishing_position(place) or fold(place[:LONGEST_NAME]) in _NO_FINISH:
+            if finishing_position(place) or _is_no_finish(place):
                 return [entry[1]], place
         return entry, None
     if isinstance(entry, dict) and (lists := _lists(entry)):
@@ -657,7 +663,7 @@ def _out_of(said: Fields, words: Sequence[str]) -> tuple[str | None, str | None]
     is_marked = _is_marked(said, "non_runner") or any(map(_is_nr, said.of("marks.nr")))
     if away or is_marked or any(map(_is_not_running, said.of("marks.running"))):
         return OUT, None if fold(away or "nr") in _NON_RUNNER else away
-    if disqualified := next(filter(_DISQUALIFIED.search, words), None):
+    if disqualified := next(filter(_is_out_of_its_place, words), None):
         return disqualified, None
     return ("DSQ" if _is_marked(said, "disqualified") else next(filter(_is_no_finish, words), None)), None
 
@@ -682,9 +688,14 @@ def _is_true(value: Any) -> bool:
     return value is True or fold(str(value)[:LONGEST_NAME]) in {"true", "yes", "y", "1"}
 
 
+def _is_out_of_its_place(status: str) -> bool:
+    """A horse that is disqualified and placed last has a place."""
+    return is_disqualified(status) and "placed" not in status.casefold()
+
+
 def _is_no_finish(status: str) -> bool:
-    said = fold(status[:LONGEST_NAME])
-    return said in _NO_FINISH or said.startswith(NAMES_OF["words.no_finish_begins"])
+    is_out = did_not_finish(status) or is_non_runner(status) or is_disqualified(status)
+    return is_out or _state_of(status) in LOST_OR_VOID
 
 
 def _read_status(value: Any) -> str | None:

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.events.event import EventKind, RacingEvent
-from bot.events.facts import CARD, RUNNER, changes_between
+from bot.events.facts import changes_between
+from bot.events.kinds import CARD, RUNNER
 from bot.events.merge import completed
 from bot.events.races import FEW_MINUTES, OffTime, Race, Runner
 from tests.unit.events.versions import NOW, TODAY, at, between, published

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from bot.deliveries.payload import read_payload
 from bot.events.event import EventKind
-from bot.events.facts import CARD, MODELS, POSITION_FACT, RUNNER, Change, changes_between
-from bot.events.kinds import Noise, ToldField
+from bot.events.facts import POSITION_FACT, Change, changes_between
+from bot.events.kinds import CARD, RUNNER, Noise, ToldField
 from bot.events.merge import completed
-from tests.unit.events.versions import DECLARATIONS, EVENTS, NO_VALUE, NOW, TODAY, event_with
+from tests.unit.events.versions import DECLARATIONS, EVENTS, MODELS, NO_VALUE, NOW, TODAY, event_with
 
 DECLARED = [
     (kind, path)

@@ -78,7 +78,7 @@ SWAPPED = (
 MADE_VOID = (facts.Change(field="race.status", before="settled", now="Void", rings=True),)
 GOING = (facts.Change(field="race.going", before="Good", now="Soft"),)
 REASON = (facts.Change(field="event.reason", before="frost", now="frozen track"),)
-MORE_RACES = tuple(facts.Change(field=facts.CARD, of=f"1{number}:30", now="named") for number in (1, 2))
+MORE_RACES = tuple(facts.Change(field="card", of=f"1{number}:30", now="named") for number in (1, 2))
 
 STILL_OPEN = tuple(Race(off=OffTime(text=text)) for text in ("15:00", "15:30", "16:00"))
 

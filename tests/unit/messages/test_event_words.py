@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from bot.events.event import EventKind, RacingEvent
-from bot.events.facts import Change, VersionRemarks, changes_between
+from bot.events.facts import Change, changes_between
 from bot.events.races import Course, OffTime, Race, Runner
 from bot.slack.messages import EVENT_MESSAGES, Corrected, MessageContext, render
 from bot.slack.messages.alerts.unreadable import reference
@@ -179,14 +179,12 @@ def test_correction_reads_as_kept(name):
     check(KEPT, f"Correction of {name}", words(render(new, context(changes=changes, **more))))
 
 
-STORED_BEFORE = '{"changes":{"going":["good","soft"],"position of horse b":["2","1"],"something":["a","b"]}}'
 CHANGES = {
     "going, off time and price": (
         Change(field="race.going", before="Good to Firm", now="Soft"),
         Change(field="race.off", before="14:30", now="14:35"),
         Change(field="runner.starting_price", of="Golden Melody", before="7/2", now="99/1"),
     ),
-    "what an earlier version of the bot stored": VersionRemarks.model_validate_json(STORED_BEFORE).changes,
     "many facts": tuple(Change(field=f"fact {n}", before="a", now="b") for n in range(9)),
     "a position that rings": (Change(field="runner.position", of="Horse A", before="1", now="1", rings=True),),
 }

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 
 from bot.events.drill_mark import Drill
 from bot.events.event import EventKind, RacingEvent
-from bot.events.facts import CARD, MODELS, RUNNER, changes_between, only
-from bot.events.kinds import Noise, ToldField
+from bot.events.facts import changes_between, only
+from bot.events.kinds import CARD, RUNNER, Noise, ToldField
 from bot.events.races import Course, OffTime
 from bot.slack.messages import MessageContext, render
 from bot.slack.messages.alerts.corrections import additions_in_words, changes_in_words
 from bot.slack.messages.answers.full_result_answer import full_result
-from tests.unit.events.versions import DECLARATIONS, EVENTS, event_with
+from tests.unit.events.versions import DECLARATIONS, EVENTS, MODELS, event_with
 from tests.unit.messages.kept_events import EVENTS_IN_CONTEXT, LOST
 
 NOW = datetime(2026, 11, 20, 14, 32, tzinfo=UTC)

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from bot.events.facts import CARD, HORSE_FACT, NAMED, NON_RUNNER, POSITION_FACT, RUNNER, Change, only, runner_label
+from bot.events.facts import HORSE_FACT, NAMED, NON_RUNNER, POSITION_FACT, Change, only, runner_label
+from bot.events.kinds import CARD, RUNNER
 from bot.events.race_state import LOST_OR_VOID, RaceState, state_in
 from bot.events.races import RESERVED, Race, finishing_position, is_disqualified, is_shared
 from bot.events.spellings import NO
