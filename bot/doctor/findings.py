@@ -2,10 +2,9 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
 
 from pydantic_core import to_json
 
@@ -100,7 +99,7 @@ class CheckReport:
             "at": self.at.isoformat(),
             "outcome": self.outcome,
             "exit_code": self.exit_code,
-            "checks": [_as_object(one) for one in self.checks],
+            "checks": [replace(one, took_s=round(one.took_s, 3)) for one in self.checks],
         }
         return to_json(document, indent=2).decode()
 
@@ -118,16 +117,3 @@ def _lines(examined: Examined) -> str:
     for finding in examined.findings:
         lines += [f"         - {finding.told}", f"           Mend: {finding.mend}"]
     return "\n".join(lines)
-
-
-def _as_object(examined: Examined) -> dict[str, Any]:
-    return {
-        "check": examined.check,
-        "outcome": examined.outcome,
-        "told": examined.told,
-        "because_of": examined.because_of,
-        "took_s": round(examined.took_s, 3),
-        "findings": [
-            {"code": one.code, "outcome": one.outcome, "told": one.told, "mend": one.mend} for one in examined.findings
-        ],
-    }
