@@ -119,10 +119,7 @@ class ReferenceBook:
 
     async def lexicon(self, timeout_s: float | None = None) -> Lexicon:
         """`timeout_s` covers all lists. The countries come from the store."""
-        began_s = asyncio.get_running_loop().time()
-        regions = await self.regions(timeout_s)
-        waited_s = asyncio.get_running_loop().time() - began_s
-        courses = await self.courses(None if timeout_s is None else max(0.01, timeout_s - waited_s))
+        regions, courses = await asyncio.gather(self.regions(timeout_s), self.courses(timeout_s))
         classes = await self._database.read(reference_store.CLASSES.items)
         return Lexicon(regions or (), courses or (), await self.known_countries(), classes)
 
