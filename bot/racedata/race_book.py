@@ -1,21 +1,127 @@
-"""The race book: the races of all days, with the cards and races that commands and jobs ask for."""
+"""The race book: the races of all days, with the cards and races that commands and jobs ask for.
 
-from datetime import date
+A region's day is read from the data service by RACING_DAY_PATH in one request, else by the walk of `/races/search`. No
+specified list has a filter by day (Spec gap G10), so the walk reads the whole list, and keeps its position with the
+races. A caller waits as long as the budget says, while the reading continues in the background. A region is read by one
+request at a time, for all who wait.
+"""
+
+import asyncio
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta
 from functools import partial
 
 from sqlmodel import Session
 
+from bot.clock import Clock
+from bot.db import named_values
+from bot.db.engine import Database
+from bot.db.named_values import Mark
 from bot.errors import ServiceError
+from bot.events.days import begins_at, day_before, is_outside, utc_today, widens
 from bot.events.races import Course, Race
-from bot.racedata import race_book_store
-from bot.racedata.day import known_day
+from bot.events.reading.race_record import read_race
+from bot.logs import get_logger
+from bot.racedata import quota_store, race_book_store
+from bot.racedata.client.cursor_walk import Step
+from bot.racedata.client.records import RaceRecord
+from bot.racedata.client.service_client import RECORDS_PER_PAGE, RacingClient, WalkPosition
+from bot.racedata.client.service_errors import (
+    OutsideWindow,
+    QuotaExceeded,
+    RateLimited,
+    ServiceFailure,
+    Spared,
+)
+from bot.racedata.day import known_day, note_whole
 from bot.racedata.day_card import Card, Coverage, MeetingCard, Outcomes, none_hidden
+from bot.racedata.day_path import DayRead, PathReader, Paths
+from bot.racedata.lexicon import as_spelled
+from bot.racedata.quota_book import QuotaBook
 from bot.racedata.quota_purposes import Purpose
-from bot.racedata.reading import Budget, Reading, Standing
+from bot.racedata.race_walk import ALL_REGIONS_WALK, Errand, PageSeen, Start, Walk, after_page, is_proven, read_at
+
+log = get_logger(__name__)
+
+PAGES_TOGETHER = 25
+"""Pages that are read for a waiting person before another day of the region has a turn."""
+
+RUNNERS_KEPT = timedelta(days=60)
+"""Older races have no runners: a walk from 2017 on passes hundreds of thousands of races."""
+
+DAYS_NEAR = (-1, 0, 1)
+"""The days from today whose whole card may be read while racing goes on in some time zone."""
 
 
-class RaceBook(Reading):
+@dataclass(frozen=True)
+class Budget:
+    pages: int = 1_000
+    seconds: float = 15.0
+    purpose: Purpose = Purpose.PEOPLE
+
+
+@dataclass(frozen=True)
+class Standing:
+    errand: Errand
+    walk: Walk
+    day_read: DayRead | None = None
+    window: str | None = None
+    stopped_by: Coverage | None = None
+    failure: ServiceError | None = None
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether the whole day was read, and lately enough. Days outside the plan's window are never proven."""
+        if self.stopped_by is Coverage.OUTSIDE_WINDOW:
+            return False
+        by_path = self.day_read is not None and self.day_read.proves(self.errand)
+        return by_path or is_proven(self.walk, self.errand.day.isoformat(), self.errand.fresh_since)
+
+    @property
+    def read_at(self) -> datetime | None:
+        """When the day was last read whole; None for settled days and unread days."""
+        if self.day_read is not None and self.day_read.proves(self.errand):
+            return self.day_read.read_at
+        return read_at(self.walk, self.errand.day.isoformat(), self.errand.fresh_since)
+
+
+Stopped = tuple[Coverage | None, ServiceError | None]
+
+
+@dataclass(eq=False)
+class _Run:
+    """A reading under way. `waiting` counts people; `budget` is a person's after a person asked too."""
+
+    errand: Errand
+    budget: Budget
+    task: "asyncio.Task[Stopped]" = field(init=False)
+    pages: int = 0
+    waiting: int = 0
+
+
+class RaceBook:
     """Commands and jobs share one race book, so that a region is read once for all."""
+
+    def __init__(
+        self, database: Database, client: RacingClient, clock: Clock, quota: QuotaBook, paths: Paths | None = None
+    ) -> None:
+        self._database = database
+        self._client = client
+        self._clock = clock
+        self._quota = quota
+        self._paths = PathReader(database, clock, paths or Paths())
+        self.runs: dict[tuple[str | None, date], _Run] = {}
+        self._turns: dict[str | None, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._pages: Counter[str | None] = Counter()
+
+    async def aclose(self) -> None:
+        tasks = [run.task for run in self.runs.values()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     async def card(
         self, region: str | None, day: date, course: Course | None = None, budget: Budget | None = None
@@ -48,6 +154,161 @@ class RaceBook(Reading):
                 raise
             return known
 
+    async def top_up(self, region: str | None, day: date, budget: Budget) -> Standing:
+        """Read until the day is proven, or until budget, quota or service end the reading. Raises no ServiceError."""
+        now = self._clock()
+        fresh_since = now - timedelta(seconds=await self._quota.staleness_s())
+        errand = Errand(region, day, utc_today(now), fresh_since)
+        before = await self._standing(errand)
+        if before.is_proven or before.stopped_by is not None:
+            return before
+        stopped: Stopped = None, None
+        pages = self._pages[region]
+        try:
+            async with asyncio.timeout(budget.seconds):
+                stopped = await self._read(errand, budget)
+        except TimeoutError:
+            log.info("racebook_reads_on", region=region, day=day.isoformat())
+            error = self._client.held_up()
+            # A reading with a page already only waits for its next minute: a retry would not help.
+            if self._pages[region] == pages and not (isinstance(error, RateLimited) and self._pages_so_far(region)):
+                stopped = _stopped_by(error, day), error
+        return await self._standing(errand, stopped)
+
+    async def progress(self, region: str | None) -> str:
+        walk, read = await self._walk_of(region), self._pages_so_far(region)
+        pages = f"{read} page{'' if read == 1 else 's'} so far" if read else "waiting for the data service"
+        reached = walk.reached()
+        so_far = f", and it has come to {reached}" if reached else ""
+        return f"Reading the data service's list of {region or 'all regions'}: {pages}{so_far}"
+
+    def _pages_so_far(self, region: str | None) -> int:
+        return sum(run.pages for (of, _), run in self.runs.items() if of == region)
+
+    async def _standing(self, errand: Errand, stopped: Stopped = (None, None)) -> Standing:
+        walk, day_read = await self._walk_of(errand.region), await self._paths.load(errand)
+        window = self._client.state.window or (day_read and day_read.window) or walk.window
+        stopped_by, failure = stopped
+        if is_outside(window, errand.day):
+            stopped_by = Coverage.OUTSIDE_WINDOW
+        return Standing(errand, walk, day_read, window, stopped_by, failure)
+
+    async def _walk_of(self, region: str | None) -> Walk:
+        return await self._database.read(partial(stored_walk, region=region))
+
+    async def _read(self, errand: Errand, budget: Budget) -> Stopped:
+        is_person, key = budget.purpose is Purpose.PEOPLE, (errand.region, errand.day)
+        run = self.runs.get(key)
+        if run is None or run.task.done():
+            run = self.runs[key] = _Run(errand, budget)
+            run.task = asyncio.create_task(self._run(run), name=f"race book {errand.region}")
+            run.task.add_done_callback(partial(self._end, run))
+        elif is_person:
+            run.budget = budget
+        run.waiting += is_person
+        try:
+            # The end of one caller's patience must not end the reading for others.
+            return await asyncio.shield(run.task)
+        finally:
+            run.waiting -= is_person
+
+    def _end(self, run: _Run, task: "asyncio.Task[Stopped]") -> None:
+        key = run.errand.region, run.errand.day
+        if self.runs.get(key) is run:
+            del self.runs[key]
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.warning("racebook_not_read", reason=str(error))
+
+    async def _run(self, run: _Run) -> Stopped:
+        """Read until the day is proven, while the budget lasts and commands may spend quota."""
+        errand, turn = run.errand, self._turns[run.errand.region]
+        try:
+            async with turn:
+                if await self._is_read_by_path(run):
+                    return None, None
+            while run.pages < run.budget.pages:
+                left = await self._quota.commands_left()
+                if left is not None and left <= 0:
+                    return Coverage.QUOTA, await self._quota.held_back()
+                async with turn:
+                    if await self._walk_on(run, run.budget.pages if left is None else left):
+                        return None, None
+        except ServiceError as error:
+            log.info("racebook_stopped", region=errand.region, reason=str(error))
+            return _stopped_by(error, errand.day), error
+        return None, None
+
+    async def _walk_on(self, run: _Run, left: int) -> bool:
+        """True if the day is read. A person who comes later need not wait for a client in the background."""
+        errand, purpose = run.errand, run.budget.purpose
+        pages = min(left, run.budget.pages - run.pages, PAGES_TOGETHER if run.waiting else 1)
+        walk = await self._walk_of(errand.region)
+        start = errand.next_start(walk)
+        if start is None:
+            return True
+        position = WalkPosition(region=walk.region, limit=walk.limit, cursor=start.cursor)
+        asked_at = self._clock()
+        try:
+            async with aclosing(self._client_for(purpose, is_waiting=run.waiting > 0).walk_races(position)) as steps:
+                async for step in steps:
+                    walk = await self._keep_page(walk, step, asked_at, errand)
+                    run.pages += 1
+                    self._pages[errand.region] += 1
+                    pages -= 1
+                    if pages <= 0 or errand.next_start(walk) != Start(step.resume_at):
+                        break
+                    asked_at = self._clock()
+        except Spared:
+            # A person may have joined the reading of a job meanwhile.
+            if run.budget.purpose is purpose:
+                raise
+        return errand.next_start(walk) is None
+
+    def _client_for(self, purpose: Purpose, *, is_waiting: bool = True) -> RacingClient:
+        if purpose is Purpose.UPKEEP:
+            return self._client.for_upkeep()
+        return self._client if is_waiting else self._client.in_background()
+
+    async def _keep_page(self, walk: Walk, step: Step[RaceRecord], asked_at: datetime, errand: Errand) -> Walk:
+        # Hundreds of records take a while, and other commands must not wait.
+        races = await asyncio.to_thread(_read_races, step.page.data, errand.today)
+        seen = PageSeen(asked_at, step.cursor, step.resume_at, step.is_last, [race.race_date for race in races])
+        meta = step.page.meta
+        # After a refused cursor, everything that depends on cursors is forgotten.
+        known = walk.forgotten() if step.started_again and step.cursor is None else walk
+        if widens(walk.window, meta.window):
+            # Another plan shows more races than the walk could see before.
+            after = walk.forgotten()
+        else:
+            after = after_page(known, seen, day_before(errand.today), errand.fresh_since)
+        after = after.model_copy(
+            update={"window": meta.window or walk.window, "data_as_of": meta.data_as_of or walk.data_as_of}
+        )
+        return await self._database.write(lambda session: self._store(session, walk, after, races))
+
+    def _store(self, session: Session, before: Walk, walk: Walk, races: Sequence[Race]) -> Walk:
+        """The stored walk, which goes on from the progress of another process if there is any."""
+        now = self._clock()
+        # In the list of all regions each race names its own region; "" replaces no region.
+        races = as_spelled(session, races)
+        race_book_store.put(session, races, now, region=walk.region or race_book_store.REGION_UNKNOWN)
+        quota_store.spend(session, 1, now, by_commands=1)
+        kept = stored_walk(session, walk.region)
+        if kept != before:
+            return kept
+        named_values.put(session, _walk_name(walk.region), walk.model_dump(mode="json"), now)
+        for day in (utc_today(now) + timedelta(days=ahead) for ahead in DAYS_NEAR):
+            if is_proven(walk, day.isoformat(), begins_at(day)):
+                note_whole(session, walk.region, day, now)
+        return walk
+
+    async def _is_read_by_path(self, run: _Run) -> bool:
+        if (await self._standing(run.errand)).is_proven:
+            return True
+        left = await self._quota.commands_left()
+        requests = run.budget.pages if left is None else min(run.budget.pages, left)
+        return await self._paths.read_day(self._client_for(run.budget.purpose), run.errand, requests)
+
 
 def _card(session: Session, standing: Standing, course: Course | None) -> Card:
     errand, day_read, walk = standing.errand, standing.day_read, standing.walk
@@ -71,3 +332,30 @@ def _card(session: Session, standing: Standing, course: Course | None) -> Card:
 
 def _so_far(outcomes: Outcomes) -> Coverage:
     return Coverage.PARTIAL if outcomes.meetings else Coverage.UNREAD
+
+
+def stored_walk(session: Session, region: str | None) -> Walk:
+    kept = named_values.get(session, _walk_name(region))
+    return Walk.model_validate(kept[0]) if kept else Walk(region=region, limit=RECORDS_PER_PAGE)
+
+
+def _walk_name(region: str | None) -> str:
+    return f"{Mark.WALK}{ALL_REGIONS_WALK if region is None else region}"
+
+
+def _read_races(records: Sequence[RaceRecord], today: date) -> list[Race]:
+    races = [read_race(record.fields) for record in records]
+    kept_from = (today - RUNNERS_KEPT).isoformat()
+    return [race if (race.race_date or "") >= kept_from else _without_runners(race) for race in races]
+
+
+def _without_runners(race: Race) -> Race:
+    return race.model_copy(update={"runners": (), "field_size": race.field_size or len(race.runners) or None})
+
+
+def _stopped_by(error: ServiceError, day: date) -> Coverage:
+    """A refusal about another date says nothing about this day."""
+    if isinstance(error, OutsideWindow) and error.requested_date == day.isoformat():
+        return Coverage.OUTSIDE_WINDOW
+    is_quota = isinstance(error, ServiceFailure) and error.code == QuotaExceeded.known_code
+    return Coverage.QUOTA if is_quota or isinstance(error, QuotaExceeded | Spared) else Coverage.FAILED

@@ -31,8 +31,7 @@ from bot.racedata import race_book_store
 from bot.racedata.day_card import Coverage
 from bot.racedata.quota_book import QuotaBook
 from bot.racedata.quota_purposes import Purpose
-from bot.racedata.race_book import RaceBook
-from bot.racedata.reading import Budget
+from bot.racedata.race_book import Budget, RaceBook
 
 log = get_logger(__name__)
 

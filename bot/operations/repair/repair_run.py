@@ -41,8 +41,7 @@ from bot.racedata.client.service_errors import (
 from bot.racedata.month_quota import month_key
 from bot.racedata.quota_book import QuotaBook
 from bot.racedata.quota_purposes import Purpose
-from bot.racedata.race_book import RaceBook
-from bot.racedata.reading import Budget
+from bot.racedata.race_book import Budget, RaceBook
 
 log = get_logger(__name__)
 

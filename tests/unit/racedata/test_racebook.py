@@ -17,7 +17,7 @@ from bot.racedata.client.cursor_walk import walk
 from bot.racedata.client.service_errors import CircuitOpen, QuotaExceeded, RateLimited, ServerFault, Spared
 from bot.racedata.day_card import Coverage, RaceOutcome
 from bot.racedata.quota_purposes import Purpose
-from bot.racedata.reading import Budget
+from bot.racedata.race_book import Budget
 from tests.unit.racedata.conftest import TODAY, FakeClient, from_today, make_days, make_race, titles
 
 ISO, NAAS = TODAY.isoformat(), Course(course_id="cr_1", name="Naas")
