@@ -1,7 +1,7 @@
 """Channels' subscriptions. Each change takes the channel's lock (bot.channels.channel_lock)."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from functools import lru_cache
 from typing import TypeVar
@@ -28,6 +28,8 @@ Selected = TypeVar("Selected")
 class UnreadFilter(ChannelFilter):
     """Stands for a stored filter that can't be read."""
 
+
+_ROW = table_of(ChannelSubscriptionRow).c
 
 SENT_LITERAL: ColumnElement[str] = literal_column("'sent'")
 """In the words of the index: otherwise SQLite does not use an index over some states only."""
@@ -204,39 +206,28 @@ def listening(session: Session) -> list[tuple[str, ChannelFilter]]:
 
     Posts of suspended and paused channels wait in their queues.
     """
-    row = table_of(ChannelSubscriptionRow).c
-    statement = select(row.channel_id, row.filter, row.region).where(row.state != SubscriptionState.WAITING)
-    found = session.connection().execute(statement.order_by(row.id))
-    return [(channel_id, _filter(text, region)) for channel_id, text, region in found]
+    return _filters(session, _ROW.state != SubscriptionState.WAITING)
 
 
 def every(session: Session) -> list[tuple[str, ChannelFilter]]:
-    row = ChannelSubscriptionRow
-    found = session.execute(select(row).order_by(col(row.channel_id), col(row.region))).scalars()
-    return [(one.channel_id, read_filter(one)) for one in found]
+    return sorted(_filters(session), key=lambda one: (one[0], one[1].region))
 
 
 def waiting(session: Session) -> list[tuple[str, ChannelFilter]]:
-    row = ChannelSubscriptionRow
-    statement = select(row).where(col(row.state) == SubscriptionState.WAITING).order_by(col(row.id))
-    return [(found.channel_id, read_filter(found)) for found in session.execute(statement).scalars()]
+    return _filters(session, _ROW.state == SubscriptionState.WAITING)
 
 
-def mentioning(session: Session, channel_ids: Iterable[str]) -> dict[str, list[ChannelFilter]]:
-    wanted = sorted(channel_ids)
-    if not wanted:
-        return {}
-    row = ChannelSubscriptionRow
-    statement = (
-        select(col(row.channel_id), col(row.filter), col(row.region))
-        .where(col(row.channel_id).in_(wanted))
-        .order_by(col(row.id))
-    )
+def mentioning(session: Session, channel_ids: Collection[str]) -> dict[str, list[ChannelFilter]]:
     found: dict[str, list[ChannelFilter]] = {}
-    for channel_id, text, region in session.execute(statement):
-        if (chosen := _filter(text, region)).mentions:
+    for channel_id, chosen in _filters(session, _ROW.channel_id.in_(sorted(channel_ids))) if channel_ids else ():
+        if chosen.mentions:
             found.setdefault(channel_id, []).append(chosen)
     return found
+
+
+def _filters(session: Session, *which: ColumnElement[bool]) -> list[tuple[str, ChannelFilter]]:
+    statement = select(_ROW.channel_id, _ROW.filter, _ROW.region).where(*which).order_by(_ROW.id)
+    return [(channel_id, _filter(text, region)) for channel_id, text, region in session.execute(statement)]
 
 
 def last_posts(session: Session, channel_id: str, filters: Sequence[ChannelFilter]) -> list[OutboxMessage | None]:

@@ -272,8 +272,8 @@ class Plan:
         loss_told = self._loss_told(news) if news.may_repeat_loss else {}
         steps = {}
         for channel in sorted(channels):
-            choices = self._choices(news, heard, channel, received_at, live.get(channel))
-            choices = replace(choices, loss_told=loss_told.get(channel))
+            shown, told_by = live.get(channel), loss_told.get(channel)
+            choices = self._choices(news, heard, channel, received_at, live=shown, loss_told=told_by)
             of_meetings = [(meeting, one) for meeting, here in told if (one := _last(here.get(channel, ())))]
             steps[channel] = decide(news, choices, chain.get(channel, ()), of_meetings)
         making = [
@@ -304,7 +304,14 @@ class Plan:
         }
 
     def _choices(
-        self, news: VersionNews, heard: Heard, channel: str, received_at: datetime, live: Live | None
+        self,
+        news: VersionNews,
+        heard: Heard,
+        channel: str,
+        received_at: datetime,
+        *,
+        live: Live | None,
+        loss_told: int | None,
     ) -> Choices:
         asking = self.known.with_asking.get(channel)
         return Choices(
@@ -316,6 +323,7 @@ class Plan:
             muted=channel in heard.muted,
             until=self._until(channel, news.event, received_at),
             live=live,
+            loss_told=loss_told,
             asked=request_of(asking, news.event) if asking and news.event.reports_loss else None,
         )
 

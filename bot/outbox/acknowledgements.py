@@ -5,7 +5,7 @@ more people while nobody has taken the abandonment.
 """
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -119,23 +119,12 @@ class PersonsAbandonment:
 
 
 def take(session: Session, key: str, user_id: str, now: datetime) -> Press | None:
-    """Somebody pressed the button of the message with this key. None for an unknown message.
+    """Somebody pressed the button of the message with this key. None for an unknown message."""
 
-    A press on an earlier message counts for the message that took its place.
-    """
-    number = _message_with(session, key)
-    press: Press | None = None
-    while number is not None:
-        alert = session.get_one(OutboxMessage, number)
-        is_news = move(session, number, NOT_TAKEN, state=AckState.TAKEN, taken_by=user_id, taken_at=now)
-        row = session.get_one(Acknowledgement, number, populate_existing=True)
-        press = _press(session, alert, row, is_news=is_news)
-        if is_news:
-            _show_anew(session, number, now)
-        # Read after the move: another transaction may have moved the row on meanwhile.
-        asked = asked_of(row) if row.state == AckState.REPLACED else None
-        number = asked.moved_to if asked is not None else None
-    return press
+    def taken(row: Acknowledgement) -> bool:
+        return move(session, row.message_id, NOT_TAKEN, state=AckState.TAKEN, taken_by=user_id, taken_at=now)
+
+    return _pressed(session, key, taken, now)
 
 
 def give_back(session: Session, key: str, user_id: str, now: datetime) -> Press | None:
@@ -143,26 +132,40 @@ def give_back(session: Session, key: str, user_id: str, now: datetime) -> Press 
 
     None for an unknown message. `is_news` is False if somebody else, or nobody, has the abandonment.
     """
-    number = _message_with(session, key)
-    press: Press | None = None
+
+    def given_back(row: Acknowledgement) -> bool:
+        asked = asked_of(row)
+        if row.state != AckState.TAKEN or row.taken_by != user_id or asked is None:
+            return False
+        before, again = _state_before(session, row, asked), asked.model_copy(update={"given_back_at": now})
+        written = {"taken_by": None, "taken_at": None, "asked": again.model_dump_json()}
+        return move(session, row.message_id, (AckState.TAKEN,), state=before, **written)
+
+    return _pressed(session, key, given_back, now)
+
+
+def _pressed(session: Session, key: str, change: Callable[[Acknowledgement], bool], now: datetime) -> Press | None:
+    """A press on an earlier message counts for the message that took its place. `change`: True for news."""
+    number, press = _message_with(session, key), None
     while number is not None:
+        alert = session.get_one(OutboxMessage, number)
         row = session.get_one(Acknowledgement, number, with_for_update=True, populate_existing=True)
-        alert, asked = session.get_one(OutboxMessage, number), asked_of(row)
-        is_news = row.state == AckState.TAKEN and row.taken_by == user_id and asked is not None
-        if is_news and asked is not None:
-            before, again = _state_before(session, alert, row, asked), asked.model_copy(update={"given_back_at": now})
-            written = {"taken_by": None, "taken_at": None, "asked": again.model_dump_json()}
-            move(session, number, (AckState.TAKEN,), state=before, **written)
+        if is_news := change(row):
             session.refresh(row)
             _show_anew(session, number, now)
-        press = _press(session, alert, row, is_news=is_news)
-        number = asked.moved_to if asked is not None and row.state == AckState.REPLACED else None
+        version = session.get(EventVersion, alert.event_id)
+        event = event_store.known(version)[0] if version else None
+        partly_run = rest_of_meetings.partly_run(session, [event] if event else [])
+        press = Press(alert.channel_id, row.taken_by, row.taken_at, is_news, event, partly_run)
+        asked = asked_of(row) if row.state == AckState.REPLACED else None
+        number = asked.moved_to if asked is not None else None
     return press
 
 
-def _state_before(session: Session, alert: OutboxMessage, row: Acknowledgement, asked: StoredRequest) -> AckState:
+def _state_before(session: Session, row: Acknowledgement, asked: StoredRequest) -> AckState:
     if row.stepped_at is None:
         return AckState.ASKED
+    alert = session.get_one(OutboxMessage, row.message_id)
     elsewhere = [channel_id for channel_id in asked.channels if channel_id != alert.channel_id]
     told = set(session.execute(_following([row.message_id], col(OutboxMessage.channel_id))).scalars())
     return AckState.UNANSWERED if told.issuperset(elsewhere) else AckState.REMINDED
@@ -174,13 +177,6 @@ def _message_with(session: Session, key: str) -> int | None:
     )
     found: int | None = session.execute(statement.where(col(OutboxMessage.idempotency_key) == key)).scalar_one_or_none()
     return found
-
-
-def _press(session: Session, alert: OutboxMessage, row: Acknowledgement, *, is_news: bool) -> Press:
-    version = session.get(EventVersion, alert.event_id)
-    event = event_store.known(version)[0] if version else None
-    partly_run = rest_of_meetings.partly_run(session, [event] if event else [])
-    return Press(alert.channel_id, row.taken_by, row.taken_at, is_news, event, partly_run)
 
 
 def end(session: Session, message_ids: Collection[int]) -> None:

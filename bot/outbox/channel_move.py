@@ -23,7 +23,7 @@ from bot.deliveries import inbox
 from bot.errors import LockTaken
 from bot.events import event_store
 from bot.outbox import acknowledgements
-from bot.outbox.message_store import ALWAYS, is_told
+from bot.outbox.message_store import ALWAYS
 from bot.outbox.revisions import Bump, Bumps
 from bot.outbox.states import Happened, move
 
@@ -108,9 +108,9 @@ def _move_messages(session: Session, old_id: str, new_id: str) -> None:
 def _fold_repeats(session: Session, old_id: str, new_id: str) -> None:
     """Of two messages of a version a waiting message is folded into the other, unless it alone asks."""
     one, other = aliased(OutboxMessage), aliased(OutboxMessage)
+    without_message = (MessageState.DEAD_LETTER, MessageState.MUTED, MessageState.FOLDED)
     stand = [col(each.kind) == MessageKind.EVENT for each in (one, other)]
-    stand += [is_told(each) for each in (one, other)]
-    stand += [col(each.state) != MessageState.FOLDED for each in (one, other)]
+    stand += [col(each.state).not_in(without_message) for each in (one, other)]
     pairs = session.execute(
         select(one, other)
         .join(other, col(other.event_id) == col(one.event_id))

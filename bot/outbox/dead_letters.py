@@ -3,15 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import islice
 
 from sqlalchemy import ColumnElement, Select, and_, exists, func, literal, literal_column, or_, select
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col
 
-from bot.db.tables import EventVersion, MessageKind, NamedRace, OutboxMessage, Reason, SaidRow
-from bot.events import event_store
+from bot.db.tables import EventVersion, MessageKind, OutboxMessage, Reason
+from bot.events import event_store, named_races
 from bot.events.event import CONTRADICTIONS, EventKind, RacingEvent
-from bot.outbox import acknowledgements, message_store
+from bot.outbox import acknowledgements, message_store, telling_store
 from bot.outbox.message_store import NewPost, Priority
 
 AGAIN = "#again"
@@ -20,10 +21,11 @@ AGAIN = "#again"
 OFFERED_FOR = timedelta(days=2)
 """After the receipt: an older alert is no news."""
 
+LOOKED_AT = 100
+"""The newest dead letters."""
+
 _LATER = aliased(EventVersion)
-_POST = aliased(OutboxMessage)
-_BEARER = aliased(OutboxMessage)
-_BORNE = aliased(EventVersion)
+_AGAIN = aliased(OutboxMessage)
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,9 @@ class DeadLetter:
 def newest(session: Session, at_most: int, now: datetime) -> Sequence[DeadLetter]:
     """Alerts in force, not posted after all yet. Notices and edits are left out."""
     statement = _offered(now).order_by(col(OutboxMessage.given_up_at).desc(), col(OutboxMessage.id).desc())
-    return [_dead_letter(post, version) for post, version in session.execute(statement.limit(at_most))]
+    offered = session.execute(statement.limit(LOOKED_AT)).all()
+    in_force = (pair for pair in offered if not _is_said_by_meeting(session, *pair))
+    return [_dead_letter(*pair) for pair in islice(in_force, at_most)]
 
 
 def post_again(session: Session, message_id: int, now: datetime) -> str | None:
@@ -48,7 +52,7 @@ def post_again(session: Session, message_id: int, now: datetime) -> str | None:
     new message.
     """
     found = session.execute(_offered(now).where(col(OutboxMessage.id) == message_id)).first()
-    if found is None:
+    if found is None or _is_said_by_meeting(session, *found):
         return None
     post: OutboxMessage = found[0]
     again = NewPost(
@@ -75,12 +79,12 @@ def _offered(now: datetime) -> Select[OutboxMessage, EventVersion]:
         .where(col(OutboxMessage.state) == literal_column("'dead_letter'"))
         .where(col(OutboxMessage.kind) == MessageKind.EVENT, col(OutboxMessage.reason) != Reason.UNSUBSCRIBED)
         .where(col(OutboxMessage.received_at) > now - OFFERED_FOR)
-        .where(~_is_posted_again(), ~_is_replaced(), ~_is_said_by_meeting())
+        .where(~_is_posted_again(), ~_is_replaced())
     )
 
 
 def _is_posted_again() -> ColumnElement[bool]:
-    return exists().where(col(_POST.idempotency_key) == col(OutboxMessage.idempotency_key) + AGAIN)
+    return exists().where(col(_AGAIN.idempotency_key) == col(OutboxMessage.idempotency_key) + AGAIN)
 
 
 def _is_replaced() -> ColumnElement[bool]:
@@ -104,29 +108,17 @@ def _is_contradicted(kind: EventKind, by: EventKind) -> ColumnElement[bool]:
     return and_(col(EventVersion.kind) == kind, exists().where(contradicting))
 
 
-def _is_said_by_meeting() -> ColumnElement[bool]:
-    """By a later message in the channel. Messages with a mere link to the meeting do not count."""
-    by_edit = exists().where(
-        col(SaidRow.message_id) == col(_POST.id),
-        col(SaidRow.event_id) == col(_LATER.id),
-        col(_LATER.id) > col(EventVersion.id),
+def _is_said_by_meeting(session: Session, post: OutboxMessage, version: EventVersion) -> bool:
+    """By a later message in the channel, or an edit. Messages with a mere link to the meeting do not count."""
+    if version.kind != EventKind.RACE_ABANDONED:
+        return False
+    meetings = event_store.latest(session, named_races.naming(session, [version.race_id]))
+    told = telling_store.told(session, meetings, channels=[post.channel_id])
+    return any(
+        one.telling.id > (post.id or 0) or (meetings[one.event_key].id or 0) > (version.id or 0)
+        for one in told
+        if one.is_own and one.telling.tells
     )
-    said = (
-        select(literal(1))
-        .select_from(NamedRace)
-        .join(_LATER, col(_LATER.event_key) == col(NamedRace.event_key))
-        .join(_POST, or_(and_(col(_POST.event_id) == col(_LATER.id), col(_POST.id) > col(OutboxMessage.id)), by_edit))
-        .join(_BEARER, col(_BEARER.id) == message_store.bearer_of(_POST))
-        .outerjoin(_BORNE, col(_BORNE.id) == col(_BEARER.event_id))
-        .where(
-            col(NamedRace.race_id) == col(EventVersion.race_id),
-            col(_POST.channel_id) == col(OutboxMessage.channel_id),
-            message_store.is_told(_POST),
-            message_store.is_told(_BEARER),
-            or_(col(_BEARER.kind) == MessageKind.SUMMARY, col(_BORNE.event_key) == col(_LATER.event_key)),
-        )
-    )
-    return and_(col(EventVersion.kind) == EventKind.RACE_ABANDONED, said.exists())
 
 
 def _dead_letter(post: OutboxMessage, version: EventVersion) -> DeadLetter:

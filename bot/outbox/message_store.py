@@ -54,22 +54,12 @@ ANSWERED_WITHIN = timedelta(seconds=10)
 """A post answered within this time tells how far Slack's clock is ahead."""
 
 
-def is_told(message: type[OutboxMessage]) -> ColumnElement[bool]:
-    """Or about to be told."""
-    return col(message.state).not_in([MessageState.DEAD_LETTER, MessageState.MUTED])
-
-
 STANDS_ALONE = and_(col(OutboxMessage.kind) == MessageKind.EVENT, col(OutboxMessage.state) != MessageState.FOLDED)
 """An event's own message, not folded."""
 
 
 def has_overrun(post: OutboxMessage) -> bool:
     return (post.detail or "").startswith(OVERRAN)
-
-
-def bearer_of(message: type[OutboxMessage]) -> ColumnElement[int]:
-    """The id of the message folded into, or of the message itself."""
-    return func.coalesce(col(message.folded_into), col(message.id))
 
 
 NOTICE_PREFIX = "notice:"
@@ -278,22 +268,16 @@ def divert_notices(session: Session, channel_id: str, instead: Sequence[str], *,
         ~col(OutboxMessage.idempotency_key).startswith(NOTICE_PREFIX + but, autoescape=True),
     )
     found = session.execute(waiting.order_by(col(OutboxMessage.id)).with_for_update()).scalars().all()
-    first, *others = instead
     for post in found:
-        resend_notice(session, post, others)
-        make_queues(session, [first])
-        post.channel_id, post.idempotency_key, post.detail = first, f"{_name_of(post)}@{first}", None
+        resend_notice(session, post, instead)
+        session.delete(post)
     session.flush()
     return len(found)
 
 
 def resend_notice(session: Session, post: OutboxMessage, channel_ids: Sequence[str]) -> None:
-    message = Message.from_json(post.content or "")
-    add(session, [_notice(_name_of(post), channel_id, message, post.received_at) for channel_id in channel_ids])
-
-
-def _name_of(post: OutboxMessage) -> str:
-    return post.idempotency_key.rpartition("@")[0]
+    message, name = Message.from_json(post.content or ""), post.idempotency_key.removesuffix(f"@{post.channel_id}")
+    add(session, [_notice(name, channel_id, message, post.received_at) for channel_id in channel_ids])
 
 
 _WAITS = or_(IS_UNSENT, IS_TO_EDIT)
