@@ -12,33 +12,15 @@ from sandbox.demo_bot import DemoFailed
 from sandbox.demo_stage import ADMINS, CHANNELS, PLAN, Stage
 from sandbox.racing_day import Meeting, Race
 from sandbox.racing_service.delivery_queue import Attempt, Delivery
+from sandbox.racing_service.event_payloads import CARD, RACE_OFF
 from sandbox.racing_service.plan_table import PLANS
 
-RESULT, RACE_OFF, MEETING_OFF, CARD = "result.received", "race.abandoned", "meeting.abandoned", "racecard.published"
 READ_S = 1.4
 QUOTA = PLANS[PLAN].per_month
 USED = QUOTA * 81 // 100
 
 
-@dataclass(frozen=True)
-class DemoChannel:
-    """`region` None means every region."""
-
-    channel_id: str
-    words: str
-    region: str | None
-    events: frozenset[str]
-
-    def expects(self, delivery: Delivery) -> bool:
-        happening = delivery.happening
-        return happening.event in self.events and self.region in (None, happening.region)
-
-
-DEMO_CHANNELS = (
-    DemoChannel("C0GB", "GB", "GB", frozenset({RESULT, RACE_OFF, MEETING_OFF})),
-    DemoChannel("C0IRE", "IRE results abandonments racecards", "IRE", frozenset({RESULT, RACE_OFF, MEETING_OFF, CARD})),
-    DemoChannel("C0ALL", "all abandonments racecards", None, frozenset({RACE_OFF, MEETING_OFF, CARD})),
-)
+SUBSCRIBED = {"C0GB": "GB", "C0IRE": "IRE results abandonments racecards", "C0ALL": "all abandonments racecards"}
 
 
 @dataclass
@@ -61,8 +43,8 @@ class Day:
 
     async def _channels_subscribe(self) -> None:
         self.stage.screen.title("Three channels say what they want (only the person who types sees the answer)")
-        for demo_channel in DEMO_CHANNELS:
-            await self._type(demo_channel.channel_id, "U0ALICE", f"/racing subscribe {demo_channel.words}")
+        for channel_id, words in SUBSCRIBED.items():
+            await self._type(channel_id, "U0ALICE", f"/racing subscribe {words}")
 
     async def _cards_come_out(self) -> None:
         self.stage.screen.title("Declarations come out")
@@ -115,7 +97,7 @@ class Day:
 
     async def _deliver(self, deliveries: Sequence[Delivery]) -> None:
         for delivery in deliveries:
-            takers = [demo_channel.channel_id for demo_channel in DEMO_CHANNELS if demo_channel.expects(delivery)]
+            takers = self.stage.expectations.takers(delivery.happening, delivery.created_at)
             self.due.update(takers)
             self.stage.screen.note(f"webhook: {_about(delivery)}{'' if takers else ', which no channel asked for'}")
         await self.stage.service.deliver_due()
@@ -152,7 +134,7 @@ class Day:
 def _about(delivery: Delivery) -> str:
     """Such as "race.abandoned, Ascot 13:35 (GB)"."""
     happening = delivery.happening
-    subject = happening.payload.get("race") or happening.payload["meeting"]
+    subject = happening.subject
     when = subject.get("off_time") or subject["date"]
     return f"{happening.event}, {subject['course']['name']} {when} ({happening.region})"
 

@@ -6,11 +6,12 @@ from datetime import datetime
 
 from bot.clock import utc_now
 from sandbox.racing_places import REGION_CODES
+from sandbox.racing_service.event_payloads import CARD, MEETING_OFF, RACE_OFF, RESULT, Happening
 
 EVENTS_OF = {
-    "results": {"result.received"},
-    "abandonments": {"race.abandoned", "meeting.abandoned"},
-    "racecards": {"racecard.published"},
+    "results": {RESULT},
+    "abandonments": {RACE_OFF, MEETING_OFF},
+    "racecards": {CARD},
 }
 DEFAULT = frozenset(EVENTS_OF["results"] | EVENTS_OF["abandonments"])
 
@@ -59,6 +60,11 @@ class Expectations:
         before = self.of(channel_id, now)
         if before is not None and (after := before.after(line)) != before:
             self.note(channel_id, now, after)
+
+    def takers(self, happening: Happening, at: datetime) -> list[str]:
+        """The channels that want an event."""
+        wanted = {channel_id: self.of(channel_id, at) for channel_id in self.wanted}
+        return [one for one, each in wanted.items() if each and each.takes(happening.event, happening.region)]
 
     def of(self, channel_id: str, at: datetime) -> Wanted | None:
         """An empty `Wanted` before the first subscription."""

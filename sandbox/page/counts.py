@@ -13,10 +13,9 @@ from statistics import median
 
 from sandbox.demo_words import Expectations
 from sandbox.racing_service.delivery_queue import Delivery
+from sandbox.racing_service.event_payloads import CARD, MEETING_OFF, RACE_OFF, RESULT
 from sandbox.slack.state import WorkspaceState
 from sandbox.slack.values import Json, PostedMessage
-
-RESULT, RACE_OFF, MEETING_OFF, CARD = "result.received", "race.abandoned", "meeting.abandoned", "racecard.published"
 
 _NEWS = "CORRECTION|Two versions disagree"
 
@@ -175,8 +174,7 @@ class _Named(dict[tuple[str, str], list[Reading]]):
 
 
 def subject_of(delivery: Delivery, channel_id: str) -> Subject:
-    payload = delivery.happening.payload
-    subject: Json = payload.get("race") or payload["meeting"]
+    subject = delivery.happening.subject
     return Subject(
         channel_id, delivery.happening.event, subject["course"]["name"], subject.get("off_time"), subject["date"]
     )

@@ -104,12 +104,12 @@ def _race(stage: Stage, race: Race) -> Json:
 
 def _delivery(delivery: Delivery) -> Json:
     happening = delivery.happening
-    subject = happening.payload.get("race") or happening.payload.get("meeting") or {}
+    subject = happening.subject
     return {
         "id": delivery.delivery_id,
         "event": happening.event,
         "region": happening.region,
-        "course": (subject.get("course") or {}).get("name"),
+        "course": subject["course"]["name"],
         "off": subject.get("off_time"),
         "status": delivery.status,
         "at": _instant(delivery.created_at),

@@ -68,11 +68,7 @@ async def _next_second() -> None:
 
 async def deliver_again(stage: Stage, race_id: str) -> str:
     """The race's newest delivery comes once more, as after an answer that the data service never got."""
-    of_race = [
-        one
-        for one in stage.service.deliveries
-        if one.attempts and (one.happening.payload.get("race") or {}).get("race_id") == race_id
-    ]
+    of_race = [one for one in stage.service.deliveries if one.attempts and one.happening.race_id == race_id]
     if not of_race:
         raise LookupError("no delivery of the race")
     return await send_once_more(of_race[-1])

@@ -9,6 +9,8 @@ from sandbox.racing_service.race_shapes import Record, race_record
 from sandbox.racing_service.racing import Racing
 from sandbox.racing_service.switches import RecordShape
 
+RESULT, RACE_OFF, MEETING_OFF, CARD = "result.received", "race.abandoned", "meeting.abandoned", "racecard.published"
+
 
 @dataclass(frozen=True, slots=True)
 class Happening:
@@ -19,6 +21,12 @@ class Happening:
     race_id: str | None
     meeting_id: str
     payload: Record
+
+    @property
+    def subject(self) -> Record:
+        """The race or the meeting of a nested payload."""
+        subject: Record = self.payload.get("race") or self.payload["meeting"]
+        return subject
 
 
 def race_happening(event: str, race: Race, racing: Racing, shape: RecordShape, now: datetime) -> Happening:
