@@ -21,7 +21,6 @@ from sandbox.racing_service.racing_standin import RacingService
 from sandbox.racing_service.switches import RETRY_GAPS_S as SPECIFIED_GAPS_S
 from sandbox.racing_service.switches import Switches
 from sandbox.slack.answers import Answer
-from sandbox.slack.person import Person
 from sandbox.slack.values import DEFAULT_SCOPES
 from sandbox.slack.workspace import SlackWorkspace
 
@@ -30,7 +29,6 @@ ADMINS = "C0ADMIN"
 PEOPLE = {"U0ALICE": "alice", "U0BOB": "bob"}
 ADMIN = "U0ALICE"
 COMMANDS = ("/racing", "/racecard", "/results", "/usage")
-EVENTS = tuple(kind.value for kind in EventKind)
 FULL_DAY = 60
 """The seed of a day with racing in every region, and in GB on the flat and over jumps."""
 
@@ -87,9 +85,8 @@ class Stage:
     async def press(self, channel_id: str, user_id: str, label: str) -> str | None:
         """The newest button of this label in the channel. None after an answer, else the problem."""
         open_before = set(self.slack.views)
-        person = Person(self.slack, user_id, self.bot.url)
         try:
-            answer = await person.clicks(label, channel=channel_id)
+            answer = await self.slack.person(user_id, self.bot.url).clicks(label, channel=channel_id)
         except LookupError:
             return f"There is no button {label!r} in #{CHANNELS.get(channel_id, channel_id)}."
         return await self._outcome(label, answer, open_before)
@@ -119,15 +116,8 @@ class Stage:
         except TimeoutError as error:
             raise DemoFailed(f"Nothing came within {ARRIVE_S:g} seconds, but should have: {what}.") from error
 
-    async def subscribe_webhook(self) -> None:
-        """Subscribes to every event over HTTP."""
-        async with httpx.AsyncClient(trust_env=False) as client:
-            answer = await client.post(
-                f"{self.service_url}/webhooks/subscribe",
-                headers={"X-API-Key": self.service.api_key},
-                json={"url": self.webhook_url, "events": list(EVENTS)},
-            )
-        answer.raise_for_status()
+    def subscribe_webhook(self) -> None:
+        self.service.subscribe(self.webhook_url, frozenset(EventKind))
 
     async def forge(self, race: Race) -> httpx.Response:
         """The bot's answer to a delivery signed with a stranger's secret."""
@@ -137,7 +127,7 @@ class Stage:
     async def start_bot(self) -> None:
         """The first start subscribes to the data service."""
         if not self.service.subscriptions:
-            await self.subscribe_webhook()
+            self.subscribe_webhook()
         await self.bot.start(self._settings())
 
     async def start_second(self) -> None:
@@ -184,7 +174,7 @@ async def open_stage(
         slack.direct_message(user_id)
     for channel_id, name in CHANNELS.items():
         slack.add_channel(channel_id, name)
-    slack.on_message(screen.message)
+    slack.listeners.append(screen.message)
     switches = Switches(allow_http_loopback=True, delivery_timeout_s=SERVICE_TIMEOUT_S, retry_gaps_s=RETRY_GAPS_S)
     service = RacingService(utc_now().date(), seed=FULL_DAY, plan=PLAN, switches=switches)
     async with service, slack.running(), serve(service.app) as address:

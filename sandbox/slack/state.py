@@ -66,6 +66,7 @@ class WorkspaceState:
         self.socket_mode = False
         self.sockets = Sockets(app_token, self.changes)
         self.listeners: list[OnMessage] = []
+        """For every message that is posted, edited or shown to one person."""
         self.numbers = count(1)
         self.failure_of: FailureOf = lambda _method, _args: None
         """A failure of this call, ahead of scripted failures."""

@@ -3,7 +3,7 @@
 `app` is Slack as the bot sees Slack. The methods are Slack as people see Slack.
 """
 
-from collections.abc import AsyncIterator, Callable, Collection, Iterable
+from collections.abc import AsyncIterator, Collection, Iterable
 from contextlib import asynccontextmanager
 
 from starlette.applications import Starlette
@@ -13,7 +13,7 @@ from sandbox.loopback_server import serve
 from sandbox.slack.interactions import Interactions
 from sandbox.slack.limits import SlackLimits
 from sandbox.slack.person import Person
-from sandbox.slack.values import DEFAULT_SCOPES, EphemeralMessage, PostedMessage, User
+from sandbox.slack.values import DEFAULT_SCOPES, User
 from sandbox.slack.web_api import build_app
 
 _HARMLESS = ("sandbox", "demo", "test")
@@ -62,10 +62,6 @@ class SlackWorkspace(Interactions):
         if self.address is None:
             raise RuntimeError("the workspace is not running")
         return f"{self.address}/api/"
-
-    def on_message(self, callback: Callable[[PostedMessage | EphemeralMessage], None]) -> None:
-        """For every message that is posted, edited or shown to one person."""
-        self.listeners.append(callback)
 
     def person(self, user_id: str, bot_url: str) -> Person:
         return Person(self, self.users[user_id].id, bot_url)

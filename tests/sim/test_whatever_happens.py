@@ -99,7 +99,7 @@ def test_a_day_that_was_hard_once_is_told_once(day, make_world):
 
 def test_calm_day_is_told_at_once_and_abandonments_first_and_nothing_twice(make_world):
     world, drawn = make_world(1, [CALL]), []
-    world.slack.on_message(lambda message: drawn.append((message.ts, message.text, str(message.blocks))))
+    world.slack.listeners.append(lambda message: drawn.append((message.ts, message.text, str(message.blocks))))
     burst = ("stories_at_once", ["result", "mended", "result"])
     happenings = [("story", "mended", 1.4), burst, ("story", "abandoned", 8.0)]
     assert world.loop.run_until_complete(Day(world).pass_by(happenings)) == []

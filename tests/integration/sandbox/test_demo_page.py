@@ -32,7 +32,7 @@ DEMO = (Path(__file__).parents[3] / "docs/demo.md").read_text("utf-8")
 async def stage(tmp_path):
     """No bot is started."""
     async with open_stage(tmp_path, Screen(CHANNELS, PEOPLE, make_console(io.StringIO())), 1.0) as stage:
-        await stage.subscribe_webhook()
+        stage.subscribe_webhook()
         yield stage
 
 
