@@ -15,6 +15,7 @@ from bot.racedata.lexicon import Lexicon
 from bot.racedata.near_misses import LOOKED_UP_MAX, nearest_names, quoted
 from bot.racedata.reference_book import RegionCheck
 from bot.slack.commands.invocation import Desk
+from bot.slack.language.request import LineRequest
 from bot.slack.messages.conditions.condition_view import ConditionView
 from bot.slack.messages.conditions.course_view import COURSES_FIELD, NOT_COURSES_FIELD, name_of
 from bot.slack.messages.conditions.event_views import REGIONS_FIELD, region_named, region_words, topics_in_order
@@ -29,9 +30,7 @@ FILTER_CHECK_S = 1.2
 class FilterChoice:
     """Looks words up within one deadline, and gathers errors by the form's fields.
 
-    `notes` go into the answer. `places` are the courses' known regions. `no_more_than` are the topics typed with "only"
-    or "no": the answer says which other topics still come. `adds`: where choices alone were typed, the topics of the
-    choices.
+    `notes` go into the answer. `places` are the courses' known regions.
     """
 
     desk: Desk
@@ -39,8 +38,6 @@ class FilterChoice:
     unchecked: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     places: dict[Course, str | None] = field(default_factory=dict)
-    no_more_than: frozenset[Topic] | None = None
-    adds: frozenset[Topic] | None = None
     _lexicon: Lexicon | None = None
     until_s: float = field(default_factory=lambda: asyncio.get_running_loop().time() + FILTER_CHECK_S)
 
@@ -186,8 +183,9 @@ def no_region(lexicon: Lexicon, typed: Sequence[str]) -> CommandError | None:
     return None
 
 
-def still_brought(before: ChannelFilter, check: FilterChoice) -> str | None:
-    more = topics_in_order(before.topics - check.no_more_than) if check.no_more_than is not None else []
+def _still_brought(before: ChannelFilter, wanted: LineRequest | None) -> str | None:
+    no_more_than = wanted.no_more_than if wanted else None
+    more = topics_in_order(before.topics - no_more_than) if no_more_than is not None else []
     if not more:
         return None
     line = typed_line(["unsubscribe", before.region, *more])
@@ -195,22 +193,47 @@ def still_brought(before: ChannelFilter, check: FilterChoice) -> str | None:
     return f"From {region_named(before.region)} {listed(more)} come as before: {ends}"
 
 
-def added_to(
-    there: Sequence[ChannelFilter], filters: Sequence[ChannelFilter], *, whole: bool, adds: frozenset[Topic] | None
-) -> list[tuple[ChannelFilter | None, ChannelFilter, ChannelFilter]]:
-    """Each new filter, between the present filter of its region and the filter to be stored.
+@dataclass(frozen=True)
+class Addition:
+    """The chosen filter, between the present filter of its region and the filter to be stored.
 
-    Of new topics only `adds`, unless None. Raises CommandError where nothing, or other races than typed, would be
-    received.
+    `notes`: sentences for the answer.
+    """
+
+    before: ChannelFilter | None
+    chosen: ChannelFilter
+    after: ChannelFilter
+    notes: tuple[str, ...] = ()
+
+    @property
+    def is_news(self) -> bool:
+        return self.before is None or self.after.fingerprint() != self.before.fingerprint()
+
+
+def added_to(
+    there: Sequence[ChannelFilter], filters: Sequence[ChannelFilter], wanted: LineRequest | None
+) -> list[Addition]:
+    """What becomes of new filters beside a channel's filters. `wanted`: the typed line, None of a form.
+
+    Raises CommandError where nothing, or other races than typed, would be received.
     """
     present = {one.region: one for one in there}
-    each = [(present.get(one.region), one) for one in filters]
-    return [(old, new, _merged(old, new, whole=whole, adds=adds) if old else new) for old, new in each]
+    return [_added(present.get(one.region), one, wanted) for one in filters]
+
+
+def _added(before: ChannelFilter | None, chosen: ChannelFilter, wanted: LineRequest | None) -> Addition:
+    if before is None:
+        return Addition(None, chosen, chosen)
+    whole = wanted is not None and wanted.is_whole
+    after = _merged(before, chosen, whole=whole, adds=wanted.of_choices if wanted else None)
+    notes = (*_told_of_merge(before, chosen, whole=whole), _still_brought(before, wanted))
+    return Addition(before, chosen, after, tuple(filter(None, notes)))
 
 
 def _merged(
     before: ChannelFilter, chosen: ChannelFilter, *, whole: bool, adds: frozenset[Topic] | None
 ) -> ChannelFilter:
+    """Both filters together; of the new topics only `adds`, unless None."""
     if adds is not None:
         chosen = chosen.model_copy(update={"topics": before.topics | adds})
     _check_one_filter(before, chosen, whole=whole)
@@ -272,7 +295,7 @@ def _not_together(
     )
 
 
-def told_of_merge(before: ChannelFilter, chosen: ChannelFilter, *, whole: bool) -> list[str]:
+def _told_of_merge(before: ChannelFilter, chosen: ChannelFilter, *, whole: bool) -> list[str]:
     lifted = [course for course in chosen.courses if has_course(before.not_courses, course)]
     again = f"No longer left out from {region_named(chosen.region)}: {', '.join(map(name_of, lifted))}."
     views = [view for view in NARROWING if not (lifted and view is ONLY_COURSES)]

@@ -39,8 +39,6 @@ async def with_working_offers(
     except TimeoutError:
         log.warning("offers_not_all_checked", reference=invocation.reference, within_s=within_s)
     told = error.offering(trying.found)
-    if error.form is None and not trying.found:
-        told.form = trying.form
     if error.asks_meaning and not (trying.found or trying.idle):
         told.told = "I can't make sense of that, so nothing was changed. Name one thing at a time."
     if trying.idle:
@@ -63,17 +61,14 @@ def _nothing_to_change(there: Iterable[ChannelFilter]) -> str:
     return f"Nothing to change{takes}."
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Trying:
-    """`form`: the words for the form, of the first refused offer with understood words."""
-
     desk: Desk
     invocation: Invocation
     refused: str
     shows_lines: bool
     found: dict[str, str] = field(default_factory=dict)
     idle: dict[str, str] = field(default_factory=dict)
-    form: str | None = None
 
     async def work(self, lines: Mapping[str, str], tries: int, before: str = "") -> None:
         for label, line in list(lines.items())[:OFFERED_MAX]:
@@ -81,8 +76,6 @@ class _Trying:
                 continue
             shown = line if self.shows_lines else _label(before, label) if before else label
             error, changes = await self._try(line)
-            if error is not None and not self._would_turn(line):
-                self.form = self.form or error.form
             if error is None and not changes:
                 self.idle[shown] = line
             elif error is None and line not in self.found.values():

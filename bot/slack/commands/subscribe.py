@@ -24,7 +24,7 @@ from bot.racedata.near_misses import COURSE_PREFIX
 from bot.racedata.recent_races import recent
 from bot.slack.channel_membership import is_member
 from bot.slack.commands.channel_checks import check_escalation
-from bot.slack.commands.filter_choice import FilterChoice, added_to, still_brought, told_of_merge
+from bot.slack.commands.filter_choice import FilterChoice, added_to
 from bot.slack.commands.filter_view import as_shown, overridden_in
 from bot.slack.commands.form_button import open_form
 from bot.slack.commands.invocation import MEMBERSHIP_S, Command, Desk, Invocation, may_change
@@ -75,19 +75,14 @@ async def _plan(desk: Desk, invocation: Invocation) -> SubscribePlan:
 
 def _changes(session: Session, invocation: Invocation, planned: SubscribePlan) -> bool:
     there = subscriptions.filters_of(session, invocation.channel_id)
-    pairs = added_to(there, planned.filters, whole=planned.wanted.is_whole, adds=planned.checked.adds)
-    return not planned.filters or any(_is_news(before, after) for before, _, after in pairs)
+    return not planned.filters or any(one.is_news for one in added_to(there, planned.filters, planned.wanted))
 
 
 async def _apply(desk: Desk, invocation: Invocation, planned: SubscribePlan) -> Subscribed | None:
     if not planned.filters:
         await open_form(desk, invocation, None)
         return None
-    return await store(desk, invocation, planned.filters, planned.checked, whole=planned.wanted.is_whole)
-
-
-def _is_news(before: ChannelFilter | None, after: ChannelFilter) -> bool:
-    return before is None or after.fingerprint() != before.fingerprint()
+    return await store(desk, invocation, planned.filters, planned.checked, planned.wanted)
 
 
 async def said_of(desk: Desk, invocation: Invocation, committed: Subscribed | None) -> Message | None:
@@ -105,14 +100,14 @@ async def store(
     invocation: Invocation,
     filters: Sequence[ChannelFilter],
     check: FilterChoice,
+    wanted: LineRequest | None = None,
     *,
     instead_of: ChannelFilter | None = None,
-    whole: bool = False,
 ) -> Subscribed:
     """Commit these filters, beside the channel's filters or in the place of `instead_of`.
 
-    `whole`: the regions were typed by themselves. Raises FieldsWrong where `instead_of` has changed, CommandError where
-    the bot can never post.
+    `wanted`: the typed line. Raises FieldsWrong where `instead_of` has changed, CommandError where the bot can never
+    post.
     """
     channel_id, now = invocation.channel_id, desk.clock()
     member = await is_member(desk.slack, channel_id, invocation.left_s(MEMBERSHIP_S))
@@ -130,8 +125,8 @@ async def store(
             there.remove(instead_of)
         edited = instead_of.region if instead_of is not None else None
         chosen = [_unchecked_as(instead_of, one) for one in filters]
-        pairs = added_to(there, chosen, whole=whole, adds=check.adds)
-        saved = [after for _, _, after in pairs]
+        additions = added_to(there, chosen, wanted)
+        saved = [one.after for one in additions]
         with audited(session, desk, invocation, "subscribe" if edited is None else "edit"):
             for one in saved:
                 subscriptions.save(session, channel_id, one, user_id=invocation.user_id, now=now, instead_of=edited)
@@ -139,10 +134,8 @@ async def store(
                 subscriptions.remove(session, channel_id, [edited])
         if member is False:
             subscriptions.let_wait(session, channel_id, now)
-        both = [(before, one) for before, one, _ in pairs if before]
-        merges = [told for before, one in both for told in told_of_merge(before, one, whole=whole)]
-        notes = [*check.notes, *merges, *filter(None, (still_brought(before, check) for before, _ in both))]
-        is_news = any(_is_news(before, after) for before, _, after in pairs)
+        notes = [*check.notes, *(note for one in additions for note in one.notes)]
+        is_news = any(one.is_news for one in additions)
         return Subscribed(as_shown(session, saved), check.unchecked, saved, notes, member, is_news)
 
     stored = await change(desk, invocation, save)
@@ -250,17 +243,13 @@ async def _asked(check: FilterChoice, invocation: Invocation) -> tuple[LineReque
 
 
 async def _filters(check: FilterChoice, wanted: LineRequest, invocation: Invocation) -> list[ChannelFilter]:
-    check.adds = wanted.of_choices
-    check.no_more_than = (
-        wanted.all_topics if wanted.out(TOPICS_FIELD) or (wanted.is_only and wanted.of(TOPICS_FIELD)) else None
-    )
     places = (*wanted.of(REGIONS_FIELD), *wanted.of(UNKNOWN_WORDS))
     if wanted.out(REGIONS_FIELD):
         raise await _others(check, wanted)
     there = await check.desk.database.read(partial(subscriptions.filters_of, channel_id=invocation.channel_id))
     is_placed = bool(places or wanted.of(COURSES_FIELD) or wanted.everything)
     # "quiet 22-7" is for all that the channel receives.
-    adds = check.adds
+    adds = wanted.of_choices
     taking = [one.region for one in there if adds is not None and adds <= one.topics and not is_placed]
     if not (is_placed or taking):
         raise await _from_where(check, wanted, there)

@@ -102,6 +102,11 @@ class LineRequest:
         return frozenset(self.of(TOPICS_FIELD) or DEFAULT_TOPICS) - set(self.out(TOPICS_FIELD))
 
     @property
+    def no_more_than(self) -> frozenset[Topic] | None:
+        """The topics, where they were typed with "only" or "no"."""
+        return self.all_topics if self.out(TOPICS_FIELD) or (self.is_only and self.of(TOPICS_FIELD)) else None
+
+    @property
     def values(self) -> dict[str, tuple[Any, ...]]:
         return {view.field: self.of(view.field) for view in VALUED if view.field in self.taken}
 
