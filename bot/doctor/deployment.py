@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import Any, TypeVar
 
 import httpx
@@ -94,10 +95,8 @@ class Deployment:
 
     async def whoami(self) -> AsyncSlackResponse:
         """`auth.test`. Raises SlackError."""
-        return await self._once("whoami", self._ask_whoami)
-
-    async def _ask_whoami(self) -> AsyncSlackResponse:
-        return await self.slack.call("auth.test", self.slack.web.auth_test, timeout_s=HTTP_TIMEOUT_S)
+        call = partial(self.slack.call, "auth.test", self.slack.web.auth_test, timeout_s=HTTP_TIMEOUT_S)
+        return await self._once("whoami", call)
 
     async def public_health(self) -> httpx.Response:
         """`GET /healthz` at PUBLIC_URL. Raises httpx.HTTPError."""

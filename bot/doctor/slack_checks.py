@@ -150,11 +150,7 @@ async def history(deployment: Deployment) -> Seen | NotApplicable:
     places = [deployment.settings.admin_channel or "", *await _subscribed(deployment)]
     for place in (place for place in places[:MOST_CHANNELS] if place.startswith(("C", "G"))):
         try:
-            await deployment.slack.call(
-                HISTORY_METHOD,
-                partial(deployment.slack.web.conversations_history, channel=place, limit=1, include_all_metadata=True),
-                timeout_s=HTTP_TIMEOUT_S,
-            )
+            await _newest_message(deployment, place)
         except SlackChannelClosed:
             continue
         except SlackScopeMissing as error:
@@ -178,7 +174,10 @@ async def replies(deployment: Deployment) -> Seen | NotApplicable:
     known = dict.fromkeys([*live, *others, deployment.settings.admin_channel or ""])
     places = [place for place in known if place.startswith(("C", "G"))]
     for place in places[:MOST_CHANNELS]:
-        message_ts = await _newest_message(deployment, place)
+        try:
+            message_ts = await _newest_message(deployment, place)
+        except (SlackChannelClosed, SlackScopeMissing):
+            continue
         if message_ts is None:
             continue
         problem = await _problem_of_replies(deployment, place, message_ts)
@@ -189,14 +188,10 @@ async def replies(deployment: Deployment) -> Seen | NotApplicable:
 
 
 async def _newest_message(deployment: Deployment, channel_id: str) -> str | None:
-    try:
-        answer = await deployment.slack.call(
-            HISTORY_METHOD,
-            partial(deployment.slack.web.conversations_history, channel=channel_id, limit=NEWEST_MESSAGES),
-            timeout_s=HTTP_TIMEOUT_S,
-        )
-    except (SlackChannelClosed, SlackScopeMissing):
-        return None
+    """Asks as the bot asks for a post in doubt. Raises SlackError."""
+    web = deployment.slack.web
+    ask = partial(web.conversations_history, channel=channel_id, limit=NEWEST_MESSAGES, include_all_metadata=True)
+    answer = await deployment.slack.call(HISTORY_METHOD, ask, timeout_s=HTTP_TIMEOUT_S)
     listed = answer.get("messages")
     messages = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
     return next((str(one["ts"]) for one in messages if one.get("ts") and "subtype" not in one), None)
