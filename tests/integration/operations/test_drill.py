@@ -28,6 +28,7 @@ from bot.outbox.ledger import LedgerOutcome
 from bot.slack.messages.answers.drill_report import drill_report
 from sandbox.slack import failures
 from tests.databases import first_on_both, on_both
+from tests.integration.pipeline.steps import run_job
 from tests.notice_levels import WARNING, level_of
 
 FINE = AddressAnswer("https://bot.example.com/webhooks/racing", 0.1)
@@ -307,10 +308,11 @@ async def test_drill_of_a_process_that_died_is_ended_by_the_job(stage):
     kept = await stage.begin()
     await stage.deliver(drill_mark.body_of(kept.drill.drill_id))
     await pipeline.fanout.run_once()
-    assert await stage.drills.end_left_over() is False
+    job = stage.drills.job
+    assert await run_job(job, pipeline.database) is False
     stage.pipeline.clock.forward(kept_drills.DRILL_LASTS.total_seconds() + 1)
-    assert await stage.drills.end_left_over() is True
-    assert await stage.drills.end_left_over() is False
+    assert await run_job(job, pipeline.database) is True
+    assert await run_job(job, pipeline.database) is False
     assert await pipeline.waiting() == {}
 
 

@@ -87,9 +87,18 @@ async def reopen(pipeline, channel_id="CGB"):
     return started
 
 
+async def run_job(job, database):
+    """How much the job changes. Where its look finds nothing, a run would change nothing."""
+    finds = await database.read(job.look)
+    changed = await job.run()
+    assert finds or not changed
+    return changed
+
+
 async def tell_due(pipeline):
     """The job that ends waits for an hour; how many channels it told."""
-    told = await end_waits.tell_due(pipeline.database, pipeline.reopening, pipeline.clock, pipeline.poster.wake).run()
+    job = end_waits.tell_due(pipeline.database, pipeline.reopening, pipeline.clock, pipeline.poster.wake)
+    told = await run_job(job, pipeline.database)
     await pipeline.post_all()
     return told
 

@@ -21,7 +21,7 @@ from tests.clock import DAY, now
 from tests.databases import on_both
 from tests.integration.pipeline.desk import TOLD, after, ask, asked, is_taken, key_in, messages, press, told
 from tests.integration.pipeline.racing_day import abandonment, result, shown, tell, tell_two_in_ireland
-from tests.integration.pipeline.steps import close, fail, pause, reopen, traced, turns, wait, write
+from tests.integration.pipeline.steps import close, fail, pause, reopen, run_job, traced, turns, wait, write
 from tests.integration.pipeline.stories import bare, listed, read_list
 
 NO_EDIT, GONE = failures.slack_error("edit_window_closed"), failures.slack_error("message_not_found")
@@ -288,7 +288,7 @@ async def test_person_who_is_not_in_the_channel_is_told_by_direct_message_too(pi
     await wait(pipeline, 11 * 60)
     wake = asyncio.Event()
     job = escalate(pipeline.database, pipeline.notices, partial(members, pipeline.sender), pipeline.clock, wake)
-    assert [await job.run() for _ in range(2)] == [1, 0]
+    assert [await run_job(job, pipeline.database) for _ in range(2)] == [1, 0]
     await pipeline.post_all()
     assert "<@UALICE>" in pipeline.texts("CGB")[1]
     assert len(pipeline.slack.messages("DALICE")) == (0 if is_there or not answers else 1)

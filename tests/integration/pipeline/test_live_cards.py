@@ -29,7 +29,7 @@ from tests.clock import DAY, now, set_ahead
 from tests.databases import on_both
 from tests.integration.conftest import Moment
 from tests.integration.pipeline.racing_day import abandonment, edits, result, tell, tell_two_in_ireland
-from tests.integration.pipeline.steps import pause, wait
+from tests.integration.pipeline.steps import pause, run_job, wait
 from tests.integration.pipeline.stories import passes, so_far, subscribes, unsubscribes
 from tests.integration.pipeline.test_unchecked import check, service_is_back
 from tests.notice_levels import without_level
@@ -240,8 +240,8 @@ async def off_times_pass(pipeline, minutes, *replicas):
     """Time passes, and the job runs, on each replica at once."""
     pipeline.clock.forward(60 * minutes)
     await set_ahead(pipeline.database, pipeline.clock() - now())
-    jobs = [follow_off_times(one.database, one.clock, asyncio.Event()) for one in (pipeline, *replicas)]
-    counts = await asyncio.gather(*(job.run() for job in jobs))
+    jobs = [(follow_off_times(one.database, one.clock, asyncio.Event()), one.database) for one in (pipeline, *replicas)]
+    counts = await asyncio.gather(*(run_job(*job) for job in jobs))
     await pipeline.post_all()
     return sum(counts)
 

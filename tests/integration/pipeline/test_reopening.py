@@ -24,6 +24,7 @@ from tests.integration.pipeline.steps import (
     pause,
     reopen,
     resume,
+    run_job,
     states,
     traced,
     turns,
@@ -272,10 +273,10 @@ async def test_paused_channel_gets_notices_and_no_events_until_the_pause_is_over
     await write(pipeline, pipeline.notices.tell, "key", "Something to know", urgency=Urgency.NOTE)
     await pipeline.post_all()
     assert pipeline.texts("CADMIN") == [f"{NOTE}Something to know"]
-    ends = end_pauses(pipeline.database, pipeline.reopening, pipeline.clock, pipeline.poster.wake).run
-    assert await ends() == 0
+    job = end_pauses(pipeline.database, pipeline.reopening, pipeline.clock, pipeline.poster.wake)
+    assert await run_job(job, pipeline.database) == 0
     await wait(pipeline, (until - pipeline.clock()).total_seconds() + 1)
-    assert await ends() == 1
+    assert await run_job(job, pipeline.database) == 1
     await pipeline.post_all()
     assert kinds(pipeline, "CADMIN")[1].startswith("ABANDONED")
     assert await subscription(pipeline, "CADMIN") == "live"
