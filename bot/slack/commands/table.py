@@ -42,7 +42,7 @@ _SAID = {
     **dict.fromkeys(("card", "racecards", "declarations", "runners", "going", "nonrunners", "non-runners"), "racecard"),
     **dict.fromkeys(("what's next", "whats next", "what is next"), "next"),
     **dict.fromkeys(("subscriptions", "what do we get", "what am i subscribed to", "what comes here"), "list"),
-    **dict.fromkeys(("hello", "hi", "help me"), "help"),
+    **dict.fromkeys(("hello", "hello there", "hi", "hi there", "help me", "thanks", "thank you"), "help"),
     **{view.typed_as.removesuffix(":"): f"subscribe {view.typed_as.removesuffix(':')}" for view in CHOICES},
     **{code: f"subscribe {code}" for code in CALLED},
     **{said: f"subscribe {said}" for said in ("daily", "acknowledge", "no messages", "no posts")},

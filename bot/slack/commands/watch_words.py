@@ -64,7 +64,10 @@ def read_watch_words(text: str) -> WatchWords:
             lines={"What is watched": "watching"},
         )
     if loose := [name for kind, name in names if kind is None]:
-        raise CommandError(_kind_wanted(loose), lines=_lines_by_kind(names, is_own=is_own, replaced=replaced))
+        lines = _lines_by_kind(names, is_own=is_own, replaced=replaced)
+        # "follow GB" is meant as a subscription.
+        lines |= {"Region or course": typed_line(["subscribe", *loose])} if len(names) == len(loose) else {}
+        raise CommandError(_kind_wanted(loose), lines=lines)
     return WatchWords(tuple(dict.fromkeys(_checked(kind, name) for kind, name in names if kind)), is_own, *replaced)
 
 

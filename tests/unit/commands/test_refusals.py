@@ -185,6 +185,8 @@ def read_slash(command, text):
         ("list courses", "courses", ""),
         ("who was told York 14:30", "trace", "York 14:30"),
         ("hello", "help", ""),
+        ("hi there", "help", ""),
+        ("thank you!", "help", ""),
         ("cards GB", "racecard", "GB"),
         ("quiet 22-7", "subscribe", "quiet 22-7"),
         ("quiet:22-7", "subscribe", "quiet 22-7"),
