@@ -14,7 +14,7 @@ from pydantic import Field
 from bot.events.event import EventKind, RacingEvent
 from bot.events.kinds import CARD, DECLARATIONS, RUNNER, WHOLE_LISTS, DeclaredFields, Noise, Rings, ToldField
 from bot.events.pairs import Places, is_shorter, is_whole_field, paired_races, paired_runners
-from bot.events.race_state import LOST_OR_VOID, NOT_RUN, state_in
+from bot.events.race_state import NOT_RUN, state_in
 from bot.events.races import FEW_MINUTES, OUT, RESERVED, OffTime, Race, Runner, Value, finishing_position
 from bot.events.spellings import NO, YES, by_place
 from bot.events.watched import WatchedRunner
@@ -34,7 +34,6 @@ NAMED, NON_RUNNER = "named", OUT
 PLACED = "Result"
 """The status of placings without a status."""
 
-_ABANDONED = ("card.abandoned", "race.abandoned")
 
 _NAMED_TOGETHER = 3
 
@@ -60,12 +59,9 @@ class Change(Value):
         return self.before is None and not self.rings
 
     @property
-    def marks_lost(self) -> bool:
-        return self.field in _ABANDONED and self.now == YES
-
-    @property
-    def takes_back(self) -> bool:
-        return self.field in _ABANDONED and self.now == NO
+    def marks_lost(self) -> bool | None:
+        """False if a mark is taken back."""
+        return self.now == YES if self.field in {"card.abandoned", "race.abandoned"} else None
 
     @property
     def words(self) -> str:
@@ -140,8 +136,11 @@ class _Between:
                 continue
             name = path.removeprefix(f"{level}.")
             before, now = getattr(old, name), getattr(new, name)
-            if name in {"abandoned", "status"} and new.puts_back(old):
-                now = self._put_back(name, old, new)
+            if name == "status" and new.outdates_status(old):
+                now = PLACED
+            # A result's status says so alone.
+            elif name == "abandoned" and new.puts_back(old):
+                now = False if self._has_whole_lists or state_in(old.status) not in NOT_RUN else now
             was, is_now = _shown(before), _shown(now)
             if is_now is None or entry.by(was) == entry.by(is_now) or _is_same_off(before, now):
                 continue
@@ -151,12 +150,6 @@ class _Between:
             if entry.rings is Rings.MOVED_TODAY:
                 rings = is_soon and _moved_far(old, now)
             yield Change(field=path, of=of, before=was, now=is_now, rings=rings)
-
-    def _put_back(self, name: str, old: Race, new: Race) -> bool | str | None:
-        """The flag, or the status, of a race that is run after all. A result's status says so alone."""
-        if name == "status":
-            return new.status or (PLACED if new.has_places and state_in(old.status) in LOST_OR_VOID else None)
-        return False if self._has_whole_lists or state_in(old.status) not in NOT_RUN else new.abandoned
 
     def _rings(self, when: Rings, was: str | None, now: str) -> bool:
         if when is Rings.TO_OR_FROM_TODAY:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from bot.events.event import EventKind, RacingEvent
 from bot.events.kinds import DECLARATIONS, WHOLE_LISTS
 from bot.events.pairs import Places, is_shorter, is_whole_field, paired_races, paired_runners
-from bot.events.race_state import LOST_OR_VOID, state_in
+from bot.events.race_state import NOT_RUN, state_in
 from bot.events.races import FEW_MINUTES, OF_COURSE, RESERVED, Course, OffTime, Race, Runner
 from bot.events.spellings import by_place
 
@@ -23,17 +23,7 @@ _SHARED = ("meeting_id", "region", "race_date")
 
 _DEFAULTS = {name: field.default for name, field in Race.model_fields.items()}
 
-_OF_RACE = (
-    *_SHARED,
-    "off",
-    "title",
-    "number",
-    "race_class",
-    "race_type",
-    "distance",
-    "going",
-    "surface",
-)
+_OF_RACE = (*_SHARED, *("off", "title", "number", "race_class", "race_type", "distance", "going", "surface"))
 """Filled in for every kind of event. A status comes from the race's own events only."""
 
 
@@ -73,13 +63,9 @@ def of_declarations(race: Race, news: Race, known: Race) -> set[str]:
     if not race.has_places:
         return set()
     sized = news if news.field_size is not None else known
-    gave = [one for one, other in ((news, known), (known, news)) if _went(race) > _went(other)]
+    gave = [one for one, other in ((news, known), (known, news)) if len(race.went) > len(other.went)]
     sources = [("field_size", sized), *(("runners", one) for one in gave)]
     return {name for name, source in sources if name in source.from_book or not source.has_places}
-
-
-def _went(race: Race) -> int:
-    return sum(not runner.is_out for runner in race.runners)
 
 
 def _size(race: Race) -> list[str]:
@@ -178,6 +164,8 @@ def completed_race(race: Race, earlier: Race, *, are_all: bool = False) -> Race:
         kept |= {"region": earlier.region, "said_region": earlier.said_region}
     if not (race.runners or race.unread_order):
         kept |= {name: getattr(earlier, name) for name in _OF_THE_ORDER}
+    if race.outdates_status(earlier) or (race.abandoned is False and state_in(earlier.status) in NOT_RUN):
+        kept.pop("status", None)
     takes_off = are_all and is_whole_field(earlier, race)
     if takes_off and race.field_size is None:
         # The earlier number would hide that a runner is gone.
@@ -186,8 +174,6 @@ def completed_race(race: Race, earlier: Race, *, are_all: bool = False) -> Race:
     if race.puts_back(earlier):
         abandoned = False if are_all else race.abandoned
         kept.pop("reason", None)
-        if state_in(earlier.status) in LOST_OR_VOID:
-            kept.pop("status", None)
     return race.model_copy(
         update={
             **kept,

@@ -10,6 +10,9 @@ from pydantic import BaseModel, ConfigDict
 
 from bot.events.race_state import LOST_OR_VOID, RaceState, letters, state_in
 
+PROVISIONAL = RaceState.PROVISIONAL.capitalize()
+"""The status of places that are all provisional."""
+
 OUT, RESERVED = "NR", "Reserve"
 """Positions of a horse on the card that does not run. A reserve runs only if another horse is withdrawn."""
 
@@ -212,6 +215,11 @@ class Race(Value):
             return bool(earlier.abandoned)
         return state_in(earlier.status) in LOST_OR_VOID if self.status else self.has_places
 
+    def outdates_status(self, earlier: "Race") -> bool:
+        """True for placings in place of a lost race, a void race or provisional places."""
+        is_outdated = earlier.status == PROVISIONAL or state_in(earlier.status) in LOST_OR_VOID
+        return self.status is None and is_outdated and self.has_places
+
     @property
     def is_settled(self) -> bool:
         return is_settled_status(self.status) or state_in(self.status) is RaceState.PROVISIONAL or self.has_places
@@ -233,6 +241,10 @@ class Race(Value):
     def is_lost(self) -> bool:
         """True for a race that is marked abandoned or postponed, if nothing says that the race was run."""
         return bool(self.abandoned) and not self.is_settled
+
+    @property
+    def went(self) -> list[Runner]:
+        return [runner for runner in self.runners if not runner.is_out]
 
     @property
     def has_places(self) -> bool:

@@ -205,8 +205,9 @@ def _state_of(sources: Sources, placings: Placings) -> dict[str, Any]:
         told |= {RaceState.ABANDONED}
     # Of "Abandoned" and "Official", "Official" is kept: `abandoned` says already that the race was lost.
     telling = (RaceState.WALKOVER, RaceState.PROVISIONAL, RaceState.RUN, RaceState.ABANDONED)
-    if RaceState.WALKOVER in told:
-        states.setdefault(RaceState.WALKOVER, RaceState.WALKOVER.capitalize())
+    for state in (RaceState.WALKOVER, RaceState.PROVISIONAL):
+        if state in told and (state is RaceState.WALKOVER or not states):
+            states.setdefault(state, state.capitalize())
     is_run = RaceState.RUN in flagged or False in flags[RaceState.ABANDONED]
     return {
         "status": next((states[state] for state in telling if state in states), next(iter(statuses), None)),

@@ -32,13 +32,14 @@ from bot.events.reading.fields import LONGEST_NAME, NAMES_OF, Facts, Fields, fie
 from bot.events.reading.json_values import LONGEST_READ, count, flag, identifier, is_no, note_text, text
 from bot.events.reading.record_objects import entries_of, is_by_key, is_id
 
-_PLACES = ("place.official", "place.plain", "place.past_the_post")
-_ORDERS = ("order.official", "order.plain", "order.past_the_post")
-_PLAIN = 1
+_PLACES = ("place.official", "place.plain", "place.past_the_post", "place.provisional")
+_ORDERS = ("order.official", "order.plain", "order.past_the_post", "order.provisional")
+_PLAIN, _PROVISIONAL = 1, 3
 """A standing is an index of _PLACES and _ORDERS. An order, a flag or a winner is plain unless its name says more."""
 
 _LEADERS = (
     *(("1", "order.winner.official", 0), ("1", "order.winner", _PLAIN), ("1", "order.first", _PLAIN)),
+    ("1", "order.winner.provisional", _PROVISIONAL),
     *(("2", "order.second", _PLAIN), ("3", "order.third", _PLAIN), ("4", "order.fourth", _PLAIN)),
 )
 """Fields for the horse in a given place, with the standing of the name."""
@@ -103,7 +104,7 @@ _ORDER_TEXT = re.compile(r"[0-9]{1,2}[A-Za-z]?(?: ?(?:[-,/>=;.]| ) ?[0-9]{1,2}[A
 class Placings(NamedTuple):
     """`unread`: an unreadable order, as published. `disputed`: contradictory places.
 
-    `state`: what every position says of the race.
+    `state`: what every position says of the race, or that every place is provisional.
     """
 
     runners: tuple[Runner, ...] = ()
@@ -295,6 +296,9 @@ class _Horses:
             for one, position in told.items()
         )
         states = {_state_of(position) for position in told.values() if position and not is_non_runner(position)}
+        placed = [one for one, position in told.items() if finishing_position(position)]
+        if placed and all(one.standing == _PROVISIONAL for one in placed):
+            states = {RaceState.PROVISIONAL}
         words = "; ".join(disputed[:DISPUTES_TOLD]) or None
         found = Placings(runners, None, words, states.pop() if len(states) == 1 else None)
         if words or not unread or found.has_places:

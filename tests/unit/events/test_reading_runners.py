@@ -168,6 +168,23 @@ def test_runners_have_a_position_only_where_one_was_published(record, expected):
     assert horses_and_positions(record) == expected
 
 
+@pytest.mark.parametrize(
+    ("record", "status"),
+    [
+        ({"provisional_winner": {"name": "A"}}, "Provisional"),
+        ({"provisional_placings": ["A", "B"]}, "Provisional"),
+        ({"runners": [{"horse": "A", "unofficial_position": 1}, {"horse": "B"}]}, "Provisional"),
+        ({"provisional_placings": ["B", "A"], "status": "Official"}, "Official"),
+        ({"provisional_placings": ["B", "A"], "placings": ["A", "B"]}, None),
+        ({"finish_order": ["A"], "provisional_placings": ["A", "B"]}, None),
+        ({"runners": [{"horse": "A", "finishing_order": 1}]}, None),
+    ],
+)
+def test_places_that_are_all_provisional_are_called_so(record, status):
+    race = read_race(record)
+    assert (race.status, race.has_places) == (status, True)
+
+
 def test_runners_of_several_lists_are_put_together():
     declared = [{"number": 4, "horse": "A", "jockey": "J"}, {"number": 7, "horse": "B"}]
     runners = read_race({"runners": declared, "finishing_order": [7, 4]}).runners

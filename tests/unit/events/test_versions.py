@@ -150,6 +150,10 @@ LOST_AND_RUN = {
         [("race.abandoned", "yes", "no")],
         NOTHING,
     ),
+    "provisional, then placed": (
+        *(settled(provisional_winner="A"), placed("A 1")),
+        *([("race.status", "Provisional", "Result")], NOTHING),
+    ),
     "lost, and a horse without a place": (placed(**FOG), placed("A"), [], ("Abandoned", True, "fog")),
 }
 

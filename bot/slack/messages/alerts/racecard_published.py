@@ -117,7 +117,7 @@ def _text(
         notes = [joined([loss, _why(event)], ", "), labelled(changed, context), *watched]
     elif changed:
         kind = DISAGREE if context.order_unknown else "CORRECTION"
-        name = _place(event) if any(one.takes_back for one in context.changes) else _card(event)
+        name = _place(event) if any(one.marks_lost is False for one in context.changes) else _card(event)
         notes = [f"{kind}: {name}: {changed}", declared(event), *watched]
     else:
         notes = [*watched, f"{_card(event)}: {declared(event)}"]
@@ -132,7 +132,7 @@ def _headline(event: RacingEvent, context: MessageContext, changed: str, loss: s
         return f"{mark}{_card(event)}"
     if context.order_unknown:
         return f"{CONFLICTING} {DISAGREE}: {_card(event)}"
-    if back := [one for one in _named(event, context) if one.takes_back]:
+    if back := [one for one in _named(event, context) if one.marks_lost is False]:
         several = f"{counted(len(back), 'race')} are no longer marked abandoned"
         return f"{CORRECTED} CORRECTION: {_place(event)}: {changes_in_words(back) if len(back) == 1 else several}"
     return f"{mark or f'{CORRECTED} '}CORRECTION: {_card(event)}"

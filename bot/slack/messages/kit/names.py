@@ -124,7 +124,7 @@ def class_name(race: Race) -> str | None:
 def runners_count(race: Race) -> str | None:
     """The published field size, else the number of declared runners."""
     published = race.field_size or 0
-    number = published if 0 < published < RUNNERS_PLAUSIBLE else sum(not runner.is_out for runner in race.runners)
+    number = published if 0 < published < RUNNERS_PLAUSIBLE else len(race.went)
     return counted(number, "runner") if number else None
 
 

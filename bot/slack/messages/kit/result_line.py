@@ -72,7 +72,7 @@ def walkover(race: Race) -> str | None:
 def walked_over(race: Race) -> Runner | None:
     if state_in(race.status) is not RaceState.WALKOVER:
         return None
-    alone = race.placed() or [runner for runner in race.runners if not runner.is_out]
+    alone = race.placed() or race.went
     return alone[0] if len(alone) == 1 else None
 
 
@@ -88,7 +88,7 @@ class RaceField:
 
     def __init__(self, race: Race) -> None:
         self.race = race
-        self.went = [runner for runner in race.runners if not runner.is_out]
+        self.went = race.went
         self.ran = self._ran()
         self._bare = Counter(plain_name(runner.horse) for runner in race.runners if runner.horse)
         values = [_value(runner.starting_price) for runner in self.went]
