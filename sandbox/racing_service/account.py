@@ -66,9 +66,6 @@ class KeyCounts:
         self._in_minute += 1
         return self._in_minute
 
-    def in_minute(self, now: datetime) -> int:
-        return self._in_minute if int(now.timestamp() // 60) == self._minute else 0
-
     def in_month(self, now: datetime) -> int:
         return self.months[month_of(now)]
 

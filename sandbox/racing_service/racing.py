@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 from typing import Literal
 
 from sandbox.racing_day import SYNTHETIC, Meeting, Race, Runner, meetings_on
@@ -102,12 +102,6 @@ class Racing:
         )[:2]
         places = state.position_of(second), state.position_of(first)
         state.positions |= {first.number: places[0], second.number: places[1]}
-
-    def catch_up(self, now: datetime) -> None:
-        """Settles, without an event, races that were off fifteen minutes ago or earlier."""
-        for race in self.races():
-            if self.state(race).status == "declared" and race.off_at <= now - timedelta(minutes=15):
-                self.settle(race)
 
     def _first_state(self, race: Race) -> RaceState:
         if race.race_date >= self.today:

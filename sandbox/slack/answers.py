@@ -11,8 +11,8 @@ from sandbox.slack.values import SentResponse
 class Answer:
     """`status` is 0 without an answer.
 
-    `error` is "operation_timeout" after three seconds, "dispatch_failed" for another status than 200,
-    "challenge_failed", or the error of the body; else None.
+    `error` is "operation_timeout" after three seconds, "dispatch_failed" for another status than 200, or the error of
+    the body; else None.
     """
 
     status: int

@@ -213,7 +213,6 @@ class Series(Part):
 class Axes(Part):
     categories: Annotated[list[Label], Len(1, 20)]
     x_label: NotRequired[Title]
-    y_label: NotRequired[Title]
 
 
 class LineChart(Part):

@@ -42,13 +42,8 @@ async def send_event(state: WorkspaceState, bot_url: str, envelope: Json, retry_
         timeout_s = state.ack_timeout_s
         return await state.sockets.deliver("events_api", envelope, timeout_s=timeout_s, retry_num=retry_num)
     again = {"X-Slack-Retry-Num": str(retry_num), "X-Slack-Retry-Reason": "http_timeout"}
-    return await send_json(state, bot_url, envelope, None if retry_num is None else again)
-
-
-async def send_json(
-    state: WorkspaceState, bot_url: str, payload: Json, headers: dict[str, str] | None = None
-) -> Answer:
-    return await send_signed(state, bot_url, json.dumps(payload).encode(), JSON, headers=headers)
+    headers = None if retry_num is None else again
+    return await send_signed(state, bot_url, json.dumps(envelope).encode(), JSON, headers=headers)
 
 
 async def send_signed(
@@ -95,18 +90,6 @@ def with_body_taken(state: WorkspaceState, answer: Answer) -> Answer:
     except Refused as refusal:
         return replace(answer, error=refusal.code)
     return answer
-
-
-def with_challenge_checked(answer: Answer, challenge: str) -> Answer:
-    """`error` is set if the answer lacks the challenge, as text or as JSON."""
-    if answer.error is not None:
-        return answer
-    try:
-        given = json.loads(answer.body)
-    except ValueError:
-        given = answer.body.strip()
-    met = challenge == (given.get("challenge") if isinstance(given, dict) else given)
-    return answer if met else replace(answer, error="challenge_failed")
 
 
 async def _exchange(client: httpx.AsyncClient, request: httpx.Request, timeout_s: float) -> tuple[int, str, str | None]:

@@ -161,11 +161,6 @@ class Interactions(WorkspaceState):
         )
         return bot_requests.with_body_taken(self, await bot_requests.send_form(self, bot_url, fields, url))
 
-    async def url_verification(self, bot_url: str, challenge: str = "sandbox-challenge") -> Answer:
-        """Slack's check of the bot's address."""
-        body: Json = {"token": self.verification_token, "challenge": challenge, "type": "url_verification"}
-        return bot_requests.with_challenge_checked(await bot_requests.send_json(self, bot_url, body), challenge)
-
     async def action(
         self, bot_url: str, action_id: str, value: str, *, message: PostedMessage | EphemeralMessage, user: str
     ) -> Answer:

@@ -61,7 +61,7 @@ def _container(**fields):
 
 def _chart(**fields):
     series = [{"name": "used", "data": [{"label": "Mon", "value": 1}]}]
-    axis = {"categories": ["Mon"], "x_label": "day", "y_label": "requests"}
+    axis = {"categories": ["Mon"], "x_label": "day"}
     return {
         "type": "data_visualization",
         "title": "Usage",
