@@ -1,5 +1,6 @@
 """The gate in front of the endpoints: key, limits, plan, scripted failures, headers, and the log of requests."""
 
+import asyncio
 import hmac
 from collections.abc import Awaitable, Callable, MutableMapping
 from datetime import UTC
@@ -55,7 +56,7 @@ class Gate:
         self, call: Call, failure: faults.Failure | None, scope: Message, receive: Receive, send: Send
     ) -> None:
         if failure == faults.SLOW:
-            await self._state.sleep(self._state.switches.slow_s)
+            await asyncio.sleep(self._state.switches.slow_s)
             failure = None
         refusal = _refusal(call, failure, self._state)
         if refusal is None:

@@ -31,16 +31,16 @@ class RaceState:
 
 
 class Racing:
-    """Declarations are out up to `declared_ahead` days from today.
+    """Declarations are out up to tomorrow.
 
     Later races appear when published, so a nearer race can appear after a farther race.
     """
 
-    def __init__(self, today: date, seed: int, *, days_back: int, days_ahead: int, declared_ahead: int = 1) -> None:
+    def __init__(self, today: date, seed: int, *, days_back: int, days_ahead: int) -> None:
         self.today = today
         self.first_day, self.last_day = today - timedelta(days=days_back), today + timedelta(days=days_ahead)
         self._seed = seed
-        self._declared_until = today + timedelta(days=declared_ahead)
+        self._declared_until = today + timedelta(days=1)
         self._published: set[tuple[date, str]] = set()
         self._states: dict[str, RaceState] = {}
 

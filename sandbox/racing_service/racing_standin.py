@@ -18,7 +18,7 @@ from sandbox.racing_service.faults import CONNECTION_FAILURES, Failure
 from sandbox.racing_service.plan_table import PLANS, Plan
 from sandbox.racing_service.racing import Racing
 from sandbox.racing_service.refusals import scripted
-from sandbox.racing_service.service_state import Call, Clock, Sleep, State
+from sandbox.racing_service.service_state import Call, Clock, State
 from sandbox.racing_service.switches import Switches
 
 
@@ -37,14 +37,12 @@ class RacingService:
         api_key: str = "demo-racing-key",
         switches: Switches | None = None,
         clock: Clock = utc_now,
-        sleep: Sleep = asyncio.sleep,
         delivery_client: httpx.AsyncClient | None = None,
         days_back: int = 7,
         days_ahead: int = 4,
     ) -> None:
         self._state = State(
             clock=clock,
-            sleep=sleep,
             racing=Racing(today, seed, days_back=days_back, days_ahead=days_ahead),
             account=Account(api_key, PLANS[plan]),
             switches=switches or Switches(),
@@ -193,4 +191,4 @@ class RacingService:
     async def run_deliveries(self, every_s: float = 0.2) -> None:
         while True:
             await self.deliver_due()
-            await self._state.sleep(every_s)
+            await asyncio.sleep(every_s)

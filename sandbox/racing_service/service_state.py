@@ -1,6 +1,6 @@
 """The state of the stand-in, shared by the gate and the endpoints."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import date, datetime
 
@@ -12,7 +12,6 @@ from sandbox.racing_service.racing import Racing
 from sandbox.racing_service.switches import Switches
 
 Clock = Callable[[], datetime]
-Sleep = Callable[[float], Awaitable[None]]
 Position = tuple[str, str]
 USAGE = "/account/usage"
 ENDPOINTS = (
@@ -57,7 +56,6 @@ class State:
     """`strangers` counts requests without a known key."""
 
     clock: Clock
-    sleep: Sleep
     racing: Racing
     account: Account
     switches: Switches = field(default_factory=Switches)

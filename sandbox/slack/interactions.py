@@ -9,6 +9,9 @@ from sandbox.slack.changes import PATIENCE_S
 from sandbox.slack.state import WorkspaceState
 from sandbox.slack.values import Channel, EphemeralMessage, Json, PostedMessage, User
 
+BY = "U0ADMIN"
+"""The person who invites, removes and archives."""
+
 
 class Interactions(WorkspaceState):
     """Each change tells the bot by Slack's event. Without a `bot_url` only the state changes."""
@@ -20,7 +23,6 @@ class Interactions(WorkspaceState):
         *,
         is_admin: bool = False,
         is_deactivated: bool = False,
-        is_guest: bool = False,
         team_id: str | None = None,
     ) -> User:
         user = User(
@@ -28,7 +30,6 @@ class Interactions(WorkspaceState):
             name=name or user_id.lower(),
             is_admin=is_admin,
             is_deactivated=is_deactivated,
-            is_guest=is_guest,
             team_id=team_id,
         )
         self.users[user_id] = user
@@ -103,35 +104,33 @@ class Interactions(WorkspaceState):
             )
         )
 
-    async def invite_bot(
-        self, channel_id: str, bot_url: str | None = None, *, inviter: str = "U0ADMIN"
-    ) -> list[Answer]:
+    async def invite_bot(self, channel_id: str, bot_url: str | None = None) -> list[Answer]:
         """Event: `member_joined_channel`."""
         channel = self.channels[channel_id]
         channel.members.add(self.bot_user_id)
-        event = {"type": "member_joined_channel", **self._member(channel), "inviter": inviter}
+        event = {"type": "member_joined_channel", **self._member(channel), "inviter": BY}
         return await self._tell_bot(bot_url, event)
 
-    async def remove_bot(self, channel_id: str, bot_url: str | None = None, *, by: str = "U0ADMIN") -> list[Answer]:
+    async def remove_bot(self, channel_id: str, bot_url: str | None = None) -> list[Answer]:
         """Events: `member_left_channel`, then `channel_left` or `group_left`."""
         channel = self.channels[channel_id]
         channel.members.discard(self.bot_user_id)
-        left = {"type": f"{_kind(channel)}_left", "channel": channel_id, "actor_id": by}
+        left = {"type": f"{_kind(channel)}_left", "channel": channel_id, "actor_id": BY}
         return await self._tell_bot(bot_url, {"type": "member_left_channel", **self._member(channel)}, left)
 
-    async def archive(self, channel_id: str, bot_url: str | None = None, *, by: str = "U0ADMIN") -> list[Answer]:
+    async def archive(self, channel_id: str, bot_url: str | None = None) -> list[Answer]:
         """Event: `channel_archive` or `group_archive`."""
-        return await self._set_archived(channel_id, bot_url, by, archived=True)
+        return await self._set_archived(channel_id, bot_url, archived=True)
 
-    async def unarchive(self, channel_id: str, bot_url: str | None = None, *, by: str = "U0ADMIN") -> list[Answer]:
+    async def unarchive(self, channel_id: str, bot_url: str | None = None) -> list[Answer]:
         """Event: `channel_unarchive` or `group_unarchive`."""
-        return await self._set_archived(channel_id, bot_url, by, archived=False)
+        return await self._set_archived(channel_id, bot_url, archived=False)
 
-    async def _set_archived(self, channel_id: str, bot_url: str | None, by: str, *, archived: bool) -> list[Answer]:
+    async def _set_archived(self, channel_id: str, bot_url: str | None, *, archived: bool) -> list[Answer]:
         channel = self.channels[channel_id]
         channel.is_archived = archived
         what = "archive" if archived else "unarchive"
-        return await self._tell_bot(bot_url, {"type": f"{_kind(channel)}_{what}", "channel": channel_id, "user": by})
+        return await self._tell_bot(bot_url, {"type": f"{_kind(channel)}_{what}", "channel": channel_id, "user": BY})
 
     def _member(self, channel: Channel) -> Json:
         kind = "G" if channel.is_private else "C"

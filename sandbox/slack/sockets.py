@@ -71,13 +71,12 @@ class Sockets:
         *,
         timeout_s: float,
         retry_num: int | None = None,
-        envelope_id: str | None = None,
     ) -> Answer:
         """The app's answer to an envelope, over the newest connection."""
         started = time.perf_counter()
         envelope: Json = {
             "type": kind,
-            "envelope_id": envelope_id or f"envelope-{next(self._numbers)}",
+            "envelope_id": f"envelope-{next(self._numbers)}",
             "payload": payload,
             "accepts_response_payload": kind != "events_api",
         }

@@ -29,7 +29,6 @@ class User:
     is_admin: bool = False
     is_bot: bool = False
     is_deactivated: bool = False
-    is_guest: bool = False
     team_id: str | None = None
     """Another workspace than the bot's, of a person in a shared channel."""
 

@@ -3,7 +3,7 @@
 `app` is Slack as the bot sees Slack. The methods are Slack as people see Slack.
 """
 
-from collections.abc import AsyncIterator, Collection, Iterable
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 
 from starlette.applications import Starlette
@@ -36,8 +36,6 @@ class SlackWorkspace(Interactions):
         clock: Clock = utc_now,
         scopes: Iterable[str] = DEFAULT_SCOPES,
         limits: SlackLimits | None = None,
-        refused_blocks: Collection[str] = (),
-        history_lag_s: float = 0.0,
     ) -> None:
         if not any(word in bot_token.lower() for word in _HARMLESS):
             raise ValueError(f"the stand-in takes made-up tokens only: one that says {', '.join(_HARMLESS)}")
@@ -46,8 +44,6 @@ class SlackWorkspace(Interactions):
         )
         self.socket_mode = socket_mode
         self.limits = limits
-        self.refused_blocks = refused_blocks
-        self.history_lag_s = history_lag_s
         self.app: Starlette = build_app(self)
         self.users[self.bot_user_id] = User(id=self.bot_user_id, name="racing-bot", is_bot=True)
 

@@ -68,7 +68,7 @@ def user_shape(state: WorkspaceState, user: User) -> Json:
         "deleted": user.is_deactivated,
         "is_admin": user.is_admin,
         "is_owner": False,
-        "is_restricted": user.is_guest,
+        "is_restricted": False,
         "is_bot": user.is_bot,
         "tz": "Europe/London",
         "tz_offset": 0,
