@@ -3,6 +3,7 @@
 import math
 import re
 from functools import lru_cache
+from html import unescape
 from itertools import islice
 from typing import Any
 
@@ -18,7 +19,7 @@ LONE_SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 def text(value: Any) -> str | None:
-    """White space is collapsed; an object is its name, and a list of one value the value.
+    """White space is collapsed, and HTML is unescaped; an object is its name, and a list of one value the value.
 
     NUL and lone surrogates are removed for the databases. Message builders deal with other odd characters.
     """
@@ -84,7 +85,8 @@ _NO_FLAG = _NO | {"none", "null", "nil", "na", "n/a", "-", "unknown", ""}
 
 
 def _storable(value: str) -> str | None:
-    collapsed = " ".join(value[:LONGEST_READ].split())
+    value = unescape(value[:LONGEST_READ])
+    collapsed = " ".join(value.split())
     if not collapsed.isprintable():
         collapsed = " ".join(collapsed.replace("\x00", "").split())
         collapsed = LONE_SURROGATES.sub("\ufffd", collapsed)

@@ -408,15 +408,16 @@ def _order(value: Any, *, is_order: bool) -> _Read:
     places = [text(place) for place in value.values() if not isinstance(place, dict | list)]
     if is_order and len(places) == len(value) and any(map(finishing_position, places)):
         by_horse = zip(value, places, strict=True)
-        return [_placed([_horse_of(key)], place)[0] for key, place in islice(by_horse, MOST_RUNNERS)]
+        return [_placed([_horse_of(key)], _position_in(place or ""))[0] for key, place in islice(by_horse, MOST_RUNNERS)]
     return [one for entries in _lists(value) for one in _in_groups(entries)] if is_order else []
 
 
 def _is_by_place(value: Mapping[str, Any]) -> bool:
-    """Also with horses under "PU". Not of numbers of horses with their places: {"5": 1, "2": 2, "1": 3}."""
+    """Also with horses under "PU". Not of numbers of horses with their places: {"5": 1, "2": 2, "1": 0}."""
     keys = [_key_of_place(key) for key in value]
     places = [place for key in keys if (place := finishing_position(key))]
-    is_by_number = sorted(places) != [*range(1, len(value) + 1)] == sorted(count(one) or 0 for one in value.values())
+    held = sorted(count(one) or 0 for one in value.values())
+    is_by_number = sorted(places) != [*range(1, len(value) + 1)] == held or "0" in map(text, value.values())
     return bool(places) and not is_by_number and all(finishing_position(key) or _is_no_finish(key) for key in keys)
 
 

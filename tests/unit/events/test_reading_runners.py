@@ -159,6 +159,14 @@ def test_placed_runners_stand_in_order_however_a_dead_heat_is_written():
         *(({"runners": [{"horse": "A", "着順": out}]}, [("A", "NR")]) for out in ("取消", "除外", "WV-A", "TNP")),
         ({"runners": [{"horse": "A", "着順": "失格"}, {"horse": "B", "着順": "中止"}]}, [("A", "失格"), ("B", "中止")]),
         ({"runners": [{"horse": "A", "position": "Runner-up"}]}, [("A", "2")]),
+        (
+            {"horses": {"1": "A", "2": "B", "3": "C"}, "places": {"1": 1, "2": 0, "3": 2}},
+            [("A", "1"), ("B", None), ("C", "2")],
+        ),
+        (
+            {"runners": ["O&#39;Brien&#x27;s &amp; Co", "&lt;B&gt;", "C & D"]},
+            [("O'Brien's & Co", None), ("<B>", None), ("C & D", None)],
+        ),
         ({"results": [{"race_id": "rc_2", "name": "Another race"}]}, []),
         ({"runners": 12}, []),
         ({"runners": [None, "", [], {}]}, []),
