@@ -85,8 +85,7 @@ _NO_FLAG = _NO | {"none", "null", "nil", "na", "n/a", "-", "unknown", ""}
 
 
 def _storable(value: str) -> str | None:
-    value = unescape(value[:LONGEST_READ])
-    collapsed = " ".join(value.split())
+    collapsed = " ".join(unescape(value[:LONGEST_READ]).split())
     if not collapsed.isprintable():
         collapsed = " ".join(collapsed.replace("\x00", "").split())
         collapsed = LONE_SURROGATES.sub("\ufffd", collapsed)

@@ -407,8 +407,8 @@ def _order(value: Any, *, is_order: bool) -> _Read:
         return [one for horses in found for one in horses][:MOST_RUNNERS]
     places = [text(place) for place in value.values() if not isinstance(place, dict | list)]
     if is_order and len(places) == len(value) and any(map(finishing_position, places)):
-        by_horse = zip(value, places, strict=True)
-        return [_placed([_horse_of(key)], _position_in(place or ""))[0] for key, place in islice(by_horse, MOST_RUNNERS)]
+        by_horse = zip(value, map(_read_position, places), strict=True)
+        return [_placed([_horse_of(key)], place)[0] for key, place in islice(by_horse, MOST_RUNNERS)]
     return [one for entries in _lists(value) for one in _in_groups(entries)] if is_order else []
 
 
