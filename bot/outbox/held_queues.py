@@ -1,6 +1,5 @@
 """Held queues: closed, on trial or paused. Reads and moves their states."""
 
-from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -51,7 +50,7 @@ def close(session: Session, channel_id: str, reason: str, now: datetime) -> date
 
 
 def resume(session: Session, channel_id: str) -> Held | None:
-    found = _lock(session, channel_id, (QueueState.PAUSED,))
+    found = _lock(session, channel_id, QueueState.PAUSED)
     if found is not None:
         move(session, QueueEvent.RESUME, _is(channel_id), state_reason=None, state_since=None)
     return found
@@ -59,7 +58,7 @@ def resume(session: Session, channel_id: str) -> Held | None:
 
 def try_again(session: Session, channel_id: str) -> Held | None:
     """Put a closed queue on trial."""
-    found = _lock(session, channel_id, (QueueState.CLOSED,))
+    found = _lock(session, channel_id, QueueState.CLOSED)
     if found is not None:
         move(session, QueueEvent.TRY, _is(channel_id))
     return found
@@ -75,8 +74,8 @@ def held_of(session: Session, channel_id: str) -> Held | None:
     return held(row) if row else None
 
 
-def _lock(session: Session, channel_id: str, states: Collection[QueueState]) -> Held | None:
-    statement = select(ChannelQueue).where(_is(channel_id), col(ChannelQueue.state).in_(states)).with_for_update()
+def _lock(session: Session, channel_id: str, state: QueueState) -> Held | None:
+    statement = select(ChannelQueue).where(_is(channel_id), col(ChannelQueue.state) == state).with_for_update()
     row = session.execute(statement).scalar_one_or_none()
     return held(row) if row else None
 

@@ -54,16 +54,11 @@ ANSWERED_WITHIN = timedelta(seconds=10)
 """A post answered within this time tells how far Slack's clock is ahead."""
 
 
-STANDS_ALONE = and_(col(OutboxMessage.kind) == MessageKind.EVENT, col(OutboxMessage.state) != MessageState.FOLDED)
-"""An event's own message, not folded."""
-
-
 def has_overrun(post: OutboxMessage) -> bool:
     return (post.detail or "").startswith(OVERRAN)
 
 
 NOTICE_PREFIX = "notice:"
-
 
 ALWAYS = datetime(1970, 1, 1, tzinfo=UTC)
 """A new queue is free at once. Leases go by the database's clock."""
@@ -227,13 +222,13 @@ def slack_ahead(session: Session, channel_id: str) -> timedelta | None:
     statement = (
         select(col(OutboxMessage.message_ts), col(OutboxMessage.sending_at), col(OutboxMessage.sent_at))
         .where(col(OutboxMessage.channel_id) == channel_id, col(OutboxMessage.state) == literal_column("'sent'"))
-        .where(STANDS_ALONE, col(OutboxMessage.message_ts).is_not(None))
+        .where(col(OutboxMessage.kind) == MessageKind.EVENT)
         .order_by(col(OutboxMessage.id).desc())
         .limit(POSTS_FOR_CLOCK)
     )
     for message_ts, sending_at, sent_at in session.execute(statement):
         # A message found later is recorded long after its ts.
-        if message_ts and sending_at and sent_at and timedelta(0) <= sent_at - sending_at < ANSWERED_WITHIN:
+        if sending_at and sent_at and timedelta(0) <= sent_at - sending_at < ANSWERED_WITHIN:
             ahead: timedelta = datetime.fromtimestamp(float(message_ts), UTC) - sending_at
             return ahead
     return None
