@@ -148,10 +148,7 @@ class Drills:
 
     @property
     def job(self) -> Job:
-        def look(session: Session) -> bool:
-            return self._left_over(session) is not None
-
-        return Job("end_drills", "Drills ended", 60, self.end_left_over, look)
+        return Job("end_drills", "Drills ended", 60, self.end_left_over, self._left_over)
 
     async def _tell_duely(self, kept: KeptDrill) -> None:
         """End an undelivered drill: a late arrival tells nobody. After a failure the job ends the drill."""

@@ -119,9 +119,9 @@ def escalate(session: Session, now: datetime, notices: Notices, absent: Absent =
     return steps + len(past)
 
 
-def any_open(session: Session) -> bool:
-    """Whether there is an abandonment with a step left."""
-    return next(_open(session), None) is not None
+def first_open(session: Session) -> Open | None:
+    """An abandonment with a step left."""
+    return next(_open(session), None)
 
 
 def people_to_be_told(session: Session, now: datetime) -> dict[str, set[str]]:

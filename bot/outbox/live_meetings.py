@@ -263,9 +263,9 @@ def _meeting_in(post: OutboxMessage) -> Meeting:
         return Meeting()
 
 
-def is_any_out_of_date(session: Session, now: datetime) -> bool:
-    """Whether `edit_what_is_out_of_date` would find a message."""
-    return session.execute(_out_of_date(now)).first() is not None
+def first_out_of_date(session: Session, now: datetime) -> object | None:
+    """None if `edit_what_is_out_of_date` would find no message."""
+    return session.execute(_out_of_date(now)).first()
 
 
 def _out_of_date(now: datetime) -> Select[LiveMeetingRow, str]:

@@ -3,8 +3,6 @@
 import asyncio
 from functools import partial
 
-from sqlmodel import Session
-
 from bot.clock import Clock
 from bot.db.engine import Database
 from bot.operations.jobs.job import Job, write_all
@@ -18,16 +16,10 @@ def end_pauses(database: Database, reopening: Reopening, clock: Clock, wake: asy
     async def run() -> int:
         return await write_all(database, lambda session: reopening.end_pauses(session, clock()), wake)
 
-    def look(session: Session) -> bool:
-        return bool(held_queues.pauses_over(session, clock(), 1))
-
-    return Job("end_pauses", "Pauses ended", 30, run, look)
+    return Job("end_pauses", "Pauses ended", 30, run, lambda session: held_queues.pauses_over(session, clock(), 1))
 
 
 def tell_due(database: Database, reopening: Reopening, clock: Clock, wake: asyncio.Event) -> Job:
     run = partial(write_all, database, partial(reopening.tell_due, clock=clock), wake)
-
-    def look(session: Session) -> bool:
-        return bool(backlog.channels_due(session, clock(), 1))
-
-    return Job("tell_due", "Digests and quiet hours told", 30, run, look)
+    words = "Digests and quiet hours told"
+    return Job("tell_due", words, 30, run, lambda session: backlog.channels_due(session, clock(), 1))

@@ -32,7 +32,7 @@ def escalate(
         return await write_all(database, partial(_escalate, notices=notices, absent=absent, clock=clock), wake)
 
     words = "Abandonments that nobody has taken told to more people"
-    return Job("escalate", words, 15, run, escalations.any_open)
+    return Job("escalate", words, 15, run, escalations.first_open)
 
 
 async def _absent(people: Mapping[str, set[str]], members: Callable[[str], Awaitable[frozenset[str] | None]]) -> Absent:

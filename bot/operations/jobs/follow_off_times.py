@@ -21,8 +21,8 @@ def follow_off_times(database: Database, clock: Clock, wake: asyncio.Event) -> J
             wake.set()
         return count
 
-    def look(session: Session) -> bool:
-        return live_meetings.is_any_out_of_date(session, database_now(session, clock))
+    def look(session: Session) -> object:
+        return live_meetings.first_out_of_date(session, database_now(session, clock))
 
     return Job("follow_off_times", "Live messages brought up to the off times", FOLLOW_EVERY_S, run, look)
 

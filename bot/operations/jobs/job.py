@@ -15,14 +15,14 @@ HOUR_S = 3_600
 class Job:
     """`words`: for people, what a good run has done. `run` returns a count for the log, or nothing.
 
-    A run may be repeated, and may be ended at any moment. `look`: whether there is anything to do; None means always.
+    A run may be repeated, and may be ended at any moment. `look`: truthy where there is work; None means always.
     """
 
     id: str
     words: str
     every_s: int
     run: Callable[[], Awaitable[object]]
-    look: Callable[[Session], bool] | None = None
+    look: Callable[[Session], object] | None = None
 
 
 async def write_all(database: Database, work: Work[int], wake: asyncio.Event | None = None) -> int:
