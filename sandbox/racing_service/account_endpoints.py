@@ -61,7 +61,7 @@ async def deliveries(
     kept = state.delivery_queue.deliveries(call_of(request).at)
     shown = [each for each in kept if status in (None, each.status)]
     page, paging = take_page(shown, _delivery_position, query, state, descending=True)
-    return enveloped(request, [delivery_record(each, state.switches) for each in page], paging)
+    return enveloped(request, [delivery_record(each) for each in page], paging)
 
 
 def _delivery_position(delivery: Delivery) -> Position:

@@ -8,7 +8,7 @@ from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 
 from sandbox.racing_service import account_endpoints, endpoints, refusals
-from sandbox.racing_service.endpoint_answers import call_of, state_of
+from sandbox.racing_service.endpoint_answers import call_of
 from sandbox.racing_service.gate import BASE_PATH, Gate
 from sandbox.racing_service.service_state import State
 
@@ -47,7 +47,7 @@ async def _on_http_error(request: Request, error: Exception) -> Response:
 def _refused(request: Request, refusal: refusals.Refusal) -> Response:
     call = call_of(request)
     call.code = refusal.code
-    return refusals.refusal_response(refusal, call.request_id, state_of(request).switches)
+    return refusals.refusal_response(refusal, call.request_id)
 
 
 def _invalid(error: RequestValidationError) -> refusals.Refusal:

@@ -9,6 +9,7 @@ from sandbox.racing_service.refusals import invalid_param
 from sandbox.racing_service.service_state import Position, State
 
 Item = TypeVar("Item")
+LARGEST_LIMIT = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +38,8 @@ def effective_limit(limit: int | None, state: State) -> int:
     """Raises invalid_param beyond the largest limit (Spec gap G12)."""
     if limit is None:
         return state.switches.default_limit
-    if not 1 <= limit <= state.switches.max_limit:
-        raise invalid_param("limit", f"must be from 1 to {state.switches.max_limit}")
+    if not 1 <= limit <= LARGEST_LIMIT:
+        raise invalid_param("limit", f"must be from 1 to {LARGEST_LIMIT}")
     return limit
 
 

@@ -42,7 +42,7 @@ class Attempt:
 
 @dataclass(eq=False, slots=True)
 class Delivery:
-    """`next_at` None: no further attempt. `shape` overrules the switch for this delivery's record."""
+    """`next_at` None: no further attempt. `shape`: of the record (Spec gap G4)."""
 
     number: int
     subscription: Subscription
@@ -50,7 +50,7 @@ class Delivery:
     created_at: datetime
     next_at: datetime | None
     attempts: list[Attempt] = field(default_factory=list)
-    shape: DeliveryShape | None = None
+    shape: DeliveryShape = "counted"
 
     @property
     def delivery_id(self) -> str:

@@ -10,13 +10,11 @@ from sandbox.racing_service.switches import Switches
 Record = dict[str, Any]
 
 
-def delivery_record(delivery: Delivery, switches: Switches) -> Record:
-    """Spec gap G4: the names are switched."""
-    shape = delivery.shape or switches.deliveries
-    if shape == "listed":
+def delivery_record(delivery: Delivery) -> Record:
+    if delivery.shape == "listed":
         return _listed(delivery)
     record = _counted(delivery)
-    if shape == "bare":
+    if delivery.shape == "bare":
         del record["payload"]
     return record
 

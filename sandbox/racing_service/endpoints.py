@@ -76,7 +76,7 @@ def _search(query: ListQuery, state: State) -> tuple[list[Record], dict[str, obj
 def _check_window(after: Position | None, state: State) -> None:
     """Outside the window the answer is outside_window, never an empty list."""
     if after is not None and date.fromisoformat(after[0]) not in state.window:
-        raise outside_window(state.window, date.fromisoformat(after[0]), state.switches)
+        raise outside_window(state.window, date.fromisoformat(after[0]))
 
 
 def race_position(race: Race) -> Position:

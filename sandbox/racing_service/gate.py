@@ -63,7 +63,7 @@ class Gate:
             await self._app(scope, receive, send)
             return
         call.code = refusal.code
-        response = refusals.refusal_response(refusal, call.request_id, self._state.switches)
+        response = refusals.refusal_response(refusal, call.request_id)
         await response(scope, receive, send)
 
     def _marked(self, call: Call, send: Send) -> Send:
@@ -85,7 +85,7 @@ def _refusal(call: Call, failure: faults.Failure | None, state: State) -> refusa
     """The first reason for a refusal, in the service's order."""
     account, reset = state.account, minute_reset(call.at)
     if failure is not None:
-        return refusals.scripted(failure, call.endpoint, state.window, state.switches)
+        return refusals.scripted(failure, call.endpoint, state.window)
     if not call.keyed:
         return refusals.unauthorized()
     if call.in_minute > call.per_minute:

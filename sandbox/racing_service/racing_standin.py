@@ -171,7 +171,7 @@ class RacingService:
         Raises ValueError for an unknown failure.
         """
         if failure not in CONNECTION_FAILURES:
-            scripted(failure, endpoint, self._state.window, self.switches)
+            scripted(failure, endpoint, self._state.window)
         self._state.faults.add(endpoint, failure, times)
 
     def failures_left(self, endpoint: str) -> int:

@@ -5,10 +5,9 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
 
-from fastapi.responses import HTMLResponse, JSONResponse, Response
+from fastapi.responses import JSONResponse, Response
 
 from sandbox.racing_service.plan_table import PLANS, Window
-from sandbox.racing_service.switches import Switches
 
 DOC_URL = "https://docs.racing-data.example/v1"
 
@@ -33,15 +32,10 @@ def upgrade_required(endpoint: str, plan: str, reaches_on: tuple[str, ...]) -> R
     return Refusal(403, "upgrade_required", f"The {plan} plan does not reach {endpoint}.", extra)
 
 
-def outside_window(window: Window, requested: date, switches: Switches) -> Refusal:
-    """Spec gap G8: the names of the two fields are switched."""
-    shapes: dict[str, dict[str, Any]] = {
-        "named": {"window": str(window), "requested_date": requested.isoformat()},
-        "renamed": {"your_window": str(window), "requested": requested.isoformat()},
-        "nested": {"details": {"allowed": {"from": window.first.isoformat()}, "date": requested.isoformat()}},
-    }
+def outside_window(window: Window, requested: date) -> Refusal:
     message = f"{requested.isoformat()} is outside the window your plan reads ({window})."
-    return Refusal(403, "outside_window", message, shapes[switches.outside_window])
+    extra = {"window": str(window), "requested_date": requested.isoformat()}
+    return Refusal(403, "outside_window", message, extra)
 
 
 def not_found() -> Refusal:
@@ -72,15 +66,15 @@ def server_error(status: int = 500) -> Refusal:
     return Refusal(status, "server_error", "Something went wrong here. Quote the request_id to support.")
 
 
-def scripted(failure: int | str, endpoint: str, window: Window, switches: Switches) -> Refusal:
+def scripted(failure: int | str, endpoint: str, window: Window) -> Refusal:
     """Raises ValueError for an unknown refusal."""
     by_code = {
         "unauthorized": unauthorized(),
         "upgrade_required": upgrade_required(endpoint, "free", tuple(PLANS)[1:]),
-        "outside_window": outside_window(window, date(2016, 12, 31), switches),
+        "outside_window": outside_window(window, date(2016, 12, 31)),
         "not_found": not_found(),
         "invalid_param": invalid_param("cursor", "was not issued by this service"),
-        "rate_limited": rate_limited(switches.retry_after_s),
+        "rate_limited": rate_limited(1),
         "quota_exceeded": quota_exceeded(86_400),
         "server_error": server_error(),
     }
@@ -93,12 +87,7 @@ def scripted(failure: int | str, endpoint: str, window: Window, switches: Switch
     return by_code[code]
 
 
-def refusal_response(refusal: Refusal, request_id: str, switches: Switches) -> Response:
-    """Spec gap G7: a 404 may have no JSON."""
-    if refusal.status == 404 and switches.not_found == "html":
-        return HTMLResponse("<html><body><h1>404 Not Found</h1></body></html>", 404)
-    if refusal.status == 404 and switches.not_found == "empty":
-        return Response(status_code=404)
+def refusal_response(refusal: Refusal, request_id: str) -> Response:
     error = {"code": refusal.code, "message": refusal.message, **refusal.extra}
     body = {"error": error, "meta": {"request_id": request_id}}
     return JSONResponse(body, refusal.status, headers=dict(refusal.headers))

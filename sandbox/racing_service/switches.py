@@ -20,21 +20,16 @@ class Switches:
     races: RecordShape = "nested"  # Spec gap G2
     subscribe_answer: Literal["secret", "signing_secret", "subscription", "flat"] = "secret"  # Spec gap G3
     subscribe_status: Literal[200, 201] = 201  # Spec gap G3
-    deliveries: DeliveryShape = "counted"  # Spec gap G4
     usage: Literal["rows", "period"] = "rows"  # Spec gap G5
     reference: Literal["values", "names"] = "values"  # Spec gap G6
-    not_found: Literal["json", "html", "empty"] = "json"  # Spec gap G7
-    outside_window: Literal["named", "renamed", "nested"] = "named"  # Spec gap G8
     newest_first: bool = False  # Spec gap G11
     default_limit: int = 100
-    max_limit: int = 200  # Spec gap G12
     last_cursor: Literal["string", "null", "absent"] = "string"  # Interface, Limits 7: each response has one
     short_page_every: int = 0  # Interface, Limits 7: every nth page is short although more follows; 0 is never
     retry_gaps_s: tuple[float, ...] = RETRY_GAPS_S  # Spec gap G14
     repeat_every: int = 0  # Events 3: every nth delivery that was accepted is sent once more; 0 is never
     delivery_timeout_s: float = 2.0  # Events 5
     allow_http_loopback: bool = False  # Events 6 knows https only; a demo on one machine has no certificate
-    retry_after_s: int = 1  # what a scripted `rate_limited` asks for, in seconds
     slow_s: float = 30.0  # how long a request that was told to be slow waits
     reach: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Endpoint → plans. Other endpoints are reached by all plans ("Plans reaching it: not shown")."""
