@@ -34,8 +34,8 @@ _FLAGS = (RaceState.VOID, RaceState.ABANDONED, RaceState.POSTPONED, RaceState.RU
 _LOST_TITLE = re.compile("(?:ABANDONED|CANCELLED|CANCELED)(?:[ :,-]|$)")
 """How a list writes a lost race in the place of the going, or before the title."""
 
-LONGEST_OUTCOME = 60
-"""A longer text is a report: "First start void"."""
+LONGEST_OUTCOME, LONGEST_BESIDE_PLACES = 60, 30
+"""A longer text is a report: "First start void". Beside places, "Won after the favourite abandoned the race" is too."""
 
 
 @dataclass(frozen=True)
@@ -191,7 +191,8 @@ def _state_of(sources: Sources, placings: Placings) -> dict[str, Any]:
     inner += [fields_of(value[-1]) for value in histories if value and isinstance(value[-1], dict)]
     words = _spread(chain((value for _, value in values_of(sources.own, "state.result")), *sources.off_values))
     said_in = (aliases.string(one) for one in chain(words, *map(Fields.values, inner)))
-    said = [*statuses, *(one for one in said_in if one and len(one) <= LONGEST_OUTCOME and state_in(one))]
+    longest = LONGEST_BESIDE_PLACES if placings.has_places else LONGEST_OUTCOME
+    said = [*statuses, *(one for one in said_in if one and len(one) <= longest and state_in(one))]
     states = {state: status for status in reversed(said) if (state := state_in(status))}
     own = [*sources.own, *inner]
     flags = {state: [_flag(value) for _, value in values_of(own, f"state.{state}")] for state in _FLAGS}

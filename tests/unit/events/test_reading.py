@@ -176,6 +176,8 @@ def test_race_date_is_the_published_day_never_shifted(record, race_date):
         ({"status": "May be abandoned"}, None),
         ({"meeting": {"status": "abandoned"}, "placings": ["A"]}, None),
         ({"meeting": {"status": "abandoned"}, "status": "Weighed in"}, None),
+        ({"headline": "A wins after B abandoned by jockey", "placings": ["A"]}, None),
+        ({"headline": "Race abandoned after a fall", "placings": ["A"]}, True),
     ],
 )
 def test_race_is_abandoned_where_its_record_says_so_and_nothing_that_it_was_run(record, abandoned):
