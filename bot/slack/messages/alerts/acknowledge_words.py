@@ -32,7 +32,7 @@ def taken_words(by: str, clock: str) -> str:
     return f"{TAKEN_OVER} {named(by)} has it since {clock}"
 
 
-def untaken_words(untaken: Untaken, where: str = "") -> str:
+def untaken_words(untaken: Untaken, where: str) -> str:
     """For example "Taken by nobody here: 1 abandonment of the last 24 hours (Ascot 14:30)". `where`: " here"."""
     told = counted(untaken.count, "abandonment")
     return f"Taken by nobody{where}: {told} of the last 24 hours ({untaken_named(untaken)})"

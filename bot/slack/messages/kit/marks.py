@@ -42,7 +42,7 @@ def without_marks(words: str) -> str:
     return _MARKED.sub(r"\1", words)
 
 
-def headline(mark: str, words: str, reason: str | None = None, after: str = "") -> tuple[str, bool]:
+def headline(mark: str, words: str, reason: str | None, after: str = "") -> tuple[str, bool]:
     """A header with as much of the reason as fits, and whether the reason is whole."""
     first = f"{mark} {words}"
     if not reason:

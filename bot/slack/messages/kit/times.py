@@ -60,11 +60,11 @@ def published_day(published: str | None, today: date | None = None) -> str | Non
     return safe(published, _TIME_TEXT_MAX)
 
 
-def published_moment(published: str | None, now: datetime | None = None) -> str | None:
+def published_moment(published: str | None, now: datetime) -> str | None:
     """In each reader's zone, without the day if near to `now`; a text that is no moment with an offset as published."""
     with suppress(ValueError, OverflowError):
         if moment := aware(datetime.fromisoformat(published or "")):
-            is_near = now is not None and abs(now - moment) < DAY_UNSAID_WITHIN
+            is_near = abs(now - moment) < DAY_UNSAID_WITHIN
             return in_readers_zone(moment) if is_near else moment_for_readers(moment, seconds=False)
     return published_day(published, now.date() if now else None)
 
