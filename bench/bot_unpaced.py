@@ -3,26 +3,27 @@
 Slack takes one post a second in a channel, which would be all that is measured. No setting turns that off, rightly.
 """
 
-import asyncio
+from functools import partial
+from typing import Any
 
-import uvicorn
-
-from bot.app import Service
-from bot.cli.server import loop_factory, uvicorn_config
-from bot.logs import configure_logging
-from bot.outbox.pace import Pace
-from bot.settings import load_settings
+from bot.receiver import bot_process, program
 
 
-def main() -> None:
+def main(bot: str = "bench.bot_unpaced") -> None:
     """Serve as `racing-bot serve` does, until SIGTERM."""
-    settings = load_settings(env_file=None)
-    configure_logging(settings.log_level, settings.log_format, settings.secret_values)
-    with asyncio.Runner(loop_factory=loop_factory()) as runner:
-        service = Service(settings, pace=Pace(channel_s=0, workspace_per_minute=None))
-        count = service.metrics.request_refused
-        config = uvicorn_config(service.app, settings.host, settings.port, lifespan="on", count=count)
-        runner.run(uvicorn.Server(config).serve())
+    bot_process.BOT_MODULE = bot
+    program.serve()
+
+
+def be_the_bot(inner: int, news: int, life: int) -> None:
+    """The receiver's child. The receiver loads nothing of this."""
+    from bot.app import Service  # noqa: PLC0415
+    from bot.cli import server  # noqa: PLC0415
+    from bot.outbox.pace import Pace  # noqa: PLC0415
+
+    unpaced: Any = partial(Service, pace=Pace(channel_s=0, workspace_per_minute=None))
+    server.Service = unpaced  # type: ignore[attr-defined]  # no setting turns the pace off
+    server.be_the_bot(inner, news, life)
 
 
 if __name__ == "__main__":

@@ -92,10 +92,15 @@ async def measure(minutes: float) -> list[Measure]:
     ]
 
 
+def be_the_bot(inner: int, news: int, life: int) -> None:
+    """The receiver's child."""
+    Watched(Path(os.environ[FIGURES])).install()
+    bot_unpaced.be_the_bot(inner, news, life)
+
+
 def main() -> None:
     if sys.argv[1:] == ["serve"]:
-        Watched(Path(os.environ[FIGURES])).install()
-        bot_unpaced.main()
+        bot_unpaced.main("bench.idle")
         return
     print(table(asyncio.run(measure(float(sys.argv[1]) if sys.argv[1:] else MINUTES))))
 

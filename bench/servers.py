@@ -79,7 +79,7 @@ def main() -> None:
     name, port, *rest = sys.argv[1:]
     app = bare() if name == "bare" else commit_per_request(*rest)
     with asyncio.Runner(loop_factory=loop_factory()) as runner:
-        config = uvicorn_config(app, "127.0.0.1", int(port), lifespan="off", count=lambda _reason: None)
+        config = uvicorn_config(app, host="127.0.0.1", port=int(port))
         runner.run(uvicorn.Server(config).serve())
 
 

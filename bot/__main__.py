@@ -10,11 +10,27 @@ def main() -> None:
     """SIGTERM and Ctrl-C end the process, also while modules are being loaded."""
     signal.signal(signal.SIGTERM, _end)
     try:
-        from bot.cli.main import main as run
+        if sys.argv[1:] == ["serve"]:
+            _serve()
+        else:
+            from bot.cli.main import main as run
 
-        run()
+            run()
     except KeyboardInterrupt:
         sys.exit(128 + signal.SIGINT)
+
+
+def _serve() -> None:
+    """The receiver is up before the command line is loaded."""
+    from bot.errors import SettingsError
+    from bot.receiver.program import serve
+
+    try:
+        serve()
+    except SettingsError as error:
+        from bot.cli.main import exit_for_settings
+
+        exit_for_settings(error)
 
 
 def _end(number: int, _frame: FrameType | None) -> None:

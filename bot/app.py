@@ -24,9 +24,8 @@ from bot.db.named_values import DatabaseStateStore, Mark
 from bot.db.replicas import Replicas
 from bot.db.schema import Schema
 from bot.db.vault import Vault
-from bot.deliveries import endpoint
-from bot.deliveries.admission import Admission
-from bot.deliveries.ingest import Ingest
+from bot.deliveries.intake import Intake
+from bot.deliveries.journal import Journal
 from bot.deliveries.payload import read_events, read_payload
 from bot.deliveries.signature_mismatches import Mismatches
 from bot.deliveries.signing_secrets import SigningSecrets
@@ -51,6 +50,7 @@ from bot.operations.jobs.scheduler import Jobs
 from bot.operations.jobs.watch_deliveries import DeliveryWatch
 from bot.operations.metrics import Metrics
 from bot.operations.public_url import SelfDelivery
+from bot.operations.receiver_news import ReceiverNews
 from bot.operations.repair.repair_run import Repair
 from bot.operations.self_notices import SelfNotices
 from bot.outbox import call_holds
@@ -90,15 +90,13 @@ from bot.slack.response_url import Responder
 from bot.slack.web_client import METHOD_OF, METHODS, SlackClient, make_web_client
 from bot.web.json_answers import refuse
 from bot.web.outgoing import open_http
+from bot.web.plain_answers import WEBHOOK_PATH
 from bot.web.request_body import BodyReader
 
 if TYPE_CHECKING:
     from bot.slack.socket_mode import SocketMode
 
 log = get_logger(__name__)
-
-BODIES_IN_FLIGHT = 16
-"""The memory budget, in bodies of the largest size."""
 
 LOGGED_PATH = 200
 """Characters."""
@@ -127,6 +125,8 @@ STATE_VALID_S = 60.0
 IDENTITY_WAIT_S = 60.0
 """The longest pause between two tries."""
 
+SLACK_PATHS = (request_guard.SLACK_PATH, f"{request_guard.SLACK_PATH}/")
+
 OF_HEARTBEAT = ("storage", "webhooks", "deliveries", "posts", "slack", f"slack {call_holds.EVERY_CALL}")
 """Parts of `degraded` that keep deliveries out or posts in."""
 
@@ -151,13 +151,19 @@ class Service:
         self.notices = Notices(settings.admin_channel, admin_notice, clock=clock, admin_users=settings.admin_users)
         self.telling = SelfNotices(self.database, self.notices, settings.max_body_bytes, clock, self.queued)
         self.reopening = Reopening(waited)
-        self.ingest = Ingest(self.database)
+        self.journal = Journal(self.database.address, self.ports.monotonic)
+        self.intake = Intake(self.database, self.journal, clock)
         self.racing = self._make_racing_client()
         self.quota = QuotaBook(self.database, self.racing, settings, clock)
         self.reference = ReferenceBook(self.database, self.racing, clock)
         self.races = RaceBook(self.database, self.racing, clock, self.quota, self._paths())
         self.signing_secrets = self._make_signing_secrets()
-        self.webhooks = self._make_webhook_endpoint()
+        self.receiver_news = ReceiverNews(
+            self.metrics,
+            Mismatches(self.telling.wrong_signatures, self.telling.no_right_signature, self.ports.monotonic),
+            self.intake.wake.set,
+            self.telling.too_large,
+        )
         self.drills = self._make_drills()
         self.native = NativeBlocks(self.ports.monotonic)
         self.poster = self._make_poster(pace or Pace())
@@ -185,8 +191,7 @@ class Service:
     def _routes(self) -> list[Route]:
         private = self.settings.metrics_host is not None
         return [
-            *_with_slash(endpoint.WEBHOOK_PATH, self.webhooks.__call__),
-            *_with_slash(request_guard.SLACK_PATH, self.slack_events.__call__),
+            *(Route(path, self.slack_events.__call__, methods=["POST"]) for path in SLACK_PATHS),
             Route("/healthz", self.health.healthz),
             Route("/readyz", self.health.readyz_without_reasons if private else self.health.readyz),
             *([] if private else [Route("/metrics", self.health.metrics)]),
@@ -228,6 +233,7 @@ class Service:
     async def _start(self, started: AsyncExitStack) -> None:
         """Each stop is registered before its start. Parts stop in reverse order."""
         started.push_async_callback(self.database.close)
+        started.callback(self.journal.close)
         started.push_async_callback(self.replicas.leave)
         heartbeat = await self._open_heartbeat(started)
         self.web.session = await started.enter_async_context(self.ports.slack_session())
@@ -242,7 +248,6 @@ class Service:
         await self.signing_secrets.reread()
         self._warn_of_gaps()
         started.push_async_callback(self._stop_loops)
-        started.push_async_callback(self.ingest.finish)
         started.callback(self.jobs.stop)
         for name, run in (self._loops_to_run() | heartbeat).items():
             self._loops.append(asyncio.create_task(_for_ever(name, run), name=name))
@@ -301,21 +306,7 @@ class Service:
             [secret.get_secret_value() for secret in self.settings.racing_webhook_secrets],
             lambda: self.database.read(partial(webhook_subscriptions.signing_secrets, vault=self.vault)),
             self.ports.monotonic,
-        )
-
-    def _make_webhook_endpoint(self) -> endpoint.WebhookEndpoint:
-        max_bytes = self.settings.max_body_bytes
-        return endpoint.WebhookEndpoint(
-            bodies=BodyReader(max_bytes=max_bytes * endpoint.READ_PER_BODY, budget_bytes=max_bytes * BODIES_IN_FLIGHT),
-            max_body_bytes=max_bytes,
-            signing_secrets=self.signing_secrets,
-            mismatches=Mismatches(self.telling.wrong_signatures, self.telling.no_right_signature, self.ports.monotonic),
-            store=self.ingest.store,
-            admission=Admission(self.ports.monotonic),
-            tell_too_large=self.telling.too_large,
-            clock=self.clock,
-            token=self.ports.token,
-            counts=self.metrics,
+            log.warning,
         )
 
     def _make_poster(self, pace: Pace) -> Poster:
@@ -341,11 +332,11 @@ class Service:
         return Fanout(
             self.database,
             read_events,
-            arrivals=self.ingest,
+            arrivals=self.intake,
             outbox=self.poster,
             notices=self.notices,
             clock=self.clock,
-            wake=self.ingest.stored,
+            wake=self.intake.stored,
             monotonic=self.ports.monotonic,
         )
 
@@ -445,7 +436,7 @@ class Service:
             repair.job(settings.repair_check_s),
             refresh_reference(self.reference, database, self.notices, clock),
             refresh_for_filters(self.reference, database, self.notices, clock, wake),
-            prune_bodies(database, settings.body_keep_days, clock),
+            prune_bodies(database, self.journal, settings.body_keep_days, clock),
             check_channels(database, partial(is_member, self.slack), self.reopening, clock, wake),
             end_pauses(database, self.reopening, clock, wake),
             tell_due(database, self.reopening, clock, wake),
@@ -463,6 +454,7 @@ class Service:
         return {
             **({"socket mode": self.socket_mode.run} if self.socket_mode else {}),
             "schema, then jobs and replicas": self._start_jobs,
+            "journal": partial(self._on_current_schema, self.intake.run),
             FANOUT: partial(self._on_current_schema, self.fanout.run),
             POSTER: partial(self._on_current_schema, self.poster.run),
             "identity": self._learn_identity,
@@ -558,7 +550,7 @@ class Service:
 
     def _problems(self) -> dict[str, str]:
         problems = {
-            "deliveries": self.standstill.problem,
+            "deliveries": self.standstill.problem or self.intake.problem,
             "fan-out": self.fanout.problem,
             "poster": self.poster.problem,
             "posts": self.standstill.not_taken,
@@ -573,7 +565,7 @@ class Service:
         status, path = error.status_code, request.url.path[:LOGGED_PATH]
         self.metrics.request_refused("path" if status == HTTPStatus.NOT_FOUND else "method")
         log.warning("request_refused", status=status, method=request.method, path=path)
-        ours = f"{endpoint.WEBHOOK_PATH} for deliveries, and {request_guard.SLACK_PATH} for Slack"
+        ours = f"{WEBHOOK_PATH} for deliveries, and {request_guard.SLACK_PATH} for Slack"
         words = f"{error.detail}: the bot takes a POST at {ours}"
         response = refuse(status, words)
         response.headers.update(error.headers or {})
@@ -586,6 +578,7 @@ class Service:
         """
         if self.schema.problem:
             raise StorageError(self.schema.problem)
+        await self.database.read_beside(self.journal.prove)
         failed, now_s = self.database.failed_writes, self.ports.monotonic()
         if self._proof is not None and self._proof[0] == failed and now_s - self._proof[1] < PROOF_S:
             await self.database.write(lambda session: session.execute(select(1)))
@@ -602,10 +595,6 @@ async def _for_ever(name: str, run: Callable[[], Awaitable[None]]) -> None:
         except Exception:
             log.exception("loop_failed", loop=name)
             await asyncio.sleep(1.0)
-
-
-def _with_slash(path: str, post: Callable[[Request], Awaitable[Response]]) -> list[Route]:
-    return [Route(path, post, methods=["POST"]), Route(f"{path}/", post, methods=["POST"])]
 
 
 async def _refuse_bug(_request: Request, error: Exception) -> Response:

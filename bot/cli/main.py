@@ -4,13 +4,12 @@ Stdout carries a script's input, stderr the log and failures. Exit codes: 0 done
 settings; for `doctor` 0 well, 1 warnings, 2 failures.
 """
 
-import gc
 import sys
 from enum import StrEnum
 from importlib.util import find_spec
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
 
 import typer
 
@@ -72,15 +71,10 @@ def racing_bot(
 @app.command()
 def serve() -> None:
     """Run the service. It takes deliveries, posts messages and answers commands."""
-    # Loaded modules are no garbage, and collection takes a fifth of the start. bot.app enables gc again.
-    gc.disable()
-    from bot.cli.server import serve as run
-    from bot.logs import configure_logging
-    from bot.settings import load_settings
+    # Only with --help: bot/__main__.py starts the service before this module is loaded.
+    from bot.receiver.program import serve as run
 
-    settings = load_settings()
-    configure_logging(settings.log_level, settings.log_format, settings.secret_values)
-    run(settings)
+    run()
 
 
 @app.command(hidden=find_spec("sandbox") is None)
@@ -360,16 +354,20 @@ def main() -> None:
     try:
         app()
     except SettingsError as error:
-        print("racing-bot can't run with these settings:", file=sys.stderr)
-        for problem in error.problems:
-            print(f"  - {problem}", file=sys.stderr)
-        print(
-            f"Set them in the environment, or as NAME=value in the file {Path('.env').absolute()}.\n"
-            "docs/settings.md says what each setting means, and the README where to find a value. When they are set, "
-            "`racing-bot doctor` checks all of them.",
-            file=sys.stderr,
-        )
-        sys.exit(2)
+        exit_for_settings(error)
+
+
+def exit_for_settings(error: SettingsError) -> NoReturn:
+    print("racing-bot can't run with these settings:", file=sys.stderr)
+    for problem in error.problems:
+        print(f"  - {problem}", file=sys.stderr)
+    print(
+        f"Set them in the environment, or as NAME=value in the file {Path('.env').absolute()}.\n"
+        "docs/settings.md says what each setting means, and the README where to find a value. When they are set, "
+        "`racing-bot doctor` checks all of them.",
+        file=sys.stderr,
+    )
+    sys.exit(2)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,8 @@ from contextlib import asynccontextmanager
 from bot.clock import Clock
 from bot.db.engine import Database
 from bot.db.named_values import DatabaseStateStore
-from bot.deliveries.ingest import Ingest
+from bot.deliveries.intake import Intake
+from bot.deliveries.journal import Journal
 from bot.deliveries.payload import read_events
 from bot.fanout.fanout import Fanout
 from bot.outbox.claim_at_fanout import QueuedOnly
@@ -34,13 +35,14 @@ def make_notices(settings: Settings, clock: Clock) -> Notices:
 
 def make_fanout(database: Database, notices: Notices, clock: Clock) -> Fanout:
     """The running bot sends what is queued."""
+    monotonic = Ports(clock).monotonic
     return Fanout(
         database,
         read_events,
-        arrivals=Ingest(database),
+        arrivals=Intake(database, Journal(database.address, monotonic), clock),
         outbox=QueuedOnly(),
         notices=notices,
         clock=clock,
         wake=asyncio.Event(),
-        monotonic=Ports(clock).monotonic,
+        monotonic=monotonic,
     )

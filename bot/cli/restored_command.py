@@ -1,15 +1,20 @@
 """`racing-bot restored`, after an operator put back an older database: no message is posted twice."""
 
+from contextlib import closing
+
 from bot.cli.opened import opened
 from bot.cli.parts import make_fanout, make_notices
 from bot.clock import Clock, utc_now
 from bot.db import replicas
 from bot.db.database_clock import database_now
 from bot.db.engine import Database
+from bot.deliveries.intake import Intake
+from bot.deliveries.journal import Journal
 from bot.errors import StorageUnavailable
 from bot.outbox.notices import Notices
 from bot.outbox.restored import PutInDoubt, put_in_doubt
 from bot.outbox.resume import Reopening
+from bot.ports import Ports
 from bot.settings import Settings
 from bot.slack.messages.alerts.backlog_summary import waited
 
@@ -23,7 +28,14 @@ async def run_restored(settings: Settings) -> str:
 
 
 async def restored(database: Database, notices: Notices, clock: Clock) -> PutInDoubt:
-    """Fan out waiting deliveries, summarise what waited for an hour, then mark unsent messages as in doubt."""
+    """Read the journal, fan out what waits, summarise what waited for an hour, then mark unsent messages as in doubt.
+
+    The journal may have what the copy lacks. What was posted of that is found in the channels.
+    """
+    with closing(Journal(database.address, Ports().monotonic)) as journal:
+        intake = Intake(database, journal, clock)
+        while await intake.take():
+            continue
     fanout = make_fanout(database, notices, clock)
     while await fanout.run_once():
         continue

@@ -1,86 +1,84 @@
-"""Runs the service under uvicorn, with a private address for metrics."""
+"""The bot's own server: a child of the receiver, behind the receiver's public address."""
 
 import asyncio
 import contextlib
+import os
 import signal
+import socket
 import sys
+import threading
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import Any
 
 import uvicorn
 
 from bot.app import Service
-from bot.logs import get_logger
-from bot.settings import Settings
-from bot.web.http_protocol import Connections, Limits, StrangerProtocol
+from bot.errors import SettingsError
+from bot.logs import configure_logging, get_logger
+from bot.settings import Settings, load_settings
 
 log = get_logger(__name__)
 
-GRACE_S = 10
-"""Seconds for open requests on a stop; longer than a body may take."""
+BOT_GRACE_S = 10
+"""Seconds for open requests on a stop."""
 
-OPEN_FILES = 2_048
-"""For connections, the database, Slack and the data service. Many systems begin with 1,024 files and allow more."""
-
-
-class _PublicServer(uvicorn.Server):
-    """Stops at SIGTERM and SIGINT. uvicorn would raise the signal again at the end."""
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGTERM, signal.SIGINT)}
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
+LINE_MAX_BYTES = 1024 * 1024
 
 
-class _PrivateServer(uvicorn.Server):
-    """Stopped by the public server, which hears signals."""
+class _Server(uvicorn.Server):
+    """`serve_behind` hears signals. `up` is called when the server listens."""
+
+    def __init__(self, config: uvicorn.Config, up: Callable[[], None] = lambda: None) -> None:
+        super().__init__(config)
+        self._up = up
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._up()
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         yield
 
 
-def serve(settings: Settings) -> None:
+def serve_behind(settings: Settings, inner: socket.socket, news: socket.socket) -> None:
     with asyncio.Runner(loop_factory=loop_factory()) as runner:
-        runner.run(_serve(settings))
+        runner.run(_serve(settings, inner, news))
 
 
-async def _serve(settings: Settings) -> None:
+async def _serve(settings: Settings, inner: socket.socket, news: socket.socket) -> None:
     service = Service(settings)
-    limits = Limits(connections=min(Limits.connections, _open_files() // 2))
-    configure = partial(uvicorn_config, count=service.metrics.request_refused, limits=limits)
-    config = configure(service.app, settings.host, settings.port, lifespan="on")
-    # Before the start: a taken address ends the process here.
-    try:
-        bound = config.bind_socket()
-    except SystemExit:
-        advice = "set PORT or HOST to a free address, or end the program that has the address"
-        log.error("address_not_to_be_had", host=settings.host, port=settings.port, advice=advice)  # noqa: TRY400  uvicorn said why
+    reader, writer = await asyncio.open_connection(sock=news, limit=LINE_MAX_BYTES)
+    server = _Server(uvicorn_config(service.app, lifespan="on"), lambda: writer.write(b"up\n"))
+    servers = [server]
+    tasks = [asyncio.create_task(server.serve([inner]))]
+    if settings.metrics_host is not None and settings.metrics_port is not None:
+        private = _Server(uvicorn_config(service.private_app(), host=settings.metrics_host, port=settings.metrics_port))
+        servers.append(private)
+        tasks.append(asyncio.create_task(_serve_privately(private, server)))
+
+    def stop() -> None:
+        for one in servers:
+            one.should_exit = True
+
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop)
+    hearing = asyncio.create_task(_hear(service, reader))
+    await tasks[0]
+    stop()
+    await asyncio.gather(*tasks)
+    hearing.cancel()
+    writer.close()
+    if not all(one.started for one in servers):
         sys.exit(1)
-    public = _PublicServer(config)
-    if settings.metrics_host is None or settings.metrics_port is None:
-        await public.serve([bound])
-    else:
-        private = _PrivateServer(
-            configure(service.private_app(), settings.metrics_host, settings.metrics_port, lifespan="off")
-        )
-        task = asyncio.create_task(_serve_privately(private, public))
-        await public.serve([bound])
-        private.should_exit = True
-        await task
-        if not private.started:
-            sys.exit(1)
-    if not public.started:
-        sys.exit(1)
+
+
+async def _hear(service: Service, reader: asyncio.StreamReader) -> None:
+    while line := await reader.readline():
+        await service.receiver_news.hear(line)
 
 
 async def _serve_privately(private: uvicorn.Server, public: uvicorn.Server) -> None:
-    """Without the private address, stop the public server in good order."""
+    """Without the private address, stop the other server in good order."""
     try:
         await private.serve()
     except SystemExit:
@@ -88,37 +86,18 @@ async def _serve_privately(private: uvicorn.Server, public: uvicorn.Server) -> N
         public.should_exit = True
 
 
-def uvicorn_config(
-    app: Any, host: str, port: int, *, lifespan: Any, count: Callable[[str], None], limits: Limits | None = None
-) -> uvicorn.Config:
-    connections = Connections(count, limits)
+def uvicorn_config(app: Any, *, lifespan: Any = "off", **address: Any) -> uvicorn.Config:
     return uvicorn.Config(
         app,
-        host=host,
-        port=port,
         lifespan=lifespan,
-        http=partial(StrangerProtocol, connections),  # type: ignore[arg-type]  # any factory is called
+        http="httptools",
         ws="none",
         log_config=None,
         access_log=False,
         server_header=False,
-        timeout_keep_alive=int(connections.limits.idle_s),
-        timeout_graceful_shutdown=GRACE_S,
+        timeout_graceful_shutdown=BOT_GRACE_S,
+        **address,
     )
-
-
-def _open_files() -> int:
-    """The limit of open files, raised if it is low."""
-    try:
-        import resource  # noqa: PLC0415  not on Windows
-    except ImportError:
-        return OPEN_FILES
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft == resource.RLIM_INFINITY or soft >= OPEN_FILES:
-        return OPEN_FILES
-    wanted = OPEN_FILES if hard == resource.RLIM_INFINITY else min(OPEN_FILES, hard)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-    return wanted
 
 
 def loop_factory() -> Any:
@@ -128,3 +107,25 @@ def loop_factory() -> Any:
     except ImportError:
         return None
     return uvloop.new_event_loop
+
+
+def _end_with_receiver(life: int) -> None:
+    """A bot without its receiver would never hear of a delivery. The next receiver starts another bot."""
+    os.read(life, 1)
+    os._exit(1)
+
+
+def be_the_bot(inner: int, news: int, life: int) -> None:
+    """The numbers of a listening socket, of a socket to the receiver, and of a pipe that ends with the receiver."""
+    # Ctrl-C goes to both processes: the receiver stops the bot.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_receiver, args=(life,), daemon=True, name="receiver").start()
+    try:
+        settings = load_settings()
+    except SettingsError as error:
+        # The command line's libraries are loaded for the words alone.
+        from bot.cli.main import exit_for_settings  # noqa: PLC0415
+
+        exit_for_settings(error)
+    configure_logging(settings.log_level, settings.log_format, settings.secret_values)
+    serve_behind(settings, socket.socket(fileno=inner), socket.socket(fileno=news))

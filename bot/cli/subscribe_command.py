@@ -14,7 +14,6 @@ from bot.db.engine import Database
 from bot.db.named_values import Mark
 from bot.db.tables import WebhookSubscriptionRow
 from bot.db.vault import Vault
-from bot.deliveries.endpoint import WEBHOOK_PATH
 from bot.errors import CommandError, SettingsError, StorageError, SubscribingFailed
 from bot.events.event import EventKind
 from bot.logs import get_logger
@@ -29,6 +28,7 @@ from bot.racedata.client.service_errors import (
 )
 from bot.racedata.reference_book import ReferenceBook
 from bot.settings import WEBHOOK_SECRET_MIN, Settings
+from bot.web.plain_answers import WEBHOOK_PATH
 
 log = get_logger(__name__)
 

@@ -97,6 +97,7 @@ class Database:
 
     def __init__(self, url: str, *, busy_s: float = BUSY_S, runner: WorkRunner | None = None) -> None:
         self._runner = runner or Threads()
+        self.address = url
         self.url = _engine_url(url)
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
         self._writer = _make_engine(self.url, writes=True, busy_s=busy_s)
@@ -192,6 +193,10 @@ class Database:
     async def read_for_alerts(self, work: Work[T]) -> T:
         """As `read`, by a separate thread: no alert waits for a long read of a command."""
         return await self._runner.read_for_alerts(partial(self._read, work))
+
+    async def read_beside(self, read: Callable[[], T]) -> T:
+        """The result of a blocking read of another file, by the threads of `read`."""
+        return await self._runner.read(read)
 
     async def close(self) -> None:
         await self._runner.close(self._let_go)

@@ -44,6 +44,8 @@ class Mark(StrEnum):
     """The latest outage by failed deliveries, in the words for admins."""
     BODIES_PRUNED_TO = "bodies_pruned_to"
     """The newest delivery whose body was forgotten."""
+    JOURNAL = "journal"
+    """How far the journal of deliveries is read."""
     DRILL = "drill"
     """The latest drill."""
     REPLICA = "replica:"

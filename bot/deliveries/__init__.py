@@ -1,5 +1,4 @@
-"""Deliveries: from signed bytes to a row of the inbox, before the answer.
+"""Deliveries: from the journal of signed bytes to a row of the inbox.
 
-Offers the endpoint, admission control, signatures and secrets, the reader of payloads, ingest and the inbox. May
-import: events, db, web.
+Offers signatures and secrets, the journal, the reader of payloads, intake and the inbox. May import: events, db.
 """

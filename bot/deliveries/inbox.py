@@ -83,6 +83,8 @@ class Arrival:
     received_at: datetime
     read: Callable[[], tuple[RacingEvent, ...]] | None = None
     region: str = ""
+    request: str | None = None
+    """The reference of the request that brought the delivery."""
 
 
 @dataclass(frozen=True)

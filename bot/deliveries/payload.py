@@ -126,7 +126,7 @@ class Payload:
         if self._drill_id is not None:
             return EventIdentity(drill_mark.key_of(self._drill_id), drill_mark.DRILL_EVENT)
         if isinstance(self._found, NotAnObject):
-            return EventIdentity(_unreadable(self._body), None)
+            return EventIdentity(unreadable_key(self._body), None)
         first = _first(self._found)
         name = first.named.name
         if first.race_id:
@@ -151,7 +151,7 @@ class Payload:
             return (RacingEvent(key=key, name=drill_mark.DRILL_EVENT, drill=Drill(drill_id=self._drill_id)),)
         found = self._found
         if isinstance(found, NotAnObject):
-            return (RacingEvent(key=_unreadable(self._body), unreadable_because=str(found)),)
+            return (RacingEvent(key=unreadable_key(self._body), unreadable_because=str(found)),)
         return tuple(event for one in found for event in _events(one, self._body, MOST_EVENTS // len(found)))
 
     @cached_property
@@ -323,7 +323,7 @@ def _ids(named: _Named, parts: list[Part]) -> tuple[str | None, str | None]:
 def _key(found: _Found, body: bytes, race: Race) -> str:
     kind = found.named.kind
     if not kind:
-        return _unreadable(body)
+        return unreadable_key(body)
     if found.race_id:
         return f"{kind}:{_bounded(found.race_id)}"
     number = "" if found.number is None else f"|{found.number}"
@@ -374,7 +374,7 @@ def _bounded(part: str) -> str:
     return sha256(part.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _unreadable(body: bytes) -> str:
+def unreadable_key(body: bytes) -> str:
     return f"unreadable:{sha256(body).hexdigest()}"
 
 

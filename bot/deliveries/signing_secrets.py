@@ -3,9 +3,6 @@
 from collections.abc import Awaitable, Callable, Iterable
 
 from bot.errors import SecretsUnreadable, StorageError
-from bot.logs import get_logger
-
-log = get_logger(__name__)
 
 REREAD_S = 2.0
 """Between two reads of the stored secrets at least."""
@@ -17,10 +14,13 @@ class SigningSecrets:
         settings_secrets: Iterable[str],
         read_stored: Callable[[], Awaitable[list[str]]],
         monotonic: Callable[[], float],
+        warn: Callable[..., object],
     ) -> None:
+        """`warn` is told of each failed read."""
         self._settings_secrets = tuple(settings_secrets)
         self._read_stored = read_stored
         self._monotonic = monotonic
+        self._warn = warn
         self._stored: tuple[str, ...] = ()
         self._read_at_s: float | None = None
         self.unread = True
@@ -44,7 +44,7 @@ class SigningSecrets:
         try:
             stored = tuple(await self._read_stored())
         except StorageError as error:
-            log.warning("stored_secrets_not_read", reason=str(error))
+            self._warn("stored_secrets_not_read", reason=str(error))
             self.unread = True
             self.unreadable = str(error) if isinstance(error, SecretsUnreadable) else None
             return False

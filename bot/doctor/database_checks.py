@@ -15,7 +15,7 @@ from bot.db.engine import Database, is_damage, reason_of
 from bot.db.schema import is_there
 from bot.db.tables import WebhookSubscriptionRow
 from bot.db.vault import Vault
-from bot.deliveries.ingest import STORE_WITHIN_S
+from bot.deliveries.journal import STORE_WITHIN_S
 from bot.doctor.deployment import Deployment
 from bot.doctor.findings import Finding, NotApplicable, Seen, failed, warning
 from bot.errors import SchemaUnknown, SecretsUnreadable, StorageError

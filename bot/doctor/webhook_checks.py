@@ -14,7 +14,6 @@ from sqlmodel import Session, col
 from bot.channels import subscriptions
 from bot.channels.filters import ALL_REGIONS, ChannelFilter
 from bot.db.tables import InboxDelivery, WebhookSubscriptionRow
-from bot.deliveries import endpoint
 from bot.doctor.deployment import HTTP_TIMEOUT_S, Deployment
 from bot.doctor.findings import Finding, NotApplicable, Seen, failed, warning
 from bot.events.event import TOPIC_OF
@@ -23,6 +22,7 @@ from bot.operations.public_url import Problem
 from bot.racedata import webhook_subscriptions
 from bot.slack import request_guard
 from bot.slack.messages.kit.text import counted
+from bot.web.plain_answers import WEBHOOK_PATH
 
 CERTIFICATE_LEFT_S = 14 * 24 * 3600
 SUBSCRIBE = "racing-bot subscribe"
@@ -55,10 +55,10 @@ def _no_secret(live: Sequence[WebhookSubscriptionRow]) -> Finding:
 def _elsewhere(deployment: Deployment, live: Iterable[WebhookSubscriptionRow]) -> Iterator[Finding]:
     address = deployment.settings.public_url
     for row in live:
-        if address is not None and row.url != address + endpoint.WEBHOOK_PATH:
+        if address is not None and row.url != address + WEBHOOK_PATH:
             told = f"Subscription {row.id} delivers to {row.url}, and PUBLIC_URL is {address}."
             mend = (
-                f"Set PUBLIC_URL to {row.url.removesuffix(endpoint.WEBHOOK_PATH)} if that address is right; "
+                f"Set PUBLIC_URL to {row.url.removesuffix(WEBHOOK_PATH)} if that address is right; "
                 f"else `{SUBSCRIBE} --again`, then `{SUBSCRIBE} --retire {row.id}`."
             )
             yield failed("subscription_elsewhere", told, mend)
@@ -123,7 +123,7 @@ async def webhook_endpoint(deployment: Deployment) -> Seen | NotApplicable:
     """The bot answers an unsigned delivery with 401."""
     if deployment.settings.public_url is None:
         return NO_ADDRESS
-    address = deployment.settings.public_url + endpoint.WEBHOOK_PATH
+    address = deployment.settings.public_url + WEBHOOK_PATH
     answer = await _post(deployment, address, b"{}")
     if (
         isinstance(answer, httpx.Response)

@@ -14,10 +14,10 @@ from bot.logs import get_logger
 log = get_logger(__name__)
 
 DELIVERIES_PER_COMMIT = 25
-"""Ingest waits while the transaction runs."""
+"""Intake waits while the transaction runs."""
 
 RACES_PER_COMMIT = 500
-"""Deliveries beyond wait for the next transaction: while one runs, no delivery is stored."""
+"""Deliveries beyond wait for the next transaction: while one runs, no delivery is read from the journal."""
 
 ABANDONED_RACES_LOOKED_UP = 500
 """No real day has so many races."""

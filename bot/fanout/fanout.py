@@ -36,7 +36,7 @@ OTHER_TURN_S = 0.05
 
 
 class Arrivals(Protocol):
-    """New deliveries; see bot.deliveries.ingest."""
+    """New deliveries; see bot.deliveries.intake."""
 
     stored_count: int
 

@@ -12,11 +12,11 @@ from urllib.parse import urlsplit
 import httpx
 
 from bot.clock import Monotonic
-from bot.deliveries.endpoint import ACCEPTED, DUPLICATE, WEBHOOK_PATH
 from bot.deliveries.signature import HEADER, sign
 from bot.deliveries.signing_secrets import SigningSecrets
 from bot.logs import get_logger
 from bot.web.outgoing import open_http
+from bot.web.plain_answers import ACCEPTED, DUPLICATE, WEBHOOK_PATH
 
 log = get_logger(__name__)
 

@@ -32,7 +32,7 @@ LIVE_FOR = timedelta(days=1)
 """After a meeting's day, which may end later than a day of UTC. Then live messages are needless."""
 
 EDITS_PER_COMMIT = 20
-"""The number is small, because ingest waits for the transaction."""
+"""The number is small, because intake waits for the transaction."""
 
 PLACE_MAX = 200
 """Characters of region and course in a key. A longer place is hashed."""

@@ -46,7 +46,7 @@ KEPT_PER_SUMMARY = 40
 """Events that the channel chose to hear of later are all named, with room for long names."""
 
 PAUSES_PER_COMMIT = 5
-"""Ingest waits while the transaction runs."""
+"""Intake waits while the transaction runs."""
 
 EventWithRemarks = tuple[RacingEvent, VersionRemarks]
 

@@ -22,7 +22,8 @@ from bot.clock import Clock
 from bot.errors import BodyBudgetSpent, BodyRefused, BodyTooLarge, BodyUnreadable
 from bot.logs import get_logger
 from bot.slack.body_router import receive
-from bot.web.json_answers import RETRY_AFTER_S, refuse
+from bot.web.json_answers import refuse
+from bot.web.plain_answers import RETRY_AFTER_S
 from bot.web.request_body import BodyReader
 
 log = get_logger(__name__)
@@ -52,10 +53,10 @@ class SlackEndpoint:
 
     async def __call__(self, request: Request) -> Response:
         try:
-            self.bodies.check_length(request)
+            self.bodies.check_length(request.headers.get("content-length", ""))
             response = self._refuse_unread(request)
             if response is None:
-                async with self.bodies.read(request) as body:
+                async with self.bodies.read(request.stream()) as body:
                     response = await self._verified(request, body)
         except ClientDisconnect:
             response = refuse(400, "the connection ended before the body did")

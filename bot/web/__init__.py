@@ -1,1 +1,1 @@
-"""Shared by the HTTP endpoints: reading a stranger's body within limits, and answers as JSON."""
+"""Shared by receiver and bot: reading a stranger's body within limits, and answers as JSON."""

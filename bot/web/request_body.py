@@ -2,10 +2,8 @@
 
 import asyncio
 import zlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterable, AsyncIterator, Iterable
 from contextlib import asynccontextmanager
-
-from starlette.requests import Request
 
 from bot.errors import BodyBudgetSpent, BodyCodingUnknown, BodyTooLarge, BodyTooSlow
 
@@ -33,24 +31,23 @@ class BodyReader:
         self._body_s = body_s
         self.in_flight_bytes = 0
 
-    def check_length(self, request: Request) -> None:
+    def check_length(self, length: str) -> None:
         """Raise BodyTooLarge by the Content-Length, before reading."""
-        length = request.headers.get("content-length", "")
         if length.isascii() and length.isdigit() and (len(length) > 18 or int(length) > self._max_bytes):
             raise BodyTooLarge(f"more than {self._max_bytes} bytes")
 
     @asynccontextmanager
-    async def read(self, request: Request) -> AsyncIterator[bytes]:
+    async def read(self, arriving: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
         """The whole body, which counts against the budget until the context ends.
 
-        Raises BodyTooLarge, BodyTooSlow, BodyBudgetSpent, or Starlette's ClientDisconnect.
+        Raises BodyTooLarge, BodyTooSlow, BodyBudgetSpent, or an error of `arriving`.
         """
         read = held = 0
         chunks: list[bytes] = []
         try:
             try:
                 async with asyncio.timeout(self._body_s):
-                    async for chunk in request.stream():
+                    async for chunk in arriving:
                         read += len(chunk)
                         self.in_flight_bytes -= held
                         held = max(0, read - self._small_bytes)
@@ -67,12 +64,14 @@ class BodyReader:
             self.in_flight_bytes -= held
 
 
-def decoded(body: bytes, request: Request, max_bytes: int) -> bytes:
-    """The content of a signed body. Raises BodyCodingUnknown, and BodyTooLarge without unpacking further.
+def decoded(body: bytes, codings: Iterable[str], max_bytes: int) -> bytes:
+    """The content of a signed body, by its `Content-Encoding` headers.
+
+    Raises BodyCodingUnknown, and BodyTooLarge without unpacking further.
 
     Bytes in another coding than the named coding stay unchanged: nothing signed is thrown away.
     """
-    coding = ", ".join(request.headers.getlist("content-encoding")).strip().lower()
+    coding = ", ".join(codings).strip().lower()
     if coding in {"gzip", "x-gzip", "deflate"}:
         body = _inflated(body, max_bytes)
     elif coding not in {"", "identity"}:

@@ -42,8 +42,8 @@ class Bot(Address):
         if ready:
             await self.wait_for_answer(200)
 
-    async def wait_for_answer(self, status: int) -> dict[str, Any]:
-        """What /readyz answers, once it answers with this status."""
+    async def wait_for_answer(self, status: int, words: str = "") -> dict[str, Any]:
+        """What /readyz answers, once it answers with this status and these words."""
         async with asyncio.timeout(READY_S):
             while True:
                 assert self.process is not None
@@ -52,7 +52,7 @@ class Bot(Address):
                     found, body = await self.readiness()
                 except httpx.TransportError:
                     found, body = 0, {}
-                if found == status:
+                if found == status and words in str(body):
                     return body
                 await asyncio.sleep(0.05)
 

@@ -4,15 +4,20 @@ It runs what the command line runs, from its first line on. Cold starts are the 
 """
 
 import asyncio
+import contextlib
 import multiprocessing
 import os
+import signal
 import sys
+import traceback
 import uuid
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+
+import psutil
 
 PASSED_ON = {"PATH", "HOME", "LANG", "SSL_CERT_FILE"}
 
@@ -37,6 +42,11 @@ class Forked:
         surroundings = (words, folder, {**inherited, **env}, output, errors or output, prepare)
         self._process: BaseProcess = PROCESSES.Process(target=_run, args=surroundings)
         self._process.start()
+
+    @property
+    def children(self) -> list[psutil.Process]:
+        """The bot of a receiver."""
+        return psutil.Process(self._process.pid).children()
 
     def poll(self) -> int | None:
         """The exit code; None while it runs."""
@@ -76,8 +86,50 @@ def _run(  # noqa: PLR0917  a process is given its values by position
     warnings.simplefilter("error")
     sys.argv = ["racing-bot", *words]
     from bot.__main__ import main
+    from bot.receiver import bot_process
 
+    bot_process.spawn = _Bot
     main()
+
+
+class _Bot:
+    """The bot of a receiver, forked from the receiver, which has the modules loaded."""
+
+    def __init__(self, fds: Sequence[int]) -> None:
+        self._pid = os.fork()
+        if self._pid == 0:
+            _be_the_bot(fds)
+
+    def wait(self) -> int:
+        return os.waitstatus_to_exitcode(os.waitpid(self._pid, 0)[1])
+
+    def send_signal(self, number: int) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self._pid, number)
+
+
+def _be_the_bot(fds: Sequence[int]) -> None:
+    code: object = 0
+    try:
+        signal.set_wakeup_fd(-1)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, signal.SIG_DFL)
+        for fd in range(3, 256):
+            if fd not in fds:
+                with contextlib.suppress(OSError):
+                    os.close(fd)
+        from bot.cli.server import be_the_bot
+
+        be_the_bot(*fds)
+    except SystemExit as end:
+        code = end.code
+    except BaseException:  # noqa: BLE001  whatever it is, the process ends with it
+        traceback.print_exc()
+        code = 1
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code if isinstance(code, int) else 1)
 
 
 @dataclass(frozen=True)

@@ -53,6 +53,31 @@ async def test_what_was_acked_and_accepted_outlives_kills_and_a_stop_loses_nothi
         assert len(texts) == len(set(texts)) == 3
 
 
+async def test_deliveries_are_taken_while_the_bot_is_stuck_or_dead_and_each_is_told_once(make_world):
+    async with make_world() as world:
+        await world.subscribe("CGB", "GB")
+        (bot,) = world.bot.process.children
+        bot.suspend()
+        assert (await world.bot.deliver(result("rc_1", course="Park 1"))).json() == {"status": "accepted"}
+        assert await world.bot.readiness() == (
+            *(200, {"status": "degraded", "degraded": {"bot": "does not answer; deliveries are stored"}}),
+        )
+        bot.kill()
+        await until(lambda: '"event": "bot_ended"' in world.bot.log)
+        assert (await world.bot.deliver(result("rc_2", course="Park 2"))).json() == {"status": "accepted"}
+        assert (await world.bot.deliver(result("rc_1", course="Park 1"))).json() == {"status": "duplicate"}
+        await world.wait_for_posts("CGB", 2)
+        (again,) = world.bot.process.children
+        # The receiver's death is the bot's, and another receiver has another bot.
+        world.bot.kill()
+        await until(lambda: not again.is_running() or again.status() == psutil.STATUS_ZOMBIE)
+        await world.bot.start()
+        assert (await world.bot.deliver(result("rc_3", course="Park 3"))).json() == {"status": "accepted"}
+        texts = await world.wait_for_posts("CGB", 3)
+        assert len(texts) == len(set(texts)) == 3
+        assert await world.bot.stop() == 0
+
+
 async def test_starts_and_takes_deliveries_while_nothing_outside_answers(make_world):
     async with make_world(RACING_API_URL=f"{NOWHERE}/v1") as world:
         assert "could not check" in await world.say("/racing", "subscribe gb", channel="CGB")
@@ -181,8 +206,7 @@ async def test_folder_that_cannot_be_written_is_named_with_the_user(make_world, 
     async with make_world(start=False, DATABASE_URL=f"sqlite:///{data / 'bot.db'}") as world:
         world.bot.prepare = close_data
         await world.bot.start(ready=False)
-        answer = await world.bot.wait_for_answer(503)
-        assert answer["reason"] == "the database's file or folder can't be written"
+        await world.bot.wait_for_answer(503, "the database's file or folder can't be written")
         assert (await world.bot.deliver(result())).status_code == 503
         line = next(line for line in world.bot.log.splitlines() if "database_not_writable" in line)
         told = f"uid {os.getuid()} can't write {data}, which belongs to uid {data.stat().st_uid}"
@@ -227,14 +251,14 @@ async def test_starts_before_its_schema_and_takes_deliveries_once_it_is_there(ma
     move_clock(url)
     async with make_world(start=False, DATABASE_URL=url) as world:
         await world.bot.start(ready=False)
-        assert "migrate" in str(await world.bot.wait_for_answer(503))
-        refused = await world.bot.deliver(result())
-        assert (refused.status_code, "retry-after" in refused.headers) == (503, True)
+        await world.bot.wait_for_answer(503, "migrate")
+        assert (await world.bot.deliver(result("rc_early"))).json() == {"status": "accepted"}
         assert (await run_command(world.bot, "migrate")).code == 0
         await world.bot.wait_for_answer(200)
         await world.subscribe("CGB", "GB")
         assert (await world.bot.deliver(result())).status_code == 200
         assert len(await world.wait_for_posts("CGB", 1)) == 1
+        assert (await world.bot.deliver(result("rc_early"))).json() == {"status": "duplicate"}
 
 
 async def test_two_replicas_are_one_bot(make_world, postgres_server, tmp_path):

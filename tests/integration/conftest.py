@@ -21,7 +21,8 @@ from bot.channels.filters import ChannelFilter
 from bot.db.database_clock import database_now
 from bot.db.engine import Database
 from bot.deliveries import inbox
-from bot.deliveries.ingest import Ingest
+from bot.deliveries.intake import Intake
+from bot.deliveries.journal import Journal
 from bot.deliveries.payload import identify, read_events
 from bot.events.event import DEFAULT_TOPICS
 from bot.fanout.fanout import Fanout
@@ -106,7 +107,7 @@ class Pipeline:
     database: Database
     slack: SlackWorkspace
     clock: Moment
-    ingest: Ingest
+    intake: Intake
     fanout: Fanout
     poster: Poster
     notices: Notices
@@ -131,10 +132,17 @@ class Pipeline:
         )
 
     async def deliver(self, payload: object) -> bool:
-        body = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
-        key, name = identify(body)
-        arrival = inbox.Arrival(key, name, hashlib.sha256(body).hexdigest(), body, self.clock())
-        return await self.ingest.store(arrival) is not None
+        return await self.deliver_all(payload)
+
+    async def deliver_all(self, *payloads: object) -> bool:
+        """Deliver all at the same time. True if all are new."""
+        arrivals = []
+        for payload in payloads:
+            body = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
+            key, name = identify(body)
+            arrivals.append(inbox.Arrival(key, name, hashlib.sha256(body).hexdigest(), body, self.clock()))
+        new = await self.intake.store(arrivals)
+        return None not in new.values()
 
     async def post_all(self) -> None:
         """Fan out and post until nothing is due at this moment."""
@@ -207,8 +215,7 @@ async def make_pipeline(database, slack, slack_session):
         pace = pace or Pace(channel_s=0.0, workspace_per_minute=None)
         client = SlackClient(make_web_client(TOKEN, slack.api_url, slack_session))
         notices = Notices("CADMIN", admin_notice, clock=clock)
-        # Patient: what a test is about is not how busy the machine is.
-        ingest = Ingest(database, patience_s=20)
+        intake = Intake(database, Journal(database.address, monotonic), clock)
         poster = Poster(
             database=database,
             sender=client,
@@ -226,14 +233,14 @@ async def make_pipeline(database, slack, slack_session):
         fanout = Fanout(
             database,
             read_events,
-            arrivals=ingest,
+            arrivals=intake,
             outbox=poster,
             notices=notices,
             clock=clock,
-            wake=ingest.stored,
+            wake=intake.stored,
             monotonic=monotonic,
         )
-        return Pipeline(database, slack, clock, ingest, fanout, poster, notices, Reopening(waited), client)
+        return Pipeline(database, slack, clock, intake, fanout, poster, notices, Reopening(waited), client)
 
     return make
 

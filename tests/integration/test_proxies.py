@@ -85,7 +85,7 @@ async def beat(place):
 
 
 async def deliver_to_ourselves(place):
-    secrets = SigningSecrets(["secret"], nothing, time.monotonic)
+    secrets = SigningSecrets(["secret"], nothing, time.monotonic, print)
     assert (await SelfDelivery(f"https://{place}", secrets, lambda: 0.0)(b"{}")).problem
 
 
@@ -140,7 +140,7 @@ async def test_what_the_proxy_does_not_let_out_was_not_sent(set_environment):
             await transport.send(Request("GET", "courses"))
         await transport.aclose()
         assert not caught.value.may_have_arrived
-        secrets = SigningSecrets(["secret"], nothing, time.monotonic)
+        secrets = SigningSecrets(["secret"], nothing, time.monotonic, print)
         problem = (await SelfDelivery("https://0.0.0.0:1", secrets, lambda: 0.0)(b"{}")).problem
         assert problem
         assert problem.told == "The proxy in the environment does not lead to 0.0.0.0:1."

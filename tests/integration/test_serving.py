@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from uvicorn.server import ServerState
 
-from bot.cli import server
-from bot.deliveries.endpoint import WEBHOOK_PATH
-from bot.web.http_protocol import Limits
+from bot.receiver import program
+from bot.receiver.http_protocol import Connections, Limits
+from bot.web.plain_answers import WEBHOOK_PATH
 from tests.integration.deliveries.webhooks import Seen, make_app, sign
 
 BODY = b'{"event": "result.received", "race_id": "rc_1"}'
@@ -36,9 +36,9 @@ class Bot:
     def count(self, reason):
         self.refused[reason] += 1
 
-    async def store(self, arrival):
-        self.stored.append(arrival.body)
-        return len(self.stored)
+    async def store(self, letter):
+        self.stored.append(letter.body)
+        return True
 
     async def connect(self, sent=b""):
         reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
@@ -75,7 +75,7 @@ async def served(limits=ALL_LONG, store=None):
     """The server without its loop: a start and a stop take uvicorn a second."""
     bot, state, loop = Bot(), ServerState(), asyncio.get_running_loop()
     app = make_app(bot.seen, store or bot.store, body_s=LONG_S, budget=2**20)
-    config = server.uvicorn_config(app, "127.0.0.1", 0, lifespan="off", count=bot.count, limits=limits)
+    config = program.uvicorn_config(app, Connections(bot.count, limits))
     config.load()
 
     def connection() -> Any:
@@ -171,6 +171,7 @@ async def test_body_that_comes_otherwise_than_announced_is_400_or_411_and_no_wro
         assert found == {way: [400] for way in OTHERWISE}
         assert bot.refused == {"malformed": len(OTHERWISE)}
         assert (await bot.ask(head(length=None), BODY))[0] == 411
+    await bot.seen.hear()
     assert (bot.stored, bot.seen.signature_failures) == ([], [])
 
 
@@ -203,8 +204,7 @@ async def test_more_than_a_head_may_have_is_refused_and_closed():
 
 
 def test_request_before_a_malformed_one_is_cut_off_without_an_error(caplog):
-    # The loop of `racing-bot serve`, which is stricter with a closed connection.
-    with asyncio.Runner(loop_factory=server.loop_factory()) as runner:
+    with asyncio.Runner() as runner:
         runner.run(send_a_malformed_request_behind_two())
     assert [record.message for record in caplog.records if record.levelname == "ERROR"] == []
 
@@ -212,7 +212,7 @@ def test_request_before_a_malformed_one_is_cut_off_without_an_error(caplog):
 async def send_a_malformed_request_behind_two():
     async def slow_store(_arrival):
         await asyncio.sleep(0.05)
-        return 1
+        return True
 
     async with served(store=slow_store) as bot:
         assert await bot.ask((head() + BODY) * 2 + b"no request\r\n\r\n") == [400]
@@ -239,7 +239,7 @@ async def test_connection_at_work_is_not_closed_for_a_new_one():
     async def slow_store(_arrival):
         begun.set()
         await stored.wait()
-        return 1
+        return True
 
     async with served(Limits(connections=1, head_s=LONG_S), slow_store) as bot:
         at_work = asyncio.create_task(bot.ask(head() + BODY))
@@ -286,11 +286,11 @@ async def test_sender_that_reads_no_answer_is_closed():
                         await loop.sock_sendall(deaf, asks)
 
 
-@pytest.mark.parametrize(("hard", "wanted"), [(100_000, server.OPEN_FILES), (1_500, 1_500), (-1, server.OPEN_FILES)])
+@pytest.mark.parametrize(("hard", "wanted"), [(100_000, program.OPEN_FILES), (1_500, 1_500), (-1, program.OPEN_FILES)])
 def test_low_limit_of_open_files_is_raised(monkeypatch, hard, wanted):
     resource = pytest.importorskip("resource")
     given = []
     monkeypatch.setattr(resource, "getrlimit", lambda _kind: (1_024, hard))
     monkeypatch.setattr(resource, "setrlimit", lambda _kind, limits: given.append(limits))
-    assert server._open_files() == wanted
+    assert program._open_files() == wanted
     assert given == [(wanted, hard)]

@@ -17,6 +17,7 @@ from bot.ports import Ports
 from bot.settings import load_settings
 from bot.slack.web_client import make_session
 from bot.web.outgoing import open_http
+from tests.front import receiver_of
 
 NOBODY = "http://127.0.0.1:9"
 
@@ -130,7 +131,9 @@ ADDRESSES = {
 
 
 async def test_slash_at_the_end_changes_nothing_and_other_addresses_are_counted(service):
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(service.app), base_url="http://bot") as client:
+    async with httpx.AsyncClient(
+        transport=httpx.ASGITransport(receiver_of(service).app), base_url="http://bot"
+    ) as client:
         with capture_logs() as lines:
             answers = {address: await client.post(f"http://bot{address}") for address in ADDRESSES}
         metrics = (await client.get("/metrics")).text

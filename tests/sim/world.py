@@ -5,6 +5,7 @@ import contextlib
 import shutil
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
 from contextvars import ContextVar, copy_context
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -17,6 +18,8 @@ from bot.channels import subscriptions
 from bot.channels.filters import ChannelFilter
 from bot.db.engine import Database
 from bot.db.migrate import upgrade
+from bot.deliveries.intake import place_in
+from bot.deliveries.journal import Journal
 from bot.outbox.pace import Pace
 from bot.ports import Ports
 from bot.settings import load_settings
@@ -24,9 +27,10 @@ from sandbox.slack.answers import Answer
 from sandbox.slack.values import Json
 from sandbox.slack.workspace import SlackWorkspace
 from tests.clock import START
+from tests.front import Receiver
 from tests.sim.ports import Died, Failpoints, Inline, SlackSession, Wire
 from tests.sim.virtual_time import VirtualLoop
-from tests.soak.databases import SUBSCRIBER, receipts, unfinished
+from tests.soak.databases import SUBSCRIBER, receipts, unfinished, unread
 from tests.soak.life import DyingService
 from tests.soak.oracle import ADMINS, Oracle, Verdict, missing, received_in_order
 from tests.soak.racing import SECRET, Delivery, SoakChannel
@@ -37,6 +41,7 @@ BOT_TOKEN = "xoxb-sim-test-token"
 SIGNING_SECRET = "sim-signing-secret-test"
 AGAIN_S = 30.0
 KILLED = "killed at no failpoint"
+JOURNAL = "commit of the journal"
 ANSWER_S = 2.0
 AGAIN_TYPED_S = 2.0
 WELL_S = 240.0
@@ -89,6 +94,7 @@ class Life:
             racing_transport=httpx.MockTransport(_nobody),
         )
         self.service = DyingService(world.settings, world.pace, self.failpoints, ports)
+        self.service.journal.durable = False
         # No test pulls the plug.
         event.listen(self.service.database.writer, "connect", lambda one, _: one.execute("PRAGMA synchronous=OFF"))
         self.transport = httpx.ASGITransport(self.service.app)
@@ -112,6 +118,26 @@ class Life:
             _, stuck = await asyncio.wait(left, timeout=60)
             assert not stuck
         self.service.database.reopen()
+        self.service.journal.close()
+
+    # The line from the receiver, as asyncio's transports are.
+
+    def get_write_buffer_size(self) -> int:
+        return 0
+
+    def write(self, line: bytes) -> None:
+        self.start(self.service.receiver_news.hear(line))
+
+
+class _ToReceiver(httpx.AsyncBaseTransport):
+    """The receiver outlives the bot; a death at the journal is the death of both."""
+
+    def __init__(self, world: "World") -> None:
+        self._world = world
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        app = self._world.receiver().app
+        return await httpx.ASGITransport(app).handle_async_request(request)
 
 
 class _ToBot(httpx.AsyncBaseTransport):
@@ -175,6 +201,7 @@ class World:
         self._welcomes: set[str] = set()
         self.ends: list[str] = []
         self._life: Life | None = None
+        self._receiver: Receiver | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
         loop.set_task_factory(_noting)
 
@@ -203,13 +230,45 @@ class World:
         self._life = life = Life(self, die_at)
         with contextlib.suppress(Died):
             await life.start(life.service.start())
+            self.receiver().report.connect(life)
 
     async def end(self) -> None:
         """Kill the bot, wherever it is."""
         if self._life is not None:
-            self.ends.append(self._life.failpoints.place or KILLED)
+            place = self._life.failpoints.place
+            self.ends.append(place or KILLED)
+            if self._receiver is not None:
+                self._receiver.report.connect(None)
             await self._life.bury()
             self._life = None
+            if place.endswith(JOURNAL):
+                self.end_receiver()
+
+    def receiver(self) -> Receiver:
+        """The present receiver, or a new one."""
+        if self._receiver is None:
+            journal = Journal(self.settings.database_url.get_secret_value(), self.loop.time)
+            journal.append = partial(self._append, journal.append)  # type: ignore[method-assign]  # to die at it
+            ports = Ports(clock=self.clock, monotonic=self.loop.time, token=self.token)
+            self._receiver = receiver = Receiver(self.settings, ports, _nobody, journal)
+            if self._life is not None and not self._life.is_over:
+                receiver.report.connect(self._life)
+        return self._receiver
+
+    def _append(self, append: Callable[[Any], list[bool]], letters: Any) -> list[bool]:
+        life = self._life
+        if life is not None and not life.is_over:
+            life.failpoints.passed("before", {JOURNAL})
+        new = append(letters)
+        if life is not None and not life.is_over:
+            life.failpoints.passed("after", {JOURNAL})
+        return new
+
+    def end_receiver(self) -> None:
+        """Kill the receiver. The bot goes with it."""
+        if self._receiver is not None:
+            self._receiver.journal.close()
+            self._receiver = None
 
     async def die_after(self, failpoints: int) -> None:
         life = await self.alive()
@@ -269,9 +328,12 @@ class World:
         """None without an answer 2xx."""
         headers = {"Content-Type": "application/json", "X-SVC-Signature": delivery.signature}
         try:
-            async with asyncio.timeout(ANSWER_S), httpx.AsyncClient(transport=_ToBot(self), base_url=BOT) as client:
+            async with (
+                asyncio.timeout(ANSWER_S),
+                httpx.AsyncClient(transport=_ToReceiver(self), base_url=BOT) as client,
+            ):
                 answer = await client.post("/webhooks/racing", content=delivery.body, headers=headers)
-        except (httpx.ConnectError, TimeoutError):
+        except TimeoutError:
             return None
         return str(answer.json()["status"]) if answer.is_success else None
 
@@ -287,18 +349,24 @@ class World:
     async def finish(self) -> Verdict:
         """Let the bot do what is left undone, and judge."""
         until_s = self.loop.time() + WELL_S
-        while left := await self.database.read(unfinished):
+        while left := await self._unfinished():
             if self.loop.time() > until_s:
                 self.wrong.append(f"{left} still to be done {WELL_S:g} s after all was well")
                 break
             await self.passes(1.0)
         await self.end()
+        self.end_receiver()
         for task in self._tasks.copy():
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         verdict = await self._judge()
         await self.database.close()
         return verdict
+
+    async def _unfinished(self) -> int:
+        return await self.database.read(unfinished) or unread(
+            self.receiver().journal, await self.database.read(place_in)
+        )
 
     async def _judge(self) -> Verdict:
         known = await self.database.read(receipts)

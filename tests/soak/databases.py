@@ -11,6 +11,7 @@ from bot.db.engine import Database
 from bot.db.migrate import upgrade
 from bot.db.tables import Acknowledgement, InboxDelivery, JobRun
 from bot.deliveries import inbox
+from bot.deliveries.journal import Journal, JournalPlace
 from bot.outbox import acknowledgements, message_store
 from bot.outbox.message_store import HELD_STATE
 from bot.outbox.states import UNSENT
@@ -45,6 +46,11 @@ def unfinished(session: Session) -> int:
         + sum(waiting[state].count for state in (*UNSENT, HELD_STATE) if state in waiting)
         + asking
     )
+
+
+def unread(journal: Journal, place: JournalPlace | None) -> int:
+    """1 while the journal has a letter that the bot has not read."""
+    return len(journal.after(place, 1)[1])
 
 
 def receipts(session: Session) -> dict[tuple[str, str], Receipt]:

@@ -27,6 +27,7 @@ from bot.logs import configure_logging
 from bot.outbox.pace import Pace
 from bot.ports import Ports
 from bot.settings import Settings, load_settings
+from tests.front import receiver_of
 
 KILLED = "!"
 """Stands before a failpoint at which the process died, in the file of those that it passed."""
@@ -170,10 +171,24 @@ def live(life: Life) -> None:
     settings = load_settings(env_file=None, **life.settings)
     configure_logging(settings.log_level, settings.log_format, settings.secret_values)
     with asyncio.Runner(loop_factory=loop_factory()) as runner:
-        service = DyingService(settings, life.pace, Failpoints(life))
-        count = service.metrics.request_refused
-        config = uvicorn_config(service.app, settings.host, settings.port, lifespan="on", count=count)
-        runner.run(uvicorn.Server(config).serve())
+        runner.run(_serve(settings, life))
+
+
+async def _serve(settings: Settings, life: Life) -> None:
+    """Receiver and bot in one process: a death is the death of both."""
+    failpoints = Failpoints(life)
+    service = DyingService(settings, life.pace, failpoints)
+    append = partial(_append, failpoints, service.journal.append)
+    service.journal.append = append  # type: ignore[method-assign]  # on this instance alone
+    app = receiver_of(service).app
+    await uvicorn.Server(uvicorn_config(app, lifespan="on", host=settings.host, port=settings.port)).serve()
+
+
+def _append(failpoints: Passing, append: Callable[[Any], list[bool]], letters: Any) -> list[bool]:
+    failpoints.passed("before", {"commit of the journal"})
+    new = append(letters)
+    failpoints.passed("after", {"commit of the journal"})
+    return new
 
 
 def _shorten(times: Times) -> None:

@@ -16,12 +16,14 @@ from random import Random
 import aiohttp
 
 from bot.db.engine import Database
+from bot.deliveries.intake import place_in
+from bot.deliveries.journal import Journal
 from bot.outbox.pace import Pace
 from sandbox.loopback_server import free_port
 from sandbox.slack.limits import SlackLimits
 from sandbox.slack.workspace import SlackWorkspace
 from tests.clock import now
-from tests.soak.databases import SUBSCRIBER, forget_job_runs, prepare, receipts, unfinished
+from tests.soak.databases import SUBSCRIBER, forget_job_runs, prepare, receipts, unfinished, unread
 from tests.soak.life import KILLED, Life, Times, live
 from tests.soak.oracle import ADMINS, Oracle, Verdict, given_up, missing, received_in_order
 from tests.soak.racing import CHANNELS, SECRET, Delivery, Races, SoakChannel
@@ -154,6 +156,7 @@ class World:
 
     def __post_init__(self) -> None:
         self.database = Database(self.database_url)
+        self._journal = Journal(self.database_url, lambda: 0.0)
         self._processes = multiprocessing.get_context("forkserver")
         self._processes.set_forkserver_preload(["tests.soak.warm"])
         assert isinstance(self._processes, ForkServerContext)
@@ -221,7 +224,8 @@ class World:
             await one.live(0, one.stop)
 
     async def _is_unfinished(self) -> bool:
-        return bool(await self.database.read(unfinished))
+        left = await self.database.read(unfinished)
+        return bool(left or unread(self._journal, await self.database.read(place_in)))
 
     async def judge(self, *, one_process: bool) -> Verdict:
         """What is wrong at the end."""

@@ -9,12 +9,13 @@ import pytest
 from bot import errors as our_errors
 from bot.app import Service
 from bot.db import threads
-from bot.deliveries import admission, ingest
+from bot.deliveries import intake, journal
 from bot.fanout import delivery_reader, fanout, transaction
 from bot.outbox import claim_sender, poison_messages, poster, resolve, resume
 from bot.racedata.client import service_errors
 from bot.racedata.client.envelope import BY_STATUS
 from bot.racedata.plans import PLANS
+from bot.receiver import admission
 from bot.slack import api_errors
 from bot.web import request_body
 from tests.integration.pipeline import test_round_trips as round_trips
@@ -185,8 +186,8 @@ def words(number):
         ("design/outbox.md", f"outlives the call's deadline by {words(poster.LEASE_MARGIN_S)} seconds"),
         ("design/event.md", f"size, {words(request_body.BODY_S)} seconds, a budget"),
         ("design/event.md", f"holds {admission.ADMITTED_AT_ONCE} places"),
-        ("architecture.md", f"not stored within {ingest.STORE_WITHIN_S} seconds"),
-        ("design/event.md", f"up to {ingest.LARGEST_HAND_OVER} stored deliveries"),
+        ("architecture.md", f"not stored within {journal.STORE_WITHIN_S} seconds"),
+        ("design/event.md", f"up to {intake.LARGEST_HAND_OVER} stored deliveries"),
         ("design/event.md", f"reads the inbox: {delivery_reader.DELIVERIES_PER_COMMIT} at a time"),
         ("design/event.md", f"at least {fanout.COMMIT_GAP_S * 1000:.0f} ms apart"),
         ("design/event.md", f"some {transaction.MESSAGES_PER_COMMIT:,} messages"),
@@ -203,7 +204,7 @@ def words(number):
         ("architecture.md", f"for {claim_sender.BACKOFF_S[0]:g} to {claim_sender.BACKOFF_S[-1]:g} seconds"),
         ("promises.md", f"after {words(poison_messages.EDIT_LOOKS_MAX)} tries"),
         ("design/storage.md", f"{words(threads.READERS + 1).capitalize()} connections read"),
-        ("decisions/0001-store-then-answer.md", f"not stored within {ingest.STORE_WITHIN_S} seconds"),
+        ("decisions/0001-store-then-answer.md", f"not stored within {journal.STORE_WITHIN_S} seconds"),
         ("decisions/0002-refuse-when-full.md", f"so {admission.ADMITTED_AT_ONCE} places"),
         ("decisions/0008-locks-are-tried.md", f"again after {fanout.OTHER_TURN_S * 1000:.0f} ms"),
         ("decisions/0008-locks-are-tried.md", f"again after {poster.CLAIM_AGAIN_S * 1000:.0f} ms"),

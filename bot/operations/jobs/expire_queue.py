@@ -16,7 +16,7 @@ MEETING_FOR = timedelta(days=1)
 """A live message or an escalation that could not be sent for so long is needless."""
 
 EXPIRED_PER_COMMIT = 200
-"""The number is small, because ingest waits for the transaction."""
+"""The number is small, because intake waits for the transaction."""
 
 
 def expire_queue(database: Database, notices: Notices, keep_hours: int, clock: Clock) -> Job:

@@ -10,15 +10,24 @@ from bot.db import named_values
 from bot.db.engine import Database
 from bot.db.named_values import Mark
 from bot.deliveries import inbox
+from bot.deliveries.intake import place_in
+from bot.deliveries.journal import Journal
 from bot.operations.jobs.job import HOUR_S, Job
 
 BODIES_PER_COMMIT = 200
-"""The number is small, because ingest waits for the transaction."""
+"""The number is small, because intake waits for the transaction."""
+
+JOURNAL_DAYS = 7
+"""How long the journal keeps bodies that were read: an older copy of the database still gets its deliveries."""
 
 
-def prune_bodies(database: Database, keep_days: int, clock: Clock) -> Job:
+def prune_bodies(database: Database, journal: Journal, keep_days: int, clock: Clock) -> Job:
     async def run() -> int:
         pruned = 0
+        if place := await database.read(place_in):
+            before = clock() - timedelta(days=min(keep_days, JOURNAL_DAYS))
+            while forgotten := await database.read_beside(partial(journal.forget, before, place)):
+                pruned += forgotten
         while (count := await database.write(partial(_prune, keep_days=keep_days, clock=clock))) is not None:
             pruned += count
         return pruned

@@ -57,7 +57,7 @@ LOOK_UP_BUDGET = Budget(pages=25, seconds=LOOK_UP_S, purpose=Purpose.UPKEEP)
 
 @dataclass(frozen=True)
 class Bounds:
-    """`deliveries`: of a transaction and of a summary. Small, because ingest waits for the transaction.
+    """`deliveries`: of a transaction and of a summary. Small, because intake waits for the transaction.
 
     `pages` of records: each costs quota, and cursors may lead on for ever. Records read within `walk_s` do not wait
     for a slow service.

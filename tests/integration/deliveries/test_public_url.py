@@ -27,7 +27,9 @@ def delivery(address, *secrets, call_s=2.0):
     async def none_stored():
         return []
 
-    return SelfDelivery(address, SigningSecrets(secrets, none_stored, lambda: 0.0), time.monotonic, call_s=call_s)
+    return SelfDelivery(
+        address, SigningSecrets(secrets, none_stored, lambda: 0.0, print), time.monotonic, call_s=call_s
+    )
 
 
 def check(answered, *words):

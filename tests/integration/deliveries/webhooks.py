@@ -1,4 +1,4 @@
-"""The webhook endpoint as an ASGI application, and what the endpoint told whom."""
+"""The door for deliveries as an ASGI application, and what the door told whom."""
 
 import hashlib
 import hmac
@@ -6,13 +6,16 @@ import secrets
 from datetime import UTC, datetime
 
 import httpx
-from starlette.applications import Starlette
-from starlette.routing import Route
+from starlette.responses import JSONResponse
 
-from bot.deliveries.admission import Admission
-from bot.deliveries.endpoint import WEBHOOK_PATH, WebhookEndpoint
 from bot.deliveries.signature_mismatches import Mismatches
 from bot.deliveries.signing_secrets import SigningSecrets
+from bot.operations.receiver_news import ReceiverNews
+from bot.receiver.admission import Admission
+from bot.receiver.bot_process import CountsForBot
+from bot.receiver.door import Door
+from bot.receiver.front import Front
+from bot.web.plain_answers import WEBHOOK_PATH
 from bot.web.request_body import BodyReader
 
 SECRETS = ("first-secret", "second-secret")
@@ -25,7 +28,7 @@ def sign(body: bytes, secret: str = SECRETS[0]) -> str:
 
 
 class Seen:
-    """What the endpoint told whom."""
+    """What the door told whom, by way of the lines to the bot."""
 
     def __init__(self) -> None:
         self.notes: list[int] = []
@@ -34,9 +37,18 @@ class Seen:
         self.now_s = 0.0
         self.too_large = 0
         self.statuses: list[str] = []
-        self.stored: list[str] = []
         self.events: list[tuple[str | None, str]] = []
         self.signature_failures: list[str] = []
+        self.refused: list[str] = []
+        self.unread: list[bytes] = []
+        self.report = CountsForBot()
+        self.report.connect(self)
+        self.news = ReceiverNews(
+            self,  # type: ignore[arg-type]  # counted here, and not for /metrics
+            Mismatches(self.note, self.alarm, lambda: self.now_s),
+            lambda: None,
+            self.tell_too_large,
+        )
 
     def delivery(self, status: str) -> None:
         self.statuses.append(status)
@@ -46,6 +58,9 @@ class Seen:
 
     def signature_failure(self, reason: str) -> None:
         self.signature_failures.append(reason)
+
+    def request_refused(self, reason: str) -> None:
+        self.refused.append(reason)
 
     async def note(self, count: int) -> bool:
         self.notes.append(count)
@@ -58,6 +73,22 @@ class Seen:
     async def tell_too_large(self) -> None:
         self.too_large += 1
 
+    # The line to the bot, as asyncio's transports are.
+
+    def get_write_buffer_size(self) -> int:
+        return 0
+
+    def write(self, line: bytes) -> None:
+        self.unread.append(line)
+
+    async def hear(self) -> None:
+        """Until the bot has heard all lines."""
+        self.report.tell()
+        while self.unread:
+            line = self.unread.pop(0)
+            assert line.endswith(b"\n")
+            await self.news.hear(line)
+
 
 def make_app(
     seen: Seen, store, *, admission=None, read_stored=None, budget=16 * MAX_BYTES, body_s=0.3, monotonic=lambda: 0.0
@@ -65,23 +96,22 @@ def make_app(
     async def none_stored() -> list[str]:
         return []
 
-    endpoint = WebhookEndpoint(
+    report = seen.report
+
+    def warn(event: str, **values: object) -> None:
+        """To the log."""
+
+    door = Door(
         bodies=BodyReader(max_bytes=4 * MAX_BYTES, budget_bytes=budget, small_bytes=SMALL_BYTES, body_s=body_s),
         max_body_bytes=MAX_BYTES,
-        signing_secrets=SigningSecrets(SECRETS, read_stored or none_stored, monotonic),
-        mismatches=Mismatches(seen.note, seen.alarm, lambda: seen.now_s),
+        signing_secrets=SigningSecrets(SECRETS, read_stored or none_stored, monotonic, warn),
         store=store,
         admission=admission or Admission(lambda: 0.0),
-        tell_too_large=seen.tell_too_large,
         clock=lambda: datetime(2026, 11, 20, tzinfo=UTC),
         token=secrets.token_hex,
-        counts=seen,
+        counts=report,
     )
-
-    async def receive(request):
-        return await endpoint(request)
-
-    return Starlette(routes=[Route(WEBHOOK_PATH, receive, methods=["POST"])])
+    return Front(door, JSONResponse({"bot": "here"}), report.request_refused)
 
 
 def client_of(app) -> httpx.AsyncClient:

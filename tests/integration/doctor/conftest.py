@@ -37,6 +37,7 @@ from sandbox.racing_service.racing_standin import RacingService
 from sandbox.racing_service.switches import Switches
 from sandbox.slack.workspace import SlackWorkspace
 from tests.clock import START, now
+from tests.front import receiver_of
 
 KEY, TOKEN, APP_TOKEN, SIGNING_SECRET = (
     "doctors-racing-key",
@@ -120,7 +121,7 @@ class Clinic:
         """Run the bot at PUBLIC_URL, `until` exactly the named parts are degraded."""
         bot = Service(self.load(), ports=Ports(self.clock))
         await self.running.enter_async_context(bot.app.router.lifespan_context(bot.app))
-        await self.running.enter_async_context(serve(bot.app, int(self.settings["port"])))
+        await self.running.enter_async_context(serve(receiver_of(bot).app, int(self.settings["port"])))
         if "metrics_port" in self.settings:
             await self.running.enter_async_context(serve(bot.private_app(), int(self.settings["metrics_port"])))
         async with asyncio.timeout(60):

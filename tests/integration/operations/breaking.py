@@ -9,6 +9,7 @@ from functools import partial
 import httpx
 
 from bot.db.tables import QuotaSample, WebhookSubscriptionRow
+from bot.deliveries.journal import beside
 from bot.racedata import webhook_subscriptions
 from bot.racedata.client.service_client import WalkPosition
 from bot.racedata.client.service_errors import ServiceFailure
@@ -27,10 +28,10 @@ async def stop_listening(bot):
     await bot.listening.aclose()
 
 
-async def lock_the_database(bot):
-    with closing(sqlite3.connect(bot.database, isolation_level=None)) as connection:
+async def lock_the_journal(bot):
+    with closing(sqlite3.connect(beside(bot.database), isolation_level=None)) as connection:
         connection.execute("BEGIN IMMEDIATE")
-        bot.service.ingest._patience_s = 0.2
+        bot.receiver.appending.patience_s = 0.2
         assert await asyncio.gather(*(bot.status_of(result(f"rc_{number}")) for number in range(2))) == [503, 503]
         connection.execute("ROLLBACK")
 
@@ -56,6 +57,7 @@ async def subscribe(bot):
     )
     await bot.service.database.write(partial(webhook_subscriptions.add, row=row))
     await bot.service.signing_secrets.reread()
+    await bot.receiver.signing_secrets.reread()
 
 
 async def retire_the_secret(bot):

@@ -24,6 +24,7 @@ from sandbox.loopback_server import serve
 from sandbox.racing_service.racing_standin import RacingService
 from sandbox.slack.workspace import SlackWorkspace
 from tests.clock import now
+from tests.front import Receiver, receiver_of
 from tests.payloads import result
 from tests.promtool import Scrape
 from tests.world import WEBHOOK_SECRET, Address, own_port, stand_ins
@@ -52,6 +53,7 @@ class Moved:
 @dataclass
 class RunningBot(Address):
     service: Service
+    receiver: Receiver
     slack: SlackWorkspace
     racing: RacingService
     clock: Moved
@@ -138,8 +140,7 @@ async def run_bot(folder: Path, ahead_s: float = 0.0, **changes: Any) -> AsyncIt
         if service.database.is_sqlite:
             # No test pulls the plug.
             event.listen(service.database.writer, "connect", lambda opened, _: opened.execute("PRAGMA synchronous=OFF"))
-        # Patient: what a test is about is not how busy the machine is.
-        service.ingest._patience_s = PATIENCE_S
+        receiver = receiver_of(service)
         await service.start()
         try:
             everything = ChannelFilter(region=ALL_REGIONS, topics=DEFAULT_TOPICS)
@@ -148,7 +149,9 @@ async def run_bot(folder: Path, ahead_s: float = 0.0, **changes: Any) -> AsyncIt
             )
             port = own_port()
             async with AsyncExitStack() as listening:
-                await listening.enter_async_context(serve(service.app, port))
-                yield RunningBot(port, service, around.slack, around.service, clock, folder / "bot.db", listening)
+                await listening.enter_async_context(serve(receiver.app, port))
+                yield RunningBot(
+                    port, service, receiver, around.slack, around.service, clock, folder / "bot.db", listening
+                )
         finally:
             await service.stop()

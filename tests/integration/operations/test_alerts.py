@@ -31,7 +31,7 @@ BREAKS = {
     "deliveries": [
         Break("RacingBotDeliveryTooLarge", breaking.send_a_huge_body),
         Break("RacingBotSignatureMismatch", breaking.sign_with_another_secret),
-        Break("RacingBotDeliveriesNotStored", breaking.lock_the_database, mend=RunningBot.settled),
+        Break("RacingBotDeliveriesNotStored", breaking.lock_the_journal, mend=RunningBot.settled),
         Break("RacingBotDeliveriesWaiting", breaking.refuse_an_event, mend=breaking.take_the_event),
         Break("RacingBotJobStale", breaking.break_a_job),
     ],

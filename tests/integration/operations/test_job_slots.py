@@ -12,6 +12,7 @@ from sqlalchemy import func, select
 from bot.app import Service
 from bot.db.tables import JobRun
 from bot.deliveries import inbox
+from bot.deliveries.journal import Journal
 from bot.operations.jobs import job_runs, scheduler
 from bot.operations.jobs.job import Job
 from bot.operations.jobs.prune_bodies import prune_bodies
@@ -227,14 +228,16 @@ async def store(database, arrivals, *, done=True):
 async def test_old_bodies_are_forgotten_once_and_their_keys_are_kept(database):
     await store(database, [arrival(number, 40) for number in range(450)])
     await store(database, [arrival(number, 5) for number in range(1000, 1010)])
-    assert [await prune_bodies(database, 30, lambda: START).run() for _ in range(2)] == [450, 0]
+    journal = Journal(database.address, lambda: 0.0)
+    assert [await prune_bodies(database, journal, 30, lambda: START).run() for _ in range(2)] == [450, 0]
     assert await store(database, [arrival(7, 0), arrival(1005, 0)], done=False) == [False, False]
-    assert await prune_bodies(database, 30, lambda: START + timedelta(days=30)).run() == 10
+    assert await prune_bodies(database, journal, 30, lambda: START + timedelta(days=30)).run() == 10
 
 
 @on_both
 async def test_delivery_that_still_waits_keeps_its_body(database):
     await store(database, [arrival(1, 40)], done=False)
-    assert await prune_bodies(database, 30, lambda: START).run() == 0
+    journal = Journal(database.address, lambda: 0.0)
+    assert await prune_bodies(database, journal, 30, lambda: START).run() == 0
     (waiting,) = await database.write(lambda session: inbox.waiting(session, START, 5))
     assert waiting.body == b"{}"

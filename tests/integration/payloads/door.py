@@ -35,6 +35,7 @@ from bot.ports import Ports
 from bot.settings import Settings
 from sandbox.loopback_server import serve
 from sandbox.slack.workspace import SlackWorkspace
+from tests.front import has_unread, receiver_of
 from tests.sim.ports import Inline, SlackSession, Wire
 
 TOKEN, SIGNING_SECRET, WEBHOOK_SECRET = "xoxb-test-payloads", "slack-signing-secret-test", "whsec-payloads-1"
@@ -123,8 +124,11 @@ class Door:
 
     async def _all_shown(self) -> None:
         async with asyncio.timeout(PATIENCE_S):
-            while await self.service.database.read(_is_under_way):  # noqa: ASYNC110  nothing tells of an idle bot
+            while await self._is_under_way():  # noqa: ASYNC110  nothing tells of an idle bot
                 await asyncio.sleep(0.01)
+
+    async def _is_under_way(self) -> bool:
+        return await has_unread(self.service) or await self.service.database.read(_is_under_way)
 
 
 def _is_under_way(session: Any) -> bool:
@@ -171,8 +175,9 @@ async def open_door(folder: Path, lists: Lists, clock: Clock) -> AsyncIterator[D
                     subscriptions.save, channel_id=_channel(region), chosen=chosen, user_id="UALICE", now=clock()
                 )
                 await service.database.write(save)
-            transport = httpx.ASGITransport(service.app)
-            async with serve(service.app) as url, httpx.AsyncClient(transport=transport, base_url="http://bot") as http:
+            app = receiver_of(service).app
+            transport = httpx.ASGITransport(app)
+            async with serve(app) as url, httpx.AsyncClient(transport=transport, base_url="http://bot") as http:
                 door = Door(service, slack, http, url)
                 # The lists are read before the first delivery, as they are in all but the first seconds of a bot.
                 await door.ask("/racing courses")

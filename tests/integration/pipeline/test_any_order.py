@@ -17,7 +17,6 @@ from bot.channels import subscriptions
 from bot.channels.filters import ChannelFilter
 from bot.db.engine import Database
 from bot.deliveries import inbox
-from bot.deliveries.ingest import Ingest
 from bot.deliveries.payload import identify, read_events
 from bot.events.event import Topic
 from bot.events.races import Course, OffTime, Race
@@ -34,6 +33,7 @@ from bot.slack.event_messages import PostRenderer
 from bot.slack.messages.alerts.admin_notice import admin_notice
 from tests.clock import START
 from tests.databases import empty
+from tests.front import intake_on
 
 DAY = START.date().isoformat()
 CHANNEL = "CGB"
@@ -82,15 +82,15 @@ class Channel:
         self._database = database
         self._count = 0
         self.notices = Notices(None, admin_notice, clock=self.clock)
-        ingest = Ingest(database)
+        intake = intake_on(database)
         self._fanout = Fanout(
             database,
             read_events,
-            arrivals=ingest,
+            arrivals=intake,
             outbox=QueuedOnly(),
             notices=self.notices,
             clock=self.clock,
-            wake=ingest.stored,
+            wake=intake.stored,
             monotonic=lambda: 0.0,
         )
         self._render = PostRenderer(BotIdentity("xoxb-test"), 600)

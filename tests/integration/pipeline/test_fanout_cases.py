@@ -13,12 +13,10 @@ from sqlmodel import Session, col
 
 from bot.db.tables import InboxDelivery, OutboxMessage
 from bot.deliveries import inbox
-from bot.deliveries.ingest import Ingest
 from bot.errors import StorageUnavailable
 from bot.events.event import EventKind
 from bot.events.races import Race
 from sandbox.slack import failures
-from tests.clock import now
 from tests.databases import on_both, on_postgresql
 from tests.integration.conftest import Moment
 from tests.integration.pipeline.racing_day import abandonment, meeting, result
@@ -300,31 +298,6 @@ async def test_many_channels_are_posted_to_in_transactions_of_a_bounded_size(pip
         done.append(count)
     assert done == [2, 2, 1]
     assert await pipeline.waiting() == {"queued": 20}
-
-
-async def test_delivery_that_is_not_waited_for_any_longer_is_not_stored_later():
-    stored = []
-
-    class Hanging:
-        def __init__(self):
-            self.release = asyncio.Event()
-
-        async def write(self, work):
-            await self.release.wait()
-            stored.append(work)
-            raise StorageUnavailable("gone")
-
-    database = Hanging()
-    ingest = Ingest(database, patience_s=0.05)  # type: ignore[arg-type]  # the one method that is called
-    first, *others = [inbox.Arrival(f"result.received:{n}", None, f"{n:064}", b"{}", now()) for n in range(20)]
-    storing = asyncio.create_task(ingest.store(first))
-    # The first is being stored, and the others wait.
-    await asyncio.sleep(0.01)
-    outcomes = await asyncio.gather(storing, *(ingest.store(one) for one in others), return_exceptions=True)
-    assert {type(one) for one in outcomes} == {StorageUnavailable}
-    database.release.set()
-    await ingest.finish()
-    assert len(stored) == 1
 
 
 @pytest.fixture

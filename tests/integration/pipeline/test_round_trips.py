@@ -62,7 +62,7 @@ class Slack:
 async def told(pipeline, *payloads, posts):
     """Deliver all at the same time, and wait until so many messages are written down as sent."""
     before = pipeline.poster.claim_sender.sender.taken
-    await asyncio.gather(*(pipeline.deliver(payload) for payload in payloads))
+    await pipeline.deliver_all(*payloads)
     await until(lambda: pipeline.poster.claim_sender.sender.taken == before + posts and not pipeline.poster._under_way)
     await until(lambda: is_at_rest(pipeline))
     # Whatever looks for more afterwards counts too.

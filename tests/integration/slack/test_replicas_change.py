@@ -27,7 +27,6 @@ from bot.db import engine
 from bot.db.engine import Database
 from bot.db.tables import AuditEntry, SubscriptionState
 from bot.deliveries import inbox
-from bot.deliveries.ingest import Ingest
 from bot.deliveries.payload import identify, read_events
 from bot.errors import FieldsWrong
 from bot.events.event import DEFAULT_TOPICS, Topic
@@ -56,6 +55,7 @@ from bot.slack.messages.conditions.table import VIEWS
 from bot.slack.web_client import SlackClient, make_session, make_web_client
 from tests.clock import now
 from tests.databases import empty
+from tests.front import intake_on
 from tests.integration.conftest import TOKEN
 from tests.integration.pipeline.racing_day import result
 
@@ -310,15 +310,15 @@ async def test_meeting_that_two_people_mute_is_muted_once(replicas):
     key, name = identify(body)
     arrival = inbox.Arrival(key, name, hashlib.sha256(body).hexdigest(), body, now())
     await one.database.write(lambda session: inbox.store(session, [arrival]))
-    ingest = Ingest(one.database)
+    intake = intake_on(one.database)
     fanout = Fanout(
         one.database,
         read_events,
-        arrivals=ingest,
+        arrivals=intake,
         outbox=QueuedOnly(),
         notices=one.notices,
         clock=now,
-        wake=ingest.stored,
+        wake=intake.stored,
         monotonic=lambda: 0.0,
     )
     assert await fanout.run_once()

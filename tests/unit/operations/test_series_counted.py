@@ -11,8 +11,6 @@ from itertools import product
 from bot.app import Service
 from bot.deliveries.inbox import Depth
 from bot.errors import SlackError
-from bot.events import drill_mark
-from bot.events.event import EventKind
 from bot.operations import metrics as declared
 from bot.operations.gauges import ServiceState
 from bot.operations.metrics import METRIC_PREFIX
@@ -22,14 +20,20 @@ from bot.racedata.client.circuit_breakers import BREAKER_CODES
 from bot.racedata.client.service_errors import CircuitOpen, ServiceFailure, Spared, WalkBroken
 from bot.racedata.forecast import Forecast
 from bot.racedata.month_quota import QuotaReading, QuotaSource
+from bot.receiver import door
 from tests.promtool import Scrape
 from tests.unit.pages import ROOT, nodes, production, settings
 
 NOW = datetime(2026, 11, 20, 14, 0, tzinfo=UTC)
 CONSTANT = {f"{METRIC_PREFIX}build_info", f"{METRIC_PREFIX}job_interval_seconds"}
 STATUSES_OF_BOLT = {"200", "404"}
-PROTOCOL = "bot/web/http_protocol.py"
-REFUSING = (("bot/app.py", "request_refused", 0), (PROTOCOL, "count", 0), (PROTOCOL, "_RefusedError", 1))
+PROTOCOL = "bot/receiver/http_protocol.py"
+REFUSING = (
+    ("bot/app.py", "request_refused", 0),
+    ("bot/receiver/front.py", "_wrong_method", 0),
+    (PROTOCOL, "count", 0),
+    (PROTOCOL, "_RefusedError", 1),
+)
 
 
 METHOD = re.compile(r"[a-z]+(?:\.[a-zA-Z]+)+")
@@ -95,11 +99,11 @@ def error_of(kind):
 
 
 def count_requests(metrics):
-    endpoint, guard = "bot/deliveries/endpoint.py", "bot/slack/request_guard.py"
+    endpoint, guard = "bot/receiver/door.py", "bot/slack/request_guard.py"
     for status in {*map(str, argument(endpoint, "refuse")), "200"}:
         metrics.delivery(status)
     outcomes = {*argument(endpoint, "event", 1), *assigned(endpoint, "outcome")} - {None}
-    for event, outcome in product((*EventKind, drill_mark.DRILL_EVENT, "made.up"), outcomes):
+    for event, outcome in product((*door.EVENT_NAMES, ""), outcomes):
         metrics.event(event, outcome)
     for reason in argument(endpoint, "signature_failure"):
         metrics.signature_failure(reason)

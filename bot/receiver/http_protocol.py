@@ -13,10 +13,8 @@ from typing import Any
 import httptools
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
-from bot.logs import get_logger
-from bot.web.json_answers import refuse
-
-log = get_logger(__name__)
+from bot.receiver.door import refuse
+from bot.receiver.log import log
 
 
 @dataclass(frozen=True)
@@ -220,12 +218,14 @@ class StrangerProtocol(HttpToolsProtocol):
         return _RefusedError(431, "head_too_large", words)
 
     def _refuse(self, refused: _RefusedError) -> None:
-        """Answer, and close. A request that is being read counts as cut off: the body is not what was announced."""
+        """HttpAnswer, and close. A request that is being read counts as cut off: the body is not what was announced."""
         self._others.count(refused.reason)
         log.warning("request_refused", status=refused.status, reason=refused.words)
         self._cut_off()
         answer = refuse(refused.status, refused.words)
-        headers = [*self.server_state.default_headers, *answer.raw_headers, (b"connection", b"close")]
+        length = (b"content-length", str(len(answer.body)).encode())
+        kind = (b"content-type", b"application/json")
+        headers = [*self.server_state.default_headers, length, kind, (b"connection", b"close")]
         lines = [b"%s: %s\r\n" % header for header in headers]
-        self.transport.write(b"".join([STATUS_LINE[refused.status], *lines, b"\r\n", bytes(answer.body)]))
+        self.transport.write(b"".join([STATUS_LINE[refused.status], *lines, b"\r\n", answer.body]))
         self.transport.close()

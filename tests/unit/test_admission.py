@@ -4,13 +4,13 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bot.deliveries.admission import Admission
 from bot.deliveries.inbox import StoredDelivery
 from bot.errors import QueueFull
 from bot.events.event import EventKind, RacingEvent
 from bot.events.event_bounds import EVENT_RACES_MAX
 from bot.events.races import Race
 from bot.fanout.delivery_reader import DELIVERIES_PER_COMMIT, RACES_PER_COMMIT, DeliveryReader
+from bot.receiver.admission import Admission
 
 
 def test_queue_that_is_full_refuses_until_a_place_is_given_back():

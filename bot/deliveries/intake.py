@@ -1,0 +1,139 @@
+"""From the journal to the inbox: each delivery is read, and stored together with the place in the journal."""
+
+import asyncio
+import contextlib
+from collections.abc import Sequence
+from functools import partial
+
+from sqlmodel import Session
+
+from bot.clock import Clock
+from bot.db import named_values
+from bot.db.engine import Database
+from bot.db.named_values import Mark
+from bot.deliveries import inbox
+from bot.deliveries.inbox import Arrival, StoredDelivery
+from bot.deliveries.journal import Journal, JournalPlace, Letter
+from bot.deliveries.payload import Payload, unreadable_key
+from bot.errors import StorageError
+from bot.logs import get_logger
+
+log = get_logger(__name__)
+
+LARGEST_HAND_OVER = 25
+"""Deliveries that fan-out takes from memory. Larger numbers come from the inbox."""
+
+LETTERS_PER_COMMIT = 50
+"""Fan-out waits for the transaction."""
+
+LONG_BODY_BYTES = 32_768
+"""From here on a thread reads the body."""
+
+JOURNAL_LOOK_S = 1.0
+"""Between two looks without word from the receiver: the word may be lost, and other replicas' receivers send none."""
+
+
+class Intake:
+    """`stored` is set after each commit with a new delivery. Set `wake` after an append to the journal."""
+
+    def __init__(self, database: Database, journal: Journal, clock: Clock) -> None:
+        self._database = database
+        self._journal = journal
+        self._clock = clock
+        self._handed_over: list[StoredDelivery] = []
+        self._place: JournalPlace | None = None
+        self._knows_place = False
+        self.problem: str | None = None
+        self.wake = asyncio.Event()
+        self.stored = asyncio.Event()
+        self.stored_count = 0
+
+    async def run(self) -> None:
+        while True:
+            self.wake.clear()
+            try:
+                count = await self.take()
+            except StorageError as error:
+                if self.problem is None:
+                    log.warning("journal_waits", reason=str(error))
+                self.problem, count = str(error), 0
+            else:
+                self.problem = None
+            if count < LETTERS_PER_COMMIT:
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(JOURNAL_LOOK_S):
+                        await self.wake.wait()
+
+    async def take(self) -> int:
+        """Store the next letters; returns their count. Raises StorageError."""
+        if not self._knows_place or not self._database.is_sqlite:
+            # On PostgreSQL, other replicas move the place.
+            self._place, self._knows_place = await self._database.read(place_in), True
+        at, letters = await self._database.read_beside(partial(self._journal.after, self._place, LETTERS_PER_COMMIT))
+        if self._place and not at:
+            # The journal is another, or older: every letter is read, and the inbox knows what is no news.
+            log.warning("journal_read_anew", place=self._place.number)
+        if letters:
+            arrivals = await self._read([letter for _, letter in letters])
+            place = JournalPlace(letters[-1][0], letters[-1][1].sha256)
+            # Before the commit: an error leaves unknown whether the commit was made.
+            self._knows_place = False
+            new = await self._database.write(partial(self._store, arrivals=arrivals, place=place))
+            self._place, self._knows_place = place, True
+            self._hand_over(new)
+        return len(letters)
+
+    async def store(self, arrivals: Sequence[Arrival]) -> dict[Arrival, int | None]:
+        """The numbers, after the commit; None for a repeated delivery. Raises StorageError."""
+        new = await self._database.write(partial(self._store, arrivals=arrivals, place=None))
+        self._hand_over(new)
+        return new
+
+    def hand_over(self) -> list[StoredDelivery] | None:
+        stored, self._handed_over = self._handed_over, []
+        return stored if len(stored) <= LARGEST_HAND_OVER else None
+
+    async def _read(self, letters: Sequence[Letter]) -> list[Arrival]:
+        if any(len(letter.body) > LONG_BODY_BYTES for letter in letters):
+            # The loop goes on meanwhile.
+            return await asyncio.to_thread(lambda: [_arrival(letter) for letter in letters])
+        return [_arrival(letter) for letter in letters]
+
+    def _store(
+        self, session: Session, *, arrivals: Sequence[Arrival], place: JournalPlace | None
+    ) -> dict[Arrival, int | None]:
+        new = inbox.store(session, arrivals)
+        if place:
+            named_values.put(session, Mark.JOURNAL, place, self._clock())
+        return new
+
+    def _hand_over(self, new: dict[Arrival, int | None]) -> None:
+        stored = [inbox.stored(arrival, number) for arrival, number in new.items() if number is not None]
+        for arrival, number in new.items():
+            if number is not None:
+                reference = inbox.reference(number)
+                of_request = {"request": arrival.request, "event_key": arrival.event_key}
+                log.info("delivery", outcome="accepted", reference=reference, **of_request)
+        if stored:
+            self.stored_count += len(stored)
+            # One above the largest hand-over says that the inbox has more.
+            self._handed_over += stored[: LARGEST_HAND_OVER + 1 - len(self._handed_over)]
+            self.stored.set()
+
+
+def place_in(session: Session) -> JournalPlace | None:
+    kept = named_values.get(session, Mark.JOURNAL)
+    return JournalPlace(*kept[0]) if kept else None
+
+
+def _arrival(letter: Letter) -> Arrival:
+    payload = Payload(letter.body)
+    try:
+        (key, name), region = payload.identity, payload.region
+    except Exception:
+        # A bug of ours: fan-out tries again, and tells the event in plain form at last.
+        log.exception("delivery_not_read", request=letter.reference)
+        key, name, region = unreadable_key(letter.body), None, ""
+    return Arrival(
+        *(key, name, letter.sha256, letter.body, letter.received_at, lambda: payload.events, region, letter.reference)
+    )

@@ -1,0 +1,244 @@
+"""The journal: the bodies of signed deliveries, on disk before the answer, in the order of receipt.
+
+On SQLite a file beside the database's file, so that nothing which the bot writes delays a delivery; on PostgreSQL a
+table of the same database. The receiver appends, and the bot reads on from its place. Free of SQLAlchemy: the receiver
+stays small.
+"""
+
+import contextlib
+import os
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import unquote
+
+from bot.errors import StorageUnavailable
+
+LOCKED_S = 1.0
+"""Wait for another process's lock: a delivery is answered within two seconds."""
+
+STORE_WITHIN_S = 1.5
+"""The service waits for the answer a couple of seconds (Interface, Events 5)."""
+
+JOURNAL_PROOF_S = 10.0
+"""Seconds for which a written row proves that a delivery can be stored."""
+
+FORGET_AT_ONCE = 200
+
+JOURNAL_GONE = "the file of the journal was removed or replaced: put the file back, or restart the bot"
+
+_MOMENT = timedelta(microseconds=1)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+_LOCK = 7_228_464_117
+"""PostgreSQL's advisory lock: rows become visible in the order of their numbers, with several receivers too."""
+
+_SQLITE = """
+    CREATE TABLE IF NOT EXISTS journal (
+        number INTEGER PRIMARY KEY AUTOINCREMENT,
+        sha256 TEXT NOT NULL UNIQUE,
+        reference TEXT NOT NULL,
+        received_at INTEGER NOT NULL,
+        body BLOB
+    );
+    CREATE INDEX IF NOT EXISTS ix_journal_body ON journal (received_at) WHERE body IS NOT NULL;
+    CREATE TABLE IF NOT EXISTS journal_proof (number INTEGER PRIMARY KEY, written INTEGER NOT NULL)
+"""
+_POSTGRESQL = (
+    _SQLITE.replace("INTEGER PRIMARY KEY AUTOINCREMENT", "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY")
+    .replace("received_at INTEGER", "received_at BIGINT")
+    .replace("BLOB", "BYTEA")
+)
+
+_OPTIONS = "-c lock_timeout=5000 -c statement_timeout=30000 -c idle_in_transaction_session_timeout=10000"
+
+
+class Letter(NamedTuple):
+    """A signed body. `reference`: of the request, `req-…`."""
+
+    sha256: str
+    reference: str
+    received_at: datetime
+    body: bytes
+
+
+class JournalPlace(NamedTuple):
+    """How far the journal is read. The hash tells another journal, with the same number, from this journal."""
+
+    number: int
+    sha256: str
+
+
+Run = Callable[..., Any]
+
+
+class Journal:
+    """Blocking calls, one at a time. Each raises StorageUnavailable: nobody knows whether the call was done."""
+
+    def __init__(self, url: str, monotonic: Callable[[], float]) -> None:
+        self.url = url
+        self.file = journal_file(url)
+        self.durable = True
+        self._monotonic = monotonic
+        self._lock = threading.Lock()
+        self._connection: Any = None
+        self._opened: tuple[int, int] | None = None
+        self._log: tuple[int, int] | None = None
+        self._proved_s: float | None = None
+
+    def append(self, letters: Sequence[Letter]) -> list[bool]:
+        """Commit the letters together. False for a body that the journal has already."""
+        with self._transaction(writes=True) as run:
+            insert = (
+                "INSERT INTO journal (sha256, reference, received_at, body) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
+            )
+            return [
+                run(insert, one.sha256, one.reference, _number(one.received_at), one.body).rowcount == 1
+                for one in letters
+            ]
+
+    def after(self, place: JournalPlace | None, limit: int) -> tuple[JournalPlace | None, list[tuple[int, Letter]]]:
+        """The place, None unless the journal has the place's row, and the following letters by number."""
+        with self._transaction() as run:
+            if place and run("SELECT sha256 FROM journal WHERE number = ?", place.number).fetchone() != (place.sha256,):
+                place = None
+            rows = run(
+                "SELECT number, sha256, reference, received_at, body FROM journal "
+                "WHERE number > ? AND body IS NOT NULL ORDER BY number LIMIT ?",
+                *(place.number if place else 0, limit),
+            ).fetchall()
+        return place, [(row[0], Letter(row[1], row[2], _moment(row[3]), bytes(row[4]))) for row in rows]
+
+    def forget(self, before: datetime, place: JournalPlace) -> int:
+        """Drop the bodies of letters that were received earlier and read; hashes stay. Returns the count of a batch."""
+        with self._transaction(writes=True) as run:
+            forgotten = run(
+                "UPDATE journal SET body = NULL WHERE number IN (SELECT number FROM journal "
+                "WHERE body IS NOT NULL AND received_at < ? AND number <= ? ORDER BY received_at LIMIT ?)",
+                *(_number(before), place.number, FORGET_AT_ONCE),
+            )
+            return int(forgotten.rowcount)
+
+    def prove(self) -> None:
+        """Raise StorageUnavailable unless a letter could be stored now. Writes a row every JOURNAL_PROOF_S."""
+        now_s = self._monotonic()
+        fresh = self._proved_s is not None and now_s - self._proved_s < JOURNAL_PROOF_S
+        with self._transaction(writes=True) as run:
+            if not fresh:
+                run(
+                    "INSERT INTO journal_proof (number, written) VALUES (1, 1) "
+                    "ON CONFLICT (number) DO UPDATE SET written = journal_proof.written + 1"
+                )
+        if not fresh:
+            self._proved_s = now_s
+
+    def close(self) -> None:
+        with self._lock:
+            self._let_go()
+
+    @contextmanager
+    def _transaction(self, *, writes: bool = False) -> Iterator[Run]:
+        with self._lock:
+            try:
+                run = self._begin(writes=writes)
+                yield run
+                self._commit(run)
+            except StorageUnavailable:
+                self._let_go()
+                raise
+            except Exception as error:
+                # A connection that was opened while the file was read-only stays read-only.
+                self._let_go()
+                if type(error).__module__.partition(".")[0] not in {"sqlite3", "psycopg"}:
+                    raise
+                reason = f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}"
+                raise StorageUnavailable(reason) from error
+
+    def _begin(self, *, writes: bool) -> Run:
+        self._check_file()
+        if self._connection is None:
+            self._connection = self._connect()
+        execute = self._connection.execute
+        if self.file is not None:
+            execute("BEGIN IMMEDIATE" if writes else "BEGIN")
+            return lambda statement, *values: execute(statement, values)
+        execute("BEGIN")
+        if writes:
+            execute(f"SELECT pg_advisory_xact_lock({_LOCK})")
+        return lambda statement, *values: execute(statement.replace("?", "%s"), values)
+
+    def _commit(self, run: Run) -> None:
+        run("COMMIT")
+        self._check_file()
+        if self.file is not None and self._log is None:
+            self._opened, self._log = self._identities()
+
+    def _connect(self) -> Any:
+        if self.file is None:
+            connection = connect_postgresql(self.url, autocommit=True)
+            with connection.transaction():
+                connection.execute(f"SELECT pg_advisory_xact_lock({_LOCK})")
+                connection.execute(_POSTGRESQL)
+            return connection
+        # For this user alone. SQLite gives the files beside the journal the same mode.
+        with contextlib.suppress(OSError):
+            os.close(os.open(self.file, os.O_CREAT | os.O_EXCL, 0o600))
+        connection = sqlite3.connect(self.file, timeout=LOCKED_S, isolation_level=None, check_same_thread=False)
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute(f"PRAGMA synchronous={'FULL' if self.durable else 'OFF'}")
+        connection.executescript(_SQLITE)
+        return connection
+
+    def _let_go(self) -> None:
+        if self._connection is not None:
+            with contextlib.suppress(Exception):
+                self._connection.close()
+        self._connection = self._proved_s = self._log = None
+
+    def _identities(self) -> tuple[tuple[int, int] | None, tuple[int, int] | None]:
+        """Of the file and of SQLite's log beside the file. SQLite removes the log with the last connection."""
+        return _identity(Path(f"{self.file}")), _identity(Path(f"{self.file}-wal"))
+
+    def _check_file(self) -> None:
+        """Commits to a removed or replaced file would end with the process."""
+        if self._opened is None:
+            return
+        file, log = self._identities()
+        if file != self._opened or (self._log is not None and log != self._log):
+            raise StorageUnavailable(JOURNAL_GONE)
+
+
+def journal_file(url: str) -> Path | None:
+    """`racing-bot.deliveries.db` beside `racing-bot.db`; None on PostgreSQL."""
+    scheme, _, name = url.partition(":///")
+    return beside(Path(unquote(name))) if scheme == "sqlite" else None
+
+
+def beside(database: Path) -> Path:
+    return database.with_name(f"{database.stem}.deliveries{database.suffix}")
+
+
+def connect_postgresql(url: str, **how: Any) -> Any:
+    import psycopg  # noqa: PLC0415  only where PostgreSQL is the database
+
+    return psycopg.connect(f"postgresql://{url.partition('://')[2]}", connect_timeout=3, options=_OPTIONS, **how)
+
+
+def _number(moment: datetime) -> int:
+    return (moment - _EPOCH) // _MOMENT
+
+
+def _moment(number: int) -> datetime:
+    return _EPOCH + number * _MOMENT
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino

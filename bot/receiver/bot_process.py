@@ -1,0 +1,171 @@
+"""The bot as a child process: started, started again when it dies, told what the receiver has stored and counted."""
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from bot.receiver.log import log
+
+START_AGAIN_S, START_AGAIN_MAX_S = 0.5, 30.0
+"""The pause before a dead bot is started again, doubled while it does not come up."""
+
+TELL_S = 0.2
+"""Counts share a line. A stored letter is told at once."""
+
+UNREAD_MAX_BYTES = 65_536
+"""A bot that hangs is told nothing more for the time being."""
+
+
+class Process(Protocol):
+    """As `subprocess.Popen` has it."""
+
+    def wait(self) -> int: ...
+
+    def send_signal(self, number: int, /) -> None: ...
+
+
+BOT_MODULE = "bot.cli.server"
+"""The module of the bot. Its function `be_the_bot` gets the numbers of the inherited files."""
+
+_START = "import gc, sys; gc.disable(); sys.path.insert(0, {root!r}); import {bot} as bot; bot.be_the_bot(*{fds!r})"
+"""Loaded modules are no garbage, and collection takes a fifth of the start. bot.app enables gc again."""
+
+
+def spawn(fds: Sequence[int]) -> Process:
+    start = _START.format(root=str(Path(__file__).parents[2]), bot=BOT_MODULE, fds=tuple(fds))
+    return subprocess.Popen([sys.executable, "-P", "-c", start], pass_fds=fds)  # noqa: S603  our own program
+
+
+class Line(Protocol):
+    """To the bot, as asyncio's transports have it."""
+
+    def write(self, data: bytes, /) -> None: ...
+
+    def get_write_buffer_size(self) -> int: ...
+
+
+class CountsForBot:
+    """What the bot counts and tells for the receiver: `bot.operations.receiver_news` reads the lines."""
+
+    def __init__(self, tell_s: float = TELL_S) -> None:
+        self._tell_s = tell_s
+        self._counts = Counter[tuple[str, ...]]()
+        self._transport: Line | None = None
+        self._timer: asyncio.TimerHandle | None = None
+
+    def delivery(self, status: str) -> None:
+        self._count("delivery", status)
+
+    def event(self, name: str | None, outcome: str) -> None:
+        self._count("event", name or "", outcome)
+
+    def signature_failure(self, reason: str) -> None:
+        self._count("signature_failure", reason)
+
+    def signature_matched(self) -> None:
+        self._count("signature_matched")
+
+    def request_refused(self, reason: str) -> None:
+        self._count("request_refused", reason)
+
+    def connect(self, transport: Line | None) -> None:
+        self._transport = transport
+        self.tell()
+
+    def _count(self, *what: str) -> None:
+        self._counts[what] += 1
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(self._tell_s, self.tell)
+
+    def tell(self) -> None:
+        """Tell now: the journal has new letters, and any line wakes the bot."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._transport is None or self._transport.get_write_buffer_size() > UNREAD_MAX_BYTES:
+            return
+        counts, self._counts = self._counts, Counter()
+        self._transport.write(json.dumps([[number, *what] for what, number in counts.items()]).encode() + b"\n")
+
+
+class _FromBot(asyncio.Protocol):
+    """The bot writes one line, when it is up."""
+
+    def __init__(self, is_up: Callable[[], None]) -> None:
+        self._is_up = is_up
+
+    def data_received(self, _data: bytes) -> None:
+        self._is_up()
+
+
+class BotProcess:
+    """`inner`: the listening socket of the bot's own server, which outlives each process of the bot."""
+
+    def __init__(self, inner: socket.socket, report: CountsForBot) -> None:
+        self._inner = inner
+        self._report = report
+        self._process: Process | None = None
+        self._news: socket.socket | None = None
+        self._life: int | None = None
+        self.is_up = False
+        self.was_up = False
+        self._wait_s = START_AGAIN_S
+        self._stopping = asyncio.Event()
+
+    def start(self) -> None:
+        """Before the loop, so that both programs load at the same time."""
+        self._news, theirs = socket.socketpair()
+        # Ends with this process, however it ends, and then the bot ends too.
+        their_life, self._life = os.pipe()
+        fds = (self._inner.fileno(), theirs.fileno(), their_life)
+        try:
+            self._process = spawn(fds)
+        finally:
+            theirs.close()
+            os.close(their_life)
+
+    def stop(self) -> None:
+        self._stopping.set()
+        if self._process is not None:
+            self._process.send_signal(signal.SIGTERM)
+
+    async def run(self) -> int:
+        """Keep the bot alive until `stop`. Returns the exit code, also of a bot that ended before it was ever up."""
+        while True:
+            code = await self._live()
+            if self._stopping.is_set() or not self.was_up:
+                return code
+            log.error("bot_ended", code=code, again_in_s=self._wait_s)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(self._wait_s):
+                    await self._stopping.wait()
+                return code
+            self._wait_s = min(self._wait_s * 2, START_AGAIN_MAX_S)
+            self.start()
+
+    async def _live(self) -> int:
+        assert self._process is not None
+        assert self._news is not None
+        loop = asyncio.get_running_loop()
+        transport, _ = await loop.create_connection(lambda: _FromBot(self._came_up), sock=self._news)
+        self._report.connect(transport)
+        code = await loop.run_in_executor(None, self._process.wait)
+        self.is_up, self._process = False, None
+        self._report.connect(None)
+        transport.close()
+        if self._life is not None:
+            os.close(self._life)
+        return code
+
+    def _came_up(self) -> None:
+        self.is_up = self.was_up = True
+        self._wait_s = START_AGAIN_S

@@ -1,0 +1,226 @@
+"""`POST /webhooks/racing`: signature over the raw bytes, then size, then a committed letter; only then 2xx.
+
+Anybody can send anything here. Before the signature is proven right, a refusal is counted, and no admin is told.
+"""
+
+import asyncio
+import contextlib
+import hashlib
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+from bot.clock import Clock, Token
+from bot.deliveries.journal import STORE_WITHIN_S, Letter
+from bot.deliveries.signature import HEADER, is_signed, read_signature
+from bot.deliveries.signing_secrets import SigningSecrets
+from bot.errors import (
+    BodyBudgetSpent,
+    BodyCodingUnknown,
+    BodyRefused,
+    BodyTooLarge,
+    QueueFull,
+    StorageError,
+    StorageUnavailable,
+)
+from bot.receiver.admission import Admission
+from bot.receiver.log import log
+from bot.web.plain_answers import ACCEPTED, DUPLICATE, RETRY_AFTER_S, refusal, retry_after
+from bot.web.request_body import CODINGS, BodyReader, decoded
+
+READ_PER_BODY = 4
+"""Times the largest size. Up to here the signature is checked: admins hear of too large bodies of the data service."""
+
+BODIES_IN_FLIGHT = 16
+"""The memory budget, in bodies of the largest size."""
+
+EVENT_NAMES = (
+    *("meeting.abandoned", "race.abandoned", "racecard.published", "result.received"),
+    "racing-bot.drill",
+)
+"""Looked for in the bytes, for the count of events: the bot alone reads the payload."""
+
+Headers = Sequence[tuple[bytes, bytes]]
+
+
+class Counts(Protocol):
+    """What the bot hears of: the counters of `/metrics`, and news for admins."""
+
+    def delivery(self, status: str) -> None: ...
+
+    def event(self, name: str | None, outcome: str) -> None:
+        """A signed delivery was "accepted", a "duplicate", "not_stored" or "too_large"."""
+
+    def signature_failure(self, reason: str) -> None:
+        """The signature was "missing", or a "mismatch" with every secret."""
+
+    def signature_matched(self) -> None: ...
+
+
+class HttpAnswer(NamedTuple):
+    status: int
+    body: bytes
+    headers: dict[str, str]
+
+
+class SenderLeft(Exception):
+    """The connection ended before the body did."""
+
+
+class Appending:
+    """Letters that arrive together share a commit. `run` runs a blocking call; `stored` is told of new letters."""
+
+    def __init__(
+        self,
+        append: Callable[[Sequence[Letter]], list[bool]],
+        run: Callable[..., Awaitable[Any]],
+        stored: Callable[[], None],
+        patience_s: float = STORE_WITHIN_S,
+    ) -> None:
+        self._append = append
+        self._run = run
+        self._stored = stored
+        self.patience_s = patience_s
+        self._waiting: list[tuple[Letter, asyncio.Future[bool]]] = []
+        self._storing: asyncio.Task[None] | None = None
+
+    async def store(self, letter: Letter) -> bool:
+        """After the commit; False for a repeated body.
+
+        Raises StorageError: stored or not, the service has to send the delivery again.
+        """
+        future: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        entry = letter, future
+        self._waiting.append(entry)
+        if self._storing is None or self._storing.done():
+            self._storing = asyncio.create_task(self._store_waiting(), name="appending")
+        try:
+            async with asyncio.timeout(self.patience_s):
+                return await future
+        except TimeoutError:
+            with contextlib.suppress(ValueError):
+                self._waiting.remove(entry)
+            raise StorageUnavailable(f"not stored within {self.patience_s} s") from None
+
+    async def _store_waiting(self) -> None:
+        while self._waiting:
+            batch, self._waiting = self._waiting, []
+            try:
+                new = await self._run(self._append, [letter for letter, _ in batch])
+            except Exception as error:  # noqa: BLE001  after any error nobody knows whether the letters are stored
+                log.warning("deliveries_not_stored", count=len(batch), reason=str(error))
+                failure = error if isinstance(error, StorageError) else StorageUnavailable(type(error).__name__)
+                for _, future in batch:
+                    if not future.done():
+                        future.set_exception(failure)
+                continue
+            for (_, future), is_new in zip(batch, new, strict=True):
+                if not future.done():
+                    future.set_result(is_new)
+            if any(new):
+                self._stored()
+
+
+@dataclass(frozen=True)
+class Door:
+    bodies: BodyReader
+    max_body_bytes: int
+    signing_secrets: SigningSecrets
+    store: Callable[[Letter], Awaitable[bool]]
+    admission: Admission
+    clock: Clock
+    token: Token
+    counts: Counts
+
+    async def answer(self, headers: Headers, arriving: AsyncIterator[bytes]) -> HttpAnswer:
+        """200 accepted or duplicate, 400, 401, 408, 411, 413, 415 or 503."""
+        reference = f"req-{self.token(4)}"
+        try:
+            # First: in a flood, work on refused deliveries delays the admitted deliveries.
+            self.admission.check()
+            answer = await self._receive(headers, arriving, reference)
+        except SenderLeft:
+            log.info("delivery_cut_off", reference=reference)
+            answer = refuse(400, "the connection ended before the body did", reference)
+        except BodyRefused as error:
+            answer = self._refuse_body(error, reference)
+        except QueueFull as error:
+            if count := self.admission.refusals_to_log():
+                log.warning("deliveries_turned_away", reference=reference, count=count, reason=str(error))
+            answer = refuse(503, "too many at once; send it again", reference)
+        except StorageError as error:
+            log.warning("delivery_not_taken", reference=reference, reason=str(error))
+            answer = refuse(503, "not stored; send it again", reference)
+        self.counts.delivery(str(answer.status))
+        return answer
+
+    async def _receive(self, headers: Headers, arriving: AsyncIterator[bytes], reference: str) -> HttpAnswer:
+        self.bodies.check_length(",".join(values(headers, "content-length")))
+        signatures = values(headers, HEADER.lower())
+        signature = read_signature(signatures)
+        if signature is None:
+            log.warning("delivery_unsigned", reference=reference, signatures=len(signatures))
+            self.counts.signature_failure("missing")
+            return refuse(401, f"exactly one {HEADER} of 64 hex digits is needed", reference)
+        if not (values(headers, "content-length") or values(headers, "transfer-encoding")):
+            return refuse(411, "a Content-Length is needed", reference)
+        async with self.bodies.read(arriving) as body:
+            # Only now, so that slow senders hold no place in the queue.
+            with self.admission.admitted():
+                return await self._accept(headers, body, signature, reference)
+
+    async def _accept(self, headers: Headers, signed_body: bytes, signature: str, reference: str) -> HttpAnswer:
+        if not await self._is_signed(signed_body, signature):
+            log.warning("signature_matches_no_secret", reference=reference)
+            self.counts.signature_failure("mismatch")
+            return refuse(401, "the signature matches no active secret", reference)
+        self.counts.signature_matched()
+        try:
+            # The unpacked body is stored, hashed and read: a repeat may be packed in other bytes.
+            body = decoded(signed_body, values(headers, "content-encoding"), self.max_body_bytes)
+        except BodyTooLarge:
+            self.counts.event(None, "too_large")
+            raise
+        name = next((name for name in EVENT_NAMES if name.encode() in body), None)
+        letter = Letter(hashlib.sha256(body).hexdigest(), reference, self.clock(), body)
+        try:
+            is_new = await self.store(letter)
+        except StorageError:
+            self.counts.event(name, "not_stored")
+            raise
+        outcome = "accepted" if is_new else "duplicate"
+        self.counts.event(name, outcome)
+        log.info("delivery_answered", outcome=outcome, reference=reference)
+        return HttpAnswer(200, ACCEPTED if is_new else DUPLICATE, {})
+
+    async def _is_signed(self, body: bytes, signature: str) -> bool:
+        signed = is_signed(self.signing_secrets.active, body, signature)
+        if not signed and await self.signing_secrets.reread():
+            signed = is_signed(self.signing_secrets.active, body, signature)
+        if not signed and self.signing_secrets.unread:
+            self.counts.event(None, "not_stored")
+            raise StorageUnavailable("the stored secrets can't be read, and the signature may be by one of them")
+        return signed
+
+    def _refuse_body(self, error: BodyRefused, reference: str) -> HttpAnswer:
+        log.warning("body_refused", reference=reference, reason=str(error))
+        if isinstance(error, BodyTooLarge):
+            return refuse(413, f"more than {self.max_body_bytes} bytes", reference)
+        if isinstance(error, BodyCodingUnknown):
+            answer = refuse(415, str(error), reference)
+            return answer._replace(headers={"Accept-Encoding": CODINGS})
+        if isinstance(error, BodyBudgetSpent):
+            return refuse(503, str(error), reference)
+        return refuse(408, str(error), reference)
+
+
+def values(headers: Headers, name: str) -> list[str]:
+    wanted = name.encode()
+    return [value.decode("latin-1") for each, value in headers if each == wanted]
+
+
+def refuse(status: int, error: str, reference: str | None = None) -> HttpAnswer:
+    """A 503 asks for a retry."""
+    body = json.dumps(refusal(error, reference), ensure_ascii=False, separators=(",", ":")).encode()
+    return HttpAnswer(status, body, retry_after(RETRY_AFTER_S if status == 503 else None))

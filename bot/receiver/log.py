@@ -1,0 +1,55 @@
+"""Log lines in the form of the bot's log (bot/logs.py), without structlog."""
+
+import json
+import logging
+import sys
+from collections.abc import Iterable
+
+from bot.clock import utc_now
+
+LOG_LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
+
+
+class Log:
+    """A full disk or closed pipe stops no work. `secrets` are masked."""
+
+    def __init__(self) -> None:
+        self.level, self.as_json = "info", True
+        self.secrets: Iterable[str] = ()
+
+    def info(self, event: str, **values: object) -> None:
+        self._write("info", event, values)
+
+    def warning(self, event: str, **values: object) -> None:
+        self._write("warning", event, values)
+
+    def error(self, event: str, **values: object) -> None:
+        self._write("error", event, values)
+
+    def _write(self, level: str, event: str, values: dict[str, object]) -> None:
+        if LOG_LEVELS[level] < LOG_LEVELS[self.level]:
+            return
+        moment = utc_now().isoformat().replace("+00:00", "Z")
+        told = {**values, "event": event, "level": level, "logger": "bot.receiver", "timestamp": moment}
+        if self.as_json:
+            line = json.dumps(told, ensure_ascii=False, default=str)
+        else:
+            line = " ".join([moment, f"[{level:9}]", f"{event:30}", *(f"{name}={values[name]!s}" for name in values)])
+        for secret in self.secrets:
+            line = line.replace(secret, "********")
+        try:
+            sys.stderr.write(f"{line}\n")
+            sys.stderr.flush()
+        except (OSError, ValueError):
+            return
+
+
+log = Log()
+
+
+class OfLibraries(logging.Handler):
+    """Warnings and errors of libraries, as lines of the log."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.format(record)
+        log.error(record.getMessage(), library=record.name, exception=record.exc_text)

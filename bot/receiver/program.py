@@ -1,0 +1,232 @@
+"""`racing-bot serve`: the receiver, and the bot as its child.
+
+The receiver is the parent, so that a service manager or a container, which knows the first process alone, keeps the
+receiver when the bot dies.
+"""
+
+import asyncio
+import contextlib
+import gc
+import json
+import logging
+import signal
+import socket
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from secrets import token_hex
+from typing import Any, NoReturn
+
+import uvicorn
+
+from bot.clock import utc_now
+from bot.db.vault import Vault
+from bot.deliveries.journal import Journal
+from bot.deliveries.signing_secrets import SigningSecrets
+from bot.errors import StorageError
+from bot.receiver.bot_process import BotProcess, CountsForBot
+from bot.receiver.door import Appending, HttpAnswer, refuse
+from bot.receiver.front import Front, HttpMessage, Receive, Send, answer, make_door
+from bot.receiver.http_protocol import Connections, Limits, StrangerProtocol
+from bot.receiver.log import OfLibraries, log
+from bot.receiver.options import Options, read_options
+from bot.receiver.relay import Relay
+from bot.receiver.stored_secrets import reading
+
+GRACE_S = 10
+"""Seconds for open requests on a stop; longer than a body may take."""
+
+JOURNAL_READY_S = 2.0
+
+BOT_READY_S = 3.0
+"""The bot answers `/readyz` within two seconds, unless the bot hangs."""
+
+OPEN_FILES = 2_048
+"""For connections, the journal and the bot. Many systems begin with 1,024 files and allow more."""
+
+
+class PublicServer(uvicorn.Server):
+    """Signals are the program's."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+def serve() -> None:
+    """Returns at the end of a graceful stop. Exits with the bot's code where the bot does not come up.
+
+    Raises SettingsError.
+    """
+    try:
+        options = read_options()
+    except ValueError:
+        _name_problems()
+    log.level, log.as_json, log.secrets = options.log_level, options.log_format == "json", options.secrets
+    logging.getLogger().addHandler(OfLibraries(logging.WARNING))
+    listener = _bound(options)
+    inner = socket.create_server(("127.0.0.1", 0))
+    report = CountsForBot()
+    bot = BotProcess(inner, report)
+    bot.start()
+    with listener, inner:
+        code = asyncio.run(_run(options, listener, bot, report, Relay(*inner.getsockname()[:2])))
+    if code:
+        # As a shell names the end by a signal.
+        sys.exit(code if code > 0 else 128 - code)
+
+
+def _name_problems() -> NoReturn:
+    from bot.settings import load_settings  # noqa: PLC0415  pydantic takes longer than the whole start
+
+    load_settings()
+    raise RuntimeError("the receiver and the bot read a setting differently")
+
+
+def _bound(options: Options) -> socket.socket:
+    """A taken address ends the process here."""
+    family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
+    listener = socket.socket(family)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((options.host, options.port))
+    except OSError as error:
+        listener.close()
+        advice = "set PORT or HOST to a free address, or end the program that has the address"
+        log.error(
+            "address_not_to_be_had", host=options.host, port=options.port, reason=str(error.strerror), advice=advice
+        )
+        sys.exit(1)
+    return listener
+
+
+async def _run(options: Options, listener: socket.socket, bot: BotProcess, report: CountsForBot, relay: Relay) -> int:
+    thread, reader = ThreadPoolExecutor(1, "journal"), ThreadPoolExecutor(1, "secrets")
+    run = asyncio.get_running_loop().run_in_executor
+    journal = Journal(options.database_url, time.monotonic)
+    signing_secrets = SigningSecrets(
+        options.webhook_secrets,
+        partial(run, reader, reading(options.database_url, Vault(options.encryption_keys))),
+        time.monotonic,
+        log.warning,
+    )
+    door = make_door(
+        max_body_bytes=options.max_body_bytes,
+        signing_secrets=signing_secrets,
+        appending=Appending(journal.append, partial(run, thread), report.tell),
+        counts=report,
+        clock=utc_now,
+        monotonic=time.monotonic,
+        token=token_hex,
+    )
+    health = OtherRequests(bot, relay, partial(run, thread, journal.prove), shows_reasons=options.shows_reasons)
+    limits = Limits(connections=min(Limits.connections, _open_files() // 2))
+    config = uvicorn_config(Front(door, health, report.request_refused), Connections(report.request_refused, limits))
+    server = PublicServer(config)
+    # The collector need not look at objects that live as long as the process.
+    gc.freeze()
+    return await _until_stopped(server, listener, bot)
+
+
+async def _until_stopped(server: uvicorn.Server, listener: socket.socket, bot: BotProcess) -> int:
+    def stop() -> None:
+        server.should_exit = True
+        bot.stop()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop)
+    serving = asyncio.create_task(server.serve([listener]))
+    code = await bot.run()
+    server.should_exit = True
+    await serving
+    return code
+
+
+class OtherRequests:
+    """`/healthz` and `/readyz`; the bot answers the latter while it is up, and everything else."""
+
+    def __init__(self, bot: BotProcess, relay: Relay, prove: Any, *, shows_reasons: bool) -> None:
+        self._bot = bot
+        self._relay = relay
+        self._prove = prove
+        self._shows_reasons = shows_reasons
+
+    async def __call__(self, scope: HttpMessage, receive: Receive, send: Send) -> None:
+        is_read = scope["method"] in {"GET", "HEAD"}
+        if is_read and scope["path"] == "/healthz":
+            await answer(_json(200, {"status": "ok"}), send)
+        elif is_read and scope["path"] == "/readyz":
+            await self._answer_ready(scope, receive, send)
+        elif self._bot.is_up:
+            await self._relay(scope, receive, send)
+        else:
+            await answer(refuse(503, "the bot is starting; try again"), send)
+
+    async def _answer_ready(self, scope: HttpMessage, receive: Receive, send: Send) -> None:
+        """The bot looks at the journal too. Without the bot, deliveries are stored all the same."""
+        said: list[HttpMessage] = []
+
+        async def hear(message: HttpMessage) -> None:
+            said.append(message)
+
+        if self._bot.is_up:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(BOT_READY_S):
+                    await self._relay(scope, receive, hear)
+                for message in said:
+                    await send(message)
+                return
+        await answer(await self._without_bot(), send)
+
+    async def _without_bot(self) -> HttpAnswer:
+        try:
+            async with asyncio.timeout(JOURNAL_READY_S):
+                await self._prove()
+        except (StorageError, TimeoutError) as error:
+            # Strangers read the answer: the driver's words are for the log alone.
+            log.warning("journal_not_writable", reason=str(error))
+            return self._told(503, "unready", "the journal can't be written")
+        if not self._bot.was_up:
+            return self._told(503, "unready", "the bot is starting")
+        if not self._shows_reasons:
+            return _json(200, {"status": "degraded"})
+        return _json(200, {"status": "degraded", "degraded": {"bot": "does not answer; deliveries are stored"}})
+
+    def _told(self, status: int, word: str, reason: str) -> HttpAnswer:
+        told = _json(status, {"status": word, **({"reason": reason} if self._shows_reasons else {})})
+        return told._replace(headers={"Retry-After": "5"})
+
+
+def _json(status: int, content: dict[str, Any]) -> HttpAnswer:
+    return HttpAnswer(status, json.dumps(content, separators=(",", ":")).encode(), {})
+
+
+def uvicorn_config(app: Any, connections: Connections) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        lifespan="off",
+        http=partial(StrangerProtocol, connections),  # type: ignore[arg-type]  # any factory is called
+        loop="asyncio",
+        ws="none",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_keep_alive=int(connections.limits.idle_s),
+        timeout_graceful_shutdown=GRACE_S,
+    )
+
+
+def _open_files() -> int:
+    """The limit of open files, raised if it is low."""
+    try:
+        import resource  # noqa: PLC0415  not on Windows
+    except ImportError:
+        return OPEN_FILES
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY or soft >= OPEN_FILES:
+        return OPEN_FILES
+    wanted = OPEN_FILES if hard == resource.RLIM_INFINITY else min(OPEN_FILES, hard)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    return wanted

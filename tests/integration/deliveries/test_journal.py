@@ -1,0 +1,170 @@
+"""The journal between receiver and bot, and how the bot reads it: nothing is lost, and nothing is stored twice."""
+
+import asyncio
+import hashlib
+import sqlite3
+from contextlib import closing
+from datetime import timedelta
+
+import pytest
+
+from bot.cli.backup_command import run_backup
+from bot.cli.restored_command import restored
+from bot.db.engine import Database
+from bot.db.migrate import upgrade
+from bot.deliveries import inbox
+from bot.deliveries.intake import LETTERS_PER_COMMIT, Intake, place_in
+from bot.deliveries.journal import Journal, JournalPlace, Letter, beside
+from bot.errors import StorageUnavailable
+from bot.outbox.notices import Notices
+from bot.slack.messages.alerts.admin_notice import admin_notice
+from tests.clock import START, now
+from tests.databases import on_both
+
+
+def letter(number, received_at=START):
+    body = f'{{"event":"result.received","race_id":"rc_{number}"}}'.encode()
+    return Letter(hashlib.sha256(body).hexdigest(), f"req-{number}", received_at, body)
+
+
+@pytest.fixture
+def monotonic():
+    return iter(range(0, 10_000, 11)).__next__
+
+
+@pytest.fixture
+def journal(database: Database, tmp_path, monotonic):
+    """Of this test alone: on PostgreSQL the table is dropped at the end."""
+    address = f"sqlite:///{tmp_path / 'bot.db'}" if database.is_sqlite else database.address
+    opened = Journal(address, monotonic)
+    opened.durable = False
+    yield opened
+    opened.close()
+    if not database.is_sqlite:
+        with database.writer.begin() as connection:
+            connection.exec_driver_sql("DROP TABLE IF EXISTS journal, journal_proof")
+
+
+async def keys(database):
+    stored = await database.read(lambda session: inbox.waiting(session, now(), 1_000))
+    return [delivery.event_key for delivery in stored]
+
+
+@on_both
+async def test_letters_are_kept_once_in_order_and_read_on_from_a_place(database, journal):
+    first, second, third = map(letter, range(3))
+    assert journal.append([first, second, first]) == [True, True, False]
+    assert journal.append([second, third]) == [False, True]
+    place, letters = journal.after(None, 2)
+    assert (place, letters) == (None, [(1, first), (2, second)])
+    _, ((number, last),) = journal.after(JournalPlace(2, second.sha256), 5)
+    assert last == third
+    assert journal.after(JournalPlace(number, third.sha256), 5) == (JournalPlace(number, third.sha256), [])
+
+
+@on_both
+async def test_bodies_that_were_read_are_forgotten_and_still_recognised(database, journal):
+    letters = [letter(number, START + timedelta(days=number)) for number in range(5)]
+    journal.append(letters)
+    place = JournalPlace(3, letters[2].sha256)
+    assert [journal.forget(START + timedelta(days=number), place) for number in (2, 2, 9)] == [2, 0, 1]
+    assert [one for _, one in journal.after(None, 9)[1]] == letters[3:]
+    assert journal.append(letters) == [False] * 5
+
+
+@on_both
+async def test_journal_proves_that_it_can_store_and_the_bot_starts_again_at_its_place(database, journal):
+    journal.prove()
+    journal.prove()
+    journal.append([letter(number) for number in range(LETTERS_PER_COMMIT + 3)])
+    intake = Intake(database, journal, now)
+    assert [await intake.take() for _ in range(3)] == [LETTERS_PER_COMMIT, 3, 0]
+    assert intake.hand_over() is None
+    assert len(await keys(database)) == LETTERS_PER_COMMIT + 3
+    again = Intake(database, journal, now)
+    assert await again.take() == 0
+    journal.append([letter(1_000)])
+    assert await again.take() == 1
+    assert [one.event_key for one in again.hand_over() or ()] == ["result.received:rc_1000"]
+
+
+async def test_another_journal_at_the_same_place_is_read_from_its_beginning(database, tmp_path, monotonic):
+    """After somebody put back an older journal, or none, which has grown past the place meanwhile."""
+    for name, numbers in (("one", range(3)), ("other", range(2, 9))):
+        journal = Journal(f"sqlite:///{tmp_path / name}", monotonic)
+        journal.append([letter(number) for number in numbers])
+        await Intake(database, journal, now).take()
+        journal.close()
+    assert sorted(await keys(database)) == [f"result.received:rc_{number}" for number in range(9)]
+
+
+async def test_journal_that_is_removed_or_locked_stores_nothing_until_it_is_back(journal):
+    journal.append([letter(1)])
+    away = journal.file.with_name("away")
+    journal.file.rename(away)
+    with pytest.raises(StorageUnavailable, match="removed or replaced"):
+        journal.append([letter(2)])
+    assert not journal.file.exists()
+    away.rename(journal.file)
+    assert journal.append([letter(2)]) == [True]
+    with closing(sqlite3.connect(journal.file, isolation_level=None)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StorageUnavailable, match="locked"):
+            journal.append([letter(3)])
+    assert journal.append([letter(3)]) == [True]
+    assert journal.file.stat().st_mode & 0o777 == 0o600
+
+
+async def test_delivery_that_our_code_fails_on_is_stored_and_holds_up_no_other(database, journal, monkeypatch):
+    monkeypatch.setattr("bot.deliveries.payload.Payload.region", property(lambda _self: 1 / 0))
+    journal.append([letter(1), letter(2)])
+    assert await Intake(database, journal, now).take() == 2
+    assert {key.partition(":")[0] for key in await keys(database)} == {"unreadable"}
+
+
+async def test_intake_goes_on_after_the_database_was_away(database, journal, monkeypatch):
+    intake = Intake(database, journal, now)
+    journal.append([letter(1)])
+    write = database.write
+
+    async def fail(_work):
+        raise StorageUnavailable("gone")
+
+    monkeypatch.setattr(database, "write", fail)
+    running = asyncio.create_task(intake.run())
+    async with asyncio.timeout(30):
+        while intake.problem is None:  # noqa: ASYNC110  nothing tells of a problem
+            await asyncio.sleep(0)
+        monkeypatch.setattr(database, "write", write)
+        intake.wake.set()
+        await intake.stored.wait()
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+    assert await keys(database) == ["result.received:rc_1"]
+
+
+async def test_older_copy_of_the_database_gets_from_the_journal_what_the_copy_lacks(tmp_path, monotonic):
+    url = f"sqlite:///{tmp_path / 'bot.db'}"
+    database, journal = Database(url), Journal(url, monotonic)
+    upgrade(database)
+    journal.append([letter(1)])
+    await Intake(database, journal, now).take()
+    run_backup(url, tmp_path / "copy.db")
+    journal.append([letter(2)])
+    await Intake(database, journal, now).take()
+    await database.close()
+    journal.close()
+    # The copy of both files, and the copy of the database beside the newer journal.
+    copy = f"sqlite:///{tmp_path / 'copy.db'}"
+    assert beside(tmp_path / "copy.db") == tmp_path / "copy.deliveries.db"
+    for address, known in ((copy, 1), (url, 2)):
+        if address == url:
+            (tmp_path / "copy.db").replace(tmp_path / "bot.db")
+        put_back = Database(address)
+        await restored(put_back, Notices("CADMIN", admin_notice, clock=now), now)
+        counted = await put_back.read(lambda session: inbox.count_received(session, START - timedelta(days=9)))
+        assert counted == {"result.received": known}
+        place = await put_back.read(place_in)
+        assert place is not None
+        assert place.number == known
+        await put_back.close()

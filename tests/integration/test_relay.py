@@ -1,0 +1,108 @@
+"""What the receiver passes on to the bot's own server, over real sockets, and what it says without the bot."""
+
+import asyncio
+from contextlib import asynccontextmanager
+
+import httpx
+import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, StreamingResponse
+from starlette.routing import Route
+
+from bot.receiver.relay import Relay
+from sandbox.loopback_server import LOOPBACK, cut_connection, free_port, serve
+
+
+async def echo(request: Request):
+    body = await request.body()
+    said = {"X-Method": request.method, "X-Query": str(request.query_params), "X-Host": request.headers["host"]}
+    return PlainTextResponse(body, 201, said)
+
+
+async def refuse_unread(_request: Request):
+    return PlainTextResponse("too large", 413)
+
+
+async def stream(_request: Request):
+    async def parts():
+        for number in range(3):
+            yield f"{number}".encode() * 70_000
+
+    return StreamingResponse(parts())
+
+
+class Cut:
+    async def __call__(self, scope, receive, send):
+        await cut_connection(scope, receive)
+
+
+BOT = Starlette(
+    routes=[
+        Route("/echo", echo, methods=["GET", "POST"]),
+        Route("/large", refuse_unread, methods=["POST"]),
+        Route("/stream", stream),
+        Route("/cut", Cut()),
+    ]
+)
+
+
+@asynccontextmanager
+async def relayed(port=None):
+    """A client of the receiver, behind a real server, as strangers come."""
+    async with serve(BOT) as bot:
+        relay = Relay(LOOPBACK, port or int(bot.rpartition(":")[2]))
+        async with serve(relay) as address, httpx.AsyncClient(base_url=address, timeout=20) as client:
+            yield client
+
+
+async def in_parts():
+    for number in range(5):
+        await asyncio.sleep(0)
+        yield f"{number}".encode() * 50_000
+
+
+async def test_request_arrives_as_it_came_and_so_does_the_answer():
+    async with relayed() as client:
+        asked = await client.get("/echo?a=b%20c", headers={"Host": "bot.example.com"})
+        assert (asked.status_code, asked.headers["x-method"], asked.headers["x-query"]) == (201, "GET", "a=b+c")
+        assert asked.headers["x-host"] == "bot.example.com"
+        head = await client.head("/echo")
+        assert (head.status_code, head.headers["x-method"], head.text) == (201, "HEAD", "")
+        assert (await client.post("/echo", content=b"x" * 200_000)).text == "x" * 200_000
+        assert (await client.post("/echo", content=in_parts())).text == "".join(str(n) * 50_000 for n in range(5))
+        assert (await client.get("/stream")).text == "".join(str(n) * 70_000 for n in range(3))
+        assert (await client.get("/nowhere")).status_code == 404
+
+
+async def test_answer_before_the_end_of_the_body_is_passed_on_at_once():
+    async with relayed() as client:
+        reader, writer = await asyncio.open_connection(LOOPBACK, client.base_url.port)
+        writer.write(b"POST /large HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n123")
+        async with asyncio.timeout(20):
+            assert (await reader.readline()).startswith(b"HTTP/1.1 413 ")
+        writer.close()
+
+
+@pytest.mark.parametrize("path", ["/cut", "/echo"])
+async def test_bot_that_is_away_or_ends_meanwhile_is_a_503(path):
+    async with relayed(free_port() if path == "/echo" else None) as client:
+        answer = await client.get(path)
+    assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")
+    assert "try again" in answer.json()["error"]
+
+
+async def test_sender_that_leaves_is_no_request_of_the_bots():
+    heard = asyncio.Event()
+
+    async def bot(scope, receive, send):
+        while (await receive())["type"] != "http.disconnect":
+            continue
+        heard.set()
+
+    async with serve(bot) as address, serve(Relay(LOOPBACK, int(address.rpartition(":")[2]))) as front:
+        _, writer = await asyncio.open_connection(LOOPBACK, int(front.rpartition(":")[2]))
+        writer.write(b"POST /slack/events HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n123")
+        await writer.drain()
+        writer.close()
+        await asyncio.wait_for(heard.wait(), 20)
