@@ -156,7 +156,7 @@ class World:
 
     def __post_init__(self) -> None:
         self.database = Database(self.database_url)
-        self._journal = Journal(self.database_url, lambda: 0.0)
+        self.journal = Journal(self.database_url, lambda: 0.0)
         self._processes = multiprocessing.get_context("forkserver")
         self._processes.set_forkserver_preload(["tests.soak.warm"])
         assert isinstance(self._processes, ForkServerContext)
@@ -225,7 +225,7 @@ class World:
 
     async def _is_unfinished(self) -> bool:
         left = await self.database.read(unfinished)
-        return bool(left or unread(self._journal, await self.database.read(place_in)))
+        return bool(left or unread(self.journal, await self.database.read(place_in)))
 
     async def judge(self, *, one_process: bool) -> Verdict:
         """What is wrong at the end."""
@@ -340,3 +340,4 @@ async def run_world(
             for process in multiprocessing.active_children():
                 process.kill()
             await world.database.close()
+            world.journal.close()
