@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from secrets import token_hex
-from typing import Any, NoReturn
+from typing import Any
 
 import uvicorn
 
@@ -64,6 +64,7 @@ def serve() -> None:
         options = read_options()
     except ValueError:
         _name_problems()
+        raise
     log.level, log.as_json, log.secrets = options.log_level, options.log_format == "json", options.secrets
     logging.getLogger().addHandler(OfLibraries(logging.WARNING))
     listener = _bound(options)
@@ -78,11 +79,11 @@ def serve() -> None:
         sys.exit(code if code > 0 else 128 - code)
 
 
-def _name_problems() -> NoReturn:
+def _name_problems() -> None:
+    """Raises SettingsError with every wrong setting, if there is any."""
     from bot.settings import load_settings  # noqa: PLC0415  pydantic takes longer than the whole start
 
     load_settings()
-    raise RuntimeError("the receiver and the bot read a setting differently")
 
 
 def _bound(options: Options) -> socket.socket:
@@ -94,6 +95,7 @@ def _bound(options: Options) -> socket.socket:
         listener.bind((options.host, options.port))
     except OSError as error:
         listener.close()
+        _name_problems()
         advice = "set PORT or HOST to a free address, or end the program that has the address"
         log.error(
             "address_not_to_be_had", host=options.host, port=options.port, reason=str(error.strerror), advice=advice

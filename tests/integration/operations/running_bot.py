@@ -24,7 +24,7 @@ from sandbox.loopback_server import serve
 from sandbox.racing_service.racing_standin import RacingService
 from sandbox.slack.workspace import SlackWorkspace
 from tests.clock import now
-from tests.front import Receiver, receiver_of
+from tests.front import Receiver, has_unread, receiver_of
 from tests.payloads import result
 from tests.promtool import Scrape
 from tests.world import WEBHOOK_SECRET, Address, own_port, stand_ins
@@ -104,6 +104,9 @@ class RunningBot(Address):
 
         A loop that rests looks stuck after the clock was moved, until its next turn.
         """
+        async with asyncio.timeout(PATIENCE_S):
+            while await has_unread(self.service):  # noqa: ASYNC110  its own loop does that
+                await asyncio.sleep(0.01)
         await self.service.database.write(lambda _session: None)
         await self.until(_is_settled)
 

@@ -19,6 +19,7 @@ from bot.fanout.standstill import STANDS_STILL_S
 from bot.operations import health
 from bot.racedata import webhook_subscriptions
 from tests.databases import empty
+from tests.front import has_unread
 from tests.integration.operations import breaking
 from tests.integration.operations.running_bot import PATIENCE_S, run_bot
 from tests.notice_levels import ALL_CLEAR, WARNING
@@ -183,8 +184,11 @@ async def test_outcome_that_never_came_is_told_once_and_taken_back_when_the_resu
         async def deliver(event, race, **more):
             assert await bot.status_of({"event": event, "race": race | more}) == 200
             async with asyncio.timeout(PATIENCE_S):
-                while await bot.service.database.read(inbox.count_waiting):  # noqa: ASYNC110  its own loop does that
+                while await waits():  # noqa: ASYNC110  its own loop does that
                     await asyncio.sleep(0.01)
+
+        async def waits():
+            return await has_unread(bot.service) or await bot.service.database.read(inbox.count_waiting)
 
         async def after(seconds):
             bot.clock.forward(seconds)
