@@ -292,10 +292,18 @@ PARTIAL_ORDER = {
     )
 }
 
-STORIES = FOLDED | RUN_AFTER_ALL | TOLD_BY_OTHERS | OTHER_RACES | PARTIAL_ORDER
+BY_ID = {
+    "meeting known by its id alone": Story(
+        meeting(course=None, date=None, region=None), CGB=["^ABANDONED: course not given, whole meeting"]
+    )
+}
+
+STORIES = FOLDED | RUN_AFTER_ALL | TOLD_BY_OTHERS | OTHER_RACES | PARTIAL_ORDER | BY_ID
+
+ON_BOTH = ("named by the meeting", "a summary told of the meeting", "without an id, others of the course", *BY_ID)
 
 
-@rows(STORIES, "named by the meeting", "a summary told of the meeting", "without an id, others of the course")
+@rows(STORIES, *ON_BOTH)
 async def test_lost_race(pipeline, story):
     await play(pipeline, story)
 

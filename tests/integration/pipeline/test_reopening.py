@@ -118,6 +118,7 @@ async def test_event_of_slacks_holds_the_queue_and_its_coming_back_frees_it(gb):
     assert kinds(gb) == ["ABANDONED"]
 
 
+@on_both
 async def test_old_ones_are_summarised_in_one_message_and_young_ones_posted_after_it(gb):
     winners = [result(f"rc_{number}", placings=(f"Horse {number}",)) for number in range(4)]
     await wait_long(gb, abandonment("rc_8", reason="Fog"), abandonment("rc_9", course="Bath"), *winners)
