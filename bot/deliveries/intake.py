@@ -29,6 +29,9 @@ LETTERS_PER_COMMIT = 50
 LONG_BODY_BYTES = 32_768
 """From here on a thread reads the body."""
 
+LETTERS_GAP_S = 0.015
+"""After a commit, so that close deliveries share the next commit. A lone delivery does not wait."""
+
 JOURNAL_LOOK_S = 1.0
 """Between two looks without word from the receiver: the word may be lost, and other replicas' receivers send none."""
 
@@ -46,7 +49,6 @@ class Intake:
         self.problem: str | None = None
         self.wake = asyncio.Event()
         self.stored = asyncio.Event()
-        self.stored_count = 0
 
     async def run(self) -> None:
         while True:
@@ -60,6 +62,7 @@ class Intake:
             else:
                 self.problem = None
             if count < LETTERS_PER_COMMIT:
+                await asyncio.sleep(LETTERS_GAP_S)
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(JOURNAL_LOOK_S):
                         await self.wake.wait()
@@ -115,7 +118,6 @@ class Intake:
                 of_request = {"request": arrival.request, "event_key": arrival.event_key}
                 log.info("delivery", outcome="accepted", reference=reference, **of_request)
         if stored:
-            self.stored_count += len(stored)
             # One above the largest hand-over says that the inbox has more.
             self._handed_over += stored[: LARGEST_HAND_OVER + 1 - len(self._handed_over)]
             self.stored.set()

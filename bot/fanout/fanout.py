@@ -38,8 +38,6 @@ OTHER_TURN_S = 0.05
 class Arrivals(Protocol):
     """New deliveries; see bot.deliveries.intake."""
 
-    stored_count: int
-
     def hand_over(self) -> list[StoredDelivery] | None:
         """New deliveries since the last call; None if too many."""
 
@@ -79,14 +77,10 @@ class Fanout:
         """Fan out until `stop`. Cancelling would leave claims unsent."""
         while not self._stopping:
             self._wake.clear()
-            stored, began_s = self._arrivals.stored_count, self._monotonic()
+            began_s = self._monotonic()
             wait_s = await self.turn()
-            took_s = self._monotonic() - began_s
-            if self._is_behind and self._arrivals.stored_count > stored:
-                # New deliveries are stored first, in as much time as a backlog gets.
-                await asyncio.sleep(took_s)
-            elif took_s < COMMIT_GAP_S:
-                await asyncio.sleep(COMMIT_GAP_S - took_s)
+            if (early_s := began_s + COMMIT_GAP_S - self._monotonic()) > 0:
+                await asyncio.sleep(early_s)
             await rest(self._wake, wait_s)
 
     def stop(self) -> None:
