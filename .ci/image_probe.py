@@ -92,11 +92,12 @@ def serve() -> "subprocess.Popen[bytes]":
 
 
 def answer_of(health: list[str]) -> tuple[int, str]:
-    """Exit code and output of the image's health check, once the bot answers."""
+    """Exit code and output of the image's health check, once the bot is no longer starting."""
     end = time.monotonic() + START_S
     while True:
         checked = ran(*health)
-        if "status" in checked.stdout or time.monotonic() > end:
+        is_told = "status" in checked.stdout and "starting" not in checked.stdout
+        if is_told or time.monotonic() > end:
             return checked.returncode, checked.stdout + checked.stderr
         time.sleep(0.2)
 

@@ -18,6 +18,9 @@ from bot.receiver.log import log
 START_AGAIN_S, START_AGAIN_MAX_S = 0.5, 30.0
 """The pause before a dead bot is started again, doubled while it does not come up."""
 
+COMES_UP_S = 2.5
+"""What is not for the receiver waits so long for a bot that starts: Slack waits three seconds for an answer."""
+
 TELL_S = 0.2
 """Counts share a line. A stored letter is told at once."""
 
@@ -116,10 +119,20 @@ class BotProcess:
         self._process: Process | None = None
         self._news: socket.socket | None = None
         self._life: int | None = None
-        self.is_up = False
+        self._up = asyncio.Event()
         self.was_up = False
         self._wait_s = START_AGAIN_S
         self._stopping = asyncio.Event()
+
+    @property
+    def is_up(self) -> bool:
+        return self._up.is_set()
+
+    async def comes_up(self) -> bool:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(COMES_UP_S):
+                await self._up.wait()
+        return self.is_up
 
     def start(self) -> None:
         """Before the loop, so that both programs load at the same time."""
@@ -159,7 +172,8 @@ class BotProcess:
         transport, _ = await loop.create_connection(lambda: _FromBot(self._came_up), sock=self._news)
         self._report.connect(transport)
         code = await loop.run_in_executor(None, self._process.wait)
-        self.is_up, self._process = False, None
+        self._up.clear()
+        self._process = None
         self._report.connect(None)
         transport.close()
         if self._life is not None:
@@ -167,5 +181,6 @@ class BotProcess:
         return code
 
     def _came_up(self) -> None:
-        self.is_up = self.was_up = True
+        self._up.set()
+        self.was_up = True
         self._wait_s = START_AGAIN_S

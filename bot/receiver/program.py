@@ -162,7 +162,7 @@ class OtherRequests:
             await answer(_json(200, {"status": "ok"}), send)
         elif is_read and scope["path"] == "/readyz":
             await self._answer_ready(scope, receive, send)
-        elif self._bot.is_up:
+        elif await self._bot.comes_up():
             await self._relay(scope, receive, send)
         else:
             await answer(refuse(503, "the bot is starting; try again"), send)
@@ -174,7 +174,7 @@ class OtherRequests:
         async def hear(message: HttpMessage) -> None:
             said.append(message)
 
-        if self._bot.is_up:
+        if self._bot.is_up if self._bot.was_up else await self._bot.comes_up():
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(BOT_READY_S):
                     await self._relay(scope, receive, hear)

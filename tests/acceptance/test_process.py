@@ -64,6 +64,9 @@ async def test_deliveries_are_taken_while_the_bot_is_stuck_or_dead_and_each_is_t
         )
         bot.kill()
         await until(lambda: '"event": "bot_ended"' in world.bot.log)
+        async with httpx.AsyncClient(timeout=40) as client:
+            # A request that is for the bot waits for the next bot.
+            assert "racing_bot_" in (await client.get(f"{world.bot.url}/metrics")).text
         assert (await world.bot.deliver(result("rc_2", course="Park 2"))).json() == {"status": "accepted"}
         assert (await world.bot.deliver(result("rc_1", course="Park 1"))).json() == {"status": "duplicate"}
         await world.wait_for_posts("CGB", 2)
