@@ -28,7 +28,7 @@ LINE_MAX_BYTES = 1024 * 1024
 class _Server(uvicorn.Server):
     """`serve_behind` hears signals. `up` is called when the server listens."""
 
-    def __init__(self, config: uvicorn.Config, up: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, config: uvicorn.Config, up: Callable[[], None]) -> None:
         super().__init__(config)
         self._up = up
 
@@ -49,11 +49,18 @@ def serve_behind(settings: Settings, inner: socket.socket, news: socket.socket) 
 async def _serve(settings: Settings, inner: socket.socket, news: socket.socket) -> None:
     service = Service(settings)
     reader, writer = await asyncio.open_connection(sock=news, limit=LINE_MAX_BYTES)
-    server = _Server(uvicorn_config(service.app, lifespan="on"), lambda: writer.write(b"up\n"))
-    servers = [server]
+    servers: list[_Server] = []
+
+    def up() -> None:
+        if all(one.started for one in servers):
+            writer.write(b"up\n")
+
+    server = _Server(uvicorn_config(service.app, lifespan="on"), up)
+    servers.append(server)
     tasks = [asyncio.create_task(server.serve([inner]))]
     if settings.metrics_host is not None and settings.metrics_port is not None:
-        private = _Server(uvicorn_config(service.private_app(), host=settings.metrics_host, port=settings.metrics_port))
+        at = {"host": settings.metrics_host, "port": settings.metrics_port}
+        private = _Server(uvicorn_config(service.private_app(), **at), up)
         servers.append(private)
         tasks.append(asyncio.create_task(_serve_privately(private, server)))
 

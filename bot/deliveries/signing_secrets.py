@@ -1,11 +1,12 @@
 """The active signing secrets: from the settings, and stored by `racing-bot subscribe`."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 
 from bot.errors import SecretsUnreadable, StorageError
 
-REREAD_S = 2.0
-"""Between two reads of the stored secrets at least."""
+REREAD_S, REREAD_EVERY_S = 2.0, 5.0
+"""Between two reads of the stored secrets at least, and at most."""
 
 
 class SigningSecrets:
@@ -34,6 +35,12 @@ class SigningSecrets:
     @property
     def active(self) -> tuple[str, ...]:
         return self._settings_secrets + self._stored
+
+    async def keep_current(self) -> None:
+        """Drops retired secrets, also while every signature matches."""
+        while True:
+            await self.reread()
+            await asyncio.sleep(REREAD_EVERY_S)
 
     async def reread(self) -> bool:
         """True if the stored secrets changed. Reads nothing within REREAD_S of the last read."""

@@ -16,7 +16,12 @@ from typing import Protocol
 from bot.receiver.log import log
 
 START_AGAIN_S, START_AGAIN_MAX_S = 0.5, 30.0
-"""The pause before a dead bot is started again, doubled while it does not come up."""
+"""The pause before a dead bot is started again, doubled until a bot has lived for STEADY_S."""
+
+STEADY_S = 30.0
+
+KILL_AFTER_S = 25.0
+"""A stop of a bot that hangs; Docker and systemd wait longer."""
 
 COMES_UP_S = 2.5
 """What is not for the receiver waits so long for a bot that starts: Slack waits three seconds for an answer."""
@@ -136,38 +141,66 @@ class BotProcess:
 
     def start(self) -> None:
         """Before the loop, so that both programs load at the same time."""
-        self._news, theirs = socket.socketpair()
-        # Ends with this process, however it ends, and then the bot ends too.
-        their_life, self._life = os.pipe()
-        fds = (self._inner.fileno(), theirs.fileno(), their_life)
-        try:
-            self._process = spawn(fds)
-        finally:
-            theirs.close()
-            os.close(their_life)
+        with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
+            news, their_news = socket.socketpair()
+            ours.callback(news.close)
+            theirs.callback(their_news.close)
+            # Ends with this process, however it ends, and then the bot ends too.
+            their_life, life = os.pipe()
+            ours.callback(os.close, life)
+            theirs.callback(os.close, their_life)
+            self._process = spawn((self._inner.fileno(), their_news.fileno(), their_life))
+            self._news, self._life = news, life
+            ours.pop_all()
 
     def stop(self) -> None:
+        """A second call kills a bot that hangs."""
+        if self._stopping.is_set():
+            self._kill()
         self._stopping.set()
         if self._process is not None:
             self._process.send_signal(signal.SIGTERM)
+            asyncio.get_running_loop().call_later(KILL_AFTER_S, self._kill)
 
     async def run(self) -> int:
         """Keep the bot alive until `stop`. Returns the exit code, also of a bot that ended before it was ever up."""
+        time = asyncio.get_running_loop().time
         while True:
+            began_s = time()
             code = await self._live()
             if self._stopping.is_set() or not self.was_up:
                 return code
+            if time() - began_s >= STEADY_S:
+                self._wait_s = START_AGAIN_S
             log.error("bot_ended", code=code, again_in_s=self._wait_s)
+            if not await self._start_again():
+                return 0
+
+    async def _start_again(self) -> bool:
+        """False once the stop has come."""
+        while True:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(self._wait_s):
                     await self._stopping.wait()
-                return code
+            if self._stopping.is_set():
+                return False
             self._wait_s = min(self._wait_s * 2, START_AGAIN_MAX_S)
-            self.start()
+            try:
+                self.start()
+            except OSError as error:
+                # Of memory, processes or files there are too few for now: deliveries are taken meanwhile.
+                log.error("bot_not_started", reason=str(error), again_in_s=self._wait_s)
+            else:
+                return True
+
+    def _kill(self) -> None:
+        if self._process is not None:
+            self._process.send_signal(signal.SIGKILL)
 
     async def _live(self) -> int:
         assert self._process is not None
         assert self._news is not None
+        assert self._life is not None
         loop = asyncio.get_running_loop()
         transport, _ = await loop.create_connection(lambda: _FromBot(self._came_up), sock=self._news)
         self._report.connect(transport)
@@ -176,11 +209,9 @@ class BotProcess:
         self._process = None
         self._report.connect(None)
         transport.close()
-        if self._life is not None:
-            os.close(self._life)
+        os.close(self._life)
         return code
 
     def _came_up(self) -> None:
         self._up.set()
         self.was_up = True
-        self._wait_s = START_AGAIN_S

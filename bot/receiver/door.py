@@ -41,6 +41,9 @@ EVENT_NAMES = (
 )
 """Looked for in the bytes, for the count of events: the bot alone reads the payload."""
 
+REREAD_WITHIN_S = 1.0
+"""Limit for the stored secrets: the service waits for the answer a couple of seconds (Interface, Events 5)."""
+
 Headers = Sequence[tuple[bytes, bytes]]
 
 
@@ -196,12 +199,18 @@ class Door:
 
     async def _is_signed(self, body: bytes, signature: str) -> bool:
         signed = is_signed(self.signing_secrets.active, body, signature)
-        if not signed and await self.signing_secrets.reread():
+        if not signed and await self._reread():
             signed = is_signed(self.signing_secrets.active, body, signature)
         if not signed and self.signing_secrets.unread:
             self.counts.event(None, "not_stored")
             raise StorageUnavailable("the stored secrets can't be read, and the signature may be by one of them")
         return signed
+
+    async def _reread(self) -> bool:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(REREAD_WITHIN_S):
+                return await self.signing_secrets.reread()
+        return False
 
     def _refuse_body(self, error: BodyRefused, reference: str) -> HttpAnswer:
         log.warning("body_refused", reference=reference, reason=str(error))

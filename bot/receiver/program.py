@@ -130,7 +130,11 @@ async def _run(options: Options, listener: socket.socket, bot: BotProcess, repor
     server = PublicServer(config)
     # The collector need not look at objects that live as long as the process.
     gc.freeze()
-    return await _until_stopped(server, listener, bot)
+    rereading = asyncio.create_task(signing_secrets.keep_current(), name="secrets")
+    try:
+        return await _until_stopped(server, listener, bot)
+    finally:
+        rereading.cancel()
 
 
 async def _until_stopped(server: uvicorn.Server, listener: socket.socket, bot: BotProcess) -> int:

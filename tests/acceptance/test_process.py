@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import time
@@ -125,6 +126,26 @@ async def test_port_that_is_taken_ends_the_start_and_is_named(make_world):
         assert "set PORT or HOST to a free address" in second.log
         assert f'"port": {world.bot.port}' in second.log
         assert "Traceback" not in second.log
+
+
+async def test_private_port_that_is_taken_ends_the_start(make_world):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        private = {"METRICS_HOST": "127.0.0.1", "METRICS_PORT": str(taken.getsockname()[1])}
+        async with make_world(start=False, **private) as world:
+            await world.bot.start(ready=False)
+            assert await world.bot.ended() == 1
+            assert '"event": "metrics_address_not_to_be_had"' in world.bot.log
+
+
+async def test_second_sigterm_ends_a_bot_that_hangs(make_world):
+    async with make_world() as world:
+        (bot,) = world.bot.process.children
+        bot.suspend()
+        for _ in range(2):
+            world.bot.process.terminate()
+            await until(lambda: '"event": "Shutting down"' in world.bot.log or not bot.is_running())
+        assert await world.bot.ended() == 137
+        assert not bot.is_running()
 
 
 async def test_bot_with_both_secrets_takes_both_ways_and_shows_no_secret(make_world):

@@ -1,0 +1,26 @@
+"""Stored secrets without a delivery that asks for them."""
+
+import asyncio
+import itertools
+
+from bot.deliveries import signing_secrets
+from bot.deliveries.signing_secrets import SigningSecrets
+
+
+async def test_retired_secret_is_dropped_while_every_signature_matches(monkeypatch):
+    monkeypatch.setattr(signing_secrets, "REREAD_EVERY_S", 0.0)
+    stored, dropped = iter([["old", "new"], ["new"]]), asyncio.Event()
+
+    async def read_stored():
+        found = next(stored, None)
+        if found is None:
+            dropped.set()
+            await asyncio.Event().wait()
+        return found
+
+    hours = itertools.count(0, 3_600)
+    secrets = SigningSecrets(["of the settings"], read_stored, lambda: next(hours), print)
+    keeping = asyncio.create_task(secrets.keep_current())
+    await dropped.wait()
+    keeping.cancel()
+    assert secrets.active == ("of the settings", "new")
