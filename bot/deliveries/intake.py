@@ -13,7 +13,7 @@ from bot.db.engine import Database
 from bot.db.named_values import Mark
 from bot.deliveries import inbox
 from bot.deliveries.inbox import Arrival, StoredDelivery
-from bot.deliveries.journal import Journal, JournalPlace, Letter
+from bot.deliveries.journal import BYTES_AT_ONCE, Journal, JournalPlace, Letter
 from bot.deliveries.payload import Payload, unreadable_key
 from bot.errors import StorageError
 from bot.logs import get_logger
@@ -27,7 +27,7 @@ LETTERS_PER_COMMIT = 50
 """Fan-out waits for the transaction."""
 
 LONG_BODY_BYTES = 32_768
-"""From here on a thread reads the body."""
+"""From here on a thread reads the body, and what was read is not kept for fan-out."""
 
 LETTERS_GAP_S = 0.015
 """After a commit, so that close deliveries share the next commit. A lone delivery does not wait."""
@@ -84,6 +84,9 @@ class Intake:
             new = await self._database.write(partial(self._store, arrivals=arrivals, place=place))
             self._place, self._knows_place = place, True
             self._hand_over(new)
+            if sum(len(letter.body) for _, letter in letters) >= BYTES_AT_ONCE:
+                # The journal ended the batch, and may have more.
+                self.wake.set()
         return len(letters)
 
     async def store(self, arrivals: Sequence[Arrival]) -> dict[Arrival, int | None]:
@@ -136,6 +139,5 @@ def _arrival(letter: Letter) -> Arrival:
         # A bug of ours: fan-out tries again, and tells the event in plain form at last.
         log.exception("delivery_not_read", request=letter.reference)
         key, name, region = unreadable_key(letter.body), None, ""
-    return Arrival(
-        *(key, name, letter.sha256, letter.body, letter.received_at, lambda: payload.events, region, letter.reference)
-    )
+    events = None if len(letter.body) > LONG_BODY_BYTES else lambda: payload.events
+    return Arrival(key, name, letter.sha256, letter.body, letter.received_at, events, region, letter.reference)

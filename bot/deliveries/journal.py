@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote
@@ -28,6 +29,9 @@ JOURNAL_PROOF_S = 10.0
 """Seconds for which a written row proves that a delivery can be stored."""
 
 FORGET_AT_ONCE = 200
+
+BYTES_AT_ONCE = 1024 * 1024
+"""Of bodies: a parsed body takes several times as much memory."""
 
 JOURNAL_GONE = "the file of the journal was removed or replaced: put the file back, or restart the bot"
 
@@ -102,15 +106,19 @@ class Journal:
             ]
 
     def after(self, place: JournalPlace | None, limit: int) -> tuple[JournalPlace | None, list[tuple[int, Letter]]]:
-        """The place, None unless the journal has the place's row, and the following letters by number."""
+        """The place, None unless the journal has the place's row, and the following letters by number.
+
+        The letter that reaches BYTES_AT_ONCE is the last.
+        """
         with self._transaction() as run:
             if place and run("SELECT sha256 FROM journal WHERE number = ?", place.number).fetchone() != (place.sha256,):
                 place = None
-            rows = run(
-                "SELECT number, sha256, reference, received_at, body FROM journal "
-                "WHERE number > ? AND body IS NOT NULL ORDER BY number LIMIT ?",
-                *(place.number if place else 0, limit),
-            ).fetchall()
+            since = place.number if place else 0
+            following = "FROM journal WHERE number > ? AND body IS NOT NULL ORDER BY number LIMIT ?"
+            sizes = [size for (size,) in run(f"SELECT LENGTH(body) {following}", since, limit).fetchall()]
+            count = 1 + sum(size < BYTES_AT_ONCE for size in accumulate(sizes))
+            fields = "number, sha256, reference, received_at, body"
+            rows = run(f"SELECT {fields} {following}", since, min(count, limit)).fetchall()
         return place, [(row[0], Letter(row[1], row[2], _moment(row[3]), bytes(row[4]))) for row in rows]
 
     def forget(self, before: datetime, place: JournalPlace) -> int:

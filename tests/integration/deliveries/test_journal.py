@@ -14,7 +14,7 @@ from bot.db.engine import Database
 from bot.db.migrate import upgrade
 from bot.deliveries import inbox
 from bot.deliveries.intake import LETTERS_PER_COMMIT, Intake, place_in
-from bot.deliveries.journal import Journal, JournalPlace, Letter, beside
+from bot.deliveries.journal import BYTES_AT_ONCE, Journal, JournalPlace, Letter, beside
 from bot.errors import StorageUnavailable
 from bot.outbox.notices import Notices
 from bot.slack.messages.alerts.admin_notice import admin_notice
@@ -86,6 +86,20 @@ async def test_journal_proves_that_it_can_store_and_the_bot_starts_again_at_its_
     journal.append([letter(1_000)])
     assert await again.take() == 1
     assert [one.event_key for one in again.hand_over() or ()] == ["result.received:rc_1000"]
+
+
+@on_both
+async def test_large_bodies_are_read_a_few_at_a_time_and_not_kept_as_read(database, journal):
+    padding = "x" * (BYTES_AT_ONCE // 2)
+    bodies = [f'{{"event":"result.received","race_id":"rc_{number}","note":"{padding}"}}' for number in range(5)]
+    journal.append([Letter(str(n), f"req-{n}", START, body.encode()) for n, body in enumerate(bodies)])
+    intake = Intake(database, journal, now)
+    counts = []
+    for _ in range(4):
+        intake.wake.clear()
+        counts.append((await intake.take(), intake.wake.is_set()))
+    assert counts == [(2, True), (2, True), (1, False), (0, False)]
+    assert [delivery.read for delivery in intake.hand_over() or ()] == [None] * 5
 
 
 async def test_another_journal_at_the_same_place_is_read_from_its_beginning(database, tmp_path, monotonic):
