@@ -102,6 +102,8 @@ def uvicorn_config(app: Any, *, lifespan: Any = "off", **address: Any) -> uvicor
         log_config=None,
         access_log=False,
         server_header=False,
+        # Everybody comes from the receiver's address.
+        proxy_headers=False,
         timeout_graceful_shutdown=BOT_GRACE_S,
         **address,
     )
