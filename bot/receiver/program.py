@@ -27,7 +27,7 @@ from bot.deliveries.journal import Journal
 from bot.deliveries.signing_secrets import SigningSecrets
 from bot.errors import StorageError
 from bot.receiver.bot_process import BotProcess, CountsForBot
-from bot.receiver.door import Appending, HttpAnswer, refuse
+from bot.receiver.door import Appending, HttpAnswer
 from bot.receiver.front import Front, HttpMessage, Receive, Send, answer, make_door
 from bot.receiver.http_protocol import Connections, Limits, StrangerProtocol
 from bot.receiver.log import OfLibraries, log
@@ -125,7 +125,8 @@ async def _run(options: Options, listener: socket.socket, bot: BotProcess, repor
         token=token_hex,
     )
     health = OtherRequests(bot, relay, partial(run, thread, journal.prove), shows_reasons=options.shows_reasons)
-    limits = Limits(connections=min(Limits.connections, _open_files() // 2))
+    # A request for the bot takes two files.
+    limits = Limits(connections=min(Limits.connections, _open_files() // 3))
     config = uvicorn_config(Front(door, health, report.request_refused), Connections(report.request_refused, limits))
     server = PublicServer(config)
     # The collector need not look at objects that live as long as the process.
@@ -166,10 +167,8 @@ class OtherRequests:
             await answer(_json(200, {"status": "ok"}), send)
         elif is_read and scope["path"] == "/readyz":
             await self._answer_ready(scope, receive, send)
-        elif await self._bot.comes_up():
-            await self._relay(scope, receive, send)
         else:
-            await answer(refuse(503, "the bot is starting; try again"), send)
+            await self._relay(scope, receive, send, self._bot.comes_up)
 
     async def _answer_ready(self, scope: HttpMessage, receive: Receive, send: Send) -> None:
         """The bot looks at the journal too. Without the bot, deliveries are stored all the same."""

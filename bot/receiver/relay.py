@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 
 from bot.receiver.door import Headers, SenderLeft, refuse, values
 from bot.receiver.front import HttpMessage, Receive, Send, answer, arriving
@@ -10,6 +10,11 @@ from bot.receiver.log import log
 
 BOT_CONNECT_S = 2.0
 """The bot's server takes a connection in no time, unless the bot hangs."""
+
+ANSWER_S = 10.0
+"""Up to the head of the bot's answer, the sender's body included."""
+
+RELAYS = 100
 
 PIECE_BYTES = 65_536
 
@@ -20,23 +25,55 @@ OF_AN_ANSWER = frozenset({b"connection", b"date", b"transfer-encoding"})
 """The receiver's own server writes these."""
 
 
-class Relay:
-    def __init__(self, host: str, port: int) -> None:
-        self._address = host, port
+CUT_OFF = (asyncio.IncompleteReadError, ConnectionError, TimeoutError)
+"""The bot ended or hangs, or the sender went away."""
 
-    async def __call__(self, scope: HttpMessage, receive: Receive, send: Send) -> None:
-        """Pass on. A bot that is away is a 503."""
+
+async def _is_up() -> bool:
+    return True
+
+
+class Relay:
+    """At most `RELAYS` requests at once: a bot that hangs must not use up the connections of deliveries."""
+
+    def __init__(self, host: str, port: int, answer_s: float = ANSWER_S) -> None:
+        self._address = host, port
+        self._answer_s = answer_s
+        self._under_way = 0
+
+    async def __call__(
+        self, scope: HttpMessage, receive: Receive, send: Send, comes_up: Callable[[], Awaitable[bool]] = _is_up
+    ) -> None:
+        """Pass on. A bot that is away or hangs is a 503."""
+        refusal = await self.ask(scope, receive, send, comes_up)
+        if refusal is not None:
+            await answer(refuse(503, f"{refusal}; try again"), send)
+
+    async def ask(
+        self, scope: HttpMessage, receive: Receive, send: Send, comes_up: Callable[[], Awaitable[bool]] = _is_up
+    ) -> str | None:
+        """Pass on. Returns why there is no answer, if the bot has begun none and the sender is still there."""
+        if self._under_way >= RELAYS:
+            log.warning("bot_crowded", path=scope["path"][:200])
+            return "too many requests wait for the bot"
+        self._under_way += 1
+        try:
+            return await self._connect(scope, receive, send) if await comes_up() else "the bot is starting"
+        finally:
+            self._under_way -= 1
+
+    async def _connect(self, scope: HttpMessage, receive: Receive, send: Send) -> str | None:
         try:
             async with asyncio.timeout(BOT_CONNECT_S):
                 reader, writer = await asyncio.open_connection(*self._address)
         except (OSError, TimeoutError) as error:
             log.warning("bot_away", path=scope["path"][:200], reason=type(error).__name__)
-            await answer(refuse(503, "the bot is not up; try again"), send)
-            return
+            return "the bot is not up"
         try:
-            await self._pass(scope, receive, send, reader, writer)
+            return await self._pass(scope, receive, send, reader, writer)
         finally:
-            writer.close()
+            # To close would wait until a bot that hangs has read everything.
+            writer.transport.abort()
 
     async def _pass(
         self,
@@ -45,11 +82,12 @@ class Relay:
         send: Send,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
-    ) -> None:
+    ) -> str | None:
         writer.write(_head(scope))
         passing_on = asyncio.create_task(_pass_on(scope["headers"], receive, writer))
         try:
-            lines = (await reader.readuntil(b"\r\n\r\n")).split(b"\r\n")[:-2]
+            async with asyncio.timeout(self._answer_s):
+                lines = (await reader.readuntil(b"\r\n\r\n")).split(b"\r\n")[:-2]
             status = int(lines[0].split(b" ", 2)[1])
             headers = [(name.lower(), value.strip()) for name, _, value in (line.partition(b":") for line in lines[1:])]
             own = [(name, value) for name, value in headers if name not in OF_AN_ANSWER]
@@ -57,15 +95,16 @@ class Relay:
             async for piece in _pieces(reader, in_chunks=bool(values(headers, "transfer-encoding"))):
                 await send({"type": "http.response.body", "body": piece, "more_body": True})
             await send({"type": "http.response.body", "body": b""})
-        except (asyncio.IncompleteReadError, ConnectionError):
-            # The bot ended meanwhile, or the sender went away.
-            if not (passing_on.done() and passing_on.exception()):
-                log.warning("bot_cut_off", path=scope["path"][:200])
+        except CUT_OFF as error:
+            sender_left = passing_on.done() and passing_on.exception() is None
+            if not sender_left:
+                log.warning("bot_cut_off", path=scope["path"][:200], reason=type(error).__name__)
                 await answer(refuse(503, "the bot ended before the answer; try again"), send)
         finally:
             passing_on.cancel()
-            with contextlib.suppress(asyncio.CancelledError, SenderLeft, ConnectionError):
+            with contextlib.suppress(asyncio.CancelledError, ConnectionError):
                 await passing_on
+        return None
 
 
 async def _pieces(reader: asyncio.StreamReader, *, in_chunks: bool) -> AsyncIterator[bytes]:
@@ -84,14 +123,15 @@ def _head(scope: HttpMessage) -> bytes:
 
 
 async def _pass_on(headers: Headers, receive: Receive, writer: asyncio.StreamWriter) -> None:
+    """Returns when the sender has left, and with it the connection to the bot ends. Raises ConnectionError."""
     in_chunks = bool(values(headers, "transfer-encoding"))
-    try:
+    with contextlib.suppress(SenderLeft):
         async for piece in arriving(receive):
             if piece:
                 writer.write(b"%x\r\n%s\r\n" % (len(piece), piece) if in_chunks else piece)
                 await writer.drain()
-    except SenderLeft:
-        writer.close()
-        raise
-    if in_chunks:
-        writer.write(b"0\r\n\r\n")
+        if in_chunks:
+            writer.write(b"0\r\n\r\n")
+        while (await receive())["type"] != "http.disconnect":
+            continue
+    writer.transport.abort()

@@ -106,3 +106,66 @@ async def test_sender_that_leaves_is_no_request_of_the_bots():
         await writer.drain()
         writer.close()
         await asyncio.wait_for(heard.wait(), 20)
+
+
+@asynccontextmanager
+async def hung_bot():
+    """Takes connections, and answers nothing. Gives the port and what it reads from."""
+    taken, writers = asyncio.Queue(), []
+
+    def take(reader, writer):
+        writers.append(writer)
+        taken.put_nowait(reader)
+
+    server = await asyncio.start_server(take, LOOPBACK, 0)
+    try:
+        yield server.sockets[0].getsockname()[1], taken
+    finally:
+        server.close()
+        for writer in writers:
+            writer.transport.abort()
+        await asyncio.sleep(0)
+
+
+async def test_bot_that_hangs_is_a_503_after_a_while():
+    async with (
+        hung_bot() as (port, _),
+        serve(Relay(LOOPBACK, port, answer_s=0.05)) as front,
+        httpx.AsyncClient(base_url=front, timeout=20) as client,
+    ):
+        for content in (b"", b"x" * 1_000_000):
+            assert (await client.post("/slack/events", content=content)).status_code == 503
+
+
+async def test_sender_that_leaves_ends_the_relay_to_a_bot_that_hangs():
+    async with hung_bot() as (port, taken), serve(Relay(LOOPBACK, port)) as front:
+        _, writer = await asyncio.open_connection(LOOPBACK, int(front.rpartition(":")[2]))
+        writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        reader = await asyncio.wait_for(taken.get(), 20)
+        await reader.readuntil(b"\r\n\r\n")
+        writer.close()
+        assert await asyncio.wait_for(reader.read(), 5) == b""
+
+
+async def test_requests_over_the_limit_are_refused_at_once_also_while_the_bot_starts(monkeypatch):
+    monkeypatch.setattr("bot.receiver.relay.RELAYS", 2)
+    async with hung_bot() as (port, taken):
+        relay, sent, starts = Relay(LOOPBACK, port), [], asyncio.Event()
+
+        async def receive():
+            await asyncio.Event().wait()
+
+        async def send(message):
+            sent.append(message)
+
+        scope = {"method": "GET", "path": "/", "raw_path": b"/", "query_string": b"", "headers": []}
+        ones = [
+            asyncio.create_task(relay(scope, receive, send)),
+            asyncio.create_task(relay(scope, receive, send, starts.wait)),
+        ]
+        await asyncio.wait_for(taken.get(), 20)
+        await asyncio.wait_for(relay(scope, receive, send), 1)
+        assert (sent[0]["status"], len(sent)) == (503, 2)
+        for one in ones:
+            one.cancel()
+        await asyncio.gather(*ones, return_exceptions=True)
