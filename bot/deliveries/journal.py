@@ -47,9 +47,9 @@ _SQLITE = """
         sha256 TEXT NOT NULL UNIQUE,
         reference TEXT NOT NULL,
         received_at INTEGER NOT NULL,
-        body BLOB
+        body BLOB NOT NULL
     );
-    CREATE INDEX IF NOT EXISTS ix_journal_body ON journal (received_at) WHERE body IS NOT NULL;
+    CREATE INDEX IF NOT EXISTS ix_journal_received_at ON journal (received_at);
     CREATE TABLE IF NOT EXISTS journal_proof (number INTEGER PRIMARY KEY, written INTEGER NOT NULL)
 """
 _POSTGRESQL = (
@@ -114,7 +114,7 @@ class Journal:
             if place and run("SELECT sha256 FROM journal WHERE number = ?", place.number).fetchone() != (place.sha256,):
                 place = None
             since = place.number if place else 0
-            following = "FROM journal WHERE number > ? AND body IS NOT NULL ORDER BY number LIMIT ?"
+            following = "FROM journal WHERE number > ? ORDER BY number LIMIT ?"
             sizes = [size for (size,) in run(f"SELECT LENGTH(body) {following}", since, limit).fetchall()]
             count = 1 + sum(size < BYTES_AT_ONCE for size in accumulate(sizes))
             fields = "number, sha256, reference, received_at, body"
@@ -122,12 +122,15 @@ class Journal:
         return place, [(row[0], Letter(row[1], row[2], _moment(row[3]), bytes(row[4]))) for row in rows]
 
     def forget(self, before: datetime, place: JournalPlace) -> int:
-        """Drop the bodies of letters that were received earlier and read; hashes stay. Returns the count of a batch."""
+        """Drop letters that were received earlier and read. Returns the count of a batch.
+
+        The place's letter stays, and a journal without that letter keeps all.
+        """
         with self._transaction(writes=True) as run:
             forgotten = run(
-                "UPDATE journal SET body = NULL WHERE number IN (SELECT number FROM journal "
-                "WHERE body IS NOT NULL AND received_at < ? AND number <= ? ORDER BY received_at LIMIT ?)",
-                *(_number(before), place.number, FORGET_AT_ONCE),
+                "DELETE FROM journal WHERE number IN (SELECT number FROM journal WHERE received_at < ? AND number < ? "
+                "AND EXISTS (SELECT 1 FROM journal WHERE number = ? AND sha256 = ?) ORDER BY received_at LIMIT ?)",
+                *(_number(before), place.number, *place, FORGET_AT_ONCE),
             )
             return int(forgotten.rowcount)
 

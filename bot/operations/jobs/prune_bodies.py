@@ -1,4 +1,4 @@
-"""Forgets bodies of old deliveries. Keys and hashes stay for ever, to recognise replays."""
+"""Forgets bodies of old deliveries. The inbox's keys and hashes stay for ever, to recognise replays."""
 
 from datetime import timedelta
 from functools import partial
@@ -18,7 +18,7 @@ BODIES_PER_COMMIT = 200
 """The number is small, because intake waits for the transaction."""
 
 JOURNAL_DAYS = 7
-"""How long the journal keeps bodies that were read: an older copy of the database still gets its deliveries."""
+"""How long the journal keeps letters that were read: an older copy of the database still gets its deliveries."""
 
 
 def prune_bodies(database: Database, journal: Journal, keep_days: int, clock: Clock) -> Job:

@@ -19,7 +19,7 @@ from bot.errors import StorageUnavailable
 from bot.outbox.notices import Notices
 from bot.slack.messages.alerts.admin_notice import admin_notice
 from tests.clock import START, now
-from tests.databases import on_both
+from tests.databases import empty, on_both
 
 
 def letter(number, received_at=START):
@@ -63,13 +63,29 @@ async def test_letters_are_kept_once_in_order_and_read_on_from_a_place(database,
 
 
 @on_both
-async def test_bodies_that_were_read_are_forgotten_and_still_recognised(database, journal):
+async def test_letters_that_were_read_are_forgotten_and_stored_again_where_they_come_again(database, journal):
     letters = [letter(number, START + timedelta(days=number)) for number in range(5)]
     journal.append(letters)
-    place = JournalPlace(3, letters[2].sha256)
+    place = JournalPlace(4, letters[3].sha256)
+    assert journal.forget(START + timedelta(days=9), JournalPlace(4, "of another journal")) == 0
     assert [journal.forget(START + timedelta(days=number), place) for number in (2, 2, 9)] == [2, 0, 1]
-    assert [one for _, one in journal.after(None, 9)[1]] == letters[3:]
-    assert journal.append(letters) == [False] * 5
+    assert journal.after(place, 9) == (place, [(5, letters[4])])
+    assert journal.append(letters) == [True, True, True, False, False]
+    assert [one for _, one in journal.after(place, 9)[1]] == [letters[4], *letters[:3]]
+
+
+@on_both
+async def test_repeat_of_a_forgotten_letter_is_no_news_except_for_an_older_database(database, journal):
+    journal.append([letter(1), letter(2)])
+    intake = Intake(database, journal, now)
+    await intake.take()
+    assert journal.forget(START + timedelta(days=9), await database.read(place_in)) == 1
+    journal.append([letter(1)])
+    assert await intake.take() == 1
+    assert sorted(await keys(database)) == ["result.received:rc_1", "result.received:rc_2"]
+    empty(database)
+    await Intake(database, journal, now).take()
+    assert sorted(await keys(database)) == ["result.received:rc_1", "result.received:rc_2"]
 
 
 @on_both
