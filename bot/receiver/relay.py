@@ -25,8 +25,8 @@ OF_AN_ANSWER = frozenset({b"connection", b"date", b"transfer-encoding"})
 """The receiver's own server writes these."""
 
 
-CUT_OFF = (asyncio.IncompleteReadError, ConnectionError, TimeoutError)
-"""The bot ended or hangs, or the sender went away."""
+CUT_OFF = (asyncio.IncompleteReadError, asyncio.LimitOverrunError, ConnectionError, TimeoutError, ValueError)
+"""The bot ended, hangs or answers nonsense, or the sender went away."""
 
 
 async def _is_up() -> bool:
@@ -85,21 +85,25 @@ class Relay:
     ) -> str | None:
         writer.write(_head(scope))
         passing_on = asyncio.create_task(_pass_on(scope["headers"], receive, writer))
+        has_begun = False
         try:
             async with asyncio.timeout(self._answer_s):
                 lines = (await reader.readuntil(b"\r\n\r\n")).split(b"\r\n")[:-2]
             status = int(lines[0].split(b" ", 2)[1])
             headers = [(name.lower(), value.strip()) for name, _, value in (line.partition(b":") for line in lines[1:])]
             own = [(name, value) for name, value in headers if name not in OF_AN_ANSWER]
+            has_begun = True
             await send({"type": "http.response.start", "status": status, "headers": own})
-            async for piece in _pieces(reader, in_chunks=bool(values(headers, "transfer-encoding"))):
-                await send({"type": "http.response.body", "body": piece, "more_body": True})
-            await send({"type": "http.response.body", "body": b""})
+            if scope["method"] != "HEAD":
+                async for piece in _pieces(reader, headers):
+                    await send({"type": "http.response.body", "body": piece, "more_body": True})
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
         except CUT_OFF as error:
             sender_left = passing_on.done() and passing_on.exception() is None
             if not sender_left:
                 log.warning("bot_cut_off", path=scope["path"][:200], reason=type(error).__name__)
-                await answer(refuse(503, "the bot ended before the answer; try again"), send)
+            # An answer without an end makes the server close the connection.
+            return None if has_begun or sender_left else "the bot ended before the answer, or hangs"
         finally:
             passing_on.cancel()
             with contextlib.suppress(asyncio.CancelledError, ConnectionError):
@@ -107,12 +111,19 @@ class Relay:
         return None
 
 
-async def _pieces(reader: asyncio.StreamReader, *, in_chunks: bool) -> AsyncIterator[bytes]:
-    """The body of the bot's answer, which ends with the connection."""
-    while in_chunks and (size := int(await reader.readline(), 16)):
-        yield (await reader.readexactly(size + 2))[:-2]
-    while not in_chunks and (piece := await reader.read(PIECE_BYTES)):
+async def _pieces(reader: asyncio.StreamReader, headers: Headers) -> AsyncIterator[bytes]:
+    """The body of the bot's answer, which without a length ends with the connection. Raises one of CUT_OFF."""
+    if values(headers, "transfer-encoding"):
+        while size := int(await reader.readline(), 16):
+            yield (await reader.readexactly(size + 2))[:-2]
+        return
+    length = values(headers, "content-length")
+    left = int(length[0]) if length else None
+    while left != 0 and (piece := await reader.read(PIECE_BYTES)):
+        left = None if left is None else left - len(piece)
         yield piece
+    if left:
+        raise asyncio.IncompleteReadError(b"", left)
 
 
 def _head(scope: HttpMessage) -> bytes:

@@ -169,3 +169,47 @@ async def test_requests_over_the_limit_are_refused_at_once_also_while_the_bot_st
         for one in ones:
             one.cancel()
         await asyncio.gather(*ones, return_exceptions=True)
+
+
+CHUNKED = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n"
+OF_A_LENGTH = b"HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\n"
+
+
+@asynccontextmanager
+async def relayed_from(said):
+    """A client of the receiver, with a bot that ends after what it said."""
+
+    async def end(reader, writer):
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(said)
+        writer.close()
+
+    bot = await asyncio.start_server(end, LOOPBACK, 0)
+    relay = Relay(LOOPBACK, bot.sockets[0].getsockname()[1])
+    async with bot, serve(relay) as address, httpx.AsyncClient(base_url=address, timeout=20) as client:
+        yield client
+
+
+@pytest.mark.parametrize("said", [CHUNKED, CHUNKED + b"3", OF_A_LENGTH, OF_A_LENGTH + b"abc"])
+async def test_answer_in_which_the_bot_ends_is_cut_off(said, caplog):
+    async with relayed_from(said) as client:
+        with pytest.raises(httpx.RemoteProtocolError):
+            await client.get("/")
+    assert "Exception in ASGI application" not in caplog.text
+
+
+@pytest.mark.parametrize("said", [b"HTTP/1.1 200 OK\r\nx: " + b"x" * 100_000 + b"\r\n\r\n", b"HTTP/1.1 no\r\n\r\n"])
+async def test_answer_with_a_strange_head_is_a_503(said, caplog):
+    async with relayed_from(said) as client:
+        assert (await client.get("/")).status_code == 503
+    assert "Exception in ASGI application" not in caplog.text
+
+
+async def test_answer_to_head_has_the_length_and_no_body():
+    async with relayed_from(OF_A_LENGTH) as client:
+        assert (await client.head("/")).headers["content-length"] == "6"
+
+
+async def test_bot_that_ends_while_a_body_arrives_is_a_503():
+    async with relayed_from(b"") as client:
+        assert (await client.post("/", content=in_parts())).status_code == 503
