@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql, sqlite
 
 from bot.addresses import shown_database
+from bot.db.postgresql import CONNECTION
 from bot.db.threads import READERS, Threads, WorkRunner, WorkUnit
 from bot.errors import LockTaken, StorageUnavailable
 
@@ -56,19 +57,6 @@ _UNAVAILABLE = (
     exc.PendingRollbackError,
     exc.ResourceClosedError,
 )
-_SESSION = " ".join(
-    f"-c {setting}"
-    for setting in (
-        "lock_timeout=5000",
-        "statement_timeout=30000",
-        # A frozen replica, or a replica on a dead machine, must not keep locks.
-        "idle_in_transaction_session_timeout=10000",
-        "tcp_keepalives_idle=5",
-        "tcp_keepalives_interval=2",
-        "tcp_keepalives_count=3",
-    )
-)
-"""Times in milliseconds, of keepalives in seconds."""
 
 _OF_ONE_UNIT = ("40P01", "55P03")
 """PostgreSQL: deadlock, lock timeout."""
@@ -313,15 +301,7 @@ def _make_engine(url: URL, *, writes: bool, busy_s: float) -> Engine:
             max_overflow=0,
             pool_pre_ping=True,
             hide_parameters=True,
-            connect_args={
-                "connect_timeout": 3,
-                "options": _SESSION,
-                # The only writer must not hang for a silent server.
-                "tcp_user_timeout": 5000,
-                "keepalives_idle": 5,
-                "keepalives_interval": 2,
-                "keepalives_count": 2,
-            },
+            connect_args=CONNECTION,
         )
     engine = create_engine(
         url,

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
+from bot.db.postgresql import CONNECTION
 from bot.errors import StorageUnavailable
 
 LOCKED_S = 1.0
@@ -57,8 +58,6 @@ _POSTGRESQL = (
     .replace("received_at INTEGER", "received_at BIGINT")
     .replace("BLOB", "BYTEA")
 )
-
-_OPTIONS = "-c lock_timeout=5000 -c statement_timeout=30000 -c idle_in_transaction_session_timeout=10000"
 
 
 class Letter(NamedTuple):
@@ -236,7 +235,7 @@ def beside(database: Path) -> Path:
 def connect_postgresql(url: str, **how: Any) -> Any:
     import psycopg  # noqa: PLC0415  only where PostgreSQL is the database
 
-    return psycopg.connect(f"postgresql://{url.partition('://')[2]}", connect_timeout=3, options=_OPTIONS, **how)
+    return psycopg.connect(f"postgresql://{url.partition('://')[2]}", **CONNECTION, **how)
 
 
 def _number(moment: datetime) -> int:

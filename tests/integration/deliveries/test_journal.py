@@ -14,12 +14,12 @@ from bot.db.engine import Database
 from bot.db.migrate import upgrade
 from bot.deliveries import inbox
 from bot.deliveries.intake import LETTERS_PER_COMMIT, Intake, place_in
-from bot.deliveries.journal import BYTES_AT_ONCE, Journal, JournalPlace, Letter, beside
+from bot.deliveries.journal import BYTES_AT_ONCE, Journal, JournalPlace, Letter, beside, connect_postgresql
 from bot.errors import StorageUnavailable
 from bot.outbox.notices import Notices
 from bot.slack.messages.alerts.admin_notice import admin_notice
 from tests.clock import START, now
-from tests.databases import empty, on_both
+from tests.databases import empty, on_both, on_postgresql
 
 
 def letter(number, received_at=START):
@@ -116,6 +116,14 @@ async def test_large_bodies_are_read_a_few_at_a_time_and_not_kept_as_read(databa
         counts.append((await intake.take(), intake.wake.is_set()))
     assert counts == [(2, True), (2, True), (1, False), (0, False)]
     assert [delivery.read for delivery in intake.hand_over() or ()] == [None] * 5
+
+
+@on_postgresql
+async def test_connection_of_the_journal_waits_for_a_silent_server_no_longer_than_the_writer(database):
+    with closing(connect_postgresql(database.address)) as connection, database.writer.connect() as writer:
+        of_writer = writer.connection.driver_connection.info.get_parameters()
+        assert connection.info.get_parameters() == of_writer
+        assert of_writer["tcp_user_timeout"] == "5000"
 
 
 async def test_another_journal_at_the_same_place_is_read_from_its_beginning(database, tmp_path, monotonic):
