@@ -46,6 +46,7 @@ class Intake:
         self._handed_over: list[StoredDelivery] = []
         self._place: JournalPlace | None = None
         self._knows_place = False
+        self._warned_of: JournalPlace | None = None
         self.problem: str | None = None
         self.wake = asyncio.Event()
         self.stored = asyncio.Event()
@@ -73,9 +74,10 @@ class Intake:
             # On PostgreSQL, other replicas move the place.
             self._place, self._knows_place = await self._database.read(place_in), True
         at, letters = await self._database.read_beside(partial(self._journal.after, self._place, LETTERS_PER_COMMIT))
-        if self._place and not at:
+        if self._place and not at and self._warned_of != self._place:
             # The journal is another, or older: every letter is read, and the inbox knows what is no news.
             log.warning("journal_read_anew", place=self._place.number)
+            self._warned_of = self._place
         if letters:
             arrivals = await self._read([letter for _, letter in letters])
             place = JournalPlace(letters[-1][0], letters[-1][1].sha256)

@@ -136,6 +136,16 @@ async def test_another_journal_at_the_same_place_is_read_from_its_beginning(data
     assert sorted(await keys(database)) == [f"result.received:rc_{number}" for number in range(9)]
 
 
+async def test_new_and_empty_journal_is_warned_of_once(database, journal, tmp_path, monotonic, capsys):
+    journal.append([letter(1)])
+    await Intake(database, journal, now).take()
+    capsys.readouterr()
+    with closing(Journal(f"sqlite:///{tmp_path / 'other'}", monotonic)) as empty_journal:
+        intake = Intake(database, empty_journal, now)
+        assert [await intake.take() for _ in range(3)] == [0, 0, 0]
+    assert capsys.readouterr().out.count("journal_read_anew") == 1
+
+
 async def test_journal_that_is_removed_or_locked_stores_nothing_until_it_is_back(journal):
     journal.append([letter(1)])
     away = journal.file.with_name("away")
