@@ -30,12 +30,12 @@ class Mismatches:
         self.in_a_row = 0
         self._alarmed = False
 
-    async def missed(self) -> None:
+    async def missed(self, count: int) -> None:
         now_s = self.monotonic()
         if not self.in_a_row:
             self._since_s = now_s
-        self.in_a_row += 1
-        self._not_noted += 1
+        self.in_a_row += count
+        self._not_noted += count
         if self.in_a_row >= TELL_AFTER and now_s - self._since_s >= LASTS_S:
             self._alarmed = self._alarmed or await self.alarm(self.in_a_row)
             return

@@ -222,17 +222,17 @@ class Metrics:
         for job in jobs:
             interval.labels(job.id).set(job.every_s)
 
-    def delivery(self, status: str) -> None:
-        self._deliveries.labels(status).inc()
+    def delivery(self, status: str, *, count: int = 1) -> None:
+        self._deliveries.labels(status).inc(count)
 
-    def event(self, name: str | None, outcome: str) -> None:
-        self._events.labels(name if name in EVENT_LABELS else OTHER, outcome).inc()
+    def event(self, name: str | None, outcome: str, *, count: int = 1) -> None:
+        self._events.labels(name if name in EVENT_LABELS else OTHER, outcome).inc(count)
 
-    def signature_failure(self, reason: str) -> None:
-        self._signature_failures.labels(reason).inc()
+    def signature_failure(self, reason: str, *, count: int = 1) -> None:
+        self._signature_failures.labels(reason).inc(count)
 
-    def request_refused(self, reason: str) -> None:
-        self._refusals.labels(reason).inc()
+    def request_refused(self, reason: str, *, count: int = 1) -> None:
+        self._refusals.labels(reason).inc(count)
 
     def slack_request(self, status: str) -> None:
         self._slack_requests.labels(status).inc()

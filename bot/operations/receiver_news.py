@@ -5,7 +5,10 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from bot.deliveries.signature_mismatches import Mismatches
+from bot.logs import get_logger
 from bot.operations.metrics import Metrics
+
+log = get_logger(__name__)
 
 
 @dataclass(frozen=True)
@@ -20,13 +23,19 @@ class ReceiverNews:
     async def hear(self, line: bytes) -> None:
         """`[[1, "delivery", "200"], …]`: a number, and what happened so often. A line always wakes."""
         self.wake()
-        for number, what, *labels in json.loads(line):
-            if what == "signature_matched":
-                self.mismatches.matched()
-                continue
-            for _ in range(number):
-                getattr(self.metrics, what)(*labels)
-                if labels == ["mismatch"]:
-                    await self.mismatches.missed()
-                if "too_large" in labels:
-                    await self.tell_too_large()
+        for count, what, *labels in json.loads(line):
+            try:
+                await self._hear(count, what, labels)
+            except Exception:
+                # The next news is heard all the same.
+                log.exception("receiver_news_not_heard", what=what)
+
+    async def _hear(self, count: int, what: str, labels: list[str]) -> None:
+        if what == "signature_matched":
+            self.mismatches.matched()
+            return
+        getattr(self.metrics, what)(*labels, count=count)
+        if labels == ["mismatch"]:
+            await self.mismatches.missed(count)
+        if "too_large" in labels:
+            await self.tell_too_large()

@@ -50,17 +50,17 @@ class Seen:
             self.tell_too_large,
         )
 
-    def delivery(self, status: str) -> None:
-        self.statuses.append(status)
+    def delivery(self, status: str, *, count: int = 1) -> None:
+        self.statuses += [status] * count
 
-    def event(self, name: str | None, outcome: str) -> None:
-        self.events.append((name, outcome))
+    def event(self, name: str | None, outcome: str, *, count: int = 1) -> None:
+        self.events += [(name, outcome)] * count
 
-    def signature_failure(self, reason: str) -> None:
-        self.signature_failures.append(reason)
+    def signature_failure(self, reason: str, *, count: int = 1) -> None:
+        self.signature_failures += [reason] * count
 
-    def request_refused(self, reason: str) -> None:
-        self.refused.append(reason)
+    def request_refused(self, reason: str, *, count: int = 1) -> None:
+        self.refused += [reason] * count
 
     async def note(self, count: int) -> bool:
         self.notes.append(count)
