@@ -38,10 +38,11 @@ from bot.receiver.stored_secrets import reading
 GRACE_S = 10
 """Seconds for open requests on a stop; longer than a body may take."""
 
-JOURNAL_READY_S = 2.0
+BOT_READY_S = JOURNAL_READY_S = 1.0
+"""`/readyz` answers within two seconds, also while the bot hangs (Dockerfile)."""
 
-BOT_READY_S = 3.0
-"""The bot answers `/readyz` within two seconds, unless the bot hangs."""
+PROOF_HOLDS_S = 1.0
+"""So long a look at the journal holds: the same thread appends letters."""
 
 OPEN_FILES = 2_048
 """For connections, the journal and the bot. Many systems begin with 1,024 files and allow more."""
@@ -159,6 +160,8 @@ class OtherRequests:
         self._bot = bot
         self._relay = relay
         self._prove = prove
+        self._proving: asyncio.Task[bool] | None = None
+        self._proved_s = 0.0
         self._shows_reasons = shows_reasons
 
     async def __call__(self, scope: HttpMessage, receive: Receive, send: Send) -> None:
@@ -180,25 +183,44 @@ class OtherRequests:
         if self._bot.is_up if self._bot.was_up else await self._bot.comes_up():
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(BOT_READY_S):
-                    await self._relay(scope, receive, hear)
-                for message in said:
-                    await send(message)
-                return
-        await answer(await self._without_bot(), send)
+                    await self._relay.ask(scope, receive, hear)
+        # The last part of a whole answer says so.
+        if said and not said[-1].get("more_body", True):
+            for message in said:
+                await send(message)
+        else:
+            await answer(await self._without_bot(), send)
 
     async def _without_bot(self) -> HttpAnswer:
-        try:
-            async with asyncio.timeout(JOURNAL_READY_S):
-                await self._prove()
-        except (StorageError, TimeoutError) as error:
+        if not await self._can_store():
             # Strangers read the answer: the driver's words are for the log alone.
-            log.warning("journal_not_writable", reason=str(error))
             return self._told(503, "unready", "the journal can't be written")
         if not self._bot.was_up:
             return self._told(503, "unready", "the bot is starting")
         if not self._shows_reasons:
             return _json(200, {"status": "degraded"})
         return _json(200, {"status": "degraded", "degraded": {"bot": "does not answer; deliveries are stored"}})
+
+    async def _can_store(self) -> bool:
+        """Requests share a look at the journal, as anybody can send any number of them."""
+        is_old = time.monotonic() - self._proved_s >= PROOF_HOLDS_S
+        if self._proving is None or (self._proving.done() and is_old):
+            self._proving = asyncio.create_task(self._look(), name="proving")
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(JOURNAL_READY_S):
+                return await asyncio.shield(self._proving)
+        log.warning("journal_not_writable", reason=f"no answer within {JOURNAL_READY_S:g} s")
+        return False
+
+    async def _look(self) -> bool:
+        try:
+            await self._prove()
+        except StorageError as error:
+            log.warning("journal_not_writable", reason=str(error))
+            return False
+        finally:
+            self._proved_s = time.monotonic()
+        return True
 
     def _told(self, status: int, word: str, reason: str) -> HttpAnswer:
         told = _json(status, {"status": word, **({"reason": reason} if self._shows_reasons else {})})

@@ -2,6 +2,7 @@
 
 import asyncio
 from contextlib import asynccontextmanager
+from typing import Any
 
 import httpx
 import pytest
@@ -10,6 +11,9 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, StreamingResponse
 from starlette.routing import Route
 
+from bot.errors import StorageUnavailable
+from bot.receiver import program
+from bot.receiver.program import OtherRequests
 from bot.receiver.relay import Relay
 from sandbox.loopback_server import LOOPBACK, cut_connection, free_port, serve
 
@@ -111,7 +115,7 @@ async def test_sender_that_leaves_is_no_request_of_the_bots():
 @asynccontextmanager
 async def hung_bot():
     """Takes connections, and answers nothing. Gives the port and what it reads from."""
-    taken, writers = asyncio.Queue(), []
+    taken, writers = asyncio.Queue[asyncio.StreamReader](), []
 
     def take(reader, writer):
         writers.append(writer)
@@ -213,3 +217,66 @@ async def test_answer_to_head_has_the_length_and_no_body():
 async def test_bot_that_ends_while_a_body_arrives_is_a_503():
     async with relayed_from(b"") as client:
         assert (await client.post("/", content=in_parts())).status_code == 503
+
+
+class Up:
+    """A bot that has been up, as far as its process tells."""
+
+    is_up = was_up = True
+
+
+@asynccontextmanager
+async def asked_ready(port, prove):
+    up: Any = Up()
+    others = OtherRequests(up, Relay(LOOPBACK, port), prove, shows_reasons=True)
+    async with serve(others) as address, httpx.AsyncClient(base_url=address, timeout=20) as client:
+        yield client
+
+
+async def storable():
+    return None
+
+
+async def test_bot_that_is_away_ends_or_hangs_is_told_by_the_receiver(monkeypatch):
+    async def cut(reader, writer):
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(OF_A_LENGTH + b"abc")
+        writer.close()
+
+    monkeypatch.setattr(program, "BOT_READY_S", 0.2)
+    async with await asyncio.start_server(cut, LOOPBACK, 0) as ending, hung_bot() as (hanging, _):
+        for port in (free_port(), ending.sockets[0].getsockname()[1], hanging):
+            async with asked_ready(port, storable) as client:
+                answer = await client.get("/readyz")
+            assert (answer.status_code, answer.json()["status"]) == (200, "degraded")
+
+
+async def test_readiness_that_the_bot_tells_is_passed_on():
+    async def bot(scope, receive, send):
+        await PlainTextResponse("ready")(scope, receive, send)
+
+    async with serve(bot) as address, asked_ready(int(address.rpartition(":")[2]), storable) as client:
+        assert (await client.get("/readyz")).text == "ready"
+
+
+def test_bot_that_hangs_is_given_up_in_time_for_the_health_check():
+    assert program.BOT_READY_S + program.JOURNAL_READY_S <= 2
+
+
+@pytest.mark.parametrize("can_store", [True, False])
+async def test_requests_share_a_look_at_the_journal_for_a_while(monkeypatch, can_store):
+    looks = []
+
+    async def prove():
+        looks.append(1)
+        await asyncio.sleep(0.05)
+        if not can_store:
+            raise StorageUnavailable("locked")
+
+    async with asked_ready(free_port(), prove) as client:
+        answers = await asyncio.gather(*(client.get("/readyz") for _ in range(20)))
+        answers.append(await client.get("/readyz"))
+        assert ({answer.status_code for answer in answers}, len(looks)) == ({200 if can_store else 503}, 1)
+        monkeypatch.setattr(program, "PROOF_HOLDS_S", 0)
+        await client.get("/readyz")
+    assert len(looks) == 2
