@@ -34,14 +34,23 @@ class Log:
         if self.as_json:
             line = json.dumps(told, ensure_ascii=False, default=str)
         else:
-            line = " ".join([moment, f"[{level:9}]", f"{event:30}", *(f"{name}={values[name]!s}" for name in values)])
-        for secret in self.secrets:
-            line = line.replace(secret, "********")
+            fields = [f"{name}={_quoted(self._masked(str(value)))}" for name, value in values.items()]
+            line = " ".join([moment, f"[{level:9}]", f"{event:30}", *fields])
         try:
-            sys.stderr.write(f"{line}\n")
+            sys.stderr.write(f"{self._masked(line)}\n")
             sys.stderr.flush()
         except (OSError, ValueError):
             return
+
+    def _masked(self, text: str) -> str:
+        for secret in self.secrets:
+            text = text.replace(secret, "********")
+        return text
+
+
+def _quoted(text: str) -> str:
+    """Strangers choose paths: no text may pass for a line, for another field or for a command to the terminal."""
+    return text if text.isprintable() and " " not in text else repr(text)
 
 
 log = Log()

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.logs import MASK, QUIET_LOGGERS, MaskSecrets, configure_logging, get_logger
+from bot.receiver.log import Log
 from bot.slack.web_client import make_session, make_web_client
 
 SECRET = "whsec-5ecret-of-a-test"
@@ -114,3 +115,13 @@ def test_log_that_cannot_be_written_stops_nothing(log_to, monkeypatch):
     get_logger("bot.test").warning("stored")
     monkeypatch.undo()
     assert written.getvalue() == ""
+
+
+@pytest.mark.parametrize("path", ["/a\n[error] forged", "/\x1b[2J", "/\x9b2J", "/a\u2028b", "/a status=200"])
+def test_what_strangers_choose_forges_no_line_of_the_receiver(path, capsys):
+    log = Log()
+    log.as_json, log.secrets = False, ["back\\slash"]
+    log.warning("bot_away", path=path, reason="of back\\slash")
+    line = capsys.readouterr().err
+    assert line.endswith(f"path={path!r} reason='of ********'\n")
+    assert line[:-1].isprintable()
