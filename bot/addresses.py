@@ -5,7 +5,7 @@ The words of each ValueError follow the name of the setting, as in "PUBLIC_URL m
 
 import re
 import ssl
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlsplit
 from urllib.request import (  # type: ignore[attr-defined]  # typeshed lacks the second
@@ -158,9 +158,8 @@ def check_database(value: str) -> str:
         raise ValueError("must name a file, such as sqlite:///racing-bot.db: a database in memory can be lost")
     try:
         parsed = make_url(url)
-        if scheme != "sqlite":
-            # Only the driver reads the hosts and ports among the options.
-            parsed.set(drivername="postgresql+psycopg").get_dialect()().create_connect_args(parsed)
+        # Only the driver reads the hosts and ports among the options.
+        of_bot = {} if scheme == "sqlite" else _connection(parsed)
     except (ValueError, ArgumentError):
         parsed = None
     if (
@@ -173,9 +172,37 @@ def check_database(value: str) -> str:
         )
     if scheme == "sqlite":
         _check_file(parsed, rest)
-    elif parsed.query:
+    else:
         _check_options(parsed.query)
+        _check_alike(of_bot, rest)
     return url
+
+
+def _connection(url: URL) -> dict[str, str]:
+    """What SQLAlchemy connects with."""
+    _, options = url.set(drivername="postgresql+psycopg").get_dialect()().create_connect_args(url)
+    return _given(options)
+
+
+def _given(options: Mapping[str, object]) -> dict[str, str]:
+    """Without blanks: the ports of hosts without a port are commas alone."""
+    return {name: str(value) for name, value in options.items() if str(value or "").strip(",")}
+
+
+def _check_alike(of_bot: dict[str, str], rest: str) -> None:
+    """Raise ValueError where libpq, which reads the address for the journal, would connect in another way."""
+    from psycopg import ProgrammingError  # noqa: PLC0415  SQLite needs no driver of PostgreSQL
+    from psycopg.conninfo import conninfo_to_dict  # noqa: PLC0415
+
+    try:
+        of_journal = _given(conninfo_to_dict(f"postgresql://{rest}"))
+    except ProgrammingError:
+        # The driver's words quote the address.
+        raise ValueError("can't be read by PostgreSQL's library: %-escape % and other special characters") from None
+    if unlike := sorted(name for name in of_bot.keys() | of_journal if of_bot.get(name) != of_journal.get(name)):
+        raise ValueError(
+            f"can be read in two ways ({', '.join(unlike)}): %-escape special characters, and give each option once"
+        )
 
 
 def _check_file(parsed: URL, rest: str) -> None:

@@ -245,6 +245,38 @@ def test_database_that_can_not_be_meant_is_refused_without_a_secret(address):
 
 
 @pytest.mark.parametrize(
+    ("address", "problem"),
+    [
+        ("postgresql://racing:p/s3cret@db/racing", "library|two ways"),
+        ("postgresql://racing:s3cret%zz@db/racing", "library"),
+        ("postgresql://racing:s3cret@/racing?host=a&host=b", "host"),
+        ("postgresql://racing:s3cret@db/racing?sslmode=require&sslmode=disable", "sslmode"),
+        ("postgresql://racing@db/racing?password=a+s3cret", "password"),
+        ("postgresql://racing:s3cret@%2Frun/racing", "host"),
+    ],
+)
+def test_database_that_the_journal_would_look_for_elsewhere_is_refused_without_a_secret(address, problem):
+    with pytest.raises(ValueError, match=problem) as raised:
+        check_database(address)
+    assert "s3cret" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "postgresql://db",
+        "postgres://racing:a%40b%2F@[::1]:5433/racing?sslmode=require&application_name=",
+        "postgresql+psycopg://racing@db1,db2/racing?target_session_attrs=read-write",
+        "postgresql://racing@/racing?host=db1,db2&port=5433,5434",
+        "postgresql://racing:a?b[c@db/racing",
+        "postgresql:///racing?host=/run&port=5433&user=racing&password=a%20b",
+    ],
+)
+def test_usual_addresses_of_a_database_are_taken(address):
+    assert check_database(address) == address
+
+
+@pytest.mark.parametrize(
     ("address", "secrets"),
     [
         ("sqlite:///racing-bot.db", set()),

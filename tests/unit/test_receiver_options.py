@@ -1,0 +1,25 @@
+"""The receiver's own reading of the settings."""
+
+import pytest
+
+from bot.receiver.options import read_options
+
+
+@pytest.mark.parametrize(
+    ("address", "secrets"),
+    [
+        ("sqlite:///racing-bot.db", set()),
+        ("postgresql://racing:s3cret%40a@db/racing", {"s3cret%40a", "s3cret@a"}),
+        ("postgresql://racing:s3cret[@db/racing", {"s3cret["}),
+        (
+            "postgresql://db/racing?sslpassword=s3cret%2D1&password=s3cret+2",
+            {"s3cret%2D1", "s3cret-1", "s3cret+2", "s3cret 2"},
+        ),
+    ],
+)
+def test_passwords_of_the_database_are_masked_as_written_and_decoded(address, secrets, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    for name in ("RACING_WEBHOOK_SECRETS", "ENCRYPTION_KEYS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("DATABASE_URL", address)
+    assert read_options().secrets == secrets
