@@ -190,9 +190,11 @@ class Journal:
     def _connect(self) -> Any:
         if self.file is None:
             connection = connect_postgresql(self.url, autocommit=True)
-            with connection.transaction():
-                connection.execute(f"SELECT pg_advisory_xact_lock({_LOCK})")
-                connection.execute(_POSTGRESQL)
+            # DDL takes locks, and rights that the user may lack, also where the tables are there.
+            if connection.execute("SELECT to_regclass('journal_proof')").fetchone() == (None,):
+                with connection.transaction():
+                    connection.execute(f"SELECT pg_advisory_xact_lock({_LOCK})")
+                    connection.execute(_POSTGRESQL)
             return connection
         # For this user alone. SQLite gives the files beside the journal the same mode.
         with contextlib.suppress(OSError):

@@ -119,6 +119,15 @@ async def test_large_bodies_are_read_a_few_at_a_time_and_not_kept_as_read(databa
 
 
 @on_postgresql
+async def test_tables_of_the_journal_are_made_once(database, journal):
+    journal.append([letter(1)])
+    with closing(connect_postgresql(database.address)) as connection:
+        connection.execute("LOCK TABLE journal IN ROW EXCLUSIVE MODE")
+        with closing(Journal(database.address, lambda: 0.0)) as other:
+            assert len(other.after(None, 5)[1]) == 1
+
+
+@on_postgresql
 async def test_connection_of_the_journal_waits_for_a_silent_server_no_longer_than_the_writer(database):
     with closing(connect_postgresql(database.address)) as connection, database.writer.connect() as writer:
         of_writer = writer.connection.driver_connection.info.get_parameters()
