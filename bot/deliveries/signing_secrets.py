@@ -37,10 +37,10 @@ class SigningSecrets:
         return self._settings_secrets + self._stored
 
     async def keep_current(self) -> None:
-        """Drops retired secrets, also while every signature matches."""
+        """Drops retired secrets, also while every signature matches. At first the database is not there yet."""
         while True:
-            await self.reread()
             await asyncio.sleep(REREAD_EVERY_S)
+            await self.reread()
 
     async def reread(self) -> bool:
         """True if the stored secrets changed. Reads nothing within REREAD_S of the last read."""
