@@ -11,7 +11,6 @@ from sqlmodel import Session
 from bot.channels.filters import ChannelFilter
 from bot.events.event import Topic
 from bot.racedata import recent_races
-from bot.racedata.client.records import KnownCountry
 from tests.clock import DAY
 from tests.databases import on_postgresql
 from tests.integration.pipeline.counted import counting
@@ -19,7 +18,6 @@ from tests.integration.pipeline.racing_day import abandonment, meeting, result, 
 from tests.integration.pipeline.steps import pause
 from tests.integration.pipeline.stories import (
     Story,
-    knows,
     links,
     listed,
     lists,
@@ -279,26 +277,15 @@ OTHER_RACES = {
     ),
 }
 
-ITALY = KnownCountry(country_code="ITY", name="Italy", full_result_order=False, position_pct=0.612)
-BRITAIN = KnownCountry(country_code="GB", name="Great Britain", full_result_order=True)
-PARTIAL = "Italy does not publish the full finishing order: 61% of runners have a recorded position."
-PARTIAL_ORDER = {
-    "result of a partial order": Story(
-        knows(countries=[ITALY, BRITAIN], regions=()),
-        result("rc_1", region="ITY"),
-        result("rc_2"),
-        abandonment("rc_3", region="ITY"),
-        CALL=[f"+{PARTIAL}", f"!{PARTIAL}", f"!{PARTIAL}"],
-    )
-}
-
 BY_ID = {
-    "meeting known by its id alone": Story(
-        meeting(course=None, date=None, region=None), CGB=["^ABANDONED: course not given, whole meeting"]
+    "meeting and race known by their ids alone": Story(
+        {"event": "race.abandoned", "race_id": "rc_1", "meeting_id": "mt_1"},
+        meeting(course=None, date=None, region=None),
+        CGB=["^ABANDONED", "^ABANDONED: course not given, whole meeting"],
     )
 }
 
-STORIES = FOLDED | RUN_AFTER_ALL | TOLD_BY_OTHERS | OTHER_RACES | PARTIAL_ORDER | BY_ID
+STORIES = FOLDED | RUN_AFTER_ALL | TOLD_BY_OTHERS | OTHER_RACES | BY_ID
 
 ON_BOTH = ("named by the meeting", "a summary told of the meeting", "without an id, others of the course", *BY_ID)
 

@@ -171,7 +171,20 @@ REGIONS = {
     for lost in ("race", "meeting")
 }
 
-STORIES = NAMESAKE | REGIONS
+ITALY = KnownCountry(country_code="ITY", name="Italy", full_result_order=False, position_pct=0.612)
+BRITAIN = KnownCountry(country_code="GB", name="Great Britain", full_result_order=True)
+PARTIAL = "Italy does not publish the full finishing order: 61% of runners have a recorded position."
+PARTIAL_ORDER = {
+    "result of a partial order": Story(
+        knows(countries=[ITALY, BRITAIN], regions=()),
+        result("rc_1", region="ITY"),
+        result("rc_2"),
+        abandonment("rc_3", region="ITY"),
+        CALL=[f"+{PARTIAL}", f"!{PARTIAL}", f"!{PARTIAL}"],
+    )
+}
+
+STORIES = NAMESAKE | REGIONS | PARTIAL_ORDER
 
 
 @rows(STORIES, "country of the race alone", "country of the meeting alone")
