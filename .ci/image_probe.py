@@ -28,6 +28,8 @@ GOOD = {
 BODY = json.dumps({"event": "race.abandoned", "data": {"race": {"race_id": "rc_1", "region": "GB"}}}).encode()
 LOG = Path("/tmp/bot.log")
 START_S = 40
+FORGOTTEN_S = 90
+"""The bot of the copy counts as alive for 70 seconds."""
 READ_COPY = "import sqlite3; print(*sqlite3.connect('/data/copy.db').execute('SELECT event_key FROM inbox'))"
 CODE_MIB_AT_MOST = 10
 
@@ -103,11 +105,11 @@ def answer_of(health: list[str]) -> tuple[int, str]:
 
 
 def restore(recipe: str) -> None:
-    """Put the copy back by the document's recipe, then run `restored`. The bot counts as alive for half a minute."""
+    """Put the copy back by the document's recipe, then run `restored`."""
     with Path("/data/copy.db").open("rb") as copy:
         done = subprocess.run(["sh", "-c", recipe], stdin=copy, capture_output=True, text=True, check=False)
     must(done.returncode == 0, f"the copy is put back: {recipe} {done.stderr}")
-    end = time.monotonic() + START_S
+    end = time.monotonic() + FORGOTTEN_S
     while (told := ran("racing-bot", "restored", **GOOD)).returncode and time.monotonic() < end:
         time.sleep(1)
     must(told.returncode == 0, f"racing-bot restored: {told.stdout.strip()}{told.stderr}")
