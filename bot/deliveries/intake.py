@@ -1,13 +1,12 @@
 """From the journal to the inbox: each delivery is read, and stored together with the place in the journal."""
 
 import asyncio
-import contextlib
 from collections.abc import Sequence
 from functools import partial
 
 from sqlmodel import Session
 
-from bot.clock import Clock
+from bot.clock import Clock, rest
 from bot.db import named_values
 from bot.db.engine import Database
 from bot.db.named_values import Mark
@@ -64,9 +63,7 @@ class Intake:
                 self.problem = None
             if count < LETTERS_PER_COMMIT:
                 await asyncio.sleep(LETTERS_GAP_S)
-                with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(JOURNAL_LOOK_S):
-                        await self.wake.wait()
+                await rest(self.wake, JOURNAL_LOOK_S)
 
     async def take(self) -> int:
         """Store the next letters; returns their count. Raises StorageError."""
@@ -83,17 +80,16 @@ class Intake:
             place = JournalPlace(letters[-1][0], letters[-1][1].sha256)
             # Before the commit: an error leaves unknown whether the commit was made.
             self._knows_place = False
-            new = await self._database.write(partial(self._store, arrivals=arrivals, place=place))
+            await self.store(arrivals, place)
             self._place, self._knows_place = place, True
-            self._hand_over(new)
             if sum(len(letter.body) for _, letter in letters) >= BYTES_AT_ONCE:
                 # The journal ended the batch, and may have more.
                 self.wake.set()
         return len(letters)
 
-    async def store(self, arrivals: Sequence[Arrival]) -> dict[Arrival, int | None]:
-        """The numbers, after the commit; None for a repeated delivery. Raises StorageError."""
-        new = await self._database.write(partial(self._store, arrivals=arrivals, place=None))
+    async def store(self, arrivals: Sequence[Arrival], place: JournalPlace | None = None) -> dict[Arrival, int | None]:
+        """The numbers, after the commit; None for a repeated delivery. `place` is noted too. Raises StorageError."""
+        new = await self._database.write(partial(self._store, arrivals=arrivals, place=place))
         self._hand_over(new)
         return new
 

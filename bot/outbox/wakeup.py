@@ -1,6 +1,5 @@
-"""Waits that a wake-up can end early, and the backoff of a failing loop."""
+"""How often a loop looks by itself, and the backoff of a failing loop."""
 
-import asyncio
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -29,11 +28,3 @@ class Backoff:
             return False
         self._logged_at = now
         return True
-
-
-async def rest(wake: asyncio.Event, at_most_s: float) -> None:
-    try:
-        async with asyncio.timeout(at_most_s):
-            await wake.wait()
-    except TimeoutError:
-        return

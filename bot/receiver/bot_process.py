@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol
 
+from bot.clock import rest
 from bot.receiver.log import log
 
 START_AGAIN_S, START_AGAIN_MAX_S = 0.5, 30.0
@@ -134,9 +135,7 @@ class BotProcess:
         return self._up.is_set()
 
     async def comes_up(self) -> bool:
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(COMES_UP_S):
-                await self._up.wait()
+        await rest(self._up, COMES_UP_S)
         return self.is_up
 
     def start(self) -> None:
@@ -179,9 +178,7 @@ class BotProcess:
     async def _start_again(self) -> bool:
         """False once the stop has come."""
         while True:
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(self._wait_s):
-                    await self._stopping.wait()
+            await rest(self._stopping, self._wait_s)
             if self._stopping.is_set():
                 return False
             self._wait_s = min(self._wait_s * 2, START_AGAIN_MAX_S)
