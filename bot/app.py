@@ -514,7 +514,7 @@ class Service:
             self._degraded = {"storage": reason} | self._problems()
         self._looked_at_s = self.ports.monotonic()
         self.metrics.show_degraded(self._degraded)
-        # Drops retired secrets, also while every signature matches.
+        # For drills and `/readyz`: the receiver reads the secrets of deliveries itself.
         await self.signing_secrets.reread()
         if self.signing_secrets.unreadable:
             await self.telling.secrets_unreadable(self.signing_secrets.unreadable)

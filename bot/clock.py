@@ -1,6 +1,5 @@
-"""Time, chance and tokens are passed in, by composition roots alone (bot/ports.py). A wait that a wake-up ends."""
+"""Time, chance and tokens are passed in. Only composition roots pass the real ones (bot/ports.py)."""
 
-import asyncio
 from collections.abc import Callable
 from datetime import UTC, datetime
 
@@ -16,11 +15,3 @@ Token = Callable[[int], str]
 
 def utc_now() -> datetime:
     return datetime.now(UTC)
-
-
-async def rest(wake: asyncio.Event, at_most_s: float) -> None:
-    try:
-        async with asyncio.timeout(at_most_s):
-            await wake.wait()
-    except TimeoutError:
-        return

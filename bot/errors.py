@@ -227,3 +227,9 @@ class SlackEditRefused(SlackError):
 
 class SlackRefused(SlackError):
     pass
+
+
+def reason_of(error: BaseException) -> str:
+    """The driver's words, without the statement and the values."""
+    cause = getattr(error, "orig", None) or error
+    return f"{type(cause).__name__}: {str(cause).splitlines()[0] if str(cause) else ''}"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
 
 import typer
 
-from bot.errors import RacingBotError, SettingsError, SubscriptionFileWrong, SubscriptionsNotApplied
+from bot.errors import RacingBotError, SettingsError, SubscriptionFileWrong, SubscriptionsNotApplied, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -249,7 +249,7 @@ def migrate() -> None:
     """Bring the database up to date. On SQLite `serve` does this by itself."""
     from sqlalchemy.exc import SQLAlchemyError
 
-    from bot.db.engine import TOOL_BUSY_S, Database, reason_of
+    from bot.db.engine import TOOL_BUSY_S, Database
     from bot.db.migrate import upgrade
     from bot.errors import StorageError
 

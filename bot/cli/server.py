@@ -1,13 +1,12 @@
 """The bot's own server: a child of the receiver, behind the receiver's public address."""
 
 import asyncio
-import contextlib
 import os
 import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import uvicorn
@@ -16,16 +15,14 @@ from bot.app import Service
 from bot.errors import SettingsError
 from bot.logs import configure_logging, get_logger
 from bot.settings import Settings, load_settings
+from bot.web.uvicorn_server import Server, server_config
 
 log = get_logger(__name__)
-
-BOT_GRACE_S = 10
-"""Seconds for open requests on a stop."""
 
 LINE_MAX_BYTES = 1024 * 1024
 
 
-class _Server(uvicorn.Server):
+class _Server(Server):
     """`serve_behind` hears signals. `up` is called when the server listens."""
 
     def __init__(self, config: uvicorn.Config, up: Callable[[], None]) -> None:
@@ -35,10 +32,6 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         self._up()
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield
 
 
 def serve_behind(settings: Settings, inner: socket.socket, news: socket.socket) -> None:
@@ -94,19 +87,8 @@ async def _serve_privately(private: uvicorn.Server, public: uvicorn.Server) -> N
 
 
 def uvicorn_config(app: Any, *, lifespan: Any = "off", **address: Any) -> uvicorn.Config:
-    return uvicorn.Config(
-        app,
-        lifespan=lifespan,
-        http="httptools",
-        ws="none",
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        # Everybody comes from the receiver's address.
-        proxy_headers=False,
-        timeout_graceful_shutdown=BOT_GRACE_S,
-        **address,
-    )
+    # Everybody comes from the receiver's address.
+    return server_config(app, lifespan=lifespan, http="httptools", proxy_headers=False, **address)
 
 
 def loop_factory() -> Any:

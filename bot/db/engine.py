@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 from bot.addresses import shown_database
 from bot.db.postgresql import CONNECTION
 from bot.db.threads import READERS, Threads, WorkRunner, WorkUnit
-from bot.errors import LockTaken, StorageUnavailable
+from bot.errors import LockTaken, StorageUnavailable, reason_of
 
 T = TypeVar("T")
 Work = Callable[[Session], T]
@@ -260,12 +260,6 @@ def insert_into(dialect: str, table: type[SQLModel]) -> "postgresql.Insert | sql
     module: Any = import_module(f"sqlalchemy.dialects.{dialect}")
     insert: postgresql.Insert | sqlite.Insert = module.insert(table)
     return insert
-
-
-def reason_of(error: BaseException) -> str:
-    """The driver's words, without the statement and the values."""
-    cause = getattr(error, "orig", None) or error
-    return f"{type(cause).__name__}: {str(cause).splitlines()[0] if str(cause) else ''}"
 
 
 def _engine_url(url: str) -> URL:

@@ -8,8 +8,8 @@ from pathlib import Path
 from sqlalchemy.exc import DBAPIError
 
 from bot.db import migrate
-from bot.db.engine import Database, is_damage, reason_of
-from bot.errors import SchemaUnknown, StorageUnavailable
+from bot.db.engine import Database, is_damage
+from bot.errors import SchemaUnknown, StorageUnavailable, reason_of
 from bot.logs import get_logger
 
 log = get_logger(__name__)

@@ -6,7 +6,7 @@ from functools import partial
 
 from sqlmodel import Session
 
-from bot.clock import Clock, rest
+from bot.clock import Clock
 from bot.db import named_values
 from bot.db.engine import Database
 from bot.db.named_values import Mark
@@ -16,6 +16,7 @@ from bot.deliveries.journal import BYTES_AT_ONCE, Journal, JournalPlace, Letter
 from bot.deliveries.payload import Payload, unreadable_key
 from bot.errors import StorageError
 from bot.logs import get_logger
+from bot.wakeup import rest
 
 log = get_logger(__name__)
 

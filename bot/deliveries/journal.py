@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from bot.db.postgresql import CONNECTION
-from bot.errors import StorageUnavailable
+from bot.errors import StorageUnavailable, reason_of
 
 LOCKED_S = 1.0
 """Wait for another process's lock: a delivery is answered within two seconds."""
@@ -165,8 +165,7 @@ class Journal:
                 self._let_go()
                 if type(error).__module__.partition(".")[0] not in {"sqlite3", "psycopg"}:
                     raise
-                reason = f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}"
-                raise StorageUnavailable(reason) from error
+                raise StorageUnavailable(reason_of(error)) from error
 
     def _begin(self, *, writes: bool) -> Run:
         self._check_file()

@@ -11,14 +11,14 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from bot.clock import Monotonic
 from bot.db import migrate
-from bot.db.engine import Database, is_damage, reason_of
+from bot.db.engine import Database, is_damage
 from bot.db.schema import is_there
 from bot.db.tables import WebhookSubscriptionRow
 from bot.db.vault import Vault
 from bot.deliveries.journal import STORE_WITHIN_S
 from bot.doctor.deployment import Deployment
 from bot.doctor.findings import Finding, NotApplicable, Seen, failed, warning
-from bot.errors import SchemaUnknown, SecretsUnreadable, StorageError
+from bot.errors import SchemaUnknown, SecretsUnreadable, StorageError, reason_of
 from bot.racedata import webhook_subscriptions
 from bot.settings import MIB
 

@@ -2,9 +2,16 @@
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from bot.db.engine import reason_of
 from bot.doctor.findings import Finding, failed
-from bot.errors import SlackCredentialsDead, SlackError, SlackRefused, SlackScopeMissing, SlackWait, StorageError
+from bot.errors import (
+    SlackCredentialsDead,
+    SlackError,
+    SlackRefused,
+    SlackScopeMissing,
+    SlackWait,
+    StorageError,
+    reason_of,
+)
 from bot.racedata.client.service_errors import (
     AnswerUnreadable,
     NotFound,

@@ -10,7 +10,7 @@ from typing import Protocol
 from sqlalchemy import select
 from sqlmodel import Session
 
-from bot.clock import Clock, Monotonic, rest
+from bot.clock import Clock, Monotonic
 from bot.db.engine import Database
 from bot.deliveries import inbox
 from bot.deliveries.inbox import StoredDelivery
@@ -20,13 +20,13 @@ from bot.fanout.delivery_reader import DeliveryReader, ReadDelivery, ReadEvents,
 from bot.fanout.transaction import FannedOut, FanoutTransactions, Outbox, log_lines
 from bot.logs import get_logger
 from bot.outbox.notices import Notices
-from bot.outbox.wakeup import POLL_S, Backoff
 from bot.racedata import race_book_store
+from bot.wakeup import POLL_S, Backoff, rest
 
 log = get_logger(__name__)
 
 LONG_BODIES_BYTES = 32_768
-"""From here on a thread reads bodies: the loop answers deliveries meanwhile."""
+"""From here on a thread reads bodies: the loop answers Slack meanwhile."""
 
 COMMIT_GAP_S = 0.008
 """Between two beginnings, so that close deliveries share a transaction."""

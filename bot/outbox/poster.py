@@ -10,7 +10,7 @@ from functools import partial
 from sqlmodel import Session
 
 from bot.channels.conditions.event_conditions import is_person
-from bot.clock import Clock, Monotonic, Token, rest
+from bot.clock import Clock, Monotonic, Token
 from bot.db.database_clock import database_now
 from bot.db.engine import Database, dialect_of
 from bot.db.tables import MessageKind
@@ -31,7 +31,7 @@ from bot.outbox.messenger import Call, Sender
 from bot.outbox.notices import Notices
 from bot.outbox.pace import Buckets, Pace
 from bot.outbox.resolve import Resolver
-from bot.outbox.wakeup import POLL_S
+from bot.wakeup import POLL_S, rest
 
 log = get_logger(__name__)
 

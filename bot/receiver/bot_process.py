@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from bot.clock import rest
 from bot.receiver.log import log
+from bot.wakeup import rest
 
 START_AGAIN_S, START_AGAIN_MAX_S = 0.5, 30.0
 """The pause before a dead bot is started again, doubled until a bot has lived for STEADY_S."""

@@ -9,11 +9,12 @@ import contextlib
 import gc
 import json
 import logging
+import resource
 import signal
 import socket
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from secrets import token_hex
@@ -34,9 +35,7 @@ from bot.receiver.log import OfLibraries, log
 from bot.receiver.options import Options, read_options
 from bot.receiver.relay import Relay
 from bot.receiver.stored_secrets import reading
-
-GRACE_S = 10
-"""Seconds for open requests on a stop; longer than a body may take."""
+from bot.web.uvicorn_server import Server, server_config
 
 BOT_READY_S = JOURNAL_READY_S = 1.0
 """`/readyz` answers within two seconds, also while the bot hangs (Dockerfile)."""
@@ -46,14 +45,6 @@ PROOF_HOLDS_S = 1.0
 
 OPEN_FILES = 2_048
 """For connections, the journal and the bot. Many systems begin with 1,024 files and allow more."""
-
-
-class PublicServer(uvicorn.Server):
-    """Signals are the program's."""
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield
 
 
 def serve() -> None:
@@ -125,11 +116,11 @@ async def _run(options: Options, listener: socket.socket, bot: BotProcess, repor
         monotonic=time.monotonic,
         token=token_hex,
     )
-    health = OtherRequests(bot, relay, partial(run, thread, journal.prove), shows_reasons=options.shows_reasons)
+    others = OtherRequests(bot, relay, partial(run, thread, journal.prove), shows_reasons=options.shows_reasons)
     # A request for the bot takes two files.
     limits = Limits(connections=min(Limits.connections, _open_files() // 3))
-    config = uvicorn_config(Front(door, health, report.request_refused), Connections(report.request_refused, limits))
-    server = PublicServer(config)
+    app, connections = Front(door, others, report.request_refused), Connections(report.request_refused, limits)
+    server = Server(public_config(app, connections))
     # The collector need not look at objects that live as long as the process.
     gc.freeze()
     rereading = asyncio.create_task(signing_secrets.keep_current(), name="secrets")
@@ -139,7 +130,7 @@ async def _run(options: Options, listener: socket.socket, bot: BotProcess, repor
         rereading.cancel()
 
 
-async def _until_stopped(server: uvicorn.Server, listener: socket.socket, bot: BotProcess) -> int:
+async def _until_stopped(server: Server, listener: socket.socket, bot: BotProcess) -> int:
     def stop() -> None:
         server.should_exit = True
         bot.stop()
@@ -156,7 +147,9 @@ async def _until_stopped(server: uvicorn.Server, listener: socket.socket, bot: B
 class OtherRequests:
     """`/healthz` and `/readyz`; the bot answers the latter while it is up, and everything else."""
 
-    def __init__(self, bot: BotProcess, relay: Relay, prove: Any, *, shows_reasons: bool) -> None:
+    def __init__(
+        self, bot: BotProcess, relay: Relay, prove: Callable[[], Awaitable[None]], *, shows_reasons: bool
+    ) -> None:
         self._bot = bot
         self._relay = relay
         self._prove = prove
@@ -231,27 +224,18 @@ def _json(status: int, content: dict[str, Any]) -> HttpAnswer:
     return HttpAnswer(status, json.dumps(content, separators=(",", ":")).encode(), {})
 
 
-def uvicorn_config(app: Any, connections: Connections) -> uvicorn.Config:
-    return uvicorn.Config(
+def public_config(app: Any, connections: Connections) -> uvicorn.Config:
+    return server_config(
         app,
         lifespan="off",
-        http=partial(StrangerProtocol, connections),  # type: ignore[arg-type]  # any factory is called
+        http=partial(StrangerProtocol, connections),
         loop="asyncio",
-        ws="none",
-        log_config=None,
-        access_log=False,
-        server_header=False,
         timeout_keep_alive=int(connections.limits.idle_s),
-        timeout_graceful_shutdown=GRACE_S,
     )
 
 
 def _open_files() -> int:
     """The limit of open files, raised if it is low."""
-    try:
-        import resource  # noqa: PLC0415  not on Windows
-    except ImportError:
-        return OPEN_FILES
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY or soft >= OPEN_FILES:
         return OPEN_FILES

@@ -8,7 +8,7 @@ from urllib.parse import quote, unquote
 
 from bot.db.vault import Vault
 from bot.deliveries.journal import connect_postgresql
-from bot.errors import SecretsUnreadable, StorageUnavailable
+from bot.errors import SecretsUnreadable, StorageUnavailable, reason_of
 
 _LIVE = "SELECT secret FROM webhook_subscription WHERE retired_at IS NULL AND secret IS NOT NULL ORDER BY id"
 
@@ -36,7 +36,7 @@ def _rows(url: str) -> list[tuple[bytes]]:
             rows: list[tuple[bytes]] = connection.execute(_LIVE).fetchall()
             return rows
     except Exception as error:
-        raise StorageUnavailable(f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}") from error
+        raise StorageUnavailable(reason_of(error)) from error
 
 
 def _connect(url: str) -> Any:

@@ -75,7 +75,7 @@ async def served(limits=ALL_LONG, store=None):
     """The server without its loop: a start and a stop take uvicorn a second."""
     bot, state, loop = Bot(), ServerState(), asyncio.get_running_loop()
     app = make_app(bot.seen, store or bot.store, body_s=LONG_S, budget=2**20)
-    config = program.uvicorn_config(app, Connections(bot.count, limits))
+    config = program.public_config(app, Connections(bot.count, limits))
     config.load()
 
     def connection() -> Any:

@@ -1,5 +1,6 @@
-"""How often a loop looks by itself, and the backoff of a failing loop."""
+"""Waits that a wake-up can end early, and the backoff of a failing loop."""
 
+import asyncio
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -28,3 +29,11 @@ class Backoff:
             return False
         self._logged_at = now
         return True
+
+
+async def rest(wake: asyncio.Event, at_most_s: float) -> None:
+    try:
+        async with asyncio.timeout(at_most_s):
+            await wake.wait()
+    except TimeoutError:
+        return
