@@ -200,9 +200,9 @@ def _without_message(news: News, choices: Choices, told: _Told) -> list[Decision
     # Whoever was told of a winner is told that the winner has changed.
     is_owed = is_changed and told.last is not None and news.event.kind is EventKind.RESULT_RECEIVED
     is_muted = choices.muted and not news.remarks.contradicts and not is_owed
-    is_repeated = choices.loss_told is not None and not choices.rung
-    if is_repeated and choices.loss_told and (told.last is None or told.last.id < choices.loss_told):
-        return [Show(told.last.id) if told.last else AlreadySaid(choices.loss_told)]
+    loss_told = None if choices.rung else choices.loss_told
+    if loss_told and (told.last is None or told.last.id < loss_told):
+        return [Show(told.last.id) if told.last else AlreadySaid(loss_told)]
     if told.last and (is_muted or not (news.rings or choices.rung)):
         return [Show(told.last.id) if news.shows else AlreadySaid(told.last.id)]
     if news.event.kind is EventKind.RACE_ABANDONED and not news.remarks.contradicts and not is_changed and told.meeting:
