@@ -110,10 +110,11 @@ class KnownMeetings:
 
     def pairs(self, keys: Collection[str]) -> list[tuple[RacingEvent, RacingEvent]]:
         """Abandoned meetings with abandonments of races and racecards; one of each pair is in `keys`."""
+        parts = [*self._of_kind(EventKind.RACE_ABANDONED), *self._of_kind(EventKind.RACECARD_PUBLISHED)]
         return [
             (meeting, part)
             for meeting in self._of_kind(EventKind.MEETING_ABANDONED)
-            for part in [*self._of_kind(EventKind.RACE_ABANDONED), *self._of_kind(EventKind.RACECARD_PUBLISHED)]
+            for part in parts
             if (meeting.key in keys or part.key in keys) and is_part_of(part, meeting)
         ]
 

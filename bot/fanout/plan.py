@@ -155,6 +155,8 @@ class Plan:
     def _link_meetings(self) -> None:
         """Have messages on races and racecards link the message of the abandoned meeting."""
         keys, self._linked = self._linked, set()
+        if not keys:
+            return
         pairs = self.meetings.pairs(keys)
         self.meetings.read(part for _, part in pairs)
         run = self.meetings.races_with_result()
