@@ -1,6 +1,6 @@
 """Stored events of the same races and meetings as a transaction's events."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
 
 from sqlmodel import Session
@@ -132,17 +132,15 @@ class KnownMeetings:
             for one in self._of_kind(EventKind.MEETING_ABANDONED)
         ):
             return EventKind.MEETING_ABANDONED
-        cards = [race for one in self._of_kind(EventKind.RACECARD_PUBLISHED) for race in (one.race, *one.races)]
-        is_marked = any(race.is_lost and race.race_id == race_id is not None for race in cards)
-        return EventKind.RACECARD_PUBLISHED if is_marked else None
+        cards = self._of_kind(EventKind.RACECARD_PUBLISHED)
+        return EventKind.RACECARD_PUBLISHED if any(race.is_lost for _, race in _as_named(race_id, cards)) else None
 
     def also_losing(self, race: Race, but: str) -> list[str]:
         """The other events that report the loss of the race, but not before a report that the race is run after all."""
         said = [
-            (key, self._rows[key].received_at, lost)
-            for key, event in self._events.items()
-            for named in (event.race, *event.races)
-            if key != but and event.unreadable_because is None and named.race_id == race.race_id is not None
+            (event.key, self._rows[event.key].received_at, lost)
+            for event, named in _as_named(race.race_id, self._events.values())
+            if event.key != but and event.unreadable_because is None
             if (lost := _says_lost(event, named, race)) is not None
         ]
         run = max((at for _, at, lost in said if not lost), default=None)
@@ -150,6 +148,14 @@ class KnownMeetings:
 
     def _of_kind(self, kind: EventKind) -> list[RacingEvent]:
         return [event for event in self._events.values() if event.kind is kind]
+
+
+def _as_named(race_id: str | None, events: Iterable[RacingEvent]) -> Iterator[tuple[RacingEvent, Race]]:
+    """The race as each event describes the race: as its own, or as a race of a meeting."""
+    for event in events:
+        for race in (event.race, *event.races):
+            if race.race_id == race_id is not None:
+                yield event, race
 
 
 def _says_lost(event: RacingEvent, named: Race, race: Race) -> bool | None:
