@@ -292,7 +292,7 @@ class Plan:
     def _loss_told(self, news: VersionNews) -> dict[str, int]:
         """The channels that other events told of every lost race of the news, with the newest telling."""
         event = news.event
-        races = [race for race in (event.race, *event.races) if race.abandoned or event.is_abandonment]
+        races = [race for race in (event.race, *event.races) if race.abandoned]
         keys = [self.meetings.also_losing(race, event.key) for race in races]
         if not keys or not all(keys):
             return {}
