@@ -34,7 +34,6 @@ NAMED, NON_RUNNER = "named", OUT
 PLACED = "Result"
 """The status of placings without a status."""
 
-
 _NAMED_TOGETHER = 3
 
 

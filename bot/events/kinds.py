@@ -170,7 +170,14 @@ _RACE: DeclaredFields = {
     "race.winning_time": ToldField("winning time"),
     "race.from_book": _FILLED_IN,
 }
-_OF_A_MEETING = _each("race", "race_id region said_region race_date reason from_book", _NOT_SHOWN)
+_OF_A_MEETING = (
+    "race.race_id",
+    "race.region",
+    "race.said_region",
+    "race.race_date",
+    "race.reason",
+    "race.from_book",
+)
 
 _RUNNERS: DeclaredFields = {
     RUNNER: ToldField("runner"),

@@ -5,7 +5,16 @@ from bot.events.merge import completed_race
 from bot.events.races import Race, is_same_course
 
 _SHOWN = (
-    *("region", "race_date", "off", "title", "race_class", "race_type", "distance", "going", "surface", "reason"),
+    "region",
+    "race_date",
+    "off",
+    "title",
+    "race_class",
+    "race_type",
+    "distance",
+    "going",
+    "surface",
+    "reason",
     "runners",
 )
 
@@ -67,7 +76,8 @@ def _seen(event: RacingEvent) -> tuple[object, ...]:
 
 def _all_finished(race: Race) -> bool:
     """Then alone the number of declared runners is told: as the number that ran."""
-    return len(race.went) == race.field_size and all(runner.finishing_position for runner in race.went)
+    went = race.went
+    return len(went) == race.field_size and all(runner.finishing_position for runner in went)
 
 
 def _line_of(race: Race, event: RacingEvent) -> tuple[object, ...] | None:

@@ -23,7 +23,17 @@ _SHARED = ("meeting_id", "region", "race_date")
 
 _DEFAULTS = {name: field.default for name, field in Race.model_fields.items()}
 
-_OF_RACE = (*_SHARED, *("off", "title", "number", "race_class", "race_type", "distance", "going", "surface"))
+_OF_RACE = (
+    *_SHARED,
+    "off",
+    "title",
+    "number",
+    "race_class",
+    "race_type",
+    "distance",
+    "going",
+    "surface",
+)
 """Filled in for every kind of event. A status comes from the race's own events only."""
 
 
