@@ -219,7 +219,9 @@ def waiting(session: Session) -> list[tuple[str, ChannelFilter]]:
 
 def mentioning(session: Session, channel_ids: Collection[str]) -> dict[str, list[ChannelFilter]]:
     found: dict[str, list[ChannelFilter]] = {}
-    for channel_id, chosen in _filters(session, _ROW.channel_id.in_(sorted(channel_ids))) if channel_ids else ():
+    if not channel_ids:
+        return found
+    for channel_id, chosen in _filters(session, _ROW.channel_id.in_(sorted(channel_ids))):
         if chosen.mentions:
             found.setdefault(channel_id, []).append(chosen)
     return found

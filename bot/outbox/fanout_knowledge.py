@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
-from operator import attrgetter
 
 from sqlmodel import Session
 
@@ -40,7 +39,7 @@ class FanoutKnowledge:
     @cached_property
     def with_hours(self) -> dict[str, list[ChannelFilter]]:
         """All filters of the channels that let events wait."""
-        return self._of_channels_with(attrgetter("has_hours"))
+        return self._of_channels_with(lambda chosen: chosen.has_hours)
 
     @cached_property
     def with_live_messages(self) -> dict[str, list[ChannelFilter]]:
