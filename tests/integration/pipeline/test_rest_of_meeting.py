@@ -17,11 +17,12 @@ from bot.slack.commands.message_buttons import ACKNOWLEDGE_BUTTON
 from bot.slack.forms.home_view import HomePage, home_view
 from bot.slack.messages.alerts.acknowledge_words import untaken_named
 from bot.slack.messages.answers.day_answer import losses_of
-from bot.slack.messages.answers.subscription_answers import Said, subscribed
+from bot.slack.messages.answers.subscription_answers import subscribed
 from tests.clock import DAY
 from tests.integration.pipeline.racing_day import abandonment, meeting, result
 from tests.integration.pipeline.steps import pause
 from tests.integration.pipeline.stories import listed, lists, resumes, subscribes, take
+from tests.unit.messages.kept_values import all_well
 
 REST, WHOLE = "rest of the meeting", "whole meeting"
 AT_1300 = {"meeting_id": "mt_1", "off_time": "13:00"}
@@ -44,18 +45,9 @@ async def parts_said(pipeline):
     def read(session):
         gb = ChannelFilter(region="GB", topics=frozenset(Topic))
         recent = recent_races.recent(session, [gb], now, None)
-        said = Said(
-            filters=[gb],
-            unchecked=(),
-            uncovered=(),
-            recent=recent,
-            is_member=True,
-            is_paused=False,
-            bot_name="racing-bot",
-        )
         card = Card(day, "GB", None, known_day(session, day, "GB").outcomes(), Coverage.COMPLETE)
         untaken = untaken_named(acknowledgements.untaken(session, long_ago))
-        return [alert.text, losses_of(card).in_text, subscribed(said).text, untaken]
+        return [alert.text, losses_of(card).in_text, subscribed(all_well(gb, recent=recent)).text, untaken]
 
     texts = await pipeline.database.read(read)
     pressed = await pipeline.database.write(lambda session: acknowledgements.take(session, key, "UALICE", now))

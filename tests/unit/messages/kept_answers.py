@@ -110,6 +110,7 @@ from tests.unit.messages.kept_values import (
     WATCH,
     WELL,
     address,
+    all_well,
     held_back,
     row_of,
 )
@@ -233,28 +234,11 @@ ANSWERS: dict[str, partial[Any]] = {
     "subscribed": partial(subscribed, SAID),
     "subscribed_with_nobody_told_further": partial(
         subscribed,
-        replace(
-            SAID,
-            filters=(GB.model_copy(update={"ack": ("10m",)}),),
-            minutes_alone=10,
-            is_member=True,
-            is_paused=False,
-            unchecked=(),
-            uncovered=(),
-        ),
+        replace(all_well(GB.model_copy(update={"ack": ("10m",)})), minutes_alone=10),
     ),
     "subscribed_beside_all_regions": partial(
         subscribed,
-        replace(
-            SAID,
-            filters=(IRELAND,),
-            unchecked=(),
-            recent=NONE_LOST,
-            overridden=BESIDE_ALL,
-            is_member=True,
-            is_paused=False,
-            uncovered=(),
-        ),
+        replace(all_well(IRELAND, recent=NONE_LOST), overridden=BESIDE_ALL),
     ),
     "unsubscribed": partial(unsubscribed, Unsubscribed(1, 0, [ALL])),
     "subscription_list": partial(

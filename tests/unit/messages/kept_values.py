@@ -181,6 +181,21 @@ SAID = Said(
     is_paused=True,
     bot_name="racing-bot",
 )
+
+
+def all_well(*filters: ChannelFilter, recent: Recent = RECENT) -> Said:
+    """Of a channel that has the bot, and nothing to warn of."""
+    return replace(
+        SAID,
+        filters=filters,
+        unchecked=(),
+        uncovered=(),
+        recent=recent,
+        is_member=True,
+        is_paused=False,
+    )
+
+
 BESIDE_ALL = [
     Overridden(
         chosen=IRELAND,

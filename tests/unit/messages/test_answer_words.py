@@ -32,7 +32,6 @@ from bot.slack.messages.answers.subscription_answers import (
     ChannelPause,
     Listed,
     ListPage,
-    Said,
     Unsubscribed,
     subscribed,
     subscription_list,
@@ -43,6 +42,7 @@ from bot.slack.messages.kit.result_line import CHECK_PLACES
 from bot.slack.messages.kit.text import MESSAGE_MAX, TEXT_MAX, size
 from sandbox.slack.block_rules import MESSAGE_BLOCKS, block_problems
 from tests.unit.kept_text import as_read, check
+from tests.unit.messages.kept_values import all_well
 
 KEPT = Path(__file__).parent / "words.txt"
 NOW = datetime(2026, 11, 20, 14, 32, tzinfo=UTC)
@@ -74,16 +74,7 @@ def takes(*topics, **fields):
 
 
 def said(*filters, recent=NOTHING, **changes):
-    usual = Said(
-        filters=filters or (GB,),
-        unchecked=(),
-        uncovered=(),
-        recent=recent,
-        is_member=True,
-        is_paused=False,
-        bot_name="racing-bot",
-    )
-    return subscribed(replace(usual, **changes))
+    return subscribed(replace(all_well(*(filters or (GB,)), recent=recent), **changes))
 
 
 def whole(results, abandonments, *lost, disputed=()):
