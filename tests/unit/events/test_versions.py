@@ -130,8 +130,10 @@ LOST_AND_RUN = {
         NOTHING,
     ),
     "void, then run": (
-        *(placed("A 1", **VOIDED), placed(status="Official")),
-        *([("race.status", "Void", "Official")], ("Official", None, None)),
+        placed("A 1", **VOIDED),
+        placed(status="Official"),
+        [("race.status", "Void", "Official")],
+        ("Official", None, None),
     ),
     "void, and a detail": (
         placed(**VOIDED),
@@ -141,8 +143,10 @@ LOST_AND_RUN = {
     ),
     "lost, then placed": (placed(**FOG), placed("A 1"), [("race.status", "Abandoned", "Result")], NOTHING),
     "lost, then run": (
-        *(placed(**FOG), placed("A 1", status="Result")),
-        *([("race.status", "Abandoned", "Result")], ("Result", None, None)),
+        placed(**FOG),
+        placed("A 1", status="Result"),
+        [("race.status", "Abandoned", "Result")],
+        ("Result", None, None),
     ),
     "marked, then placed": (
         placed(**MARKED_LOST),
@@ -151,8 +155,10 @@ LOST_AND_RUN = {
         NOTHING,
     ),
     "provisional, then placed": (
-        *(settled(provisional_winner="A"), placed("A 1")),
-        *([("race.status", "Provisional", "Result")], NOTHING),
+        settled(provisional_winner="A"),
+        placed("A 1"),
+        [("race.status", "Provisional", "Result")],
+        NOTHING,
     ),
     "lost, and a horse without a place": (placed(**FOG), placed("A"), [], ("Abandoned", True, "fog")),
 }
