@@ -22,16 +22,16 @@ START_AGAIN_S, START_AGAIN_MAX_S = 0.5, 30.0
 STEADY_S = 30.0
 
 KILL_AFTER_S = 25.0
-"""A stop of a bot that hangs; Docker and systemd wait longer."""
+"""After so long a stop kills a bot that hangs. Docker and systemd wait longer."""
 
 COMES_UP_S = 2.5
-"""What is not for the receiver waits so long for a bot that starts: Slack waits three seconds for an answer."""
+"""So long a request waits for a bot that starts. Slack waits three seconds for an answer."""
 
 TELL_S = 0.2
 """Counts share a line. A stored letter is told at once."""
 
 UNREAD_MAX_BYTES = 65_536
-"""A bot that hangs is told nothing more for the time being."""
+"""A bot that hangs is told nothing while so many bytes wait."""
 
 
 class Process(Protocol):
@@ -144,7 +144,7 @@ class BotProcess:
             news, their_news = socket.socketpair()
             ours.callback(news.close)
             theirs.callback(their_news.close)
-            # Ends with this process, however it ends, and then the bot ends too.
+            # The pipe ends with the receiver, however the receiver ends. Then the bot ends too.
             their_life, life = os.pipe()
             ours.callback(os.close, life)
             theirs.callback(os.close, their_life)
@@ -185,7 +185,7 @@ class BotProcess:
             try:
                 self.start()
             except OSError as error:
-                # Of memory, processes or files there are too few for now: deliveries are taken meanwhile.
+                # The machine is out of memory, processes or files. Deliveries are taken meanwhile.
                 log.error("bot_not_started", reason=str(error), again_in_s=self._wait_s)
             else:
                 return True

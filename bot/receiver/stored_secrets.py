@@ -43,5 +43,5 @@ def _connect(url: str) -> Any:
     scheme, _, name = url.partition(":///")
     if scheme != "sqlite":
         return connect_postgresql(url)
-    # Never makes the file: the bot makes the database, with its tables.
+    # The bot alone makes the database's file.
     return sqlite3.connect(f"file:{quote(unquote(name))}?mode=rw", uri=True, timeout=1.0)
