@@ -37,7 +37,10 @@ class SigningSecrets:
         return self._settings_secrets + self._stored
 
     async def keep_current(self) -> None:
-        """Drops retired secrets, also while every signature matches. The bot makes the database before the first read."""
+        """Drops retired secrets, also while every signature matches.
+
+        The bot makes the database before the first read.
+        """
         while True:
             await asyncio.sleep(REREAD_EVERY_S)
             await self.reread()
