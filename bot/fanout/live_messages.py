@@ -1,4 +1,4 @@
-"""The live messages of the meetings that a transaction tells of, and the messages for their threads."""
+"""The live messages of a transaction's meetings, and the messages for the threads of the live messages."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ log = get_logger(__name__)
 
 @dataclass
 class _Touched:
-    """`making`: channels without a live message get one. Every live message of the meeting gets an edit."""
+    """`making`: channels that get a new live message. Every live message of the meeting gets an edit."""
 
     meeting: Meeting
     received_at: datetime
@@ -30,7 +30,7 @@ class _Touched:
 
 
 class LiveMessages:
-    """Of one transaction. `filters`: all filters of the channels with live messages. False without any."""
+    """Of a transaction. `filters`: all filters of the channels with live messages. False without such a channel."""
 
     def __init__(self, session: Session, filters: Mapping[str, Sequence[ChannelFilter]], now: datetime) -> None:
         self._session = session
@@ -42,7 +42,7 @@ class LiveMessages:
         return bool(self._filters)
 
     def of(self, news: News, channels: Collection[str], received_at: datetime) -> Mapping[str, Live]:
-        """Channel → the live message of the event's meeting, for these channels."""
+        """Channel → the live message of the event's meeting."""
         event = news.event
         touched = self.refresh(event.race, received_at) if event.kind and event.drill is None else None
         if earlier := earlier_meeting(event.race, news.remarks.changes):
@@ -63,17 +63,17 @@ class LiveMessages:
         }
 
     def make(self, event: RacingEvent, channels: Collection[str], received_at: datetime) -> None:
-        """Make the live message of the event's meeting in these channels, at the latest at the end."""
+        """Make the live message of the event's meeting in each channel, at the latest at the transaction's end."""
         if touched := self.refresh(event.race, received_at):
             touched.making |= set(channels)
 
     def threads(self, event: RacingEvent, channels: Collection[str], received_at: datetime) -> Mapping[str, int]:
-        """Channel → its live message, which is made if needed: the live message goes out before the replies."""
+        """Channel → the channel's live message, made if needed: the live message goes out before the replies."""
         touched = self.refresh(event.race, received_at) if channels else None
         return self._made(touched, channels) if touched else {}
 
     def refresh(self, race: Race, received_at: datetime) -> _Touched | None:
-        """Edit the live messages of the race's meeting. None for a meeting without course.
+        """Edit the live messages of the race's meeting. Returns None for a meeting without course.
 
         An event without a day counts for the day of the receipt, as in the live message.
         """
@@ -90,7 +90,7 @@ class LiveMessages:
         return touched
 
     def finish(self, bumps: Bumps) -> None:
-        """Make live messages, and have the others edited. An error of ours holds no other message up."""
+        """Make new live messages, and edit the present live messages. An error of ours holds no other message up."""
         if not self._touched:
             return
         try:
@@ -112,7 +112,7 @@ class LiveMessages:
         return live
 
     def _made(self, one: _Touched, channels: Collection[str]) -> dict[str, int]:
-        """Channel → its live message, which is made if needed."""
+        """Channel → the channel's live message, made if needed."""
         live = live_meetings.of_channels(self._session, one.meeting, channels)
         lacking = one.making.intersection(channels).difference(live)
         if lacking:
@@ -122,7 +122,7 @@ class LiveMessages:
 
 
 def earlier_meeting(race: Race, changes: Iterable[Change]) -> Meeting | None:
-    """The meeting of which the race was before the changes; None without a change of course or day."""
+    """The race's meeting before the changes. None without a change of course or day."""
     before = {change.field: change.before for change in changes}
     if not before.keys() & {COURSE_NAME_FACT, COURSE_ID_FACT, DATE_FACT}:
         return None

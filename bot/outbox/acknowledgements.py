@@ -1,4 +1,4 @@
-"""Abandonments that a channel wants acknowledged: who has taken each, and the messages that show so.
+"""Abandonments that a channel wants acknowledged: who has taken an abandonment, and the messages that name the person.
 
 A row belongs to the message with the button, and is made in the message's transaction. bot.outbox.escalations tells
 more people while nobody has taken the abandonment.
@@ -44,10 +44,10 @@ UNTAKEN_NAMED = 3
 
 
 class StoredRequest(AckRequest):
-    """What a row stores of the request.
+    """The request in a row.
 
     `moved_to`: the message that took the place of the row's message, and asks on. `given_back_at`: when the last person
-    who had the abandonment gave it back. The time to the next step counts from then.
+    gave the abandonment back. The time to the next step counts from then.
     """
 
     moved_to: int | None = None
@@ -66,7 +66,7 @@ class Escalated(Value):
 
 @dataclass(frozen=True)
 class Escalation:
-    """`post`: the escalation's message. `alert`: the message with the button, and its acknowledgement.
+    """`post`: the escalation's message. `alert`: the message with the button, and the acknowledgement.
 
     `minutes`: from the message with the button to the escalation. `is_replaced`: a newer message of the channel asks.
     """
@@ -128,7 +128,7 @@ def take(session: Session, key: str, user_id: str, now: datetime) -> Press | Non
 
 
 def give_back(session: Session, key: str, user_id: str, now: datetime) -> Press | None:
-    """Whoever has the abandonment does not have it any more: the steps that are left go on.
+    """The person has the abandonment no more, and the remaining steps go on.
 
     None for an unknown message. `is_news` is False if somebody else, or nobody, has the abandonment.
     """
@@ -145,7 +145,7 @@ def give_back(session: Session, key: str, user_id: str, now: datetime) -> Press 
 
 
 def _pressed(session: Session, key: str, change: Callable[[Acknowledgement], bool], now: datetime) -> Press | None:
-    """A press on an earlier message counts for the message that took its place. `change`: True for news."""
+    """A press on an earlier message counts for the later message in the same place. `change`: True for news."""
     number, press = _message_with(session, key), None
     while number is not None:
         alert = session.get_one(OutboxMessage, number)
@@ -180,7 +180,7 @@ def _message_with(session: Session, key: str) -> int | None:
 
 
 def end(session: Session, message_ids: Collection[int]) -> None:
-    """Newer messages of the channels ask instead of these."""
+    """Newer messages of the channels ask instead."""
     open_rows = update(Acknowledgement).where(
         col(Acknowledgement.message_id).in_(sorted(message_ids)), is_any(NOT_TAKEN)
     )
@@ -188,9 +188,10 @@ def end(session: Session, message_ids: Collection[int]) -> None:
 
 
 def ask_instead(session: Session, message_id: int, instead_of: int, now: datetime) -> None:
-    """The message takes the place of an earlier message that Slack does not show or edit, and asks on.
+    """The message asks on in the place of an earlier message that Slack does not show or edit.
 
-    Whoever has the abandonment keeps it, and nobody is told a second time. Escalations show the new message.
+    Whoever has the abandonment keeps the abandonment, and nobody is told a second time. Escalations show the new
+    message.
     """
     row = session.get(Acknowledgement, instead_of, with_for_update=True, populate_existing=True)
     asked = asked_of(row) if row is not None else None
@@ -216,7 +217,7 @@ def ask_instead(session: Session, message_id: int, instead_of: int, now: datetim
 
 
 def follow(session: Session, edits: Mapping[int, Bump]) -> dict[int, Bump]:
-    """The escalations of all messages that get these revisions."""
+    """The edits of the escalations, after `edits` of the messages with the button."""
     told = session.execute(_following(edits).add_columns(col(OutboxMessage.follows_id)))
     return {number: Bump(edits[alert].at) for number, alert in told}
 
@@ -238,7 +239,7 @@ def of_messages(session: Session, message_ids: Collection[int]) -> dict[int, Ack
 
 
 def untaken(session: Session, since: datetime, channel_id: str | None = None) -> Untaken:
-    """Abandonments posted since then, in all channels or in the given channel, that ask and that nobody has taken."""
+    """Abandonments posted since then, asked about and taken by nobody: in all channels or in the given channel."""
     key, sent_at = col(EventVersion.event_key), col(OutboxMessage.sent_at)
     of_messages = (
         select(key)
@@ -259,7 +260,7 @@ def untaken(session: Session, since: datetime, channel_id: str | None = None) ->
 
 
 def of_person(session: Session, user_id: str, since: datetime, limit: int) -> list[PersonsAbandonment]:
-    """What the person has taken since then, and what the person was told of and nobody has taken. The newest first."""
+    """The person's abandonments since then, and abandonments told to the person and taken by nobody. Newest first."""
     told = and_(
         is_any(NOT_TAKEN),
         col(Acknowledgement.stepped_at) >= since,
@@ -331,13 +332,13 @@ def _minutes_asked(escalation: OutboxMessage, alert: OutboxMessage) -> int:
 
 
 def _show_anew(session: Session, alert: int, now: datetime) -> None:
-    """The alert and its escalations show who has the abandonment."""
+    """The alert and the alert's escalations show who has the abandonment."""
     shown = [alert, *session.execute(_following([alert])).scalars()]
     bump(session, {number: Bump(now, passes_pause=True) for number in shown})
 
 
 def _following(alerts: Iterable[int], column: Any = OutboxMessage.id) -> Select[Any]:
-    """The escalations of these messages."""
+    """The alerts' escalations."""
     return select(col(column)).where(col(OutboxMessage.follows_id).in_(sorted(alerts)))
 
 

@@ -1,4 +1,4 @@
-"""What a message can't show becomes other messages: Slack refused the edit, or the message was given up."""
+"""New messages for events that a message can't show: Slack refused the edit, or the message was given up."""
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
@@ -15,10 +15,10 @@ from bot.outbox.message_store import NewPost, Priority
 
 
 def say_apart(session: Session, post: OutboxMessage, now: datetime, *which: ColumnElement[bool]) -> None:
-    """`which`: the events that `post` can't show, of its events that Slack does not show yet.
+    """`which`: the events that `post` can't show, among the post's events not shown in Slack yet.
 
     A correction becomes a message, and so does a race's abandonment, unless another message of the channel tells the
-    same or a newer version. A correction takes over the other events, and an abandonment the events of its race. A mere
+    same or a newer version. A correction takes over the other events, and an abandonment the events of the race. A mere
     link is left out.
     """
     own = session.get(EventVersion, post.event_id) if post.event_id is not None else None
@@ -42,14 +42,14 @@ def say_apart(session: Session, post: OutboxMessage, now: datetime, *which: Colu
             return
     lost = [one for one in found if one.kind == EventKind.RACE_ABANDONED and one not in corrections]
     for one in lost:
-        # Any version in a message of its own is enough.
+        # A separate message about any version is enough.
         if not _is_told(session, post, one, since=1) and (number := _make(session, post, one)) is not None:
             beside = _of_race(session, post, one)
             session.add_all([SaidRow(message_id=number, event_id=event_id) for event_id in beside])
 
 
 def say_unnoted(session: Session, pairs: Collection[tuple[int, int]], now: datetime) -> None:
-    """Of messages with an event to show, some were given up before they could note the event."""
+    """Some messages were given up before noting an event to show. `pairs`: message and event."""
     if not pairs:
         return
     given_up = select(OutboxMessage).where(
@@ -67,7 +67,7 @@ def say_unnoted(session: Session, pairs: Collection[tuple[int, int]], now: datet
 
 
 def _of_race(session: Session, post: OutboxMessage, lost: EventVersion) -> list[int]:
-    """Of what `post` was to show: later versions of the abandonment, and results that contradict the abandonment."""
+    """Events that `post` was to show: later versions of the abandonment, and contradicting results."""
     key = event_store.known(lost)[0].contradicting_key
     statement = select(EventVersion).join(SaidRow, col(SaidRow.event_id) == col(EventVersion.id))
     found = session.execute(statement.where(col(SaidRow.message_id) == post.id)).scalars().all()

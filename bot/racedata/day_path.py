@@ -1,7 +1,7 @@
-"""Races by paths that the operator knows: RACING_DAY_PATH and RACING_RACE_PATH (Spec gaps G9, G10).
+"""Races by paths known to the operator: RACING_DAY_PATH and RACING_RACE_PATH (Spec gaps G9, G10).
 
-One request for a day returns every race of the day (Interface, Limits 9). The interface does not show the shape of the
-answer: a list of races, a list of meetings, or an object that holds such lists.
+A request for a day returns every race of the day (Interface, Limits 9). The interface does not show the shape of the
+answer: a list of races, a list of meetings, or an object with lists.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -72,7 +72,7 @@ class PathReader:
     async def read_day(self, client: RacingClient, errand: Errand, requests: int) -> bool:
         """False if RACING_DAY_PATH does not give the whole day.
 
-        Raises ServiceError for a failure that the list of races would meet too.
+        Raises ServiceError for a failure of the service: the list of races would fail too.
         """
         day, known = errand.day.isoformat(), await self._known_regions()
         regions = self._regions_to_ask(errand, known)
@@ -112,7 +112,7 @@ class PathReader:
         return await self._database.read(reference_store.REGIONS.items)
 
     async def _ask(self, client: RacingClient, path: str, **values: str) -> AnyPage | None:
-        """None for an answer that shows that the path is wrong. Counts one request."""
+        """Counts a request. Returns None if the answer shows a wrong path."""
         try:
             page = await client.read_path(path, **values)
         except (NotFound, InvalidParam, AnswerUnreadable, ValueError) as error:
@@ -136,7 +136,7 @@ class PathReader:
 
 
 def read_day(data: Any, shared: Race) -> tuple[Race, ...] | None:
-    """The races of a list of races or meetings, or of an object with such lists; None for another shape.
+    """The races of a list of races or meetings, or of an object with lists. None for another shape.
 
     `shared`: facts of all races.
     """
@@ -148,7 +148,7 @@ def read_day(data: Any, shared: Race) -> tuple[Race, ...] | None:
     for entries in lists:
         of_meetings = any(lists_races(fields_of(entry)) for entry in entries)
         for entry in entries:
-            # One by one: `read_races` bounds what one delivery may name.
+            # Each entry by itself: `read_races` bounds the races of a delivery.
             races += read_races([Fields({"meetings" if of_meetings else "races": [entry]})], shared)
     return tuple(races)
 
