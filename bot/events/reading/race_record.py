@@ -11,7 +11,7 @@ from itertools import chain
 from typing import Any, TypeVar
 
 from bot.events.race_state import NOT_RUN, RaceState, reason_in, state_in
-from bot.events.races import Course, OffTime, Race
+from bot.events.races import PROVISIONAL, Course, OffTime, Race
 from bot.events.reading import aliases
 from bot.events.reading.aliases import Field
 from bot.events.reading.fields import Fields, fields_of, find, first_of, values_of
@@ -206,9 +206,10 @@ def _state_of(sources: Sources, placings: Placings) -> dict[str, Any]:
         told |= {RaceState.ABANDONED}
     # Of "Abandoned" and "Official", "Official" is kept: `abandoned` says already that the race was lost.
     telling = (RaceState.WALKOVER, RaceState.PROVISIONAL, RaceState.RUN, RaceState.ABANDONED)
-    for state in (RaceState.WALKOVER, RaceState.PROVISIONAL):
-        if state in told and (state is RaceState.WALKOVER or not states):
-            states.setdefault(state, state.capitalize())
+    if RaceState.WALKOVER in told:
+        states.setdefault(RaceState.WALKOVER, RaceState.WALKOVER.capitalize())
+    if RaceState.PROVISIONAL in told and not states:
+        states[RaceState.PROVISIONAL] = PROVISIONAL
     is_run = RaceState.RUN in flagged or False in flags[RaceState.ABANDONED]
     return {
         "status": next((states[state] for state in telling if state in states), next(iter(statuses), None)),
