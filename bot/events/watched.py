@@ -100,17 +100,18 @@ def renewed(
     A noted runner is lost if the race has the runner no more, with the same jockey and trainer. So is a runner whose
     place another horse has: maybe a corrected name. A runner whose watch has ended stays.
     """
-    there = [(one, _there(one, races)) for one in noted]
-    lost = [one.model_copy(update={"is_lost": True, "is_gone": not same}) for one, same in there if _is_lost(one, same)]
+    lost, kept = list[WatchedRunner](), list[WatchedRunner]()
+    for one in noted:
+        there = _there(one, races)
+        if _is_lost(one, there):
+            lost.append(one.model_copy(update={"is_lost": True, "is_gone": not there}))
+        else:
+            kept.append(one.model_copy(update={"is_lost": False, "is_gone": False}))
     found = [one.model_copy(update={"is_back": _is_back(one, noted)}) for one in found]
     is_there = [
         one for one in found if not any(gone.off == one.off and gone.is_covered_by(one.horse, one.by) for gone in lost)
     ]
-    others = [
-        one.model_copy(update={"is_lost": False, "is_gone": False})
-        for one, same in there
-        if not _is_lost(one, same) and not any(one.is_covered_by(other.horse, other.by) for other in found)
-    ]
+    others = [one for one in kept if not any(one.is_covered_by(other.horse, other.by) for other in found)]
     return (*is_there, *others, *lost)
 
 
