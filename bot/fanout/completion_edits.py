@@ -97,9 +97,9 @@ def tell_again(
     `repeats`: deliveries without news, of events of any age. Watches are asked about a repeat as about any delivery.
     """
     meetings, known = plan.meetings, plan.known
-    rows = {stored.key: row for stored, row in meetings.told_lately()}
-    some = event_bounds.first_of((stored for stored, _ in meetings.told_lately()), RACES_AGAIN_MAX)
-    lately = {stored.key: (stored, rows[stored.key]) for stored in some}
+    recent = {stored.key: (stored, row) for stored, row in meetings.told_lately()}
+    some = event_bounds.first_of((stored for stored, _ in recent.values()), RACES_AGAIN_MAX)
+    lately = {stored.key: recent[stored.key] for stored in some}
     # An unchanged source gives each field the same value as before.
     elsewhere.read([stored for stored, _ in lately.values()])
     older = {key: meetings.told(key) for key in repeats if key not in lately}
