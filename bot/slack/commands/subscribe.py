@@ -181,7 +181,8 @@ def _unchecked_as(before: ChannelFilter | None, chosen: ChannelFilter) -> Channe
 
 def _said(session: Session, desk: Desk, invocation: Invocation, committed: Subscribed) -> Said:
     channel_id, now, saved = invocation.channel_id, desk.clock(), committed.saved
-    there = subscriptions.filters_of(session, channel_id)
+    rows = subscriptions.of_channel(session, channel_id)
+    there = [subscriptions.read_filter(row) for row in rows]
     return Said(
         **vars(committed),
         overridden=_overridden(session, there, saved),
@@ -192,7 +193,7 @@ def _said(session: Session, desk: Desk, invocation: Invocation, committed: Subsc
         is_paused=pauses.until(session, channel_id, now) is not None,
         bot_name=desk.identity.name,
         is_direct=invocation.is_direct,
-        suspended=_why_suspended(session, channel_id),
+        suspended=next((row.state_reason for row in rows if row.state == SubscriptionState.SUSPENDED), None),
         waiting=message_store.waiting_in(session, channel_id) if any(one.has_hours for one in saved) else (),
     )
 
@@ -211,11 +212,6 @@ def _overridden(
     others = [one for one in there if one.region not in regions]
     pairs = [pair for one in saved for other in others for pair in [(one, other), (other, one)]]
     return overridden_in(session, pairs)
-
-
-def _why_suspended(session: Session, channel_id: str) -> str | None:
-    rows = subscriptions.of_channel(session, channel_id)
-    return next((row.state_reason for row in rows if row.state == SubscriptionState.SUSPENDED), None)
 
 
 def _uncovered(session: Session, filters: Sequence[ChannelFilter]) -> list[str]:

@@ -66,13 +66,13 @@ async def said_of_end(_desk: Desk, _invocation: Invocation, committed: Unsubscri
 
 
 def _remove(session: Session, desk: Desk, channel_id: str, wanted: LineRequest) -> Unsubscribed:
-    made_by = {row.region: row.created_by for row in subscriptions.of_channel(session, channel_id)}
-    each = ended(subscriptions.filters_of(session, channel_id), wanted)
+    made_by = {subscriptions.read_filter(row): row.created_by for row in subscriptions.of_channel(session, channel_id)}
+    each = ended(list(made_by), wanted)
     for before, after in each.items():
         if after is None:
             subscriptions.remove(session, channel_id, [before.region])
         else:
-            subscriptions.save(session, channel_id, after, user_id=made_by[before.region], now=desk.clock())
+            subscriptions.save(session, channel_id, after, user_id=made_by[before], now=desk.clock())
     gone = list(each.values()).count(None)
     return what_is_left(session, desk, channel_id, gone, len(each) - gone)
 
