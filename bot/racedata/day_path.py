@@ -78,7 +78,7 @@ class PathReader:
         regions = self._regions_to_ask(errand, known)
         if self._paths.day is None or not 0 < len(regions) <= requests:
             return False
-        began, metas = self._clock(), list[Meta]()
+        began, meta = self._clock(), Meta()
         for region in regions:
             page = await self._ask(client, self._paths.day, date=day, **({"region": region} if region else {}))
             if page is None:
@@ -87,9 +87,9 @@ class PathReader:
             if races is None or not _tells(errand, races, known):
                 log.warning("day_not_readable", path=self._paths.day, body=str(page.data)[:UNREAD_SHOWN])
                 return False
-            metas.append(page.meta)
+            meta = page.meta
             await self._keep(races, region or race_book_store.REGION_UNKNOWN)
-        read = DayRead(read_at=began, data_as_of=metas[-1].data_as_of, window=metas[-1].window)
+        read = DayRead(read_at=began, data_as_of=meta.data_as_of, window=meta.window)
         await self._database.write(lambda session: self._note(session, errand, read))
         return True
 

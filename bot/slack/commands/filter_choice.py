@@ -195,13 +195,9 @@ def _still_brought(before: ChannelFilter, wanted: LineRequest | None) -> str | N
 
 @dataclass(frozen=True)
 class Addition:
-    """The chosen filter, between the present filter of its region and the filter to be stored.
-
-    `notes`: sentences for the answer.
-    """
+    """The present filter of a region, and the filter to be stored. `notes`: sentences for the answer."""
 
     before: ChannelFilter | None
-    chosen: ChannelFilter
     after: ChannelFilter
     notes: tuple[str, ...] = ()
 
@@ -223,11 +219,11 @@ def added_to(
 
 def _added(before: ChannelFilter | None, chosen: ChannelFilter, wanted: LineRequest | None) -> Addition:
     if before is None:
-        return Addition(None, chosen, chosen)
+        return Addition(None, chosen)
     whole = wanted is not None and wanted.is_whole
     after = _merged(before, chosen, whole=whole, adds=wanted.of_choices if wanted else None)
     notes = (*_told_of_merge(before, chosen, whole=whole), _still_brought(before, wanted))
-    return Addition(before, chosen, after, tuple(filter(None, notes)))
+    return Addition(before, after, tuple(filter(None, notes)))
 
 
 def _merged(

@@ -66,7 +66,7 @@ def published_moment(published: str | None, now: datetime) -> str | None:
         if moment := aware(datetime.fromisoformat(published or "")):
             is_near = abs(now - moment) < DAY_UNSAID_WITHIN
             return in_readers_zone(moment) if is_near else moment_for_readers(moment, seconds=False)
-    return published_day(published, now.date() if now else None)
+    return published_day(published, now.date())
 
 
 def off_text(off: OffTime) -> str | None:
