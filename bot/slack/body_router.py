@@ -40,9 +40,16 @@ async def receive(
 
 
 def _tidy(body: dict[str, Any]) -> None:
-    """Clean the words of a command, of a form's text fields, and of a menu's search. Buttons keep their values."""
+    """Clean the words of a command, a direct message, a form's text fields and a menu's search.
+
+    Buttons keep their values.
+    """
     fields = ((body.get("view") or {}).get("state") or {}).get("values") or {}
-    typed = [(body, "text"), *([(body, "value")] if body.get("type") == "block_suggestion" else [])]
+    typed = [
+        (body, "text"),
+        (body.get("event") or {}, "text"),
+        *([(body, "value")] if body.get("type") == "block_suggestion" else []),
+    ]
     typed += [(element, "value") for block in fields.values() for element in block.values()]
     for part, name in typed:
         if isinstance(part.get(name), str):

@@ -15,6 +15,7 @@ COMMAND = {"command": "/racing", "text": "list", "user_id": "U1", "channel_id": 
 
 TYPED = "\u200bGB \u2013course:\u201cAscot\u00a0Heath\u201d\u2060"
 PLAIN = 'GB -course:"Ascot Heath"'
+SAID = {"type": "message", "channel": "D1", "channel_type": "im", "user": "U1"}
 
 
 def clicked(**view):
@@ -43,6 +44,7 @@ async def test_what_is_ours_gets_bolts_answer():
     ("typed", "plain"),
     [
         (COMMAND | {"text": TYPED}, COMMAND | {"text": PLAIN}),
+        tuple({"type": "event_callback", "event": SAID | {"text": text}} for text in (TYPED, PLAIN)),
         ({"type": "view_submission"} | form_with(TYPED), {"type": "view_submission"} | form_with(PLAIN)),
         (
             {"type": "block_suggestion", "action_id": "courses", "value": TYPED},
@@ -53,7 +55,7 @@ async def test_what_is_ours_gets_bolts_answer():
             for pressed in [{"type": "block_actions", "actions": [{"action_id": "run", "value": TYPED}]} | clicked()]
         ),
     ],
-    ids=["a command", "a form", "a menu", "a button's value stays"],
+    ids=["a command", "a direct message", "a form", "a menu", "a button's value stays"],
 )
 async def test_typed_text_is_cleaned_where_it_comes_in(typed, plain):
     taken = []
