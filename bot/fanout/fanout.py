@@ -188,7 +188,7 @@ class Fanout:
             try:
                 done += await self._fan_out_together(each)
             except StorageUnavailable:
-                await self._database.write(_ask)
+                await self._database.write(lambda session: session.execute(select(1)))
                 try:
                     done += await self._fan_out_together(each)
                 except StorageUnavailable as error:
@@ -225,7 +225,3 @@ class Fanout:
         if len(race_ids) == race_book_store.RACES_PER_QUERY:
             self._is_behind = True
             self._wake.set()
-
-
-def _ask(session: Session) -> None:
-    session.execute(select(1))
