@@ -374,7 +374,9 @@ def _lists(value: Any) -> list[list[Any]]:
         if not is_by_key(value):
             wrapped = values_of([fields_of(value)], "lists.wrapped")
             found = [entries for _, one in wrapped if (entries := entries_of(one, _said_by_key) or _single(one))]
-            return found or [entries for entries in [_single(value)] if entries]
+            if not found and (single := _single(value)):
+                found = [single]
+            return found
     entries = entries_of(value, _said_by_key)
     return [entries] if entries else []
 
