@@ -22,7 +22,7 @@ def run_backup(url: str, to: Path) -> str:
     copy_file(database.file, to)
     if not journal.exists():
         return f"{database.file} is copied to {to}. ENCRYPTION_KEYS is no part of the copy."
-    # After the database: what the copy of the database lacks, the copy of the journal has.
+    # After the database: the copy of the journal then has every delivery that the copy of the database lacks.
     copy_file(journal, journal_to)
     return (
         f"{database.file} is copied to {to}, and {journal} to {journal_to}. ENCRYPTION_KEYS is no part of the copies."

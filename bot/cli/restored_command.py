@@ -28,9 +28,9 @@ async def run_restored(settings: Settings) -> str:
 
 
 async def restored(database: Database, notices: Notices, clock: Clock) -> PutInDoubt:
-    """Read the journal, fan out what waits, summarise what waited for an hour, then mark unsent messages as in doubt.
+    """Read the journal, fan out, summarise messages that waited for an hour, then mark unsent messages as in doubt.
 
-    The journal may have what the copy lacks. What was posted of that is found in the channels.
+    The journal may have deliveries that the copy of the database lacks. The bot finds their posts in the channels.
     """
     with closing(Journal(database.address, Ports().monotonic)) as journal:
         intake = Intake(database, journal, clock)

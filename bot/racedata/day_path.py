@@ -159,7 +159,7 @@ def _only(data: Any) -> Mapping[str, Any] | None:
 
 
 def _tells(errand: Errand, races: Sequence[Race], known: Collection[str]) -> bool:
-    """False if all races are of other days, or if, for all regions, a race has no known region."""
+    """False if all races are of other days, or if the errand has a region and a race has no known region."""
     if races and all(race.race_date != errand.day.isoformat() for race in races):
         return False
     return errand.region is None or all(race.region and (not known or race.region in known) for race in races)

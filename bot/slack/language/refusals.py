@@ -1,4 +1,4 @@
-"""Why a typed line is refused, as values, in one voice."""
+"""Refusals of typed lines, as values."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,8 +24,8 @@ class Offered(Protocol):
 class Refusal:
     """`told`: the words for the person. `offers`: the requests that buttons make, by the buttons' labels.
 
-    `is_of_meaning`: the line has several meanings, and each button takes one meaning. `command`: of the buttons, if not
-    the typed command.
+    `is_of_meaning`: the line has several meanings, and each button takes one meaning. `command`: the command of the
+    buttons, where the buttons have another command than the line.
     """
 
     told: str
