@@ -21,7 +21,7 @@ from tests.clock import DAY, now
 from tests.databases import on_both
 from tests.integration.pipeline.desk import TOLD, after, ask, asked, is_taken, key_in, messages, press, told
 from tests.integration.pipeline.racing_day import abandonment, result, shown, tell, tell_two_in_ireland
-from tests.integration.pipeline.steps import close, fail, pause, reopen, run_job, traced, turns, wait, write
+from tests.integration.pipeline.steps import card_of, close, fail, pause, reopen, run_job, traced, turns, wait, write
 from tests.integration.pipeline.stories import bare, listed, read_list
 
 NO_EDIT, GONE = failures.slack_error("edit_window_closed"), failures.slack_error("message_not_found")
@@ -325,13 +325,8 @@ async def test_escalations_show_a_correction_also_after_the_channel_stopped_aski
 
 
 async def test_escalations_show_a_correction_of_an_abandonment_that_a_racecard_marks(desk):
-    def card(reason):
-        lost = {"race_id": "rc_1", "off_time": "14:30", "status": "abandoned", "reason": reason}
-        place = {"meeting_id": "mt_1", "course": "Ascot", "region": "GB", "date": DAY}
-        return {"event": "racecard.published", "meeting": place, "races": [lost, {"race_id": "rc_2"}]}
-
-    await escalated(desk, card("frost"))
-    await tell(desk, card("waterlogged"))
+    await escalated(desk, card_of(DAY, status="abandoned", reason="frost"))
+    await tell(desk, card_of(DAY, status="abandoned", reason="waterlogged"))
     assert ["waterlogged" in shown(one) for one in messages(desk)] == [True] * 3
 
 
