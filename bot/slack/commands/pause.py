@@ -37,8 +37,9 @@ _MORNING_H = 10
 """Of a named day, 10.30 is in the morning: there is racing at 2.30."""
 
 _WEEKLY = frozenset((*WEEKDAYS, *(day[:3] for day in WEEKDAYS)))
-_PARTS_OF_A_DAY = {"morning": time(9), "afternoon": time(13), "evening": time(18)}
-_MOMENTS = Grammar({"this": (Kind.FILLER, "")} | {word: (Kind.TIME, word) for word in _PARTS_OF_A_DAY}, has_days=True)
+_PARTS_OF_A_DAY = {"morning": "9:00", "afternoon": "13:00", "evening": "18:00"}
+_WORDS = {"this": (Kind.FILLER, "")} | {word: (Kind.TIME, clock) for word, clock in _PARTS_OF_A_DAY.items()}
+_MOMENTS = Grammar(_WORDS, has_days=True)
 _EXAMPLES = "Write until 18:00, until tomorrow, until Sunday, until 22 Nov or until tomorrow 09:00."
 
 
@@ -133,7 +134,7 @@ def read_until(text: str, now: datetime) -> datetime:
     times, days = ([one for one in phrases if one.kind is kind] for kind in (Kind.TIME, Kind.DAY))
     _check_moment(text, phrases)
     day = date.fromisoformat(days[0].value) if days else None
-    clock = (_PARTS_OF_A_DAY.get(times[0].typed.lower()) or read_clock(times[0].typed)) if times else None
+    clock = read_clock(times[0].value) if times else None
     begins = day or now.date()
     if times and times[0].typed.startswith(_END_OF_DAY) and begins < date.max:
         begins += timedelta(days=1)
