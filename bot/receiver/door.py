@@ -36,7 +36,10 @@ BODIES_IN_FLIGHT = 16
 """The memory budget, in bodies of the largest size."""
 
 EVENT_NAMES = (
-    *("meeting.abandoned", "race.abandoned", "racecard.published", "result.received"),
+    "meeting.abandoned",
+    "race.abandoned",
+    "racecard.published",
+    "result.received",
     "racing-bot.drill",
 )
 """Looked for in the bytes, for the count of events: the bot alone reads the payload."""
