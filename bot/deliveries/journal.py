@@ -175,7 +175,15 @@ class Journal:
         if self.file is not None:
             execute("BEGIN IMMEDIATE" if writes else "BEGIN")
             return lambda statement, *values: execute(statement, values)
-        execute("BEGIN")
+        try:
+            execute("BEGIN")
+        except Exception:
+            if not self._connection.closed:
+                raise
+            # The server was restarted since.
+            self._connection = self._connect()
+            execute = self._connection.execute
+            execute("BEGIN")
         if writes:
             execute(f"SELECT pg_advisory_xact_lock({_LOCK})")
         return lambda statement, *values: execute(statement.replace("?", "%s"), values)

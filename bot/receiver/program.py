@@ -125,23 +125,28 @@ async def _run(options: Options, listener: socket.socket, bot: BotProcess, repor
     gc.freeze()
     rereading = asyncio.create_task(signing_secrets.keep_current(), name="secrets")
     try:
-        return await _until_stopped(server, listener, bot)
+        return await until_stopped(server, listener, bot)
     finally:
         rereading.cancel()
 
 
-async def _until_stopped(server: Server, listener: socket.socket, bot: BotProcess) -> int:
+async def until_stopped(server: uvicorn.Server, listener: socket.socket, bot: BotProcess) -> int:
+    """Each program ends with the other. Returns the bot's exit code; raises what ended the server."""
+
     def stop() -> None:
         server.should_exit = True
         bot.stop()
 
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop)
-    serving = asyncio.create_task(server.serve([listener]))
-    code = await bot.run()
+    serving, living = asyncio.create_task(server.serve([listener])), asyncio.create_task(bot.run())
+    await asyncio.wait({serving, living}, return_when=asyncio.FIRST_COMPLETED)
+    if not (living.done() or server.should_exit):
+        bot.stop()
     server.should_exit = True
-    await serving
-    return code
+    await asyncio.wait({serving, living})
+    serving.result()
+    return living.result()
 
 
 class OtherRequests:

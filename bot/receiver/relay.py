@@ -12,7 +12,7 @@ BOT_CONNECT_S = 2.0
 """The bot's server takes a connection in no time, unless the bot hangs."""
 
 ANSWER_S = 10.0
-"""Up to the head of the bot's answer, the sender's body included."""
+"""For the whole answer, the sender's body included."""
 
 RELAYS = 100
 
@@ -89,15 +89,16 @@ class Relay:
         try:
             async with asyncio.timeout(self._answer_s):
                 lines = (await reader.readuntil(b"\r\n\r\n")).split(b"\r\n")[:-2]
-            status = int(lines[0].split(b" ", 2)[1])
-            headers = [(name.lower(), value.strip()) for name, _, value in (line.partition(b":") for line in lines[1:])]
-            own = [(name, value) for name, value in headers if name not in OF_AN_ANSWER]
-            has_begun = True
-            await send({"type": "http.response.start", "status": status, "headers": own})
-            if scope["method"] != "HEAD":
-                async for piece in _pieces(reader, headers):
-                    await send({"type": "http.response.body", "body": piece, "more_body": True})
-            await send({"type": "http.response.body", "body": b"", "more_body": False})
+                status = int(lines[0].split(b" ", 2)[1])
+                pairs = (line.partition(b":") for line in lines[1:])
+                headers = [(name.lower(), value.strip()) for name, _, value in pairs]
+                own = [(name, value) for name, value in headers if name not in OF_AN_ANSWER]
+                has_begun = True
+                await send({"type": "http.response.start", "status": status, "headers": own})
+                if scope["method"] != "HEAD":
+                    async for piece in _pieces(reader, headers):
+                        await send({"type": "http.response.body", "body": piece, "more_body": True})
+                await send({"type": "http.response.body", "body": b"", "more_body": False})
         except CUT_OFF as error:
             sender_left = passing_on.done() and passing_on.exception() is None
             if not sender_left:

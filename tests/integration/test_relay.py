@@ -113,12 +113,13 @@ async def test_sender_that_leaves_is_no_request_of_the_bots():
 
 
 @asynccontextmanager
-async def hung_bot():
-    """Takes connections, and answers nothing. Gives the port and what it reads from."""
+async def hung_bot(said=b""):
+    """Takes connections, and says no more than `said`. Gives the port and what it reads from."""
     taken, writers = asyncio.Queue[asyncio.StreamReader](), []
 
     def take(reader, writer):
         writers.append(writer)
+        writer.write(said)
         taken.put_nowait(reader)
 
     server = await asyncio.start_server(take, LOOPBACK, 0)
@@ -139,6 +140,16 @@ async def test_bot_that_hangs_is_a_503_after_a_while():
     ):
         for content in (b"", b"x" * 1_000_000):
             assert (await client.post("/slack/events", content=content)).status_code == 503
+
+
+async def test_bot_that_hangs_within_its_answer_is_cut_off():
+    async with (
+        hung_bot(OF_A_LENGTH) as (port, _),
+        serve(Relay(LOOPBACK, port, answer_s=0.05)) as front,
+        httpx.AsyncClient(base_url=front, timeout=20) as client,
+    ):
+        with pytest.raises(httpx.RemoteProtocolError):
+            await client.get("/")
 
 
 async def test_sender_that_leaves_ends_the_relay_to_a_bot_that_hangs():

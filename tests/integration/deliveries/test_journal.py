@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import signal
 import sqlite3
 from contextlib import closing
 from datetime import timedelta
@@ -170,6 +171,35 @@ async def test_journal_that_is_removed_or_locked_stores_nothing_until_it_is_back
             journal.append([letter(3)])
     assert journal.append([letter(3)]) == [True]
     assert journal.file.stat().st_mode & 0o777 == 0o600
+
+
+async def test_full_disk_stores_nothing_until_there_is_room(journal):
+    """A limit on the size of files refuses the write itself, as a full disk does."""
+    resource = pytest.importorskip("resource")
+    journal.append([letter(1)])
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1_024, hard))
+    try:
+        for _ in range(2):
+            with pytest.raises(StorageUnavailable):
+                journal.append([letter(2), letter(3)])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        signal.signal(signal.SIGXFSZ, handler)
+    assert journal.append([letter(1), letter(2), letter(3)]) == [False, True, True]
+    assert [one for _, one in journal.after(None, 9)[1]] == [letter(1), letter(2), letter(3)]
+
+
+@on_postgresql
+async def test_first_letter_after_the_servers_restart_is_stored(database, journal):
+    journal.append([letter(1)])
+    with database.writer.begin() as connection:
+        connection.exec_driver_sql(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+            "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+    assert journal.append([letter(1), letter(2)]) == [False, True]
 
 
 async def test_delivery_that_our_code_fails_on_is_stored_and_holds_up_no_other(database, journal, monkeypatch):
