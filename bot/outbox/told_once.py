@@ -6,10 +6,11 @@
 | `missing-race:DAY:ID`: a race without an outcome | The outcome has come, or the race has another day |
 | `unread-record:ID`: a failed delivery whose record can't be read | Never |
 | `quota:MONTH:PERCENT`: a warning that another warning covers | Never |
+| `said:EVENT@CHANNEL`: a direct message whose command is under way | Forgotten with the answer |
 """
 
 from collections.abc import Iterable, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from sqlalchemy import ColumnElement, delete, select, update
 from sqlmodel import Session, col
@@ -24,6 +25,19 @@ def note(session: Session, keys: Iterable[str], now: datetime) -> list[str]:
     # RETURNING: a driver's row count of an INSERT is unreliable.
     returning = statement.returning(col(Notice.key))
     return [key for key in keys if session.execute(returning, {"key": key, "created_at": now}).first() is not None]
+
+
+def claim(session: Session, key: str, now: datetime, again_after: timedelta) -> bool:
+    """Whether the key is new, or was claimed so long ago. One statement decides between two replicas."""
+    values = {"key": key, "created_at": now}
+    statement = (
+        insert_here(session, Notice)
+        .values(values)
+        .on_conflict_do_update(
+            index_elements=["key"], set_={"created_at": now}, where=col(Notice.created_at) <= now - again_after
+        )
+    )
+    return session.execute(statement.returning(col(Notice.key))).first() is not None
 
 
 def is_noted(session: Session, key: str) -> bool:
@@ -58,6 +72,10 @@ def is_withdrawn(session: Session, key: str) -> bool:
 
 def forget(session: Session, beginning: str, before: datetime) -> None:
     session.execute(delete(Notice).where(_begins(beginning), col(Notice.created_at) < before))
+
+
+def free(session: Session, key: str) -> None:
+    session.execute(delete(Notice).where(col(Notice.key) == key))
 
 
 def _begins(beginning: str) -> ColumnElement[bool]:

@@ -2,17 +2,22 @@
 
 import re
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
+from http import HTTPStatus
 from typing import Any
 
 from slack_bolt.async_app import AsyncAck, AsyncApp
+from slack_bolt.response import BoltResponse
+from sqlmodel import Session
 
+from bot.db.database_clock import database_now
 from bot.db.tables import MessageKind
 from bot.logs import get_logger
-from bot.outbox import message_store
+from bot.outbox import message_store, told_once
 from bot.outbox.message import Message
 from bot.outbox.message_store import NewPost, Priority
-from bot.slack.commands.invocation import Command, Desk, Invocation, team_of
+from bot.slack.commands.invocation import COMMAND_ANSWER_S, COMMIT_S, Command, Desk, Invocation, team_of
 from bot.slack.commands.table import BUTTON_COMMANDS, SLASH_COMMANDS, find_command
 from bot.slack.listeners.command_runner import CommandRunner, Committed
 from bot.slack.messages.kit.blocks import RUN_COMMAND, RUN_IN_PLACE, sentence
@@ -22,6 +27,9 @@ log = get_logger(__name__)
 
 DIRECT_MESSAGE_EVENT = "message"
 """The manifest's name is `message.im`, with the scope im:history."""
+
+UNDER_WAY_FOR = timedelta(seconds=COMMIT_S + COMMAND_ANSWER_S + 5)
+"""A command without an answer for so long has died."""
 
 
 async def _say_outdated(_desk: Desk, _invocation: Invocation, _committed: Any) -> Message:
@@ -100,25 +108,47 @@ class DirectMessageListener:
     def register(self, bolt: AsyncApp) -> None:
         bolt.event(DIRECT_MESSAGE_EVENT)(self.on_message)
 
-    async def on_message(self, event: dict[str, Any], body: dict[str, Any]) -> None:
+    async def on_message(self, event: dict[str, Any], body: dict[str, Any]) -> BoltResponse | None:
         user_id = event.get("user")
         is_text = user_id and "subtype" not in event and not event.get("bot_id")
         if event.get("channel_type") != "im" or not is_text:
-            return
+            return None
         command, text = find_command(unescaped(str(event.get("text") or "")))
         channel_id, reference = str(event.get("channel")), self.runner.new_reference()
+        # Slack sends an event again under the same id.
+        key = f"said:{body.get('event_id') or event.get('ts')}@{channel_id}"
+        if (status := await self.runner.desk.database.write(partial(self._status, key=key))) is not None:
+            log.info("direct_message_again", channel_id=channel_id, status=status)
+            return BoltResponse(status=status)
         team_id = team_of({"team_id": event.get("user_team") or event.get("team") or body.get("team_id")})
         invocation = Invocation(text, channel_id, str(user_id), reference, team_id=team_id)
         log.info("direct_message", reference=reference, channel_id=channel_id)
         committed = await self.runner.commit(command, invocation)
-        # Slack sends an event again under the same id.
-        key = f"said:{body.get('event_id') or event.get('ts')}@{channel_id}"
         self.runner.tasks.start(self._answer(committed, key), f"answer {reference}")
+        return None
+
+    def _status(self, session: Session, key: str) -> int | None:
+        """The answer to an event sent again; None for an event whose command is to run, in no other replica.
+
+        With a 503 Slack sends the event again a minute later: the command that is under way may have died.
+        """
+        if message_store.ids_of(session, [key]):
+            return HTTPStatus.OK
+        now = database_now(session, self.runner.desk.clock)
+        is_ours = told_once.claim(session, key, now, again_after=UNDER_WAY_FOR)
+        return None if is_ours else HTTPStatus.SERVICE_UNAVAILABLE
 
     async def _answer(self, committed: Committed, key: str) -> None:
         desk, said = self.runner.desk, await self.runner.said(committed)
-        if said is not None:
-            channel_id = committed.invocation.channel_id
-            post = NewPost(channel_id, key, MessageKind.ANSWER, Priority.ADMIN, desk.clock(), content=said)
-            await desk.database.write(partial(message_store.add, posts=[post]))
-            desk.wake.set()
+        if said is None:
+            return
+        post = NewPost(
+            committed.invocation.channel_id, key, MessageKind.ANSWER, Priority.ADMIN, desk.clock(), content=said
+        )
+
+        def store(session: Session) -> None:
+            message_store.add(session, [post])
+            told_once.free(session, key)
+
+        await desk.database.write(store)
+        desk.wake.set()

@@ -1,5 +1,7 @@
 """Invitations, new ids and direct messages: what becomes of subscriptions and of what waits."""
 
+import asyncio
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from secrets import token_hex
@@ -15,10 +17,12 @@ from bot.db.tables import ChannelQueue
 from bot.operations.jobs.expire_queue import expire_queue
 from bot.outbox import backlog, message_store
 from bot.outbox.channel_move import move_channel
+from bot.outbox.message import Message
 from bot.slack.background_tasks import Tasks
+from bot.slack.commands.invocation import Command
 from bot.slack.listeners.channel_life import CLOSING_EVENTS
 from bot.slack.listeners.command_runner import CommandRunner
-from bot.slack.listeners.ways_in import DirectMessageListener
+from bot.slack.listeners.ways_in import UNDER_WAY_FOR, DirectMessageListener
 from sandbox.slack import failures
 from tests.clock import now
 from tests.databases import on_both
@@ -154,6 +158,54 @@ async def test_text_in_a_direct_message_is_a_command_line_and_answered_once(pipe
     await pipeline.post_all()
     (text,) = pipeline.texts(direct)
     assert answer in text
+
+
+@on_both
+@pytest.mark.parametrize(("ends", "again"), [("answered", 200), ("under way", 503), ("died", 503)])
+async def test_direct_message_that_slack_sends_again_runs_its_command_once(pipeline, ends, again):
+    """`again`: the status of the event sent again at once. A command that died runs again, half a minute later."""
+    began, direct = [], pipeline.slack.direct_message("UALICE").id
+    has_begun, go_on = asyncio.Event(), asyncio.Event()
+
+    async def carry_out(_desk, _invocation, _planned):
+        began.append(ends)
+        has_begun.set()
+        if len(began) == 1 and ends == "died":
+            raise asyncio.CancelledError
+        await go_on.wait()
+
+    async def answer(_desk, _invocation, _done):
+        return Message(text="Done")
+
+    @dataclass(frozen=True)
+    class Runner(CommandRunner):
+        async def commit(self, command, invocation):
+            return await super().commit(Command("list", "", "", answer, apply=carry_out), invocation)
+
+    parts: Any = {"database": pipeline.database, "clock": pipeline.clock, "wake": pipeline.poster.wake}
+    desk, nobody = SimpleNamespace(**parts, token=token_hex), SimpleNamespace()
+    replicas = [DirectMessageListener(Runner(desk, nobody, Tasks())) for _ in range(2)]  # type: ignore[arg-type]  # no command here needs more
+    said = {"channel": direct, "channel_type": "im", "user": "UALICE", "text": "list"}
+
+    async def comes(replica):
+        answered = await replica.on_message(said, {"event_id": "Ev1"})
+        await replica.runner.tasks.finish(10)
+        return answered.status if answered else 200
+
+    first = asyncio.create_task(comes(replicas[0]))
+    await has_begun.wait()
+    if ends == "answered":
+        go_on.set()
+        await first
+    assert await comes(replicas[1]) == again
+    go_on.set()
+    await asyncio.wait({first})
+    if ends == "died":
+        await wait(pipeline, UNDER_WAY_FOR.total_seconds())
+    assert [await comes(one) for one in replicas] == [200, 200]
+    assert len(began) == (2 if ends == "died" else 1)
+    await pipeline.post_all()
+    assert pipeline.texts(direct) == ["Done"]
 
 
 @pytest.mark.parametrize("event", [*sorted(CLOSING_EVENTS), "member_left_channel"])
