@@ -35,7 +35,8 @@ class BotProcess:
         self.folder = folder
         self.database_url = database_url or f"sqlite:///{folder / 'bot.db'}"
         self._process: asyncio.subprocess.Process | None = None
-        self._is_killed = False
+        self._killed: asyncio.subprocess.Process | None = None
+        self._spawning = asyncio.Lock()
         self.started_at = utc_now()
         self.port = free_port()
         self.log_path = folder / log_name
@@ -46,7 +47,8 @@ class BotProcess:
 
     @property
     def is_running(self) -> bool:
-        return self._process is not None and self._process.returncode is None and not self._is_killed
+        process = self._process
+        return process is not None and process.returncode is None and process is not self._killed
 
     @property
     def pid(self) -> int | None:
@@ -54,33 +56,37 @@ class BotProcess:
 
     def kill(self) -> None:
         """SIGKILL. `while_alive` goes on until the bot is started again."""
-        self._is_killed = True
+        self._killed = self._process
         if self._process is not None and self._process.returncode is None:
             self._process.kill()
 
     async def start(self, settings: Mapping[str, str]) -> None:
-        """Once the process before has ended. Raises DemoFailed after READY_S."""
+        """Once the process before has ended. Returns when the bot is ready or killed; DemoFailed after READY_S."""
         own = {
             "PYTHONPATH": str(Path(__file__).parents[1]),
             "HOST": LOOPBACK,
             "PORT": str(self.port),
             "DATABASE_URL": self.database_url,
         }
-        if self._process is not None:
-            await self._process.wait()
-        self._is_killed = False
-        self.started_at = utc_now()
-        if not self.database_url.startswith("sqlite"):
-            # `serve` brings an SQLite file to the current schema by itself, and no shared database.
-            migrating = await self._run("migrate", own | dict(settings))
-            if (code := await migrating.wait()) != 0:
-                raise DemoFailed(f"The database could not be prepared: exit code {code}.")
-        self._process = await self._run("serve", own | dict(settings))
+        async with self._spawning:
+            if not self.is_running:
+                await self._spawn(own | dict(settings))
         try:
             async with asyncio.timeout(READY_S):
                 await self.while_alive(self._ready())
         except TimeoutError as error:
             raise DemoFailed(f"The bot was not ready within {READY_S:g} seconds.") from error
+
+    async def _spawn(self, settings: Mapping[str, str]) -> None:
+        if self._process is not None:
+            await self._process.wait()
+        self.started_at = utc_now()
+        if not self.database_url.startswith("sqlite"):
+            # `serve` brings an SQLite file to the current schema by itself, and no shared database.
+            migrating = await self._run("migrate", settings)
+            if (code := await migrating.wait()) != 0:
+                raise DemoFailed(f"The database could not be prepared: exit code {code}.")
+        self._process = await self._run("serve", settings)
 
     async def _run(self, command: str, settings: Mapping[str, str]) -> asyncio.subprocess.Process:
         with self.log_path.open("ab") as log:
@@ -118,7 +124,7 @@ class BotProcess:
         process = self._process
         if process is None or process.returncode is not None:
             return
-        self._is_killed = True
+        self._killed = process
         process.terminate()
         try:
             await asyncio.wait_for(process.wait(), STOP_S)
@@ -141,14 +147,14 @@ class BotProcess:
             process = self._process
             assert process is not None, "started before anything is done with it"
             code = await process.wait()
-            while self._is_killed and self._process is process:  # noqa: ASYNC110  nobody tells of a new process
+            while process is self._process is self._killed:  # noqa: ASYNC110  nobody tells of a new process
                 await asyncio.sleep(_POLL_S)
             if self._process is process:
                 return code
 
     async def _ready(self) -> None:
         async with httpx.AsyncClient(trust_env=False) as client:
-            while True:
+            while self._process is not self._killed:
                 # The bot does not listen yet. `while_alive` watches the process.
                 with suppress(httpx.TransportError):
                     if (await client.get(f"{self.url}/readyz")).status_code == httpx.codes.OK:

@@ -67,6 +67,32 @@ async def test_work_ends_with_the_process_and_is_told_by_its_cause(sleeping, kil
         await sleeping.while_alive(work())
 
 
+class SlowToStart(BotProcess):
+    """A bot whose process takes longer to stand than anybody looks, and is ready at once."""
+
+    async def _run(self, command, settings):
+        await asyncio.sleep(0.06)
+        return await asyncio.create_subprocess_exec("sleep", "30")
+
+    async def _ready(self):
+        pass
+
+
+async def test_bot_that_is_killed_and_started_again_never_ends_the_demo(tmp_path):
+    bot = SlowToStart(tmp_path)
+    await bot.start({})
+
+    async def restarts():
+        for _ in range(3):
+            bot.kill()
+            await asyncio.gather(bot.start({}), bot.start({}))
+            assert bot.is_running
+        return "played on"
+
+    assert await bot.while_alive(restarts()) == "played on"
+    await bot.stop()
+
+
 async def test_work_that_is_done_gives_its_result_and_leaves_the_process(sleeping):
     assert await sleeping.while_alive(asyncio.sleep(0, "done")) == "done"
     codes = [sleeping._process.returncode]
