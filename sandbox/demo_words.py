@@ -1,7 +1,7 @@
-"""The demo's own reading of plain `/racing subscribe` lines. No code of the bot takes part."""
+"""The demo's own reading of typed lines: what a channel wants. No code of the bot takes part."""
 
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from bot.clock import utc_now
@@ -14,62 +14,86 @@ EVENTS_OF = {
     "racecards": {CARD},
 }
 DEFAULT = frozenset(EVENTS_OF["results"] | EVENTS_OF["abandonments"])
+HELD = {
+    "digest": {RESULT},
+    "cards": {CARD},
+    "quiet": {RESULT, CARD},
+    **dict.fromkeys(("zone", "show", "ack", "escalate"), frozenset[str]()),
+}
+"""The choices, and the events that wait for an hour by the choice."""
+
+CHANGE_NOTHING = frozenset(
+    {"", "help", "list", "watch", "watching", "unwatch", "trace", "status", "audit", "drill", "coverage", "courses"}
+    | {"next", "racecard", "results", "usage"}
+)
+CHANGE = frozenset({"subscribe", "unsubscribe"})
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """Event names by region; "*" is every region."""
+    """Event names by region; "*" is every region.
+
+    `held` events wait for an hour, all events for the end of a pause. Without `is_sure` an event may be wanted or not.
+    """
 
     events: dict[str, frozenset[str]] = field(default_factory=dict)
+    held: frozenset[str] = frozenset()
+    is_paused: bool = False
+    is_sure: bool = True
 
     def takes(self, event: str, region: str) -> bool:
-        return event in self.events.get(region, frozenset()) or event in self.events.get("*", frozenset())
+        return self.is_sure and any(event in self.events.get(one, ()) for one in (region, "*"))
 
-    def after(self, line: str) -> "Wanted | None":
-        """The events after a typed line. None: the line can't be read here."""
-        command, _, rest = line.strip().partition(" ")
-        word, _, words = rest.partition(" ")
-        if command != "/racing" or word not in {"subscribe", "unsubscribe"}:
+    def waits(self, event: str) -> bool:
+        return self.is_paused or event in self.held
+
+    def after(self, line: str) -> "Wanted":
+        """What is wanted after a line, typed or of a button."""
+        words = line.replace(",", " ").split()
+        verb, *named = words[1:] if words[:1] == ["/racing"] else words
+        if verb.startswith("/") or verb in CHANGE_NOTHING or (verb in CHANGE and not named):
             return self
-        named = words.replace(",", " ").split()
+        if verb in {"pause", "resume"}:
+            return replace(self, is_paused=verb == "pause")
         where = ["*" if one == "all" else one for one in named if one == "all" or one in REGION_CODES]
         topics = [one for one in named if one in EVENTS_OF]
-        if not where or len(where) + len(topics) != len(named):
-            return None
-        if word == "unsubscribe":
-            return (
-                None if topics or where == ["*"] else Wanted({k: v for k, v in self.events.items() if k not in where})
-            )
-        events = frozenset[str]().union(*(EVENTS_OF[one] for one in topics)) or DEFAULT
-        return Wanted(self.events | {one: events | self.events.get(one, frozenset()) for one in where})
+        choices = [one.partition(":")[0] for one in named if one.partition(":")[0] in HELD]
+        is_read = verb in CHANGE and len(where) + len(topics) + len(choices) == len(named) and bool(where or choices)
+        if not is_read or (topics and not where):
+            return replace(self, is_sure=False)
+        held = frozenset[str]().union(*(HELD[one] for one in choices))
+        events = frozenset[str]().union(*(EVENTS_OF[one] for one in topics))
+        if verb == "subscribe":
+            added = {one: (events or DEFAULT) | self.events.get(one, frozenset()) for one in where}
+            return replace(self, events=self.events | added, held=self.held | held)
+        if choices:
+            return replace(self, held=self.held - held)
+        if where == ["*"] and not topics:
+            return Wanted()
+        left = {one: self.events.get(one, frozenset()) - (events or self.events.get(one, frozenset())) for one in where}
+        return replace(self, events=self.events | left)
 
 
 @dataclass
 class Expectations:
     """The wanted events of each channel over time."""
 
-    wanted: dict[str, list[tuple[datetime, Wanted | None]]] = field(default_factory=lambda: defaultdict(list))
-
-    def note(self, channel_id: str, at: datetime, wanted: Wanted | None) -> None:
-        """From `at` on. With None the channel is no longer counted."""
-        self.wanted[channel_id].append((at, wanted))
+    wanted: dict[str, list[tuple[datetime, Wanted]]] = field(default_factory=lambda: defaultdict(list))
 
     def typed(self, channel_id: str, line: str) -> None:
         """Notes the change by a line typed now."""
-        now = utc_now()
-        before = self.of(channel_id, now)
-        if before is not None and (after := before.after(line)) != before:
-            self.note(channel_id, now, after)
+        before = self.of(channel_id, utc_now())
+        if line.strip() and (after := before.after(line)) != before:
+            self.wanted[channel_id].append((utc_now(), after))
+
+    def filled_in(self, channel_id: str) -> None:
+        """A form was submitted now: the channel may want another part of the racing from now on."""
+        self.wanted[channel_id].append((utc_now(), replace(self.of(channel_id, utc_now()), is_sure=False)))
 
     def takers(self, happening: Happening, at: datetime) -> list[str]:
         """The channels that want an event."""
-        wanted = {channel_id: self.of(channel_id, at) for channel_id in self.wanted}
-        return [one for one, each in wanted.items() if each and each.takes(happening.event, happening.region)]
+        return [one for one in self.wanted if self.of(one, at).takes(happening.event, happening.region)]
 
-    def of(self, channel_id: str, at: datetime) -> Wanted | None:
+    def of(self, channel_id: str, at: datetime) -> Wanted:
         """An empty `Wanted` before the first subscription."""
-        found: Wanted | None = Wanted()
-        for since, wanted in self.wanted.get(channel_id, ()):
-            if since <= at:
-                found = wanted
-        return found
+        return next((wanted for since, wanted in reversed(self.wanted.get(channel_id, ())) if since <= at), Wanted())

@@ -1,14 +1,14 @@
 """Counts of told, lost, doubled and misplaced messages, from deliveries and channels alone.
 
-The bot is never asked. A message belongs to an event when the message names the event's kind, course and time.
+The bot is never asked. A message belongs to an event when the message names the event's kind, course and time. Whatever
+a channel has chosen, its messages are counted; a missing message only where the event is wanted for certain.
 """
 
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import datetime
-from functools import cached_property
+from dataclasses import dataclass, field
+from datetime import date, datetime
 from statistics import median
 
 from sandbox.demo_words import Expectations
@@ -17,18 +17,24 @@ from sandbox.racing_service.event_payloads import CARD, MEETING_OFF, RACE_OFF, R
 from sandbox.slack.state import WorkspaceState
 from sandbox.slack.values import Json, PostedMessage
 
-_NEWS = "CORRECTION|Two versions disagree"
-
-BEGINNINGS = {
-    RESULT: f"Result|CONFLICT|VOID|{_NEWS}",
-    RACE_OFF: "ABANDONED",
-    MEETING_OFF: "ABANDONED",
-    CARD: f"Racecard|ABANDONED|{_NEWS}",
+EVENTS_OF_WORD = {
+    **{word: {RESULT} for word in ("Result", "CONFLICT", "VOID")},
+    **{word: {RESULT, CARD} for word in ("CORRECTION", "Two versions disagree")},
+    "Racecard": {CARD},
+    "ABANDONED": {RACE_OFF, MEETING_OFF, CARD},
 }
 """The words before the name in a message about each kind of event. An edit's mark and watched names stand before."""
 
-SUMMARY = re.compile(r"\bwaited\b|could not deliver|while (?:this|the) channel")
+NAMES = re.compile(
+    rf"(?:^|\. )(?P<word>{'|'.join(EVENTS_OF_WORD)}): (?:Racecard: )?(?P<course>[^:]+?)"
+    r"(?: (?P<off>\d\d:\d\d)\b|, (?P<whole>whole meeting|rest of the meeting)?)"
+)
+SUMMARY = re.compile(r"\bdigest\b|came meanwhile|told late|^Told late|could not deliver", re.IGNORECASE)
 """Words of a summary of several events."""
+
+SHORTENED = re.compile(r"\band \d+ more\b", re.IGNORECASE)
+REMINDER = re.compile(r"Nobody has taken it|The alert is for|See the alert|A newer message in")
+"""Words of an escalation, which repeats an abandonment on purpose."""
 
 LOST_AFTER_S = 45.0
 """A missing message is on the way until the channel has been quiet for so long."""
@@ -51,7 +57,7 @@ class Subject:
 class Counts:
     """Lateness runs from the first delivery attempt to the message.
 
-    `waiting` deliveries are sent again, `given_up` deliveries are not. `uncounted` channels have unread subscriptions.
+    `waiting` deliveries are sent again, `given_up` deliveries are not.
     """
 
     told: int = 0
@@ -63,35 +69,40 @@ class Counts:
     waiting: int = 0
     late_median_s: float | None = None
     late_longest_s: float | None = None
-    uncounted: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
 
 
-@dataclass
 class Reading:
-    """A message as a person reads it, with what was found out about it."""
+    """A message as a person reads it."""
 
-    message: PostedMessage
-    _found: dict[Subject | str, bool] = field(default_factory=dict)
+    def __init__(self, message: PostedMessage) -> None:
+        self.message = message
+        self.words = "\n".join((message.text, *_words(message.blocks)))
+        self.is_summary = SUMMARY.search(self.words) is not None
+        self._named = None if REMINDER.search(self.words) else NAMES.search(message.text)
 
-    @cached_property
-    def words(self) -> str:
-        """The text and the words of the blocks."""
-        return "\n".join((self.message.text, *_words(self.message.blocks)))
-
-    @cached_property
-    def is_summary(self) -> bool:
-        return SUMMARY.search(self.words) is not None
-
-    def names(self, course: str) -> bool:
-        if course not in self._found:
-            self._found[course] = course in self.words
-        return self._found[course]
+    @property
+    def course(self) -> str:
+        """The course of the message's event, or nothing."""
+        return self._named["course"] if self._named else ""
 
     def is_about(self, subject: Subject) -> bool:
-        if subject not in self._found:
-            self._found[subject] = _is_about(self.message, subject)
-        return self._found[subject]
+        if self._named is None or subject.event not in EVENTS_OF_WORD[self._named["word"]]:
+            return False
+        if (self._named["course"], self._named["off"]) != (subject.course, subject.off):
+            return False
+        if subject.off:
+            return True
+        is_card = subject.event == CARD
+        return (not self._named["whole"]) == is_card and (not is_card or _day(subject.date) in self.message.text)
+
+    def tells_among_others(self, subject: Subject, arrived: datetime) -> bool:
+        """A later summary, or the abandonment of the whole meeting."""
+        is_named = subject.course in self.words and (subject.off or "") in self.words
+        if self.is_summary:
+            return self.message.received_at >= arrived and (is_named or SHORTENED.search(self.words) is not None)
+        is_whole = self._named is not None and bool(self._named["whole"])
+        return subject.event == RACE_OFF and is_whole and is_named
 
 
 @dataclass
@@ -119,6 +130,35 @@ class _Tally:
     late: list[float] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
+    def compare(
+        self, subject: Subject, all_of_them: list[Delivery], due: list[Delivery], there: list[PostedMessage]
+    ) -> None:
+        """Messages that are there. Those of a watch or after a form need not be due."""
+        if (more := len(there) - len(all_of_them)) > 0:
+            self.counted["doubled"] += more
+            self.problems.append(f"doubled: {_name(subject)}")
+        self.counted["told"] += min(len(there), len(all_of_them))
+        self.counted["out_of_order"] += _inversions(there)
+        self.late += [
+            (message.received_at - delivery.attempts[0].at).total_seconds()
+            for message, delivery in zip(there, due, strict=False)
+        ]
+
+    def miss(
+        self, subject: Subject, due: list[Delivery], missing: int, said: Sequence[Reading], *, can_come: bool
+    ) -> None:
+        """Fewer messages than due."""
+        last = _arrived(due[-1])
+        if due[-1].status == "failed":
+            self.counted["given_up"] += missing
+        elif any(one.tells_among_others(subject, last) for one in said):
+            self.counted["told"] += missing
+        elif can_come:
+            self.counted["on_the_way"] += missing
+        else:
+            self.counted["lost"] += missing
+            self.problems.append(f"lost: {_name(subject)}")
+
 
 def count(
     deliveries: Sequence[Delivery],
@@ -132,45 +172,31 @@ def count(
     `is_quiet` tells of a delivery and a channel whether a missing message counts as lost. Repeated counts
     share `readings`.
     """
-    due: dict[Subject, list[Delivery]] = defaultdict(list)
-    uncounted: set[str] = set()
-    for delivery in deliveries:
-        if delivery.status == "pending":
-            continue
-        for channel_id in expectations.wanted:
-            wanted = expectations.of(channel_id, delivery.created_at)
-            if wanted is None:
-                uncounted.add(channel_id)
-            elif wanted.takes(delivery.happening.event, delivery.happening.region):
-                due[subject_of(delivery, channel_id)].append(delivery)
-    tally, named = _Tally(), _Named(slack, readings or Readings())
-    for subject, about in due.items():
-        if subject.channel_id not in uncounted:
-            _add(tally, subject, _distinct(about), named[subject.channel_id, subject.course], is_quiet)
+    readings, tally = readings or Readings(), _Tally()
+    delivered = [one for one in deliveries if one.status != "pending"]
+    for channel_id in slack.channels:
+        about: dict[Subject, list[Delivery]] = defaultdict(list)
+        for delivery in delivered:
+            about[subject_of(delivery, channel_id)].append(delivery)
+        said = readings.of(slack, channel_id) if about else []
+        by_course: dict[str, list[Reading]] = defaultdict(list)
+        for one in said:
+            by_course[one.course].append(one)
+        for subject, all_of_them in about.items():
+            there = [one.message for one in by_course[subject.course] if one.is_about(subject)]
+            wanted = [(one, expectations.of(channel_id, one.created_at)) for one in all_of_them]
+            due = _distinct(one for one, each in wanted if each.takes(subject.event, one.happening.region))
+            tally.compare(subject, _distinct(all_of_them), due, there)
+            if len(due) > len(there):
+                can_come = wanted[-1][1].waits(subject.event) or not is_quiet(due[-1], channel_id)
+                tally.miss(subject, due, len(due) - len(there), said, can_come=can_come)
     return Counts(
         **tally.counted,
         waiting=sum(delivery.status == "pending" for delivery in deliveries),
         late_median_s=round(max(0.0, median(tally.late)), 3) if tally.late else None,
         late_longest_s=round(max(tally.late), 3) if tally.late else None,
-        uncounted=tuple(sorted(uncounted)),
         problems=tuple(tally.problems[:PROBLEMS_NAMED]),
     )
-
-
-class _Named(dict[tuple[str, str], list[Reading]]):
-    """By channel and course, the messages that name the course."""
-
-    def __init__(self, slack: WorkspaceState, readings: Readings) -> None:
-        super().__init__()
-        self._slack, self._readings = slack, readings
-        self._said: dict[str, list[Reading]] = {}
-
-    def __missing__(self, key: tuple[str, str]) -> list[Reading]:
-        channel_id, course = key
-        if channel_id not in self._said:
-            self._said[channel_id] = self._readings.of(self._slack, channel_id)
-        self[key] = [one for one in self._said[channel_id] if one.names(course)]
-        return self[key]
 
 
 def subject_of(delivery: Delivery, channel_id: str) -> Subject:
@@ -178,43 +204,6 @@ def subject_of(delivery: Delivery, channel_id: str) -> Subject:
     return Subject(
         channel_id, delivery.happening.event, subject["course"]["name"], subject.get("off_time"), subject["date"]
     )
-
-
-def _add(
-    tally: _Tally,
-    subject: Subject,
-    distinct: Sequence[Delivery],
-    named: Sequence[Reading],
-    is_quiet: Callable[[Delivery, str], bool],
-) -> None:
-    """Compares the deliveries about a subject with the channel's messages that name the subject's course."""
-    there = [one.message for one in named if one.is_about(subject)]
-    is_elsewhere = any(one.is_summary and one.message.received_at >= _arrived(distinct[-1]) for one in named) or (
-        subject.event == RACE_OFF
-        and not there
-        and any(
-            one.is_about(replace(subject, event=MEETING_OFF, off=None)) and (subject.off or "") in one.words
-            for one in named
-        )
-    )
-    tally.counted["told"] += min(len(there), len(distinct)) or int(is_elsewhere)
-    missing = len(distinct) - len(there)
-    if missing > 0 and distinct[-1].status == "failed":
-        tally.counted["given_up"] += missing
-    elif missing > 0 and not is_elsewhere:
-        if is_quiet(distinct[-1], subject.channel_id):
-            tally.counted["lost"] += missing
-            tally.problems.append(f"lost: {_name(subject)}")
-        else:
-            tally.counted["on_the_way"] += missing
-    elif missing < 0:
-        tally.counted["doubled"] -= missing
-        tally.problems.append(f"doubled: {_name(subject)}")
-    tally.counted["out_of_order"] += _inversions(there)
-    tally.late += [
-        (message.received_at - delivery.attempts[0].at).total_seconds()
-        for message, delivery in zip(there, distinct, strict=False)
-    ]
 
 
 def _name(subject: Subject) -> str:
@@ -242,11 +231,10 @@ def _arrived(delivery: Delivery) -> datetime:
     return next((one.at for one in delivery.attempts if one.accepted), delivery.created_at)
 
 
-def _is_about(message: PostedMessage, subject: Subject) -> bool:
-    meeting = ", (?:whole|rest of the) meeting"
-    after = rf" {subject.off}\b" if subject.off else meeting if subject.event == MEETING_OFF else f"(?!{meeting}), "
-    begins = rf"(?:^|\. )(?:{BEGINNINGS[subject.event]}): (?:Racecard: )?"
-    return re.search(f"{begins}{re.escape(subject.course)}{after}", message.text) is not None
+def _day(written: str) -> str:
+    """Such as "Sat 21 Nov"."""
+    day = date.fromisoformat(written)
+    return f"{day:%a} {day.day} {day:%b}"
 
 
 def _inversions(there: Sequence[PostedMessage]) -> int:

@@ -37,6 +37,9 @@ EVERY_S = 0.25
 """Between looks for changes. A change in the workspace is seen at once."""
 
 COUNT_EVERY_S = 0.5
+NARROWING = ("mute_meeting", "unmute_meeting", "remove_subscription")
+"""Buttons after which a channel may want another part of the racing."""
+
 OK = 200
 MOST_BYTES = 100_000
 LOOPBACK_NAMES = {"127.0.0.1", "localhost", "[::1]"}
@@ -154,7 +157,10 @@ class Page:
             self.stage.bot.url, _text(asked, "action_id"), _text(asked, "value"), message=message, user=user_id
         )
         self._check(answer)
-        self.stage.expectations.typed(message.channel, _text(asked, "value"))
+        if asked["action_id"].startswith("run_command"):
+            self.stage.expectations.typed(message.channel, _text(asked, "value"))
+        elif asked["action_id"].startswith(NARROWING):
+            self.stage.expectations.filled_in(message.channel)
         return answer.status
 
     async def _press_in_view(self, asked: Json, user_id: str) -> object:
@@ -184,7 +190,7 @@ class Page:
         self._check(answer)
         said = json.loads(answer.body) if answer.body else {}
         if channel in slack.channels and said.get("response_action") != "errors":
-            self.stage.expectations.note(channel, utc_now(), None)
+            self.stage.expectations.filled_in(channel)
         return said.get("errors") or {}
 
     async def close(self, asked: Json) -> object:

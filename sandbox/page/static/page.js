@@ -115,7 +115,6 @@ function drawTop() {
     ["doubled", counts.doubled, counts.doubled > 0],
     ["out of order", counts.out_of_order, counts.out_of_order > 0],
     ["how late", late, false],
-    ...(counts.uncounted?.length ? [["not counted", counts.uncounted.map((one) => `#${names()[one]}`).join(", "), false]] : []),
   ];
   replaceWithin(
     at("counts"),
@@ -373,7 +372,6 @@ function drawTroubles() {
       ),
     ),
     element("p", { id: "problems" }, ...(counts.problems ?? []).map((one) => element("span", { class: "is-error" }, `${one}. `))),
-    counts.uncounted?.length ? element("p", {}, `Not counted, because the page can't read the subscription: ${counts.uncounted.map((one) => `#${names()[one]}`).join(", ")}.`) : "",
   );
 }
 
