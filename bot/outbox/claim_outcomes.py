@@ -2,14 +2,13 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from sqlalchemy import Boolean, Integer, Update, and_, bindparam, literal_column, tuple_, update
 from sqlmodel import Session, col
 
-from bot.channels.conditions.event_conditions import is_person
 from bot.db.engine import affected, table_of
 from bot.db.tables import ChannelQueue, OutboxMessage, Reason, SaidRow
 from bot.deliveries import inbox
@@ -45,40 +44,59 @@ class OutcomeContext:
         return timedelta(0) if claim.is_edit else self.channel_pause
 
 
+class Recording(NamedTuple):
+    """`now`: by the clock of leases."""
+
+    session: Session
+    now: datetime
+    notices: Notices
+
+
 @dataclass(frozen=True)
 class ClaimOutcome(ABC):
-    """`name`: the label in the log and the metrics."""
+    """`name`: the label in the log and the metrics. `pauses`: the channel's pause between two messages follows.
+
+    `after`: until the queue goes on, in addition.
+    """
 
     name: ClassVar[str]
+    pauses: ClassVar[bool] = False
 
     claim: Claim
+    after: timedelta = field(default=timedelta(0), kw_only=True)
 
-    @abstractmethod
     def record(self, session: Session, now: datetime, context: OutcomeContext) -> bool:
         """False if the lease is lost."""
+        free_at = now + self.after + (context.pause_after(self.claim) if self.pauses else timedelta(0))
+        if not _release(session, self.claim, free_at=free_at):
+            return False
+        self._write(Recording(session, now, context.notices))
+        return True
+
+    @abstractmethod
+    def _write(self, at: Recording) -> None:
+        """The lease is ours."""
 
 
 @dataclass(frozen=True)
 class Posted(ClaimOutcome):
     name = "sent"
+    pauses = True
 
     message_ts: str
     rev: int = 0
 
     @property
     def is_simple(self) -> bool:
-        """True if `record_simple` is enough."""
+        """True if `record_posted` is enough."""
         return not (self.claim.in_doubt or self.claim.trial_since)
 
-    def record(self, session: Session, now: datetime, context: OutcomeContext) -> bool:
+    def _write(self, at: Recording) -> None:
         claim = self.claim
-        if not _release(session, claim, free_at=now + context.pause_after(claim)):
-            return False
-        _write_posted(session, [self], now, context)
+        _write_posted(at, [self])
         # A found message may be older than the closing.
         if claim.trial_since and not (claim.is_edit or claim.in_doubt):
-            end_closing(session, context.notices, claim.channel_id, claim.trial_since, now)
-        return True
+            end_closing(at.session, at.notices, claim.channel_id, claim.trial_since, at.now)
 
 
 @dataclass(frozen=True)
@@ -86,10 +104,6 @@ class Found(Posted):
     """In the channel's history, or in the edited message."""
 
     name = "found"
-
-    @property
-    def is_simple(self) -> bool:
-        return False
 
 
 @dataclass(frozen=True)
@@ -99,13 +113,10 @@ class NotSent(ClaimOutcome):
     name = "retry"
 
     reason: str
-    after_s: float = 0.0
     plain: bool | None = None
 
-    def record(self, session: Session, now: datetime, context: OutcomeContext) -> bool:
-        del context
-        free_at = now + timedelta(seconds=self.after_s)
-        return record_not_sent(session, self.claim, free_at=free_at, detail=self.reason, plain=self.plain)
+    def _write(self, at: Recording) -> None:
+        _write_not_sent(at.session, self.claim, self.reason, plain=self.plain)
 
 
 @dataclass(frozen=True)
@@ -114,14 +125,13 @@ class Overran(ClaimOutcome):
 
     name = "retry"
 
-    def record(self, session: Session, now: datetime, context: OutcomeContext) -> bool:
-        claim = self.claim
-        if not record_not_sent(session, claim, free_at=now + OVERRAN_WAIT, detail=OVERRAN, plain=True):
-            return False
-        log.error("post_overran", post=claim.post.idempotency_key, read_s=round(claim.read_s, 3))
-        reference = inbox.reference(claim.event.inbox_id) if claim.event else claim.post.idempotency_key
-        context.notices.told_plainly(session, OVERRAN, claim.post.idempotency_key, reference)
-        return True
+    after: timedelta = field(default=OVERRAN_WAIT, kw_only=True)
+
+    def _write(self, at: Recording) -> None:
+        claim, key = self.claim, self.claim.post.idempotency_key
+        _write_not_sent(at.session, claim, OVERRAN, plain=True)
+        log.error("post_overran", post=key, read_s=round(claim.read_s, 3))
+        at.notices.told_plainly(at.session, OVERRAN, key, inbox.reference(claim.event.inbox_id) if claim.event else key)
 
 
 @dataclass(frozen=True)
@@ -136,15 +146,13 @@ class NotEdited(ClaimOutcome):
     reason: str
     is_gone: bool = False
 
-    def record(self, session: Session, now: datetime, context: OutcomeContext) -> bool:
-        del context
+    def _write(self, at: Recording) -> None:
         claim = self.claim
-        if not _release(session, claim, free_at=now):
-            return False
         if claim.event is not None:
-            say_apart(session, claim.post, now, col(SaidRow.rev) > claim.post.sent_rev, col(SaidRow.rev) <= claim.rev)
-        _edit_ended(session, claim, detail=self.reason, is_gone=self.is_gone and claim.event is None)
-        return True
+            say_apart(
+                at.session, claim.post, at.now, col(SaidRow.rev) > claim.post.sent_rev, col(SaidRow.rev) <= claim.rev
+            )
+        _edit_ended(at.session, claim, detail=self.reason, is_gone=self.is_gone and claim.event is None)
 
 
 @dataclass(frozen=True)
@@ -155,11 +163,8 @@ class NotInThread(ClaimOutcome):
 
     reason: str
 
-    def record(self, session: Session, now: datetime, context: OutcomeContext) -> bool:
-        del context
-        return _release(session, self.claim, free_at=now) and move_one(
-            session, Happened.NOT_IN_THREAD, self.claim.post.id, thread_of=None, detail=self.reason
-        )
+    def _write(self, at: Recording) -> None:
+        move_one(at.session, Happened.NOT_IN_THREAD, self.claim.post.id, thread_of=None, detail=self.reason)
 
 
 @dataclass(frozen=True)
@@ -169,14 +174,13 @@ class LookAgain(ClaimOutcome):
     name = "doubtful"
 
     reason: str
-    after: timedelta = IN_DOUBT_WAIT
     looks: int = 0
     failed_looks: int = 0
+    after: timedelta = field(default=IN_DOUBT_WAIT, kw_only=True)
 
-    def record(self, session: Session, now: datetime, context: OutcomeContext) -> bool:
-        del context
+    def _write(self, at: Recording) -> None:
         counts = {"looks": self.looks, "failed_looks": self.failed_looks}
-        return record_in_doubt(session, self.claim, free_at=now + self.after, detail=self.reason, **counts)
+        move_one(at.session, Happened.UNANSWERED, self.claim.post.id, detail=_detail(self.claim, self.reason), **counts)
 
 
 @dataclass(frozen=True)
@@ -191,21 +195,18 @@ class Repeated(ClaimOutcome):
     thread_of: int | None
     is_stuck: bool
 
-    def record(self, session: Session, now: datetime, context: OutcomeContext) -> bool:
+    def _write(self, at: Recording) -> None:
         claim = self.claim
-        if not _release(session, claim, free_at=now):
-            return False
         written = {"detail": _detail(claim, self.reason), "plain": self.plain, "may_be_repeat": self.may_be_repeat}
         again = {"thread_of": self.thread_of, "looks": 0, "failed_looks": 0}
-        move_one(session, Happened.REPEATED, claim.post.id, **written, **again)
+        move_one(at.session, Happened.REPEATED, claim.post.id, **written, **again)
         if self.is_stuck:
-            context.notices.stuck(session, claim, now)
-        return True
+            at.notices.stuck(at.session, claim, at.now)
 
 
 @dataclass(frozen=True)
 class CallHeld(ClaimOutcome):
-    """The queue goes on with messages for other kinds of call."""
+    """The queue goes on with messages for other kinds of call, unless its message is in doubt."""
 
     name = "wait"
 
@@ -213,14 +214,10 @@ class CallHeld(ClaimOutcome):
     code: str
     wait_s: float
 
-    def record(self, session: Session, now: datetime, context: OutcomeContext) -> bool:
-        del context
-        claim, until = self.claim, now + timedelta(seconds=self.wait_s)
-        call_holds.hold_call(session, claim.call, until, self.code)
-        if not claim.in_doubt:
-            return record_not_sent(session, claim, free_at=now, detail=self.reason)
-        counts = {"looks": claim.post.looks, "failed_looks": claim.post.failed_looks}
-        return record_in_doubt(session, claim, free_at=until, detail=self.reason, **counts)
+    def _write(self, at: Recording) -> None:
+        call_holds.hold_call(at.session, self.claim.call, at.now + timedelta(seconds=self.wait_s), self.code)
+        if not self.claim.in_doubt:
+            _write_not_sent(at.session, self.claim, self.reason)
 
 
 @dataclass(frozen=True)
@@ -231,11 +228,10 @@ class CredentialsDead(ClaimOutcome):
 
     reason: str
 
-    def record(self, session: Session, now: datetime, context: OutcomeContext) -> bool:
-        del context
-        call_holds.hold_call(session, call_holds.EVERY_CALL, now + CREDENTIALS_HOLD, self.reason)
+    def _write(self, at: Recording) -> None:
+        call_holds.hold_call(at.session, call_holds.EVERY_CALL, at.now + CREDENTIALS_HOLD, self.reason)
         log.error("slack_credentials_dead", reason=self.reason)
-        return record_not_sent(session, self.claim, free_at=now, detail=self.reason)
+        _write_not_sent(at.session, self.claim, self.reason)
 
 
 @dataclass(frozen=True)
@@ -243,26 +239,24 @@ class GivenUp(ClaimOutcome):
     """Admins are told `told`, or else `detail`."""
 
     name = "parked"
+    pauses = True
 
     reason: Reason
     detail: str
     told: str | None = None
 
-    def record(self, session: Session, now: datetime, context: OutcomeContext) -> bool:
+    def _write(self, at: Recording) -> None:
         claim = self.claim
-        if not _release(session, claim, free_at=now + context.pause_after(claim)):
-            return False
         if claim.is_edit:
-            _edit_ended(session, claim, detail=self.detail)
+            _edit_ended(at.session, claim, detail=self.detail)
         else:
-            written = {"reason": self.reason, "detail": self.detail, "given_up_at": now}
-            move_one(session, Happened.GIVEN_UP, claim.post.id, **written)
+            written = {"reason": self.reason, "detail": self.detail, "given_up_at": at.now}
+            move_one(at.session, Happened.GIVEN_UP, claim.post.id, **written)
             # Read once the message is locked: fan-out may have noted more to show.
-            say_apart(session, claim.post, now)
-            unfold(session, [claim.post.id or 0])
+            say_apart(at.session, claim.post, at.now)
+            unfold(at.session, [claim.post.id or 0])
         is_closed = self.reason is Reason.NO_ENTRY
-        context.notices.dead_letter(session, self.claim, self.told or self.detail, is_closed=is_closed)
-        return True
+        at.notices.dead_letter(at.session, claim, self.told or self.detail, is_closed=is_closed)
 
 
 @dataclass(frozen=True)
@@ -271,19 +265,13 @@ class ChannelClosed(ClaimOutcome):
 
     code: str
 
-    def record(self, session: Session, now: datetime, context: OutcomeContext) -> bool:
-        claim = self.claim
-        if is_person(claim.channel_id):
-            # Only the person could open direct messages again.
-            return GivenUp(claim, Reason.NO_ENTRY, self.code).record(session, now, context)
-        if not record_not_sent(session, claim, free_at=now, detail=self.code):
-            return False
-        close_channel(session, context.notices, claim.channel_id, self.code, now)
-        return True
+    def _write(self, at: Recording) -> None:
+        _write_not_sent(at.session, self.claim, self.code)
+        close_channel(at.session, at.notices, self.claim.channel_id, self.code, at.now)
 
 
-def record_simple(session: Session, sent: Sequence[Posted], now: datetime, context: OutcomeContext) -> dict[str, bool]:
-    """Channel → whether more waits there, for the leases still ours."""
+def record_posted(session: Session, sent: Sequence[Posted], now: datetime, context: OutcomeContext) -> dict[str, bool]:
+    """Simple outcomes. Channel → whether more waits there, for the leases still ours."""
     ours: dict[str, bool] = {}
     for pause in {context.pause_after(one.claim) for one in sent}:
         leases = [
@@ -293,23 +281,23 @@ def record_simple(session: Session, sent: Sequence[Posted], now: datetime, conte
         ours.update((channel_id, waits) for channel_id, waits in session.connection().execute(_FREED, values))
     # In a fixed order, so that no deadlock is possible.
     written = sorted((one for one in sent if one.claim.channel_id in ours), key=lambda one: one.claim.post.id or 0)
-    _write_posted(session, written, now, context)
+    _write_posted(Recording(session, now, context.notices), written)
     return ours
 
 
-def _write_posted(session: Session, posted: Sequence[Posted], now: datetime, context: OutcomeContext) -> None:
+def _write_posted(at: Recording, posted: Sequence[Posted]) -> None:
     for one in posted:
         if not one.is_simple or (one.claim.view is not None and one.claim.view.is_longer):
-            mark_said(session, one.claim.post.id, one.rev, now)
+            mark_said(at.session, one.claim.post.id, one.rev, at.now)
     posts = [one for one in posted if not one.claim.is_edit]
-    sent = {"sent_at": now, "detail": None}
+    sent = {"sent_at": at.now, "detail": None}
     rows = [{"number": one.claim.post.id, "message_ts": one.message_ts, "sent_rev": one.rev, **sent} for one in posts]
-    move_each(session, Happened.TAKEN, rows)
+    move_each(at.session, Happened.TAKEN, rows)
     if edits := [_edit(one.claim, one.rev) for one in posted if one.claim.is_edit]:
-        session.connection().execute(_EDIT_MADE, edits)
+        at.session.connection().execute(_EDIT_MADE, edits)
     for one in posts:
         if not one.claim.in_doubt:
-            context.notices.taken(one.claim.channel_id)
+            at.notices.taken(one.claim.channel_id)
 
 
 _QUEUE = table_of(ChannelQueue)
@@ -335,25 +323,12 @@ _FREED = (
 )
 
 
-def record_not_sent(
-    session: Session, claimed: Claim, *, free_at: datetime, detail: str, plain: bool | None = None
-) -> bool:
-    plain = claimed.post.plain if plain is None else plain
-    written = {"detail": _detail(claimed, detail), "plain": plain}
-    if not _release(session, claimed, free_at=free_at):
-        return False
+def _write_not_sent(session: Session, claimed: Claim, detail: str, *, plain: bool | None = None) -> None:
+    written = {"detail": _detail(claimed, detail), "plain": claimed.post.plain if plain is None else plain}
     if claimed.is_edit:
         session.execute(_of(claimed).values(**written))
-        return True
-    return move_one(session, Happened.NOT_SENT, claimed.post.id, **written)
-
-
-def record_in_doubt(
-    session: Session, claimed: Claim, *, free_at: datetime, detail: str, looks: int, failed_looks: int
-) -> bool:
-    written = {"detail": _detail(claimed, detail), "looks": looks, "failed_looks": failed_looks}
-    is_ours = _release(session, claimed, free_at=free_at)
-    return is_ours and move_one(session, Happened.UNANSWERED, claimed.post.id, **written)
+    else:
+        move_one(session, Happened.NOT_SENT, claimed.post.id, **written)
 
 
 def _edit_ended(session: Session, claimed: Claim, *, detail: str, is_gone: bool = False) -> None:

@@ -137,7 +137,9 @@ class ClaimSender:
                 # Slack edits by the id of the direct message, which is not known.
                 return NotEdited(claim, reason)
             case SlackChannelClosed():
-                return ChannelClosed(claim, error.code)
+                # Only the person could open direct messages again.
+                is_over = is_person(claim.channel_id)
+                return GivenUp(claim, Reason.NO_ENTRY, error.code) if is_over else ChannelClosed(claim, error.code)
             case SlackCredentialsDead():
                 return CredentialsDead(claim, reason)
             case SlackMessageRefused() if claim.thread_ts and not claim.is_edit:
@@ -163,7 +165,7 @@ class ClaimSender:
                 return await self._edit_refused(claim, error)
             return CallHeld(claim, str(error), error.code, _backoff_s(claim))
         if isinstance(error, SlackUnreached):
-            return NotSent(claim, str(error), _backoff_s(claim))
+            return NotSent(claim, str(error), after=timedelta(seconds=_backoff_s(claim)))
         return LookAgain(claim, str(error))
 
     async def _edit_refused(self, claim: Claim, refusal: SlackError) -> ClaimOutcome:

@@ -280,7 +280,7 @@ class Poster:
 
     def _record_pending(self, session: Session, *, pending: Sequence[_Pending]) -> dict[str, bool]:
         sent = [outcome for outcome, _, _ in pending]
-        return claim_outcomes.record_simple(session, sent, self._now(session, pending), self._context)
+        return claim_outcomes.record_posted(session, sent, self._now(session, pending), self._context)
 
     def _now(self, session: Session, pending: Sequence[_Pending]) -> datetime:
         """By the clock of leases: the claim's moment, and the monotonic time passed since."""

@@ -157,7 +157,7 @@ class Resolver:
 
     @staticmethod
     def _look_again(claim: Claim, reason: str, after: timedelta, *, looked: int = 0, failed: int = 0) -> LookAgain:
-        return LookAgain(claim, reason, after, claim.post.looks + looked, claim.post.failed_looks + failed)
+        return LookAgain(claim, reason, claim.post.looks + looked, claim.post.failed_looks + failed, after=after)
 
 
 def _repeat(claim: Claim, reason: str, seen: Unanswered, *, may_be_repeat: bool) -> ClaimOutcome:

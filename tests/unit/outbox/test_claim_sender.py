@@ -131,7 +131,7 @@ ANSWERS = [
     ("reply", message, THREAD, [DOUBT], LookAgain),
     ("reply", message, THREAD, [BAD], NotInThread),
     ("reply", message, THREAD, [REFUSED], NotInThread),
-    ("message for a person", message, PERSON, [SHUT], ChannelClosed),
+    ("message for a person", message, PERSON, [SHUT], GivenUp),
     ("edit of a reply", edit, THREAD | PLAIN, [BAD], NotEdited),
     ("edit of a reply", edit, THREAD | LIVE, [REFUSED], GivenUp),
     ("edit", edit, HERE, [None], Posted),
@@ -172,13 +172,15 @@ async def test_answer_has_its_outcome(made, more, answers, outcome):
     second = timedelta(seconds=1)
     assert slack.read in ([], [[datetime.fromtimestamp(1.1, UTC) - second, datetime.fromtimestamp(1.1, UTC) + second]])
     if isinstance(found, GivenUp):
-        assert found.reason is Reason.REFUSED
+        assert found.reason is (Reason.NO_ENTRY if answers == [SHUT] else Reason.REFUSED)
     if isinstance(found, NotEdited):
         assert found.is_gone == (answers[0] is GONE)
     if isinstance(found, CallHeld):
         assert found.wait_s == (7 if answers[0] is WAIT else 2 if more is AGAIN else 1)
     if isinstance(found, NotSent):
-        assert (found.plain, found.after_s) == ((None, 1) if answers[0] is UNREACHED else (True, 0))
+        assert (found.plain, found.after) == (
+            (None, timedelta(seconds=1)) if answers[0] is UNREACHED else (True, timedelta(0))
+        )
 
 
 async def many(claims, slack, *steps):
@@ -295,4 +297,4 @@ async def test_message_that_was_to_be_plain_has_no_blocks(claim, is_plain):
 @pytest.mark.parametrize(("attempts", "wait_s"), [(1, 1), (2, 2), (3, 5), (4, 10), (5, 30), (6, 30)])
 async def test_message_that_never_left_waits_ever_longer(attempts, wait_s):
     _, claims = sender(UNREACHED)
-    assert (await claims.send(message(attempts=attempts), NOW_S)).after_s == wait_s
+    assert (await claims.send(message(attempts=attempts), NOW_S)).after == timedelta(seconds=wait_s)
