@@ -29,7 +29,7 @@ def as_data(found: Status) -> dict[str, Any]:
         "waiting_deliveries": found.waiting_deliveries,
         "waiting_posts": {one.channel_id: one.count for one in found.waiting_channels},
         "waiting_posts_of_all_channels": found.waiting_posts,
-        "races_without_an_outcome": found.missing,
+        "meetings_without_outcomes": found.missing,
         "races_without_a_result": found.without_result,
         "abandonments_not_taken": found.untaken.count,
         "requests_this_month": found.reading.used if found.reading else None,

@@ -13,7 +13,7 @@ from bot.db import migrate, replicas
 from bot.db.database_clock import database_now
 from bot.deliveries import inbox
 from bot.deliveries.inbox import FirstWaiting
-from bot.operations import missing_rows, watchdog
+from bot.operations import watchdog
 from bot.operations.jobs import job_runs
 from bot.operations.jobs.job import Job
 from bot.outbox import acknowledgements, traffic
@@ -30,7 +30,7 @@ STATUS_CHANNELS_MAX = 5
 
 @dataclass(frozen=True)
 class Status:
-    """`deliveries`: last day, by event. `missing`: races without a delivery. `without_result`: hours past their off.
+    """`deliveries`: last day, by event. `missing`: meetings told as missing. `without_result`: hours past their off.
 
     `untaken`: abandonments of the last day that nobody took. `untaken_here`: those of one channel. `waiting_posts`: of
     all channels, or of the given channel. `done`: the last good run of each job that had a good run.
@@ -74,7 +74,7 @@ def read_status(
         first_waiting=inbox.first_waiting(session),
         waiting_posts=waiting_posts,
         waiting_channels=channels,
-        missing=len(missing_rows.open_races(session)),
+        missing=watchdog.told_as_missing(session, now),
         without_result=watchdog.races_without_result(session, now),
         untaken=acknowledgements.untaken(session, since, channel_id),
         untaken_here=acknowledgements.untaken(session, since, here) if here else None,

@@ -1,9 +1,9 @@
-"""Races of the race book without a delivered outcome, by race or by meeting."""
+"""Races of the race book without a delivered outcome, and what was delivered."""
 
 from collections.abc import Collection
 from datetime import datetime, timedelta
 
-from sqlalchemy import ColumnElement, and_, exists, or_, select, union
+from sqlalchemy import exists, or_, select, union
 from sqlmodel import Session, col
 
 from bot.db.tables import BookRace, EventVersion, NamedRace
@@ -13,9 +13,6 @@ from bot.events.kinds import OUTCOMES
 from bot.events.races import Race
 from bot.racedata import race_book_store
 
-IDS_PER_STATEMENT = 500
-"""SQLite limits the values of a statement."""
-
 DELIVERED_EARLY_AT_MOST = timedelta(days=30)
 """Deliveries come at most this long before the racing day."""
 
@@ -23,21 +20,26 @@ DayAndRegion = tuple[str, str | None]
 
 
 def of_days(session: Session, first_day: str, last_day: str) -> list[Race]:
-    """Both days included."""
-    told = select(col(EventVersion.race_id)).where(
-        col(EventVersion.race_date).between(first_day, last_day),
-        col(EventVersion.kind).in_(OUTCOMES),
-        col(EventVersion.race_id).is_not(None),
+    """The book's races of the days, both included, without a delivered outcome by id."""
+    book, event, named = BookRace, EventVersion, NamedRace
+    told = select(col(event.race_id)).where(
+        col(event.race_date).between(first_day, last_day),
+        col(event.kind).in_(OUTCOMES),
+        col(event.race_id).is_not(None),
     )
-    # Nearly every race is in this list. A look-up a race would read a long history.
-    is_not_listed = col(BookRace.race_id).not_in(told)
-    return _without_delivery(session, and_(col(BookRace.race_date).between(first_day, last_day), is_not_listed))
-
-
-def of_races(session: Session, race_ids: Collection[str]) -> list[Race]:
-    ordered = sorted(race_ids)
-    parts = (ordered[start : start + IDS_PER_STATEMENT] for start in range(0, len(ordered), IDS_PER_STATEMENT))
-    return [race for part in parts for race in _without_delivery(session, col(BookRace.race_id).in_(part))]
+    of_race = exists().where(col(event.race_id) == col(book.race_id), col(event.kind).in_(OUTCOMES))
+    of_meeting = exists().where(
+        col(event.meeting_id) == col(book.meeting_id), col(event.kind) == EventKind.MEETING_ABANDONED
+    )
+    by_meeting = exists().where(col(named.race_id) == col(book.race_id))
+    statement = select(col(book.race_id), col(book.region), col(book.data)).where(
+        col(book.race_date).between(first_day, last_day),
+        # Nearly every race is in this list. A look-up a race would read a long history.
+        col(book.race_id).not_in(told),
+        ~or_(of_race, of_meeting, by_meeting),
+    )
+    read = (race_book_store.read_row(*row) for row in session.execute(statement))
+    return [race for race in read if race is not None and race.race_id]
 
 
 def told_places(session: Session, first_day: str, since: datetime) -> set[DayAndRegion]:
@@ -67,17 +69,3 @@ def told_without_id(session: Session, days: Collection[str], since: datetime) ->
     ways = [select(col(row.event_key)).where(col(row.race_id).is_(None), *when) for when in (*of_days, is_undated)]
     newest = event_store.latest(session, session.execute(union(*ways)).scalars())
     return [event_store.known(version)[0] for version in newest.values() if version.kind in OUTCOMES]
-
-
-def _without_delivery(session: Session, which: ColumnElement[bool]) -> list[Race]:
-    book, event, named = BookRace, EventVersion, NamedRace
-    of_race = exists().where(col(event.race_id) == col(book.race_id), col(event.kind).in_(OUTCOMES))
-    of_meeting = exists().where(
-        col(event.meeting_id) == col(book.meeting_id), col(event.kind) == EventKind.MEETING_ABANDONED
-    )
-    by_meeting = exists().where(col(named.race_id) == col(book.race_id))
-    statement = select(col(book.race_id), col(book.region), col(book.data)).where(
-        which, ~or_(of_race, of_meeting, by_meeting)
-    )
-    read = (race_book_store.read_row(*row) for row in session.execute(statement))
-    return [race for race in read if race is not None and race.race_id]

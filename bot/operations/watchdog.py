@@ -1,9 +1,9 @@
-"""Finds races without an outcome.
+"""Finds meetings without their outcomes.
 
 A race counts if a delivery is to be expected, once surely over in every time zone (bot.operations.overdue).
 """
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
@@ -18,10 +18,10 @@ from bot.events.days import utc_today
 from bot.events.event import EventKind, RacingEvent
 from bot.events.kinds import OUTCOMES
 from bot.events.races import Race
-from bot.operations import missing_rows, undelivered_outcomes
-from bot.operations.missing_rows import MissingRace
+from bot.operations import undelivered_outcomes
 from bot.operations.overdue import is_long_past, surely_began_after
 from bot.operations.undelivered_outcomes import DayAndRegion
+from bot.outbox import told_once
 from bot.racedata import webhook_subscriptions
 from bot.racedata.day_card import RaceOutcome, outcomes_of
 
@@ -29,79 +29,75 @@ MISSING_LOOK_BACK = timedelta(days=8)
 """Two racing days of a region with weekly racing. Older days are left alone."""
 
 RACES_OF_A_SILENT_DAY = 3
-"""Below this number, races are told singly: the day may be fine."""
+"""Below this number, meetings are told singly: the day may be fine."""
 
-TELL_RACES_EVERY = timedelta(hours=1)
+MISSING_COURSE_MAX = 60
 
-RACE_NAME_MAX = 60
+_BEGINNING = "missing:"
 
 IsExpected = Callable[[Race], bool]
 
 
+def day_key(day: str) -> str:
+    """Of a silent day: three missing races, and no delivered outcome at all."""
+    return f"{_BEGINNING}{day}:"
+
+
+def _meeting_key(race: Race) -> str:
+    course = (race.course.name or race.course.course_id or "?")[:MISSING_COURSE_MAX]
+    return f"{day_key(race.race_date or '')}{race.region or ''}:{course}"
+
+
+def missing_name(key: str) -> str:
+    """For people: "Ascot (GB, 2026-11-20)", or the racing day."""
+    _, day, place = key.split(":", 2)
+    region, _, course = place.partition(":")
+    return f"{course} ({', '.join(filter(None, (region, day)))})" if place else f"the racing day {day}"
+
+
 @dataclass(frozen=True)
-class DeliveryState:
-    """The state of deliveries.
+class MissingOutcomes:
+    """`races`: the missing races by key, of a silent day or of a meeting. `told`: keys told, and not taken back."""
 
-    `due`: races long over without a delivery, with `news` to be told. `delivered_days`: days with a delivered outcome.
-    `told`: races told as missing, and not taken back. `undelivered`: those of them without a delivery, by id.
-    """
-
-    now: datetime
-    due: Sequence[Race]
-    news: Sequence[Race]
-    delivered_days: frozenset[str]
-    told: Sequence[MissingRace]
-    undelivered: dict[str, Race]
+    races: Mapping[str, Sequence[Race]]
+    told: frozenset[str]
 
     @property
-    def silent(self) -> dict[str, int]:
-        """Racing days without any delivery, with the number of races."""
-        races = Counter(race.race_date for race in self.due if race.race_date)
-        return {
-            day: count
-            for day, count in sorted(races.items())
-            if count >= RACES_OF_A_SILENT_DAY and day not in self.delivered_days
-        }
+    def news(self) -> dict[str, Sequence[Race]]:
+        return {key: races for key, races in self.races.items() if key not in self.told}
 
     @property
-    def resolved(self) -> list[MissingRace]:
-        """The races to be taken back, also those that were moved to a later day."""
-        still = {race_id for race_id, race in self.undelivered.items() if is_long_past(race, self.now)}
-        return [race for race in self.told if race.race_id not in still]
-
-    def was_told(self, day: str) -> bool:
-        """Whether the day is silent, and was told as a silent day."""
-        told = [race for race in self.told if race.race_date == day]
-        return day in self.silent and len(told) >= RACES_OF_A_SILENT_DAY
+    def come(self) -> list[str]:
+        """The keys to be taken back. Meetings of a silent day wait for the day's first delivery."""
+        return sorted(key for key in self.told if self.races.keys().isdisjoint({key, day_key(key.split(":")[1])}))
 
 
-def read_delivery_state(session: Session, now: datetime) -> DeliveryState:
+def read_missing(session: Session, now: datetime) -> MissingOutcomes:
     today = utc_today(now)
-    told_races = missing_rows.open_races(session)
-    first = (today - MISSING_LOOK_BACK).isoformat()
-    last = (today + timedelta(days=1)).isoformat()
+    first, last = (today - MISSING_LOOK_BACK).isoformat(), (today + timedelta(days=1)).isoformat()
     since = datetime.combine(today - MISSING_LOOK_BACK, time.min, UTC)
-    told = undelivered_outcomes.told_places(session, min([first, *(race.race_date for race in told_races)]), since)
-    live = webhook_subscriptions.live(session)
-    is_expected = _expectation(session, live, told)
-    due = [
-        race
-        for race in undelivered_outcomes.of_days(session, first, last)
-        if is_long_past(race, now) and is_expected(race)
-    ]
-    still = undelivered_outcomes.of_races(session, {race.race_id for race in told_races})
-    without = _without_outcome(session, [*due, *still], since)
-    missing = [race for race in due if race.race_id in without]
-    known, told_last = missing_rows.told(session)
-    may_tell = told_last is None or now - told_last >= TELL_RACES_EVERY
-    return DeliveryState(
-        now=now,
-        due=missing,
-        news=[race for race in missing if race.race_id not in known] if may_tell else [],
-        delivered_days=frozenset(day for day, _ in told),
-        told=told_races,
-        undelivered={race.race_id: race for race in still if race.race_id in without},
-    )
+    delivered = undelivered_outcomes.told_places(session, first, since)
+    is_expected = _expectation(session, webhook_subscriptions.live(session), delivered)
+    due = [one for one in undelivered_outcomes.of_days(session, first, last) if is_long_past(one, now)]
+    of_days: dict[str, list[Race]] = defaultdict(list)
+    for race in _without_outcome(session, [race for race in due if is_expected(race)], since):
+        of_days[race.race_date or ""].append(race)
+    by_key: dict[str, list[Race]] = defaultdict(list)
+    heard_of = {day for day, _ in delivered}
+    for day, races in sorted(of_days.items()):
+        is_silent = len(races) >= RACES_OF_A_SILENT_DAY and day not in heard_of
+        for race in races:
+            by_key[day_key(day) if is_silent else _meeting_key(race)].append(race)
+    return MissingOutcomes(by_key, told_since(session, first))
+
+
+def told_since(session: Session, first_day: str) -> frozenset[str]:
+    return frozenset(key for key in told_once.standing(session, _BEGINNING) if key >= day_key(first_day))
+
+
+def told_as_missing(session: Session, now: datetime) -> int:
+    """The meetings and silent days that admins were told of."""
+    return len(told_since(session, (utc_today(now) - MISSING_LOOK_BACK).isoformat()))
 
 
 def races_without_result(session: Session, now: datetime) -> int:
@@ -123,6 +119,7 @@ def _is_taken(race: Race, filters: Iterable[ChannelFilter]) -> bool:
 
 
 def is_listed(race: Race) -> bool:
+    """Whether the data service lists the outcome."""
     return race.is_settled or race.is_void or bool(race.abandoned)
 
 
@@ -147,16 +144,16 @@ def _since(live: Sequence[WebhookSubscriptionRow], region: str | None) -> dateti
     return max(known) if len(known) == len(made) else None
 
 
-def _without_outcome(session: Session, races: Sequence[Race], since: datetime) -> set[str]:
-    """Ids of races that remain without an outcome after comparison with deliveries without a race's id."""
+def _without_outcome(session: Session, races: Sequence[Race], since: datetime) -> list[Race]:
+    """The races that remain without an outcome after comparison with deliveries without a race's id."""
     if not races:
-        return set()
-    at_course: dict[tuple[str | None, str], list[RacingEvent]] = {}
+        return []
+    at_course: dict[tuple[str | None, str], list[RacingEvent]] = defaultdict(list)
     days = {race.race_date for race in races if race.race_date}
     for event in undelivered_outcomes.told_without_id(session, days, since):
-        for day, word in _places(event.race, *event.races):
-            at_course.setdefault((day, word), []).append(event)
-    return {race.race_id for race in races if race.race_id and _is_open(race, at_course)}
+        for place in _places(event.race, *event.races):
+            at_course[place].append(event)
+    return [race for race in races if race.race_id and _is_open(race, at_course)]
 
 
 def _is_open(race: Race, at_course: Mapping[tuple[str | None, str], Sequence[RacingEvent]]) -> bool:
@@ -174,11 +171,3 @@ def _is_open(race: Race, at_course: Mapping[tuple[str | None, str], Sequence[Rac
 def _places(*races: Race) -> set[tuple[str | None, str]]:
     words = ((race.race_date, word) for race in races for word in (race.course.course_id, race.course.name))
     return {(day, word) for day, word in words if word}
-
-
-def name_of(race: Race) -> str:
-    """For people."""
-    course = (race.course.name or race.course.course_id or "?")[:RACE_NAME_MAX]
-    off = race.off.text or (f"{race.off.off_at:%H:%M} UTC" if race.off.off_at else race.race_id)
-    where = ", ".join(part for part in (race.region, race.race_date) if part)
-    return f"{course} {off} ({where})"

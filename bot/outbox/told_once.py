@@ -3,13 +3,14 @@
 | Key | Withdrawn when |
 |---|---|
 | Of a notice for admins or a channel | `refused:unauthorized:DAY`: the data service takes the key again. Others never |
-| `missing-race:DAY:ID`: a race without an outcome | The outcome has come, or the race has another day |
+| `missing:DAY:REGION:COURSE`: a meeting without its outcomes | The outcomes have come: the key is taken back |
+| `missing:DAY:`: a racing day without any delivery | An outcome of the day has come: the key is taken back |
 | `unread-record:ID`: a failed delivery whose record can't be read | Never |
 | `quota:MONTH:PERCENT`: a warning that another warning covers | Never |
 | `said:EVENT@CHANNEL`: a direct message whose command is under way | Forgotten with the answer |
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from sqlalchemy import ColumnElement, delete, select, update
@@ -46,12 +47,6 @@ def is_noted(session: Session, key: str) -> bool:
     return session.execute(statement).first() is not None
 
 
-def noted(session: Session, beginning: str) -> Mapping[str, datetime]:
-    """The keys with this beginning, each with the moment of telling."""
-    found = session.execute(select(col(Notice.key), col(Notice.created_at)).where(_begins(beginning))).all()
-    return {row.key: row.created_at for row in found}
-
-
 def standing(session: Session, beginning: str) -> list[str]:
     """The keys with this beginning that are not withdrawn, in the order of text."""
     is_standing = (_begins(beginning), col(Notice.withdrawn_at).is_(None))
@@ -70,12 +65,10 @@ def is_withdrawn(session: Session, key: str) -> bool:
     return session.execute(statement).first() is not None
 
 
-def forget(session: Session, beginning: str, before: datetime) -> None:
-    session.execute(delete(Notice).where(_begins(beginning), col(Notice.created_at) < before))
-
-
-def free(session: Session, key: str) -> None:
-    session.execute(delete(Notice).where(col(Notice.key) == key))
+def free(session: Session, keys: Iterable[str]) -> list[str]:
+    """The keys that are dropped now, and may be told anew. A single caller gets a key."""
+    returning = delete(Notice).returning(col(Notice.key))
+    return [key for key in keys if session.execute(returning.where(col(Notice.key) == key)).first() is not None]
 
 
 def _begins(beginning: str) -> ColumnElement[bool]:

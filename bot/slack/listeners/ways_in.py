@@ -148,7 +148,7 @@ class DirectMessageListener:
 
         def store(session: Session) -> None:
             message_store.add(session, [post])
-            told_once.free(session, key)
+            told_once.free(session, [key])
 
         await desk.database.write(store)
         desk.wake.set()

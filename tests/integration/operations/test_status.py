@@ -15,7 +15,7 @@ from bot.db.tables import ChannelQueue, OutboxMessage
 from bot.deliveries import inbox
 from bot.errors import CommandError
 from bot.events.races import Course, OffTime, Race, Runner
-from bot.operations import missing_rows, status_figures
+from bot.operations import status_figures
 from bot.operations.gauges import read_service_state
 from bot.operations.jobs import job_runs
 from bot.operations.jobs.job_runs import SlotClaim
@@ -159,19 +159,6 @@ async def test_status_has_jobs_repair_replicas_versions_and_quota(pipeline):
     assert found.done == {"repair": now - timedelta(hours=2)}
     assert (found.replicas, found.schema, found.reading) == (2, migrate.head(), reading)
     assert found.version
-
-
-@on_both
-async def test_only_what_admins_were_told_of_and_has_not_come_is_missing(pipeline):
-    now = pipeline.clock()
-
-    races = [Race(race_id=one, race_date="2026-11-20") for one in ("1", "2", "3")]
-    assert await pipeline.database.write(lambda session: missing_rows.tell(session, races, now)) == races
-    assert await pipeline.database.write(lambda session: missing_rows.tell(session, races, now)) == []
-    some = await pipeline.database.read(missing_rows.open_races)
-    assert await pipeline.database.write(lambda session: missing_rows.came(session, some[:1], now)) == some[:1]
-    assert await pipeline.database.write(lambda session: missing_rows.came(session, some[:1], now)) == []
-    assert (await read(pipeline)).missing == 2
 
 
 async def test_status_only_reads_in_one_transaction_by_indexes(told):

@@ -10,9 +10,8 @@ import pytest
 
 from bot.db.tables import WebhookSubscriptionRow
 from bot.events.races import Course, OffTime, Race
-from bot.operations import missing_rows
 from bot.operations.jobs.watch_deliveries import REQUESTS_LEFT_TO_PEOPLE, DeliveryWatch
-from bot.operations.watchdog import read_delivery_state
+from bot.operations.watchdog import read_missing, told_as_missing
 from bot.racedata import quota_store, race_book_store, webhook_subscriptions
 from bot.racedata.client.service_errors import ServerFault
 from bot.racedata.month_quota import QuotaReading, QuotaSource
@@ -86,7 +85,8 @@ class Watched:
         await self.pipeline.database.write(lambda session: race_book_store.put(session, races, NOW, region=None))
 
     async def has_open(self):
-        return [race.race_id for race in await self.pipeline.database.read(missing_rows.open_races)]
+        """As `/racing status` counts."""
+        return await self.pipeline.database.read(lambda session: told_as_missing(session, self.clock.now))
 
 
 @pytest.fixture
@@ -96,13 +96,13 @@ async def watched(pipeline):
     return made
 
 
-def race(number, hours_ago=4.0, region="GB", **more):
+def race(number, hours_ago=4.0, region="GB", course="Ascot", **more):
     """A race whose off time came with an offset."""
     off_at = NOW - timedelta(hours=hours_ago)
     return Race(
         race_id=f"rc_{number}",
         region=region,
-        course=Course(name="Ascot"),
+        course=Course(name=course),
         race_date=off_at.date().isoformat(),
         off=OffTime(text=f"{off_at:%H:%M}", off_at=off_at),
         **more,
@@ -114,21 +114,27 @@ def result(number, **fields):
     return {"event": "result.received", "race": {"race_id": f"rc_{number}", "runners": runners, **fields}}
 
 
-async def test_race_without_outcome_is_told_once_when_it_is_long_past_and_taken_back_when_it_comes(watched):
-    await watched.book(race(1, hours_ago=0))
+async def test_meeting_without_outcomes_is_told_once_when_it_is_long_past_and_taken_back_when_they_come(watched):
+    await watched.book(race(1, hours_ago=0), race(2, hours_ago=-0.5))
     assert await watched.run(LONG_PAST - timedelta(seconds=1)) == []
     (told,) = await watched.run(timedelta(seconds=1))
     assert told.startswith("1 race should have been over for 3 hours or more")
-    assert "Ascot 18:00 (GB, 2026-11-20). The data service's list has no outcome either." in told
+    assert "Ascot (GB, 2026-11-20) 18:00. The data service's list has no outcome either." in told
     assert watched.levels == [WARNING]
     assert [one for one in watched.client.asked if isinstance(one, tuple)] == [("GB", None)]
     for _ in range(3):
         assert await watched.run(timedelta(hours=2)) == []
     assert len([one for one in watched.client.asked if isinstance(one, tuple)]) == 1, "asked again and again"
     await watched.deliver(result(1))
-    assert await watched.run() == ["The outcome of 1 race has come after all: Ascot 18:00 (GB, 2026-11-20)."]
+    assert [await watched.run(), await watched.has_open()] == [[], 1], "the meeting's other race is missing"
+    await watched.deliver(result(2))
+    (told,) = await watched.run()
+    assert told.endswith("Ascot (GB, 2026-11-20).")
     assert watched.levels == [ALL_CLEAR]
-    assert [await watched.run(timedelta(hours=2)), await watched.has_open()] == [[], []]
+    assert [await watched.run(timedelta(hours=2)), await watched.has_open()] == [[], 0]
+    await watched.book(race(3, hours_ago=-1))
+    (told,) = await watched.run()
+    assert "Ascot (GB, 2026-11-20) 19:00" in told, "the meeting again"
 
 
 @pytest.mark.parametrize(
@@ -155,14 +161,10 @@ async def test_outcome_that_is_listed_and_was_not_delivered_is_told_as_such(watc
     listed = {"race_id": "rc_1", "date": "2026-11-20", "region": "GB", "course": "Ascot", "status": "result"}
     watched.client.races = [listed, {"race_id": "rc_9", "date": "2026-11-29", "region": "GB"}]
     (told,) = await watched.run()
-    assert "I know neither a result nor an abandonment: Ascot 13:30 (GB, 2026-11-20). The data" in told
-    assert "lists the outcome of 1 race and did not deliver it, so no channel was told: Ascot 14:00 (GB" in told
-    await watched.book(race(2, hours_ago=4.5, abandoned=True))
-    assert await watched.run(timedelta(minutes=10)) == []
+    assert told.startswith("2 races should have been over")
+    assert "lists the outcome of 1 of them and did not deliver it" in told
     await watched.deliver(result(1))
-    assert await watched.run(timedelta(minutes=10)) == [
-        "The outcome of 1 race has come after all: Ascot 14:00 (GB, 2026-11-20)."
-    ]
+    assert await watched.run(timedelta(minutes=10)) == []
 
 
 async def test_race_that_is_moved_to_another_day_is_taken_back(watched):
@@ -170,8 +172,7 @@ async def test_race_that_is_moved_to_another_day_is_taken_back(watched):
     assert len(await watched.run()) == 1
     await watched.book(race(1, hours_ago=-48))
     (told,) = await watched.run()
-    assert told.startswith("The data service now lists another day of 1 race: Ascot ")
-    assert told.endswith(" (GB, 2026-11-22) in place of 2026-11-20.")
+    assert told.endswith("or the races have another day: Ascot (GB, 2026-11-20).")
 
 
 async def test_only_races_whose_delivery_can_be_expected_are_missed(watched, pipeline):
@@ -195,16 +196,14 @@ async def test_without_a_known_subscription_regions_count_that_were_delivered_la
     await pipeline.fanout.run_once()
     pipeline.clock.now = now()
     (told,) = await watched.run()
-    assert "Ascot 14:00 (GB" in told
+    assert "Ascot (GB" in told
     assert "IRE" not in told
 
 
-async def test_races_found_within_an_hour_are_told_together_and_only_ten_are_named(watched, pipeline):
+async def test_only_ten_meetings_are_named(watched, pipeline):
     await watched.deliver(result(99, date="2026-11-20", course="York", region="GB"))
-    await watched.book(race(0), *(race(number, hours_ago=2.9 - number / 100) for number in range(1, 14)))
-    assert len(await watched.run()) == 1
-    assert await watched.run(timedelta(minutes=30)) == []
-    (told,) = await watched.run(timedelta(minutes=30))
+    await watched.book(*(race(number, course=f"Course {number}") for number in range(13)))
+    (told,) = await watched.run()
     assert told.startswith("13 races should have been over")
     assert "and 3 more." in told
 
@@ -212,17 +211,22 @@ async def test_races_found_within_an_hour_are_told_together_and_only_ten_are_nam
 async def test_day_without_any_delivery_is_told_once_as_such_until_a_delivery_comes(watched):
     await watched.book(race(0))
     assert len(await watched.run()) == 1
-    await watched.book(*(race(number, hours_ago=2.5) for number in range(1, 5)), race("later", hours_ago=1))
+    await watched.book(
+        *(race(number, hours_ago=2.5) for number in range(1, 5)),
+        race("late", hours_ago=1),
+        race("york", course="York"),
+    )
     (told,) = await watched.run(timedelta(hours=1))
-    assert told.startswith("No result and no abandonment was delivered of the racing day 2026-11-20, although 5 races")
+    assert told.startswith("No result and no abandonment was delivered of the racing day 2026-11-20, although 6 races")
     assert watched.levels == [URGENT]
     assert await watched.run(timedelta(hours=2)) == []
     await watched.deliver(result(1))
-    await watched.book(race("last", hours_ago=0.5))
     back, told = await watched.run(timedelta(hours=1))
-    assert back == "The outcome of 1 race has come after all: Ascot 15:30 (GB, 2026-11-20)."
+    assert back.endswith(": the racing day 2026-11-20.")
     assert told.startswith("1 race should have been over for 3 hours or more")
-    assert "Ascot 17:30" in told
+    assert "York" in told
+    assert "Ascot" not in told, "told before"
+    assert watched.levels == [ALL_CLEAR, WARNING]
 
 
 @on_both
@@ -234,7 +238,7 @@ async def test_day_counts_as_silent_from_three_races_on_and_without_any_delivery
     (told,) = await watched.run()
     assert re.findall("racing day ([0-9-]+), although ([0-9]+) races", told) == [("2026-11-19", "3")]
     assert "4 races should have been over" in told
-    assert len(await watched.has_open()) == 7
+    assert await watched.has_open() == 3
 
 
 async def test_race_that_the_service_could_not_be_asked_for_is_told_with_a_word_on_that(watched):
@@ -267,7 +271,7 @@ async def test_two_replicas_in_the_same_instant_tell_once(watched):
 async def test_run_that_dies_before_its_commit_is_made_good_by_the_next(watched, pipeline, monkeypatch):
     await watched.book(race(1))
     with monkeypatch.context() as patched:
-        patched.setattr("bot.operations.missing_rows.forget", lambda _session, _now: 1 / 0)
+        patched.setattr(pipeline.notices, "tell", lambda *_args, **_more: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             await watched.watch().run()
     assert len(await watched.run()) == 1
@@ -286,12 +290,12 @@ async def test_look_that_finds_nothing_writes_nothing(watched, pipeline, monkeyp
 async def test_look_goes_by_indexes_that_do_not_grow_with_the_history(watched, pipeline):
     await watched.book(race(1), race(2, hours_ago=30))
     with noted(pipeline.database) as statements:
-        state = await pipeline.database.read(lambda session: read_delivery_state(session, NOW))
-    assert len(state.due) == 2
+        found = await pipeline.database.read(lambda session: read_missing(session, NOW))
+    assert len(found.news) == 2
     plans = plans_of(pipeline.database, [one for one in statements if one[0].startswith("SELECT")])
     scans = [plan for plan in plans if plan.startswith(("SCAN event", "SCAN book_race", "SCAN inbox"))]
     assert scans == ["SCAN inbox"], "the first row by number"
     assert any("ix_event_without_race_id" in plan for plan in plans)
-    # A read_delivery_state for every race without an id would read all of them, however old.
+    # A look for every race without an id would read all of them, however old.
     by_no_id = [plan for plan in plans if "ix_event_race_id (race_id=?)" in plan]
-    assert len(by_no_id) == 1, "the read_delivery_state for the race of a row"
+    assert len(by_no_id) == 1, "the look for the race of a row"

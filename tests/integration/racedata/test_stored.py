@@ -198,6 +198,8 @@ async def test_what_was_told_once_is_withdrawn_once(database):
     assert not await is_withdrawn()
     assert [await withdraw("a", "b"), await withdraw("a")] == [["a"], []]
     assert await is_withdrawn()
+    taken_back = [await database.write(lambda session: told_once.free(session, ["a", "b"])) for _ in range(2)]
+    assert taken_back == [["a"], []]
 
 
 @on_both
