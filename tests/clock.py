@@ -17,10 +17,10 @@ from bot.db.engine import Database
 START = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 DAY = START.date().isoformat()
 
-_AHEAD_S = os.environ.setdefault("TESTS_CLOCK_AHEAD_S", str((START - datetime.now(UTC)).total_seconds()))
+AHEAD_S = os.environ.setdefault("TESTS_CLOCK_AHEAD_S", str((START - datetime.now(UTC)).total_seconds()))
 """The workers of a run, and the processes of a worker, have the same clock."""
 
-_ahead = timedelta(seconds=float(_AHEAD_S))
+_ahead = timedelta(seconds=float(AHEAD_S))
 
 
 def now() -> datetime:
@@ -39,7 +39,7 @@ def real_clock() -> Iterator[None]:
     try:
         yield
     finally:
-        _ahead = timedelta(seconds=float(_AHEAD_S))
+        _ahead = timedelta(seconds=float(AHEAD_S))
 
 
 def move_clock(address: str) -> None:
@@ -56,7 +56,7 @@ def move_clock(address: str) -> None:
         connection.execute("CREATE SEQUENCE IF NOT EXISTS public.clock_ahead MINVALUE -9000000000000000 START 1")
         connection.execute(
             "CREATE OR REPLACE FUNCTION public.clock_timestamp() RETURNS timestamptz LANGUAGE sql VOLATILE AS"
-            f" $$ SELECT pg_catalog.clock_timestamp() + interval '{float(_AHEAD_S) + behind_s} seconds'"
+            f" $$ SELECT pg_catalog.clock_timestamp() + interval '{float(AHEAD_S) + behind_s} seconds'"
             " + (SELECT last_value FROM public.clock_ahead) * interval '1 microsecond' $$"
         )
 

@@ -8,16 +8,20 @@ import contextlib
 import multiprocessing
 import os
 import signal
+import subprocess
 import sys
 import traceback
 import uuid
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, repeat
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import psutil
+
+import tests.clock
 
 PASSED_ON = {"PATH", "HOME", "LANG", "SSL_CERT_FILE"}
 
@@ -88,10 +92,18 @@ def _run(  # noqa: PLR0917  a process is given its values by position
     from bot.__main__ import main
     from bot.receiver import bot_process
 
-    bot_process.spawn = _Bot
+    starts: Iterator[Callable[[Sequence[int]], bot_process.Process]] = chain([_Bot], repeat(_start_cold))
+    bot_process.spawn = lambda fds: next(starts)(fds)  # noqa: PLW0108  each call takes the next
     # What a test is about is not how busy the machine is.
     bot_process.COMES_UP_S = 30.0
     main()
+
+
+def _start_cold(fds: Sequence[int]) -> subprocess.Popen[bytes]:
+    """The receiver has opened the journal by now, and SQLite's connections do not outlive a fork: letters get lost."""
+    start = f"import tests.clock, bot.cli.server; bot.cli.server.be_the_bot(*{tuple(fds)})"
+    env = {**os.environ, "TESTS_CLOCK_AHEAD_S": tests.clock.AHEAD_S, "PYTHONPATH": str(Path(__file__).parents[2])}
+    return subprocess.Popen([sys.executable, "-c", start], pass_fds=fds, env=env)
 
 
 class _Bot:
