@@ -40,7 +40,7 @@ TABLE: dict[str, tuple[int | None, str]] = {
     "bot/racedata/client/circuit_breakers.py": (None, BREAKERS),
     "bot/racedata/client/throttle.py": (
         None,
-        f"{UNIT}racedata/test_token_bucket.py {UNIT}racedata/test_client_calls.py",
+        f"{UNIT}racedata/test_pace.py {UNIT}racedata/test_client_calls.py",
     ),
     "bot/racedata/month_quota.py": (4, f"{UNIT}racedata/test_quota_use.py {UNIT}racedata/test_quota_book.py"),
 }

@@ -286,7 +286,6 @@ class Service:
             DatabaseStateStore(self.database, self.clock),
             self.ports.timing,
             http=httpx.AsyncClient(transport=transport) if transport else None,
-            replicas=lambda: self.replicas.count,
             hooks=Hooks(
                 on_meta=self.telling.account,
                 on_circuit_open=self.telling.circuit_open,
@@ -471,8 +470,6 @@ class Service:
         await self.schema.run()
         await self._renew_secrets()
         self.racing.recall(await self.telling.last_account())
-        # Counted before the first job: replicas divide the data service's limit.
-        await self.replicas.beat()
         self.jobs.start()
         await self.replicas.run()
 

@@ -1,6 +1,7 @@
 """Small named values that outlive a restart. `Mark` has the names."""
 
 import json
+from collections.abc import Callable
 from datetime import datetime
 from enum import StrEnum
 from functools import partial
@@ -33,7 +34,7 @@ class Mark(StrEnum):
     ACCOUNT = "account"
     """Plan and window as admins were told last."""
     LATCHES = "racing.latches"
-    """Refusals of quota, key or plan: the data service is not asked."""
+    """Refusals of quota, key or plan, and the pace: what keeps requests to the data service back."""
     QUOTA_SPENT = "quota.spent"
     """Our own count of the month's requests."""
     QUOTA_READING = "quota.reading"
@@ -86,9 +87,15 @@ class DatabaseStateStore:
         self._database = database
         self._clock = clock
 
-    async def get(self, name: str) -> dict[str, Any] | None:
+    async def get(self, name: str) -> Any:
         kept = await self._database.read(partial(get, name=name))
-        return kept[0] if kept and isinstance(kept[0], dict) else None
+        return kept[0] if kept else None
 
-    async def set(self, name: str, value: dict[str, Any]) -> None:
-        await self._database.write(partial(put, name=name, value=value, now=self._clock()))
+    async def change(self, name: str, change: Callable[[Any], Any]) -> None:
+        await self._database.write(partial(self._changed, name=name, change=change))
+
+    def _changed(self, session: Session, name: str, change: Callable[[Any], Any]) -> None:
+        kept = get(session, name)
+        before = kept[0] if kept else None
+        if (after := change(before)) != before:
+            put(session, name, after, self._clock())

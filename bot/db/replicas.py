@@ -1,4 +1,4 @@
-"""Counts the replicas on this database by their heartbeats: replicas share the data service's limits per key."""
+"""Counts the replicas on this database by their heartbeats."""
 
 import asyncio
 from datetime import datetime, timedelta

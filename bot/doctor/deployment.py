@@ -41,12 +41,12 @@ SLACK, SERVICE = "Slack", "the data service"
 class ForgetfulStore:
     """Without memory the doctor ignores the bot's circuit breakers, and opens none."""
 
-    async def get(self, name: str) -> dict[str, Any] | None:  # noqa: ARG002  the protocol's name
+    async def get(self, name: str) -> None:
         """Nothing."""
-        return None
 
-    async def set(self, name: str, value: dict[str, Any]) -> None:
+    async def change(self, name: str, change: Callable[[Any], Any]) -> None:  # noqa: ARG002  the protocol's name
         """Keep nothing."""
+        change(None)
 
 
 @dataclass(frozen=True)

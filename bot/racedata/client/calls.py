@@ -1,6 +1,8 @@
-"""One call: circuit breaker, throttle, request, answer, and the decision to retry."""
+"""One call: circuit breakers, pace, request, answer, and the decision to retry."""
 
-from collections.abc import Awaitable, Callable
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -10,9 +12,8 @@ from bot.racedata.client.circuit_breakers import USAGE_PATH, CircuitBreakers
 from bot.racedata.client.envelope import failure_of, read_page
 from bot.racedata.client.headers import RateReading, read_rate
 from bot.racedata.client.records import Meta, ServicePage
-from bot.racedata.client.retry import Patience, rate_wait_s, wait_before_next_s
-from bot.racedata.client.service_errors import QuotaExceeded, RateLimited, ServiceFailure, ServiceUnreachable, Spared
-from bot.racedata.client.throttle import Slot, Throttle
+from bot.racedata.client.retry import Patience, wait_before_next_s
+from bot.racedata.client.service_errors import RateLimited, ServiceFailure, ServiceUnreachable, Spared
 from bot.racedata.client.timing import Timing
 from bot.racedata.client.transport import Answer, Request, Transport
 from bot.racedata.plans import PLANS
@@ -57,18 +58,16 @@ class Hooks:
 
 
 class Calls:
-    """Shared by all calls: throttle, circuit breakers, account."""
+    """Shared by all calls: circuit breakers, pace, account."""
 
-    def __init__(
-        self, transport: Transport, throttle: Throttle, breakers: CircuitBreakers, timing: Timing, hooks: Hooks
-    ) -> None:
+    def __init__(self, transport: Transport, breakers: CircuitBreakers, timing: Timing, hooks: Hooks) -> None:
         self.transport = transport
         self.breakers = breakers
         self.state = AccountState()
         self.refused_groupings: dict[str, str | None] = {}
         self._told: tuple[str | None, str | None] = (None, None)
-        self._repeated: dict[int, ServiceFailure] = {}
-        self._throttle = throttle
+        self._held_up: dict[int, ServiceFailure] = {}
+        self._answered = asyncio.Event()
         self._timing = timing
         self._hooks = hooks
 
@@ -80,11 +79,9 @@ class Calls:
         try:
             while True:
                 attempt += 1
-                left_s = patience.deadline_s - (self._timing.monotonic() - started)
                 try:
-                    async with self.breakers.permit(request.endpoint) as is_probe:
-                        answer = await self._attempt(request, is_probe, background=background, patience_s=left_s)
-                        return await self._read(answer, request, page, bare=bare, is_probe=is_probe)
+                    async with self._turn(request, started + patience.deadline_s, background=background):
+                        return await self._attempt(request, page, bare=bare)
                 except ServiceFailure as error:
                     after_s = wait_before_next_s(
                         error,
@@ -106,10 +103,10 @@ class Calls:
                     )
                     if after_s is None:
                         raise
-                    self._repeated[id(request)] = error
+                    self._held_up[id(request)] = error
                 await self._timing.sleep(after_s)
         finally:
-            self._repeated.pop(id(request), None)
+            self._held_up.pop(id(request), None)
 
     async def check_spending(self, path: str, purpose: Purpose) -> None:
         """Raise Spared if the month has too little left. The usage endpoint is free of quota."""
@@ -118,54 +115,57 @@ class Calls:
 
     def held_up(self, path: str) -> ServiceFailure:
         """Why a call under way has no answer so far."""
-        if self._repeated:
-            return next(reversed(self._repeated.values()))
-        if wait_s := self._throttle.wait_s(background=False):
-            return RateLimited(path, code=RateLimited.known_code, retry_after_s=wait_s)
-        return ServiceUnreachable(path, message="no answer so far", may_have_arrived=True)
+        silent = ServiceUnreachable(path, message="no answer so far", may_have_arrived=True)
+        return next(reversed(self._held_up.values()), silent)
 
-    async def _attempt(self, request: Request, is_probe: bool, *, background: bool, patience_s: float) -> Answer:
-        self._throttle.hold(self.breakers.held_s())
-        async with self._throttle.slot(request.path, background=background, patience_s=patience_s) as slot:
-            self.breakers.recheck(request.endpoint, is_probe=is_probe)
-            answer = await self._send(request)
-            failure = failure_of(answer, request.path, self._timing.clock(), self.transport.mask)
-            _note_rate(slot, answer, failure)
-        if failure is None:
-            return answer
-        self._hooks.on_answer(request.path, failure)
-        if await self.breakers.refused(failure, self.state.plan, request.endpoint):
-            await self._hooks.on_circuit_open(failure)
-        raise failure
-
-    async def _send(self, request: Request) -> Answer:
+    @asynccontextmanager
+    async def _turn(self, request: Request, until: float, *, background: bool) -> AsyncGenerator[None]:
+        """Wait until the request may be sent. RateLimited, without a request, if no turn comes `until`."""
+        while True:
+            answered = self._answered
+            wait_s = await self.breakers.take(request.endpoint, background=background)
+            if wait_s == 0:
+                break
+            if self._timing.monotonic() + (wait_s or 0.0) > until:
+                raise RateLimited(request.path, code=RateLimited.known_code, retry_after_s=wait_s)
+            if wait_s is not None:
+                limited = RateLimited(request.path, code=RateLimited.known_code, retry_after_s=wait_s)
+                self._held_up.setdefault(id(request), limited)
+            await (answered.wait() if wait_s is None else self._timing.sleep(wait_s))
         try:
-            return await self.transport.send(request)
-        except ServiceFailure as failure:
-            self._hooks.on_answer(request.path, failure)
+            yield
+        finally:
+            self.breakers.in_flight -= 1
+            self._answered.set()
+            self._answered = asyncio.Event()
+
+    async def _attempt(self, request: Request, page: type[ServicePage[T]], *, bare: bool) -> ServicePage[T]:
+        try:
+            answer = await self.transport.send(request)
+        except ServiceFailure as error:
+            self._hooks.on_answer(request.path, error)
             raise
-
-    async def _read(
-        self, answer: Answer, request: Request, page: type[ServicePage[T]], *, bare: bool, is_probe: bool
-    ) -> ServicePage[T]:
-        found = read_page(answer, request.path, page, self.transport.mask, bare=bare)
-        if isinstance(found, ServiceFailure):
-            self._hooks.on_answer(request.path, found)
-            raise found
-        self._hooks.on_answer(request.path, None)
-        if found.meta.plan in PLANS and read_rate(answer.headers).limit is None:
-            self._throttle.learn_limit(PLANS[found.meta.plan].requests_per_minute)
+        found: ServicePage[T] | ServiceFailure = failure_of(
+            answer, request.path, self._timing.clock(), self.transport.mask
+        ) or read_page(answer, request.path, page, self.transport.mask, bare=bare)
+        failure = found if isinstance(found, ServiceFailure) else None
+        self._hooks.on_answer(request.path, failure)
         try:
-            await self._remember(found.meta, is_probe=is_probe)
+            if not isinstance(found, ServiceFailure):
+                await self._remember(found.meta, request, answer)
+            elif await self.breakers.refused(found, self.state.plan, request.endpoint, _rate(answer, None)):
+                await self._hooks.on_circuit_open(found)
         except StorageError as error:
-            if request.repeatable:
+            if failure is None and request.repeatable:
                 raise
-            # The request must not be repeated, so its answer outweighs a failed note.
+            # The request must not be repeated, or is refused: the answer outweighs a failed note.
             log.warning("answer_not_noted", path=request.path, reason=str(error))
+        if isinstance(found, ServiceFailure):
+            raise found
         return found
 
-    async def _remember(self, meta: Meta, *, is_probe: bool) -> None:
-        await self.breakers.answered(meta.plan, is_probe=is_probe)
+    async def _remember(self, meta: Meta, request: Request, answer: Answer) -> None:
+        await self.breakers.answered(meta.plan, request.endpoint, _rate(answer, meta.plan))
         old = self.state
         self.state = AccountState(
             plan=meta.plan or old.plan, window=meta.window or old.window, data_as_of=meta.data_as_of or old.data_as_of
@@ -175,9 +175,9 @@ class Calls:
             self._told = account
 
 
-def _note_rate(slot: Slot, answer: Answer, failure: ServiceFailure | None) -> None:
-    """A proxy's error page has no rate headers, and says nothing about the service's count."""
+def _rate(answer: Answer, plan: str | None) -> RateReading | None:
+    """The plan's limit where no header tells the limit. A proxy's error page says nothing about the service's count."""
     reading = read_rate(answer.headers)
-    slot.reading = reading if answer.status < 500 or reading != RateReading() else None
-    if answer.status == 429 and failure is not None and not isinstance(failure, QuotaExceeded):
-        slot.hold_s = rate_wait_s(failure)
+    if answer.status >= 500 and reading == RateReading():
+        return None
+    return reading._replace(limit=reading.limit or (PLANS[plan].requests_per_minute if plan in PLANS else None))

@@ -1,4 +1,4 @@
-"""Circuit breakers for refusals that a repeated request would meet again.
+"""What keeps requests back: circuit breakers for refusals that a repeated request would meet again, and the pace.
 
 | Refusal | Not asked | Closes at a new key, at an admin's reset, and |
 |---|---|---|
@@ -6,21 +6,22 @@
 | `quota_exceeded` | All but `/account/usage`, at no cost | At a new month or plan, lower usage or a higher allowance |
 | `upgrade_required` | The refused endpoints | At a new plan |
 
-All are one row, read for each request, so replicas share them. The wait that a 429 asked for is in the row too.
+All are one row, read and changed for each request, so replicas share them.
 """
 
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager, suppress
+import asyncio
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from hashlib import sha256
 from hmac import new as new_hmac
 from typing import Any, Protocol
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, SecretStr, ValidationError
+from pydantic import AwareDatetime, SecretStr, ValidationError
 
 from bot.clock import Clock
 from bot.db.named_values import Mark
-from bot.errors import StorageError
+from bot.events.races import Value
+from bot.racedata.client.headers import RateReading
 from bot.racedata.client.retry import rate_wait_s
 from bot.racedata.client.service_errors import (
     BREAKER_WORDS,
@@ -29,6 +30,7 @@ from bot.racedata.client.service_errors import (
     ServiceFailure,
     UpgradeRequired,
 )
+from bot.racedata.client.throttle import Minute
 from bot.racedata.month_quota import month_end, month_start
 
 QUOTA = "quota_exceeded"
@@ -44,19 +46,18 @@ PROBE_EVERY = timedelta(hours=1)
 
 
 class StateStore(Protocol):
-    async def get(self, name: str) -> dict[str, Any] | None: ...
+    async def get(self, name: str) -> Any: ...
 
-    async def set(self, name: str, value: dict[str, Any]) -> None: ...
+    async def change(self, name: str, change: Callable[[Any], Any]) -> None:
+        """Store what `change` makes of the stored value (None: nothing yet)."""
 
 
-class OpenBreaker(BaseModel):
-    """`key` is the key's fingerprint. From `ask_at` on a probe may be sent.
+class OpenBreaker(Value):
+    """`key` is the key's fingerprint. From `ask_at` on requests find out whether the refusal still holds.
 
     `endpoints`: the endpoints beyond `plan`, each with the words of the refusal; empty for a breaker of the whole
     service.
     """
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
 
     code: str
     key: str
@@ -71,20 +72,28 @@ class OpenBreaker(BaseModel):
             return endpoint in self.endpoints
         return not (self.code == QUOTA and endpoint == USAGE_PATH)
 
+    def is_due(self, now: datetime) -> bool:
+        return self.ask_at is not None and self.ask_at <= now
+
     def refusal_again(self, endpoint: str) -> ServiceFailure:
         if self.code == PLAN:
             return UpgradeRequired(endpoint, code=PLAN, **self.endpoints[endpoint])
         return CircuitOpen(endpoint, code=self.code, request_id=self.request_id)
 
 
-class _Latches(BaseModel):
-    """The stored row. After a 429 that asked for `hold_s`, all requests wait until `held_until`."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
+class _Kept(Value):
+    """The stored row. Breakers by code."""
 
     breakers: Mapping[str, OpenBreaker] = {}
-    held_until: AwareDatetime | None = None
-    hold_s: float = 0.0
+    pace: Minute = Minute()
+
+    def with_open(self, *breakers: OpenBreaker) -> "_Kept":
+        return self.model_copy(update={"breakers": {**self.breakers, **{one.code: one for one in breakers}}})
+
+    def without(self, *codes: str) -> "_Kept":
+        return self.model_copy(
+            update={"breakers": {code: one for code, one in self.breakers.items() if code not in codes}}
+        )
 
 
 def fingerprint(key: SecretStr) -> str:
@@ -92,54 +101,83 @@ def fingerprint(key: SecretStr) -> str:
 
 
 class CircuitBreakers:
-    """Two replicas that write at the same instant may lose a breaker: the next refusal opens the breaker again."""
+    """Two replicas that write at the same instant may lose a change: the next answer tells the same again.
+
+    `in_flight` counts this process's requests.
+    """
 
     def __init__(self, store: StateStore, clock: Clock, key: SecretStr) -> None:
         self._store = store
         self._clock = clock
         self._key = fingerprint(key)
-        self._latches = _Latches()
-        self._is_probing = False
-        self._writing = 0
-        self._written = 0
+        self._turn = asyncio.Lock()
+        self.in_flight = 0
 
     async def open_now(self) -> tuple[OpenBreaker, ...]:
-        await self._load()
-        return tuple(self._latches.breakers.values())
+        return tuple(self._read(await self._store.get(Mark.LATCHES)).breakers.values())
 
-    @asynccontextmanager
-    async def permit(self, endpoint: str) -> AsyncGenerator[bool]:
-        """Whether the request is a probe: its answer decides whether an open breaker closes. One probe at a time.
+    async def reset(self, code: str) -> None:
+        await self._change(lambda kept: kept.without(code))
+
+    async def take(self, endpoint: str, *, background: bool) -> float | None:
+        """0 if the request may be sent now, and is counted; else as `Minute.wait_s`.
 
         Raises CircuitOpen or UpgradeRequired for a request that may not be made.
         """
-        await self._load()
-        is_probe = self._check(endpoint)
-        self._is_probing = self._is_probing or is_probe
-        try:
-            yield is_probe
-        finally:
-            if is_probe:
-                self._is_probing = False
+        wait_s: float | None = None
+        refusal: ServiceFailure | None = None
 
-    async def refused(self, error: ServiceFailure, plan: str | None, endpoint: str) -> bool:
+        def take(kept: _Kept) -> _Kept:
+            nonlocal wait_s, refusal
+            now = self._clock()
+            in_the_way = (one for one in kept.breakers.values() if one.stops(endpoint) and not one.is_due(now))
+            # Raised outside: an error in here would have units of other work done again.
+            refusal = next((breaker.refusal_again(endpoint) for breaker in in_the_way), None)
+            wait_s = kept.pace.wait_s(now, background=background, in_flight=self.in_flight)
+            is_taken = refusal is None and wait_s == 0
+            return kept.model_copy(update={"pace": kept.pace.taken()}) if is_taken else kept
+
+        async with self._turn:
+            await self._change(take)
+            if refusal is not None:
+                raise refusal
+            self.in_flight += wait_s == 0
+        return wait_s
+
+    async def refused(
+        self, error: ServiceFailure, plan: str | None, endpoint: str, reading: RateReading | None = None
+    ) -> bool:
         """Whether this refusal has closed the whole service to us. `plan` is the plan last seen.
 
         A refusal without a code, such as a proxy's, opens no breaker.
         """
-        if isinstance(error, RateLimited):
-            await self._hold(rate_wait_s(error))
-        if error.code not in BREAKER_CODES:
-            return False
-        before, now = self._latches.breakers.get(error.code), self._clock()
-        since, endpoints = before.since if before else now, {}
+        is_news = False
+
+        def refuse(kept: _Kept) -> _Kept:
+            nonlocal is_news
+            kept = self._paced(kept, reading, rate_wait_s(error) if isinstance(error, RateLimited) else None)
+            if error.code not in BREAKER_CODES:
+                return kept
+            before = kept.breakers.get(error.code)
+            breaker = self._opened(error, before, plan, endpoint)
+            is_news = before is None and not breaker.endpoints
+            return kept.with_open(breaker)
+
+        await self._change(refuse)
+        return is_news
+
+    def _opened(
+        self, error: ServiceFailure, before: OpenBreaker | None, plan: str | None, endpoint: str
+    ) -> OpenBreaker:
+        now, endpoints = self._clock(), {}
+        since = before.since if before else now
         if isinstance(error, UpgradeRequired):
             plan = plan or error.your_plan
             extras = {"your_plan": error.your_plan, "reaches_on": error.reaches_on}
             words = {"status": error.status, "request_id": error.request_id, "message": error.message, "extras": extras}
             endpoints = {**(before.endpoints if before and before.plan == plan else {}), endpoint: words}
-        breaker = OpenBreaker(
-            code=error.code,
+        return OpenBreaker(
+            code=error.code or "",
             key=self._key,
             since=since,
             ask_at=_next_probe(since, now) if error.code == QUOTA else None,
@@ -147,89 +185,44 @@ class CircuitBreakers:
             request_id=error.request_id,
             endpoints=endpoints,
         )
-        await self._keep_open(breaker)
-        return before is None and not endpoints
 
-    def held_s(self) -> float:
-        """Seconds that a 429 of any replica still holds all, as of the last permit.
-
-        A longer hold was written before the clock was set back.
-        """
-        until = self._latches.held_until
-        left_s = (until - self._clock()).total_seconds() if until else 0.0
-        return left_s if 0 < left_s <= self._latches.hold_s else 0.0
-
-    async def _hold(self, wait_s: float) -> None:
-        """For the longer of two waits. A wait that can't be stored holds this replica alone."""
-        if wait_s > self.held_s():
-            with suppress(StorageError):
-                await self._put(held_until=self._clock() + timedelta(seconds=wait_s), hold_s=wait_s)
-
-    async def answered(self, plan: str | None, *, is_probe: bool = False) -> None:
-        """Close the quota's breaker after a successful probe, and all but the key's under another plan.
+    async def answered(self, plan: str | None, endpoint: str, reading: RateReading | None = None) -> None:
+        """Close the quota's breaker after an answer that was due, and all but the key's under another plan.
 
         Other answers may belong to requests from before the refusal.
         """
-        if is_probe:
-            await self.reset(QUOTA)
-        for breaker in [one for one in self._latches.breakers.values() if plan and one.code != UNAUTHORIZED]:
-            if breaker.plan is None:
-                # The refused plan becomes known only now.
-                await self._keep_open(breaker.model_copy(update={"plan": plan}))
-            elif breaker.plan != plan:
-                await self.reset(breaker.code)
 
-    async def reset(self, code: str) -> None:
-        await self._load()
-        await self._put(breakers={name: one for name, one in self._latches.breakers.items() if name != code})
+        def answer(kept: _Kept) -> _Kept:
+            now = self._clock()
+            refusals = [one for one in kept.breakers.values() if one.code != UNAUTHORIZED]
+            unknown = [one.model_copy(update={"plan": plan}) for one in refusals if plan and one.plan is None]
+            other = [one.code for one in refusals if plan and one.plan not in {None, plan}]
+            over = [one.code for one in refusals if one.stops(endpoint) and one.is_due(now)]
+            return self._paced(kept, reading, None).with_open(*unknown).without(*other, *over)
 
-    async def _keep_open(self, breaker: OpenBreaker) -> None:
-        await self._put(breakers={**self._latches.breakers, breaker.code: breaker})
+        await self._change(answer)
 
-    async def _put(self, **changed: Any) -> None:
-        self._latches = self._latches.model_copy(update=changed)
-        self._writing += 1
+    def _paced(self, kept: _Kept, reading: RateReading | None, hold_s: float | None) -> _Kept:
+        now, pace = self._clock(), kept.pace
+        if hold_s is not None:
+            pace = pace.held(now, hold_s)
+        elif reading is not None:
+            pace = pace.answered(now, reading, max(0, self.in_flight - 1))
+        return kept.model_copy(update={"pace": pace})
+
+    async def _change(self, change: Callable[[_Kept], _Kept]) -> None:
+        await self._store.change(Mark.LATCHES, lambda kept: change(self._read(kept)).model_dump(mode="json"))
+
+    def _read(self, stored: Any) -> _Kept:
+        """Nothing is kept from an unreadable row, and no breaker of another key: one needless request does no harm."""
         try:
-            await self._store.set(Mark.LATCHES, self._latches.model_dump(mode="json"))
-        finally:
-            self._writing -= 1
-            self._written += 1
-
-    async def _load(self) -> None:
-        written = self._written
-        latches = _stored(await self._store.get(Mark.LATCHES))
-        # Otherwise the value may be older than the change that this process has made meanwhile.
-        if not self._writing and self._written == written:
-            ours = {code: one for code, one in latches.breakers.items() if one.key == self._key}
-            self._latches = latches.model_copy(update={"breakers": ours})
-
-    def _check(self, endpoint: str) -> bool:
-        """Whether the request is a probe. Raises if no probe is due."""
-        breakers = self._in_the_way(endpoint)
-        for breaker in breakers:
-            if self._is_probing or breaker.ask_at is None or self._clock() < breaker.ask_at:
-                raise breaker.refusal_again(endpoint)
-        return bool(breakers)
-
-    def recheck(self, endpoint: str, *, is_probe: bool) -> None:
-        """After a wait: raise as `permit` if a breaker has opened meanwhile."""
-        for breaker in self._in_the_way(endpoint):
-            if not (is_probe and breaker.code == QUOTA):
-                raise breaker.refusal_again(endpoint)
-
-    def _in_the_way(self, endpoint: str) -> list[OpenBreaker]:
-        return [breaker for breaker in self._latches.breakers.values() if breaker.stops(endpoint)]
+            kept = _Kept.model_validate(stored or {})
+        except ValidationError:
+            return _Kept()
+        return kept.without(*(code for code, one in kept.breakers.items() if one.key != self._key))
 
 
 def _next_probe(since: datetime, now: datetime) -> datetime:
     """The turn of the month in UTC; for a day after the turn, every hour."""
     has_just_turned = since < month_start(now) and now - month_start(now) < LATEST_TURN
     return now + PROBE_EVERY if has_just_turned else month_end(now)
-
-
-def _stored(kept: Mapping[str, Any] | None) -> _Latches:
-    """Without latches for an unreadable row: one needless request does no harm."""
-    try:
-        return _Latches.model_validate(kept or {})
-    except ValidationError:
-        return _Latches()

@@ -1,6 +1,6 @@
 """The data service, one method an endpoint. Every failure is a `ServiceFailure`."""
 
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 from urllib.parse import parse_qsl, quote
@@ -25,7 +25,6 @@ from bot.racedata.client.records import (
 )
 from bot.racedata.client.retry import FOR_BACKGROUND, FOR_COMMANDS, ONE_TRY, Patience
 from bot.racedata.client.service_errors import InvalidParam, ServiceFailure
-from bot.racedata.client.throttle import Throttle, one_replica
 from bot.racedata.client.timing import Timing
 from bot.racedata.client.transport import Params, Request, Transport
 from bot.racedata.quota_purposes import Purpose
@@ -49,7 +48,7 @@ class WalkPosition(BaseModel):
 
 @dataclass(frozen=True)
 class RacingClient:
-    """Variants, such as `in_background()`, share connections, throttle and breakers."""
+    """Variants, such as `in_background()`, share connections, pace and breakers."""
 
     _calls: Calls
     _background: bool = False
@@ -184,11 +183,9 @@ def open_client(
     timing: Timing,
     *,
     http: httpx.AsyncClient | None = None,
-    replicas: Callable[[], int] = one_replica,
     hooks: Hooks | None = None,
 ) -> RacingClient:
     """SettingsError for an unusable address or key."""
     transport = Transport(base_url, key, http=http)
-    throttle = Throttle(timing, replicas=replicas)
     breakers = CircuitBreakers(store, timing.clock, key)
-    return RacingClient(Calls(transport, throttle, breakers, timing, hooks or Hooks()))
+    return RacingClient(Calls(transport, breakers, timing, hooks or Hooks()))

@@ -1,17 +1,14 @@
-"""Paces requests to the data service: a token bucket, corrected by the rate headers of each answer.
+"""The pace of requests: the data service's own count of its minute, less the requests sent since.
 
 Commands go before background work.
 """
 
-import asyncio
-from collections import deque
-from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from datetime import datetime, timedelta
 
+from pydantic import AwareDatetime
+
+from bot.events.races import Value
 from bot.racedata.client.headers import WINDOW_S, RateReading
-from bot.racedata.client.service_errors import RateLimited
-from bot.racedata.client.timing import Timing
 
 COMMANDS_SHARE = 0.25
 """Part of each minute that background work leaves to commands."""
@@ -23,157 +20,61 @@ LOWEST_LIMIT = 60
 """The lowest limit of any plan (Interface, Limits), until the service reports the key's own."""
 
 
-@dataclass
-class _ServiceCount:
-    """The service's `Remaining` in `window`, less the requests sent since. `window` ends at `resets_at`."""
+class Minute(Value):
+    """Stored for all replicas. `left` of `window`, which ends at `resets_at`; unknown before a minute's first answer.
 
-    window: int | None
-    left: int
-    resets_at: float
-
-
-class TokenBucket:
-    """A token comes back a minute after its answer: by then the request has left every window of the service.
-
-    4xx answers take a token too (Interface, Limits 5). Other users of the key show in the service's count alone.
     Requests go out one at a time while the count is unknown or low: a minute that others used up costs one refusal,
-    instead of a refusal for each request in flight. Times are monotonic seconds.
+    instead of a refusal for each request in flight. `others`: the minute shows requests that are not ours. After a 429
+    that asked for `hold_s`, all requests wait until `held_until`.
     """
 
-    def __init__(self, limit: int = LOWEST_LIMIT) -> None:
-        self.limit = limit
-        self._in_flight = 0
-        self._returns: deque[float] = deque()
-        self._held_until = float("-inf")
-        self._count: _ServiceCount | None = None
+    limit: int = LOWEST_LIMIT
+    left: int = 0
+    window: int | None = None
+    resets_at: AwareDatetime | None = None
+    others: bool = False
+    held_until: AwareDatetime | None = None
+    hold_s: float = 0.0
 
-    def wait_s(self, now: float, *, background: bool, replicas: int) -> float | None:
-        """Seconds until there may be a token: 0 for now; None while an answer must come first."""
-        self._refill(now)
-        if now < self._held_until:
-            return self._held_until - now
-        if self._in_flight and self._may_be_refused():
+    def wait_s(self, now: datetime, *, background: bool, in_flight: int) -> float | None:
+        """Seconds until a request may be sent: 0 for now; None while an answer must come first."""
+        if held_s := self.held_s(now):
+            return held_s
+        reset_s = _ahead_s(self.resets_at, now, WINDOW_S)
+        if in_flight and (not reset_s or self.left <= self.limit * COMMANDS_SHARE):
             return None
-        own_wait_s = self._own_wait_s(now, background, replicas)
-        return None if own_wait_s is None else max(own_wait_s, self._service_wait_s(now, background, replicas))
+        share = COMMANDS_SHARE if background else OTHERS_SHARE if self.others else 0
+        return 0.0 if self.left > int(self.limit * share) else reset_s
 
-    def _may_be_refused(self) -> bool:
-        return self._count is None or self._count.left <= self.limit * COMMANDS_SHARE
+    def held_s(self, now: datetime) -> float:
+        return _ahead_s(self.held_until, now, self.hold_s)
 
-    def _own_wait_s(self, now: float, background: bool, replicas: int) -> float | None:
-        share = max(1, self.limit // replicas)
-        allowed = share - int(share * COMMANDS_SHARE) if background else share
-        over = self._in_flight + len(self._returns) - allowed
-        if over < 0:
-            return 0.0
-        return self._returns[over] - now if over < len(self._returns) else None
+    def taken(self) -> "Minute":
+        return self.model_copy(update={"left": self.left - 1})
 
-    def _service_wait_s(self, now: float, background: bool, replicas: int) -> float:
-        if self._count is None:
-            return 0.0
-        # Others are replicas too: the service counts for the whole key.
-        others_spent = self._count.left < self.limit - len(self._returns)
-        share = COMMANDS_SHARE if background else OTHERS_SHARE if others_spent else 0
-        return 0.0 if (self._count.left - int(self.limit * share)) // replicas > 0 else self._count.resets_at - now
+    def held(self, now: datetime, hold_s: float) -> "Minute":
+        """For the longer of two waits. The service then has room (Interface, Errors), so the count is unknown."""
+        update = {"held_until": now + timedelta(seconds=hold_s), "hold_s": hold_s}
+        return self.model_copy(update={"resets_at": None} | (update if hold_s > self.held_s(now) else {}))
 
-    def take(self) -> None:
-        self._in_flight += 1
-        if self._count:
-            self._count.left -= 1
-
-    def answered(self, now: float, reading: RateReading | None, hold_s: float | None = None) -> None:
-        """Note the end of a request, with its rate headers.
-
-        `hold_s` is the wait that a 429 asked for. The service then has room (Interface, Errors), so the wait replaces
-        every count.
-        """
-        self._refill(now)
-        self._in_flight -= 1
-        self._returns.append(now + WINDOW_S)
-        if hold_s is not None:
-            self.hold(now + hold_s)
-            self._count = None
-            self._returns.clear()
-        elif reading is not None:
-            self._correct(now, reading)
-
-    def hold(self, until: float) -> None:
-        self._held_until = max(self._held_until, until)
-
-    def _correct(self, now: float, reading: RateReading) -> None:
-        self.limit = reading.limit or self.limit
-        count = _ServiceCount(
-            reading.window,
-            (self.limit if reading.remaining is None else reading.remaining) - self._in_flight,
-            now + (reading.resets_in_s or WINDOW_S),
-        )
-        known = self._count
-        if known and known.window and count.window and count.window < known.window:
-            return  # The answer is of the minute before, and came late.
-        if known and (known.window == count.window or None in (known.window, count.window)):
-            count.left = min(count.left, known.left)
-            count.resets_at = min(count.resets_at, known.resets_at)
-        self._count = count
-
-    def _refill(self, now: float) -> None:
-        while self._returns and self._returns[0] <= now:
-            self._returns.popleft()
-        if self._count and now >= self._count.resets_at:
-            self._count = None
+    def answered(self, now: datetime, reading: RateReading, in_flight: int) -> "Minute":
+        """Corrected by an answer's headers. `in_flight`: our other requests, which the service may not have counted."""
+        limit = reading.limit or self.limit
+        remaining = limit if reading.remaining is None else reading.remaining
+        resets_at = now + timedelta(seconds=reading.resets_in_s or WINDOW_S)
+        left, others = remaining - in_flight, remaining < limit - 1 - in_flight
+        if self.resets_at and _ahead_s(self.resets_at, now, WINDOW_S):
+            if self.window and reading.window and reading.window < self.window:
+                return self  # The answer is of the minute before, and came late.
+            if None in {self.window, reading.window} or self.window == reading.window:
+                others = self.others or remaining < self.left
+                left, resets_at = min(left, self.left), min(resets_at, self.resets_at)
+        update = {"limit": limit, "left": left, "window": reading.window, "resets_at": resets_at, "others": others}
+        return self.model_copy(update=update)
 
 
-def one_replica() -> int:
-    return 1
-
-
-@dataclass
-class Slot:
-    """The right to send one request. The caller notes the answer's headers."""
-
-    reading: RateReading | None = None
-    hold_s: float | None = None
-
-
-class Throttle:
-    """`replicas` counts the live replicas that share the key's limit."""
-
-    def __init__(self, timing: Timing, *, replicas: Callable[[], int] = one_replica) -> None:
-        self._timing = timing
-        self._replicas = replicas
-        self._bucket = TokenBucket()
-        self._answered = asyncio.Event()
-
-    def learn_limit(self, per_minute: int) -> None:
-        """For answers without a limit in their headers."""
-        self._bucket.limit = per_minute
-
-    def hold(self, wait_s: float) -> None:
-        """For a refusal that another replica met."""
-        self._bucket.hold(self._timing.monotonic() + wait_s)
-
-    def wait_s(self, *, background: bool) -> float | None:
-        now = self._timing.monotonic()
-        return self._bucket.wait_s(now, background=background, replicas=self._replicas())
-
-    @asynccontextmanager
-    async def slot(self, path: str, *, background: bool, patience_s: float) -> AsyncGenerator[Slot]:
-        """RateLimited, without a request, after more than `patience_s`."""
-        await self._wait_for_room(path, background=background, patience_s=patience_s)
-        self._bucket.take()
-        slot = Slot()
-        try:
-            yield slot
-        finally:
-            self._bucket.answered(self._timing.monotonic(), slot.reading, slot.hold_s)
-            self._answered.set()
-            self._answered = asyncio.Event()
-
-    async def _wait_for_room(self, path: str, *, background: bool, patience_s: float) -> None:
-        give_up_at = self._timing.monotonic() + patience_s
-        while True:
-            wait_s = self.wait_s(background=background)
-            if wait_s == 0:
-                return
-            if self._timing.monotonic() + (wait_s or 0.0) > give_up_at:
-                raise RateLimited(path, code=RateLimited.known_code, retry_after_s=wait_s)
-            await (self._answered.wait() if wait_s is None else self._timing.sleep(wait_s))
+def _ahead_s(moment: datetime | None, now: datetime, longest_s: float) -> float:
+    """Seconds until the moment; 0 once past. A moment further ahead is from before the clock was set back: 0."""
+    ahead_s = (moment - now).total_seconds() if moment else 0.0
+    # Moments are whole microseconds.
+    return ahead_s if 0 < ahead_s <= longest_s + 0.001 else 0.0

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -13,7 +14,6 @@ from pydantic import SecretStr
 
 from bot.racedata.client.calls import Hooks
 from bot.racedata.client.service_client import RacingClient, open_client
-from bot.racedata.client.throttle import one_replica
 from bot.racedata.client.timing import Timing
 
 KEY = "sk_recognisable_0123456789"
@@ -47,11 +47,11 @@ class Memory:
     def __init__(self):
         self.values: dict[str, dict[str, Any]] = {}
 
-    async def get(self, name: str) -> dict[str, Any] | None:
+    async def get(self, name: str) -> Any:
         return self.values.get(name)
 
-    async def set(self, name: str, value: dict[str, Any]) -> None:
-        self.values[name] = value
+    async def change(self, name: str, change: Callable[[Any], Any]) -> None:
+        self.values[name] = change(self.values.get(name))
 
 
 @dataclass(frozen=True)
@@ -101,13 +101,11 @@ class Scripted:
     def paths(self):
         return [seen.path for seen in self.seen]
 
-    def client(self, store, time, key=KEY, replicas=one_replica, **hooks) -> RacingClient:
+    def client(self, store, time, key=KEY, **hooks) -> RacingClient:
         router = respx.MockRouter(base_url=BASE_URL, assert_all_called=False)
         router.route().mock(side_effect=self.handle)
         http = httpx.AsyncClient(transport=httpx.MockTransport(router.async_handler))
-        return open_client(
-            BASE_URL, SecretStr(key), store, time.timing(), http=http, replicas=replicas, hooks=Hooks(**hooks)
-        )
+        return open_client(BASE_URL, SecretStr(key), store, time.timing(), http=http, hooks=Hooks(**hooks))
 
 
 def answer(status, body, **headers):

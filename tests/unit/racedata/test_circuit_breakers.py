@@ -1,37 +1,16 @@
 """The circuit breakers of the quota, the key and the plan: when the data service is asked, and when it is not."""
 
-import asyncio
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import pytest
 from pydantic import SecretStr
 
 from bot.db.named_values import Mark
-from bot.errors import StorageUnavailable
 from bot.racedata.client.circuit_breakers import CircuitBreakers
 from bot.racedata.client.service_errors import CircuitOpen, QuotaExceeded, RateLimited, Unauthorized, UpgradeRequired
 from tests.unit.racedata.scripted_service import KEY as RECOGNISABLE
-from tests.unit.racedata.scripted_service import Memory
 
 KEY = SecretStr(RECOGNISABLE)
-
-
-class SlowMemory(Memory):
-    """A value is read at once and given by `give`; a value is kept by `keep`."""
-
-    def __init__(self):
-        super().__init__()
-        self.give, self.keep = asyncio.Event(), asyncio.Event()
-
-    async def get(self, name: str) -> dict[str, Any] | None:
-        value = await super().get(name)
-        await self.give.wait()
-        return value
-
-    async def set(self, name: str, value: dict[str, Any]) -> None:
-        await self.keep.wait()
-        await super().set(name, value)
 
 
 @pytest.fixture
@@ -59,10 +38,11 @@ def beyond(path):
 
 async def is_asked(breakers, path="countries"):
     try:
-        async with breakers.permit(path):
-            return True
+        await breakers.take(path, background=False)
     except (CircuitOpen, UpgradeRequired):
         return False
+    breakers.in_flight = 0
+    return True
 
 
 REFUSALS = {"quota": quota_exceeded(), "key": unauthorized(), "proxy": unauthorized(code=None)}
@@ -117,7 +97,7 @@ async def test_service_is_asked_as_the_story_says(store, now, breakers, name):
             case ["at", *moment]:
                 now.now = datetime.fromisoformat(" ".join(moment)).replace(tzinfo=UTC)
             case ["answered", plan]:
-                await breakers.answered(None if plan == "None" else plan)
+                await breakers.answered(None if plan == "None" else plan, "account/usage")
             case [*who, "reset", code]:
                 await (replica if who else breakers).reset(code)
             case ["restart"] | ["other", "key"]:
@@ -134,87 +114,50 @@ async def limit(breakers, wait_s):
     return await breakers.refused(error, None, "countries")
 
 
-@pytest.mark.parametrize("kept", [{}, {"held_until": None}, {"held_until": "soon"}, {"hold_s": None}])
-async def test_unreadable_wait_holds_nobody(breakers, store, kept):
-    store.values[Mark.LATCHES] = kept
-    await breakers.open_now()
-    assert breakers.held_s() == 0
+async def wait_s(breakers):
+    return await breakers.take("countries", background=False)
+
+
+@pytest.mark.parametrize("pace", [{}, {"held_until": None}, {"held_until": "soon"}, {"hold_s": None}])
+async def test_unreadable_wait_holds_nobody(breakers, store, pace):
+    store.values[Mark.LATCHES] = {"pace": pace}
+    assert await wait_s(breakers) == 0
     await limit(breakers, 40)
-    assert breakers.held_s() == 40
+    assert await wait_s(breakers) == 40
 
 
 @pytest.mark.parametrize("waits_s", [(200, 1), (1, 200)])
 async def test_longer_of_two_waits_holds_every_replica(store, now, breakers, waits_s):
-    for wait_s in waits_s:
-        await limit(breakers, wait_s)
-    replica = CircuitBreakers(store, now, KEY)
-    await replica.open_now()
-    assert replica.held_s() == 200
-
-
-class FullDisk(Memory):
-    async def set(self, name, value):
-        raise StorageUnavailable("disk full")
-
-
-async def test_wait_that_cant_be_stored_takes_no_refusals_place(now):
-    assert await limit(CircuitBreakers(FullDisk(), now, KEY), 40) is False
+    for each_s in waits_s:
+        await limit(breakers, each_s)
+    assert await wait_s(CircuitBreakers(store, now, KEY)) == 200
 
 
 async def test_open_breaker_names_the_refusal_and_stores_no_key(breakers, store):
     await breakers.refused(quota_exceeded(), "free", "countries")
     with pytest.raises(CircuitOpen) as caught:
-        async with breakers.permit("countries"):
-            pass
+        await breakers.take("countries", background=False)
     assert (caught.value.code, caught.value.request_id) == ("quota_exceeded", "req_1")
     assert KEY.get_secret_value() not in str(store.values)
 
 
-async def test_quota_breaker_lets_one_caller_ask_when_the_month_turns(breakers, now):
+async def test_one_request_finds_out_when_the_month_turns(breakers, now):
     await breakers.refused(quota_exceeded(), None, "countries")
     now.now = datetime(2025, 12, 1, tzinfo=UTC) - timedelta(seconds=1)
     assert not await is_asked(breakers)
     now.now += timedelta(seconds=1)
-    async with breakers.permit("countries") as is_probe:
-        breakers.recheck("countries", is_probe=is_probe)
-        assert await is_asked(breakers, "account/usage")
-        assert not await is_asked(breakers)
-        await breakers.answered("free", is_probe=is_probe)
+    assert [await wait_s(breakers) for _ in range(2)] == [0, None]
+    await breakers.answered("free", "account/usage")
+    assert await breakers.open_now()
+    await breakers.answered("free", "countries")
     assert await breakers.open_now() == ()
-
-
-@pytest.mark.parametrize(("before", "meanwhile"), [(None, "quota"), ("quota", "key")], ids=["request", "probe"])
-async def test_breaker_that_opens_during_a_wait_is_seen_after_it(breakers, now, before, meanwhile):
-    if before:
-        await breakers.refused(REFUSALS[before], None, "countries")
-        now.now = datetime(2025, 12, 1, tzinfo=UTC)
-    async with breakers.permit("countries") as is_probe:
-        await breakers.refused(REFUSALS[meanwhile], None, "countries")
-        with pytest.raises(CircuitOpen):
-            breakers.recheck("countries", is_probe=is_probe)
 
 
 @pytest.mark.parametrize("refusal", [quota_exceeded(), unauthorized()])
 async def test_answer_to_what_was_asked_before_the_refusal_closes_nothing(breakers, refusal):
-    async with breakers.permit("countries") as is_probe:
-        await breakers.refused(refusal, "free", "countries")
-        await breakers.answered("free", is_probe=is_probe)
-    assert not await is_asked(breakers)
-
-
-@pytest.mark.parametrize("order", ["give keep", "keep give", "write give keep", "write keep give"])
-async def test_breaker_stays_open_while_it_is_being_stored(now, order):
-    """A read and a write of the quota's breaker, begun and ended in each order: the value read may be the older."""
-    store = SlowMemory()
-    breakers = CircuitBreakers(store, now, KEY)
-    both = [is_asked(breakers), breakers.refused(quota_exceeded(), "free", "countries")]
-    *began, first, last = order.split()
-    tasks = [asyncio.create_task(one) for one in (reversed(both) if began else both)]
-    for end in (first, last):
-        await asyncio.sleep(0)
-        getattr(store, end).set()
-        await asyncio.sleep(0)
-    assert sorted(await asyncio.gather(*tasks)) == [False, True]
+    assert await is_asked(breakers)
+    await breakers.refused(refusal, "free", "countries")
+    await breakers.answered("free", "countries")
     assert not await is_asked(breakers)
 
 

@@ -1,6 +1,7 @@
 """What the client sends, what it returns, and what it remembers: plan, refusals, and the minute's limit."""
 
 import asyncio
+import itertools
 import json
 from datetime import timedelta
 
@@ -134,18 +135,15 @@ async def test_pace_is_the_clients_before_the_service_has_to_refuse(service, rac
     assert sleep_clock.slept == [30]
 
 
-async def test_share_of_the_minute_is_that_of_one_replica(service, open_racing, sleep_clock):
-    living, asked = 3, []
-    service.reply(200, {"meta": {}, "data": []}, x_ratelimit_limit="60")
-    client = open_racing(replicas=lambda: living)
-    for _ in range(21):
-        await client.countries()
-        asked.append(sleep_clock.now_s)
-    assert asked == [0.0] * 20 + [60.0]
-    living = 1
-    for _ in range(59):
-        await client.countries()
-    assert sleep_clock.now_s == 60
+async def test_replicas_count_the_minute_together(service, open_racing, sleep_clock):
+    rate = {"x_ratelimit_limit": "60", "x_ratelimit_remaining": "59", "x_ratelimit_reset": "30"}
+    service.reply(200, {"meta": {}, "data": []}, **rate)
+    replicas = itertools.cycle([open_racing(), open_racing()])
+    for _ in range(60):
+        await next(replicas).countries()
+    assert sleep_clock.slept == []
+    await next(replicas).countries()
+    assert sleep_clock.slept == [30]
 
 
 async def test_limit_is_the_plans_where_no_header_tells_it(service, racing, sleep_clock):
