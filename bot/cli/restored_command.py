@@ -1,6 +1,7 @@
 """`racing-bot restored`, after an operator put back an older database: no message is posted twice."""
 
 from contextlib import closing
+from math import ceil
 
 from bot.cli.opened import opened
 from bot.cli.parts import make_fanout, make_notices
@@ -22,8 +23,11 @@ from bot.slack.messages.alerts.backlog_summary import waited
 async def run_restored(settings: Settings) -> str:
     """Raises StorageError; the command can then be repeated."""
     async with opened(settings.database_url.get_secret_value()) as database:
-        if await database.read(lambda session: replicas.living(session, database_now(session, utc_now))):
-            raise StorageUnavailable("a bot runs on this database, or ran until a minute ago: stop the bot first.")
+        if left := await database.read(lambda session: replicas.counts_for(session, database_now(session, utc_now))):
+            raise StorageUnavailable(
+                "a bot runs on this database: stop the bot first. If the bot is stopped, it ended without a word, and "
+                f"counts for {ceil(left.total_seconds())} seconds yet: type the command again after that time."
+            )
         return _told(await restored(database, make_notices(settings, utc_now), utc_now))
 
 

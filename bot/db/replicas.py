@@ -38,6 +38,12 @@ def living(session: Session, now: datetime) -> int:
     return found
 
 
+def counts_for(session: Session, now: datetime) -> timedelta | None:
+    """How long a replica counts yet if no replica beats again; None without a living replica."""
+    last: datetime | None = session.execute(select(func.max(col(StoredState.updated_at))).where(_IS_REPLICA)).scalar()
+    return None if last is None or last <= now - DEAD_AFTER else last + DEAD_AFTER - now
+
+
 def leave(session: Session, replica: str) -> None:
     named_values.drop(session, f"{Mark.REPLICA}{replica}")
 

@@ -110,8 +110,7 @@ class Journal:
         The letter that reaches BYTES_AT_ONCE is the last.
         """
         with self._transaction() as run:
-            if place and run("SELECT sha256 FROM journal WHERE number = ?", place.number).fetchone() != (place.sha256,):
-                place = None
+            place = _known(run, place)
             since = place.number if place else 0
             following = "FROM journal WHERE number > ? ORDER BY number LIMIT ?"
             sizes = [size for (size,) in run(f"SELECT LENGTH(body) {following}", since, limit).fetchall()]
@@ -119,6 +118,14 @@ class Journal:
             fields = "number, sha256, reference, received_at, body"
             rows = run(f"SELECT {fields} {following}", since, min(count, limit)).fetchall()
         return place, [(row[0], Letter(row[1], row[2], _moment(row[3]), bytes(row[4]))) for row in rows]
+
+    def waiting(self, place: JournalPlace | None) -> tuple[int, datetime | None]:
+        """How many letters follow the place, and when the first of them came."""
+        with self._transaction() as run:
+            known = _known(run, place)
+            statement = "SELECT COUNT(*), MIN(received_at) FROM journal WHERE number > ?"
+            count, first = run(statement, known.number if known else 0).fetchone()
+        return count, None if first is None else _moment(first)
 
     def forget(self, before: datetime, place: JournalPlace) -> int:
         """Drop letters that were received earlier and read. Returns the count of a batch.
@@ -245,6 +252,12 @@ def connect_postgresql(url: str, **how: Any) -> Any:
     import psycopg  # noqa: PLC0415  only where PostgreSQL is the database
 
     return psycopg.connect(f"postgresql://{url.partition('://')[2]}", **CONNECTION, **how)
+
+
+def _known(run: Run, place: JournalPlace | None) -> JournalPlace | None:
+    """None unless the journal has the place's row."""
+    found = place and run("SELECT sha256 FROM journal WHERE number = ?", place.number).fetchone()
+    return place if place and found == (place.sha256,) else None
 
 
 def _number(moment: datetime) -> int:

@@ -3,11 +3,15 @@
 import asyncio
 import shutil
 from collections.abc import Callable
+from contextlib import closing
+from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlmodel import Session
 
 from bot.clock import Monotonic
 from bot.db import migrate
@@ -15,12 +19,14 @@ from bot.db.engine import Database, is_damage
 from bot.db.schema import is_there
 from bot.db.tables import WebhookSubscriptionRow
 from bot.db.vault import Vault
-from bot.deliveries.journal import STORE_WITHIN_S
+from bot.deliveries.intake import place_in
+from bot.deliveries.journal import STORE_WITHIN_S, Journal
 from bot.doctor.deployment import Deployment
 from bot.doctor.findings import Finding, NotApplicable, Seen, failed, warning
 from bot.errors import SchemaUnknown, SecretsUnreadable, StorageError, reason_of
 from bot.racedata import webhook_subscriptions
 from bot.settings import MIB
+from bot.slack.messages.kit.text import counted
 
 PROOF = "doctor.proof"
 PROOF_BYTES = 256 * 1024
@@ -34,6 +40,9 @@ LITTLE_ROOM_BYTES = 1024 * MIB
 COMMITS_TIMED = 3
 SLOW_COMMIT_S = 0.25
 """Many deliveries share a commit. Beyond STORE_WITHIN_S deliveries are refused."""
+
+JOURNAL_READ_WITHIN = timedelta(minutes=1)
+"""The bot reads the journal each second."""
 
 MIGRATE = "Run `racing-bot migrate`."
 MAKE_KEY = 'python -c "from cryptography.fernet import Fernet; print(Fernet.generate_key().decode())"'
@@ -205,6 +214,34 @@ def _not_opened_by(vault: Vault, rows: list[WebhookSubscriptionRow]) -> list[Web
         except SecretsUnreadable:
             closed.append(row)
     return closed
+
+
+async def journal(deployment: Deployment) -> Seen | NotApplicable:
+    found = deployment.database
+    kept = Journal(found.address, deployment.ports.monotonic)
+    is_there = kept.file.exists() if kept.file else await deployment.read(_has_journal)
+    if not is_there:
+        return NotApplicable("there is no journal yet: `racing-bot serve` makes the journal")
+    place = await deployment.read(place_in)
+    with closing(kept):
+        try:
+            count, first = await found.read_beside(partial(kept.waiting, place))
+        except StorageError as error:
+            told = f"The journal of deliveries can't be read ({error})."
+            mend = "See docs/operations/README.md, Put a copy back: the journal's copy, or the journal removed."
+            return Seen("not readable", (failed("journal_not_read", told, mend),))
+    if first is None:
+        return Seen("no delivery waits")
+    waiting = counted(count, "delivery", "deliveries")
+    told = f"{waiting} of the journal not read by the bot, the first since {first:%Y-%m-%d %H:%M} UTC"
+    if deployment.clock() - first < JOURNAL_READ_WITHIN:
+        return Seen(told)
+    mend = "Start `racing-bot serve`. If the bot runs, mend the database as the other checks say, and see the log."
+    return Seen(told, (failed("deliveries_wait", f"{told}: nobody is told of them.", mend),))
+
+
+def _has_journal(session: Session) -> bool:
+    return session.execute(text("SELECT to_regclass('journal')")).scalar_one() is not None
 
 
 def _file(found: Database) -> Path:

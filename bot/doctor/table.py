@@ -27,6 +27,7 @@ CHECKS: tuple[DoctorCheck, ...] = (
     DoctorCheck("writable", database_checks.writable, needs=("schema",)),
     DoctorCheck("free space", database_checks.free_space, needs=("database",)),
     DoctorCheck("commit", database_checks.commit, needs=("writable",)),
+    DoctorCheck("journal", database_checks.journal, needs=("schema",)),
     DoctorCheck("encryption keys", database_checks.encryption_keys, needs=("schema",)),
     DoctorCheck("data service", service_checks.data_service, needs=(SETTINGS,)),
     DoctorCheck("key", service_checks.key, needs=("data service",)),

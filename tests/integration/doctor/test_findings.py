@@ -3,6 +3,7 @@
 import shutil
 import sqlite3
 import threading
+from contextlib import closing
 from dataclasses import replace
 from datetime import timedelta
 
@@ -11,6 +12,8 @@ import pytest
 from bot.cli.unlatch_command import run_unlatch
 from bot.db import migrate
 from bot.db.named_values import DatabaseStateStore
+from bot.deliveries.intake import Intake
+from bot.deliveries.journal import Journal, Letter
 from bot.ports import Ports
 from bot.racedata.client.service_client import open_client
 from bot.racedata.client.service_errors import Unauthorized
@@ -128,6 +131,32 @@ async def a_busy_neighbour(clinic):
     yield
     timer.join()
     neighbour.close()
+
+
+def journal_of(clinic):
+    return Journal(clinic.settings["database_url"], Ports().monotonic)
+
+
+@case("deliveries_wait", "journal", FAILED, "Start `racing-bot serve`")
+async def a_bot_that_does_not_read(clinic):
+    letter = Letter("0" * 64, "req-1", clinic.clock() - timedelta(minutes=2), b"{}")
+    with closing(journal_of(clinic)) as journal:
+        assert journal.append([letter]) == [True]
+        yield
+        database = clinic.database()
+        assert await Intake(database, journal, clinic.clock).take() == 1
+        await database.close()
+
+
+@case("journal_not_read", "journal", FAILED, "Put a copy back")
+async def a_damaged_journal(clinic):
+    with closing(journal_of(clinic)) as journal:
+        journal.prove()
+        file = journal.file
+    shutil.copy(file, clinic.folder / "journal.copy")
+    file.write_bytes(b"no journal" * 1000)
+    yield
+    shutil.copy(clinic.folder / "journal.copy", file)
 
 
 @case("secrets_not_opened", "encryption keys", FAILED, "Add the key of that time to ENCRYPTION_KEYS, after the newest")

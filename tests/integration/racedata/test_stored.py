@@ -179,6 +179,9 @@ async def test_replicas_count_one_another_and_forget_the_dead(database):
     assert [await beat(name) for name in ("a", "b", "c", "a")] == [1, 2, 3, 3]
     assert await beat("c", NOW + DEAD_AFTER - timedelta(seconds=1)) == 3
     assert await beat("a", NOW + DEAD_AFTER) == 2
+    later = (NOW + DEAD_AFTER + timedelta(seconds=10), NOW + 2 * DEAD_AFTER)
+    left = [await database.read(partial(replicas.counts_for, now=at)) for at in later]
+    assert left == [DEAD_AFTER - timedelta(seconds=10), None], "as the last to beat"
     kept = [
         await database.read(partial(named_values.get, name=name))
         for name in (f"{Mark.REPLICA}b", f"{Mark.REPLICA}c", "replicas")
