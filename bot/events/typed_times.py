@@ -22,6 +22,7 @@ _LENGTH = re.compile(
 
 _AS_NUMBERS = (
     (re.compile(r"\bhalf an?\b", re.IGNORECASE), "0.5"),
+    (re.compile(r"\b(?:a )?fortnight\b", re.IGNORECASE), "2 weeks"),
     (re.compile(r"(?<=h|r|s) and a half$", re.IGNORECASE), " 30m"),
     (re.compile(r"(?<=[a-z])(?=\d)", re.IGNORECASE), " "),
     (re.compile(r"(h(?:ours?|rs?)? (?:and )?\d{1,2})$", re.IGNORECASE), r"\1m"),

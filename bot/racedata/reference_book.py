@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from http import HTTPStatus
 from typing import Any, Generic, TypeVar
 
-from bot.channels.conditions.race_conditions import CLASS, folded_class
+from bot.channels.conditions.race_conditions import CLASS, class_keys, folded_class
 from bot.clock import Clock
 from bot.db.engine import Database
 from bot.errors import CommandError, ServiceError, StorageError
@@ -160,11 +160,12 @@ class ReferenceBook:
 
         Without a list every class is taken. Makes no request.
         """
-        published = {folded_class(one): one for one in await self._database.read(reference_store.CLASSES.items)}
+        classes = await self._database.read(reference_store.CLASSES.items)
+        published = {key: one for one in classes for key in class_keys(folded_class(one))}
         unknown = [one for one in typed if published and folded_class(one) not in published]
         if unknown:
-            wrong = await asyncio.to_thread(wrong_words, unknown, {one: f"{CLASS}:{one}" for one in published.values()})
-            listed = named(published.values(), "or") if len(published) <= LISTED_REGIONS else ""
+            wrong = await asyncio.to_thread(wrong_words, unknown, {one: f"{CLASS}:{one}" for one in classes})
+            listed = named(classes, "or") if len(classes) <= LISTED_REGIONS else ""
             after = f"Race classes: {listed}." if listed else ""
             raise refusal(f"There is no race class {named(unknown)}.", wrong, after=after)
 

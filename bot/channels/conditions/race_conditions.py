@@ -21,6 +21,8 @@ _APART = re.compile(r"[\W_]+|(?<=[^\W\d_])(?=\d)")
 """What parts words; figures stand apart from letters: "Class1"."""
 
 _KNOWN_SHAPE = re.compile(r"[1-9][0-9]*|(?:group|grade) [0-9]+|listed")
+_GRADE = re.compile("^(?:group|grade) ")
+"""On the flat and over jumps; "G1" is both."""
 
 
 class RaceClassCondition(NarrowingCondition):
@@ -38,7 +40,7 @@ class RaceClassCondition(NarrowingCondition):
     def takes_race(self, keys: Collection[str], race: Race, event: RacingEvent) -> bool:
         published = folded_class(race.race_class or "")
         is_unsure = event.reports_loss and not _KNOWN_SHAPE.fullmatch(published)
-        return not published or published in keys or is_unsure
+        return not published or is_unsure or not class_keys(published).isdisjoint(keys)
 
     def stored(self, typed: str) -> str:
         """As "Class 1" for a figure."""
@@ -56,13 +58,19 @@ def folded_class(race_class: str) -> str:
     return " ".join(words[1:] if len(words) > 1 and words[0] == CLASS else words)
 
 
+def class_keys(folded: str) -> frozenset[str]:
+    """The folded classes by which a filter takes a class: "Group 1" by "G1" too."""
+    return frozenset({folded, _GRADE.sub("g ", folded)})
+
+
 CODE = "code"
 
 FLAT, JUMPS, ALL_WEATHER = "flat", "jumps", "aw"
 
 CALLED: Mapping[str, str] = {
     **{word: word for word in (FLAT, JUMPS, ALL_WEATHER)},
-    **dict.fromkeys(("jump", "national hunt", "over jumps"), JUMPS),
+    **dict.fromkeys(("jump", "national hunt", "nh", "over jumps", "over hurdles", "over fences"), JUMPS),
+    **dict.fromkeys(("hurdle", "hurdles", "chase", "chases", "steeplechases", "bumpers"), JUMPS),
     **dict.fromkeys(("all weather", "all-weather"), ALL_WEATHER),
 }
 """What people call a code."""

@@ -41,7 +41,7 @@ LIST_S = 20.0
 MEMBERSHIP_S = 0.8
 """Part of COMMIT_S, for a question to Slack about channels and people."""
 
-_SAYING_NOTHING = frozenset({"please", "now", "here", "again"})
+SAYING_NOTHING = frozenset({"please", "now", "here", "again", "everything", "all", "posts", "posting"})
 
 _NUMBER = re.compile("[0-9]{1,18}")
 """A row's number has at most 18 digits."""
@@ -211,7 +211,7 @@ def no_words(command: str, told: str = "") -> CommandPlan:
     async def plan(_desk: Desk, invocation: Invocation) -> int:
         """The page."""
         words, page = read_list_words(invocation.text)
-        if not _SAYING_NOTHING.issuperset(words.casefold().split()):
+        if not SAYING_NOTHING.issuperset(words.casefold().split()):
             raise CommandError(
                 f"It is /racing {command}, without further words. {told}".strip(), lines={command: command}
             )

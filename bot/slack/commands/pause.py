@@ -17,7 +17,7 @@ from bot.outbox.channel_closing import pause_channel
 from bot.outbox.channel_move import move_person
 from bot.outbox.message import Message
 from bot.slack.channel_membership import is_member
-from bot.slack.commands.invocation import MEMBERSHIP_S, Command, Desk, Invocation, may_change, no_words
+from bot.slack.commands.invocation import MEMBERSHIP_S, SAYING_NOTHING, Command, Desk, Invocation, may_change, no_words
 from bot.slack.commands.subscription_changes import audited, change
 from bot.slack.language.grammar import Grammar, Kind, Phrase, PhraseReader
 from bot.slack.language.tokens import words_of
@@ -37,9 +37,20 @@ _MORNING_H = 10
 """Of a named day, 10.30 is in the morning: there is racing at 2.30."""
 
 _WEEKLY = frozenset((*WEEKDAYS, *(day[:3] for day in WEEKDAYS)))
-_PARTS_OF_A_DAY = {"morning": "9:00", "afternoon": "13:00", "evening": "18:00"}
-_WORDS = {"this": (Kind.FILLER, "")} | {word: (Kind.TIME, clock) for word, clock in _PARTS_OF_A_DAY.items()}
+_PARTS_OF_A_DAY = {"morning": "9:00", "afternoon": "13:00", "evening": "18:00", "tonight": "18:00"}
+_WORDS = {
+    **{word: (Kind.TIME, clock) for word, clock in _PARTS_OF_A_DAY.items()},
+    "weekend": (Kind.DAY, "saturday"),
+    "this": (Kind.FILLER, ""),
+}
 _MOMENTS = Grammar(_WORDS, has_days=True)
+_ENDS = {
+    **dict.fromkeys(("today", "tonight", "day", "evening"), "24:00"),
+    **dict.fromkeys(("night", "overnight"), "morning"),
+    **dict.fromkeys(("weekend", "week"), "monday"),
+}
+"""Of "pause tonight" and "pause for the weekend"."""
+_HOUR = re.compile(r"(?:at )?(1[0-2]|[1-9])(?: o'?clock)?", re.ASCII | re.IGNORECASE)
 _EXAMPLES = "Write until 18:00, until tomorrow, until Sunday, until 22 Nov or until tomorrow 09:00."
 
 
@@ -97,11 +108,15 @@ async def _answer_resume(desk: Desk, _invocation: Invocation, committed: Resumed
 
 async def _plan(desk: Desk, invocation: Invocation) -> Paused:
     """The end of the pause: by a length of time, or by day and time in the person's zone, else UTC."""
-    now, text = desk.clock(), " ".join(invocation.text.split())
+    now, text = desk.clock(), " ".join(word for word in invocation.text.split() if word.lower() not in SAYING_NOTHING)
     word, _, rest = text.partition(" ")
     if word.lower() not in _UNTIL:
-        length = read_duration(rest if word.lower() == "for" and rest else text)
-        return Paused(now + length if length else None)
+        text = rest if word.lower() == "for" and rest else text
+        end = _ENDS.get(text.lower().removeprefix("the ").removeprefix("this "))
+        if end is None:
+            length = read_duration(text)
+            return Paused(now + length if length else None)
+        rest = end
     person = await desk.people.person(invocation.user_id)
     zone = zone_of(person.zone if person else None)
     until = read_until(rest, now.astimezone(zone))
@@ -130,6 +145,8 @@ def read_until(text: str, now: datetime) -> datetime:
     A past time alone means tomorrow. Raises CommandError for other words, for a past moment, beyond LONGEST_PAUSE, and
     for a time such as 2.30 without "am" or "pm".
     """
+    hour = _HOUR.fullmatch(text.strip())
+    text = f"{hour[1]}:00" if hour else "monday" if text.lower() == "next week" else text
     phrases = [one for one in _phrases(text, now.date()) if one.kind is not Kind.FILLER]
     times, days = ([one for one in phrases if one.kind is kind] for kind in (Kind.TIME, Kind.DAY))
     _check_moment(text, phrases)

@@ -52,7 +52,7 @@ _SHOWN_BY = {Topic.RACECARDS: "racecard", Topic.RESULTS: "results", Topic.ABANDO
 _OWN: Mapping[str, tuple[Kind, Any]] = {
     **{word: (Kind.TOPIC, topic) for word, topic in TOPIC_WORDS.items()},
     **dict.fromkeys((ALL, "everywhere", EVERYTHING, "any", "each", "every"), (Kind.ALL, ALL)),
-    **dict.fromkeys(("card", "day", "this", "off"), (Kind.FILLER, "")),
+    **dict.fromkeys(("card", "day", "this", "off", "tonight", "morning", "afternoon", "evening"), (Kind.FILLER, "")),
 }
 
 _ONE_OF_EACH = {REGIONS_FIELD: "region", COURSES_FIELD: "course", TIMES_FIELD: "off time", DAYS_FIELD: "day"}

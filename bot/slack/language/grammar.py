@@ -60,11 +60,13 @@ JOINING: Mapping[str, Kind] = (
     | {"only": Kind.ONLY, "just": Kind.ONLY}
     | dict.fromkeys(("for", "from", "the", "of", "in", "at", "to", "on", "with", "please"), Kind.FILLER)
     | dict.fromkeys(("course", "region", "horse", "racing", "race", "races", "meeting", "meetings"), Kind.FILLER)
+    | dict.fromkeys(("royal", "glorious", "festival"), Kind.FILLER)
 )
 
 TOPIC_WORDS: Mapping[str, Topic] = (
-    dict.fromkeys(("result", "results"), Topic.RESULTS)
+    dict.fromkeys(("result", "results", "winner", "winners"), Topic.RESULTS)
     | dict.fromkeys(("abandonment", "abandonments", "abandoned"), Topic.ABANDONMENTS)
+    | dict.fromkeys(("cancelled", "cancellation", "cancellations"), Topic.ABANDONMENTS)
     | dict.fromkeys(("declarations", "racecard", "racecards", "cards"), Topic.RACECARDS)
 )
 
@@ -73,7 +75,7 @@ ALL, EVERYTHING = "all", "everything"
 SUBSCRIBING: Mapping[str, tuple[Kind, Any]] = {
     **{word: (Kind.TOPIC, topic) for word, topic in TOPIC_WORDS.items()},
     ALL: (Kind.ALL, ALL),
-    "everywhere": (Kind.ALL, ALL),
+    **dict.fromkeys(("everywhere", "lot"), (Kind.ALL, ALL)),
     EVERYTHING: (Kind.ALL, EVERYTHING),
     **dict.fromkeys(("any", "each", "every", "daily", "day", "this", "channel"), (Kind.FILLER, "")),
 }
@@ -105,10 +107,11 @@ _SAID: Mapping[str, tuple[Kind, str, str]] = {
     **{called: (Kind.VALUE, code, "codes") for called, code in CALLED.items()},
 }
 _BEGIN_SAID = frozenset(said.partition(" ")[0] for said in (*_CHOSEN, *_SAID, "group", "grade", "listed", "at"))
+_GRADED = re.compile("g[1-3]", re.IGNORECASE)
 _SAID_MAX = max(len(said.split()) for said in (*_CHOSEN, *_SAID))
 
 _BEFORE_A_VALUE = frozenset(["at", "from", "after", "within", "between", "daily", "to", "in"])
-_RACE_CLASS = re.compile(r"(?:(?:class|group|grade) )?[0-9]{1,2}|listed", re.IGNORECASE | re.ASCII)
+_RACE_CLASS = re.compile(r"(?:(?:class|group|grade) )?[0-9]{1,2}|g[1-3]|listed", re.IGNORECASE | re.ASCII)
 _SPAN = re.compile(r" ?(?:\b(?:to|until|till|and)\b|-) ?")
 _SOME_DAY = date(2000, 1, 1)
 _IN_BRACKETS = re.compile(r"\((.+)\)")
@@ -229,9 +232,10 @@ class PhraseReader:
     def _said(self, words: Sequence[Word], start: int, run: int, before: Sequence[Phrase]) -> PhrasesFound | None:
         """A choice with its values, or words of the bot's own answers."""
         first = words[start].text.casefold()
-        if first not in _BEGIN_SAID or self.lexicon.is_region(words[start].text):
+        is_graded = bool(_GRADED.fullmatch(first))
+        if not (is_graded or first in _BEGIN_SAID) or self.lexicon.is_region(words[start].text):
             return None
-        if first == "listed" or _value(_CLASSES, _text(words[start : start + 2])):
+        if is_graded or first == "listed" or _value(_CLASSES, _text(words[start : start + 2])):
             return self._values(_CLASSES, words, start, before)
         if first == "at" and (view := _of_topics(before)):
             found, end = self._values(view, words, start, before)

@@ -304,6 +304,14 @@ def test_class_of_no_known_shape_hides_no_abandonment(published):
     assert chosen.matches(race(EventKind.RACE_ABANDONED, published))
 
 
+@pytest.mark.parametrize(
+    ("published", "is_taken"), [("Group 1", True), ("Grade 1", True), ("G1", True), ("Group 2", False)]
+)
+def test_g1_is_group_1_on_the_flat_and_grade_1_over_jumps(published, is_taken):
+    chosen = BASE.model_copy(update={"classes": ("G1",)})
+    assert chosen.matches(race(race_class=published)) is is_taken
+
+
 def test_card_is_taken_for_one_of_its_races():
     chosen = BASE.model_copy(update={"classes": ("Class 1",), "topics": frozenset(Topic)})
     assert chosen.matches(race(EventKind.RACECARD_PUBLISHED, races=("4", "1")))
