@@ -567,12 +567,13 @@ class BookRace(SQLModel, table=True):
     updated_at: datetime
 
 
-class LearntRace(SQLModel, table=True):
-    """News in the race book, until fan-out has edited the messages."""
+class Touched(SQLModel, table=True):
+    """Races and events with later values, until fan-out has edited the messages. `what`: see bot.events.touched."""
 
-    __tablename__ = "learnt_race"
+    __tablename__ = "touched"
 
-    race_id: str = Field(sa_column=Column(Text, primary_key=True))
+    what: str = Field(sa_column=Column(Text, primary_key=True))
+    name: str = Field(sa_column=Column(Text, primary_key=True))
 
 
 class JobRun(SQLModel, table=True):

@@ -1,9 +1,7 @@
 """Fills in events: before the news, and again later. Later values edit messages, and may bring in further channels."""
 
-from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Sequence
 from datetime import datetime, timedelta
-from types import MappingProxyType
 from typing import NamedTuple
 
 from sqlmodel import Session
@@ -13,10 +11,11 @@ from bot.clock import Clock
 from bot.db.engine import is_unavailable
 from bot.db.tables import EventVersion
 from bot.deliveries import inbox
-from bot.events import event_bounds, event_store, named_races
+from bot.events import event_bounds, event_store, named_races, touched
 from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import VersionRemarks
 from bot.events.meeting_parts import shows_the_same
+from bot.events.touched import What
 from bot.events.watched import WatchedIn, WatchedRunner
 from bot.fanout.known_meetings import KnownMeetings
 from bot.fanout.plan import Heard, Plan
@@ -38,14 +37,12 @@ EDITED_WITHIN = timedelta(hours=1)
 RACES_AGAIN_MAX = 300
 """The newest events of the last hour, with the races of the events."""
 
-NOTHING: Mapping[str, Repeat] = MappingProxyType({})
-
 
 class _Amended(NamedTuple):
     """An event with later values. `row`: the newest version. `stored`: the event before.
 
     `watched`: of channels that watch a newly known runner. `received_at`: of the last delivery. `is_recent`: filters
-    are asked too. `is_seen`: all messages show a difference.
+    are asked too, and all messages show a difference.
     """
 
     stored: RacingEvent
@@ -54,18 +51,12 @@ class _Amended(NamedTuple):
     watched: WatchedIn
     received_at: datetime
     is_recent: bool
-    is_seen: bool
 
     @property
     def news(self) -> VersionNews:
+        is_seen = self.is_recent and not shows_the_same(self.event, self.stored)
         return VersionNews(
-            self.event,
-            VersionRemarks(),
-            rings=False,
-            is_first=False,
-            is_late=True,
-            is_seen=self.is_seen,
-            version=self.row,
+            self.event, VersionRemarks(), rings=False, is_first=False, is_late=True, is_seen=is_seen, version=self.row
         )
 
 
@@ -84,90 +75,68 @@ def fill(elsewhere: KnownElsewhere, meetings: KnownMeetings, delivered: Sequence
     return filled
 
 
-def tell_again(
-    plan: Plan,
-    elsewhere: KnownElsewhere,
-    *,
-    now: datetime,
-    repeats: Mapping[str, Repeat] = NOTHING,
-    careful: bool = True,
-) -> None:
-    """Fill in the last hour's events again, and edit their messages. A savepoint keeps errors away if `careful`.
-
-    `repeats`: deliveries without news, of events of any age. Watches are asked about a repeat as about any delivery.
-    """
-    meetings, known = plan.meetings, plan.known
-    recent = {stored.key: (stored, row) for stored, row in meetings.told_lately()}
+def later_values(scene: KnownMeetings, known: FanoutKnowledge, elsewhere: KnownElsewhere) -> list[_Amended]:
+    """The last hour's events that are filled in otherwise by now, or have newly known runners whom channels watch."""
+    recent = {stored.key: (stored, row) for stored, row in scene.told_lately()}
     some = event_bounds.first_of((stored for stored, _ in recent.values()), RACES_AGAIN_MAX)
-    lately = {stored.key: recent[stored.key] for stored in some}
+    lately = [recent[stored.key] for stored in some]
     # An unchanged source gives each field the same value as before.
-    elsewhere.read([stored for stored, _ in lately.values()])
-    older = {key: meetings.told(key) for key in repeats if key not in lately}
-    told = [*lately.values(), *(one for one in older.values() if one[0].unreadable_because is None)]
-    again = [_again(known, elsewhere, one, repeats.get(one[0].key), is_recent=one[0].key in lately) for one in told]
-    changed = [one for one in again if one.watched or one.event != one.stored]
-    if not changed:
-        return
-    plan.carry_out()
-    try:
-        with plan.session.begin_nested() if careful else nullcontext():
-            _tell(plan, changed, now)
-    except Exception as error:
-        if is_unavailable(error) or not careful:
-            raise
-        plan.drop()
-        log.exception("not_told_again", events=[one.event.key for one in changed])
+    elsewhere.read([stored for stored, _ in lately])
+    return [one for told in lately if (one := _filled_again(known, elsewhere, *told)) is not None]
 
 
-def edit_for_race_book(session: Session, *, clock: Clock, race_ids: Sequence[str]) -> Added | None:
-    """Edit messages about races with news in the race book; None in another replica's turn."""
+def look_again(session: Session, *, clock: Clock, touched_since: Sequence[tuple[What, str]]) -> Added | None:
+    """Edit messages about touched races and events; None in another replica's turn. An error holds no delivery up."""
     now = inbox.take_turn(session, clock)
     if now is None:
         return None
     plan: Plan | None = None
     try:
         with session.begin_nested():
-            plan = _fill_in_again(session, race_ids, clock())
+            plan = _planned(session, touched_since, clock())
     except Exception as error:
         if is_unavailable(error):
             raise
-        log.exception("learnt_not_told", races=list(race_ids))
-    race_book_store.looked_at(session, race_ids)
+        log.exception("later_values_not_told", touched=[name for _, name in touched_since])
+    touched.forget(session, touched_since)
     if plan is not None:
         plan.finish()
-    return Added(waiting=len(race_ids))
+    return Added(waiting=len(touched_since))
 
 
-def _fill_in_again(session: Session, race_ids: Sequence[str], now: datetime) -> Plan:
+def _planned(session: Session, touched_since: Sequence[tuple[What, str]], now: datetime) -> Plan:
+    names = {what: [name for of, name in touched_since if of is what] for what in What}
     known = fanout_knowledge.read(session, now)
     elsewhere = KnownElsewhere(session, known.lists, known.filters)
-    races = race_book_store.find(session, race_ids, ())
+    races = race_book_store.find(session, names[What.RACE], ())
     elsewhere.learn(races)
-    meetings = KnownMeetings(session, now - EDITED_WITHIN)
-    plan = Plan(session, meetings, known, now)
+    scene = KnownMeetings(session, now - EDITED_WITHIN)
+    plan = Plan(session, scene, known, now)
     for race in races.values():
         plan.live.refresh(race, now)
-    elsewhere.listen(meetings.read_around(races.values()))
-    tell_again(plan, elsewhere, now=now)
+    around = [event_store.known(row)[0] for row in event_store.latest(session, names[What.EVENT]).values()]
+    elsewhere.listen([*scene.read_around(races.values()), *scene.read(around)])
+    amend(plan, later_values(scene, known, elsewhere), now)
     plan.carry_out()
     return plan
 
 
-def _again(
-    known: FanoutKnowledge,
-    elsewhere: KnownElsewhere,
-    told: tuple[RacingEvent, EventVersion],
-    repeat: Repeat | None,
-    *,
-    is_recent: bool,
-) -> _Amended:
-    """Only channels that watch a newly known runner see the values that a repeat adds silently."""
-    stored, row = told
-    event = elsewhere.filled(stored.as_delivered(), stored) if is_recent else stored
-    is_seen = is_recent and not shows_the_same(event, stored)
-    asked, received_at = repeat or Repeat(event, row.received_at)
-    watched = _watched_now(known, elsewhere, asked, row, received_at)
-    return _Amended(stored, asked if watched else event, row, watched, received_at, is_recent, is_seen)
+def repeated(plan: Plan, elsewhere: KnownElsewhere, repeat: Repeat, now: datetime) -> None:
+    """Tell channels that watch a runner whom a delivery without news names for the first time."""
+    stored, row = plan.meetings.told(repeat.event.key)
+    watched = _watched_now(plan.known, elsewhere, repeat.event, row, repeat.received_at)
+    if watched and stored.unreadable_because is None:
+        amend(plan, [_Amended(stored, repeat.event, row, watched, repeat.received_at, is_recent=False)], now)
+
+
+def _filled_again(
+    known: FanoutKnowledge, elsewhere: KnownElsewhere, stored: RacingEvent, row: EventVersion
+) -> _Amended | None:
+    event = elsewhere.filled(stored.as_delivered(), stored)
+    watched = _watched_now(known, elsewhere, event, row, row.received_at)
+    if not watched and event == stored:
+        return None
+    return _Amended(stored, event, row, watched, row.received_at, is_recent=True)
 
 
 def _watched_now(
@@ -183,7 +152,7 @@ def _count(runners: Sequence[WatchedRunner]) -> int:
     return sum(not one.is_lost for one in runners)
 
 
-def _tell(plan: Plan, changed: Sequence[_Amended], now: datetime) -> None:
+def amend(plan: Plan, changed: Sequence[_Amended], now: datetime) -> None:
     known, muted = plan.known, plan.known.mutes(now)
     for one in changed:
         event_store.amend(one.row, one.event)
@@ -199,4 +168,3 @@ def _tell(plan: Plan, changed: Sequence[_Amended], now: datetime) -> None:
         noted = event_store.known(one.row)[1].watched
         heard = Heard(moved, known.listeners, set(one.watched), noted, muted=mutes.muting(muted, one.event))
         plan.amend(one.news, heard, one.received_at, now=now)
-    plan.carry_out()

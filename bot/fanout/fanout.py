@@ -15,12 +15,13 @@ from bot.db.engine import Database
 from bot.deliveries import inbox
 from bot.deliveries.inbox import StoredDelivery
 from bot.errors import StorageError, StorageUnavailable
-from bot.fanout.completion_edits import edit_for_race_book
+from bot.events import touched
+from bot.events.touched import What
+from bot.fanout.completion_edits import look_again
 from bot.fanout.delivery_reader import DeliveryReader, ReadDelivery, ReadEvents, fills_a_commit
 from bot.fanout.transaction import FannedOut, FanoutTransactions, Outbox, log_lines
 from bot.logs import get_logger
 from bot.outbox.notices import Notices
-from bot.racedata import race_book_store
 from bot.wakeup import POLL_S, Backoff, rest
 
 log = get_logger(__name__)
@@ -117,12 +118,12 @@ class Fanout:
             self._is_behind = len({delivery.inbox_id for delivery, _ in handed}) < len(handed_over)
             return await self._fan_out(handed, in_order=True)
         # Reading bodies is most of the work, and does not need the writer.
-        read, learnt = await self._database.read_for_alerts(self._read_inbox)
+        read, touched_since = await self._database.read_for_alerts(self._read_inbox)
         self._looked_at_s = self._monotonic()
         self._is_behind = fills_a_commit(read)
         done = await self._fan_out(read) if read else 0
-        if learnt:
-            await self._edit_for_race_book(learnt)
+        if touched_since:
+            await self._look_again(touched_since)
         return done
 
     def fan_out_within(self, session: Session, deliveries: Sequence[StoredDelivery], now: datetime) -> FannedOut:
@@ -137,9 +138,9 @@ class Fanout:
             return await asyncio.to_thread(self.reader.read_some, deliveries)
         return self.reader.read_some(deliveries)
 
-    def _read_inbox(self, session: Session) -> tuple[list[ReadDelivery], list[str]]:
+    def _read_inbox(self, session: Session) -> tuple[list[ReadDelivery], list[tuple[What, str]]]:
         singly = self._refused is not None
-        return self.reader.waiting(session, self._clock(), singly=singly), race_book_store.learnt(session)
+        return self.reader.waiting(session, self._clock(), singly=singly), touched.first(session)
 
     async def _fan_out(self, read: Sequence[ReadDelivery], *, in_order: bool = False) -> int:
         first = read[0][0].inbox_id
@@ -174,6 +175,7 @@ class Fanout:
         log_lines(done.lines)
         transactions.kept.has_queues(done.added.queues)
         self._outbox.begin(done.added)
+        self._is_behind = self._is_behind or done.touches
         return done.deliveries
 
     async def _fan_out_singly(self, read: Sequence[ReadDelivery]) -> int:
@@ -212,16 +214,16 @@ class Fanout:
             log.error("fanout_refused", reference=inbox.reference(delivery.inbox_id), reason=str(why))
             inbox.mark_failed(session, delivery, self._clock(), f"{type(why).__name__}: {why}")
 
-    async def _edit_for_race_book(self, race_ids: Sequence[str]) -> None:
-        """No delivery waits for the race book."""
+    async def _look_again(self, touched_since: Sequence[tuple[What, str]]) -> None:
+        """No delivery waits for later values."""
         try:
-            added = await self._database.write(partial(edit_for_race_book, clock=self._clock, race_ids=race_ids))
+            added = await self._database.write(partial(look_again, clock=self._clock, touched_since=touched_since))
         except StorageError as error:
-            log.warning("learnt_waits", reason=str(error))
+            log.warning("later_values_wait", reason=str(error))
             return
         if added is None:
             return
         self._outbox.begin(added)
-        if len(race_ids) == race_book_store.RACES_PER_QUERY:
+        if len(touched_since) == touched.AT_ONCE:
             self._is_behind = True
             self._wake.set()

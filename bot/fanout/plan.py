@@ -177,11 +177,6 @@ class Plan:
         self._told.clear()
         self.end({})
 
-    def drop(self) -> None:
-        """Forget all that is not stored yet."""
-        self._new, self._shown, self._released, self._asked_before = [], [], [], []
-        self._linked.clear()
-
     def rest(self) -> tuple[list[NewPost], Tells]:
         """Stores all but the messages that may be sent at once, which are returned. Call `end` with their ids.
 

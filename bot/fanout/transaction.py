@@ -17,11 +17,12 @@ from bot.clock import Clock
 from bot.db.engine import is_unavailable
 from bot.deliveries import inbox
 from bot.deliveries.inbox import StoredDelivery
-from bot.events import event_store
+from bot.events import event_store, touched
 from bot.events.event import EventKind, RacingEvent
+from bot.events.touched import What
 from bot.events.watched import out_or_back
 from bot.fanout import drill_fanout
-from bot.fanout.completion_edits import EDITED_WITHIN, fill, tell_again
+from bot.fanout.completion_edits import EDITED_WITHIN, amend, fill, later_values, repeated
 from bot.fanout.delivery_reader import ReadDelivery
 from bot.fanout.known_meetings import KnownMeetings
 from bot.fanout.plan import Heard, Plan
@@ -66,11 +67,12 @@ class LogLine:
 
 @dataclass(frozen=True)
 class FannedOut:
-    """`deliveries` counts finished deliveries."""
+    """`deliveries` counts finished deliveries. `touches`: other events are to be looked at again."""
 
     deliveries: int = 0
     added: Added = field(default_factory=Added)
     lines: Sequence[LogLine] = ()
+    touches: bool = False
 
 
 class FanoutTransactions:
@@ -112,7 +114,8 @@ class FanoutTransactions:
         known = fanout_knowledge.read(session, taken.now)
         done = [self._alone(session, each, known, taken.now) for each in _only(read, taken.inbox_ids)]
         waiting = sum(each.added.waiting for each in done)
-        return FannedOut(len(done), Added(waiting=waiting), [line for each in done for line in each.lines])
+        lines, touches = [line for each in done for line in each.lines], any(each.touches for each in done)
+        return FannedOut(len(done), Added(waiting=waiting), lines, touches)
 
     def within(self, session: Session, read: Sequence[ReadDelivery], now: datetime) -> FannedOut:
         """As a part of other work, which has the turn (`inbox.take_turn`). Without claims."""
@@ -154,7 +157,7 @@ class _Transaction:
     def fan_out(self, read: Sequence[ReadDelivery], claiming: tuple[Outbox, float] | None = None) -> FannedOut:
         """`claiming`: the outbox, and the transaction's beginning by the monotonic clock.
 
-        Without claims, a savepoint survives errors in the race book.
+        Without claims, a savepoint survives errors in the race book, and later values get a transaction of their own.
         """
         elsewhere = KnownElsewhere(self._session, self._known.lists, self._known.filters, careful=claiming is None)
         events = self._fill_in(read, elsewhere)
@@ -165,10 +168,14 @@ class _Transaction:
                 break
             self._plan_messages(versions, elsewhere, delivery, event)
             done += 1
-        tell_again(self._plan, elsewhere, now=self._now, repeats=versions.repeats, careful=claiming is None)
+        later = later_values(self._meetings, self._known, elsewhere)
+        if claiming is not None:
+            amend(self._plan, later, self._now)
+        else:
+            touched.note(self._session, What.EVENT, [one.event.key for one in later])
         if left := [delivery.inbox_id for delivery, _ in read[done:]]:
             inbox.put_back(self._session, left)
-        return FannedOut(done, self._hand_over(claiming), self._lines)
+        return FannedOut(done, self._hand_over(claiming), self._lines, touches=claiming is None and bool(later))
 
     def _fill_in(self, read: Sequence[ReadDelivery], elsewhere: KnownElsewhere) -> list[RacingEvent]:
         """From the race book and stored events. Delivered races enter the race book without quota."""
@@ -183,7 +190,9 @@ class _Transaction:
     ) -> None:
         reference = inbox.reference(delivery.inbox_id)
         news = versions.news(event, delivery.inbox_id, delivery.received_at)
-        if news is None:
+        if not isinstance(news, VersionNews):
+            if news is not None:
+                repeated(self._plan, elsewhere, news, self._now)
             self._lines.append(LogLine("same_event_again", {"reference": reference, "event_key": event.key}))
             return
         watched = watched_in(self._known.watches, elsewhere, news.event, news.version.received_at)

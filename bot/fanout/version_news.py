@@ -55,26 +55,24 @@ class _Report:
 
 
 class KnownEvents:
-    """The versions of a transaction's events, stored and new.
-
-    `repeats`: by key, of the events whose newest version was delivered again.
-    """
+    """The versions of a transaction's events, stored and new."""
 
     def __init__(self, about: Iterable[RacingEvent], meetings: KnownMeetings, elsewhere: KnownElsewhere) -> None:
         """`meetings` have read the versions of these events."""
         self._meetings = meetings
         self._elsewhere = elsewhere
         self._rows = meetings.versions_of(event_store.keys_of(about))
-        self.repeats: dict[str, Repeat] = {}
+        self._silent: dict[str, RacingEvent] = {}
 
-    def news(self, event: RacingEvent, inbox_id: int, received_at: datetime) -> VersionNews | None:
+    def news(self, event: RacingEvent, inbox_id: int, received_at: datetime) -> VersionNews | Repeat | None:
         found = absorb(event, self._known(event), self._elsewhere.filled, received_at=received_at)
         if isinstance(found, News):
             return self._made(found, inbox_id, received_at)
         if found is not None:
             self._keep_order(found.event)
             if event.kind is not None and not found.again:
-                self.repeats[event.key] = Repeat(found.event, received_at)
+                self._silent[event.key] = found.event
+                return Repeat(found.event, received_at)
         return None
 
     def noted(self, event_key: str) -> WatchedIn:
@@ -82,12 +80,11 @@ class KnownEvents:
         return event_store.noted_in(self._rows.get(event_key, ()))
 
     def _known(self, event: RacingEvent) -> Known:
-        silent = self.repeats.get(event.key)
         others = self._reports(event.contradicting_key or "")
         is_first_result = event.key not in self._rows and event.kind is EventKind.RESULT_RECEIVED
         return Known(
             self._reports(event.key),
-            silent.event if silent else None,
+            self._silent.get(event.key),
             others[-1] if others else None,
             lost_by=self._meetings.losing(event.race.race_id) if is_first_result else None,
         )
@@ -108,5 +105,5 @@ class KnownEvents:
         row = event_store.make(event, version, remarks=found.remarks, inbox_id=inbox_id, received_at=received_at)
         rows.append(row)
         self._meetings.made(event, row)
-        self.repeats.pop(event.key, None)
+        self._silent.pop(event.key, None)
         return VersionNews(event, found.remarks, found.rings, found.is_first, version=row)

@@ -17,11 +17,12 @@ from sqlmodel import Session, col
 from bot.db import named_values
 from bot.db.named_values import Mark
 from bot.db.tables import EventVersion
-from bot.events import event_store
+from bot.events import event_store, touched
 from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import Change, VersionRemarks, changes_winner
 from bot.events.kinds import OUTCOMES
 from bot.events.races import Course, Race
+from bot.events.touched import What
 from bot.logs import get_logger
 from bot.racedata import race_book_store
 from bot.racedata.day_card import Outcomes, RaceOutcome, outcomes_of
@@ -282,7 +283,7 @@ def note_whole(session: Session, region: str | None, day: date, now: datetime) -
     if day < (now - race_book_store.NEWS_MAX_AGE).date() or named_values.text(session, _whole_name(region, day)):
         return
     found = race_book_store.race_of_each_meeting(session, day, region)
-    race_book_store.note_news(session, [race_id for race_id, of in found if not is_whole(session, of, day)])
+    touched.note(session, What.RACE, [race_id for race_id, of in found if not is_whole(session, of, day)])
     named_values.put(session, _whole_name(region, day), True, now)
     named_values.drop(session, _whole_name(region, day - race_book_store.NEWS_MAX_AGE - timedelta(days=1)))
 

@@ -15,22 +15,22 @@ from sqlalchemy import (
     Row,
     Select,
     bindparam,
-    delete,
     literal_column,
     select,
     union_all,
 )
 from sqlmodel import Session, col
 
-from bot.db.engine import dialect_of, insert_here, insert_into, table_of
-from bot.db.tables import BookRace, LearntRace
-from bot.events import event_store
+from bot.db.engine import dialect_of, insert_into, table_of
+from bot.db.tables import BookRace
+from bot.events import event_store, touched
 from bot.events.event import RacingEvent
 from bot.events.kinds import WHOLE_LISTS
 from bot.events.merge import completed_runners, declared_size, of_declarations
 from bot.events.pairs import is_whole_field
 from bot.events.race_state import state_in
 from bot.events.races import Course, Race, Value
+from bot.events.touched import What
 from bot.logs import get_logger
 
 log = get_logger(__name__)
@@ -54,19 +54,14 @@ def put(session: Session, races: Iterable[Race], now: datetime, *, region: str |
     """Store races with a date and with an id or a listed `region`; the number stored.
 
     `region` is the filter of the list, "" for the list of all, or None for a single race. A list names all runners.
-    News are noted for fan-out (`learnt`).
+    News are noted for fan-out (`touched`).
     """
     named = ((race, region is not None) for race in races)
     done = [one for one in _put(session, named, now, region) if one.race.race_date]
     since = (now - NEWS_MAX_AGE).date().isoformat()
-    note_news(session, [one.race_id for one in done if one.is_news and (one.race.race_date or "") >= since])
+    news = [one.race_id for one in done if one.is_news and (one.race.race_date or "") >= since]
+    touched.note(session, What.RACE, news)
     return len(done)
-
-
-def note_news(session: Session, race_ids: Iterable[str]) -> None:
-    rows = [{"race_id": race_id} for race_id in race_ids]
-    if rows:
-        session.execute(insert_here(session, LearntRace).on_conflict_do_nothing(), rows)
 
 
 def learn(session: Session, told: Iterable[RacingEvent], now: datetime) -> dict[str, Race]:
@@ -122,17 +117,6 @@ def _takes_off(known: Race, news: _Named, region: str | None) -> bool:
     if region is not None:
         return True
     return news.names_all and is_whole_field(known, news.race) and not known.placed()
-
-
-def learnt(session: Session) -> list[str]:
-    return list(session.connection().execute(_SELECT_NEWS).scalars())
-
-
-_SELECT_NEWS = select(table_of(LearntRace).c.race_id).order_by(table_of(LearntRace).c.race_id).limit(RACES_PER_QUERY)
-
-
-def looked_at(session: Session, race_ids: Collection[str]) -> None:
-    session.execute(delete(LearntRace).where(col(LearntRace.race_id).in_(race_ids)))
 
 
 def find(

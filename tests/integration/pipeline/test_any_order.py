@@ -20,7 +20,7 @@ from bot.deliveries import inbox
 from bot.deliveries.payload import identify, read_events
 from bot.events.event import Topic
 from bot.events.races import Course, OffTime, Race
-from bot.fanout.completion_edits import edit_for_race_book
+from bot.fanout.completion_edits import look_again
 from bot.fanout.fanout import Fanout
 from bot.outbox import channel_queues
 from bot.outbox.claim_at_fanout import QueuedOnly
@@ -121,9 +121,9 @@ class Channel:
         self.within(lambda session: inbox.store(session, [arrival]))
 
     def fan_out(self) -> None:
-        read, learnt = self.within(self._fanout._read_inbox)
-        if learnt:
-            self.within(partial(edit_for_race_book, clock=self.clock, race_ids=learnt))
+        read, again = self.within(self._fanout._read_inbox)
+        if again:
+            self.within(partial(look_again, clock=self.clock, touched_since=again))
         if read:
             self.within(lambda session: self._fanout.transactions.together(session, read))
 
