@@ -3,11 +3,11 @@
 A region's day is read from the data service by RACING_DAY_PATH in one request, else by the walk of `/races/search`. No
 specified list has a filter by day (Spec gap G10), so the walk reads the whole list, and keeps its position with the
 races. A caller waits as long as the budget says, while the reading continues in the background. A region is read by one
-request at a time, for all who wait.
+request at a time, and each reading goes on from the pages of the others.
 """
 
 import asyncio
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
@@ -92,14 +92,22 @@ Stopped = tuple[Coverage | None, ServiceError | None]
 
 
 @dataclass(eq=False)
-class _Run:
-    """A reading under way. `waiting` counts people; `budget` is a person's after a person asked too."""
+class _Reading:
+    """A reading under way, which goes on when its caller has given up."""
 
     errand: Errand
     budget: Budget
-    task: "asyncio.Task[Stopped]" = field(init=False)
+    is_waited_for: bool = True
     pages: int = 0
-    waiting: int = 0
+
+
+@dataclass(eq=False)
+class _Region:
+    """Readings of a region take turns. `pages`: read since the first of the `readers` began."""
+
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    readers: int = 0
+    pages: int = 0
 
 
 class RaceBook:
@@ -113,15 +121,13 @@ class RaceBook:
         self._clock = clock
         self._quota = quota
         self._paths = PathReader(database, clock, paths or Paths())
-        self.runs: dict[tuple[str | None, date], _Run] = {}
-        self._turns: dict[str | None, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._pages: Counter[str | None] = Counter()
+        self.readings: set[asyncio.Task[Stopped]] = set()
+        self._regions: dict[str | None, _Region] = defaultdict(_Region)
 
     async def aclose(self) -> None:
-        tasks = [run.task for run in self.runs.values()]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        for reading in self.readings:
+            reading.cancel()
+        await asyncio.gather(*self.readings, return_exceptions=True)
 
     async def card(
         self, region: str | None, day: date, course: Course | None = None, budget: Budget | None = None
@@ -163,27 +169,30 @@ class RaceBook:
         if before.is_proven or before.stopped_by is not None:
             return before
         stopped: Stopped = None, None
-        pages = self._pages[region]
+        reading, here = _Reading(errand, budget), self._regions[region]
+        pages = here.pages = here.pages if here.readers else 0
+        here.readers += 1
+        task = asyncio.create_task(self._read(reading, here), name=f"race book {region}")
+        self.readings.add(task)
+        task.add_done_callback(partial(self._end, here))
         try:
             async with asyncio.timeout(budget.seconds):
-                stopped = await self._read(errand, budget)
+                stopped = await asyncio.shield(task)
         except TimeoutError:
             log.info("racebook_reads_on", region=region, day=day.isoformat())
             error = self._client.held_up()
             # A reading with a page already only waits for its next minute: a retry would not help.
-            if self._pages[region] == pages and not (isinstance(error, RateLimited) and self._pages_so_far(region)):
+            if here.pages == pages and not (isinstance(error, RateLimited) and pages):
                 stopped = _stopped_by(error, day), error
+        finally:
+            reading.is_waited_for = False
         return await self._standing(errand, stopped)
 
-    async def progress(self, region: str | None) -> str:
-        walk, read = await self._walk_of(region), self._pages_so_far(region)
-        pages = f"{read} page{'' if read == 1 else 's'} so far" if read else "waiting for the data service"
-        reached = walk.reached()
-        so_far = f", and it has come to {reached}" if reached else ""
-        return f"Reading the data service's list of {region or 'all regions'}: {pages}{so_far}"
-
-    def _pages_so_far(self, region: str | None) -> int:
-        return sum(run.pages for (of, _), run in self.runs.items() if of == region)
+    def _end(self, here: _Region, reading: "asyncio.Task[Stopped]") -> None:
+        here.readers -= 1
+        self.readings.discard(reading)
+        if not reading.cancelled() and (error := reading.exception()) is not None:
+            log.warning("racebook_not_read", reason=str(error))
 
     async def _standing(self, errand: Errand, stopped: Stopped = (None, None)) -> Standing:
         walk, day_read = await self._walk_of(errand.region), await self._paths.load(errand)
@@ -196,72 +205,45 @@ class RaceBook:
     async def _walk_of(self, region: str | None) -> Walk:
         return await self._database.read(partial(stored_walk, region=region))
 
-    async def _read(self, errand: Errand, budget: Budget) -> Stopped:
-        is_person, key = budget.purpose is Purpose.PEOPLE, (errand.region, errand.day)
-        run = self.runs.get(key)
-        if run is None or run.task.done():
-            run = self.runs[key] = _Run(errand, budget)
-            run.task = asyncio.create_task(self._run(run), name=f"race book {errand.region}")
-            run.task.add_done_callback(partial(self._end, run))
-        elif is_person:
-            run.budget = budget
-        run.waiting += is_person
-        try:
-            # The end of one caller's patience must not end the reading for others.
-            return await asyncio.shield(run.task)
-        finally:
-            run.waiting -= is_person
-
-    def _end(self, run: _Run, task: "asyncio.Task[Stopped]") -> None:
-        key = run.errand.region, run.errand.day
-        if self.runs.get(key) is run:
-            del self.runs[key]
-        if not task.cancelled() and (error := task.exception()) is not None:
-            log.warning("racebook_not_read", reason=str(error))
-
-    async def _run(self, run: _Run) -> Stopped:
+    async def _read(self, reading: _Reading, here: _Region) -> Stopped:
         """Read until the day is proven, while the budget lasts and commands may spend quota."""
-        errand, turn = run.errand, self._turns[run.errand.region]
+        errand = reading.errand
         try:
-            async with turn:
-                if await self._is_read_by_path(run):
+            async with here.turn:
+                if await self._is_read_by_path(reading):
                     return None, None
-            while run.pages < run.budget.pages:
+            while reading.pages < reading.budget.pages:
                 left = await self._quota.commands_left()
                 if left is not None and left <= 0:
                     return Coverage.QUOTA, await self._quota.held_back()
-                async with turn:
-                    if await self._walk_on(run, run.budget.pages if left is None else left):
+                async with here.turn:
+                    if await self._walk_on(reading, here, reading.budget.pages if left is None else left):
                         return None, None
         except ServiceError as error:
             log.info("racebook_stopped", region=errand.region, reason=str(error))
             return _stopped_by(error, errand.day), error
         return None, None
 
-    async def _walk_on(self, run: _Run, left: int) -> bool:
+    async def _walk_on(self, reading: _Reading, here: _Region, left: int) -> bool:
         """True if the day is read. A person who comes later need not wait for a client in the background."""
-        errand, purpose = run.errand, run.budget.purpose
-        pages = min(left, run.budget.pages - run.pages, PAGES_TOGETHER if run.waiting else 1)
+        errand, is_waiting = reading.errand, reading.is_waited_for
+        pages = min(left, reading.budget.pages - reading.pages, PAGES_TOGETHER if is_waiting else 1)
         walk = await self._walk_of(errand.region)
         start = errand.next_start(walk)
         if start is None:
             return True
         position = WalkPosition(region=walk.region, limit=walk.limit, cursor=start.cursor)
+        client = self._client_for(reading.budget.purpose, is_waiting=is_waiting)
         asked_at = self._clock()
-        try:
-            async with aclosing(self._client_for(purpose, is_waiting=run.waiting > 0).walk_races(position)) as steps:
-                async for step in steps:
-                    walk = await self._keep_page(walk, step, asked_at, errand)
-                    run.pages += 1
-                    self._pages[errand.region] += 1
-                    pages -= 1
-                    if pages <= 0 or errand.next_start(walk) != Start(step.resume_at):
-                        break
-                    asked_at = self._clock()
-        except Spared:
-            # A person may have joined the reading of a job meanwhile.
-            if run.budget.purpose is purpose:
-                raise
+        async with aclosing(client.walk_races(position)) as steps:
+            async for step in steps:
+                walk = await self._keep_page(walk, step, asked_at, errand)
+                reading.pages += 1
+                here.pages += 1
+                pages -= 1
+                if pages <= 0 or errand.next_start(walk) != Start(step.resume_at):
+                    break
+                asked_at = self._clock()
         return errand.next_start(walk) is None
 
     def _client_for(self, purpose: Purpose, *, is_waiting: bool = True) -> RacingClient:
@@ -302,12 +284,12 @@ class RaceBook:
                 note_whole(session, walk.region, day, now)
         return walk
 
-    async def _is_read_by_path(self, run: _Run) -> bool:
-        if (await self._standing(run.errand)).is_proven:
+    async def _is_read_by_path(self, reading: _Reading) -> bool:
+        if (await self._standing(reading.errand)).is_proven:
             return True
-        left = await self._quota.commands_left()
-        requests = run.budget.pages if left is None else min(run.budget.pages, left)
-        return await self._paths.read_day(self._client_for(run.budget.purpose), run.errand, requests)
+        budget, left = reading.budget, await self._quota.commands_left()
+        requests = budget.pages if left is None else min(budget.pages, left)
+        return await self._paths.read_day(self._client_for(budget.purpose), reading.errand, requests)
 
 
 def _card(session: Session, standing: Standing, course: Course | None) -> Card:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from hashlib import sha256
 from hmac import new as new_hmac
+from http import HTTPStatus
 from typing import Any, Protocol
 
 from pydantic import AwareDatetime, SecretStr, ValidationError
@@ -155,7 +156,10 @@ class CircuitBreakers:
 
         def refuse(kept: _Kept) -> _Kept:
             nonlocal is_news
-            kept = self._paced(kept, reading, rate_wait_s(error) if isinstance(error, RateLimited) else None)
+            is_held = isinstance(error, RateLimited) or (
+                error.status == HTTPStatus.TOO_MANY_REQUESTS and error.code != QUOTA
+            )
+            kept = self._paced(kept, reading, rate_wait_s(error) if is_held else None)
             if error.code not in BREAKER_CODES:
                 return kept
             before = kept.breakers.get(error.code)
