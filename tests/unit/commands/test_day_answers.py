@@ -278,7 +278,11 @@ LOSSES = make_card(at_courses(190, abandoned=True, reason=WHY))
 @pytest.mark.parametrize(
     ("show", "named", "counted"),
     [
-        (lambda page: racecard(DISPUTES, DayQuestion(NOW, page=page)), 60, ("1 race abandoned", "60 in conflict")),
+        (
+            lambda page: racecard(DISPUTES, DayQuestion(NOW, page=page)),
+            60,
+            ("1 race abandoned", "60 reported abandoned and run"),
+        ),
         (lambda page: results_of_day(LOSSES, DayQuestion(now=NOW, page=page)), 190, ("190 races abandoned",)),
         (
             lambda page: results_of_day(LOSSES, DayQuestion(now=NOW, page=page, only_abandonments=True)),

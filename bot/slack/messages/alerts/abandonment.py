@@ -112,11 +112,10 @@ def race_abandoned(event: RacingEvent, context: MessageContext) -> Message:
     race = event.race
     conflict = "" if context.contradicts is None else f". {CONFLICTING} CONFLICT: reported as run too"
     title, is_whole = headline(ABANDONED, _first(event, context), reason(event), conflict)
-    day = None if other_day(event, context) else race_day(race)
     details = race_details(race.model_copy(update={"title": None}) if _else_named(race) else race)
     status = safe(race.status, SHORT_MAX)
     status = None if (status or "").casefold() == "abandoned" else status
-    facts = joined([_else_named(race), day, details, status, None if is_whole else reason(event)])
+    facts = joined([_else_named(race), details, status, None if is_whole else reason(event)])
     first = joined(
         [_first(event, context), _else_named(race), status if race.is_postponed else None, reason(event)], ", "
     )

@@ -83,7 +83,7 @@ def alert(
     """
     watched = watch_lines(context.watched, event, context)
     notes = [*said, *(f"{CORRECTED} {words}" for words in corrected)]
-    notes += asides(context, event.race, conflict_said=conflict_said)
+    notes += asides(context, event.race, conflict_said=conflict_said, link_said=bool(corrected))
     head = [
         header(title),
         section(mentions_in_markup(context.mentions)),
@@ -93,7 +93,9 @@ def alert(
     ]
     beside = asides(context, event.race, in_text=True)
     text = joined([first, *watched, *in_text, *said, *corrected, *beside], ". ") + late_mark(context)
-    foot = [small_print(event, context, details_filled_in=details_filled_in), alert_buttons(event, context.asked)]
+    link = earlier_message(context) if corrected else None
+    small = small_print(event, context, details_filled_in=details_filled_in, link=link)
+    foot = [small, alert_buttons(event, context.asked)]
     return message(with_mentions(text, context.mentions), head, lines, len(lines), foot)
 
 
@@ -145,8 +147,9 @@ def asides(
     if context.contradicts is not None:
         kind = "Check" if conflict_said else "CONFLICT: check"
         # A header does not say that a whole meeting was reported abandoned.
-        is_said = conflict_said and link and context.contradicts != EventKind.MEETING_ABANDONED
-        said.append(f"{kind} before you act: {f'see the {link}' if is_said else _contradicted(context.contradicts)}")
+        is_said = conflict_said and context.contradicts != EventKind.MEETING_ABANDONED
+        other = given("see the {}", link) if is_said else _contradicted(context.contradicts)
+        said.append(joined([f"{kind} before you act", other], ": "))
         link = None if is_said else link
     return [*said, f"See the {link}"] if link else said
 
@@ -186,10 +189,13 @@ def _linked(address: str | None, words: str) -> str | None:
     return f"<{address.replace('&', '&amp;')}|{words}>" if address and _LINK.fullmatch(address) else None
 
 
-def small_print(event: RacingEvent, context: MessageContext, *, details_filled_in: bool = False) -> Block | None:
+def small_print(
+    event: RacingEvent, context: MessageContext, *, details_filled_in: bool = False, link: str | None = None
+) -> Block | None:
     """The last line: date, winning time, receipt. `/racing trace` shows the ids.
 
-    `details_filled_in`: the lines of races show fields from the race book (`shows_filled_in`).
+    `details_filled_in`: the lines of races show fields from the race book (`shows_filled_in`). `link`: to the earlier
+    message.
     """
     is_result, minutes, country = event.kind is EventKind.RESULT_RECEIVED, minutes_late(context), context.country
     return context_block(
@@ -198,6 +204,7 @@ def small_print(event: RacingEvent, context: MessageContext, *, details_filled_i
         _from_book(event, details_filled_in),
         given("told without runners and races: {}", safe(event.unreadable_because)) if event.kind else None,
         f"{_came(context)} {in_readers_zone(context.received_at)}",
+        link,
         order_note((country,), {country.country_code}) if country else None,
         given("data as of {}", published_moment(context.data_as_of, context.received_at)),
         f"alert {minutes} min late" if minutes else None,

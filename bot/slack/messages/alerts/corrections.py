@@ -37,8 +37,8 @@ def changes_in_words(changes: Sequence[Change], race: Race = _UNKNOWN, *, disagr
     placings = [change for change in changed if change.field == POSITION_FACT]
     field = RaceField(race)
     moved = [_Move(change, field) for change in placings if not _keeps_place(change)]
-    by_stewards = None if disagree else _placed_anew(moved) or _disqualified(moved) or _reinstated(moved)
-    said = by_stewards or _place_by_place(moved, field, disagree=disagree)
+    by_stewards = _placed_anew(moved) or _disqualified(moved) or _reinstated(moved)
+    said = (_either_way(moved) if disagree else by_stewards) or _place_by_place(moved, field, disagree=disagree)
     kept = [_Move(change, field) for change in placings if _keeps_place(change)]
     shared = {one.now for one in moved if one.shares}
     said += [_rewritten(one, disagree=disagree) for one in kept if not (one.shares and one.now in shared)]
@@ -119,6 +119,16 @@ def _placed_anew(moved: Sequence[_Move]) -> list[str]:
         because = back.because or up[0].because
         return [f"placings reversed: {_promoted(up)[0]}, {back.horse} placed {_place(back.now)}{because}"]
     return [f"{back.horse} placed {_place(back.now)}, was {_place(back.was)}{back.because}", *_promoted(up)]
+
+
+def _either_way(moved: Sequence[_Move]) -> list[str]:
+    """Two versions with the same two horses, the other way round."""
+    if len(moved) != _SEVERAL or not _are_all(moved, moved) or {one.now for one in moved} != {one.was for one in moved}:
+        return []
+    first, second = _by_place(moved)
+    if not (first.now and second.now):
+        return []
+    return [f"{ordinal(first.now)} is {second.horse} or {first.horse}, {ordinal(second.now)} the other"]
 
 
 def _disqualified(moved: Sequence[_Move]) -> list[str]:

@@ -6,7 +6,7 @@ from bot.events.event import RacingEvent
 from bot.events.facts import Change
 from bot.events.race_state import RaceState, state_in
 from bot.events.races import Race, is_settled_status
-from bot.outbox.message import Message
+from bot.outbox.message import Block, Message
 from bot.slack.messages.alerts.alert_context import MessageContext
 from bot.slack.messages.alerts.alert_notes import (
     alert,
@@ -58,7 +58,7 @@ def result(event: RacingEvent, context: MessageContext) -> Message:
     watched = watch_lines(context.watched, event, context)
     line = result_line(race, first="Result in")
     shown = [
-        joined([_changed(changed), earlier_message(context)]) if changed else None,
+        _changed(changed),
         line if is_news else f"*{name}*{GAP}{line}",
         status,
         _abandoned_too(race, context),
@@ -69,14 +69,14 @@ def result(event: RacingEvent, context: MessageContext) -> Message:
         section("\n".join(watched)),
         section(joined(shown, "\n")),
     ]
-    return _with_runners(message(_text(event, name, context, (kind, changed, status), watched), head), event, context)
+    said = message(_text(event, name, context, (kind, changed, status), watched), head)
+    return _with_runners(said, event, small_print(event, context, link=earlier_message(context) if changed else None))
 
 
-def _with_runners(said: Message, event: RacingEvent, context: MessageContext) -> Message:
+def _with_runners(said: Message, event: RacingEvent, small: Block | None) -> Message:
     """Every runner and the buttons in a collapsed container; else the details, and *Full result* as a button."""
     head, race = said.blocks, event.race
-    details, small = section(race_details(race)), small_print(event, context)
-    runners = in_order(race)
+    details, runners = section(race_details(race)), in_order(race)
 
     def in_sections() -> Message:
         pressed = alert_buttons(event, full_result=True)
@@ -158,7 +158,7 @@ def unusual_status(race: Race) -> str | None:
 
 def _abandoned_too(race: Race, context: MessageContext) -> str | None:
     says = race.abandoned and context.contradicts is None
-    return "Check before you act: the result itself says abandoned" if says else None
+    return "Check before you act: the result says both" if says else None
 
 
 def race_not_run(event: RacingEvent, context: MessageContext) -> Message:

@@ -11,7 +11,7 @@ from bot.events.meeting_parts import is_part_of
 from bot.events.races import Race, is_same_course
 from bot.outbox.message import Block, Message
 from bot.racedata.client.records import KnownCountry
-from bot.racedata.day_card import CONFLICTS, Card, Coverage, MeetingCard, Outcomes, RaceOutcome, order_of
+from bot.racedata.day_card import Card, Coverage, MeetingCard, Outcomes, RaceOutcome, order_of
 from bot.slack.messages.answers.failure_words import NOBODY_KNOWN, AnswerReader, failure_words, shown_to
 from bot.slack.messages.answers.outcome_words import is_overdue, is_to_come, marked_lost
 from bot.slack.messages.kit.blocks import command_button, context, fits, section
@@ -48,7 +48,8 @@ CONFLICTS_ON_EVERY_PAGE_MAX = 1_000
 IN_FIGURES = {
     frozenset({RaceOutcome.SETTLED}): "run",
     frozenset({RaceOutcome.ABANDONED}): "abandoned",
-    CONFLICTS: "in conflict",
+    frozenset({RaceOutcome.BOTH}): "reported abandoned and run",
+    frozenset({RaceOutcome.UNCERTAIN}): "with disputed places",
     frozenset({RaceOutcome.VOID}): "void",
 }
 

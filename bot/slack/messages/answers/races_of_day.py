@@ -10,7 +10,7 @@ from functools import partial
 from bot.events.races import Race, Runner
 from bot.events.typed_off import minutes_apart, read_off
 from bot.outbox.message import Message
-from bot.racedata.day_card import CONFLICTS, WITH_RESULT, Card, RaceOutcome
+from bot.racedata.day_card import WITH_RESULT, Card, RaceOutcome
 from bot.slack.messages.alerts.runner_table import (
     FULL_RESULT_COLUMNS,
     HORSE,
@@ -262,13 +262,18 @@ def results_of_day(card: Card, question: DayQuestion) -> Message:
 
 def _in_figures(card: Card, question: DayQuestion) -> str:
     outcomes = card.outcomes
-    disputed, settled, void = (
-        outcomes.count(*which) for which in (CONFLICTS, {RaceOutcome.SETTLED}, {RaceOutcome.VOID})
+    both, disputed, settled, void = (
+        outcomes.count(which)
+        for which in (RaceOutcome.BOTH, RaceOutcome.UNCERTAIN, RaceOutcome.SETTLED, RaceOutcome.VOID)
     )
     still_open = [race for race, outcome in outcomes.in_order() if outcome is RaceOutcome.OPEN]
     coming = sum(is_to_come(race, question.now) for race in still_open)
     overdue = len(still_open) - coming
-    lost = [abandoned_in_figures(outcomes), f"{counted(disputed, 'race')} in conflict" if disputed else None]
+    lost = [
+        abandoned_in_figures(outcomes),
+        f"{counted(both, 'race')} reported abandoned and run" if both else None,
+        f"{counted(disputed, 'race')} with disputed places" if disputed else None,
+    ]
     others = [
         f"{counted(settled, 'result')} in" if settled else None,
         f"{void} void" if void else None,
