@@ -15,7 +15,7 @@ from bot.racedata.lexicon import Lexicon
 from bot.racedata.near_misses import TYPED_MAX, likely, likely_courses
 from bot.racedata.quota_book import BY_DAY, BY_ENDPOINT
 from bot.slack.commands.invocation import LIST_S, Command, Desk, Invocation, admins_only, no_words, reader_of
-from bot.slack.language.grammar import THINGS, Grammar, Kind, PhraseReader
+from bot.slack.language.grammar import OF_ALL, THINGS, Grammar, Kind, PhraseReader
 from bot.slack.language.refusals import one_at_a_time, unknown_words
 from bot.slack.language.tokens import read_list_words, words_of
 from bot.slack.messages.answers.failure_words import failure_words, shown_to
@@ -95,6 +95,8 @@ USAGE_COMMAND = Command(
 
 _ID = re.compile(r"<?[@#]?([UWCGD][A-Z0-9]{1,30})(?:\|[^>]*)?>?", re.ASCII)
 
+_AUDIT_WORDS = Grammar({**OF_ALL, **dict.fromkeys(("by", "channels"), (Kind.FILLER, ""))})
+
 AuditTarget = tuple[str | None, str | None, str]
 """The id of a channel and of a person (both None for "all"), and the same in words."""
 
@@ -102,7 +104,7 @@ AuditTarget = tuple[str | None, str | None, str]
 async def _plan_audit(_desk: Desk, invocation: Invocation) -> tuple[str, AuditTarget, int]:
     """The typed words, their meaning, and the page."""
     words, page = read_list_words(invocation.text)
-    what = words or invocation.channel_id
+    what = invocation.channel_id if words.casefold() in {"", "here", "this channel"} else words
     return what, read_target(what), page
 
 
@@ -116,9 +118,10 @@ async def _answer_audit(desk: Desk, _invocation: Invocation, planned: tuple[str,
 
 def read_target(what: str) -> AuditTarget:
     """Raises CommandError for other words."""
-    if what.lower() in {"all", "everything", "everywhere"}:
+    phrases = [one for one in PhraseReader(grammar=_AUDIT_WORDS).read(words_of(what)) if one.kind is not Kind.FILLER]
+    if {one.kind for one in phrases} == {Kind.ALL}:
         return None, None, "anywhere"
-    found = _ID.fullmatch(what)
+    found = _ID.fullmatch(phrases[0].typed) if len(phrases) == 1 else None
     if found is None:
         raise CommandError(
             "It is /racing audit for this channel, /racing audit all, or /racing audit and the id of a channel or of a "

@@ -1,6 +1,5 @@
 """The words of `/racing watch`: `horse:"Golden Melody" jockey:"R Moore" instead of jockey:"R Mor" me`."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -10,18 +9,18 @@ from bot.errors import CommandError
 from bot.events.typed_text import typed_line
 from bot.events.watched import name_key
 from bot.racedata.near_misses import TYPED_MAX
-from bot.slack.language.tokens import Word, words_of
+from bot.slack.language.grammar import Grammar, Kind, Phrase, PhraseReader
+from bot.slack.language.tokens import words_of
 from bot.slack.messages.kit.text import listed
 
 ME = "me"
-_BEFORE_A_KIND = frozenset({"the", "my", "a"})
 INSTEAD_OF = ("instead", "of")
 NAMES_MAX = 10
-JOINING_NAMES = frozenset({"and", "&", "+"})
-"""Between two names. Within a name without quotes they are part of the name: `trainer:John & Thady Gosden`."""
 
-_NAMED = re.compile(r"(horse|trainer|jockey)s?:(.*)", re.IGNORECASE | re.DOTALL)
-_KINDS = {word: kind for kind in WatchKind for word in (kind.value, f"{kind}s")}
+_GRAMMAR = Grammar(
+    {ME: (Kind.FLAG, ME), **dict.fromkeys(("my", "a"), (Kind.FILLER, ""))},
+    names={word: kind for kind in WatchKind for word in (kind.value, f"{kind}s")},
+)
 
 
 @dataclass(frozen=True)
@@ -47,16 +46,18 @@ class _Typed:
     words: list[str] = field(default_factory=list)
     is_quoted: bool = False
     is_joined: bool = False
+    are_several: bool = False
+    """After "horses" a joining word parts names. `trainer:John & Thady Gosden` is one name."""
 
 
 def read_watch_words(text: str) -> WatchWords:
     """Raises CommandError for a name without a kind, without a name, and for two names to replace."""
-    words, is_own = _without_me(words_of(text))
-    words, instead = _parted(_with_kind_first(words))
+    phrases, is_own = _without_me(_read(text))
+    phrases, instead = _parted(_with_kind_first(phrases))
     replaced = [_checked(kind, name) for kind, name in _names(instead) if kind]
     if len(replaced) > 1:
         raise CommandError("One name at a time can be replaced.", lines={"What is watched": "watching"})
-    names = _names(words)
+    names = _names(phrases)
     if not any(name for _, name in names):
         raise CommandError(
             'Name a horse, a trainer or a jockey: /racing watch horse:"Golden Melody". With the word me at the end you '
@@ -73,13 +74,17 @@ def read_watch_words(text: str) -> WatchWords:
 
 def ends_with_me(text: str) -> bool:
     """Whether a line asks that its author alone is told."""
-    return _without_me(words_of(text))[1]
+    return _without_me(_read(text))[1]
 
 
 def read_names(text: str) -> tuple[list[tuple[WatchKind | None, str]], bool]:
     """Names with their kind, where a kind was typed, and whether the word `me` was."""
-    words, is_own = _without_me(words_of(text))
-    return _names(_with_kind_first(words)), is_own
+    phrases, is_own = _without_me(_read(text))
+    return _names(_with_kind_first(phrases)), is_own
+
+
+def _read(text: str) -> Sequence[Phrase]:
+    return PhraseReader(grammar=_GRAMMAR).read(words_of(text))
 
 
 def _kind_wanted(loose: Sequence[str]) -> str:
@@ -100,63 +105,55 @@ def _lines_by_kind(
     }
 
 
-def _names(words: Sequence[Word]) -> list[tuple[WatchKind | None, str]]:
+def _names(phrases: Sequence[Phrase]) -> list[tuple[WatchKind | None, str]]:
     typed: list[_Typed] = []
-    for place, word in enumerate(words):
+    for place, one in enumerate(phrases):
         last = typed[-1] if typed else None
         is_whole = last is None or bool(last.words and (last.is_quoted or last.is_joined))
-        text = "" if word.is_quoted else word.text.casefold()
-        if last and last.words and text in JOINING_NAMES and (is_whole or any(map(_has_kind, words[place + 1 :][:1]))):
+        is_joint = one.kind is Kind.AND and (is_whole or any(after.is_named for after in phrases[place + 1 :][:1]))
+        if last and last.words and (is_joint or (one.kind is Kind.AND and last.are_several)):
             last.is_joined = True
             continue
-        if found := _NAMED.fullmatch(word.text):
-            name = found[2].strip()
-            typed.append(_Typed(WatchKind(found[1].lower()), [name] if name else [], word.is_quoted))
-        elif is_whole and text in _KINDS:
-            typed.append(_Typed(_KINDS[text]))
-        elif last is None or is_whole or (word.is_quoted and last.words):
-            typed.append(_Typed(last.kind if last and last.is_joined else None, [word.text], word.is_quoted))
+        if one.kind is Kind.NAME and (one.is_named or is_whole):
+            kind = WatchKind(one.of_field)
+            several = kind is not WatchKind.TRAINER and one.typed.casefold() == f"{kind}s"
+            typed.append(_Typed(kind, [one.value] if one.value else [], one.is_quoted, are_several=several))
+        elif last is None or is_whole or (one.is_quoted and last.words):
+            before = last if last and last.is_joined else _Typed(None)
+            typed.append(_Typed(before.kind, [one.typed], one.is_quoted, are_several=before.are_several))
         else:
-            last.words.append(word.text)
-            last.is_quoted = word.is_quoted
-        typed[-1].is_joined = word.has_comma
+            last.words.append(one.typed)
+            last.is_quoted = one.is_quoted
+        typed[-1].is_joined = one.has_comma
     return [(one.kind, " ".join(one.words)) for one in typed]
 
 
-def _parted(words: Sequence[Word]) -> tuple[Sequence[Word], Sequence[Word]]:
-    """The words before `instead of`, and the words after. A name with its kind follows, so a horse may be so called."""
-    for place in range(1, len(words) - 2):
-        two = [word.text.casefold() for word in words[place : place + 2] if not word.is_quoted]
-        if tuple(two) == INSTEAD_OF and _has_kind(words[place + 2]):
-            return words[:place], words[place + 2 :]
-    return words, ()
+def _parted(phrases: Sequence[Phrase]) -> tuple[Sequence[Phrase], Sequence[Phrase]]:
+    """The names before `instead of`, and after. A name with its kind follows, so a horse may be so called."""
+    for place in range(1, len(phrases) - 2):
+        two = [one.typed.casefold() for one in phrases[place : place + 2] if not one.is_quoted]
+        if tuple(two) == INSTEAD_OF and phrases[place + 2].is_named:
+            return phrases[:place], phrases[place + 2 :]
+    return phrases, ()
 
 
-def _with_kind_first(words: Sequence[Word]) -> Sequence[Word]:
+def _with_kind_first(phrases: Sequence[Phrase]) -> Sequence[Phrase]:
     """The words of "Bold Warrior horse" as "horse Bold Warrior". A name may end so: "Iron Horse" stays as typed."""
-    *name, last = words or [Word("")]
-    is_kind = last.text in _KINDS and not last.is_quoted and (len(name) > 1 or any(word.is_quoted for word in name))
-    return [last, *name] if is_kind and not any(map(_is_kind, name)) else words
+    *name, last = phrases or [Phrase(Kind.FILLER, "", "")]
+    is_kind = last.kind is Kind.NAME and not last.is_named
+    is_kind = is_kind and (len(name) > 1 or last.typed.startswith("(") or any(one.is_quoted for one in name))
+    return [last, *name] if is_kind and not any(one.kind is Kind.NAME for one in name) else phrases
 
 
-def _has_kind(word: Word) -> bool:
-    return bool(_NAMED.match(word.text))
-
-
-def _is_kind(word: Word) -> bool:
-    return _has_kind(word) or (word.text.casefold() in _KINDS and not word.is_quoted)
-
-
-def _without_me(words: Sequence[Word]) -> tuple[Sequence[Word], bool]:
-    first = words[0].text.casefold() if len(words) > 1 and not words[0].is_quoted and _is_kind(words[1]) else ""
-    if first == ME:
-        return words[1:], True
-    if first in _BEFORE_A_KIND:
-        words = words[1:]
-    if not words or words[-1].is_quoted or words[-1].text.casefold() != ME:
-        return words, False
-    words = words[:-1]
-    return (words[:-1] if words and words[-1].text.casefold() == "for" else words), True
+def _without_me(phrases: Sequence[Phrase]) -> tuple[Sequence[Phrase], bool]:
+    if len(phrases) > 1 and phrases[1].kind is Kind.NAME and phrases[0].kind in {Kind.FLAG, Kind.FILLER}:
+        if phrases[0].kind is Kind.FLAG:
+            return phrases[1:], True
+        phrases = phrases[1:]
+    if not phrases or phrases[-1].kind is not Kind.FLAG:
+        return phrases, False
+    phrases = phrases[:-1]
+    return (phrases[:-1] if phrases and phrases[-1].typed.casefold() == "for" else phrases), True
 
 
 def _checked(kind: WatchKind, name: str) -> WatchedName:

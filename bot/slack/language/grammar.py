@@ -44,6 +44,8 @@ class Kind(StrEnum):
     FLAG = "flag"
     """A command's own word, such as "next"."""
     PAGE = "page"
+    NAME = "name"
+    """The kind of a name in any words, with the name's first word: `horse:Fog`, `jockey`."""
     VALUE = "value"
     """A race class, or another value of a choice."""
     AND = "and"
@@ -72,11 +74,14 @@ TOPIC_WORDS: Mapping[str, Topic] = (
 
 ALL, EVERYTHING = "all", "everything"
 
+OF_ALL: Mapping[str, tuple[Kind, Any]] = {
+    **dict.fromkeys((ALL, "everywhere", "lot"), (Kind.ALL, ALL)),
+    EVERYTHING: (Kind.ALL, EVERYTHING),
+}
+
 SUBSCRIBING: Mapping[str, tuple[Kind, Any]] = {
     **{word: (Kind.TOPIC, topic) for word, topic in TOPIC_WORDS.items()},
-    ALL: (Kind.ALL, ALL),
-    **dict.fromkeys(("everywhere", "lot"), (Kind.ALL, ALL)),
-    EVERYTHING: (Kind.ALL, EVERYTHING),
+    **OF_ALL,
     **dict.fromkeys(("any", "each", "every", "daily", "day", "this", "channel"), (Kind.FILLER, "")),
 }
 """The own words of `subscribe` and `unsubscribe`."""
@@ -135,6 +140,7 @@ class Phrase:
     is_named: bool = False
     has_comma: bool = False
     is_out: bool = False
+    is_quoted: bool = False
     wrong: Refusal | None = None
     meant: tuple[str, ...] = ()
 
@@ -149,13 +155,14 @@ class Grammar:
 
     `own` are the command's own words in small letters, each with its kind and value. `has_days`: days and off times;
     a weekday is the coming day, or the last where the command `looks_back`. `has_choices`: the values of choices too,
-    as in "digest at 6pm", and "-York".
+    as in "digest at 6pm", and "-York". `names`: the words before names in any words, each with the kind of name.
     """
 
     own: Mapping[str, tuple[Kind, Any]] = field(default_factory=dict)
     has_days: bool = False
     looks_back: bool = False
     has_choices: bool = False
+    names: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -176,6 +183,8 @@ class PhraseReader:
 
     def _at(self, words: Sequence[Word], start: int, before: Sequence[Phrase]) -> PhrasesFound:
         word = words[start]
+        if named := self._kind_of_name(word):
+            return [named], start + 1
         name, rest = parted(word.text)
         if self.grammar.has_choices and word.text.startswith("-") and word.text != "-" and not name:
             bare = word._replace(text=word.text.removeprefix("-"))
@@ -194,6 +203,13 @@ class PhraseReader:
                 if known := look(_text(words[start : start + size])):
                     return self._one(known, words, start, start + size)
         return self._one(self._single(word), words, start, start + 1)
+
+    def _kind_of_name(self, word: Word) -> Phrase | None:
+        before, colon, first = word.text.partition(":")
+        kind = self.grammar.names.get(before.casefold().strip("()")) if colon or not word.is_quoted else None
+        if kind is None:
+            return None
+        return Phrase(Kind.NAME, word.text, first.strip(), kind, bool(colon), word.has_comma, is_quoted=word.is_quoted)
 
     def _called(
         self, name: str, rest: str, words: Sequence[Word], start: int, before: Sequence[Phrase]
@@ -348,7 +364,7 @@ class PhraseReader:
             return Kind.REGION, inner[1]
         if word.is_quoted and self.lexicon.has_course_word(text):
             return Kind.COURSE, text
-        if folded in self.grammar.own:
+        if folded in self.grammar.own and not (word.is_quoted and self.grammar.names):
             return self.grammar.own[folded]
         if folded in JOINING and not word.is_quoted:
             return JOINING[folded], folded
@@ -368,7 +384,8 @@ class PhraseReader:
 def _one(known: tuple[Any, ...], words: Sequence[Word], start: int, end: int) -> PhrasesFound:
     """A phrase of these words. `known`: the kind, the value, and the field of a choice."""
     kind, value, field = (*known, "")[:3]
-    return [Phrase(kind, _text(words[start:end]), value, field, has_comma=words[end - 1].has_comma)], end
+    last = words[end - 1]
+    return [Phrase(kind, _text(words[start:end]), value, field, False, last.has_comma, is_quoted=last.is_quoted)], end
 
 
 def _of_topics(before: Sequence[Phrase]) -> ConditionView | None:
