@@ -63,7 +63,11 @@ _AFTER_RACE = re.compile(
     rf"|(?<!\w)(?:from|à partir de la|ab) {_A_RACE}(?P<first>[0-9]{{1,2}})\b",
     re.IGNORECASE,
 )
-_REST = re.compile(r"\b(?:remaining|remainder|rest of)\b", re.IGNORECASE)
+_REST = re.compile(
+    r"\b(?:remaining|remainder|rest of|part(?:ly|ial(?:ly)?)?[ _-]?(?:abandon|cancel|lost)\w*)\b"
+    r"|^partial(?:ly)?$|(?:abandon|cancel)\w*?[ _(-]+part(?:ly|ial(?:ly)?)\b",
+    re.IGNORECASE,
+)
 """Words for a meeting that was partly run."""
 
 LONGEST_ID = 200
@@ -259,7 +263,7 @@ def _event(found: _Found, race: Race, races: tuple[Race, ...], body: bytes) -> R
         race=race if is_explained else race.model_copy(update={"reason": None}),
         races=races,
         reason=race.reason,
-        races_run=_races_run(found) if found.named.subject is Subject.MEETING else None,
+        races_run=_races_run(found, races) if found.named.subject is Subject.MEETING else None,
         occurred_at=_occurred_at(found),
         first_attempt_at=first_of((part.fields for part in found.parts), "event.first_attempt_at", read_instant),
         sequence=first_of((part.fields for part in found.carried), "event.sequence", _read_sequence),
@@ -268,8 +272,11 @@ def _event(found: _Found, race: Race, races: tuple[Race, ...], body: bytes) -> R
     )
 
 
-def _races_run(found: _Found) -> int | None:
-    """How many races of an abandoned meeting were run; 0 if some were run, and the payload gives no number."""
+def _races_run(found: _Found, races: Sequence[Race]) -> int | None:
+    """How many races of an abandoned meeting were run; 0 if some were run, and the payload gives no number.
+
+    A meeting of which races 3 to 7 are named is not lost as a whole.
+    """
     fields = [part.fields for part in found.carried]
     run, first_lost, lost, in_all = (
         first_of(fields, f"state.{key}", _number) for key in ("races_run", "first_lost", "races_lost", "races_in_all")
@@ -279,7 +286,8 @@ def _races_run(found: _Found) -> int | None:
         return run or (in_all or 0) - (lost or 0)
     scopes = (text(value) or "" for _, value in values_of(fields, "state.scope"))
     is_part = first_of(fields, "state.partly", flag) or any(map(_REST.search, scopes))
-    return 0 if is_part else None
+    begins_later = min((count(race.number) or 1 for race in races), default=1) > 1
+    return 0 if is_part or begins_later else None
 
 
 def _number(value: Any) -> int | None:
