@@ -65,39 +65,28 @@ class NewSubscription:
         return f"{told}The service will not show the secret again:\n{self.secret}"
 
 
-@dataclass(frozen=True)
-class Twice:
-    """Events that the live subscription `row` delivers already."""
-
-    row: WebhookSubscriptionRow
-    events: tuple[EventKind, ...]
-    region: str | None
-
-    @property
-    def told(self) -> str:
-        return f"{' and '.join(self.events)} from {self.region or 'all regions'}"
-
-
-def come_twice(live: Iterable[WebhookSubscriptionRow], events: Sequence[EventKind], region: str | None) -> list[Twice]:
-    found = []
-    for row in live:
-        shared = tuple(event for event in events if event in row.events.split(","))
-        if shared and (row.region is None or region is None or row.region == region):
-            found.append(Twice(row, shared, row.region or region))
-    return found
+def come_twice(
+    live: Iterable[WebhookSubscriptionRow], events: Sequence[EventKind], region: str | None
+) -> list[WebhookSubscriptionRow]:
+    """The subscriptions that deliver some of these events already."""
+    return [
+        row
+        for row in live
+        if not set(events).isdisjoint(row.events.split(","))
+        and (row.region is None or region is None or row.region == region)
+    ]
 
 
-def _refusal(twice: Sequence[Twice], events: Sequence[EventKind], region: str | None) -> str:
+def _refusal(twice: Sequence[WebhookSubscriptionRow], events: Sequence[EventKind], region: str | None) -> str:
     """Why no second subscription is made, and how to get the other events."""
-    shared = {event for one in twice for event in one.events}
-    new = "".join(f" --event {event}" for event in events if event not in shared)
+    delivered = {event for row in twice for event in row.events.split(",")}
+    new = "".join(f" --event {event}" for event in events if event not in delivered)
     where = f" --region {region}" if region else ""
+    first = "These live subscriptions deliver some of it already. Of a delivery that comes twice the bot posts one:"
     return "\n".join(
         [
-            "These live subscriptions deliver some of it already:",
-            described([one.row for one in twice]),
-            "With another one the service would deliver twice, and the bot would post once:",
-            *(f"  {one.told}" for one in twice),
+            first,
+            described(twice),
             *([f"For the other events alone: racing-bot subscribe{where}{new}"] if new else []),
             "To subscribe all the same, give --again. To stop accepting an old subscription, give --retire NUMBER.",
         ]

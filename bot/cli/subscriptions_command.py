@@ -27,7 +27,7 @@ from bot.operations.subscription_file import SubscriptionFile
 from bot.outbox import backlog
 from bot.ports import Ports
 from bot.racedata.lexicon import Lexicon
-from bot.racedata.near_misses import likely
+from bot.racedata.near_misses import likely, question
 from bot.racedata.reference_book import ReferenceBook
 from bot.settings import Settings
 from bot.slack.channel_membership import is_member
@@ -36,7 +36,6 @@ from bot.slack.commands.subscription_changes import announce, audited, note
 from bot.slack.messages.answers.change_notice import unwatched_by
 from bot.slack.messages.answers.filter_words import in_words
 from bot.slack.messages.conditions.course_view import name_of
-from bot.slack.messages.conditions.event_views import region_named
 from bot.slack.web_client import SlackClient, make_session, make_web_client
 
 log = get_logger(__name__)
@@ -45,7 +44,7 @@ LISTS_S = 5.0
 """For the data service's lists, if none are stored."""
 
 LISTED_MAX = 30
-"""Race classes that a refusal lists."""
+"""Names that a sentence on an unlisted name lists."""
 
 ACTION = "apply"
 
@@ -197,20 +196,19 @@ def _with_check(before: ChannelFilter | None, after: ChannelFilter) -> ChannelFi
 def checked(
     file: SubscriptionFile, there: Iterable[tuple[str, ChannelFilter]], lists: Lexicon, now: datetime
 ) -> tuple[SubscriptionFile, list[str]]:
-    """The file with published names, and warnings for unknown words.
+    """The file with published names, and warnings for unlisted names, which the bot checks later.
 
     Stored subscriptions stay as stored. Raises SubscriptionFileWrong for two subscriptions of a channel to a region,
-    and for a race class that is not listed.
+    and for a race class that is not listed: no later check mends a class.
     """
     stored = {(channel_id, chosen.fingerprint()) for channel_id, chosen in there}
-    warnings: list[str] = []
-    problems: list[str] = []
     found: dict[tuple[str, str], ChannelFilter] = {}
+    warnings, problems = list[str](), list[str]()
     for channel_id, typed in file.subscriptions:
-        chosen = typed
+        chosen, place = typed, f"{channel_id}, {typed.region}"
         if (channel_id, typed.fingerprint()) not in stored:
-            place = f"{channel_id}, {typed.region}"
-            chosen = _checked(typed, lists, now, warnings, place)
+            chosen, unlisted = _published(typed, lists, now)
+            warnings += [f"{place}: {told} The bot checks the name later." for told in unlisted]
             problems += [f"{place}: {told}" for told in _unlisted_classes(typed, lists)]
         if (channel_id, chosen.region) in found:
             problems.append(f"{channel_id}: the region {chosen.region} stands twice")
@@ -220,68 +218,35 @@ def checked(
     return replace(file, subscriptions=[(channel_id, chosen) for (channel_id, _), chosen in found.items()]), warnings
 
 
-def _checked(typed: ChannelFilter, lists: Lexicon, now: datetime, warnings: list[str], place: str) -> ChannelFilter:
-    unknown: list[str] = []
-    region, told = _region(typed.region, lists, unknown)
-    courses, without = (
-        tuple(_course(course, region, lists, unknown, told) for course in some)
-        for some in (typed.courses, typed.not_courses)
-    )
-    warnings += [f"{place}: {one}" for one in (*told, *unknown)]
-    update = {"region": region, "courses": courses, "not_courses": without}
-    return typed.model_copy(update=update | ({"unchecked_since": now} if unknown else {}))
+def _published(typed: ChannelFilter, lists: Lexicon, now: datetime) -> tuple[ChannelFilter, list[str]]:
+    """With published names, and a sentence for each name that is not listed."""
+    is_listed = typed.region == ALL_REGIONS or lists.is_region(typed.region)
+    region = typed.region if is_listed else lists.region_called(typed.region) or typed.region
+    within = [one for one in lists.courses if region in {ALL_REGIONS, one.region}]
+    courses = {
+        one: course_of(Course(name=one.course_id or one.name), within) for one in (*typed.courses, *typed.not_courses)
+    }
+    unlisted = [] if region in {ALL_REGIONS, *lists.regions} else [_unlisted("region", region, lists.regions)]
+    names = [one.name for one in within if one.name]
+    unlisted += [_unlisted("course", name_of(one), names) for one, found in courses.items() if found is None]
+    update = {
+        "region": region,
+        "courses": tuple(courses[one] or one for one in typed.courses),
+        "not_courses": tuple(courses[one] or one for one in typed.not_courses),
+    }
+    return typed.model_copy(update=update | ({"unchecked_since": now} if unlisted else {})), unlisted
 
 
 def _unlisted_classes(typed: ChannelFilter, lists: Lexicon) -> list[str]:
-    """Without a list every class is taken, as in Slack. No later check mends a class: an unknown class is refused."""
+    """Without a list every class is taken, as in Slack."""
     published = {folded_class(each): each for each in lists.classes}
     unlisted = [each for each in typed.classes if published and folded_class(each) not in published]
-    listed = f"; listed are {', '.join(published.values())}" if len(published) <= LISTED_MAX else ""
-    return [
-        f"there is no race class {each}{_question(likely(each, published.values())) or listed}" for each in unlisted
-    ]
+    return [_unlisted("race class", each, list(published.values())) for each in unlisted]
 
 
-def _region(typed: str, lists: Lexicon, unknown: list[str]) -> tuple[str, list[str]]:
-    """The published region, and what is to be told. `unknown` gets what the bot has to check later."""
-    if typed == ALL_REGIONS or lists.is_region(typed):
-        return typed, []
-    if called := lists.region_called(typed):
-        return called, [f"{typed} is {called} here"]
-    meant = lists.parts_of(typed) or likely(typed, lists.regions)
-    unknown.append(
-        f"there is no region {typed}, so nothing from there arrives{_question(meant)}"
-        if lists.regions
-        else f"{typed} could not be checked: no list of regions is known"
-    )
-    return typed, []
-
-
-def _course(typed: Course, region: str, lists: Lexicon, unknown: list[str], told: list[str]) -> Course:
-    within = [one for one in lists.courses if region in {ALL_REGIONS, one.region}]
-    if typed.course_id is not None:
-        known = next((one for one in within if one.course_id == typed.course_id), None)
-        if known is None and lists.courses:
-            told.append(f"there is no course with the id {typed.course_id} there")
-        is_whole = known is None or typed.name
-        return (
-            typed
-            if is_whole or not known
-            else Course(course_id=known.course_id, name=known.name, country=known.country)
-        )
-    if found := course_of(typed, within):
-        return found
-    meant = likely(name_of(typed), [one.name for one in within if one.name])
-    unknown.append(
-        f"there is no course {name_of(typed)} in {region_named(region)}{_question(meant)}"
-        if lists.courses
-        else f"{name_of(typed)} could not be checked: no list of courses is known"
-    )
-    return typed
-
-
-def _question(meant: Sequence[str]) -> str:
-    return f"; did you mean {' or '.join(meant)}?" if meant else ""
+def _unlisted(kind: str, word: str, listed: Sequence[str]) -> str:
+    shown = f" Listed are {', '.join(listed)}." if 0 < len(listed) <= LISTED_MAX else ""
+    return f"The {kind} {word} is not listed.{question(likely(word, listed)) or shown}"
 
 
 def operator() -> str:

@@ -32,7 +32,7 @@ UNREAD_NAMED = 10
 
 
 class Outage(Value):
-    """The latest outage. `name` tells outages apart. The counts are of deliveries made good."""
+    """`name` tells outages apart. The counts are of the deliveries that a run found missing."""
 
     name: str
     since: AwareDatetime
@@ -50,18 +50,17 @@ class Outage(Value):
         """An abandonment that comes a day late was missed, and the cause may go on."""
         return Urgency.CRITICAL if self.has_abandonment else Urgency.WARNING
 
-    def goes_on(self, found: "Outage") -> bool:
-        return found.since <= self.until + OUTAGES_APART and found.until >= self.since - OUTAGES_APART
-
-    def with_(self, found: "Outage") -> "Outage":
-        return Outage(
-            name=self.name,
-            since=min(self.since, found.since),
-            until=max(self.until, found.until),
-            kinds=Counter(self.kinds) + Counter(found.kinds),
-            answers=Counter(self.answers) + Counter(found.answers),
-            has_abandonment=self.has_abandonment or found.has_abandonment,
-        )
+    def joined_to(self, latest: "Outage") -> "Outage":
+        """This outage by the name of the latest, if both are one outage."""
+        if self.since > latest.until + OUTAGES_APART or self.until < latest.since - OUTAGES_APART:
+            return self
+        update = {
+            "name": latest.name,
+            "since": min(self.since, latest.since),
+            "until": max(self.until, latest.until),
+            "has_abandonment": self.has_abandonment or latest.has_abandonment,
+        }
+        return self.model_copy(update=update)
 
     @property
     def told(self) -> str:
@@ -79,45 +78,34 @@ class Outage(Value):
         )
 
 
-def outage_of(made: Sequence[Failed], now: datetime) -> Outage:
-    moments = [one.tried_at or now for one in made]
-    answers = Counter(one.answered.told for one in made)
-    kinds = Counter(IN_WORDS[one.event.kind] for one in made)
+def outage_of(missing: Sequence[Failed], now: datetime) -> Outage:
+    moments = [one.tried_at or now for one in missing]
     since = min(moments)
     return Outage(
         name=since.isoformat(),
         since=since,
         until=max(moments),
-        kinds=kinds,
-        answers=answers,
-        has_abandonment=any(one.event.reports_loss for one in made),
+        kinds=Counter(IN_WORDS[one.event.kind] for one in missing),
+        answers=Counter(one.answered.told for one in missing),
+        has_abandonment=any(one.event.reports_loss for one in missing),
     )
 
 
-def note(session: Session, notices: Notices, found: Outage | None, now: datetime, *, is_last: bool) -> None:
-    """Add found deliveries to their outage. `is_last`: tell admins, once for each outage and level."""
+def tell(session: Session, notices: Notices, found: Outage, now: datetime) -> None:
+    """Once for each outage and level."""
     kept = named_values.get(session, Mark.OUTAGE)
-    known = Outage.model_validate(kept[0]) if kept else None
-    if found is not None:
-        known = known.with_(found) if known and known.goes_on(found) else found
-        named_values.put(session, Mark.OUTAGE, known.model_dump(mode="json"), now)
-    if known is not None and is_last:
-        notices.tell(session, _key(known), known.told, urgency=known.urgency)
+    if kept:
+        found = found.joined_to(Outage.model_validate(kept[0]))
+    named_values.put(session, Mark.OUTAGE, found.model_dump(mode="json"), now)
+    key = f"outage:{found.name}{':abandonments' if found.urgency is Urgency.CRITICAL else ''}"
+    notices.tell(session, key, found.told, urgency=found.urgency)
 
 
-def has_news(session: Session, unread: Sequence[str]) -> bool:
-    """A process killed between two transactions leaves an outage untold."""
-    kept = named_values.get(session, Mark.OUTAGE)
-    is_untold = kept is not None and not told_once.is_noted(session, _key(Outage.model_validate(kept[0])))
-    return is_untold or not all(told_once.is_noted(session, f"{_UNREAD}{name}") for name in unread)
-
-
-def note_unread(session: Session, notices: Notices, names: Sequence[str], now: datetime) -> None:
+def tell_unread(session: Session, notices: Notices, names: Sequence[str], now: datetime) -> bool:
+    """True if a record is news."""
     news = told_once.note(session, (f"{_UNREAD}{name}" for name in sorted(set(names))), now)
-    if not news:
-        return
     some = ", ".join(sorted(set(names))[:UNREAD_NAMED])
-    notices.tell(
+    return bool(news) and notices.tell(
         session,
         f"outage-{news[0]}",
         f"The data service lists failed deliveries to me that I can't make good, because I can't read their records: "
@@ -125,10 +113,6 @@ def note_unread(session: Session, notices: Notices, names: Sequence[str], now: d
         "(failed_delivery_not_read). Look the deliveries up with the data service.",
         urgency=Urgency.CRITICAL,
     )
-
-
-def _key(known: Outage) -> str:
-    return f"outage:{known.name}{':abandonments' if known.urgency is Urgency.CRITICAL else ''}"
 
 
 def _in_words(answers: Mapping[str, int]) -> str:

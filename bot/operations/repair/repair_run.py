@@ -27,6 +27,7 @@ from bot.operations.jobs.job import Job
 from bot.operations.repair import outage
 from bot.operations.repair.failed_record import Failed, ReadPayload, name_of, read_record
 from bot.operations.repair.missing_deliveries import days_of, find_lacking, find_missing, in_order
+from bot.operations.repair.outage import Outage
 from bot.outbox.notices import Notices, Urgency
 from bot.outbox.resume import SUMMARY_AFTER, Reopening
 from bot.racedata import quota_store
@@ -153,14 +154,18 @@ class Repair:
     async def run(self) -> Repaired:
         """Raises ServiceError if not all records were read."""
         found = await self._find()
-        await self._database.write(partial(self._count, requests=found.requests))
+        await self._database.write(lambda session: quota_store.spend(session, found.requests, self._clock()))
         missing = await self._database.read(partial(find_missing, failed=found.failed))
         await self._look_up(missing)
         made = await self._make_all_good(missing)
-        await self._tell_rest(found)
+        names, now = found.unread, self._clock()
+        is_news = bool(names) and await self._database.write(
+            lambda session: outage.tell_unread(session, self._notices, names, now)
+        )
         repaired = _repaired(found, missing, made)
         if made:
             log.info("failed_deliveries_made_good", deliveries=len(repaired.made), events=len(repaired.events))
+        if made or is_news:
             self._wake.set()
         if found.broken is not None:
             raise found.broken
@@ -225,10 +230,6 @@ class Repair:
             log.error("failed_delivery_not_read", delivery_id=name_of(record), record=str(record)[:LOGGED_MAX])
         return found
 
-    def _count(self, session: Session, *, requests: int) -> None:
-        now = self._clock()
-        quota_store.spend(session, requests, now)
-
     async def _look_up(self, missing: Sequence[Failed]) -> None:
         lacking = await self._database.read(partial(find_lacking, missing=missing))
         if not lacking:
@@ -253,18 +254,18 @@ class Repair:
 
     async def _make_all_good(self, missing: Sequence[Failed]) -> list[_Made]:
         made, rest = list[_Made](), missing
-        while rest:
-            one, rest = await self._together(rest)
+        found = outage.outage_of(missing, self._clock()) if missing else None
+        while rest and found:
+            one, rest = await self._together(rest, found)
             made.append(one)
         return made
 
-    async def _together(self, missing: Sequence[Failed]) -> tuple[_Made, Sequence[Failed]]:
+    async def _together(self, missing: Sequence[Failed], found: Outage) -> tuple[_Made, Sequence[Failed]]:
         size = self._bounds.deliveries
         while True:
             some, rest = missing[:size], missing[size:]
-            work = partial(self._make_good, failed=some, is_last=not rest)
             try:
-                return await self._in_turn(work), rest
+                return await self._in_turn(partial(self._make_good, failed=some, found=found)), rest
             except _TooMany as error:
                 size = error.room
             except StorageError:
@@ -272,7 +273,7 @@ class Repair:
             except Exception:
                 # Fan-out retries these deliveries singly and tells of faults.
                 log.exception("failed_deliveries_left_to_fanout", deliveries=len(some))
-                return await self._database.write(partial(self._only_store, failed=some, is_last=not rest)), rest
+                return await self._database.write(partial(self._only_store, failed=some, found=found)), rest
 
     async def _in_turn(self, work: Callable[[Session], _Made | None]) -> _Made:
         while (made := await self._database.write(work)) is None:  # noqa: ASYNC110  another process has the turn
@@ -280,7 +281,7 @@ class Repair:
         log_lines(made.lines)
         return made
 
-    def _make_good(self, session: Session, *, failed: Sequence[Failed], is_last: bool) -> _Made | None:
+    def _make_good(self, session: Session, *, failed: Sequence[Failed], found: Outage) -> _Made | None:
         """Store and fan out; None while another replica has the turn."""
         now = inbox.take_turn(session, self._clock)
         if now is None:
@@ -290,8 +291,8 @@ class Repair:
         versions, done = self._fan_out(session, failed, now)
         self._summarise(session, versions, now)
         news = tuple(dict.fromkeys(row.event_key for row in versions))
-        told = [one for one in failed if one.event.key in news]
-        outage.note(session, self._notices, outage.outage_of(told, now) if told else None, now, is_last=is_last)
+        if news:
+            outage.tell(session, self._notices, found, now)
         return _Made(failed, news, done.lines)
 
     def _fan_out(
@@ -312,14 +313,13 @@ class Repair:
         versions = (row for of_key in rows for row in of_key if row.inbox_id in made)
         return sorted(versions, key=lambda row: row.id or 0), done
 
-    def _only_store(self, session: Session, *, failed: Sequence[Failed], is_last: bool) -> _Made:
+    def _only_store(self, session: Session, *, failed: Sequence[Failed], found: Outage) -> _Made:
         """Store for fan-out, which handles deliveries singly if necessary."""
         now = self._clock()
         failed = find_missing(session, failed)
         if failed:
             inbox.store(session, [_arrival(one, now) for one in failed])
-        found = outage.outage_of(failed, now) if failed else None
-        outage.note(session, self._notices, found, now, is_last=is_last)
+            outage.tell(session, self._notices, found, now)
         return _Made(failed)
 
     def _summarise(self, session: Session, versions: Sequence[EventVersion], now: datetime) -> None:
@@ -327,18 +327,6 @@ class Repair:
         old = [number for number, had_at in had.items() if number is not None and had_at <= now - SUMMARY_AFTER]
         if old:
             self._reopening.summarise_late(session, old, min(had[number] for number in old), now)
-
-    async def _tell_rest(self, found: _Found) -> None:
-        """Unreadable records, and an outage left untold by a killed run."""
-        if await self._database.read(partial(outage.has_news, unread=found.unread)):
-            await self._database.write(partial(self._tell_now, unread=found.unread))
-            self._wake.set()
-
-    def _tell_now(self, session: Session, *, unread: Sequence[str]) -> None:
-        now = self._clock()
-        outage.note(session, self._notices, None, now, is_last=True)
-        if unread:
-            outage.note_unread(session, self._notices, unread, now)
 
     def _tell_refused(self, session: Session, *, error: ServiceFailure) -> None:
         now = self._clock()

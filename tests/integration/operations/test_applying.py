@@ -217,13 +217,12 @@ channels:
   - {region: XX, topics: [results]}
 """
     wanted, warnings = await checked_file(pipeline, text)
-    assert warnings == [
-        "CGB, gb: gb is GB here",
-        "CGB, gb: there is no course with the id cr_8 there",
-        "CGB, gb: there is no course Yrk in GB; did you mean York?",
-        "CGB, Ireland: Ireland is IRE here",
-        "CGB, XX: there is no region XX, so nothing from there arrives",
+    assert [one.partition(" is not")[0] for one in warnings] == [
+        "CGB, gb: The course Yrk",
+        "CGB, gb: The course cr_8",
+        "CGB, XX: The region XX",
     ]
+    assert "Did you mean York?" in warnings[0]
     york = Course(course_id="cr_3", name="York")
     filters = [chosen for _, chosen in wanted.subscriptions]
     assert filters[0].courses == (ASCOT, york, Course(name="Yrk"), ASCOT, Course(course_id="cr_8"))
@@ -244,9 +243,9 @@ async def test_race_class_that_the_service_does_not_list_is_refused(pipeline):
     with pytest.raises(SubscriptionFileWrong) as refused:
         await checked_file(pipeline, text)
     first, second, third = refused.value.problems
-    assert first == "CGB, GB: there is no race class Gruop 2; did you mean Group 2?"
-    assert second.startswith("CGB, GB: there is no race class Class 9; did you mean Class ")
-    assert third.startswith("CGB, GB: there is no race class Open; listed are ")
+    assert (first.count("Gruop 2"), first.count("Did you mean Group 2?")) == (1, 1)
+    assert "Class 9" in second
+    assert ("Open" in third, "Listed are Class 1" in third) == (True, True)
     stored = read(text)
     await pipeline.database.write(
         lambda session: subscriptions.save(session, *stored.subscriptions[0], user_id="U1", now=pipeline.clock())
