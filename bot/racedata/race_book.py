@@ -188,6 +188,14 @@ class RaceBook:
             reading.is_waited_for = False
         return await self._standing(errand, stopped)
 
+    async def progress(self, region: str | None) -> str:
+        walk, here = await self._walk_of(region), self._regions[region]
+        read = here.pages if here.readers else 0
+        pages = f"{read} page{'' if read == 1 else 's'} so far" if read else "waiting for the data service"
+        reached = walk.reached()
+        so_far = f", and it has come to {reached}" if reached else ""
+        return f"Reading the data service's list of {region or 'all regions'}: {pages}{so_far}"
+
     def _end(self, here: _Region, reading: "asyncio.Task[Stopped]") -> None:
         here.readers -= 1
         self.readings.discard(reading)
