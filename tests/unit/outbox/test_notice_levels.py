@@ -120,9 +120,9 @@ CASES = [
     ("stuck", URGENT, lambda n, s: n.stuck(s, ABANDONMENT, NOW)),
     ("stuck", WARNING, lambda n, s: n.stuck(s, RESULT, NOW)),
     ("drill_fanout.tell_unknown", WARNING, lambda n, s: tell_unknown(s, n, DRILL, "inbox-1", NOW)),
-    ("outage.note", URGENT, lambda n, s: outage.note(s, n, LOST_ALL, NOW, is_last=True)),
-    ("outage.note", WARNING, lambda n, s: outage.note(s, n, LOST_RESULTS, NOW, is_last=True)),
-    ("outage.note_unread", URGENT, lambda n, s: outage.note_unread(s, n, ["dl_1"], NOW)),
+    ("outage.tell", URGENT, lambda n, s: outage.tell(s, n, LOST_ALL, NOW)),
+    ("outage.tell", WARNING, lambda n, s: outage.tell(s, n, LOST_RESULTS, NOW)),
+    ("outage.tell_unread", URGENT, lambda n, s: outage.tell_unread(s, n, ["dl_1"], NOW)),
 ]
 """Place, level, and what tells."""
 
@@ -199,11 +199,11 @@ async def test_abandonment_given_up_after_a_result_is_told_and_a_result_after_an
     ("found", "levels"), [((LOST_RESULTS, LOST_ALL), [WARNING, URGENT]), ((LOST_ALL, LOST_RESULTS), [URGENT])]
 )
 async def test_abandonment_found_later_in_an_outage_is_told_and_a_result_is_not(database, notices, told, found, levels):
-    def note(session):
+    def tell(session):
         for one in found:
-            outage.note(session, notices, one, NOW, is_last=True)
+            outage.tell(session, notices, one, NOW)
 
-    await database.write(note)
+    await database.write(tell)
     assert await told() == levels
 
 

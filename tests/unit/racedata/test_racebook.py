@@ -275,6 +275,7 @@ async def test_walk_goes_on_in_the_background_after_whoever_asked_has_given_up(b
     client.hold()
     card = await book.card("GB", TODAY, budget=Budget(seconds=0.02))
     assert (card.coverage, card.failure) == (Coverage.FAILED, client.trouble)
+    assert "waiting for the data service" in await book.progress("GB")
     client.go_on.set()
     await asyncio.gather(*book.readings)
     # A walk for nobody leaves a part of the minute to commands.
