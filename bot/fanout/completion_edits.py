@@ -23,7 +23,7 @@ from bot.fanout.version_news import Repeat, VersionNews
 from bot.fanout.watchers import noted_with, watched_in
 from bot.logs import get_logger
 from bot.outbox import fanout_knowledge
-from bot.outbox.claim_at_fanout import Added
+from bot.outbox.claim_at_fanout import Added, Began, QueuedOnly
 from bot.outbox.fanout_knowledge import FanoutKnowledge
 from bot.racedata import race_book_store
 from bot.racedata.event_completion import KnownElsewhere
@@ -90,21 +90,18 @@ def look_again(session: Session, *, clock: Clock, touched_since: Sequence[tuple[
     now = inbox.take_turn(session, clock)
     if now is None:
         return None
-    plan: Plan | None = None
+    touched.forget(session, touched_since)
     try:
         with session.begin_nested():
-            plan = _planned(session, touched_since, clock())
+            return _looked_again(session, touched_since, clock()).write(QueuedOnly(), Began(now, 0.0))
     except Exception as error:
         if is_unavailable(error):
             raise
         log.exception("later_values_not_told", touched=[name for _, name in touched_since])
-    touched.forget(session, touched_since)
-    if plan is not None:
-        plan.finish()
-    return Added(waiting=len(touched_since))
+        return Added()
 
 
-def _planned(session: Session, touched_since: Sequence[tuple[What, str]], now: datetime) -> Plan:
+def _looked_again(session: Session, touched_since: Sequence[tuple[What, str]], now: datetime) -> Plan:
     names = {what: [name for of, name in touched_since if of is what] for what in What}
     known = fanout_knowledge.read(session, now)
     elsewhere = KnownElsewhere(session, known.lists, known.filters)
@@ -117,7 +114,6 @@ def _planned(session: Session, touched_since: Sequence[tuple[What, str]], now: d
     around = [event_store.known(row)[0] for row in event_store.latest(session, names[What.EVENT]).values()]
     elsewhere.listen([*scene.read_around(races.values()), *scene.read(around)])
     amend(plan, later_values(scene, known, elsewhere), now)
-    plan.carry_out()
     return plan
 
 

@@ -1,6 +1,6 @@
 """Posts events that one channel has missed because of a wrong filter."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import NamedTuple
@@ -16,42 +16,54 @@ from bot.fanout.known_meetings import KnownMeetings
 from bot.fanout.plan import Heard, Plan
 from bot.fanout.version_news import VersionNews
 from bot.outbox import fanout_knowledge, telling_store
+from bot.outbox.claim_at_fanout import Began, QueuedOnly
 from bot.outbox.fanout_knowledge import FanoutKnowledge
 from bot.racedata.event_completion import KnownElsewhere, lacks
 
 
 class Missed(NamedTuple):
-    """`events`: their number. `plan`: to be finished last in the transaction."""
+    """Of a channel, by event key: the first missed version, the newest version, and the event, filled in anew."""
 
-    events: int
-    plan: Plan
+    channel_id: str
+    first: Mapping[str, EventVersion]
+    newest: Mapping[str, EventVersion]
+    events: Mapping[str, RacingEvent]
 
 
-def post_missed(session: Session, channel_id: str, chosen: ChannelFilter, *, since: datetime, now: datetime) -> Missed:
-    """Post matching events received since `since`, by their newest versions."""
-    known = fanout_knowledge.read(session, now)
+def find(
+    session: Session, channel_id: str, chosen: ChannelFilter, found: Sequence[Missed], *, since: datetime, now: datetime
+) -> Missed:
+    """The matching events received since `since`, without events `found` before."""
     first = {row.event_key: row for row in reversed(event_store.received_since(session, since))}
     newest = event_store.latest(session, first)
-    anew = _anew(session, newest, known)
+    anew = _anew(session, newest, fanout_knowledge.read(session, now))
     missed = {key: event for key, event in anew.items() if chosen.matches(event)}
-    for one in telling_store.told(session, missed, channels=[channel_id]):
-        missed.pop(one.event_key, None)
+    told = [one.event_key for one in telling_store.told(session, missed, channels=[channel_id])]
+    for key in (*told, *(key for one in found if one.channel_id == channel_id for key in one.events)):
+        missed.pop(key, None)
+    return Missed(channel_id, first, newest, missed)
+
+
+def post(session: Session, found: Sequence[Missed], now: datetime) -> None:
+    """By the newest versions. Ends the transaction."""
+    channels = {missed.channel_id for missed in found}
+    known = fanout_knowledge.read(session, now)
+    known = replace(known, listening=[one for one in known.listening if one[0] in channels])
     meetings = KnownMeetings(session, now)
-    meetings.read(missed.values())
-    plan = Plan(session, meetings, replace(known, listening=[(channel_id, chosen)]), now)
-    for key in sorted(missed, key=lambda key: first[key].id or 0):
-        event = missed[key]
-        muted = mutes.muting(known.mutes(now), event)
-        for news in _told(first[key], newest[key], event):
-            news.version.posts += 1
-            noted = event_store.known(news.version)[1].watched
-            by = {} if news.remarks.contradicts else muted
-            plan.add(news, Heard([channel_id], [channel_id], noted=noted, muted=by, only=channel_id))
-    plan.carry_out()
-    for event in missed.values():
-        if event.reports_loss:
-            plan.bumps.hurry(event)
-    return Missed(len(missed), plan)
+    plan = Plan(session, meetings, known, now)
+    for missed in found:
+        meetings.read(missed.events.values())
+        for key, event in sorted(missed.events.items(), key=lambda one: missed.first[one[0]].id or 0):
+            if event.reports_loss:
+                plan.bumps.hurry(event)
+            muted = mutes.muting(known.mutes(now), event)
+            for news in _told(missed.first[key], missed.newest[key], event):
+                news.version.posts += 1
+                noted = event_store.known(news.version)[1].watched
+                by = {} if news.remarks.contradicts else muted
+                here = [missed.channel_id]
+                plan.add(news, Heard(here, here, noted=noted, muted=by, only=missed.channel_id))
+    plan.write(QueuedOnly(), Began(now, 0.0))
 
 
 def _told(first: EventVersion, newest: EventVersion, event: RacingEvent) -> list[VersionNews]:

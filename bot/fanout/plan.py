@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import count
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from sqlmodel import Session
 
@@ -32,6 +32,7 @@ from bot.fanout.known_meetings import KnownMeetings
 from bot.fanout.live_messages import LiveMessages
 from bot.fanout.version_news import VersionNews
 from bot.outbox import acknowledgements, message_store, said_apart
+from bot.outbox.claim_at_fanout import Added, Began, Edits
 from bot.outbox.fanout_knowledge import FanoutKnowledge
 from bot.outbox.message_store import NewPost, Priority
 from bot.outbox.message_view import Tells
@@ -84,19 +85,21 @@ class _Shown(NamedTuple):
     is_late: bool = False
 
 
-def finish(plans: "Sequence[Plan]") -> None:
-    """Of one transaction: messages are locked in a fixed order."""
-    for plan in plans[1:]:
-        plans[0].bumps.take(plan.bumps)
-    if plans:
-        plans[0].finish()
+class Outbox(Protocol):
+    """See bot.outbox.poster."""
+
+    def add(self, session: Session, new: Sequence[NewPost], tells: Tells, at: Began, *, but: Collection[str]) -> Added:
+        """Make messages, and claim sendable messages, `but` none in these channels."""
+
+    def edit(self, session: Session, edits: Edits, added: Added, tells: Tells, at: Began) -> Added:
+        """Note edits, and claim those that can be made. Comes last; returns the earlier claims too."""
+
+    def begin(self, added: Added) -> None:
+        """Send the claimed messages, after the commit."""
 
 
 class Plan:
-    """A transaction's messages, stored at the end.
-
-    `posts` counts told channels, `written` stored messages. `finish` comes last in the transaction.
-    """
+    """A transaction's messages, stored by `write` at the end. `posts` counts told channels."""
 
     def __init__(self, session: Session, meetings: KnownMeetings, known: FanoutKnowledge, now: datetime) -> None:
         """`now`: by the service's clock, for the hours that channels chose."""
@@ -117,7 +120,6 @@ class Plan:
         self._made: set[int] = set()
         self.bumps = Bumps(session)
         self.posts = 0
-        self.written = 0
 
     def add(self, news: VersionNews, heard: Heard) -> list[str]:
         """Tell channels of a version, and edit earlier messages. Returns the told channels."""
@@ -154,10 +156,9 @@ class Plan:
 
     def _link_meetings(self) -> None:
         """Have messages on races and racecards link the message of the abandoned meeting."""
-        keys, self._linked = self._linked, set()
-        if not keys:
+        if not self._linked:
             return
-        pairs = self.meetings.pairs(keys)
+        pairs = self.meetings.pairs(self._linked)
         self.meetings.read(part for _, part in pairs)
         run = self.meetings.races_with_result()
         pairs = [(meeting, part) for meeting, part in pairs if part.race.race_id not in run]
@@ -170,44 +171,31 @@ class Plan:
                 for show in linked(own, _only(_standing(chain)), asks=asks):
                     self._link(self.meetings.row_of(meeting), show, own.id if own else None)
 
-    def carry_out(self) -> None:
-        """Store all that is planned."""
+    def write(self, outbox: Outbox, at: Began) -> Added:
+        """Store all that is planned. Ends the transaction: nothing may wait for a lock after the locks of messages."""
         self._link_meetings()
-        self._store(self._new)
-        self._told.clear()
-        self.end({})
-
-    def rest(self) -> tuple[list[NewPost], Tells]:
-        """Stores all but the messages that may be sent at once, which are returned. Call `end` with their ids.
-
-        Where a message already has more to show, or waits no longer, no message of the channel is sent at once.
-        """
-        self._link_meetings()
+        event_store.add(self.session, self._versions)
+        # Where a message already has more to show, or waits no longer, no message of the channel is sent at once.
         followed = {*self._released, *(one.telling for one in self._shown)}
-        channels = {one.post.channel_id for one in self._new if one.number in followed}
-        self._store([one for one in self._new if one.post.channel_id in channels])
-        told, self._told = self._told, {}
+        busy = {one.post.channel_id for one in self._new if one.number in followed}
+        told = self._told.values()
         tells = Tells(
-            {row.id or 0: row for row, _ in told.values()},
-            {row.id or 0: event for row, event in told.values()},
+            {row.id or 0: row for row, _ in told},
+            {row.id or 0: event for row, event in told},
             self.meetings.around,
             self.known,
             self._chains.told,
             self._chains.asked,
         )
-        return [one.stored_as for one in self._new], tells
-
-    def end(self, ids: Mapping[str, int]) -> None:
-        """Note what messages are to show, now that all new messages are stored. `ids`: of those by key."""
+        added = outbox.add(self.session, [one.stored_as for one in self._new], tells, at, but=busy)
+        self._number(added.ids)
+        message_store.wait_no_longer(self.session, self._released, now=self._now)
         self.live.finish(self.bumps)
-        self._number(self._new, ids)
-        self._new = []
         if self._asked_before:
             acknowledgements.end(self.session, self._asked_before)
-        self._asked_before = []
-        shown, self._shown = self._shown, []
-        if shown:
-            self._write_shown(shown)
+        if self._shown:
+            self._write_shown()
+        return outbox.edit(self.session, self, added, tells, at)
 
     def to_edit(self) -> dict[str, int]:
         """Channel → its message to be edited, if nothing has to be sent before, and no other edit is due there."""
@@ -219,10 +207,7 @@ class Plan:
         return {channel: some[0] for channel, some in found.items() if len(some) == 1 and some[0] in shown}
 
     def finish(self, begun: Collection[int] = (), begun_at: datetime | None = None) -> int:
-        """Of the transaction, which ends then: nothing may wait for a lock after the locks of messages.
-
-        `begun`: messages whose edit is claimed. Returns how many other messages may need an edit now.
-        """
+        """`begun`: messages whose edit is claimed. Returns how many other messages may need an edit now."""
         waiting = {number for number, bump in self.bumps.messages.items() if bump.after_id not in self._made}
         said_apart.say_unnoted(self.session, self.bumps.write(begun, begun_at), self._now)
         return len(waiting.difference(begun))
@@ -427,23 +412,9 @@ class Plan:
             for show in shows:
                 self._link(news.version, show, own.get(channel))
 
-    def _store_versions(self) -> None:
-        event_store.add(self.session, self._versions)
-        self._versions.clear()
-
-    def _store(self, new: Sequence[_New]) -> None:
-        self._store_versions()
-        ids = message_store.add_each(self.session, [one.stored_as for one in new])
-        self.written += len(ids)
-        self._number(new, ids)
-        stored = {one.number for one in new}
-        self._new = [one for one in self._new if one.number not in stored]
-        message_store.wait_no_longer(self.session, self._released, now=self._now)
-        self._released = []
-
-    def _number(self, new: Sequence[_New], ids: Mapping[str, int]) -> None:
+    def _number(self, ids: Mapping[str, int]) -> None:
         """New tellings have the ids of their messages from now on."""
-        keys = {one.number: one.post.idempotency_key for one in new}
+        keys = {one.number: one.post.idempotency_key for one in self._new}
         if missing := sorted(keys.values() - ids.keys()):
             ids = {**ids, **message_store.ids_of(self.session, missing)}
         numbers = {number: ids[key] for number, key in keys.items()}
@@ -453,11 +424,11 @@ class Plan:
         self._asked_before = [numbers.get(number, number) for number in self._asked_before]
         self._shown = [_renumbered(one, numbers) for one in self._shown]
 
-    def _write_shown(self, shown: Sequence[_Shown]) -> None:
+    def _write_shown(self) -> None:
         said: dict[tuple[int, int], Bump | None] = {}
         late: dict[int, Bump] = {}
         links = self._chains.links
-        for one in shown:
+        for one in self._shown:
             bump = Bump(one.at, one.after) if one.at else None
             of_event = one.telling, one.version.event_key
             if one.is_late and bump:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
-from typing import Protocol
 
 from sqlmodel import Session
 
@@ -25,15 +24,13 @@ from bot.fanout import drill_fanout
 from bot.fanout.completion_edits import EDITED_WITHIN, amend, fill, later_values, repeated
 from bot.fanout.delivery_reader import ReadDelivery
 from bot.fanout.known_meetings import KnownMeetings
-from bot.fanout.plan import Heard, Plan
+from bot.fanout.plan import Heard, Outbox, Plan
 from bot.fanout.version_news import KnownEvents, VersionNews
 from bot.fanout.watchers import noted_with, watched_in
 from bot.logs import get_logger
 from bot.outbox import fanout_knowledge
-from bot.outbox.claim_at_fanout import Added, Began, Edits
+from bot.outbox.claim_at_fanout import Added, Began, QueuedOnly
 from bot.outbox.fanout_knowledge import FanoutKnowledge, KnownOfGeneration
-from bot.outbox.message_store import NewPost
-from bot.outbox.message_view import Tells
 from bot.outbox.notices import Notices
 from bot.racedata import race_book_store
 from bot.racedata.event_completion import KnownElsewhere
@@ -42,19 +39,6 @@ log = get_logger(__name__)
 
 MESSAGES_PER_COMMIT = 2_000
 """The other deliveries wait for the next transaction."""
-
-
-class Outbox(Protocol):
-    """See bot.outbox.poster."""
-
-    def add(self, session: Session, new: Sequence[NewPost], tells: Tells, at: Began) -> Added:
-        """Make messages, and claim sendable messages."""
-
-    def edit(self, session: Session, edits: Edits, added: Added, tells: Tells, at: Began) -> Added:
-        """Note edits, and claim those that can be made. Comes last; returns the earlier claims too."""
-
-    def begin(self, added: Added) -> None:
-        """Send the claimed messages, after the commit."""
 
 
 @dataclass(frozen=True)
@@ -175,7 +159,9 @@ class _Transaction:
             touched.note(self._session, What.EVENT, [one.event.key for one in later])
         if left := [delivery.inbox_id for delivery, _ in read[done:]]:
             inbox.put_back(self._session, left)
-        return FannedOut(done, self._hand_over(claiming), self._lines, touches=claiming is None and bool(later))
+        outbox, began_s = claiming or (QueuedOnly(), 0.0)
+        added = self._plan.write(outbox, Began(self._now, began_s))
+        return FannedOut(done, added, self._lines, touches=claiming is None and bool(later))
 
     def _fill_in(self, read: Sequence[ReadDelivery], elsewhere: KnownElsewhere) -> list[RacingEvent]:
         """From the race book and stored events. Delivered races enter the race book without quota."""
@@ -222,18 +208,6 @@ class _Transaction:
         if news.event.drill is not None:
             return drill_fanout.channels(news.event, listening)
         return {channel_id for channel_id, chosen in listening if chosen.matches(news.event)}
-
-    def _hand_over(self, claiming: tuple[Outbox, float] | None) -> Added:
-        if claiming is None:
-            self._plan.carry_out()
-            return Added(waiting=self._plan.posts + self._plan.finish())
-        outbox, began_s = claiming
-        at = Began(self._now, began_s)
-        new, tells = self._plan.rest()
-        added = outbox.add(self._session, new, tells, at)
-        self._plan.end(added.ids)
-        added = outbox.edit(self._session, self._plan, added, tells, at)
-        return replace(added, waiting=added.waiting + self._plan.written)
 
 
 def log_lines(lines: Iterable[LogLine]) -> None:

@@ -16,8 +16,8 @@ from bot.channels.subscriptions import UnreadFilter
 from bot.db.tables import ChannelSubscriptionRow
 from bot.deliveries import inbox
 from bot.events.races import Course
-from bot.fanout.missed_events import Missed, post_missed
-from bot.fanout.plan import finish
+from bot.fanout import missed_events
+from bot.fanout.missed_events import Missed
 from bot.logs import get_logger
 from bot.outbox.notices import Notices, Urgency
 from bot.racedata import reference_store
@@ -44,8 +44,11 @@ def check_filters(session: Session, notices: Notices, now: datetime) -> bool:
     if reference_store.REGIONS.kept(session) is not None:
         lists = kept(session)
         rows = _locked(session, partial(subscriptions.to_be_checked, regions=lists.regions))
-        missed = [_check(session, notices, row, lists, now) for row in rows]
-        finish([one.plan for one in missed if one is not None])
+        found: list[Missed] = []
+        for row in rows:
+            _check(session, notices, row, lists, now, found=found)
+        if found:
+            missed_events.post(session, found, now)
     return True
 
 
@@ -61,8 +64,15 @@ def _locked(
 
 
 def _check(
-    session: Session, notices: Notices, row: ChannelSubscriptionRow, lists: Lexicon, now: datetime
-) -> Missed | None:
+    session: Session,
+    notices: Notices,
+    row: ChannelSubscriptionRow,
+    lists: Lexicon,
+    now: datetime,
+    *,
+    found: list[Missed],
+) -> None:
+    """Adds what the channel has missed to `found`."""
     before = subscriptions.read_filter(row)
     region = _region_of(session, row, lists)
     if region is None:
@@ -70,18 +80,22 @@ def _check(
             subscriptions.put_filter(session, row, before.model_copy(update={"unchecked_since": None}), now)
         said = _no_region(row.region, lists)
         notices.tell_channel(session, _key(row, row.region), row.channel_id, said, urgency=Urgency.WARNING)
-        return None
+        return
     mended = before.model_copy(update={"region": region})
     if before.unchecked_since is not None and _typed_courses(before) and not lists.courses:
         _mend_silently(session, row, mended, now)
-        return None
+        return
     after, wrong = _with_courses(mended, lists.courses) if before.unchecked_since is not None else (mended, ())
     if after == before:
-        return None
+        return
     is_joined = _store(session, row, after, now)
-    missed = _post_missed(session, row, before, after, now)
+    missed: Missed | None = None
+    # Else the beginning of the gap is unknown.
+    if before.unchecked_since is not None:
+        missed = missed_events.find(session, row.channel_id, after, found, since=before.unchecked_since, now=now)
+        found.append(missed)
     typed = before.model_copy(update={"region": before.typed_region or before.region})
-    count = missed.events if missed else None
+    count = len(missed.events) if missed else None
     if said := _said(typed, after, wrong, count, is_joined=is_joined):
         key = _key(row, f"{_moment(before.unchecked_since)}:{_words(typed)}")
         # A gap that nobody filled, or a course without events: somebody should act.
@@ -89,7 +103,6 @@ def _check(
         notices.tell_channel(session, key, row.channel_id, said, urgency=urgency)
     _audit(session, row, before, after, now)
     log.info("filter_checked", channel_id=row.channel_id, region=after.region, missed=count)
-    return missed
 
 
 def _mend_silently(session: Session, row: ChannelSubscriptionRow, mended: ChannelFilter, now: datetime) -> None:
@@ -170,15 +183,6 @@ def course_of(typed: Course, courses: Sequence[KnownCourse]) -> Course | None:
             if len(found) == 1:
                 return Course(course_id=found[0].course_id, name=found[0].name, country=found[0].country)
     return None
-
-
-def _post_missed(
-    session: Session, row: ChannelSubscriptionRow, before: ChannelFilter, after: ChannelFilter, now: datetime
-) -> Missed | None:
-    """None where the beginning of the gap is unknown."""
-    if before.unchecked_since is None:
-        return None
-    return post_missed(session, row.channel_id, after, since=before.unchecked_since, now=now)
 
 
 def _said(

@@ -100,8 +100,8 @@ class Added:
 class QueuedOnly:
     """An outbox for commands: a running `serve` sends the messages."""
 
-    def add(self, session: Session, new: Sequence[NewPost], tells: Tells, at: Began) -> Added:
-        del tells, at
+    def add(self, session: Session, new: Sequence[NewPost], tells: Tells, at: Began, *, but: Collection[str]) -> Added:
+        del tells, at, but
         ids = message_store.add_each(session, new)
         return Added(waiting=len(ids), ids=ids)
 
@@ -113,14 +113,16 @@ class QueuedOnly:
         assert not added.claims
 
 
-def add(session: Session, new: Sequence[NewPost], tells: Tells, now: datetime, claiming: Claiming) -> Added:
-    """Make new messages, and claim some."""
+def add(
+    session: Session, new: Sequence[NewPost], tells: Tells, now: datetime, claiming: Claiming, *, but: Collection[str]
+) -> Added:
+    """Make new messages, and claim some; `but`: none in these channels."""
     new = list({post.idempotency_key: post for post in new}.values())
     if not new:
         return Added()
     channels = frozenset(post.channel_id for post in new)
     message_store.make_queues(session, channels - tells.known.queues)
-    leased = _lease(session, Call.POST, _first(new), now, claiming)
+    leased = _lease(session, Call.POST, _first(new, but), now, claiming)
     sending = Sending(leased, now, now + timedelta(seconds=claiming.call_s))
     made = message_store.insert(session, new, sending)
     begun = [post for post in _unsent(new) if post.channel_id in leased and post.idempotency_key in made]
@@ -167,12 +169,12 @@ def edit(session: Session, edits: Edits, tells: Tells, now: datetime, claiming: 
     return Added(with_views(session, claims, shown, tells), waiting)
 
 
-def _first(new: Sequence[NewPost]) -> list[str]:
+def _first(new: Sequence[NewPost], but: Collection[str]) -> list[str]:
     """Channels whose single new message is an event's own, the most urgent first."""
     unsent = _unsent(new)
     count = Counter(post.channel_id for post in unsent)
     first = [post for post in unsent if count[post.channel_id] == 1 and post.kind is MessageKind.EVENT]
-    return [post.channel_id for post in sorted(first, key=lambda post: post.priority)]
+    return [post.channel_id for post in sorted(first, key=lambda post: post.priority) if post.channel_id not in but]
 
 
 def _unsent(new: Sequence[NewPost]) -> list[NewPost]:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -117,9 +117,9 @@ class Poster:
         while self._under_way:
             await asyncio.gather(*self._under_way, return_exceptions=True)
 
-    def add(self, session: Session, new: Sequence[NewPost], tells: Tells, at: Began) -> Added:
+    def add(self, session: Session, new: Sequence[NewPost], tells: Tells, at: Began, *, but: Collection[str]) -> Added:
         """Make new messages, and claim those that can be sent at once. After the commit `begin` sends the claims."""
-        added = claim_at_fanout.add(session, new, tells, at.now, self._claiming(self._room))
+        added = claim_at_fanout.add(session, new, tells, at.now, self._claiming(self._room), but=but)
         return replace(added, begun_at_s=at.at_s)
 
     def edit(self, session: Session, edits: Edits, added: Added, tells: Tells, at: Began) -> Added:

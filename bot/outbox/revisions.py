@@ -52,11 +52,6 @@ class Bumps:
         """Give unsent messages on the races that a loss names an abandonment's priority: earlier news comes first."""
         self.urgent.append(event)
 
-    def take(self, other: "Bumps") -> None:
-        self.messages |= other.messages
-        self.said |= other.said
-        self.urgent += other.urgent
-
     def write(self, begun: Collection[int] = (), begun_at: datetime | None = None) -> set[tuple[int, int]]:
         """`begun`: messages whose edit is claimed at that moment.
 
