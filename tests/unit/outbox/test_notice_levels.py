@@ -135,8 +135,7 @@ ELSEWHERE = {
     "check_quota._tell": "tests/unit/racedata/test_quota_job.py",
     "check_quota._tell_taken": "tests/unit/racedata/test_quota_job.py",
     "check_quota._tell_unread": "tests/integration/operations/test_quota_month.py",
-    "watch_deliveries._take_back": "tests/integration/operations/test_watch_deliveries.py",
-    "watch_deliveries._tell": "tests/integration/operations/test_watch_deliveries.py",
+    "watch_deliveries._note": "tests/integration/operations/test_watch_deliveries.py",
     "repair_run._tell_refused": "tests/integration/operations/test_repair.py",
     "unchecked_filters._check": "tests/unit/racedata/test_wrong_regions.py",
 }
