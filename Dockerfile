@@ -57,7 +57,7 @@ sys.exit(answer.status != 200)"]
 ENTRYPOINT ["racing-bot"]
 CMD ["serve"]
 # Last, so that another revision makes no layer anew.
-ARG VERSION=0.1.0
+ARG VERSION=1.0.0
 ARG REVISION=unknown
 LABEL org.opencontainers.image.title="racing-bot" \
       org.opencontainers.image.description="Posts horse racing results and abandonments to the Slack channels that asked for them." \
