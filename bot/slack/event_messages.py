@@ -17,7 +17,7 @@ from bot.slack.messages import Corrected, MessageContext, render
 from bot.slack.messages.alerts.acknowledge_words import escalation
 from bot.slack.messages.alerts.alert_context import corrected
 from bot.slack.messages.answers.outcome_words import live_meeting
-from bot.slack.messages.kit.blocks import sentence
+from bot.slack.messages.kit.layout import sentence
 
 log = get_logger(__name__)
 

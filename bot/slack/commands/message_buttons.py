@@ -20,7 +20,8 @@ from bot.slack.messages.alerts.acknowledge_words import ACKNOWLEDGE, GIVE_BACK, 
 from bot.slack.messages.alerts.alert_context import Corrected, corrected
 from bot.slack.messages.alerts.alert_notes import FULL_RESULT_WORD
 from bot.slack.messages.answers.full_result_answer import full_result
-from bot.slack.messages.kit.blocks import actions, message, section, sentence
+from bot.slack.messages.kit.blocks import actions, section
+from bot.slack.messages.kit.layout import message, sentence
 from bot.slack.messages.kit.names import abandonment_name
 from bot.slack.messages.kit.text import with_names
 from bot.slack.messages.kit.times import utc_clock

@@ -15,7 +15,7 @@ from bot.slack.commands.invocation import COMMIT_S, Command, Desk, Invocation, b
 from bot.slack.commands.refusal_buttons import with_working_offers
 from bot.slack.commands.table import unknown_command
 from bot.slack.messages.answers.failure_words import NOBODY_KNOWN, AnswerReader
-from bot.slack.messages.kit.blocks import sentence
+from bot.slack.messages.kit.layout import sentence
 from bot.slack.response_url import Reply, Responder
 
 log = get_logger(__name__)

@@ -20,7 +20,8 @@ from bot.outbox.message_store import NewPost, Priority
 from bot.slack.commands.invocation import COMMAND_ANSWER_S, COMMIT_S, Command, Desk, Invocation, team_of
 from bot.slack.commands.table import BUTTON_COMMANDS, SLASH_COMMANDS, find_command
 from bot.slack.listeners.command_runner import CommandRunner, Committed
-from bot.slack.messages.kit.blocks import RUN_COMMAND, RUN_IN_PLACE, sentence
+from bot.slack.messages.kit.blocks import RUN_COMMAND, RUN_IN_PLACE
+from bot.slack.messages.kit.layout import sentence
 from bot.slack.response_url import Reply
 
 log = get_logger(__name__)

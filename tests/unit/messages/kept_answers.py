@@ -63,7 +63,7 @@ from bot.slack.messages.answers.trace_answer import TraceView, trace_answer
 from bot.slack.messages.answers.usage_answer import usage
 from bot.slack.messages.answers.watch_answer import unwatched, watched, watching
 from bot.slack.messages.conditions.condition_view import PublishedChoices
-from bot.slack.messages.kit.blocks import sentence
+from bot.slack.messages.kit.layout import sentence
 from tests.unit.messages import kept_day
 from tests.unit.messages.kept_events import ABANDONED, ON_TIME, PARTLY, RACE, RACECARD, RECEIVED_AT, RESULT
 from tests.unit.messages.kept_values import (

@@ -12,17 +12,8 @@ from bot.outbox.notices import Urgency
 from bot.slack.commands.list_commands import read_target
 from bot.slack.messages.alerts.admin_notice import admin_notice
 from bot.slack.messages.alerts.alert_context import MessageContext, minutes_late
-from bot.slack.messages.kit.blocks import (
-    actions,
-    command_button,
-    context,
-    fields,
-    header,
-    message,
-    section,
-    sentence,
-    weight,
-)
+from bot.slack.messages.kit.blocks import actions, command_button, context, fields, header, section, weight
+from bot.slack.messages.kit.layout import lines, message, sentence
 from bot.slack.messages.kit.text import MESSAGE_MAX, clip, code, escape, flatten, is_as_it_is, named, plain, safe, size
 from bot.slack.messages.kit.times import in_readers_zone, off_for_readers, off_text, utc_clock
 from sandbox.slack.block_rules import MESSAGE_BLOCKS, block_problems
@@ -51,23 +42,17 @@ def test_row_of_buttons_has_as_many_as_slack_takes_and_begins_with_the_first():
 
 
 def test_message_lists_all_lines_where_there_is_room():
-    listed = message("text", [header("Head")], ["one", "two"], 2).blocks[1]
+    listed = message("text", [header("Head"), lines(["one", "two"])]).blocks[1]
     assert listed["text"]["text"] == "one\ntwo"
 
 
 def test_message_says_how_many_lines_had_no_room():
-    made = message("text", [header("Head")], ("x" * 99 for _ in range(1_000)), 1_000, [section("Foot")])
+    made = message("text", [header("Head"), lines(["x" * 99] * 1_000), section("Foot")])
     shown = sum(block["text"]["text"].count("x" * 99) for block in made.blocks[1:-1])
     assert made.blocks[-2]["text"]["text"].endswith(f"\nand {1_000 - shown} more")
     assert made.blocks[-1]["text"]["text"] == "Foot"
     assert 100 < shown < 120
     assert weight(made.blocks) <= MESSAGE_MAX
-
-
-def test_message_reads_no_more_lines_than_it_shows():
-    lines = iter(["x" * 500] * 10_000)
-    message("text", [], lines, 10_000)
-    assert len(list(lines)) > 9_970
 
 
 def test_message_text_is_cut_at_its_end():

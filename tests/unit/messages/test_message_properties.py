@@ -20,8 +20,8 @@ from bot.racedata.client.records import KnownCountry, KnownCourse
 from bot.racedata.month_quota import UsageRow
 from bot.slack.messages import Corrected, MessageContext, render
 from bot.slack.messages.kit.blocks import weight
+from bot.slack.messages.kit.layout import turns
 from bot.slack.messages.kit.native_blocks import CELL_MAX
-from bot.slack.messages.kit.pages import turns
 from bot.slack.messages.kit.text import MESSAGE_MAX, TEXT_MAX, size
 from sandbox.slack.block_rules import MESSAGE_BLOCKS, NEW_BLOCKS, block_problems
 from tests.said import as_posted

@@ -13,7 +13,8 @@ from bot.racedata.month_quota import QuotaReading, QuotaSource, UsageRow
 from bot.slack.messages.alerts.runner_table import FULL_RESULT_COLUMNS, runners_table
 from bot.slack.messages.answers.full_result_answer import full_result
 from bot.slack.messages.answers.usage_answer import usage
-from bot.slack.messages.kit.blocks import message, section, weight
+from bot.slack.messages.kit.blocks import section, weight
+from bot.slack.messages.kit.layout import message
 from bot.slack.messages.kit.native_blocks import NOTHING_CAME, cell, data_table, with_native
 from bot.slack.messages.kit.text import MESSAGE_MAX
 from sandbox.slack.block_rules import MESSAGE_BLOCKS, block_problems

@@ -56,7 +56,7 @@ def meeting_abandoned(event: RacingEvent, context: MessageContext) -> Message:
         facts=[joined([figures or were_run, marked, None if is_whole else reason(event)])],
         corrected=correction(context),
         in_text=[conflict],
-        lines=[f"Lost: {', '.join(times)}"] if times else [*map(line, lost)],
+        listed=[f"Lost: {', '.join(times)}"] if times else [*map(line, lost)],
         details_filled_in=shows_filled_in(lost, line),
     )
 

@@ -4,7 +4,8 @@ from datetime import datetime
 
 from bot.outbox.acknowledgements import Untaken
 from bot.outbox.message import Block, Message
-from bot.slack.messages.kit.blocks import action_button, actions, context, message, section
+from bot.slack.messages.kit.blocks import action_button, actions, context, section
+from bot.slack.messages.kit.layout import message
 from bot.slack.messages.kit.marks import ABANDONED, TAKEN_OVER
 from bot.slack.messages.kit.names import abandonment_name
 from bot.slack.messages.kit.text import clip, counted, joined, listed, mentions_in_markup, named, with_mentions

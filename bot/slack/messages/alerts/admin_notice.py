@@ -4,7 +4,8 @@ from collections.abc import Iterable
 
 from bot.outbox.message import Message
 from bot.outbox.notices import Urgency
-from bot.slack.messages.kit.blocks import header, message, section
+from bot.slack.messages.kit.blocks import header, section
+from bot.slack.messages.kit.layout import message
 from bot.slack.messages.kit.marks import LEVELS
 from bot.slack.messages.kit.text import TEXT_MAX, safe, with_names
 

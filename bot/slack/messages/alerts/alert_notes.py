@@ -14,16 +14,9 @@ from bot.slack.messages.alerts.acknowledge_words import acknowledge_button, take
 from bot.slack.messages.alerts.alert_context import MessageContext, minutes_late
 from bot.slack.messages.alerts.corrections import DISAGREE, corrected_in_words, repeated_in_words
 from bot.slack.messages.alerts.watch_lines import watch_lines
-from bot.slack.messages.kit.blocks import (
-    BUTTON_VALUE_MAX,
-    action_button,
-    actions,
-    command_button,
-    header,
-    message,
-    section,
-)
+from bot.slack.messages.kit.blocks import BUTTON_VALUE_MAX, action_button, actions, command_button, header, section
 from bot.slack.messages.kit.blocks import context as context_block
+from bot.slack.messages.kit.layout import lines, message
 from bot.slack.messages.kit.marks import CONFLICTING, CORRECTED
 from bot.slack.messages.kit.names import SHORT_MAX, order_note, race_date, race_day
 from bot.slack.messages.kit.text import (
@@ -73,13 +66,13 @@ def alert(
     said: Sequence[str | None] = (),
     corrected: Sequence[str] = (),
     in_text: Sequence[str | None] = (),
-    lines: Sequence[str] = (),
+    listed: Sequence[str] = (),
     details_filled_in: bool = False,
     conflict_said: bool = False,
 ) -> Message:
     """The message of a lost race or meeting. `first` begins the text.
 
-    `facts` and `lines` stand in the blocks alone, `in_text` in the text alone, `said` and `corrected` in both.
+    `facts` and `listed` stand in the blocks alone, `in_text` in the text alone, `said` and `corrected` in both.
     """
     watched = watch_lines(context.watched, event, context)
     notes = [*said, *(f"{CORRECTED} {words}" for words in corrected)]
@@ -95,8 +88,8 @@ def alert(
     text = joined([first, *watched, *in_text, *said, *corrected, *beside], ". ") + late_mark(context)
     link = earlier_message(context) if corrected else None
     small = small_print(event, context, details_filled_in=details_filled_in, link=link)
-    foot = [small, alert_buttons(event, context.asked)]
-    return message(with_mentions(text, context.mentions), head, lines, len(lines), foot)
+    parts = [*head, lines(listed), small, alert_buttons(event, context.asked)]
+    return message(with_mentions(text, context.mentions), parts)
 
 
 def alert_buttons(event: RacingEvent, asked: AskedInView | None = None, *, full_result: bool = False) -> Block | None:

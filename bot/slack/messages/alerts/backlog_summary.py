@@ -18,7 +18,8 @@ from bot.slack.messages.alerts.racecard_published import declared
 from bot.slack.messages.alerts.result import lost_mark, unusual_status
 from bot.slack.messages.alerts.unreadable import EVENT_NAME_MAX
 from bot.slack.messages.alerts.watch_lines import watch_lines
-from bot.slack.messages.kit.blocks import context, header, message, section
+from bot.slack.messages.kit.blocks import context, header, section
+from bot.slack.messages.kit.layout import lines, message
 from bot.slack.messages.kit.marks import (
     ABANDONED,
     CONFLICTING,
@@ -94,12 +95,12 @@ def waited(summary: Backlog) -> list[tuple[Message, int]]:
 
 def _message(summary: Backlog, named: Sequence[str], mentions: Sequence[str], *, is_last: bool) -> Message:
     rest = _rest(summary) if is_last else None
-    lines = _lines(summary) if is_last else {}
+    told = _lines(summary) if is_last else {}
     total = summary.counts.get(EventKind.RESULT_RECEIVED, 0) + len(summary.cards) if is_last else 0
     loud = {event.key for event, _ in summary.results if event.reports_loss}
-    in_text = [key for key in lines if summary.held.because in KEPT or summary.watched.get(key) or key in loud]
-    told = without_marks("; ".join(lines[key] for key in in_text))
-    text = joined([given("ABANDONED: {}", "; ".join(named)), _why(summary), rest, told], ". ")
+    in_text = [key for key in told if summary.held.because in KEPT or summary.watched.get(key) or key in loud]
+    first_told = without_marks("; ".join(told[key] for key in in_text))
+    text = joined([given("ABANDONED: {}", "; ".join(named)), _why(summary), rest, first_told], ". ")
     title, lost = _only_abandonment(summary) or (
         _heading(summary, is_urgent=bool(named)),
         ["\n".join(f"{ABANDONED} ABANDONED: {line}" for line in some) for some in _parts(named, SUMMARY_LINE_MAX * 5)],
@@ -108,10 +109,11 @@ def _message(summary: Backlog, named: Sequence[str], mentions: Sequence[str], *,
     since = ["The first came"] if summary.held.because in KEPT else [_why(summary), "since"]
     return message(
         with_mentions(text, mentions),
-        head,
-        list(lines.values()),
-        total,
-        [context(*since[:-1], f"{since[-1]} {moment_for_readers(summary.held.since, seconds=False)}")],
+        [
+            *head,
+            lines(list(told.values()), total),
+            context(*since[:-1], f"{since[-1]} {moment_for_readers(summary.held.since, seconds=False)}"),
+        ],
     )
 
 

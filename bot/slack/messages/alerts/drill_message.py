@@ -4,7 +4,8 @@ from bot.events.event import RacingEvent
 from bot.outbox.message import Message
 from bot.slack.messages.alerts.alert_context import MessageContext
 from bot.slack.messages.kit.blocks import context as context_block
-from bot.slack.messages.kit.blocks import header, message, section
+from bot.slack.messages.kit.blocks import header, section
+from bot.slack.messages.kit.layout import message
 from bot.slack.messages.kit.marks import DRILLED
 from bot.slack.messages.kit.text import code, named
 from bot.slack.messages.kit.times import in_readers_zone
@@ -19,6 +20,9 @@ def drill(event: RacingEvent, context: MessageContext) -> Message:
     repeat = "may be a repeat" if context.may_be_repeat else None
     return message(
         f"DRILL: only a test of the alerts, begun by {who}. There is nothing to do.",
-        [header(f"{DRILLED} DRILL: only a test, nothing to do"), section(words)],
-        foot=[context_block(code(event.key), received, repeat)],
+        [
+            header(f"{DRILLED} DRILL: only a test, nothing to do"),
+            section(words),
+            context_block(code(event.key), received, repeat),
+        ],
     )

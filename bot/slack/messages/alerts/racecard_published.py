@@ -11,17 +11,8 @@ from bot.slack.messages.alerts.alert_context import MessageContext
 from bot.slack.messages.alerts.alert_notes import alert_buttons, asides, late_mark, shows_filled_in, small_print
 from bot.slack.messages.alerts.corrections import DISAGREE, changes_in_words, labelled
 from bot.slack.messages.alerts.watch_lines import watch_lines
-from bot.slack.messages.kit.blocks import (
-    TEXT_OBJECT,
-    actions,
-    command_button,
-    fits,
-    header,
-    line_sections,
-    message,
-    room_beside,
-    section,
-)
+from bot.slack.messages.kit.blocks import actions, command_button, fits, header, section
+from bot.slack.messages.kit.layout import Either, fold, lines, message
 from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, CORRECTED, headline
 from bot.slack.messages.kit.names import (
     SHORT_MAX,
@@ -37,7 +28,6 @@ from bot.slack.messages.kit.names import (
     runner_line,
     runners_count,
 )
-from bot.slack.messages.kit.native_blocks import collapsed, with_native
 from bot.slack.messages.kit.result_line import RaceField
 from bot.slack.messages.kit.text import (
     counted,
@@ -74,31 +64,14 @@ def racecard_published(event: RacingEvent, context: MessageContext) -> Message:
     ]
     text = with_mentions(_text(event, context, changed, (loss, lost), watched), context.mentions)
     small = small_print(event, context, details_filled_in=shows_filled_in(event.races, _line))
-    if context.watched and (button := _card_button(event)):
-        return _with_card_behind(message(text, head), event, context, small, button)
-    total = len(event.races or event.race.runners)
-    foot = [small, alert_buttons(event, context.asked)]
-    return message(text, [*head, section(race_details(event.race))], _lines(event), total, foot)
-
-
-def _with_card_behind(
-    said: Message, event: RacingEvent, context: MessageContext, small: Block | None, button: Block
-) -> Message:
-    """For a watch: the card is collapsed, else behind the button."""
     buttons = alert_buttons(event, context.asked)
+    card = [section(race_details(event.race)), lines(list(_lines(event)))]
+    button = _card_button(event) if context.watched else None
+    if not button:
+        return message(text, [*head, *card, small, buttons])
+    # For a watch the card is collapsed, else behind the button.
     pressed = actions([button, *(buttons or {"elements": []})["elements"]])
-
-    def in_sections() -> Message:
-        return message(said.text, said.blocks, foot=[small, pressed])
-
-    details, total = section(race_details(event.race)), len(event.races or event.race.runners)
-    above = [details] if details else []
-    room = room_beside([*said.blocks, *above, small, pressed]) - TEXT_OBJECT
-    inner = [*above, *line_sections(_lines(event), total, room)]
-    if not inner:
-        return in_sections()
-    native = message(said.text, [*said.blocks, collapsed(CARD_LABEL, inner)], foot=[small, buttons])
-    return with_native(native, in_sections)
+    return message(text, [*head, Either([fold(CARD_LABEL, card)], []), small, Either([buttons], [pressed])])
 
 
 def _card_button(event: RacingEvent) -> Block | None:

@@ -20,7 +20,8 @@ from bot.slack.messages.alerts.alert_notes import (
 from bot.slack.messages.alerts.corrections import DISAGREE, changes_in_words, labelled
 from bot.slack.messages.alerts.runner_table import runner_lines
 from bot.slack.messages.alerts.watch_lines import watch_lines
-from bot.slack.messages.kit.blocks import TEXT_OBJECT, header, line_sections, message, room_beside, section
+from bot.slack.messages.kit.blocks import header, section
+from bot.slack.messages.kit.layout import Either, MessagePart, fold, lines, message
 from bot.slack.messages.kit.marks import (
     ABANDONED,
     CONFLICTING,
@@ -31,7 +32,6 @@ from bot.slack.messages.kit.marks import (
     headline,
 )
 from bot.slack.messages.kit.names import SHORT_MAX, race_details, race_name, region_mark
-from bot.slack.messages.kit.native_blocks import collapsed, with_native
 from bot.slack.messages.kit.result_line import GAP, ORDER_MAX, in_order, result_line, walkover
 from bot.slack.messages.kit.text import given, joined, safe
 
@@ -69,27 +69,21 @@ def result(event: RacingEvent, context: MessageContext) -> Message:
         section("\n".join(watched)),
         section(joined(shown, "\n")),
     ]
-    said = message(_text(event, name, context, (kind, changed, status), watched), head)
-    return _with_runners(said, event, small_print(event, context, link=earlier_message(context) if changed else None))
+    text = _text(event, name, context, (kind, changed, status), watched)
+    small = small_print(event, context, link=earlier_message(context) if changed else None)
+    return message(text, [*head, *_runners(event, small)])
 
 
-def _with_runners(said: Message, event: RacingEvent, small: Block | None) -> Message:
+def _runners(event: RacingEvent, small: Block | None) -> list[MessagePart]:
     """Every runner and the buttons in a collapsed container; else the details, and *Full result* as a button."""
-    head, race = said.blocks, event.race
-    details, runners = section(race_details(race)), in_order(race)
-
-    def in_sections() -> Message:
-        pressed = alert_buttons(event, full_result=True)
-        lines = () if pressed else runner_lines(runners, race)
-        return message(said.text, [*head, details], lines, 0 if pressed else len(runners), [small, pressed])
-
+    race, details, pressed = event.race, section(race_details(event.race)), alert_buttons(event, full_result=True)
+    runners = in_order(race)
+    listed = lines(list(runner_lines(runners, race)))
+    older = [details, None if pressed else listed], [pressed]
     if not runners:
-        return in_sections()
-    pressed = alert_buttons(event)
-    room = room_beside([*head, details, pressed, small]) - TEXT_OBJECT
-    lines = line_sections(runner_lines(runners, race), len(runners), room)
-    inner = [block for block in (details, *lines, pressed) if block]
-    return with_native(message(said.text, [*head, collapsed(FULL_RESULT, inner)], foot=[small]), in_sections)
+        return [*older[0], small, *older[1]]
+    whole = fold(FULL_RESULT, [details, listed, alert_buttons(event)])
+    return [Either([whole], older[0]), small, Either([], older[1])]
 
 
 def _text(

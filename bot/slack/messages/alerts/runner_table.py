@@ -45,7 +45,7 @@ def runners_table(
     room: int,
     *,
     result: Race | None = None,
-) -> list[Block | None]:
+) -> list[Block]:
     """`result`: for the marks of favourites."""
     listed = runners[: TABLE_ROWS_MAX - 1]
     if result:
@@ -56,7 +56,8 @@ def runners_table(
     if made is None:
         return []
     table, shown = made
-    return [table, section(f"and {len(runners) - shown} more" if shown < len(runners) else None)]
+    more = section(f"and {len(runners) - shown} more" if shown < len(runners) else None)
+    return [table, more] if more else [table]
 
 
 def runner_lines(runners: Sequence[Runner], race: Race) -> Iterator[str]:

@@ -7,7 +7,8 @@ from bot.events.event import RacingEvent
 from bot.outbox.message import Message
 from bot.slack.messages.alerts.alert_context import MessageContext
 from bot.slack.messages.alerts.alert_notes import alert_buttons, asides, late_mark, small_print
-from bot.slack.messages.kit.blocks import header, message, section
+from bot.slack.messages.kit.blocks import header, section
+from bot.slack.messages.kit.layout import message
 from bot.slack.messages.kit.marks import UNREAD
 from bot.slack.messages.kit.text import code, safe
 
@@ -25,7 +26,7 @@ def unreadable(event: RacingEvent, context: MessageContext) -> Message:
     text = ". ".join([line, *asides(context, in_text=True)]) + late_mark(context)
     reason = [f"Because: {because}"] if because else []
     said = "\n".join([f"Check your other source. {known_as}", *reason, *asides(context)])
-    return message(text, [header(HEADLINE), section(said)], foot=[small_print(event, context), alert_buttons(event)])
+    return message(text, [header(HEADLINE), section(said), small_print(event, context), alert_buttons(event)])
 
 
 def reference(key: str) -> str:

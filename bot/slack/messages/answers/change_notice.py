@@ -14,7 +14,7 @@ from bot.slack.messages.answers.watch_answer import races_still_coming
 from bot.slack.messages.conditions.condition_view import Loss
 from bot.slack.messages.conditions.event_views import region_named, topics_in_order
 from bot.slack.messages.conditions.table import TOPICS, VIEWS
-from bot.slack.messages.kit.blocks import sentence, told
+from bot.slack.messages.kit.layout import sentence, told
 from bot.slack.messages.kit.text import SECTION_MAX, clip, listed, named, safe
 from bot.slack.messages.kit.times import moment_for_readers
 

@@ -15,9 +15,9 @@ from bot.racedata.day_card import Card, Coverage, MeetingCard, Outcomes, RaceOut
 from bot.slack.messages.answers.failure_words import NOBODY_KNOWN, AnswerReader, failure_words, shown_to
 from bot.slack.messages.answers.outcome_words import is_overdue, is_to_come, marked_lost
 from bot.slack.messages.kit.blocks import command_button, context, fits, section
+from bot.slack.messages.kit.layout import PAGE_LINE_MAX, Either, line_units, paged, unit
 from bot.slack.messages.kit.marks import MARKED_CONFLICT, MARKED_LOST
 from bot.slack.messages.kit.names import SHORT_MAX, course_name, day_line, lost_part, lost_reason, race_name, reason
-from bot.slack.messages.kit.pages import PAGE_LINE_MAX, PagedAnswer, Unit, line_units, paged, unit
 from bot.slack.messages.kit.text import (
     MESSAGE_MAX,
     clip,
@@ -82,7 +82,7 @@ def day_answer(
     in_short: str | None,
     said: Sequence[str | None],
     lines: Sequence[str | None],
-    units: Sequence[Unit],
+    units: Sequence[Either],
     command: str,
     later: Sequence["Losses"] = (),
     room: int = MESSAGE_MAX,
@@ -94,17 +94,17 @@ def day_answer(
     losses = losses_of(card)
     on_every_page, listed_first = losses.parts()
     in_text = [one.in_text for one in (losses, *later)]
-    answer = PagedAnswer(
+    return paged(
         title,
         lambda shown: sentences([joined([shown, in_short], ": "), *in_text, *said]),
         [*listed_first, *units, *(one for some in later for one in some.units())],
         command,
-        [*on_every_page, section(joined(lines, "\n"))],
-        small_print(card, question.now),
-        LINES_ON_PAGE,
-        room,
+        question.page,
+        head=[*on_every_page, section(joined(lines, "\n"))],
+        foot=small_print(card, question.now),
+        most=LINES_ON_PAGE,
+        room=room,
     )
-    return paged(answer, question.page)
 
 
 def place_of(card: Card) -> str:
@@ -227,7 +227,7 @@ def course_button(label: str, name: str, meeting: MeetingCard, card: Card, off: 
     return button if fits(button) and meeting.course.as_typed else None
 
 
-def meeting_in_a_line(place: int, card: Card, now: datetime) -> Unit:
+def meeting_in_a_line(place: int, card: Card, now: datetime) -> Either:
     """For example "*Wolverhampton* (GB) · 8 races 16:30-20:30 · next 17:05 · 2 run · Going: Standard"."""
     meeting, races = card.meetings[place], card.outcomes.of_meeting(place)
     offs = [off for race, _ in races if (off := off_text(race.off))]
@@ -267,14 +267,14 @@ class Losses:
         titles = f"ABANDONED{self.day}", f"CONFLICT{self.day}, {IN_CONFLICT}"
         return sentences([f"{title}: {lines}" for title, lines in zip(titles, named, strict=True) if lines]) or None
 
-    def parts(self) -> tuple[list[Block | None], list[Unit]]:
+    def parts(self) -> tuple[list[Block | None], list[Either]]:
         """The blocks for every page, and a long list as units."""
         lost, lost_units = _part(f"{MARKED_LOST}{self.day}", self.lost, ON_EVERY_PAGE_MAX)
         conflict = f"{MARKED_CONFLICT}{self.day}: {IN_CONFLICT}"
         disputed, disputed_units = _part(conflict, self.disputed, CONFLICTS_ON_EVERY_PAGE_MAX)
         return [lost, disputed], [*lost_units, *disputed_units]
 
-    def units(self) -> list[Unit]:
+    def units(self) -> list[Either]:
         blocks, units = self.parts()
         return [*(unit(block) for block in blocks if block), *units]
 
@@ -314,7 +314,7 @@ def _is_of_lost(race: Race, outcomes: Outcomes) -> bool:
     return any(is_part_of(part, event) for event in outcomes.lost)
 
 
-def _part(title: str, lines: Sequence[str], on_every_page_max: int) -> tuple[Block | None, list[Unit]]:
+def _part(title: str, lines: Sequence[str], on_every_page_max: int) -> tuple[Block | None, list[Either]]:
     if not lines:
         return None, []
     text = "\n".join([title, *(clip(line, PAGE_LINE_MAX) for line in lines)])

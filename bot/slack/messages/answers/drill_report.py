@@ -8,7 +8,7 @@ from bot.outbox.held_queues import PAUSED
 from bot.outbox.ledger import LedgerLine, LedgerOutcome
 from bot.outbox.message import Message
 from bot.slack.messages.answers.trace_answer import Link, TraceView, outcome_words
-from bot.slack.messages.kit.blocks import listing
+from bot.slack.messages.kit.layout import listing
 from bot.slack.messages.kit.text import code, counted, given, joined, named, safe
 
 DRILL_CHANNELS_MAX = 60

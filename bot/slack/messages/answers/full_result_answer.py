@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from functools import partial
 
 from bot.events.event import RacingEvent
 from bot.events.facts import only
@@ -13,9 +14,9 @@ from bot.slack.messages.alerts.corrections import DISAGREE, changes_in_words
 from bot.slack.messages.alerts.result import IS_VOID
 from bot.slack.messages.alerts.runner_table import FULL_RESULT_COLUMNS, runner_lines, runners_table
 from bot.slack.messages.answers.outcome_words import not_official
-from bot.slack.messages.kit.blocks import context, header, message, room_beside, section
+from bot.slack.messages.kit.blocks import context, header, section
+from bot.slack.messages.kit.layout import Either, lines, message
 from bot.slack.messages.kit.names import SHORT_MAX, order_note, race_day, race_details, race_name, region_mark
-from bot.slack.messages.kit.native_blocks import with_native
 from bot.slack.messages.kit.result_line import in_order, result_line
 from bot.slack.messages.kit.text import given, joined, safe
 from bot.slack.messages.kit.times import moment_for_readers
@@ -47,12 +48,9 @@ def full_result(
     head += [section(corrected), None if runners and not race.disputed else section(line), section(status)]
     received = f"Result received {moment_for_readers(received_at)}"
     foot = context(order_note(countries, {event.race.region}), received)
-
-    def in_sections() -> Message:
-        return message(text, head, runner_lines(runners, race), len(runners), [foot])
-
-    table = runners_table("Every runner", runners, FULL_RESULT_COLUMNS, room_beside([*head, foot]), result=race)
-    return with_native(message(text, [*head, *table], foot=[foot]), in_sections) if table else in_sections()
+    listed = lines(list(runner_lines(runners, race)))
+    table = partial(runners_table, "Every runner", runners, FULL_RESULT_COLUMNS, result=race)
+    return message(text, [*head, Either([table], [listed]), foot])
 
 
 def _corrected(race: Race, changed: Corrected | None) -> str:

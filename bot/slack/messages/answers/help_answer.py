@@ -5,7 +5,8 @@ from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum
 
 from bot.outbox.message import Message
-from bot.slack.messages.kit.blocks import context, listing, message, section
+from bot.slack.messages.kit.blocks import context, section
+from bot.slack.messages.kit.layout import listing, message
 from bot.slack.messages.kit.text import escape, listed
 
 

@@ -6,9 +6,9 @@ from bot.channels.audit_log import AuditPage
 from bot.db.tables import AuditEntry
 from bot.outbox.message import Message
 from bot.racedata.client.records import KnownCountry, KnownCourse
-from bot.slack.messages.kit.blocks import context, message, section, told
+from bot.slack.messages.kit.blocks import context, section
+from bot.slack.messages.kit.layout import LISTED_TOGETHER, line_units, lines, message, page_mark, paged, told, turns
 from bot.slack.messages.kit.names import COURSE_MAX, SHORT_MAX, share_recorded
-from bot.slack.messages.kit.pages import LISTED_TOGETHER, PagedAnswer, line_units, page_mark, paged, turns
 from bot.slack.messages.kit.text import DATA_MAX, code, counted, given, joined, named, safe
 from bot.slack.messages.kit.times import moment_for_readers
 
@@ -19,14 +19,11 @@ SIDE_MAX = 220
 
 def courses(found: Sequence[KnownCourse], typed: str, page: int) -> Message:
     title = joined([counted(len(found), "course"), safe(typed, SHORT_MAX)], ": ")
-    lines = [_course(course) for course in found]
     first = "; ".join(safe(course.name, SHORT_MAX) or "?" for course in found[:10])
     foot = context("exactly as the data service writes them, read once a day")
     command = joined(["courses", typed], " ")
-    units = line_units(lines)
-    return paged(
-        PagedAnswer(title, lambda shown: f"{shown}. {first}", units, command, foot=foot, most=LISTED_TOGETHER), page
-    )
+    units = line_units([_course(course) for course in found])
+    return paged(title, lambda shown: f"{shown}. {first}", units, command, page, foot=foot, most=LISTED_TOGETHER)
 
 
 def _course(course: KnownCourse) -> str:
@@ -47,13 +44,11 @@ def coverage(
 ) -> Message:
     """`regions`: those of subscriptions; None without the list."""
     title = f"Coverage: {safe(region, SHORT_MAX) or counted(len(countries), 'country', 'countries')}"
-    lines = [_country(country, regions) for country in countries]
-    only = f". {lines[0]}" if len(lines) == 1 else ""
+    shown = [_country(country, regions) for country in countries]
+    only = f". {shown[0]}" if len(shown) == 1 else ""
     foot = context("as the data service publishes it, read once a day")
-    command, units = joined(["coverage", region], " "), line_units(lines)
-    return paged(
-        PagedAnswer(title, lambda shown: f"{shown}{only}", units, command, foot=foot, most=LISTED_TOGETHER), page
-    )
+    command, units = joined(["coverage", region], " "), line_units(shown)
+    return paged(title, lambda named: f"{named}{only}", units, command, page, foot=foot, most=LISTED_TOGETHER)
 
 
 def _country(country: KnownCountry, regions: Collection[str] | None) -> str:
@@ -89,9 +84,9 @@ def audit_page(page: AuditPage, what: str, command: str) -> Message:
     if not page.total:
         return told(f"Nobody has changed anything {what} yet.")
     title = f"*{counted(page.total, 'change')} {what}*{page_mark(page.number, page.pages)}"
-    lines = [_line(entry) for entry in page.entries]
-    text = "\n".join([title, *lines])
-    return message(text, [section(title)], lines, len(lines), [turns(command, page.number, page.pages)])
+    shown = [_line(entry) for entry in page.entries]
+    turned = turns(command, page.number, page.pages)
+    return message("\n".join([title, *shown]), [section(title), lines(shown), turned])
 
 
 def _line(entry: AuditEntry) -> str:

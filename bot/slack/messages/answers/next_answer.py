@@ -22,8 +22,8 @@ from bot.slack.messages.answers.day_answer import (
 from bot.slack.messages.answers.failure_words import AnswerReader
 from bot.slack.messages.answers.outcome_words import CARD_LINE_MAX
 from bot.slack.messages.kit.blocks import section
+from bot.slack.messages.kit.layout import unit
 from bot.slack.messages.kit.names import SHORT_MAX, course_name, race_line_after_off, race_name
-from bot.slack.messages.kit.pages import unit
 from bot.slack.messages.kit.text import clip, given, joined, safe
 from bot.slack.messages.kit.times import aware, off_for_readers, published_day, weekday_and_day
 

@@ -8,10 +8,11 @@ from bot.events.event import RacingEvent
 from bot.events.race_state import RaceState, state_in
 from bot.events.races import Race
 from bot.outbox.live_meetings import LiveMeeting, ResultsIn
-from bot.outbox.message import Message
+from bot.outbox.message import Block, Message
 from bot.racedata.day_card import CONFLICTS, Outcomes, RaceOutcome, to_come_until
 from bot.slack.messages.alerts.result import lost_mark
-from bot.slack.messages.kit.blocks import all_fit, message, room_beside, section
+from bot.slack.messages.kit.blocks import section
+from bot.slack.messages.kit.layout import all_fit, lines, message
 from bot.slack.messages.kit.marks import (
     ABANDONED,
     CONFLICTING,
@@ -138,12 +139,12 @@ def live_meeting(live: LiveMeeting, now: datetime) -> Message:
     )
     first = joined([f"*{place}*, {day}", figures], ": ")
     still_open = _Open(races, now)
-    lines = [(outcome, _line(race, outcome, still_open)) for race, outcome in races]
+    told = [(outcome, _line(race, outcome, still_open)) for race, outcome in races]
     text = joined([f"{place}, {day}", without_marks(figures)], ": ")
     more = None if live.is_whole else NOT_WHOLE.format(joined(["/racecard", region], " "))
     are_all_lost = lost == len(races) and (live.is_whole or bool(outcomes.lost))
-    foot = [section(joined([None if are_all_lost else RESULTS_ARE[live.results_in], more], " "))]
-    return message(text, (), [first, *_marked_first(first, lines, room_beside(foot))], len(lines) + 1, foot)
+    foot = section(joined([None if are_all_lost else RESULTS_ARE[live.results_in], more], " "))
+    return message(text, [lines([first, *_marked_first(first, told, foot)]), foot])
 
 
 def _line(race: Race, outcome: RaceOutcome, still_open: "_Open") -> str:
@@ -153,11 +154,11 @@ def _line(race: Race, outcome: RaceOutcome, still_open: "_Open") -> str:
     return outcome_line(race, said)
 
 
-def _marked_first(first: str, lines: Sequence[tuple[RaceOutcome, str]], room: int) -> list[str]:
+def _marked_first(first: str, told: Sequence[tuple[RaceOutcome, str]], foot: Block | None) -> list[str]:
     """By off time. Where lines are cut, no race with a mark is cut for a race without a mark."""
-    if not all_fit([first, *(line for _, line in lines)], room):
-        lines = sorted(lines, key=lambda one: one[0] not in MARKED)
-    return [line for _, line in lines]
+    if not all_fit([first, *(line for _, line in told)], foot):
+        told = sorted(told, key=lambda one: one[0] not in MARKED)
+    return [line for _, line in told]
 
 
 def _run_so_far(run: int, races: int, *, is_whole: bool) -> str:

@@ -9,7 +9,8 @@ from bot.outbox.acknowledgements import Untaken
 from bot.outbox.message import Block, Message
 from bot.outbox.resume import SUMMARY_AFTER
 from bot.slack.messages.alerts.acknowledge_words import untaken_words
-from bot.slack.messages.kit.blocks import action_button, command_button, told
+from bot.slack.messages.kit.blocks import action_button, command_button
+from bot.slack.messages.kit.layout import told
 from bot.slack.messages.kit.text import counted, joined, safe
 from bot.slack.messages.kit.times import moment_for_readers, published_day, weekday_and_day
 

@@ -47,7 +47,8 @@ from bot.slack.messages.answers.outcome_words import (
     outcome_line,
     settled_words,
 )
-from bot.slack.messages.kit.blocks import command_button, section, section_of
+from bot.slack.messages.kit.blocks import command_button, section
+from bot.slack.messages.kit.layout import SCREEN, Either, section_of, unit
 from bot.slack.messages.kit.names import (
     PERSON_MAX,
     RUNNERS_PLAUSIBLE,
@@ -59,7 +60,6 @@ from bot.slack.messages.kit.names import (
     race_line_after_off,
 )
 from bot.slack.messages.kit.native_blocks import collapsed
-from bot.slack.messages.kit.pages import SCREEN, Unit, unit
 from bot.slack.messages.kit.result_line import RaceField, result_line
 from bot.slack.messages.kit.text import MESSAGE_MAX, clip, counted, given, joined, safe, without_bold
 from bot.slack.messages.kit.times import aware, off_for_readers, off_text, weekday_and_day
@@ -140,7 +140,7 @@ def _is_alone(card: Card) -> bool:
     return card.course is not None and len(card.outcomes.of) == 1
 
 
-def _nearest(card: Card, now: datetime) -> list[Unit]:
+def _nearest(card: Card, now: datetime) -> list[Either]:
     """The races nearest to a time without a race, in a line with a button each; and the button of the whole card."""
     races = [(meeting, *one) for place, meeting in enumerate(card.meetings) for one in card.outcomes.of_meeting(place)]
     off = card.missed_off or ""
@@ -165,7 +165,7 @@ def _said(race: Race, outcome: RaceOutcome, now: datetime) -> str | None:
     return became(race, outcome) or (NO_RESULT_YET if is_overdue(race, outcome, now) else None)
 
 
-def _course_units(card: Card, now: datetime, zone: tzinfo | None) -> list[Unit]:
+def _course_units(card: Card, now: datetime, zone: tzinfo | None) -> list[Either]:
     several = len(card.meetings) > 1
     races = [
         (race, outcome, meeting_name(meeting, card) if several else None)
@@ -182,7 +182,7 @@ def _course_units(card: Card, now: datetime, zone: tzinfo | None) -> list[Unit]:
 
 def _race_with_runners(
     race: Race, outcome: RaceOutcome, at: str | None, now: datetime, zone: tzinfo | None, *, is_alone: bool
-) -> Unit:
+) -> Either:
     runners = [runner for runner in race.runners if runner.horse or runner.number]
     if not runners and race.field_size:
         return unit(section(joined([at, _race(race, outcome, now)], "  ")))
@@ -199,12 +199,12 @@ def _race_with_runners(
     in_sections = section_of([name, *map(line, runners)])
     if runners and not is_alone:
         title = without_bold(joined([at, _race(race, outcome, now)], "  "))
-        return Unit((collapsed(title, [in_sections]),), sections=(in_sections,))
+        return Either([collapsed(title, [in_sections])], [in_sections])
     caption = joined(["Runners", off_text(race.off)], ", ")
     table = runners_table(caption, runners, columns, TABLE_ROOM, result=result) if runners else []
     if not table:
         return unit(in_sections)
-    return Unit(unit(section(name), *table).blocks, sections=(in_sections,))
+    return Either([section(name), *table], [in_sections])
 
 
 def _declared(runner: Runner) -> str:
@@ -289,7 +289,7 @@ def _is_ahead(card: Card, question: DayQuestion) -> bool:
     return card.day > question.today and RaceOutcome.OPEN in outcomes <= {RaceOutcome.OPEN, RaceOutcome.ABANDONED}
 
 
-def _meetings(card: Card, question: DayQuestion) -> list[Unit]:
+def _meetings(card: Card, question: DayQuestion) -> list[Either]:
     """Meetings with results come first. A single course has a section for each race.
 
     The answer for all regions lists only meetings with a result and wholly abandoned meetings.
@@ -311,7 +311,7 @@ def _has_results(place: int, card: Card) -> bool:
     return any(outcome in WITH_RESULT | {RaceOutcome.VOID} for _, outcome in card.outcomes.of_meeting(place))
 
 
-def _results_of(place: int, card: Card, now: datetime) -> Unit:
+def _results_of(place: int, card: Card, now: datetime) -> Either:
     if is_dead(card.outcomes, place):
         return meeting_in_a_line(place, card, now)
     meeting, races = card.meetings[place], card.outcomes.of_meeting(place)
@@ -343,7 +343,7 @@ def _became(race: Race, outcome: RaceOutcome, now: datetime) -> str:
     return joined([said, settled_words(race, run(race))]) if outcome is RaceOutcome.BOTH else said
 
 
-def _placings(race: Race, outcome: RaceOutcome, now: datetime) -> Unit:
+def _placings(race: Race, outcome: RaceOutcome, now: datetime) -> Either:
     placed = [runner for runner in race.placed() if runner.finishing_position]
     first, said = joined([given("*{}*", off_text(race.off)), safe(race.title)], "  "), _became(race, outcome, now)
     if outcome is not RaceOutcome.SETTLED or not placed:
@@ -351,4 +351,4 @@ def _placings(race: Race, outcome: RaceOutcome, now: datetime) -> Unit:
     others = [runner for runner in race.runners if not runner.finishing_position and runner.position]
     lines = [clip(line, CARD_LINE_MAX) for line in (said, *runner_lines([*placed, *others], race))]
     behind, whole = section_of([first or race_line(race), *lines[1:]]), section_of([first or race_line(race), *lines])
-    return Unit((collapsed(without_bold(_result(race, outcome, now)), [behind]),), sections=(whole,))
+    return Either([collapsed(without_bold(_result(race, outcome, now)), [behind])], [whole])

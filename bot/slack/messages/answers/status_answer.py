@@ -9,7 +9,8 @@ from bot.outbox.traffic import WaitingChannel
 from bot.slack.messages.alerts.acknowledge_words import untaken_named, untaken_words
 from bot.slack.messages.answers.trace_answer import why_not_posted
 from bot.slack.messages.answers.usage_answer import in_short
-from bot.slack.messages.kit.blocks import context, fields, header, message, section
+from bot.slack.messages.kit.blocks import context, fields, header, section
+from bot.slack.messages.kit.layout import lines, message
 from bot.slack.messages.kit.text import code, counted, joined, named, safe
 from bot.slack.messages.kit.times import moment_for_readers
 
@@ -39,8 +40,8 @@ def status_answer(found: Status, degraded: Mapping[str, str], only_channel: str 
             ]
         ),
     ]
-    lines = [*(_failing(found) if for_admins else ()), *_waiting(found), *(_jobs(found) if for_admins else ())]
-    return message(text, head, lines, len(lines), [_small_print(found, only_channel)])
+    listed = [*(_failing(found) if for_admins else ()), *_waiting(found), *(_jobs(found) if for_admins else ())]
+    return message(text, [*head, lines(listed), _small_print(found, only_channel)])
 
 
 def _health(found: Status, degraded: Mapping[str, str], only_channel: str | None) -> str:

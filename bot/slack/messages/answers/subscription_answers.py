@@ -25,10 +25,10 @@ from bot.slack.messages.answers.pause_and_mute import abandonments_words, meetin
 from bot.slack.messages.answers.watch_answer import races_still_coming
 from bot.slack.messages.conditions.event_views import region_named, region_words
 from bot.slack.messages.conditions.table import VIEWS
-from bot.slack.messages.kit.blocks import action_button, actions, command_button, context, message, section, told
+from bot.slack.messages.kit.blocks import action_button, actions, command_button, context, section
+from bot.slack.messages.kit.layout import message, page_mark, told, turns
 from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, MARKED_CONFLICT
 from bot.slack.messages.kit.names import course_name, lost_part, race_name, reason
-from bot.slack.messages.kit.pages import page_mark, turns
 from bot.slack.messages.kit.text import TEXT_MAX, clip, code, counted, first_of, joined, listed, named, safe, size
 from bot.slack.messages.kit.times import moment_for_readers, weekday_and_day
 
@@ -108,7 +108,7 @@ def subscribed(said: Said) -> Message:
     had = [] if said.is_news else [edit_button(one.region, f"Edit {region_named(one.region)}") for one in said.filters]
     overriding = overriding_buttons(said.overridden[:OVERRIDDEN_NAMED])
     buttons = actions([*abandonments_buttons(said.lacking), *overriding, *had])
-    return message(text, [section(" ".join([*first, *rest])), *(section(lines) for _, lines in today), buttons])
+    return message(text, [section(" ".join([*first, *rest])), *(section(named) for _, named in today), buttons])
 
 
 def _first(said: Said) -> list[str]:
@@ -305,7 +305,7 @@ def subscription_list(page: ListPage) -> Message:
         head += [section(_muted(row, meeting, abandonments)), actions([undo_button(row.id or 0)])]
     if more := page.mutes[MUTES_SHOWN:]:
         head.append(section(f"and {counted(len(more), 'more muted meeting')}"))
-    return message(text, head, foot=[turns("list", page.number, page.pages), context(*_small(page))])
+    return message(text, [*head, turns("list", page.number, page.pages), context(*_small(page))])
 
 
 def _paused(pause: ChannelPause, shown: Callable[[datetime], str]) -> str:

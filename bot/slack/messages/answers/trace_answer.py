@@ -14,7 +14,8 @@ from bot.events.races import Race
 from bot.outbox.ledger import LedgerAcknowledgement, LedgerLine, LedgerOutcome, Trace, TracedDelivery, TracedVersion
 from bot.outbox.message import Message
 from bot.slack.messages.answers.day_answer import IN_CONFLICT
-from bot.slack.messages.kit.blocks import context, listing, message, section
+from bot.slack.messages.kit.blocks import context, section
+from bot.slack.messages.kit.layout import lines, listing, message
 from bot.slack.messages.kit.marks import MARKED_CONFLICT, without_marks
 from bot.slack.messages.kit.names import ID_MAX, card_name, course_name, race_day, race_name
 from bot.slack.messages.kit.text import clip, code, counted, given, joined, listed, named, safe, sentences
@@ -88,8 +89,8 @@ def trace_answer(
     if not found.versions and not found.deliveries:
         return listing(became or _nothing(name, found.kept_since), [])
     room = max(CHANNELS_NAMED_LEAST, TRACE_CHANNELS_MAX // max(1, len(found.versions)))
-    lines = [line for one in found.versions for line in _version(one, view, room, limited=bool(only_channel))]
-    lines += [*_untold(found, here), *(_delivery(one, view) for one in found.deliveries)]
+    said = [line for one in found.versions for line in _version(one, view, room, limited=bool(only_channel))]
+    said += [*_untold(found, here), *(_delivery(one, view) for one in found.deliveries)]
     title = _named(race) or next(filter(None, map(_race_named, found.versions)), None) or name
     times = f"{title} was reported {_times(len(found.versions))}." if found.versions else f"{name}:"
     short = f"{times[:1].upper()}{times[1:]} {_in_short(found, view, limited=bool(only_channel))}"
@@ -98,7 +99,7 @@ def trace_answer(
     keys = dict.fromkeys(code(one.event_key, SHOWN_KEY_MAX) for one in found.versions[:EVENT_KEYS_SHOWN])
     small = context(limited, more, view.ids(joined(list(keys), ", ")))
     head = [section(joined([f"*What became of {title}*", became], "\n"))]
-    return message(text, head, lines, len(lines), [small])
+    return message(text, [*head, lines(said), small])
 
 
 def _became(found: Trace, race: Race | None, *, by_card: bool) -> str | None:

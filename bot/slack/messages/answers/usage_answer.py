@@ -9,8 +9,9 @@ from bot.outbox.message import Block, Message
 from bot.racedata.forecast import LEAST_DAYS, MONTHS_OF_TEN_IN_RANGE, Forecast
 from bot.racedata.month_quota import Kinds, QuotaReading, QuotaSource, UsageRow, month_after
 from bot.racedata.quota_purposes import tier_of
-from bot.slack.messages.kit.blocks import context, fields, header, message, section
-from bot.slack.messages.kit.native_blocks import CATEGORIES_MAX, line_chart, with_native
+from bot.slack.messages.kit.blocks import context, fields, header, section
+from bot.slack.messages.kit.layout import Either, lines, message
+from bot.slack.messages.kit.native_blocks import CATEGORIES_MAX, line_chart
 from bot.slack.messages.kit.text import counted, given, joined, safe
 from bot.slack.messages.kit.times import day_in_words, in_readers_zone, month_in_words, published_day
 
@@ -64,12 +65,8 @@ def usage(reading: QuotaReading, expected: Forecast | None, failure: str | None 
     none = "" if failure else f"The service gave no rows by {reading.grouped_by}."
     title = section(f"*By {reading.grouped_by}*" if rows else none)
     foot = context(f"read {in_readers_zone(reading.taken_at)}", "reading it costs no quota")
-
-    def made(*chart: Block) -> Message:
-        return message(text, [*head, *chart, title], (_row(row, reading) for row in rows), len(rows), [foot])
-
-    chart = _chart(reading)
-    return with_native(made(chart), made) if chart else made()
+    shown = lines([_row(row, reading) for row in rows])
+    return message(text, [*head, Either([_chart(reading)], []), title, shown, foot])
 
 
 def in_short(reading: QuotaReading, expected: Forecast | None) -> str:

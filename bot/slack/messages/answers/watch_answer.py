@@ -13,10 +13,10 @@ from bot.racedata.day_card import CONFLICTS, RaceOutcome
 from bot.racedata.declared_names import KnownName
 from bot.racedata.near_misses import question
 from bot.slack.messages.answers.outcome_words import NO_RESULT_YET, became, is_overdue
-from bot.slack.messages.kit.blocks import action_button, actions, command_button, message, section, told
+from bot.slack.messages.kit.blocks import action_button, actions, command_button, section
+from bot.slack.messages.kit.layout import message, paged, told, unit
 from bot.slack.messages.kit.marks import without_marks
 from bot.slack.messages.kit.names import HORSE_MAX, SHORT_MAX, race_day, race_name
-from bot.slack.messages.kit.pages import PagedAnswer, paged, unit
 from bot.slack.messages.kit.text import counted, first_of, given, joined, listed, named, safe
 from bot.slack.messages.kit.times import moment_for_readers
 
@@ -58,8 +58,8 @@ def watched(names: Sequence[NowWatched], now: datetime, *, is_own: bool, ended: 
     lines = [*unknown, joined(said, " "), *(_known(one, now) for one in names if one.known.is_known)]
     text = without_marks("\n".join(lines))
     buttons = [command_button(f"Watch {near} instead", line) for one in names for near, line in one.near.items()]
-    foot = [actions([*buttons, command_button("What is watched", "watching")])]
-    return message(text, [*map(section, lines)], foot=foot)
+    buttons.append(command_button("What is watched", "watching"))
+    return message(text, [*map(section, lines), actions(buttons)])
 
 
 def watching(here: Sequence[WatchRow], own: Sequence[WatchRow], page: int, *, is_direct: bool) -> Message:
@@ -77,7 +77,7 @@ def watching(here: Sequence[WatchRow], own: Sequence[WatchRow], page: int, *, is
     ]
     title = "Watched here and for you" if here and own else "Watched here" if here else "Watched for you"
     text = "\n".join(lines[:WATCHES_PER_PAGE])
-    return paged(PagedAnswer(title, lambda shown: f"{shown}\n{text}", units, "watching", most=WATCHES_PER_PAGE), page)
+    return paged(title, lambda shown: f"{shown}\n{text}", units, "watching", page, most=WATCHES_PER_PAGE)
 
 
 def unwatched(name: WatchedName, again: str, *, is_own: bool) -> Message:

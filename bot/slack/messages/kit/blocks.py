@@ -1,4 +1,4 @@
-"""Slack's blocks as dicts, within Slack's limits: sections, buttons, whole messages.
+"""Slack's blocks as dicts, within Slack's limits: sections, buttons, menus. `layout.py` makes messages of blocks.
 
 A button is for a command, or for an action of `bot/slack/commands/table.py`. `action_id` (up to the colon) and value
 hold all of the action, so a button survives restarts.
@@ -9,32 +9,21 @@ from itertools import islice
 from typing import Any
 from zlib import crc32
 
-from bot.outbox.message import Block, Message
+from bot.outbox.message import Block
 from bot.slack.messages.kit.native_blocks import CONTAINER, NATIVE
 from bot.slack.messages.kit.text import (
-    BLOCKS_MAX,
     CONTEXT_ELEMENTS_MAX,
     FIELD_MAX,
     FIELDS_MAX,
     HEADER_MAX,
-    MESSAGE_MAX,
     SECTION_MAX,
-    TEXT_MAX,
     clip,
     plain,
-    safe,
     size,
-    with_names,
 )
 
 TEXT_OBJECT = 80
 """Assumed cost of a text object beside its text."""
-
-LIST_LINE_MAX = 600
-MARK_MAX = 400
-"""Part of MESSAGE_MAX, reserved for an edit's mark."""
-
-_MORE_ROOM = 40
 
 RUN_COMMAND = "run_command"
 RUN_IN_PLACE = "run_in_place"
@@ -95,45 +84,6 @@ def weight(blocks: Iterable[Block]) -> int:
     return sum(_weight(block) for block in blocks)
 
 
-def room_beside(blocks: Iterable[Block | None]) -> int:
-    return MESSAGE_MAX - MARK_MAX - weight(block for block in blocks if block)
-
-
-def message(
-    text: str,
-    head: Sequence[Block | None],
-    lines: Iterable[str] = (),
-    total: int = 0,
-    foot: Sequence[Block | None] = (),
-) -> Message:
-    """`head` and `foot` whole; between them as many of the `total` lines as fit."""
-    above = [block for block in head if block]
-    below = [block for block in foot if block]
-    between = line_sections(lines, total, room_beside([*above, *below])) if total else ()
-    blocks = (*above, *between, *below)[: BLOCKS_MAX - 1]
-    return Message(text=clip(text, TEXT_MAX), blocks=blocks)
-
-
-def line_sections(lines: Iterable[str], total: int, room: int) -> list[Block]:
-    """Sections with as many of the `total` lines as fit."""
-    sections = _packed(lines, room)
-    shown = sum(map(len, sections))
-    if shown < total:
-        sections[-1:] = [[*(sections[-1] if sections else []), f"and {total - shown} more"]]
-    return [block for block in (section("\n".join(section_lines)) for section_lines in sections) if block]
-
-
-def section_of(lines: Sequence[str], button: Block | None = None) -> Block:
-    """One section with the first line, and as many of the others as fit."""
-    (block,) = line_sections(lines, len(lines), SECTION_MAX + 2 * TEXT_OBJECT)
-    return block | ({"accessory": button} if button else {})
-
-
-def all_fit(lines: Sequence[str], room: int) -> bool:
-    """Whether `line_sections` cuts no line."""
-    return sum(map(len, _packed(lines, room))) == len(lines)
-
-
 def command_button(label: str, command: str, *, in_place: bool = False) -> Block:
     """`command`: the words after /racing."""
     return action_button(label, RUN_IN_PLACE if in_place else RUN_COMMAND, command, confirm=confirmed_by(command))
@@ -167,37 +117,6 @@ def actions(elements: Sequence[Block]) -> Block | None:
 
 def fits(button: Block) -> bool:
     return size(button["value"]) <= BUTTON_VALUE_MAX
-
-
-def told(text: str, *buttons: Block) -> Message:
-    """A text in markup, with its buttons."""
-    return message(text, [section(text), actions(buttons)])
-
-
-def sentence(words: str, named_ids: Iterable[str] = ()) -> Message:
-    """Plain words without formatting, links or mentions. `named_ids` in the words are shown as names."""
-    shown = with_names(safe(words, TEXT_MAX) or "…", named_ids)
-    return told(shown)
-
-
-def listing(title: str, lines: Sequence[str], small_print: str | None = None) -> Message:
-    return message("\n".join([title, *lines]), [section(title)], lines, len(lines), [context(small_print)])
-
-
-def _packed(lines: Iterable[str], room: int) -> list[list[str]]:
-    sections: list[list[str]] = []
-    space, room = 0, room - TEXT_OBJECT - _MORE_ROOM
-    for line in lines:
-        cost = size(line := clip(line, LIST_LINE_MAX)) + 1
-        opens = cost > space
-        if room < cost + TEXT_OBJECT * opens:
-            break
-        if opens:
-            sections.append([])
-            space = SECTION_MAX - _MORE_ROOM
-        sections[-1].append(line)
-        space, room = space - cost, room - cost - TEXT_OBJECT * opens
-    return sections
 
 
 def _weight(block: Block) -> int:

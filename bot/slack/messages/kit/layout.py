@@ -1,0 +1,226 @@
+"""Messages made of parts: the only packer and pager, and the older forms of native blocks."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from operator import attrgetter
+
+from bot.outbox.message import Block, Message
+from bot.slack.messages.kit.blocks import TEXT_OBJECT, actions, command_button, context, header, section, weight
+from bot.slack.messages.kit.native_blocks import CONTAINER, DATA_TABLE, NATIVE, TABLE_MAX, collapsed, with_native
+from bot.slack.messages.kit.text import (
+    BLOCKS_MAX,
+    HEADER_MAX,
+    MESSAGE_MAX,
+    SECTION_MAX,
+    TEXT_MAX,
+    clip,
+    safe,
+    size,
+    with_names,
+)
+
+LIST_LINE_MAX = 600
+MARK_MAX = 400
+"""MessagePart of MESSAGE_MAX, reserved for an edit's mark."""
+
+_MORE_ROOM = 40
+
+BUTTON = 120
+"""Assumed cost of a button beside its text."""
+
+LINES_TOGETHER = 8
+PAGE_LINE_MAX = 370
+"""LINES_TOGETHER lines of this size fit into a section."""
+
+LISTED_TOGETHER = 4
+"""Sections of lines on a page, about a screen."""
+
+SCREEN = 2_400
+"""The cost of units that fill the screen of a phone."""
+
+FOR_TURNING = 700
+"""Buttons, and the header with the page's number."""
+
+BESIDE_UNITS = 3
+"""Blocks: the header, the buttons, and the block that `message` leaves free for an edit's mark."""
+
+PAGE_MARK_MAX = 30
+
+Filling = Callable[[int], Sequence[Block]]
+"""Makes blocks that take at most the room given."""
+
+
+@dataclass(frozen=True)
+class Either:
+    """Parts that stay together on a page: `new` with native blocks, `old` for workspaces that refuse native blocks."""
+
+    new: "Sequence[MessagePart]"
+    old: "Sequence[MessagePart]"
+
+
+MessagePart = Block | Filling | Either | None
+"""None is left out. A Filling gets the room that all other parts leave."""
+
+Form = Callable[[Either], Sequence[MessagePart]]
+_NEW: Form = attrgetter("new")
+_OLD: Form = attrgetter("old")
+
+
+def message(text: str, parts: Iterable[MessagePart]) -> Message:
+    """Every part whole, but the lines, of which as many as fit. Native blocks have an older form."""
+    every, said = list(parts), clip(text, TEXT_MAX)
+
+    def made(form: Form) -> Message:
+        return Message(said, tuple(_laid_out(every, form, MESSAGE_MAX - MARK_MAX)[: BLOCKS_MAX - 1]))
+
+    newest = made(_NEW)
+    is_native = any(block["type"] in {*NATIVE, CONTAINER} for block in newest.blocks)
+    return with_native(newest, partial(made, _OLD)) if is_native else made(_OLD)
+
+
+def lines(words: Sequence[str], total: int | None = None) -> Filling:
+    """As many of the lines as fit, and how many more there are. `total`: if `words` has not all."""
+    return partial(_line_sections, words, len(words) if total is None else total)
+
+
+def fold(title: str, parts: Sequence[MessagePart]) -> Filling:
+    """The parts behind a title; nothing without a part."""
+
+    def made(room: int) -> Sequence[Block]:
+        inner = _laid_out(parts, _NEW, room - TEXT_OBJECT)
+        return [collapsed(title, inner)] if inner else []
+
+    return made
+
+
+def section_of(words: Sequence[str], button: Block | None = None) -> Block:
+    """One section with the first line, and as many of the others as fit."""
+    (block,) = _line_sections(words, len(words), SECTION_MAX + 2 * TEXT_OBJECT)
+    return block | ({"accessory": button} if button else {})
+
+
+def all_fit(words: Sequence[str], *beside: Block | None) -> bool:
+    """Whether a message cuts no line."""
+    room = MESSAGE_MAX - MARK_MAX - weight(block for block in beside if block)
+    return sum(map(len, _packed(words, room))) == len(words)
+
+
+def told(text: str, *buttons: Block) -> Message:
+    """A text in markup, with its buttons."""
+    return message(text, [section(text), actions(buttons)])
+
+
+def sentence(words: str, named_ids: Iterable[str] = ()) -> Message:
+    """Plain words without formatting, links or mentions. `named_ids` in the words are shown as names."""
+    return told(with_names(safe(words, TEXT_MAX) or "…", named_ids))
+
+
+def listing(title: str, words: Sequence[str], small_print: str | None = None) -> Message:
+    return message("\n".join([title, *words]), [section(title), lines(words), context(small_print)])
+
+
+def paged(
+    title: str,
+    text: Callable[[str], str],
+    units: Sequence[Either],
+    command: str,
+    page: int,
+    *,
+    head: Sequence[Block | None] = (),
+    foot: Block | None = None,
+    most: int = BLOCKS_MAX,
+    room: int = MESSAGE_MAX,
+) -> Message:
+    """The page with this number, else the last page. A page button runs the command again.
+
+    `title` is the header of each page, with the page's number. `text` makes the notification text from that header.
+    `command`: the words after /racing. `head` and `foot` stand on every page. A page has at most `most` blocks of
+    units, of the cost `room`.
+    """
+    around = [block for block in (*head, foot) if block]
+    left = min(room, MESSAGE_MAX - weight(around) - FOR_TURNING)
+    pages = _split(units, min(most, BLOCKS_MAX - len(around) - BESIDE_UNITS), left)
+    number = min(page, len(pages))
+    named = f"{clip(title, HEADER_MAX - PAGE_MARK_MAX)}{page_mark(number, len(pages))}"
+    turned = turns(command, number, len(pages))
+    return message(text(named), [header(named), *head, *pages[number - 1], turned, foot])
+
+
+def page_mark(number: int, last: int) -> str:
+    return f" (page {number} of {last})" if last > 1 else ""
+
+
+def turns(command: str, number: int, last: int) -> Block | None:
+    """The buttons of the pages before and after. `command`: the words after /racing."""
+    labels = {number - 1: f"← Page {number - 1}", number + 1: f"Page {number + 1} of {last} →"}
+    shown = [page for page in labels if 1 <= page <= last]
+    return actions([command_button(labels[page], f"{command} page:{page}", in_place=True) for page in shown])
+
+
+def unit(*blocks: Block | None) -> Either:
+    return Either(blocks, blocks)
+
+
+def line_units(words: Sequence[str]) -> list[Either]:
+    cut = [clip(line, PAGE_LINE_MAX) for line in words]
+    parts = (cut[start : start + LINES_TOGETHER] for start in range(0, len(cut), LINES_TOGETHER))
+    return [unit(section("\n".join(part))) for part in parts]
+
+
+def _laid_out(parts: Sequence[MessagePart], form: Form, room: int) -> list[Block]:
+    chosen = [one for part in parts for one in (form(part) if isinstance(part, Either) else [part])]
+    left = room - weight(one for one in chosen if isinstance(one, dict))
+    made = [one(left) if callable(one) else [one] for one in chosen]
+    return [block for blocks in made for block in blocks if isinstance(block, dict)]
+
+
+def _line_sections(words: Sequence[str], total: int, room: int) -> list[Block]:
+    if not total:
+        return []
+    sections = _packed(words, room)
+    shown = sum(map(len, sections))
+    if shown < total:
+        sections[-1:] = [[*(sections[-1] if sections else []), f"and {total - shown} more"]]
+    return [block for block in (section("\n".join(section_lines)) for section_lines in sections) if block]
+
+
+def _packed(words: Iterable[str], room: int) -> list[list[str]]:
+    sections: list[list[str]] = []
+    space, room = 0, room - TEXT_OBJECT - _MORE_ROOM
+    for line in words:
+        cost = size(line := clip(line, LIST_LINE_MAX)) + 1
+        opens = cost > space
+        if room < cost + TEXT_OBJECT * opens:
+            break
+        if opens:
+            sections.append([])
+            space = SECTION_MAX - _MORE_ROOM
+        sections[-1].append(line)
+        space, room = space - cost, room - cost - TEXT_OBJECT * opens
+    return sections
+
+
+def _split(units: Iterable[Either], blocks: int, room: int) -> list[list[Either]]:
+    """At least a page. A unit larger than a page stands alone."""
+    pages: list[list[Either]] = [[]]
+    left = room, blocks, TABLE_MAX
+    for one in units:
+        used = _used(one)
+        if pages[-1] and any(needed > there for needed, there in zip(used, left, strict=True)):
+            pages.append([])
+            left = room, blocks, TABLE_MAX
+        pages[-1].append(one)
+        left = left[0] - used[0], left[1] - used[1], left[2] - used[2]
+    return pages
+
+
+def _used(one: Either) -> tuple[int, int, int]:
+    """The cost of a unit, its blocks, and the cost of its tables."""
+    new, old = ([block for block in blocks if isinstance(block, dict)] for blocks in (one.new, one.old))
+    tables = weight(block for block in new if block["type"] == DATA_TABLE)
+    return max(_cost(new), _cost(old)), max(len(new), len(old)), tables
+
+
+def _cost(blocks: Sequence[Block]) -> int:
+    return weight(blocks) + BUTTON * sum("accessory" in block for block in blocks)
