@@ -366,7 +366,10 @@ def _clauses(plain: Sequence[Phrase], taken: Sequence[Phrase], whole: LineReques
 def _without_each(plain: Sequence[Phrase], taken: Sequence[Phrase], whole: LineRequest) -> list[LineRequest]:
     """The readings of a "no" before things of two kinds, or before several topics; else []."""
     no = _no_at(plain)
-    after = [one for one in plain[no:] if one.kind in THINGS or _sort_of(one) == "class"]
+    # "without York, class 1 races only" leaves no class out.
+    comma = next((at for at, one in enumerate(plain[no:], no) if one.has_comma), len(plain))
+    classes = [one for one in plain[no : comma + 1] if _sort_of(one) == "class"]
+    after = [one for one in plain[no:] if one.kind in THINGS or one in classes]
     groups = [(sort, list(group)) for sort, group in groupby(after, key=_sort_of)]
     negations = sum(sort is Kind.NOT for sort, _ in groupby(one.kind for one in plain))
     if negations >= len(groups):

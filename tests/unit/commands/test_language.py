@@ -6,18 +6,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.channels.filters import ChannelFilter
+from bot.channels.conditions.table import BY_FIELD
+from bot.channels.filters import ChannelFilter, meaningful
 from bot.errors import CommandError
 from bot.events.event import Topic
+from bot.events.races import Course
+from bot.events.typed_text import typed_line
 from bot.racedata.lexicon import Lexicon
 from bot.slack.commands.form_button import FORM_BUTTON
 from bot.slack.commands.places import day_grammar
-from bot.slack.language.grammar import PhraseReader
+from bot.slack.forms.subscribe_form import FormOf, read_form, subscribe_form
+from bot.slack.language.grammar import SUBSCRIBING, Grammar, PhraseReader
 from bot.slack.language.request import read, request_of
 from bot.slack.language.tokens import words_of
 from bot.slack.messages.answers.filter_words import describe
+from bot.slack.messages.conditions.condition_view import PublishedChoices
+from bot.slack.messages.conditions.course_view import course_value
+from bot.slack.messages.conditions.table import VIEWS
+from sandbox.slack import modals
 from tests.unit.commands.plain_reader import EVERY, lines, meanings
-from tests.unit.commands.test_filter_kinds import EVERY_KIND, sample
 from tests.unit.commands.town import COUNTRIES, COURSES, NOW, REGIONS, typed, unreached
 
 LISTS = Lexicon(REGIONS, COURSES, COUNTRIES)
@@ -84,12 +91,85 @@ def test_line_of_a_day_is_read_as_its_request(words):
     assert request(wanted.line()) == wanted
 
 
-@EVERY_KIND
-async def test_description_of_a_subscription_can_be_typed_back(channel, field):
-    there = sample(field)
-    await channel.types(describe(there))
-    (stored,) = (await channel.receives()).values()
-    assert describe(stored) == describe(there)
+HOURS = st.times().map("{:%H:%M}".format)
+SPANS = st.tuples(HOURS, HOURS).filter(lambda two: two[0] != two[1]).map("-".join)
+HERE = [Course(course_id=one.course_id, name=one.name, country=one.country) for one in COURSES if one.region == "GB"]
+STORED_VALUES = {
+    "classes": st.sampled_from(["Class 1", "Class 12", "Group 1", "Grade 3", "Listed", "G1"]),
+    "codes": st.sampled_from(["flat", "jumps", "aw"]),
+    "digest": HOURS,
+    "cards": HOURS,
+    "quiet": SPANS,
+    "zone": st.sampled_from(["Europe/London", "America/Argentina/Buenos_Aires", "UTC"]),
+    "show": st.just("meetings"),
+    "ack": st.integers(1, 720).map("{}m".format),
+    "escalate": st.sampled_from(["U1", "S12", "C9", "here"]),
+}
+
+
+@st.composite
+def filters(draw):
+    """Any filter that can be stored, without its mentions."""
+    names = draw(st.lists(st.sampled_from(HERE), unique=True, max_size=4))
+    parted = draw(st.integers(0, len(names)))
+    values = {
+        field: BY_FIELD[field].of_file(draw(st.lists(one, max_size=2, unique=True)))
+        for field, one in STORED_VALUES.items()
+    }
+    return meaningful(
+        ChannelFilter(
+            region="GB",
+            topics=draw(st.frozensets(st.sampled_from(Topic), min_size=1)),
+            courses=tuple(names[:parted]),
+            not_courses=tuple(names[parted:]),
+            **values,
+        )
+    )
+
+
+def comparable(chosen):
+    """Hours that name no zone are said to be in UTC, and a time to acknowledge that is unsaid is said."""
+    zone = chosen.zone or (("UTC",) if chosen.has_hours else ())
+    ack = ("10m",) if chosen.escalate and not chosen.ack else chosen.ack
+    return chosen.model_copy(update={"zone": zone, "ack": ack})
+
+
+@given(filters())
+def test_any_stored_filter_is_read_back_from_its_description_and_from_its_typed_words(chosen):
+    typed_words = typed_line(word for view in VIEWS for word in view.typed(chosen))
+    assert read(typed_words, LISTS).filled(LISTS) == chosen
+    wanted = read(describe(chosen, None), LISTS)
+    assert (wanted.refused, wanted.of("unknown")) == (None, ())
+    assert comparable(wanted.filled(LISTS)) == comparable(chosen)
+
+
+@given(filters(), st.lists(st.sampled_from(["U1", "S12", "here"]), unique=True))
+def test_any_stored_filter_can_be_saved_by_the_form(chosen, mentions):
+    told = {"mentions": tuple(sorted(mentions)), "escalate": tuple(sorted(chosen.escalate))}
+    chosen = meaningful(chosen.model_copy(update=told))
+    view = subscribe_form(FormOf(channel_id="C1"), chosen, PublishedChoices(tuple(REGIONS), courses=True))
+    _, submitted = read_form({**view, "state": {"values": modals.filled_in(view, {})}})
+    assert [problem for one in VIEWS for problem in one.problems(submitted).values()] == []
+    courses = {name: [course_value(one) for one in getattr(chosen, name)] for name in ("courses", "not_courses")}
+    assert {name: list(submitted[name]) for name in courses} == courses
+    kept = {one.field: submitted[one.field] for one in VIEWS if one.field not in {"region", *courses}}
+    saved = ChannelFilter.model_validate(kept | {"region": "GB"})
+    told = {name: tuple(sorted(getattr(saved, name))) for name in ("mentions", "escalate")}
+    assert saved.model_copy(update=told) == chosen.model_copy(update=dict.fromkeys(courses, ()))
+
+
+PLACES = ["GB", "gb", "Ireland", "the UK", "Hong Kong", "York", "york", '"NO"', "Wolverhampton", "Royal Ascot GB"]
+TOPICS = ["results", "winners", "abandonments", "cancelled", "cards", "declarations"]
+
+
+@given(st.lists(st.sampled_from([*PLACES, *TOPICS, "and", "please", "all", "-", "tomorrow", "2.30"])).map(" ".join))
+def test_the_same_words_mean_the_same_in_every_command(line):
+    """Of a subscription, of its end, and of a day."""
+    of_a_day = request_of(PhraseReader(LISTS, day_grammar(), NOW.date()).read(words_of(line)))
+    of_the_channel = request_of(PhraseReader(LISTS, Grammar(SUBSCRIBING, has_days=True)).read(words_of(line)))
+    for name in ("regions", "courses", "topics", "unknown"):
+        assert of_a_day.of(name) == of_the_channel.of(name)
+        assert of_a_day.out(name) == of_the_channel.out(name)
 
 
 @pytest.mark.parametrize("region", ["*", "New South Wales"])
