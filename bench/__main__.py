@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bench import client, delivery, ingest, postgres
+from bench import acks, client, delivery, ingest, overload, postgres
 from bench.common import FULL, QUICK, Below, Measure, Plan, summary, table
 from bench.outside import Outside
 from bot.cli.server import loop_factory
@@ -27,7 +27,9 @@ async def measure_bot(plan: Plan) -> list[Measure]:
             async with serve(outside) as outside_url:
                 parts = {
                     "taking deliveries": partial(ingest.measure, folder, outside_url, new_postgres, plan),
+                    "more than it can take": partial(overload.measure, folder, outside_url, plan),
                     "posting": partial(delivery.measure, folder, outside, outside_url, plan),
+                    "acks of commands": partial(acks.measure, folder, outside_url, plan),
                 }
                 return [line for name, part in parts.items() for line in await said(name, part)]
 

@@ -16,6 +16,7 @@ class Plan:
     """Each server's turns: they alternate, so that a noisy machine is noisy for all."""
     round_s: float
     fixed_rate_s: float
+    acks: int
     alone: int
     """Deliveries of a round that come alone, one after another."""
     delivery_s: float
@@ -23,6 +24,7 @@ class Plan:
     backlog: int
     """Deliveries that wait for their fan-out."""
     client_s: float
+    overload_s: float
     history: int
     """Past deliveries of the fuller database."""
 
@@ -31,20 +33,24 @@ FULL = Plan(
     rounds=5,
     round_s=1.0,
     fixed_rate_s=10.0,
+    acks=300,
     alone=20,
     delivery_s=10.0,
     backlog=3_000,
     client_s=10.0,
+    overload_s=10.0,
     history=1_000_000,
 )
 QUICK = Plan(
     rounds=2,
     round_s=0.5,
     fixed_rate_s=2.0,
+    acks=60,
     alone=10,
     delivery_s=3.0,
     backlog=2_000,
     client_s=1.5,
+    overload_s=2.0,
     history=100_000,
 )
 

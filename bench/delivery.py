@@ -17,7 +17,7 @@ from sqlmodel import Session
 from bench import drain, processes
 from bench.bare_posts import post_evenly
 from bench.common import AtMost, Below, Measure, Plan, Target, percentiles
-from bench.load import ACCEPTED, connected, fixed_rate
+from bench.load import connected, fixed_rate
 from bench.outside import Outside
 from bench.payloads import Results
 from bench.processes import Server, apart, baseline
@@ -101,7 +101,7 @@ class ByHttp:
         before_s, arrived = self.server.cpu_s, len(self.outside.arrived)
         load = await fixed_rate(self.server.port, self.requests, per_s=RATE, seconds=seconds)
         if self.key_of:
-            await self.outside.wait_for(arrived + load.answers[ACCEPTED], timeout_s=LOST_AFTER_S)
+            await self.outside.wait_for(arrived + len(load.accepted), timeout_s=LOST_AFTER_S)
         self._count(load.due, turns)
         await self._end(before_s, turns)
 
@@ -146,7 +146,7 @@ async def measure(folder: Path, outside: Outside, outside_url: str, plan: Plan) 
     await subscribe(Database(url), zip(CHANNELS, REGIONS, strict=True))
     async with processes.bot(folder, outside_url, url, "bench.bot_unpaced") as bot:
         named: dict[str, Contender] = {BOT: bot_contender(bot, outside, "d"), SDK: BySdk(outside_url)}
-        async with baseline(folder) as server:
+        async with baseline("bare", folder=folder) as server:
             named[BARE] = ByHttp(server, outside, Results("e").requests())
             await asyncio.sleep(READ_S)
             alone, loaded = await _alternate(named, plan)

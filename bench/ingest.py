@@ -1,4 +1,4 @@
-"""Taking deliveries: the bot, on both databases, beside a bare server; its latency."""
+"""Taking deliveries: the bot, on both databases, beside a bare server and a commit for each request; its latency."""
 
 import hashlib
 from collections.abc import AsyncIterator, Collection, Iterator, Mapping
@@ -61,8 +61,12 @@ async def measure(folder: Path, outside_url: str, new_postgres: NewDatabase | No
     async with AsyncExitStack() as stack:
         enter = stack.enter_async_context
         named = {
-            "bare server": Contender(await enter(baseline(folder)), Results("a").requests()),
+            "bare server": Contender(await enter(baseline("bare", folder=folder)), Results("a").requests()),
             BOT: await enter(_bot(f"sqlite:///{folder / 'ingest.db'}", "b", folder, outside_url)),
+            "a commit for each request": Contender(
+                await enter(baseline("commit-per-request", f"sqlite:///{folder / 'commits.db'}", folder=folder)),
+                Results("c").requests(),
+            ),
         }
         if new_postgres is not None:
             named[BOT_ON_POSTGRESQL] = await enter(_bot(new_postgres(), "p", folder, outside_url))
@@ -137,7 +141,11 @@ def _rates(named: Mapping[str, Contender]) -> list[Measure]:
         lines.append(Measure(f"ingest: {name}", median(contender.rates), "/s"))
         lines += percentiles(f"ingest: {name}", latencies, {50: None, 99: None})
     refused = sum(load.refused for contender in named.values() for load in contender.loads)
-    targets = {"bare server": AtLeast(0.3), BOT_ON_POSTGRESQL: None}
+    targets = {
+        "bare server": AtLeast(0.3),
+        "a commit for each request": AtLeast(8),
+        BOT_ON_POSTGRESQL: None,
+    }
     bot = named[BOT]
     return [
         *lines,

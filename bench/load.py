@@ -5,6 +5,7 @@ answer only the status is read.
 """
 
 import asyncio
+import math
 import re
 import time
 from collections import Counter
@@ -34,8 +35,12 @@ class Load:
     latencies: list[float] = field(default_factory=list)
     answers: Counter[int] = field(default_factory=Counter)
     """How often each status came; 0 stands for a connection that broke."""
+    accepted: list[int] = field(default_factory=list)
+    """Of a fixed rate: the numbers of the requests that were answered 200."""
     due: list[float] = field(default_factory=list)
-    """Of a fixed rate: the planned moments (time.perf_counter), in the order of the requests."""
+    """The planned moments (time.perf_counter), in the order of the requests."""
+    held_back: int = 0
+    """Of a fixed rate: requests that were not sent, because too many were under way."""
     lateness: list[float] = field(default_factory=list)
     """By how much the generator itself was late."""
 
@@ -48,6 +53,12 @@ class Load:
     def refused(self) -> int:
         """Answers other than 200, and connections that broke."""
         return self.answers.total() - self.answers[ACCEPTED]
+
+    @property
+    def offered_per_s(self) -> float:
+        """Of a fixed rate: requests a second by the moments of the sending, not of the plan; with those held back."""
+        span_s = self.due[-1] + self.lateness[-1] - self.due[0] - self.lateness[0]
+        return (len(self.due) - 1 + self.held_back) / span_s
 
     def note(self, status: int, latency_s: float) -> None:
         """Count an answer."""
@@ -172,25 +183,43 @@ class Pool:
 
 
 async def fixed_rate(
-    port: int, requests: Iterator[bytes], *, per_s: float, seconds: float, connections: int = 64
+    port: int,
+    requests: Iterator[bytes],
+    *,
+    per_s: float,
+    seconds: float,
+    connections: int = 64,
+    most: float = math.inf,
 ) -> Load:
-    """Requests at even distances, whatever the server does: a slow answer delays no later request."""
-    load = Load()
+    """Requests at even distances, whatever the server does: a slow answer delays no later request.
+
+    Where `most` are under way already, one is held back for good: else all that is measured in the end is how the
+    generator copes with its connections.
+    """
+    load, under_way = Load(), 0
     prepared = list(islice(requests, int(per_s * seconds)))
     async with connected(port, connections) as opened, asyncio.TaskGroup() as tasks:
         pool = Pool(port, opened)
 
-        async def send(request: bytes, due: float) -> None:
+        async def send(number: int, request: bytes, due: float) -> None:
+            nonlocal under_way
             status = await pool.ask(request)
+            under_way -= 1
             load.note(status, time.perf_counter() - due)
+            if status == ACCEPTED:
+                load.accepted.append(number)
 
         started = time.perf_counter() + 0.05
         for number, request in enumerate(prepared):
             due = started + number / per_s
             await _reach(due)
+            if under_way >= most:
+                load.held_back += 1
+                continue
+            under_way += 1
             load.due.append(due)
             load.lateness.append(time.perf_counter() - due)
-            tasks.create_task(send(request, due))
+            tasks.create_task(send(number, request, due))
         asyncio.get_running_loop().call_later(UNANSWERED_S, pool.break_off)
     load.seconds = time.perf_counter() - started
     return load

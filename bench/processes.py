@@ -79,10 +79,10 @@ async def running(
         await asyncio.to_thread(process.wait, READY_S)
 
 
-def baseline(folder: Path) -> AbstractAsyncContextManager[Server]:
-    """The server that the bot is compared with; see bench/servers.py."""
+def baseline(name: str, *rest: str, folder: Path) -> AbstractAsyncContextManager[Server]:
+    """One of the servers that the bot is compared with; see bench/servers.py."""
     port = free_port()
-    return running("bench.servers", str(port), port=port, folder=folder)
+    return running("bench.servers", name, str(port), *rest, port=port, folder=folder)
 
 
 def bot(

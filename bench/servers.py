@@ -1,35 +1,85 @@
-"""The bare server that the bot is compared with, a process of its own: `python -m bench.servers PORT`.
+"""The servers that the bot is compared with, each a process of its own: `python -m bench.servers bare PORT`.
 
-Reads the body, and answers.
+`bare` reads the body and answers. `commit-per-request PORT URL` is the plain way to store what arrives: one ORM
+transaction for each request, in Starlette's thread pool, on the bot's own engine (the same pragmas, one connection) and
+table.
 """
 
 import asyncio
+import hashlib
+import json
 import sys
 
 import uvicorn
+from sqlmodel import Session
 from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from bench.payloads import PATH
+from bench.payloads import PATH, SECRET
 from bot.cli.server import loop_factory, uvicorn_config
+from bot.clock import utc_now
+from bot.db.engine import Database
+from bot.db.migrate import upgrade
+from bot.db.tables import InboxDelivery
+from bot.deliveries.signature import HEADER, is_signed
 
 
-async def accept(request: Request) -> Response:
-    await request.body()
-    return JSONResponse({"status": "accepted"})
+def bare() -> Starlette:
+    """Reads the body, and answers."""
+
+    async def accept(request: Request) -> Response:
+        await request.body()
+        return JSONResponse({"status": "accepted"})
+
+    return _app(accept)
 
 
-async def ready(_request: Request) -> Response:
-    return JSONResponse({"status": "ready"})
+def commit_per_request(database_url: str) -> Starlette:
+    """Checks the signature, and commits a row for each request."""
+    database = Database(database_url)
+    upgrade(database)
+
+    def store(body: bytes) -> None:
+        with Session(database.writer) as session:
+            session.add(_row(body))
+            session.commit()
+
+    async def accept(request: Request) -> Response:
+        body = await request.body()
+        if not is_signed([SECRET], body, request.headers.get(HEADER, "")):
+            return JSONResponse({"error": "signature"}, 401)
+        await run_in_threadpool(store, body)
+        return JSONResponse({"status": "accepted"})
+
+    return _app(accept)
+
+
+def _row(body: bytes) -> InboxDelivery:
+    return InboxDelivery(
+        event_key=f"result.received:{json.loads(body)['race']['race_id']}",
+        event_name="result.received",
+        body_sha256=hashlib.sha256(body).hexdigest(),
+        body=body,
+        received_at=utc_now(),
+    )
+
+
+def _app(accept: object) -> Starlette:
+    async def ready(_request: Request) -> Response:
+        return JSONResponse({"status": "ready"})
+
+    return Starlette(routes=[Route(PATH, accept, methods=["POST"]), Route("/readyz", ready)])  # type: ignore[arg-type]
 
 
 def main() -> None:
-    """Serve with the bot's own uvicorn configuration."""
-    app = Starlette(routes=[Route(PATH, accept, methods=["POST"]), Route("/readyz", ready)])
+    """Serve what the command line names, with the bot's own uvicorn configuration."""
+    name, port, *rest = sys.argv[1:]
+    app = bare() if name == "bare" else commit_per_request(*rest)
     with asyncio.Runner(loop_factory=loop_factory()) as runner:
-        config = uvicorn_config(app, host="127.0.0.1", port=int(sys.argv[1]))
+        config = uvicorn_config(app, host="127.0.0.1", port=int(port))
         runner.run(uvicorn.Server(config).serve())
 
 

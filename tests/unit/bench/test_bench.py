@@ -8,6 +8,7 @@ import json
 import math
 from collections import Counter, defaultdict
 from datetime import UTC, datetime
+from functools import partial
 from itertools import islice
 
 import pytest
@@ -20,11 +21,13 @@ from bench.__main__ import said
 from bench.common import AtLeast, AtMost, Below, Measure, number, paired_ratio, percentile, percentiles, summary, table
 from bench.load import Connection, Load, Pool
 from bench.outside import Outside
+from bench.overload import PREFIX, not_kept, report
 from bench.payloads import BODY_BYTES, SECRET, Results
 from bot.db.engine import Database
 from bot.db.migrate import upgrade
 from bot.db.tables import BookRace, EventVersion, InboxDelivery, OutboxMessage, SaidRow
 from bot.deliveries import inbox
+from bot.deliveries.inbox import Arrival
 from bot.events.event import RacingEvent
 from bot.events.races import Race
 
@@ -82,7 +85,7 @@ async def test_part_that_fails_is_a_line_that_is_not_met(capsys):
 
 PARTS = {
     "main": ("__main__", "bot_unpaced", "history", "servers"),
-    "measure": ("client", "delivery", "drain", "ingest"),
+    "measure": ("acks", "client", "delivery", "drain", "ingest", "overload"),
 }
 
 
@@ -99,12 +102,14 @@ def parts_of(request):
     return dict(line.split(": ", 1) for line in head.decode().split("\r\n")[1:]), body
 
 
-def test_load_counts_only_accepted_requests_as_served():
+def test_load_counts_only_accepted_requests_as_served_and_offers_what_was_held_back():
     load = Load(seconds=2.0)
     for status in (200, 503, 200, 0):
         load.note(status, 0.01)
     assert (load.per_s, load.refused, len(load.latencies)) == (1.0, 2, 2)
     assert (load.answers[200], load.answers[503], load.answers[0]) == (2, 1, 1)
+    assert Load(due=[0.0, 1.0, 2.0], lateness=[0.0, 0.5, 2.0]).offered_per_s == 0.5
+    assert Load(due=[0.0, 2.0], lateness=[0.0, 0.0], held_back=3).offered_per_s == 2
 
 
 class Server(asyncio.Transport):
@@ -176,6 +181,22 @@ async def test_post_of_the_bot_is_known_by_its_key():
     assert list(outside.arrived) == ["p1"]
 
 
+def test_answers_are_told_apart_and_what_is_neither_meets_no_target():
+    closed = Load(seconds=1.0, answers=Counter({200: 100}))
+    answers = Counter({200: 200, 503: 590, 500: 2, 0: 8})
+    load = Load(seconds=2.0, answers=answers, latencies=[0.1, 0.3], due=[0.0, 1.0, 2.0], lateness=[0.0, 0.0, 0.0])
+    lines = {line.name.removeprefix("overload: "): (line.value, line.verdict) for line in report(closed, load, load, 1)}
+    expected = {
+        "accepted": (100, ""),
+        "accepted, p99": (300, "NOT MET"),
+        "refused (503)": (295, ""),
+        "neither accepted nor refused": (10, "NOT MET"),
+        "accepted and not in the inbox": (1, "NOT MET"),
+        "offered / closed loop": (0.01, "NOT MET"),
+    }
+    assert {name: lines[name] for name in expected} == expected
+
+
 # Databases
 
 
@@ -189,6 +210,14 @@ async def empty(tmp_path):
 async def rows_of(database, model):
     rows = await database.read(lambda session: session.execute(select(model)).scalars().all())
     return sorted(rows, key=lambda row: getattr(row, "id", 0) or 0)
+
+
+async def test_delivery_is_lost_that_was_accepted_and_is_not_in_the_inbox(empty):
+    upgrade(empty)
+    key = f"result.received:{Results(PREFIX).race_id(1)}"
+    await empty.write(partial(inbox.store, arrivals=[Arrival(key, "result.received", "0" * 64, b"{}", NOW)]))
+    lost = [await empty.read(partial(not_kept, load=Load(accepted=numbers))) for numbers in ([], [1], [0, 1, 2])]
+    assert lost == [0, 0, 2]
 
 
 async def test_filled_database_is_what_the_bot_could_have_left_there(empty):
