@@ -15,7 +15,7 @@ from pathlib import Path
 from types import FrameType
 
 from sandbox.demo_bot import BotProcess, DemoFailed
-from sandbox.demo_day import Day
+from sandbox.demo_day import Day, begin_at_the_page
 from sandbox.demo_prompt import stay_up
 from sandbox.demo_screen import Screen, make_console
 from sandbox.demo_stage import CHANNELS, PEOPLE, Stage, open_stage
@@ -73,7 +73,7 @@ async def _run(screen: Screen, folder: Path, demo: Demo) -> None:
                 serve(build_page(page), demo.port) as address,
             ):
                 screen.plain(f"The same in a browser: {address}")
-                await _play(stage, demo, address)
+                await _play(page, demo, address)
                 if demo.headless:
                     _summarise(stage)
         except asyncio.CancelledError:
@@ -81,12 +81,15 @@ async def _run(screen: Screen, folder: Path, demo: Demo) -> None:
             screen.title("Stopped.")
 
 
-async def _play(stage: Stage, demo: Demo, address: str) -> None:
-    """The day in the terminal, unless the page opens: there people make the day themselves."""
+async def _play(page: Page, demo: Demo, address: str) -> None:
+    """The day in the terminal, unless the page opens: there the day begins with the page."""
+    stage = page.stage
     try:
         _introduce(stage)
         await stage.start_bot()
         if demo.open_page:
+            await stage.bot.while_alive(begin_at_the_page(stage))
+            page.day.play_once_seen()
             webbrowser.open(address)
         else:
             stage.is_day_played = True

@@ -9,7 +9,7 @@ from datetime import timedelta
 import httpx
 
 from sandbox.demo_bot import DemoFailed
-from sandbox.demo_stage import ADMINS, CHANNELS, PLAN, Stage
+from sandbox.demo_stage import ADMIN, ADMINS, CHANNELS, PLAN, Stage
 from sandbox.racing_day import Meeting, Race
 from sandbox.racing_service.delivery_queue import Attempt, Delivery
 from sandbox.racing_service.event_payloads import CARD, RACE_OFF
@@ -19,8 +19,23 @@ READ_S = 1.4
 QUOTA = PLANS[PLAN].per_month
 USED = QUOTA * 81 // 100
 
-
 SUBSCRIBED = {"C0GB": "GB", "C0IRE": "IRE results abandonments racecards", "C0ALL": "all abandonments racecards"}
+AT_THE_PAGE = {
+    "C0GB": "GB results abandonments racecards ack:10m",
+    "C0IRE": "IRE results abandonments racecards",
+    "C0ALL": "all abandonments",
+}
+
+
+async def begin_at_the_page(stage: Stage) -> None:
+    """Channels subscribe, and tomorrow's cards come out. Raises DemoFailed."""
+    for channel_id, words in AT_THE_PAGE.items():
+        if problem := await stage.say(channel_id, ADMIN, f"/racing subscribe {words}"):
+            raise DemoFailed(problem)
+    racing = stage.service.racing
+    for region in ("GB", "IRE"):
+        for meeting in racing.meetings(racing.today + timedelta(days=1), region):
+            stage.service.publish(CARD, meeting)
 
 
 @dataclass

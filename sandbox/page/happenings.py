@@ -1,4 +1,4 @@
-"""What can happen at the races at a press: settle, correct, abandon, publish, repeat, forge, and a burst of results."""
+"""What can happen at the races at a press: settle, correct, abandon, publish, forge, and a burst of results."""
 
 import asyncio
 from collections import defaultdict
@@ -7,9 +7,8 @@ from datetime import timedelta
 from itertools import islice, zip_longest
 
 from bot.clock import utc_now
-from sandbox.demo_stage import Stage, post_signed
+from sandbox.demo_stage import Stage
 from sandbox.racing_day import Race
-from sandbox.racing_service.delivery_queue import Delivery
 
 BURST = 50
 LATER_S = 2
@@ -66,20 +65,6 @@ async def _next_second() -> None:
     await asyncio.sleep(1 - utc_now().microsecond / 1_000_000)
 
 
-async def deliver_again(stage: Stage, race_id: str) -> str:
-    """The race's newest delivery comes once more, as after an answer that the data service never got."""
-    of_race = [one for one in stage.service.deliveries if one.attempts and one.happening.race_id == race_id]
-    if not of_race:
-        raise LookupError("no delivery of the race")
-    return await send_once_more(of_race[-1])
-
-
-async def send_once_more(delivery: Delivery) -> str:
-    """The same bytes, signed anew. Returns the bot's answer."""
-    answer = await post_signed(delivery.subscription.url, delivery.subscription.secret, delivery.attempts[-1].body)
-    return f"The bot answered {answer.status_code}: {answer.text}"
-
-
 async def burst(stage: Stage, _: str) -> str:
     """Races of all regions settle in the same moment."""
     racing = stage.service.racing
@@ -102,6 +87,6 @@ HAPPENINGS: dict[str, Happen] = {
     happen.__name__: happen
     for happen in (
         *(settle, correct, abandon_race, abandon_meeting, publish_cards),
-        *(wrong_order, deliver_again, burst, forge),
+        *(wrong_order, burst, forge),
     )
 }

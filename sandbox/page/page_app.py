@@ -25,7 +25,7 @@ from sandbox.demo_bot import DemoFailed
 from sandbox.demo_stage import COMMANDS, Stage
 from sandbox.page.counts import LOST_AFTER_S, Readings, count
 from sandbox.page.documents import Documents, documents
-from sandbox.page.happenings import HAPPENINGS, send_once_more
+from sandbox.page.happenings import HAPPENINGS
 from sandbox.page.playing_day import PlayingDay
 from sandbox.page.troubles import BY_NAME, TROUBLES, send_again
 from sandbox.racing_service.delivery_queue import Delivery
@@ -128,17 +128,20 @@ class Page:
         return (utc_now() - last).total_seconds() > self.lost_after_s
 
     async def type(self, asked: Json) -> object:
-        """A person types a command, or writes to the bot in a direct message."""
+        """A person types a command, writes to the bot in a direct message, or says something in a channel."""
         channel_id, user_id, line = _text(asked, "channel"), _text(asked, "user"), _text(asked, "text").strip()
         name, _, words = line.partition(" ")
         if channel_id not in self.stage.slack.channels or user_id not in self.stage.slack.users:
             raise Refused("no such channel or person")
-        if self.stage.slack.channels[channel_id].dm_user == user_id and not line.startswith("/"):
+        if not line.startswith("/"):
+            if self.stage.slack.channels[channel_id].dm_user != user_id:
+                self.stage.slack.say(channel_id, user_id, line)
+                return None
             answer = await self.stage.slack.write_to_bot(user_id, line, self.stage.bot.url)
             self._check(answer)
             return answer.status
         if name not in COMMANDS:
-            raise Refused(f"Slack knows {', '.join(COMMANDS)} here; begin with one of them.")
+            raise Refused(f"{name} is no command here. Slack knows {', '.join(COMMANDS)}.")
         answer = await self.stage.slack.command(self.stage.bot.url, name, words, channel=channel_id, user=user_id)
         self._check(answer)
         self.stage.expectations.typed(channel_id, line)
@@ -238,13 +241,6 @@ class Page:
             del self.on[trouble.name]
         return self.did.get(trouble.name)
 
-    async def replay(self, asked: Json) -> object:
-        """Sends a delivery's last body once more. Returns the bot's answer."""
-        found = [one for one in self.stage.service.deliveries if one.delivery_id == _text(asked, "delivery")]
-        if not found or not found[0].attempts:
-            raise Refused("no such delivery")
-        return await send_once_more(found[0])
-
     async def home(self, asked: Json) -> object:
         """A person opens the app's Home."""
         user_id = _text(asked, "user")
@@ -261,7 +257,7 @@ class Page:
 
 ACTIONS: tuple[Do, ...] = (
     *(Page.type, Page.press, Page.lookup, Page.submit, Page.close),
-    *(Page.happen, Page.play, Page.trouble, Page.replay, Page.home),
+    *(Page.happen, Page.play, Page.trouble, Page.home),
 )
 
 
@@ -280,6 +276,7 @@ def build_page(page: Page) -> Starlette:
     async def live(request: Request) -> Response:
         if (refusal := _refusal(request)) is not None:
             return refusal
+        page.day.seen()
         headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
         return StreamingResponse(_stream(page, request), media_type="text/event-stream", headers=headers)
 

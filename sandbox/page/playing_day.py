@@ -10,8 +10,10 @@ from sandbox.racing_service.racing import reasons_at
 
 ABANDONED_SHARE = 0.1
 FASTEST_S = 0.05
-FIRST = frozenset({"GB", "IRE"})
-"""The day begins there, whatever the clocks elsewhere say."""
+CALM_S = 15.0
+FIRST_AFTER_S = 2.0
+FIRST = ("GB", "IRE")
+"""The day begins with a race in the first region, and goes on in both, whatever the clocks elsewhere say."""
 
 
 @dataclass
@@ -21,14 +23,24 @@ class PlayingDay:
     stage: Stage
     random: Random
     every_s: float | None = None
+    waits_for_eyes: bool = False
     _task: asyncio.Task[None] | None = None
 
-    def play(self, every_s: float | None) -> None:
+    def play_once_seen(self) -> None:
+        """The first race settles soon after the page is seen for the first time."""
+        self.waits_for_eyes = True
+
+    def seen(self) -> None:
+        if self.waits_for_eyes:
+            self.play(CALM_S, FIRST_AFTER_S)
+
+    def play(self, every_s: float | None, after_s: float = 0.0) -> None:
         """Play from now on at this pace, or pause."""
+        self.waits_for_eyes = False
         self.every_s = None if every_s is None else max(FASTEST_S, every_s)
         if self._task is not None:
             self._task.cancel()
-        self._task = asyncio.create_task(self._play()) if self.every_s is not None else None
+        self._task = asyncio.create_task(self._play(after_s)) if self.every_s is not None else None
 
     async def stop(self) -> None:
         """Pause, and return once nothing happens any longer."""
@@ -37,7 +49,8 @@ class PlayingDay:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
 
-    async def _play(self) -> None:
+    async def _play(self, after_s: float) -> None:
+        await asyncio.sleep(after_s)
         while self.every_s is not None and (race := self._next()) is not None:
             if self.random.random() < ABANDONED_SHARE:
                 self.stage.service.abandon_race(race.race_id, self.random.choice(reasons_at(race.course)))
@@ -48,5 +61,7 @@ class PlayingDay:
 
     def _next(self) -> Race | None:
         racing = self.stage.service.racing
-        left = [race for race in racing.races(racing.today) if racing.state(race).status == "declared"]
-        return min(left, key=lambda race: (race.course.region not in FIRST, race.off_at), default=None)
+        today = racing.races(racing.today)
+        left = [race for race in today if racing.state(race).status == "declared"]
+        first = FIRST if len(left) < len(today) else FIRST[:1]
+        return min(left, key=lambda race: (race.course.region not in first, race.off_at), default=None)

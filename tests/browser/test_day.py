@@ -47,25 +47,6 @@ async def test_forged_delivery_is_refused_and_told_nowhere(desk):
     assert await page.locator("#messages > .message:not(.is-ephemeral)").count() == 0
 
 
-async def test_replayed_delivery_is_answered_as_a_duplicate_and_told_once(desk):
-    page = await desk.subscribed("/racing subscribe USA")
-    race = await press(desk, page, "USA", "Settle")
-    found = await said(page, race.course.name, race.off_time)
-    await page.click("#tab-hood")
-    await page.get_by_role("region", name="Deliveries").get_by_role("button", name="Replay").first.click()
-    await page.wait_for_selector("#notice:has-text('duplicate')")
-    assert await found.count() == 1
-
-
-async def test_result_that_is_delivered_again_is_told_once(desk):
-    page = await desk.subscribed("/racing subscribe AUS")
-    race = await press(desk, page, "AUS", "Settle")
-    found = await said(page, race.course.name, race.off_time)
-    await page.locator(f"[data-race='{race.race_id}']").get_by_role("button", name="Deliver again").click()
-    await page.wait_for_selector("#notice:has-text('duplicate')")
-    assert await found.count() == 1
-
-
 async def test_published_cards_come_to_whoever_asked_for_racecards(desk):
     page = await desk.subscribed("/racing subscribe GB racecards")
     await page.get_by_role("button", name="Publish tomorrow").click()

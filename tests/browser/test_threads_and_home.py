@@ -1,4 +1,4 @@
-"""Threads beside the channel, the app's Home, and what stands under the hood."""
+"""Threads beside the channel, and the app's Home."""
 
 import httpx
 import pytest
@@ -34,7 +34,7 @@ async def test_replies_stand_in_their_thread(desk):
 
 async def test_home_is_what_the_app_has_published_for_this_person(desk):
     page = await desk.open()
-    await page.click("#channels button:has-text('direct')")
+    await page.click("#apps button")
     await page.click("#channel-tabs button:has-text('Home')")
     # The bot answers the opening with a view of its own, which must not come after the view below.
     await page.wait_for_selector("#messages :text('Open Home again for newer figures')")
@@ -44,15 +44,3 @@ async def test_home_is_what_the_app_has_published_for_this_person(desk):
     await page.wait_for_selector("#messages strong:has-text('Your channels')")
     await page.click("#channel-tabs button:has-text('Messages')")
     await page.wait_for_selector("#messages:not(:has-text('Your channels'))")
-
-
-async def test_way_of_the_last_event_and_its_delivery_stand_under_the_hood(desk):
-    page = await desk.subscribed()
-    race, row = await desk.race(page, "GB")
-    await row.get_by_text("Settle", exact=True).click()
-    await page.wait_for_selector(f"#messages :text('{race.course.name}') >> nth=0")
-    await page.click("#tab-hood")
-    await page.wait_for_selector("#panel-hood li:has-text('chat.postMessage in #')")
-    deliveries = page.get_by_role("region", name="Deliveries")
-    await deliveries.locator("tr:has-text('result.received')").get_by_role("button", name="Replay").first.click()
-    await page.wait_for_selector("[data-count='doubled'] dd:text-is('0')")

@@ -56,15 +56,19 @@ async def test_form_changes_the_filter(desk):
     await page.wait_for_selector(".is-ephemeral:has-text('racecards')")
 
 
-async def test_typed_word_without_a_command_is_refused_with_the_commands(desk):
+async def test_typed_command_is_echoed_a_word_is_a_message_and_no_command_is_refused(desk):
     page = await desk.open()
-    await desk.type(page, "hello")
+    await desk.type(page, "/racing help")
+    await page.wait_for_selector(".is-ephemeral:has-text('alice'):has-text('/racing help')")
+    await desk.type(page, "good morning")
+    await page.wait_for_selector(".message:not(.is-ephemeral):has-text('alice'):has-text('good morning')")
+    await desk.type(page, "/hello")
     await page.wait_for_selector("#notice.is-error:has-text('/racecard')")
 
 
 async def test_direct_message_is_answered(desk):
     page = await desk.open()
-    await page.click("#channels button:has-text('racing-bot (direct)')")
+    await page.click("#apps button")
     await desk.type(page, "help")
     await page.wait_for_selector(".message:has-text('alice'):has-text('help')")
     await page.wait_for_selector(".message:has-text('APP'):has-text('/racing')")
@@ -80,12 +84,67 @@ async def test_channel_that_nobody_looks_at_is_marked_unread(desk):
     await page.wait_for_selector(f"#channels button:has-text('{desk.channel}'):not(:has(.unread))")
 
 
-async def test_raw_payload_and_notification_are_a_press_away(desk):
-    page = await desk.open()
-    await desk.type(page, "/racing help")
-    answer = page.locator(".is-ephemeral").first
-    await answer.get_by_text("As a phone notifies, and raw").click()
-    assert '"blocks"' in await answer.locator("pre").inner_text()
+async def test_new_messages_are_counted_while_a_person_reads_above(desk):
+    page = await desk.open(viewport={"width": 1200, "height": 420})
+    for number in range(12):
+        desk.stage.slack.say(desk.channel_id, "U0BOB", f"line {number}\nand more")
+    await page.wait_for_selector("#messages :text('line 11')")
+    assert await page.locator("#messages .message.is-joined").count() == 11, "a sender's messages stand together"
+    assert await page.locator("#messages .day").inner_text() == "Today"
+    await page.evaluate("document.getElementById('messages').scrollTop = 0")
+    await page.wait_for_function("document.getElementById('messages').scrollTop === 0")
+    for text in ("one", "two"):
+        desk.stage.slack.say(desk.channel_id, "U0BOB", text)
+    await page.wait_for_selector("#newer:text-is('↓ 2 new messages')")
+    await page.click("#newer")
+    await page.wait_for_selector("#newer", state="hidden")
+
+
+async def test_dangerous_button_asks_in_a_dialog_of_the_page(desk):
+    page = await desk.subscribed("/racing subscribe GB")
+    await desk.type(page, "/racing list")
+    end = page.locator(".is-ephemeral").get_by_role("button", name="Remove").first
+    for answer in ("No", "Remove"):
+        await end.click()
+        await page.locator("dialog[open]").get_by_role("button", name=answer).click()
+        await page.wait_for_selector("dialog[open]", state="detached")
+    await page.wait_for_selector(".is-ephemeral:has-text('no subscriptions')")
+
+
+@pytest.mark.parametrize("width", [380, 1200])
+async def test_tour_is_three_presses_and_is_remembered(desk, width):
+    page = await desk.open(viewport={"width": width, "height": 800}, color_scheme="dark" if width == 380 else "light")
+    assert await desk.stage.say("C0GB", "U0ALICE", "/racing subscribe GB ack:10m") is None
+    tour = page.locator("#tour")
+    await tour.get_by_role("button", name="Abandon the").click()
+    await page.wait_for_selector("#channel-title:text-is('#gb-racing')")
+    await tour.get_by_role("button", name="Show me the button").click()
+    assert await page.evaluate("document.activeElement.textContent") == "I have it"
+    await page.keyboard.press("Enter")
+    await tour.get_by_role("button", name="Kill the bot").click()
+    await page.wait_for_selector(".down")
+    await tour.get_by_role("button", name="Start the bot").click()
+    await tour.get_by_text("Nothing was lost.").wait_for()
+    await tour.get_by_role("button", name="End the tour").click()
+    await page.reload()
+    await page.wait_for_selector("#counts .count")
+    assert await tour.is_hidden()
+    assert await page.evaluate("document.documentElement.scrollWidth") <= width, "nothing is wider than the screen"
+    assert await desk.stage.say("C0GB", "U0ALICE", "/racing unsubscribe all") is None
+
+
+async def test_narrow_screen_has_its_channels_and_its_desk_in_drawers(desk):
+    page = await desk.open(viewport={"width": 380, "height": 800})
+    assert await page.locator("#side").is_hidden()
+    await page.click("#open-side")
+    await page.click("#channels button:has-text('#everything')")
+    await page.wait_for_selector("#channel-title:text-is('#everything')")
+    await page.wait_for_selector("#side", state="hidden")
+    await page.click("#open-desk")
+    await page.wait_for_selector("#tab-day", state="visible")
+    await page.keyboard.press("Escape")
+    await page.wait_for_selector("#desk", state="hidden")
+    assert await page.evaluate("document.scrollingElement.scrollTop") == 0
 
 
 async def test_focus_stays_where_it_is_while_the_page_is_drawn_anew(desk):

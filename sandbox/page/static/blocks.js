@@ -1,6 +1,7 @@
 // Block Kit as DOM. A block or an element that is not known here is shown as raw JSON with a warning.
 
-import { element, mrkdwn, unescaped } from "./mrkdwn.js";
+import { element } from "./dom.js";
+import { mrkdwn, unescaped } from "./mrkdwn.js";
 
 export function drawBlocks(blocks, context) {
   return element("div", { class: "blocks" }, ...blocks.map((block) => drawBlock(block, context)));
@@ -137,8 +138,36 @@ function drawElement(one, context) {
   return element("button", { type: "button", class: `button ${one.style ?? ""}`, onclick: () => press(one, context) }, one.text.text);
 }
 
-function press(one, context) {
-  if (!one.confirm || window.confirm(`${one.confirm.title.text}\n\n${one.confirm.text.text}`)) context.press(one.action_id, one.value ?? "");
+async function press(one, context) {
+  if (!one.confirm || (await agreed(one.confirm, context))) context.press(one.action_id, one.value ?? "");
+}
+
+// A confirmation as Slack draws it.
+function agreed(confirm, context) {
+  const dialog = element(
+    "dialog",
+    { class: "modal", "aria-labelledby": "confirm-title" },
+    element(
+      "form",
+      { method: "dialog" },
+      element("header", {}, element("h2", { id: "confirm-title" }, confirm.title.text)),
+      element("div", { class: "modal-body" }, element("p", {}, text(confirm.text, context))),
+      element(
+        "footer",
+        {},
+        element("button", { class: "button", value: "" }, confirm.deny?.text ?? "Cancel"),
+        element("button", { class: `button ${confirm.style === "danger" ? "is-danger" : "primary"}`, value: "yes", autofocus: true }, confirm.confirm?.text ?? "OK"),
+      ),
+    ),
+  );
+  document.body.append(dialog);
+  dialog.showModal();
+  return new Promise((resolve) => {
+    dialog.onclose = () => {
+      dialog.remove();
+      resolve(dialog.returnValue === "yes");
+    };
+  });
 }
 
 // ---- forms

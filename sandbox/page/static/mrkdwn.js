@@ -1,20 +1,11 @@
 // Slack's mrkdwn as DOM nodes. Nothing here ever becomes HTML by string: every text is a text node.
 
+import { element } from "./dom.js";
+
 const TOKEN = /<([^<>\n]+)>/;
 const STYLED = /(?<![\w*])\*([^\s*](?:[^*\n]*[^\s*])?)\*(?![\w*])|`([^`\n]+)`|(?<!\w)_([^\s_](?:[^_\n]*[^\s_])?)_(?!\w)|(?<![\w~])~([^\s~](?:[^~\n]*[^\s~])?)~(?![\w~])/;
 
 export const unescaped = (text) => text.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&");
-
-export function element(tag, attributes = {}, ...children) {
-  const made = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    if (value === false || value === null || value === undefined) continue;
-    if (name.startsWith("on")) made[name] = value;
-    else made.setAttribute(name, value === true ? "" : value);
-  }
-  made.append(...children.flat().filter((one) => one !== null && one !== undefined));
-  return made;
-}
 
 export function mrkdwn(text, names) {
   const found = document.createDocumentFragment();

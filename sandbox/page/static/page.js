@@ -1,143 +1,35 @@
-// The page: documents come as a stream, each part is drawn from them, and what a person does is one request.
+// The workspace: channels, messages, threads, Home and forms, each part drawn from the documents.
 
 import { drawBlocks } from "./blocks.js";
-import { element, mrkdwn } from "./mrkdwn.js";
+import { echoes, onSent } from "./composer.js";
+import { drawPanels, drawTop, drawTour, tourWith } from "./desk.js";
+import { arrange, at, button, element, replaceWithin } from "./dom.js";
+import { ask, chosen, documents, listen, names, of, people, quietly } from "./live.js";
+import { mrkdwn } from "./mrkdwn.js";
 
-const documents = new Map();
-const at = (id) => document.getElementById(id);
-const chosen = { channel: null, person: null, thread: null, tab: "messages" };
 const seen = new Map();
+const drawn = new Map();
 const openView = { id: null };
 
-const of = (kind) => [...documents].filter(([key]) => key.startsWith(`${kind}/`)).map(([, value]) => value);
-
-async function ask(what, body) {
-  const answer = await fetch(`/api/${what}`, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
-  const { said, error } = await answer.json();
-  notice(error ?? (typeof said === "string" ? said : ""), Boolean(error));
-  if (error) throw new Error(error);
-  return said;
-}
-
-function notice(words, isError = false) {
-  at("notice").textContent = words;
-  at("notice").classList.toggle("is-error", isError);
-}
-
-const HANDLERS = ["onclick", "onchange", "onsubmit"];
-
-// Draws a part anew within its old nodes: focus, selection and a click that has begun stay where they are.
-function replaceWithin(holder, ...nodes) {
-  morphChildren(holder, nodes.filter((one) => one !== ""));
-}
-
-function morphChildren(holder, nodes) {
-  nodes.forEach((fresh, place) => {
-    const old = holder.childNodes[place];
-    if (old) morph(old, fresh);
-    else holder.append(fresh);
-  });
-  while (holder.childNodes.length > nodes.length) holder.lastChild.remove();
-}
-
-function morph(old, fresh) {
-  if (old.nodeName !== fresh.nodeName) return old.replaceWith(fresh);
-  if (old.nodeType === Node.TEXT_NODE) {
-    if (old.data !== fresh.data) old.data = fresh.data;
-    return undefined;
-  }
-  for (const { name } of [...old.attributes]) if (!fresh.hasAttribute(name)) old.removeAttribute(name);
-  for (const { name, value } of fresh.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
-  for (const name of HANDLERS) old[name] = fresh[name];
-  return morphChildren(old, [...fresh.childNodes]);
-}
-
-// The nodes in their order; a node that stays is not taken out, so that it keeps focus, selection and animation.
-function arrange(list, wanted) {
-  const kept = new Set(wanted);
-  for (const node of [...list.children]) if (!kept.has(node)) node.remove();
-  wanted.forEach((node, place) => {
-    if (list.children[place] !== node) list.insertBefore(node, list.children[place] ?? null);
-  });
-}
-
-const quietly = (work) => work.catch((error) => notice(error.message, true));
-
-// ---- the stream
-
-function listen() {
-  const source = new EventSource("/api/live");
-  source.onmessage = ({ data }) => {
-    const { changed, gone } = JSON.parse(data);
-    const kinds = new Set([...Object.keys(changed), ...gone].map((key) => key.split("/")[0]));
-    for (const [key, value] of Object.entries(changed)) documents.set(key, value);
-    for (const key of gone) documents.delete(key);
-    draw(kinds);
-  };
-  source.onerror = () => notice("The demo does not answer; the page goes on when it does.", true);
-}
-
 function draw(kinds) {
-  const any = (...names) => names.some((name) => kinds.has(name));
+  const any = (...wanted) => wanted.some((kind) => kinds.has(kind));
   if (any("meta", "counts")) drawTop();
-  if (any("channel", "person", "message", "ephemeral")) drawSide();
-  if (any("channel", "person", "message", "ephemeral", "view", "day")) drawMessages();
-  if (any("meeting", "day")) drawPanel("panel-day");
-  if (any("trouble", "counts")) drawPanel("panel-trouble");
-  if (any("delivery", "call", "meta")) drawPanel("panel-hood");
+  if (any("channel", "person", "message", "ephemeral", "view", "day")) drawWorkspace();
+  if (any("meeting", "day", "trouble", "counts")) drawPanels();
   if (any("view")) drawView();
-  if (any("meta", "meeting")) drawLines();
+  drawTour();
 }
 
-// A hidden panel is drawn when its tab is chosen.
-function drawPanel(id) {
-  if (!at(id).hidden) PANELS[id]();
-}
-
-// ---- top: the bot, and the counts
-
-function drawTop() {
-  const meta = documents.get("meta");
-  if (!meta) return;
-  replaceWithin(
-    at("bot-state"),
-    element("span", { class: meta.bot.running ? "up" : "down" }, meta.bot.running ? "bot is up" : "bot is dead"),
-    element("span", {}, meta.waiting ? ` · ${meta.waiting} deliveries wait to be sent again` : ""),
-  );
-  const counts = documents.get("counts");
-  if (!counts) return;
-  const late = counts.late_median_s === null ? "–" : `${counts.late_median_s.toFixed(2)} s`;
-  const rows = [
-    ["told", counts.told, false],
-    ...(counts.on_the_way ? [["on the way", counts.on_the_way, false]] : []),
-    ...(counts.given_up ? [["given up", counts.given_up, false]] : []),
-    ["lost", counts.lost, counts.lost > 0],
-    ["doubled", counts.doubled, counts.doubled > 0],
-    ["out of order", counts.out_of_order, counts.out_of_order > 0],
-    ["how late", late, false],
-  ];
-  replaceWithin(
-    at("counts"),
-    ...rows.map(([name, value, isBad]) => element("div", { class: isBad ? "count is-bad" : "count", "data-count": name }, element("dt", {}, name), element("dd", {}, String(value)))),
-  );
+function drawWorkspace() {
+  drawSide();
+  drawMessages();
 }
 
 // ---- channels and people
 
-function names() {
-  return Object.fromEntries([...of("person"), ...of("channel")].map((one) => [one.id, one.name]));
-}
-
-function people() {
-  return Object.fromEntries(of("person").filter((one) => !one.bot).map((one) => [one.id, one.name]));
-}
-
 const titleOf = (channel) => (channel.dm_user ? "racing-bot (direct)" : `#${channel.name}`);
-
-function unread(channel) {
-  const last = seen.get(channel.id) ?? "";
-  return of("message").filter((one) => one.channel === channel.id && one.ts > last).length;
-}
+const isNew = (message) => message.ts > (seen.get(message.channel) ?? "");
+const ofChannel = (channel) => of("message").filter((one) => one.channel === channel.id);
 
 function drawSide() {
   // First, because the channels are those of the person who is chosen.
@@ -145,79 +37,191 @@ function drawSide() {
   const before = chosen.person ?? person.value;
   replaceWithin(person, ...Object.entries(people()).map(([id, name]) => element("option", { value: id, selected: id === before }, name)));
   chosen.person = person.value;
-  const channels = of("channel").filter((one) => !one.dm_user || one.dm_user === chosen.person).sort((one, other) => Boolean(one.dm_user) - Boolean(other.dm_user));
-  chosen.channel ??= channels[0]?.id ?? null;
-  replaceWithin(
-    at("channels"),
-    ...channels.map((channel) => {
-      const count = channel.id === chosen.channel ? 0 : unread(channel);
-      return element(
-        "li",
-        {},
-        element(
-          "button",
-          { type: "button", "aria-current": channel.id === chosen.channel ? "true" : null, onclick: () => choose(channel.id) },
-          titleOf(channel),
-          channel.archived ? element("span", { class: "flag" }, " archived") : "",
-          count ? element("span", { class: "unread", "aria-label": `${count} unread` }, String(count)) : "",
-        ),
-      );
-    }),
-  );
+  const channels = of("channel").filter((one) => !one.dm_user || one.dm_user === chosen.person);
+  chosen.channel ??= channels.find((one) => !one.dm_user)?.id ?? null;
+  const row = (channel) => {
+    const count = channel.id === chosen.channel ? 0 : ofChannel(channel).filter(isNew).length;
+    return element(
+      "li",
+      {},
+      element(
+        "button",
+        { type: "button", class: count ? "has-news" : null, "aria-current": channel.id === chosen.channel ? "true" : null, onclick: () => choose(channel.id) },
+        titleOf(channel),
+        channel.archived ? element("span", { class: "flag" }, " archived") : "",
+        count ? element("span", { class: "unread", "aria-label": `${count} unread` }, String(count)) : "",
+      ),
+    );
+  };
+  replaceWithin(at("channels"), ...channels.filter((one) => !one.dm_user).map(row));
+  replaceWithin(at("apps"), ...channels.filter((one) => one.dm_user).map(row));
 }
 
 function choose(channelId) {
   Object.assign(chosen, { channel: channelId, thread: null, tab: "messages" });
-  drawSide();
-  drawMessages();
-  at("line").focus();
+  openDrawer(null);
+  drawWorkspace();
+  // On a phone the keyboard would come up.
+  if (matchMedia("(hover: hover)").matches) at("line").focus({ preventScroll: true });
 }
+
+// ---- drawers of a narrow screen
+
+function openDrawer(id) {
+  for (const one of ["side", "desk"]) {
+    document.body.classList.toggle(`shows-${one}`, one === id);
+    at(`open-${one}`).setAttribute("aria-expanded", String(one === id));
+  }
+}
+
+for (const one of ["side", "desk"]) at(`open-${one}`).addEventListener("click", () => openDrawer(document.body.classList.contains(`shows-${one}`) ? null : one));
+at("shade").addEventListener("click", () => openDrawer(null));
+document.addEventListener("keydown", (event) => { if (event.key === "Escape") openDrawer(null); });
 
 // ---- messages
 
-const drawn = new Map();
+const TOGETHER_MS = 5 * 60_000;
+const dayOf = (message) => new Date(message.at).toDateString();
+const isReply = (message) => Boolean(message.thread_ts) && message.thread_ts !== message.ts;
+const repliesTo = (message, all) => all.filter((one) => isReply(one) && one.thread_ts === message.ts);
+const isAtEnd = (list) => list.scrollHeight - list.scrollTop - list.clientHeight < 60;
+const senderOf = (message) => (message.only && !message.echo ? "bot" : message.user);
+let shown = "";
+let follows = true;
 
 function whatIsComing() {
   if (documents.get("day")?.in_terminal) return ["Nothing here yet. The terminal plays a day of some seconds: its channels subscribe, and messages come here."];
-  return ["Nothing here yet. Type ", element("code", {}, "/racing subscribe GB"), " below and press Send; then settle a race under “The day”."];
+  return ["Nothing here yet. Type ", element("code", {}, "/racing subscribe GB"), " below and press Enter; then settle a race under “The day”."];
 }
 
 function drawMessages() {
   const channel = documents.get(`channel/${chosen.channel}`);
   if (!channel) return;
-  at("channel-title").textContent = titleOf(channel);
   const list = at("messages");
-  at("line").placeholder = channel.dm_user ? "help" : "/racing subscribe GB";
-  const ephemerals = of("ephemeral").filter((one) => one.channel === channel.id && one.only === chosen.person);
-  const all = [...of("message").filter((one) => one.channel === channel.id), ...ephemerals].sort((one, other) => (one.ts < other.ts ? -1 : 1));
-  const newest = all.findLast((one) => !one.only);
-  if (newest) seen.set(channel.id, newest.ts);
-  const isAtEnd = list.scrollHeight - list.scrollTop - list.clientHeight < 40;
+  const isHome = Boolean(channel.dm_user) && chosen.tab === "home";
+  const place = `${channel.id}/${chosen.person}/${chosen.tab}`;
+  follows ||= shown !== place;
+  shown = place;
+  at("channel-title").textContent = titleOf(channel);
+  at("line").placeholder = channel.dm_user ? "Message racing-bot, for example: help" : `Message ${titleOf(channel)}, or a command: /racing help`;
   drawTabs(channel);
-  const isHome = channel.dm_user && chosen.tab === "home";
-  const wanted = isHome ? [drawHome(channel)] : all.filter((one) => !isReply(one)).map((message) => kept(message, repliesTo(message, all)));
+  const own = [...of("ephemeral"), ...echoes].filter((one) => one.channel === channel.id && one.only === chosen.person);
+  const all = [...ofChannel(channel), ...own].sort((one, other) => (one.ts < other.ts ? -1 : 1));
+  const wanted = isHome ? [drawHome(channel)] : rows(all.filter((one) => !isReply(one)), all);
   if (wanted.length === 0) wanted.push(element("li", { class: "empty" }, ...whatIsComing()));
   arrange(list, wanted);
-  drawThread(channel, all);
-  if (isAtEnd) list.scrollTop = list.scrollHeight;
+  drawThread(all);
+  if (isHome) list.scrollTop = 0;
+  else if (follows) goToEnd();
+  drawNewer();
 }
 
-const isReply = (message) => Boolean(message.thread_ts) && message.thread_ts !== message.ts;
+function rows(messages, all) {
+  const wanted = [];
+  let before = null;
+  for (const message of messages) {
+    if (!before || dayOf(before) !== dayOf(message)) wanted.push(dayLine(message));
+    const isJoined = before && dayOf(before) === dayOf(message) && senderOf(before) === senderOf(message) && Boolean(before.only) === Boolean(message.only) && new Date(message.at) - new Date(before.at) < TOGETHER_MS;
+    wanted.push(kept(message, repliesTo(message, all), Boolean(isJoined)));
+    before = message;
+  }
+  return wanted;
+}
 
-const repliesTo = (message, all) => all.filter((one) => isReply(one) && one.thread_ts === message.ts);
+function dayLine(message) {
+  const today = new Date().toDateString();
+  const words = dayOf(message) === today ? "Today" : new Date(message.at).toLocaleDateString("en-GB", { weekday: "long", day: "numeric", month: "long" });
+  const key = `day/${message.channel}/${dayOf(message)}/${words}`;
+  if (!drawn.has(key)) drawn.set(key, element("li", { class: "day" }, element("span", {}, words)));
+  return drawn.get(key);
+}
 
 // A message that has not changed keeps its node.
-function kept(message, replies, place = "") {
+function kept(message, replies, isJoined, place = "") {
   const key = `${place}${message.only ? "ephemeral" : "message"}/${message.channel}/${message.ts}`;
-  const marks = [message, replies.length, replies.at(-1)];
+  const marks = [message, replies.length, replies.at(-1), isJoined];
   const before = drawn.get(key);
-  if (before && before.marks.every((one, number) => one === marks[number])) return before.node;
-  const node = drawMessage(message, replies);
+  if (before?.marks.every((one, number) => one === marks[number])) return before.node;
+  const node = drawMessage(message, replies, isJoined, Boolean(place));
   drawn.set(key, { marks, node });
   return node;
 }
 
-// ---- a thread, beside the channel
+// What came below while the person reads above.
+function drawNewer() {
+  const channel = { id: chosen.channel };
+  const newest = ofChannel(channel).filter((one) => !isReply(one)).at(-1);
+  if (newest && isAtEnd(at("messages")) && chosen.tab !== "home") seen.set(chosen.channel, newest.ts);
+  const count = ofChannel(channel).filter((one) => isNew(one) && !isReply(one)).length;
+  at("newer").hidden = count === 0 || chosen.tab === "home";
+  at("newer").textContent = `↓ ${count} new ${count === 1 ? "message" : "messages"}`;
+}
+
+function goToEnd() {
+  follows = true;
+  at("messages").scrollTop = at("messages").scrollHeight;
+}
+
+at("messages").addEventListener("scroll", () => { follows = isAtEnd(at("messages")); drawNewer(); });
+at("newer").addEventListener("click", goToEnd);
+// The tour comes and goes, and a keyboard of a phone too.
+new ResizeObserver(() => { if (follows && chosen.tab !== "home") goToEnd(); }).observe(at("messages"));
+
+const clockOf = (instant) => new Date(instant).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
+
+function avatar(message) {
+  const person = senderOf(message) === "bot" ? undefined : people()[message.user];
+  const hue = person ? [...person].reduce((sum, letter) => sum + letter.charCodeAt(0) * 47, 0) % 360 : 0;
+  return element("span", { class: person ? "avatar" : "avatar is-bot", style: person ? `background: hsl(${hue} 45% 35%)` : null, "aria-hidden": "true" }, person ? person[0].toUpperCase() : "🏇");
+}
+
+function whoOf(message) {
+  const person = senderOf(message) === "bot" ? undefined : people()[message.user];
+  return person ? [element("strong", {}, person)] : [element("strong", {}, "racing-bot"), element("span", { class: "app" }, "APP")];
+}
+
+function drawMessage(message, replies, isJoined, isInThread) {
+  const context = contextOf({ channel: message.channel, ts: message.ts });
+  const classes = ["message", message.only ? "is-ephemeral" : "", isJoined ? "is-joined" : "", /^ABANDONED/.test(message.text) ? "is-alarm" : ""];
+  const phone = element("p", { class: "phone", hidden: true }, element("strong", {}, "racing-bot"), element("br"), mrkdwn(message.text.length > 240 ? `${message.text.slice(0, 239)}…` : message.text, names()));
+  const isPosted = !message.only;
+  const last = replies.at(-1);
+  return element(
+    "li",
+    { class: classes.filter(Boolean).join(" "), "data-ts": message.ts },
+    message.only ? element("p", { class: "only" }, "👁 Only visible to you") : null,
+    isJoined ? element("time", { class: "gutter" }, clockOf(message.at)) : avatar(message),
+    element(
+      "div",
+      { class: "body" },
+      isJoined ? null : element("div", { class: "who" }, ...whoOf(message), element("time", {}, clockOf(message.at))),
+      message.blocks.length ? drawBlocks(message.blocks, context) : element("div", { class: "blocks" }, element("div", { class: "section" }, mrkdwn(message.text, context.names))),
+      message.edited ? element("span", { class: "edited" }, "(edited)") : null,
+      phone,
+      replies.length ? button(`${replies.length === 1 ? "1 reply" : `${replies.length} replies`}, last ${clockOf(last.at)}`, () => openThread(message.ts), { class: "replies" }) : null,
+    ),
+    isPosted
+      ? element(
+          "div",
+          { class: "hover" },
+          isInThread ? null : button("💬", () => openThread(message.ts), { "aria-label": "Open the thread", title: "Open the thread" }),
+          button("📱", () => { phone.hidden = !phone.hidden; }, { "aria-label": "As a phone notifies", title: "As a phone notifies" }),
+        )
+      : null,
+  );
+}
+
+// What blocks of a message or of a view need: names, and what a press does.
+function contextOf(where) {
+  return {
+    names: names(),
+    people: people(),
+    press: (action_id, value) => quietly(ask("press", { user: chosen.person, ...where, action_id, value })),
+    lookUp: (action_id, typed) => ask("lookup", { user: chosen.person, ...where, action_id, typed }).catch(() => []),
+  };
+}
+
+// ---- a thread, in a pane of its own
 
 function openThread(ts) {
   chosen.thread = ts;
@@ -229,27 +233,28 @@ function closeThread() {
   const ts = chosen.thread;
   chosen.thread = null;
   drawMessages();
-  document.querySelector(`#messages [data-ts="${ts}"] .replies`)?.focus();
+  document.querySelector(`#messages [data-ts="${ts}"] :is(.replies, .hover button)`)?.focus();
 }
 
-function drawThread(channel, all) {
+function drawThread(all) {
   const pane = at("thread");
   const parent = all.find((one) => one.ts === chosen.thread);
+  document.body.classList.toggle("shows-thread", Boolean(parent));
   pane.hidden = !parent;
   if (!parent) return pane.replaceChildren();
   const replies = repliesTo(parent, all);
   const list = pane.querySelector("ol") ?? element("ol", { class: "talk" });
-  if (!list.isConnected) {
-    pane.replaceChildren(element("h3", {}, "Thread ", element("button", { type: "button", class: "small", "aria-label": "Close the thread", onclick: closeThread }, "×")), list);
-  }
-  arrange(list, [parent, ...replies].map((one) => kept(one, [], "thread/")));
+  if (!list.isConnected) pane.replaceChildren(element("div", { class: "title" }, element("h2", {}, "Thread"), button("×", closeThread, { "aria-label": "Close the thread" })), list);
+  arrange(list, [parent, ...replies].map((one) => kept(one, [], false, "thread/")));
   return undefined;
 }
+
+at("thread").addEventListener("keydown", (event) => { if (event.key === "Escape") closeThread(); });
 
 // ---- the app's Home, a tab of its direct messages
 
 function drawTabs(channel) {
-  const tab = (name, label) => element("button", { type: "button", "aria-pressed": String(chosen.tab === name), onclick: () => openTab(name) }, label);
+  const tab = (name, label) => button(label, () => openTab(name), { "aria-pressed": String(chosen.tab === name) });
   replaceWithin(at("channel-tabs"), ...(channel.dm_user ? [tab("home", "Home"), tab("messages", "Messages")] : []));
 }
 
@@ -262,164 +267,17 @@ function openTab(name) {
 function drawHome(channel) {
   const view = documents.get(`view/VHOME${channel.dm_user}`);
   if (!view) return element("li", { class: "empty" }, "The app has published no Home for this person.");
-  const press = (action_id, value) => quietly(ask("press", { user: chosen.person, view: view.id, action_id, value }));
-  return element("li", { class: "message" }, drawBlocks(view.blocks, { names: names(), people: people(), press }));
-}
-
-function drawMessage(message, replies) {
-  const context = contextOf(message);
-  const clock = new Date(message.at).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
-  const isAlarm = /^ABANDONED/.test(message.text);
-  return element(
-    "li",
-    { class: `message${message.only ? " is-ephemeral" : ""}${isAlarm ? " is-alarm" : ""}`, "data-ts": message.ts },
-    element("div", { class: "who" }, ...whoOf(message), ` ${clock}`, message.edited ? " (edited)" : "", message.only ? element("span", { class: "only" }, " Only visible to you") : ""),
-    message.blocks.length ? drawBlocks(message.blocks, context) : element("div", { class: "blocks" }, element("div", { class: "section" }, mrkdwn(message.text, context.names))),
-    replies.length ? element("button", { type: "button", class: "small replies", onclick: () => openThread(message.ts) }, `${replies.length === 1 ? "1 reply" : `${replies.length} replies`}, last ${clockOf(replies.at(-1).at).slice(0, 5)}`) : "",
-    element("details", { class: "more" }, element("summary", {}, "As a phone notifies, and raw"), element("p", { class: "phone" }, element("strong", {}, "racing-bot"), element("br"), notification(message.text)), element("pre", {}, JSON.stringify({ text: message.text, blocks: message.blocks, metadata: message.metadata }, null, 2))),
-  );
-}
-
-function whoOf(message) {
-  const person = message.only ? undefined : people()[message.user];
-  if (person) return [element("strong", {}, person)];
-  return [element("strong", {}, "racing-bot"), element("span", { class: "app" }, "APP")];
-}
-
-const notification = (text) => mrkdwn(text.length > 240 ? `${text.slice(0, 239)}…` : text, names());
-
-function contextOf(message) {
-  return {
-    names: names(),
-    people: people(),
-    press: (action_id, value) => quietly(ask("press", { user: chosen.person, channel: message.channel, ts: message.ts, action_id, value })),
-  };
-}
-
-// ---- the day
-
-const STATUS = { declared: "to come", result: "run", abandoned: "abandoned" };
-
-function drawDay() {
-  const meetings = of("meeting");
-  const open = new Set([...document.querySelectorAll("#panel-day details[open]")].map((one) => one.dataset.id));
-  const act = (what, id, label) => element("button", { type: "button", class: "small", onclick: () => quietly(ask("happen", { what, id })) }, label);
-  const regions = [...new Set(meetings.map((one) => one.region))];
-  const parts = regions.map((region) =>
-    element(
-      "section",
-      {},
-      element("h3", {}, region),
-      ...meetings
-        .filter((one) => one.region === region)
-        .map((meeting) =>
-          element(
-            "details",
-            { "data-id": meeting.id, open: open.has(meeting.id) },
-            element("summary", {}, meeting.course, element("span", { class: "tally" }, ` ${meeting.races.filter((race) => race.status === "result").length} of ${meeting.races.length} run`)),
-            act("abandon_meeting", meeting.id, "Abandon the meeting"),
-            element(
-              "ul",
-              { class: "races" },
-              ...meeting.races.map((race) =>
-                element(
-                  "li",
-                  { class: `race is-${race.status}`, "data-race": race.id },
-                  element("span", {}, element("strong", {}, race.off), ` ${race.title}: ${race.winner ?? race.reason ?? STATUS[race.status]}`),
-                  element(
-                    "span",
-                    { class: "acts" },
-                    ...(race.status === "declared" ? [act("settle", race.id, "Settle"), act("abandon_race", race.id, "Abandon"), act("wrong_order", race.id, "Wrong order"), act("forge", race.id, "Forge")] : []),
-                    ...(race.status === "result" ? [act("correct", race.id, "Correct"), act("abandon_race", race.id, "Abandon")] : []),
-                    ...(race.status === "declared" ? [] : [act("deliver_again", race.id, "Deliver again")]),
-                  ),
-                ),
-              ),
-            ),
-          ),
-        ),
-    ),
-  );
-  replaceWithin(
-    at("panel-day"),
-    element(
-      "p",
-      { class: "acts", role: "group", "aria-label": "The day plays by itself" },
-      ...[["Play", 4], ["Quick", 0.5], ["Very quick", 0.05], ["Pause", null]].map(([label, every_s]) => element("button", { type: "button", class: "small", "aria-pressed": String((documents.get("day")?.every_s ?? null) === every_s), onclick: () => quietly(ask("play", { every_s })) }, label)),
-    ),
-    element("p", { class: "acts" }, act("burst", "", "Settle 50 races at once"), act("publish_cards", "", "Publish tomorrow’s cards")),
-    ...parts,
-  );
-}
-
-// ---- trouble
-
-function drawTroubles() {
-  const counts = documents.get("counts") ?? {};
-  replaceWithin(
-    at("panel-trouble"),
-    element("p", {}, "Switch a trouble on, let something happen under “The day”, and switch the trouble off. The counts at the top are made from deliveries and channels alone."),
-    element(
-      "ul",
-      { class: "troubles" },
-      ...of("trouble").map((one) =>
-        element(
-          "li",
-          {},
-          element("button", { type: "button", role: "switch", "aria-checked": String(one.on), disabled: Boolean(one.needs), "data-trouble": one.name, onclick: () => quietly(ask("trouble", { name: one.name, on: !one.on })) }, one.title),
-          element("p", {}, one.needs ?? one.expected, one.did && !one.needs ? element("span", { class: "did" }, ` ${one.did}`) : ""),
-        ),
-      ),
-    ),
-    element("p", { id: "problems" }, ...(counts.problems ?? []).map((one) => element("span", { class: "is-error" }, `${one}. `))),
-  );
-}
-
-// ---- under the hood
-
-const clockOf = (instant) => new Date(instant).toLocaleTimeString("en-GB", { hour12: false }) + new Date(instant).toISOString().slice(19, 23);
-
-function drawHood() {
-  const { used, per_month, per_minute, last_minute } = documents.get("meta").service;
-  const [deliveries, calls] = [of("delivery"), of("call")];
-  const last = deliveries.at(-1);
-  const table = (caption, head, rows) =>
-    element(
-      "details",
-      { open: document.querySelector(`#panel-hood details[data-name="${caption}"]`)?.open ?? true, "data-name": caption },
-      element("summary", {}, caption),
-      element("div", { class: "table", tabindex: "0", role: "region", "aria-label": caption }, element("table", {}, element("thead", {}, element("tr", {}, ...head.map((one) => element("th", { scope: "col" }, one)))), element("tbody", {}, ...rows.map((row) => element("tr", {}, ...row.map((one) => element("td", {}, one ?? ""))))))),
-    );
-  replaceWithin(
-    at("panel-hood"),
-    last ? wayOf(last, calls) : element("p", {}, "Nothing was delivered yet."),
-    table("Deliveries", ["at", "event", "race", "status", "answers", "again"], deliveries.slice(-30).reverse().map((one) => [clockOf(one.at), one.event, `${one.course ?? ""} ${one.off ?? ""}`, one.status, one.attempts.map((attempt) => attempt.status ?? attempt.error).join(", "), element("button", { type: "button", class: "small", onclick: () => quietly(ask("replay", { delivery: one.id })) }, "Replay")])),
-    element("p", {}, `Quota: ${used.toLocaleString("en-GB")} of ${per_month.toLocaleString("en-GB")} requests this month; ${last_minute} of ${per_minute} in the last minute.`),
-  );
-}
-
-function wayOf(delivery, calls) {
-  const attempt = delivery.attempts.at(-1);
-  const after = attempt ? calls.filter((one) => one.at >= attempt.at).slice(0, 8) : [];
-  return element(
-    "section",
-    {},
-    element("h3", {}, "The way of the last event"),
-    element(
-      "ol",
-      { class: "way" },
-      element("li", {}, `${clockOf(delivery.at)} the data service has ${delivery.event}, ${delivery.course ?? ""} ${delivery.off ?? ""}`),
-      ...delivery.attempts.map((one) => element("li", {}, `${clockOf(one.at)} delivered: ${one.status ?? one.error} ${one.answer}`)),
-      ...after.map((one) => element("li", {}, `${clockOf(one.at)} ${one.method} in #${names()[one.channel] ?? one.channel}: ${one.answer}`)),
-    ),
-  );
+  const before = drawn.get("home");
+  if (before?.view === view) return before.node;
+  const node = element("li", { class: "home" }, drawBlocks(view.blocks, contextOf({ view: view.id })));
+  drawn.set("home", { view, node });
+  return node;
 }
 
 // ---- forms
 
 function drawView() {
-  const views = of("view").filter((one) => one.type !== "home");
-  const view = views.at(-1);
+  const view = of("view").filter((one) => one.type !== "home").at(-1);
   const modal = at("modal");
   if (!view) {
     if (modal.open) modal.close();
@@ -429,22 +287,19 @@ function drawView() {
   if (openView.id === view.id && openView.hash === view.hash) return;
   Object.assign(openView, { id: view.id, hash: view.hash });
   const inputs = [];
-  const context = {
-    names: names(),
-    people: people(),
-    inputs,
-    press: (action_id, value) => quietly(ask("press", { user: chosen.person, view: view.id, action_id, value })),
-    lookUp: (action_id, typed) => ask("lookup", { user: chosen.person, view: view.id, action_id, typed }).catch(() => []),
-  };
-  const form = element(
-    "form",
-    { method: "dialog", onsubmit: (event) => { event.preventDefault(); quietly(submit(view, inputs)); } },
-    element("h2", { id: "modal-title" }, view.title.text),
-    drawBlocks(view.blocks, context),
-    element("p", { class: "acts" }, element("button", { type: "button", onclick: () => quietly(ask("close", { user: chosen.person, view: view.id })) }, view.close?.text ?? "Cancel"), view.submit ? element("button", { class: "button primary" }, view.submit.text) : ""),
+  const close = () => quietly(ask("close", { user: chosen.person, view: view.id }));
+  modal.replaceChildren(
+    element(
+      "form",
+      { method: "dialog", onsubmit: (event) => { event.preventDefault(); quietly(submit(view, inputs)); } },
+      element("header", {}, element("h2", { id: "modal-title" }, view.title.text), button("×", close, { "aria-label": "Leave the form" })),
+      element("div", { class: "modal-body" }, drawBlocks(view.blocks, { ...contextOf({ view: view.id }), inputs })),
+      element("footer", {}, button(view.close?.text ?? "Cancel", close, { class: "button" }), view.submit ? element("button", { class: "button primary" }, view.submit.text) : ""),
+    ),
   );
-  modal.replaceChildren(form);
-  if (!modal.open) modal.showModal();
+  if (modal.open) return;
+  modal.showModal();
+  modal.querySelector(".modal-body :is(input, select)")?.focus();
 }
 
 async function submit(view, inputs) {
@@ -462,64 +317,21 @@ function showError(holder, words) {
   input?.setAttribute("aria-describedby", error.id);
 }
 
-// ---- the composer
-
-const SHAPES = ["/racing help", "/racing list", "/racing status", "/racing trace", "/racing unsubscribe all", "/racecard", "/results", "/usage"];
-
-function drawLines() {
-  const meetings = of("meeting");
-  const regions = [...new Set(meetings.map((one) => one.region))];
-  const lines = [
-    "/racing subscribe",
-    ...["all", ...regions].flatMap((region) => [`/racing subscribe ${region}`, `/racecard ${region}`, `/results ${region}`]),
-    ...meetings.map((one) => `/racing subscribe ${one.course}`),
-    ...SHAPES,
-  ];
-  at("lines").replaceChildren(...lines.map((line) => element("option", { value: line })));
-}
-
-at("composer").addEventListener("submit", (event) => {
-  event.preventDefault();
-  const text = at("line").value.trim();
-  if (!text) return;
-  at("line").value = "";
-  quietly(ask("type", { channel: chosen.channel, user: chosen.person, text }));
-});
-
-at("person").addEventListener("change", (event) => {
-  chosen.person = event.target.value;
-  if (documents.get(`channel/${chosen.channel}`)?.dm_user) chosen.channel = null;
-  chosen.tab = "messages";
-  drawSide();
-  drawMessages();
-});
-
 at("modal").addEventListener("cancel", (event) => {
   event.preventDefault();
   if (openView.id) quietly(ask("close", { user: chosen.person, view: openView.id }));
 });
 
-const PANELS = { "panel-day": drawDay, "panel-trouble": drawTroubles, "panel-hood": drawHood };
-const tabs = [...document.querySelectorAll("[role=tab]")];
+at("person").addEventListener("change", (event) => {
+  chosen.person = event.target.value;
+  if (documents.get(`channel/${chosen.channel}`)?.dm_user) chosen.channel = null;
+  Object.assign(chosen, { tab: "messages", thread: null });
+  drawWorkspace();
+});
 
-function select(tab) {
-  for (const one of tabs) {
-    one.setAttribute("aria-selected", String(one === tab));
-    one.tabIndex = one === tab ? 0 : -1;
-    at(one.getAttribute("aria-controls")).hidden = one !== tab;
-    drawPanel(one.getAttribute("aria-controls"));
-  }
-}
-
-for (const tab of tabs) {
-  tab.addEventListener("click", () => select(tab));
-  tab.addEventListener("keydown", (event) => {
-    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-    if (!step) return;
-    const next = tabs[(tabs.indexOf(tab) + step + tabs.length) % tabs.length];
-    select(next);
-    next.focus();
-  });
-}
-
-listen();
+onSent(() => {
+  follows = true;
+  drawMessages();
+});
+tourWith(choose);
+listen(draw);

@@ -70,7 +70,7 @@ async def test_page_answers_its_own_site_at_its_loopback_address_only(client):
 
 
 SENSELESS: list[tuple[str, object, str]] = [
-    ("type", {"channel": "C0GB", "user": "U0ALICE", "text": "hello"}, "/racing"),
+    ("type", {"channel": "C0GB", "user": "U0ALICE", "text": "/hello"}, "/racing"),
     ("type", {"channel": "C0NONE", "user": "U0ALICE", "text": "/racing help"}, "no such channel"),
     ("type", {"channel": "C0GB", "user": "U0ALICE"}, "text must be a text"),
     ("press", {"channel": "C0GB", "user": "U0ALICE", "ts": "1.0", "action_id": "x", "value": "y"}, "gone"),
@@ -83,7 +83,6 @@ SENSELESS: list[tuple[str, object, str]] = [
     ("play", [], "JSON object"),
     ("trouble", {"name": "plague", "on": True}, "bot_killed"),
     ("trouble", {"name": "second_replica", "on": True}, "PostgreSQL"),
-    ("replay", {"delivery": "dl_1"}, "no such delivery"),
     ("home", {"user": "U0NOBODY"}, "no such person"),
 ]
 

@@ -1,0 +1,195 @@
+// The desk beside the workspace: the day, trouble, the counts at the top, and the tour.
+
+import { at, button, element, replaceWithin } from "./dom.js";
+import { ask, chosen, documents, happen, names, of, quietly, trouble } from "./live.js";
+
+// ---- top: the bot, and the counts
+
+export function drawTop() {
+  const meta = documents.get("meta");
+  if (!meta) return;
+  const { running } = meta.bot;
+  replaceWithin(
+    at("bot-state"),
+    element("span", { class: running ? "up" : "down" }, running ? "bot is up" : "bot is dead"),
+    meta.waiting ? element("span", { class: "waiting" }, ` · ${meta.waiting} to be sent again`) : "",
+  );
+  const counts = documents.get("counts");
+  if (!counts) return;
+  const rows = [
+    ["told", counts.told],
+    ...(counts.on_the_way ? [["on the way", counts.on_the_way]] : []),
+    ...(counts.given_up ? [["given up", counts.given_up]] : []),
+    ["lost", counts.lost, counts.lost > 0],
+    ["doubled", counts.doubled, counts.doubled > 0],
+    ["out of order", counts.out_of_order, counts.out_of_order > 0],
+    ["how late", counts.late_median_s === null ? "–" : `${counts.late_median_s.toFixed(2)} s`],
+  ];
+  replaceWithin(
+    at("counts"),
+    ...rows.map(([name, value, isBad]) => element("div", { class: isBad ? "count is-bad" : "count", "data-count": name }, element("dt", {}, name), element("dd", {}, String(value)))),
+  );
+}
+
+// ---- the day
+
+const STATUS = { declared: "to come", result: "run", abandoned: "abandoned" };
+const PACES = [["Play", 15], ["Quick", 0.5], ["Very quick", 0.05], ["Pause", null]];
+const HOME_FIRST = ["IRE", "GB"];
+const act = (what, id, label) => button(label, () => happen(what, id));
+
+function drawRace(race) {
+  const acts = {
+    declared: [act("settle", race.id, "Settle"), act("abandon_race", race.id, "Abandon"), act("wrong_order", race.id, "Wrong order"), act("forge", race.id, "Forge")],
+    result: [act("correct", race.id, "Correct"), act("abandon_race", race.id, "Abandon")],
+  };
+  return element(
+    "li",
+    { class: `race is-${race.status}`, "data-race": race.id },
+    element("span", {}, element("strong", {}, race.off), ` ${race.title}: ${race.winner ?? race.reason ?? STATUS[race.status]}`),
+    element("span", { class: "acts" }, ...(acts[race.status] ?? [])),
+  );
+}
+
+function drawMeeting(meeting, isOpen) {
+  const run = meeting.races.filter((race) => race.status === "result").length;
+  return element(
+    "details",
+    { "data-id": meeting.id, open: isOpen },
+    element("summary", {}, meeting.course, element("span", { class: "tally" }, ` ${run} of ${meeting.races.length} run`)),
+    act("abandon_meeting", meeting.id, "Abandon the meeting"),
+    element("ul", { class: "races" }, ...meeting.races.map(drawRace)),
+  );
+}
+
+function drawDay() {
+  const meetings = of("meeting");
+  const open = new Set([...document.querySelectorAll("#panel-day details[open]")].map((one) => one.dataset.id));
+  const every = documents.get("day")?.every_s ?? null;
+  const regions = [...new Set(meetings.map((one) => one.region))].sort((one, other) => HOME_FIRST.indexOf(other) - HOME_FIRST.indexOf(one));
+  replaceWithin(
+    at("panel-day"),
+    element("p", { class: "acts", role: "group", "aria-label": "The day plays by itself" }, ...PACES.map(([label, every_s]) => button(label, () => quietly(ask("play", { every_s })), { "aria-pressed": String(every === every_s) }))),
+    element("p", { class: "acts" }, act("burst", "", "Settle 50 races at once"), act("publish_cards", "", "Publish tomorrow’s cards")),
+    ...regions.map((region) => element("section", {}, element("h3", {}, region), ...meetings.filter((one) => one.region === region).map((one) => drawMeeting(one, open.has(one.id))))),
+  );
+}
+
+// ---- trouble
+
+function drawTroubles() {
+  replaceWithin(
+    at("panel-trouble"),
+    element("p", {}, "Switch a trouble on, let something happen under “The day”, and switch the trouble off. The counts at the top are made from deliveries and channels alone."),
+    element("p", { id: "problems" }, ...(documents.get("counts")?.problems ?? []).map((one) => element("span", { class: "is-error" }, `${one}. `))),
+    element(
+      "ul",
+      { class: "troubles" },
+      ...of("trouble").map((one) =>
+        element(
+          "li",
+          {},
+          element("button", { type: "button", role: "switch", "aria-checked": String(one.on), disabled: Boolean(one.needs), "data-trouble": one.name, onclick: () => trouble(one.name, !one.on) }, one.title),
+          element("p", {}, one.needs ?? one.expected, one.did && !one.needs ? element("span", { class: "did" }, ` ${one.did}`) : ""),
+        ),
+      ),
+    ),
+  );
+}
+
+const PANELS = { "panel-day": drawDay, "panel-trouble": drawTroubles };
+const tabs = [...document.querySelectorAll("[role=tab]")];
+
+// A hidden panel is drawn when its tab is chosen.
+export function drawPanels() {
+  for (const [id, draw] of Object.entries(PANELS)) if (!at(id).hidden) draw();
+}
+
+function select(tab) {
+  for (const one of tabs) {
+    one.setAttribute("aria-selected", String(one === tab));
+    one.tabIndex = one === tab ? 0 : -1;
+    at(one.getAttribute("aria-controls")).hidden = one !== tab;
+  }
+  drawPanels();
+}
+
+for (const tab of tabs) {
+  tab.addEventListener("click", () => select(tab));
+  tab.addEventListener("keydown", (event) => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!step) return;
+    const next = tabs[(tabs.indexOf(tab) + step + tabs.length) % tabs.length];
+    select(next);
+    next.focus();
+  });
+}
+
+// ---- the tour: three steps, each over when the workspace shows it. A cookie remembers, since the port changes.
+
+const TOUR = "racing-bot-tour=done";
+const KILL = "bot_killed_in_burst";
+const tour = { step: document.cookie.includes(TOUR) ? null : -1, channel: "C0GB", known: new Set(), show: () => {} };
+
+const alarms = () => of("message").filter((one) => one.channel === tour.channel && one.text.startsWith("ABANDONED") && !tour.known.has(one.ts));
+const nextRace = () => of("meeting").filter((one) => one.region === "GB").flatMap((one) => one.races.map((race) => ({ ...race, course: one.course }))).find((race) => race.status === "declared");
+const isTaken = (message) => message.text.includes(" has it since ");
+const isOn = () => Boolean(documents.get(`trouble/${KILL}`)?.on);
+const remembered = () => { tour.step = null; document.cookie = `${TOUR}; max-age=31536000; SameSite=Strict`; drawTour(); };
+const goTo = (step) => { Object.assign(tour, { step, wasKilled: false }); if (step === 0) tour.known = new Set(alarms().map((one) => one.ts)); drawTour(); };
+
+function showAlarm() {
+  tour.show(tour.channel);
+  const pressed = [...document.querySelectorAll("#messages .is-alarm button")].filter((one) => one.textContent === "I have it").at(-1);
+  pressed?.scrollIntoView({ block: "center" });
+  pressed?.focus();
+}
+
+const STEPS = [
+  {
+    words: () => ["Abandon a race.", "Watch #gb-racing: the alarm comes within a second, and nobody can overlook it."],
+    acts: () => { const race = nextRace(); return race ? [button(`Abandon the ${race.off} at ${race.course}`, () => { tour.show(tour.channel); happen("abandon_race", race.id); }, { class: "button primary" })] : []; },
+    isOver: () => alarms().length > 0,
+  },
+  {
+    words: () => ["Press “I have it” under the alarm.", "Everybody in the channel then reads who has it and since when. If nobody pressed within ten minutes, the bot would ask again."],
+    acts: () => [button("Show me the button", showAlarm, { class: "button primary" })],
+    isOver: () => alarms().some(isTaken),
+  },
+  {
+    words: () => {
+      tour.wasKilled ||= isOn();
+      if (!tour.wasKilled) return ["Kill the bot while 50 races settle.", "Some results are in its hands at that moment. Watch the counts at the top."];
+      if (isOn()) return ["The bot is dead.", "The data service gets no answer, and will send again. Bring the bot back:"];
+      const { told, lost, doubled, on_the_way } = documents.get("counts") ?? {};
+      const still = documents.get("meta")?.waiting || on_the_way;
+      return still ? [`${still} still on the way.`, "The results come now, each once, a message a second in each channel."] : ["Nothing was lost.", `${told} told, ${lost} lost, ${doubled} doubled. More of this under Trouble.`];
+    },
+    acts: () => {
+      if (!tour.wasKilled) return [button("Kill the bot", () => trouble(KILL, true), { class: "button is-danger" })];
+      return isOn() ? [button("Start the bot", () => trouble(KILL, false), { class: "button primary" })] : [button("End the tour", remembered, { class: "button primary" })];
+    },
+    isOver: () => false,
+  },
+];
+
+export function drawTour() {
+  const box = at("tour");
+  box.hidden = tour.step === null || !documents.has("meta") || Boolean(documents.get("day")?.in_terminal);
+  if (box.hidden) return undefined;
+  if (tour.step < 0) return goTo(0);
+  if (STEPS[tour.step].isOver()) tour.step += 1;
+  const { words, acts } = STEPS[tour.step];
+  const [what, look] = words();
+  replaceWithin(
+    box,
+    element("p", {}, element("span", { class: "step" }, `${tour.step + 1} of ${STEPS.length}`), element("strong", {}, ` ${what} `), look),
+    element("p", { class: "acts" }, ...acts(), tour.wasKilled ? "" : button("Skip the tour", remembered)),
+  );
+  return undefined;
+}
+
+export function tourWith(show) {
+  tour.show = show;
+  at("start-tour").addEventListener("click", () => goTo(0));
+}
