@@ -122,7 +122,7 @@ def shown(error):
 
 
 @pytest.mark.parametrize("name", ANSWERS)
-async def test_answer_has_its_class_its_words_and_its_waits_and_shows_no_key(
+async def test_errors_and_auth_5_answer_has_its_class_words_waits_and_request_id_and_shows_no_key(
     *, service, racing, sleep_clock, store, caplog, name
 ):
     reply, kind, waits, told = ANSWERS[name]
@@ -146,7 +146,7 @@ async def test_answer_has_its_class_its_words_and_its_waits_and_shows_no_key(
 
 
 @pytest.mark.parametrize("name", ANSWERS)
-async def test_subscription_is_asked_for_once_whatever_is_answered(service, racing, sleep_clock, name):
+async def test_subscribe_is_asked_once_whatever_is_answered(service, racing, sleep_clock, name):
     service.replies = [ANSWERS[name][0]]
     with suppress(service_errors.ServiceFailure):
         await racing.subscribe_webhook("https://bot.example.com/", ["result.received"])
@@ -170,7 +170,7 @@ def refusal(status, body=b"", **headers):
     return read_refusal(Answer(status, headers, content), "races/search", NOW, lambda text: text.replace(KEY, "***"))
 
 
-def test_code_outweighs_the_status():
+def test_errors_code_outweighs_the_status():
     found = {code: type(refusal(400, {"error": {"code": code}})) for code in service_errors.BY_CODE}
     assert found == service_errors.BY_CODE
 
@@ -185,7 +185,7 @@ BODIES = [b"", b"<html>Not here</html>", {"detail": []}, {"error": None}, [], {"
         *((422, InvalidParam), (429, RateLimited), (500, ServerFault), (502, ServerFault)),
     ],
 )
-def test_refusal_without_a_code_is_classed_by_its_status(status, kind):
+def test_errors_404_and_others_without_a_code_are_classed_by_their_status(status, kind):
     for body in BODIES:
         error = refusal(status, body, x_request_id="req_9")
         assert (type(error), error.code, error.request_id) == (kind, None, "req_9")
@@ -204,7 +204,7 @@ def test_refusal_by_the_window_without_fields_says_what_the_service_said():
     assert error.told == "This is outside your plan's window. Said so."
 
 
-def test_wait_that_no_header_names_lasts_until_the_minutes_count_is_reset():
+def test_errors_rate_limited_without_retry_after_waits_until_the_minute_is_reset():
     headers = {"x_ratelimit_reset": str(int(NOW.timestamp()) + 20), "date": "Thu, 20 Nov 2025 12:00:00 GMT"}
     assert refusal(429, {"error": {"code": "rate_limited"}}, **headers).retry_after_s == 20
 

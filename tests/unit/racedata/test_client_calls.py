@@ -46,7 +46,7 @@ READING = {
 
 
 @pytest.mark.parametrize("name", READING)
-async def test_endpoint_is_asked_as_specified_again_after_a_fault_and_for_each_page(service, racing, name):
+async def test_auth_2_and_limits_7_key_is_a_header_and_each_page_repeats_the_query(service, racing, name):
     call, path, query = READING[name]
     service.refuse(500, "server_error")
     service.data([{"name": "one"}], has_more=True, next_cursor="c1")
@@ -59,7 +59,7 @@ async def test_endpoint_is_asked_as_specified_again_after_a_fault_and_for_each_p
     assert {seen.headers["x-api-key"] for seen in service.seen} == {KEY}
 
 
-async def test_name_that_a_paths_query_has_twice_is_repeated_on_each_page(service, racing):
+async def test_limits_7_name_that_a_paths_query_has_twice_is_repeated_on_each_page(service, racing):
     service.data([{"name": "one"}], has_more=True, next_cursor="c1")
     service.data([{"name": "two"}])
     await racing.read_path("races?day={date}&field=a&field=b", date="2026-11-20")
@@ -81,7 +81,7 @@ def subscribed(client):
     return client.subscribe_webhook("https://bot.example.com/", ["race.abandoned"], "GB")
 
 
-async def test_subscription_is_asked_for_as_specified_and_keeps_its_secret_out_of_sight(service, racing):
+async def test_subscribe_is_asked_as_specified_and_keeps_the_secret_out_of_sight(service, racing):
     service.reply(201, {"meta": {}, "data": {"id": "wh_1", "signing_secret": "whsec_1"}})
     page = await subscribed(racing)
     assert page.data.secret.get_secret_value() == "whsec_1"
@@ -126,7 +126,7 @@ async def test_secret_is_not_lost_because_something_else_could_not_be_stored(ser
 # Waiting
 
 
-async def test_pace_is_the_clients_before_the_service_has_to_refuse(service, racing, sleep_clock):
+async def test_limits_1_pace_is_the_clients_before_the_service_has_to_refuse(service, racing, sleep_clock):
     reset = {"x_ratelimit_limit": "60", "x_ratelimit_remaining": "0", "x_ratelimit_reset": "30"}
     service.reply(200, {"meta": {}, "data": []}, **reset)
     await racing.countries()
@@ -135,7 +135,7 @@ async def test_pace_is_the_clients_before_the_service_has_to_refuse(service, rac
     assert sleep_clock.slept == [30]
 
 
-async def test_replicas_count_the_minute_together(service, open_racing, sleep_clock):
+async def test_limits_1_replicas_count_the_minute_together(service, open_racing, sleep_clock):
     rate = {"x_ratelimit_limit": "60", "x_ratelimit_remaining": "59", "x_ratelimit_reset": "30"}
     service.reply(200, {"meta": {}, "data": []}, **rate)
     replicas = itertools.cycle([open_racing(), open_racing()])
@@ -168,7 +168,9 @@ async def test_command_gives_up_unasked_where_the_wait_is_too_long_and_backgroun
 
 
 @pytest.mark.parametrize("wait_s", [40, 7_200])
-async def test_retry_after_of_one_replica_holds_all_in_full(*, service, open_racing, sleep_clock, wait_s):
+async def test_errors_rate_limited_holds_all_replicas_for_retry_after_in_full(
+    *, service, open_racing, sleep_clock, wait_s
+):
     service.refuse(429, "rate_limited", headers={"retry_after": str(wait_s)})
     service.data([])
     with pytest.raises(RateLimited):
@@ -236,7 +238,7 @@ async def outcomes(*asked):
     return [type(one) if isinstance(one, Exception) else None for one in await gathered(asked)]
 
 
-async def test_circuit_of_the_quota_is_open_to_usage_alone_and_over_a_restart(service, open_racing):
+async def test_errors_quota_exceeded_stops_all_but_usage_over_a_restart(service, open_racing):
     told = []
 
     async def on_circuit_open(error):
@@ -251,7 +253,7 @@ async def test_circuit_of_the_quota_is_open_to_usage_alone_and_over_a_restart(se
     assert told == [QuotaExceeded]
 
 
-async def test_circuit_of_the_key_is_open_until_another_key_comes(service, open_racing):
+async def test_auth_4_refused_key_is_not_used_again_and_another_key_works_at_once(service, open_racing):
     service.refuse(401, "unauthorized")
     service.data([])
     asked = await outcomes(open_racing().countries(), open_racing().usage(), open_racing(key="sk_rotated").countries())
@@ -273,7 +275,9 @@ async def failed_deliveries(client):
 PLANS = {"your_plan": "free", "reaches_on": ["live", "archive"]}
 
 
-async def test_endpoint_beyond_the_plan_is_asked_once_and_its_refusal_repeated_word_for_word(service, open_racing):
+async def test_auth_3_endpoint_beyond_the_plan_is_asked_once_and_its_refusal_repeated_word_for_word(
+    service, open_racing
+):
     service.refuse(403, "upgrade_required", headers={"x_request_id": "req_9"}, **PLANS)
     service.data([])
     client = open_racing()
@@ -286,7 +290,7 @@ async def test_endpoint_beyond_the_plan_is_asked_once_and_its_refusal_repeated_w
     assert service.paths == ["webhooks/deliveries", "countries", "webhooks/deliveries"]
 
 
-async def test_endpoint_beyond_the_plan_is_asked_again_under_another_plan(service, racing):
+async def test_auth_1_endpoint_beyond_the_plan_is_asked_again_under_another_plan(service, racing):
     service.refuse(403, "upgrade_required", **PLANS)
     for plan in ("free", "live"):
         service.data([], plan=plan)
@@ -313,7 +317,7 @@ async def test_endpoint_is_asked_again_after_another_403(service, racing, code):
     assert len(service.seen) == 2
 
 
-async def test_grouping_of_usage_that_was_refused_is_not_asked_for_again(service, racing):
+async def test_usage_record_grouping_that_was_refused_is_not_asked_for_again(service, racing):
     service.refuse(422, "invalid_param")
     service.data([])
     refused = await gathered(asking.usage("day") for asking in (racing, racing.in_background()))

@@ -21,7 +21,7 @@ SHAPES = {
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-async def test_day_path_costs_one_request_and_loses_no_race_whatever_its_shape(make_book, client, shape):
+async def test_limits_9_day_costs_one_request_and_loses_no_race_whatever_its_shape(make_book, client, shape):
     count = 12 if shape in {"by meeting", "by course"} else 320
     listed = [make_race(f"r{number:03}", ISO, off_time="14:30") for number in range(count)]
     client.answers[f"{PATH}?GB"] = SHAPES[shape](listed)

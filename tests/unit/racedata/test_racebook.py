@@ -150,14 +150,14 @@ async def test_card_knows_what_deliveries_told_without_an_id(book, client, datab
 # The window
 
 
-async def test_card_outside_the_window_asks_nothing(book, client):
+async def test_outside_window_asks_nothing(book, client):
     client.state = AccountState(window="2025 → upcoming")
     card = await book.card("GB", TODAY.replace(year=2024))
     assert (card.coverage, card.window, client.asked) == (Coverage.OUTSIDE_WINDOW, "2025 → upcoming", [])
 
 
 @both_orders
-async def test_card_outside_the_window_is_never_an_empty_day(book, client, newest_first):
+async def test_outside_window_is_never_an_empty_day(book, client, newest_first):
     client.newest_first, client.races = newest_first, make_days(-20, 5)
     client.meta["window"] = "2026 → upcoming"
     await book.card("GB", from_today(-30))
@@ -248,7 +248,7 @@ async def test_walk_goes_on_in_another_process(make_book, client):
     assert len(client.asked) == len(set(client.asked))
 
 
-async def test_walk_whose_cursor_is_refused_starts_again(book, client):
+async def test_limits_8_walk_whose_cursor_is_refused_starts_again(book, client):
     client.races = make_days(-60, 5)
     await book.card("GB", TODAY, budget=Budget(pages=5))
     client.cursor_mark = "/new"

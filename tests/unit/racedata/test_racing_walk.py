@@ -60,7 +60,7 @@ WALKS: dict[str, tuple[Any, str | None, list[str | None], list[list[int]], type[
 
 
 @pytest.mark.parametrize("name", WALKS)
-async def test_walk_goes_by_what_each_page_says(name):
+async def test_limits_7_walk_goes_by_what_each_page_says(name):
     by_cursor, stored, asked, data, broken = WALKS[name]
     pages, steps, error = Pages(by_cursor), [], None
     try:
@@ -116,7 +116,7 @@ pages_by_cursor = st.dictionaries(cursors, st.tuples(st.lists(st.integers(), max
 
 
 @given(pages_by_cursor, st.none() | st.sampled_from(["a", "b", "z"]))
-async def test_walk_of_any_pages_ends_and_asks_for_no_cursor_twice(by_cursor, start):
+async def test_limits_8_walk_of_any_pages_ends_and_asks_for_no_cursor_twice(by_cursor, start):
     pages = Pages({cursor: page(data, **meta) for cursor, (data, meta) in by_cursor.items()})
     last = None
     try:

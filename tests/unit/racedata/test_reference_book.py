@@ -180,7 +180,7 @@ async def test_all_lists_together_take_no_longer_than_one(book, client):
     assert (found.regions, found.courses) == ((), ())
 
 
-async def test_region_is_checked_exactly(book):
+async def test_reference_region_is_checked_exactly(book):
     assert await book.check_region("gb") == RegionCheck("gb", known=True)
     with pytest.raises(CommandError, match=r'no region "Ire"\. Did you mean IRE\? Regions: GB, gb, IRE\.'):
         await book.check_region("Ire")
