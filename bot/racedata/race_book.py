@@ -43,6 +43,7 @@ from bot.racedata.lexicon import as_spelled
 from bot.racedata.quota_book import QuotaBook
 from bot.racedata.quota_purposes import Purpose
 from bot.racedata.race_walk import ALL_REGIONS_WALK, Errand, PageSeen, Start, Walk, after_page, is_proven, read_at
+from bot.racedata.readings import Readings
 
 log = get_logger(__name__)
 
@@ -121,13 +122,9 @@ class RaceBook:
         self._clock = clock
         self._quota = quota
         self._paths = PathReader(database, clock, paths or Paths())
-        self.readings: set[asyncio.Task[Stopped]] = set()
+        self.readings = Readings()
+        self.aclose = self.readings.aclose
         self._regions: dict[str | None, _Region] = defaultdict(_Region)
-
-    async def aclose(self) -> None:
-        for reading in self.readings:
-            reading.cancel()
-        await asyncio.gather(*self.readings, return_exceptions=True)
 
     async def card(
         self, region: str | None, day: date, course: Course | None = None, budget: Budget | None = None
@@ -172,12 +169,9 @@ class RaceBook:
         reading, here = _Reading(errand, budget), self._regions[region]
         pages = here.pages = here.pages if here.readers else 0
         here.readers += 1
-        task = asyncio.create_task(self._read(reading, here), name=f"race book {region}")
-        self.readings.add(task)
-        task.add_done_callback(partial(self._end, here))
         try:
             async with asyncio.timeout(budget.seconds):
-                stopped = await asyncio.shield(task)
+                stopped = await self.readings.finished(self._read(reading, here))
         except TimeoutError:
             log.info("racebook_reads_on", region=region, day=day.isoformat())
             error = self._client.held_up()
@@ -195,12 +189,6 @@ class RaceBook:
         reached = walk.reached()
         so_far = f", and it has come to {reached}" if reached else ""
         return f"Reading the data service's list of {region or 'all regions'}: {pages}{so_far}"
-
-    def _end(self, here: _Region, reading: "asyncio.Task[Stopped]") -> None:
-        here.readers -= 1
-        self.readings.discard(reading)
-        if not reading.cancelled() and (error := reading.exception()) is not None:
-            log.warning("racebook_not_read", reason=str(error))
 
     async def _standing(self, errand: Errand, stopped: Stopped = (None, None)) -> Standing:
         walk, day_read = await self._walk_of(errand.region), await self._paths.load(errand)
@@ -230,6 +218,8 @@ class RaceBook:
         except ServiceError as error:
             log.info("racebook_stopped", region=errand.region, reason=str(error))
             return _stopped_by(error, errand.day), error
+        finally:
+            here.readers -= 1
         return None, None
 
     async def _walk_on(self, reading: _Reading, here: _Region, left: int) -> bool:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from http import HTTPStatus
 from typing import Any, Generic, TypeVar
@@ -37,6 +37,7 @@ from bot.racedata.near_misses import (
     several,
     wrong_words,
 )
+from bot.racedata.readings import Readings
 from bot.racedata.reference_store import StoredList
 
 log = get_logger(__name__)
@@ -63,7 +64,7 @@ class RegionCheck:
 
 @dataclass(eq=False)
 class _List(Generic[T]):
-    """A list of the data service. `tried_at`: the end of the last refresh.
+    """A list of the data service, refreshed in turns. `tried_at`: the end of the last refresh.
 
     Before `put_off` no request is made: the answer would be the `failure` of the last request, or empty again.
     """
@@ -71,7 +72,7 @@ class _List(Generic[T]):
     name: str
     stored: StoredList[T]
     ask: Callable[[RacingClient], Awaitable[Sequence[T]]]
-    task: "asyncio.Task[ServiceError | None] | None" = None
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     tried_at: datetime | None = None
     put_off: datetime | None = None
     was_asked: bool = False
@@ -79,7 +80,7 @@ class _List(Generic[T]):
 
 
 class ReferenceBook:
-    """One refresh of a list serves all who wait."""
+    """A refresh of a list serves all who wait."""
 
     def __init__(self, database: Database, client: RacingClient, clock: Clock) -> None:
         self._database = database
@@ -89,13 +90,8 @@ class ReferenceBook:
         self._regions = _List("regions", reference_store.REGIONS, self._ask_regions)
         self._countries = _List("countries", reference_store.COUNTRIES, _ask_countries)
         self._lists: tuple[_List[Any], ...] = (self._courses, self._regions, self._countries)
-
-    async def aclose(self) -> None:
-        """End each refresh under way: it would use the client after the client's end."""
-        tasks = [one.task for one in self._lists if one.task]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        self._readings = Readings()
+        self.aclose = self._readings.aclose
 
     async def regions(self, timeout_s: float | None = None) -> tuple[str, ...] | None:
         """The stale codes if new codes do not come in time; None without any."""
@@ -221,36 +217,30 @@ class ReferenceBook:
 
     async def _refresh(self, one: _List[T], client: RacingClient) -> ServiceError | None:
         """The failure for which the list did not come."""
-        while True:
-            is_ours = one.task is None or one.task.done()
-            if one.task is None or is_ours:
-                one.task = asyncio.create_task(self._read_anew(one, client))
-                one.task.add_done_callback(_log_failure)
-            # The end of one caller's patience must not end the refresh for others.
-            error = await asyncio.shield(one.task)
-            # Upkeep is spared before people are.
-            if is_ours or not isinstance(error, Spared):
-                return error
+        return await self._readings.finished(self._read_anew(one, client, one.tried_at))
 
-    async def _read_anew(self, one: _List[T], client: RacingClient) -> ServiceError | None:
-        kept = await self._database.read(one.stored.kept)
-        if self._is_fresh(kept):
-            return None
-        found: Sequence[Any] = ()
-        try:
-            if one.put_off is None or self._clock() >= one.put_off:
-                found = await self._ask(one, client)
-            # A kept list survives a failed request. Without a kept list the courses name the regions.
-            if one.name == self._regions.name and not found and (kept is None or _is_left_to_courses(one.failure)):
-                found = await self._regions_of_courses(client)
-            now = self._clock()
-            if found:
-                await self._database.write(lambda session: one.stored.put(session, found, now))
-            return None if found else one.failure
-        finally:
-            # Also after a storage failure: the next command would request everything again.
-            if not isinstance(one.failure, Spared):
-                one.tried_at = self._clock()
+    async def _read_anew(self, one: _List[T], client: RacingClient, tried_at: datetime | None) -> ServiceError | None:
+        async with one.turn:
+            kept = await self._database.read(one.stored.kept)
+            # A refresh serves all who waited for its end.
+            if self._is_fresh(kept) or one.tried_at != tried_at:
+                return None if self._is_fresh(kept) else one.failure
+            found: Sequence[Any] = ()
+            try:
+                if one.put_off is None or self._clock() >= one.put_off:
+                    found = await self._ask(one, client)
+                # A kept list survives a failed request. Without a kept list the courses name the regions.
+                if one.name == self._regions.name and not found and (kept is None or _is_left_to_courses(one.failure)):
+                    found = await self._regions_of_courses(client)
+                now = self._clock()
+                if found:
+                    await self._database.write(lambda session: one.stored.put(session, found, now))
+                return None if found else one.failure
+            finally:
+                # Also after a storage failure: the next command would request everything again. Upkeep is spared before
+                # people are.
+                if not isinstance(one.failure, Spared):
+                    one.tried_at = self._clock()
 
     async def _ask(self, one: _List[T], client: RacingClient) -> Sequence[T]:
         """Empty for a failure, which the list keeps."""
@@ -297,8 +287,3 @@ async def _ask_courses(client: RacingClient) -> list[KnownCourse]:
 
 async def _ask_countries(client: RacingClient) -> list[KnownCountry]:
     return (await client.countries()).data
-
-
-def _log_failure(task: "asyncio.Task[ServiceError | None]") -> None:
-    if not task.cancelled() and (error := task.exception()) is not None:
-        log.warning("reference_not_refreshed", reason=str(error))

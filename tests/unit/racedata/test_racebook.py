@@ -277,7 +277,7 @@ async def test_walk_goes_on_in_the_background_after_whoever_asked_has_given_up(b
     assert (card.coverage, card.failure) == (Coverage.FAILED, client.trouble)
     assert "waiting for the data service" in await book.progress("GB")
     client.go_on.set()
-    await asyncio.gather(*book.readings)
+    await asyncio.gather(*book.readings.under_way)
     # A walk for nobody leaves a part of the minute to commands.
     assert client.asked.count("in background") >= 4
     asked = len(client.asked)
@@ -327,7 +327,7 @@ async def test_person_reads_on_where_the_walk_of_a_job_is_spared(book, client):
     upkeep = asyncio.create_task(book.card("GB", TODAY, budget=UPKEEP))
     await asked.wait()
     person = asyncio.create_task(book.card("GB", TODAY))
-    while len(book.readings) < 2:  # noqa: ASYNC110  nothing tells who waits
+    while len(book.readings.under_way) < 2:  # noqa: ASYNC110  nothing tells who waits
         await asyncio.sleep(0)
     go_on.set()
     assert ((await upkeep).coverage, (await person).coverage) == (Coverage.QUOTA, Coverage.COMPLETE)
