@@ -60,12 +60,7 @@ class InboxDelivery(SQLModel, table=True):
     __table_args__ = (
         UniqueConstraint("event_key", "body_sha256", name="uq_inbox_event_key_body_sha256"),
         Index("uq_inbox_body_sha256", "body_sha256", unique=True),
-        Index(
-            "ix_inbox_new",
-            "received_at",
-            "id",
-            info={WHERE: "state = 'new'"},
-        ),
+        Index("ix_inbox_new", "received_at", "id", info={WHERE: "state = 'new'"}),
         Index(
             "ix_inbox_urgent",
             "received_at",
@@ -331,12 +326,7 @@ class OutboxMessage(SQLModel, table=True):
         Index("ix_message_dead_letter", "channel_id", "given_up_at", info={WHERE: "state = 'dead_letter'"}),
         Index("ix_message_event_id", "event_id"),
         Index("ix_message_sent", "channel_id", "id", info={WHERE: "state = 'sent'"}),
-        Index(
-            "ix_message_event_sent",
-            "sent_at",
-            "received_at",
-            info={WHERE: "state = 'sent' AND kind = 'event'"},
-        ),
+        Index("ix_message_event_sent", "sent_at", "received_at", info={WHERE: "state = 'sent' AND kind = 'event'"}),
         Index("ix_message_not_before", "not_before", info={WHERE: "not_before IS NOT NULL"}),
         Index("ix_message_to_edit", "channel_id", "priority", "id", info={WHERE: TO_EDIT}),
         Index("ix_message_folded_into", "folded_into", info={WHERE: "folded_into IS NOT NULL"}),

@@ -5,12 +5,13 @@ from dataclasses import dataclass
 
 from sqlmodel import Session
 
+from bot.db.tables import QuotaSample
 from bot.outbox.notices import Urgency
 from bot.racedata import quota_store
 from bot.racedata.forecast import MONTHS_OF_TEN_IN_RANGE, Forecast, forecast
 from bot.racedata.month_quota import QuotaReading, UsageRow, month_after, month_before, thresholds_reached
 from bot.racedata.plans import PLANS
-from bot.racedata.quota_by_day import Figure, Jump, Sample, days_of
+from bot.racedata.quota_by_day import Figure, Jump, days_of
 from bot.racedata.quota_purposes import tier_of
 from bot.settings import Settings
 
@@ -124,7 +125,7 @@ def _predicted(reading: QuotaReading, expected: Forecast | None) -> Iterator[Quo
     yield QuotaWarning(key, urgency, _said(lead, _state(reading, expected)), covers, names_use=True, needs_help=True)
 
 
-def _jumps(samples: Sequence[Sample], reading: QuotaReading) -> Iterator[QuotaWarning]:
+def _jumps(samples: Sequence[QuotaSample], reading: QuotaReading) -> Iterator[QuotaWarning]:
     figures: tuple[tuple[str, Figure], ...] = (
         ("errors", lambda sample: sample.errors),
         ("refusals", lambda sample: sample.refusals),

@@ -3,12 +3,12 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 from itertools import pairwise
 from math import sqrt
 from statistics import mean, stdev
-from typing import Protocol
 
+from bot.db.tables import QuotaSample
 from bot.racedata.forecast import LEAST_DAYS
 from bot.racedata.month_quota import month_start
 
@@ -24,19 +24,7 @@ SIGMAS = 3.0
 """The control limit of a chart of counts. Source: NIST/SEMATECH e-Handbook of Statistical Methods, 6.3.3.1."""
 
 
-class Sample(Protocol):
-    """A row of the table `quota_sample`."""
-
-    taken_at: datetime
-    month: str
-    used: int
-    certain: bool
-    source: str | None
-    errors: int | None
-    refusals: int | None
-
-
-Figure = Callable[[Sample], int | None]
+Figure = Callable[[QuotaSample], int | None]
 
 
 @dataclass(frozen=True)
@@ -63,7 +51,7 @@ class Days:
         return Jump(self.today, round(usual), round(highest)) if self.today > highest else None
 
 
-def days_of(samples: Iterable[Sample], figure: Figure) -> Days:
+def days_of(samples: Iterable[QuotaSample], figure: Figure) -> Days:
     """Growth between two samples belongs to the day of the later sample. Days not covered by samples are left out."""
     ordered = sorted(samples, key=lambda sample: (sample.taken_at, sample.month))
     amounts: dict[date, int] = defaultdict(int)
@@ -84,7 +72,7 @@ def days_of(samples: Iterable[Sample], figure: Figure) -> Days:
     return Days(whole, amounts[day] if day else 0)
 
 
-def _growth(before: Sample | None, sample: Sample, figure: Figure) -> tuple[int, timedelta]:
+def _growth(before: QuotaSample | None, sample: QuotaSample, figure: Figure) -> tuple[int, timedelta]:
     """Since a sample of the same kind, or since the month's start. Zeros where nothing is known."""
     after, earlier, since = figure(sample), None, sample.taken_at
     if before is not None and _kind(before) == _kind(sample):
@@ -96,5 +84,5 @@ def _growth(before: Sample | None, sample: Sample, figure: Figure) -> tuple[int,
     return after - earlier, sample.taken_at - since
 
 
-def _kind(sample: Sample) -> tuple[str, bool, str | None]:
+def _kind(sample: QuotaSample) -> tuple[str, bool, str | None]:
     return sample.month, sample.certain, sample.source

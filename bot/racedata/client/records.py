@@ -26,17 +26,8 @@ UNREAD_SHOWN = 2_000
 
 SECRET_NAMES = frozenset(
     {
-        "secret",
-        "secretkey",
-        "signingsecret",
-        "signingkey",
-        "signaturesecret",
-        "webhooksecret",
-        "webhooksigningsecret",
-        "subscriptionsecret",
-        "endpointsecret",
-        "sharedsecret",
-        "hmacsecret",
+        *("secret", "secretkey", "signingsecret", "signingkey", "signaturesecret", "webhooksecret"),
+        *("webhooksigningsecret", "subscriptionsecret", "endpointsecret", "sharedsecret", "hmacsecret"),
     }
 )
 """Names of the signing secret (Spec gap G3), as letters and digits."""
