@@ -232,16 +232,10 @@ def repair(
     as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON, for scripts.")] = False,
 ) -> None:
     """Post the events of failed deliveries now. `serve` does so by itself every REPAIR_CHECK_S."""
-    import asyncio
+    from bot.cli.repair_command import run_repair
 
-    from bot.cli.repair_command import run_repair, why_not
-    from bot.errors import ServiceError, StorageError
-
-    settings = _settings_of_a_tool()
-    try:
-        print(asyncio.run(run_repair(settings, dry_run=dry_run, as_json=as_json)))
-    except (ServiceError, StorageError) as error:
-        sys.exit(why_not(error))
+    told = run_repair(_settings_of_a_tool(), dry_run=dry_run, as_json=as_json)
+    _answer(told, "Not all failed deliveries could be made good. ")
 
 
 @app.command()
@@ -322,7 +316,9 @@ def _answer(told: "Coroutine[Any, Any, str]", why_not: str = "", mask: "Mask" = 
     except (SettingsError, SubscriptionFileWrong, SubscriptionsNotApplied):
         raise
     except RacingBotError as error:
-        sys.exit(mask(f"{why_not}{error}"))
+        from bot.cli.parts import for_operators
+
+        sys.exit(mask(f"{why_not}{for_operators(error)}"))
 
 
 def _database_of_a_tool() -> "tuple[str, Mask]":

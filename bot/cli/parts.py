@@ -15,6 +15,7 @@ from bot.outbox.claim_at_fanout import QueuedOnly
 from bot.outbox.notices import Notices
 from bot.ports import Ports
 from bot.racedata.client.service_client import RacingClient, open_client
+from bot.racedata.client.service_errors import CircuitOpen, ServiceFailure
 from bot.settings import Settings
 from bot.slack.messages.alerts.admin_notice import admin_notice
 
@@ -46,3 +47,10 @@ def make_fanout(database: Database, notices: Notices, clock: Clock) -> Fanout:
         wake=asyncio.Event(),
         monotonic=monotonic,
     )
+
+
+def for_operators(error: Exception) -> str:
+    """The error in words for a terminal."""
+    if isinstance(error, CircuitOpen):
+        return f"{error.told} If you know better: {error.unlatch}."
+    return error.told if isinstance(error, ServiceFailure) else str(error)

@@ -9,10 +9,8 @@ from bot.cli.opened import opened
 from bot.cli.parts import make_fanout, make_notices, opened_client
 from bot.clock import Clock, utc_now
 from bot.deliveries.payload import read_payload
-from bot.errors import ServiceError, StorageError
 from bot.operations.repair.repair_run import Repair, Repaired
 from bot.outbox.resume import Reopening
-from bot.racedata.client.service_errors import CircuitOpen, ServiceFailure
 from bot.racedata.day_path import Paths
 from bot.racedata.quota_book import QuotaBook
 from bot.racedata.race_book import RaceBook
@@ -46,14 +44,6 @@ async def run_repair(settings: Settings, *, dry_run: bool, as_json: bool, clock:
     if as_json:
         return json.dumps(_as_json(repaired, dry_run=dry_run), ensure_ascii=False, indent=2)
     return _told(repaired, dry_run=dry_run)
-
-
-def why_not(error: ServiceError | StorageError) -> str:
-    if isinstance(error, CircuitOpen):
-        return f"Failed deliveries were not looked up. {error.told} If you know better: {error.unlatch}."
-    if isinstance(error, ServiceFailure):
-        return f"Not all failed deliveries could be looked up. {error.told}"
-    return f"Not all failed deliveries could be made good: {error}"
 
 
 def _as_json(repaired: Repaired, *, dry_run: bool) -> dict[str, object]:

@@ -7,7 +7,7 @@ from functools import partial
 from sqlmodel import Session
 
 from bot.cli.opened import opened
-from bot.cli.parts import opened_client
+from bot.cli.parts import for_operators, opened_client
 from bot.clock import Clock, utc_now
 from bot.db import named_values
 from bot.db.engine import Database
@@ -21,7 +21,6 @@ from bot.racedata import webhook_subscriptions
 from bot.racedata.client.service_client import RacingClient
 from bot.racedata.client.service_errors import (
     AnswerUnreadable,
-    CircuitOpen,
     ServerFault,
     ServiceFailure,
     ServiceUnreachable,
@@ -160,10 +159,8 @@ class Subscribing:
 
 def _told(error: ServiceFailure) -> str:
     """The command asks once, so its words mention no retries."""
-    if isinstance(error, CircuitOpen):
-        return f"{error.told} If you know better: {error.unlatch}."
     if not isinstance(error, ServerFault):
-        return error.told
+        return for_operators(error)
     request = f" Quote the request id when you report it. (request {error.request_id})" if error.request_id else ""
     return f"The data service failed.{request}"
 

@@ -23,8 +23,6 @@ class Mark(StrEnum):
     COUNTRIES = "countries"
     RACE_CLASSES = "race_classes"
     """The data service's lists, each with the moment of reading."""
-    FAILED_TRIES = "failed_tries"
-    """Readings of these lists that failed in a row."""
     WALK = "racebook.walk."
     """A region's walk of the race book: the cursor, and what the pages have proved."""
     DAY = "racebook.day."
