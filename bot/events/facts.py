@@ -26,7 +26,6 @@ MOST_OF_FIELD = 50
 
 POSITION_FACT = "runner.position"
 HORSE_FACT = "runner.horse"
-JOCKEY_FACT = "runner.jockey"
 COURSE_NAME_FACT, COURSE_ID_FACT, DATE_FACT = "course.name", "course.course_id", "race.race_date"
 
 NAMED, NON_RUNNER = "named", OUT
@@ -210,7 +209,7 @@ class _Between:
                 yield Change(field=CARD, of=race_label(before), before=NAMED, rings=self._is_soon(before))
 
     def _declared(self, before: Race, now: Race) -> Iterator[Change]:
-        """Runners that are new, gone, now non-runners, and runners again; and replaced jockeys."""
+        """Runners that are new, gone, now non-runners, and runners again; replaced jockeys, and changed draws."""
         if not (before.runners and now.runners):
             return
         pairs = paired_runners(before.runners, now.runners)
@@ -231,9 +230,11 @@ class _Between:
                 of = f"{_together(runners)} in the {where}"
                 yield Change(field=RUNNER, of=of, before=was, now=is_now, several=len(runners) > 1)
         for one, other in pairs:
-            if one and other and None not in {one.jockey, other.jockey} and one.jockey != other.jockey:
-                of = f"{runner_label(other)} in the {where}"
-                yield Change(field=JOCKEY_FACT, of=of, before=one.jockey, now=other.jockey)
+            for name in ("jockey", "draw") if one and other else ():
+                was, is_now = getattr(one, name), getattr(other, name)
+                if was and is_now and was != is_now:
+                    of = f"{runner_label(other)} in the {where}"
+                    yield Change(field=f"{RUNNER}.{name}", of=of, before=was, now=is_now)
 
 
 def _bounded(changes: Iterator[Change]) -> Iterator[Change]:

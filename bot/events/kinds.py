@@ -307,7 +307,7 @@ DECLARATIONS: Mapping[EventKind, EventDeclaration] = {
             "race.winning_time": _NOT_SHOWN,
             "race.number": _NOT_SHOWN,
             **_RUNNERS,
-            **_each("runner", "position_reason draw official_rating beaten", _NOT_SHOWN),
+            **_each("runner", "position_reason beaten", _NOT_SHOWN),
             **_CARD,
         },
     ),

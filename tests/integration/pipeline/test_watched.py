@@ -186,6 +186,15 @@ STORIES = {
         CHERE=[f"{NOW}, T. Marquand | +was R. Moore, now T. Marquand"],
         CRUN=[LOST],
     ),
+    "another draw": Story(
+        *(HERE, card(runners=[GOLDEN | {"draw": "4"}], sequence=1), card(runners=[GOLDEN | {"draw": "5"}], sequence=2)),
+        CHERE=[f"{NOW}, R. Moore, draw 5 | +was 4, now 5"],
+    ),
+    "another draw on a meeting's card": Story(
+        *(HERE, meeting_card(GOLDEN | {"draw": "4"}) | {"sequence": 1}),
+        meeting_card(GOLDEN | {"draw": "5"}) | {"sequence": 2},
+        CHERE=[f"{NOW}, R. Moore, draw 5 | +was 4, now 5"],
+    ),
     "no winner": Story(
         *(HERE, *WON, so_far(CHERE=[WINS, f"^CORRECTION: | {WON_NOT}"])),
         result(**MEDLEY, going="Soft") | {"sequence": 3},

@@ -1,6 +1,6 @@
 """The message for racecard.published: declarations for a future day."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from bot.events.event import RacingEvent
 from bot.events.facts import Change
@@ -10,6 +10,7 @@ from bot.outbox.message import Block, Message
 from bot.slack.messages.alerts.alert_context import MessageContext
 from bot.slack.messages.alerts.alert_notes import alert_buttons, asides, late_mark, shows_filled_in, small_print
 from bot.slack.messages.alerts.corrections import DISAGREE, changes_in_words, labelled
+from bot.slack.messages.alerts.runner_table import runner_lines
 from bot.slack.messages.alerts.watch_lines import watch_lines
 from bot.slack.messages.kit.blocks import actions, command_button, fits, header, section
 from bot.slack.messages.kit.layout import Either, fold, lines, message
@@ -25,10 +26,8 @@ from bot.slack.messages.kit.names import (
     race_name,
     reason,
     region_mark,
-    runner_line,
     runners_count,
 )
-from bot.slack.messages.kit.result_line import RaceField
 from bot.slack.messages.kit.text import (
     counted,
     first_of,
@@ -65,7 +64,7 @@ def racecard_published(event: RacingEvent, context: MessageContext) -> Message:
     text = with_mentions(_text(event, context, changed, (loss, lost), watched), context.mentions)
     small = small_print(event, context, details_filled_in=shows_filled_in(event.races, _line))
     buttons = alert_buttons(event, context.asked)
-    card = [section(race_details(event.race)), lines(list(_lines(event)))]
+    card = [section(race_details(event.race)), lines(_lines(event))]
     button = _card_button(event) if context.watched else None
     if not button:
         return message(text, [*head, *card, small, buttons])
@@ -208,16 +207,5 @@ def _line(race: Race) -> str:
     return joined([race_line(race), lost, status, safe(race.reason) if lost or status else None])
 
 
-def _lines(event: RacingEvent) -> Iterator[str]:
-    if event.races:
-        return map(_line, event.races)
-    field = RaceField(event.race)
-    return (
-        joined(
-            [
-                runner_line(runner, safe(runner.number, SHORT_MAX), field.horse(runner), field.price(runner)),
-                safe(runner.position, SHORT_MAX),
-            ]
-        )
-        for runner in event.race.runners
-    )
+def _lines(event: RacingEvent) -> list[str]:
+    return [*map(_line, event.races)] or runner_lines(event.race.runners, event.race, on_card=True)

@@ -78,7 +78,7 @@ def _runners(event: RacingEvent, small: Block | None) -> list[MessagePart]:
     """Every runner and the buttons in a collapsed container; else the details, and *Full result* as a button."""
     race, details, pressed = event.race, section(race_details(event.race)), alert_buttons(event, full_result=True)
     runners = in_order(race)
-    listed = lines(list(runner_lines(runners, race)))
+    listed = lines(runner_lines(runners, race))
     older = [details, None if pressed else listed], [pressed]
     if not runners:
         return [*older[0], small, *older[1]]

@@ -1,11 +1,11 @@
 """All runners of a race: as a native table without empty columns, or as lines."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
-from bot.events.races import Race, Runner
+from bot.events.races import RESERVED, Race, Runner
 from bot.outbox.message import Block
 from bot.slack.messages.kit.blocks import TEXT_OBJECT, section
-from bot.slack.messages.kit.names import SHORT_MAX, runner_line
+from bot.slack.messages.kit.names import SHORT_MAX, connections
 from bot.slack.messages.kit.native_blocks import NOTHING_CAME, TABLE_ROWS_MAX, cell, data_table
 from bot.slack.messages.kit.result_line import RaceField
 from bot.slack.messages.kit.text import given, joined, safe
@@ -60,17 +60,25 @@ def runners_table(
     return [table, more] if more else [table]
 
 
-def runner_lines(runners: Sequence[Runner], race: Race) -> Iterator[str]:
-    """For example "1  Desert Crown (R Moore / A O'Brien)  SP 5/2F · no. 4, draw 2, OR 121"."""
-    field = RaceField(race)
+def runner_lines(runners: Sequence[Runner], race: Race, *, on_card: bool = False) -> list[str]:
+    """For example "1  Desert Crown (R Moore / A O'Brien)  SP 5/2F · no. 4, draw 2, OR 121".
+
+    `on_card`: by the number, with who does not run: "4  Desert Crown (R Moore)  SP 5/2 · draw 2, OR 121, non-runner".
+    """
+    field, said = RaceField(race), []
     for runner in runners:
-        named = {
-            "no. {}": runner.number if runner.horse else None,
+        first, last = runner.position, runner.position_reason
+        if on_card:
+            first = runner.number
+            last = "non-runner" if runner.is_out and runner.position != RESERVED else runner.position
+        facts = {
+            "no. {}": runner.number if runner.horse and not on_card else None,
             "draw {}": runner.draw,
             "OR {}": runner.official_rating,
-            "beaten {}": runner.beaten,
-            "{}": runner.position_reason,
+            "beaten {}": None if on_card else runner.beaten,
+            "{}": last,
         }
-        numbers = [given(words, safe(value, SHORT_MAX)) for words, value in named.items()]
-        line = runner_line(runner, safe(runner.position, SHORT_MAX), field.horse(runner), field.price(runner))
-        yield joined([line, joined(numbers, ", ")])
+        name = f"{field.horse(runner)}{connections(runner)}"
+        line = joined([safe(first, SHORT_MAX), name, given("SP {}", field.price(runner))], "  ")
+        said.append(joined([line, joined([given(words, safe(of, SHORT_MAX)) for words, of in facts.items()], ", ")]))
+    return said

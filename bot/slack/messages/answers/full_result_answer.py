@@ -48,7 +48,7 @@ def full_result(
     head += [section(corrected), None if runners and not race.disputed else section(line), section(status)]
     received = f"Result received {moment_for_readers(received_at)}"
     foot = context(order_note(countries, {event.race.region}), received)
-    listed = lines(list(runner_lines(runners, race)))
+    listed = lines(runner_lines(runners, race))
     table = partial(runners_table, "Every runner", runners, FULL_RESULT_COLUMNS, result=race)
     return message(text, [*head, Either([table], [listed]), foot])
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, tzinfo
 from functools import partial
 
-from bot.events.races import Race, Runner
+from bot.events.races import Race
 from bot.events.typed_off import minutes_apart, read_off
 from bot.outbox.message import Message
 from bot.racedata.day_card import WITH_RESULT, Card, RaceOutcome
@@ -50,17 +50,14 @@ from bot.slack.messages.answers.outcome_words import (
 from bot.slack.messages.kit.blocks import command_button, section
 from bot.slack.messages.kit.layout import SCREEN, Either, section_of, unit
 from bot.slack.messages.kit.names import (
-    PERSON_MAX,
     RUNNERS_PLAUSIBLE,
-    SHORT_MAX,
-    horse_name,
     order_note,
     race_details,
     race_line,
     race_line_after_off,
 )
 from bot.slack.messages.kit.native_blocks import collapsed
-from bot.slack.messages.kit.result_line import RaceField, result_line
+from bot.slack.messages.kit.result_line import result_line
 from bot.slack.messages.kit.text import MESSAGE_MAX, clip, counted, given, joined, safe, without_bold
 from bot.slack.messages.kit.times import aware, off_for_readers, off_text, weekday_and_day
 
@@ -191,46 +188,20 @@ def _race_with_runners(
     said = _said(race, outcome, now)
     first = joined([at, given("*{}*", off), said], "  ")
     name = joined([first, details], " · " if said else "  ") or race_line(race)
-    columns, line, result = CARD_COLUMNS, _declared, None
-    if outcome in WITH_RESULT:
-        columns, line, result = FULL_RESULT_COLUMNS, partial(_placed, RaceField(race)), race
+    has_result = outcome in WITH_RESULT
+    if has_result:
         # Sorting keeps the card's order among runners without a place.
         runners = sorted(runners, key=lambda runner: runner.finishing_position or RUNNERS_PLAUSIBLE)
-    in_sections = section_of([name, *map(line, runners)])
+    in_sections = section_of([name, *runner_lines(runners, race, on_card=not has_result)])
     if runners and not is_alone:
         title = without_bold(joined([at, _race(race, outcome, now)], "  "))
         return Either([collapsed(title, [in_sections])], [in_sections])
     caption = joined(["Runners", off_text(race.off)], ", ")
-    table = runners_table(caption, runners, columns, TABLE_ROOM, result=result) if runners else []
+    columns = FULL_RESULT_COLUMNS if has_result else CARD_COLUMNS
+    table = runners_table(caption, runners, columns, TABLE_ROOM, result=race if has_result else None)
     if not table:
         return unit(in_sections)
     return Either([section(name), *table], [in_sections])
-
-
-def _declared(runner: Runner) -> str:
-    """For example "4  Desert Crown · draw 3 · R Moore / A O'Brien · OR 121"."""
-    facts = [*_facts(runner, safe(runner.starting_price, SHORT_MAX)), "non-runner" if runner.is_out else None]
-    return clip(joined([_first(runner.number, runner), *facts]), CARD_LINE_MAX)
-
-
-def _placed(field: RaceField, runner: Runner) -> str:
-    """For example "1  Desert Crown · no. 4 · draw 3 · R Moore / A O'Brien · OR 121 · SP 5/2F"."""
-    number = safe(runner.number, SHORT_MAX) if runner.horse else None
-    facts = [given("no. {}", number), *_facts(runner, field.price(runner))]
-    return clip(joined([_first(runner.position, runner), *facts]), CARD_LINE_MAX)
-
-
-def _first(first: str | None, runner: Runner) -> str:
-    return joined([safe(first, SHORT_MAX), horse_name(runner)], "  ")
-
-
-def _facts(runner: Runner, price: str | None) -> list[str | None]:
-    return [
-        given("draw {}", safe(runner.draw, SHORT_MAX)),
-        joined([safe(runner.jockey, PERSON_MAX), safe(runner.trainer, PERSON_MAX)], " / "),
-        given("OR {}", safe(runner.official_rating, SHORT_MAX)),
-        given("SP {}", price),
-    ]
 
 
 def results_of_day(card: Card, question: DayQuestion) -> Message:

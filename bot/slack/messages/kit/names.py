@@ -100,11 +100,6 @@ def horse_name(runner: Runner) -> str:
     return safe(runner.horse, HORSE_MAX) or given("no. {}", safe(runner.number, SHORT_MAX)) or "horse not named"
 
 
-def runner_line(runner: Runner, first: str | None, name: str, price: str | None) -> str:
-    """For example "1  Desert Crown (R Moore / A O'Brien)  SP 5/2". `first`: position or number."""
-    return joined([first, f"{name}{_connections(runner)}", given("SP {}", price)], "  ")
-
-
 def race_line(race: Race) -> str:
     """For example "14:30  Novices' Hurdle  ·  2m  ·  Class 4  ·  12 runners"."""
     name = joined([off_text(race.off), _title(race)], "  ")
@@ -146,7 +141,8 @@ def _in_short(race: Race) -> str:
     return joined([safe(race.distance, SHORT_MAX), class_name(race), runners_count(race)])
 
 
-def _connections(runner: Runner) -> str:
+def connections(runner: Runner) -> str:
+    """For example " (R Moore / A O'Brien)"; empty if unknown."""
     jockey, trainer = safe(runner.jockey, PERSON_MAX), safe(runner.trainer, PERSON_MAX)
     people = joined([jockey, trainer], " / ") if jockey else given("trainer {}", trainer)
     return given(" ({})", people) or ""
