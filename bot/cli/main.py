@@ -69,6 +69,35 @@ def racing_bot(
 
 
 @app.command()
+def init(
+    from_env: Annotated[bool, typer.Option("--from-env", help="Take the values from the environment.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a .env; its keys stay.")] = False,
+) -> None:
+    """Write .env, the file of settings, with a comment for each line. Each value is checked; nothing is called."""
+    import os
+
+    from bot.cli.init_command import MADE, Asked, ask_all, read, taken_from, write
+
+    path = Path(".env").absolute()
+    if not (from_env or sys.stdin.isatty()):
+        sys.exit("Nothing was written: nobody is there to be asked. Give --from-env.")
+    if path.exists() and not overwrite and (from_env or not typer.confirm(f"{path} exists. Replace the file?")):
+        sys.exit(f"Nothing was written: {path} exists. Give --overwrite.")
+    kept = read(path.read_text(encoding="utf-8-sig")) if path.exists() else {}
+    if from_env:
+        kept |= {name: os.environ[name] for name in MADE if os.environ.get(name)}
+
+    def ask(asked: Asked, before: str) -> str:
+        print(f"\n{asked.comment}")
+        hint = " (Enter keeps the value)" if before else "" if asked.is_needed else " (or Enter)"
+        typed = typer.prompt(f"{asked.name}{hint}", default="", show_default=False, hide_input=asked.is_secret)
+        return str(typed) or before
+
+    write(path, taken_from(os.environ) if from_env else ask_all(ask, print, kept), kept)
+    print(f"{path} is written, for your own user alone. Start the bot: racing-bot serve. Then: racing-bot doctor")
+
+
+@app.command()
 def serve() -> None:
     """Run the service. It takes deliveries, posts messages and answers commands."""
     # Only with --help: bot/__main__.py starts the service before this module is loaded.

@@ -1,0 +1,133 @@
+"""`racing-bot init`: writes `.env`, with a comment for each line and a key made for secrets at rest."""
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from io import StringIO
+from pathlib import Path
+from secrets import token_hex
+from typing import NamedTuple
+
+from cryptography.fernet import Fernet
+from dotenv import dotenv_values
+
+from bot.errors import SettingsError
+from bot.settings import load_settings
+
+PLACEHOLDER = re.compile(
+    r"[<>…]|\.\.\.|\b\w[\w-]*\.example\.(?:com|org|net)\b|C0123456789|U0123ABCD|\bchange[-_ ]?me\b|\byour[-_ ]",
+    re.IGNORECASE,
+)
+"""The README's own examples, and the words of other samples."""
+
+READ_BACK = "can't stand in a .env as it is: take line breaks, quotes and ${ out of the value"
+
+
+class Asked(NamedTuple):
+    """A value that a person gives. `instead` is a value that may be given in place of this value."""
+
+    name: str
+    comment: str
+    is_secret: bool = False
+    is_needed: bool = True
+    instead: str | None = None
+
+
+ASKED = (
+    Asked("RACING_API_URL", "Base address of the data service, version included, from its documentation."),
+    Asked("RACING_API_KEY", "The key of your plan with the data service.", is_secret=True),
+    Asked("SLACK_BOT_TOKEN", "Slack: Install App, Bot User OAuth Token; begins with xoxb-.", is_secret=True),
+    Asked(
+        "SLACK_SIGNING_SECRET",
+        "Slack: Basic Information, App Credentials. Blank for Socket Mode.",
+        is_secret=True,
+        instead="SLACK_APP_TOKEN",
+    ),
+    Asked(
+        "SLACK_APP_TOKEN",
+        "Socket Mode alone: Basic Information, App-Level Tokens; begins with xapp-.",
+        is_secret=True,
+        instead="SLACK_SIGNING_SECRET",
+    ),
+    Asked("PUBLIC_URL", "The https address at which the data service and Slack reach the bot."),
+    Asked("ADMIN_CHANNEL", "The channel for warnings, by its id: the channel's details, at the end.", is_needed=False),
+    Asked("ADMIN_USERS", "User ids of admins, with commas: a profile's menu, Copy member ID.", is_needed=False),
+)
+MADE = {
+    "ENCRYPTION_KEYS": (
+        "Encrypts stored secrets. Keep a copy: without the key stored secrets are lost.",
+        Fernet.generate_key,
+    ),
+    "POSTGRES_PASSWORD": ("For compose.yaml alone: PostgreSQL's password.", lambda: token_hex(16).encode()),
+}
+
+
+def problem_with(name: str, value: str) -> str | None:
+    """The problem of one value, by the settings' own checks."""
+    if found := PLACEHOLDER.search(value):
+        return f"{name} still has a placeholder, {found[0]}: give the value of your own."
+    if read(_line(name, value)).get(name) != value:
+        return f"{name} {READ_BACK}."
+    try:
+        load_settings(None, **{name.lower(): value})
+    except SettingsError as error:
+        return next((one for one in error.problems if re.match(rf"{name}\b", one)), None)
+    return None
+
+
+def ask_all(ask: Callable[[Asked, str], str], told: Callable[[str], None], kept: Mapping[str, str]) -> dict[str, str]:
+    """The values by name. `ask` gets the kept value, and is asked again after each problem."""
+    given: dict[str, str] = {}
+    for asked in ASKED:
+        if asked.instead in given:
+            continue
+        while True:
+            value = ask(asked, kept.get(asked.name, "")).strip()
+            is_missing = not value and asked.is_needed and asked.name != "SLACK_SIGNING_SECRET"
+            problem = f"{asked.name} is needed." if is_missing else value and problem_with(asked.name, value)
+            if not problem:
+                break
+            told(problem)
+        if value:
+            given[asked.name] = value
+    return given
+
+
+def taken_from(environment: Mapping[str, str]) -> dict[str, str]:
+    """The values that the environment gives. Raises SettingsError with every problem."""
+    given = {one.name: environment[one.name].strip() for one in ASKED if environment.get(one.name, "").strip()}
+    problems = [problem for name, value in given.items() if (problem := problem_with(name, value))]
+    problems += [
+        f"{one.name} is missing. {one.comment}"
+        for one in ASKED
+        if one.is_needed and one.name not in given and one.instead not in given and one.name != "SLACK_APP_TOKEN"
+    ]
+    if problems:
+        raise SettingsError(problems)
+    return given
+
+
+def write(path: Path, given: Mapping[str, str], kept: Mapping[str, str]) -> None:
+    """Writes the file for the own user alone. Keys and other lines of an earlier file stay. Raises SettingsError."""
+    made = {name: kept.get(name) or make().decode() for name, (_, make) in MADE.items()}
+    lines = [f"# {one.comment}\n{_line(one.name, given[one.name])}" for one in ASKED if one.name in given]
+    lines += [f"# {comment}\n{_line(name, made[name])}" for name, (comment, _) in MADE.items()]
+    ours = {one.name for one in ASKED} | MADE.keys()
+    lines += [f"# Kept from the file before.\n{_line(name, kept[name])}" for name in kept if name not in ours]
+    load_settings(
+        None, **{name.lower(): value for name, value in {**given, **made}.items() if name != "POSTGRES_PASSWORD"}
+    )
+    new = path.with_name(f"{path.name}.new")
+    new.unlink(missing_ok=True)
+    with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+        file.write("# The settings of racing-bot; docs/settings.md has all of them.\n\n" + "\n".join(lines))
+    new.replace(path)
+
+
+def read(text: str) -> dict[str, str]:
+    """The values of the text of a `.env`."""
+    return {name: value for name, value in dotenv_values(stream=StringIO(text)).items() if value}
+
+
+def _line(name: str, value: str) -> str:
+    return f"{name}={value}\n"
