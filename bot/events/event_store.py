@@ -2,9 +2,10 @@
 
 import json
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from enum import StrEnum
 from functools import lru_cache
+from typing import Any
 
 from sqlalchemy import (
     BindParameter,
@@ -114,58 +115,49 @@ def outcomes_near(
     return list(event_bounds.first_of((known(row)[0] for row in newest_first(found)), OUTCOMES_RACES_MAX))
 
 
-@dataclass(frozen=True)
-class Around:
-    """`places` find abandoned meetings, and events received since `recent`.
+class By(StrEnum):
+    """How events are found: by an event's key, by the id of a race or meeting, or by a day and course.
 
-    `whole_places`, of meetings, cards and abandoned races, find all racecards and abandoned races.
+    A place finds abandoned meetings, and events received lately. A whole place, of a meeting, a card or an abandoned
+    race, finds all racecards and abandoned races.
     """
 
-    race_ids: frozenset[str] = frozenset()
-    meeting_ids: frozenset[str] = frozenset()
-    places: frozenset[DayAndCourse] = frozenset()
-    whole_places: frozenset[DayAndCourse] = frozenset()
-    keys: frozenset[str] = frozenset()
-    recent: datetime = FAR_AHEAD
-
-    def with_(self, other: "Around") -> "Around":
-        return replace(
-            self,
-            race_ids=self.race_ids | other.race_ids,
-            meeting_ids=self.meeting_ids | other.meeting_ids,
-            places=self.places | other.places,
-            whole_places=self.whole_places | other.whole_places,
-            keys=self.keys | other.keys,
-        )
-
-    def without(self, other: "Around") -> "Around":
-        return replace(
-            self,
-            race_ids=self.race_ids - other.race_ids,
-            meeting_ids=self.meeting_ids - other.meeting_ids,
-            places=self.places - other.places,
-            whole_places=self.whole_places - other.whole_places,
-            keys=self.keys - other.keys,
-        )
+    KEY = "key"
+    RACE = "race"
+    MEETING = "meeting"
+    PLACE = "place"
+    WHOLE_PLACE = "whole place"
 
 
-def keys_of(about: Iterable[RacingEvent]) -> frozenset[str]:
-    return frozenset(key for event in about for key in (event.key, event.contradicting_key) if key)
+Around = frozenset[tuple[By, Any]]
 
 
-def around_of(about: Iterable[RacingEvent], recent: datetime = FAR_AHEAD) -> Around:
+def keys_of(about: Iterable[RacingEvent]) -> set[str]:
+    return {key for event in about for key in (event.key, event.contradicting_key) if key}
+
+
+def around_of(about: Iterable[RacingEvent]) -> Around:
     about = list(about)
-    keys = keys_of(about)
-    about = [event for event in about if event.kind is not None]
-    of_whole = [event for event in about if event.kind in {*OF_MEETINGS, EventKind.RACE_ABANDONED}]
-    return Around(
-        race_ids=frozenset(race.race_id for event in about for race in (event.race, *event.races) if race.race_id),
-        meeting_ids=frozenset(event.race.meeting_id for event in about if event.race.meeting_id),
-        places=places_of(event.race for event in about),
-        whole_places=places_of(event.race for event in of_whole),
-        keys=keys,
-        recent=recent,
+    told = [event for event in about if event.kind is not None]
+    whole = places_of(event.race for event in told if event.kind in {*OF_MEETINGS, EventKind.RACE_ABANDONED})
+    races = around_races(event.race for event in told) | _by(
+        By.RACE, (race.race_id for event in told for race in event.races)
     )
+    return races | _by(By.KEY, keys_of(about)) | _by(By.WHOLE_PLACE, whole)
+
+
+def around_races(races: Iterable[Race]) -> Around:
+    races = list(races)
+    ids = _by(By.RACE, (race.race_id for race in races)) | _by(By.MEETING, (race.meeting_id for race in races))
+    return ids | _by(By.PLACE, places_of(races))
+
+
+def _by(by: By, names: Iterable[Any]) -> Around:
+    return frozenset((by, name) for name in names if name)
+
+
+def names_in(about: Around, by: By) -> list[Any]:
+    return [name for way, name in about if way is by]
 
 
 def places_of(races: Iterable[Race]) -> frozenset[DayAndCourse]:
@@ -214,41 +206,33 @@ def _is_at(
     return or_(false(), *at)
 
 
-def around(session: Session, about: Around) -> dict[str, list[EventVersion]]:
-    """The versions of each related event, the earliest first: one statement, by indexes."""
-    places, values = _words_of(about.places)
-    whole, whole_values = _words_of(about.whole_places)
-    asked = (bool(about.keys), bool(about.race_ids), bool(about.meeting_ids))
-    if not (any(asked) or places or whole):
+def around(session: Session, about: Around, recent: datetime = FAR_AHEAD) -> dict[str, list[EventVersion]]:
+    """The versions of each related event, the earliest first: one statement, by indexes. `recent`: received since."""
+    places, values = _words_of(names_in(about, By.PLACE))
+    whole, whole_values = _words_of(names_in(about, By.WHOLE_PLACE))
+    ids = {str(by): sorted(names_in(about, by)) for by in (By.KEY, By.RACE, By.MEETING)}
+    asked = tuple(by for by, ids_by in ids.items() if ids_by)
+    if not (asked or places or whole):
         return {}
     statement = _around(dialect_of(session), asked, places, whole)
-    named: dict[str, object] = {
-        "keys": sorted(about.keys),
-        "races": sorted(about.race_ids),
-        "meetings": sorted(about.meeting_ids),
-        "recent": about.recent,
-    }
-    rows = session.execute(statement, named | _named("place", values) | _named("whole", whole_values))
-    return _by_key(rows.scalars())
+    named: dict[str, object] = {**ids, "recent": recent, **_named("place", values), **_named("whole", whole_values)}
+    return _by_key(session.execute(statement, named).scalars())
 
 
 @lru_cache(maxsize=256)
-def _around(
-    dialect: str, asked: tuple[bool, bool, bool], places: WordsPerPlace, whole: WordsPerPlace
-) -> Select[EventVersion]:
+def _around(dialect: str, asked: tuple[str, ...], places: WordsPerPlace, whole: WordsPerPlace) -> Select[EventVersion]:
     """Cached: building takes longer than running."""
     row, named = EventVersion, NamedRace
     ways: list[Select[str]] = []
     key, kind = col(row.event_key), col(row.kind)
-    by_key, by_race, by_meeting = asked
-    if by_key:
-        ways.append(select(key).where(key.in_(_many("keys"))))
-    if by_race:
-        ways.append(_newest(select(key).where(col(row.race_id).in_(_many("races"))), RACES_EVENTS_MAX))
-        naming = select(col(named.event_key)).where(col(named.race_id).in_(_many("races")))
+    if By.KEY in asked:
+        ways.append(select(key).where(key.in_(_many(By.KEY))))
+    if By.RACE in asked:
+        ways.append(_newest(select(key).where(col(row.race_id).in_(_many(By.RACE))), RACES_EVENTS_MAX))
+        naming = select(col(named.event_key)).where(col(named.race_id).in_(_many(By.RACE)))
         ways.append(_limited(naming.limit(RACES_EVENTS_MAX)))
-    if by_meeting:
-        of_meeting = select(key).where(col(row.meeting_id).in_(_many("meetings")), kind != EventKind.RESULT_RECEIVED)
+    if By.MEETING in asked:
+        of_meeting = select(key).where(col(row.meeting_id).in_(_many(By.MEETING)), kind != EventKind.RESULT_RECEIVED)
         ways.append(_newest(of_meeting, RACES_EVENTS_MAX))
     for place in _parameters("place", places):
         is_there = _is_at(dialect, row, [place])

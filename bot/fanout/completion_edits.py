@@ -157,7 +157,7 @@ def amend(plan: Plan, changed: Sequence[_Amended], now: datetime) -> None:
             named_races.add(plan.session, one.event.key, {race.race_id for race in one.event.races} - stored)
         if one.watched:
             event_store.note_watched(one.row, one.watched)
-        plan.meetings.learn(one.event, one.row)
+        plan.meetings.learn(one.event)
     for one in changed:
         matching = {channel_id for channel_id, chosen in known.listening if chosen.matches(one.event)}
         moved = matching if one.is_recent and one.event.place != one.stored.place else set[str]()

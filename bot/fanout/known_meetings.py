@@ -8,7 +8,7 @@ from sqlmodel import Session
 from bot.db.tables import EventVersion
 from bot.events import event_bounds, event_store
 from bot.events.event import EventKind, RacingEvent
-from bot.events.event_store import Around
+from bot.events.event_store import Around, By
 from bot.events.meeting_parts import is_part_of, is_there, names_race
 from bot.events.races import Race
 
@@ -22,43 +22,34 @@ class KnownMeetings:
     def __init__(self, session: Session, recent: datetime) -> None:
         self._session = session
         self._recent = recent
-        self._read = Around(recent=recent)
+        self._read = Around()
         self._events: dict[str, RacingEvent] = {}
-        self._rows: dict[str, EventVersion] = {}
         self._versions: dict[str, list[EventVersion]] = {}
         self._made: set[str] = set()
 
     def read(self, about: Iterable[RacingEvent]) -> list[RacingEvent]:
         """By one statement, without events read before."""
-        return self._found(event_store.around_of(about, self._recent))
+        return self._found(event_store.around_of(about))
 
     def read_around(self, races: Iterable[Race]) -> list[RacingEvent]:
         """As `read`, around races of the race book."""
-        races = list(races)
-        wanted = Around(
-            race_ids=frozenset(race.race_id for race in races if race.race_id),
-            meeting_ids=frozenset(race.meeting_id for race in races if race.meeting_id),
-            places=event_store.places_of(races),
-            recent=self._recent,
-        )
-        return self._found(wanted)
+        return self._found(event_store.around_races(races))
 
     def _found(self, wanted: Around) -> list[RacingEvent]:
-        versions = event_store.around(self._session, wanted.without(self._read))
-        self._read = self._read.with_(wanted)
-        newest = event_store.newest_first(rows[-1] for rows in versions.values())
+        versions = event_store.around(self._session, wanted - self._read, self._recent)
+        self._read |= wanted
+        newest = event_store.newest_first(rows[-1] for key, rows in versions.items() if key not in self._versions)
         # The transaction's own events come first.
-        newest.sort(key=lambda row: row.event_key not in wanted.keys)
-        some = event_bounds.first_of((event_store.known(row)[0] for row in newest), RACES_AROUND_MAX)
-        found = {event.key: event for event in some}
-        versions = {key: versions[key] for key in found}
-        self._rows |= {key: rows[-1] for key, rows in versions.items()}
-        self._versions |= versions
-        self._events |= found
-        return list(found.values())
+        newest.sort(key=lambda row: (By.KEY, row.event_key) not in wanted)
+        found = event_bounds.first_of((event_store.known(row)[0] for row in newest), RACES_AROUND_MAX)
+        events = {event.key: event for event in found}
+        self._versions |= {key: versions[key] for key in events}
+        self._events |= events
+        return list(events.values())
 
-    def versions_of(self, keys: Collection[str]) -> dict[str, list[EventVersion]]:
-        return {key: list(self._versions[key]) for key in keys if key in self._versions}
+    def versions_of(self, key: str) -> list[EventVersion]:
+        """Stored and new, the earliest first."""
+        return self._versions.get(key, [])
 
     def has_other_of_race(self, event: RacingEvent) -> bool:
         own = event.named_race_ids
@@ -67,27 +58,28 @@ class KnownMeetings:
             for other in self._events.values()
         )
 
-    def learn(self, event: RacingEvent, version: EventVersion) -> None:
+    def learn(self, event: RacingEvent) -> None:
+        """The event has later values."""
         self._events[event.key] = event
-        self._rows[event.key] = version
 
     def made(self, event: RacingEvent, version: EventVersion) -> None:
-        self.learn(event, version)
+        self.learn(event)
+        self._versions.setdefault(event.key, []).append(version)
         self._made.add(event.key)
 
     def told_lately(self) -> list[tuple[RacingEvent, EventVersion]]:
         """Events since `recent`, without events of this transaction."""
         lately = [
-            (self._events[key], row)
-            for key, row in self._rows.items()
-            if row.received_at > self._recent and key not in self._made
+            (self._events[key], rows[-1])
+            for key, rows in self._versions.items()
+            if rows[-1].received_at > self._recent and key not in self._made
         ]
         # An unreadable stored event stays as stored.
         return [(event, row) for event, row in lately if event.unreadable_because is None]
 
     def told(self, key: str) -> tuple[RacingEvent, EventVersion]:
         """The newest version of a known event, of any age."""
-        return self._events[key], self._rows[key]
+        return self._events[key], self._versions[key][-1]
 
     def around(self, about: Iterable[RacingEvent]) -> list[RacingEvent]:
         """All known events, once the events around these are read."""
@@ -95,7 +87,7 @@ class KnownMeetings:
         return list(self._events.values())
 
     def row_of(self, event: RacingEvent) -> EventVersion:
-        return self._rows[event.key]
+        return self._versions[event.key][-1]
 
     def of(self, event: RacingEvent) -> list[RacingEvent]:
         """The abandoned meetings of a race or card. Meetings that name the race come first.
@@ -138,7 +130,7 @@ class KnownMeetings:
     def also_losing(self, race: Race, but: str) -> list[str]:
         """The other events that report the loss of the race, but not before a report that the race is run after all."""
         said = [
-            (event.key, self._rows[event.key].received_at, lost)
+            (event.key, self.row_of(event).received_at, lost)
             for event, named in _as_named(race.race_id, self._events.values())
             if event.key != but and event.unreadable_because is None
             if (lost := _says_lost(event, named, race)) is not None

@@ -145,7 +145,7 @@ class _Transaction:
         """
         elsewhere = KnownElsewhere(self._session, self._known.lists, self._known.filters, careful=claiming is None)
         events = self._fill_in(read, elsewhere)
-        versions = KnownEvents(events, self._meetings, elsewhere)
+        versions = KnownEvents(self._meetings, elsewhere)
         done = 0
         for (delivery, _), event in zip(read, events, strict=True):
             if self._plan.posts >= MESSAGES_PER_COMMIT:

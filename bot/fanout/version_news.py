@@ -1,6 +1,6 @@
 """The versions of a transaction's events. News becomes the next version."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -57,11 +57,10 @@ class _Report:
 class KnownEvents:
     """The versions of a transaction's events, stored and new."""
 
-    def __init__(self, about: Iterable[RacingEvent], meetings: KnownMeetings, elsewhere: KnownElsewhere) -> None:
-        """`meetings` have read the versions of these events."""
+    def __init__(self, meetings: KnownMeetings, elsewhere: KnownElsewhere) -> None:
+        """`meetings` have read the versions."""
         self._meetings = meetings
         self._elsewhere = elsewhere
-        self._rows = meetings.versions_of(event_store.keys_of(about))
         self._silent: dict[str, RacingEvent] = {}
 
     def news(self, event: RacingEvent, inbox_id: int, received_at: datetime) -> VersionNews | Repeat | None:
@@ -77,33 +76,32 @@ class KnownEvents:
 
     def noted(self, event_key: str) -> WatchedIn:
         """The watched runners of the event's versions; of each channel those of the latest version with any."""
-        return event_store.noted_in(self._rows.get(event_key, ()))
+        return event_store.noted_in(self._meetings.versions_of(event_key))
 
     def _known(self, event: RacingEvent) -> Known:
         others = self._reports(event.contradicting_key or "")
-        is_first_result = event.key not in self._rows and event.kind is EventKind.RESULT_RECEIVED
+        own = self._reports(event.key)
+        is_first_result = not own and event.kind is EventKind.RESULT_RECEIVED
         return Known(
-            self._reports(event.key),
+            own,
             self._silent.get(event.key),
             others[-1] if others else None,
             lost_by=self._meetings.losing(event.race.race_id) if is_first_result else None,
         )
 
     def _reports(self, event_key: str) -> Sequence[_Report]:
-        return [_Report(row) for row in self._rows.get(event_key, ())]
+        return [_Report(row) for row in self._meetings.versions_of(event_key)]
 
     def _keep_order(self, event: RacingEvent) -> None:
-        row = self._rows[event.key][-1]
-        stored, _ = event_store.known(row)
+        stored, row = self._meetings.told(event.key)
         if (kept := with_order_of(event, stored)) != stored:
             event_store.amend(row, kept)
-            self._meetings.learn(kept, row)
+            self._meetings.learn(kept)
 
     def _made(self, found: News, inbox_id: int, received_at: datetime) -> VersionNews:
-        event, rows = found.event, self._rows.setdefault(found.event.key, [])
+        event, rows = found.event, self._meetings.versions_of(found.event.key)
         version = rows[-1].version + 1 if rows else 1
         row = event_store.make(event, version, remarks=found.remarks, inbox_id=inbox_id, received_at=received_at)
-        rows.append(row)
         self._meetings.made(event, row)
         self._silent.pop(event.key, None)
         return VersionNews(event, found.remarks, found.rings, found.is_first, version=row)

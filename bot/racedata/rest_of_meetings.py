@@ -7,7 +7,7 @@ from sqlmodel import Session
 
 from bot.events import event_store
 from bot.events.event import EventKind, RacingEvent
-from bot.events.event_store import Around
+from bot.events.event_store import Around, By, names_in
 from bot.events.meeting_parts import is_part_of
 from bot.events.races import Race
 from bot.racedata import race_book_store
@@ -34,9 +34,10 @@ def run_races(
     if not meetings:
         return RunRaces()
     asked = event_store.around_of(meetings)
-    ids = asked.race_ids.union(race_ids)
+    ids = {*names_in(asked, By.RACE), *race_ids}
     book = _in_book(session, meetings, asked, ids, careful=careful)
-    stored = event_store.outcomes_near(session, ids.union(book), asked.meeting_ids, asked.places)
+    of_meetings, places = names_in(asked, By.MEETING), names_in(asked, By.PLACE)
+    stored = event_store.outcomes_near(session, ids.union(book), of_meetings, places)
     told = {event.key: event for event in (*stored, *meetings)}
     outcomes = outcomes_of(book.values(), list(told.values()), None, None)
     return RunRaces(
@@ -75,7 +76,9 @@ def _in_book(
     book = dict[str, Race]()
     guarded(
         session,
-        lambda: book.update(race_book_store.find(session, race_ids, asked.meeting_ids, asked.places)),
+        lambda: book.update(
+            race_book_store.find(session, race_ids, names_in(asked, By.MEETING), names_in(asked, By.PLACE))
+        ),
         events,
         careful=careful,
     )

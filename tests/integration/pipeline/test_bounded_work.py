@@ -7,7 +7,7 @@ import pytest
 from bot.deliveries.payload import MOST_EVENTS
 from bot.events import event_store
 from bot.events.event_bounds import EVENT_RACES_MAX, EVENT_RUNNERS_MAX, KEPT_ID_MAX
-from bot.events.event_store import PLACE_EVENTS_MAX, Around
+from bot.events.event_store import PLACE_EVENTS_MAX
 from bot.events.races import Course, Race
 from bot.outbox.claim_sender import POST_CALL_S
 from bot.outbox.message_store import OVERRAN
@@ -157,7 +157,7 @@ async def test_newest_events_of_a_place_are_looked_at_around_an_event(database, 
     count = PLACE_EVENTS_MAX + 5
     events = [abandonment(f"rc_{number}", off_time=f"1{number % 10}:00") for number in range(count)]
     await fan_out(pipeline, [events[first : first + MOST_EVENTS] for first in range(0, count, MOST_EVENTS)])
-    around = Around(whole_places=frozenset({(DAY, ASCOT)}))
+    around = frozenset({(By.WHOLE_PLACE, (DAY, ASCOT))})
     found = await database.read(lambda session: event_store.around(session, around))
     assert len(found) == PLACE_EVENTS_MAX
     assert f"race.abandoned:rc_{count - 1}" in found
@@ -168,7 +168,7 @@ async def test_newest_versions_of_an_event_are_read(database, pipeline):
     key = "result.received:rc_1"
     await fan_out(pipeline, [result(title=f"Title {number}") for number in range(event_store.VERSIONS_MAX + 3)])
     (found,) = (await database.read(lambda session: event_store.versions(session, [key]))).values()
-    around = Around(keys=frozenset({key}))
+    around = frozenset({(By.KEY, key)})
     (read,) = (await database.read(lambda session: event_store.around(session, around))).values()
     assert [row.version for row in read] == [row.version for row in found][-event_store.VERSIONS_MAX :]
 
