@@ -7,7 +7,7 @@ import pytest
 from bot.deliveries.payload import MOST_EVENTS
 from bot.events import event_store
 from bot.events.event_bounds import EVENT_RACES_MAX, EVENT_RUNNERS_MAX, KEPT_ID_MAX
-from bot.events.event_store import PLACE_EVENTS_MAX
+from bot.events.event_store import PLACE_EVENTS_MAX, By
 from bot.events.races import Course, Race
 from bot.outbox.claim_sender import POST_CALL_S
 from bot.outbox.message_store import OVERRAN
