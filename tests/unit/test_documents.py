@@ -94,7 +94,7 @@ def test_every_decision_has_its_number_three_paragraphs_and_a_link_from_the_arch
 
 def test_first_pages_are_short():
     assert len(text("docs/architecture.md").split()) <= 1_500
-    assert len(text("README.md").splitlines()) <= 200
+    assert len(text("README.md").splitlines()) <= 120
 
 
 def test_checks_run_the_test_command_of_the_readme():
