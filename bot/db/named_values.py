@@ -55,16 +55,16 @@ class Mark(StrEnum):
     """The write by which `/readyz` tries the database."""
 
 
-def get(session: Session, name: str) -> tuple[Any, datetime] | None:
-    kept = text(session, name)
+def get(session: Session, name: str, *, lock: bool = False) -> tuple[Any, datetime] | None:
+    kept = text(session, name, lock=lock)
     return (json.loads(kept[0]), kept[1]) if kept else None
 
 
-def text(session: Session, name: str) -> tuple[str, datetime] | None:
-    """The stored JSON and the time of writing."""
+def text(session: Session, name: str, *, lock: bool = False) -> tuple[str, datetime] | None:
+    """The stored JSON and the time of writing. `lock`: other replicas change the value after this transaction."""
     state = table_of(StoredState).c
     named = select(state.value, state.updated_at).where(state.name == name)
-    row = session.connection().execute(named).one_or_none()
+    row = session.connection().execute(named.with_for_update() if lock else named).one_or_none()
     return (row[0], row[1]) if row else None
 
 
@@ -93,7 +93,7 @@ class DatabaseStateStore:
         await self._database.write(partial(self._changed, name=name, change=change))
 
     def _changed(self, session: Session, name: str, change: Callable[[Any], Any]) -> None:
-        kept = get(session, name)
+        kept = get(session, name, lock=True)
         before = kept[0] if kept else None
         if (after := change(before)) != before:
             put(session, name, after, self._clock())

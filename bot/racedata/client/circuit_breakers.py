@@ -102,10 +102,7 @@ def fingerprint(key: SecretStr) -> str:
 
 
 class CircuitBreakers:
-    """Two replicas that write at the same instant may lose a change: the next answer tells the same again.
-
-    `in_flight` counts this process's requests.
-    """
+    """`in_flight` counts this process's requests."""
 
     def __init__(self, store: StateStore, clock: Clock, key: SecretStr) -> None:
         self._store = store

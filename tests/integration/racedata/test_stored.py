@@ -1,5 +1,6 @@
 """What the database keeps of the data service: circuit breakers, signing secrets, and the count of replicas."""
 
+import asyncio
 import secrets
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -71,6 +72,18 @@ def settings_of(database_url="sqlite:///unused.db"):
     )
 
 
+@on_both
+async def test_no_replica_loses_a_change_of_another(database):
+    other = Database(database.address)
+    replicas = [DatabaseStateStore(one, now) for one in (database, other)]
+    changes = [replica.change("a", lambda kept: (kept or 0) + 1) for replica in replicas * 20]
+    await replicas[0].change("a", lambda _: 0)
+    await asyncio.gather(*changes)
+    assert await replicas[1].get("a") == 40
+    await other.close()
+
+
+@on_both
 async def test_quota_breaker_outlives_restarts_until_the_month_turns(service, open_one, sleep_clock):
     service.set_used(15_000)
     assert [await outcome(open_one()) for _ in range(3)] == [QuotaExceeded, CircuitOpen, CircuitOpen]
