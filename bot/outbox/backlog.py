@@ -1,9 +1,9 @@
 """The messages of held queues: given up after a time, or summarised once the channel is back."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sqlalchemy import (
     ColumnElement,
@@ -11,12 +11,9 @@ from sqlalchemy import (
     delete,
     exists,
     func,
-    literal,
     literal_column,
     or_,
     select,
-    text,
-    union_all,
     update,
 )
 from sqlmodel import Session, col
@@ -26,14 +23,13 @@ from bot.channels.filters import ChannelFilter, Meeting
 from bot.channels.hours import kept_until
 from bot.db.tables import ChannelQueue, EventVersion, MessageKind, MessageState, OutboxMessage, Reason, SaidRow
 from bot.events import event_store
-from bot.events.event import RacingEvent
 from bot.outbox import held_queues, live_meetings, message_store, revisions
 from bot.outbox.held_queues import Held
 from bot.outbox.message_store import COUNTS_FROM, IS_DUE, IS_UNSENT
 from bot.outbox.said_apart import say_apart
 from bot.outbox.states import WAITING_STATES, Happened, move, move_each
 
-NUMBERS_PER_STATEMENT = 1_000
+IDS_PER_STATEMENT = 1_000
 """SQLite takes some thirty thousand parameters."""
 
 UNWANTED = "the channel unsubscribed while it waited"
@@ -42,17 +38,14 @@ MEETING_MUTED = "the channel muted the meeting while it waited"
 _IS_QUEUED = (IS_UNSENT, col(OutboxMessage.state) == MessageState.QUEUED)
 
 
-class WaitingPost(NamedTuple):
-    """An event of a waiting message. `is_own`: of the message itself, and not shown beside the message's event."""
+class Waiting(NamedTuple):
+    """A waiting message of the version `own`. `beside`: what the message shows too. `until`: the awaited hour."""
 
-    priority: int
     post_id: int
     channel_id: str
-    event_id: int
-    event_key: str
-    version: int
-    kind: str | None
-    is_own: bool
+    until: datetime | None
+    own: EventVersion
+    beside: tuple[EventVersion, ...]
 
 
 @dataclass(frozen=True)
@@ -64,9 +57,9 @@ class Lost:
     has_abandonment: bool
 
 
-def of_queue(session: Session, channel_id: str, before: datetime) -> list[WaitingPost]:
-    """Messages older than `before`, in order, with all that they show. Without messages that wait for a moment."""
-    return _waiting_posts(session, col(OutboxMessage.channel_id) == channel_id, IS_DUE, before > COUNTS_FROM)
+def of_queue(session: Session, channel_id: str, before: datetime) -> list[Waiting]:
+    """Messages older than `before`, in order. Without messages that wait for a moment."""
+    return _waiting(session, col(OutboxMessage.channel_id) == channel_id, IS_DUE, before > COUNTS_FROM)
 
 
 def channels_due(session: Session, now: datetime, limit: int) -> dict[str, datetime]:
@@ -85,10 +78,10 @@ def channels_due(session: Session, now: datetime, limit: int) -> dict[str, datet
     return {channel_id: since for channel_id, since in session.execute(statement)}  # noqa: C416  rows are no pairs to mypy
 
 
-def release(session: Session, channel_id: str, now: datetime) -> list[WaitingPost]:
-    """Queue what has waited for its moment. Returns the messages with all that they show, in order."""
+def release(session: Session, channel_id: str, now: datetime) -> list[Waiting]:
+    """Queue what has waited for its moment. Returns the messages in order."""
     is_due = (col(OutboxMessage.channel_id) == channel_id, col(OutboxMessage.not_before) <= now)
-    found = _waiting_posts(session, *is_due)
+    found = _waiting(session, *is_due)
     message_store.release(session, *is_due, *_IS_QUEUED)
     return found
 
@@ -101,32 +94,25 @@ def wait_anew(
     An event that no filter takes is withdrawn. `new_hours`: the other events wait by the filters' hours, unless their
     moment has come.
     """
-    waiting = _waiting(session, channel_id)
-    taken = {event.key for _, event, _ in waiting if any(chosen.matches(event) for chosen in filters)}
-    _withdraw(session, [number for number, event, _ in waiting if event.key not in taken], UNWANTED, now)
-    for number, event, until in waiting if new_hours else ():
-        if event.key in taken and until > now:
+    waiting = [(one, event_store.known(one.own)[0]) for one in _for_an_hour(session, channel_id)]
+    taken = {event.key for _, event in waiting if any(chosen.matches(event) for chosen in filters)}
+    _withdraw(session, [one.post_id for one, event in waiting if event.key not in taken], UNWANTED, now)
+    for one, event in waiting if new_hours else ():
+        if event.key in taken and one.until and one.until > now:
             anew = kept_until(filters, event, now, now) or now
-            one = update(OutboxMessage).where(col(OutboxMessage.id) == number, ~IS_DUE)
-            session.execute(one.values(not_before=anew))
+            statement = update(OutboxMessage).where(col(OutboxMessage.id) == one.post_id, ~IS_DUE)
+            session.execute(statement.values(not_before=anew))
 
 
-def withdraw_muted(session: Session, channel_id: str, meeting: Meeting, now: datetime) -> int:
+def withdraw_muted(session: Session, channel_id: str, meeting: Meeting, now: datetime) -> None:
     """The channel muted the meeting: what waits for an hour is withdrawn, as new messages would be muted."""
-    muted = [number for number, event, _ in _waiting(session, channel_id) if meeting.has(event.race)]
+    waiting = _for_an_hour(session, channel_id)
+    muted = [one.post_id for one in waiting if meeting.has(event_store.known(one.own)[0].race)]
     _withdraw(session, muted, MEETING_MUTED, now)
-    return len(muted)
 
 
-def _waiting(session: Session, channel_id: str) -> list[tuple[int, RacingEvent, datetime]]:
-    """The messages that wait for an hour, with their events and moments."""
-    statement = (
-        select(col(OutboxMessage.id), EventVersion, col(OutboxMessage.not_before))
-        .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
-        .where(col(OutboxMessage.channel_id) == channel_id, ~IS_DUE, *_IS_QUEUED)
-        .order_by(col(OutboxMessage.id))
-    )
-    return [(number, event_store.known(row)[0], until) for number, row, until in session.execute(statement).all()]
+def _for_an_hour(session: Session, channel_id: str) -> list[Waiting]:
+    return _waiting(session, col(OutboxMessage.channel_id) == channel_id, ~IS_DUE)
 
 
 def _withdraw(session: Session, post_ids: Iterable[int], detail: str, now: datetime) -> None:
@@ -134,53 +120,46 @@ def _withdraw(session: Session, post_ids: Iterable[int], detail: str, now: datet
     move_each(session, Happened.EXPIRED, [{"number": number, **written} for number in post_ids])
 
 
-def of_versions(session: Session, event_ids: Sequence[int]) -> dict[str, list[WaitingPost]]:
+def of_versions(session: Session, event_ids: Sequence[int]) -> dict[str, list[Waiting]]:
     """Channel → the versions' messages in order. Held queues get a summary of their own later."""
     held = select(col(ChannelQueue.channel_id)).where(col(ChannelQueue.state).in_(WAITING_STATES))
     may_go_out = col(OutboxMessage.channel_id).not_in(held)
-    by_channel: dict[str, list[WaitingPost]] = {}
-    for some in _in_parts(event_ids):
-        for one in _waiting_posts(session, col(OutboxMessage.event_id).in_(some), IS_DUE, may_go_out):
+    by_channel: dict[str, list[Waiting]] = {}
+    for start in range(0, len(event_ids), IDS_PER_STATEMENT):
+        some = event_ids[start : start + IDS_PER_STATEMENT]
+        for one in _waiting(session, col(OutboxMessage.event_id).in_(some), IS_DUE, may_go_out):
             by_channel.setdefault(one.channel_id, []).append(one)
     return dict(sorted(by_channel.items()))
 
 
-def _waiting_posts(session: Session, *where: ColumnElement[bool]) -> list[WaitingPost]:
-    """In order, each message before what is shown beside its event."""
-    columns: tuple[Any, ...] = (
-        col(OutboxMessage.priority).label("priority"),
-        col(OutboxMessage.id).label("post_id"),
-        col(OutboxMessage.channel_id),
-        col(EventVersion.id).label("event_id"),
-        col(EventVersion.event_key),
-        col(EventVersion.version),
-        col(EventVersion.kind),
-    )
-    own = (
-        select(*columns, literal(1).label("is_own"))
-        .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
-        .where(*where, *_IS_QUEUED)
-    )
-    beside = (
-        select(*columns, literal(0).label("is_own"))
-        .join(SaidRow, col(SaidRow.message_id) == col(OutboxMessage.id))
+def _waiting(session: Session, *where: ColumnElement[bool]) -> list[Waiting]:
+    """In order."""
+    number, channel, until = col(OutboxMessage.id), col(OutboxMessage.channel_id), col(OutboxMessage.not_before)
+    beside: dict[int, list[EventVersion]] = {}
+    shown = (
+        select(col(SaidRow.message_id), EventVersion)
+        .join(OutboxMessage, number == col(SaidRow.message_id))
         .join(EventVersion, col(EventVersion.id) == col(SaidRow.event_id))
         .where(*where, *_IS_QUEUED)
+        .order_by(col(EventVersion.id))
     )
-    in_order = union_all(own, beside).order_by("priority", "post_id", text("is_own DESC"), "event_id")
-    return [WaitingPost(*row) for row in session.execute(in_order)]
+    for message_id, version in session.execute(shown):
+        beside.setdefault(message_id, []).append(version)
+    own = (
+        select(number, channel, until, EventVersion)
+        .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
+        .where(*where, *_IS_QUEUED)
+        .order_by(col(OutboxMessage.priority), number)
+    )
+    return [
+        Waiting(post_id, channel_id, not_before, version, tuple(beside.get(post_id, ())))
+        for post_id, channel_id, not_before, version in session.execute(own)
+    ]
 
 
-def versions(session: Session, event_ids: Sequence[int]) -> Sequence[EventVersion]:
-    found: list[EventVersion] = []
-    for some in _in_parts(event_ids):
-        found += session.execute(select(EventVersion).where(col(EventVersion.id).in_(some))).scalars()
-    return found
-
-
-def fold(session: Session, post_ids: Iterable[int], into: int) -> None:
+def fold(session: Session, waiting: Iterable[Waiting], into: int) -> None:
     folded = {"folded_into": into, "detail": None}
-    move_each(session, Happened.SUMMARISED, [{"number": number, **folded} for number in post_ids])
+    move_each(session, Happened.SUMMARISED, [{"number": one.post_id, **folded} for one in waiting])
 
 
 def unfold(session: Session, channel_id: str) -> None:
@@ -287,7 +266,3 @@ def _count(session: Session, channel_id: str, *which: ColumnElement[bool]) -> in
     statement = select(func.count()).where(col(OutboxMessage.channel_id) == channel_id, *which)
     count: int = session.execute(statement).scalar_one()
     return count
-
-
-def _in_parts(numbers: Sequence[int]) -> Iterator[Sequence[int]]:
-    return (numbers[start : start + NUMBERS_PER_STATEMENT] for start in range(0, len(numbers), NUMBERS_PER_STATEMENT))

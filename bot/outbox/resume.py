@@ -28,7 +28,7 @@ from bot.events.kinds import ABANDONMENTS
 from bot.events.watched import WatchedRunner
 from bot.logs import get_logger
 from bot.outbox import acknowledgements, backlog, held_queues, message_store
-from bot.outbox.backlog import WaitingPost
+from bot.outbox.backlog import Waiting
 from bot.outbox.held_queues import CARDS, DIGEST, KEPT, QUIET, UNDELIVERED, Held
 from bot.outbox.message import Message
 from bot.outbox.message_store import NewPost, Priority
@@ -126,7 +126,7 @@ class Reopening:
             asking = acknowledgements.of_messages(session, [one.post_id for one in found])
             late = [one for one in found if one.post_id not in asking]
             if len(_newest(late)) > 1:
-                is_urgent = any(one.kind in ABANDONMENTS for one in late)
+                is_urgent = any(version.kind in ABANDONMENTS for one in late for version in (one.own, *one.beside))
                 priority = Priority.ABANDONMENT if is_urgent else Priority.OTHER
                 name = f"late:{min(event_ids)}"
                 self._summarise(session, channel_id, late, held=held, now=now, name=name, priority=priority)
@@ -146,20 +146,18 @@ class Reopening:
         return len(found)
 
     def _tell_kept(
-        self, session: Session, channel_id: str, kept: list[WaitingPost], *, since: datetime, now: datetime
+        self, session: Session, channel_id: str, kept: list[Waiting], *, since: datetime, now: datetime
     ) -> None:
         """A single event is sent by itself, unless in a digest."""
         filters = subscriptions.filters_of(session, channel_id)
-        newest_of_all = _newest(kept)
-        rows = {row.id: row for row in backlog.versions(session, [one.event_id for one in newest_of_all])}
-        together: dict[str, list[WaitingPost]] = {}
-        for one in newest_of_all:
-            together.setdefault(_kept_for(rows[one.event_id], filters), []).append(one)
-        for because, newest in together.items():
-            if because != DIGEST and len({one.post_id for one in _with_all(kept, newest)}) == 1:
+        together: dict[str, list[str]] = {}
+        for key, version in _newest(kept).items():
+            together.setdefault(_kept_for(version, filters), []).append(key)
+        for because, keys in together.items():
+            if because != DIGEST and len(_of(kept, keys)) == 1:
                 continue
-            for start in range(0, len(newest), KEPT_PER_SUMMARY):
-                lot = _with_all(kept, newest[start : start + KEPT_PER_SUMMARY])
+            for start in range(0, len(keys), KEPT_PER_SUMMARY):
+                lot = _of(kept, keys[start : start + KEPT_PER_SUMMARY])
                 # Each message is told once, so no two summaries have the same first message.
                 name = f"{because}:{min(one.post_id for one in lot)}"
                 held = Held(because, since)
@@ -192,7 +190,7 @@ class Reopening:
         self,
         session: Session,
         channel_id: str,
-        waiting: list[WaitingPost],
+        waiting: list[Waiting],
         *,
         held: Held,
         now: datetime,
@@ -210,52 +208,45 @@ class Reopening:
                     )
                     for number, (message, _) in enumerate(messages)
                 ]
-                message_store.add(session, made)
-                numbers = message_store.ids_of(session, [one.idempotency_key for one in made])
-                named = iter(one for one in _newest(waiting) if one.kind in ABANDONMENTS)
-                for one, (_, count) in zip(made, messages, strict=True):
-                    told = {each.event_key for each in islice(named, count)}
-                    backlog.fold(session, _posts_of(waiting, told), numbers[one.idempotency_key])
+                numbers = list(message_store.add_each(session, made).values())
+                named = iter(key for key, version in _newest(waiting).items() if version.kind in ABANDONMENTS)
+                for number, (_, count) in zip(numbers, messages, strict=True):
+                    backlog.fold(session, _of(waiting, list(islice(named, count))), number)
                 # The last message counts the events without a name in any message.
-                own = [one.post_id for one in waiting if one.is_own]
-                backlog.fold(session, own, numbers[made[-1].idempotency_key])
+                backlog.fold(session, waiting, numbers[-1])
         except Exception as error:
             if is_unavailable(error):
                 raise
             # A bug in the summary must not keep the channel closed.
             log.exception("summary_not_made", channel_id=channel_id, waiting=len(waiting))
         else:
-            log.info("backlog_summarised", channel_id=channel_id, posts=len(own), given_up=given_up)
+            log.info("backlog_summarised", channel_id=channel_id, posts=len(waiting), given_up=given_up)
 
 
-def _summary(session: Session, channel_id: str, waiting: list[WaitingPost], *, held: Held, given_up: int) -> Backlog:
-    newest = _newest(waiting)
-    abandoned = [one for one in newest if one.kind in ABANDONMENTS]
-    results = [one for one in newest if one.kind == EventKind.RESULT_RECEIVED][-RESULTS_PER_SUMMARY:]
-    cards = [one for one in newest if one.kind == EventKind.RACECARD_PUBLISHED]
-    versions = backlog.versions(session, [one.event_id for one in abandoned + results + cards])
-    read = {row.id: event_store.read(row) for row in versions}
-    watched = {row.event_key: event_store.watched_in(channel_id, [row]) for row in versions}
-    events = [read[one.event_id] for one in abandoned]
+def _summary(session: Session, channel_id: str, waiting: list[Waiting], *, held: Held, given_up: int) -> Backlog:
+    newest = list(_newest(waiting).values())
+    watched = {row.event_key: event_store.watched_in(channel_id, [row]) for row in newest}
+    results = [row for row in newest if row.kind == EventKind.RESULT_RECEIVED][-RESULTS_PER_SUMMARY:]
+    cards = [row for row in newest if row.kind == EventKind.RACECARD_PUBLISHED]
+    cards = [row for row in cards if held.because in KEPT or watched[row.event_key]]
+    abandonments = tuple(event_store.read(row) for row in newest if row.kind in ABANDONMENTS)
+    events = [event for event, _ in abandonments]
     return Backlog(
         held=held,
-        abandonments=tuple(events),
-        results=tuple(read[one.event_id] for one in results),
-        counts=_counts(session, newest),
+        abandonments=abandonments,
+        results=tuple(map(event_store.read, results)),
+        # Unknown kinds are counted by name.
+        counts=Counter(row.kind or event_store.known(row)[0].name for row in newest),
         given_up=given_up,
-        mentions=_mentions(session, channel_id, [event for event, _ in events]),
-        cards=tuple(read[one.event_id] for one in cards if held.because in KEPT or watched[one.event_key]),
-        lost=_lost(waiting),
-        partly_run=rest_of_meetings.partly_run(session, [event for event, _ in events]),
+        mentions=_mentions(session, channel_id, events),
+        cards=tuple(map(event_store.read, cards)),
+        # An abandonment edits the message.
+        lost=frozenset(
+            one.own.event_key for one in waiting if any(version.kind in ABANDONMENTS for version in one.beside)
+        ),
+        partly_run=rest_of_meetings.partly_run(session, events),
         watched=watched,
     )
-
-
-def _counts(session: Session, newest: Sequence[WaitingPost]) -> Mapping[str | None, int]:
-    """Unknown kinds are counted by name."""
-    unknown = backlog.versions(session, [one.event_id for one in newest if one.kind is None])
-    names = {row.id: event_store.known(row)[0].name for row in unknown}
-    return Counter(one.kind or names.get(one.event_id) for one in newest)
 
 
 def _mentions(session: Session, channel_id: str, abandoned: Iterable[RacingEvent]) -> tuple[str, ...]:
@@ -263,13 +254,18 @@ def _mentions(session: Session, channel_id: str, abandoned: Iterable[RacingEvent
     return tuple(dict.fromkeys(one for event in abandoned for one in mentions(filters, event)))
 
 
-def _newest(waiting: list[WaitingPost]) -> list[WaitingPost]:
+def _newest(waiting: Iterable[Waiting]) -> dict[str, EventVersion]:
     """The newest version of each event with a waiting message, in order."""
-    own = {one.event_key: one for one in waiting if one.is_own}
-    for one in waiting:
-        if one.event_key in own and one.version > own[one.event_key].version:
-            own[one.event_key] = one
-    return list(own.values())
+    waiting = list(waiting)
+    newest = {one.own.event_key: one.own for one in waiting}
+    for version in (version for one in waiting for version in (one.own, *one.beside)):
+        if version.event_key in newest and version.version > newest[version.event_key].version:
+            newest[version.event_key] = version
+    return newest
+
+
+def _of(waiting: Iterable[Waiting], event_keys: Collection[str]) -> list[Waiting]:
+    return [one for one in waiting if one.own.event_key in event_keys]
 
 
 def _kept_for(version: EventVersion, filters: Sequence[ChannelFilter]) -> str:
@@ -279,20 +275,3 @@ def _kept_for(version: EventVersion, filters: Sequence[ChannelFilter]) -> str:
     if version.kind == EventKind.RACECARD_PUBLISHED and chosen and chosen.cards:
         return CARDS
     return QUIET
-
-
-def _lost(waiting: Iterable[WaitingPost]) -> frozenset[str]:
-    """Events whose waiting message an abandonment edits."""
-    waiting = list(waiting)
-    edited = {one.post_id for one in waiting if one.kind in ABANDONMENTS and not one.is_own}
-    return frozenset(one.event_key for one in waiting if one.is_own and one.post_id in edited)
-
-
-def _with_all(waiting: Iterable[WaitingPost], events: Iterable[WaitingPost]) -> list[WaitingPost]:
-    waiting, keys = list(waiting), {one.event_key for one in events}
-    own = {one.post_id for one in waiting if one.is_own and one.event_key in keys}
-    return [one for one in waiting if one.post_id in own]
-
-
-def _posts_of(waiting: list[WaitingPost], event_keys: Collection[str]) -> list[int]:
-    return [one.post_id for one in waiting if one.is_own and one.event_key in event_keys]
