@@ -187,6 +187,12 @@ def end(session: Session, message_ids: Collection[int]) -> None:
     session.execute(open_rows.values(state=AckState.REPLACED))
 
 
+def lock(session: Session, message_ids: Collection[int]) -> None:
+    """Comes before the locks of the messages themselves, as with a press."""
+    these = select(col(Acknowledgement.message_id)).where(col(Acknowledgement.message_id).in_(sorted(message_ids)))
+    session.execute(these.order_by(col(Acknowledgement.message_id)).with_for_update())
+
+
 def ask_instead(session: Session, message_id: int, instead_of: int, now: datetime) -> None:
     """The message asks on in the place of an earlier message that Slack does not show or edit.
 
@@ -217,7 +223,8 @@ def ask_instead(session: Session, message_id: int, instead_of: int, now: datetim
 
 
 def follow(session: Session, edits: Mapping[int, Bump]) -> dict[int, Bump]:
-    """The edits of the escalations, after `edits` of the messages with the button."""
+    """The edits of the escalations, after `edits` of the messages with the button. Locks the acknowledgements."""
+    lock(session, edits)
     told = session.execute(_following(edits).add_columns(col(OutboxMessage.follows_id)))
     return {number: Bump(edits[alert].at) for number, alert in told}
 

@@ -45,11 +45,12 @@ def move_channel(session: Session, old_id: str, new_id: str) -> int:
         # The old queue has the channel's state.
         session.execute(delete(ChannelQueue).where(queue == new_id))
         session.execute(update(ChannelQueue).where(queue == old_id).values(channel_id=new_id))
+    # A press locks an acknowledgement before messages too.
+    _rename_told(session, old_id, new_id)
     _move_messages(session, old_id, new_id)
     for table in (MutedMeetingRow, AuditEntry):
         session.execute(update(table).where(col(table.channel_id) == old_id).values(channel_id=new_id))
     watches.move_channel(session, old_id, new_id)
-    _rename_told(session, old_id, new_id)
     known = set(session.execute(select(col(ChannelSubscriptionRow.region)).where(subscription == new_id)).scalars())
     session.execute(
         delete(ChannelSubscriptionRow).where(subscription == old_id, col(ChannelSubscriptionRow.region).in_(known))

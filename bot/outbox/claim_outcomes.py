@@ -13,7 +13,7 @@ from bot.db.engine import affected, table_of
 from bot.db.tables import ChannelQueue, OutboxMessage, Reason, SaidRow
 from bot.deliveries import inbox
 from bot.logs import get_logger
-from bot.outbox import call_holds
+from bot.outbox import acknowledgements, call_holds
 from bot.outbox.channel_closing import close_channel, end_closing
 from bot.outbox.channel_queues import Claim
 from bot.outbox.message_store import OVERRAN, has_overrun, unfold
@@ -250,6 +250,7 @@ class GivenUp(ClaimOutcome):
         if claim.is_edit:
             _edit_ended(at.session, claim, detail=self.detail)
         else:
+            acknowledgements.lock(at.session, [claim.post.id or 0])
             written = {"reason": self.reason, "detail": self.detail, "given_up_at": at.now}
             move_one(at.session, Happened.GIVEN_UP, claim.post.id, **written)
             # Read once the message is locked: fan-out may have noted more to show.

@@ -62,8 +62,8 @@ class Message:
     def in_words(self) -> "Message":
         return Message(text=self.text)
 
-    def as_json(self) -> str:
-        return json.dumps({"text": self.text, "blocks": self.blocks, "plain_blocks": self.plain_blocks})
+    def as_json(self, **more: str) -> str:
+        return json.dumps({"text": self.text, "blocks": self.blocks, "plain_blocks": self.plain_blocks, **more})
 
     @classmethod
     def from_json(cls, stored: str) -> "Message":

@@ -1,5 +1,6 @@
 """Stores messages for channels, each once by its idempotency key."""
 
+import json
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -57,8 +58,6 @@ ANSWERED_WITHIN = timedelta(seconds=10)
 def has_overrun(post: OutboxMessage) -> bool:
     return (post.detail or "").startswith(OVERRAN)
 
-
-NOTICE_PREFIX = "notice:"
 
 ALWAYS = datetime(1970, 1, 1, tzinfo=UTC)
 """A new queue is free at once. Leases go by the database's clock."""
@@ -245,22 +244,27 @@ def add_notice(session: Session, key: str, channel_ids: Sequence[str], message: 
     """
     if not told_once.note(session, [key if channel_ids else f"log:{key}"], now):
         return False
-    add(session, [_notice(f"{NOTICE_PREFIX}{key}", channel_id, message, now) for channel_id in channel_ids])
+    name = f"notice:{key}"
+    _add_notice(session, name, channel_ids, message.as_json(notice=name), now)
     return True
 
 
-def _notice(name: str, channel_id: str, message: Message, now: datetime) -> NewPost:
-    return NewPost(channel_id, f"{name}@{channel_id}", MessageKind.NOTICE, Priority.ADMIN, now, content=message)
+def _add_notice(session: Session, name: str, channel_ids: Sequence[str], content: str, now: datetime) -> None:
+    """Once for each channel."""
+    posts = [
+        NewPost(channel_id, f"{name}@{channel_id}", MessageKind.NOTICE, Priority.ADMIN, now, written=content)
+        for channel_id in channel_ids
+    ]
+    add(session, posts)
 
 
-def divert_notices(session: Session, channel_id: str, instead: Sequence[str], *, but: str) -> int:
-    """Returns how many. Notices with a key beginning with `but` stay."""
+def divert_notices(session: Session, channel_id: str, instead: Sequence[str]) -> int:
+    """Returns how many."""
     waiting = select(OutboxMessage).where(
         col(OutboxMessage.channel_id) == channel_id,
         IS_UNSENT,
         col(OutboxMessage.state) == MessageState.QUEUED,
         col(OutboxMessage.kind) == MessageKind.NOTICE,
-        ~col(OutboxMessage.idempotency_key).startswith(NOTICE_PREFIX + but, autoescape=True),
     )
     found = session.execute(waiting.order_by(col(OutboxMessage.id)).with_for_update()).scalars().all()
     for post in found:
@@ -271,8 +275,9 @@ def divert_notices(session: Session, channel_id: str, instead: Sequence[str], *,
 
 
 def resend_notice(session: Session, post: OutboxMessage, channel_ids: Sequence[str]) -> None:
-    message, name = Message.from_json(post.content or ""), post.idempotency_key.removesuffix(f"@{post.channel_id}")
-    add(session, [_notice(name, channel_id, message, post.received_at) for channel_id in channel_ids])
+    content = post.content or "{}"
+    name = json.loads(content).get("notice", post.idempotency_key)
+    _add_notice(session, name, channel_ids, content, post.received_at)
 
 
 _WAITS = or_(IS_UNSENT, IS_TO_EDIT)

@@ -16,6 +16,7 @@ from bot.outbox import held_queues, message_store, told_once
 from bot.outbox.channel_queues import Claim
 from bot.outbox.held_queues import Held
 from bot.outbox.message import Message
+from bot.outbox.message_store import NewPost, Priority
 
 log = get_logger(__name__)
 
@@ -45,8 +46,6 @@ RenderNotice = Callable[[Urgency, str, Iterable[str]], Message]
 
 
 LONGEST_ABOUT = 100
-
-CHANNEL_OPEN_KEY = "admin-channel-open"
 
 
 class Notices:
@@ -121,7 +120,7 @@ class Notices:
         """Move notices from the closed admins' channel to direct messages, if any admin is reachable."""
         if channel_id != self.admin_channel or not self.reachable:
             return
-        moved = message_store.divert_notices(session, channel_id, self.reachable, but=CHANNEL_OPEN_KEY)
+        moved = message_store.divert_notices(session, channel_id, self.reachable)
         log.warning("notices_diverted", channel_id=channel_id, reason=reason, notices=moved, to=self.reachable)
         self.tell(
             session,
@@ -140,9 +139,11 @@ class Notices:
             f"Warnings for admins come here again. From {since.astimezone(UTC):%Y-%m-%d %H:%M} UTC until now Slack did "
             "not let me post here."
         )
-        key = _of_closing(CHANNEL_OPEN_KEY, self.admin_channel, since)
+        key = _of_closing("admin-channel-open", self.admin_channel, since)
         message = self._render(Urgency.ALL_CLEAR, words, [])
-        message_store.add_notice(session, key, [self.admin_channel], message, self._clock())
+        # No notice: where the channel closes again, nobody else is told so.
+        said = NewPost(self.admin_channel, key, MessageKind.WELCOME, Priority.ADMIN, self._clock(), content=message)
+        message_store.add(session, [said])
 
     def tell_channel(self, session: Session, key: str, channel_id: str, words: str, *, urgency: Urgency) -> None:
         """Tell a channel, and admins of the message."""

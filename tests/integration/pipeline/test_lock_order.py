@@ -11,7 +11,7 @@ from sqlalchemy import create_engine, select, text, update
 from sqlmodel import Session, col
 
 from bot.db.database_clock import database_now
-from bot.db.tables import OutboxMessage, Reason
+from bot.db.tables import Acknowledgement, OutboxMessage, Reason
 from bot.events.event import RacingEvent
 from bot.events.races import Race
 from bot.outbox import channel_queues
@@ -128,6 +128,25 @@ def give_up(engine, pipeline, claimed):
         outcome = GivenUp(claimed, Reason.REFUSED, "msg_too_long")
         outcome.record(session, database_now(session, pipeline.clock), pipeline.poster._context)
         session.commit()
+
+
+@on_postgresql
+async def test_message_given_up_is_locked_after_its_acknowledgement(pipeline):
+    """As a press locks the two."""
+    claimed, _ = await refused(pipeline, abandonment("rc_1"), result("rc_2"))
+    engine = create_engine(pipeline.database.url)
+    with Session(engine) as press, ThreadPoolExecutor(1) as pool:
+        press.add(Acknowledgement(message_id=claimed.post.id, asked="{}"))
+        press.commit()
+        press.execute(select(Acknowledgement).with_for_update())
+        giving_up = pool.submit(give_up, engine, pipeline, claimed)
+        try:
+            await asyncio.to_thread(_wait_for_a_lock, engine)
+            assert press.execute(_locking([claimed.post.id])).all()
+        finally:
+            press.rollback()
+        giving_up.result(timeout=10)
+    engine.dispose()
 
 
 @pytest.mark.parametrize("change", AFTER_A_REFUSAL)
