@@ -22,18 +22,16 @@ EDIT_ATTEMPTS = 5
 
 @dataclass(frozen=True)
 class Unanswered:
-    """As seen by this process.
+    """Of a message or an edit, as seen by this process.
 
-    `while_others_passed`: calls with another message sent since the call before. `sent_at_first`, `sent_before`:
-    messages sent by the first and by the last of the calls. `edits_at_first`: edits made by the first.
+    `while_others_passed`: calls with another message sent since the call before. `passed_before`: other messages sent
+    by the last of the calls.
     """
 
     message_id: int | None = None
     times: int = 0
     while_others_passed: int = 0
-    sent_at_first: int = 0
-    sent_before: int = 0
-    edits_at_first: int = 0
+    passed_before: int = 0
     failed_looks: int = 0
 
     @property
@@ -62,23 +60,21 @@ class UnansweredCalls:
 
     def of(self, claim: Claim) -> Unanswered:
         found = self._firsts.get(_place(claim))
-        if found and found.message_id == claim.post.id:
-            return found
-        return Unanswered(claim.post.id, sent_at_first=self._sent, edits_at_first=self._edits)
+        return found if found and found.message_id == claim.post.id else Unanswered(claim.post.id)
 
     def count(self, claim: Claim, *, left: bool) -> Unanswered:
         """A message's call that never `left` the host does not count."""
-        is_edit = claim.is_edit
-        self._messages_fail |= not is_edit
+        self._messages_fail |= not claim.is_edit
         seen = self.of(claim)
-        if not (left or is_edit):
+        if not (left or claim.is_edit):
             return seen
-        others_passed = seen.times == 0 or self._sent > seen.sent_before
+        # An edit without an event can't become a message, and waits through an outage of edits.
+        passed = self._edits if claim.is_edit and claim.event is None else self._sent
         seen = replace(
             seen,
             times=seen.times + 1,
-            while_others_passed=seen.while_others_passed + others_passed,
-            sent_before=self._sent,
+            while_others_passed=seen.while_others_passed + (seen.times == 0 or passed > seen.passed_before),
+            passed_before=passed,
         )
         self._firsts[_place(claim)] = seen
         return seen
@@ -90,15 +86,9 @@ class UnansweredCalls:
         return seen.failed_looks < EDIT_LOOKS_MAX
 
     def is_poison_edit(self, claim: Claim, edit: Unanswered) -> bool:
-        """An edit of an event: messages were sent since, and the last call for a message passed.
-
-        An edit without an event can't become a message, and waits through an outage of edits: other edits were made.
-        """
-        if claim.event is None:
-            others_passed = self._edits > edit.edits_at_first
-        else:
-            others_passed = self._sent > edit.sent_at_first and not self._messages_fail
-        return edit.times >= EDIT_ATTEMPTS and others_passed
+        """Others passed since the first call: for an edit of an event messages, as did the last call for a message."""
+        fails = claim.event is not None and self._messages_fail
+        return edit.times >= EDIT_ATTEMPTS and edit.while_others_passed > 1 and not fails
 
     def sent(self, claim: Claim) -> None:
         self._firsts.pop(_place(claim), None)
