@@ -61,7 +61,7 @@ class Escalated(Value):
     """
 
     people: tuple[str, ...] = ()
-    minutes: int | None = None
+    minutes: int = 1
 
 
 @dataclass(frozen=True)
@@ -305,7 +305,7 @@ def read(session: Session, posts: Sequence[OutboxMessage]) -> dict[int, Escalati
             post,
             views[alert],
             one.people,
-            one.minutes or _minutes_asked(post, views[alert].post),
+            one.minutes,
             is_replaced=rows[alert].state == AckState.REPLACED,
         )
         for post in posts
@@ -330,12 +330,6 @@ def asked_of(row: Acknowledgement) -> StoredRequest | None:
         return StoredRequest.model_validate_json(row.asked)
     except ValueError:
         return None
-
-
-def _minutes_asked(escalation: OutboxMessage, alert: OutboxMessage) -> int:
-    """Whole minutes."""
-    since = alert.sent_at or alert.given_up_at or alert.received_at
-    return max(1, (escalation.received_at - since) // MINUTE)
 
 
 def _show_anew(session: Session, alert: int, now: datetime) -> None:

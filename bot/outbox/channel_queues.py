@@ -44,6 +44,11 @@ from bot.outbox.states import (
     move_each,
 )
 
+POST_CALL_S = 5.0
+
+LEASE_MARGIN_S = 4.0
+"""Beyond the call's deadline, so that nobody else claims the queue while the call may be under way."""
+
 _IS_OPEN = col(ChannelQueue.state) != QueueState.CLOSED
 
 _MAY_GO_OUT = or_(col(ChannelQueue.state).in_(POSTING), PASSES_A_PAUSE)
@@ -113,6 +118,14 @@ class Claim:
         return Call.LOOK if self.in_doubt else Call.POST
 
 
+def deadline_of(claimed_at: datetime) -> datetime:
+    return claimed_at + timedelta(seconds=POST_CALL_S)
+
+
+def lease_end(claimed_at: datetime) -> datetime:
+    return deadline_of(claimed_at) + timedelta(seconds=LEASE_MARGIN_S)
+
+
 def tried_longest(session: Session) -> tuple[str, str] | None:
     """The oldest unsent message of open queues whose last call failed: key and failure."""
     # Two looks, each by its index.
@@ -134,8 +147,6 @@ def claim(
     *,
     token: str,
     limit: int,
-    lease_s: float,
-    call_s: float,
     allowed: Mapping[Call, int] | None = None,
     holds: Mapping[str, datetime] | None = None,
 ) -> list[Claim]:
@@ -163,7 +174,7 @@ def claim(
             if begun.call in left:
                 left[begun.call] -= 1
             taken.append(begun)
-        _begin(session, taken, lease_s=lease_s, call_s=call_s)
+        _begin(session, taken)
         claims += taken
     return [
         replace(claim, slack_ahead=slack_ahead(session, claim.channel_id)) if claim.in_doubt else claim
@@ -205,14 +216,13 @@ def with_views(
     ]
 
 
-def _begin(session: Session, begun: Sequence[Claim], *, lease_s: float, call_s: float) -> None:
+def _begin(session: Session, begun: Sequence[Claim]) -> None:
     if not begun:
         return
     now = begun[0].claimed_at
-    leased_until, deadline_at = now + timedelta(seconds=lease_s), now + timedelta(seconds=call_s)
     session.connection().execute(
         _LEASED,
-        [{"channel": claim.channel_id, "token": claim.lease_token, "leased_until": leased_until} for claim in begun],
+        [{"channel": claim.channel_id, "token": claim.lease_token, "leased_until": lease_end(now)} for claim in begun],
     )
     claimed = sorted((claim.post for claim in begun), key=lambda each: each.id or 0)
     # From here on the rows are plain values.
@@ -225,7 +235,7 @@ def _begin(session: Session, begun: Sequence[Claim], *, lease_s: float, call_s: 
             edits.append({"number": each.id, "began_at": now})
             set_committed_value(each, "edit_attempts", each.edit_attempts + 1)
             continue
-        happened, written = _begun(each, now, deadline_at)
+        happened, written = _begun(each, now)
         if happened is None:
             continue
         rows.setdefault(happened, []).append({"number": each.id, **written})
@@ -237,12 +247,12 @@ def _begin(session: Session, begun: Sequence[Claim], *, lease_s: float, call_s: 
         session.connection().execute(_EDIT_BEGUN, edits)
 
 
-def _begun(post: OutboxMessage, now: datetime, deadline_at: datetime) -> tuple[Happened | None, dict[str, Any]]:
+def _begun(post: OutboxMessage, now: datetime) -> tuple[Happened | None, dict[str, Any]]:
     if post.state == MessageState.IN_DOUBT:
         return None, {}
     if post.state == MessageState.SENDING:
         return Happened.LEASE_RAN_OUT, {}
-    return Happened.CLAIMED, {"sending_at": now, "deadline_at": deadline_at, "attempts": post.attempts + 1}
+    return Happened.CLAIMED, {"sending_at": now, "deadline_at": deadline_of(now), "attempts": post.attempts + 1}
 
 
 def is_free(now: ColumnElement[datetime], far: ColumnElement[datetime]) -> ColumnElement[bool]:

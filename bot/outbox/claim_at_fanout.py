@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import NamedTuple, Protocol
 
 from sqlalchemy import Boolean, and_, bindparam, exists, or_, select, update
@@ -12,10 +12,10 @@ from sqlmodel import Session, col
 
 from bot.db.database_clock import FAR
 from bot.db.engine import table_of
-from bot.db.tables import ChannelQueue, EventVersion, MessageKind, OutboxMessage, QueueState
+from bot.db.tables import ChannelQueue, MessageKind, OutboxMessage, QueueState
 from bot.outbox import message_store, message_view
 from bot.outbox.call_holds import is_call_free
-from bot.outbox.channel_queues import Claim, is_free, waits_for_a_call, with_views
+from bot.outbox.channel_queues import Claim, deadline_of, is_free, lease_end, waits_for_a_call, with_views
 from bot.outbox.message_store import IS_DUE, IS_TO_EDIT, IS_UNSENT, NewPost, Sending
 from bot.outbox.message_view import Tells
 from bot.outbox.messenger import Call
@@ -74,13 +74,11 @@ class Began(NamedTuple):
 
 @dataclass(frozen=True)
 class Claiming:
-    """The outbox of one process. `room`: for so many claims. Times in seconds."""
+    """The outbox of one process. `room`: for so many claims."""
 
     token: str
     room: int
     buckets: Buckets
-    call_s: float
-    lease_s: float
 
 
 @dataclass(frozen=True)
@@ -123,7 +121,7 @@ def add(
     channels = frozenset(post.channel_id for post in new)
     message_store.make_queues(session, channels - tells.known.queues)
     leased = _lease(session, Call.POST, _first(new, but), now, claiming)
-    sending = Sending(leased, now, now + timedelta(seconds=claiming.call_s))
+    sending = Sending(leased, now, deadline_of(now))
     made = message_store.insert(session, new, sending)
     begun = [post for post in _unsent(new) if post.channel_id in leased and post.idempotency_key in made]
     if vain := leased - {post.channel_id for post in begun}:
@@ -152,19 +150,19 @@ def edit(session: Session, edits: Edits, tells: Tells, now: datetime, claiming: 
     if not begun:
         return Added(waiting=waiting)
     shown = message_view.shown_beside(session, begun)
-    posts = [some[0].message for some in shown.values()]
-    if vain := leased - {post.channel_id for post in posts}:
+    posts = [(some[0].message, some[0].own) for some in shown.values()]
+    if vain := leased - {post.channel_id for post, _ in posts}:
         _unlease(session, vain, claiming)
     claims = [
         Claim(
             post.channel_id,
             claiming.token,
             post,
-            session.get(EventVersion, post.event_id),
+            own,
             in_doubt=False,
             claimed_at=now,
         )
-        for post in posts
+        for post, own in posts
     ]
     return Added(with_views(session, claims, shown, tells), waiting)
 
@@ -188,7 +186,7 @@ def _lease(session: Session, call: Call, channels: Sequence[str], now: datetime,
     wanted = channels[: claiming.room if calls is None else min(claiming.room, calls)]
     if not wanted:
         return frozenset()
-    values = {"now": now, "far": now + FAR, "token": claiming.token, "until": now + timedelta(seconds=claiming.lease_s)}
+    values = {"now": now, "far": now + FAR, "token": claiming.token, "until": lease_end(now)}
     values |= {"channels": wanted, "calls_are_few": calls is not None}
     leased = frozenset(session.connection().execute(_LEASE[call], values).scalars())
     if claiming.buckets.spend(session, call, len(leased), now):

@@ -21,7 +21,7 @@ from bot.errors import (
     SlackWait,
 )
 from bot.logs import get_logger
-from bot.outbox.channel_queues import Claim
+from bot.outbox.channel_queues import POST_CALL_S, Claim
 from bot.outbox.claim_outcomes import (
     CallHeld,
     ChannelClosed,
@@ -41,8 +41,6 @@ from bot.outbox.messenger import HISTORY_IN_WORDS, Sender
 from bot.outbox.poison_messages import UnansweredCalls
 
 log = get_logger(__name__)
-
-POST_CALL_S = 5.0
 
 RENDER_MAX_S = POST_CALL_S / 2
 """Seconds of processor time. A message with a longer rendering, and then too late to send, is sent in plain form."""

@@ -10,6 +10,7 @@ from functools import partial
 from typing import NamedTuple
 
 from sqlalchemy import select
+from sqlalchemy.orm import aliased
 from sqlmodel import Session, col
 
 from bot.channels import subscriptions
@@ -169,25 +170,28 @@ def views_of(
 
 
 class Shown(NamedTuple):
-    """An event that a message shows beside its own."""
+    """An event that a message shows beside its `own`."""
 
     said: SaidRow
     message: OutboxMessage
+    own: EventVersion
     event: EventVersion
 
 
 def shown_beside(session: Session, post_ids: Iterable[int]) -> dict[int, list[Shown]]:
     """By message, in the order of versions."""
     found: dict[int, list[Shown]] = {}
+    own = aliased(EventVersion)
     statement = (
-        select(SaidRow, OutboxMessage, EventVersion)
+        select(SaidRow, OutboxMessage, own, EventVersion)
         .join(EventVersion, col(EventVersion.id) == col(SaidRow.event_id))
         .join(OutboxMessage, col(OutboxMessage.id) == col(SaidRow.message_id))
+        .join(own, col(own.id) == col(OutboxMessage.event_id))
         .where(col(SaidRow.message_id).in_(sorted(post_ids)))
         .order_by(col(EventVersion.version), col(EventVersion.id))
     )
-    for said, message, event in session.execute(statement):
-        found.setdefault(said.message_id, []).append(Shown(said, message, event))
+    for said, message, its_own, event in session.execute(statement):
+        found.setdefault(said.message_id, []).append(Shown(said, message, its_own, event))
     return found
 
 
@@ -239,7 +243,7 @@ def _view(message: OutboxMessage, own: EventVersion, shown: Sequence[Shown], tol
     in_meeting, meeting_ts = False, None
     superseded: Superseded | None = None
     rev, waits_for = message.wanted_rev, None
-    for said, _, event in shown:
+    for said, _, _, event in shown:
         linked: Told | None = None
         is_other = event.event_key != own.event_key
         by = _later(own, event, told)

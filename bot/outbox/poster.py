@@ -20,10 +20,10 @@ from bot.events import drill_mark
 from bot.logs import get_logger
 from bot.outbox import call_holds, channel_queues, claim_at_fanout, claim_outcomes
 from bot.outbox.channel_move import move_person
-from bot.outbox.channel_queues import Claim
+from bot.outbox.channel_queues import LEASE_MARGIN_S, POST_CALL_S, Claim
 from bot.outbox.claim_at_fanout import Added, Began, Claiming, Edits
 from bot.outbox.claim_outcomes import ClaimOutcome, OutcomeContext, Posted
-from bot.outbox.claim_sender import POST_CALL_S, ClaimSender, Render
+from bot.outbox.claim_sender import ClaimSender, Render
 from bot.outbox.message import NativeBlocks
 from bot.outbox.message_store import NewPost
 from bot.outbox.message_view import Tells
@@ -37,9 +37,6 @@ log = get_logger(__name__)
 
 CLAIM_AGAIN_S = 0.02
 """The least wait before claiming again: another replica may be claiming just then."""
-
-LEASE_MARGIN_S = 4.0
-"""Beyond the call's deadline, so that nobody else claims the queue while the call may be under way."""
 
 OUTCOMES_APART_S = 0.015
 """The least time between two commits of simple outcomes, which share a commit. A lone outcome does not wait."""
@@ -129,7 +126,7 @@ class Poster:
 
     def _claiming(self, room: int) -> Claiming:
         room = room if self._is_running and not self._stopping else 0
-        return Claiming(self.token(8), room, self._buckets, POST_CALL_S, POST_CALL_S + LEASE_MARGIN_S)
+        return Claiming(self.token(8), room, self._buckets)
 
     def begin(self, added: Added) -> None:
         for claim in added.claims:
@@ -187,8 +184,6 @@ class Poster:
             now,
             token=self.token(8),
             limit=limit,
-            lease_s=POST_CALL_S + LEASE_MARGIN_S,
-            call_s=POST_CALL_S,
             allowed=allowed,
             holds=holds,
         )

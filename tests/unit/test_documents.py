@@ -11,7 +11,7 @@ from bot.app import Service
 from bot.db import threads
 from bot.deliveries import intake, journal
 from bot.fanout import delivery_reader, fanout, transaction
-from bot.outbox import claim_sender, poison_messages, poster, resolve, resume
+from bot.outbox import channel_queues, claim_sender, poison_messages, poster, resolve, resume
 from bot.racedata.client import service_errors
 from bot.racedata.client.envelope import BY_STATUS
 from bot.racedata.plans import PLANS
@@ -23,6 +23,7 @@ from tests.unit.pages import ROOT, code_in, production, rows, settings, text
 
 GAPS = [f"G{number}" for number in range(1, 17)]
 NAMED_GAPS = re.compile(r"Spec gaps? (G\d+(?:(?:, | and )G\d+)*)")
+LEASE_S = channel_queues.POST_CALL_S + channel_queues.LEASE_MARGIN_S
 CODES = {"unauthorized", "upgrade_required", "outside_window", "invalid_param"} | {
     *("rate_limited", "quota_exceeded", "server_error")
 }
@@ -182,8 +183,11 @@ def words(number):
             "design/event.md",
             f"{words(round_trips.EDIT_COMMITS)} transactions and at most {round_trips.EDIT_STATEMENTS} statements",
         ),
-        ("design/event.md", f"lease runs out after {words(claim_sender.POST_CALL_S + poster.LEASE_MARGIN_S)} seconds"),
-        ("design/outbox.md", f"outlives the call's deadline by {words(poster.LEASE_MARGIN_S)} seconds"),
+        (
+            "design/event.md",
+            f"lease runs out after {words(channel_queues.POST_CALL_S + channel_queues.LEASE_MARGIN_S)} seconds",
+        ),
+        ("design/outbox.md", f"outlives the call's deadline by {words(channel_queues.LEASE_MARGIN_S)} seconds"),
         ("design/event.md", f"size, {words(request_body.BODY_S)} seconds, a budget"),
         ("design/event.md", f"holds {admission.ADMITTED_AT_ONCE} places"),
         ("architecture.md", f"not stored within {journal.STORE_WITHIN_S} seconds"),

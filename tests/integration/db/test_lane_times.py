@@ -28,9 +28,7 @@ def add(channel_id, received_at, priority=Priority.ADMIN):
 
 
 async def claimed(database, now=NOW, limit=5):
-    found = await database.write(
-        partial(channel_queues.claim, now=now, token=token_hex(8), limit=limit, lease_s=9, call_s=5)
-    )
+    found = await database.write(partial(channel_queues.claim, now=now, token=token_hex(8), limit=limit))
     return [claim.channel_id for claim in found]
 
 

@@ -177,7 +177,7 @@ async def test_reply_in_doubt_is_found_in_its_thread_after_the_live_message_was_
     def claim_and_die(session):
         now = database_now(session, pipeline.clock)
         allowed = {Call.POST: 0}
-        return channel_queues.claim(session, now, token=token_hex(8), limit=9, lease_s=9, call_s=5, allowed=allowed)
+        return channel_queues.claim(session, now, token=token_hex(8), limit=9, allowed=allowed)
 
     (left,) = await write(pipeline, claim_and_die)
     assert left.call is Call.EDIT

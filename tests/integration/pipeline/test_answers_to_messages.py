@@ -168,7 +168,7 @@ async def test_shorter_wait_does_not_end_a_longer_one(pipeline):
 async def claim(pipeline):
     def work(session):
         now = database_now(session, pipeline.clock)
-        return channel_queues.claim(session, now, token=token_hex(8), limit=5, lease_s=9, call_s=5, allowed={})
+        return channel_queues.claim(session, now, token=token_hex(8), limit=5, allowed={})
 
     return await write(pipeline, work)
 

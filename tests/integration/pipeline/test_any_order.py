@@ -129,7 +129,7 @@ class Channel:
 
     def post_all(self) -> None:
         while claims := self.within(
-            lambda session: channel_queues.claim(session, self.now, token=token_hex(8), limit=9, lease_s=9, call_s=5)
+            lambda session: channel_queues.claim(session, self.now, token=token_hex(8), limit=9)
         ):
             for claim in claims:
                 self._post(claim)

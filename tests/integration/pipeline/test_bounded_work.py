@@ -9,7 +9,7 @@ from bot.events import event_store
 from bot.events.event_bounds import EVENT_RACES_MAX, EVENT_RUNNERS_MAX, KEPT_ID_MAX
 from bot.events.event_store import PLACE_EVENTS_MAX, By
 from bot.events.races import Course, Race
-from bot.outbox.claim_sender import POST_CALL_S
+from bot.outbox.channel_queues import POST_CALL_S
 from bot.outbox.message_store import OVERRAN
 from bot.racedata import race_book_store
 from bot.racedata.race_book_store import PLACE_RACES_MAX

@@ -216,12 +216,12 @@ async def test_abandonment_passes_an_edit_that_a_dead_process_left_while_edits_a
 
     def die_while_editing(session):
         at = database_now(session, live.clock)
-        (claim,) = channel_queues.claim(session, at, token=token_hex(8), limit=1, lease_s=1, call_s=1)
+        (claim,) = channel_queues.claim(session, at, token=token_hex(8), limit=1)
         assert claim.call is Call.EDIT
         call_holds.hold_call(session, Call.EDIT, at + timedelta(minutes=5), "ratelimited")
 
     await live.database.write(die_while_editing)
-    await wait(live, 2)
+    await wait(live, 10)
     await tell(live, abandonment("rc_2", off_time="15:05"))
     await so_far(CGB=["!ABANDONED", "~1", "^ABANDONED: Ascot 15:05"])(live)
     await passes(301)(live)

@@ -98,7 +98,7 @@ async def test_claim_passes_over_a_message_that_another_transaction_holds(pipeli
 
 def claim(session, pipeline):
     now = database_now(session, pipeline.clock)
-    return channel_queues.claim(session, now, token=token_hex(8), limit=5, lease_s=9, call_s=5)
+    return channel_queues.claim(session, now, token=token_hex(8), limit=5)
 
 
 SAID_ALREADY, SAID_BY_AN_EDIT = "frost", "a loose horse"

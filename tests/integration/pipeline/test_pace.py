@@ -157,7 +157,7 @@ def leave_sending(session, pipeline, said):
 
 def claim(session, pipeline, allowed, limit):
     now = database_now(session, pipeline.clock)
-    how = {"token": token_hex(8), "limit": limit, "lease_s": 9, "call_s": 5}
+    how = {"token": token_hex(8), "limit": limit}
     return channel_queues.claim(session, now, allowed=allowed, **how)
 
 
