@@ -34,9 +34,6 @@ VERSIONS_TRACED = 40
 
 NO_ANSWER = "Slack has not confirmed the message"
 
-FOLD_DEPTH_MAX = 4
-"""From a race's message to the meeting's message, and to a summary."""
-
 
 class LedgerOutcome(StrEnum):
     """The least seen outcomes come first."""
@@ -201,127 +198,93 @@ def _told(
     session: Session, event_ids: Sequence[int], now: datetime, channel_id: str | None
 ) -> dict[int, list[LedgerLine]]:
     of = (col(OutboxMessage.channel_id) == channel_id,) if channel_id is not None else ()
-    statement = select(OutboxMessage, ChannelQueue).outerjoin(
-        ChannelQueue, col(ChannelQueue.channel_id) == col(OutboxMessage.channel_id)
-    )
-    own = session.execute(statement.where(col(OutboxMessage.event_id).in_(event_ids), *of))
-    rows = [(post, queue) for post, queue in own]
-    beside = session.execute(
-        statement.add_columns(SaidRow)
-        .join(SaidRow, col(SaidRow.message_id) == col(OutboxMessage.id))
-        .where(col(SaidRow.event_id).in_(event_ids), *of)
-    )
-    shown = [(post, queue, said) for post, queue, said in beside]
-    posts = [post for post, _ in rows] + [post for post, _, _ in shown]
-    targets = _targets(session, posts)
-    holds = call_holds.reasons_of_holds(session, now)
-    asked = _acknowledgements(session, [post for post, _ in rows], holds, now)
-    people = watches.people_of(session, {post.channel_id for post in posts})
+    own = session.execute(_MESSAGES.where(col(OutboxMessage.event_id).in_(event_ids), *of))
+    rows: list[tuple[int, OutboxMessage, ChannelQueue | None, SaidRow | None]] = [
+        (post.event_id or 0, post, queue, None) for post, queue in own
+    ]
+    beside = _MESSAGES.add_columns(SaidRow).join(SaidRow, col(SaidRow.message_id) == col(OutboxMessage.id))
+    shown = session.execute(beside.where(col(SaidRow.event_id).in_(event_ids), *of))
+    rows += [(said.event_id, post, queue, said) for post, queue, said in shown]
+    lines = _Lines(session, [post for _, post, _, _ in rows], now)
+    asked = _acknowledgements(session, [post.id or 0 for _, post, _, said in rows if said is None], lines)
     told: dict[int, list[LedgerLine]] = {}
-    for post, queue in rows:
-        line = replace(_told_of(post, queue, targets, holds, now), person_id=people.get(post.channel_id))
-        told.setdefault(post.event_id or 0, []).append(replace(line, acknowledgement=asked.get(post.id or 0)))
-    for post, queue, said in shown:
-        line = _shown_by(said, post, queue, holds) or _shown_with(said, _told_of(post, queue, targets, holds, now))
-        told.setdefault(said.event_id, []).append(replace(line, person_id=people.get(post.channel_id)))
+    for event_id, post, queue, said in rows:
+        line = lines.of(post, queue, said)
+        asks = asked.get(post.id or 0) if said is None else None
+        told.setdefault(event_id, []).append(replace(line, acknowledgement=asks))
     return told
 
 
-def _shown_by(
-    said: SaidRow, post: OutboxMessage, queue: ChannelQueue | None, holds: dict[str, str]
-) -> LedgerLine | None:
-    """What became of the edit; None without an edit."""
-    is_due = post.state == MessageState.SENT and said.rev > post.sent_rev
-    if said.said_at is None and not is_due:
-        return None
-    return LedgerLine(
-        channel_id=post.channel_id,
-        outcome=LedgerOutcome.SENT if said.said_at else LedgerOutcome.WAITING,
-        attempts=post.edit_attempts if is_due else 1,
-        received_at=post.received_at,
-        sent_at=said.said_at,
-        message_ts=post.message_ts,
-        why=_why_waiting(post, queue, holds) if is_due else None,
-        by_edit=True,
-        is_held=is_due and queue is not None and queue.state in WAITING_STATES,
-    )
-
-
-def _shown_with(said: SaidRow, line: LedgerLine) -> LedgerLine:
-    """The event has the outcome of the message."""
-    if said.rev and line.outcome is not LedgerOutcome.SENT and not line.within:
-        return replace(line, by_edit=True)
-    outcome = LedgerOutcome.FOLDED if line.outcome is LedgerOutcome.SENT else line.outcome
-    return replace(line, within=True, outcome=outcome)
+_MESSAGES = select(OutboxMessage, ChannelQueue).outerjoin(
+    ChannelQueue, col(ChannelQueue.channel_id) == col(OutboxMessage.channel_id)
+)
 
 
 def _acknowledgements(
-    session: Session, posts: Sequence[OutboxMessage], holds: dict[str, str], now: datetime
+    session: Session, message_ids: Collection[int], lines: "_Lines"
 ) -> dict[int, LedgerAcknowledgement]:
     """By message."""
-    rows = acknowledgements.of_messages(session, [post.id or 0 for post in posts])
-    escalations = (
-        select(OutboxMessage, ChannelQueue)
-        .outerjoin(ChannelQueue, col(ChannelQueue.channel_id) == col(OutboxMessage.channel_id))
-        .where(col(OutboxMessage.follows_id).in_(sorted(rows)))
-        .order_by(col(OutboxMessage.id))
-    )
+    rows = acknowledgements.of_messages(session, message_ids)
+    escalations = _MESSAGES.where(col(OutboxMessage.follows_id).in_(sorted(rows))).order_by(col(OutboxMessage.id))
     steps: dict[int, list[LedgerLine]] = {number: [] for number in rows}
     for post, queue in session.execute(escalations):
-        steps[post.follows_id or 0].append(_told_of(post, queue, {}, holds, now))
+        steps[post.follows_id or 0].append(lines.of(post, queue))
     return {
         number: LedgerAcknowledgement(AckState(row.state), row.taken_by, row.taken_at, tuple(steps[number]))
         for number, row in rows.items()
     }
 
 
-def _targets(session: Session, posts: Sequence[OutboxMessage]) -> dict[int, OutboxMessage]:
+class _Lines:
+    """Of a trace with these messages."""
+
+    def __init__(self, session: Session, posts: Sequence[OutboxMessage], now: datetime) -> None:
+        self._now = now
+        self._holds = call_holds.reasons_of_holds(session, now)
+        self._people = watches.people_of(session, {post.channel_id for post in posts})
+        self._targets = _targets(session, posts)
+
+    def of(self, post: OutboxMessage, queue: ChannelQueue | None, said: SaidRow | None = None) -> LedgerLine:
+        """Of the message's event, or of an event shown beside. A folded message has its target's outcome."""
+        bearer = post
+        while bearer.state == MessageState.FOLDED and bearer.folded_into in self._targets:
+            bearer = self._targets[bearer.folded_into]
+        outcome, why = outcome_of(bearer, queue, self._holds, self._now)
+        sent_at, attempts = bearer.sent_at, bearer.attempts
+        is_due = said is not None and post.state == MessageState.SENT and said.rev > post.sent_rev
+        if said is not None and (said.said_at or is_due):
+            by_edit, within = True, False
+            outcome = LedgerOutcome.SENT if said.said_at else LedgerOutcome.WAITING
+            why = _why_waiting(post, queue, self._holds) if is_due else None
+            sent_at, attempts = said.said_at, post.edit_attempts if is_due else 1
+        else:
+            by_edit = bool(said and said.rev) and bearer is post and outcome is not LedgerOutcome.SENT
+            within = bearer is not post or (said is not None and not by_edit)
+        return LedgerLine(
+            channel_id=post.channel_id,
+            outcome=LedgerOutcome.FOLDED if within and outcome is LedgerOutcome.SENT else outcome,
+            attempts=attempts,
+            received_at=post.received_at,
+            sent_at=sent_at,
+            message_ts=bearer.message_ts,
+            why=why,
+            muted_by=bearer.muted_by,
+            by_edit=by_edit,
+            within=within,
+            is_held=outcome is LedgerOutcome.WAITING and queue is not None and queue.state in WAITING_STATES,
+            person_id=self._people.get(post.channel_id),
+        )
+
+
+def _targets(session: Session, posts: Sequence[OutboxMessage]) -> dict[int | None, OutboxMessage]:
     """The messages folded into, step by step."""
-    found: dict[int, OutboxMessage] = {}
-    for _ in range(FOLD_DEPTH_MAX):
-        wanted = {post.folded_into for post in [*posts, *found.values()] if post.state == MessageState.FOLDED}
-        missing = sorted(number for number in wanted if number and number not in found)
-        if not missing:
-            break
-        found |= {
-            row.id or 0: row
-            for row in session.execute(select(OutboxMessage).where(col(OutboxMessage.id).in_(missing))).scalars()
-        }
+    found: dict[int | None, OutboxMessage] = {}
+    missing = {post.folded_into for post in posts if post.folded_into}
+    while missing:
+        rows = session.execute(select(OutboxMessage).where(col(OutboxMessage.id).in_(sorted(missing)))).scalars().all()
+        found |= {row.id: row for row in rows}
+        missing = {row.folded_into for row in rows if row.folded_into and row.folded_into not in found}
     return found
-
-
-def _told_of(
-    post: OutboxMessage,
-    queue: ChannelQueue | None,
-    targets: dict[int, OutboxMessage],
-    holds: dict[str, str],
-    now: datetime,
-) -> LedgerLine:
-    """A folded message has the outcome of the message folded into."""
-    bearer = _bearer(post, targets)
-    outcome, why = outcome_of(bearer, queue, holds, now)
-    if bearer is not post and outcome is LedgerOutcome.SENT:
-        outcome = LedgerOutcome.FOLDED
-    return LedgerLine(
-        channel_id=post.channel_id,
-        outcome=outcome,
-        attempts=bearer.attempts,
-        received_at=post.received_at,
-        sent_at=bearer.sent_at,
-        message_ts=bearer.message_ts,
-        why=why,
-        muted_by=bearer.muted_by,
-        within=bearer is not post,
-        is_held=outcome is LedgerOutcome.WAITING and queue is not None and queue.state in WAITING_STATES,
-    )
-
-
-def _bearer(post: OutboxMessage, targets: dict[int, OutboxMessage]) -> OutboxMessage:
-    for _ in range(FOLD_DEPTH_MAX):
-        if post.state != MessageState.FOLDED or post.folded_into not in targets:
-            break
-        post = targets[post.folded_into]
-    return post
 
 
 def outcome_of(
