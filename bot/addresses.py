@@ -5,7 +5,7 @@ The words of each ValueError follow the name of the setting, as in "PUBLIC_URL m
 
 import re
 import ssl
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlsplit
 from urllib.request import (  # type: ignore[attr-defined]  # typeshed lacks the second
@@ -158,51 +158,30 @@ def check_database(value: str) -> str:
         raise ValueError("must name a file, such as sqlite:///racing-bot.db: a database in memory can be lost")
     try:
         parsed = make_url(url)
-        # Only the driver reads the hosts and ports among the options.
-        of_bot = {} if scheme == "sqlite" else _connection(parsed)
+        is_whole = unquote(url).isprintable() and (scheme == "sqlite" or _is_for_postgresql(rest))
     except (ValueError, ArgumentError):
-        parsed = None
-    if (
-        parsed is None
-        or not unquote(url).isprintable()
-        or (scheme != "sqlite" and "@" in f"{parsed.host}{parsed.database}")
-    ):
+        is_whole = False
+    if not is_whole:
         raise ValueError(
-            "can't be read as an address: look at host and port, and %-escape characters such as @ : / [ in a password"
+            "can't be read as an address: look at host, port and options, and %-escape characters such as @ : / [ in a "
+            "password"
         )
     if scheme == "sqlite":
         _check_file(parsed, rest)
-    else:
-        _check_options(parsed.query)
-        _check_alike(of_bot, rest)
     return url
 
 
-def _connection(url: URL) -> dict[str, str]:
-    """What SQLAlchemy connects with."""
-    _, options = url.set(drivername="postgresql+psycopg").get_dialect()().create_connect_args(url)
-    return _given(options)
-
-
-def _given(options: Mapping[str, object]) -> dict[str, str]:
-    """Without blanks: the ports of hosts without a port are commas alone."""
-    return {name: str(value) for name, value in options.items() if str(value or "").strip(",")}
-
-
-def _check_alike(of_bot: dict[str, str], rest: str) -> None:
-    """Raise ValueError where libpq, which reads the address for the journal, would connect in another way."""
+def _is_for_postgresql(rest: str) -> bool:
+    """By PostgreSQL's library. Else the driver's own error would come at the first connection."""
     from psycopg import ProgrammingError  # noqa: PLC0415  SQLite needs no driver of PostgreSQL
     from psycopg.conninfo import conninfo_to_dict  # noqa: PLC0415
 
     try:
-        of_journal = _given(conninfo_to_dict(f"postgresql://{rest}"))
+        read = conninfo_to_dict(f"postgresql://{rest}")
     except ProgrammingError:
-        # The driver's words quote the address.
-        raise ValueError("can't be read by PostgreSQL's library: %-escape % and other special characters") from None
-    if unlike := sorted(name for name in of_bot.keys() | of_journal if of_bot.get(name) != of_journal.get(name)):
-        raise ValueError(
-            f"can be read in two ways ({', '.join(unlike)}): %-escape special characters, and give each option once"
-        )
+        return False
+    ports = str(read.get("port") or "").replace(",", "")
+    return "@" not in f"{read.get('host')}{read.get('dbname')}" and (not ports or ports.isdecimal())
 
 
 def _check_file(parsed: URL, rest: str) -> None:
@@ -213,15 +192,6 @@ def _check_file(parsed: URL, rest: str) -> None:
     folder = Path(parsed.database or "").parent
     if not folder.is_dir():
         raise ValueError(f"names a file in the folder {folder}, which does not exist")
-
-
-def _check_options(names: Iterable[str]) -> None:
-    """Raise ValueError now: the driver's own error would come at the first connection."""
-    from psycopg.pq import Conninfo  # noqa: PLC0415  SQLite needs no driver of PostgreSQL
-
-    known = {option.keyword.decode() for option in Conninfo.get_defaults()}
-    if unknown := sorted(set(names) - known):
-        raise ValueError(f"has an option that PostgreSQL does not know: {', '.join(unknown)}")
 
 
 def shown_database(url: URL) -> str:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql, sqlite
 
 from bot.addresses import shown_database
-from bot.db.postgresql import CONNECTION
+from bot.db.postgresql import CONNECTION, conninfo
 from bot.db.threads import READERS, Threads, WorkRunner, WorkUnit
 from bot.errors import LockTaken, StorageUnavailable, reason_of
 
@@ -88,8 +88,8 @@ class Database:
         self.address = url
         self.url = _engine_url(url)
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
-        self._writer = _make_engine(self.url, writes=True, busy_s=busy_s)
-        self._reader = _make_engine(self.url, writes=False, busy_s=busy_s)
+        self._writer = _make_engine(url, writes=True, busy_s=busy_s)
+        self._reader = _make_engine(url, writes=False, busy_s=busy_s)
         self.file = _file_of(self.url)
         self._opened: tuple[int, int] | None = None
         self._log: tuple[int, int] | None = None
@@ -284,12 +284,12 @@ def _identity_of(path: Path, known: tuple[int, int] | None) -> tuple[int, int] |
     return status.st_dev, status.st_ino
 
 
-def _make_engine(url: URL, *, writes: bool, busy_s: float) -> Engine:
+def _make_engine(address: str, *, writes: bool, busy_s: float) -> Engine:
     """Every statement of a reading transaction sees the database of the transaction's first statement."""
     connections = 1 if writes else READERS + 1
-    if url.get_backend_name() != "sqlite":
-        return create_engine(
-            url,
+    if not address.startswith("sqlite"):
+        engine = create_engine(
+            "postgresql+psycopg://",
             isolation_level="READ COMMITTED" if writes else "REPEATABLE READ",
             pool_size=connections,
             max_overflow=0,
@@ -297,8 +297,15 @@ def _make_engine(url: URL, *, writes: bool, busy_s: float) -> Engine:
             hide_parameters=True,
             connect_args=CONNECTION,
         )
+
+        @event.listens_for(engine, "do_connect")
+        def _go_by_library(_dialect: Any, _record: Any, arguments: list[Any], _options: Any) -> None:
+            # PostgreSQL's library alone reads the address, as for the journal.
+            arguments[:] = [conninfo(address)]
+
+        return engine
     engine = create_engine(
-        url,
+        address,
         pool_size=connections,
         max_overflow=0,
         hide_parameters=True,

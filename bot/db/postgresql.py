@@ -25,3 +25,8 @@ CONNECTION: dict[str, Any] = {
     "keepalives_interval": 2,
     "keepalives_count": 2,
 }
+
+
+def conninfo(address: str) -> str:
+    """The address as PostgreSQL's library reads it, without a driver's name."""
+    return f"postgresql://{address.partition('://')[2]}"

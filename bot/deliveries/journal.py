@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
-from bot.db.postgresql import CONNECTION
+from bot.db.postgresql import CONNECTION, conninfo
 from bot.errors import StorageUnavailable, reason_of
 
 LOCKED_S = 1.0
@@ -251,7 +251,7 @@ def beside(database: Path) -> Path:
 def connect_postgresql(url: str, **how: Any) -> Any:
     import psycopg  # noqa: PLC0415  only where PostgreSQL is the database
 
-    return psycopg.connect(f"postgresql://{url.partition('://')[2]}", **CONNECTION, **how)
+    return psycopg.connect(conninfo(url), **CONNECTION, **how)
 
 
 def _known(run: Run, place: JournalPlace | None) -> JournalPlace | None:

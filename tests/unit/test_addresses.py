@@ -232,7 +232,9 @@ def test_database_is_shown_without_a_secret(address, shown):
         "postgresql://racing:12@34/s3cret@db/racing",
         "postgresql://racing:1@db/racing?pasword=s3cret",
         "postgresql://racing:s3cret@db:many/racing",
-        *(f"postgresql://racing:s3cret@/racing?{odd}" for odd in ("port=x", "host=a:x&host=b", "port=1&port=2&host=a")),
+        "postgresql://racing:p/s3cret@db/racing",
+        "postgresql://racing:s3cret%zz@db/racing",
+        *(f"postgresql://racing:s3cret@/racing?{odd}" for odd in ("port=x", "port=1,x&host=a,b")),
         *(f"{kind}s3cret%00.db" for kind in ("sqlite:///", "postgresql://racing:1@db/")),
         "sqlite:///racing-bot.db?timeout=s3cret",
         "mysql://racing:s3cret@db/racing",
@@ -240,23 +242,6 @@ def test_database_is_shown_without_a_secret(address, shown):
 )
 def test_database_that_can_not_be_meant_is_refused_without_a_secret(address):
     with pytest.raises(ValueError, match=r"must|has|can't be read") as raised:
-        check_database(address)
-    assert "s3cret" not in str(raised.value)
-
-
-@pytest.mark.parametrize(
-    ("address", "problem"),
-    [
-        ("postgresql://racing:p/s3cret@db/racing", "library|two ways"),
-        ("postgresql://racing:s3cret%zz@db/racing", "library"),
-        ("postgresql://racing:s3cret@/racing?host=a&host=b", "host"),
-        ("postgresql://racing:s3cret@db/racing?sslmode=require&sslmode=disable", "sslmode"),
-        ("postgresql://racing@db/racing?password=a+s3cret", "password"),
-        ("postgresql://racing:s3cret@%2Frun/racing", "host"),
-    ],
-)
-def test_database_that_the_journal_would_look_for_elsewhere_is_refused_without_a_secret(address, problem):
-    with pytest.raises(ValueError, match=problem) as raised:
         check_database(address)
     assert "s3cret" not in str(raised.value)
 
