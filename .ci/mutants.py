@@ -52,7 +52,7 @@ None: nobody has judged the survivors yet. They are named, and fail nothing.
 AT_ONCE = 2
 
 IMPORTED = (
-    *("aiohttp", "alembic", "certifi", "fastapi", "httpx", "psycopg", "slack_bolt", "sqlmodel", "uvicorn"),
+    *("aiohttp", "alembic", "certifi", "httpx", "psycopg", "slack_bolt", "sqlmodel", "uvicorn"),
     *("_hypothesis_pytestplugin", "anyio.pytest_plugin", "pytest_asyncio.plugin", "pytest_timeout", "xdist.plugin"),
     *("hypothesis.strategies", "respx", "unittest.mock", "xml.etree.ElementTree"),
 )

@@ -4,7 +4,7 @@ from collections import deque
 from typing import Any
 
 import httpx
-from fastapi.responses import HTMLResponse
+from starlette.responses import HTMLResponse
 
 from sandbox.loopback_server import cut_connection
 

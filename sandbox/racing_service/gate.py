@@ -7,7 +7,7 @@ from datetime import UTC
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
-from fastapi.responses import Response
+from starlette.responses import Response
 
 from sandbox.racing_service import faults, refusals
 from sandbox.racing_service.account import minute_reset, month_of, month_reset, seconds_until

@@ -10,9 +10,9 @@ import httpx
 from bot.clock import utc_now
 from sandbox.racing_day import Meeting, Race
 from sandbox.racing_service.account import Account, KeyCounts, Tally, month_of
-from sandbox.racing_service.asgi_app import build_app
 from sandbox.racing_service.deliverer import Deliverer
 from sandbox.racing_service.delivery_queue import Delivery, Subscription
+from sandbox.racing_service.endpoints import build_app
 from sandbox.racing_service.event_payloads import Happening, meeting_happening, race_happening
 from sandbox.racing_service.faults import CONNECTION_FAILURES, Failure
 from sandbox.racing_service.plan_table import PLANS, Plan

@@ -37,7 +37,7 @@ from bot.slack.messages import EVENT_MESSAGES
 from bot.slack.messages.answers.help_answer import HelpGroup
 from bot.slack.messages.conditions.condition_view import TOPIC_LABELS
 from bot.web.plain_answers import WEBHOOK_PATH
-from sandbox.racing_service.account_endpoints import EventName
+from sandbox.racing_service.endpoints import EventName
 from sandbox.racing_service.racing_standin import RacingService
 from tests.unit.pages import ROOT, code_in, nodes, production, rows, settings
 
