@@ -521,7 +521,7 @@ class Service:
         look = await self.database.read(partial(read_service_state, now=now))
         open_breakers = await self.racing.breakers.open_now()
         codes = [breaker.code for breaker in open_breakers]
-        self.metrics.show(replace(look, shut=codes, replicas=self.replicas.count))
+        self.metrics.show(replace(look, shut=codes))
         holds = await self.database.read(partial(call_holds.reasons_of_holds, now=now))
         found = {f"slack {METHOD_OF.get(call, call)}": reason for call, reason in holds.items()} | self._problems()
         if admins := await self.database.read(self.notices.problem):

@@ -25,11 +25,10 @@ DEAD_AFTER = timedelta(seconds=70)
 _IS_REPLICA = col(StoredState.name).startswith(Mark.REPLICA, autoescape=True)
 
 
-def beat(session: Session, replica: str, now: datetime) -> int:
-    """The count of living replicas. Silent replicas are forgotten."""
+def beat(session: Session, replica: str, now: datetime) -> None:
+    """Silent replicas are forgotten."""
     named_values.put(session, f"{Mark.REPLICA}{replica}", value=True, now=now)
     session.execute(delete(StoredState).where(_IS_REPLICA, col(StoredState.updated_at) <= now - DEAD_AFTER))
-    return living(session, now)
 
 
 def living(session: Session, now: datetime) -> int:
@@ -49,13 +48,10 @@ def leave(session: Session, replica: str) -> None:
 
 
 class Replicas:
-    """`count`: living replicas as last heard, at least 1."""
-
     def __init__(self, database: Database, clock: Clock, token: Token) -> None:
         self._database = database
         self._clock = clock
         self._name = token(8)
-        self.count = 1
 
     async def run(self) -> None:
         while True:
@@ -63,13 +59,10 @@ class Replicas:
             await asyncio.sleep(BEAT_S)
 
     async def beat(self) -> None:
-        """Write a heartbeat, and count. Without the database the last count holds."""
         try:
-            self.count = await self._database.write(
-                lambda session: beat(session, self._name, database_now(session, self._clock))
-            )
+            await self._database.write(lambda session: beat(session, self._name, database_now(session, self._clock)))
         except StorageError as error:
-            log.warning("replicas_not_counted", reason=str(error), count=self.count)
+            log.warning("replica_not_counted", reason=str(error))
 
     async def leave(self) -> None:
         try:

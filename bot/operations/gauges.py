@@ -6,6 +6,8 @@ from datetime import datetime
 
 from sqlmodel import Session
 
+from bot.db import replicas
+from bot.db.database_clock import database_now
 from bot.deliveries import inbox
 from bot.deliveries.inbox import Depth
 from bot.operations.jobs import job_runs
@@ -39,4 +41,5 @@ def read_service_state(session: Session, now: datetime) -> ServiceState:
         quota=reading,
         forecast=expected_by(session, reading) if reading else None,
         last_done=job_runs.last_done(session),
+        replicas=replicas.living(session, database_now(session, lambda: now)),
     )
