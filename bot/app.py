@@ -65,8 +65,8 @@ from bot.racedata import webhook_subscriptions
 from bot.racedata.client.calls import Hooks
 from bot.racedata.client.service_client import RacingClient, open_client
 from bot.racedata.day_path import Paths
+from bot.racedata.month_quota import Purpose
 from bot.racedata.quota_book import QuotaBook
-from bot.racedata.quota_purposes import Purpose
 from bot.racedata.race_book import RaceBook
 from bot.racedata.reference_book import ReferenceBook
 from bot.settings import Settings

@@ -13,8 +13,7 @@ from bot.racedata.client.service_errors import (
     Unauthorized,
     UpgradeRequired,
 )
-from bot.racedata.month_quota import month_after, month_key
-from bot.racedata.plans import PLANS, allowance
+from bot.racedata.month_quota import PLANS, allowance, month_after, month_key
 from bot.racedata.usage_reading import read_usage
 
 LITTLE_LEFT_PERCENT = 80

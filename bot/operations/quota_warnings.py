@@ -8,11 +8,16 @@ from sqlmodel import Session
 from bot.db.tables import QuotaSample
 from bot.outbox.notices import Urgency
 from bot.racedata import quota_store
-from bot.racedata.forecast import MONTHS_OF_TEN_IN_RANGE, Forecast, forecast
-from bot.racedata.month_quota import QuotaReading, UsageRow, month_after, month_before, thresholds_reached
-from bot.racedata.plans import PLANS
-from bot.racedata.quota_by_day import Figure, Jump, days_of
-from bot.racedata.quota_purposes import tier_of
+from bot.racedata.forecast import MONTHS_OF_TEN_IN_RANGE, Figure, Forecast, Jump, days_of, forecast
+from bot.racedata.month_quota import (
+    PLANS,
+    QuotaReading,
+    UsageRow,
+    month_after,
+    month_before,
+    thresholds_reached,
+    tier_of,
+)
 from bot.settings import Settings
 
 LOW_PERCENT = 25

@@ -17,8 +17,7 @@ from bot.outbox import told_once
 from bot.outbox.notices import Notices, Urgency
 from bot.racedata.client.calls import AccountState
 from bot.racedata.client.service_errors import BREAKER_WORDS, UNLATCH, ServiceFailure, Unauthorized
-from bot.racedata.month_quota import month_after, month_key
-from bot.racedata.plans import PLANS
+from bot.racedata.month_quota import PLANS, month_after, month_key
 
 log = get_logger(__name__)
 

@@ -1,9 +1,10 @@
-"""The month's quota: use, certainty of the use, and thresholds. Months are in UTC (Spec gap G13)."""
+"""The month's quota: what plans allow, the use, and what may be spent. Months are in UTC (Spec gap G13)."""
 
 import re
 from collections.abc import Iterable
 from datetime import UTC, date, datetime, timedelta
 from enum import StrEnum
+from typing import NamedTuple
 
 from pydantic import AwareDatetime
 
@@ -122,3 +123,66 @@ def thresholds_reached(used: int, limit: int, thresholds: Iterable[int]) -> tupl
 
 def staleness_s(left: int | None) -> int:
     return next((seconds for least, seconds in STALENESS_S if left is not None and left >= least), STALENESS_WHEN_LOW_S)
+
+
+class PlanLimits(NamedTuple):
+    """Both limits hold per key."""
+
+    requests_per_minute: int
+    requests_per_month: int
+
+
+PLANS: dict[str, PlanLimits] = {
+    "free": PlanLimits(60, 15_000),
+    "live": PlanLimits(180, 250_000),
+    "archive": PlanLimits(90, 150_000),
+    "complete": PlanLimits(180, 400_000),
+    "analyst": PlanLimits(240, 1_000_000),
+}
+
+
+def allowance(plan: str | None, monthly_quota: int | None) -> int | None:
+    """Requests a month: MONTHLY_QUOTA, else the known plan's."""
+    known = PLANS.get(plan or "")
+    return monthly_quota or (known.requests_per_month if known else None)
+
+
+class Purpose(StrEnum):
+    UPKEEP = "upkeep"
+    """Work that nobody asked for, such as reading lists anew."""
+    PEOPLE = "people"
+
+
+class Tier(NamedTuple):
+    """The purposes of requests while more than `above_percent` of the allowance is left, and words for people."""
+
+    above_percent: int
+    purposes: frozenset[Purpose]
+    words: str | None
+
+
+TIERS = (
+    Tier(5, frozenset(Purpose), None),
+    Tier(1, frozenset({Purpose.PEOPLE}), "With 5% left or less, I spend requests only on what people ask for."),
+    Tier(-1, frozenset(), "With 1% left or less, I ask only for the quota, which costs nothing."),
+)
+"""The first tier that fits holds. `/account/usage` is free, and is read in each tier."""
+
+
+def tier_of(left: int | None, limit: int | None) -> Tier:
+    if left is None or limit is None:
+        return TIERS[0]
+    return next(tier for tier in TIERS if left * 100 > tier.above_percent * limit)
+
+
+def commands_left(reading: QuotaReading, *, spent: int, share: int) -> int | None:
+    """Requests that commands may still make; None without a known limit.
+
+    `share` percent of what the month would have left without commands, less the commands' own `spent`.
+    """
+    if reading.limit is None:
+        return None
+    if Purpose.PEOPLE not in tier_of(reading.left, reading.limit).purposes:
+        return 0
+    available = max(0, reading.limit - reading.used + reading.spent_by_commands)
+    return max(0, available * share // 100 - spent)

@@ -23,19 +23,20 @@ from bot.racedata.client.circuit_breakers import QUOTA
 from bot.racedata.client.records import UNREAD_SHOWN, ServicePage
 from bot.racedata.client.service_client import RACES_PATH, RacingClient
 from bot.racedata.client.service_errors import InvalidParam, QuotaExceeded, ServiceFailure, Spared
-from bot.racedata.forecast import DAYS_KEPT, Forecast, forecast
+from bot.racedata.forecast import DAYS_KEPT, Forecast, days_of, forecast
 from bot.racedata.month_quota import (
     Counted,
+    Purpose,
     QuotaReading,
     QuotaSource,
     UsageRow,
+    allowance,
+    commands_left,
     month_key,
     month_start,
     staleness_s,
+    tier_of,
 )
-from bot.racedata.plans import allowance
-from bot.racedata.quota_by_day import days_of
-from bot.racedata.quota_purposes import Purpose, commands_left, tier_of
 from bot.racedata.usage_reading import Usage, read_usage
 from bot.settings import Settings
 

@@ -40,8 +40,8 @@ from bot.racedata.day import known_day, note_whole
 from bot.racedata.day_card import Card, Coverage, MeetingCard, Outcomes, none_hidden
 from bot.racedata.day_path import DayRead, PathReader, Paths
 from bot.racedata.lexicon import as_spelled
+from bot.racedata.month_quota import Purpose
 from bot.racedata.quota_book import QuotaBook
-from bot.racedata.quota_purposes import Purpose
 from bot.racedata.race_walk import ALL_REGIONS_WALK, Errand, PageSeen, Start, Walk, after_page, is_proven, read_at
 from bot.racedata.readings import Readings
 

@@ -14,7 +14,7 @@ from bot.fanout import delivery_reader, fanout, transaction
 from bot.outbox import channel_queues, claim_sender, poison_messages, poster, resolve, resume
 from bot.racedata.client import service_errors
 from bot.racedata.client.envelope import BY_STATUS
-from bot.racedata.plans import PLANS
+from bot.racedata.month_quota import PLANS
 from bot.receiver import admission
 from bot.slack import api_errors
 from bot.web import request_body

@@ -23,8 +23,8 @@ from bot.operations.watchdog import MissingOutcomes, day_key, is_listed, missing
 from bot.outbox import told_once
 from bot.outbox.notices import Notices, Urgency
 from bot.racedata.day_card import Coverage
+from bot.racedata.month_quota import Purpose
 from bot.racedata.quota_book import QuotaBook
-from bot.racedata.quota_purposes import Purpose
 from bot.racedata.race_book import Budget, RaceBook
 
 log = get_logger(__name__)

@@ -39,9 +39,8 @@ from bot.racedata.client.service_errors import (
     ServiceFailure,
     WalkBroken,
 )
-from bot.racedata.month_quota import month_key
+from bot.racedata.month_quota import Purpose, month_key
 from bot.racedata.quota_book import QuotaBook
-from bot.racedata.quota_purposes import Purpose
 from bot.racedata.race_book import Budget, RaceBook
 
 log = get_logger(__name__)

@@ -16,8 +16,7 @@ from bot.racedata.client.retry import Patience, wait_before_next_s
 from bot.racedata.client.service_errors import RateLimited, ServiceFailure, ServiceUnreachable, Spared
 from bot.racedata.client.timing import Timing
 from bot.racedata.client.transport import Answer, Request, Transport
-from bot.racedata.plans import PLANS
-from bot.racedata.quota_purposes import Purpose
+from bot.racedata.month_quota import PLANS, Purpose
 
 log = get_logger(__name__)
 T = TypeVar("T")

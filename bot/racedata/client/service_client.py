@@ -27,7 +27,7 @@ from bot.racedata.client.retry import FOR_BACKGROUND, FOR_COMMANDS, ONE_TRY, Pat
 from bot.racedata.client.service_errors import InvalidParam, ServiceFailure
 from bot.racedata.client.timing import Timing
 from bot.racedata.client.transport import Params, Request, Transport
-from bot.racedata.quota_purposes import Purpose
+from bot.racedata.month_quota import Purpose
 
 T = TypeVar("T")
 RACES_PATH = "races/search"

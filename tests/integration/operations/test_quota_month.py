@@ -26,8 +26,8 @@ from bot.racedata.client.calls import Hooks
 from bot.racedata.client.service_client import RacingClient, open_client
 from bot.racedata.client.service_errors import ServiceFailure, Spared
 from bot.racedata.client.timing import Timing
+from bot.racedata.month_quota import Purpose
 from bot.racedata.quota_book import QuotaBook
-from bot.racedata.quota_purposes import Purpose
 from bot.settings import Settings
 from bot.slack.commands.invocation import Invocation
 from bot.slack.commands.list_commands import USAGE_COMMAND

@@ -27,7 +27,7 @@ from bot.racedata.client.service_errors import (
     ServiceUnreachable,
 )
 from bot.racedata.client.transport import Request, Transport
-from bot.racedata.plans import PLANS
+from bot.racedata.month_quota import PLANS
 from sandbox.loopback_server import serve
 from sandbox.racing_service import RacingService, Switches
 from tests.unit.racedata.scripted_service import KEY, SleepClock

@@ -8,10 +8,9 @@ import pytest
 from bot.racedata import quota_store
 from bot.racedata.client.calls import AccountState
 from bot.racedata.client.service_errors import InvalidParam, QuotaExceeded, ServerFault, Spared
-from bot.racedata.month_quota import QuotaSource
+from bot.racedata.forecast import days_of
+from bot.racedata.month_quota import Purpose, QuotaSource
 from bot.racedata.quota_book import QuotaBook, TotalSeen
-from bot.racedata.quota_by_day import days_of
-from bot.racedata.quota_purposes import Purpose
 
 
 @pytest.fixture

@@ -8,20 +8,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.db.tables import QuotaSample
+from bot.racedata.forecast import days_of
 from bot.racedata.month_quota import (
+    TIERS,
     Counted,
+    Purpose,
     QuotaReading,
     QuotaSource,
     UsageRow,
+    commands_left,
     month_before,
     month_end,
     month_key,
     month_start,
     staleness_s,
     thresholds_reached,
+    tier_of,
 )
-from bot.racedata.quota_by_day import days_of
-from bot.racedata.quota_purposes import TIERS, Purpose, commands_left, tier_of
 from bot.racedata.usage_reading import read_usage
 
 moments = st.datetimes(min_value=datetime(2000, 1, 1), max_value=datetime(2090, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001

@@ -16,7 +16,7 @@ from bot.racedata.client.calls import AccountState
 from bot.racedata.client.cursor_walk import walk
 from bot.racedata.client.service_errors import CircuitOpen, QuotaExceeded, RateLimited, ServerFault, Spared
 from bot.racedata.day_card import Coverage, RaceOutcome
-from bot.racedata.quota_purposes import Purpose
+from bot.racedata.month_quota import Purpose
 from bot.racedata.race_book import Budget
 from tests.unit.racedata.conftest import TODAY, FakeClient, from_today, make_days, make_race, titles
 

@@ -7,8 +7,7 @@ from itertools import accumulate
 
 from bot.outbox.message import Block, Message
 from bot.racedata.forecast import LEAST_DAYS, MONTHS_OF_TEN_IN_RANGE, Forecast
-from bot.racedata.month_quota import Kinds, QuotaReading, QuotaSource, UsageRow, month_after
-from bot.racedata.quota_purposes import tier_of
+from bot.racedata.month_quota import Kinds, QuotaReading, QuotaSource, UsageRow, month_after, tier_of
 from bot.slack.messages.kit.blocks import context, fields, header, section
 from bot.slack.messages.kit.layout import Either, lines, message
 from bot.slack.messages.kit.native_blocks import CATEGORIES_MAX, line_chart
