@@ -5,12 +5,13 @@ import math
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlmodel import Session
 
+from bot.channels import channel_lock
 from bot.clock import Clock, Token
-from bot.db.engine import Database
+from bot.db.engine import Database, Work
 from bot.errors import CommandError
 from bot.events.days import utc_today
 from bot.operations.drill_run import Drills
@@ -28,6 +29,8 @@ from bot.slack.messages.answers.failure_words import AnswerReader
 from bot.slack.messages.answers.help_answer import Helped
 from bot.slack.permissions import People
 from bot.slack.web_client import SlackClient
+
+T = TypeVar("T")
 
 COMMIT_S = 2.2
 """Slack waits three seconds for the ack."""
@@ -139,13 +142,26 @@ Raises CommandError where nothing can change.
 """
 
 CommandApply = Callable[[Desk, Invocation, Any], Awaitable[Any]]
-"""Carries a plan out and stores the change, before the ack. Raises CommandError as CommandChanges does."""
+"""Before the ack: asks Slack, opens a form, or stores by itself. Raises CommandError as CommandChanges does."""
+
+CommandStore = Callable[[Session, Desk, Invocation, Any], Any]
+"""Stores the change in one transaction, under the channel's lock, before the ack. Raises CommandError."""
 
 CommandAnswer = Callable[[Desk, Invocation, Any], Awaitable[Message | None]]
-"""Runs after the ack, with the result of CommandApply, or with the plan of a command that changes nothing.
+"""Runs after the ack, with the result of the last step before: plan, CommandApply, CommandStore.
 
 The answer is ephemeral. None after a form was opened.
 """
+
+
+async def change(desk: Desk, invocation: Invocation, work: Work[T]) -> T:
+    """Commit `work` under the channel's lock."""
+
+    def alone(session: Session) -> T:
+        channel_lock.take(session, invocation.channel_id)
+        return work(session)
+
+    return await desk.database.write(alone)
 
 
 async def anybody(_desk: Desk, _invocation: Invocation) -> None:
@@ -178,14 +194,24 @@ class Command(Helped):
     apply: CommandApply | None = None
     rights: CommandRights = anybody
     changes: CommandChanges | None = None
+    store: CommandStore | None = None
     answer_s: float = COMMAND_ANSWER_S
+
+    @property
+    def is_a_change(self) -> bool:
+        return self.apply is not None or self.store is not None
 
     async def commit(self, desk: Desk, invocation: Invocation) -> Any:
         """Carry the command out, as far as something changes. Raises CommandError."""
-        if self.apply is None:
+        if not self.is_a_change:
             return None
         await self.rights(desk, invocation)
-        return await self.apply(desk, invocation, await self.plan(desk, invocation))
+        done, store = await self.plan(desk, invocation), self.store
+        if self.apply is not None:
+            done = await self.apply(desk, invocation, done)
+        if store is None:
+            return done
+        return await change(desk, invocation, lambda session: store(session, desk, invocation, done))
 
     async def would_change(self, desk: Desk, invocation: Invocation) -> bool:
         """Raises CommandError where the line is refused."""
@@ -194,7 +220,7 @@ class Command(Helped):
 
     async def say(self, desk: Desk, invocation: Invocation, committed: Any = None) -> Message | None:
         """The answer; of a command that changes nothing, with its plan. Raises CommandError."""
-        if self.apply is None:
+        if not self.is_a_change:
             await self.rights(desk, invocation)
             committed = await self.plan(desk, invocation)
         return await self.answer(desk, invocation, committed)

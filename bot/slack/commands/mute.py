@@ -16,7 +16,7 @@ from bot.outbox.message import Message
 from bot.slack.commands.filter_view import abandonments_here
 from bot.slack.commands.invocation import Command, Desk, Invocation, may_change, row_number
 from bot.slack.commands.places import DayPlan, day_grammar, day_plan
-from bot.slack.commands.subscription_changes import announce, change, note
+from bot.slack.commands.subscription_changes import announce, note
 from bot.slack.messages.alerts.alert_notes import MUTE
 from bot.slack.messages.answers.change_notice import muted_by, unmuted_by
 from bot.slack.messages.answers.pause_and_mute import UNMUTE, meeting_words, muted, unmuted
@@ -57,22 +57,19 @@ async def _plan(desk: Desk, invocation: Invocation) -> Meeting:
     return Meeting(course=asked.course, race_date=asked.day.isoformat(), region=asked.region)
 
 
-async def _mute(desk: Desk, invocation: Invocation, meeting: Meeting) -> Muted:
-    def mute(session: Session) -> Muted:
-        now = desk.clock()
-        if invocation.is_direct:
-            # A mute of the direct message holds no message under the person's id.
-            move_person(session, invocation.user_id, invocation.channel_id)
-        known = {row.id for row in mutes.of_channel(session, invocation.channel_id, now)}
-        number = mutes.mute(session, invocation.channel_id, meeting, invocation.user_id, now)
-        abandonments = abandonments_here(session, invocation.channel_id, meeting, now)
-        if number not in known:
-            backlog.withdraw_muted(session, invocation.channel_id, meeting, now)
-            note(session, desk, invocation, "mute", before=meeting_words(meeting), after=_words(meeting))
-            announce(session, desk, invocation, muted_by(invocation.user_id, meeting, abandonments))
-        return Muted(meeting, number, abandonments)
-
-    return await change(desk, invocation, mute)
+def _mute(session: Session, desk: Desk, invocation: Invocation, meeting: Meeting) -> Muted:
+    now = desk.clock()
+    if invocation.is_direct:
+        # A mute of the direct message holds no message under the person's id.
+        move_person(session, invocation.user_id, invocation.channel_id)
+    known = {row.id for row in mutes.of_channel(session, invocation.channel_id, now)}
+    number = mutes.mute(session, invocation.channel_id, meeting, invocation.user_id, now)
+    abandonments = abandonments_here(session, invocation.channel_id, meeting, now)
+    if number not in known:
+        backlog.withdraw_muted(session, invocation.channel_id, meeting, now)
+        note(session, desk, invocation, "mute", before=meeting_words(meeting), after=_words(meeting))
+        announce(session, desk, invocation, muted_by(invocation.user_id, meeting, abandonments))
+    return Muted(meeting, number, abandonments)
 
 
 async def _answer_mute(_desk: Desk, _invocation: Invocation, committed: Muted) -> Message:
@@ -94,18 +91,14 @@ async def _plan_unmute(desk: Desk, invocation: Invocation) -> int:
     return there[0].id or 0
 
 
-async def _unmute(desk: Desk, invocation: Invocation, number: int) -> Meeting:
+def _unmute(session: Session, desk: Desk, invocation: Invocation, number: int) -> Meeting:
     """Raises CommandError for an ended mute."""
-
-    def unmute(session: Session) -> Meeting:
-        meeting = mutes.end(session, invocation.channel_id, number, desk.clock())
-        if meeting is None:
-            raise CommandError(NOT_MUTED)
-        note(session, desk, invocation, "unmute", before=_words(meeting), after=meeting_words(meeting))
-        announce(session, desk, invocation, unmuted_by(invocation.user_id, meeting))
-        return meeting
-
-    return await change(desk, invocation, unmute)
+    meeting = mutes.end(session, invocation.channel_id, number, desk.clock())
+    if meeting is None:
+        raise CommandError(NOT_MUTED)
+    note(session, desk, invocation, "unmute", before=_words(meeting), after=meeting_words(meeting))
+    announce(session, desk, invocation, unmuted_by(invocation.user_id, meeting))
+    return meeting
 
 
 async def _answer_unmute(_desk: Desk, _invocation: Invocation, committed: Meeting) -> Message:
@@ -116,7 +109,11 @@ def _words(meeting: Meeting) -> str:
     return f"{meeting_words(meeting)}, {MUTED}"
 
 
-MUTE_BUTTON = Command(MUTE, "", "Post no more results of a meeting here", _answer_mute, _plan_by_key, _mute, may_change)
+MUTE_BUTTON = Command(
+    MUTE, "", "Post no more results of a meeting here", _answer_mute, _plan_by_key, rights=may_change, store=_mute
+)
 MUTE_COMMAND = replace(MUTE_BUTTON, name="mute", plan=_plan)
-UNMUTE_BUTTON = Command(UNMUTE, "", "Post them again", _answer_unmute, _plan_by_number, _unmute, may_change)
+UNMUTE_BUTTON = Command(
+    UNMUTE, "", "Post them again", _answer_unmute, _plan_by_number, rights=may_change, store=_unmute
+)
 UNMUTE_COMMAND = replace(UNMUTE_BUTTON, name="unmute", plan=_plan_unmute)

@@ -18,7 +18,7 @@ from bot.outbox.channel_move import move_person
 from bot.outbox.message import Message
 from bot.slack.channel_membership import is_member
 from bot.slack.commands.invocation import MEMBERSHIP_S, SAYING_NOTHING, Command, Desk, Invocation, may_change, no_words
-from bot.slack.commands.subscription_changes import audited, change
+from bot.slack.commands.subscription_changes import audited
 from bot.slack.language.grammar import Grammar, Kind, Phrase, PhraseReader
 from bot.slack.language.tokens import words_of
 from bot.slack.messages.answers.help_answer import HelpGroup
@@ -62,43 +62,38 @@ def _has_something(session: Session, invocation: Invocation, planned: Paused) ->
     raise CommandError(NOTHING_TO_PAUSE, form="")
 
 
-async def _pause(desk: Desk, invocation: Invocation, planned: Paused) -> Paused:
+async def _ask(desk: Desk, invocation: Invocation, planned: Paused) -> tuple[Paused, bool]:
+    """The plan, and whether the place is the person's direct message with the bot."""
     left_s = invocation.left_s(MEMBERSHIP_S)
-    is_own = invocation.is_direct and await is_member(desk.slack, invocation.channel_id, left_s) is not False
+    return planned, invocation.is_direct and await is_member(desk.slack, invocation.channel_id, left_s) is not False
 
-    def pause(session: Session) -> Paused | None:
-        """None if there is nothing to pause."""
-        if is_own:
-            # Watches may be under the person's id still.
-            move_person(session, invocation.user_id, invocation.channel_id)
-        with audited(session, desk, invocation, "pause"):
-            if not pause_channel(session, invocation.channel_id, planned.until, desk.clock()):
-                return None
-        asks = any(map(ack_request.asks, subscriptions.filters_of(session, invocation.channel_id)))
-        untaken = acknowledgements.untaken(session, desk.clock() - FIGURES_COVER, invocation.channel_id)
-        return replace(planned, asks=asks, untaken=untaken)
 
-    committed = await change(desk, invocation, pause)
-    if committed is None:
-        raise CommandError(NOTHING_TO_PAUSE, form="")
-    return committed
+def _pause(session: Session, desk: Desk, invocation: Invocation, asked: tuple[Paused, bool]) -> Paused:
+    """Raises CommandError if there is nothing to pause."""
+    planned, is_own = asked
+    if is_own:
+        # Watches may be under the person's id still.
+        move_person(session, invocation.user_id, invocation.channel_id)
+    with audited(session, desk, invocation, "pause"):
+        if not pause_channel(session, invocation.channel_id, planned.until, desk.clock()):
+            raise CommandError(NOTHING_TO_PAUSE, form="")
+    asks = any(map(ack_request.asks, subscriptions.filters_of(session, invocation.channel_id)))
+    untaken = acknowledgements.untaken(session, desk.clock() - FIGURES_COVER, invocation.channel_id)
+    return replace(planned, asks=asks, untaken=untaken)
 
 
 async def _answer_pause(desk: Desk, _invocation: Invocation, committed: Paused) -> Message:
     return paused(committed, desk.clock(), desk.settings.queue_keep_hours)
 
 
-async def _resume(desk: Desk, invocation: Invocation, _planned: int) -> Resumed:
-    def resume(session: Session) -> Resumed:
-        channel_id = invocation.channel_id
-        held = held_queues.held_of(session, channel_id)
-        waited = backlog.count_waiting(session, channel_id)
-        dropped = backlog.count_given_up(session, channel_id, held) if held else 0
-        with audited(session, desk, invocation, "resume"):
-            ended = desk.reopening.resume(session, channel_id, desk.clock())
-        return Resumed(ended, waited, dropped, held_queues.closing_of(session, channel_id) is not None)
-
-    return await change(desk, invocation, resume)
+def _resume(session: Session, desk: Desk, invocation: Invocation, _planned: int) -> Resumed:
+    channel_id = invocation.channel_id
+    held = held_queues.held_of(session, channel_id)
+    waited = backlog.count_waiting(session, channel_id)
+    dropped = backlog.count_given_up(session, channel_id, held) if held else 0
+    with audited(session, desk, invocation, "resume"):
+        ended = desk.reopening.resume(session, channel_id, desk.clock())
+    return Resumed(ended, waited, dropped, held_queues.closing_of(session, channel_id) is not None)
 
 
 async def _answer_resume(desk: Desk, _invocation: Invocation, committed: Resumed) -> Message:
@@ -210,9 +205,10 @@ PAUSE_COMMAND = Command(
     "Hold what this channel receives, for a time or until somebody resumes",
     _answer_pause,
     _plan,
-    _pause,
+    _ask,
     may_change,
     _has_something,
+    _pause,
     examples=("pause 2 hours", "pause until tomorrow 09:00"),
     mistakes=(
         "A pause holds abandonments too. `until tomorrow` ends when tomorrow begins, in your time zone where Slack "
@@ -226,8 +222,8 @@ RESUME_COMMAND = Command(
     "End a pause",
     _answer_resume,
     no_words("resume"),
-    _resume,
-    may_change,
+    rights=may_change,
+    store=_resume,
     examples=("resume", "resume help"),
     mistakes="No further words: `resume` ends the pause of the whole channel.",
     group=HelpGroup.CHANNEL,

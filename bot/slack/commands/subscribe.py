@@ -27,9 +27,9 @@ from bot.slack.commands.channel_checks import check_escalation
 from bot.slack.commands.filter_choice import FilterChoice, added_to
 from bot.slack.commands.filter_view import as_shown, overridden_in
 from bot.slack.commands.form_button import open_form
-from bot.slack.commands.invocation import MEMBERSHIP_S, Command, Desk, Invocation, may_change
+from bot.slack.commands.invocation import MEMBERSHIP_S, Command, Desk, Invocation, change, may_change
 from bot.slack.commands.places import USUAL_REGIONS
-from bot.slack.commands.subscription_changes import audited, change
+from bot.slack.commands.subscription_changes import audited
 from bot.slack.language.grammar import ALL, NO_LISTS
 from bot.slack.language.refusals import Refusal, value_wanted
 from bot.slack.language.request import UNKNOWN_WORDS, LineRequest, read, typed_values

@@ -8,25 +8,22 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 from sqlmodel import Session
 
-from bot.channels import audit_log, channel_lock, pauses, subscriptions, watches
+from bot.channels import audit_log, pauses, subscriptions, watches
 from bot.channels.filters import ChannelFilter
 from bot.clock import Clock
-from bot.db.engine import Work
 from bot.db.tables import SubscriptionState
 from bot.outbox import backlog, message_store
 from bot.outbox.message import Message
 from bot.settings import Settings
 from bot.slack.commands.filter_view import as_shown
-from bot.slack.commands.invocation import Desk, Invocation
+from bot.slack.commands.invocation import Invocation
 from bot.slack.messages.answers.change_notice import ended_by, narrowed_by, paused_by, resumed_by
 from bot.slack.messages.answers.filter_words import in_words
 from bot.slack.messages.conditions.table import CHOICES
-
-T = TypeVar("T")
 
 
 class Books(Protocol):
@@ -41,14 +38,6 @@ class _Held:
     chosen: ChannelFilter
     paused_until: datetime | None
     state: str
-
-
-async def change(desk: Desk, invocation: Invocation, work: Work[T]) -> T:
-    def alone(session: Session) -> T:
-        channel_lock.take(session, invocation.channel_id)
-        return work(session)
-
-    return await desk.database.write(alone)
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from bot.slack.channel_membership import members
 from bot.slack.commands.filter_view import abandonments_here, as_shown, overridden_in
 from bot.slack.commands.form_button import form_is_the_answer, open_form
 from bot.slack.commands.invocation import Command, Desk, Invocation, may_change, no_words
-from bot.slack.commands.subscription_changes import audited, change
+from bot.slack.commands.subscription_changes import audited
 from bot.slack.commands.unsubscribe import said_of_end, what_is_left
 from bot.slack.messages.answers.help_answer import HelpGroup
 from bot.slack.messages.answers.subscription_answers import (
@@ -56,14 +56,11 @@ async def _edit(desk: Desk, invocation: Invocation, _planned: Any) -> None:
     await open_form(desk, invocation, subscriptions.read_filter(row))
 
 
-async def _remove(desk: Desk, invocation: Invocation, _planned: Any) -> Unsubscribed:
-    def remove(session: Session) -> Unsubscribed:
-        row = _row(session, invocation)
-        with audited(session, desk, invocation, "unsubscribe"):
-            subscriptions.remove(session, invocation.channel_id, [row.region])
-        return what_is_left(session, desk, invocation.channel_id, gone=1)
-
-    return await change(desk, invocation, remove)
+def _remove(session: Session, desk: Desk, invocation: Invocation, _planned: Any) -> Unsubscribed:
+    row = _row(session, invocation)
+    with audited(session, desk, invocation, "unsubscribe"):
+        subscriptions.remove(session, invocation.channel_id, [row.region])
+    return what_is_left(session, desk, invocation.channel_id, gone=1)
 
 
 def _row(session: Session, invocation: Invocation) -> ChannelSubscriptionRow:
@@ -161,4 +158,4 @@ LIST_COMMAND = Command(
     group=HelpGroup.CHANNEL,
 )
 EDIT_BUTTON = Command(EDIT, "", "The form of a subscription", form_is_the_answer, apply=_edit, rights=may_change)
-REMOVE_BUTTON = Command(REMOVE, "", "End a subscription", said_of_end, apply=_remove, rights=may_change)
+REMOVE_BUTTON = Command(REMOVE, "", "End a subscription", said_of_end, store=_remove, rights=may_change)

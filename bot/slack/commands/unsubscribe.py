@@ -19,7 +19,7 @@ from bot.racedata.near_misses import refusal, wrong_words
 from bot.slack.commands.filter_view import as_shown
 from bot.slack.commands.invocation import Command, Desk, Invocation, may_change
 from bot.slack.commands.subscribe import USAGE_OF_PLACES
-from bot.slack.commands.subscription_changes import audited, change
+from bot.slack.commands.subscription_changes import audited
 from bot.slack.language.grammar import ALL, SUBSCRIBING
 from bot.slack.language.refusals import Refusal, value_wanted
 from bot.slack.language.request import UNKNOWN_WORDS, LineRequest, read, typed_values
@@ -53,26 +53,20 @@ def _changes(session: Session, invocation: Invocation, planned: LineRequest) -> 
     return bool(ended(subscriptions.filters_of(session, invocation.channel_id), planned))
 
 
-async def _apply(desk: Desk, invocation: Invocation, wanted: LineRequest) -> Unsubscribed:
-    def remove(session: Session) -> Unsubscribed:
-        with audited(session, desk, invocation, NAME):
-            return _remove(session, desk, invocation.channel_id, wanted)
-
-    return await change(desk, invocation, remove)
-
-
 async def said_of_end(_desk: Desk, _invocation: Invocation, committed: Unsubscribed) -> Message:
     return unsubscribed(committed)
 
 
-def _remove(session: Session, desk: Desk, channel_id: str, wanted: LineRequest) -> Unsubscribed:
+def _remove(session: Session, desk: Desk, invocation: Invocation, wanted: LineRequest) -> Unsubscribed:
+    channel_id = invocation.channel_id
     made_by = {subscriptions.read_filter(row): row.created_by for row in subscriptions.of_channel(session, channel_id)}
     each = ended(list(made_by), wanted)
-    for before, after in each.items():
-        if after is None:
-            subscriptions.remove(session, channel_id, [before.region])
-        else:
-            subscriptions.save(session, channel_id, after, user_id=made_by[before], now=desk.clock())
+    with audited(session, desk, invocation, NAME):
+        for before, after in each.items():
+            if after is None:
+                subscriptions.remove(session, channel_id, [before.region])
+            else:
+                subscriptions.save(session, channel_id, after, user_id=made_by[before], now=desk.clock())
     gone = list(each.values()).count(None)
     return what_is_left(session, desk, channel_id, gone, len(each) - gone)
 
@@ -224,9 +218,9 @@ UNSUBSCRIBE_COMMAND = Command(
     "End a subscription of this channel, or parts of it",
     said_of_end,
     _plan,
-    _apply,
-    may_change,
-    _changes,
+    rights=may_change,
+    changes=_changes,
+    store=_remove,
     examples=("unsubscribe from GB", "unsubscribe GB racecards"),
     mistakes=(
         "`unsubscribe all` ends every subscription of the channel. A course of a whole region is left out, not ended: "

@@ -18,7 +18,7 @@ from bot.racedata.declared_names import look_up
 from bot.racedata.near_misses import likely, quoted
 from bot.slack.channel_membership import is_member
 from bot.slack.commands.invocation import MEMBERSHIP_S, Command, Desk, Invocation, may_change, no_words, row_number
-from bot.slack.commands.subscription_changes import announce, change, note
+from bot.slack.commands.subscription_changes import announce, note
 from bot.slack.commands.watch_words import NAMES_MAX, WatchWords, ends_with_me, read_names, read_watch_words
 from bot.slack.messages.answers.change_notice import unwatched_by
 from bot.slack.messages.answers.help_answer import HelpGroup
@@ -67,42 +67,42 @@ def _there(session: Session, invocation: Invocation, *, is_own: bool) -> Sequenc
     return watches.of_channel(session, invocation.channel_id)
 
 
-async def _apply(desk: Desk, invocation: Invocation, words: WatchWords) -> Watched:
-    is_own = words.is_own
-    channel_id, user_id, now = invocation.channel_id, invocation.user_id, desk.clock()
+async def _ask(desk: Desk, invocation: Invocation, words: WatchWords) -> tuple[WatchWords, bool]:
+    """The words, and whether the place is a channel or direct message that the bot is in."""
     member = None
-    if invocation.is_direct or not is_own:
-        member = await is_member(desk.slack, channel_id, invocation.left_s(MEMBERSHIP_S))
-    if member is False and not is_own:
+    if invocation.is_direct or not words.is_own:
+        member = await is_member(desk.slack, invocation.channel_id, invocation.left_s(MEMBERSHIP_S))
+    if member is False and not words.is_own:
         raise CommandError(
             "I am not in this channel, so nothing would arrive here, and nothing was saved. Invite me, and type it "
             "again; or be told yourself, by direct message.",
             lines={"Tell me alone": replace(words, is_own=True).line},
         )
+    return words, bool(member)
 
-    def save(session: Session) -> Watched:
-        place = channel_id
-        if is_own:
-            place = channel_id if invocation.is_direct and member else watches.direct_message_of(session, user_id)
-            if place != user_id:
-                move_person(session, user_id, place)
-        there = _there(session, invocation, is_own=is_own)
-        person_id = user_id if is_own else None
-        replaced = next((row for row in there if _is_named(row, words.replaced)), None)
-        ended = words.replaced if replaced and watches.end(session, replaced) else None
-        made = watches.add(session, place, words.names, user_id=user_id, now=now, person_id=person_id)
-        if len(there) + len(made) - (1 if ended else 0) > WATCHES_MAX:
-            raise CommandError(
-                f"At most {WATCHES_MAX} names can be watched. End some first.", lines={"What is watched": "watching"}
-            )
-        if (made or ended) and not is_own:
-            before, after = ended.words if ended else None, "; ".join(one.words for one in made) or None
-            note(session, desk, invocation, "watch", before=before, after=after)
-        if ended and not is_own:
-            announce(session, desk, invocation, unwatched_by(user_id, ended))
-        return Watched(words, tuple(made), ended)
 
-    return await change(desk, invocation, save)
+def _watch(session: Session, desk: Desk, invocation: Invocation, asked: tuple[WatchWords, bool]) -> Watched:
+    words, is_there = asked
+    place, user_id, is_own = invocation.channel_id, invocation.user_id, words.is_own
+    if is_own:
+        place = place if invocation.is_direct and is_there else watches.direct_message_of(session, user_id)
+        if place != user_id:
+            move_person(session, user_id, place)
+    there = _there(session, invocation, is_own=is_own)
+    replaced = next((row for row in there if _is_named(row, words.replaced)), None)
+    ended = words.replaced if replaced and watches.end(session, replaced) else None
+    person_id = user_id if is_own else None
+    made = watches.add(session, place, words.names, user_id=user_id, now=desk.clock(), person_id=person_id)
+    if len(there) + len(made) - (1 if ended else 0) > WATCHES_MAX:
+        raise CommandError(
+            f"At most {WATCHES_MAX} names can be watched. End some first.", lines={"What is watched": "watching"}
+        )
+    if (made or ended) and not is_own:
+        before, after = ended.words if ended else None, "; ".join(one.words for one in made) or None
+        note(session, desk, invocation, "watch", before=before, after=after)
+    if ended and not is_own:
+        announce(session, desk, invocation, unwatched_by(user_id, ended))
+    return Watched(words, tuple(made), ended)
 
 
 async def _answer(desk: Desk, _invocation: Invocation, committed: Watched) -> Message:
@@ -173,22 +173,22 @@ def _unwatch_line(row: WatchRow) -> str:
     return f"un{WatchWords((WatchedName(WatchKind(row.kind), row.name),), row.person_id is not None).line}"
 
 
-async def _unwatch(desk: Desk, invocation: Invocation, planned: WatchRow) -> Unwatched:
-    """Raises CommandError for an ended watch, and for a channel's watch without permission."""
-    number = planned.id or 0
+def _unwatch(session: Session, desk: Desk, invocation: Invocation, planned: WatchRow) -> Unwatched:
+    """Raises CommandError for an ended watch."""
+    row = _row(session, invocation, planned.id or 0)
+    ended = Unwatched(WatchedName(WatchKind(row.kind), row.name), row.person_id is not None)
+    watches.end(session, row)
+    if not ended.is_own:
+        note(session, desk, invocation, "unwatch", before=ended.name.words, after=None)
+        announce(session, desk, invocation, unwatched_by(invocation.user_id, ended.name))
+    return ended
+
+
+async def _may_end(desk: Desk, invocation: Invocation, planned: WatchRow) -> WatchRow:
+    """Raises CommandError for a channel's watch without permission."""
     if planned.person_id is None:
         await may_change(desk, invocation)
-
-    def end(session: Session) -> Unwatched:
-        row = _row(session, invocation, number)
-        ended = Unwatched(WatchedName(WatchKind(row.kind), row.name), row.person_id is not None)
-        watches.end(session, row)
-        if not ended.is_own:
-            note(session, desk, invocation, "unwatch", before=ended.name.words, after=None)
-            announce(session, desk, invocation, unwatched_by(invocation.user_id, ended.name))
-        return ended
-
-    return await change(desk, invocation, end)
+    return planned
 
 
 async def _answer_unwatch(_desk: Desk, _invocation: Invocation, committed: Unwatched) -> Message:
@@ -216,9 +216,10 @@ WATCH_COMMAND = Command(
     "Tell this channel, or you alone, of the races of a horse, a trainer or a jockey",
     _answer,
     _plan,
-    _apply,
+    _ask,
     _may_watch,
     _changes,
+    _watch,
     examples=('watch horse:"Golden Melody"', 'watch jockey:"R Moore" me'),
     mistakes=(
         "Type the whole name, as published; letter case, accents and the country in brackets don't matter. "
@@ -236,5 +237,5 @@ WATCHING_COMMAND = Command(
     mistakes="No further words. Your own watches are shown to you alone.",
     group=HelpGroup.CHANNEL,
 )
-UNWATCH_BUTTON = Command(UNWATCH, "", "End a watch", _answer_unwatch, _plan_by_number, _unwatch)
+UNWATCH_BUTTON = Command(UNWATCH, "", "End a watch", _answer_unwatch, _plan_by_number, _may_end, store=_unwatch)
 UNWATCH_COMMAND = replace(UNWATCH_BUTTON, name="unwatch", plan=_plan_unwatch)

@@ -63,7 +63,7 @@ class CommandRunner:
         invocation = begun(invocation)
         if command is None:
             return Committed(invocation, error=unknown_command(invocation.text))
-        if command.apply is None:
+        if not command.is_a_change:
             return Committed(invocation, command)
         try:
             async with asyncio.timeout(self.commit_s):

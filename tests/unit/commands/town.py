@@ -167,7 +167,7 @@ class Town:
         command, text = find_command(line)
         assert command is not None
         invocation = Invocation(text, here.channel_id, here.user_id, here.reference)
-        if command.apply is not None:
+        if command.is_a_change:
             return await command.commit(self.desk, invocation)
         return await command.plan(self.desk, invocation)
 
