@@ -3,11 +3,9 @@
 Sources and results: `docs/decisions/0039-a-forecast-by-run-rate.md`.
 """
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
-from itertools import pairwise
 from math import sqrt
 from statistics import mean, stdev
 from typing import Protocol
@@ -118,24 +116,16 @@ class Days:
 
 
 def days_of(samples: Iterable[Sample], figure: Figure) -> Days:
-    """Growth between two samples belongs to the day of the later sample. Days not covered by samples are left out."""
+    """The growth from the last sample of a day to the last of the next. Days without such samples are left out."""
     ordered = sorted(samples, key=lambda sample: (sample.taken_at, sample.month))
-    amounts: dict[date, int] = defaultdict(int)
-    covered: dict[date, timedelta] = defaultdict(timedelta)
-    day = None
-    for before, sample in pairwise([None, *ordered]):
-        assert sample is not None
-        # A sample at midnight ends the day before.
-        day = (sample.taken_at - timedelta.resolution).date()
-        amount, lasted = _growth(before, sample, figure)
-        amounts[day] += amount
-        covered[day] += lasted
-    whole = {
-        one: round(amounts[one] * min(1.0, DAY / covered[one]))
-        for one in sorted(covered)
-        if one != day and covered[one] >= LEAST_OF_DAY
-    }
-    return Days(whole, amounts[day] if day else 0)
+    # A sample at midnight ends the day before.
+    ends = {(sample.taken_at - timedelta.resolution).date(): sample for sample in ordered}
+    whole, grown = dict[date, int](), 0
+    for before, (day, sample) in zip([None, *ends.values()], ends.items(), strict=False):
+        grown, lasted = _growth(before, sample, figure)
+        if lasted >= LEAST_OF_DAY and day != max(ends):
+            whole[day] = round(grown * min(1.0, DAY / lasted))
+    return Days(whole, grown)
 
 
 def _growth(before: Sample | None, sample: Sample, figure: Figure) -> tuple[int, timedelta]:
