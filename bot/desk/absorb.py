@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from bot.desk.news import News
 from bot.events.event import EventKind, RacingEvent
@@ -13,17 +13,12 @@ FillIn = Callable[[RacingEvent, RacingEvent], RacingEvent]
 """The event with the race book's values; second, the event as stored."""
 
 
-class Report(Protocol):
+class Report(NamedTuple):
     """A stored version."""
 
-    @property
-    def version(self) -> int: ...
-
-    @property
-    def event(self) -> RacingEvent: ...
-
-    @property
-    def remarks(self) -> VersionRemarks: ...
+    version: int
+    event: RacingEvent
+    remarks: VersionRemarks
 
 
 class SilentRepeat(NamedTuple):

@@ -28,7 +28,7 @@ def meetings_without_race(
 
 def hurried(news: News, waiting: Iterable[Telling]) -> list[Release]:
     """Messages of the race wait no longer: news follows that may not wait."""
-    return [Release(one.id) for one in waiting if one.waits] if news.is_urgent else []
+    return [Release(one.id) for one in waiting if one.waits] if news.is_urgent and not news.is_late else []
 
 
 def linked(meeting: Telling | None, parts: Iterable[Telling], *, asks: bool) -> list[Show]:

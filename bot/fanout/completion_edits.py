@@ -52,11 +52,17 @@ class _Amended(NamedTuple):
     received_at: datetime
     is_recent: bool
 
-    @property
-    def news(self) -> VersionNews:
-        is_seen = self.is_recent and not shows_the_same(self.event, self.stored)
+    def news(self, now: datetime) -> VersionNews:
         return VersionNews(
-            self.event, VersionRemarks(), rings=False, is_first=False, is_late=True, is_seen=is_seen, version=self.row
+            self.event,
+            VersionRemarks(),
+            rings=False,
+            is_first=False,
+            is_late=True,
+            is_seen=self.is_recent and not shows_the_same(self.event, self.stored),
+            version=self.row,
+            received_at=self.received_at,
+            at=now,
         )
 
 
@@ -162,5 +168,5 @@ def amend(plan: Plan, changed: Sequence[_Amended], now: datetime) -> None:
         matching = {channel_id for channel_id, chosen in known.listening if chosen.matches(one.event)}
         moved = matching if one.is_recent and one.event.place != one.stored.place else set[str]()
         noted = event_store.known(one.row)[1].watched
-        heard = Heard(moved, known.listeners, set(one.watched), noted, muted=mutes.muting(muted, one.event))
-        plan.amend(one.news, heard, one.received_at, now=now)
+        heard = Heard(moved, set(one.watched), noted, muted=mutes.muting(muted, one.event))
+        one.row.posts += len(plan.add(one.news(now), heard))

@@ -61,8 +61,7 @@ def post(session: Session, found: Sequence[Missed], now: datetime) -> None:
                 news.version.posts += 1
                 noted = event_store.known(news.version)[1].watched
                 by = {} if news.remarks.contradicts else muted
-                here = [missed.channel_id]
-                plan.add(news, Heard(here, here, noted=noted, muted=by, only=missed.channel_id))
+                plan.add(news, Heard([missed.channel_id], noted=noted, muted=by, only=missed.channel_id))
     plan.write(QueuedOnly(), Began(now, 0.0))
 
 
@@ -71,13 +70,14 @@ def _told(first: EventVersion, newest: EventVersion, event: RacingEvent) -> list
 
     Of a contradiction, only the newest version.
     """
-    remarks = {row.version: event_store.remarks_of(row) for row in (first, newest)}
-    if first.version == newest.version or remarks[newest.version].contradicts:
-        return [VersionNews(event, remarks[newest.version], rings=True, is_first=False, version=newest)]
-    return [
-        VersionNews(event, remarks[first.version], rings=True, is_first=True, version=first),
-        VersionNews(event, remarks[newest.version], rings=False, is_first=False, version=newest),
-    ]
+
+    def news(row: EventVersion, *, rings: bool, is_first: bool) -> VersionNews:
+        at, remarks = row.received_at, event_store.remarks_of(row)
+        return VersionNews(event, remarks, rings, is_first, version=row, received_at=at, at=at)
+
+    if first.version == newest.version or event_store.remarks_of(newest).contradicts:
+        return [news(newest, rings=True, is_first=False)]
+    return [news(first, rings=True, is_first=True), news(newest, rings=False, is_first=False)]
 
 
 def _anew(session: Session, newest: Mapping[str, EventVersion], known: FanoutKnowledge) -> dict[str, RacingEvent]:

@@ -44,12 +44,11 @@ from bot.outbox.telling_store import Told
 class Heard:
     """Who hears of a version. `takes`: channels with a filter that takes the event. `watches`: for one of its runners.
 
-    `listening`: all channels with filters or watches. `noted`: the version's watched runners, by channel. `rung`: a
-    watched runner is out. `muted`: channel to person. `only`: no other channel is told or asked.
+    `noted`: the version's watched runners, by channel. `rung`: a watched runner is out. `muted`: channel to person.
+    `only`: no other channel is told or asked.
     """
 
     takes: Collection[str]
-    listening: Collection[str]
     watches: Collection[str] = ()
     noted: Collection[str] = ()
     rung: Collection[str] = ()
@@ -122,37 +121,28 @@ class Plan:
         self.posts = 0
 
     def add(self, news: VersionNews, heard: Heard) -> list[str]:
-        """Tell channels of a version, and edit earlier messages. Returns the told channels."""
-        event, received_at = news.event, news.version.received_at
-        if news.version.id is None:
-            self._versions.append(news.version)
+        """Tell channels of a version, or of its later values, and edit earlier messages. Returns the told channels.
+
+        Of later values: the channels that get a message.
+        """
+        event, row = news.event, news.version
+        if row.id is None and row not in self._versions:
+            self._versions.append(row)
             if news.is_first:
                 self._chains.begin(event.key)
-        if event.kind is EventKind.MEETING_ABANDONED:
+        if news.is_late:
+            self.live.refresh(event.race, news.received_at)
+        elif event.kind is EventKind.MEETING_ABANDONED:
             named_races.add(self.session, event.key, (race.race_id for race in event.races))
         meetings = self._related(news)
-        steps = self._decided(news, heard, meetings, received_at)
-        told = sorted(channel for channel in steps if _hears(heard, channel) and steps[channel])
-        own = self._carry(news, heard, steps, received_at)
+        steps = self._decided(news, heard, meetings)
+        own = self._carry(news, heard, steps)
         self._tell_relatives(news, meetings, own)
-        if event.kind in event_store.OF_MEETINGS:
+        if news.is_late or event.kind in event_store.OF_MEETINGS:
             self._linked.add(event.key)
+        told = [channel for channel, found in sorted(steps.items()) if self._is_told(news, heard, channel, found)]
         self.posts += len(told)
         return told
-
-    def amend(self, news: VersionNews, heard: Heard, received_at: datetime, *, now: datetime) -> None:
-        """Edit the messages of a version after later values. `received_at`: of the last delivery.
-
-        `heard`: channels that match now, and channels that watch a newly known runner. Both get a message if not told.
-        """
-        row = news.version
-        self.live.refresh(news.event.race, received_at)
-        steps = self._decided(news, heard, self._related(news), row.received_at)
-        new = [channel for channel, found in steps.items() if any(isinstance(one, Post | Withhold) for one in found)]
-        self._carry(news, heard, steps, received_at, seen_at=now)
-        self.posts += len(new)
-        row.posts += len(new)
-        self._linked.add(news.event.key)
 
     def _link_meetings(self) -> None:
         """Have messages on races and racecards link the message of the abandoned meeting."""
@@ -238,14 +228,8 @@ class Plan:
         other = CONTRADICTIONS.get(event.kind) if event.kind else None
         return (event.race.race_id, other) if event.race.race_id and other else None
 
-    def _decided(
-        self,
-        news: VersionNews,
-        heard: Heard,
-        meetings: Sequence[RacingEvent],
-        received_at: datetime,
-    ) -> dict[str, list[Decision]]:
-        chain = self._chain(news)
+    def _decided(self, news: VersionNews, heard: Heard, meetings: Sequence[RacingEvent]) -> dict[str, list[Decision]]:
+        chain, received_at = self._chain(news), news.version.received_at
         told = [(meeting, self._chains.of({meeting.key})) for meeting in meetings]
         channels = {*heard.takes, *heard.watches, *chain, *(channel for _, here in told for channel in here)}
         if heard.only is not None:
@@ -255,7 +239,7 @@ class Plan:
         steps = {}
         for channel in sorted(channels):
             shown, told_by = live.get(channel), loss_told.get(channel)
-            choices = self._choices(news, heard, channel, received_at, live=shown, loss_told=told_by)
+            choices = self._choices(news, heard, channel, live=shown, loss_told=told_by)
             of_meetings = [(meeting, one) for meeting, here in told if (one := _last(here.get(channel, ())))]
             steps[channel] = decide(news, choices, chain.get(channel, ()), of_meetings)
         making = [
@@ -286,24 +270,17 @@ class Plan:
         }
 
     def _choices(
-        self,
-        news: VersionNews,
-        heard: Heard,
-        channel: str,
-        received_at: datetime,
-        *,
-        live: Live | None,
-        loss_told: int | None,
+        self, news: VersionNews, heard: Heard, channel: str, *, live: Live | None, loss_told: int | None
     ) -> Choices:
         asking = self.known.with_asking.get(channel)
         return Choices(
             takes=channel in heard.takes,
-            listens=channel in heard.listening,
+            listens=channel in self.known.listeners,
             watches=channel in heard.watches,
             noted=channel in heard.noted,
             rung=channel in heard.rung,
             muted=channel in heard.muted,
-            until=self._until(channel, news.event, received_at),
+            until=self._until(channel, news.event, news.version.received_at),
             live=live,
             loss_told=loss_told,
             asked=request_of(asking, news.event) if asking and news.event.reports_loss else None,
@@ -313,16 +290,8 @@ class Plan:
         filters = self.known.with_hours.get(channel)
         return kept_until(filters, event, received_at, self._now) if filters else None
 
-    def _carry(
-        self,
-        news: VersionNews,
-        heard: Heard,
-        steps: Mapping[str, Sequence[Decision]],
-        received_at: datetime,
-        *,
-        seen_at: datetime | None = None,
-    ) -> Mapping[str, int]:
-        """`seen_at`: of later values. Returns the new messages by channel."""
+    def _carry(self, news: VersionNews, heard: Heard, steps: Mapping[str, Sequence[Decision]]) -> Mapping[str, int]:
+        """Returns the new messages by channel."""
         event, row = news.event, news.version
         posts = {channel: step for channel, found in steps.items() for step in found if isinstance(step, Post)}
         replying = [channel for channel, post in posts.items() if post.in_thread]
@@ -330,7 +299,7 @@ class Plan:
         own: dict[str, int] = {}
         for channel, found in steps.items():
             key = f"{event.key}#{row.version}@{channel}"
-            post = NewPost(channel, key, MessageKind.EVENT, _priority(event), received_at)
+            post = NewPost(channel, key, MessageKind.EVENT, _priority(event), news.received_at)
             by: int | None = None
             for step in found:
                 if isinstance(step, Post):
@@ -349,12 +318,20 @@ class Plan:
                 elif isinstance(step, Release):
                     self._release(step)
                 else:
-                    is_late = seen_at is not None and by is None
-                    at = seen_at if is_late else received_at
+                    at = news.received_at if by else news.at
+                    is_late = news.is_late and by is None
                     self._show(step, _Shown(step.telling, row, at, own.get(channel), is_late=is_late))
-            if found and _hears(heard, channel):
+            if found and self._hears(heard, channel):
                 self._told[id(row)] = row, event
         return own
+
+    def _is_told(self, news: VersionNews, heard: Heard, channel: str, steps: Sequence[Decision]) -> bool:
+        if news.is_late:
+            return any(isinstance(step, Post | Withhold) for step in steps)
+        return bool(steps) and self._hears(heard, channel)
+
+    def _hears(self, heard: Heard, channel: str) -> bool:
+        return channel in self.known.listeners or channel in heard.takes or channel in heard.watches
 
     def _make(
         self,
@@ -448,10 +425,6 @@ class Plan:
 def _renumbered(one: _Shown, numbers: Mapping[int, int]) -> _Shown:
     after = numbers.get(one.after, one.after) if one.after is not None else None
     return one._replace(telling=numbers.get(one.telling, one.telling), after=after)
-
-
-def _hears(heard: Heard, channel: str) -> bool:
-    return channel in heard.takes or channel in heard.watches or channel in heard.listening
 
 
 def _last(chain: Sequence[Telling]) -> Telling | None:

@@ -189,7 +189,7 @@ class _Transaction:
         is_card = news.event.kind is EventKind.RACECARD_PUBLISHED
         have = partial(self._known.watches.have, received_at=news.version.received_at)
         rung = out_or_back(noted, renewed, have) if is_card else ()
-        heard = Heard(self._matching(news), self._known.listeners, watched, renewed, rung, muted)
+        heard = Heard(self._matching(news), watched, renewed, rung, muted)
         channels = self._plan.add(news, heard)
         news.version.posts = len(channels)
         if event.reports_loss and (not news.is_first or self._meetings.has_other_of_race(event)):

@@ -1,17 +1,14 @@
 """The versions of a transaction's events. News becomes the next version."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
 from typing import NamedTuple
 
 from bot.db.tables import EventVersion
-from bot.desk.absorb import Known, absorb, with_order_of
+from bot.desk.absorb import Known, Report, absorb, with_order_of
 from bot.desk.news import News
 from bot.events import event_store
 from bot.events.event import EventKind, RacingEvent
-from bot.events.facts import VersionRemarks
 from bot.events.watched import WatchedIn
 from bot.fanout.known_meetings import KnownMeetings
 from bot.racedata.event_completion import KnownElsewhere
@@ -19,9 +16,11 @@ from bot.racedata.event_completion import KnownElsewhere
 
 @dataclass(frozen=True, kw_only=True)
 class VersionNews(News):
-    """`version`: as stored."""
+    """`version`: as stored. `received_at`: of the last delivery. `at`: since when messages need edits."""
 
     version: EventVersion
+    received_at: datetime
+    at: datetime
 
 
 class Repeat(NamedTuple):
@@ -29,29 +28,6 @@ class Repeat(NamedTuple):
 
     event: RacingEvent
     received_at: datetime
-
-
-class _Report:
-    """A stored version, parsed when first asked."""
-
-    def __init__(self, row: EventVersion) -> None:
-        self._row = row
-
-    @property
-    def version(self) -> int:
-        return self._row.version
-
-    @property
-    def event(self) -> RacingEvent:
-        return self._known[0]
-
-    @property
-    def remarks(self) -> VersionRemarks:
-        return self._known[1]
-
-    @cached_property
-    def _known(self) -> tuple[RacingEvent, VersionRemarks]:
-        return event_store.known(self._row)
 
 
 class KnownEvents:
@@ -79,8 +55,8 @@ class KnownEvents:
         return event_store.noted_in(self._meetings.versions_of(event_key))
 
     def _known(self, event: RacingEvent) -> Known:
-        others = self._reports(event.contradicting_key or "")
         own = self._reports(event.key)
+        others = self._reports(event.contradicting_key or "")
         is_first_result = not own and event.kind is EventKind.RESULT_RECEIVED
         return Known(
             own,
@@ -89,8 +65,8 @@ class KnownEvents:
             lost_by=self._meetings.losing(event.race.race_id) if is_first_result else None,
         )
 
-    def _reports(self, event_key: str) -> Sequence[_Report]:
-        return [_Report(row) for row in self._meetings.versions_of(event_key)]
+    def _reports(self, event_key: str) -> list[Report]:
+        return [Report(row.version, *event_store.known(row)) for row in self._meetings.versions_of(event_key)]
 
     def _keep_order(self, event: RacingEvent) -> None:
         stored, row = self._meetings.told(event.key)
@@ -104,4 +80,6 @@ class KnownEvents:
         row = event_store.make(event, version, remarks=found.remarks, inbox_id=inbox_id, received_at=received_at)
         self._meetings.made(event, row)
         self._silent.pop(event.key, None)
-        return VersionNews(event, found.remarks, found.rings, found.is_first, version=row)
+        return VersionNews(
+            event, found.remarks, found.rings, found.is_first, version=row, received_at=received_at, at=received_at
+        )

@@ -336,7 +336,7 @@ async def test_error_of_ours_in_filling_in_holds_up_no_alert(pipeline, monkeypat
         patched.setattr("bot.racedata.event_completion.filled_in", broken)
         await tell(pipeline, bare(), meeting("rc_1", date=DAY))
     with capture_logs(), monkeypatch.context() as patched:
-        patched.setattr("bot.fanout.plan.Plan.amend", broken)
+        patched.setattr("bot.fanout.completion_edits.shows_the_same", broken)
         await tell(pipeline, bare("race.abandoned", "rc_2"), result("rc_2", date=DAY))
     assert [as_posted(text)[:9] for text in pipeline.texts("CGB")] == ["ABANDONED"] * 3 + ["CONFLICT:"]
 

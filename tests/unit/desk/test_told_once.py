@@ -1,12 +1,12 @@
 """Deciding twice is deciding once, whatever came before."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.desk.absorb import Known, SilentRepeat, absorb
+from bot.desk.absorb import Known, Report, SilentRepeat, absorb
 from bot.desk.decide import Choices, Live, Post, Release, Telling, Withhold, decide
 from bot.desk.news import News
 from bot.events.event import EventKind, RacingEvent
@@ -29,25 +29,18 @@ DESKS = st.builds(
 TAKES = Choices()
 
 
-@dataclass
-class Stored:
-    version: int
-    event: RacingEvent
-    remarks: VersionRemarks
-
-
 def as_stored(event, _stored):
     return event
 
 
 def reported(versions, *, contradicts=None):
     """The news of deliveries, each of which comes once."""
-    reports: list[Stored] = []
+    reports: list[Report] = []
     for event in versions:
-        other = Stored(1, RacingEvent(key="other", kind=contradicts), VersionRemarks()) if contradicts else None
+        other = Report(1, RacingEvent(key="other", kind=contradicts), VersionRemarks()) if contradicts else None
         news = absorb(event, Known(reports, other=other), as_stored, received_at=START)
         if isinstance(news, News):
-            reports.append(Stored(len(reports) + 1, news.event, news.remarks))
+            reports.append(Report(len(reports) + 1, news.event, news.remarks))
         yield event, news, reports
 
 
