@@ -1,6 +1,6 @@
 """The message of a post: built from an event's versions, or the notice that was stored with the post."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from functools import lru_cache
 
@@ -23,6 +23,8 @@ log = get_logger(__name__)
 
 MESSAGES_CACHED = 64
 """An event goes to many channels within a second."""
+
+_SHOWN_AS_THEY_ARE = MessageContext.model_fields.keys() & {one.name for one in fields(MessageView)}
 
 
 class PostRenderer:
@@ -114,23 +116,13 @@ def _message(telling: _Telling) -> Message:
         order_unknown=remarks.order_unknown,
         contradicts=remarks.contradicts,
         previous_link=previous_link,
-        superseded=shown.superseded,
         later_link=later_link,
-        in_meeting=shown.in_meeting and event.kind is not EventKind.RACECARD_PUBLISHED,
         card_lost=shown.in_meeting and event.kind is EventKind.RACECARD_PUBLISHED,
         meeting_link=meeting_link,
-        lost=shown.lost,
-        settled=shown.settled,
-        partly_run=shown.partly_run,
-        others=shown.others,
-        disputed=shown.disputed,
         data_as_of=event.data_as_of,
         may_be_repeat=post.may_be_repeat,
         reference=inbox.reference(shown.own.inbox_id),
-        mentions=shown.mentions,
-        watched=shown.watched,
-        country=shown.country,
-        asked=shown.asked,
+        **{name: getattr(shown, name) for name in _SHOWN_AS_THEY_ARE},
     )
     return render(event, context)
 

@@ -140,7 +140,8 @@ def asides(
     if context.contradicts is not None:
         kind = "Check" if conflict_said else "CONFLICT: check"
         # A header does not say that a whole meeting was reported abandoned.
-        is_said = conflict_said and context.contradicts != EventKind.MEETING_ABANDONED
+        said_by_header = context.contradicts in {EventKind.RACE_ABANDONED, EventKind.RESULT_RECEIVED} or link
+        is_said = conflict_said and said_by_header and context.contradicts != EventKind.MEETING_ABANDONED
         other = given("see the {}", link) if is_said else _contradicted(context.contradicts)
         said.append(joined([f"{kind} before you act", other], ": "))
         link = None if is_said else link

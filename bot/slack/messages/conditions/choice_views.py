@@ -13,22 +13,16 @@ from bot.channels.conditions.choices import (
     QuietCondition,
     ShowCondition,
     ZoneCondition,
-    is_channel,
     minutes_of,
     time_of_day,
 )
 from bot.channels.filters import ChannelFilter
-from bot.outbox.message import Block
 from bot.slack.messages.conditions.condition_view import (
     CheckboxView,
-    FilledForm,
     Loss,
-    PublishedChoices,
     TextView,
-    form_field,
 )
-from bot.slack.messages.conditions.event_views import people_menus
-from bot.slack.messages.kit.blocks import plain_text
+from bot.slack.messages.conditions.event_views import PeopleView
 from bot.slack.messages.kit.text import counted, listed
 
 
@@ -47,15 +41,8 @@ class ChoiceView(TextView):
     def typed_example(self) -> str:  # type: ignore[override]
         return self.condition.example
 
-    def words(self, chosen: ChannelFilter, _names_max: int | None) -> str:
-        return f", {self.said(chosen)}" if self.condition.of(chosen) else ""
-
     def meant(self, _typed: str) -> tuple[str, ...]:
         return () if self.is_of_names else (self.typed_example,)
-
-    @abstractmethod
-    def said(self, chosen: ChannelFilter) -> str:
-        """The values in words."""
 
     def losses(self, was: ChannelFilter, now: ChannelFilter) -> Iterator[Loss]:
         if not self.condition.covers(now, was):
@@ -203,9 +190,14 @@ class AckView(ChoiceView):
         return Loss("set the time to acknowledge for", f": {counted(minutes, 'minute')}")
 
 
-class EscalateView(ChoiceView):
+class EscalateView(PeopleView, ChoiceView):
     condition = EscalateCondition()
     problem_block = ESCALATE_GROUPS_FIELD
+    menus: Mapping[str, tuple[str, int]] = {
+        ESCALATE_PEOPLE_FIELD: ("If nobody acknowledges, mention", TOLD_MAX),
+        ESCALATE_GROUPS_FIELD: ("And mention @here or user groups", TOLD_MAX),
+        ESCALATE_CHANNELS_FIELD: ("If still nobody acknowledges, post in", TOLD_MAX),
+    }
     is_of_names = True
     help = "who is told of an abandonment that nobody has acknowledged: a person, a user group or a channel"
 
@@ -215,40 +207,3 @@ class EscalateView(ChoiceView):
     def change(self, now: ChannelFilter) -> Loss:
         told = listed(list(now.escalate)) or "nobody"
         return Loss("changed who is told when nobody takes an abandonment from", f": now {told}")
-
-    def form(self, chosen: ChannelFilter, _known: PublishedChoices) -> list[Block]:
-        there = [one for one in chosen.escalate if is_channel(one)]
-        channels: Block = {
-            "type": "multi_conversations_select",
-            "max_selected_items": max(TOLD_MAX, len(there)),
-            "placeholder": plain_text("Choose channels that I am in"),
-            "filter": {"include": ["public", "private"]},
-        }
-        channels |= {"initial_conversations": there} if there else {}
-        return [
-            *people_menus(
-                chosen.escalate,
-                {
-                    ESCALATE_PEOPLE_FIELD: ("If nobody acknowledges, mention", TOLD_MAX),
-                    ESCALATE_GROUPS_FIELD: ("And mention @here or user groups", TOLD_MAX),
-                },
-            ),
-            form_field(
-                ESCALATE_CHANNELS_FIELD,
-                "If still nobody acknowledges, post in",
-                channels,
-                hint="After the same time again, or at once where nobody is mentioned.",
-                optional=True,
-            ),
-        ]
-
-    def read(self, form: FilledForm) -> tuple[str, ...] | None:
-        fields = (ESCALATE_PEOPLE_FIELD, ESCALATE_GROUPS_FIELD, ESCALATE_CHANNELS_FIELD)
-        if form.had.isdisjoint(fields):
-            return None
-        chosen = (
-            *form.users(ESCALATE_PEOPLE_FIELD),
-            *form.selected(ESCALATE_GROUPS_FIELD),
-            *form.conversations(ESCALATE_CHANNELS_FIELD),
-        )
-        return tuple(dict.fromkeys(chosen))

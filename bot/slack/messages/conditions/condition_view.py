@@ -44,16 +44,11 @@ class FilledForm:
     def text(self, name: str) -> str:
         return str(self.field(name).get("value") or "")
 
-    def selected(self, name: str) -> list[str]:
-        return [
-            str(one.get("value")) for one in self.field(name).get("selected_options") or () if isinstance(one, dict)
-        ]
-
-    def users(self, name: str) -> list[str]:
-        return [str(one) for one in self.field(name).get("selected_users") or ()]
-
-    def conversations(self, name: str) -> list[str]:
-        return [str(one) for one in self.field(name).get("selected_conversations") or ()]
+    def chosen(self, name: str) -> list[str]:
+        """Of a menu of options, people or channels."""
+        found = self.field(name)
+        values = [one.get("value") for one in found.get("selected_options") or () if isinstance(one, dict)]
+        return [str(one) for one in values or found.get("selected_users") or found.get("selected_conversations") or ()]
 
 
 class Loss(NamedTuple):
@@ -95,9 +90,13 @@ class ConditionView(ABC):
         """The values that may be meant by a wrong value, or by no value."""
         return ()
 
-    @abstractmethod
-    def words(self, chosen: ChannelFilter, names_max: int | None) -> str:
+    def words(self, chosen: ChannelFilter, _names_max: int | None) -> str:
         """The condition in a sentence; lists of names longer than `names_max` are shortened."""
+        return f", {self.said(chosen)}" if self.condition.of(chosen) else ""
+
+    def said(self, chosen: ChannelFilter) -> str:
+        """The values in words, for a kind without `words` of its own."""
+        raise NotImplementedError
 
     def losses(self, _was: ChannelFilter, _now: ChannelFilter) -> Iterator[Loss]:
         """The losses of a narrowed filter."""
@@ -146,8 +145,7 @@ class TextView(ConditionView):
         shown = ", ".join(word.removeprefix(self.typed_as) for word in self.typed(chosen))
         if len(shown) > self.text_max:
             return []
-        element: Block = {"type": "plain_text_input", "max_length": self.text_max}
-        element |= {"initial_value": shown} if shown else {}
+        element = filled({"type": "plain_text_input", "max_length": self.text_max}, "initial_value", shown)
         return [form_field(self.field, self.label, element, hint=self.hint, optional=True)]
 
     def read(self, form: FilledForm) -> Any:
@@ -171,12 +169,11 @@ class CheckboxView(ConditionView):
     def form(self, chosen: ChannelFilter, _known: PublishedChoices) -> list[Block]:
         every = options((label, value) for value, label in self.labels.items())
         initial = [one for one in every if one["value"] in self.condition.of(chosen)]
-        element: Block = {"type": "checkboxes", "options": every}
-        element |= {"initial_options": initial} if initial else {}
+        element = filled({"type": "checkboxes", "options": every}, "initial_options", initial)
         return [form_field(self.field, self.label, element, hint=self.hint, optional=not self.condition.is_needed)]
 
     def read(self, form: FilledForm) -> Any:
-        chosen = [self.condition.stored(one) for one in form.selected(self.field) if one in self.labels]
+        chosen = [self.condition.stored(one) for one in form.chosen(self.field) if one in self.labels]
         return self.condition.of_file(chosen) if self.field in form.had else None
 
 
@@ -191,7 +188,17 @@ def form_field(name: str, label: str, element: Block, *, hint: str | None = None
     return block | ({"hint": plain_text(hint)} if hint else {})
 
 
+def filled(element: Block, name: str, initial: str | Sequence[Any]) -> Block:
+    """With the initial value, if any: Slack takes no empty value."""
+    return element | ({name: initial} if initial else {})
+
+
+def several(kind: str, placeholder: str, initial: Sequence[Any], most: int, **more: Any) -> Block:
+    """A menu of several items, which never takes away what is chosen already."""
+    most = max(most, len(initial))
+    return {"type": kind, "max_selected_items": most, "placeholder": plain_text(placeholder), **more}
+
+
 def looked_up(placeholder: str, initial: Sequence[Block], most: int) -> Block:
-    element: Block = {"type": "multi_external_select", "min_query_length": 1}
-    element |= {"max_selected_items": max(most, len(initial)), "placeholder": plain_text(placeholder)}
-    return element | ({"initial_options": list(initial)} if initial else {})
+    element = several("multi_external_select", placeholder, initial, most, min_query_length=1)
+    return filled(element, "initial_options", initial)

@@ -41,7 +41,7 @@ class CoursesView(ConditionView):
         return [form_field(self.field, self.label, element, optional=True)] if known.courses else []
 
     def read(self, form: FilledForm) -> Any:
-        return tuple(form.selected(self.field)) if self.field in form.had else None
+        return tuple(form.chosen(self.field)) if self.field in form.had else None
 
 
 class OnlyCoursesView(CoursesView):

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from bot.channels.conditions.choices import is_channel
 from bot.channels.conditions.table import BY_FIELD
 from bot.channels.filters import ALL_REGIONS, HERE, ChannelFilter
 from bot.events.event import Topic
@@ -15,8 +16,10 @@ from bot.slack.messages.conditions.condition_view import (
     Loss,
     PublishedChoices,
     Submitted,
+    filled,
     form_field,
     looked_up,
+    several,
 )
 from bot.slack.messages.kit.blocks import all_options, in_groups, options, plain_text
 from bot.slack.messages.kit.text import listed
@@ -43,7 +46,7 @@ class RegionView(ConditionView):
     def read(self, form: FilledForm) -> tuple[str, ...]:
         words = form.text(REGIONS_FIELD).replace(",", " ").split()
         codes = [ALL_REGIONS if word.lower() == "all" else word for word in words]
-        return tuple(dict.fromkeys([*form.selected(REGIONS_FIELD), *codes]))
+        return tuple(dict.fromkeys([*form.chosen(REGIONS_FIELD), *codes]))
 
     def problems(self, submitted: Submitted) -> dict[str, str]:
         return {} if submitted[self.field] else {REGIONS_FIELD: "Choose at least one region, or all."}
@@ -58,9 +61,9 @@ def region_named(region: str) -> str:
 
 
 def _typed_regions(chosen: Sequence[str]) -> Block:
-    element: Block = {"type": "plain_text_input", "max_length": TYPED_REGIONS_MAX}
-    element |= {"initial_value": " ".join(map(region_words, chosen))} if chosen else {}
-    return form_field(REGIONS_FIELD, "Regions", element, hint="Codes such as GB IRE, or the word all")
+    element = {"type": "plain_text_input", "max_length": TYPED_REGIONS_MAX}
+    shown = filled(element, "initial_value", " ".join(map(region_words, chosen)))
+    return form_field(REGIONS_FIELD, "Regions", shown, hint="Codes such as GB IRE, or the word all")
 
 
 def _listed_regions(regions: Sequence[str], chosen: Sequence[str]) -> Block:
@@ -69,7 +72,7 @@ def _listed_regions(regions: Sequence[str], chosen: Sequence[str]) -> Block:
     every = list(all_options([("All regions", ALL_REGIONS), *((code, code) for code in codes)]))
     initial = [one for one in every if one["value"] in chosen]
     element = {"type": "multi_static_select", "placeholder": plain_text("Choose regions"), **in_groups(every)}
-    return form_field(REGIONS_FIELD, "Regions", element | ({"initial_options": initial} if initial else {}))
+    return form_field(REGIONS_FIELD, "Regions", filled(element, "initial_options", initial))
 
 
 class TopicView(CheckboxView):
@@ -103,38 +106,51 @@ PEOPLE_MAX = 20
 GROUPS_MAX = 10
 
 
-class MentionView(ConditionView):
+class PeopleView(ConditionView):
+    """Menus of people, of user groups, and perhaps of channels. `menus`: by field, the label and the most to choose."""
+
+    menus: Mapping[str, tuple[str, int]]
+
+    def form(self, chosen: ChannelFilter, _known: PublishedChoices) -> list[Block]:
+        told = self.condition.of(chosen)
+        kinds = zip((_people, _groups, _channels), self.menus.items(), strict=False)
+        return [made(field, label, most, told) for made, (field, (label, most)) in kinds]
+
+    def read(self, form: FilledForm) -> tuple[str, ...] | None:
+        if form.had.isdisjoint(self.menus):
+            return None
+        return tuple(dict.fromkeys(one for field in self.menus for one in form.chosen(field)))
+
+
+class MentionView(PeopleView):
     condition = BY_FIELD["mentions"]
     problem_block = PEOPLE_FIELD
+    menus: Mapping[str, tuple[str, int]] = {
+        PEOPLE_FIELD: ("Mention when something is abandoned", PEOPLE_MAX),
+        GROUPS_FIELD: ("Mention @here or user groups too", GROUPS_MAX),
+    }
 
-    def words(self, chosen: ChannelFilter, _names_max: int | None) -> str:
-        return f", mentioning {listed(list(chosen.mentions))}" if chosen.mentions else ""
+    def said(self, chosen: ChannelFilter) -> str:
+        return f"mentioning {listed(list(chosen.mentions))}"
 
     def typed(self, _chosen: ChannelFilter) -> list[str]:
         return []
 
-    def form(self, chosen: ChannelFilter, _known: PublishedChoices) -> list[Block]:
-        return people_menus(
-            chosen.mentions,
-            {
-                PEOPLE_FIELD: ("Mention when something is abandoned", PEOPLE_MAX),
-                GROUPS_FIELD: ("Mention @here or user groups too", GROUPS_MAX),
-            },
-        )
 
-    def read(self, form: FilledForm) -> tuple[str, ...]:
-        return tuple(dict.fromkeys([*form.users(PEOPLE_FIELD), *form.selected(GROUPS_FIELD)]))
-
-
-def people_menus(told: Sequence[str], fields: Mapping[str, tuple[str, int]]) -> list[Block]:
-    """The menus of people and of user groups. `fields`: the label of each menu, and the most to choose."""
-    (of_people, (label, most)), (of_groups, (groups_label, groups_most)) = fields.items()
+def _people(field: str, label: str, most: int, told: Sequence[str]) -> Block:
     people = [one for one in told if one[0] in "UW"]
-    menu: Block = {"type": "multi_users_select", "max_selected_items": max(most, len(people))}
-    menu |= {"placeholder": plain_text("Choose people")} | ({"initial_users": people} if people else {})
-    named = ((f"@{one}", one) for one in told if one == HERE or one[0] == "S")
-    groups = looked_up("Type here, or a group's name", options(named), groups_most)
-    return [
-        form_field(of_people, label, menu, optional=True),
-        form_field(of_groups, groups_label, groups, optional=True),
-    ]
+    menu = several("multi_users_select", "Choose people", people, most)
+    return form_field(field, label, filled(menu, "initial_users", people), optional=True)
+
+
+def _groups(field: str, label: str, most: int, told: Sequence[str]) -> Block:
+    named = options((f"@{one}", one) for one in told if one == HERE or one[0] == "S")
+    return form_field(field, label, looked_up("Type here, or a group's name", named, most), optional=True)
+
+
+def _channels(field: str, label: str, most: int, told: Sequence[str]) -> Block:
+    there = [one for one in told if is_channel(one)]
+    kinds = {"include": ["public", "private"]}
+    menu = several("multi_conversations_select", "Choose channels that I am in", there, most, filter=kinds)
+    hint = "After the same time again, or at once where nobody is mentioned."
+    return form_field(field, label, filled(menu, "initial_conversations", there), hint=hint, optional=True)

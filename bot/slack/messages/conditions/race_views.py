@@ -15,22 +15,22 @@ CLASSES_FIELD = "classes"
 class RaceView(ConditionView):
     """Words of races: "class 1 races only"."""
 
-    def words(self, chosen: ChannelFilter, _names_max: int | None) -> str:
-        return f", {self.named(chosen)} races only" if self.condition.of(chosen) else ""
+    def said(self, chosen: ChannelFilter) -> str:
+        return f"{self.named(chosen)} races only"
 
     def named(self, chosen: ChannelFilter) -> str:
-        return self.said(self.condition.of(chosen))
+        return self.values_in_words(self.condition.of(chosen))
 
     @abstractmethod
-    def said(self, values: Sequence[str]) -> str:
+    def values_in_words(self, values: Sequence[str]) -> str:
         """For example "class 1 and Group 1"."""
 
     def losses(self, was: ChannelFilter, now: ChannelFilter) -> Iterator[Loss]:
         left, before = self.condition.of(now), self.condition.of(was)
         if left and not before:
-            yield Loss(f"ended all races but {self.said(left)} from")
+            yield Loss(f"ended all races but {self.values_in_words(left)} from")
         elif ended := [one for one in before if left and one not in left]:
-            yield Loss(f"ended {self.said(ended)} from")
+            yield Loss(f"ended {self.values_in_words(ended)} from")
 
 
 class RaceClassView(TextView, RaceView):
@@ -42,7 +42,7 @@ class RaceClassView(TextView, RaceView):
     text_max = 3_000
     """https://docs.slack.dev/reference/block-kit/block-elements/plain-text-input-element"""
 
-    def said(self, values: Sequence[str]) -> str:
+    def values_in_words(self, values: Sequence[str]) -> str:
         return listed([f"{CLASS} {_short(one)}" if _short(one) != one else one for one in values])
 
     def typed(self, chosen: ChannelFilter) -> list[str]:
@@ -70,5 +70,5 @@ class RaceCodeView(CheckboxView, RaceView):
     def usage(self) -> str:
         return f"[{'|'.join(CODE_LABELS)}]"
 
-    def said(self, values: Sequence[str]) -> str:
+    def values_in_words(self, values: Sequence[str]) -> str:
         return listed([CODE_LABELS[one].lower() for one in values])
