@@ -201,18 +201,17 @@ def with_views(
     later = [{"number": number, "linked": view.waits_for} for number, view in views.items() if view.waits_for]
     if later:
         session.connection().execute(_WAITS_FOR, later)
-    threads = live_meetings.threads(session, {claim.post.thread_of for claim in claims if claim.post.thread_of})
+    threads = live_meetings.threads(session, [claim.post.id or 0 for claim in claims if claim.post.thread_of])
     return [
         replace(
             claim,
             view=views.get(number),
             live=live.get(number),
             escalation=escalated.get(number),
-            # A live message that was not in the channel at the message's last call had no thread.
-            thread_ts=thread.ts_at(claim.post.sending_at) if thread else None,
+            thread_ts=threads.get(number),
         )
         for claim in claims
-        for number, thread in [(claim.post.id or 0, threads.get(claim.post.thread_of or 0))]
+        for number in [claim.post.id or 0]
     ]
 
 

@@ -100,7 +100,7 @@ class QueuedOnly:
 
     def add(self, session: Session, new: Sequence[NewPost], tells: Tells, at: Began, *, but: Collection[str]) -> Added:
         del tells, at, but
-        ids = message_store.add_each(session, new)
+        ids = message_store.add(session, new)
         return Added(waiting=len(ids), ids=ids)
 
     def edit(self, session: Session, edits: Edits, added: Added, tells: Tells, at: Began) -> Added:

@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import Any
 
 from sqlalchemy import ColumnElement, Select, and_, delete, literal_column, or_, select
+from sqlalchemy.orm import aliased
 from sqlmodel import Session, col
 
 from bot.channels import subscriptions
@@ -63,19 +64,6 @@ class LiveMeeting:
     outcomes: Outcomes
     is_whole: bool = True
     results_in: ResultsIn = ResultsIn.THREAD
-
-
-@dataclass(frozen=True)
-class Thread:
-    """`gone_since`: from then on no reply goes into the thread. The replies of earlier calls stay there."""
-
-    ts: str
-    gone_since: datetime | None
-
-    def ts_at(self, called_at: datetime | None) -> str | None:
-        """The ts for a message whose call began then. None in the channel."""
-        is_there = self.gone_since is None or (called_at is not None and called_at < self.gone_since)
-        return self.ts if is_there else None
 
 
 def key_of(meeting: Meeting) -> str | None:
@@ -194,16 +182,18 @@ def of_regions(session: Session, meeting: Meeting, channels: Collection[str]) ->
     return [(channel, row.message_id) for row, channel, is_usable in found if is_usable]
 
 
-def threads(session: Session, message_ids: Collection[int]) -> dict[int, Thread]:
-    """By live message, for live messages that were posted."""
-    if not message_ids:
+def threads(session: Session, replies: Collection[int]) -> dict[int, str]:
+    """By message: the ts of its thread. A live message gone at the message's last call has no thread."""
+    if not replies:
         return {}
-    statement = select(col(OutboxMessage.id), col(OutboxMessage.message_ts), col(OutboxMessage.gone_since)).where(
-        col(OutboxMessage.id).in_(sorted(message_ids)),
-        col(OutboxMessage.kind) == MessageKind.LIVE,
-        col(OutboxMessage.message_ts).is_not(None),
+    reply, live = aliased(OutboxMessage), OutboxMessage
+    is_there = or_(col(live.gone_since).is_(None), col(reply.sending_at) < col(live.gone_since))
+    statement = (
+        select(col(reply.id), col(live.message_ts))
+        .join(reply, col(reply.thread_of) == col(live.id))
+        .where(col(reply.id).in_(sorted(replies)), col(live.message_ts).is_not(None), is_there)
     )
-    return {number: Thread(ts, gone_since) for number, ts, gone_since in session.execute(statement) if number and ts}
+    return {number: ts for number, ts in session.execute(statement)}  # noqa: C416  rows are no pairs to mypy
 
 
 def read(session: Session, posts: Sequence[OutboxMessage], now: datetime) -> dict[int, LiveMeeting]:

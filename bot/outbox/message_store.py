@@ -106,12 +106,7 @@ class Sending:
     deadline_at: datetime
 
 
-def add(session: Session, posts: Iterable[NewPost]) -> int:
-    """Returns how many messages are new."""
-    return len(add_each(session, posts))
-
-
-def add_each(session: Session, posts: Iterable[NewPost]) -> dict[str, int]:
+def add(session: Session, posts: Iterable[NewPost]) -> dict[str, int]:
     """New key → id."""
     rows = {post.idempotency_key: post for post in posts}
     if rows:

@@ -208,7 +208,7 @@ class Reopening:
                     )
                     for number, (message, _) in enumerate(messages)
                 ]
-                numbers = list(message_store.add_each(session, made).values())
+                numbers = list(message_store.add(session, made).values())
                 named = iter(key for key, version in _newest(waiting).items() if version.kind in ABANDONMENTS)
                 for number, (_, count) in zip(numbers, messages, strict=True):
                     backlog.fold(session, _of(waiting, list(islice(named, count))), number)

@@ -317,7 +317,7 @@ async def test_what_waited_is_posted_once_and_the_channels_go_on(taken_over, sla
     new = NewPost("CGB", "new@CGB", MessageKind.WELCOME, Priority.ADMIN, START, content=Message(text="new"))
 
     def add(session):
-        assert message_store.add(session, [new]) == 1
+        assert message_store.add(session, [new])
         return message_store.ids_of(session, [new.idempotency_key])[new.idempotency_key]
 
     assert await taken_over.database.write(add) > max(IDS.values()), "numbers go on"
