@@ -102,10 +102,6 @@ def of_channels(session: Session) -> list[tuple[str, WatchedName]]:
     return [(row.channel_id, WatchedName(WatchKind(row.kind), row.name)) for row in rows]
 
 
-def find(session: Session, number: int) -> WatchRow | None:
-    return session.get(WatchRow, number)
-
-
 def direct_message_of(session: Session, person_id: str) -> str:
     """The person's direct message with the bot as far as known, else the person's id: Slack takes both."""
     watch, subscription = WatchRow, ChannelSubscriptionRow

@@ -232,63 +232,48 @@ def _merged(
     """Both filters together; of the new topics only `adds`, unless None."""
     if adds is not None:
         chosen = chosen.model_copy(update={"topics": before.topics | adds})
-    _check_one_filter(before, chosen, whole=whole)
     after = added(before, chosen, whole=whole)
-    for view in NARROWING:
-        if view.condition.of(before) and not whole and not view.condition.of(after):
-            raise CommandError(
-                f"From {region_named(before.region)} this channel receives only {view.named(before)}: without that, "
-                "nothing would be left. Remove in /racing list ends it.",
-                edits=before.region,
-            )
+    if whole:
+        return after
+    _check_together(before, chosen)
+    if any(view.condition.of(before) and not view.condition.of(after) for view in NARROWING):
+        named = next(view.named(before) for view in NARROWING if view.condition.of(before))
+        raise CommandError(
+            f"From {region_named(before.region)} this channel receives only {named}: without that, nothing would be "
+            "left. Remove in /racing list ends it.",
+            edits=before.region,
+        )
     return after
 
 
-def _check_one_filter(before: ChannelFilter, chosen: ChannelFilter, *, whole: bool) -> None:
-    """Raise CommandError where new events are for some races and the old events for all races, or the reverse.
+def _check_together(before: ChannelFilter, chosen: ChannelFilter) -> None:
+    """Raise CommandError where a filter would need two values of a narrowing kind, or neither filter is the wider.
 
     A filter has the same value of each narrowing kind for all its events.
     """
-    topics = topics_in_order(chosen.topics - before.topics)
-    if not topics:
-        _check_same_kinds(before, chosen, whole=whole)
-        return
-    own = [view.example(before) for view in NARROWING if view.condition.of(before)]
-    line = ["subscribe", region_words(before.region), *topics, *own]
-    for view in NARROWING:
-        has, asks = view.condition.of(before), view.condition.of(chosen)
-        if asks and not has:
-            raise _not_together(before, topics, view, f"{view.named(chosen)} alone", line)
-        if has and not view.condition.is_typed(chosen) and not whole:
-            raise _not_together(before, topics, view, f"all {view.plural}", line)
-
-
-def _check_same_kinds(before: ChannelFilter, chosen: ChannelFilter, *, whole: bool) -> None:
-    """Raise CommandError where a course is added to a filter of race classes, or the reverse: neither is the wider."""
+    more, where = topics_in_order(chosen.topics - before.topics), f"From {region_named(before.region)} this channel"
     own = [view for view in NARROWING if view.condition.of(before) and not view.condition.is_typed(chosen)]
     new = [view for view in NARROWING if view.condition.of(chosen) and not view.condition.of(before)]
-    if own and new and not whole:
-        raise CommandError(
-            f"From {region_named(before.region)} this channel receives {own[0].named(before)} alone, of all "
-            f"{new[0].plural}. A race has to fit all that a subscription names: {new[0].named(chosen)} can't be added "
-            "beside that, so nothing was changed. Edit in /racing list opens it.",
-            edits=before.region,
+    if more and (own or new):
+        view = (new or own)[0]
+        asked = f"{view.named(chosen)} alone" if new else f"all {view.plural}"
+        there, every = view.named(before), f"all {view.plural}"
+        values = [one.example(before) for one in NARROWING if one.condition.of(before)]
+        line = typed_line(["subscribe", region_words(before.region), *more, *values])
+        told = (
+            f"{where} receives {listed(topics_in_order(before.topics))} of {f'{there} alone' if there else every}. A "
+            f"subscription has the same {view.plural} for all that it brings: {listed(more)} of {asked} can't be "
+            f"added, so nothing was changed. Edit in /racing list opens it; /racing {line} would add {listed(more)} of "
+            f"{there or every}."
         )
-
-
-def _not_together(
-    before: ChannelFilter, topics: Sequence[str], view: ConditionView, asked: str, line: Sequence[str]
-) -> CommandError:
-    """The refusal of new `topics` of the `asked` races; `line` would add the topics for the filter's own races."""
-    own = view.named(before)
-    there, brings = (f"{own} alone", own) if own else (f"all {view.plural}", f"all {view.plural}")
-    old, new = listed(topics_in_order(before.topics)), listed(topics)
-    return CommandError(
-        f"From {region_named(before.region)} this channel receives {old} of {there}. A subscription has the same "
-        f"{view.plural} for all that it brings: {new} of {asked} can't be added, so nothing was changed. Edit in "
-        f"/racing list opens it; /racing {typed_line(line)} would add {new} of {brings}.",
-        edits=before.region,
-    )
+        raise CommandError(told, edits=before.region)
+    if own and new:
+        told = (
+            f"{where} receives {own[0].named(before)} alone, of all {new[0].plural}. A race has to fit all that a "
+            f"subscription names: {new[0].named(chosen)} can't be added beside that, so nothing was changed. Edit in "
+            "/racing list opens it."
+        )
+        raise CommandError(told, edits=before.region)
 
 
 def _told_of_merge(before: ChannelFilter, chosen: ChannelFilter, *, whole: bool) -> list[str]:

@@ -27,7 +27,7 @@ from bot.slack.commands.subscribe import SUBSCRIBE_COMMAND
 from bot.slack.commands.subscription_pages import EDIT_BUTTON, LIST_COMMAND, REMOVE_BUTTON
 from bot.slack.commands.trace import TRACE_COMMAND
 from bot.slack.commands.unsubscribe import UNSUBSCRIBE_COMMAND
-from bot.slack.commands.watch import UNWATCH_BUTTON, UNWATCH_COMMAND, WATCH_COMMAND, WATCHING_COMMAND
+from bot.slack.commands.watch import UNWATCH_COMMAND, WATCH_COMMAND, WATCHING_COMMAND
 from bot.slack.messages.answers.help_answer import HelpGroup, command_help, usage_of
 from bot.slack.messages.conditions.table import CHOICES
 from bot.slack.messages.kit.blocks import ENDING
@@ -189,7 +189,6 @@ BUTTON_COMMANDS: dict[str, Command] = {
         UNMUTE_BUTTON,
         ACKNOWLEDGE_BUTTON,
         GIVE_BACK_BUTTON,
-        UNWATCH_BUTTON,
         FORM_BUTTON,
         EDIT_BUTTON,
         REMOVE_BUTTON,

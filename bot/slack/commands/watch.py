@@ -17,12 +17,12 @@ from bot.outbox.message import Message
 from bot.racedata.declared_names import look_up
 from bot.racedata.near_misses import likely, quoted
 from bot.slack.channel_membership import is_member
-from bot.slack.commands.invocation import MEMBERSHIP_S, Command, Desk, Invocation, may_change, no_words, row_number
+from bot.slack.commands.invocation import MEMBERSHIP_S, Command, Desk, Invocation, may_change, no_words
 from bot.slack.commands.subscription_changes import announce, note
 from bot.slack.commands.watch_words import NAMES_MAX, WatchWords, ends_with_me, read_names, read_watch_words
 from bot.slack.messages.answers.change_notice import unwatched_by
 from bot.slack.messages.answers.help_answer import HelpGroup
-from bot.slack.messages.answers.watch_answer import UNWATCH, NowWatched, unwatched, watched, watching
+from bot.slack.messages.answers.watch_answer import NowWatched, end_line, unwatched, watched, watching
 
 GONE = "That watch is not there any more. /racing watching shows what is."
 
@@ -131,31 +131,24 @@ async def _answer_watching(desk: Desk, invocation: Invocation, page: int) -> Mes
     return watching(here, own, page, is_direct=invocation.is_direct)
 
 
-async def _plan_by_number(desk: Desk, invocation: Invocation) -> WatchRow:
-    """Of the button, which carries the watch's number. Raises CommandError for an ended watch."""
-    number = row_number(invocation.text)
-    return await desk.database.read(partial(_row, invocation=invocation, number=number))
-
-
 async def _plan_unwatch(desk: Desk, invocation: Invocation) -> WatchRow:
-    """Of a typed name, of any kind. Raises CommandError with a button for each watch that may be meant."""
+    """Of a name, of any kind; the channel's before the person's. Raises CommandError with a button for each watch."""
     names, is_own = read_names(invocation.text)
     typed = " ".join(name for _, name in names)
 
-    def find(session: Session) -> Sequence[WatchRow]:
-        own = watches.of_person(session, invocation.user_id)
-        return own if is_own else [*watches.of_channel(session, invocation.channel_id), *own]
-
-    rows: Sequence[WatchRow] = await desk.database.read(find)
+    own = await desk.database.read(lambda session: _there(session, invocation, is_own=True))
+    here = await desk.database.read(lambda session: _there(session, invocation, is_own=False))
+    rows = own if is_own else [*here, *own]
     there = [
         one
         for one in rows
         if any(_is_named(one, WatchedName(kind or WatchKind(one.kind), name)) for kind, name in names)
     ]
+    there = [one for one in there if one in here] or there
     if len(there) == 1:
         return there[0]
     near = likely(typed, [one.name for one in rows])
-    lines = {_label(one): _unwatch_line(one) for one in there or [one for one in rows if one.name in near]}
+    lines = {_label(one): end_line(one) for one in there or [one for one in rows if one.name in near]}
     if not typed:
         told = "Name what is no longer to be watched: /racing unwatch Misty Ghost."
     elif there:
@@ -169,15 +162,11 @@ def _label(row: WatchRow) -> str:
     return f"{row.name} ({row.kind}{', for you' if row.person_id else ''})"
 
 
-def _unwatch_line(row: WatchRow) -> str:
-    return f"un{WatchWords((WatchedName(WatchKind(row.kind), row.name),), row.person_id is not None).line}"
-
-
 def _unwatch(session: Session, desk: Desk, invocation: Invocation, planned: WatchRow) -> Unwatched:
     """Raises CommandError for an ended watch."""
-    row = _row(session, invocation, planned.id or 0)
-    ended = Unwatched(WatchedName(WatchKind(row.kind), row.name), row.person_id is not None)
-    watches.end(session, row)
+    ended = Unwatched(WatchedName(WatchKind(planned.kind), planned.name), planned.person_id is not None)
+    if not watches.end(session, planned):
+        raise CommandError(GONE, lines={"What is watched": "watching"})
     if not ended.is_own:
         note(session, desk, invocation, "unwatch", before=ended.name.words, after=None)
         announce(session, desk, invocation, unwatched_by(invocation.user_id, ended.name))
@@ -198,16 +187,6 @@ async def _answer_unwatch(_desk: Desk, _invocation: Invocation, committed: Unwat
 
 def _is_named(row: WatchRow, name: WatchedName | None) -> bool:
     return name is not None and (row.kind, row.name_key) == (name.kind, str(name_key(name.name)))
-
-
-def _row(session: Session, invocation: Invocation, number: int) -> WatchRow:
-    row = watches.find(session, number)
-    here = row is not None and (
-        row.person_id == invocation.user_id or (row.person_id is None and row.channel_id == invocation.channel_id)
-    )
-    if row is None or not here:
-        raise CommandError(GONE, lines={"What is watched": "watching"})
-    return row
 
 
 WATCH_COMMAND = Command(
@@ -237,5 +216,4 @@ WATCHING_COMMAND = Command(
     mistakes="No further words. Your own watches are shown to you alone.",
     group=HelpGroup.CHANNEL,
 )
-UNWATCH_BUTTON = Command(UNWATCH, "", "End a watch", _answer_unwatch, _plan_by_number, _may_end, store=_unwatch)
-UNWATCH_COMMAND = replace(UNWATCH_BUTTON, name="unwatch", plan=_plan_unwatch)
+UNWATCH_COMMAND = Command("unwatch", "", "End a watch", _answer_unwatch, _plan_unwatch, _may_end, store=_unwatch)

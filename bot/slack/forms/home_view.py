@@ -13,7 +13,7 @@ from bot.outbox.dead_letters import DeadLetter
 from bot.outbox.message import Block, Message
 from bot.slack.messages.answers.filter_words import in_markup
 from bot.slack.messages.answers.subscription_answers import EDIT
-from bot.slack.messages.answers.watch_answer import UNWATCH
+from bot.slack.messages.answers.watch_answer import end_line
 from bot.slack.messages.conditions.event_views import region_named
 from bot.slack.messages.kit.blocks import action_button, actions, confirmed_by, context, header, section
 from bot.slack.messages.kit.marks import ABANDONED
@@ -145,7 +145,7 @@ def _watches(rows: Sequence[WatchRow]) -> list[Block | None]:
     if not rows:
         return []
     shown = [
-        section(f"{safe(row.name, HORSE_MAX)} ({row.kind})", _button(row.channel_id, "End", f"{UNWATCH} {row.id}"))
+        section(f"{safe(row.name, HORSE_MAX)} ({row.kind})", _button(row.channel_id, "End", end_line(row)))
         for row in rows[:HOME_WATCHES_MAX]
     ]
     left = len(rows) - len(shown)

@@ -36,7 +36,6 @@ from bot.slack.listeners.command_runner import CommandRunner, Committed
 from bot.slack.listeners.ways_in import invocation_of
 from bot.slack.messages.answers.status_answer import status_answer
 from bot.slack.messages.answers.subscription_answers import EDIT, STATE_WORDS
-from bot.slack.messages.answers.watch_answer import UNWATCH
 
 log = get_logger(__name__)
 
@@ -92,7 +91,7 @@ class HomeListener:
             log.warning("home_not_published", reason=str(error))
 
 
-_BUTTONS = {DEAD_LETTER_BUTTON.name: DEAD_LETTER_BUTTON, **{name: BUTTON_COMMANDS[name] for name in (EDIT, UNWATCH)}}
+_BUTTONS = {DEAD_LETTER_BUTTON.name: DEAD_LETTER_BUTTON, EDIT: BUTTON_COMMANDS[EDIT]}
 """By the first word; any other word is a command's."""
 
 

@@ -209,8 +209,5 @@ async def test_person_has_one_place_and_each_name_once(database):
         assert add(watches.direct_message_of(session, "U1"), names=again) == []
         assert {row.channel_id for row in watches.of_person(session, "U1")} == {"D1"}
         assert watches.of_channel(session, "D1") == []
-        return [(row.id, row.name) for row in watches.of_person(session, "U1")]
 
-    for number, name in await database.write(change):
-        found = await database.read(partial(watches.find, number=number))
-        assert found.name == name
+    await database.write(change)

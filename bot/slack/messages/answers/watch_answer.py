@@ -7,20 +7,19 @@ from datetime import datetime
 from bot.channels.watches import WatchedName
 from bot.db.tables import WatchKind, WatchRow
 from bot.events.races import RESERVED, Race, Runner
+from bot.events.typed_text import typed_line
 from bot.events.watched import name_key
 from bot.outbox.message import Message
 from bot.racedata.day_card import CONFLICTS, RaceOutcome
 from bot.racedata.declared_names import KnownName
 from bot.racedata.near_misses import question
 from bot.slack.messages.answers.outcome_words import NO_RESULT_YET, became, is_overdue
-from bot.slack.messages.kit.blocks import action_button, actions, command_button, section
+from bot.slack.messages.kit.blocks import actions, command_button, section
 from bot.slack.messages.kit.layout import message, paged, told, unit
 from bot.slack.messages.kit.marks import without_marks
 from bot.slack.messages.kit.names import HORSE_MAX, SHORT_MAX, race_day, race_name
 from bot.slack.messages.kit.text import counted, first_of, given, joined, listed, named, safe
 from bot.slack.messages.kit.times import moment_for_readers
-
-UNWATCH = "end_watch"
 
 LOST = CONFLICTS | {RaceOutcome.ABANDONED}
 RUN = frozenset({RaceOutcome.SETTLED, RaceOutcome.VOID})
@@ -72,12 +71,17 @@ def watching(here: Sequence[WatchRow], own: Sequence[WatchRow], page: int, *, is
         return told(text)
     lines = [*(_line(row, "here") for row in here), *(_line(row, "for you, by direct message") for row in own)]
     units = [
-        unit(section(line, action_button("End", UNWATCH, str(row.id))))
+        unit(section(line, command_button("End", end_line(row))))
         for line, row in zip(lines, [*here, *own], strict=True)
     ]
     title = "Watched here and for you" if here and own else "Watched here" if here else "Watched for you"
     text = "\n".join(lines[:WATCHES_PER_PAGE])
     return paged(title, lambda shown: f"{shown}\n{text}", units, "watching", page, most=WATCHES_PER_PAGE)
+
+
+def end_line(row: WatchRow) -> str:
+    """The words after /racing."""
+    return typed_line(["unwatch", f"{row.kind}:{row.name}", "me" if row.person_id else None])
 
 
 def unwatched(name: WatchedName, again: str, *, is_own: bool) -> Message:
