@@ -81,8 +81,7 @@ class Lexicon:
         """The published code of a code, a name, or another code of the country, in any case; None if ambiguous."""
         if typed in self._codes:
             return typed
-        if self._is_nearly_code(typed):
-            same = [code for code in self.regions if code.casefold() == typed.casefold()]
+        if same := self._folded_codes.get(typed.casefold()):
             return same[0] if len(same) == 1 else None
         return self.region_named(typed) or self.region_named(typed.upper())
 
@@ -123,7 +122,7 @@ class Lexicon:
         """
         if self._is_nearly_code(typed):
             return False
-        if typed in self._country_codes:
+        if any(typed == one.country_code for one in self.countries if typed):
             return True
         return _plain(typed) in self._country_names and not any(typed in codes for codes, _ in _COMMON)
 
@@ -168,8 +167,11 @@ class Lexicon:
         return frozenset(self.regions)
 
     @cached_property
-    def _folded_codes(self) -> frozenset[str]:
-        return frozenset(code.casefold() for code in self.regions)
+    def _folded_codes(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for code in self.regions:
+            found.setdefault(code.casefold(), []).append(code)
+        return found
 
     def _is_nearly_code(self, typed: str) -> bool:
         return typed.casefold() in self._folded_codes
@@ -189,10 +191,6 @@ class Lexicon:
         # "wolverhampton" is Wolverhampton (AW), and beside Ascot (AUS) "ascot" is Ascot.
         found = bare | found
         return {spelled: frozenset(spellings) for spelled, spellings in found.items()}
-
-    @cached_property
-    def _country_codes(self) -> frozenset[str]:
-        return frozenset(one.country_code for one in self.countries if one.country_code)
 
     @cached_property
     def _names(self) -> frozenset[str]:

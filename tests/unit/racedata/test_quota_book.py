@@ -10,7 +10,7 @@ from bot.racedata.client.calls import AccountState
 from bot.racedata.client.service_errors import InvalidParam, QuotaExceeded, ServerFault, Spared
 from bot.racedata.forecast import days_of
 from bot.racedata.month_quota import Purpose, QuotaSource
-from bot.racedata.quota_book import QuotaBook, TotalSeen
+from bot.racedata.quota_book import QuotaBook
 
 
 @pytest.fixture
@@ -86,6 +86,12 @@ FIGURES: dict[str, list[tuple[datetime, Any, tuple[int, bool, QuotaSource]]]] = 
         (DECEMBER + timedelta(hours=3), {"total": 14_050}, (0, False, QuotaSource.OWN_COUNT)),
         (DECEMBER + timedelta(hours=4), {"total": 14_060}, (10, False, QuotaSource.TOTAL)),
         (DECEMBER + timedelta(hours=8), {"total": 30}, (30, True, QuotaSource.TOTAL)),
+        (DECEMBER + A_DAY, {"total": 40}, (40, True, QuotaSource.TOTAL)),
+    ],
+    "a total that fell within a month": [
+        (NOVEMBER, {"total": 900}, (0, False, QuotaSource.OWN_COUNT)),
+        (NOVEMBER + A_DAY, {"total": 2}, (0, False, QuotaSource.OWN_COUNT)),
+        (DECEMBER, {"total": 1}, (0, False, QuotaSource.OWN_COUNT)),
     ],
 }
 
@@ -173,23 +179,6 @@ async def test_staleness_is_a_minute_where_much_is_left(*, book, client, plan, u
     by_day(client, ("2026-11-01", used))
     await book.read()
     assert await book.staleness_s() == staleness_s
-
-
-def test_total_is_the_months_where_it_falls_at_the_turn_alone():
-    seen = TotalSeen(month="2026-11", first=5, last=9)
-    assert seen.then(2, "2026-11", near_turn=True).monthly
-    within = seen.then(2, "2026-11", near_turn=False)
-    assert (within.monthly, within.then(1, "2026-12", near_turn=True).monthly) == (False, False)
-
-
-def test_total_that_has_not_fallen_right_after_the_turn_may_be_last_months():
-    seen = TotalSeen(month="2026-10", first=5, last=900, monthly=True)
-    later = seen.then(910, "2026-11", near_turn=True)
-    assert (later.turned, later.monthly) == (False, True)
-    turned = [
-        later.then(total, "2026-11", near_turn=near).turned for total, near in ((920, True), (3, True), (990, False))
-    ]
-    assert turned == [False, True, True]
 
 
 async def test_first_reading_forecasts_by_the_days_that_the_service_names(book, client, clock):
