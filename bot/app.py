@@ -189,22 +189,13 @@ class Service:
         self.app.router.redirect_slashes = False
 
     def _routes(self) -> list[Route]:
-        private = self.settings.metrics_host is not None
         return [
             *(Route(path, self.slack_events.__call__, methods=["POST"]) for path in SLACK_PATHS),
-            Route("/healthz", self.health.healthz),
-            Route("/readyz", self.health.readyz_without_reasons if private else self.health.readyz),
-            *([] if private else [Route("/metrics", self.health.metrics)]),
+            *self.health.routes(show_reasons=self.settings.metrics_host is None),
         ]
 
     def private_app(self) -> Starlette:
-        return Starlette(
-            routes=[
-                Route("/healthz", self.health.healthz),
-                Route("/readyz", self.health.readyz),
-                Route("/metrics", self.health.metrics),
-            ]
-        )
+        return Starlette(routes=self.health.routes(show_reasons=True))
 
     @asynccontextmanager
     async def _lifespan(self, _app: Starlette) -> AsyncIterator[None]:
