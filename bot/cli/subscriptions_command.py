@@ -35,7 +35,7 @@ from bot.slack.commands.invocation import Invocation
 from bot.slack.commands.subscription_changes import announce, audited, note
 from bot.slack.messages.answers.change_notice import unwatched_by
 from bot.slack.messages.answers.filter_words import in_words
-from bot.slack.messages.conditions.course_view import name_of
+from bot.slack.messages.conditions.taken_views import name_of
 from bot.slack.web_client import SlackClient, make_session, make_web_client
 
 log = get_logger(__name__)

@@ -17,9 +17,16 @@ from bot.racedata.reference_book import RegionCheck
 from bot.slack.commands.invocation import Desk
 from bot.slack.language.request import LineRequest
 from bot.slack.messages.conditions.condition_view import ConditionView
-from bot.slack.messages.conditions.course_view import COURSES_FIELD, NOT_COURSES_FIELD, name_of
-from bot.slack.messages.conditions.event_views import REGIONS_FIELD, region_named, region_words, topics_in_order
 from bot.slack.messages.conditions.table import NARROWING, ONLY_COURSES
+from bot.slack.messages.conditions.taken_views import (
+    COURSES_FIELD,
+    NOT_COURSES_FIELD,
+    REGIONS_FIELD,
+    name_of,
+    region_named,
+    region_words,
+    topics_in_order,
+)
 from bot.slack.messages.kit.text import listed
 
 FILTER_CHECK_S = 1.2

@@ -16,7 +16,7 @@ from bot.slack.forms.subscribe_form import FormOf, subscribe_form
 from bot.slack.language.request import read
 from bot.slack.messages.answers.subscription_answers import FORM
 from bot.slack.messages.conditions.condition_view import PublishedChoices
-from bot.slack.messages.conditions.event_views import REGIONS_FIELD
+from bot.slack.messages.conditions.taken_views import REGIONS_FIELD
 
 log = get_logger(__name__)
 

@@ -17,10 +17,15 @@ from bot.slack.commands.subscribe import CHANGED, store
 from bot.slack.forms.subscribe_form import FormOf
 from bot.slack.messages.answers.subscription_answers import Subscribed
 from bot.slack.messages.conditions.condition_view import Submitted
-from bot.slack.messages.conditions.course_view import COURSES_FIELD, NOT_COURSES_FIELD, course_value, not_shown
-from bot.slack.messages.conditions.event_views import REGIONS_FIELD
-from bot.slack.messages.conditions.race_views import CLASSES_FIELD
 from bot.slack.messages.conditions.table import VIEWS
+from bot.slack.messages.conditions.taken_views import (
+    CLASSES_FIELD,
+    COURSES_FIELD,
+    NOT_COURSES_FIELD,
+    REGIONS_FIELD,
+    course_value,
+    not_shown,
+)
 
 
 async def submit(desk: Desk, invocation: Invocation, form: FormOf, submitted: Submitted) -> Subscribed:

@@ -39,8 +39,7 @@ from bot.slack.language.refusals import Refusal, one_at_a_time, unknown_words
 from bot.slack.language.request import DAYS_FIELD, PAGES_FIELD, TIMES_FIELD, UNKNOWN_WORDS, LineRequest, request_of
 from bot.slack.language.tokens import words_of
 from bot.slack.messages.conditions.condition_view import TOPICS_FIELD
-from bot.slack.messages.conditions.course_view import COURSES_FIELD
-from bot.slack.messages.conditions.event_views import REGIONS_FIELD
+from bot.slack.messages.conditions.taken_views import COURSES_FIELD, REGIONS_FIELD
 
 USUAL_REGIONS = ("GB", "IRE")
 """Named first where a channel's subscriptions name no region."""

@@ -13,7 +13,7 @@ from bot.slack.commands.error_answers import offered_lines
 from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.commands.table import find_command
 from bot.slack.messages.answers.filter_words import describe
-from bot.slack.messages.conditions.event_views import region_named
+from bot.slack.messages.conditions.taken_views import region_named
 from bot.slack.messages.kit.blocks import ENDING
 from bot.slack.messages.kit.text import listed
 

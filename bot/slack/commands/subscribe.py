@@ -36,10 +36,15 @@ from bot.slack.language.request import UNKNOWN_WORDS, LineRequest, read, typed_v
 from bot.slack.messages.answers.help_answer import HelpGroup
 from bot.slack.messages.answers.subscription_answers import Said, Subscribed, subscribed
 from bot.slack.messages.conditions.condition_view import TOPICS_FIELD
-from bot.slack.messages.conditions.course_view import COURSES_FIELD, NOT_COURSES_FIELD
-from bot.slack.messages.conditions.event_views import REGIONS_FIELD, region_named, topics_in_order
-from bot.slack.messages.conditions.race_views import CLASSES_FIELD
 from bot.slack.messages.conditions.table import CHOICES, VALUED, VIEWS
+from bot.slack.messages.conditions.taken_views import (
+    CLASSES_FIELD,
+    COURSES_FIELD,
+    NOT_COURSES_FIELD,
+    REGIONS_FIELD,
+    region_named,
+    topics_in_order,
+)
 from bot.slack.messages.kit.text import listed
 
 CHANGED = (

@@ -34,8 +34,7 @@ from bot.slack.language.request import DAYS_FIELD, TIMES_FIELD, request_of
 from bot.slack.language.tokens import words_of
 from bot.slack.messages.answers.help_answer import HelpGroup
 from bot.slack.messages.answers.trace_answer import TraceView, trace_answer
-from bot.slack.messages.conditions.course_view import COURSES_FIELD
-from bot.slack.messages.conditions.event_views import REGIONS_FIELD
+from bot.slack.messages.conditions.taken_views import COURSES_FIELD, REGIONS_FIELD
 from bot.slack.messages.kit.names import card_name, course_name, race_day, race_name
 from bot.slack.messages.kit.text import joined, listed
 from bot.slack.messages.kit.times import off_text

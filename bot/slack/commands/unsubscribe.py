@@ -28,14 +28,15 @@ from bot.slack.messages.answers.filter_words import in_plain_words
 from bot.slack.messages.answers.help_answer import HelpGroup
 from bot.slack.messages.answers.subscription_answers import Unsubscribed, unsubscribed
 from bot.slack.messages.conditions.condition_view import TOPICS_FIELD, ConditionView
-from bot.slack.messages.conditions.course_view import COURSES_FIELD, NOT_COURSES_FIELD
-from bot.slack.messages.conditions.event_views import (
+from bot.slack.messages.conditions.table import CHOICES, NARROWING, VALUED
+from bot.slack.messages.conditions.taken_views import (
+    COURSES_FIELD,
+    NOT_COURSES_FIELD,
     REGIONS_FIELD,
     region_named,
     region_words,
     topics_in_order,
 )
-from bot.slack.messages.conditions.table import CHOICES, NARROWING, VALUED
 from bot.slack.messages.kit.text import listed
 
 NAME = "unsubscribe"

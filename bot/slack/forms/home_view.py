@@ -14,7 +14,7 @@ from bot.outbox.message import Block, Message
 from bot.slack.messages.answers.filter_words import in_markup
 from bot.slack.messages.answers.subscription_answers import EDIT
 from bot.slack.messages.answers.watch_answer import end_line
-from bot.slack.messages.conditions.event_views import region_named
+from bot.slack.messages.conditions.taken_views import region_named
 from bot.slack.messages.kit.blocks import action_button, actions, confirmed_by, context, header, section
 from bot.slack.messages.kit.marks import ABANDONED
 from bot.slack.messages.kit.names import HORSE_MAX, abandonment_name, course_name, race_name, reason

@@ -13,8 +13,8 @@ from bot.events.races import Value
 from bot.outbox.message import Block
 from bot.slack.channel_membership import DIRECT_MESSAGE
 from bot.slack.messages.conditions.condition_view import FilledForm, PublishedChoices, Submitted
-from bot.slack.messages.conditions.course_view import name_of, not_shown
 from bot.slack.messages.conditions.table import VIEWS
+from bot.slack.messages.conditions.taken_views import name_of, not_shown
 from bot.slack.messages.kit.blocks import plain_text, section
 from bot.slack.messages.kit.text import SECTION_MAX, clip, safe
 

@@ -32,9 +32,8 @@ from bot.slack.language.grammar import (
 from bot.slack.language.refusals import NOT_ONLY, Refusal, nothing_after, unclear
 from bot.slack.language.tokens import parted, words_of
 from bot.slack.messages.conditions.condition_view import TOPICS_FIELD
-from bot.slack.messages.conditions.course_view import COURSES_FIELD
-from bot.slack.messages.conditions.event_views import REGIONS_FIELD, topics_in_order
 from bot.slack.messages.conditions.table import CHOICES, VALUED
+from bot.slack.messages.conditions.taken_views import COURSES_FIELD, REGIONS_FIELD, topics_in_order
 from bot.slack.messages.kit.text import listed
 
 DAYS_FIELD, TIMES_FIELD, FLAGS_FIELD, PAGES_FIELD, UNKNOWN_WORDS = "days", "times", "flags", "pages", "unknown"

@@ -19,8 +19,7 @@ from bot.slack.listeners.command_runner import CommandRunner, not_in_time
 from bot.slack.messages.answers.filter_words import in_markup
 from bot.slack.messages.answers.subscription_answers import Subscribed
 from bot.slack.messages.conditions.choice_views import ESCALATE_GROUPS_FIELD
-from bot.slack.messages.conditions.course_view import COURSES_FIELD, NOT_COURSES_FIELD
-from bot.slack.messages.conditions.event_views import GROUPS_FIELD, REGIONS_FIELD
+from bot.slack.messages.conditions.taken_views import COURSES_FIELD, GROUPS_FIELD, NOT_COURSES_FIELD, REGIONS_FIELD
 from bot.slack.messages.kit.blocks import section
 
 log = get_logger(__name__)

@@ -50,8 +50,8 @@ from bot.slack.commands.unsubscribe import UNSUBSCRIBE_COMMAND
 from bot.slack.forms.subscribe_form import FormOf
 from bot.slack.messages.alerts.admin_notice import admin_notice
 from bot.slack.messages.alerts.backlog_summary import waited
-from bot.slack.messages.conditions.event_views import REGIONS_FIELD
 from bot.slack.messages.conditions.table import VIEWS
+from bot.slack.messages.conditions.taken_views import REGIONS_FIELD
 from bot.slack.web_client import SlackClient, make_session, make_web_client
 from tests.clock import now
 from tests.databases import empty

@@ -21,8 +21,8 @@ from bot.slack.language.request import read, request_of
 from bot.slack.language.tokens import words_of
 from bot.slack.messages.answers.filter_words import describe
 from bot.slack.messages.conditions.condition_view import PublishedChoices
-from bot.slack.messages.conditions.course_view import course_value
 from bot.slack.messages.conditions.table import VIEWS
+from bot.slack.messages.conditions.taken_views import course_value
 from sandbox.slack import modals
 from tests.unit.commands.plain_reader import EVERY, lines, meanings
 from tests.unit.commands.town import COUNTRIES, COURSES, NOW, REGIONS, typed, unreached

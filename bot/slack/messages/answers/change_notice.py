@@ -12,8 +12,8 @@ from bot.slack.messages.answers.filter_words import FILTER_WORDS_MAX, described,
 from bot.slack.messages.answers.pause_and_mute import abandonments_words, meeting_words
 from bot.slack.messages.answers.watch_answer import races_still_coming
 from bot.slack.messages.conditions.condition_view import Loss
-from bot.slack.messages.conditions.event_views import region_named, topics_in_order
 from bot.slack.messages.conditions.table import TOPICS, VIEWS
+from bot.slack.messages.conditions.taken_views import region_named, topics_in_order
 from bot.slack.messages.kit.layout import sentence, told
 from bot.slack.messages.kit.text import SECTION_MAX, clip, listed, named, safe
 from bot.slack.messages.kit.times import moment_for_readers

@@ -3,9 +3,8 @@
 from collections.abc import Iterable
 
 from bot.channels.filters import ALL_REGIONS, HERE, ChannelFilter, Overridden
-from bot.slack.messages.conditions.course_view import COURSE_NAMES_MAX, courses_named
-from bot.slack.messages.conditions.event_views import region_named, topics_in_order
 from bot.slack.messages.conditions.table import MENTIONS, NARROWING, ONLY_COURSES, REGION, TOPICS, VIEWS
+from bot.slack.messages.conditions.taken_views import COURSE_NAMES_MAX, courses_named, region_named, topics_in_order
 from bot.slack.messages.kit.text import given, joined, listed, mentions_in_markup, safe, with_names
 
 FILTER_WORDS_MAX = 1_000

@@ -23,8 +23,8 @@ from bot.slack.messages.answers.filter_words import (
 )
 from bot.slack.messages.answers.pause_and_mute import abandonments_words, meeting_words, resume_button, undo_button
 from bot.slack.messages.answers.watch_answer import races_still_coming
-from bot.slack.messages.conditions.event_views import region_named, region_words
 from bot.slack.messages.conditions.table import VIEWS
+from bot.slack.messages.conditions.taken_views import region_named, region_words
 from bot.slack.messages.kit.blocks import action_button, actions, command_button, context, section
 from bot.slack.messages.kit.layout import message, page_mark, told, turns
 from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, MARKED_CONFLICT

@@ -22,7 +22,7 @@ from bot.slack.messages.conditions.condition_view import (
     Loss,
     TextView,
 )
-from bot.slack.messages.conditions.event_views import PeopleView
+from bot.slack.messages.conditions.taken_views import PeopleView
 from bot.slack.messages.kit.text import counted, listed
 
 

@@ -11,9 +11,16 @@ from bot.slack.messages.conditions.choice_views import (
     ZoneView,
 )
 from bot.slack.messages.conditions.condition_view import ConditionView
-from bot.slack.messages.conditions.course_view import NotCoursesView, OnlyCoursesView
-from bot.slack.messages.conditions.event_views import MentionView, RegionView, TopicView
-from bot.slack.messages.conditions.race_views import RaceClassView, RaceCodeView, RaceView
+from bot.slack.messages.conditions.taken_views import (
+    MentionView,
+    NotCoursesView,
+    OnlyCoursesView,
+    RaceClassView,
+    RaceCodeView,
+    RaceView,
+    RegionView,
+    TopicView,
+)
 
 REGION, TOPICS, ONLY_COURSES, MENTIONS = RegionView(), TopicView(), OnlyCoursesView(), MentionView()
 
