@@ -203,9 +203,9 @@ async def test_outcome_that_never_came_is_told_once_and_taken_back_when_the_resu
         await after(660)
         (missed,) = await told(bot)
         assert missed.startswith(f"{WARNING}1 race should have been over for 3 hours or more")
-        assert f"Kempton {off_at:%H:%M} (GB, {off_at.date()})" in missed
+        assert f"Kempton (GB, {off_at.date()}) {off_at:%H:%M}" in missed
         assert await after(600) == 1
         await deliver("result.received", late, runners=won)
         await after(600)
         _, back = await told(bot, 2)
-        assert back.startswith(f"{ALL_CLEAR}The outcome of 1 race has come after all: Kempton")
+        assert back.startswith(f"{ALL_CLEAR}The outcomes have come after all")
