@@ -9,7 +9,7 @@ from typing import TypeVar
 from bot.errors import StorageError
 from bot.logs import get_logger
 from bot.racedata.client.circuit_breakers import USAGE_PATH, CircuitBreakers
-from bot.racedata.client.envelope import failure_of, read_page
+from bot.racedata.client.envelope import read_answer
 from bot.racedata.client.headers import RateReading, read_rate
 from bot.racedata.client.records import Meta, ServicePage
 from bot.racedata.client.retry import Patience, wait_before_next_s
@@ -70,24 +70,22 @@ class Calls:
         self._timing = timing
         self._hooks = hooks
 
-    async def ask(
-        self, request: Request, page: type[ServicePage[T]], *, patience: Patience, background: bool, bare: bool = False
-    ) -> ServicePage[T]:
+    async def ask(self, request: Request, page: type[ServicePage[T]], patience: Patience) -> ServicePage[T]:
         """Raises a ServiceFailure when no further attempt is due."""
         started, attempt = self._timing.monotonic(), 0
         try:
             while True:
                 attempt += 1
                 try:
-                    async with self._turn(request, started + patience.deadline_s, background=background):
-                        return await self._attempt(request, page, bare=bare)
+                    async with self._turn(request, started + patience.deadline_s, background=patience.background):
+                        return await self._attempt(request, page)
                 except ServiceFailure as error:
                     after_s = wait_before_next_s(
                         error,
                         attempt,
                         self._timing.monotonic() - started,
                         patience=patience,
-                        repeatable=request.repeatable,
+                        repeatable=request.is_repeatable,
                         chance=self._timing.chance(),
                     )
                     log.info(
@@ -138,15 +136,13 @@ class Calls:
             self._answered.set()
             self._answered = asyncio.Event()
 
-    async def _attempt(self, request: Request, page: type[ServicePage[T]], *, bare: bool) -> ServicePage[T]:
+    async def _attempt(self, request: Request, page: type[ServicePage[T]]) -> ServicePage[T]:
         try:
             answer = await self.transport.send(request)
         except ServiceFailure as error:
             self._hooks.on_answer(request.path, error)
             raise
-        found: ServicePage[T] | ServiceFailure = failure_of(
-            answer, request.path, self._timing.clock(), self.transport.mask
-        ) or read_page(answer, request.path, page, self.transport.mask, bare=bare)
+        found = read_answer(answer, request, page, self._timing.clock(), self.transport.mask)
         failure = found if isinstance(found, ServiceFailure) else None
         self._hooks.on_answer(request.path, failure)
         try:
@@ -155,7 +151,7 @@ class Calls:
             elif await self.breakers.refused(found, self.state.plan, request.endpoint, _rate(answer, None)):
                 await self._hooks.on_circuit_open(found)
         except StorageError as error:
-            if failure is None and request.repeatable:
+            if failure is None and request.is_repeatable:
                 raise
             # The request must not be repeated, or is refused: the answer outweighs a failed note.
             log.warning("answer_not_noted", path=request.path, reason=str(error))

@@ -21,7 +21,7 @@ from bot.racedata.client.service_errors import (
     Unauthorized,
     UnknownRefusal,
 )
-from bot.racedata.client.transport import Answer
+from bot.racedata.client.transport import Answer, Request
 
 T = TypeVar("T")
 REFUSAL_TEXT_MAX = 1000
@@ -39,21 +39,16 @@ A bare 403 can be either of two refusals. A bare 429 counts as `rate_limited`: a
 """
 
 
-def failure_of(answer: Answer, path: str, now: datetime, mask: Mask) -> ServiceFailure | None:
-    return None if 200 <= answer.status < 300 else read_refusal(answer, path, now, mask)
-
-
-def read_page(
-    answer: Answer, path: str, page: type[ServicePage[T]], mask: Mask, *, bare: bool = False
-) -> ServicePage[T] | AnswerUnreadable:
-    """The page, or the failure of a body without an envelope. With `bare` any body becomes the page's data.
-
-    The caller raises the failure: a traceback from here could show the body.
-    """
+def read_answer(
+    answer: Answer, request: Request, page: type[ServicePage[T]], now: datetime, mask: Mask
+) -> ServicePage[T] | ServiceFailure:
+    """The page, or the failure. The caller raises the failure: a traceback from here could show the body."""
+    if not 200 <= answer.status < 300:
+        return read_refusal(answer, request.path, now, mask)
     body = read_json(answer.body)
-    found = _validated(_enveloped(body, answer.body) if bare else body, page)
+    found = _validated(_enveloped(body, answer.body) if request.bare else body, page)
     return found or AnswerUnreadable(
-        path,
+        request.path,
         status=answer.status,
         request_id=request_id_of(body, answer, mask),
         message="it is not the envelope of meta and data",

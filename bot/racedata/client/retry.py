@@ -12,16 +12,20 @@ from bot.racedata.client.service_errors import RateLimited, ServerFault, Service
 
 @dataclass(frozen=True)
 class Patience:
-    """`deadline_s` runs from the first attempt on, and includes the throttle's waits."""
+    """`deadline_s` runs from the first attempt on, and includes waits for the pace.
+
+    `background`: nobody waits, so a part of the minute is left to commands.
+    """
 
     deadline_s: float
     fault_tries: int = 4
     rate_tries: int = 10
     backoff_s: float = 0.5
     longest_backoff_s: float = 8.0
+    background: bool = True
 
 
-FOR_COMMANDS = Patience(deadline_s=75)
+FOR_COMMANDS = Patience(deadline_s=75, background=False)
 """A person waits: one whole rate window."""
 
 FOR_BACKGROUND = Patience(deadline_s=600)

@@ -51,7 +51,6 @@ class RacingClient:
     """Variants, such as `in_background()`, share connections, pace and breakers."""
 
     _calls: Calls
-    _background: bool = False
     _patience: Patience = FOR_COMMANDS
     _purpose: Purpose = Purpose.PEOPLE
 
@@ -65,7 +64,7 @@ class RacingClient:
 
     def in_background(self) -> "RacingClient":
         """For work without a waiting person: more patience, and no claim on the commands' share."""
-        return replace(self, _background=True, _patience=FOR_BACKGROUND)
+        return replace(self, _patience=FOR_BACKGROUND)
 
     def for_upkeep(self) -> "RacingClient":
         """Spared once little of the month is left."""
@@ -73,7 +72,7 @@ class RacingClient:
 
     def in_one_try(self) -> "RacingClient":
         """For work that is repeated anyway: no retries."""
-        return replace(self, _background=True, _patience=ONE_TRY)
+        return replace(self, _patience=ONE_TRY)
 
     def held_up(self) -> ServiceFailure:
         """Why the requested races have not come so far."""
@@ -112,8 +111,7 @@ class RacingClient:
         body: dict[str, JsonValue] = {"url": url, "events": [*events]}
         if region is not None:
             body["region"] = region
-        request = Request("POST", "webhooks/subscribe", body=body, repeatable=False)
-        return await self._ask(request, SubscriptionPage, bare=True)
+        return await self._ask(Request("POST", "webhooks/subscribe", body=body, bare=True), SubscriptionPage)
 
     def walk_deliveries(self, status: str | None = None) -> AsyncGenerator[Step[DeliveryRecord]]:
         """Only `status="failed"` is specified. Records are kept for 30 days."""
@@ -155,9 +153,9 @@ class RacingClient:
 
         return walk(path, fetch, cursor)
 
-    async def _ask(self, request: Request, page: type[ServicePage[T]], *, bare: bool = False) -> ServicePage[T]:
+    async def _ask(self, request: Request, page: type[ServicePage[T]]) -> ServicePage[T]:
         await self._calls.check_spending(request.path, self._purpose)
-        return await self._calls.ask(request, page, patience=self._patience, background=self._background, bare=bare)
+        return await self._calls.ask(request, page, self._patience)
 
 
 def fill_path(template: str, **values: str) -> tuple[str, Params]:

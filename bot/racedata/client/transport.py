@@ -41,19 +41,23 @@ SURELY_NOT_SENT = (
 class Request:
     """`path` has no query: httpx would replace the path's query by `params`.
 
-    `template` is the operator's path that `path` was made from.
+    `template` is the operator's path that `path` was made from. `bare`: an answer without an envelope is no failure.
     """
 
     method: str
     path: str
     params: Params = ()
     body: JsonValue = None
-    repeatable: bool = True
     template: str | None = None
+    bare: bool = False
 
     @property
     def endpoint(self) -> str:
         return self.template or self.path
+
+    @property
+    def is_repeatable(self) -> bool:
+        return self.method == "GET"
 
 
 @dataclass(frozen=True)

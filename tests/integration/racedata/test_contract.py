@@ -209,7 +209,7 @@ async def test_subscription_that_is_answered_too_late_is_asked_for_once(stand_in
     async with serve(stand_in.app) as address, asyncio.timeout(5):
         transport = Transport(f"{address}/v1", SecretStr(KEY), whole_answer_s=0.1)
         with pytest.raises(ServiceUnreachable):
-            await transport.send(Request("POST", "webhooks/subscribe", body={"url": HOOK[0]}, repeatable=False))
+            await transport.send(Request("POST", "webhooks/subscribe", body={"url": HOOK[0]}))
         await transport.aclose()
         # The stand-in counts a request when it has answered, which is later than we waited.
         while not stand_in.requests:  # noqa: ASYNC110  it has no event to wait for
