@@ -74,8 +74,8 @@ def _problem(meta: Meta, seen: set[str | None], empty: int) -> str | None:
     return f"{empty} empty pages in a row" if empty >= MOST_EMPTY_PAGES else None
 
 
-async def collect_any(steps: AsyncGenerator[Step[Any]]) -> ServicePage[Any]:
-    """All pages of an answer of unspecified shape as one page."""
+async def collect(steps: AsyncGenerator[Step[Any]]) -> ServicePage[Any]:
+    """All pages as one page, with the last page's meta. Other shapes than lists are joined too."""
     pages = [step.page async for step in steps]
     whole = reduce(joined, (page.data for page in pages))
     return ServicePage[Any].model_construct(meta=pages[-1].meta, data=whole)
@@ -88,12 +88,3 @@ def joined(one: Any, other: Any) -> Any:
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         return {**one, **{name: joined(one[name], item) if name in one else item for name, item in other.items()}}
     return other
-
-
-async def collect(steps: AsyncGenerator[Step[T]]) -> ServicePage[list[T]]:
-    items: list[T] = []
-    meta = Meta()
-    async for step in steps:
-        items += step.page.data
-        meta = step.page.meta
-    return ServicePage[list[T]].model_construct(meta=meta.model_copy(update={"count": len(items)}), data=items)

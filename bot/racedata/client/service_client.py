@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, SecretStr
 
 from bot.racedata.client.calls import AccountState, Calls, Hooks
 from bot.racedata.client.circuit_breakers import USAGE_PATH, CircuitBreakers, StateStore
-from bot.racedata.client.cursor_walk import Step, collect, collect_any, walk
+from bot.racedata.client.cursor_walk import Step, collect, walk
 from bot.racedata.client.records import (
     AnyPage,
     CountryPage,
@@ -138,7 +138,7 @@ class RacingClient:
         return await self._whole(path, params, template.partition("?")[0])
 
     async def _whole(self, path: str, params: Params = (), template: str | None = None) -> AnyPage:
-        return await collect_any(self._walk(path, AnyPage, params, template=template))
+        return await collect(self._walk(path, AnyPage, params, template=template))
 
     def _walk(
         self,

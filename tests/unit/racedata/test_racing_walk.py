@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.racedata.client.cursor_walk import MOST_EMPTY_PAGES, collect_any, joined, walk
+from bot.racedata.client.cursor_walk import MOST_EMPTY_PAGES, collect, joined, walk
 from bot.racedata.client.records import Meta, ServicePage
 from bot.racedata.client.service_errors import InvalidParam, OutsideWindow, ServiceFailure, WalkBroken
 
@@ -89,7 +89,7 @@ async def test_walk_through_nothing_but_empty_pages_comes_to_an_end():
         return more([], f"c{len(asked)}")
 
     with pytest.raises(WalkBroken):
-        await collect_any(walk("races/search", fetch))
+        await collect(walk("races/search", fetch))
     assert len(asked) == MOST_EMPTY_PAGES
 
 
@@ -106,7 +106,7 @@ async def test_walk_through_nothing_but_empty_pages_comes_to_an_end():
 async def test_pages_of_any_shape_are_joined(one, other, whole):
     assert joined(one, other) == whole
     pages = Pages({None: more(one, "a"), "a": page(other, plan="live")})
-    found = await collect_any(walk("reference", pages.fetch))
+    found = await collect(walk("reference", pages.fetch))
     assert (found.data, found.meta.plan) == (whole, "live")
 
 
