@@ -30,7 +30,7 @@ DRAW = """async ([blocks, text, width]) => {
   holder.style.cssText = `width: ${width}px; padding: 12px; background: var(--ground)`;
   holder.append(blocks.length ? drawBlocks(blocks, context) : mrkdwn(text, {}));
   document.body.replaceChildren(holder);
-  document.body.style.cssText = "height: auto; display: block";
+  document.body.style.cssText = "height: auto; display: block; overflow: visible";
 }"""
 
 

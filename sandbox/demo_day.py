@@ -21,7 +21,7 @@ USED = QUOTA * 81 // 100
 
 SUBSCRIBED = {"C0GB": "GB", "C0IRE": "IRE results abandonments racecards", "C0ALL": "all abandonments racecards"}
 AT_THE_PAGE = {
-    "C0GB": "GB results abandonments racecards ack:10m",
+    "C0GB": "GB results abandonments racecards",
     "C0IRE": "IRE results abandonments racecards",
     "C0ALL": "all abandonments",
 }

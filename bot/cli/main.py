@@ -90,6 +90,7 @@ def init(
     def ask(asked: Asked, before: str) -> str:
         print(f"\n{asked.comment}")
         hint = " (Enter keeps the value)" if before else "" if asked.is_needed else " (or Enter)"
+        hint += " (typed unseen)" if asked.is_secret else ""
         typed = typer.prompt(f"{asked.name}{hint}", default="", show_default=False, hide_input=asked.is_secret)
         return str(typed) or before
 

@@ -84,7 +84,8 @@ async def test_whole_page_works_by_keyboard_alone(desk):
     await page.keyboard.type("/racing subscribe GB")
     await page.keyboard.press("Enter")
     await page.wait_for_selector(".is-ephemeral:has-text('This channel receives')")
-    await reach(page, "document.activeElement.tagName === 'SUMMARY' && document.activeElement.closest('#panel-day')")
+    meeting = f"details[data-id='{desk.races('GB')[0].meeting_id}'] summary"
+    await reach(page, f'document.activeElement.matches("{meeting}")')
     await page.keyboard.press("Enter")
     await reach(page, "document.activeElement.textContent === 'Settle'")
     await page.keyboard.press("Enter")

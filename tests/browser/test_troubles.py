@@ -22,8 +22,12 @@ async def switch(page, name, *, on):
     await page.wait_for_selector(f"[data-trouble={name}][aria-checked={str(on).lower()}]")
 
 
-async def counted(page, name, value):
-    await page.wait_for_selector(f"[data-count='{name}'] dd:text-is('{value}')")
+async def counted(desk, page, name, value):
+    try:
+        await page.wait_for_selector(f"[data-count='{name}'] dd:text-is('{value}')")
+    except Exception as error:
+        said = {id_: [one.text for one in desk.stage.slack.messages(id_)] for id_ in desk.stage.slack.channels}
+        raise AssertionError((await desk.counts(page), said)) from error
 
 
 async def settle_one(desk, page):
@@ -39,7 +43,7 @@ async def test_page_says_that_a_message_was_lost_and_which(desk):
     page = await at_trouble(desk)
     await page.click("[data-trouble=slack_swallows]")
     race = await settle_one(desk, page)
-    await counted(page, "lost", 1)
+    await counted(desk, page, "lost", 1)
     await page.wait_for_selector(f"#problems:has-text('lost: result.received, {race.course.name} {race.off_time}')")
 
 
@@ -47,7 +51,7 @@ async def test_page_says_that_a_message_was_doubled(desk):
     page = await at_trouble(desk)
     await page.click("[data-trouble=slack_doubles]")
     await settle_one(desk, page)
-    await counted(page, "doubled", 1)
+    await counted(desk, page, "doubled", 1)
 
 
 @pytest.mark.parametrize(
@@ -63,7 +67,7 @@ async def test_trouble_is_switched_on_and_off_and_nothing_is_lost(desk, trouble)
     await switch(page, trouble.name, on=True)
     await settle_one(desk, page)
     await switch(page, trouble.name, on=False)
-    await counted(page, "told", 1)
+    await counted(desk, page, "told", 1)
     counts = await desk.counts(page)
     assert (counts["lost"], counts["doubled"]) == ("0", "0")
     assert "Since then" in await page.locator(f"li:has([data-trouble={trouble.name}]) .did").inner_text()

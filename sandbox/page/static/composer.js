@@ -90,16 +90,24 @@ line.addEventListener("keydown", (event) => {
   if (step) draw();
 });
 
+let drawEcho = () => {};
+
+// What the person says in a channel. A command is echoed.
+export function send(channel, text) {
+  const now = Date.now();
+  const said = { ts: (now / 1000).toFixed(6), channel, user: chosen.person, only: chosen.person, text, blocks: [], at: new Date(now).toISOString(), echo: true };
+  if (text.startsWith("/")) echoes.push(said);
+  drawEcho();
+  return ask("type", { channel, user: chosen.person, text });
+}
+
 export function onSent(drawn) {
+  drawEcho = drawn;
   at("composer").addEventListener("submit", (event) => {
     event.preventDefault();
     const text = line.value.trim();
     hideOffers();
-    if (!text) return;
     line.value = "";
-    const now = Date.now();
-    if (text.startsWith("/")) echoes.push({ ts: (now / 1000).toFixed(6), channel: chosen.channel, user: chosen.person, only: chosen.person, text, blocks: [], at: new Date(now).toISOString(), echo: true });
-    drawn();
-    quietly(ask("type", { channel: chosen.channel, user: chosen.person, text }));
+    if (text) quietly(send(chosen.channel, text));
   });
 }

@@ -1,7 +1,8 @@
 // The desk beside the workspace: the day, trouble, the counts at the top, and the tour.
 
+import { send } from "./composer.js";
 import { at, button, element, replaceWithin } from "./dom.js";
-import { ask, chosen, documents, happen, names, of, quietly, trouble } from "./live.js";
+import { ask, documents, happen, of, quietly, trouble } from "./live.js";
 
 // ---- top: the bot, and the counts
 
@@ -128,6 +129,7 @@ for (const tab of tabs) {
 // ---- the tour: three steps, each over when the workspace shows it. A cookie remembers, since the port changes.
 
 const TOUR = "racing-bot-tour=done";
+const ASKED = "/racing subscribe GB ack:10m";
 const KILL = "bot_killed_in_burst";
 const tour = { step: document.cookie.includes(TOUR) ? null : -1, channel: "C0GB", known: new Set(), show: () => {} };
 
@@ -145,10 +147,16 @@ function showAlarm() {
   pressed?.focus();
 }
 
+async function abandon(race) {
+  tour.show(tour.channel);
+  await quietly(send(tour.channel, ASKED));
+  happen("abandon_race", race.id);
+}
+
 const STEPS = [
   {
-    words: () => ["Abandon a race.", "Watch #gb-racing: the alarm comes within a second, and nobody can overlook it."],
-    acts: () => { const race = nextRace(); return race ? [button(`Abandon the ${race.off} at ${race.course}`, () => { tour.show(tour.channel); happen("abandon_race", race.id); }, { class: "button primary" })] : []; },
+    words: () => ["Abandon a race.", `Watch #gb-racing: the channel asks for acknowledgements (${ASKED}), and the alarm comes within a second.`],
+    acts: () => { const race = nextRace(); return race ? [button(`Abandon the ${race.off} at ${race.course}`, () => abandon(race), { class: "button primary" })] : []; },
     isOver: () => alarms().length > 0,
   },
   {

@@ -13,7 +13,7 @@ import pytest
 
 from bot.cli.main import app
 from sandbox import demo
-from sandbox.demo_day import Day
+from sandbox.demo_day import AT_THE_PAGE, Day
 from sandbox.demo_screen import Screen, make_console
 from sandbox.demo_stage import CHANNELS, PEOPLE, open_stage
 from sandbox.page.page_app import Page
@@ -100,6 +100,15 @@ def test_headless_demo_prints_one_object_and_says_which_message_went_wrong(demo_
     assert (code, said["ok"], said["deliveries"], said["messages"]["gb-racing"]) == (0, True, 1, 1)
     assert said["counts"].items() >= {"told": 1, "lost": 0, "doubled": 0, "out_of_order": 0}.items()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_page_opens_on_channels_that_have_subscribed(demo_ends, monkeypatch, capsys):
+    opened = []
+    monkeypatch.setattr(demo.webbrowser, "open", opened.append)
+    assert demo_ends(DeadlyDay, "--open", "--no-stay") == 0, "the terminal plays no day"
+    said = capsys.readouterr().out
+    assert f"The same in a browser: {opened[0]}" in said
+    assert said.count("This channel receives") == len(AT_THE_PAGE)
 
 
 def test_bot_that_dies_is_told_of_with_its_log(demo_ends, tmp_path, capsys):

@@ -16,6 +16,7 @@ from starlette.routing import Route
 from sandbox.demo_screen import Screen, make_console
 from sandbox.demo_stage import CHANNELS, PEOPLE, Stage, open_stage
 from sandbox.loopback_server import LOOPBACK, serve
+from sandbox.page import playing_day
 from sandbox.page.counts import Counts, Reading, Readings, count
 from sandbox.page.happenings import HAPPENINGS
 from sandbox.page.page_app import MOST_BYTES, Page, build_page
@@ -114,6 +115,19 @@ async def test_day_plays_and_pauses(client, page):
     played = len(page.stage.service.deliveries)
     assert (await first_documents(client))["day"] == {"every_s": None, "in_terminal": False}
     assert len(page.stage.service.deliveries) == played
+
+
+async def test_day_begins_with_a_british_result_once_the_page_is_seen(client, page, monkeypatch):
+    monkeypatch.setattr(playing_day, "FIRST_AFTER_S", 0.0)
+    page.day.play_once_seen()
+    assert page.stage.service.deliveries == []
+    async with client.stream("GET", "/api/live") as answer, asyncio.timeout(60):
+        async for _ in answer.aiter_lines():
+            if page.stage.service.deliveries:
+                break
+    first = page.stage.service.deliveries[0].happening
+    assert (first.event, first.region) == ("result.received", "GB")
+    await page.day.stop()
 
 
 async def test_every_path_happening_and_document_is_documented(page):
