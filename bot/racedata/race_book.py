@@ -94,11 +94,11 @@ Stopped = tuple[Coverage | None, ServiceError | None]
 
 @dataclass(eq=False)
 class _Reading:
-    """A reading under way, which goes on when its caller has given up."""
+    """A reading under way, which goes on when its caller has given up. `is_waited_for`: by a person."""
 
     errand: Errand
     budget: Budget
-    is_waited_for: bool = True
+    is_waited_for: bool
     pages: int = 0
 
 
@@ -166,7 +166,7 @@ class RaceBook:
         if before.is_proven or before.stopped_by is not None:
             return before
         stopped: Stopped = None, None
-        reading, here = _Reading(errand, budget), self._regions[region]
+        reading, here = _Reading(errand, budget, budget.purpose is Purpose.PEOPLE), self._regions[region]
         pages = here.pages = here.pages if here.readers else 0
         here.readers += 1
         try:
