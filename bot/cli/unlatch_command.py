@@ -18,16 +18,12 @@ async def run_unlatch(settings: Settings, which: str | None) -> str:
 
 
 async def unlatch(breakers: CircuitBreakers, words: Collection[str]) -> str:
-    """Each reset circuit breaker has a line in the answer."""
-    found = [record for record in await breakers.open_now() if BREAKER_WORDS[record.code] in words]
-    for record in found:
-        await breakers.reset(record.code)
-    return (
-        "\n".join(
-            f"{BREAKER_WORDS[record.code]}: closed again; the circuit breaker was opened by {record.code} on "
-            f"{record.since:%Y-%m-%d %H:%M} UTC{f' (request {record.request_id})' if record.request_id else ''}. "
-            "If the data service refuses once more, the circuit breaker opens once more."
-            for record in found
-        )
-        or f"No circuit breaker is open ({', '.join(words)}): the data service is asked as usual."
-    )
+    found = [one for one in await breakers.open_now() if BREAKER_WORDS[one.code] in words]
+    for one in found:
+        await breakers.reset(one.code)
+    lines = [
+        f"{BREAKER_WORDS[one.code]}: closed again, after {one.code} on {one.since:%Y-%m-%d %H:%M} UTC (request "
+        f"{one.request_id or 'unknown'}). After another refusal the circuit breaker opens once more."
+        for one in found
+    ]
+    return "\n".join(lines) or f"No circuit breaker is open ({', '.join(words)}): the data service is asked as usual."

@@ -118,7 +118,7 @@ async def test_admins_word_closes_the_quota_for_a_running_bot_and_says_so(servic
     assert await outcome(running) is QuotaExceeded
     assert "No circuit breaker is open (key)" in await unlatch(breakers, ["key"])
     assert (await unlatch(breakers, ["quota", "key"])).startswith(
-        "quota: closed again; the circuit breaker was opened by quota_exceeded on 2025-11-20 12:00 UTC (request req_"
+        "quota: closed again, after quota_exceeded on 2025-11-20 12:00 UTC (request req_"
     )
     service.set_used(0)
     assert await outcome(running) is None
@@ -129,7 +129,7 @@ async def test_admins_word_has_an_endpoint_beyond_the_plan_asked_again(service, 
     service.switch(reach={"/countries": ("analyst",)})
     assert [await outcome(running) for _ in range(2)] == [UpgradeRequired] * 2
     assert len(service.requests) == 1
-    assert (await unlatch(breakers, ["plan"])).startswith("plan: closed again; ")
+    assert (await unlatch(breakers, ["plan"])).startswith("plan: closed again, ")
     service.switch(reach={})
     assert await outcome(running) is None
 
