@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from bot.events.spellings import (
-    By,
+    ComparedBy,
     as_published,
     by_card_status,
     by_flag,
@@ -67,7 +67,7 @@ class ToldField:
 
     words: str
     rings: Rings = Rings.NEVER
-    by: By = as_published
+    by: ComparedBy = as_published
     unless: str | None = None
 
 

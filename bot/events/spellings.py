@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable
 from bot.events.race_state import RaceState, letters, state_in
 from bot.events.races import finishing_position, is_settled_status, is_shared, plain_name
 
-By = Callable[[str | None], Hashable]
+ComparedBy = Callable[[str | None], Hashable]
 
 YES, NO = "yes", "no"
 
