@@ -23,7 +23,7 @@ from bot.fanout.version_news import Repeat, VersionNews
 from bot.fanout.watchers import noted_with, watched_in
 from bot.logs import get_logger
 from bot.outbox import fanout_knowledge
-from bot.outbox.claim_at_fanout import Added, Began, QueuedOnly
+from bot.outbox.claim_at_fanout import Added, QueuedOnly
 from bot.outbox.fanout_knowledge import FanoutKnowledge
 from bot.racedata import race_book_store
 from bot.racedata.event_completion import KnownElsewhere
@@ -99,7 +99,7 @@ def look_again(session: Session, *, clock: Clock, touched_since: Sequence[tuple[
     touched.forget(session, touched_since)
     try:
         with session.begin_nested():
-            return _looked_again(session, touched_since, clock()).write(QueuedOnly(), Began(now, 0.0))
+            return _looked_again(session, touched_since, clock()).write(QueuedOnly().claiming(now))
     except Exception as error:
         if is_unavailable(error):
             raise

@@ -16,7 +16,7 @@ from bot.fanout.known_meetings import KnownMeetings
 from bot.fanout.plan import Heard, Plan
 from bot.fanout.version_news import VersionNews
 from bot.outbox import fanout_knowledge, telling_store
-from bot.outbox.claim_at_fanout import Began, QueuedOnly
+from bot.outbox.claim_at_fanout import QueuedOnly
 from bot.outbox.fanout_knowledge import FanoutKnowledge
 from bot.racedata.event_completion import KnownElsewhere, lacks
 
@@ -62,7 +62,7 @@ def post(session: Session, found: Sequence[Missed], now: datetime) -> None:
                 noted = event_store.known(news.version)[1].watched
                 by = {} if news.remarks.contradicts else muted
                 plan.add(news, Heard([missed.channel_id], noted=noted, muted=by, only=missed.channel_id))
-    plan.write(QueuedOnly(), Began(now, 0.0))
+    plan.write(QueuedOnly().claiming(now))
 
 
 def _told(first: EventVersion, newest: EventVersion, event: RacingEvent) -> list[VersionNews]:

@@ -31,8 +31,8 @@ from bot.fanout.chains import FIRST_NEW, Chain, Chains
 from bot.fanout.known_meetings import KnownMeetings
 from bot.fanout.live_messages import LiveMessages
 from bot.fanout.version_news import VersionNews
-from bot.outbox import acknowledgements, message_store, said_apart
-from bot.outbox.claim_at_fanout import Added, Began, Edits
+from bot.outbox import acknowledgements, claim_at_fanout, message_store, said_apart
+from bot.outbox.claim_at_fanout import Added, Claiming
 from bot.outbox.fanout_knowledge import FanoutKnowledge
 from bot.outbox.message_store import NewPost, Priority
 from bot.outbox.message_view import Tells
@@ -87,11 +87,8 @@ class _Shown(NamedTuple):
 class Outbox(Protocol):
     """See bot.outbox.poster."""
 
-    def add(self, session: Session, new: Sequence[NewPost], tells: Tells, at: Began, *, but: Collection[str]) -> Added:
-        """Make messages, and claim sendable messages, `but` none in these channels."""
-
-    def edit(self, session: Session, edits: Edits, added: Added, tells: Tells, at: Began) -> Added:
-        """Note edits, and claim those that can be made. Comes last; returns the earlier claims too."""
+    def claiming(self, now: datetime, at_s: float) -> Claiming:
+        """For the messages and edits that can be sent at once."""
 
     def begin(self, added: Added) -> None:
         """Send the claimed messages, after the commit."""
@@ -161,7 +158,7 @@ class Plan:
                 for show in linked(own, _only(_standing(chain)), asks=asks):
                     self._link(self.meetings.row_of(meeting), show, own.id if own else None)
 
-    def write(self, outbox: Outbox, at: Began) -> Added:
+    def write(self, claiming: Claiming) -> Added:
         """Store all that is planned. Ends the transaction: nothing may wait for a lock after the locks of messages."""
         self._link_meetings()
         event_store.add(self.session, self._versions)
@@ -177,7 +174,7 @@ class Plan:
             self._chains.told,
             self._chains.asked,
         )
-        added = outbox.add(self.session, [one.stored_as for one in self._new], tells, at, but=busy)
+        added = claim_at_fanout.add(self.session, [one.stored_as for one in self._new], tells, claiming, but=busy)
         self._number(added.ids)
         message_store.wait_no_longer(self.session, self._released, now=self._now)
         self.live.finish(self.bumps)
@@ -185,7 +182,7 @@ class Plan:
             acknowledgements.end(self.session, self._asked_before)
         if self._shown:
             self._write_shown()
-        return outbox.edit(self.session, self, added, tells, at)
+        return claim_at_fanout.edit(self.session, self, added, tells, claiming)
 
     def to_edit(self) -> dict[str, int]:
         """Channel → its message to be edited, if nothing has to be sent before, and no other edit is due there."""

@@ -29,7 +29,7 @@ from bot.fanout.version_news import KnownEvents, VersionNews
 from bot.fanout.watchers import noted_with, watched_in
 from bot.logs import get_logger
 from bot.outbox import fanout_knowledge
-from bot.outbox.claim_at_fanout import Added, Began, QueuedOnly
+from bot.outbox.claim_at_fanout import Added, QueuedOnly
 from bot.outbox.fanout_knowledge import FanoutKnowledge, KnownOfGeneration
 from bot.outbox.notices import Notices
 from bot.racedata import race_book_store
@@ -160,7 +160,7 @@ class _Transaction:
         if left := [delivery.inbox_id for delivery, _ in read[done:]]:
             inbox.put_back(self._session, left)
         outbox, began_s = claiming or (QueuedOnly(), 0.0)
-        added = self._plan.write(outbox, Began(self._now, began_s))
+        added = self._plan.write(outbox.claiming(self._now, began_s))
         return FannedOut(done, added, self._lines, touches=claiming is None and bool(later))
 
     def _fill_in(self, read: Sequence[ReadDelivery], elsewhere: KnownElsewhere) -> list[RacingEvent]:

@@ -26,6 +26,7 @@ from bot.events import event_store
 from bot.outbox import held_queues, live_meetings, message_store, revisions
 from bot.outbox.held_queues import Held
 from bot.outbox.message_store import COUNTS_FROM, IS_DUE, IS_UNSENT
+from bot.outbox.message_view import shown_beside
 from bot.outbox.said_apart import say_apart
 from bot.outbox.states import WAITING_STATES, Happened, move, move_each
 
@@ -134,26 +135,18 @@ def of_versions(session: Session, event_ids: Sequence[int]) -> dict[str, list[Wa
 
 def _waiting(session: Session, *where: ColumnElement[bool]) -> list[Waiting]:
     """In order."""
-    number, channel, until = col(OutboxMessage.id), col(OutboxMessage.channel_id), col(OutboxMessage.not_before)
-    beside: dict[int, list[EventVersion]] = {}
-    shown = (
-        select(col(SaidRow.message_id), EventVersion)
-        .join(OutboxMessage, number == col(SaidRow.message_id))
-        .join(EventVersion, col(EventVersion.id) == col(SaidRow.event_id))
-        .where(*where, *_IS_QUEUED)
-        .order_by(col(EventVersion.id))
-    )
-    for message_id, version in session.execute(shown):
-        beside.setdefault(message_id, []).append(version)
-    own = (
-        select(number, channel, until, EventVersion)
+    statement = (
+        select(col(OutboxMessage.id), col(OutboxMessage.channel_id), col(OutboxMessage.not_before), EventVersion)
         .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
         .where(*where, *_IS_QUEUED)
-        .order_by(col(OutboxMessage.priority), number)
+        .order_by(col(OutboxMessage.priority), col(OutboxMessage.id))
     )
+    own = session.execute(statement).all()
+    beside = shown_beside(session, [post_id or 0 for post_id, _, _, _ in own])
     return [
-        Waiting(post_id, channel_id, not_before, version, tuple(beside.get(post_id, ())))
-        for post_id, channel_id, not_before, version in session.execute(own)
+        Waiting(post_id, channel_id, until, version, tuple(one.event for one in beside.get(post_id, ())))
+        for post_id, channel_id, until, version in own
+        if post_id
     ]
 
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from sqlalchemy import Boolean, and_, bindparam, exists, or_, select, update
 from sqlalchemy.sql.dml import ReturningUpdate
@@ -65,20 +65,18 @@ class Edits(Protocol):
         """Note the edits. `begun`: messages whose edit is claimed. Returns how many others wait."""
 
 
-class Began(NamedTuple):
-    """Of the transaction. `at_s`: before `now`, by the monotonic clock."""
-
-    now: datetime
-    at_s: float
-
-
 @dataclass(frozen=True)
 class Claiming:
-    """The outbox of one process. `room`: for so many claims."""
+    """In a transaction, by the outbox of one process. `room`: for so many claims.
+
+    `now`: of the transaction. `at_s`: before `now`, by the monotonic clock.
+    """
 
     token: str
     room: int
     buckets: Buckets
+    now: datetime
+    at_s: float
 
 
 @dataclass(frozen=True)
@@ -98,29 +96,21 @@ class Added:
 class QueuedOnly:
     """An outbox for commands: a running `serve` sends the messages."""
 
-    def add(self, session: Session, new: Sequence[NewPost], tells: Tells, at: Began, *, but: Collection[str]) -> Added:
-        del tells, at, but
-        ids = message_store.add(session, new)
-        return Added(waiting=len(ids), ids=ids)
-
-    def edit(self, session: Session, edits: Edits, added: Added, tells: Tells, at: Began) -> Added:
-        del session, tells, at
-        return replace(added, waiting=added.waiting + edits.finish())
+    def claiming(self, now: datetime, at_s: float = 0.0) -> Claiming:
+        return Claiming("", 0, Buckets({}), now, at_s)
 
     def begin(self, added: Added) -> None:
         assert not added.claims
 
 
-def add(
-    session: Session, new: Sequence[NewPost], tells: Tells, now: datetime, claiming: Claiming, *, but: Collection[str]
-) -> Added:
+def add(session: Session, new: Sequence[NewPost], tells: Tells, claiming: Claiming, *, but: Collection[str]) -> Added:
     """Make new messages, and claim some; `but`: none in these channels."""
-    new = list({post.idempotency_key: post for post in new}.values())
+    now, new = claiming.now, list({post.idempotency_key: post for post in new}.values())
     if not new:
-        return Added()
+        return Added(begun_at_s=claiming.at_s)
     channels = frozenset(post.channel_id for post in new)
     message_store.make_queues(session, channels - tells.known.queues)
-    leased = _lease(session, Call.POST, _first(new, but), now, claiming)
+    leased = _lease(session, Call.POST, _first(new, but), claiming)
     sending = Sending(leased, now, deadline_of(now))
     made = message_store.insert(session, new, sending)
     begun = [post for post in _unsent(new) if post.channel_id in leased and post.idempotency_key in made]
@@ -138,33 +128,24 @@ def add(
         for post in begun
     ]
     waiting = len(_unsent(new)) - len(claims)
-    return Added(with_views(session, claims, {}, tells), waiting, made, channels)
+    return Added(with_views(session, claims, {}, tells), waiting, made, channels, claiming.at_s)
 
 
-def edit(session: Session, edits: Edits, tells: Tells, now: datetime, claiming: Claiming) -> Added:
-    """Claim edits before the messages are locked."""
-    wanted = edits.to_edit()
-    leased = _lease(session, Call.EDIT, sorted(wanted), now, claiming)
+def edit(session: Session, edits: Edits, added: Added, tells: Tells, claiming: Claiming) -> Added:
+    """Claim edits before the messages are locked. Comes last; returns the earlier claims too."""
+    wanted, now = edits.to_edit(), claiming.now
+    claiming = replace(claiming, room=claiming.room - len(added.claims))
+    leased = _lease(session, Call.EDIT, sorted(wanted), claiming)
     begun = [wanted[channel] for channel in sorted(leased)]
-    waiting = edits.finish(begun, now)
+    added = replace(added, waiting=added.waiting + edits.finish(begun, now))
     if not begun:
-        return Added(waiting=waiting)
+        return added
     shown = message_view.shown_beside(session, begun)
     posts = [(some[0].message, some[0].own) for some in shown.values()]
     if vain := leased - {post.channel_id for post, _ in posts}:
         _unlease(session, vain, claiming)
-    claims = [
-        Claim(
-            post.channel_id,
-            claiming.token,
-            post,
-            own,
-            in_doubt=False,
-            claimed_at=now,
-        )
-        for post, own in posts
-    ]
-    return Added(with_views(session, claims, shown, tells), waiting)
+    claims = [Claim(post.channel_id, claiming.token, post, own, in_doubt=False, claimed_at=now) for post, own in posts]
+    return replace(added, claims=[*added.claims, *with_views(session, claims, shown, tells)])
 
 
 def _first(new: Sequence[NewPost], but: Collection[str]) -> list[str]:
@@ -179,9 +160,10 @@ def _unsent(new: Sequence[NewPost]) -> list[NewPost]:
     return [post for post in new if not (post.muted_by or post.not_before)]
 
 
-def _lease(session: Session, call: Call, channels: Sequence[str], now: datetime, claiming: Claiming) -> frozenset[str]:
+def _lease(session: Session, call: Call, channels: Sequence[str], claiming: Claiming) -> frozenset[str]:
     if claiming.room < 1 or not channels:
         return frozenset()
+    now = claiming.now
     calls = claiming.buckets.calls(session, call, now)
     wanted = channels[: claiming.room if calls is None else min(claiming.room, calls)]
     if not wanted:

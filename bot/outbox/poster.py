@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -18,15 +18,13 @@ from bot.deliveries import inbox
 from bot.errors import SlackDoubtful, StorageError
 from bot.events import drill_mark
 from bot.logs import get_logger
-from bot.outbox import call_holds, channel_queues, claim_at_fanout, claim_outcomes
+from bot.outbox import call_holds, channel_queues, claim_outcomes
 from bot.outbox.channel_move import move_person
 from bot.outbox.channel_queues import LEASE_MARGIN_S, POST_CALL_S, Claim
-from bot.outbox.claim_at_fanout import Added, Began, Claiming, Edits
+from bot.outbox.claim_at_fanout import Added, Claiming
 from bot.outbox.claim_outcomes import ClaimOutcome, OutcomeContext, Posted
 from bot.outbox.claim_sender import ClaimSender, Render
 from bot.outbox.message import NativeBlocks
-from bot.outbox.message_store import NewPost
-from bot.outbox.message_view import Tells
 from bot.outbox.messenger import Call, Sender
 from bot.outbox.notices import Notices
 from bot.outbox.pace import Buckets, Pace
@@ -114,19 +112,10 @@ class Poster:
         while self._under_way:
             await asyncio.gather(*self._under_way, return_exceptions=True)
 
-    def add(self, session: Session, new: Sequence[NewPost], tells: Tells, at: Began, *, but: Collection[str]) -> Added:
-        """Make new messages, and claim those that can be sent at once. After the commit `begin` sends the claims."""
-        added = claim_at_fanout.add(session, new, tells, at.now, self._claiming(self._room), but=but)
-        return replace(added, begun_at_s=at.at_s)
-
-    def edit(self, session: Session, edits: Edits, added: Added, tells: Tells, at: Began) -> Added:
-        more = claim_at_fanout.edit(session, edits, tells, at.now, self._claiming(self._room - len(added.claims)))
-        claims, waiting = [*added.claims, *more.claims], added.waiting + more.waiting
-        return replace(added, claims=claims, waiting=waiting)
-
-    def _claiming(self, room: int) -> Claiming:
-        room = room if self._is_running and not self._stopping else 0
-        return Claiming(self.token(8), room, self._buckets)
+    def claiming(self, now: datetime, at_s: float) -> Claiming:
+        """For fan-out's transaction. After the commit `begin` sends the claims."""
+        room = self._room if self._is_running and not self._stopping else 0
+        return Claiming(self.token(8), room, self._buckets, now, at_s)
 
     def begin(self, added: Added) -> None:
         for claim in added.claims:

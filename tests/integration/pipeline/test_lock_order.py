@@ -174,13 +174,13 @@ async def test_change_is_told_though_the_message_is_given_up_meanwhile(pipeline,
     told, payload, word = AFTER_A_REFUSAL[change]
     claimed, read = await refused(pipeline, told, payload)
     engine = create_engine(pipeline.database.url)
-    edit = pipeline.poster.edit
+    claiming = pipeline.poster.claiming
 
-    def edit_after_the_refusal(*args):
+    def claiming_after_the_refusal(*at):
         give_up(engine, pipeline, claimed)
-        return edit(*args)
+        return claiming(*at)
 
-    monkeypatch.setattr(pipeline.poster, "edit", edit_after_the_refusal)
+    monkeypatch.setattr(pipeline.poster, "claiming", claiming_after_the_refusal)
     with Session(engine) as one:
         pipeline.fanout.transactions.together(one, read)
         one.commit()
