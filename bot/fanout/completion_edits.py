@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 from sqlmodel import Session
 
-from bot.channels import mutes
 from bot.clock import Clock
 from bot.db.engine import is_unavailable
 from bot.db.tables import EventVersion
@@ -155,7 +154,6 @@ def _count(runners: Sequence[WatchedRunner]) -> int:
 
 
 def amend(plan: Plan, changed: Sequence[_Amended], now: datetime) -> None:
-    known, muted = plan.known, plan.known.mutes(now)
     for one in changed:
         event_store.amend(one.row, one.event)
         if one.event.kind is EventKind.MEETING_ABANDONED:
@@ -165,8 +163,6 @@ def amend(plan: Plan, changed: Sequence[_Amended], now: datetime) -> None:
             event_store.note_watched(one.row, one.watched)
         plan.meetings.learn(one.event)
     for one in changed:
-        matching = {channel_id for channel_id, chosen in known.listening if chosen.matches(one.event)}
-        moved = matching if one.is_recent and one.event.place != one.stored.place else set[str]()
-        noted = event_store.known(one.row)[1].watched
-        heard = Heard(moved, set(one.watched), noted, muted=mutes.muting(muted, one.event))
-        one.row.posts += len(plan.add(one.news(now), heard))
+        listening = plan.known.listening if one.is_recent and one.event.place != one.stored.place else ()
+        moved = {channel_id for channel_id, chosen in listening if chosen.matches(one.event)}
+        one.row.posts += len(plan.add(one.news(now), Heard(moved, set(one.watched))))

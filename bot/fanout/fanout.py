@@ -19,7 +19,7 @@ from bot.events import touched
 from bot.events.touched import What
 from bot.fanout.completion_edits import look_again
 from bot.fanout.delivery_reader import DeliveryReader, ReadDelivery, ReadEvents, fills_a_commit
-from bot.fanout.plan import Outbox
+from bot.fanout.drafts import Outbox
 from bot.fanout.transaction import FannedOut, FanoutTransactions, log_lines
 from bot.logs import get_logger
 from bot.outbox.notices import Notices

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from sqlmodel import Session
 
-from bot.channels import mutes
 from bot.channels.filters import ChannelFilter
 from bot.db.tables import EventVersion
 from bot.events import event_store
@@ -56,12 +55,9 @@ def post(session: Session, found: Sequence[Missed], now: datetime) -> None:
         for key, event in sorted(missed.events.items(), key=lambda one: missed.first[one[0]].id or 0):
             if event.reports_loss:
                 plan.bumps.hurry(event)
-            muted = mutes.muting(known.mutes(now), event)
             for news in _told(missed.first[key], missed.newest[key], event):
                 news.version.posts += 1
-                noted = event_store.known(news.version)[1].watched
-                by = {} if news.remarks.contradicts else muted
-                plan.add(news, Heard([missed.channel_id], noted=noted, muted=by, only=missed.channel_id))
+                plan.add(news, Heard([missed.channel_id], only=missed.channel_id))
     plan.write(QueuedOnly().claiming(now))
 
 

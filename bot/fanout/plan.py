@@ -1,25 +1,22 @@
 """Carries out how each channel is told of a version: by a new message, by an edit, or by an existing message."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
-from itertools import count
-from typing import NamedTuple, Protocol
 
 from sqlmodel import Session
 
+from bot.channels import mutes
 from bot.channels.ack_request import request_of
 from bot.channels.hours import kept_until
-from bot.db.tables import EventVersion, MessageKind
+from bot.db.tables import MessageKind
 from bot.desk.decide import (
     AlreadySaid,
-    Because,
     Choices,
     Decision,
     Live,
     Post,
     Release,
-    Show,
     Telling,
     Withhold,
     decide,
@@ -27,71 +24,27 @@ from bot.desk.decide import (
 from bot.desk.relatives import hurried, linked, meetings_without_race
 from bot.events import event_store, named_races
 from bot.events.event import CONTRADICTIONS, EventKind, RacingEvent
-from bot.fanout.chains import FIRST_NEW, Chain, Chains
+from bot.fanout.chains import Chain
+from bot.fanout.drafts import Drafts, Shown
 from bot.fanout.known_meetings import KnownMeetings
 from bot.fanout.live_messages import LiveMessages
 from bot.fanout.version_news import VersionNews
-from bot.outbox import acknowledgements, claim_at_fanout, message_store, said_apart
 from bot.outbox.claim_at_fanout import Added, Claiming
 from bot.outbox.fanout_knowledge import FanoutKnowledge
 from bot.outbox.message_store import NewPost, Priority
-from bot.outbox.message_view import Tells
-from bot.outbox.revisions import Bump, Bumps
-from bot.outbox.telling_store import Told
 
 
 @dataclass(frozen=True)
 class Heard:
     """Who hears of a version. `takes`: channels with a filter that takes the event. `watches`: for one of its runners.
 
-    `noted`: the version's watched runners, by channel. `rung`: a watched runner is out. `muted`: channel to person.
-    `only`: no other channel is told or asked.
+    `rung`: a watched runner is out. `only`: no other channel is told or asked.
     """
 
     takes: Collection[str]
     watches: Collection[str] = ()
-    noted: Collection[str] = ()
     rung: Collection[str] = ()
-    muted: Mapping[str, str] = field(default_factory=dict)
     only: str | None = None
-
-
-class _New(NamedTuple):
-    """A message to be stored. `number`: of the telling."""
-
-    post: NewPost
-    version: EventVersion
-    number: int
-
-    @property
-    def stored_as(self) -> NewPost:
-        """The event has an id by now."""
-        return replace(self.post, event_id=self.version.id)
-
-
-class _Shown(NamedTuple):
-    """A telling's message shows a version. `at`: since when the message needs an edit; None for no edit.
-
-    `after`: the telling whose message goes first. `is_link`: once, whatever the version. `is_late`: an edit for later
-    values, however often.
-    """
-
-    telling: int
-    version: EventVersion
-    at: datetime | None = None
-    after: int | None = None
-    is_link: bool = False
-    is_late: bool = False
-
-
-class Outbox(Protocol):
-    """See bot.outbox.poster."""
-
-    def claiming(self, now: datetime, at_s: float) -> Claiming:
-        """For the messages and edits that can be sent at once."""
-
-    def begin(self, added: Added) -> None:
-        """Send the claimed messages, after the commit."""
 
 
 class Plan:
@@ -104,17 +57,10 @@ class Plan:
         self.meetings = meetings
         self.live = LiveMessages(session, known.with_live_messages, now)
         self._now = now
-        self._chains = Chains(session)
-        self._numbers = count(FIRST_NEW)
-        self._new: list[_New] = []
-        self._shown: list[_Shown] = []
-        self._released: list[int] = []
-        self._asked_before: list[int] = []
-        self._versions: list[EventVersion] = []
-        self._told: dict[int, tuple[EventVersion, RacingEvent]] = {}
+        self._drafts = Drafts(session, self.live, now)
+        self._chains = self._drafts.chains
+        self.bumps = self._drafts.bumps
         self._linked: set[str] = set()
-        self._made: set[int] = set()
-        self.bumps = Bumps(session)
         self.posts = 0
 
     def add(self, news: VersionNews, heard: Heard) -> list[str]:
@@ -122,11 +68,8 @@ class Plan:
 
         Of later values: the channels that get a message.
         """
-        event, row = news.event, news.version
-        if row.id is None and row not in self._versions:
-            self._versions.append(row)
-            if news.is_first:
-                self._chains.begin(event.key)
+        event = news.event
+        self._drafts.begin(news)
         if news.is_late:
             self.live.refresh(event.race, news.received_at)
         elif event.kind is EventKind.MEETING_ABANDONED:
@@ -156,48 +99,12 @@ class Plan:
                 asks = channel in self.known.with_asking
                 own = _standing(here.get(channel, ()))
                 for show in linked(own, _only(_standing(chain)), asks=asks):
-                    self._link(self.meetings.row_of(meeting), show, own.id if own else None)
+                    self._drafts.link(self.meetings.row_of(meeting), show, own.id if own else None)
 
     def write(self, claiming: Claiming) -> Added:
-        """Store all that is planned. Ends the transaction: nothing may wait for a lock after the locks of messages."""
+        """Ends the transaction."""
         self._link_meetings()
-        event_store.add(self.session, self._versions)
-        # Where a message already has more to show, or waits no longer, no message of the channel is sent at once.
-        followed = {*self._released, *(one.telling for one in self._shown)}
-        busy = {one.post.channel_id for one in self._new if one.number in followed}
-        told = self._told.values()
-        tells = Tells(
-            {row.id or 0: row for row, _ in told},
-            {row.id or 0: event for row, event in told},
-            self.meetings.around,
-            self.known,
-            self._chains.told,
-            self._chains.asked,
-        )
-        added = claim_at_fanout.add(self.session, [one.stored_as for one in self._new], tells, claiming, but=busy)
-        self._number(added.ids)
-        message_store.wait_no_longer(self.session, self._released, now=self._now)
-        self.live.finish(self.bumps)
-        if self._asked_before:
-            acknowledgements.end(self.session, self._asked_before)
-        if self._shown:
-            self._write_shown()
-        return claim_at_fanout.edit(self.session, self, added, tells, claiming)
-
-    def to_edit(self) -> dict[str, int]:
-        """Channel → its message to be edited, if nothing has to be sent before, and no other edit is due there."""
-        found: dict[str, list[int]] = {}
-        for number, bump in self.bumps.messages.items():
-            if number in self._chains.sent and (bump.after_id is None or bump.after_id in self._chains.sent):
-                found.setdefault(self._chains.sent[number], []).append(number)
-        shown = {number for number, _ in self.bumps.said}
-        return {channel: some[0] for channel, some in found.items() if len(some) == 1 and some[0] in shown}
-
-    def finish(self, begun: Collection[int] = (), begun_at: datetime | None = None) -> int:
-        """`begun`: messages whose edit is claimed. Returns how many other messages may need an edit now."""
-        waiting = {number for number, bump in self.bumps.messages.items() if bump.after_id not in self._made}
-        said_apart.say_unnoted(self.session, self.bumps.write(begun, begun_at), self._now)
-        return len(waiting.difference(begun))
+        return self._drafts.write(claiming, self.meetings.around, self.known)
 
     def _related(self, news: VersionNews) -> list[RacingEvent]:
         """The abandoned meetings that say the race, or that the news takes the race out of.
@@ -233,10 +140,12 @@ class Plan:
             channels &= {heard.only}
         live = self.live.of(news, channels, received_at) if self.live else {}
         loss_told = self._loss_told(news) if news.may_repeat_loss else {}
+        noted, muted = event_store.noted_in([news.version]), self._muted(news)
         steps = {}
         for channel in sorted(channels):
             shown, told_by = live.get(channel), loss_told.get(channel)
             choices = self._choices(news, heard, channel, live=shown, loss_told=told_by)
+            choices = replace(choices, noted=channel in noted, muted=channel in muted)
             of_meetings = [(meeting, one) for meeting, here in told if (one := _last(here.get(channel, ())))]
             steps[channel] = decide(news, choices, chain.get(channel, ()), of_meetings)
         making = [
@@ -274,14 +183,16 @@ class Plan:
             takes=channel in heard.takes,
             listens=channel in self.known.listeners,
             watches=channel in heard.watches,
-            noted=channel in heard.noted,
             rung=channel in heard.rung,
-            muted=channel in heard.muted,
             until=self._until(channel, news.event, news.version.received_at),
             live=live,
             loss_told=loss_told,
             asked=request_of(asking, news.event) if asking and news.event.reports_loss else None,
         )
+
+    def _muted(self, news: VersionNews) -> Mapping[str, str]:
+        """Channel → who muted the event's meeting there."""
+        return {} if news.remarks.contradicts else mutes.muting(self.known.mutes(self._now), news.event)
 
     def _until(self, channel: str, event: RacingEvent, received_at: datetime) -> datetime | None:
         filters = self.known.with_hours.get(channel)
@@ -302,24 +213,26 @@ class Plan:
                 if isinstance(step, Post):
                     thread_of = threads.get(channel) if step.in_thread else None
                     post = replace(post, not_before=step.until, thread_of=thread_of, asked=step.asked)
-                    own[channel] = self._make(news, post, waits=step.until, in_thread=step.in_thread)
+                    own[channel] = self._drafts.make(news, post, waits=step.until, in_thread=step.in_thread)
                 elif isinstance(step, Withhold):
                     by = step.by
                     if by is None:
-                        self._make(news, replace(post, muted_by=heard.muted[channel]), withheld=step.because)
+                        self._drafts.make(
+                            news, replace(post, muted_by=self._muted(news)[channel]), withheld=step.because
+                        )
                     else:
-                        self._tell(news, channel, Telling(by, event.kind, withheld=step.because, by=by))
-                        self._shown.append(_Shown(by, row))
+                        self._drafts.tell(news, channel, Telling(by, event.kind, withheld=step.because, by=by))
+                        self._drafts.show(Shown(by, row))
                 elif isinstance(step, AlreadySaid):
-                    self._shown.append(_Shown(step.telling, row))
+                    self._drafts.show(Shown(step.telling, row))
                 elif isinstance(step, Release):
-                    self._release(step)
+                    self._drafts.release(step)
                 else:
                     at = news.received_at if by else news.at
                     is_late = news.is_late and by is None
-                    self._show(step, _Shown(step.telling, row, at, own.get(channel), is_late=is_late))
+                    self._drafts.show(Shown(step.telling, row, at, own.get(channel), is_late=is_late), step)
             if found and self._hears(heard, channel):
-                self._told[id(row)] = row, event
+                self._drafts.is_told(news)
         return own
 
     def _is_told(self, news: VersionNews, heard: Heard, channel: str, steps: Sequence[Decision]) -> bool:
@@ -330,47 +243,12 @@ class Plan:
     def _hears(self, heard: Heard, channel: str) -> bool:
         return channel in self.known.listeners or channel in heard.takes or channel in heard.watches
 
-    def _make(
-        self,
-        news: VersionNews,
-        post: NewPost,
-        *,
-        withheld: Because | None = None,
-        waits: datetime | None = None,
-        in_thread: bool = False,
-    ) -> int:
-        number = next(self._numbers)
-        telling = Telling(number, news.event.kind, withheld=withheld, waits=waits, in_thread=in_thread)
-        self._tell(news, post.channel_id, telling)
-        self._new.append(_New(post, news.version, number))
-        return number
-
-    def _tell(self, news: VersionNews, channel: str, telling: Telling) -> None:
-        row, race_id = news.version, news.event.race.race_id
-        told = Told(channel, row.event_key, race_id, row.version, row.received_at, row.remarks, telling)
-        if telling.withheld is Because.MEETING:
-            self._chains.fold(told)
-        else:
-            self._chains.add(told._replace(is_unsent=telling.stands))
-
-    def _link(self, version: EventVersion, show: Show, after: int | None) -> None:
-        self._show(show, _Shown(show.telling, version, version.received_at, after, is_link=True))
-
-    def _show(self, show: Show, shown: _Shown) -> None:
-        self._shown.append(shown)
-        if show.asks_no_longer:
-            self._asked_before.append(show.telling)
-
-    def _release(self, release: Release) -> None:
-        self._chains.wait_no_longer(release.telling)
-        self._released.append(release.telling)
-
     def _tell_relatives(self, news: VersionNews, meetings: Sequence[RacingEvent], own: Mapping[str, int]) -> None:
         event = news.event
         if self.known.with_hours and news.is_urgent:
             keys = {event.key, event.contradicting_key or event.key}
             for release in hurried(news, self._chains.waiting(keys, event.race.race_id)):
-                self._release(release)
+                self._drafts.release(release)
         if event.kind is not EventKind.RESULT_RECEIVED or not (meetings or news.remarks.contradicts):
             return
         of_race = [self._chains.of({meeting.key}) for meeting in meetings]
@@ -384,44 +262,7 @@ class Plan:
                 lost.get(channel, ()),
             )
             for show in shows:
-                self._link(news.version, show, own.get(channel))
-
-    def _number(self, ids: Mapping[str, int]) -> None:
-        """New tellings have the ids of their messages from now on."""
-        keys = {one.number: one.post.idempotency_key for one in self._new}
-        if missing := sorted(keys.values() - ids.keys()):
-            ids = {**ids, **message_store.ids_of(self.session, missing)}
-        numbers = {number: ids[key] for number, key in keys.items()}
-        self._made.update(numbers.values())
-        self._chains.renumber(numbers)
-        self._released = [numbers.get(number, number) for number in self._released]
-        self._asked_before = [numbers.get(number, number) for number in self._asked_before]
-        self._shown = [_renumbered(one, numbers) for one in self._shown]
-
-    def _write_shown(self) -> None:
-        said: dict[tuple[int, int], Bump | None] = {}
-        late: dict[int, Bump] = {}
-        links = self._chains.links
-        for one in self._shown:
-            bump = Bump(one.at, one.after) if one.at else None
-            of_event = one.telling, one.version.event_key
-            if one.is_late and bump:
-                late[one.telling] = bump
-            elif not (one.is_link and of_event in links):
-                number = one.telling, one.version.id or 0
-                said[number] = bump or said.get(number)
-                links.add(of_event)
-        self.bumps.show(said)
-        self.bumps.add(late)
-        edited = {number: bump for (number, _), bump in said.items() if bump} | late
-        if followed := {number: bump for number, bump in edited.items() if number in self._chains.asked}:
-            # Whatever the channel wants now.
-            self.bumps.add(acknowledgements.follow(self.session, followed))
-
-
-def _renumbered(one: _Shown, numbers: Mapping[int, int]) -> _Shown:
-    after = numbers.get(one.after, one.after) if one.after is not None else None
-    return one._replace(telling=numbers.get(one.telling, one.telling), after=after)
+                self._drafts.link(news.version, show, own.get(channel))
 
 
 def _last(chain: Sequence[Telling]) -> Telling | None:

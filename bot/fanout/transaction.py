@@ -10,7 +10,6 @@ from functools import partial
 
 from sqlmodel import Session
 
-from bot.channels import mutes
 from bot.channels.subscriptions import UnreadFilter
 from bot.clock import Clock
 from bot.db.engine import is_unavailable
@@ -23,8 +22,9 @@ from bot.events.watched import out_or_back
 from bot.fanout import drill_fanout
 from bot.fanout.completion_edits import EDITED_WITHIN, amend, fill, later_values, repeated
 from bot.fanout.delivery_reader import ReadDelivery
+from bot.fanout.drafts import Outbox
 from bot.fanout.known_meetings import KnownMeetings
-from bot.fanout.plan import Heard, Outbox, Plan
+from bot.fanout.plan import Heard, Plan
 from bot.fanout.version_news import KnownEvents, VersionNews
 from bot.fanout.watchers import noted_with, watched_in
 from bot.logs import get_logger
@@ -41,12 +41,8 @@ MESSAGES_PER_COMMIT = 2_000
 """The other deliveries wait for the next transaction."""
 
 
-@dataclass(frozen=True)
-class LogLine:
-    """Written after the commit."""
-
-    event: str
-    fields: Mapping[str, object]
+LogLine = tuple[str, Mapping[str, object]]
+"""An event and its fields, written after the commit."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +129,6 @@ class _Transaction:
         self._known = known
         self._notices = notices
         self._now = now
-        self._mutes = known.mutes(now)
         self._meetings = KnownMeetings(session, now - EDITED_WITHIN)
         self._plan = Plan(session, self._meetings, known, hour)
         self._lines: list[LogLine] = []
@@ -179,18 +174,16 @@ class _Transaction:
         if not isinstance(news, VersionNews):
             if news is not None:
                 repeated(self._plan, elsewhere, news, self._now)
-            self._lines.append(LogLine("same_event_again", {"reference": reference, "event_key": event.key}))
+            self._lines.append(("same_event_again", {"reference": reference, "event_key": event.key}))
             return
         watched = watched_in(self._known.watches, elsewhere, news.event, news.version.received_at)
         noted = versions.noted(news.event.key)
         if renewed := noted_with(elsewhere, news.event, noted, watched):
             event_store.note_watched(news.version, renewed)
-        muted = {} if news.remarks.contradicts else mutes.muting(self._mutes, news.event)
         is_card = news.event.kind is EventKind.RACECARD_PUBLISHED
         have = partial(self._known.watches.have, received_at=news.version.received_at)
         rung = out_or_back(noted, renewed, have) if is_card else ()
-        heard = Heard(self._matching(news), watched, renewed, rung, muted)
-        channels = self._plan.add(news, heard)
+        channels = self._plan.add(news, Heard(self._matching(news), watched, rung))
         news.version.posts = len(channels)
         if event.reports_loss and (not news.is_first or self._meetings.has_other_of_race(event)):
             self._plan.bumps.hurry(event)
@@ -201,7 +194,7 @@ class _Transaction:
         elif event.unreadable_because:
             self._notices.told_plainly(self._session, event.unreadable_because, event.key, reference)
         fields = {"reference": reference, "event_key": event.key, "channels": len(channels)}
-        self._lines.append(LogLine("fanned_out", fields))
+        self._lines.append(("fanned_out", fields))
 
     def _matching(self, news: VersionNews) -> set[str]:
         listening = self._known.listening
@@ -211,8 +204,8 @@ class _Transaction:
 
 
 def log_lines(lines: Iterable[LogLine]) -> None:
-    for line in lines:
-        log.info(line.event, **line.fields)
+    for event, fields in lines:
+        log.info(event, **fields)
 
 
 def _only(read: Iterable[ReadDelivery], inbox_ids: frozenset[int]) -> list[ReadDelivery]:

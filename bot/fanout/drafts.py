@@ -1,0 +1,210 @@
+"""A transaction's new messages and edits, collected while planning and stored at the end."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from itertools import count
+from typing import NamedTuple, Protocol
+
+from sqlmodel import Session
+
+from bot.db.tables import EventVersion
+from bot.desk.decide import Because, Release, Show, Telling
+from bot.events import event_store
+from bot.events.event import RacingEvent
+from bot.fanout.chains import FIRST_NEW, Chains
+from bot.fanout.live_messages import LiveMessages
+from bot.fanout.version_news import VersionNews
+from bot.outbox import acknowledgements, claim_at_fanout, message_store, said_apart
+from bot.outbox.claim_at_fanout import Added, Claiming
+from bot.outbox.fanout_knowledge import FanoutKnowledge
+from bot.outbox.message_store import NewPost
+from bot.outbox.message_view import Tells
+from bot.outbox.revisions import Bump, Bumps
+from bot.outbox.telling_store import Told
+
+
+class _New(NamedTuple):
+    """A message to be stored. `number`: of the telling."""
+
+    post: NewPost
+    version: EventVersion
+    number: int
+
+    @property
+    def stored_as(self) -> NewPost:
+        """The event has an id by now."""
+        return replace(self.post, event_id=self.version.id)
+
+
+class Shown(NamedTuple):
+    """A telling's message shows a version. `at`: since when the message needs an edit; None for no edit.
+
+    `after`: the telling whose message goes first. `is_link`: once, whatever the version. `is_late`: an edit for later
+    values, however often.
+    """
+
+    telling: int
+    version: EventVersion
+    at: datetime | None = None
+    after: int | None = None
+    is_link: bool = False
+    is_late: bool = False
+
+
+class Outbox(Protocol):
+    """See bot.outbox.poster."""
+
+    def claiming(self, now: datetime, at_s: float) -> Claiming:
+        """For the messages and edits that can be sent at once."""
+
+    def begin(self, added: Added) -> None:
+        """Send the claimed messages, after the commit."""
+
+
+class Drafts:
+    """Stored by `write`. Until then a new telling has a number of its own."""
+
+    def __init__(self, session: Session, live: LiveMessages, now: datetime) -> None:
+        self.bumps = Bumps(session)
+        self.chains = Chains(session)
+        self._session = session
+        self._live = live
+        self._now = now
+        self._numbers = count(FIRST_NEW)
+        self._versions: list[EventVersion] = []
+        self._new: list[_New] = []
+        self._shown: list[Shown] = []
+        self._released: list[int] = []
+        self._asked_before: list[int] = []
+        self._told: dict[int, tuple[EventVersion, RacingEvent]] = {}
+        self._made: set[int] = set()
+
+    def begin(self, news: VersionNews) -> None:
+        """The version is stored with the messages."""
+        row = news.version
+        if row.id is None and row not in self._versions:
+            self._versions.append(row)
+            if news.is_first:
+                self.chains.begin(row.event_key)
+
+    def is_told(self, news: VersionNews) -> None:
+        """A channel is told of the event."""
+        self._told[id(news.version)] = news.version, news.event
+
+    def make(
+        self,
+        news: VersionNews,
+        post: NewPost,
+        *,
+        withheld: Because | None = None,
+        waits: datetime | None = None,
+        in_thread: bool = False,
+    ) -> int:
+        number = next(self._numbers)
+        telling = Telling(number, news.event.kind, withheld=withheld, waits=waits, in_thread=in_thread)
+        self.tell(news, post.channel_id, telling)
+        self._new.append(_New(post, news.version, number))
+        return number
+
+    def tell(self, news: VersionNews, channel: str, telling: Telling) -> None:
+        row, race_id = news.version, news.event.race.race_id
+        told = Told(channel, row.event_key, race_id, row.version, row.received_at, row.remarks, telling)
+        if telling.withheld is Because.MEETING:
+            self.chains.fold(told)
+        else:
+            self.chains.add(told._replace(is_unsent=telling.stands))
+
+    def link(self, version: EventVersion, show: Show, after: int | None) -> None:
+        self.show(Shown(show.telling, version, version.received_at, after, is_link=True), show)
+
+    def show(self, shown: Shown, show: Show | None = None) -> None:
+        self._shown.append(shown)
+        if show and show.asks_no_longer:
+            self._asked_before.append(show.telling)
+
+    def release(self, release: Release) -> None:
+        self.chains.wait_no_longer(release.telling)
+        self._released.append(release.telling)
+
+    def write(
+        self,
+        claiming: Claiming,
+        around: Callable[[Sequence[RacingEvent]], Sequence[RacingEvent]],
+        known: FanoutKnowledge,
+    ) -> Added:
+        """Store all that is planned. Ends the transaction: nothing may wait for a lock after the locks of messages."""
+        event_store.add(self._session, self._versions)
+        # Where a message already has more to show, or waits no longer, no message of the channel is sent at once.
+        followed = {*self._released, *(one.telling for one in self._shown)}
+        busy = {one.post.channel_id for one in self._new if one.number in followed}
+        told = self._told.values()
+        tells = Tells(
+            {row.id or 0: row for row, _ in told},
+            {row.id or 0: event for row, event in told},
+            around,
+            known,
+            self.chains.told,
+            self.chains.asked,
+        )
+        added = claim_at_fanout.add(self._session, [one.stored_as for one in self._new], tells, claiming, but=busy)
+        self._number(added.ids)
+        message_store.wait_no_longer(self._session, self._released, now=self._now)
+        self._live.finish(self.bumps)
+        if self._asked_before:
+            acknowledgements.end(self._session, self._asked_before)
+        if self._shown:
+            self._write_shown()
+        return claim_at_fanout.edit(self._session, self, added, tells, claiming)
+
+    def to_edit(self) -> dict[str, int]:
+        """Channel → its message to be edited, if nothing has to be sent before, and no other edit is due there."""
+        found: dict[str, list[int]] = {}
+        for number, bump in self.bumps.messages.items():
+            if number in self.chains.sent and (bump.after_id is None or bump.after_id in self.chains.sent):
+                found.setdefault(self.chains.sent[number], []).append(number)
+        shown = {number for number, _ in self.bumps.said}
+        return {channel: some[0] for channel, some in found.items() if len(some) == 1 and some[0] in shown}
+
+    def finish(self, begun: Collection[int] = (), begun_at: datetime | None = None) -> int:
+        """`begun`: messages whose edit is claimed. Returns how many other messages may need an edit now."""
+        waiting = {number for number, bump in self.bumps.messages.items() if bump.after_id not in self._made}
+        said_apart.say_unnoted(self._session, self.bumps.write(begun, begun_at), self._now)
+        return len(waiting.difference(begun))
+
+    def _number(self, ids: Mapping[str, int]) -> None:
+        """New tellings have the ids of their messages from now on."""
+        keys = {one.number: one.post.idempotency_key for one in self._new}
+        if missing := sorted(keys.values() - ids.keys()):
+            ids = {**ids, **message_store.ids_of(self._session, missing)}
+        numbers = {number: ids[key] for number, key in keys.items()}
+        self._made.update(numbers.values())
+        self.chains.renumber(numbers)
+        self._released = [numbers.get(number, number) for number in self._released]
+        self._asked_before = [numbers.get(number, number) for number in self._asked_before]
+        self._shown = [_renumbered(one, numbers) for one in self._shown]
+
+    def _write_shown(self) -> None:
+        said: dict[tuple[int, int], Bump | None] = {}
+        late: dict[int, Bump] = {}
+        links = self.chains.links
+        for one in self._shown:
+            bump = Bump(one.at, one.after) if one.at else None
+            of_event = one.telling, one.version.event_key
+            if one.is_late and bump:
+                late[one.telling] = bump
+            elif not (one.is_link and of_event in links):
+                number = one.telling, one.version.id or 0
+                said[number] = bump or said.get(number)
+                links.add(of_event)
+        self.bumps.show(said)
+        self.bumps.add(late)
+        edited = {number: bump for (number, _), bump in said.items() if bump} | late
+        if followed := {number: bump for number, bump in edited.items() if number in self.chains.asked}:
+            # Whatever the channel wants now.
+            self.bumps.add(acknowledgements.follow(self._session, followed))
+
+
+def _renumbered(one: Shown, numbers: Mapping[int, int]) -> Shown:
+    after = numbers.get(one.after, one.after) if one.after is not None else None
+    return one._replace(telling=numbers.get(one.telling, one.telling), after=after)
