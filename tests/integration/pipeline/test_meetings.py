@@ -162,7 +162,7 @@ RUN_AFTER_ALL = {
         subscribes("CGB", "GB", *Topic),
         result(placings=(), status="Abandoned") | {"event": "racecard.published"},
         result(),
-        CGB=["^ABANDONED: Ascot 14:30", "^CONFLICT: Ascot 14:30 | the racecard marked this race abandoned"],
+        CGB=["^ABANDONED: Ascot 14:30", "^CONFLICT: Ascot 14:30 | reported abandoned and run: 1 "],
     ),
     "of a meeting that names other races": Story(
         meeting("rc_2", "rc_3"), result(), CGB=["^ABANDONED: Ascot, rest of the meeting | 2 races lost", "!CONFLICT"]
