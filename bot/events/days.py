@@ -121,9 +121,10 @@ def _alike(word: str, names: Sequence[str]) -> str | None:
 
 def _written_out(folded: str) -> tuple[int, int, int | None] | None:
     found = _WRITTEN_OUT.fullmatch(folded)
-    name = (found[2] or found[3]) if found else ""
-    month = next((number for number, month in enumerate(_MONTHS, 1) if name and month.startswith(name)), None)
-    return (int(found[1] or found[4]), month, int(found[5]) if found[5] else None) if found and month else None
+    if found is None:
+        return None
+    month = next((number for number, month in enumerate(_MONTHS, 1) if month.startswith(found[2] or found[3])), None)
+    return (int(found[1] or found[4]), month, int(found[5]) if found[5] else None) if month else None
 
 
 def _in_figures(found: "re.Match[str]", today: date, *, looks_back: bool) -> date:

@@ -50,6 +50,7 @@ _ENDS = {
     **dict.fromkeys(("weekend", "week"), "monday"),
 }
 """Of "pause tonight" and "pause for the weekend"."""
+_MOMENT = ([Kind.DAY], [Kind.TIME], [Kind.DAY, Kind.TIME], [Kind.TIME, Kind.DAY])
 _HOUR = re.compile(r"(?:at )?(1[0-2]|[1-9])(?: o'?clock)?", re.ASCII | re.IGNORECASE)
 _EXAMPLES = "Write until 18:00, until tomorrow, until Sunday, until 22 Nov or until tomorrow 09:00."
 
@@ -167,15 +168,12 @@ def _phrases(text: str, today: date | None = None) -> list[Phrase]:
 
 def _check_moment(text: str, phrases: Sequence[Phrase]) -> None:
     """Raise CommandError for words that are no single moment."""
-    if wrong := [one for one in phrases if one.wrong]:
-        lines = {f"until {one}": f"pause until {one}" for one in wrong[0].meant}
-        raise CommandError(f'"{wrong[0].typed[:40]}" is not a day. {_EXAMPLES}', lines=lines)
-    kinds = [one.kind for one in phrases]
-    if not kinds or len(kinds) > len(set(kinds)) or not {Kind.DAY, Kind.TIME}.issuperset(kinds):
-        meant = likely_day(" ".join(one.typed for one in phrases if one.kind is not Kind.TIME))
-        lines = {f"until {meant}": f"pause until {meant}"} if meant else {}
-        unread = f'I can\'t read the time "{text[:40]}".' if kinds else "Until when?"
-        raise CommandError(f"{unread} {_EXAMPLES}", lines=lines)
+    kinds, meant = [one.kind for one in phrases], [each for one in phrases for each in one.meant]
+    if any(one.wrong for one in phrases) or kinds not in _MOMENT:
+        near = likely_day(" ".join(one.typed for one in phrases if one.kind is not Kind.TIME))
+        lines = {f"until {one}": f"pause until {one}" for one in meant or filter(None, [near])}
+        told = f'I can\'t read the time "{text[:40]}".' if kinds else "Until when?"
+        raise CommandError(f"{told} {_EXAMPLES}", lines=lines)
 
 
 def _check_half(typed: str, clock: time, day: date | None, now: datetime) -> None:

@@ -46,24 +46,27 @@ def audited(session: Session, desk: Books, invocation: Invocation, action: str) 
 
     Of a channel with watches alone, the pause and its end.
     """
-    before, paused = _subscriptions(session, invocation.channel_id), _pause(session, desk, invocation)
+    channel_id = invocation.channel_id
+    before, paused = _subscriptions(session, channel_id), pauses.last_end(session, channel_id)
     yield
     session.flush()
-    after, now_paused = _subscriptions(session, invocation.channel_id), _pause(session, desk, invocation)
+    after, now_paused = _subscriptions(session, channel_id), pauses.last_end(session, channel_id)
+    by = invocation.user_id
     if not (before or after):
         if paused != now_paused:
             note(session, desk, invocation, action, before=_of_watches(paused), after=_of_watches(now_paused))
-            by = invocation.user_id
             announce(session, desk, invocation, paused_by(by, (), now_paused) if now_paused else resumed_by(by))
         return
     filters, had = [one.chosen for one in after], [one.chosen for one in before]
     if filters != had:
         new_hours = _hours(before) != _hours(after)
-        backlog.wait_anew(session, invocation.channel_id, filters, desk.clock(), new_hours=new_hours)
+        backlog.wait_anew(session, channel_id, filters, desk.clock(), new_hours=new_hours)
     note(session, desk, invocation, action, before=_words(before, after), after=_words(after, before))
     # A channel that has not invited the bot yet has received nothing, and loses nothing.
     if any(one.state != SubscriptionState.WAITING for one in before):
-        told = _told(session, invocation, before, after)
+        told = _lost(session, invocation, before, after)
+        if told is None and paused != now_paused:
+            told = paused_by(by, filters, now_paused) if now_paused else resumed_by(by)
         if told is not None:
             announce(session, desk, invocation, told)
 
@@ -100,10 +103,6 @@ def _subscriptions(session: Session, channel_id: str) -> list[_Held]:
     return [_Held(subscriptions.read_filter(row), row.paused_until, row.state) for row in rows]
 
 
-def _pause(session: Session, desk: Books, invocation: Invocation) -> datetime | None:
-    return pauses.until(session, invocation.channel_id, desk.clock())
-
-
 def _of_watches(until: datetime | None) -> str | None:
     return f"watches{_pause_words(until)}" if until else None
 
@@ -128,21 +127,12 @@ def _pause_words(until: datetime | None) -> str:
     return f" (paused{'' if until >= pauses.UNTIL_RESUMED else f' until {until:%Y-%m-%d %H:%M} UTC'})"
 
 
-def _told(session: Session, invocation: Invocation, before: Sequence[_Held], after: Sequence[_Held]) -> Message | None:
+def _lost(session: Session, invocation: Invocation, before: Sequence[_Held], after: Sequence[_Held]) -> Message | None:
     user_id = invocation.user_id
     was, now = [one.chosen for one in before], [one.chosen for one in after]
     lost = [chosen for chosen in was if not any(one.covers(chosen) for one in now)]
-    if lost:
-        left = [one for one in now if one.region in {chosen.region for chosen in lost}]
-        if left:
-            return narrowed_by(user_id, as_shown(session, lost), as_shown(session, left))
-        watched = watches.count_in(session, invocation.channel_id)
-        return ended_by(user_id, as_shown(session, lost), as_shown(session, now), watched=watched)
-    paused, resumed = _until(after), _until(before)
-    if paused == resumed:
-        return None
-    return paused_by(user_id, now, paused) if paused else resumed_by(user_id)
-
-
-def _until(held: Iterable[_Held]) -> datetime | None:
-    return max((one.paused_until for one in held if one.paused_until), default=None)
+    left = [one for one in now if one.region in {chosen.region for chosen in lost}]
+    if left:
+        return narrowed_by(user_id, as_shown(session, lost), as_shown(session, left))
+    watched = watches.count_in(session, invocation.channel_id)
+    return ended_by(user_id, as_shown(session, lost), as_shown(session, now), watched=watched) if lost else None

@@ -138,13 +138,9 @@ def _lexicon(session: Session, channel_id: str) -> Lexicon:
 
 def _refused(wanted: LineRequest, regions: Sequence[str], there: str) -> Refusal | None:
     if wanted.is_bare:
-        # The word for all regions ends every subscription, not that to all regions alone.
-        one = [f"/racing {typed_line([NAME, region])}, or " for region in regions if region != ALL_REGIONS]
-        alone = " Remove in /racing list ends that to all regions alone." if 0 < len(one) < len(regions) else ""
-        return Refusal(
-            f"Say what to end: this channel has subscriptions to {there}. For example {''.join(one[:1])}/racing "
-            f"{NAME} all for every one of them.{alone}"
-        )
+        each = {f"End {one}": LineRequest({REGIONS_FIELD: (one,)}) for one in regions if one != ALL_REGIONS}
+        told = f"Say what to end: this channel has subscriptions to {there}."
+        return Refusal(told, each | {"End all": LineRequest({ALL: (ALL,)})})
     if wanted.is_negated or wanted.left_out.keys() - {COURSES_FIELD}:
         ends = [region for region in regions if region not in {*wanted.out(REGIONS_FIELD), ALL_REGIONS}]
         is_all_but = wanted.out(REGIONS_FIELD) and wanted.everything and ALL_REGIONS not in regions and ends

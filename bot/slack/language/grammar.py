@@ -183,7 +183,7 @@ class PhraseReader:
 
     def _at(self, words: Sequence[Word], start: int, before: Sequence[Phrase]) -> PhrasesFound:
         word = words[start]
-        if named := self._kind_of_name(word):
+        if self.grammar.names and (named := self._kind_of_name(word)):
             return [named], start + 1
         name, rest = parted(word.text)
         if self.grammar.has_choices and word.text.startswith("-") and word.text != "-" and not name:
