@@ -91,6 +91,10 @@ async def test_new_messages_are_counted_while_a_person_reads_above(desk):
     for number in range(12):
         desk.stage.slack.say(desk.channel_id, "U0BOB", f"line {number}\nand more")
     await page.wait_for_selector("#messages :text('line 11')")
+    at_end = (
+        "(list => list.scrollHeight - list.scrollTop - list.clientHeight < 60)(document.getElementById('messages'))"
+    )
+    await page.wait_for_function(at_end)
     assert await page.locator("#messages .message.is-joined").count() == 11, "a sender's messages stand together"
     assert await page.locator("#messages .day").inner_text() == "Today"
     await page.evaluate("document.getElementById('messages').scrollTop = 0")

@@ -19,10 +19,10 @@ export function drawTop() {
   if (!counts) return;
   const rows = [
     ["told", counts.told],
-    ...(counts.on_the_way ? [["on the way", counts.on_the_way]] : []),
-    ...(counts.given_up ? [["given up", counts.given_up]] : []),
     ["lost", counts.lost, counts.lost > 0],
     ["doubled", counts.doubled, counts.doubled > 0],
+    ...(counts.on_the_way ? [["on the way", counts.on_the_way]] : []),
+    ...(counts.given_up ? [["given up", counts.given_up]] : []),
     ["out of order", counts.out_of_order, counts.out_of_order > 0],
     ["how late", counts.late_median_s === null ? "–" : `${counts.late_median_s.toFixed(2)} s`],
   ];

@@ -88,6 +88,7 @@ const isAtEnd = (list) => list.scrollHeight - list.scrollTop - list.clientHeight
 const senderOf = (message) => (message.only && !message.echo ? "bot" : message.user);
 let shown = "";
 let follows = true;
+let lastTop = 0;
 
 function whatIsComing() {
   if (documents.get("day")?.in_terminal) return ["Nothing here yet. The terminal plays a day of some seconds: its channels subscribe, and messages come here."];
@@ -162,7 +163,13 @@ function goToEnd() {
   at("messages").scrollTop = at("messages").scrollHeight;
 }
 
-at("messages").addEventListener("scroll", () => { follows = isAtEnd(at("messages")); drawNewer(); });
+// Only who scrolls up stops to follow: a list that shrinks is no longer at its end either.
+at("messages").addEventListener("scroll", () => {
+  const list = at("messages");
+  follows = isAtEnd(list) || (follows && list.scrollTop >= lastTop);
+  lastTop = list.scrollTop;
+  drawNewer();
+});
 at("newer").addEventListener("click", goToEnd);
 // The tour comes and goes, and a keyboard of a phone too.
 new ResizeObserver(() => { if (follows && chosen.tab !== "home") goToEnd(); }).observe(at("messages"));
