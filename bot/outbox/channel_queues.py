@@ -81,6 +81,8 @@ class Claim:
     in_doubt: bool
     claimed_at: datetime
     """By the clock of leases."""
+    begun_at_s: float = 0.0
+    """Before `claimed_at`, by the monotonic clock."""
     view: MessageView | None = None
     """None for a message without an event."""
     trial_since: datetime | None = None

@@ -81,16 +81,12 @@ class Claiming:
 
 @dataclass(frozen=True)
 class Added:
-    """`ids`: of the new messages by key. `waiting`: queued messages. `queues`: channels with a queue.
-
-    `begun_at_s`: monotonic, before the claims.
-    """
+    """`ids`: of the new messages by key. `waiting`: queued messages. `queues`: channels with a queue."""
 
     claims: Sequence[Claim] = ()
     waiting: int = 0
     ids: Mapping[str, int] = field(default_factory=dict)
     queues: frozenset[str] = frozenset()
-    begun_at_s: float = 0.0
 
 
 class QueuedOnly:
@@ -107,7 +103,7 @@ def add(session: Session, new: Sequence[NewPost], tells: Tells, claiming: Claimi
     """Make new messages, and claim some; `but`: none in these channels."""
     now, new = claiming.now, list({post.idempotency_key: post for post in new}.values())
     if not new:
-        return Added(begun_at_s=claiming.at_s)
+        return Added()
     channels = frozenset(post.channel_id for post in new)
     message_store.make_queues(session, channels - tells.known.queues)
     leased = _lease(session, Call.POST, _first(new, but), claiming)
@@ -124,11 +120,12 @@ def add(session: Session, new: Sequence[NewPost], tells: Tells, claiming: Claimi
             tells.versions[post.event_id or 0],
             in_doubt=False,
             claimed_at=now,
+            begun_at_s=claiming.at_s,
         )
         for post in begun
     ]
     waiting = len(_unsent(new)) - len(claims)
-    return Added(with_views(session, claims, {}, tells), waiting, made, channels, claiming.at_s)
+    return Added(with_views(session, claims, {}, tells), waiting, made, channels)
 
 
 def edit(session: Session, edits: Edits, added: Added, tells: Tells, claiming: Claiming) -> Added:

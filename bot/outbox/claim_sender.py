@@ -57,7 +57,7 @@ Render = Callable[[Claim, datetime], Message]
 
 @dataclass
 class ClaimSender:
-    """`begun_at_s`: a moment before the claim, by the monotonic clock. `worked`: the processor time of the thread."""
+    """`worked`: the processor time of the thread."""
 
     sender: Sender
     render: Render
@@ -67,7 +67,7 @@ class ClaimSender:
     worked: Monotonic
     unanswered: UnansweredCalls = field(default_factory=UnansweredCalls)
 
-    async def send(self, claim: Claim, begun_at_s: float) -> ClaimOutcome:
+    async def send(self, claim: Claim) -> ClaimOutcome:
         # A process that was stopped while rendering did no work meanwhile.
         worked_s = self.worked()
         message = self.render(claim, self.clock())
@@ -75,7 +75,7 @@ class ClaimSender:
         if claim.post.plain:
             message = message.in_words()
         try:
-            message_ts = await self._say(claim, self.native.form_of(message), begun_at_s)
+            message_ts = await self._say(claim, self.native.form_of(message))
         except SlackError as error:
             log.info("post_not_made", post=claim.post.idempotency_key, reason=str(error))
             return await self.refused(claim, error)
@@ -84,12 +84,10 @@ class ClaimSender:
         self.unanswered.sent(claim)
         return Posted(claim, message_ts, claim.rev)
 
-    async def _say(
-        self, claim: Claim, message: Message, begun_at_s: float, refused: tuple[Message, ...] = ()
-    ) -> str | None:
+    async def _say(self, claim: Claim, message: Message, refused: tuple[Message, ...] = ()) -> str | None:
         """The message's ts; None if the time for the call is over. After a refusal the next plainer form is sent."""
         # The database's clock may differ.
-        left_s = POST_CALL_S - (self.monotonic() - begun_at_s)
+        left_s = POST_CALL_S - (self.monotonic() - claim.begun_at_s)
         if left_s <= 0:
             # The process slept: another process may have the lease.
             return None
@@ -99,7 +97,7 @@ class ClaimSender:
             if message.plainer is None:
                 raise
             log.warning("native_blocks_refused", post=claim.post.idempotency_key, reason=str(error))
-            return await self._say(claim, message.plainer, begun_at_s, (*refused, message))
+            return await self._say(claim, message.plainer, (*refused, message))
         self.native.refused(refused, taken=message)
         return message_ts
 

@@ -43,8 +43,8 @@ CALLS_AT_ONCE = 64
 
 WRITE_AGAIN_S = 0.2
 
-_Pending = tuple[Posted, float, "asyncio.Future[bool | None]"]
-"""A simple outcome, its claim's monotonic moment, and whether the lease was ours (None: not recorded)."""
+_Pending = tuple[Posted, "asyncio.Future[bool | None]"]
+"""A simple outcome, and whether the lease was ours (None: not recorded)."""
 
 
 @dataclass
@@ -74,7 +74,6 @@ class Poster:
         self._is_running = False
         self._stopping = False
         self._full = False
-        self._claimed_at_s = 0.0
         self._pending: list[_Pending] = []
         self._written_at_s = -OUTCOMES_APART_S
         self._writing: asyncio.Task[None] | None = None
@@ -119,7 +118,7 @@ class Poster:
 
     def begin(self, added: Added) -> None:
         for claim in added.claims:
-            self._start(claim, added.begun_at_s)
+            self._start(claim)
         if added.waiting:
             self.wake.set()
 
@@ -133,26 +132,26 @@ class Poster:
         if room <= 0:
             self._full = True
             return POLL_S
-        claims, begun_at_s, wait_s = await self.database.write(lambda session: self._claim_due(session, room))
+        claims, wait_s = await self.database.write(lambda session: self._claim_due(session, room))
         for claim in claims:
-            self._start(claim, begun_at_s)
+            self._start(claim)
         self._full = len(claims) >= room
         # The first call that ends wakes a full poster.
         return POLL_S if self._full else wait_s
 
-    def _start(self, claim: Claim, begun_at_s: float) -> None:
-        task = asyncio.create_task(self._deliver(claim, begun_at_s), name=f"post {claim.channel_id}")
+    def _start(self, claim: Claim) -> None:
+        task = asyncio.create_task(self._deliver(claim), name=f"post {claim.channel_id}")
         self._under_way.add(task)
         task.add_done_callback(self._done)
 
-    def _claim_due(self, session: Session, limit: int) -> tuple[list[Claim], float, float]:
-        """The claims, a monotonic moment before the claims, and the seconds until more is due."""
+    def _claim_due(self, session: Session, limit: int) -> tuple[list[Claim], float]:
+        """The claims, and the seconds until more is due."""
         claims, now, holds = self._claim(session, limit)
         if len(claims) >= limit:
-            return claims, self._claimed_at_s, POLL_S
+            return claims, POLL_S
         due = channel_queues.next_due(session, now, self._buckets.spent_until(now), holds=holds)
         wait_s = POLL_S if due is None else min(POLL_S, max(CLAIM_AGAIN_S, (due - now).total_seconds()))
-        return claims, self._claimed_at_s, wait_s
+        return claims, wait_s
 
     def _claim(self, session: Session, limit: int) -> tuple[list[Claim], datetime, Mapping[str, datetime]]:
         """The claims, their moment, and the holds then."""
@@ -164,7 +163,7 @@ class Poster:
         if limits and not taken:
             # Another replica is claiming.
             return [], now, holds
-        self._claimed_at_s = self.monotonic()
+        begun_at_s = self.monotonic()
         buckets = {call: bucket.at(now) for call, bucket in taken.items()}
         allowed = dict.fromkeys(limits, 0) | {call: int(bucket.calls) for call, bucket in buckets.items()}
         began_s = self.worked()
@@ -180,23 +179,23 @@ class Poster:
         for call in buckets.keys() & calls.keys():
             self._buckets.put_back(session, call, buckets[call].without(calls[call]))
         read_s = self.worked() - began_s
-        return [replace(claim, read_s=read_s) for claim in claims], now, holds
+        return [replace(claim, read_s=read_s, begun_at_s=begun_at_s) for claim in claims], now, holds
 
     def _done(self, task: "asyncio.Task[None]") -> None:
         self._under_way.discard(task)
         if self._full:
             self.wake.set()
 
-    async def _deliver(self, claim: Claim, begun_at_s: float) -> None:
-        outcome = await self._outcome(claim, begun_at_s)
+    async def _deliver(self, claim: Claim) -> None:
+        outcome = await self._outcome(claim)
         self._count(outcome)
-        await self._record(outcome, begun_at_s)
+        await self._record(outcome)
         if isinstance(outcome, Posted) and is_person(claim.channel_id):
             await self._move_person(claim.channel_id)
 
-    async def _record(self, outcome: ClaimOutcome, begun_at_s: float) -> None:
+    async def _record(self, outcome: ClaimOutcome) -> None:
         if isinstance(outcome, Posted) and outcome.is_simple:
-            ours = await self._written_with_others(outcome, begun_at_s)
+            ours = await self._written_with_others(outcome)
             if ours is not None:
                 self._log_outcome(outcome, ours=ours)
                 return
@@ -216,11 +215,11 @@ class Poster:
         log.info("person_moved", person_id=person_id, channel_id=channel_id)
         self.wake.set()
 
-    async def _outcome(self, claim: Claim, begun_at_s: float) -> ClaimOutcome:
+    async def _outcome(self, claim: Claim) -> ClaimOutcome:
         try:
             if claim.in_doubt:
                 return await self.resolver(claim, self.claim_sender.unanswered.of(claim))
-            return await self.claim_sender.send(claim, begun_at_s)
+            return await self.claim_sender.send(claim)
         except Exception as error:
             # A bug of ours, before or after the call.
             log.exception("post_failed", post=claim.post.idempotency_key)
@@ -235,10 +234,10 @@ class Poster:
         if isinstance(outcome, Posted) and claim.post.kind == MessageKind.EVENT and not claim.is_edit:
             self.on_told((self.clock() - (claim.post.due_at or claim.post.received_at)).total_seconds())
 
-    async def _written_with_others(self, outcome: Posted, begun_at_s: float) -> bool | None:
+    async def _written_with_others(self, outcome: Posted) -> bool | None:
         """Whether the lease was ours; None if not recorded."""
         written: asyncio.Future[bool | None] = asyncio.get_running_loop().create_future()
-        self._pending.append((outcome, begun_at_s, written))
+        self._pending.append((outcome, written))
         if self._writing is None or self._writing.done():
             self._writing = asyncio.create_task(self._write_pending(), name="outcomes")
         return await written
@@ -253,17 +252,17 @@ class Poster:
                 waiting = await self.database.write(partial(self._record_pending, pending=pending))
             except Exception as error:  # noqa: BLE001  whatever the cause: each outcome is written by itself
                 log.warning("outcomes_not_written", count=len(pending), reason=str(error))
-                for _, _, written in pending:
+                for _, written in pending:
                     written.set_result(None)
                 continue
-            for outcome, _, written in pending:
+            for outcome, written in pending:
                 channel_id = outcome.claim.channel_id
                 written.set_result(channel_id in waiting)
                 if waiting.get(channel_id):
                     self._wake_in(self._context.pause_after(outcome.claim).total_seconds())
 
     def _record_pending(self, session: Session, *, pending: Sequence[_Pending]) -> dict[str, bool]:
-        sent = [outcome for outcome, _, _ in pending]
+        sent = [outcome for outcome, _ in pending]
         return claim_outcomes.record_posted(session, sent, self._now(session, pending), self._context)
 
     def _now(self, session: Session, pending: Sequence[_Pending]) -> datetime:
@@ -271,9 +270,8 @@ class Poster:
         if dialect_of(session) == "sqlite":
             return self.clock()
         now_s = self.monotonic()
-        return max(
-            outcome.claim.claimed_at + timedelta(seconds=now_s - begun_at_s) for outcome, begun_at_s, _ in pending
-        )
+        claims = [outcome.claim for outcome, _ in pending]
+        return max(claim.claimed_at + timedelta(seconds=now_s - claim.begun_at_s) for claim in claims)
 
     def _wake_in(self, seconds: float) -> None:
         if seconds > 0:

@@ -99,11 +99,14 @@ EVENT = EventVersion(id=1, event_key="result.received:rc_1", version=1, inbox_id
 
 
 HERE: Any = {}
+CLAIMED: Any = {"in_doubt": False, "claimed_at": NOON, "begun_at_s": NOW_S}
 
 
 def message(number=1, *, channel_id="CGB", thread_ts=None, **more):
     post = row(number, kind=MessageKind.EVENT, **more)
-    return Claim(channel_id, "token", post, EVENT, in_doubt=False, claimed_at=NOON, thread_ts=thread_ts)
+    return Claim(
+        channel_id, "token", post, EVENT, in_doubt=False, claimed_at=NOON, begun_at_s=NOW_S, thread_ts=thread_ts
+    )
 
 
 def edit(number=2, *, channel_id="CGB", event=EVENT, thread_ts=None, calls=1, **more):
@@ -112,7 +115,17 @@ def edit(number=2, *, channel_id="CGB", event=EVENT, thread_ts=None, calls=1, **
     sent = {"state": MessageState.SENT, "message_ts": "1.1", "wanted_rev": 2, "edit_attempts": calls}
     post = row(number, kind=kind, **sent | more)
     view = MessageView(post, event, event, rev=2) if event else None
-    return Claim(channel_id, "token", post, event, in_doubt=False, claimed_at=NOON, thread_ts=thread_ts, view=view)
+    return Claim(
+        channel_id,
+        "token",
+        post,
+        event,
+        in_doubt=False,
+        claimed_at=NOON,
+        begun_at_s=NOW_S,
+        thread_ts=thread_ts,
+        view=view,
+    )
 
 
 LIVE = {"event": None}
@@ -166,7 +179,7 @@ ANSWERS = [
 async def test_answer_has_its_outcome(made, more, answers, outcome):
     slack, claims = sender(*answers)
     claim = made(**more)
-    found = await claims.send(claim, NOW_S)
+    found = await claims.send(claim)
     assert type(found) is outcome
     assert not slack.answers
     second = timedelta(seconds=1)
@@ -186,7 +199,7 @@ async def test_answer_has_its_outcome(made, more, answers, outcome):
 async def many(claims, slack, *steps):
     """The outcomes of claims and of the answers that they get."""
     slack.answers = [answer for _, answer in steps]
-    return [await claims.send(claim, NOW_S) for claim, _ in steps]
+    return [await claims.send(claim) for claim, _ in steps]
 
 
 OTHER = message(9, channel_id="CIRE")
@@ -243,7 +256,7 @@ async def test_refused_edit_is_looked_for_eight_times():
     outcomes = []
     for _ in range(8):
         slack.answers = [NO_EDIT, DOUBT]
-        outcomes.append(type(await claims.send(one, NOW_S)))
+        outcomes.append(type(await claims.send(one)))
     assert outcomes == [CallHeld] * 7 + [NotEdited]
 
 
@@ -256,7 +269,7 @@ def test_look_for_an_edit_without_an_answer_ends_after_two_seconds():
     claims.sender = Silent(NO_EDIT)
     with closing(VirtualLoop()) as loop:
         began_s = loop.time()
-        assert isinstance(loop.run_until_complete(claims.send(edit(calls=2), NOW_S)), CallHeld)
+        assert isinstance(loop.run_until_complete(claims.send(edit(calls=2))), CallHeld)
         assert round(loop.time() - began_s, 1) == 2
 
 
@@ -275,7 +288,7 @@ def test_look_for_an_edit_without_an_answer_ends_after_two_seconds():
 )
 async def test_call_that_comes_too_late_is_not_made(since_s, read_s, render_s, outcome):
     slack, claims = sender("1.2", render_s=render_s)
-    assert type(await claims.send(replace(message(), read_s=read_s), NOW_S - since_s)) is outcome
+    assert type(await claims.send(replace(message(), read_s=read_s, begun_at_s=NOW_S - since_s))) is outcome
     assert slack.asked["post"] == (outcome is Posted)
 
 
@@ -290,11 +303,11 @@ async def test_call_that_comes_too_late_is_not_made(since_s, read_s, render_s, o
 )
 async def test_message_that_was_to_be_plain_has_no_blocks(claim, is_plain):
     slack, claims = sender("1.2")
-    await claims.send(claim, NOW_S)
+    await claims.send(claim)
     assert [message.blocks for message in slack.said] == [() if is_plain else BLOCKS]
 
 
 @pytest.mark.parametrize(("attempts", "wait_s"), [(1, 1), (2, 2), (3, 5), (4, 10), (5, 30), (6, 30)])
 async def test_message_that_never_left_waits_ever_longer(attempts, wait_s):
     _, claims = sender(UNREACHED)
-    assert (await claims.send(message(attempts=attempts), NOW_S)).after == timedelta(seconds=wait_s)
+    assert (await claims.send(message(attempts=attempts))).after == timedelta(seconds=wait_s)
