@@ -41,5 +41,6 @@ def read_service_state(session: Session, now: datetime) -> ServiceState:
         quota=reading,
         forecast=expected_by(session, reading) if reading else None,
         last_done=job_runs.last_done(session),
-        replicas=replicas.living(session, database_now(session, lambda: now)),
+        # The reader lives, also before its first beat.
+        replicas=max(1, replicas.living(session, database_now(session, lambda: now))),
     )
