@@ -53,11 +53,6 @@ class DayRead(Value):
         return settled or self.read_at >= errand.fresh_since
 
 
-def stored_day(session: Session, errand: Errand) -> DayRead | None:
-    kept = named_values.get(session, _name(errand))
-    return DayRead.model_validate(kept[0]) if kept else None
-
-
 class PathReader:
     def __init__(self, database: Database, clock: Clock, paths: Paths) -> None:
         self._database = database
@@ -67,14 +62,15 @@ class PathReader:
     async def load(self, errand: Errand) -> DayRead | None:
         if self._paths.day is None:
             return None
-        return await self._database.read(partial(stored_day, errand=errand))
+        kept = await self._database.read(partial(named_values.get, name=_name(errand)))
+        return DayRead.model_validate(kept[0]) if kept else None
 
     async def read_day(self, client: RacingClient, errand: Errand, requests: int) -> bool:
         """False if RACING_DAY_PATH does not give the whole day.
 
         Raises ServiceError for a failure of the service: the list of races would fail too.
         """
-        day, known = errand.day.isoformat(), await self._known_regions()
+        day, known = errand.day.isoformat(), await self._database.read(reference_store.REGIONS.items)
         regions = self._regions_to_ask(errand, known)
         if self._paths.day is None or not 0 < len(regions) <= requests:
             return False
@@ -107,9 +103,6 @@ class PathReader:
         if self._paths.day is None or "{region}" not in self._paths.day:
             return (None,)
         return known if errand.region is None else (errand.region,)
-
-    async def _known_regions(self) -> tuple[str, ...]:
-        return await self._database.read(reference_store.REGIONS.items)
 
     async def _ask(self, client: RacingClient, path: str, **values: str) -> AnyPage | None:
         """Counts a request. Returns None if the answer shows a wrong path."""

@@ -37,7 +37,7 @@ from bot.racedata.client.service_errors import (
     Spared,
 )
 from bot.racedata.day import known_day, note_whole
-from bot.racedata.day_card import Card, Coverage, MeetingCard, Outcomes, none_hidden
+from bot.racedata.day_card import Card, Coverage, Outcomes, none_hidden
 from bot.racedata.day_path import DayRead, PathReader, Paths
 from bot.racedata.lexicon import as_spelled
 from bot.racedata.month_quota import Purpose
@@ -137,10 +137,6 @@ class RaceBook:
         """What the book and the deliveries have of a day. Makes no request."""
         outcomes = await self._database.read(lambda session: known_day(session, day, region).outcomes(course))
         return Card(day, region, course, outcomes, _so_far(outcomes))
-
-    async def meetings(self, day: date) -> tuple[MeetingCard, ...]:
-        """Makes no request."""
-        return (await self.known(None, day)).meetings
 
     async def race(self, race_id: str, purpose: Purpose = Purpose.PEOPLE) -> Race | None:
         """From the book; without a finishing order there, by RACING_RACE_PATH.

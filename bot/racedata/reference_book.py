@@ -14,8 +14,7 @@ from bot.errors import CommandError, ServiceError, StorageError
 from bot.events.races import Course
 from bot.logs import get_logger
 from bot.racedata import reference_store
-from bot.racedata.client.filter_values import read_reference
-from bot.racedata.client.records import UNREAD_SHOWN, KnownCountry, KnownCourse
+from bot.racedata.client.records import UNREAD_SHOWN, KnownCountry, KnownCourse, read_reference
 from bot.racedata.client.service_client import RacingClient
 from bot.racedata.client.service_errors import (
     TRANSIENT,

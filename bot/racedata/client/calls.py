@@ -26,7 +26,6 @@ T = TypeVar("T")
 class AccountState:
     plan: str | None = None
     window: str | None = None
-    data_as_of: str | None = None
 
 
 async def tell_nobody(*_: object) -> None:
@@ -162,9 +161,7 @@ class Calls:
     async def _remember(self, meta: Meta, request: Request, answer: Answer) -> None:
         await self.breakers.answered(meta.plan, request.endpoint, _rate(answer, meta.plan))
         old = self.state
-        self.state = AccountState(
-            plan=meta.plan or old.plan, window=meta.window or old.window, data_as_of=meta.data_as_of or old.data_as_of
-        )
+        self.state = AccountState(meta.plan or old.plan, meta.window or old.window)
         account = (self.state.plan, self.state.window)
         if account != self._told and await self._hooks.on_meta(old, self.state) is not False:
             self._told = account

@@ -166,7 +166,7 @@ async def _placed(desk: Desk, asked: DayPlan, phrases: Sequence[Phrase], lexicon
     if not find_courses(lexicon.courses, typed):
         others = THINGS - {Kind.REGION, Kind.DAY, Kind.TIME} | {Kind.FILLER, Kind.AND, Kind.OR}
         whole = " ".join(one.typed for one in phrases if one.kind in others)
-        there = await desk.races.meetings(asked.day)
+        there = (await desk.races.known(None, asked.day)).meetings
         if seen := _seen(there, typed, region) or _seen(there, whole, region):
             return replace(asked, region=region or seen.region, course=seen.course, unchecked=unchecked)
         folded = {code.casefold() for code in lexicon.regions}

@@ -15,8 +15,7 @@ from pydantic import SecretStr
 
 from bot.errors import SettingsError
 from bot.racedata.client.cursor_walk import collect
-from bot.racedata.client.filter_values import read_reference
-from bot.racedata.client.records import KnownCountry, KnownCourse
+from bot.racedata.client.records import KnownCountry, KnownCourse, read_reference
 from bot.racedata.client.service_client import RECORDS_PER_PAGE, WalkPosition, open_client
 from bot.racedata.client.service_errors import (
     BY_CODE,

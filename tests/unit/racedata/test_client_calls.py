@@ -342,4 +342,4 @@ async def test_changed_plan_or_window_is_told_until_it_could_be_told(service, op
         await client.countries()
     first, later = (None, "free", FREE), ("complete", "2017 → upcoming")
     assert told == [first, ("free", *later), ("complete", *later)]
-    assert (client.state.plan, client.state.data_as_of) == ("complete", META["data_as_of"])
+    assert (client.state.plan, client.state.window) == later

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import SecretStr
 
-from bot.racedata.client.filter_values import read_reference
 from bot.racedata.client.headers import LONGEST_RETRY_AFTER_S, WINDOW_S, read_rate, read_retry_after
 from bot.racedata.client.records import (
     CountryPage,
@@ -16,6 +15,7 @@ from bot.racedata.client.records import (
     KnownCourse,
     RacePage,
     SubscriptionRecord,
+    read_reference,
 )
 from bot.racedata.client.service_client import fill_path
 

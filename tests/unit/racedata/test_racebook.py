@@ -116,7 +116,7 @@ async def test_races_without_an_id_stand_on_the_card(book, client):
 async def test_card_of_the_first_and_the_last_day_there_is_is_answered(book, client, day):
     client.races = make_days(-2, 2)
     assert (await book.card("GB", day)).is_empty
-    assert await book.meetings(day) == ()
+    assert (await book.known(None, day)).meetings == ()
 
 
 async def test_card_knows_what_deliveries_told_without_an_id(book, client, database, clock):
@@ -144,7 +144,7 @@ async def test_card_knows_what_deliveries_told_without_an_id(book, client, datab
     assert [event.key for event in card.outcomes.lost] == ["m"]
     at_goodwood = await book.card("GB", TODAY, Course(name="Goodwood"))
     assert (at_goodwood.outcomes.lost, titles(at_goodwood)) == ((), ["r05000-0"])
-    assert [meeting.course.course_id for meeting in await book.meetings(TODAY)] == ["cr_99", None]
+    assert [meeting.course.course_id for meeting in (await book.known(None, TODAY)).meetings] == ["cr_99", None]
 
 
 # The window
