@@ -83,8 +83,8 @@ from bot.slack.listeners.channel_life import LOOK_S, ChannelListener, Installati
 from bot.slack.listeners.command_runner import CommandRunner
 from bot.slack.listeners.forms import FormListener
 from bot.slack.listeners.ways_in import CommandListener, DirectMessageListener
-from bot.slack.messages.alerts.admin_notice import admin_notice
 from bot.slack.messages.alerts.backlog_summary import waited
+from bot.slack.messages.alerts.bot_notices import admin_notice
 from bot.slack.permissions import People
 from bot.slack.response_url import Responder
 from bot.slack.web_client import METHOD_OF, METHODS, SlackClient, make_web_client

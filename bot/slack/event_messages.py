@@ -68,19 +68,7 @@ class PostRenderer:
         """The abandonment as it is known now, without the mentions, watches and button of its own message."""
         alert, channel_id = told.alert, told.alert.post.channel_id
         message = _message(self._telling(channel_id, replace(alert, mentions=(), watched=(), asked=None), now))
-        asked = alert.asked
-        return escalation(
-            message.text,
-            channel_id,
-            self._link(channel_id, alert.post.message_ts),
-            is_there=told.post.channel_id == channel_id,
-            key=alert.post.idempotency_key,
-            minutes=told.minutes,
-            people=told.people,
-            is_replaced=told.is_replaced,
-            may_be_repeat=told.post.may_be_repeat,
-            taken=(asked.by, asked.at) if asked and asked.by and asked.at else None,
-        )
+        return escalation(told, message.text, self._link(channel_id, alert.post.message_ts))
 
     def _link(self, channel_id: str, message_ts: str | None) -> str | None:
         return self.identity.permalink(channel_id, message_ts) if message_ts else None

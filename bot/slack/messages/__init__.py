@@ -7,10 +7,9 @@ from bot.outbox.message import Message
 from bot.slack.messages.alerts.abandonment import meeting_abandoned, race_abandoned
 from bot.slack.messages.alerts.alert_context import Corrected, MessageContext
 from bot.slack.messages.alerts.alert_notes import superseded
-from bot.slack.messages.alerts.drill_message import drill
+from bot.slack.messages.alerts.bot_notices import drill, unreadable
 from bot.slack.messages.alerts.racecard_published import racecard_published
 from bot.slack.messages.alerts.result import result
-from bot.slack.messages.alerts.unreadable import unreadable
 
 __all__ = ["EVENT_MESSAGES", "Corrected", "MessageContext", "render"]
 

@@ -18,7 +18,7 @@ from bot.deliveries.intake import LETTERS_PER_COMMIT, Intake, place_in
 from bot.deliveries.journal import BYTES_AT_ONCE, Journal, JournalPlace, Letter, beside, connect_postgresql
 from bot.errors import StorageUnavailable
 from bot.outbox.notices import Notices
-from bot.slack.messages.alerts.admin_notice import admin_notice
+from bot.slack.messages.alerts.bot_notices import admin_notice
 from tests.clock import START, now
 from tests.databases import empty, on_both, on_postgresql
 

@@ -30,7 +30,7 @@ from bot.racedata import race_book_store, reference_store
 from bot.racedata.client.records import KnownCourse
 from bot.slack.bot_identity import BotIdentity
 from bot.slack.event_messages import PostRenderer
-from bot.slack.messages.alerts.admin_notice import admin_notice
+from bot.slack.messages.alerts.bot_notices import admin_notice
 from tests.clock import START
 from tests.databases import empty
 from tests.front import intake_on

@@ -10,7 +10,7 @@ from bot.cli.restored_command import restored
 from bot.db.engine import Database
 from bot.outbox.notices import Notices
 from bot.settings import DoubtfulPosts
-from bot.slack.messages.alerts.admin_notice import admin_notice
+from bot.slack.messages.alerts.bot_notices import admin_notice
 from sandbox.slack import failures
 from tests.clock import move_clock
 from tests.databases import on_both

@@ -34,8 +34,8 @@ from bot.slack.listeners.channel_life import ChannelListener, InstallationListen
 from bot.slack.listeners.command_runner import CommandRunner
 from bot.slack.listeners.forms import FormListener
 from bot.slack.listeners.ways_in import CommandListener, DirectMessageListener
-from bot.slack.messages.alerts.admin_notice import admin_notice
 from bot.slack.messages.alerts.backlog_summary import waited
+from bot.slack.messages.alerts.bot_notices import admin_notice
 from bot.slack.request_guard import SLACK_PATH, SlackEndpoint
 from bot.web.request_body import BodyReader
 from sandbox.slack import bot_requests

@@ -48,8 +48,8 @@ from bot.slack.commands.subscribe import SUBSCRIBE_COMMAND
 from bot.slack.commands.subscription_pages import REMOVE_BUTTON
 from bot.slack.commands.unsubscribe import UNSUBSCRIBE_COMMAND
 from bot.slack.forms.subscribe_form import FormOf
-from bot.slack.messages.alerts.admin_notice import admin_notice
 from bot.slack.messages.alerts.backlog_summary import waited
+from bot.slack.messages.alerts.bot_notices import admin_notice
 from bot.slack.messages.conditions.table import VIEWS
 from bot.slack.messages.conditions.taken_views import REGIONS_FIELD
 from bot.slack.web_client import SlackClient, make_session, make_web_client

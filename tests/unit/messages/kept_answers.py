@@ -16,6 +16,7 @@ from bot.outbox.acknowledgements import PersonsAbandonment, Untaken
 from bot.outbox.held_queues import CARDS, DIGEST, PAUSED, QUIET, UNDELIVERED, Held
 from bot.outbox.ledger import Trace
 from bot.outbox.live_meetings import LiveMeeting
+from bot.outbox.message_view import AskedInView
 from bot.outbox.notices import Urgency
 from bot.outbox.resume import Backlog
 from bot.racedata.client.records import KnownCountry, KnownCourse
@@ -27,9 +28,8 @@ from bot.slack.commands.table import RACING_COMMANDS
 from bot.slack.forms.home_view import HomeChannel, HomePage, home_view
 from bot.slack.forms.subscribe_form import FormOf, outdated, saved, subscribe_form
 from bot.slack.messages.alerts.acknowledge_words import escalation
-from bot.slack.messages.alerts.admin_notice import admin_notice
 from bot.slack.messages.alerts.backlog_summary import waited
-from bot.slack.messages.alerts.drill_message import drill
+from bot.slack.messages.alerts.bot_notices import admin_notice, drill
 from bot.slack.messages.answers.change_notice import (
     ended_by,
     muted_by,
@@ -80,7 +80,6 @@ from tests.unit.messages.kept_values import (
     DEGRADED,
     DRILL,
     DRILL_REPORT,
-    ESCALATION,
     GB,
     GOLDEN,
     IRELAND,
@@ -111,19 +110,16 @@ from tests.unit.messages.kept_values import (
     WELL,
     address,
     all_well,
+    escalated,
     held_back,
     row_of,
 )
 
 ANSWERS: dict[str, partial[Any]] = {
-    "escalation": partial(escalation, ALERT, "C1", address("C1", "1.2"), **ESCALATION, taken=None),
-    "escalation_there": partial(
-        escalation, ALERT, "C1", address("C1", "1.2"), **(ESCALATION | {"is_there": True}), taken=None
-    ),
-    "escalation_taken": partial(escalation, ALERT, "C1", None, **ESCALATION, taken=("U2", NOON)),
-    "escalation_replaced": partial(
-        escalation, ALERT, "C1", address("C1", "1.2"), **ESCALATION, taken=None, is_replaced=True
-    ),
+    "escalation": partial(escalation, escalated(), ALERT, address("C1", "1.2")),
+    "escalation_there": partial(escalation, escalated("C1"), ALERT, address("C1", "1.2")),
+    "escalation_taken": partial(escalation, escalated(asked=AskedInView("", "U2", NOON)), ALERT, None),
+    "escalation_replaced": partial(escalation, escalated(is_replaced=True), ALERT, address("C1", "1.2")),
     "live_meeting": partial(live_meeting, LiveMeeting(LIVE, AT_PLUMPTON, LIVE_MEETING), NOON + timedelta(hours=2)),
     "live_meeting_abandoned": partial(
         live_meeting, LiveMeeting(LIVE, AT_PLUMPTON, LIVE_MEETING_ABANDONED), NOON + timedelta(hours=2)

@@ -12,8 +12,8 @@ from bot.outbox.message import Message
 from bot.outbox.message_view import AskedInView, Superseded
 from bot.racedata.client.records import KnownCountry
 from bot.slack.messages import EVENT_MESSAGES, Corrected, MessageContext, render
+from bot.slack.messages.alerts.bot_notices import unreadable
 from bot.slack.messages.alerts.result import race_not_run
-from bot.slack.messages.alerts.unreadable import unreadable
 
 OFF_AT = datetime(2026, 11, 20, 14, 30, tzinfo=UTC)
 RECEIVED_AT = datetime(2026, 11, 20, 14, 32, 10, tzinfo=UTC)

@@ -10,6 +10,7 @@ from bot.channels.watches import WatchedName
 from bot.db.tables import (
     AuditEntry,
     ChannelSubscriptionRow,
+    EventVersion,
     MessageKind,
     MutedMeetingRow,
     OutboxMessage,
@@ -26,11 +27,12 @@ from bot.operations.drill_run import DrillReport, Stop
 from bot.operations.jobs.job import Job
 from bot.operations.public_url import AddressAnswer
 from bot.operations.status_figures import Status
-from bot.outbox.acknowledgements import Untaken
+from bot.outbox.acknowledgements import Escalation, Untaken
 from bot.outbox.dead_letters import DeadLetter
 from bot.outbox.held_queues import Held
 from bot.outbox.ledger import LedgerLine, Trace, TracedDelivery, TracedVersion
 from bot.outbox.ledger import LedgerOutcome as Became
+from bot.outbox.message_view import AskedInView, MessageView
 from bot.outbox.resume import Backlog
 from bot.outbox.traffic import Sent, WaitingChannel
 from bot.racedata.client.records import KnownCountry
@@ -392,12 +394,23 @@ LIVE_MEETING_ABANDONED = outcomes_at_plumpton(
     lost=(LOST_AT_PLUMPTON,),
 )
 
-ESCALATION: dict[str, Any] = {
-    "key": "race.abandoned:rc_1#1@C1",
-    "minutes": 10,
-    "people": ("U1", "S1"),
-    "is_there": False,
-}
+
+def escalated(channel_id: str = "C2", asked: AskedInView | None = None, *, is_replaced: bool = False) -> Escalation:
+    """Of an alert in C1, told in a channel."""
+    post, alert = (
+        OutboxMessage(
+            channel_id=where,
+            idempotency_key="race.abandoned:rc_1#1@C1",
+            kind=MessageKind.EVENT,
+            priority=0,
+            received_at=NOON,
+        )
+        for where in (channel_id, "C1")
+    )
+    own = EventVersion(event_key="race.abandoned:rc_1", version=1, data="{}", inbox_id=1, received_at=NOON)
+    return Escalation(post, MessageView(alert, own, own, asked=asked), ("U1", "S1"), 10, is_replaced)
+
+
 ALERT = "ABANDONED: Kempton 14:30 (GB), frozen track"
 
 LOST_ALERT = DeadLetter(

@@ -15,7 +15,7 @@ from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import Change, changes_between
 from bot.events.races import Course, OffTime, Race, Runner
 from bot.slack.messages import EVENT_MESSAGES, Corrected, MessageContext, render
-from bot.slack.messages.alerts.unreadable import reference
+from bot.slack.messages.alerts.bot_notices import reference
 from tests.unit.kept_text import as_read, check
 
 KEPT = Path(__file__).parent / "words.txt"

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from bot.events.races import OffTime
 from bot.outbox.notices import Urgency
 from bot.slack.commands.list_commands import read_target
-from bot.slack.messages.alerts.admin_notice import admin_notice
 from bot.slack.messages.alerts.alert_context import MessageContext, minutes_late
+from bot.slack.messages.alerts.bot_notices import admin_notice
 from bot.slack.messages.kit.blocks import actions, command_button, context, fields, header, section, weight
 from bot.slack.messages.kit.layout import lines, message, sentence
 from bot.slack.messages.kit.text import MESSAGE_MAX, clip, code, escape, flatten, is_as_it_is, named, plain, safe, size

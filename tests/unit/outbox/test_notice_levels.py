@@ -26,7 +26,7 @@ from bot.outbox.notices import Notices, Urgency
 from bot.racedata.client.calls import AccountState
 from bot.racedata.client.service_errors import QuotaExceeded, Unauthorized
 from bot.slack.listeners.channel_life import InstallationListener
-from bot.slack.messages.alerts.admin_notice import admin_notice
+from bot.slack.messages.alerts.bot_notices import admin_notice
 from bot.slack.messages.kit.marks import LEVELS
 from tests.notice_levels import ALL_CLEAR, BEGINNINGS, NOTE, URGENT, WARNING, level_of
 from tests.unit.messages.kept_answers import ANSWERS

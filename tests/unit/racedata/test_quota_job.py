@@ -15,7 +15,7 @@ from bot.outbox.notices import Notices
 from bot.racedata.client.service_errors import ServerFault, Unauthorized, UpgradeRequired
 from bot.racedata.quota_book import QuotaBook
 from bot.racedata.reference_book import ReferenceBook
-from bot.slack.messages.alerts.admin_notice import admin_notice
+from bot.slack.messages.alerts.bot_notices import admin_notice
 from tests.notice_levels import ALL_CLEAR, NOTE, URGENT, WARNING, level_of
 
 

@@ -15,7 +15,7 @@ from bot.outbox.notices import Notices
 from bot.racedata import reference_store
 from bot.racedata.client.service_errors import ServerFault
 from bot.racedata.reference_book import ReferenceBook
-from bot.slack.messages.alerts.admin_notice import admin_notice
+from bot.slack.messages.alerts.bot_notices import admin_notice
 from tests.notice_levels import WARNING, level_of
 from tests.unit.racedata.conftest import START
 

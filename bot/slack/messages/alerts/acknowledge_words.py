@@ -1,8 +1,6 @@
 """An abandonment that is to be acknowledged: button, words once somebody has, and the message of an escalation."""
 
-from datetime import datetime
-
-from bot.outbox.acknowledgements import Untaken
+from bot.outbox.acknowledgements import Escalation, Untaken
 from bot.outbox.message import Block, Message
 from bot.slack.messages.kit.blocks import action_button, actions, context, section
 from bot.slack.messages.kit.layout import message
@@ -46,41 +44,23 @@ def untaken_named(untaken: Untaken) -> str:
     return listed([*names, f"{more} more"] if more else names)
 
 
-def escalation(
-    alert: str,
-    channel_id: str,
-    link: str | None,
-    *,
-    is_there: bool,
-    key: str,
-    minutes: int,
-    people: tuple[str, ...],
-    taken: tuple[str, datetime] | None,
-    is_replaced: bool = False,
-    may_be_repeat: bool = False,
-) -> Message:
-    """`alert`: the text of the abandonment's message. `link`: to that message in its channel; None if not there.
-
-    `is_there`: the escalation is for the same channel. `is_replaced`: a newer message in the channel asks.
-    """
-    told = clip(alert, ALERT_MAX)
-    head, repeat = section(f"{ABANDONED} *{told}*"), context("may be a repeat" if may_be_repeat else None)
-    see = f"<{link.replace('&', '&amp;')}|See the alert>" if link else "The alert is for"
-    where = see if is_there and link else f"{see} in {named(channel_id)}" if link else f"{see} {named(channel_id)}"
-    if taken is not None:
-        by, at = taken
-        text = f"{told}. {taken_words(by, utc_clock(at))}"
-        return message(text, [head, section(f"{taken_words(by, in_readers_zone(at))}. {where}."), repeat])
-    if is_replaced:
-        text = f"{told}. A newer message in {named(channel_id)} tells more"
-        return message(text, [head, section(f"{where}. A newer message there tells more."), repeat])
-    unanswered = f"Nobody has taken it after {counted(minutes, 'minute')}"
-    return message(
-        with_mentions(f"{told}. {unanswered}.", people),
-        [
-            head,
-            section(joined([f"{unanswered}.", mentions_in_markup(people), f"{where}."], " ")),
-            actions([acknowledge_button(key)]),
-            repeat,
-        ],
-    )
+def escalation(told: Escalation, alert: str, link: str | None) -> Message:
+    """`alert`: the text of the abandonment's message. `link`: to that message in its channel; None if not there."""
+    asked, channel_id = told.alert.asked, told.alert.post.channel_id
+    first, channel = clip(alert, ALERT_MAX), named(channel_id)
+    see = f"<{link.replace('&', '&amp;')}|See the alert>" if link else f"The alert is for {channel}"
+    where = see if link is None or told.post.channel_id == channel_id else f"{see} in {channel}"
+    people, pressed = told.people, actions([acknowledge_button(told.alert.post.idempotency_key)])
+    if told.is_replaced or (asked and asked.by and asked.at):
+        people, pressed = (), None
+    if asked and asked.by and asked.at:
+        news = taken_words(asked.by, utc_clock(asked.at))
+        said = f"{taken_words(asked.by, in_readers_zone(asked.at))}. {where}."
+    elif told.is_replaced:
+        news, said = f"A newer message in {channel} tells more", f"{where}. A newer message there tells more."
+    else:
+        news = f"Nobody has taken it after {counted(told.minutes, 'minute')}."
+        said = joined([news, mentions_in_markup(people), f"{where}."], " ")
+    repeat = context("may be a repeat" if told.post.may_be_repeat else None)
+    blocks = [section(f"{ABANDONED} *{first}*"), section(said), pressed, repeat]
+    return message(with_mentions(f"{first}. {news}", people), blocks)

@@ -14,9 +14,9 @@ from bot.outbox.held_queues import CARDS, DIGEST, KEPT, PAUSED, QUIET, UNDELIVER
 from bot.outbox.message import Message
 from bot.outbox.resume import Backlog
 from bot.slack.messages.alerts.alert_context import MessageContext
+from bot.slack.messages.alerts.bot_notices import EVENT_NAME_MAX
 from bot.slack.messages.alerts.racecard_published import declared
 from bot.slack.messages.alerts.result import lost_mark, unusual_status
-from bot.slack.messages.alerts.unreadable import EVENT_NAME_MAX
 from bot.slack.messages.alerts.watch_lines import watch_lines
 from bot.slack.messages.kit.blocks import context, header, section
 from bot.slack.messages.kit.layout import lines, message

@@ -1,0 +1,66 @@
+"""Messages that tell of no race: notices about the bot itself, a drill, and a delivery that could not be read."""
+
+import re
+from collections.abc import Iterable
+from hashlib import sha256
+
+from bot.events.event import RacingEvent
+from bot.outbox.message import Message
+from bot.outbox.notices import Urgency
+from bot.slack.messages.alerts.alert_context import MessageContext
+from bot.slack.messages.alerts.alert_notes import alert_buttons, asides, late_mark, small_print
+from bot.slack.messages.kit.blocks import context as context_block
+from bot.slack.messages.kit.blocks import header, section
+from bot.slack.messages.kit.layout import message
+from bot.slack.messages.kit.marks import DRILLED, LEVELS, UNREAD
+from bot.slack.messages.kit.text import TEXT_MAX, code, named, safe, with_names
+from bot.slack.messages.kit.times import in_readers_zone
+
+EVENT_NAME_MAX = 80
+HEADLINE = f"{UNREAD} A delivery could not be read: it may be an abandonment"
+_REFERENCE_LENGTH = 12
+_HASH = re.compile(r"[0-9a-f]{64}\Z")
+
+
+def admin_notice(urgency: Urgency, words: str, named_ids: Iterable[str] = ()) -> Message:
+    """Plain words behind the level. An urgent notice has a header. `named_ids` in the words are shown as names."""
+    level = LEVELS[urgency]
+    shown = with_names(safe(words, TEXT_MAX) or "…", named_ids)
+    if urgency is Urgency.CRITICAL:
+        return message(f"{level}: {shown}", [header(level), section(shown)])
+    return message(f"{level}: {shown}", [section(f"*{level}:* {shown}")])
+
+
+def drill(event: RacingEvent, context: MessageContext) -> Message:
+    """The text begins with DRILL, in the notification too, and imitates no abandonment."""
+    begun_by = event.drill.begun_by if event.drill else None
+    who = named(begun_by) if begun_by else "an admin"
+    words = f"Begun by {who}. The test says nothing about any race."
+    received = f"received {in_readers_zone(context.received_at, seconds=True)}"
+    repeat = "may be a repeat" if context.may_be_repeat else None
+    return message(
+        f"DRILL: only a test of the alerts, begun by {who}. There is nothing to do.",
+        [
+            header(f"{DRILLED} DRILL: only a test, nothing to do"),
+            section(words),
+            context_block(code(event.key), received, repeat),
+        ],
+    )
+
+
+def unreadable(event: RacingEvent, context: MessageContext) -> Message:
+    name, because = code(event.name, EVENT_NAME_MAX), safe(event.unreadable_because)
+    known_as = f"Admins were told. Reference {safe(context.reference) or reference(event.key)}"
+    known_as += f" (event {name})" if name else ""
+    line = f"A delivery could not be read. It may be an abandonment: check your other source. {known_as}"
+    text = ". ".join([line, *asides(context, in_text=True)]) + late_mark(context)
+    reason = [f"Because: {because}"] if because else []
+    said = "\n".join([f"Check your other source. {known_as}", *reason, *asides(context)])
+    return message(text, [header(HEADLINE), section(said), small_print(event, context), alert_buttons(event)])
+
+
+def reference(key: str) -> str:
+    """For example "inbox-0123456789ab": the first digits of the key's hash."""
+    found = _HASH.search(key)
+    digest = found.group() if found else sha256(key.encode("utf-8", "replace")).hexdigest()
+    return f"inbox-{digest[:_REFERENCE_LENGTH]}"
