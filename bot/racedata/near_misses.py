@@ -85,6 +85,13 @@ def find_courses(courses: Sequence[KnownCourse], typed: str) -> list[KnownCourse
     return [] if any(folded(course.name or "") == spelled for course in found) else found
 
 
+def has_words(course: KnownCourse, typed: str) -> bool:
+    """Whether each word is in the course's name, or is its shortcode, id, region or country."""
+    whole = {value.casefold() for value in (course.shortcode, course.course_id, course.region, course.country) if value}
+    name = folded(course.name or "")
+    return all(word in whole or word in name for word in folded(typed).split())
+
+
 def course_words(courses: Sequence[KnownCourse]) -> dict[str, str]:
     return {word: course.name or word for course in courses for word in (course.shortcode, course.name) if word}
 

@@ -7,12 +7,12 @@ from typing import Any
 
 from bot.channels import audit_log
 from bot.errors import CommandError, ServiceError
-from bot.events.typed_text import folded, typed_line
+from bot.events.typed_text import typed_line
 from bot.operations.status_figures import read_status
 from bot.outbox.message import Message
 from bot.racedata.client.records import KnownCountry, KnownCourse
 from bot.racedata.lexicon import Lexicon
-from bot.racedata.near_misses import TYPED_MAX, likely, likely_courses
+from bot.racedata.near_misses import TYPED_MAX, has_words, likely, likely_courses
 from bot.racedata.quota_book import BY_DAY, BY_ENDPOINT
 from bot.slack.commands.invocation import LIST_S, Command, Desk, Invocation, admins_only, no_words, reader_of
 from bot.slack.language.grammar import OF_ALL, THINGS, Grammar, Kind, PhraseReader
@@ -203,7 +203,7 @@ async def _plan_courses(desk: Desk, invocation: Invocation) -> tuple[list[KnownC
     phrases = PhraseReader(await desk.reference.lexicon(LIST_S)).read(words_of(typed))
     english = " ".join(one.value for one in phrases if one.kind in THINGS)
     for words in (typed, english):
-        if (words or not typed) and (found := [one for one in known if _has(one, words.casefold().split())]):
+        if (words or not typed) and (found := [one for one in known if has_words(one, words)]):
             return found, words, page
     # Near misses take as long as many deliveries.
     meant = await asyncio.to_thread(likely_courses, typed, known)
@@ -217,12 +217,6 @@ async def _plan_courses(desk: Desk, invocation: Invocation) -> tuple[list[KnownC
 async def _answer_courses(_desk: Desk, _invocation: Invocation, planned: tuple[list[KnownCourse], str, int]) -> Message:
     found, typed, page = planned
     return courses(sorted(found, key=lambda course: (course.region or "", course.name or "")), typed, page)
-
-
-def _has(course: KnownCourse, words: list[str]) -> bool:
-    whole = {value.casefold() for value in (course.shortcode, course.course_id, course.region, course.country) if value}
-    name = folded(course.name or "")
-    return all(word in whole or word in name for word in words)
 
 
 COURSES_COMMAND = Command(

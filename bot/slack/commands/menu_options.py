@@ -1,7 +1,7 @@
 """Options of menus while people type: courses from the database, user groups from Slack."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from bot.channels.filters import HERE
 from bot.errors import SlackError
@@ -10,7 +10,7 @@ from bot.logs import get_logger
 from bot.outbox.message import Block
 from bot.racedata import reference_store
 from bot.racedata.client.records import KnownCourse
-from bot.racedata.near_misses import TYPED_MAX, likely
+from bot.racedata.near_misses import TYPED_MAX, has_words, likely_courses
 from bot.slack.commands.invocation import Desk
 from bot.slack.messages.conditions.taken_views import course_value
 from bot.slack.messages.kit.blocks import options
@@ -44,13 +44,12 @@ async def _groups(desk: Desk) -> list[tuple[str, str]]:
     return [(f"@{one.get('handle')}: {one.get('name')}", str(one.get("id"))) for one in groups]
 
 
-def _found(courses: Iterable[KnownCourse], typed: str) -> list[KnownCourse]:
-    sought = folded(typed)
-    named = [(course, folded(course.name or course.course_id or "")) for course in courses]
-    found = [course for course, name in named if sought in name or sought == (course.shortcode or "").casefold()]
+def _found(courses: Sequence[KnownCourse], typed: str) -> list[KnownCourse]:
+    found = [course for course in courses if has_words(course, typed)]
     if not found:
-        near = likely(typed, [course.name for course, _ in named if course.name])
-        found = [course for course, _ in named if course.name in near]
+        near = likely_courses(typed, courses)
+        found = [course for course in courses if course.name in near]
+    sought = folded(typed)
     return sorted(found, key=lambda one: (not (one.name or "").casefold().startswith(sought), one.name or ""))
 
 

@@ -130,7 +130,9 @@ def read_duration(text: str) -> timedelta | None:
         raise CommandError(
             f'I can\'t pause for "{typed[:40]}". Write 30m, 2h, 1d or 1h30m, up to 365d, or until 18:00; '
             "/racing pause alone lasts until /racing resume.",
-            lines={f"until {typed}": f"pause until {typed}"} if is_moment else {"for 2 hours": "pause 2h"},
+            lines={f"until {typed}": f"pause until {typed}"}
+            if is_moment
+            else {f"Mute {typed}": f"mute {typed}", "for 2 hours": "pause 2h"},
         )
     return length
 
