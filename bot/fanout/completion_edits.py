@@ -16,9 +16,8 @@ from bot.events.facts import VersionRemarks
 from bot.events.meeting_parts import shows_the_same
 from bot.events.touched import What
 from bot.events.watched import WatchedIn, WatchedRunner
-from bot.fanout.known_meetings import KnownMeetings
+from bot.fanout.known_meetings import KnownMeetings, VersionNews
 from bot.fanout.plan import Heard, Plan
-from bot.fanout.version_news import Repeat, VersionNews
 from bot.fanout.watchers import noted_with, watched_in
 from bot.logs import get_logger
 from bot.outbox import fanout_knowledge
@@ -122,12 +121,14 @@ def _looked_again(session: Session, touched_since: Sequence[tuple[What, str]], n
     return plan
 
 
-def repeated(plan: Plan, elsewhere: KnownElsewhere, repeat: Repeat, now: datetime) -> None:
+def repeated(
+    plan: Plan, elsewhere: KnownElsewhere, event: RacingEvent, received_at: datetime, *, now: datetime
+) -> None:
     """Tell channels that watch a runner whom a delivery without news names for the first time."""
-    stored, row = plan.meetings.told(repeat.event.key)
-    watched = _watched_now(plan.known, elsewhere, repeat.event, row, repeat.received_at)
+    stored, row = plan.meetings.told(event.key)
+    watched = _watched_now(plan.known, elsewhere, event, row, received_at)
     if watched and stored.unreadable_because is None:
-        amend(plan, [_Amended(stored, repeat.event, row, watched, repeat.received_at, is_recent=False)], now)
+        amend(plan, [_Amended(stored, event, row, watched, received_at, is_recent=False)], now)
 
 
 def _filled_again(

@@ -13,8 +13,8 @@ from bot.desk.decide import Because, Release, Show, Telling
 from bot.events import event_store
 from bot.events.event import RacingEvent
 from bot.fanout.chains import FIRST_NEW, Chains
+from bot.fanout.known_meetings import VersionNews
 from bot.fanout.live_messages import LiveMessages
-from bot.fanout.version_news import VersionNews
 from bot.outbox import acknowledgements, claim_at_fanout, message_store, said_apart
 from bot.outbox.claim_at_fanout import Added, Claiming
 from bot.outbox.fanout_knowledge import FanoutKnowledge

@@ -1,16 +1,29 @@
-"""Stored events of the same races and meetings as a transaction's events."""
+"""The versions of a transaction's events, and stored events of the same races and meetings."""
 
 from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
 from datetime import datetime
 
 from sqlmodel import Session
 
 from bot.db.tables import EventVersion
+from bot.desk.absorb import FillIn, Known, Report, absorb, with_order_of
+from bot.desk.news import News
 from bot.events import event_bounds, event_store
 from bot.events.event import EventKind, RacingEvent
 from bot.events.event_store import Around, By
 from bot.events.meeting_parts import is_part_of, is_there, names_race
 from bot.events.races import Race
+
+
+@dataclass(frozen=True, kw_only=True)
+class VersionNews(News):
+    """`version`: as stored. `received_at`: of the last delivery. `at`: since when messages need edits."""
+
+    version: EventVersion
+    received_at: datetime
+    at: datetime
+
 
 RACES_AROUND_MAX = 1_500
 """The newest stored events around a transaction's events, with the races of the stored events."""
@@ -26,6 +39,7 @@ class KnownMeetings:
         self._events: dict[str, RacingEvent] = {}
         self._versions: dict[str, list[EventVersion]] = {}
         self._made: set[str] = set()
+        self._silent: dict[str, RacingEvent] = {}
 
     def read(self, about: Iterable[RacingEvent]) -> list[RacingEvent]:
         """By one statement, without events read before."""
@@ -47,6 +61,52 @@ class KnownMeetings:
         self._events |= events
         return list(events.values())
 
+    def news(
+        self, event: RacingEvent, fill_in: FillIn, inbox_id: int, received_at: datetime
+    ) -> VersionNews | RacingEvent | None:
+        """News becomes the next version. A delivery without news may give the stored event with silent values."""
+        found = absorb(event, self._known(event), fill_in, received_at=received_at)
+        if isinstance(found, News):
+            return self._new_version(found, inbox_id, received_at)
+        if found is not None:
+            self._keep_order(found.event)
+            if event.kind is not None and not found.again:
+                self._silent[event.key] = found.event
+                return found.event
+        return None
+
+    def _known(self, event: RacingEvent) -> Known:
+        own = self._reports(event.key)
+        others = self._reports(event.contradicting_key or "")
+        is_first_result = not own and event.kind is EventKind.RESULT_RECEIVED
+        return Known(
+            own,
+            self._silent.get(event.key),
+            others[-1] if others else None,
+            lost_by=self._losing(event.race.race_id) if is_first_result else None,
+        )
+
+    def _reports(self, event_key: str) -> list[Report]:
+        return [Report(row.version, *event_store.known(row)) for row in self.versions_of(event_key)]
+
+    def _keep_order(self, event: RacingEvent) -> None:
+        stored, row = self.told(event.key)
+        if (kept := with_order_of(event, stored)) != stored:
+            event_store.amend(row, kept)
+            self.learn(kept)
+
+    def _new_version(self, found: News, inbox_id: int, received_at: datetime) -> VersionNews:
+        event, rows = found.event, self._versions.setdefault(found.event.key, [])
+        version = rows[-1].version + 1 if rows else 1
+        row = event_store.make(event, version, remarks=found.remarks, inbox_id=inbox_id, received_at=received_at)
+        rows.append(row)
+        self.learn(event)
+        self._made.add(event.key)
+        self._silent.pop(event.key, None)
+        return VersionNews(
+            event, found.remarks, found.rings, found.is_first, version=row, received_at=received_at, at=received_at
+        )
+
     def versions_of(self, key: str) -> list[EventVersion]:
         """Stored and new, the earliest first."""
         return self._versions.get(key, [])
@@ -61,11 +121,6 @@ class KnownMeetings:
     def learn(self, event: RacingEvent) -> None:
         """The event has later values."""
         self._events[event.key] = event
-
-    def made(self, event: RacingEvent, version: EventVersion) -> None:
-        self.learn(event)
-        self._versions.setdefault(event.key, []).append(version)
-        self._made.add(event.key)
 
     def told_lately(self) -> list[tuple[RacingEvent, EventVersion]]:
         """Events since `recent`, without events of this transaction."""
@@ -117,7 +172,7 @@ class KnownMeetings:
     def races_with_result(self) -> set[str | None]:
         return {event.race.race_id for event in self._of_kind(EventKind.RESULT_RECEIVED)} - {None}
 
-    def losing(self, race_id: str | None) -> EventKind | None:
+    def _losing(self, race_id: str | None) -> EventKind | None:
         """The kind of an event that names the race as lost: an abandoned meeting, else a racecard."""
         if any(
             (race := names_race(one, race_id)) and not race.says_run

@@ -11,9 +11,8 @@ from bot.channels.filters import ChannelFilter
 from bot.db.tables import EventVersion
 from bot.events import event_store
 from bot.events.event import RacingEvent
-from bot.fanout.known_meetings import KnownMeetings
+from bot.fanout.known_meetings import KnownMeetings, VersionNews
 from bot.fanout.plan import Heard, Plan
-from bot.fanout.version_news import VersionNews
 from bot.outbox import fanout_knowledge, telling_store
 from bot.outbox.claim_at_fanout import QueuedOnly
 from bot.outbox.fanout_knowledge import FanoutKnowledge

@@ -26,9 +26,8 @@ from bot.events import event_store, named_races
 from bot.events.event import CONTRADICTIONS, EventKind, RacingEvent
 from bot.fanout.chains import Chain
 from bot.fanout.drafts import Drafts, Shown
-from bot.fanout.known_meetings import KnownMeetings
+from bot.fanout.known_meetings import KnownMeetings, VersionNews
 from bot.fanout.live_messages import LiveMessages
-from bot.fanout.version_news import VersionNews
 from bot.outbox.claim_at_fanout import Added, Claiming
 from bot.outbox.fanout_knowledge import FanoutKnowledge
 from bot.outbox.message_store import NewPost, Priority

@@ -23,9 +23,8 @@ from bot.fanout import drill_fanout
 from bot.fanout.completion_edits import EDITED_WITHIN, amend, fill, later_values, repeated
 from bot.fanout.delivery_reader import ReadDelivery
 from bot.fanout.drafts import Outbox
-from bot.fanout.known_meetings import KnownMeetings
+from bot.fanout.known_meetings import KnownMeetings, VersionNews
 from bot.fanout.plan import Heard, Plan
-from bot.fanout.version_news import KnownEvents, VersionNews
 from bot.fanout.watchers import noted_with, watched_in
 from bot.logs import get_logger
 from bot.outbox import fanout_knowledge
@@ -140,12 +139,11 @@ class _Transaction:
         """
         elsewhere = KnownElsewhere(self._session, self._known.lists, self._known.filters, careful=claiming is None)
         events = self._fill_in(read, elsewhere)
-        versions = KnownEvents(self._meetings, elsewhere)
         done = 0
         for (delivery, _), event in zip(read, events, strict=True):
             if self._plan.posts >= MESSAGES_PER_COMMIT:
                 break
-            self._plan_messages(versions, elsewhere, delivery, event)
+            self._plan_messages(elsewhere, delivery, event)
             done += 1
         later = later_values(self._meetings, self._known, elsewhere)
         if claiming is not None:
@@ -166,18 +164,16 @@ class _Transaction:
         elsewhere.look_up(lambda: race_book_store.learn(self._session, races, self._now), coded)
         return fill(elsewhere, self._meetings, coded)
 
-    def _plan_messages(
-        self, versions: KnownEvents, elsewhere: KnownElsewhere, delivery: StoredDelivery, event: RacingEvent
-    ) -> None:
+    def _plan_messages(self, elsewhere: KnownElsewhere, delivery: StoredDelivery, event: RacingEvent) -> None:
         reference = inbox.reference(delivery.inbox_id)
-        news = versions.news(event, delivery.inbox_id, delivery.received_at)
+        news = self._meetings.news(event, elsewhere.filled, delivery.inbox_id, delivery.received_at)
         if not isinstance(news, VersionNews):
             if news is not None:
-                repeated(self._plan, elsewhere, news, self._now)
+                repeated(self._plan, elsewhere, news, delivery.received_at, now=self._now)
             self._lines.append(("same_event_again", {"reference": reference, "event_key": event.key}))
             return
         watched = watched_in(self._known.watches, elsewhere, news.event, news.version.received_at)
-        noted = versions.noted(news.event.key)
+        noted = event_store.noted_in(self._meetings.versions_of(event.key))
         if renewed := noted_with(elsewhere, news.event, noted, watched):
             event_store.note_watched(news.version, renewed)
         is_card = news.event.kind is EventKind.RACECARD_PUBLISHED

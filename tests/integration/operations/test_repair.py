@@ -15,7 +15,7 @@ from bot.db.named_values import Mark
 from bot.db.tables import EventVersion, InboxDelivery, OutboxMessage, StoredState
 from bot.deliveries.payload import read_payload
 from bot.events.event import EventKind, Topic
-from bot.fanout.version_news import KnownEvents
+from bot.fanout.known_meetings import KnownMeetings
 from bot.operations.repair.repair_run import Bounds
 from bot.outbox.channel_closing import pause_channel
 from bot.racedata.client.service_errors import ServiceFailure, Spared, WalkBroken
@@ -220,14 +220,14 @@ async def test_payload_that_our_code_fails_on_holds_up_no_other(bot, outage, mon
     races = outage.service.racing.races(outage.now.date(), "GB")[:2]
     for race in races:
         await outage.lose(outage.service.abandon_race(race.race_id, "Frozen track"))
-    news = KnownEvents.news
+    news = KnownMeetings.news
 
     def fails(self, event, *args):
         if event.race.race_id == races[0].race_id:
             raise RuntimeError
         return news(self, event, *args)
 
-    monkeypatch.setattr(KnownEvents, "news", fails)
+    monkeypatch.setattr(KnownMeetings, "news", fails)
     await mend(bot, outage)
     (text,) = bot.texts("CGB")
     assert races[1].off_time in text

@@ -46,7 +46,7 @@ async def turn(pipeline, standstill):
 
 
 @pytest.mark.parametrize("fault", [database_fault, own_fault])
-@pytest.mark.parametrize("place", [LISTENING, INBOX, "bot.fanout.transaction.KnownEvents"])
+@pytest.mark.parametrize("place", [LISTENING, INBOX, "bot.fanout.transaction.KnownMeetings"])
 async def test_delivery_that_is_not_told_for_a_minute_is_a_problem_and_told_to_admins(
     pipeline, standstill, monkeypatch, fault, place
 ):
