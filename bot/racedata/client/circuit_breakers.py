@@ -54,14 +54,13 @@ class StateStore(Protocol):
 
 
 class OpenBreaker(Value):
-    """`key` is the key's fingerprint. From `ask_at` on requests find out whether the refusal still holds.
+    """From `ask_at` on requests find out whether the refusal still holds.
 
     `endpoints`: the endpoints beyond `plan`, each with the words of the refusal; empty for a breaker of the whole
     service.
     """
 
     code: str
-    key: str
     since: AwareDatetime
     ask_at: AwareDatetime | None = None
     plan: str | None = None
@@ -83,8 +82,9 @@ class OpenBreaker(Value):
 
 
 class _Kept(Value):
-    """The stored row. Breakers by code."""
+    """The stored row, of the key with this fingerprint. Breakers by code."""
 
+    key: str
     breakers: Mapping[str, OpenBreaker] = {}
     pace: Minute = Minute()
 
@@ -179,7 +179,6 @@ class CircuitBreakers:
             endpoints = {**(before.endpoints if before and before.plan == plan else {}), endpoint: words}
         return OpenBreaker(
             code=error.code or "",
-            key=self._key,
             since=since,
             ask_at=_next_probe(since, now) if error.code == QUOTA else None,
             plan=plan,
@@ -215,12 +214,12 @@ class CircuitBreakers:
         await self._store.change(Mark.LATCHES, lambda kept: change(self._read(kept)).model_dump(mode="json"))
 
     def _read(self, stored: Any) -> _Kept:
-        """Nothing is kept from an unreadable row, and no breaker of another key: one needless request does no harm."""
+        """Nothing is kept of another key, or of an unreadable row: one needless request does no harm."""
         try:
             kept = _Kept.model_validate(stored or {})
         except ValidationError:
-            return _Kept()
-        return kept.without(*(code for code, one in kept.breakers.items() if one.key != self._key))
+            return _Kept(key=self._key)
+        return kept if kept.key == self._key else _Kept(key=self._key)
 
 
 def _next_probe(since: datetime, now: datetime) -> datetime:

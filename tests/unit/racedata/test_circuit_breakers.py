@@ -6,7 +6,7 @@ import pytest
 from pydantic import SecretStr
 
 from bot.db.named_values import Mark
-from bot.racedata.client.circuit_breakers import CircuitBreakers
+from bot.racedata.client.circuit_breakers import CircuitBreakers, fingerprint
 from bot.racedata.client.service_errors import CircuitOpen, QuotaExceeded, RateLimited, Unauthorized, UpgradeRequired
 from tests.unit.racedata.scripted_service import KEY as RECOGNISABLE
 
@@ -120,7 +120,7 @@ async def wait_s(breakers):
 
 @pytest.mark.parametrize("pace", [{}, {"held_until": None}, {"held_until": "soon"}, {"hold_s": None}])
 async def test_unreadable_wait_holds_nobody(breakers, store, pace):
-    store.values[Mark.LATCHES] = {"pace": pace}
+    store.values[Mark.LATCHES] = {"key": fingerprint(KEY), "pace": pace}
     assert await wait_s(breakers) == 0
     await limit(breakers, 40)
     assert await wait_s(breakers) == 40
@@ -131,6 +131,7 @@ async def test_longer_of_two_waits_holds_every_replica(store, now, breakers, wai
     for each_s in waits_s:
         await limit(breakers, each_s)
     assert await wait_s(CircuitBreakers(store, now, KEY)) == 200
+    assert await wait_s(CircuitBreakers(store, now, SecretStr("sk_another"))) == 0
 
 
 async def test_open_breaker_names_the_refusal_and_stores_no_key(breakers, store):
@@ -161,7 +162,7 @@ async def test_answer_to_what_was_asked_before_the_refusal_closes_nothing(breake
     assert not await is_asked(breakers)
 
 
-@pytest.mark.parametrize("stored", [{}, {"code": 7}, {"code": "quota_exceeded", "key": "x", "since": "yesterday"}])
+@pytest.mark.parametrize("stored", [{}, {"code": 7}, {"code": "quota_exceeded", "since": "yesterday"}])
 async def test_breaker_that_cannot_be_read_is_closed(breakers, store, stored):
-    store.values[Mark.LATCHES] = {"breakers": {"quota_exceeded": stored}}
+    store.values[Mark.LATCHES] = {"key": fingerprint(KEY), "breakers": {"quota_exceeded": stored}}
     assert await is_asked(breakers)
