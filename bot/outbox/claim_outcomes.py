@@ -334,14 +334,14 @@ def _write_not_sent(session: Session, claimed: Claim, detail: str, *, plain: boo
 
 def _edit_ended(session: Session, claimed: Claim, *, detail: str, is_gone: bool = False) -> None:
     """Slack refused the edit."""
-    gone_since = {"gone_since": col(OutboxMessage.edit_sending_at)} if is_gone else {}
-    session.connection().execute(_EDIT_MADE, _edit(claimed, claimed.rev))
-    session.execute(_of(claimed).values(detail=detail, **gone_since))
+    session.connection().execute(_EDIT_MADE, _edit(claimed, claimed.rev, detail))
+    if is_gone:
+        session.execute(_of(claimed).values(gone_since=col(OutboxMessage.edit_sending_at)))
 
 
-def _edit(claim: Claim, rev: int) -> dict[str, int | None]:
+def _edit(claim: Claim, rev: int, detail: str | None = None) -> dict[str, int | str | None]:
     """`wanted`: who has an abandonment is shown up to there, even if `rev` is less because a link waits."""
-    return {"number": claim.post.id, "rev": rev, "wanted": claim.post.wanted_rev}
+    return {"number": claim.post.id, "rev": rev, "wanted": claim.post.wanted_rev, "why": detail}
 
 
 def _of(claimed: Claim) -> Update:
@@ -358,7 +358,7 @@ _EDIT_MADE = (
         sent_rev=_REV,
         edit_attempts=0,
         passes_pause=and_(_MESSAGE.c.passes_pause, _MESSAGE.c.wanted_rev > bindparam("wanted", type_=Integer())),
-        detail=None,
+        detail=bindparam("why", type_=_MESSAGE.c.detail.type),
     )
 )
 

@@ -90,13 +90,14 @@ def is_over(meeting: Meeting, now: datetime) -> bool:
 def make(session: Session, meeting: Meeting, channels: Iterable[str], received_at: datetime) -> None:
     """Unless the channel has a message of the same key."""
     key = key_of(meeting)
-    keys = {f"{key}@{channel}": channel for channel in channels}
+    content = meeting.model_dump_json()
     posts = [
-        NewPost(channel, of, MessageKind.LIVE, Priority.OTHER, received_at, written=meeting.model_dump_json())
-        for of, channel in keys.items()
+        NewPost(channel, f"{key}@{channel}", MessageKind.LIVE, Priority.OTHER, received_at, written=content)
+        for channel in channels
     ]
     message_store.add(session, posts)
-    made = message_store.ids_of(session, keys)
+    # The row of an earlier message may be lost.
+    made = message_store.ids_of(session, [one.idempotency_key for one in posts])
     rows = [{"message_id": number, **_columns(meeting)} for number in made.values()]
     session.execute(insert_here(session, LiveMeetingRow).on_conflict_do_nothing(), rows)
 
