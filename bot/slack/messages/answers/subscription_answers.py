@@ -1,6 +1,6 @@
 """The answers of subscribe, unsubscribe and `/racing list`, and the buttons of subscriptions."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 
@@ -8,7 +8,7 @@ from bot.channels.audit_log import pages_of
 from bot.channels.filters import Abandonments, ChannelFilter, Meeting, Overridden
 from bot.channels.pauses import UNTIL_RESUMED
 from bot.db.tables import AuditEntry, ChannelSubscriptionRow, MutedMeetingRow, SubscriptionState
-from bot.events.event import EventKind, RacingEvent, Topic
+from bot.events.event import RacingEvent, Topic
 from bot.events.typed_text import typed_line
 from bot.outbox.message import Block, Message
 from bot.outbox.notices import closed_words
@@ -28,7 +28,7 @@ from bot.slack.messages.conditions.taken_views import region_named, region_words
 from bot.slack.messages.kit.blocks import action_button, actions, command_button, context, section
 from bot.slack.messages.kit.layout import message, page_mark, told, turns
 from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, MARKED_CONFLICT
-from bot.slack.messages.kit.names import course_name, lost_part, race_name, reason
+from bot.slack.messages.kit.names import abandonment_name, reason
 from bot.slack.messages.kit.text import TEXT_MAX, clip, code, counted, first_of, joined, listed, named, safe, size
 from bot.slack.messages.kit.times import moment_for_readers, weekday_and_day
 
@@ -223,10 +223,7 @@ def _lately(recent: Recent, topics: frozenset[Topic]) -> list[str]:
 
 
 def _abandoned(event: RacingEvent, recent: Recent) -> str:
-    if event.kind is not EventKind.MEETING_ABANDONED:
-        return joined([race_name(event.race), reason(event)], ", ")
-    part = lost_part(partly_run=event.key in recent.partly_run)
-    return joined([course_name(event.race) or "course not given", part, reason(event)], ", ")
+    return joined([abandonment_name(event, recent.partly_run), reason(event)], ", ")
 
 
 def _where_courses_are(filters: Sequence[ChannelFilter]) -> list[str]:
@@ -279,8 +276,9 @@ class ListPage:
 def subscription_list(page: ListPage) -> Message:
     """A pause comes first, also where the channel watches names alone."""
     head: list[Block | None] = []
-    if page.pause:
-        head += [section(f"*{_paused(page.pause, _moment)}*"), actions([resume_button()])]
+    paused = _paused(page.pause) if page.pause else None
+    if paused:
+        head += [section(f"*{paused}*"), actions([resume_button()])]
     if page.total:
         count = counted(page.total, "subscription")
         here = f", {len(page.listed)} of them on this page" if page.pages > 1 else ""
@@ -297,21 +295,20 @@ def subscription_list(page: ListPage) -> Message:
         watched = f"{counted(page.watched, 'name')} watched here: `/racing watching` lists and ends them."
         text = f"{text} {watched}"
         head += [section(watched), actions([command_button("What is watched", "watching")])]
-    if page.pause:
-        text = f"{_paused(page.pause, lambda moment: _plain(_moment(moment)))} {text}"
     for one in page.listed:
         head += [section(_subscription(one, page.today)), _buttons(one)]
     for row, meeting, abandonments in page.mutes[:MUTES_SHOWN]:
         head += [section(_muted(row, meeting, abandonments)), actions([undo_button(row.id or 0)])]
     if more := page.mutes[MUTES_SHOWN:]:
         head.append(section(f"and {counted(len(more), 'more muted meeting')}"))
-    return message(text, [*head, turns("list", page.number, page.pages), context(*_small(page))])
+    turned = turns("list", page.number, page.pages)
+    return message(joined([paused, text], " "), [*head, turned, context(*_small(page))])
 
 
-def _paused(pause: ChannelPause, shown: Callable[[datetime], str]) -> str:
-    since = f" since {shown(pause.since)}" if pause.since else ""
+def _paused(pause: ChannelPause) -> str:
+    since = f" since {_moment(pause.since)}" if pause.since else ""
     by = f" by {named(pause.by)}" if pause.by else ""
-    ends = shown(pause.until) if pause.until < UNTIL_RESUMED else "somebody resumes"
+    ends = _moment(pause.until) if pause.until < UNTIL_RESUMED else "somebody resumes"
     return f"PAUSED{since}{by}, until {ends}."
 
 
@@ -342,10 +339,6 @@ def _last_post(one: Listed) -> str:
 
 def _moment(moment: datetime) -> str:
     return moment_for_readers(moment, seconds=False)
-
-
-def _plain(moment: str) -> str:
-    return moment.rpartition("|")[2].removesuffix(">")
 
 
 def _in_text(one: Listed) -> str:
