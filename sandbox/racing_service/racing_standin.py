@@ -18,11 +18,11 @@ from sandbox.racing_service.faults import CONNECTION_FAILURES, Failure
 from sandbox.racing_service.plan_table import PLANS, Plan
 from sandbox.racing_service.racing import Racing
 from sandbox.racing_service.refusals import scripted
-from sandbox.racing_service.service_state import Call, Clock, State
+from sandbox.racing_service.service_state import Clock, State
 from sandbox.racing_service.switches import Switches
 
 
-class RacingService:
+class RacingService(State):
     """A data service of one account. Use as `async with`.
 
     Only races changed through the methods are delivered, by `deliver_due` or `run_deliveries`.
@@ -41,15 +41,11 @@ class RacingService:
         days_back: int = 7,
         days_ahead: int = 4,
     ) -> None:
-        self._state = State(
-            clock=clock,
-            racing=Racing(today, seed, days_back=days_back, days_ahead=days_ahead),
-            account=Account(api_key, PLANS[plan]),
-            switches=switches or Switches(),
-        )
-        self._deliverer = Deliverer(self._state.delivery_queue, delivery_client)
+        racing = Racing(today, seed, days_back=days_back, days_ahead=days_ahead)
+        super().__init__(clock, racing, Account(api_key, PLANS[plan]), switches or Switches())
+        self._deliverer = Deliverer(self.delivery_queue, delivery_client)
         self._rotated = 1
-        self.app = build_app(self._state)
+        self.app = build_app(self)
 
     async def __aenter__(self) -> Self:
         return self
@@ -61,49 +57,37 @@ class RacingService:
         await self._deliverer.aclose()
 
     @property
-    def racing(self) -> Racing:
-        return self._state.racing
-
-    @property
     def api_key(self) -> str:
-        return self._state.account.key
+        return self.account.key
 
     @property
     def plan(self) -> Plan:
-        return self._state.account.plan
-
-    @property
-    def switches(self) -> Switches:
-        return self._state.switches
-
-    @property
-    def requests(self) -> list[Call]:
-        return self._state.requests
+        return self.account.plan
 
     @property
     def subscriptions(self) -> list[Subscription]:
-        return self._state.delivery_queue.subscriptions
+        return self.delivery_queue.subscriptions
 
     @property
     def deliveries(self) -> list[Delivery]:
         """The last 30 days, oldest first."""
-        return self._state.delivery_queue.deliveries(self._state.clock())
+        return self.delivery_queue.deliveries(self.clock())
 
     @property
     def used(self) -> int:
-        return self._state.account.counts.in_month(self._state.clock())
+        return self.account.counts.in_month(self.clock())
 
     # Racing. Each method returns the queued deliveries.
 
     def publish(self, event: str, subject: Race | Meeting, reason: str | None = None) -> list[Delivery]:
         """Sends an event, whatever the state of its race or meeting."""
-        racing, shape, now = self.racing, self.switches.payload, self._state.clock()
+        racing, shape, now = self.racing, self.switches.payload, self.clock()
         happening: Happening
         if isinstance(subject, Race):
             happening = race_happening(event, subject, racing, shape, now)
         else:
             happening = meeting_happening(event, subject, racing, shape, now, reason=reason)
-        return self._state.delivery_queue.add(happening, now)
+        return self.delivery_queue.add(happening, now)
 
     def settle(self, race_id: str) -> list[Delivery]:
         race = self.racing.race(race_id)
@@ -137,16 +121,16 @@ class RacingService:
     # The account and its requests.
 
     def subscribe(self, url: str, events: frozenset[str], region: str | None = None) -> Subscription:
-        return self._state.delivery_queue.subscribe(url, events, region)
+        return self.delivery_queue.subscribe(url, events, region)
 
     def spend_quota(self, requests: int, *, errors: int = 0) -> None:
-        now, account = self._state.clock(), self._state.account
+        now, account = self.clock(), self.account
         account.counts.months[month_of(now)] += requests
         account.usage.of(now.astimezone(UTC).date(), "/races/search").add(Tally(requests, errors))
 
     def set_used(self, requests: int) -> None:
         """Sets the month's requests, all of them today's; and those of a month that begins within a minute."""
-        now, account = self._state.clock(), self._state.account
+        now, account = self.clock(), self.account
         for month, day in {month_of(one): one for one in (now + timedelta(minutes=1), now)}.items():
             account.counts.months[month] = requests
             account.usage.set_month_total(day.astimezone(UTC).date(), requests)
@@ -154,16 +138,16 @@ class RacingService:
     def rotate_key(self, new_key: str | None = None) -> str:
         """The old key stops at once and keeps its counts, because limits are per key."""
         self._rotated += 1
-        account = self._state.account
+        account = self.account
         account.key = new_key or f"{account.key.removesuffix(f'-{self._rotated - 1}')}-{self._rotated}"
         account.counts = KeyCounts()
         return account.key
 
     def set_plan(self, plan: str) -> None:
-        self._state.account.plan = PLANS[plan]
+        self.account.plan = PLANS[plan]
 
     def switch(self, **changes: object) -> None:
-        self._state.switches = replace(self.switches, **changes)  # type: ignore[arg-type]  # replace checks the names
+        self.switches = replace(self.switches, **changes)  # type: ignore[arg-type]  # replace checks the names
 
     def fail_next(self, endpoint: str, failure: Failure, times: int = 1) -> None:
         """The next requests of an endpoint ("/races/search", "*") fail: a status, a code, "drop", "html" or "slow".
@@ -171,22 +155,15 @@ class RacingService:
         Raises ValueError for an unknown failure.
         """
         if failure not in CONNECTION_FAILURES:
-            scripted(failure, endpoint, self._state.window)
-        self._state.faults.add(endpoint, failure, times)
-
-    def failures_left(self, endpoint: str) -> int:
-        """Counts down when a request arrives."""
-        return self._state.faults.left(endpoint)
+            scripted(failure, endpoint, self.window)
+        self.faults.add(endpoint, failure, times)
 
     def heal(self) -> None:
-        self._state.faults.clear()
-
-    def set_clock(self, clock: Clock) -> None:
-        self._state.clock = clock
+        self.faults.clear()
 
     async def deliver_due(self, now: datetime | None = None) -> int:
         """The number of deliveries attempted, once each."""
-        return await self._deliverer.deliver_due(now or self._state.clock(), self.switches)
+        return await self._deliverer.deliver_due(now or self.clock(), self.switches)
 
     async def run_deliveries(self, every_s: float = 0.2) -> None:
         while True:

@@ -51,7 +51,7 @@ class Call:
         return dict(self.parameters)
 
 
-@dataclass(slots=True)
+@dataclass(eq=False)
 class State:
     """`strangers` counts requests without a known key."""
 

@@ -236,7 +236,7 @@ async def lose(world) -> None:
     service = world.service
     service.subscribe("http://127.0.0.1:9/webhooks/racing", frozenset(EVENTS))
     first, second = service.racing.meetings(START.date(), "GB")[:2]
-    service.set_clock(lambda: START - timedelta(hours=30))
+    service.clock = lambda: START - timedelta(hours=30)
     service.settle(first.races[0].race_id)
     service.abandon_race(first.races[1].race_id, "Frozen track")
     service.abandon_meeting(second.meeting_id, "Waterlogged")
@@ -244,7 +244,7 @@ async def lose(world) -> None:
     for number, delivery in enumerate(service.deliveries):
         delivery.shape = ("bare", "listed", "counted")[number % 3]
     await service.deliver_due()
-    service.set_clock(now)
+    service.clock = now
     assert {delivery.status for delivery in service.deliveries} == {"failed"}
 
 

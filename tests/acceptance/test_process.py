@@ -180,7 +180,7 @@ async def test_stop_during_the_first_reading_of_the_lists_is_no_failure(make_wor
     async with make_world(switches=Switches(allow_http_loopback=True, slow_s=60), start=False) as world:
         world.service.fail_next("/reference", "slow", times=10)
         await world.bot.start()
-        await until(lambda: world.service.failures_left("/reference") < 10)
+        await until(lambda: world.service.faults.left("/reference") < 10)
         assert await world.bot.stop() == 0
         assert [one for one in ("Traceback", "CancelledError") if one in world.bot.log] == []
         assert '"event": "stopped"' in world.bot.log

@@ -74,7 +74,7 @@ class Outage:
     async def lose_stranger(self, race_id: str = "rc_nobody1") -> Delivery:
         """The service gives up the abandonment of a race that nobody knows, and its record has no payload."""
         happening = Happening("race.abandoned", "GB", race_id, "mt_nobody", {"race": {"race_id": race_id}})
-        (delivery,) = await self.lose(self.service._state.delivery_queue.add(happening, self.now))
+        (delivery,) = await self.lose(self.service.delivery_queue.add(happening, self.now))
         delivery.shape = "bare"
         return delivery
 

@@ -159,7 +159,7 @@ async def make_world(pipeline):
             )
             http = httpx.AsyncClient(transport=httpx.ASGITransport(service.app))
             world = World(pipeline, service, start, await opened.enter_async_context(http))
-            service.set_clock(world.clock)
+            service.clock = world.clock
             world.replicas = [world.start(), world.start()]
             return world
 

@@ -305,7 +305,7 @@ async def test_record_that_our_code_fails_on_holds_up_no_other(bot, outage):
 
 
 async def test_record_that_names_no_event_is_told_to_admins_once(bot, outage):
-    queue, race = outage.service._state.delivery_queue, first_race(outage)
+    queue, race = outage.service.delivery_queue, first_race(outage)
     queue.subscriptions[0] = replace(queue.subscriptions[0], events=frozenset({*EventKind, ""}))
     await outage.lose(queue.add(Happening("", "GB", race.race_id, race.meeting_id, {}), outage.now))
     for _ in range(2):
