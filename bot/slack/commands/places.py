@@ -12,6 +12,7 @@ from datetime import date
 from typing import Any
 
 from bot.channels import subscriptions
+from bot.channels.conditions.race_conditions import CALLED
 from bot.channels.filters import ALL_REGIONS
 from bot.db.engine import Database
 from bot.errors import WITHOUT_THAT, CommandError
@@ -28,6 +29,7 @@ from bot.slack.language.grammar import (
     ALL,
     EVERYTHING,
     NO_LISTS,
+    RACE_CLASS,
     THINGS,
     TOPIC_WORDS,
     Grammar,
@@ -40,6 +42,7 @@ from bot.slack.language.request import DAYS_FIELD, PAGES_FIELD, TIMES_FIELD, UNK
 from bot.slack.language.tokens import words_of
 from bot.slack.messages.conditions.condition_view import TOPICS_FIELD
 from bot.slack.messages.conditions.taken_views import COURSES_FIELD, REGIONS_FIELD
+from bot.slack.messages.kit.text import listed
 
 USUAL_REGIONS = ("GB", "IRE")
 """Named first where a channel's subscriptions name no region."""
@@ -186,6 +189,8 @@ def _unknown(wanted: LineRequest, lexicon: Lexicon, grammar: Grammar) -> Command
     words, regions = wanted.of(UNKNOWN_WORDS), wanted.of(REGIONS_FIELD)
     if error := no_region(lexicon, words):
         return error
+    if chosen := [word for word in words if word.casefold() in CALLED or RACE_CLASS.fullmatch(word)]:
+        return CommandError(f"A day is shown with all its races. A subscription can be to {listed(chosen)} alone.")
     countries = {name: code for name, code in lexicon.names.items() if name not in lexicon.regions}
     own = {word for word, (kind, _) in grammar.own.items() if kind is Kind.FLAG or word in set(Topic)}
     known = (*lexicon.regions, *own, *filter(None, map(likely_day, words[:LOOKED_UP_MAX])))

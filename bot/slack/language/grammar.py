@@ -116,7 +116,7 @@ _GRADED = re.compile("g[1-3]", re.IGNORECASE)
 _SAID_MAX = max(len(said.split()) for said in (*_CHOSEN, *_SAID))
 
 _BEFORE_A_VALUE = frozenset(["at", "from", "after", "within", "between", "daily", "to", "in"])
-_RACE_CLASS = re.compile(r"(?:(?:class|group|grade) )?[0-9]{1,2}|g[1-3]|listed", re.IGNORECASE | re.ASCII)
+RACE_CLASS = re.compile(r"(?:(?:class|group|grade) )?[0-9]{1,2}|g[1-3]|listed", re.IGNORECASE | re.ASCII)
 _SPAN = re.compile(r" ?(?:\b(?:to|until|till|and)\b|-) ?")
 _SOME_DAY = date(2000, 1, 1)
 _IN_BRACKETS = re.compile(r"\((.+)\)")
@@ -409,7 +409,7 @@ def _longest(view: ConditionView, words: Sequence[Word], at: int) -> tuple[Any, 
 
 def _value(view: ConditionView, typed: str) -> Any:
     if view is _CLASSES:
-        return view.condition.stored(typed) if _RACE_CLASS.fullmatch(typed) else None
+        return view.condition.stored(typed) if RACE_CLASS.fullmatch(typed) else None
     if view.field == ZONE:
         return zone_called(typed)
     try:

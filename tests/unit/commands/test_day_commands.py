@@ -57,7 +57,7 @@ async def desk_with(database, asked):
             asked.append(words)
             return card
 
-        desk.races = SimpleNamespace(card=of_day, meetings=no_meetings, progress=lambda _region: None)
+        desk.races = SimpleNamespace(card=of_day, known=no_meetings, progress=lambda _region: None)
         return desk
 
     return give
@@ -191,11 +191,11 @@ SEEN = (MeetingCard(ADRIFT, "GB", ()), MeetingCard(NAMED, None, ()), MeetingCard
 async def place_of(database, text, known=(), **lists):
     """The region and the course, and the words that were not checked."""
 
-    async def meetings(_day):
-        return known
+    async def known_of_day(_region, _day):
+        return SimpleNamespace(meetings=known)
 
     desk = await make_desk(database, **lists)
-    desk.races.meetings = meetings
+    desk.races.known = known_of_day
     found = await day_plan("racecard", day_grammar(), {Topic.RACECARDS})(desk, typed(text))
     return found.region, found.course, found.unchecked
 

@@ -38,7 +38,7 @@ async def meaning(town, here, line):
             asked.append(f"{day:%a %Y-%m-%d} {region} {course and (course.course_id or course.name)}")
             raise StorageUnavailable
 
-        town.desk.races = SimpleNamespace(card=card, meetings=no_meetings, progress=lambda _region: None)
+        town.desk.races = SimpleNamespace(card=card, known=no_meetings, progress=lambda _region: None)
         with pytest.raises(StorageUnavailable):
             await command.say(town.desk, typed(words))
         return asked[0], ()

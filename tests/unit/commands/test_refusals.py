@@ -340,7 +340,7 @@ async def test_list_of_courses_is_not_gone_through_for_each_word():
     async def lexicon(_timeout_s):
         return Lexicon(REGIONS, known)
 
-    races = SimpleNamespace(meetings=no_meetings)
+    races = SimpleNamespace(known=no_meetings)
     desk: Any = SimpleNamespace(reference=SimpleNamespace(lexicon=lexicon), races=races, clock=lambda: NOW)
     with pytest.raises(CommandError):
         await RACECARD_COMMAND.plan(desk, typed("xyzzy " * 300))

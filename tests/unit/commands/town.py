@@ -96,8 +96,8 @@ async def unreached(method, *_args, **_more):
     raise SlackUnreached(method, "no_connection")
 
 
-async def no_meetings(_day):
-    return ()
+async def no_meetings(_region, _day):
+    return SimpleNamespace(meetings=())
 
 
 async def in_paris(_user_id):
@@ -123,7 +123,7 @@ async def make_desk(database, *, regions: Sequence[str] = REGIONS, courses: Sequ
         database=database,
         reference=ReferenceBook(lists, away, lambda: NOW),
         people=SimpleNamespace(check_may_change=allow, person=in_paris),
-        races=SimpleNamespace(meetings=no_meetings),
+        races=SimpleNamespace(known=no_meetings),
         slack=SimpleNamespace(call=unreached),
         clock=lambda: NOW,
     )
