@@ -156,7 +156,8 @@ class Service:
         self.racing = self._make_racing_client()
         self.quota = QuotaBook(self.database, self.racing, settings, clock)
         self.reference = ReferenceBook(self.database, self.racing, clock)
-        self.races = RaceBook(self.database, self.racing, clock, self.quota, self._paths())
+        paths = Paths(race=settings.racing_race_path, day=settings.racing_day_path)
+        self.races = RaceBook(self.database, self.racing, clock, self.quota, paths)
         self.signing_secrets = self._make_signing_secrets()
         self.receiver_news = ReceiverNews(
             self.metrics,
@@ -286,10 +287,8 @@ class Service:
         )
 
     async def _may_spend(self, purpose: Purpose) -> bool:
+        # The book is made with the client.
         return await self.quota.may_spend(purpose)
-
-    def _paths(self) -> Paths:
-        return Paths(race=self.settings.racing_race_path, day=self.settings.racing_day_path)
 
     def _make_signing_secrets(self) -> SigningSecrets:
         return SigningSecrets(
