@@ -70,9 +70,7 @@ class Bumps:
             for event_id in sorted({event_id for _, event_id in self.said})
             for number in self._note(event_id)
         }
-        missing = self.said.keys() - noted
-        self.messages, self.said, self.urgent = {}, {}, []
-        return missing
+        return self.said.keys() - noted
 
     def _note(self, event_id: int) -> Iterable[int]:
         of_event = {number: edits for (number, noted), edits in self.said.items() if noted == event_id}
