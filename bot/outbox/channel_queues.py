@@ -33,7 +33,7 @@ from bot.outbox import acknowledgements, call_holds, live_meetings, message_view
 from bot.outbox.acknowledgements import Escalation
 from bot.outbox.live_meetings import LiveMeeting
 from bot.outbox.message_store import IS_DUE, IS_TO_EDIT, IS_UNSENT, Priority, make_queues, slack_ahead
-from bot.outbox.message_view import MessageView, Shown, Tells
+from bot.outbox.message_view import MessageView, ShownBeside, Tells
 from bot.outbox.messenger import Call
 from bot.outbox.states import (
     MESSAGE_TRANSITIONS,
@@ -187,7 +187,7 @@ def claim(
 def with_views(
     session: Session,
     claims: Sequence[Claim],
-    shown: Mapping[int, Sequence[Shown]] | None = None,
+    shown: Mapping[int, Sequence[ShownBeside]] | None = None,
     new: Tells | None = None,
 ) -> list[Claim]:
     """`shown` and `new`: see `views_of`."""

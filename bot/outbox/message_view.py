@@ -151,7 +151,7 @@ class Tells:
 def views_of(
     session: Session,
     heads: Sequence[StoredPost],
-    shown: "Mapping[int, Sequence[Shown]] | None" = None,
+    shown: "Mapping[int, Sequence[ShownBeside]] | None" = None,
     new: Tells | None = None,
 ) -> dict[int, MessageView]:
     """By the id of the message. A message taken back from a summary shows itself.
@@ -169,7 +169,7 @@ def views_of(
     return {view.post.id or 0: view for view in views}
 
 
-class Shown(NamedTuple):
+class ShownBeside(NamedTuple):
     """An event that a message shows beside its `own`."""
 
     said: SaidRow
@@ -178,9 +178,9 @@ class Shown(NamedTuple):
     event: EventVersion
 
 
-def shown_beside(session: Session, post_ids: Iterable[int]) -> dict[int, list[Shown]]:
+def shown_beside(session: Session, post_ids: Iterable[int]) -> dict[int, list[ShownBeside]]:
     """By message, in the order of versions."""
-    found: dict[int, list[Shown]] = {}
+    found: dict[int, list[ShownBeside]] = {}
     own = aliased(EventVersion)
     statement = (
         select(SaidRow, OutboxMessage, own, EventVersion)
@@ -191,12 +191,12 @@ def shown_beside(session: Session, post_ids: Iterable[int]) -> dict[int, list[Sh
         .order_by(col(EventVersion.version), col(EventVersion.id))
     )
     for said, message, its_own, event in session.execute(statement):
-        found.setdefault(said.message_id, []).append(Shown(said, message, its_own, event))
+        found.setdefault(said.message_id, []).append(ShownBeside(said, message, its_own, event))
     return found
 
 
 def _told(
-    session: Session, heads: Sequence[StoredPost], shown: Mapping[int, Sequence[Shown]], new: Tells | None
+    session: Session, heads: Sequence[StoredPost], shown: Mapping[int, Sequence[ShownBeside]], new: Tells | None
 ) -> Mapping[str, Sequence[Told]]:
     """By channel: what a message corrects, contradicts or links, and what supersedes the message."""
     keys, race_ids, lost_races = set[str](), set[str | None](), set[str | None]()
@@ -238,7 +238,7 @@ def _contradicts(version: EventVersion, other: EventVersion) -> bool:
     return kind is not None and kind in CONTRADICTIONS and CONTRADICTIONS[kind] == version.kind
 
 
-def _view(message: OutboxMessage, own: EventVersion, shown: Sequence[Shown], told: Sequence[Told]) -> MessageView:
+def _view(message: OutboxMessage, own: EventVersion, shown: Sequence[ShownBeside], told: Sequence[Told]) -> MessageView:
     versions = [own]
     in_meeting, meeting_ts = False, None
     superseded: Superseded | None = None
