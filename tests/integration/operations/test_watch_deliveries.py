@@ -167,6 +167,12 @@ async def test_outcome_that_is_listed_and_was_not_delivered_is_told_as_such(watc
     assert await watched.run(timedelta(minutes=10)) == []
 
 
+async def test_old_day_is_neither_missing_nor_taken_back(watched):
+    await watched.book(race(1))
+    assert len(await watched.run()) == 1
+    assert [await watched.run(timedelta(days=9)), await watched.has_open()] == [[], 0]
+
+
 async def test_race_that_is_moved_to_another_day_is_taken_back(watched):
     await watched.book(race(1))
     assert len(await watched.run()) == 1
@@ -232,12 +238,12 @@ async def test_day_without_any_delivery_is_told_once_as_such_until_a_delivery_co
 @on_both
 async def test_day_counts_as_silent_from_three_races_on_and_without_any_delivery(watched):
     await watched.book(
-        *(race(f"{ago}{number}", ago * 24 + 4) for ago, races in ((0, 2), (1, 3), (2, 3)) for number in range(races))
+        *(race(f"{ago}{number}", ago * 24 + 4) for ago, races in ((0, 2), (1, 3), (2, 4)) for number in range(races))
     )
     await watched.deliver(result("22", date="2026-11-18", course="Ascot", region="GB"))
     (told,) = await watched.run()
     assert re.findall("racing day ([0-9-]+), although ([0-9]+) races", told) == [("2026-11-19", "3")]
-    assert "4 races should have been over" in told
+    assert "5 races should have been over" in told
     assert await watched.has_open() == 3
 
 
