@@ -194,7 +194,7 @@ async def test_unreachable_postgresql_is_unavailable_and_its_password_is_not_sho
 
 
 @on_both
-async def test_body_is_stored_once_whatever_key_another_version_read(database):
+async def test_events_3_body_is_stored_once_whatever_key_another_version_read(database):
     """As after an upgrade to a version that reads the race's id from another field."""
     first, *others = [inbox.Arrival(key, "result.received", "0" * 64, b"{}", NOW) for key in ("a", "b", "c")]
     assert (await database.write(lambda session: inbox.store(session, [first])))[first] is not None

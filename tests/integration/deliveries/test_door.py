@@ -86,7 +86,7 @@ async def test_any_active_secret_and_either_case_is_taken(client, secret, spelli
         [("X-SVC-Signature", sign(b"{ }"))],
     ],
 )
-async def test_anything_but_one_right_signature_is_401(client, headers):
+async def test_events_2_anything_but_one_right_signature_is_401(client, headers):
     answer = await client.post(WEBHOOK_PATH, content=b"{}", headers=headers)
     assert answer.status_code == 401
     assert answer.json().keys() == {"error", "reference"}
@@ -348,7 +348,7 @@ async def test_slow_senders_hold_no_place(journal):
         assert {answer.status_code for answer in [quick, *await asyncio.gather(*senders)]} == {200}
 
 
-async def test_patience_that_ends_gives_the_places_back_and_stores_nothing_later(journal):
+async def test_events_5_patience_that_ends_gives_the_places_back_and_stores_nothing_later(journal):
     admission = Admission(lambda: 0.0, LIMIT)
     storing = appending(journal, 0.05)
     async with client_of(make_app(Seen(), storing.store, admission=admission)) as client:

@@ -189,7 +189,7 @@ async def test_service_is_not_asked_while_another_process_holds_the_database(ser
     ("failure", "may_be_made"),
     [("rate_limited", False), ("quota_exceeded", False), ("server_error", True), ("drop", True), ("html", True)],
 )
-async def test_service_is_asked_once_whatever_it_does(service, operator, failure, may_be_made):
+async def test_subscribe_asks_the_service_once_whatever_it_does(service, operator, failure, may_be_made):
     service.fail_next("/webhooks/subscribe", failure)
     with pytest.raises(SubscribingFailed) as failed:
         await operator.subscribe()
