@@ -108,7 +108,9 @@ _SAID: Mapping[str, tuple[Kind, str, str]] = {
     "all regions": (Kind.ALL, ALL, ""),
     "one message a meeting": (Kind.VALUE, MEETINGS, "show"),
     "one message per meeting": (Kind.VALUE, MEETINGS, "show"),
-    "results in its thread": (Kind.FILLER, "", ""),
+    **dict.fromkeys(("results in its thread", "as they come", "as it happens"), (Kind.FILLER, "", "")),
+    "called off": (Kind.TOPIC, Topic.ABANDONMENTS, ""),
+    "finishing order": (Kind.TOPIC, Topic.RESULTS, ""),
     **{called: (Kind.VALUE, code, "codes") for called, code in CALLED.items()},
 }
 _BEGIN_SAID = frozenset(said.partition(" ")[0] for said in (*_CHOSEN, *_SAID, "group", "grade", "listed", "at"))
