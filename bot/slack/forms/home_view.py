@@ -106,7 +106,7 @@ def _abandonments(abandonments: Sequence[PersonsAbandonment]) -> list[Block | No
 def _taken(one: PersonsAbandonment) -> str:
     if one.taken_at is None:
         return f"{ABANDONED} you were told, and *nobody has taken it*"
-    return f"you have it since {moment_for_readers(one.taken_at, seconds=False)}"
+    return f"you have it since {moment_for_readers(one.taken_at)}"
 
 
 def _channels(page: HomePage) -> list[Block | None]:

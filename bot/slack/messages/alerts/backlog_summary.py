@@ -112,7 +112,7 @@ def _message(summary: Backlog, named: Sequence[str], mentions: Sequence[str], *,
         [
             *head,
             lines(list(told.values()), total),
-            context(*since[:-1], f"{since[-1]} {moment_for_readers(summary.held.since, seconds=False)}"),
+            context(*since[:-1], f"{since[-1]} {moment_for_readers(summary.held.since)}"),
         ],
     )
 
@@ -249,7 +249,7 @@ def _others(counts: Mapping[str | None, int]) -> str:
 def _had(summary: Backlog, remarks: VersionRemarks) -> str:
     if summary.held.because != UNDELIVERED or remarks.had_at is None:
         return ""
-    return f", known since {moment_for_readers(remarks.had_at, seconds=False)}"
+    return f", known since {moment_for_readers(remarks.had_at)}"
 
 
 def _heading(summary: Backlog, *, is_urgent: bool) -> str:

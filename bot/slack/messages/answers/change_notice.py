@@ -21,7 +21,7 @@ from bot.slack.messages.kit.times import moment_for_readers
 
 def paused_by(user_id: str, filters: Sequence[ChannelFilter], until: datetime) -> Message:
     topics = listed(topics_in_order(frozenset[Topic]().union(*(chosen.topics for chosen in filters))))
-    ends = moment_for_readers(until, seconds=False) if until < UNTIL_RESUMED else "somebody types `/racing resume`"
+    ends = moment_for_readers(until) if until < UNTIL_RESUMED else "somebody types `/racing resume`"
     return _line(f"{named(user_id)} paused {topics or 'what is watched'} here until {ends}.")
 
 

@@ -44,7 +44,7 @@ class Paused:
 
 def paused(pause: Paused, now: datetime, keep_hours: int) -> Message:
     until = pause.until
-    ends = f"until {moment_for_readers(until, seconds=False)}" if until else "until somebody types `/racing resume`"
+    ends = f"until {moment_for_readers(until)}" if until else "until somebody types `/racing resume`"
     held = f"Abandonments are held too{NOT_ASKED if pause.asks else ''}."
     words = (
         f"PAUSED {ends}.{_in_zone(until, now, pause.zone)} {held}{_too_long(until, now, keep_hours)} Afterwards "

@@ -141,7 +141,7 @@ def _rest(said: Said) -> list[str]:
         parts.append("Abandonments never wait.")
     if said.waiting:
         which = "the first due" if len(set(said.waiting)) > 1 else "due"
-        until = moment_for_readers(said.waiting[0], seconds=False)
+        until = moment_for_readers(said.waiting[0])
         parts.append(f"Already waiting here: {counted(len(said.waiting), 'event')}, {which} {until}.")
     if said.is_paused:
         parts.append("The channel is paused, though: messages are kept until the pause ends, or `/racing resume`.")
@@ -306,9 +306,9 @@ def subscription_list(page: ListPage) -> Message:
 
 
 def _paused(pause: ChannelPause) -> str:
-    since = f" since {_moment(pause.since)}" if pause.since else ""
+    since = f" since {moment_for_readers(pause.since)}" if pause.since else ""
     by = f" by {named(pause.by)}" if pause.by else ""
-    ends = _moment(pause.until) if pause.until < UNTIL_RESUMED else "somebody resumes"
+    ends = moment_for_readers(pause.until) if pause.until < UNTIL_RESUMED else "somebody resumes"
     return f"PAUSED{since}{by}, until {ends}."
 
 
@@ -333,12 +333,8 @@ def _lacks(one: Listed) -> str:
 def _last_post(one: Listed) -> str:
     if one.last_post_at is None:
         return "nothing posted lately"
-    when = f"last post {_moment(one.last_post_at)}"
+    when = f"last post {moment_for_readers(one.last_post_at)}"
     return f"{when} (<{one.last_post_link}|open>)" if one.last_post_link else when
-
-
-def _moment(moment: datetime) -> str:
-    return moment_for_readers(moment, seconds=False)
 
 
 def _in_text(one: Listed) -> str:

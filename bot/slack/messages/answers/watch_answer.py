@@ -103,7 +103,7 @@ def _words(name: WatchedName) -> str:
 def _line(row: WatchRow, where: str) -> str:
     by = None if row.person_id else f"by {named(row.created_by)}"
     name = f"*{safe(row.name, HORSE_MAX)}* ({row.kind}) {where}"
-    return joined([name, by, f"since {moment_for_readers(row.created_at, seconds=False)}"], ", ")
+    return joined([name, by, f"since {moment_for_readers(row.created_at)}"], ", ")
 
 
 def _unknown(one: NowWatched) -> str:

@@ -31,7 +31,7 @@ def in_readers_zone(moment: datetime, *, seconds: bool = False) -> str:
     return f"<!date^{int(moment.timestamp())}^{style}|{utc_clock(moment, seconds=seconds)}>"
 
 
-def moment_for_readers(moment: datetime, *, seconds: bool = True) -> str:
+def moment_for_readers(moment: datetime, *, seconds: bool = False) -> str:
     in_utc = f"{moment.astimezone(UTC):%Y-%m-%d} {utc_clock(moment, seconds=seconds)}"
     style = "{time_secs}" if seconds else "{time}"
     return f"<!date^{int(moment.timestamp())}^{{date_short}} {style}|{in_utc}>"
@@ -65,7 +65,7 @@ def published_moment(published: str | None, now: datetime) -> str | None:
     with suppress(ValueError, OverflowError):
         if moment := aware(datetime.fromisoformat(published or "")):
             is_near = abs(now - moment) < DAY_UNSAID_WITHIN
-            return in_readers_zone(moment) if is_near else moment_for_readers(moment, seconds=False)
+            return in_readers_zone(moment) if is_near else moment_for_readers(moment)
     return published_day(published, now.date())
 
 
