@@ -141,7 +141,18 @@ def edit(session: Session, edits: Edits, added: Added, tells: Tells, claiming: C
     posts = [(some[0].message, some[0].own) for some in shown.values()]
     if vain := leased - {post.channel_id for post, _ in posts}:
         _unlease(session, vain, claiming)
-    claims = [Claim(post.channel_id, claiming.token, post, own, in_doubt=False, claimed_at=now) for post, own in posts]
+    claims = [
+        Claim(
+            post.channel_id,
+            claiming.token,
+            post,
+            own,
+            in_doubt=False,
+            claimed_at=now,
+            begun_at_s=claiming.at_s,
+        )
+        for post, own in posts
+    ]
     return replace(added, claims=[*added.claims, *with_views(session, claims, shown, tells)])
 
 
