@@ -45,7 +45,8 @@ def test_wrong_value_is_refused_by_its_name(name, value, words):
 
 def asked(typed):
     """The values, and the problems told, where a person types so for each name."""
-    answers, told = {name: list(lines) for name, lines in typed.items()}, []
+    answers = {name: list(lines) for name, lines in typed.items()}
+    told: list[str] = []
     given = ask_all(lambda one, kept: answers[one.name].pop(0) or kept, told.append, {"RACING_API_KEY": "kept"})
     assert not any(answers.values())
     return given, told

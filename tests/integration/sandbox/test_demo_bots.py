@@ -7,6 +7,7 @@ import os
 import signal
 import socket
 import tempfile
+import webbrowser
 from contextlib import aclosing
 
 import pytest
@@ -103,8 +104,8 @@ def test_headless_demo_prints_one_object_and_says_which_message_went_wrong(demo_
 
 
 def test_page_opens_on_channels_that_have_subscribed(demo_ends, monkeypatch, capsys):
-    opened = []
-    monkeypatch.setattr(demo.webbrowser, "open", opened.append)
+    opened: list[str] = []
+    monkeypatch.setattr(webbrowser, "open", opened.append)
     assert demo_ends(DeadlyDay, "--open", "--no-stay") == 0, "the terminal plays no day"
     said = capsys.readouterr().out
     assert f"The same in a browser: {opened[0]}" in said
