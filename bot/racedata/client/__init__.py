@@ -1,1 +1,1 @@
-"""Client of the data service, with circuit breakers, throttle, retries and cursor walk."""
+"""Client of the data service, with circuit breakers, pace, retries and cursor walk."""

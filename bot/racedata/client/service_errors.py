@@ -138,7 +138,7 @@ class InvalidParam(ServiceFailure):
 
 
 class RateLimited(ServiceFailure):
-    """Raised by the throttle too, without a request."""
+    """Raised without a request too, where the wait would be too long."""
 
     known_code = "rate_limited"
 

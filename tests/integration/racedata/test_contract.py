@@ -89,7 +89,7 @@ async def test_each_endpoint_is_asked_once_and_its_account_is_remembered(stand_i
         assert page.meta.request_id == stand_in.requests[-1].request_id
         assert client.state.plan == page.meta.plan == "analyst"
         assert client.state.window == page.meta.window == "2017 → upcoming"
-        assert datetime.fromisoformat(client.state.data_as_of or "").tzinfo is not None
+        assert datetime.fromisoformat(page.meta.data_as_of or "").tzinfo is not None
     assert len(stand_in.requests) == len(CALLS)
     assert client.state.plan in PLANS
     assert page.data.secret.get_secret_value().startswith("whsec_")
