@@ -71,6 +71,16 @@ async def test_correction_is_sent_at_once_and_the_edit_of_the_earlier_message_fo
 
 
 @on_both
+async def test_edit_that_waits_for_no_message_is_made_at_once(running):
+    await running.subscribe("CGB", "GB")
+    await fan_out(running, result())
+    await wait(running, 2)
+    await fan_out(running, result(going="Soft"))
+    assert "Soft" in shown(running.slack.messages("CGB")[0])
+    assert await running.waiting() == {}
+
+
+@on_both
 async def test_muted_message_beside_a_message_that_is_sent_stays_muted(running):
     await running.subscribe("CGB", "GB", frozenset(Topic))
     ascot = Meeting(meeting_id="mt_1", course=Course(name="Ascot"), race_date=DAY)
