@@ -41,6 +41,9 @@ SERVICE_TIMEOUT_S = 10.0
 RETRY_GAPS_S: tuple[float, ...] = (2.0, 5.0, *[10.0] * 6, *SPECIFIED_GAPS_S)
 """A watcher need not wait half a minute for a delivery that a busy bot refused."""
 
+LISTS = {"/courses", "/reference"}
+LISTS_S = 10.0
+POLL_S = 0.05
 ANSWER_S = 30.0
 ARRIVE_S = 30.0
 
@@ -125,10 +128,16 @@ class Stage:
         return await post_signed(self.webhook_url, "a stranger's secret", json.dumps(body).encode())
 
     async def start_bot(self) -> None:
-        """The first start subscribes to the data service."""
-        if not self.service.subscriptions:
-            self.subscribe_webhook()
+        """The first start subscribes to the data service, and lets the bot read the service's lists."""
+        if self.service.subscriptions:
+            await self.bot.start(self._settings())
+            return
+        self.subscribe_webhook()
         await self.bot.start(self._settings())
+        for _ in range(round(LISTS_S / POLL_S)):
+            if {one.endpoint for one in self.service.requests if one.status == httpx.codes.OK} >= LISTS:
+                break
+            await asyncio.sleep(POLL_S)
 
     async def start_second(self) -> None:
         """A second replica on the same database. Deliveries go to the first."""
