@@ -48,8 +48,11 @@ class RacingEvent(Value):
     @property
     def named_race_ids(self) -> set[str]:
         """Of the races that the delivery names."""
-        races = () if self.races_from_book else self.races
-        return {race.race_id for race in (self.race, *races) if race.race_id}
+        return self.model_copy(update={"races": ()}).race_ids if self.races_from_book else self.race_ids
+
+    @property
+    def race_ids(self) -> set[str]:
+        return {race.race_id for race in (self.race, *self.races) if race.race_id}
 
     @property
     def topic(self) -> Topic | None:

@@ -112,7 +112,7 @@ class KnownMeetings:
         return self._versions.get(key, [])
 
     def has_other_of_race(self, event: RacingEvent) -> bool:
-        own = event.named_race_ids
+        own = event.race_ids
         return any(
             other.key == event.contradicting_key or (other.key != event.key and own & other.named_race_ids)
             for other in self._events.values()

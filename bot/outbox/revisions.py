@@ -82,11 +82,12 @@ class Bumps:
         if not self.urgent:
             return set()
         row = EventVersion
-        race_ids = {race_id for event in self.urgent for race_id in event.named_race_ids}
+        race_ids = {race_id for event in self.urgent for race_id in event.race_ids}
         keys = {key for event in self.urgent for key in (event.key, event.contradicting_key) if key}
         is_of_races = or_(col(row.race_id).in_(sorted(race_ids)), col(row.event_key).in_(sorted(keys)))
         of_race = select(col(row.id)).where(is_of_races)
-        unsent = select(col(OutboxMessage.id)).where(IS_UNSENT, col(OutboxMessage.event_id).in_(of_race))
+        behind = (IS_UNSENT, col(OutboxMessage.priority) > Priority.ABANDONMENT)
+        unsent = select(col(OutboxMessage.id)).where(*behind, col(OutboxMessage.event_id).in_(of_race))
         return {number for number in self._session.execute(unsent).scalars() if number is not None}
 
 

@@ -113,6 +113,9 @@ OVERTAKING = {
     "abandonment": Story((OTHER, result(), abandonment()), CGB=TOLD),
     "abandonment of a race without an id": Story((OTHER, result(**NO_ID), abandonment(**NO_ID)), CGB=TOLD),
     "meeting that names the race": Story((OTHER, result(), meeting("rc_1")), CGB=["+rc_1", "^ABANDONED", "+rc_8"]),
+    "meeting that names no race": Story(
+        (result("rc_8", course="York"), result(), meeting()), CGB=["Ascot", "^ABANDONED", "York"]
+    ),
     "void race": Story((OTHER, result(placings=(), status="void")), CGB=["^VOID", "^Result"]),
     "race that its card marks": Story((OTHER, card("Ascot", status="abandoned")), CGB=["^ABANDONED", "^Result"]),
 }

@@ -12,14 +12,14 @@ from tests.integration.pipeline.racing_day import abandonment, meeting, result
 from tests.integration.pipeline.steps import wait
 
 ALONE_STATEMENTS, ALONE_COMMITS = 14, 3
-ABANDONED_STATEMENTS, MEETING_STATEMENTS = 15, 16
-"""More, by indexes: what is known of the other races of the meeting."""
+ABANDONED_STATEMENTS, MEETING_STATEMENTS = 15, 17
+"""More, by indexes: what is known of the other races of the meeting, and which of their messages are not sent yet."""
 
 EDIT_STATEMENTS, EDIT_COMMITS = 18, 3
 CHANGES = {
     "correction": (result("rc_9"), result("rc_9", placings=("Red Sky", "Blue Moon")), 2, 28, 5),
     "result of an abandoned race": (abandonment("rc_9"), result("rc_9"), 2, 33, 5),
-    "meeting after one of its races": (abandonment("rc_9"), meeting(meeting_id="mt_9"), 2, 36, 5),
+    "meeting after one of its races": (abandonment("rc_9"), meeting(meeting_id="mt_9"), 2, 37, 5),
     "race in its meeting's message": (meeting("rc_9", meeting_id="mt_9"), abandonment("rc_9"), 1, 20, 3),
 }
 """Told before, the delivery, the calls, the statements but for BEGIN, and the commits."""
