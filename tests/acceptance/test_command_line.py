@@ -222,7 +222,7 @@ async def test_breaker_of_a_used_up_quota_outlives_a_kill_holds_up_no_alert_and_
         # The month is as it was, but somebody has bought more requests: the running bot takes the word.
         world.service.set_used(0)
         ran = await run_command(world.bot, "unlatch", "quota")
-        assert (ran.code, ran.said.split(";")[0]) == (0, "quota: closed again")
+        assert (ran.code, ran.said.split(",")[0]) == (0, "quota: closed again")
         assert "used up" not in await world.say("/racecard", "GB", channel="CGB")
         assert asked(world) > before
 
