@@ -14,7 +14,7 @@ from bot.events.event import EventKind, RacingEvent
 from bot.events.races import Course, Runner
 from bot.racedata.client.records import KnownCountry
 from bot.racedata.client.service_errors import ServerFault
-from bot.racedata.day_card import Coverage, Outcomes, RaceOutcome, outcomes_of
+from bot.racedata.day_card import Coverage, RaceOutcome, outcomes_of
 from bot.racedata.race_book_store import merged
 from bot.slack.messages.answers.day_answer import DayQuestion
 from bot.slack.messages.answers.full_result_answer import full_result
@@ -350,10 +350,6 @@ def test_results_of_very_many_meetings_hold_slacks_limits_and_lose_none():
     assert [problems(page) for page in pages] == [[]] * len(pages)
     named = re.findall(r"\*(Course \d+)\*", "".join(map(as_read, pages)))
     assert sorted(set(named)) == [f"Course {number:03}" for number in range(40)]
-
-
-def test_nothing_known_is_no_outcome():
-    assert Outcomes().count() == 0
 
 
 def test_favourite_has_the_same_mark_in_the_line_the_table_and_the_sections():

@@ -66,12 +66,12 @@ from bot.slack.messages.conditions.condition_view import PublishedChoices
 from bot.slack.messages.kit.layout import sentence
 from tests.unit.messages import kept_day
 from tests.unit.messages.kept_events import ABANDONED, ON_TIME, PARTLY, RACE, RACECARD, RECEIVED_AT, RESULT
+from tests.unit.messages.kept_plumpton import AT_PLUMPTON, LIVE_MEETING, LIVE_MEETING_ABANDONED
 from tests.unit.messages.kept_values import (
     ALERT,
     ALL,
     ANSWERED,
     ASCOT,
-    AT_PLUMPTON,
     BESIDE_ALL,
     BY_ENDPOINT,
     CARD,
@@ -87,8 +87,6 @@ from tests.unit.messages.kept_values import (
     JERSEY,
     KEPT_DRILL,
     LIVE,
-    LIVE_MEETING,
-    LIVE_MEETING_ABANDONED,
     LOST_ALERT,
     LOST_TRACE,
     MISSPELT,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from bot.events.event import EventKind, RacingEvent
 from bot.events.races import Course, OffTime, Race, Runner
 from bot.racedata.day import DayRow, KnownDay
-from bot.racedata.day_card import RaceOutcome, outcomes_of
+from bot.racedata.day_card import Outcomes, RaceOutcome, outcomes_of
 
 DAY = "2026-11-20"
 ASCOT, NAAS, NOWHERE = Course(course_id="cr_1", name="Ascot"), Course(name="Naas"), Course()
@@ -82,6 +82,10 @@ GB_DAYS = {
 def test_race_of_a_day_has_its_outcome(name):
     book, events, expected = GB_DAYS[name]
     assert found(outcomes_of(book, events, "GB", None)) == expected
+
+
+def test_nothing_known_is_no_outcome():
+    assert Outcomes().count() == 0
 
 
 def test_abandonment_of_unknown_region_or_course_hides_nowhere():
