@@ -172,7 +172,7 @@ def check_database(value: str) -> str:
 
 
 def _is_for_postgresql(rest: str) -> bool:
-    """By PostgreSQL's library. Else the driver's own error would come at the first connection."""
+    """True if PostgreSQL's library reads the address. Any other address would fail at the first connection alone."""
     from psycopg import ProgrammingError  # noqa: PLC0415  SQLite needs no driver of PostgreSQL
     from psycopg.conninfo import conninfo_to_dict  # noqa: PLC0415
 

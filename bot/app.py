@@ -287,7 +287,7 @@ class Service:
         )
 
     async def _may_spend(self, purpose: Purpose) -> bool:
-        # The book is made with the client.
+        # `self.quota` is made with the client, so the book is looked up at each request.
         return await self.quota.may_spend(purpose)
 
     def _make_signing_secrets(self) -> SigningSecrets:

@@ -24,7 +24,7 @@ READ_BACK = "can't stand in a .env as it is: take line breaks, quotes and ${ out
 
 
 class Asked(NamedTuple):
-    """A value that a person gives. `instead` is a value that may be given in place of this value."""
+    """A setting whose value a person gives. `instead` names the setting that may be given in place of this setting."""
 
     name: str
     comment: str
@@ -76,7 +76,7 @@ def problem_with(name: str, value: str) -> str | None:
 
 
 def ask_all(ask: Callable[[Asked, str], str], told: Callable[[str], None], kept: Mapping[str, str]) -> dict[str, str]:
-    """The values by name. `ask` gets the kept value, and is asked again after each problem."""
+    """The values by name. `ask` gets the kept value, and is called again after each problem."""
     given: dict[str, str] = {}
     for asked in ASKED:
         if asked.instead in given:
@@ -108,7 +108,10 @@ def taken_from(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def write(path: Path, given: Mapping[str, str], kept: Mapping[str, str]) -> None:
-    """Writes the file for the own user alone. Keys and other lines of an earlier file stay. Raises SettingsError."""
+    """Write the file, readable by your own user alone. Keys and other lines of an earlier file stay.
+
+    Raises SettingsError.
+    """
     made = {name: kept.get(name) or make().decode() for name, (_, make) in MADE.items()}
     lines = [f"# {one.comment}\n{_line(one.name, given[one.name])}" for one in ASKED if one.name in given]
     lines += [f"# {comment}\n{_line(name, made[name])}" for name, (comment, _) in MADE.items()]

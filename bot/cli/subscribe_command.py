@@ -67,7 +67,7 @@ class NewSubscription:
 def come_twice(
     live: Iterable[WebhookSubscriptionRow], events: Sequence[EventKind], region: str | None
 ) -> list[WebhookSubscriptionRow]:
-    """The subscriptions that deliver some of these events already."""
+    """The live subscriptions that deliver some of these events of the region already."""
     return [
         row
         for row in live

@@ -44,7 +44,7 @@ LISTS_S = 5.0
 """For the data service's lists, if none are stored."""
 
 LISTED_MAX = 30
-"""Names that a sentence on an unlisted name lists."""
+"""The most listed names that a sentence about an unlisted name shows."""
 
 ACTION = "apply"
 
@@ -199,7 +199,7 @@ def checked(
     """The file with published names, and warnings for unlisted names, which the bot checks later.
 
     Stored subscriptions stay as stored. Raises SubscriptionFileWrong for two subscriptions of a channel to a region,
-    and for a race class that is not listed: no later check mends a class.
+    and for an unlisted race class: the bot's later check mends regions and courses alone.
     """
     stored = {(channel_id, chosen.fingerprint()) for channel_id, chosen in there}
     found: dict[tuple[str, str], ChannelFilter] = {}
@@ -219,7 +219,7 @@ def checked(
 
 
 def _published(typed: ChannelFilter, lists: Lexicon, now: datetime) -> tuple[ChannelFilter, list[str]]:
-    """With published names, and a sentence for each name that is not listed."""
+    """The filter with published names, and a sentence for each region or course that is not listed."""
     is_listed = typed.region == ALL_REGIONS or lists.is_region(typed.region)
     region = typed.region if is_listed else lists.region_called(typed.region) or typed.region
     within = [one for one in lists.courses if region in {ALL_REGIONS, one.region}]
@@ -238,7 +238,7 @@ def _published(typed: ChannelFilter, lists: Lexicon, now: datetime) -> tuple[Cha
 
 
 def _unlisted_classes(typed: ChannelFilter, lists: Lexicon) -> list[str]:
-    """Without a list every class is taken, as in Slack."""
+    """A sentence for each unlisted class. While no list is known, every class is accepted, as in Slack."""
     published = {folded_class(each): each for each in lists.classes}
     unlisted = [each for each in typed.classes if published and folded_class(each) not in published]
     return [_unlisted("race class", each, list(published.values())) for each in unlisted]

@@ -32,7 +32,7 @@ class Mark(StrEnum):
     ACCOUNT = "account"
     """Plan and window as admins were told last."""
     LATCHES = "racing.latches"
-    """Refusals of quota, key or plan, and the pace: what keeps requests to the data service back."""
+    """The circuit breakers of quota, key and plan, and the pace of requests to the data service."""
     QUOTA_SPENT = "quota.spent"
     """Our own count of the month's requests."""
     QUOTA_READING = "quota.reading"
@@ -61,7 +61,7 @@ def get(session: Session, name: str, *, lock: bool = False) -> tuple[Any, dateti
 
 
 def text(session: Session, name: str, *, lock: bool = False) -> tuple[str, datetime] | None:
-    """The stored JSON and the time of writing. `lock`: other replicas change the value after this transaction."""
+    """The stored JSON and the time of writing. `lock`: other replicas wait with a change for this transaction's end."""
     state = table_of(StoredState).c
     named = select(state.value, state.updated_at).where(state.name == name)
     row = session.connection().execute(named.with_for_update() if lock else named).one_or_none()

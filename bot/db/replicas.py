@@ -26,7 +26,7 @@ _IS_REPLICA = col(StoredState.name).startswith(Mark.REPLICA, autoescape=True)
 
 
 def beat(session: Session, replica: str, now: datetime) -> None:
-    """Silent replicas are forgotten."""
+    """Note that the replica lives, and forget silent replicas."""
     named_values.put(session, f"{Mark.REPLICA}{replica}", value=True, now=now)
     session.execute(delete(StoredState).where(_IS_REPLICA, col(StoredState.updated_at) <= now - DEAD_AFTER))
 
@@ -38,7 +38,7 @@ def living(session: Session, now: datetime) -> int:
 
 
 def counts_for(session: Session, now: datetime) -> timedelta | None:
-    """How long a replica counts yet if no replica beats again; None without a living replica."""
+    """How long the last replica still counts as living if no replica beats again; None without a living replica."""
     last: datetime | None = session.execute(select(func.max(col(StoredState.updated_at))).where(_IS_REPLICA)).scalar()
     return None if last is None or last <= now - DEAD_AFTER else last + DEAD_AFTER - now
 

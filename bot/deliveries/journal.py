@@ -120,7 +120,7 @@ class Journal:
         return place, [(row[0], Letter(row[1], row[2], _moment(row[3]), bytes(row[4]))) for row in rows]
 
     def waiting(self, place: JournalPlace | None) -> tuple[int, datetime | None]:
-        """How many letters follow the place, and when the first of them came."""
+        """The number of letters after the place, and the receipt of the first letter."""
         with self._transaction() as run:
             known = _known(run, place)
             statement = "SELECT COUNT(*), MIN(received_at) FROM journal WHERE number > ?"
@@ -187,7 +187,7 @@ class Journal:
         except Exception:
             if not self._connection.closed:
                 raise
-            # The server was restarted since.
+            # PostgreSQL was restarted since the last transaction.
             self._connection = self._connect()
             execute = self._connection.execute
             execute("BEGIN")
@@ -255,7 +255,7 @@ def connect_postgresql(url: str, **how: Any) -> Any:
 
 
 def _known(run: Run, place: JournalPlace | None) -> JournalPlace | None:
-    """None unless the journal has the place's row."""
+    """The place, if the journal has the letter of the place; else None."""
     found = place and run("SELECT sha256 FROM journal WHERE number = ?", place.number).fetchone()
     return place if place and found == (place.sha256,) else None
 

@@ -275,7 +275,7 @@ def _event(found: _Found, race: Race, races: tuple[Race, ...], body: bytes) -> R
 def _races_run(found: _Found, races: Sequence[Race]) -> int | None:
     """How many races of an abandoned meeting were run; 0 if some were run, and the payload gives no number.
 
-    A meeting of which races 3 to 7 are named is not lost as a whole.
+    Of a meeting whose payload names races 3 to 7 alone, races 1 and 2 were run.
     """
     fields = [part.fields for part in found.carried]
     run, first_lost, lost, in_all = (

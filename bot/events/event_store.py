@@ -207,7 +207,7 @@ def _is_at(
 
 
 def around(session: Session, about: Around, recent: datetime = FAR_AHEAD) -> dict[str, list[EventVersion]]:
-    """The versions of each related event, the earliest first: one statement, by indexes. `recent`: received since."""
+    """The versions of each related event, the earliest first. `recent`: places find events received since then."""
     places, values = _words_of(names_in(about, By.PLACE))
     whole, whole_values = _words_of(names_in(about, By.WHOLE_PLACE))
     ids = {str(by): sorted(names_in(about, by)) for by in (By.KEY, By.RACE, By.MEETING)}

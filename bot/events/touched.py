@@ -1,4 +1,4 @@
-"""What fan-out is to look at again, in a turn of its own."""
+"""Races and events with later values: fan-out looks at the messages again, in a turn of its own."""
 
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
@@ -15,9 +15,9 @@ AT_ONCE = 100
 
 class What(StrEnum):
     RACE = "race"
-    """Of the race book, by id."""
+    """A race of the race book, by its id."""
     EVENT = "event"
-    """By key."""
+    """An event, by its key."""
 
 
 def note(session: Session, what: What, names: Iterable[str]) -> None:

@@ -39,8 +39,8 @@ RACES_AGAIN_MAX = 300
 class _Amended(NamedTuple):
     """An event with later values. `row`: the newest version. `stored`: the event before.
 
-    `watched`: of channels that watch a newly known runner. `received_at`: of the last delivery. `is_recent`: filters
-    are asked too, and all messages show a difference.
+    `watched`: the newly known runners, by channel. `received_at`: of the last delivery. `is_recent`: channels whose
+    filters take the event only now get a message, and every message shows a difference.
     """
 
     stored: RacingEvent

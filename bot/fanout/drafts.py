@@ -25,7 +25,7 @@ from bot.outbox.telling_store import Told
 
 
 class _New(NamedTuple):
-    """A message to be stored. `number`: of the telling."""
+    """A message to be stored. `number`: the telling's number."""
 
     post: NewPost
     version: EventVersion
@@ -33,15 +33,15 @@ class _New(NamedTuple):
 
     @property
     def stored_as(self) -> NewPost:
-        """The event has an id by now."""
+        """The post with the id of its event. The version has to be stored before."""
         return replace(self.post, event_id=self.version.id)
 
 
 class Shown(NamedTuple):
-    """A telling's message shows a version. `at`: since when the message needs an edit; None for no edit.
+    """A version that a telling's message shows. `at`: since when the message needs an edit; None for no edit.
 
-    `after`: the telling whose message goes first. `is_link`: once, whatever the version. `is_late`: an edit for later
-    values, however often.
+    `after`: the telling whose message goes first. `is_link`: noted once for each event. `is_late`: an edit for later
+    values, noted each time.
     """
 
     telling: int
@@ -56,14 +56,14 @@ class Outbox(Protocol):
     """See bot.outbox.poster."""
 
     def claiming(self, now: datetime, at_s: float) -> Claiming:
-        """For the messages and edits that can be sent at once."""
+        """The room for claims of messages and edits that can be sent at once."""
 
     def begin(self, added: Added) -> None:
         """Send the claimed messages, after the commit."""
 
 
 class Drafts:
-    """Stored by `write`. Until then a new telling has a number of its own."""
+    """New messages and edits, stored by `write`. Until then a new telling has a number of its own."""
 
     def __init__(self, session: Session, live: LiveMessages, now: datetime) -> None:
         self.bumps = Bumps(session)
@@ -81,7 +81,7 @@ class Drafts:
         self._made: set[int] = set()
 
     def begin(self, news: VersionNews) -> None:
-        """The version is stored with the messages."""
+        """Store the version of the news with the messages, by `write`."""
         row = news.version
         if row.id is None and row not in self._versions:
             self._versions.append(row)
@@ -89,7 +89,7 @@ class Drafts:
                 self.chains.begin(row.event_key)
 
     def is_told(self, news: VersionNews) -> None:
-        """A channel is told of the event."""
+        """Note that a channel is told of the event."""
         self._told[id(news.version)] = news.version, news.event
 
     def make(
@@ -158,7 +158,7 @@ class Drafts:
         return claim_at_fanout.edit(self._session, self, added, tells, claiming)
 
     def to_edit(self) -> dict[str, int]:
-        """Channel → its message to be edited, if nothing has to be sent before, and no other edit is due there."""
+        """Channel → its only message to be edited, if nothing has to be sent before the edit."""
         found: dict[str, list[int]] = {}
         for number, bump in self.bumps.messages.items():
             if number in self.chains.sent and (bump.after_id is None or bump.after_id in self.chains.sent):
@@ -201,7 +201,7 @@ class Drafts:
         self.bumps.add(late)
         edited = {number: bump for (number, _), bump in said.items() if bump} | late
         if followed := {number: bump for number, bump in edited.items() if number in self.chains.asked}:
-            # Whatever the channel wants now.
+            # Escalations of an edited message are edited too, also after the channel has stopped asking.
             self.bumps.add(acknowledgements.follow(self._session, followed))
 
 

@@ -108,7 +108,7 @@ class KnownMeetings:
         )
 
     def versions_of(self, key: str) -> list[EventVersion]:
-        """Stored and new, the earliest first."""
+        """The stored and the new versions of the event, the earliest first."""
         return self._versions.get(key, [])
 
     def has_other_of_race(self, event: RacingEvent) -> bool:
@@ -119,7 +119,7 @@ class KnownMeetings:
         )
 
     def learn(self, event: RacingEvent) -> None:
-        """The event has later values."""
+        """Keep the event with its later values, as the newest."""
         self._events[event.key] = event
 
     def told_lately(self) -> list[tuple[RacingEvent, EventVersion]]:

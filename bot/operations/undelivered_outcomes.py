@@ -20,7 +20,7 @@ DayAndRegion = tuple[str, str | None]
 
 
 def of_days(session: Session, first_day: str, last_day: str) -> list[Race]:
-    """The book's races of the days, both included, without a delivered outcome by id."""
+    """The race book's races from the first day to the last, without a delivered outcome of the same race id."""
     book, event, named = BookRace, EventVersion, NamedRace
     told = select(col(event.race_id)).where(
         col(event.race_date).between(first_day, last_day),
@@ -34,7 +34,7 @@ def of_days(session: Session, first_day: str, last_day: str) -> list[Race]:
     by_meeting = exists().where(col(named.race_id) == col(book.race_id))
     statement = select(col(book.race_id), col(book.region), col(book.data)).where(
         col(book.race_date).between(first_day, last_day),
-        # Nearly every race is in this list. A look-up a race would read a long history.
+        # Nearly every race has a delivered outcome: one look-up for each race would read a long history.
         col(book.race_id).not_in(told),
         ~or_(of_race, of_meeting, by_meeting),
     )

@@ -1,6 +1,7 @@
 """Finds meetings without their outcomes.
 
-A race counts if a delivery is to be expected, once surely over in every time zone (bot.operations.overdue).
+A race counts if a delivery is to be expected, and once the race is surely over in every time zone
+(bot.operations.overdue).
 """
 
 from collections import defaultdict
@@ -39,7 +40,7 @@ IsExpected = Callable[[Race], bool]
 
 
 def day_key(day: str) -> str:
-    """Of a silent day: three missing races, and no delivered outcome at all."""
+    """The key of a silent day: three or more missing races, and no delivered outcome at all."""
     return f"{_BEGINNING}{day}:"
 
 

@@ -188,7 +188,7 @@ def end(session: Session, message_ids: Collection[int]) -> None:
 
 
 def lock(session: Session, message_ids: Collection[int]) -> None:
-    """Comes before the locks of the messages themselves, as with a press."""
+    """Lock the acknowledgements of the messages, before the messages. A press of the button has the same order."""
     these = select(col(Acknowledgement.message_id)).where(col(Acknowledgement.message_id).in_(sorted(message_ids)))
     session.execute(these.order_by(col(Acknowledgement.message_id)).with_for_update())
 

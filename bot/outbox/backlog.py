@@ -59,7 +59,7 @@ class Lost:
 
 
 def of_queue(session: Session, channel_id: str, before: datetime) -> list[Waiting]:
-    """Messages older than `before`, in order. Without messages that wait for a moment."""
+    """The channel's messages older than `before`, in order, without messages that wait for an hour."""
     return _waiting(session, col(OutboxMessage.channel_id) == channel_id, IS_DUE, before > COUNTS_FROM)
 
 
@@ -80,7 +80,7 @@ def channels_due(session: Session, now: datetime, limit: int) -> dict[str, datet
 
 
 def release(session: Session, channel_id: str, now: datetime) -> list[Waiting]:
-    """Queue what has waited for its moment. Returns the messages in order."""
+    """Queue the messages whose hour has come. Returns the messages in order."""
     is_due = (col(OutboxMessage.channel_id) == channel_id, col(OutboxMessage.not_before) <= now)
     found = _waiting(session, *is_due)
     message_store.release(session, *is_due, *_IS_QUEUED)
@@ -134,7 +134,7 @@ def of_versions(session: Session, event_ids: Sequence[int]) -> dict[str, list[Wa
 
 
 def _waiting(session: Session, *where: ColumnElement[bool]) -> list[Waiting]:
-    """In order."""
+    """The queued messages in the order of sending."""
     statement = (
         select(col(OutboxMessage.id), col(OutboxMessage.channel_id), col(OutboxMessage.not_before), EventVersion)
         .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))

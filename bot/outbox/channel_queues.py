@@ -82,7 +82,7 @@ class Claim:
     claimed_at: datetime
     """By the clock of leases."""
     begun_at_s: float = 0.0
-    """Before `claimed_at`, by the monotonic clock."""
+    """A moment before `claimed_at`, by the monotonic clock."""
     view: MessageView | None = None
     """None for a message without an event."""
     trial_since: datetime | None = None

@@ -67,9 +67,9 @@ class Edits(Protocol):
 
 @dataclass(frozen=True)
 class Claiming:
-    """In a transaction, by the outbox of one process. `room`: for so many claims.
+    """The claims that one process may make in a transaction. `room`: the most claims.
 
-    `now`: of the transaction. `at_s`: before `now`, by the monotonic clock.
+    `now`: the transaction's moment. `at_s`: a moment before `now`, by the monotonic clock.
     """
 
     token: str
@@ -100,7 +100,7 @@ class QueuedOnly:
 
 
 def add(session: Session, new: Sequence[NewPost], tells: Tells, claiming: Claiming, *, but: Collection[str]) -> Added:
-    """Make new messages, and claim some; `but`: none in these channels."""
+    """Make new messages, and claim some of the messages. `but`: channels without a claim."""
     now, new = claiming.now, list({post.idempotency_key: post for post in new}.values())
     if not new:
         return Added()
@@ -129,7 +129,7 @@ def add(session: Session, new: Sequence[NewPost], tells: Tells, claiming: Claimi
 
 
 def edit(session: Session, edits: Edits, added: Added, tells: Tells, claiming: Claiming) -> Added:
-    """Claim edits before the messages are locked. Comes last; returns the earlier claims too."""
+    """Claim edits, then lock the messages. Comes last. Returns the claims of `added` too."""
     wanted, now = edits.to_edit(), claiming.now
     claiming = replace(claiming, room=claiming.room - len(added.claims))
     leased = _lease(session, Call.EDIT, sorted(wanted), claiming)

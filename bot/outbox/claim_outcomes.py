@@ -56,7 +56,7 @@ class Recording(NamedTuple):
 class ClaimOutcome(ABC):
     """`name`: the label in the log and the metrics. `pauses`: the channel's pause between two messages follows.
 
-    `after`: until the queue goes on, in addition.
+    `after`: a further wait before the queue goes on.
     """
 
     name: ClassVar[str]
@@ -75,7 +75,7 @@ class ClaimOutcome(ABC):
 
     @abstractmethod
     def _write(self, at: Recording) -> None:
-        """The lease is ours."""
+        """Store the outcome. The lease is still ours."""
 
 
 @dataclass(frozen=True)
@@ -272,7 +272,7 @@ class ChannelClosed(ClaimOutcome):
 
 
 def record_posted(session: Session, sent: Sequence[Posted], now: datetime, context: OutcomeContext) -> dict[str, bool]:
-    """Simple outcomes. Channel → whether more waits there, for the leases still ours."""
+    """Store simple outcomes together. Channel → whether more messages wait, for the leases still ours."""
     ours: dict[str, bool] = {}
     for pause in {context.pause_after(one.claim) for one in sent}:
         leases = [

@@ -57,7 +57,7 @@ Render = Callable[[Claim, datetime], Message]
 
 @dataclass
 class ClaimSender:
-    """`worked`: the processor time of the thread."""
+    """Makes the call of a claim. `worked`: the processor time of the thread."""
 
     sender: Sender
     render: Render

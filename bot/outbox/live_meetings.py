@@ -96,7 +96,7 @@ def make(session: Session, meeting: Meeting, channels: Iterable[str], received_a
         for channel in channels
     ]
     message_store.add(session, posts)
-    # The row of an earlier message may be lost.
+    # A message made earlier may lack its row: such a message gets a row too.
     made = message_store.ids_of(session, [one.idempotency_key for one in posts])
     rows = [{"message_id": number, **_columns(meeting)} for number in made.values()]
     session.execute(insert_here(session, LiveMeetingRow).on_conflict_do_nothing(), rows)
@@ -184,7 +184,7 @@ def of_regions(session: Session, meeting: Meeting, channels: Collection[str]) ->
 
 
 def threads(session: Session, replies: Collection[int]) -> dict[int, str]:
-    """By message: the ts of its thread. A live message gone at the message's last call has no thread."""
+    """Reply → the ts of its thread. A live message that was gone at the reply's last call has no thread."""
     if not replies:
         return {}
     reply, live = aliased(OutboxMessage), OutboxMessage

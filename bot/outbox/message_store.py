@@ -237,7 +237,7 @@ def add_notice(session: Session, key: str, channel_ids: Sequence[str], message: 
 
 
 def _add_notice(session: Session, name: str, channel_ids: Sequence[str], content: str, now: datetime) -> None:
-    """Once for each channel."""
+    """Add a notice, once for each channel."""
     posts = [
         NewPost(channel_id, f"{name}@{channel_id}", MessageKind.NOTICE, Priority.ADMIN, now, written=content)
         for channel_id in channel_ids
@@ -246,7 +246,7 @@ def _add_notice(session: Session, name: str, channel_ids: Sequence[str], content
 
 
 def divert_notices(session: Session, channel_id: str, instead: Sequence[str]) -> int:
-    """Returns how many."""
+    """Send the channel's waiting notices to other channels instead. Returns the number of notices."""
     waiting = select(OutboxMessage).where(
         col(OutboxMessage.channel_id) == channel_id,
         IS_UNSENT,

@@ -141,7 +141,7 @@ class Notices:
         )
         key = _of_closing("admin-channel-open", self.admin_channel, since)
         message = self._render(Urgency.ALL_CLEAR, words, [])
-        # No notice: where the channel closes again, nobody else is told so.
+        # Not a notice: a notice would go to other channels where this channel closes again.
         said = NewPost(self.admin_channel, key, MessageKind.WELCOME, Priority.ADMIN, self._clock(), content=message)
         message_store.add(session, [said])
 

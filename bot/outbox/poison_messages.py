@@ -22,10 +22,10 @@ EDIT_ATTEMPTS = 5
 
 @dataclass(frozen=True)
 class Unanswered:
-    """Of a message or an edit, as seen by this process.
+    """The unanswered calls of a message or an edit, as seen by this process.
 
-    `while_others_passed`: calls with another message sent since the call before. `passed_before`: other messages sent
-    by the last of the calls.
+    `while_others_passed`: unanswered calls with another message sent since the call before. `passed_before`: other
+    messages sent before the last unanswered call.
     """
 
     message_id: int | None = None
@@ -86,7 +86,7 @@ class UnansweredCalls:
         return seen.failed_looks < EDIT_LOOKS_MAX
 
     def is_poison_edit(self, claim: Claim, edit: Unanswered) -> bool:
-        """Others passed since the first call: for an edit of an event messages, as did the last call for a message."""
+        """True if enough calls were unanswered while others passed. An event's edit waits while messages fail."""
         fails = claim.event is not None and self._messages_fail
         return edit.times >= EDIT_ATTEMPTS and edit.while_others_passed > 1 and not fails
 

@@ -2,7 +2,7 @@
 
 | Key | Withdrawn when |
 |---|---|
-| Of a notice for admins or a channel | `refused:unauthorized:DAY`: the data service takes the key again. Others never |
+| A notice for admins or a channel | `refused:unauthorized:DAY`: the data service takes the key again. Others never |
 | `missing:DAY:REGION:COURSE`: a meeting without its outcomes | The outcomes have come: the key is taken back |
 | `missing:DAY:`: a racing day without any delivery | An outcome of the day has come: the key is taken back |
 | `unread-record:ID`: a failed delivery whose record can't be read | Never |
@@ -29,7 +29,7 @@ def note(session: Session, keys: Iterable[str], now: datetime) -> list[str]:
 
 
 def claim(session: Session, key: str, now: datetime, again_after: timedelta) -> bool:
-    """Whether the key is new, or was claimed so long ago. One statement decides between two replicas."""
+    """True if the key is new, or was claimed `again_after` ago or earlier. One statement decides between replicas."""
     values = {"key": key, "created_at": now}
     statement = (
         insert_here(session, Notice)

@@ -116,7 +116,7 @@ class Days:
 
 
 def days_of(samples: Iterable[Sample], figure: Figure) -> Days:
-    """The growth from the last sample of a day to the last of the next. Days without such samples are left out."""
+    """The growth from a day's last sample to the next day's last sample. Days without both samples are left out."""
     ordered = sorted(samples, key=lambda sample: (sample.taken_at, sample.month))
     # A sample at midnight ends the day before.
     ends = {(sample.taken_at - timedelta.resolution).date(): sample for sample in ordered}
@@ -129,7 +129,7 @@ def days_of(samples: Iterable[Sample], figure: Figure) -> Days:
 
 
 def _growth(before: Sample | None, sample: Sample, figure: Figure) -> tuple[int, timedelta]:
-    """Since a sample of the same kind, or since the month's start. Zeros where nothing is known."""
+    """The growth since a sample of the same kind, or since the month's start, and its time. Zeros if unknown."""
     after, earlier, since = figure(sample), None, sample.taken_at
     if before is not None and _kind(before) == _kind(sample):
         earlier, since = figure(before), before.taken_at

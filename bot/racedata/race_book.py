@@ -94,7 +94,7 @@ Stopped = tuple[Coverage | None, ServiceError | None]
 
 @dataclass(eq=False)
 class _Reading:
-    """A reading under way, which goes on when its caller has given up. `is_waited_for`: by a person."""
+    """A reading under way, which goes on when its caller has given up. `is_waited_for`: a person waits."""
 
     errand: Errand
     budget: Budget

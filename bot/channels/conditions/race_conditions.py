@@ -22,7 +22,7 @@ _APART = re.compile(r"[\W_]+|(?<=[^\W\d_])(?=\d)")
 
 _KNOWN_SHAPE = re.compile(r"[1-9][0-9]*|(?:group|grade) [0-9]+|listed")
 _GRADE = re.compile("^(?:group|grade) ")
-"""On the flat and over jumps; "G1" is both."""
+"""The words on the flat and over jumps. "G1" stands for both."""
 
 
 class RaceClassCondition(NarrowingCondition):

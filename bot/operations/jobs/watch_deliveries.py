@@ -30,7 +30,7 @@ from bot.racedata.race_book import Budget, RaceBook
 log = get_logger(__name__)
 
 REGION_DAYS_ASKED = 12
-"""Regions and days asked for at most, in a run with news."""
+"""The most pairs of a region and a day that a run reads anew."""
 
 BUDGET_PER_REGION_DAY = Budget(pages=10, seconds=15.0, purpose=Purpose.UPKEEP)
 REQUESTS_LEFT_TO_PEOPLE = 500

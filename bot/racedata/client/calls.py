@@ -152,7 +152,7 @@ class Calls:
         except StorageError as error:
             if failure is None and request.is_repeatable:
                 raise
-            # The request must not be repeated, or is refused: the answer outweighs a failed note.
+            # An error here would repeat the request, or would hide the refusal. Both outweigh a failed note.
             log.warning("answer_not_noted", path=request.path, reason=str(error))
         if isinstance(found, ServiceFailure):
             raise found

@@ -6,7 +6,7 @@
 | `quota_exceeded` | All but `/account/usage`, at no cost | At a new month or plan, lower usage or a higher allowance |
 | `upgrade_required` | The refused endpoints | At a new plan |
 
-All are one row, read and changed for each request, so replicas share them.
+Circuit breakers and pace are one row, read and changed for each request, so all replicas share the row.
 """
 
 import asyncio
@@ -102,7 +102,7 @@ def fingerprint(key: SecretStr) -> str:
 
 
 class CircuitBreakers:
-    """`in_flight` counts this process's requests."""
+    """The circuit breakers and the pace of one key. `in_flight` counts this process's requests without an answer."""
 
     def __init__(self, store: StateStore, clock: Clock, key: SecretStr) -> None:
         self._store = store
@@ -118,7 +118,7 @@ class CircuitBreakers:
         await self._change(lambda kept: kept.without(code))
 
     async def take(self, endpoint: str, *, background: bool) -> float | None:
-        """0 if the request may be sent now, and is counted; else as `Minute.wait_s`.
+        """0 if the request may be sent now: the request is counted. Otherwise as `Minute.wait_s`.
 
         Raises CircuitOpen or UpgradeRequired for a request that may not be made.
         """
@@ -129,7 +129,7 @@ class CircuitBreakers:
             nonlocal wait_s, refusal
             now = self._clock()
             in_the_way = (one for one in kept.breakers.values() if one.stops(endpoint) and not one.is_due(now))
-            # Raised outside: an error in here would have units of other work done again.
+            # Raised after the change: an error in here would repeat other work of the same transaction.
             refusal = next((breaker.refusal_again(endpoint) for breaker in in_the_way), None)
             wait_s = kept.pace.wait_s(now, background=background, in_flight=self.in_flight)
             is_taken = refusal is None and wait_s == 0
@@ -187,9 +187,9 @@ class CircuitBreakers:
         )
 
     async def answered(self, plan: str | None, endpoint: str, reading: RateReading | None = None) -> None:
-        """Close the quota's breaker after an answer that was due, and all but the key's under another plan.
+        """Close the breakers that were due for a request. An answer of another plan closes all breakers but the key's.
 
-        Other answers may belong to requests from before the refusal.
+        Answers while no breaker is due may belong to requests from before the refusal.
         """
 
         def answer(kept: _Kept) -> _Kept:
@@ -214,7 +214,7 @@ class CircuitBreakers:
         await self._store.change(Mark.LATCHES, lambda kept: change(self._read(kept)).model_dump(mode="json"))
 
     def _read(self, stored: Any) -> _Kept:
-        """Nothing is kept of another key, or of an unreadable row: one needless request does no harm."""
+        """The stored row; empty for another key, or for an unreadable row: one needless request does no harm."""
         try:
             kept = _Kept.model_validate(stored or {})
         except ValidationError:

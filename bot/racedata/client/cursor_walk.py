@@ -75,7 +75,7 @@ def _problem(meta: Meta, seen: set[str | None], empty: int) -> str | None:
 
 
 async def collect(steps: AsyncGenerator[Step[Any]]) -> ServicePage[Any]:
-    """All pages as one page, with the last page's meta. Other shapes than lists are joined too."""
+    """All pages as one page, with the last page's meta. Data that is no list is joined too."""
     pages = [step.page async for step in steps]
     whole = reduce(joined, (page.data for page in pages))
     return ServicePage[Any].model_construct(meta=pages[-1].meta, data=whole)

@@ -21,7 +21,9 @@ LOWEST_LIMIT = 60
 
 
 class Minute(Value):
-    """Stored for all replicas. `left` of `window`, which ends at `resets_at`; unknown before a minute's first answer.
+    """The count of the service's minute, stored for all replicas. The count is unknown before a minute's first answer.
+
+    `left`: the requests left of the minute `window`, which ends at `resets_at`.
 
     Requests go out one at a time while the count is unknown or low: a minute that others used up costs one refusal,
     instead of a refusal for each request in flight. `others`: the minute shows requests that are not ours. After a 429
@@ -53,19 +55,22 @@ class Minute(Value):
         return self.model_copy(update={"left": self.left - 1})
 
     def held(self, now: datetime, hold_s: float) -> "Minute":
-        """For the longer of two waits. The service then has room (Interface, Errors), so the count is unknown."""
+        """The minute after a 429: the longer of two waits holds.
+
+        After the wait the service has room again (Interface, Errors), so the count is unknown.
+        """
         update = {"held_until": now + timedelta(seconds=hold_s), "hold_s": hold_s}
         return self.model_copy(update={"resets_at": None} | (update if hold_s > self.held_s(now) else {}))
 
     def answered(self, now: datetime, reading: RateReading, in_flight: int) -> "Minute":
-        """Corrected by an answer's headers. `in_flight`: our other requests, which the service may not have counted."""
+        """The minute after an answer with headers. `in_flight`: our other requests, perhaps not counted there."""
         limit = reading.limit or self.limit
         remaining = limit if reading.remaining is None else reading.remaining
         resets_at = now + timedelta(seconds=reading.resets_in_s or WINDOW_S)
         left, others = remaining - in_flight, remaining < limit - 1 - in_flight
         if self.resets_at and _ahead_s(self.resets_at, now, WINDOW_S):
             if self.window and reading.window and reading.window < self.window:
-                return self  # The answer is of the minute before, and came late.
+                return self  # The answer belongs to the minute before, and came late.
             if None in {self.window, reading.window} or self.window == reading.window:
                 others = self.others or remaining < self.left
                 left, resets_at = min(left, self.left), min(resets_at, self.resets_at)
@@ -74,7 +79,7 @@ class Minute(Value):
 
 
 def _ahead_s(moment: datetime | None, now: datetime, longest_s: float) -> float:
-    """Seconds until the moment; 0 once past. A moment further ahead is from before the clock was set back: 0."""
+    """Seconds until the moment; 0 once past, and 0 for a moment further ahead, left from before a clock set back."""
     ahead_s = (moment - now).total_seconds() if moment else 0.0
-    # Moments are whole microseconds.
+    # A stored moment is rounded to microseconds.
     return ahead_s if 0 < ahead_s <= longest_s + 0.001 else 0.0

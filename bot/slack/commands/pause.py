@@ -49,7 +49,7 @@ _ENDS = {
     **dict.fromkeys(("night", "overnight"), "morning"),
     **dict.fromkeys(("weekend", "week"), "monday"),
 }
-"""Of "pause tonight" and "pause for the weekend"."""
+"""The ends of "pause tonight", "pause for the weekend" and the like."""
 _MOMENT = ([Kind.DAY], [Kind.TIME], [Kind.DAY, Kind.TIME], [Kind.TIME, Kind.DAY])
 _HOUR = re.compile(r"(?:at )?(1[0-2]|[1-9])(?: o'?clock)?", re.ASCII | re.IGNORECASE)
 _EXAMPLES = "Write until 18:00, until tomorrow, until Sunday, until 22 Nov or until tomorrow 09:00."
@@ -73,7 +73,7 @@ def _pause(session: Session, desk: Desk, invocation: Invocation, asked: tuple[Pa
     """Raises CommandError if there is nothing to pause."""
     planned, is_own = asked
     if is_own:
-        # Watches may be under the person's id still.
+        # In a direct message, watches may still be stored under the person's id.
         move_person(session, invocation.user_id, invocation.channel_id)
     with audited(session, desk, invocation, "pause"):
         if not pause_channel(session, invocation.channel_id, planned.until, desk.clock()):

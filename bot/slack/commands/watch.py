@@ -132,7 +132,7 @@ async def _answer_watching(desk: Desk, invocation: Invocation, page: int) -> Mes
 
 
 async def _plan_unwatch(desk: Desk, invocation: Invocation) -> WatchRow:
-    """Of a name, of any kind; the channel's before the person's. Raises CommandError with a button for each watch."""
+    """The watch of a name of any kind: the channel's, else the person's. Raises CommandError with a button for each."""
     names, is_own = read_names(invocation.text)
     typed = " ".join(name for _, name in names)
 
@@ -163,7 +163,7 @@ def _label(row: WatchRow) -> str:
 
 
 def _unwatch(session: Session, desk: Desk, invocation: Invocation, planned: WatchRow) -> Unwatched:
-    """Raises CommandError for an ended watch."""
+    """End the watch. Raises CommandError for a watch that has ended before."""
     ended = Unwatched(WatchedName(WatchKind(planned.kind), planned.name), planned.person_id is not None)
     if not watches.end(session, planned):
         raise CommandError(GONE, lines={"What is watched": "watching"})

@@ -30,7 +30,7 @@ DIRECT_MESSAGE_EVENT = "message"
 """The manifest's name is `message.im`, with the scope im:history."""
 
 UNDER_WAY_FOR = timedelta(seconds=COMMIT_S + COMMAND_ANSWER_S + 5)
-"""A command without an answer for so long has died."""
+"""A command that has no answer after this time has died."""
 
 
 async def _say_outdated(_desk: Desk, _invocation: Invocation, _committed: Any) -> Message:
@@ -129,7 +129,7 @@ class DirectMessageListener:
         return None
 
     def _status(self, session: Session, key: str) -> int | None:
-        """The answer to an event sent again; None for an event whose command is to run, in no other replica.
+        """The answer to an event sent again; None if the command is to run: then no other replica runs the command.
 
         With a 503 Slack sends the event again a minute later: the command that is under way may have died.
         """

@@ -45,7 +45,7 @@ def untaken_named(untaken: Untaken) -> str:
 
 
 def escalation(told: Escalation, alert: str, link: str | None) -> Message:
-    """`alert`: the text of the abandonment's message. `link`: to that message in its channel; None if not there."""
+    """`alert`: the text of the abandonment's message. `link`: to the alert in its channel, if any."""
     asked, channel_id = told.alert.asked, told.alert.post.channel_id
     first, channel = clip(alert, ALERT_MAX), named(channel_id)
     see = f"<{link.replace('&', '&amp;')}|See the alert>" if link else f"The alert is for {channel}"

@@ -45,7 +45,7 @@ class FilledForm:
         return str(self.field(name).get("value") or "")
 
     def chosen(self, name: str) -> list[str]:
-        """Of a menu of options, people or channels."""
+        """The chosen values of a menu of options, people or channels."""
         found = self.field(name)
         values = [one.get("value") for one in found.get("selected_options") or () if isinstance(one, dict)]
         return [str(one) for one in values or found.get("selected_users") or found.get("selected_conversations") or ()]
@@ -189,7 +189,7 @@ def form_field(name: str, label: str, element: Block, *, hint: str | None = None
 
 
 def filled(element: Block, name: str, initial: str | Sequence[Any]) -> Block:
-    """With the initial value, if any: Slack takes no empty value."""
+    """The element with the initial value, if any: Slack refuses an empty value."""
     return element | ({name: initial} if initial else {})
 
 

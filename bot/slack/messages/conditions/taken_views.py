@@ -1,4 +1,4 @@
-"""What a filter takes, as people meet the conditions: regions, topics, courses and races; and mentions."""
+"""The conditions of a filter as people see the conditions: regions, topics, courses, races, and mentions."""
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence

@@ -22,7 +22,7 @@ from bot.slack.messages.kit.text import (
 
 LIST_LINE_MAX = 600
 MARK_MAX = 400
-"""MessagePart of MESSAGE_MAX, reserved for an edit's mark."""
+"""The part of MESSAGE_MAX that is reserved for an edit's mark."""
 
 _MORE_ROOM = 40
 
@@ -68,7 +68,7 @@ _OLD: Form = attrgetter("old")
 
 
 def message(text: str, parts: Iterable[MessagePart]) -> Message:
-    """Every part whole, but the lines, of which as many as fit. Native blocks have an older form."""
+    """A message with every part whole, and with as many lines as fit. Native blocks get an older form."""
     every, said = list(parts), clip(text, TEXT_MAX)
 
     def made(form: Form) -> Message:
@@ -80,7 +80,7 @@ def message(text: str, parts: Iterable[MessagePart]) -> Message:
 
 
 def lines(words: Sequence[str], total: int | None = None) -> Filling:
-    """As many of the lines as fit, and how many more there are. `total`: if `words` has not all."""
+    """As many of the lines as fit, and the number of further lines. `total`: all lines, if `words` has only some."""
     return partial(_line_sections, words, len(words) if total is None else total)
 
 
@@ -95,13 +95,13 @@ def fold(title: str, parts: Sequence[MessagePart]) -> Filling:
 
 
 def section_of(words: Sequence[str], button: Block | None = None) -> Block:
-    """One section with the first line, and as many of the others as fit."""
+    """One section with the first line, and with as many further lines as fit."""
     (block,) = _line_sections(words, len(words), SECTION_MAX + 2 * TEXT_OBJECT)
     return block | ({"accessory": button} if button else {})
 
 
 def all_fit(words: Sequence[str], *beside: Block | None) -> bool:
-    """Whether a message cuts no line."""
+    """True if every line fits into a message beside the blocks."""
     room = MESSAGE_MAX - MARK_MAX - weight(block for block in beside if block)
     return sum(map(len, _packed(words, room))) == len(words)
 
@@ -202,7 +202,7 @@ def _packed(words: Iterable[str], room: int) -> list[list[str]]:
 
 
 def _split(units: Iterable[Either], blocks: int, room: int) -> list[list[Either]]:
-    """At least a page. A unit larger than a page stands alone."""
+    """The pages, at least one. A unit larger than a page stands alone."""
     pages: list[list[Either]] = [[]]
     left = room, blocks, TABLE_MAX
     for one in units:
