@@ -72,10 +72,14 @@ class Chains:
                 told = [_renumbered(one, numbers) for one in found.values()]
                 self._by_key[key] = {one.telling.id: one for one in told}
 
-    def wait_no_longer(self, number: int) -> None:
+    def wait_no_longer(self, number: int) -> set[str]:
+        """Returns the telling's channel, if the telling is known."""
+        channels = set[str]()
         for found in self._by_key.values():
             if (one := found.get(number)) is not None:
                 found[number] = one._replace(telling=replace(one.telling, waits=None))
+                channels.add(one.channel_id)
+        return channels
 
     def of(self, event_keys: Iterable[str], race: tuple[str, str] | None = None) -> Chain:
         """`race`: also events of this race and kind, under any key."""

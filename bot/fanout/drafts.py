@@ -76,6 +76,7 @@ class Drafts:
         self._new: list[_New] = []
         self._shown: list[Shown] = []
         self._released: list[int] = []
+        self._released_in: set[str] = set()
         self._asked_before: list[int] = []
         self._told: dict[int, tuple[EventVersion, RacingEvent]] = {}
         self._made: set[int] = set()
@@ -124,8 +125,8 @@ class Drafts:
             self._asked_before.append(show.telling)
 
     def release(self, release: Release) -> None:
-        self.chains.wait_no_longer(release.telling)
         self._released.append(release.telling)
+        self._released_in |= self.chains.wait_no_longer(release.telling)
 
     def write(
         self,
@@ -135,9 +136,9 @@ class Drafts:
     ) -> Added:
         """Store all that is planned. Ends the transaction: nothing may wait for a lock after the locks of messages."""
         event_store.add(self._session, self._versions)
-        # Where a message already has more to show, or waits no longer, no message of the channel is sent at once.
-        followed = {*self._released, *(one.telling for one in self._shown)}
-        busy = {one.post.channel_id for one in self._new if one.number in followed}
+        # Where a message waits no longer, or a new message already has more to show, nothing is sent at once.
+        followed = {one.telling for one in self._shown}
+        busy = self._released_in | {one.post.channel_id for one in self._new if one.number in followed}
         told = self._told.values()
         tells = Tells(
             {row.id or 0: row for row, _ in told},

@@ -22,7 +22,7 @@ from sandbox.slack import failures
 from tests.clock import DAY
 from tests.databases import on_both, on_postgresql
 from tests.integration.pipeline.racing_day import abandonment, result, shown
-from tests.integration.pipeline.steps import close, fail, kinds, pause, wait, write
+from tests.integration.pipeline.steps import close, fail, hour, kinds, pause, wait, write
 
 
 @pytest_asyncio.fixture
@@ -68,6 +68,16 @@ async def test_correction_is_sent_at_once_and_the_edit_of_the_earlier_message_fo
     assert (len(running.texts("CGB")), await running.waiting()) == (2, {"queued": 1})
     await running.post_all()
     assert "Superseded" in shown(running.slack.messages("CGB")[0])
+
+
+@on_both
+async def test_news_is_not_sent_before_the_message_that_waits_no_longer_for_its_hour(running):
+    await running.subscribe("CGB", "GB", frozenset(Topic), digest=(hour(running),))
+    await fan_out(running, result())
+    await fan_out(running, abandonment())
+    assert running.texts("CGB") == []
+    await running.post_all()
+    assert [text.startswith("ABANDONED") for text in running.texts("CGB")] == [False, True]
 
 
 @on_both
