@@ -1,4 +1,4 @@
-"""Posts events that one channel has missed because of a wrong filter."""
+"""Posts events that channels have missed because of a wrong filter."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -26,7 +26,7 @@ from bot.events import event_store
 from bot.outbox import held_queues, live_meetings, message_store, revisions
 from bot.outbox.held_queues import Held
 from bot.outbox.message_store import COUNTS_FROM, IS_DUE, IS_UNSENT
-from bot.outbox.message_view import shown_beside
+from bot.outbox.message_view import ShownBeside, shown_beside
 from bot.outbox.said_apart import say_apart
 from bot.outbox.states import WAITING_STATES, Happened, move, move_each
 
@@ -142,7 +142,10 @@ def _waiting(session: Session, *where: ColumnElement[bool]) -> list[Waiting]:
         .order_by(col(OutboxMessage.priority), col(OutboxMessage.id))
     )
     own = session.execute(statement).all()
-    beside = shown_beside(session, [post_id or 0 for post_id, _, _, _ in own])
+    ids = [post_id or 0 for post_id, _, _, _ in own]
+    beside: dict[int, list[ShownBeside]] = {}
+    for start in range(0, len(ids), IDS_PER_STATEMENT):
+        beside |= shown_beside(session, ids[start : start + IDS_PER_STATEMENT])
     return [
         Waiting(post_id, channel_id, until, version, tuple(one.event for one in beside.get(post_id, ())))
         for post_id, channel_id, until, version in own

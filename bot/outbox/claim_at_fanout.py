@@ -1,4 +1,4 @@
-"""Claims new messages in fan-out's transaction, where the queue is free. All others are queued."""
+"""Claims new messages and edits in fan-out's transaction, where the queue is free. All others are queued."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -90,7 +90,7 @@ class Added:
 
 
 class QueuedOnly:
-    """An outbox for commands: a running `serve` sends the messages."""
+    """An outbox without claims: the poster of a running `serve` sends the messages."""
 
     def claiming(self, now: datetime, at_s: float = 0.0) -> Claiming:
         return Claiming("", 0, Buckets({}), now, at_s)

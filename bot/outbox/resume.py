@@ -208,7 +208,8 @@ class Reopening:
                     )
                     for number, (message, _) in enumerate(messages)
                 ]
-                numbers = list(message_store.add(session, made).values())
+                ids = message_store.add(session, made)
+                numbers = [ids[one.idempotency_key] for one in made]
                 named = iter(key for key, version in _newest(waiting).items() if version.kind in ABANDONMENTS)
                 for number, (_, count) in zip(numbers, messages, strict=True):
                     backlog.fold(session, _of(waiting, list(islice(named, count))), number)
