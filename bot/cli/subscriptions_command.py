@@ -10,7 +10,7 @@ from functools import partial
 from sqlmodel import Session
 
 from bot.channels import channel_lock, subscriptions, watches
-from bot.channels.conditions.race_conditions import folded_class
+from bot.channels.conditions.race_conditions import class_keys, folded_class
 from bot.channels.filters import ALL_REGIONS, ChannelFilter
 from bot.channels.watches import WatchedName
 from bot.cli.opened import opened
@@ -239,9 +239,9 @@ def _published(typed: ChannelFilter, lists: Lexicon, now: datetime) -> tuple[Cha
 
 def _unlisted_classes(typed: ChannelFilter, lists: Lexicon) -> list[str]:
     """A sentence for each unlisted class. While no list is known, every class is accepted, as in Slack."""
-    published = {folded_class(each): each for each in lists.classes}
+    published = {key for each in lists.classes for key in class_keys(folded_class(each))}
     unlisted = [each for each in typed.classes if published and folded_class(each) not in published]
-    return [_unlisted("race class", each, list(published.values())) for each in unlisted]
+    return [_unlisted("race class", each, lists.classes) for each in unlisted]
 
 
 def _unlisted(kind: str, word: str, listed: Sequence[str]) -> str:

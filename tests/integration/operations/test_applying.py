@@ -239,7 +239,7 @@ async def test_without_lists_words_are_kept_and_checked_later(pipeline):
 
 
 async def test_race_class_that_the_service_does_not_list_is_refused(pipeline):
-    text = file(CGB="{region: GB, topics: [results], classes: [class4, Gruop 2, group 2, Class 9, Open]}")
+    text = file(CGB="{region: GB, topics: [results], classes: [class4, Gruop 2, group 2, G2, Class 9, Open]}")
     with pytest.raises(SubscriptionFileWrong) as refused:
         await checked_file(pipeline, text)
     first, second, third = refused.value.problems
