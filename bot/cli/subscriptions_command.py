@@ -226,9 +226,17 @@ def _published(typed: ChannelFilter, lists: Lexicon, now: datetime) -> tuple[Cha
     courses = {
         one: course_of(Course(name=one.course_id or one.name), within) for one in (*typed.courses, *typed.not_courses)
     }
-    unlisted = [] if region in {ALL_REGIONS, *lists.regions} else [_unlisted("region", region, lists.regions)]
+    unlisted = (
+        []
+        if region in {ALL_REGIONS, *lists.regions}
+        else [_unlisted("region", region, lists.regions, is_known=bool(lists.regions))]
+    )
     names = [one.name for one in within if one.name]
-    unlisted += [_unlisted("course", name_of(one), names) for one, found in courses.items() if found is None]
+    unlisted += [
+        _unlisted("course", name_of(one), names, is_known=bool(lists.courses))
+        for one, found in courses.items()
+        if found is None
+    ]
     update = {
         "region": region,
         "courses": tuple(courses[one] or one for one in typed.courses),
@@ -244,7 +252,10 @@ def _unlisted_classes(typed: ChannelFilter, lists: Lexicon) -> list[str]:
     return [_unlisted("race class", each, lists.classes) for each in unlisted]
 
 
-def _unlisted(kind: str, word: str, listed: Sequence[str]) -> str:
+def _unlisted(kind: str, word: str, listed: Sequence[str], *, is_known: bool = True) -> str:
+    """`listed`: the names that may be meant. `is_known`: whether any list of this kind has come."""
+    if not is_known:
+        return f"The {kind} {word} could not be checked: no list of {kind}s is known."
     shown = f" Listed are {', '.join(listed)}." if 0 < len(listed) <= LISTED_MAX else ""
     return f"The {kind} {word} is not listed.{question(likely(word, listed)) or shown}"
 
