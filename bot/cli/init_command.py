@@ -79,7 +79,7 @@ def ask_all(ask: Callable[[Asked, str], str], told: Callable[[str], None], kept:
     """The values by name. `ask` gets the kept value, and is called again after each problem."""
     given: dict[str, str] = {}
     for asked in ASKED:
-        if asked.instead in given:
+        if asked.instead in given and asked.name not in kept:
             continue
         while True:
             value = ask(asked, kept.get(asked.name, "")).strip()
@@ -93,9 +93,10 @@ def ask_all(ask: Callable[[Asked, str], str], told: Callable[[str], None], kept:
     return given
 
 
-def taken_from(environment: Mapping[str, str]) -> dict[str, str]:
-    """The values that the environment gives. Raises SettingsError with every problem."""
-    given = {one.name: environment[one.name].strip() for one in ASKED if environment.get(one.name, "").strip()}
+def taken_from(environment: Mapping[str, str], kept: Mapping[str, str]) -> dict[str, str]:
+    """The values of the environment, else the kept values. Raises SettingsError with every problem."""
+    found = {one.name: environment.get(one.name, "").strip() or kept.get(one.name, "") for one in ASKED}
+    given = {name: value for name, value in found.items() if value}
     problems = [problem for name, value in given.items() if (problem := problem_with(name, value))]
     problems += [
         f"{one.name} is missing. {one.comment}"

@@ -94,7 +94,7 @@ def init(
         typed = typer.prompt(f"{asked.name}{hint}", default="", show_default=False, hide_input=asked.is_secret)
         return str(typed) or before
 
-    write(path, taken_from(os.environ) if from_env else ask_all(ask, print, kept), kept)
+    write(path, taken_from(os.environ, kept) if from_env else ask_all(ask, print, kept), kept)
     print(f"{path} is written, for your own user alone. Start the bot: racing-bot serve. Then: racing-bot doctor")
 
 

@@ -69,6 +69,11 @@ def test_without_a_signing_secret_the_token_of_socket_mode_is_asked():
     assert told == ["SLACK_APP_TOKEN is needed."]
 
 
+def test_enter_throughout_keeps_every_value_of_the_file_before():
+    kept = GIVEN | {"SLACK_APP_TOKEN": "xapp-1-abc"}
+    assert ask_all(lambda _, before: before, pytest.fail, kept) == kept
+
+
 @pytest.fixture
 def init(tmp_path, monkeypatch):
     """Runs `racing-bot init --from-env` in an empty folder with these values in the environment."""
@@ -94,10 +99,10 @@ def test_file_is_for_the_own_user_alone_is_read_by_the_bot_and_never_overwritten
     written = path.read_text()
     assert "Give --overwrite" in str(init("--from-env", **GIVEN).exception)
     assert path.read_text() == written
-    path.write_text(f"{written}\nLOG_LEVEL=debug\n")
-    assert init("--from-env", "--overwrite", **GIVEN | {"RACING_API_KEY": "new"}).exit_code == 0
-    before, after = read(written), read(path.read_text())
-    assert after == {**before, "RACING_API_KEY": "new", "LOG_LEVEL": "debug"}, "keys and other lines stay"
+    path.write_text(f"{written}\nLOG_LEVEL=debug\nSLACK_APP_TOKEN=xapp-1-abc\n")
+    before = read(path.read_text())
+    assert init("--from-env", "--overwrite", RACING_API_KEY="new").exit_code == 0
+    assert read(path.read_text()) == {**before, "RACING_API_KEY": "new"}, "all that the environment lacks stays"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
