@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from cryptography.fernet import Fernet
 from dotenv import dotenv_values
+from dotenv.parser import parse_stream
 
 from bot.errors import SettingsError
 from bot.settings import load_settings
@@ -20,7 +21,7 @@ PLACEHOLDER = re.compile(
 )
 """The README's own examples, and the words of other samples."""
 
-READ_BACK = "can't stand in a .env as it is: take line breaks, quotes and ${ out of the value"
+READ_BACK = "can't stand in a .env as it is: take line breaks, quotes, # and ${ out of the value"
 
 
 class Asked(NamedTuple):
@@ -109,15 +110,20 @@ def taken_from(environment: Mapping[str, str], kept: Mapping[str, str]) -> dict[
 
 
 def write(path: Path, given: Mapping[str, str], kept: Mapping[str, str]) -> None:
-    """Write the file, readable by your own user alone. Keys and other lines of an earlier file stay.
+    """Write the file, readable by your own user alone. Keys of an earlier file stay, and its other lines as typed.
 
     Raises SettingsError.
     """
     made = {name: kept.get(name) or make().decode() for name, (_, make) in MADE.items()}
+    changed = [name for name, value in made.items() if read(_line(name, value)) != {name: value}]
+    if changed:
+        raise SettingsError([f"{name} {READ_BACK}." for name in changed])
     lines = [f"# {one.comment}\n{_line(one.name, given[one.name])}" for one in ASKED if one.name in given]
     lines += [f"# {comment}\n{_line(name, made[name])}" for name, (comment, _) in MADE.items()]
     ours = {one.name for one in ASKED} | MADE.keys()
-    lines += [f"# Kept from the file before.\n{_line(name, kept[name])}" for name in kept if name not in ours]
+    before = StringIO(path.read_text(encoding="utf-8-sig") if path.exists() else "")
+    others = [one for one in parse_stream(before) if one.value is not None and one.key not in ours]
+    lines += [f"# Kept from the file before.\n{one.original.string.strip()}\n" for one in others]
     load_settings(
         None, **{name.lower(): value for name, value in {**given, **made}.items() if name != "POSTGRES_PASSWORD"}
     )

@@ -106,6 +106,27 @@ def test_file_is_for_the_own_user_alone_is_read_by_the_bot_and_never_overwritten
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
+def test_lines_that_are_not_asked_for_stay_as_they_were_typed(init, tmp_path):
+    path = tmp_path / ".env"
+    lines = [
+        "DATABASE_URL='postgresql://u:pa ss #1@h/db'",
+        'export COMPOSE_FILE="${HOME}/a.yaml"',
+        "LOG_LEVEL=info  # now",
+    ]
+    path.write_text("\n\n".join(lines), encoding="utf-8-sig")
+    assert init("--from-env", "--overwrite", **GIVEN).exit_code == 0
+    assert [line for line in path.read_text().splitlines() if line in lines] == lines
+
+
+def test_kept_key_that_would_read_back_differently_is_refused_and_the_file_stays(init, tmp_path):
+    path = tmp_path / ".env"
+    path.write_text("POSTGRES_PASSWORD='pa ss #1'\n")
+    ended = init("--from-env", "--overwrite", **GIVEN).exception
+    assert isinstance(ended, SettingsError)
+    assert [one.split()[0] for one in ended.problems] == ["POSTGRES_PASSWORD"]
+    assert path.read_text() == "POSTGRES_PASSWORD='pa ss #1'\n"
+
+
 def test_every_missing_or_wrong_value_of_the_environment_is_named_and_nothing_is_written(init, tmp_path):
     ended = init("--from-env", **GIVEN | {"RACING_API_URL": None, "SLACK_BOT_TOKEN": "xoxb-…"}).exception
     assert isinstance(ended, SettingsError)
