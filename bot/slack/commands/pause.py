@@ -36,7 +36,10 @@ _END_OF_DAY = "24"
 _MORNING_H = 10
 """Of a named day, 10.30 is in the morning: there is racing at 2.30."""
 
-_WEEKLY = frozenset((*WEEKDAYS, *(day[:3] for day in WEEKDAYS)))
+_NIGHT_ENDS_H = 6
+"""From this hour on, "overnight" is the coming night."""
+
+_WEEKLY = frozenset(("weekend", *WEEKDAYS, *(day[:3] for day in WEEKDAYS)))
 _PARTS_OF_A_DAY = {"morning": "9:00", "afternoon": "13:00", "evening": "18:00", "tonight": "18:00"}
 _WORDS = {
     **{word: (Kind.TIME, clock) for word, clock in _PARTS_OF_A_DAY.items()},
@@ -46,7 +49,7 @@ _WORDS = {
 _MOMENTS = Grammar(_WORDS, has_days=True)
 _ENDS = {
     **dict.fromkeys(("today", "tonight", "day", "evening"), "24:00"),
-    **dict.fromkeys(("night", "overnight"), "morning"),
+    **dict.fromkeys(("night", "overnight"), "overnight"),
     **dict.fromkeys(("weekend", "week"), "monday"),
 }
 """The ends of "pause tonight", "pause for the weekend" and the like."""
@@ -107,7 +110,7 @@ async def _plan(desk: Desk, invocation: Invocation) -> Paused:
     now, text = desk.clock(), " ".join(word for word in invocation.text.split() if word.lower() not in SAYING_NOTHING)
     word, _, rest = text.partition(" ")
     if word.lower() not in _UNTIL:
-        text = rest if word.lower() == "for" and rest else text
+        text = rest if word.lower() == "for" else text
         end = _ENDS.get(text.lower().removeprefix("the ").removeprefix("this "))
         if end is None:
             length = read_duration(text)
@@ -144,7 +147,9 @@ def read_until(text: str, now: datetime) -> datetime:
     for a time such as 2.30 without "am" or "pm".
     """
     hour = _HOUR.fullmatch(text.strip())
-    text = f"{hour[1]}:00" if hour else "monday" if text.lower() == "next week" else text
+    night_ends = "morning" if now.hour < _NIGHT_ENDS_H else "tomorrow morning"
+    said = {"next week": "monday", "overnight": night_ends}
+    text = f"{hour[1]}:00" if hour else said.get(text.lower(), text)
     phrases = [one for one in _phrases(text, now.date()) if one.kind is not Kind.FILLER]
     times, days = ([one for one in phrases if one.kind is kind] for kind in (Kind.TIME, Kind.DAY))
     _check_moment(text, phrases)

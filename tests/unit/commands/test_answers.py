@@ -61,6 +61,24 @@ def test_time_with_one_meaning_is_taken(text):
     assert read_until(text, NOW.replace(hour=9, minute=12)) > NOW.replace(hour=9, minute=12)
 
 
+MONDAY, SATURDAY = NOW.replace(day=23, hour=0), NOW.replace(day=28, hour=0)
+
+
+@pytest.mark.parametrize(
+    ("text", "now", "until"),
+    [
+        ("overnight", MONDAY.replace(hour=8, minute=20), MONDAY + timedelta(hours=33)),
+        ("overnight", MONDAY.replace(hour=6), MONDAY + timedelta(hours=33)),
+        ("overnight", MONDAY.replace(hour=5, minute=59), MONDAY + timedelta(hours=9)),
+        ("the morning", MONDAY.replace(hour=8, minute=20), MONDAY + timedelta(hours=9)),
+        ("the weekend", SATURDAY.replace(hour=8), SATURDAY + timedelta(days=7)),
+        ("the weekend", MONDAY.replace(hour=8), SATURDAY),
+    ],
+)
+def test_words_of_a_pause_mean_the_next_such_moment(text, now, until):
+    assert read_until(text, now) == until
+
+
 # Use of the quota
 
 
