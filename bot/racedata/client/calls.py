@@ -116,18 +116,25 @@ class Calls:
 
     @asynccontextmanager
     async def _turn(self, request: Request, until: float, *, background: bool) -> AsyncGenerator[None]:
-        """Wait until the request may be sent. RateLimited, without a request, if no turn comes `until`."""
+        """Wait until the request may be sent.
+
+        RateLimited, without a request, if no turn comes `until`; ServiceUnreachable if others still have no answer.
+        """
         while True:
             answered = self._answered
             wait_s = await self.breakers.take(request.endpoint, background=background)
             if wait_s == 0:
                 break
-            if self._timing.monotonic() + (wait_s or 0.0) > until:
-                raise RateLimited(request.path, code=RateLimited.known_code, retry_after_s=wait_s)
-            if wait_s is not None:
-                limited = RateLimited(request.path, code=RateLimited.known_code, retry_after_s=wait_s)
-                self._held_up.setdefault(id(request), limited)
-            await (answered.wait() if wait_s is None else self._timing.sleep(wait_s))
+            if wait_s is None:
+                if self._timing.monotonic() > until:
+                    raise ServiceUnreachable(request.path, message="no answer to others", may_have_arrived=False)
+                await answered.wait()
+                continue
+            limited = RateLimited(request.path, code=RateLimited.known_code, retry_after_s=wait_s)
+            if self._timing.monotonic() + wait_s > until:
+                raise limited
+            self._held_up.setdefault(id(request), limited)
+            await self._timing.sleep(wait_s)
         try:
             yield
         finally:

@@ -225,6 +225,20 @@ async def test_call_without_an_answer_so_far_says_why(store, sleep_clock, refusa
     assert type(client.held_up()) is ServiceUnreachable
 
 
+async def test_call_without_a_turn_while_the_service_is_silent_tells_of_no_limit(store, sleep_clock):
+    silent = ThenSilent()
+    client = silent.client(store, sleep_clock)
+    asking = [asyncio.create_task(client.countries()) for _ in range(3)]
+    await silent.silent.wait()
+    sleep_clock.now_s += 76
+    asking[0].cancel()
+    with pytest.raises(ServiceUnreachable) as caught:
+        await asking[2]
+    assert not caught.value.may_have_arrived
+    asking[1].cancel()
+    await asyncio.gather(*asking, return_exceptions=True)
+
+
 # What the client remembers
 
 
