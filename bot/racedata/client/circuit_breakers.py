@@ -6,7 +6,7 @@
 | `quota_exceeded` | All but `/account/usage`, at no cost | At a new month or plan, lower usage or a higher allowance |
 | `upgrade_required` | The refused endpoints | At a new plan |
 
-Circuit breakers and pace are one row, read and changed for each request, so all replicas share the row.
+Circuit breakers and pace of a key are one row, read and changed for each request, so all replicas share the row.
 """
 
 import asyncio
@@ -82,9 +82,8 @@ class OpenBreaker(Value):
 
 
 class _Kept(Value):
-    """The stored row, of the key with this fingerprint. Breakers by code."""
+    """A key's stored row. Breakers by code."""
 
-    key: str
     breakers: Mapping[str, OpenBreaker] = {}
     pace: Minute = Minute()
 
@@ -97,8 +96,10 @@ class _Kept(Value):
         )
 
 
-def fingerprint(key: SecretStr) -> str:
-    return new_hmac(key.get_secret_value().encode(), b"racing-bot latch", sha256).hexdigest()[:16]
+def row_name(key: SecretStr) -> str:
+    """Each key has a row, so that no key changes another's: the name ends in the key's fingerprint."""
+    fingerprint = new_hmac(key.get_secret_value().encode(), b"racing-bot latch", sha256).hexdigest()[:16]
+    return f"{Mark.LATCHES}{fingerprint}"
 
 
 class CircuitBreakers:
@@ -107,12 +108,12 @@ class CircuitBreakers:
     def __init__(self, store: StateStore, clock: Clock, key: SecretStr) -> None:
         self._store = store
         self._clock = clock
-        self._key = fingerprint(key)
+        self._name = row_name(key)
         self._turn = asyncio.Lock()
         self.in_flight = 0
 
     async def open_now(self) -> tuple[OpenBreaker, ...]:
-        return tuple(self._read(await self._store.get(Mark.LATCHES)).breakers.values())
+        return tuple(_read(await self._store.get(self._name)).breakers.values())
 
     async def reset(self, code: str) -> None:
         await self._change(lambda kept: kept.without(code))
@@ -211,15 +212,15 @@ class CircuitBreakers:
         return kept.model_copy(update={"pace": pace})
 
     async def _change(self, change: Callable[[_Kept], _Kept]) -> None:
-        await self._store.change(Mark.LATCHES, lambda kept: change(self._read(kept)).model_dump(mode="json"))
+        await self._store.change(self._name, lambda kept: change(_read(kept)).model_dump(mode="json"))
 
-    def _read(self, stored: Any) -> _Kept:
-        """The stored row; empty for another key, or for an unreadable row: one needless request does no harm."""
-        try:
-            kept = _Kept.model_validate(stored or {})
-        except ValidationError:
-            return _Kept(key=self._key)
-        return kept if kept.key == self._key else _Kept(key=self._key)
+
+def _read(stored: Any) -> _Kept:
+    """The stored row; empty for an unreadable row: one needless request does no harm."""
+    try:
+        return _Kept.model_validate(stored or {})
+    except ValidationError:
+        return _Kept()
 
 
 def _next_probe(since: datetime, now: datetime) -> datetime:

@@ -241,8 +241,8 @@ async def test_preview_lists_what_would_be_made_good_and_changes_nothing(bot, ou
     shown = await outage.make_repair(bot).preview()
     assert [await count(bot, table) for table in (InboxDelivery, OutboxMessage)] == [0, 0]
     # The pace of its requests alone is noted.
-    stored = await bot.database.read(lambda session: session.execute(select(col(StoredState.name))).scalars().all())
-    assert stored == [Mark.LATCHES]
+    (name,) = await bot.database.read(lambda session: session.execute(select(col(StoredState.name))).scalars().all())
+    assert name.startswith(Mark.LATCHES)
     made = await mend(bot, outage)
     assert {*shown.events} == {*made.events}
     assert (len(shown.made), shown.known) == (len(made.made), made.known) == (7, 0)

@@ -5,8 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from pydantic import SecretStr
 
-from bot.db.named_values import Mark
-from bot.racedata.client.circuit_breakers import CircuitBreakers, fingerprint
+from bot.racedata.client.circuit_breakers import CircuitBreakers, row_name
 from bot.racedata.client.service_errors import CircuitOpen, QuotaExceeded, RateLimited, Unauthorized, UpgradeRequired
 from tests.unit.racedata.scripted_service import KEY as RECOGNISABLE
 
@@ -52,7 +51,10 @@ STORIES = {
     "quota stops all but usage": "quota free opens, not asked, account/usage asked",
     "a refusal is told once": "quota free opens, quota free again",
     "quota survives a restart": "quota free opens, restart, not asked",
-    "another key closes both": "quota free opens, key free opens, other key, asked",
+    "no key changes another's breakers": (
+        "quota free opens, other key, asked, reset quota_exceeded, restart, not asked, "
+        "key free opens, other key, asked, restart, account/usage not asked"
+    ),
     "every hour of the first day": (
         "quota free opens, at 2025-12-01 00:00, asked, quota free again, not asked, at 2025-12-01 01:00, asked, "
         "at 2025-12-01 23:00, quota free again, at 2025-12-02 00:00, asked, "
@@ -120,7 +122,7 @@ async def wait_s(breakers):
 
 @pytest.mark.parametrize("pace", [{}, {"held_until": None}, {"held_until": "soon"}, {"hold_s": None}])
 async def test_unreadable_wait_holds_nobody(breakers, store, pace):
-    store.values[Mark.LATCHES] = {"key": fingerprint(KEY), "pace": pace}
+    store.values[row_name(KEY)] = {"pace": pace}
     assert await wait_s(breakers) == 0
     await limit(breakers, 40)
     assert await wait_s(breakers) == 40
@@ -164,5 +166,5 @@ async def test_answer_to_what_was_asked_before_the_refusal_closes_nothing(breake
 
 @pytest.mark.parametrize("stored", [{}, {"code": 7}, {"code": "quota_exceeded", "since": "yesterday"}])
 async def test_breaker_that_cannot_be_read_is_closed(breakers, store, stored):
-    store.values[Mark.LATCHES] = {"key": fingerprint(KEY), "breakers": {"quota_exceeded": stored}}
+    store.values[row_name(KEY)] = {"breakers": {"quota_exceeded": stored}}
     assert await is_asked(breakers)
