@@ -5,7 +5,7 @@ A race counts if a delivery is to be expected, and once the race is surely over 
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 
@@ -58,19 +58,14 @@ def missing_name(key: str) -> str:
 
 @dataclass(frozen=True)
 class MissingOutcomes:
-    """`races`: the missing races by key, of a silent day or of a meeting. `told`: keys told, and not taken back."""
+    """`news`: missing races to tell, by key of a silent day or of a meeting.
 
-    races: Mapping[str, Sequence[Race]]
-    told: frozenset[str]
+    `over`: told keys to free. `come`: those of them that have no missing race, so admins get an all-clear.
+    """
 
-    @property
-    def news(self) -> dict[str, Sequence[Race]]:
-        return {key: races for key, races in self.races.items() if key not in self.told}
-
-    @property
-    def come(self) -> list[str]:
-        """The keys to be taken back. Meetings of a silent day wait for the day's first delivery."""
-        return sorted(key for key in self.told if self.races.keys().isdisjoint({key, day_key(key.split(":")[1])}))
+    news: Mapping[str, Sequence[Race]]
+    over: Sequence[str]
+    come: Collection[str]
 
 
 def read_missing(session: Session, now: datetime) -> MissingOutcomes:
@@ -80,16 +75,22 @@ def read_missing(session: Session, now: datetime) -> MissingOutcomes:
     delivered = undelivered_outcomes.told_places(session, first, since)
     is_expected = _expectation(session, webhook_subscriptions.live(session), delivered)
     due = [one for one in undelivered_outcomes.of_days(session, first, last) if is_long_past(one, now)]
+    missing = _without_outcome(session, due, since)
+    told = told_since(session, first)
+    heard_of = {day_key(day) for day, _ in delivered}
     of_days: dict[str, list[Race]] = defaultdict(list)
-    for race in _without_outcome(session, [race for race in due if is_expected(race)], since):
-        of_days[race.race_date or ""].append(race)
+    for race in filter(is_expected, missing):
+        of_days[day_key(race.race_date or "")].append(race)
     by_key: dict[str, list[Race]] = defaultdict(list)
-    heard_of = {day for day, _ in delivered}
     for day, races in sorted(of_days.items()):
-        is_silent = len(races) >= RACES_OF_A_SILENT_DAY and day not in heard_of
+        is_silent = day not in heard_of and (len(races) >= RACES_OF_A_SILENT_DAY or day in told)
         for race in races:
-            by_key[day_key(day) if is_silent else _meeting_key(race)].append(race)
-    return MissingOutcomes(by_key, told_since(session, first))
+            by_key[day if is_silent else _meeting_key(race)].append(race)
+    # A new subscription expects no older race, and yet the races that were told stay missing.
+    still = {key for race in missing for key in (day_key(race.race_date or ""), _meeting_key(race))}
+    over = sorted(key for key in told if key not in still or key in heard_of)
+    news = {key: races for key, races in by_key.items() if key not in told}
+    return MissingOutcomes(news, over, set(over) - still)
 
 
 def told_since(session: Session, first_day: str) -> frozenset[str]:

@@ -4,7 +4,7 @@
 |---|---|
 | A notice for admins or a channel | `refused:unauthorized:DAY`: the data service takes the key again. Others never |
 | `missing:DAY:REGION:COURSE`: a meeting without its outcomes | The outcomes have come: the key is taken back |
-| `missing:DAY:`: a racing day without any delivery | An outcome of the day has come: the key is taken back |
+| `missing:DAY:`: a racing day without any delivery | An outcome of the day has come: the key is dropped |
 | `unread-record:ID`: a failed delivery whose record can't be read | Never |
 | `quota:MONTH:PERCENT`: a warning that another warning covers | Never |
 | `said:EVENT@CHANNEL`: a direct message whose command is under way | Forgotten with the answer |

@@ -58,7 +58,7 @@ class DeliveryWatch:
     async def run(self) -> bool:
         read, is_asked = partial(read_missing, now=self.clock()), False
         found = await self.database.read(read)
-        if not found.news and not found.come:
+        if not found.news and not found.over:
             return False
         if found.news:
             is_asked = await self._ask(list(chain.from_iterable(found.news.values())))
@@ -85,8 +85,8 @@ class DeliveryWatch:
     def _note(self, session: Session, *, found: MissingOutcomes, is_asked: bool) -> bool:
         """True if anything was told. A single replica tells each meeting, and takes each meeting back."""
         now = self.clock()
-        come = told_once.free(session, found.come)
-        news = {key: found.races[key] for key in told_once.note(session, found.news, now)}
+        come = [key for key in told_once.free(session, found.over) if key in found.come]
+        news = {key: found.news[key] for key in told_once.note(session, found.news, now)}
         if come:
             words = (
                 f"The outcomes have come after all, or the races have another day: {_named(map(missing_name, come))}."

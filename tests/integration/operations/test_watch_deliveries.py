@@ -167,6 +167,18 @@ async def test_outcome_that_is_listed_and_was_not_delivered_is_told_as_such(watc
     assert await watched.run(timedelta(minutes=10)) == []
 
 
+@pytest.mark.parametrize("races", [1, 3], ids=["meeting", "silent day"])
+async def test_new_subscription_takes_back_no_missing_race(watched, races):
+    await watched.book(*map(race, range(races)))
+    assert len(await watched.run()) == 1
+    await watched.subscribed(days=0)
+    assert await watched.run() == []
+    await watched.retire()
+    assert [await watched.run(), await watched.has_open()] == [[], 1]
+    await watched.deliver(*map(result, range(races)))
+    assert [len(await watched.run()), watched.levels] == [1, [ALL_CLEAR]]
+
+
 async def test_old_day_is_neither_missing_nor_taken_back(watched):
     await watched.book(race(1))
     assert len(await watched.run()) == 1
@@ -227,12 +239,32 @@ async def test_day_without_any_delivery_is_told_once_as_such_until_a_delivery_co
     assert watched.levels == [URGENT]
     assert await watched.run(timedelta(hours=2)) == []
     await watched.deliver(result(1))
-    back, told = await watched.run(timedelta(hours=1))
-    assert back.endswith(": the racing day 2026-11-20.")
+    (told,) = await watched.run(timedelta(hours=1))
     assert told.startswith("1 race should have been over for 3 hours or more")
     assert "York" in told
     assert "Ascot" not in told, "told before"
-    assert watched.levels == [ALL_CLEAR, WARNING]
+    assert watched.levels == [WARNING], "no all-clear: races are missing"
+    assert await watched.has_open() == 2, "the meetings in the day's place"
+
+
+async def test_day_whose_races_are_all_told_already_ends_without_a_word(watched):
+    """The book's only meeting was told before its day."""
+    await watched.book(race(0))
+    assert len(await watched.run()) == 1
+    await watched.book(*map(race, range(3)))
+    assert [len(await watched.run()), watched.levels] == [1, [URGENT]]
+    await watched.deliver(result(0))
+    assert [await watched.run(), await watched.has_open()] == [[], 1]
+    await watched.deliver(result(1), result(2))
+    (told,) = await watched.run()
+    assert told.endswith(": Ascot (GB, 2026-11-20).")
+
+
+async def test_told_day_stays_told_below_three_missing_races_until_its_first_delivery(watched):
+    await watched.book(*map(race, range(3)))
+    assert len(await watched.run()) == 1
+    await watched.book(race(0, hours_ago=-48))
+    assert [await watched.run(), await watched.has_open()] == [[], 1]
 
 
 @on_both
