@@ -27,7 +27,9 @@ from bot.outbox.states import UNSENT
 from bot.racedata.client import service_errors
 from bot.racedata.day_card import Card, Coverage, MeetingCard, Outcomes, RaceOutcome
 from bot.racedata.month_quota import QuotaSource
-from bot.slack.commands.table import BUTTON_COMMANDS, SLASH_COMMANDS
+from bot.slack.commands.invocation import COMMIT_S
+from bot.slack.commands.table import BUTTON_COMMANDS, RACING_COMMANDS, SLASH_COMMANDS
+from bot.slack.listeners.ways_in import UNDER_WAY_FOR
 from bot.slack.messages.alerts import backlog_summary
 from bot.slack.messages.answers import (
     day_answer,
@@ -116,3 +118,8 @@ def actions_of_buttons():
 
 def test_every_button_of_a_message_has_its_command_and_every_command_a_button():
     assert set(actions_of_buttons()) == set(BUTTON_COMMANDS)
+
+
+@pytest.mark.parametrize("command", RACING_COMMANDS.values(), ids=RACING_COMMANDS)
+def test_no_command_runs_again_while_its_answer_may_come(command):
+    assert UNDER_WAY_FOR.total_seconds() > COMMIT_S + command.answer_s

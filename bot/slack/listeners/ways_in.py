@@ -17,8 +17,8 @@ from bot.logs import get_logger
 from bot.outbox import message_store, told_once
 from bot.outbox.message import Message
 from bot.outbox.message_store import NewPost, Priority
-from bot.slack.commands.invocation import COMMAND_ANSWER_S, COMMIT_S, Command, Desk, Invocation, team_of
-from bot.slack.commands.table import BUTTON_COMMANDS, SLASH_COMMANDS, find_command
+from bot.slack.commands.invocation import COMMIT_S, Command, Desk, Invocation, team_of
+from bot.slack.commands.table import BUTTON_COMMANDS, RACING_COMMANDS, SLASH_COMMANDS, find_command
 from bot.slack.listeners.command_runner import CommandRunner, Committed
 from bot.slack.messages.kit.blocks import RUN_COMMAND, RUN_IN_PLACE
 from bot.slack.messages.kit.layout import sentence
@@ -29,7 +29,7 @@ log = get_logger(__name__)
 DIRECT_MESSAGE_EVENT = "message"
 """The manifest's name is `message.im`, with the scope im:history."""
 
-UNDER_WAY_FOR = timedelta(seconds=COMMIT_S + COMMAND_ANSWER_S + 5)
+UNDER_WAY_FOR = timedelta(seconds=COMMIT_S + max(one.answer_s for one in RACING_COMMANDS.values()) + 5)
 """A command that has no answer after this time has died."""
 
 
