@@ -67,10 +67,12 @@ CODE = "code"
 
 FLAT, JUMPS, ALL_WEATHER = "flat", "jumps", "aw"
 
+PARTS_OF_JUMPS = ("over hurdles", "over fences", "hurdle", "hurdles", "chase", "chases", "steeplechases", "bumpers")
+"""Read as all of jumps, which is more than they name."""
+
 CALLED: Mapping[str, str] = {
     **{word: word for word in (FLAT, JUMPS, ALL_WEATHER)},
-    **dict.fromkeys(("jump", "national hunt", "nh", "over jumps", "over hurdles", "over fences"), JUMPS),
-    **dict.fromkeys(("hurdle", "hurdles", "chase", "chases", "steeplechases", "bumpers"), JUMPS),
+    **dict.fromkeys(("jump", "national hunt", "nh", "over jumps", *PARTS_OF_JUMPS), JUMPS),
     **dict.fromkeys(("all weather", "all-weather"), ALL_WEATHER),
 }
 """What people call a code."""

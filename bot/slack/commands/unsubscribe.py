@@ -8,6 +8,7 @@ from sqlmodel import Session
 
 from bot.channels import subscriptions, watches
 from bot.channels.conditions.condition import EVERY_VALUE
+from bot.channels.conditions.race_conditions import JUMPS, PARTS_OF_JUMPS, RaceCodeCondition
 from bot.channels.filters import ALL_REGIONS, ChannelFilter, without, without_abandonments
 from bot.errors import CommandError
 from bot.events.event import Topic
@@ -15,7 +16,7 @@ from bot.events.typed_text import typed_line
 from bot.outbox import backlog
 from bot.outbox.message import Message
 from bot.racedata.lexicon import Lexicon, kept
-from bot.racedata.near_misses import refusal, wrong_words
+from bot.racedata.near_misses import quoted, refusal, wrong_words
 from bot.slack.commands.filter_view import as_shown
 from bot.slack.commands.invocation import Command, Desk, Invocation, may_change
 from bot.slack.commands.subscribe import USAGE_OF_PLACES
@@ -105,6 +106,9 @@ def ended(filters: Sequence[ChannelFilter], wanted: LineRequest) -> dict[Channel
         regions = [one.region for one in filters]
         meant = [region for region in regions if region in wanted.of(REGIONS_FIELD)] or regions
         error.edits = meant[0] if len(meant) == 1 else None
+        if _parts_of_jumps(wanted):
+            # No button ends jumps without a label that says so.
+            error.lines = {label: line for label, line in error.lines.items() if JUMPS in label or JUMPS not in line}
         raise
 
 
@@ -125,8 +129,22 @@ def _ended(filters: Sequence[ChannelFilter], wanted: LineRequest) -> dict[Channe
         return dict.fromkeys(chosen)
     if absent := _absent(chosen, named):
         raise _not_there(chosen, absent)
+    if parts := _parts_of_jumps(wanted):
+        raise CommandError(
+            f"I can end {JUMPS} only as a whole, not {quoted(parts[0])} alone, so nothing was changed.",
+            lines={listed(wanted.of(RaceCodeCondition.field)): wanted.mended(NAME, {})},
+        )
     each = {one: without(one, named) for one in chosen}
     return {before: after for before, after in each.items() if after != before}
+
+
+def _parts_of_jumps(wanted: LineRequest) -> list[str]:
+    """The typed words that name less than the jumps that they are read as."""
+    return [
+        one.typed
+        for one in wanted.phrases
+        if one.of_field == RaceCodeCondition.field and one.typed.casefold() in PARTS_OF_JUMPS
+    ]
 
 
 def _lexicon(session: Session, channel_id: str) -> Lexicon:
