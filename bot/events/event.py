@@ -48,7 +48,8 @@ class RacingEvent(Value):
     @property
     def named_race_ids(self) -> set[str]:
         """Of the races that the delivery names."""
-        return self.model_copy(update={"races": ()}).race_ids if self.races_from_book else self.race_ids
+        own = {self.race.race_id} if self.race.race_id else set[str]()
+        return own if self.races_from_book else self.race_ids
 
     @property
     def race_ids(self) -> set[str]:
