@@ -72,7 +72,6 @@ from bot.racedata.reference_book import ReferenceBook
 from bot.settings import Settings
 from bot.slack import request_guard
 from bot.slack.admin_check import AdminCheck
-from bot.slack.background_tasks import Tasks
 from bot.slack.bolt_app import make_bolt
 from bot.slack.bot_identity import BotIdentity
 from bot.slack.channel_membership import is_member, members, problem_of_channel
@@ -88,6 +87,7 @@ from bot.slack.messages.alerts.bot_notices import admin_notice
 from bot.slack.permissions import People
 from bot.slack.response_url import Responder
 from bot.slack.web_client import METHOD_OF, METHODS, SlackClient, make_web_client
+from bot.tasks import Tasks
 from bot.web.json_answers import refuse
 from bot.web.outgoing import open_http
 from bot.web.plain_answers import WEBHOOK_PATH
@@ -237,7 +237,7 @@ class Service:
         if self.socket_mode:
             started.push_async_callback(self.socket_mode.finish, ENVELOPES_S)
         await self.schema.prepare()
-        await self.signing_secrets.reread()
+        await self.signing_secrets.read()
         self._warn_of_gaps()
         started.push_async_callback(self._stop_loops)
         started.callback(self.jobs.stop)
@@ -502,7 +502,7 @@ class Service:
         self._looked_at_s = self.ports.monotonic()
         self.metrics.show_degraded(self._degraded)
         # For drills and `/readyz`: the receiver reads the secrets of deliveries itself.
-        await self.signing_secrets.reread()
+        await self.signing_secrets.read()
         if self.signing_secrets.unreadable:
             await self.telling.secrets_unreadable(self.signing_secrets.unreadable)
 

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from bot.errors import SecretsUnreadable, StorageError
 
 REREAD_S, REREAD_EVERY_S = 2.0, 5.0
-"""Between two reads of the stored secrets at least, and at most."""
+"""Between two reads of the stored secrets for unknown signatures at least, and between two reads at most."""
 
 
 class SigningSecrets:
@@ -23,7 +23,7 @@ class SigningSecrets:
         self._monotonic = monotonic
         self._warn = warn
         self._stored: tuple[str, ...] = ()
-        self._read_at_s: float | None = None
+        self._reread_at_s: float | None = None
         self.unread = True
         """True unless the last read gave the stored secrets. An unknown signature may be by a stored secret."""
         self.unreadable: str | None = None
@@ -43,14 +43,21 @@ class SigningSecrets:
         """
         while True:
             await asyncio.sleep(REREAD_EVERY_S)
-            await self.reread()
+            await self.read()
 
     async def reread(self) -> bool:
-        """True if the stored secrets changed. Reads nothing within REREAD_S of the last read."""
+        """For an unknown signature, which may be a stranger's: reads nothing within REREAD_S of the last such read.
+
+        True if the stored secrets changed.
+        """
         now_s = self._monotonic()
-        if self._read_at_s is not None and now_s - self._read_at_s < REREAD_S:
+        if self._reread_at_s is not None and now_s - self._reread_at_s < REREAD_S:
             return False
-        self._read_at_s = now_s
+        self._reread_at_s = now_s
+        return await self.read()
+
+    async def read(self) -> bool:
+        """True if the stored secrets changed."""
         try:
             stored = tuple(await self._read_stored())
         except StorageError as error:

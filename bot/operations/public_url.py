@@ -93,6 +93,8 @@ class SelfDelivery:
         if self.public_url is None:
             return AddressAnswer("", 0.0, Problem("PUBLIC_URL is not set.", "Set PUBLIC_URL and start me again."))
         address = self.public_url + WEBHOOK_PATH
+        # `racing-bot subscribe` may have stored the first secret a moment ago.
+        await self.signing_secrets.read()
         secrets = self.signing_secrets.active
         if not secrets:
             return AddressAnswer(address, 0.0, NO_SECRET)

@@ -43,7 +43,7 @@ from bot.racedata.lexicon import as_spelled
 from bot.racedata.month_quota import Purpose
 from bot.racedata.quota_book import QuotaBook
 from bot.racedata.race_walk import ALL_REGIONS_WALK, Errand, PageSeen, Start, Walk, after_page, is_proven, read_at
-from bot.racedata.readings import Readings
+from bot.tasks import Tasks
 
 log = get_logger(__name__)
 
@@ -122,8 +122,8 @@ class RaceBook:
         self._clock = clock
         self._quota = quota
         self._paths = PathReader(database, clock, paths or Paths())
-        self.readings = Readings()
-        self.aclose = self.readings.aclose
+        self.readings = Tasks()
+        self.aclose = self.readings.finish
         self._regions: dict[str | None, _Region] = defaultdict(_Region)
 
     async def card(
@@ -167,7 +167,7 @@ class RaceBook:
         here.readers += 1
         try:
             async with asyncio.timeout(budget.seconds):
-                stopped = await self.readings.finished(self._read(reading, here))
+                stopped = await self.readings.finished(self._read(reading, here), f"read {region or 'all regions'}")
         except TimeoutError:
             log.info("racebook_reads_on", region=region, day=day.isoformat())
             error = self._client.held_up()

@@ -36,8 +36,8 @@ from bot.racedata.near_misses import (
     several,
     wrong_words,
 )
-from bot.racedata.readings import Readings
 from bot.racedata.reference_store import StoredList
+from bot.tasks import Tasks
 
 log = get_logger(__name__)
 T = TypeVar("T")
@@ -89,8 +89,8 @@ class ReferenceBook:
         self._regions = _List("regions", reference_store.REGIONS, self._ask_regions)
         self._countries = _List("countries", reference_store.COUNTRIES, _ask_countries)
         self._lists: tuple[_List[Any], ...] = (self._courses, self._regions, self._countries)
-        self._readings = Readings()
-        self.aclose = self._readings.aclose
+        self._readings = Tasks()
+        self.aclose = self._readings.finish
 
     async def regions(self, timeout_s: float | None = None) -> tuple[str, ...] | None:
         """The stale codes if new codes do not come in time; None without any."""
@@ -216,7 +216,7 @@ class ReferenceBook:
 
     async def _refresh(self, one: _List[T], client: RacingClient) -> ServiceError | None:
         """The failure for which the list did not come."""
-        return await self._readings.finished(self._read_anew(one, client, one.tried_at))
+        return await self._readings.finished(self._read_anew(one, client, one.tried_at), f"read {one.name}")
 
     async def _read_anew(self, one: _List[T], client: RacingClient, tried_at: datetime | None) -> ServiceError | None:
         async with one.turn:

@@ -23,9 +23,9 @@ from slack_sdk.web.async_client import AsyncWebClient
 from bot.addresses import proxy_of
 from bot.errors import BodyUnreadable, SlackError, SlackRefused, SlackUnreached, SlackWait
 from bot.logs import get_logger
-from bot.slack.background_tasks import Tasks
 from bot.slack.body_router import receive
 from bot.slack.web_client import SlackClient
+from bot.tasks import Tasks
 
 log = get_logger(__name__)
 

@@ -24,7 +24,7 @@ REFUSAL = b"HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\n\r\n"
 
 
 async def nothing():
-    return None
+    return ()
 
 
 @asynccontextmanager

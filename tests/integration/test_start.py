@@ -92,7 +92,7 @@ def fail_at_a_loop(name, run, begin=app._for_ever):
         ("bot.app.open_http", fail),
         ("aiohttp.ClientSession", fail),
         ("bot.app.Schema.prepare", fail),
-        ("bot.app.SigningSecrets.reread", fail),
+        ("bot.app.SigningSecrets.read", fail),
         ("bot.app.Service._loops_to_run", fail),
         ("bot.app._for_ever", fail_at_a_loop),
     ],

@@ -7,8 +7,8 @@ import pytest
 from slack_bolt.response import BoltResponse
 
 from bot.errors import BodyUnreadable
-from bot.slack.background_tasks import Tasks
 from bot.slack.body_router import receive
+from bot.tasks import Tasks
 
 COMMAND = {"command": "/racing", "text": "list", "user_id": "U1", "channel_id": "C1"}
 

@@ -9,7 +9,6 @@ from slack_bolt.async_app import AsyncAck
 from bot.errors import CommandError
 from bot.logs import get_logger
 from bot.outbox.message import Message
-from bot.slack.background_tasks import Tasks
 from bot.slack.commands.error_answers import explain, hand_on
 from bot.slack.commands.invocation import COMMIT_S, Command, Desk, Invocation, begun, reader_of
 from bot.slack.commands.refusal_buttons import with_working_offers
@@ -17,6 +16,7 @@ from bot.slack.commands.table import unknown_command
 from bot.slack.messages.answers.failure_words import NOBODY_KNOWN, AnswerReader
 from bot.slack.messages.kit.layout import sentence
 from bot.slack.response_url import Reply, Responder
+from bot.tasks import Tasks
 
 log = get_logger(__name__)
 

@@ -85,6 +85,20 @@ async def test_body_comes_signed_by_the_newest_secret():
         assert (await delivery(address, NEW)(BODY)).problem is None
 
 
+async def test_secret_of_a_moment_ago_signs_though_the_stored_secrets_were_just_read():
+    stored: list[str] = []
+
+    async def read_stored():
+        return list(stored)
+
+    secrets = SigningSecrets([], read_stored, lambda: 0.0, print)
+    async with endpoint(answers(200, '{"status":"accepted"}')) as address:
+        deliver = SelfDelivery(address, secrets, time.monotonic)
+        check(await deliver(BODY), "no signing secret")
+        stored.append(NEW)
+        assert (await deliver(BODY)).problem is None
+
+
 ELSEWHERE = "https://www.example.com/x"
 TO_THE_BOT = "Have the proxy pass"
 WRONG = {

@@ -56,7 +56,7 @@ async def subscribe(bot):
         url="https://bot.example.com", events="result.received", secret=secret, created_at=bot.clock()
     )
     await bot.service.database.write(partial(webhook_subscriptions.add, row=row))
-    await bot.service.signing_secrets.reread()
+    await bot.service.signing_secrets.read()
     await bot.receiver.signing_secrets.reread()
 
 

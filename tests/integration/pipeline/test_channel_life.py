@@ -18,11 +18,11 @@ from bot.operations.jobs.expire_queue import expire_queue
 from bot.outbox import backlog, message_store
 from bot.outbox.channel_move import move_channel
 from bot.outbox.message import Message
-from bot.slack.background_tasks import Tasks
 from bot.slack.commands.invocation import Command
 from bot.slack.listeners.channel_life import CLOSING_EVENTS
 from bot.slack.listeners.command_runner import CommandRunner
 from bot.slack.listeners.ways_in import UNDER_WAY_FOR, DirectMessageListener
+from bot.tasks import Tasks
 from sandbox.slack import failures
 from tests.clock import now
 from tests.databases import on_both

@@ -13,12 +13,12 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.errors import CommandError
 from bot.outbox.message import Message, NativeBlocks
-from bot.slack.background_tasks import Tasks
 from bot.slack.commands.invocation import Command
 from bot.slack.commands.table import find_command
 from bot.slack.listeners.command_runner import CommandRunner
 from bot.slack.listeners.ways_in import CommandListener
 from bot.slack.response_url import Reply, Responder
+from bot.tasks import Tasks
 from tests.unit.commands.town import NOW, typed
 
 

@@ -24,3 +24,15 @@ async def test_retired_secret_is_dropped_while_every_signature_matches(monkeypat
     await dropped.wait()
     keeping.cancel()
     assert secrets.active == ("of the settings", "new")
+
+
+async def test_unknown_signature_has_the_secrets_read_once_in_a_while_whenever_they_were_read_else():
+    stored = iter([["old"], ["old", "new"], ["old", "new", "newest"]])
+
+    async def read_stored():
+        return next(stored)
+
+    secrets = SigningSecrets([], read_stored, lambda: 0.0, print)
+    await secrets.read()
+    assert [await secrets.reread(), await secrets.reread()] == [True, False]
+    assert secrets.active == ("old", "new")
