@@ -9,21 +9,21 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 
-from sqlmodel import Session
+from sqlalchemy import exists, or_, select, union
+from sqlmodel import Session, col
 
 from bot.channels import subscriptions
 from bot.channels.filters import ChannelFilter
-from bot.db.tables import WebhookSubscriptionRow
+from bot.db.tables import BookRace, EventVersion, NamedRace, WebhookSubscriptionRow
 from bot.deliveries import inbox
+from bot.events import event_store
 from bot.events.days import utc_today
 from bot.events.event import EventKind, RacingEvent
 from bot.events.kinds import OUTCOMES
 from bot.events.races import Race
-from bot.operations import undelivered_outcomes
 from bot.operations.overdue import is_long_past, surely_began_after
-from bot.operations.undelivered_outcomes import DayAndRegion
 from bot.outbox import told_once
-from bot.racedata import webhook_subscriptions
+from bot.racedata import race_book_store, webhook_subscriptions
 from bot.racedata.day_card import RaceOutcome, outcomes_of
 
 MISSING_LOOK_BACK = timedelta(days=8)
@@ -33,6 +33,11 @@ RACES_OF_A_SILENT_DAY = 3
 """Below this number, meetings are told singly: the day may be fine."""
 
 MISSING_COURSE_MAX = 60
+
+DELIVERED_EARLY_AT_MOST = timedelta(days=30)
+"""Deliveries come at most this long before the racing day."""
+
+DayAndRegion = tuple[str, str | None]
 
 _BEGINNING = "missing:"
 
@@ -72,9 +77,9 @@ def read_missing(session: Session, now: datetime) -> MissingOutcomes:
     today = utc_today(now)
     first, last = (today - MISSING_LOOK_BACK).isoformat(), (today + timedelta(days=1)).isoformat()
     since = datetime.combine(today - MISSING_LOOK_BACK, time.min, UTC)
-    delivered = undelivered_outcomes.told_places(session, first, since)
+    delivered = _told_places(session, first, since)
     is_expected = _expectation(session, webhook_subscriptions.live(session), delivered)
-    due = [one for one in undelivered_outcomes.of_days(session, first, last) if is_long_past(one, now)]
+    due = [one for one in _undelivered(session, first, last) if is_long_past(one, now)]
     missing = _without_outcome(session, due, since)
     told = told_since(session, first)
     heard_of = {day_key(day) for day, _ in delivered}
@@ -87,10 +92,11 @@ def read_missing(session: Session, now: datetime) -> MissingOutcomes:
         for race in races:
             by_key[day if is_silent else _meeting_key(race)].append(race)
     # A new subscription expects no older race, and yet the races that were told stay missing.
-    still = {key for race in missing for key in (day_key(race.race_date or ""), _meeting_key(race))}
-    over = sorted(key for key in told if key not in still or key in heard_of)
+    days = {_meeting_key(race): day_key(race.race_date or "") for race in missing}
+    untold = {day for meeting, day in days.items() if meeting not in {*told, *by_key}}
+    over = told - {*by_key, *days, *untold}
     news = {key: races for key, races in by_key.items() if key not in told}
-    return MissingOutcomes(news, over, set(over) - still)
+    return MissingOutcomes(news, sorted(over), over - {*days.values()})
 
 
 def told_since(session: Session, first_day: str) -> frozenset[str]:
@@ -109,7 +115,7 @@ def races_without_result(session: Session, now: datetime) -> int:
     filters = [chosen for _, chosen in subscriptions.listening(session)]
     due = [
         race
-        for race in undelivered_outcomes.of_days(session, first.isoformat(), today.isoformat())
+        for race in _undelivered(session, first.isoformat(), today.isoformat())
         if is_long_past(race, now) and not is_listed(race) and _is_taken(race, filters)
     ]
     return len(_without_outcome(session, due, datetime.combine(first, time.min, UTC)))
@@ -152,7 +158,7 @@ def _without_outcome(session: Session, races: Sequence[Race], since: datetime) -
         return []
     at_course: dict[tuple[str | None, str], list[RacingEvent]] = defaultdict(list)
     days = {race.race_date for race in races if race.race_date}
-    for event in undelivered_outcomes.told_without_id(session, days, since):
+    for event in _told_without_id(session, days, since):
         for place in _places(event.race, *event.races):
             at_course[place].append(event)
     return [race for race in races if race.race_id and _is_open(race, at_course)]
@@ -173,3 +179,55 @@ def _is_open(race: Race, at_course: Mapping[tuple[str | None, str], Sequence[Rac
 def _places(*races: Race) -> set[tuple[str | None, str]]:
     words = ((race.race_date, word) for race in races for word in (race.course.course_id, race.course.name))
     return {(day, word) for day, word in words if word}
+
+
+def _undelivered(session: Session, first_day: str, last_day: str) -> list[Race]:
+    """The race book's races from the first day to the last, without a delivered outcome of the same race id."""
+    book, event, named = BookRace, EventVersion, NamedRace
+    told = select(col(event.race_id)).where(
+        col(event.race_date).between(first_day, last_day),
+        col(event.kind).in_(OUTCOMES),
+        col(event.race_id).is_not(None),
+    )
+    of_race = exists().where(col(event.race_id) == col(book.race_id), col(event.kind).in_(OUTCOMES))
+    of_meeting = exists().where(
+        col(event.meeting_id) == col(book.meeting_id), col(event.kind) == EventKind.MEETING_ABANDONED
+    )
+    by_meeting = exists().where(col(named.race_id) == col(book.race_id))
+    statement = select(col(book.race_id), col(book.region), col(book.data)).where(
+        col(book.race_date).between(first_day, last_day),
+        # Nearly every race has a delivered outcome: one look-up for each race would read a long history.
+        col(book.race_id).not_in(told),
+        ~or_(of_race, of_meeting, by_meeting),
+    )
+    read = (race_book_store.read_row(*row) for row in session.execute(statement))
+    return [race for race in read if race is not None and race.race_id]
+
+
+def _told_places(session: Session, first_day: str, since: datetime) -> set[DayAndRegion]:
+    """Days and regions with a delivered outcome.
+
+    A delivery may lack the date known to the book: such deliveries count if received after `since`.
+    """
+    event, book = EventVersion, BookRace
+    is_outcome = col(event.kind).in_(OUTCOMES)
+    said = select(col(event.race_date), col(event.region)).where(col(event.race_date) >= first_day, is_outcome)
+    by_id = (
+        select(col(book.race_date), col(book.region))
+        .join(event, col(event.race_id) == col(book.race_id))
+        .where(col(event.race_date).is_(None), is_outcome, col(event.received_at) >= since)
+    )
+    return {(day, region or None) for day, region in session.execute(union(said, by_id)) if day >= first_day}
+
+
+def _told_without_id(session: Session, days: Collection[str], since: datetime) -> list[RacingEvent]:
+    """Outcomes without a race's id: of these days, or undated and received after `since`."""
+    row = EventVersion
+    # By day and receipt, else SQLite reads all events without an id.
+    of_days = [
+        (col(row.race_date) == day, col(row.received_at) >= since - DELIVERED_EARLY_AT_MOST) for day in sorted(days)
+    ]
+    is_undated = (col(row.race_date).is_(None), col(row.received_at) >= since)
+    ways = [select(col(row.event_key)).where(col(row.race_id).is_(None), *when) for when in (*of_days, is_undated)]
+    newest = event_store.latest(session, session.execute(union(*ways)).scalars())
+    return [event_store.known(version)[0] for version in newest.values() if version.kind in OUTCOMES]

@@ -167,15 +167,18 @@ async def test_outcome_that_is_listed_and_was_not_delivered_is_told_as_such(watc
     assert await watched.run(timedelta(minutes=10)) == []
 
 
-@pytest.mark.parametrize("races", [1, 3], ids=["meeting", "silent day"])
-async def test_new_subscription_takes_back_no_missing_race(watched, races):
+@pytest.mark.parametrize(
+    ("races", "late"), [(1, 0), (3, 0), (4, 1)], ids=["meeting", "silent day", "silent day with a late result"]
+)
+async def test_new_subscription_takes_back_no_missing_race(watched, races, late):
     await watched.book(*map(race, range(races)))
     assert len(await watched.run()) == 1
     await watched.subscribed(days=0)
     assert await watched.run() == []
     await watched.retire()
+    await watched.deliver(*map(result, range(late)))
     assert [await watched.run(), await watched.has_open()] == [[], 1]
-    await watched.deliver(*map(result, range(races)))
+    await watched.deliver(*map(result, range(late, races)))
     assert [len(await watched.run()), watched.levels] == [1, [ALL_CLEAR]]
 
 
