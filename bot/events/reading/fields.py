@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from configparser import ConfigParser, ExtendedInterpolation
+from enum import IntEnum
 from functools import _lru_cache_wrapper, lru_cache
 from importlib.resources import files
 from itertools import count, islice, product
@@ -57,6 +58,15 @@ for _fact, _names in NAMES_OF.items():
         _FACTS_OF.setdefault(_name, []).append((_rank, _fact))
 
 
+class Standing(IntEnum):
+    """Of a place, by the name of its field or object. The highest comes first."""
+
+    OFFICIAL = 0
+    PLAIN = 1
+    PAST_THE_POST = 2
+    PROVISIONAL = 3
+
+
 class Facts(dict[str, tuple[str, ...]]):
     """The names of an object's fields for each fact, the surest first. Hashed by identity, for the plans of readers."""
 
@@ -65,12 +75,18 @@ class Facts(dict[str, tuple[str, ...]]):
 
 
 class Fields(dict[str, Any]):
-    """An object's fields by folded name: "race_id", "raceId" and "Race-ID" are "raceid"."""
+    """An object's fields by folded name: "race_id", "raceId" and "Race-ID" are "raceid".
 
-    __slots__ = ("facts",)
+    `standing`: of places without a standing of their own.
+    """
 
-    def __init__(self, fields: Mapping[str, Any], facts: Facts | None = None) -> None:
+    __slots__ = ("facts", "standing")
+
+    def __init__(
+        self, fields: Mapping[str, Any], facts: Facts | None = None, standing: Standing = Standing.PLAIN
+    ) -> None:
         super().__init__(fields)
+        self.standing = standing
         self.facts = facts_of(fields) if facts is None else facts
 
     def of(self, *facts: str) -> list[Any]:

@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from bot.events.event import EventKind
-from bot.events.reading.fields import LONGEST_NAME, NAMES_OF, Fields, fields_of, fold
+from bot.events.reading.fields import LONGEST_NAME, NAMES_OF, Fields, Standing, fields_of, fold
 from bot.events.reading.off_times import read_clock
 
 MOST_PARTS, DEEPEST = 32, 5
@@ -43,6 +43,13 @@ OPAQUE_NAMES = frozenset(NAMES_OF["objects.opaque"])
 KNOWN = OPAQUE_NAMES.union(BY_NAME, NAMES_OF["is.racing"], NAMES_OF["lists.runners"], NAMES_OF["objects.lists"])
 """An object with a field of these names is not keyed by number, time, course or id."""
 
+STANDING_OF = {
+    name: standing
+    for standing in (Standing.OFFICIAL, Standing.PROVISIONAL)
+    for name in NAMES_OF[f"objects.{standing.name.casefold()}"]
+}
+NAMING_HORSES = frozenset(fact for fact in NAMES_OF if fact.startswith(("order.", "lists.")))
+
 _NOT_THE_RACE = re.compile(
     "market|betting|odds|poll|tips|verdict|predict|forecast|antepost|inrunning|stats|statistic|standings|history|sectional"
     "|exchange|bookmaker|comments|replay|video|^(?:stewards)?(?:inquir|enquir|objection|protest)"
@@ -69,6 +76,10 @@ class Part(NamedTuple):
     @property
     def is_racing(self) -> bool:
         return "is.racing" in self.fields.facts
+
+    @property
+    def names_horses(self) -> bool:
+        return not NAMING_HORSES.isdisjoint(self.fields.facts)
 
 
 def parts_of(record: Mapping[str, Any], about: About = About.DATA) -> list[Part]:
@@ -132,12 +143,19 @@ def kind_of(name: Any) -> EventKind | None:
 
 
 def _children(part: Part) -> Iterator[Part]:
+    """The objects in an object. A provisional result beside an official result is out of date."""
     if part.depth >= DEEPEST or part.about is About.COURSE:
         return
+    found = []
     for name, value in part.fields.items():
         if isinstance(value, dict) and _may_be_about_the_race(name) and not races_by_key(value):
             fields = _with_attributes(value)
-            yield Part(_about(name, fields, part), name, part.depth + 1, fields)
+            fields.standing = STANDING_OF.get(name, part.fields.standing)
+            found.append(Part(_about(name, fields, part), name, part.depth + 1, fields))
+    is_official = any(one.fields.standing is Standing.OFFICIAL and one.names_horses for one in found)
+    for one in found:
+        if not (is_official and one.fields.standing is Standing.PROVISIONAL):
+            yield one
 
 
 @lru_cache(maxsize=512)

@@ -28,17 +28,17 @@ from bot.events.races import (
     plain_name,
 )
 from bot.events.reading.aliases import string
-from bot.events.reading.fields import LONGEST_NAME, NAMES_OF, Facts, Fields, fields_of, find, fold, values_of
+from bot.events.reading.fields import LONGEST_NAME, NAMES_OF, Facts, Fields, Standing, fields_of, find, fold, values_of
 from bot.events.reading.json_values import LONGEST_READ, count, flag, identifier, is_no, note_text, text
-from bot.events.reading.record_objects import entries_of, is_by_key, is_id
+from bot.events.reading.record_objects import NAMING_HORSES, entries_of, is_by_key, is_id
 
 _PLACES = ("place.official", "place.plain", "place.past_the_post", "place.provisional")
 _ORDERS = ("order.official", "order.plain", "order.past_the_post", "order.provisional")
-_PLAIN, _PROVISIONAL = 1, 3
-"""A standing is an index of _PLACES and _ORDERS. An order, a flag or a winner is plain unless its name says more."""
+"""By standing. An order, a flag or a winner is plain unless the name of the field or object says more."""
+_PLAIN, _PROVISIONAL = Standing.PLAIN, Standing.PROVISIONAL
 
 _LEADERS = (
-    *(("1", "order.winner.official", 0), ("1", "order.winner", _PLAIN), ("1", "order.first", _PLAIN)),
+    *(("1", "order.winner.official", Standing.OFFICIAL), ("1", "order.winner", _PLAIN), ("1", "order.first", _PLAIN)),
     ("1", "order.winner.provisional", _PROVISIONAL),
     *(("2", "order.second", _PLAIN), ("3", "order.third", _PLAIN), ("4", "order.fourth", _PLAIN)),
 )
@@ -53,7 +53,6 @@ _TEXTS = (
 _MAY_SAY_OUT = ("number", "draw", "jockey", "starting_price", "position_reason")
 """Fields that may hold "NR" in place of their text."""
 
-_HORSES = frozenset(fact for fact in NAMES_OF if fact.startswith(("order.", "lists.")))
 _MARKS = frozenset(fact for fact in NAMES_OF if fact.startswith("marks."))
 _PLACE_NAMES = frozenset(name for fact in _PLACES for name in NAMES_OF[fact])
 _ORDER_NAMES = frozenset(name for fact in _ORDERS for name in NAMES_OF[fact])
@@ -118,7 +117,7 @@ class Placings(NamedTuple):
 
 
 class _Place(NamedTuple):
-    standing: int
+    standing: Standing
     position: str
     source: int = 0
 
@@ -137,7 +136,7 @@ class _Horse:
     runs: bool = False
 
     @property
-    def standing(self) -> int:
+    def standing(self) -> Standing:
         return min(place.standing for place in self.places)
 
     @property
@@ -154,16 +153,19 @@ _Read = list[_Horse | None]
 
 def read_placings(objects: Iterable[Fields]) -> Placings:
     """At most MOST_RUNNERS runners."""
-    objects, horses = [one for one in map(_with_inner_orders, objects) if not _HORSES.isdisjoint(one.facts)], _Horses()
-    for name, value in values_of(objects, "lists.runners"):
+    objects, horses = (
+        [one for one in map(_with_inner_orders, objects) if not NAMING_HORSES.isdisjoint(one.facts)],
+        _Horses(),
+    )
+    for name, value, standing in _said(objects, "lists.runners"):
         for entries in _lists(value):
             is_order = any(isinstance(one, list) for one in entries) or (
                 name in NAMES_OF["lists.results"] and not any(isinstance(one, dict) for one in entries)
             )
-            horses.add(_in_groups(entries) if is_order else _read(entries))
+            horses.add(_in_groups(entries) if is_order else _read(entries), standing=standing)
     unread = list(_orders(objects, horses))
-    for place, fact, standing in _LEADERS:
-        for _, value in values_of(objects, fact):
+    for place, fact, of_name in _LEADERS:
+        for _, value, standing in _said(objects, fact, of_name):
             refs = [one for one in (value if isinstance(value, list) else [value]) if _names_a_leader(one, fact)]
             # "ABANDONED" in the place of the winner is a horse only if a listed horse has the name.
             only_known = isinstance(value, str) and state_in(value) is not None
@@ -188,13 +190,20 @@ def _with_inner_orders(fields: Fields) -> Fields:
         for key, entry in fields_of(value).items()
         if f"{name}{key}" in _ORDER_NAMES
     }
-    return Fields({**fields, **inner}) if inner else fields
+    return Fields({**fields, **inner}, standing=fields.standing) if inner else fields
+
+
+def _said(objects: Iterable[Fields], fact: str, of_name: Standing = _PLAIN) -> Iterator[tuple[str, Any, Standing]]:
+    """Each value of a fact, with the field's name, and the standing of the name or else of the object."""
+    for fields in objects:
+        for name in fields.facts.get(fact, ()):
+            yield name, fields[name], fields.standing if of_name is _PLAIN else of_name
 
 
 def _orders(objects: Sequence[Fields], horses: "_Horses") -> Iterator[Any]:
     """Adds the orders of all standings. Gives back each order that is not read."""
-    for standing, fact in enumerate(_ORDERS):
-        for name, value in values_of(objects, "order.in_words" if standing == _PLAIN else fact):
+    for of_name, fact in zip(Standing, _ORDERS, strict=True):
+        for name, value, standing in _said(objects, "order.in_words" if of_name is _PLAIN else fact, of_name):
             is_plain_list = isinstance(value, list) and not any(isinstance(one, dict | list) for one in value)
             if is_plain_list and name in NAMES_OF["order.parallel"]:
                 if not horses.add_places(value):
@@ -238,10 +247,12 @@ class _Horses:
         self._by_label: dict[str, _Horse] = {}
         self._sources = 0
 
-    def add(self, read: _Read, *, standing: int = _PLAIN, only_known: bool = False, out: str | None = None) -> bool:
+    def add(
+        self, read: _Read, *, standing: Standing = _PLAIN, only_known: bool = False, out: str | None = None
+    ) -> bool:
         """False if no horse is read. `only_known`: words that name no horse of another list name none.
 
-        `standing`: of each place, unless it is plain. `out`: the position of these horses, none of which runs.
+        `standing`: of each place that is plain by its own name. `out`: the position of horses that do not run.
         """
         self._sources += 1
         found = [one is not None and self._add(one, standing, out, only_known=only_known) for one in read]
@@ -257,7 +268,7 @@ class _Horses:
                 horse.places.append(_Place(_PLAIN, position, self._sources))
         return True
 
-    def _add(self, new: _Horse, standing: int, out: str | None, *, only_known: bool) -> bool:
+    def _add(self, new: _Horse, standing: Standing, out: str | None, *, only_known: bool) -> bool:
         same = (one for label in new.labels if (one := self._by_label.get(label)) and _may_be_same(one, new, label))
         known = next(same, None)
         if known is None:
@@ -272,7 +283,7 @@ class _Horses:
         known.out = known.out or new.out or out
         known.runs = known.runs or new.runs
         for own, position, _ in new.places:
-            known.places.append(_Place(own if standing == _PLAIN else standing, position, self._sources))
+            known.places.append(_Place(standing if own is _PLAIN else own, position, self._sources))
         return True
 
     def placings(self, unread: Sequence[Any]) -> Placings:
@@ -297,7 +308,7 @@ class _Horses:
         )
         states = {_state_of(position) for position in told.values() if position and not is_non_runner(position)}
         placed = [one for one, position in told.items() if finishing_position(position)]
-        if placed and all(one.standing == _PROVISIONAL for one in placed):
+        if placed and all(one.standing is _PROVISIONAL for one in placed):
             states = {RaceState.PROVISIONAL}
         words = "; ".join(disputed[:DISPUTES_TOLD]) or None
         found = Placings(runners, None, words, states.pop() if len(states) == 1 else None)
@@ -404,7 +415,7 @@ def _order(value: Any, *, is_order: bool) -> _Read:
     if not isinstance(value, dict):
         return []
     if _is_by_place(value):
-        of_places = ((_key_of_place(key), refs) for key, refs in islice(value.items(), MOST_RUNNERS))
+        of_places = ((_position_in(_key_of_place(key)), refs) for key, refs in islice(value.items(), MOST_RUNNERS))
         found = [_placed(_read(refs if isinstance(refs, list) else [refs]), place) for place, refs in of_places]
         return [one for horses in found for one in horses][:MOST_RUNNERS]
     places = [text(place) for place in value.values() if not isinstance(place, dict | list)]
@@ -506,7 +517,7 @@ class _Plan(NamedTuple):
     is_race: bool
     texts: tuple[tuple[str, str], ...]
     ids: tuple[str, ...]
-    places: tuple[tuple[int, str], ...]
+    places: tuple[tuple[Standing, str], ...]
     has_outcome: bool
     people: tuple[tuple[str, str], ...]
     plain_ids: tuple[str, ...]
@@ -520,7 +531,9 @@ def _plan(facts: Facts) -> _Plan:
         is_race="is.race" in facts and "is.runner" not in facts,
         texts=texts,
         ids=facts.get("ids.runner", ()),
-        places=tuple((standing, name) for standing, fact in enumerate(_PLACES) for name in facts.get(fact, ())),
+        places=tuple(
+            (standing, name) for standing, fact in zip(Standing, _PLACES, strict=True) for name in facts.get(fact, ())
+        ),
         has_outcome=not _OUTCOMES.isdisjoint(facts),
         people=tuple(one for one in texts if one[0] in {"jockey", "trainer"}),
         plain_ids=facts.get("ids.plain", ()),
@@ -629,7 +642,7 @@ def _outcome_of(said: Fields, plan: _Plan, away: Sequence[str] = ()) -> _Outcome
     for standing, name in plan.places:
         if position := _read_position(said[name]):
             is_anew = not position.isdecimal() and _PLACED_ANEW.search(position)
-            places.append(_Place(0 if is_anew else standing, position))
+            places.append(_Place(Standing.OFFICIAL if is_anew else standing, position))
     positions = [one.position for one in places if not one.position.isdecimal()]
     if not (plan.has_outcome or positions or away):
         return _Outcome(places)

@@ -135,6 +135,12 @@ def test_placed_runners_stand_in_order_however_a_dead_heat_is_written():
         ({"podium": ["hs_1", "hs_2"], "entries": [{"id": "hs_1", "name": "A"}, {"id": "hs_2", "name": "B"}]}, A_BEAT_B),
         ({"interim_placings": ["B", "A"], "correct_weight_placings": ["A", "B"]}, A_BEAT_B),
         ({"runners": [{"horse": "A", "judge_placing": 2, "stewards_placing": 1}]}, [("A", "1")]),
+        (
+            {"result": {"provisional": {"winner": "B", "time": "61.2"}, "final": {"winner": "A", "second": "B"}}},
+            A_BEAT_B,
+        ),
+        ({"provisional_result": {"winner": "B"}, "official_result": {"placings": ["A", "B"]}}, A_BEAT_B),
+        ({"runners": [{"horse": "A", "positions": {"provisional": 2, "official": 1}}]}, [("A", "1")]),
         ({"chart": {"race_id": "rc_1", "official_order": ["A", "B"]}}, A_BEAT_B),
         ({"horses": {"1": "A", "2": "B", "5": "C"}, "placings": {"5": 1, "2": 2, "1": 3}}, C_WON),
         ({"horses": {"1": "A", "2": "B", "5": "C"}, "placings": {"1": 5, "2": 2, "3": 1}}, C_WON),
@@ -186,6 +192,10 @@ def test_runners_have_a_position_only_where_one_was_published(record, expected):
         ({"provisional_placings": ["B", "A"], "placings": ["A", "B"]}, None),
         ({"finish_order": ["A"], "provisional_placings": ["A", "B"]}, None),
         ({"runners": [{"horse": "A", "finishing_order": 1}]}, None),
+        ({"result": {"unofficial": {"winner": "B", "second": "A"}}}, "Provisional"),
+        ({"provisional_result": {"runners": [{"horse": "A", "position": 1}]}}, "Provisional"),
+        ({"result": {"provisional": {"winner": "B"}, "official": {"status": "To follow"}}}, "Provisional"),
+        ({"result": {"provisional": {"status": "Interim", "winner": "B"}, "final": {"winner": "A"}}}, None),
     ],
 )
 def test_places_that_are_all_provisional_are_called_so(record, status):
