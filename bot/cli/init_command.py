@@ -21,7 +21,7 @@ PLACEHOLDER = re.compile(
 )
 """The README's own examples, and the words of other samples."""
 
-READ_BACK = "can't stand in a .env as it is: take line breaks, quotes, # and ${ out of the value"
+READ_BACK = "can't stand in a .env: take line breaks, quotes, # and ${ out of the value"
 
 
 class Asked(NamedTuple):
@@ -66,7 +66,7 @@ MADE = {
 def problem_with(name: str, value: str) -> str | None:
     """The problem of one value, by the settings' own checks."""
     if found := PLACEHOLDER.search(value):
-        return f"{name} still has a placeholder, {found[0]}: give the value of your own."
+        return f"{name} still has a placeholder, {found[0]}: give your own value."
     if read(_line(name, value)).get(name) != value:
         return f"{name} {READ_BACK}."
     try:

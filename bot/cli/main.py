@@ -95,7 +95,7 @@ def init(
         return str(typed) or before
 
     write(path, taken_from(os.environ, kept) if from_env else ask_all(ask, print, kept), kept)
-    print(f"{path} is written, for your own user alone. Start the bot: racing-bot serve. Then: racing-bot doctor")
+    print(f"{path} is written, for your own user to read. Start the bot: racing-bot serve. Then: racing-bot doctor")
 
 
 @app.command()

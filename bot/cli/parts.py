@@ -52,5 +52,5 @@ def make_fanout(database: Database, notices: Notices, clock: Clock) -> Fanout:
 def for_operators(error: Exception) -> str:
     """The error in words for a terminal."""
     if isinstance(error, CircuitOpen):
-        return f"{error.told} If you know better: {error.unlatch}."
+        return f"{error.told} If the cause is gone, type: {error.unlatch}"
     return error.told if isinstance(error, ServiceFailure) else str(error)

@@ -25,8 +25,8 @@ async def run_restored(settings: Settings) -> str:
     async with opened(settings.database_url.get_secret_value()) as database:
         if left := await database.read(lambda session: replicas.counts_for(session, database_now(session, utc_now))):
             raise StorageUnavailable(
-                "a bot runs on this database: stop the bot first. If the bot is stopped, it ended without a word, and "
-                f"counts for {ceil(left.total_seconds())} seconds yet: type the command again after that time."
+                "a bot runs on this database: stop the bot first. If the bot was killed, the bot "
+                f"counts as running for {ceil(left.total_seconds())} more seconds. Then type the command again."
             )
         return _told(await restored(database, make_notices(settings, utc_now), utc_now))
 

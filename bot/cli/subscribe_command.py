@@ -81,7 +81,7 @@ def _refusal(twice: Sequence[WebhookSubscriptionRow], events: Sequence[EventKind
     delivered = {event for row in twice for event in row.events.split(",")}
     new = "".join(f" --event {event}" for event in events if event not in delivered)
     where = f" --region {region}" if region else ""
-    first = "These live subscriptions deliver some of it already. Of a delivery that comes twice the bot posts one:"
+    first = "These live subscriptions deliver some of these events already. An event that comes twice is posted once:"
     return "\n".join(
         [
             first,

@@ -228,16 +228,16 @@ async def journal(deployment: Deployment) -> Seen | NotApplicable:
             count, first = await found.read_beside(partial(kept.waiting, place))
         except StorageError as error:
             told = f"The journal of deliveries can't be read ({error})."
-            mend = "See docs/operations/README.md, Put a copy back: the journal's copy, or the journal removed."
+            mend = "Put the journal's copy back, or remove the journal: docs/operations/README.md, Put a copy back."
             return Seen("not readable", (failed("journal_not_read", told, mend),))
     if first is None:
         return Seen("no delivery waits")
     waiting = counted(count, "delivery", "deliveries")
-    told = f"{waiting} of the journal not read by the bot, the first since {first:%Y-%m-%d %H:%M} UTC"
+    told = f"The bot has not read {waiting} of the journal, received since {first:%Y-%m-%d %H:%M} UTC"
     if deployment.clock() - first < JOURNAL_READ_WITHIN:
         return Seen(told)
     mend = "Start `racing-bot serve`. If the bot runs, mend the database as the other checks say, and see the log."
-    return Seen(told, (failed("deliveries_wait", f"{told}: nobody is told of them.", mend),))
+    return Seen(told, (failed("deliveries_wait", f"{told}: no channel is told.", mend),))
 
 
 def _has_journal(session: Session) -> bool:

@@ -123,12 +123,12 @@ def _missing(news: ByKey, *, is_asked: bool) -> Iterator[str]:
             f"abandonment was delivered: {named}."
         )
         if listed := sum(map(is_listed, of_all)):
-            yield f"The data service lists the outcome of {listed} of them and did not deliver it: /results shows them."
+            yield f"The data service lists an outcome for {listed} of these races, but delivered none: see /results."
         if listed < len(of_all):
             yield (
-                f"The data service's list has no outcome {'of the others' if listed else 'either'}."
+                f"The data service's list has no outcome {'for the other races' if listed else 'either'}."
                 if is_asked
-                else "I could not ask the data service about all of them: the quota is low, or the service fails."
+                else "I could not ask the data service about all these races: the quota is low, or the service fails."
             )
 
 

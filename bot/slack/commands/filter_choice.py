@@ -246,8 +246,8 @@ def _merged(
     if any(view.condition.of(before) and not view.condition.of(after) for view in NARROWING):
         named = next(view.named(before) for view in NARROWING if view.condition.of(before))
         raise CommandError(
-            f"From {region_named(before.region)} this channel receives only {named}: without that, nothing would be "
-            "left. Remove in /racing list ends it.",
+            f"From {region_named(before.region)} this channel receives only {named}. Without {named} nothing would be "
+            "left, so nothing was changed. Remove in /racing list ends the subscription.",
             edits=before.region,
         )
     return after
@@ -268,17 +268,17 @@ def _check_together(before: ChannelFilter, chosen: ChannelFilter) -> None:
         values = [one.example(before) for one in NARROWING if one.condition.of(before)]
         line = typed_line(["subscribe", region_words(before.region), *more, *values])
         told = (
-            f"{where} receives {listed(topics_in_order(before.topics))} of {f'{there} alone' if there else every}. A "
-            f"subscription has the same {view.plural} for all that it brings: {listed(more)} of {asked} can't be "
-            f"added, so nothing was changed. Edit in /racing list opens it; /racing {line} would add {listed(more)} of "
-            f"{there or every}."
+            f"{where} receives {listed(topics_in_order(before.topics))} of {f'{there} alone' if there else every}. All "
+            f"events of a subscription have the same {view.plural}, so {listed(more)} of {asked} can't be added. "
+            f"Nothing was changed. /racing {line} would add {listed(more)} of {there or every}. Edit in /racing list "
+            "changes the subscription."
         )
         raise CommandError(told, edits=before.region)
     if own and new:
         told = (
-            f"{where} receives {own[0].named(before)} alone, of all {new[0].plural}. A race has to fit all that a "
-            f"subscription names: {new[0].named(chosen)} can't be added beside that, so nothing was changed. Edit in "
-            "/racing list opens it."
+            f"{where} receives {own[0].named(before)} alone, of all {new[0].plural}. A race has to fit "
+            f"every choice of a subscription, so {new[0].named(chosen)} can't be added. Nothing was changed. Edit in "
+            "/racing list changes the subscription."
         )
         raise CommandError(told, edits=before.region)
 

@@ -114,6 +114,12 @@ MUTE_BUTTON = Command(
 )
 MUTE_COMMAND = replace(MUTE_BUTTON, name="mute", plan=_plan)
 UNMUTE_BUTTON = Command(
-    UNMUTE, "", "Post them again", _answer_unmute, _plan_by_number, rights=may_change, store=_unmute
+    UNMUTE,
+    "",
+    "Post a meeting's results again",
+    _answer_unmute,
+    _plan_by_number,
+    rights=may_change,
+    store=_unmute,
 )
 UNMUTE_COMMAND = replace(UNMUTE_BUTTON, name="unmute", plan=_plan_unmute)

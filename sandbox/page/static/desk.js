@@ -160,18 +160,18 @@ const STEPS = [
     isOver: () => alarms().length > 0,
   },
   {
-    words: () => ["Press “I have it” under the alarm.", "Everybody in the channel then reads who has it and since when. If nobody pressed within ten minutes, the bot would ask again."],
+    words: () => ["Press “I have it” under the alarm.", "Everybody in the channel then reads who has the abandonment, and since when. If nobody pressed within ten minutes, the bot would ask again."],
     acts: () => [button("Show me the button", showAlarm, { class: "button primary" })],
     isOver: () => alarms().some(isTaken),
   },
   {
     words: () => {
       tour.wasKilled ||= isOn();
-      if (!tour.wasKilled) return ["Kill the bot while 50 races settle.", "Some results are in its hands at that moment. Watch the counts at the top."];
+      if (!tour.wasKilled) return ["Kill the bot while 50 races settle.", "The bot then holds some results. Watch the counts at the top."];
       if (isOn()) return ["The bot is dead.", "The data service gets no answer, and will send again. Bring the bot back:"];
       const { told, lost, doubled, on_the_way } = documents.get("counts") ?? {};
       const still = documents.get("meta")?.waiting || on_the_way;
-      return still ? [`${still} still on the way.`, "The results come now, each once, a message a second in each channel."] : ["Nothing was lost.", `${told} told, ${lost} lost, ${doubled} doubled. More of this under Trouble.`];
+      return still ? [`${still} still on the way.`, "The results come now, each once, a message a second in each channel."] : ["Nothing was lost.", `${told} told, ${lost} lost, ${doubled} doubled. More failures are under Trouble.`];
     },
     acts: () => {
       if (!tour.wasKilled) return [button("Kill the bot", () => trouble(KILL, true), { class: "button is-danger" })];

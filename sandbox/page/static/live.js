@@ -39,5 +39,5 @@ export function listen(draw) {
     for (const key of gone) documents.delete(key);
     draw(new Set([...Object.keys(changed), ...gone].map((key) => key.split("/")[0])));
   };
-  source.onerror = () => notice("The demo does not answer; the page goes on when it does.", true);
+  source.onerror = () => notice("The demo does not answer. The page goes on once the demo answers again.", true);
 }

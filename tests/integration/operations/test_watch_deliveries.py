@@ -162,7 +162,7 @@ async def test_outcome_that_is_listed_and_was_not_delivered_is_told_as_such(watc
     watched.client.races = [listed, {"race_id": "rc_9", "date": "2026-11-29", "region": "GB"}]
     (told,) = await watched.run()
     assert told.startswith("2 races should have been over")
-    assert "lists the outcome of 1 of them and did not deliver it" in told
+    assert "lists an outcome for 1 of these races, but delivered none" in told
     await watched.deliver(result(1))
     assert await watched.run(timedelta(minutes=10)) == []
 
@@ -286,7 +286,7 @@ async def test_race_that_the_service_could_not_be_asked_for_is_told_with_a_word_
     await watched.book(race(1))
     watched.client.failure = ServerFault("races/search", status=500)
     (told,) = await watched.run()
-    assert "I could not ask the data service about all of them" in told
+    assert "I could not ask the data service about all these races" in told
     assert watched.client.asked
 
 
@@ -297,7 +297,7 @@ async def test_service_is_asked_while_five_hundred_requests_are_left_to_people(w
     await watched.use(15_000 - left)
     (told,) = await watched.run()
     assert bool(watched.client.asked) is asks
-    assert ("I could not ask the data service about all of them" in told) is not asks
+    assert ("I could not ask the data service about all these races" in told) is not asks
 
 
 @on_both

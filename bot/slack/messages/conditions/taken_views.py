@@ -100,7 +100,7 @@ class TopicView(CheckboxView):
         return topics_in_order(chosen.topics)
 
     def problems(self, submitted: Submitted) -> dict[str, str]:
-        return {} if submitted[self.field] else {TOPICS_FIELD: "Choose at least one of them."}
+        return {} if submitted[self.field] else {TOPICS_FIELD: "Choose at least one."}
 
 
 def topics_in_order(topics: frozenset[Topic]) -> list[str]:
