@@ -103,6 +103,8 @@ def _digits(value: Any) -> str | None:
 
 
 def _spoken(fields: Fields) -> str | None:
+    if {"numerator", "denominator"} <= fields.keys():
+        return f"{_plain_text(fields['numerator'])}/{_plain_text(fields['denominator'])}"
     named = first_of([fields], "text.spoken", _plain_text)
     return named or find([fields], [name for name in fields if name.endswith("name")], _plain_text)
 

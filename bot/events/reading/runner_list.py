@@ -84,6 +84,15 @@ _SAYS_NOTHING = _PLAIN_STATUS | _NO_NAME
 _PLACED_ANEW = re.compile("promoted|demoted|placed", re.IGNORECASE)
 """Words beside a place after an inquiry."""
 
+_HAS_PRICE = re.compile("[1-9]|^ev", re.IGNORECASE)
+"""Not "SP", "-" or "0"."""
+
+_FAVOURITES = {
+    **dict.fromkeys(("true", "yes", "y", "1", "f", "fav", "favourite", "favorite"), "F"),
+    **dict.fromkeys(("jf", "jfav", "joint", "jointfavourite", "jointfavorite"), "JF"),
+    **dict.fromkeys(("cf", "cfav", "cofavourite", "cofavorite"), "CF"),
+}
+
 _NAME_OF_NON_RUNNER = re.compile(r"(.+?) *\((?:nr|non[ -]?runner|withdrawn|scratched)\)", re.IGNORECASE)
 
 _BETWEEN_NON_RUNNERS = re.compile(r" ?, ?(?![^()]*\))| - |-(?=[0-9])")
@@ -521,6 +530,7 @@ class _Plan(NamedTuple):
     has_outcome: bool
     people: tuple[tuple[str, str], ...]
     plain_ids: tuple[str, ...]
+    favourite: tuple[str, ...]
     spoken: tuple[str, ...]
 
 
@@ -537,6 +547,7 @@ def _plan(facts: Facts) -> _Plan:
         has_outcome=not _OUTCOMES.isdisjoint(facts),
         people=tuple(one for one in texts if one[0] in {"jockey", "trainer"}),
         plain_ids=facts.get("ids.plain", ()),
+        favourite=facts.get("runner.favourite", ()),
         spoken=facts.get("runner.horse_spoken", ()),
     )
 
@@ -550,6 +561,9 @@ def _from_fields(fields: Fields) -> _Horse | None:
     ids = [fields[name] for name in plan.ids]
     named = said.pop("horse", None)
     away = [said.pop(name) for name in _MAY_SAY_OUT if name in said and _is_nr_in_words(said[name])]
+    if price := said.pop("starting_price", None):
+        mark = next((_favourite(fields[name]) for name in plan.favourite), "")
+        said |= {"starting_price": price + mark * price[-1].isdecimal()} if _HAS_PRICE.search(price) else {}
     places, out, reason, runs = _outcome_of(fields, plan, away)
     if isinstance(horse := fields.get("horse"), dict):
         inner = fields_of(horse)
@@ -577,6 +591,10 @@ def _from_fields(fields: Fields) -> _Horse | None:
 @lru_cache(maxsize=4096)
 def _is_nr_in_words(said: str) -> bool:
     return fold(said[:LONGEST_NAME]) in _NON_RUNNER
+
+
+def _favourite(value: Any) -> str:
+    return _FAVOURITES.get(fold(str(value)[:LONGEST_NAME]), "")
 
 
 def _read_texts(fields: Fields, texts: Iterable[tuple[str, str]], said: dict[str, str]) -> None:

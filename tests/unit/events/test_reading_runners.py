@@ -41,6 +41,25 @@ def test_runner_is_read_from_objects_numbers_and_other_names():
 
 
 @pytest.mark.parametrize(
+    ("runner", "price"),
+    [
+        ({"sp": {"numerator": 5, "denominator": 2}}, "5/2"),
+        ({"sp_dec": 3.5, "sp_frac": "5/2"}, "5/2"),
+        ({"starting_odds": "5/2"}, "5/2"),
+        ({"sp": "5/2", "favourite": True}, "5/2F"),
+        ({"sp": "5/2", "favouriteStatus": "JF"}, "5/2JF"),
+        ({"sp": "5/2F", "is_favourite": "Y"}, "5/2F"),
+        ({"sp": "5/2", "favourite": False}, "5/2"),
+        ({"sp": "Evens"}, "Evens"),
+        *(({"sp": unpriced}, None) for unpriced in ("-", "0", 0, "SP")),
+    ],
+)
+def test_starting_price_is_a_price_with_the_mark_of_a_favourite(runner, price):
+    (read,) = read_race({"runners": [{"horse": "A", **runner}]}).runners
+    assert read.starting_price == price
+
+
+@pytest.mark.parametrize(
     "runner",
     [
         {"horse": {"name": "Frankel", "trainer": {"name": "H Cecil"}}, "jockey": "T Queally"},
