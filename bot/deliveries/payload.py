@@ -165,7 +165,7 @@ class Payload:
     @cached_property
     def _found(self) -> list[_Found] | NotAnObject:
         try:
-            records = read_objects(self._body)
+            records = [one for record in read_objects(self._body) for one in _batch(record) or [record]]
         except NotAnObject as reason:
             return reason
         found = [one for record in records[:MOST_EVENTS] for one in _subjects(parts_of(record))]
@@ -188,6 +188,16 @@ def read_events(body: bytes) -> tuple[RacingEvent, ...]:
 def read_payload(body: bytes) -> RacingEvent:
     """The first event."""
     return Payload(body).events[0]
+
+
+def _batch(record: Mapping[str, Any]) -> list[Any]:
+    """The events of {"events": [{…}, {…}]}; empty if an entry is no known event."""
+    for _, listed in values_of([fields_of(record)], "lists.events"):
+        if isinstance(listed, list) and all(
+            isinstance(one, dict) and _named(parts_of(one)).kind for one in listed[:MOST_EVENTS]
+        ):
+            return listed
+    return []
 
 
 def _first(found: list[_Found]) -> _Found:

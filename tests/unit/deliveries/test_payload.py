@@ -70,13 +70,14 @@ def test_unknown_event_keeps_its_name_and_race():
     [
         b'\xef\xbb\xbf{"event":"race.abandoned","race_id":"rc_1"}',
         b'[{"event":"race.abandoned","race_id":"rc_1"}]',
+        b'{"batch_id":"b_1","events":[{"event":"race.abandoned","race_id":"rc_1"}]}',
         b'{"event":"race.abandoned","race_id":"rc_1","sp":NaN,"prize":1e999}',
         b'{"event":"race.abandoned","race_id":"rc_2","race_id":"rc_1"}',
         b'{"event":"race.abandoned","race_id":" rc_1 ","title":"a\tb"}',
         b'{"event":"race.abandoned","race_id":"rc_1","course":"V\xe9lizy"}',
         '{"event":"race.abandoned","race_id":"rc_1"}'.encode("utf-16"),
     ],
-    ids=["BOM", "list of one", "NaN", "duplicate key", "raw tab", "Latin-1", "UTF-16"],
+    ids=["BOM", "list of one", "batch of one", "NaN", "duplicate key", "raw tab", "Latin-1", "UTF-16"],
 )
 def test_odd_body_is_read_all_the_same(body):
     assert read_payload(body).key == "race.abandoned:rc_1"
