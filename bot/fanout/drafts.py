@@ -150,12 +150,10 @@ class Drafts:
         )
         added = claim_at_fanout.add(self._session, [one.stored_as for one in self._new], tells, claiming, but=busy)
         self._number(added.ids)
-        message_store.wait_no_longer(self._session, self._released, now=self._now)
         self._live.finish(self.bumps)
-        if self._asked_before:
-            acknowledgements.end(self._session, self._asked_before)
         if self._shown:
             self._write_shown()
+        message_store.wait_no_longer(self._session, self._released, now=self._now)
         return claim_at_fanout.edit(self._session, self, added, tells, claiming)
 
     def to_edit(self) -> dict[str, int]:
@@ -200,9 +198,13 @@ class Drafts:
                 links.add(of_event)
         self.bumps.show(said)
         self.bumps.add(late)
-        edited = {number: bump for (number, _), bump in said.items() if bump} | late
-        if followed := {number: bump for number, bump in edited.items() if number in self.chains.asked}:
+        asked = self.chains.asked.intersection(one.telling for one in self._shown)
+        if locked := asked.union(self._asked_before):
+            acknowledgements.lock(self._session, locked)
+            acknowledgements.end(self._session, self._asked_before)
             # Escalations of an edited message are edited too, also after the channel has stopped asking.
+            edited = {number: bump for (number, _), bump in said.items() if bump} | late
+            followed = {number: bump for number, bump in edited.items() if number in asked}
             self.bumps.add(acknowledgements.follow(self._session, followed))
 
 

@@ -181,6 +181,8 @@ def _message_with(session: Session, key: str) -> int | None:
 
 def end(session: Session, message_ids: Collection[int]) -> None:
     """Newer messages of the channels ask instead."""
+    if not message_ids:
+        return
     open_rows = update(Acknowledgement).where(
         col(Acknowledgement.message_id).in_(sorted(message_ids)), is_any(NOT_TAKEN)
     )
@@ -188,7 +190,7 @@ def end(session: Session, message_ids: Collection[int]) -> None:
 
 
 def lock(session: Session, message_ids: Collection[int]) -> None:
-    """Lock the acknowledgements of the messages, before the messages. A press of the button has the same order."""
+    """Lock the acknowledgements of the messages: after queues and before messages, as a press of the button does."""
     these = select(col(Acknowledgement.message_id)).where(col(Acknowledgement.message_id).in_(sorted(message_ids)))
     session.execute(these.order_by(col(Acknowledgement.message_id)).with_for_update())
 
@@ -223,8 +225,9 @@ def ask_instead(session: Session, message_id: int, instead_of: int, now: datetim
 
 
 def follow(session: Session, edits: Mapping[int, Bump]) -> dict[int, Bump]:
-    """The edits of the escalations, after `edits` of the messages with the button. Locks the acknowledgements."""
-    lock(session, edits)
+    """The edits of the escalations, after `edits` of the messages with the button."""
+    if not edits:
+        return {}
     told = session.execute(_following(edits).add_columns(col(OutboxMessage.follows_id)))
     return {number: Bump(edits[alert].at) for number, alert in told}
 

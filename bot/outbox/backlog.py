@@ -23,7 +23,7 @@ from bot.channels.filters import ChannelFilter, Meeting
 from bot.channels.hours import kept_until
 from bot.db.tables import ChannelQueue, EventVersion, MessageKind, MessageState, OutboxMessage, Reason, SaidRow
 from bot.events import event_store
-from bot.outbox import held_queues, live_meetings, message_store, revisions
+from bot.outbox import acknowledgements, held_queues, live_meetings, message_store, revisions
 from bot.outbox.held_queues import Held
 from bot.outbox.message_store import COUNTS_FROM, IS_DUE, IS_UNSENT
 from bot.outbox.message_view import ShownBeside, shown_beside
@@ -192,6 +192,7 @@ def give_up(session: Session, before: datetime, limit: int, now: datetime) -> di
     found: dict[tuple[str, Held], dict[int, EventVersion]] = {}
     for post_id, queue, version in session.execute(statement):
         found.setdefault((queue.channel_id, held_queues.held(queue)), {})[post_id] = version
+    acknowledgements.lock(session, [post_id for ids in found.values() for post_id in ids])
     for (_, held), ids in found.items():
         these, detail = col(OutboxMessage.id).in_(ids), f"it waited too long for its channel ({held.because})"
         _expire(session, these, reason=Reason.WAITED_TOO_LONG, detail=detail, now=now)

@@ -149,6 +149,7 @@ class NotEdited(ClaimOutcome):
     def _write(self, at: Recording) -> None:
         claim = self.claim
         if claim.event is not None:
+            acknowledgements.lock(at.session, [claim.post.id or 0])
             say_apart(
                 at.session, claim.post, at.now, col(SaidRow.rev) > claim.post.sent_rev, col(SaidRow.rev) <= claim.rev
             )
@@ -247,6 +248,9 @@ class GivenUp(ClaimOutcome):
 
     def _write(self, at: Recording) -> None:
         claim = self.claim
+        is_closed = self.reason is Reason.NO_ENTRY
+        # Before the locks: the notice may need a queue.
+        at.notices.dead_letter(at.session, claim, self.told or self.detail, is_closed=is_closed)
         if claim.is_edit:
             _edit_ended(at.session, claim, detail=self.detail)
         else:
@@ -256,8 +260,6 @@ class GivenUp(ClaimOutcome):
             # Read once the message is locked: fan-out may have noted more to show.
             say_apart(at.session, claim.post, at.now)
             unfold(at.session, [claim.post.id or 0])
-        is_closed = self.reason is Reason.NO_ENTRY
-        at.notices.dead_letter(at.session, claim, self.told or self.detail, is_closed=is_closed)
 
 
 @dataclass(frozen=True)

@@ -66,10 +66,14 @@ class Open:
         """The message may be unfolded, and asks on then."""
         return self.alert.state == MessageState.FOLDED
 
+    @property
+    def is_lost(self) -> bool:
+        return self.alert.state == MessageState.DEAD_LETTER
+
     def is_moot(self, now: datetime) -> bool:
         """Nobody wants the abandonment, or the message waited too long, or a summary has told of the abandonment."""
         needless = (Reason.UNSUBSCRIBED, Reason.WAITED_TOO_LONG)
-        is_unwanted = self.alert.state == MessageState.DEAD_LETTER and self.alert.reason in needless
+        is_unwanted = self.is_lost and self.alert.reason in needless
         return is_unwanted or (self.is_folded and self.is_past(now))
 
     def is_due(self, asked: StoredRequest, now: datetime) -> bool:
@@ -102,6 +106,9 @@ def escalate(session: Session, now: datetime, notices: Notices, absent: Absent =
     """
     steps = 0
     past: list[Open] = []
+    channels = {channel_id for one, asked in _due(session, now) for channel_id, _, _ in _posts(one, asked, absent)}
+    # Before the locks: fan-out makes queues first too.
+    message_store.make_queues(session, channels.union(notices.places(session)))
     for one in _open(session, locked=True):
         if one.is_moot(now):
             steps += move(session, one.row.message_id, OPEN, state=AckState.REPLACED)
@@ -127,11 +134,17 @@ def first_open(session: Session) -> Open | None:
 def people_to_be_told(session: Session, now: datetime) -> dict[str, set[str]]:
     """Channel → the people whom steps that are due mention there."""
     found: dict[str, set[str]] = {}
-    for one in _open(session):
-        asked = asked_of(one.row)
-        if asked is not None and one.is_due(asked, now) and _reminds(one, asked) and not one.is_past(now):
+    for one, asked in _due(session, now):
+        if _reminds(one, asked):
             found.setdefault(one.alert.channel_id, set()).update(filter(is_person, asked.people))
     return {channel_id: people for channel_id, people in found.items() if people}
+
+
+def _due(session: Session, now: datetime) -> Iterator[tuple[Open, StoredRequest]]:
+    for one in _open(session):
+        asked = asked_of(one.row)
+        if asked is not None and one.is_due(asked, now) and not one.is_past(now):
+            yield one, asked
 
 
 def _open(session: Session, *, locked: bool = False) -> Iterator[Open]:
@@ -163,8 +176,7 @@ def _open(session: Session, *, locked: bool = False) -> Iterator[Open]:
 
 def _reminds(one: Open, asked: StoredRequest) -> bool:
     """The step posts in the channel of the abandonment."""
-    is_lost = one.alert.state == MessageState.DEAD_LETTER
-    wanted = bool(asked.people or is_lost or not _elsewhere(one, asked))
+    wanted = bool(asked.people or one.is_lost or not _elsewhere(one, asked))
     return one.row.state == AckState.ASKED and wanted and not one.is_closed
 
 
@@ -172,27 +184,31 @@ def _elsewhere(one: Open, asked: StoredRequest) -> list[str]:
     return [channel_id for channel_id in asked.channels if channel_id != one.alert.channel_id]
 
 
-def _step(session: Session, one: Open, asked: StoredRequest, now: datetime, absent: Absent) -> bool:
-    """Mention people in the channel; where that is done, or nobody reads the channel, tell the other channels.
+def _posts(one: Open, asked: StoredRequest, absent: Absent) -> list[tuple[str, str, tuple[str, ...]]]:
+    """The next step's messages: the channel, the end of the key, and the mentioned people.
 
+    People are mentioned in the channel; where that is done, or nobody reads the channel, the other channels are told.
     Where Slack took no message of the abandonment, both are one step. People are told by direct message where they
-    are not in the channel, and where a closed channel has no other channel. False if there is nobody to tell before a
-    closed channel is back.
+    are not in the channel, and where a closed channel has no other channel.
     """
     elsewhere, people = _elsewhere(one, asked), list(filter(is_person, asked.people))
-    reminds, is_lost = _reminds(one, asked), one.alert.state == MessageState.DEAD_LETTER
-    if reminds:
-        told = [person for person in people if (one.alert.channel_id, person) in absent]
-        told += elsewhere if is_lost else []
-    else:
+    if not _reminds(one, asked):
         told = elsewhere or (people if one.row.state == AckState.ASKED else [])
-    if one.is_closed and not told:
+        return [(channel_id, channel_id, ()) for channel_id in told]
+    told = [person for person in people if (one.alert.channel_id, person) in absent]
+    told += elsewhere if one.is_lost else []
+    return [(one.alert.channel_id, REMINDER, asked.people), *((channel_id, channel_id, ()) for channel_id in told)]
+
+
+def _step(session: Session, one: Open, asked: StoredRequest, now: datetime, absent: Absent) -> bool:
+    """False if there is nobody to tell before a closed channel is back."""
+    posts = _posts(one, asked, absent)
+    if one.is_closed and not posts:
         return False
-    after = AckState.REMINDED if reminds and elsewhere and not is_lost else AckState.UNANSWERED
+    waits = _reminds(one, asked) and _elsewhere(one, asked) and not one.is_lost
+    after = AckState.REMINDED if waits else AckState.UNANSWERED
     if not move(session, one.row.message_id, OPEN, state=after, stepped_at=now):
         return False
-    reminders = [(one.alert.channel_id, REMINDER, asked.people)] if reminds else []
-    posts = [*reminders, *((channel_id, channel_id, ()) for channel_id in told)]
     minutes = one.minutes_untaken(asked, now)
     message_store.add(
         session,

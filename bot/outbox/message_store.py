@@ -137,10 +137,11 @@ def insert(session: Session, posts: Sequence[NewPost], sending: Sending | None =
 
 
 def make_queues(session: Session, channel_ids: Iterable[str]) -> None:
-    rows = [
-        {"channel_id": channel_id, "state": QueueState.OPEN, "next_free_at": ALWAYS}
-        for channel_id in sorted(set(channel_ids))
-    ]
+    """For channels without a queue. An INSERT would wait for whoever has the queue, so the statement asks before."""
+    wanted = set(channel_ids)
+    there = select(col(ChannelQueue.channel_id)).where(col(ChannelQueue.channel_id).in_(sorted(wanted)))
+    missing = wanted.difference(session.execute(there).scalars()) if wanted else ()
+    rows = [{"channel_id": one, "state": QueueState.OPEN, "next_free_at": ALWAYS} for one in sorted(missing)]
     if rows:
         made = insert_into(dialect_of(session), ChannelQueue).on_conflict_do_nothing(index_elements=["channel_id"])
         session.connection().execute(made, rows)

@@ -11,26 +11,36 @@ from sqlalchemy import create_engine, select, text, update
 from sqlmodel import Session, col
 
 from bot.db.database_clock import database_now
-from bot.db.tables import Acknowledgement, OutboxMessage, Reason
+from bot.db.tables import Acknowledgement, ChannelQueue, OutboxMessage, Reason
 from bot.events.event import RacingEvent
 from bot.events.races import Race
-from bot.outbox import channel_queues
+from bot.outbox import channel_queues, escalations, message_store
 from bot.outbox.claim_outcomes import GivenUp
+from bot.outbox.message_store import ALWAYS
 from bot.outbox.revisions import Bumps
 from tests.databases import on_postgresql
-from tests.integration.pipeline.racing_day import abandonment, meeting, result
+from tests.integration.pipeline.desk import ask
+from tests.integration.pipeline.racing_day import abandonment, meeting, result, tell
 
 WAITS = text("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'waiting' AND wait_event_type = 'Lock'")
 
 
+@pytest.fixture
+def engine(pipeline):
+    """Connections beside the pipeline's."""
+    made = create_engine(pipeline.database.url)
+    yield made
+    made.dispose()
+
+
 @on_postgresql
-async def test_hurried_posts_are_locked_in_the_order_of_their_numbers(pipeline):
+async def test_hurried_posts_are_locked_in_the_order_of_their_numbers(pipeline, engine):
     await pipeline.subscribe("CGB", "GB")
     await pipeline.subscribe("CALL", "*")
     for race_id in ("rc_1", "rc_2"):
         await pipeline.deliver(result(race_id))
     await pipeline.fanout.run_once()
-    await asyncio.to_thread(_hold_the_first, create_engine(pipeline.database.url))
+    await asyncio.to_thread(_hold_the_first, engine)
 
 
 def _hold_the_first(engine):
@@ -50,7 +60,6 @@ def _hold_the_first(engine):
         finally:
             other.rollback()
         hurrying.result(timeout=10)
-    engine.dispose()
 
 
 def _locking(numbers):
@@ -77,20 +86,18 @@ def _wait_for_a_lock(engine):
 
 
 @on_postgresql
-async def test_claim_passes_over_a_message_that_another_transaction_holds(pipeline):
+async def test_claim_passes_over_a_message_that_another_transaction_holds(pipeline, engine):
     """Whoever waited there with queues in hand could wait for fan-out, which waits for the message."""
     await pipeline.subscribe("CGB", "GB")
     await pipeline.subscribe("CALL", "*")
     await pipeline.deliver(result("rc_1"))
     await pipeline.fanout.run_once()
-    engine = create_engine(pipeline.database.url)
     with Session(engine) as other:
         of_one = select(col(OutboxMessage.id)).where(col(OutboxMessage.channel_id) == "CGB")
         other.execute(of_one.with_for_update())
         claims = await pipeline.database.write(lambda session: claim(session, pipeline))
         assert [one.channel_id for one in claims] == ["CALL"]
         other.rollback()
-    engine.dispose()
     assert [one.channel_id for one in await pipeline.database.write(lambda session: claim(session, pipeline))] == [
         "CGB"
     ]
@@ -131,10 +138,9 @@ def give_up(engine, pipeline, claimed):
 
 
 @on_postgresql
-async def test_message_given_up_is_locked_after_its_acknowledgement(pipeline):
+async def test_message_given_up_is_locked_after_its_acknowledgement(pipeline, engine):
     """As a press locks the two."""
     claimed, _ = await refused(pipeline, abandonment("rc_1"), result("rc_2"))
-    engine = create_engine(pipeline.database.url)
     with Session(engine) as press, ThreadPoolExecutor(1) as pool:
         press.add(Acknowledgement(message_id=claimed.post.id, asked="{}"))
         press.commit()
@@ -146,22 +152,19 @@ async def test_message_given_up_is_locked_after_its_acknowledgement(pipeline):
         finally:
             press.rollback()
         giving_up.result(timeout=10)
-    engine.dispose()
 
 
 @pytest.mark.parametrize("change", AFTER_A_REFUSAL)
 @on_postgresql
-async def test_change_is_told_though_the_message_is_given_up_right_after(pipeline, change):
+async def test_change_is_told_though_the_message_is_given_up_right_after(pipeline, engine, change):
     told, payload, word = AFTER_A_REFUSAL[change]
     claimed, read = await refused(pipeline, told, payload)
-    engine = create_engine(pipeline.database.url)
     with Session(engine) as one, ThreadPoolExecutor(1) as pool:
         pipeline.fanout.transactions.together(one, read)
         giving_up = pool.submit(give_up, engine, pipeline, claimed)
         await asyncio.to_thread(_wait_for_a_lock, engine)
         one.commit()
         giving_up.result(timeout=10)
-    engine.dispose()
     pipeline.clock.forward(2)
     await pipeline.post_all()
     assert [word in one for one in pipeline.texts("CGB")] == [True]
@@ -169,11 +172,10 @@ async def test_change_is_told_though_the_message_is_given_up_right_after(pipelin
 
 @pytest.mark.parametrize("change", AFTER_A_REFUSAL)
 @on_postgresql
-async def test_change_is_told_though_the_message_is_given_up_meanwhile(pipeline, monkeypatch, change):
+async def test_change_is_told_though_the_message_is_given_up_meanwhile(pipeline, engine, monkeypatch, change):
     """After fan-out has read what the channel was told, and before fan-out has the lock of the message."""
     told, payload, word = AFTER_A_REFUSAL[change]
     claimed, read = await refused(pipeline, told, payload)
-    engine = create_engine(pipeline.database.url)
     claiming = pipeline.poster.claiming
 
     def claiming_after_the_refusal(*at):
@@ -184,7 +186,75 @@ async def test_change_is_told_though_the_message_is_given_up_meanwhile(pipeline,
     with Session(engine) as one:
         pipeline.fanout.transactions.together(one, read)
         one.commit()
-    engine.dispose()
     pipeline.clock.forward(2)
     await pipeline.post_all()
     assert [word in one for one in pipeline.texts("CGB")] == [True]
+
+
+def escalate(engine, pipeline):
+    with Session(engine) as session:
+        session.execute(text("SET application_name = 'waiting'"))
+        session.execute(text("SET lock_timeout = '5s'"))
+        steps = escalations.escalate(session, pipeline.clock(), pipeline.notices)
+        session.commit()
+        return steps
+
+
+@on_postgresql
+async def test_step_of_an_escalation_waits_for_no_queue(pipeline, engine):
+    """An outcome has the queue, and may wait for the acknowledgement that the step holds."""
+    await tell(await ask(pipeline, "CALL"), abandonment())
+    await pipeline.post_all()
+    await pipeline.database.write(lambda session: message_store.make_queues(session, ["CALL"]))
+    pipeline.clock.forward(3600)
+    with Session(engine) as outcome:
+        outcome.execute(update(ChannelQueue).values(next_free_at=ALWAYS))
+        assert await asyncio.to_thread(escalate, engine, pipeline) == 1
+        outcome.rollback()
+
+
+@on_postgresql
+async def test_step_of_an_escalation_makes_queues_before_it_holds_an_acknowledgement(pipeline, engine):
+    """As fan-out, which may be making the same queue."""
+    await tell(await ask(pipeline, "CALL"), abandonment())
+    pipeline.clock.forward(3600)
+    with Session(engine) as fanout, ThreadPoolExecutor(1) as pool:
+        message_store.make_queues(fanout, ["CALL"])
+        escalating = pool.submit(escalate, engine, pipeline)
+        try:
+            await asyncio.to_thread(_wait_for_a_lock, engine)
+            assert fanout.execute(select(Acknowledgement).with_for_update(nowait=True)).all()
+        finally:
+            fanout.rollback()
+        assert escalating.result(timeout=10) == 1
+
+
+@on_postgresql
+async def test_fanout_locks_acknowledgements_in_the_order_of_their_numbers(pipeline, engine):
+    """Also where one abandonment asks no longer, and the message of another is edited: as a press on both."""
+    await tell(await ask(pipeline), abandonment("rc_1", course="York"), abandonment("rc_2"))
+    await pipeline.deliver(abandonment("rc_1", course="York", reason="fog"))
+    await pipeline.deliver(meeting("rc_2"))
+    read = await pipeline.database.read(lambda session: pipeline.fanout.reader.waiting(session, pipeline.clock()))
+    of_number = select(Acknowledgement).order_by(col(Acknowledgement.message_id))
+    with Session(engine) as press, ThreadPoolExecutor(1) as pool:
+        first, second = (row.message_id for row in press.execute(of_number).scalars())
+        press.execute(_acknowledgement(first).with_for_update())
+        fanning_out = pool.submit(fan_out, engine, pipeline, read)
+        try:
+            await asyncio.to_thread(_wait_for_a_lock, engine)
+            assert press.execute(_acknowledgement(second).with_for_update(nowait=True)).all()
+        finally:
+            press.rollback()
+        fanning_out.result(timeout=10)
+
+
+def _acknowledgement(number):
+    return select(Acknowledgement).where(col(Acknowledgement.message_id) == number)
+
+
+def fan_out(engine, pipeline, read):
+    with Session(engine) as session:
+        session.execute(text("SET application_name = 'waiting'"))
+        pipeline.fanout.transactions.together(session, read)
+        session.commit()
