@@ -216,10 +216,10 @@ async def run_subscribe(
 async def _check_region(reference: ReferenceBook, region: str) -> None:
     """Raise SubscribingFailed for an unknown region: nothing would arrive."""
     try:
-        checked = await reference.check_region(region, timeout_s=REGION_CHECK_S)
+        is_checked = await reference.check_regions([region], timeout_s=REGION_CHECK_S)
     except CommandError as error:
         raise SubscribingFailed(f"{error} Nothing was asked.") from error
-    if not checked.known:
+    if not is_checked:
         log.warning("region_not_checked", region=region, reason="the data service gave no list to check it against")
 
 

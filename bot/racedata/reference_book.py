@@ -53,19 +53,12 @@ REFUSED_LIST_PAUSE = timedelta(hours=1)
 LISTED_REGIONS = 30
 
 
-@dataclass(frozen=True)
-class RegionCheck:
-    """`known` is False if no list was available, and the region was taken as typed."""
-
-    region: str
-    known: bool
-
-
 @dataclass(eq=False)
 class _List(Generic[T]):
     """A list of the data service, refreshed in turns. `tried_at`: the end of the last refresh.
 
-    Before `put_off` no request is made: the answer would be the `failure` of the last request, or empty again.
+    Before `put_off` no request is made: the answer would be the `failure` of the last request, or empty again. A list
+    that was never asked for has a TimeoutError as `failure`.
     """
 
     name: str
@@ -74,8 +67,10 @@ class _List(Generic[T]):
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     tried_at: datetime | None = None
     put_off: datetime | None = None
-    was_asked: bool = False
-    failure: ServiceError | None = None
+    failure: Exception | None = None
+
+    def __post_init__(self) -> None:
+        self.failure = TimeoutError(f"the list of {self.name} has not come")
 
 
 class ReferenceBook:
@@ -121,27 +116,25 @@ class ReferenceBook:
     def why_none(self, name: str) -> Exception:
         """Why the list of this name is missing: the service's failure, or no answer yet."""
         one = next(one for one in self._lists if one.name == name)
-        if not one.was_asked:
-            return TimeoutError(f"the list of {name} has not come")
         none = f"The data service's list of {name} could not be read. Try again in a few minutes."
         return one.failure or CommandError(none)
 
-    async def check_region(self, typed: str, timeout_s: float | None = None) -> RegionCheck:
-        return (await self.check_regions([typed], timeout_s))[0]
-
     async def check_regions(
         self, typed: Sequence[str], timeout_s: float | None = None, *, other_words: Vocabulary | None = None
-    ) -> list[RegionCheck]:
-        """`other_words` may have been meant too, each with its typed form. CommandError with near misses."""
-        regions = await self.regions(timeout_s)
+    ) -> bool:
+        """False without a list: the regions are taken as typed. CommandError, with near misses, for an unknown region.
+
+        `other_words` may have been meant too, each with its typed form.
+        """
+        regions = await self.regions(timeout_s) or ()
         unknown = [one for one in typed if regions and one not in regions]
         if not unknown:
-            return [RegionCheck(one, known=bool(regions)) for one in typed]
-        right = {region: region for region in regions or ()} | dict(other_words or {})
+            return bool(regions)
+        right = {region: region for region in regions} | dict(other_words or {})
         # The search for near misses takes as long as many deliveries.
         wrong = await asyncio.to_thread(wrong_words, unknown, right)
         typed_words = named(one.typed for one in wrong)
-        listed = f"Regions: {', '.join(regions or ())}." if len(regions or ()) <= LISTED_REGIONS else ""
+        listed = f"Regions: {', '.join(regions)}." if len(regions) <= LISTED_REGIONS else ""
         if not other_words:
             raise refusal(f"There is no region {typed_words}.", wrong, after=listed)
         raise refusal(
@@ -194,11 +187,10 @@ class ReferenceBook:
         return (await self._database.read(kept)).region_of_course(course)
 
     async def refresh(self) -> None:
-        """For upkeep: read stale courses and regions anew. Raises ServiceError if a list did not come."""
+        """For upkeep: read stale courses and regions anew, soon after a failed refresh too. Raises no ServiceError."""
         client = self._client.for_upkeep().in_one_try()
-        errors = [await self._refresh(self._courses, client), await self._refresh(self._regions, client)]
-        for error in filter(None, errors):
-            raise error
+        for one in (self._courses, self._regions):
+            await self._refresh(one, client)
 
     async def _read(self, one: _List[T], client: RacingClient, timeout_s: float | None = None) -> tuple[T, ...] | None:
         kept = await self._database.read(one.stored.kept)
@@ -214,16 +206,15 @@ class ReferenceBook:
             kept = await self._database.read(one.stored.kept)
         return kept[0] if kept else None
 
-    async def _refresh(self, one: _List[T], client: RacingClient) -> ServiceError | None:
-        """The failure for which the list did not come."""
-        return await self._readings.finished(self._read_anew(one, client, one.tried_at), f"read {one.name}")
+    async def _refresh(self, one: _List[Any], client: RacingClient) -> None:
+        await self._readings.finished(self._read_anew(one, client, one.tried_at), f"read {one.name}")
 
-    async def _read_anew(self, one: _List[T], client: RacingClient, tried_at: datetime | None) -> ServiceError | None:
+    async def _read_anew(self, one: _List[T], client: RacingClient, tried_at: datetime | None) -> None:
         async with one.turn:
             kept = await self._database.read(one.stored.kept)
             # A refresh serves all who waited for its end.
             if self._is_fresh(kept) or one.tried_at != tried_at:
-                return None if self._is_fresh(kept) else one.failure
+                return
             found: Sequence[Any] = ()
             try:
                 if one.put_off is None or self._clock() >= one.put_off:
@@ -234,7 +225,6 @@ class ReferenceBook:
                 now = self._clock()
                 if found:
                     await self._database.write(lambda session: one.stored.put(session, found, now))
-                return None if found else one.failure
             finally:
                 # Also after a storage failure: the next command would request everything again. Upkeep is spared before
                 # people are.
@@ -244,13 +234,12 @@ class ReferenceBook:
     async def _ask(self, one: _List[T], client: RacingClient) -> Sequence[T]:
         """Empty for a failure, which the list keeps."""
         found: Sequence[T] = ()
-        one.failure = None
         try:
             found = await one.ask(client)
+            one.failure = None
         except ServiceError as error:
             log.info("list_refused", name=one.name, reason=str(error))
             one.failure = error
-        one.was_asked = True
         one.put_off = None if found or isinstance(one.failure, TRANSIENT) else self._clock() + REFUSED_LIST_PAUSE
         return found
 
@@ -274,7 +263,7 @@ class ReferenceBook:
         return kept is not None and self._clock() - kept[1] < LISTS_FRESH_FOR
 
 
-def _is_left_to_courses(error: ServiceError | None) -> bool:
+def _is_left_to_courses(error: Exception | None) -> bool:
     """Whether `/reference` has no regions for this key."""
     forbidden = isinstance(error, ServiceFailure) and error.status == HTTPStatus.FORBIDDEN
     return error is None or forbidden or isinstance(error, UpgradeRequired | NotFound | AnswerUnreadable)

@@ -13,7 +13,6 @@ from bot.events.races import Course
 from bot.events.typed_text import typed_line
 from bot.racedata.lexicon import Lexicon
 from bot.racedata.near_misses import LOOKED_UP_MAX, nearest_names, quoted
-from bot.racedata.reference_book import RegionCheck
 from bot.slack.commands.invocation import Desk
 from bot.slack.language.request import LineRequest
 from bot.slack.messages.conditions.condition_view import ConditionView
@@ -56,11 +55,12 @@ class FilterChoice:
         if error := no_region(await self.lexicon(), typed):
             self._add(REGIONS_FIELD, error)
             return []
-        checked: Sequence[RegionCheck] = ()
+        taken: list[str] = []
         with self._noting(REGIONS_FIELD):
-            checked = await self.desk.reference.check_regions(typed, self.left_s(), other_words=other_words)
-        self.unchecked += [one.region for one in checked if not one.known]
-        return [one.region for one in checked]
+            if not await self.desk.reference.check_regions(typed, self.left_s(), other_words=other_words):
+                self.unchecked += typed
+            taken += typed
+        return taken
 
     async def courses(self, name: str, typed: Sequence[str], regions: Sequence[str]) -> tuple[Course, ...]:
         """The courses of a field. Of courses with the same name, the course in the regions."""

@@ -63,9 +63,9 @@ async def test_racecard_is_whole_for_every_combination(service, database, choice
     today = service.racing.today
     service.switch(**dict(zip(NAMES, choices, strict=True)))
     async with books(service, database) as (reference_book, race_book, _):
-        assert (await reference_book.check_region("GB")).known
+        assert await reference_book.check_regions(["GB"])
         with pytest.raises(CommandError, match="Did you mean GB"):
-            await reference_book.check_region("gb")
+            await reference_book.check_regions(["gb"])
         for day in (today, today - timedelta(days=3)):
             card = await race_book.card("GB", day)
             assert card.coverage is Coverage.COMPLETE
