@@ -122,184 +122,150 @@ UNKNOWN = float("nan")
 """A gauge before the first reading. Comparisons with NaN are false, so no alert fires."""
 
 
+Labels = Mapping[str, Iterable[str]]
+
+COUNTERS: Mapping[str, tuple[str, Labels]] = {
+    "deliveries": ("Requests at the webhook endpoint, by the status of the answer", {"status": STATUSES}),
+    "webhook_events": (
+        "Signed deliveries, by event and outcome",
+        {"event": EVENT_LABELS, "outcome": EVENT_OUTCOMES},
+    ),
+    "signature_failures": ("Deliveries without a right signature, by reason", {"reason": SIGNATURE_FAILURES}),
+    "requests_refused": ("Requests that reached no endpoint, and closed connections", {"reason": REFUSALS}),
+    "slack_requests": ("Requests of Slack, by the status of the answer", {"status": SLACK_STATUSES}),
+    "posts": ("Attempts to post, by outcome", {"outcome": POST_OUTCOMES}),
+    "service_requests": (
+        "Requests to the data service, by endpoint and code",
+        {"endpoint": ENDPOINTS, "code": (OK, *SERVICE_CODES.values())},
+    ),
+}
+
+GAUGES: Mapping[str, tuple[str, Labels]] = {
+    "waiting": ("Deliveries that wait, and messages that are not sent", {"what": WAITING_LABELS}),
+    "inbox_deliveries": ("Deliveries that wait for their fan-out", {"state": INBOX_STATES}),
+    "inbox_oldest_age_seconds": ("Age of the oldest delivery in a state", {"state": INBOX_STATES}),
+    "outbox_messages": ("Messages that are not sent", {"state": (*UNSENT_STATES, GIVEN_UP)}),
+    "outbox_oldest_age_seconds": ("Age of the oldest message in a state", {"state": UNSENT_STATES}),
+    "quota_used_requests": ("Requests used this month, as last read", {}),
+    "quota_allowance_requests": ("Requests that the month allows", {}),
+    "quota_forecast_requests": ("Requests by the end of the month: expected, and the range", {"bound": BOUNDS}),
+    "circuit_breaker_open": ("1 while the bot does not ask the data service, by the cause", {"code": BREAKER_CODES}),
+    "replicas": ("Replicas that live on this database", {}),
+    "degraded": ("1 while `/readyz` calls the part degraded", {"part": PARTS}),
+}
+
+
 class Metrics:
     """A registry of its own: nothing is registered at import."""
 
     def __init__(self, slack_methods: Sequence[str]) -> None:
         self._slack_methods = (*slack_methods, OTHER)
         self.registry = CollectorRegistry()
+        self._declared: dict[str, Any] = {}
         ProcessCollector(registry=self.registry)
-        self._declare_counters()
-        self._declare_gauges()
-        self._gauge("build_info", "1, with the versions of the bot and of Python", ("version", "python")).labels(
-            version("racing-bot"), platform.python_version()
-        ).set(1)
-
-    def _declare_counters(self) -> None:
-        self._deliveries = self._counter(
-            "deliveries", "Requests at the webhook endpoint, by the status of the answer", ("status",), STATUSES
-        )
-        self._events = self._counter(
-            "webhook_events",
-            "Signed deliveries, by event and outcome",
-            ("event", "outcome"),
-            EVENT_LABELS,
-            EVENT_OUTCOMES,
-        )
-        self._signature_failures = self._counter(
-            "signature_failures", "Deliveries without a right signature, by reason", ("reason",), SIGNATURE_FAILURES
-        )
-        self._refusals = self._counter(
-            "requests_refused", "Requests that reached no endpoint, and closed connections", ("reason",), REFUSALS
-        )
-        self._slack_requests = self._counter(
-            "slack_requests", "Requests of Slack, by the status of the answer", ("status",), SLACK_STATUSES
-        )
-        self._posts = self._counter("posts", "Attempts to post, by outcome", ("outcome",), POST_OUTCOMES)
-        self._slack_calls = self._counter(
-            "slack_calls",
-            "Calls of Slack's Web API, by method and answer",
-            ("method", "answer"),
-            self._slack_methods,
-            (OK, *SLACK_ANSWERS.values()),
-        )
-        self._service_requests = self._counter(
-            "service_requests",
-            "Requests to the data service, by endpoint and code",
-            ("endpoint", "code"),
-            ENDPOINTS,
-            (OK, *SERVICE_CODES.values()),
-        )
+        for name, (words, labels) in COUNTERS.items():
+            self._declare(Counter, name, words, labels)
+        for name, (words, labels) in GAUGES.items():
+            self._declare(Gauge, name, words, labels)
+        answers = {"method": self._slack_methods, "answer": (OK, *SLACK_ANSWERS.values())}
+        self._declare(Counter, "slack_calls", "Calls of Slack's Web API, by method and answer", answers)
+        versions = {"version": version("racing-bot"), "python": platform.python_version()}
+        told = "1, with the versions of the bot and of Python"
+        self._declare(Gauge, "build_info", told, {name: [each] for name, each in versions.items()})
+        self._series("build_info", *versions.values()).set(1)
         self._receipt_to_slack = Histogram(
             f"{METRIC_PREFIX}receipt_to_slack_seconds",
             "Time from the receipt of a delivery, or from the hour that the channel chose, to Slack's answer",
             buckets=RECEIPT_TO_SLACK_S,
             registry=self.registry,
         )
-
-    def _declare_gauges(self) -> None:
-        in_state = ("state",)
-        self._waiting = self._gauge(
-            "waiting", "Deliveries that wait, and messages that are not sent", ("what",), WAITING_LABELS
-        )
-        self._inbox = self._gauge("inbox_deliveries", "Deliveries that wait for their fan-out", in_state, INBOX_STATES)
-        self._inbox_age = self._gauge(
-            "inbox_oldest_age_seconds", "Age of the oldest delivery in a state", in_state, INBOX_STATES
-        )
-        self._messages = self._gauge(
-            "outbox_messages", "Messages that are not sent", in_state, (*UNSENT_STATES, GIVEN_UP)
-        )
-        self._messages_age = self._gauge(
-            "outbox_oldest_age_seconds", "Age of the oldest message in a state", in_state, UNSENT_STATES
-        )
-        self._quota_used = self._gauge("quota_used_requests", "Requests used this month, as last read")
-        self._quota_allowance = self._gauge("quota_allowance_requests", "Requests that the month allows")
-        self._quota_forecast = self._gauge(
-            "quota_forecast_requests", "Requests by the end of the month: expected, and the range", ("bound",), BOUNDS
-        )
         self._show_quota(None, None)
-        self._breaker = self._gauge(
-            "circuit_breaker_open",
-            "1 while the bot does not ask the data service, by the cause",
-            ("code",),
-            BREAKER_CODES,
-        )
-        self._replicas = self._gauge("replicas", "Replicas that live on this database")
-        self._degraded = self._gauge("degraded", "1 while `/readyz` calls the part degraded", ("part",), PARTS)
 
     def declare_jobs(self, jobs: Sequence[Job]) -> None:
-        ids, of_job = [job.id for job in jobs], ("job_id",)
-        self._job_runs = self._counter(
-            "job_runs", "Runs of jobs in this replica, by outcome", (*of_job, "outcome"), ids, JOB_OUTCOMES
-        )
-        self._last_done = self._gauge(
-            "job_last_success_timestamp_seconds",
-            "When a job last succeeded, in any replica; 0 before the first time",
-            of_job,
-            ids,
-        )
-        interval = self._gauge("job_interval_seconds", "How often a job runs", of_job, ids)
+        ids = {"job_id": [job.id for job in jobs]}
+        runs = "Runs of jobs in this replica, by outcome"
+        self._declare(Counter, "job_runs", runs, {**ids, "outcome": JOB_OUTCOMES})
+        last = "When a job last succeeded, in any replica; 0 before the first time"
+        self._declare(Gauge, "job_last_success_timestamp_seconds", last, ids)
+        self._declare(Gauge, "job_interval_seconds", "How often a job runs", ids)
         for job in jobs:
-            interval.labels(job.id).set(job.every_s)
+            self._series("job_interval_seconds", job.id).set(job.every_s)
+
+    def _declare(self, kind: type[Counter | Gauge], name: str, words: str, labels: Labels) -> None:
+        self._declared[name] = kind(METRIC_PREFIX + name, words, [*labels], registry=self.registry)
+        for values in product(*labels.values()):
+            self._series(name, *values)
+
+    def _series(self, name: str, *labels: str) -> Any:
+        return self._declared[name].labels(*labels) if labels else self._declared[name]
 
     def delivery(self, status: str, *, count: int = 1) -> None:
-        self._deliveries.labels(status).inc(count)
+        self._series("deliveries", status).inc(count)
 
     def event(self, name: str | None, outcome: str, *, count: int = 1) -> None:
-        self._events.labels(name if name in EVENT_LABELS else OTHER, outcome).inc(count)
+        self._series("webhook_events", name if name in EVENT_LABELS else OTHER, outcome).inc(count)
 
     def signature_failure(self, reason: str, *, count: int = 1) -> None:
-        self._signature_failures.labels(reason).inc(count)
+        self._series("signature_failures", reason).inc(count)
 
     def request_refused(self, reason: str, *, count: int = 1) -> None:
-        self._refusals.labels(reason).inc(count)
+        self._series("requests_refused", reason).inc(count)
 
     def slack_request(self, status: str) -> None:
-        self._slack_requests.labels(status).inc()
+        self._series("slack_requests", status).inc()
 
     def post(self, outcome: str) -> None:
-        self._posts.labels(outcome).inc()
+        self._series("posts", outcome).inc()
 
     def receipt_to_slack(self, seconds: float) -> None:
         self._receipt_to_slack.observe(max(0.0, seconds))
 
     def slack_call(self, method: str, error: SlackError | None) -> None:
         answer = OK if error is None else _of_class(error, SLACK_ANSWERS)
-        self._slack_calls.labels(method if method in self._slack_methods else OTHER, answer).inc()
+        self._series("slack_calls", method if method in self._slack_methods else OTHER, answer).inc()
 
     def service_request(self, path: str, failure: ServiceFailure | None) -> None:
         code = OK if failure is None else _of_class(failure, SERVICE_CODES)
-        self._service_requests.labels(path if path in ENDPOINTS else OTHER, code).inc()
+        self._series("service_requests", path if path in ENDPOINTS else OTHER, code).inc()
 
     def job_run(self, job: str, outcome: str) -> None:
-        self._job_runs.labels(job, outcome).inc()
+        self._series("job_runs", job, outcome).inc()
 
     def show(self, look: ServiceState) -> None:
         self._show_depths(look)
         for code in BREAKER_CODES:
-            self._breaker.labels(code).set(code in look.shut)
+            self._series("circuit_breaker_open", code).set(code in look.shut)
         for job, done_at in look.last_done.items():
-            self._last_done.labels(job).set(done_at.timestamp())
-        self._replicas.set(look.replicas)
+            self._series("job_last_success_timestamp_seconds", job).set(done_at.timestamp())
+        self._series("replicas").set(look.replicas)
         self._show_quota(look.quota, look.forecast)
 
     def show_degraded(self, names: Iterable[str]) -> None:
         degraded = {part_of(name) for name in names}
         for part in PARTS:
-            self._degraded.labels(part).set(part in degraded)
+            self._series("degraded", part).set(part in degraded)
 
     def _show_depths(self, look: ServiceState) -> None:
-        for depths, states, count, age in (
-            (look.inbox, INBOX_STATES, self._inbox, self._inbox_age),
-            (look.messages, UNSENT_STATES, self._messages, self._messages_age),
+        for depths, states, prefix, what in (
+            (look.inbox, INBOX_STATES, "inbox", "deliveries"),
+            (look.messages, UNSENT_STATES, "outbox", "messages"),
         ):
             for state in states:
                 depth = depths.get(state, Depth())
-                count.labels(state).set(depth.count)
-                age.labels(state).set(depth.age_s(look.now))
-        self._messages.labels(GIVEN_UP).set(look.messages.get(GIVEN_UP, Depth()).count)
-        self._waiting.labels("deliveries").set(sum(depth.count for depth in look.inbox.values()))
+                self._series(f"{prefix}_{what}", state).set(depth.count)
+                self._series(f"{prefix}_oldest_age_seconds", state).set(depth.age_s(look.now))
+        self._series("outbox_messages", GIVEN_UP).set(look.messages.get(GIVEN_UP, Depth()).count)
+        self._series("waiting", "deliveries").set(sum(depth.count for depth in look.inbox.values()))
         for what, posts in POSTS_WAITING.items():
-            self._waiting.labels(what).set(sum(look.messages.get(state, Depth()).count for state in posts))
+            self._series("waiting", what).set(sum(look.messages.get(state, Depth()).count for state in posts))
 
     def _show_quota(self, reading: QuotaReading | None, forecast: Forecast | None) -> None:
-        self._quota_used.set(UNKNOWN if reading is None else reading.used)
-        self._quota_allowance.set(UNKNOWN if reading is None or reading.limit is None else reading.limit)
+        limit = UNKNOWN if reading is None or reading.limit is None else reading.limit
+        self._series("quota_used_requests").set(UNKNOWN if reading is None else reading.used)
+        self._series("quota_allowance_requests").set(limit)
         figures = (forecast.low, forecast.month_total, forecast.high) if forecast else (UNKNOWN,) * len(BOUNDS)
         for bound, figure in zip(BOUNDS, figures, strict=True):
-            self._quota_forecast.labels(bound).set(figure)
-
-    def _counter(self, name: str, documentation: str, labels: tuple[str, ...] = (), *values: Iterable[str]) -> Counter:
-        counter = Counter(METRIC_PREFIX + name, documentation, labels, registry=self.registry)
-        for each in product(*values) if values else ():
-            counter.labels(*each)
-        return counter
-
-    def _gauge(self, name: str, documentation: str, labels: tuple[str, ...] = (), *values: Iterable[str]) -> Gauge:
-        gauge = Gauge(METRIC_PREFIX + name, documentation, labels, registry=self.registry)
-        for each in product(*values) if values else ():
-            gauge.labels(*each)
-        return gauge
+            self._series("quota_forecast_requests", bound).set(figure)
 
 
 def part_of(name: str) -> str:
