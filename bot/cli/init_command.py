@@ -25,7 +25,7 @@ READ_BACK = "can't stand in a .env: take line breaks, quotes, # and ${ out of th
 
 
 class Asked(NamedTuple):
-    """A setting whose value a person gives. `instead` names the setting that may be given in place of this setting."""
+    """A setting whose value a person gives. With a value of the setting `instead`, this setting is not needed."""
 
     name: str
     comment: str
@@ -42,11 +42,11 @@ ASKED = (
         "SLACK_SIGNING_SECRET",
         "Slack: Basic Information, App Credentials. Blank for Socket Mode.",
         is_secret=True,
-        instead="SLACK_APP_TOKEN",
+        is_needed=False,
     ),
     Asked(
         "SLACK_APP_TOKEN",
-        "Socket Mode alone: Basic Information, App-Level Tokens; begins with xapp-.",
+        "Without SLACK_SIGNING_SECRET, for Socket Mode: Basic Information, App-Level Tokens; begins with xapp-.",
         is_secret=True,
         instead="SLACK_SIGNING_SECRET",
     ),
@@ -84,8 +84,7 @@ def ask_all(ask: Callable[[Asked, str], str], told: Callable[[str], None], kept:
             continue
         while True:
             value = ask(asked, kept.get(asked.name, "")).strip()
-            is_missing = not value and asked.is_needed and asked.name != "SLACK_SIGNING_SECRET"
-            problem = f"{asked.name} is needed." if is_missing else value and problem_with(asked.name, value)
+            problem = problem_with(asked.name, value) if value else asked.is_needed and f"{asked.name} is needed."
             if not problem:
                 break
             told(problem)
@@ -102,7 +101,7 @@ def taken_from(environment: Mapping[str, str], kept: Mapping[str, str]) -> dict[
     problems += [
         f"{one.name} is missing. {one.comment}"
         for one in ASKED
-        if one.is_needed and one.name not in given and one.instead not in given and one.name != "SLACK_APP_TOKEN"
+        if one.is_needed and one.name not in given and one.instead not in given
     ]
     if problems:
         raise SettingsError(problems)

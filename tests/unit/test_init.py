@@ -127,10 +127,13 @@ def test_kept_key_that_would_read_back_differently_is_refused_and_the_file_stays
     assert path.read_text() == "POSTGRES_PASSWORD='pa ss #1'\n"
 
 
+MISSING = dict.fromkeys(("RACING_API_URL", "SLACK_SIGNING_SECRET"))
+
+
 def test_every_missing_or_wrong_value_of_the_environment_is_named_and_nothing_is_written(init, tmp_path):
-    ended = init("--from-env", **GIVEN | {"RACING_API_URL": None, "SLACK_BOT_TOKEN": "xoxb-…"}).exception
+    ended = init("--from-env", **GIVEN | MISSING | {"SLACK_BOT_TOKEN": "xoxb-…"}).exception
     assert isinstance(ended, SettingsError)
-    assert [one.split()[0] for one in ended.problems] == ["SLACK_BOT_TOKEN", "RACING_API_URL"]
+    assert [one.split()[0] for one in ended.problems] == ["SLACK_BOT_TOKEN", "RACING_API_URL", "SLACK_APP_TOKEN"]
     assert list(tmp_path.iterdir()) == []
 
 
