@@ -1,6 +1,6 @@
 """`racing-bot subscribe`: makes our subscription with the data service, and stores the secret."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -34,50 +34,8 @@ log = get_logger(__name__)
 REGION_CHECK_S = 30.0
 
 
-@dataclass(frozen=True)
-class NewSubscription:
-    """A new subscription. `secret` is shown: the service shows the secret once.
-
-    `answer` is the service's whole answer if no secret was recognised (Spec gap G3).
-    """
-
-    number: int
-    secret: str | None
-    answer: str | None
-
-    @property
-    def told(self) -> str:
-        if self.answer is not None:
-            return (
-                f"Subscription {self.number} is made, but no signing secret was recognised in the service's answer. "
-                "The whole answer is stored, encrypted. Find the secret in the answer, put the secret into "
-                "RACING_WEBHOOK_SECRETS and start the bot again: until then deliveries are refused. The service will "
-                "not show this answer again:\n"
-                f"{self.answer}"
-            )
-        told = (
-            f"Subscription {self.number} is made. The signing secret is stored, encrypted, and a running bot uses the "
-            "secret at once.\n"
-        )
-        if self.secret is None:
-            return f"{told}The secret is not shown. The option --show-secret shows the secret of a new subscription."
-        return f"{told}The service will not show the secret again:\n{self.secret}"
-
-
-def come_twice(
-    live: Iterable[WebhookSubscriptionRow], events: Sequence[EventKind], region: str | None
-) -> list[WebhookSubscriptionRow]:
-    """The live subscriptions that deliver some of these events of the region already."""
-    return [
-        row
-        for row in live
-        if not set(events).isdisjoint(row.events.split(","))
-        and (row.region is None or region is None or row.region == region)
-    ]
-
-
 def _refusal(twice: Sequence[WebhookSubscriptionRow], events: Sequence[EventKind], region: str | None) -> str:
-    """Why no second subscription is made, and how to get the other events."""
+    """Why no second subscription is made, and how to get the other events. `twice`: what delivers some of them."""
     delivered = {event for row in twice for event in row.events.split(",")}
     new = "".join(f" --event {event}" for event in events if event not in delivered)
     where = f" --region {region}" if region else ""
@@ -101,17 +59,22 @@ class Subscribing:
 
     async def subscribe(
         self, public_url: str, events: Sequence[EventKind], region: str | None, *, again: bool, show_secret: bool
-    ) -> NewSubscription:
+    ) -> str:
         """Proves storage and encryption before asking: the service shows the secret once."""
         await self._prove_storage()
-        twice = come_twice(await self.database.read(webhook_subscriptions.live), events, region)
+        twice = [
+            row
+            for row in await self.database.read(webhook_subscriptions.live)
+            if not set(events).isdisjoint(row.events.split(","))
+            and (None in {row.region, region} or row.region == region)
+        ]
         if twice and not again:
             raise SubscribingFailed(_refusal(twice, events, region))
         row = WebhookSubscriptionRow(
             url=public_url + WEBHOOK_PATH, events=",".join(events), region=region, created_at=self.clock()
         )
         shown = await self._ask(row, events)
-        recognised = row.secret is not None
+        is_recognised = row.secret is not None
         try:
             number = await self.database.write(partial(webhook_subscriptions.add, row=row))
         except StorageError as error:
@@ -120,9 +83,21 @@ class Subscribing:
                 f"The subscription was made, but could not be stored ({error}). Put its signing secret into "
                 f"RACING_WEBHOOK_SECRETS yourself; this is all there is of it:\n{shown}"
             ) from error
-        if not recognised:
-            return NewSubscription(number, None, shown)
-        return NewSubscription(number, shown if show_secret else None, None)
+        if not is_recognised:
+            return (
+                f"Subscription {number} is made, but no signing secret was recognised in the service's answer. "
+                "The whole answer is stored, encrypted. Find the secret in the answer, put the secret into "
+                "RACING_WEBHOOK_SECRETS and start the bot again: until then deliveries are refused. The service will "
+                f"not show this answer again:\n{shown}"
+            )
+        return (
+            f"Subscription {number} is made. The signing secret is stored, encrypted, and a running bot uses the "
+            "secret at once.\n"
+        ) + (
+            f"The service will not show the secret again:\n{shown}"
+            if show_secret
+            else "The secret is not shown. The option --show-secret shows the secret of a new subscription."
+        )
 
     async def retire(self, number: int) -> None:
         """Stop accepting a subscription's secret. The service can't end a subscription (Spec gap G15)."""
@@ -144,6 +119,7 @@ class Subscribing:
             raise SubscribingFailed("What was stored could not be read back: nothing was asked of the service.")
 
     async def _ask(self, row: WebhookSubscriptionRow, events: Sequence[EventKind]) -> str:
+        """The secret, or the service's whole answer if no secret was recognised (Spec gap G3); the row gets either."""
         try:
             page = await self.client.subscribe_webhook(row.url, [str(event) for event in events], row.region)
         except ServiceFailure as error:
@@ -209,8 +185,7 @@ async def run_subscribe(
         assert settings.public_url
         if region is not None:
             await _check_region(ReferenceBook(database, client, utc_now), region)
-        made = await subscribing.subscribe(settings.public_url, chosen, region, again=again, show_secret=show_secret)
-        return made.told
+        return await subscribing.subscribe(settings.public_url, chosen, region, again=again, show_secret=show_secret)
 
 
 async def _check_region(reference: ReferenceBook, region: str) -> None:
