@@ -1,6 +1,6 @@
 """`racing-bot subscribe`: makes our subscription with the data service, and stores the secret."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -34,8 +34,16 @@ log = get_logger(__name__)
 REGION_CHECK_S = 30.0
 
 
+def come_twice(
+    live: Iterable[WebhookSubscriptionRow], events: Sequence[EventKind], region: str | None
+) -> list[WebhookSubscriptionRow]:
+    """The live subscriptions that deliver some of these events of the region already."""
+    rows = [row for row in live if None in {row.region, region} or row.region == region]
+    return [row for row in rows if not set(events).isdisjoint(row.events.split(","))]
+
+
 def _refusal(twice: Sequence[WebhookSubscriptionRow], events: Sequence[EventKind], region: str | None) -> str:
-    """Why no second subscription is made, and how to get the other events. `twice`: what delivers some of them."""
+    """Why no second subscription is made, and how to get the other events."""
     delivered = {event for row in twice for event in row.events.split(",")}
     new = "".join(f" --event {event}" for event in events if event not in delivered)
     where = f" --region {region}" if region else ""
@@ -62,12 +70,7 @@ class Subscribing:
     ) -> str:
         """Proves storage and encryption before asking: the service shows the secret once."""
         await self._prove_storage()
-        twice = [
-            row
-            for row in await self.database.read(webhook_subscriptions.live)
-            if not set(events).isdisjoint(row.events.split(","))
-            and (None in {row.region, region} or row.region == region)
-        ]
+        twice = come_twice(await self.database.read(webhook_subscriptions.live), events, region)
         if twice and not again:
             raise SubscribingFailed(_refusal(twice, events, region))
         row = WebhookSubscriptionRow(
