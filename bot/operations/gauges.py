@@ -12,7 +12,7 @@ from bot.deliveries import inbox
 from bot.deliveries.inbox import Depth
 from bot.operations.jobs import job_runs
 from bot.outbox import message_store
-from bot.racedata import quota_store
+from bot.racedata import quota_book
 from bot.racedata.forecast import Forecast
 from bot.racedata.month_quota import QuotaReading, month_key
 from bot.racedata.quota_book import expected_by
@@ -33,7 +33,7 @@ class ServiceState:
 
 
 def read_service_state(session: Session, now: datetime) -> ServiceState:
-    reading = quota_store.latest(session, month_key(now))
+    reading = quota_book.latest(session, month_key(now))
     return ServiceState(
         now=now,
         inbox=inbox.depths(session),

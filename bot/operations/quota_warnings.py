@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 
-from sqlmodel import Session
+from sqlalchemy import or_, select
+from sqlmodel import Session, col
 
-from bot.db.tables import QuotaSample
+from bot.db.tables import Notice, QuotaSample
 from bot.outbox.notices import Urgency
-from bot.racedata import quota_store
-from bot.racedata.forecast import MONTHS_OF_TEN_IN_RANGE, Figure, Forecast, Jump, days_of, forecast
+from bot.racedata.forecast import MONTHS_OF_TEN_IN_RANGE, Forecast, Jump, days_of
 from bot.racedata.month_quota import (
     PLANS,
     QuotaReading,
@@ -16,8 +17,8 @@ from bot.racedata.month_quota import (
     month_after,
     month_before,
     thresholds_reached,
-    tier_of,
 )
+from bot.racedata.quota_book import expected_by, samples
 from bot.settings import Settings
 
 LOW_PERCENT = 25
@@ -33,6 +34,8 @@ USAGE_UNREAD = (
     "I can't read the data service's answer on the quota: no number of requests is where I look for one. My own count "
     "stands in, and may be too low. The log has the answer, as usage_not_readable."
 )
+
+TURNED = "turned"
 
 URGENCIES = (
     (100, Urgency.CRITICAL, "Used up."),
@@ -58,14 +61,12 @@ class QuotaWarning:
 
 
 def find_warnings(session: Session, reading: QuotaReading, thresholds: Sequence[int]) -> list[QuotaWarning]:
-    samples = quota_store.samples(session)
-    found = [*_turn(session, reading), *_jumps(samples, reading)]
+    found = [*_turn(session, reading), *_jumps(samples(session), reading)]
     if not reading.is_readable:
         found.append(QuotaWarning(f"quota:not-readable:{reading.month}", Urgency.WARNING, USAGE_UNREAD))
     if reading.limit is None:
         return [*found, QuotaWarning("quota:limit-unknown", Urgency.NOTE, _ask_for_limit(reading))]
-    days = days_of(samples, lambda sample: sample.used).whole
-    expected = forecast(reading.used, reading.limit, reading.taken_at, days)
+    expected = expected_by(session, reading)
     by_forecast = list(_predicted(reading, expected))
     return [*found, *_threshold(reading, expected, thresholds, by_forecast), *by_forecast]
 
@@ -82,7 +83,7 @@ def what_helps(reading: QuotaReading, settings: Settings) -> str:
     allowances = sorted((plan.requests_per_month, name) for name, plan in PLANS.items())
     named = ", ".join(f"{name} ({allowed:,})" for allowed, name in allowances if allowed > (reading.limit or 0))
     return _said(
-        tier_of(reading.left, reading.limit).words,
+        reading.tier.words,
         "" if settings.racing_day_path else "RACING_DAY_PATH, where you know that path, reads a day by one request.",
         f"COMMAND_QUOTA_SHARE is {settings.command_quota_share}: with less, commands spend less.",
         f"Plans with more requests a month: {named}." if named and reading.plan in PLANS else "",
@@ -94,9 +95,9 @@ def _said(*sentences: str | None) -> str:
 
 
 def _turn(session: Session, reading: QuotaReading) -> Iterator[QuotaWarning]:
-    if reading.limit is not None and quota_store.warned(session, month_before(reading.month)):
+    if reading.limit is not None and _warned(session, month_before(reading.month)):
         words = f"A new month has begun: {_used(reading)}. Everything is read as usual."
-        yield QuotaWarning(quota_store.notice_key(reading.month, quota_store.TURNED), Urgency.ALL_CLEAR, words)
+        yield QuotaWarning(_notice_key(reading.month, TURNED), Urgency.ALL_CLEAR, words)
 
 
 def _threshold(
@@ -130,13 +131,9 @@ def _predicted(reading: QuotaReading, expected: Forecast | None) -> Iterator[Quo
     yield QuotaWarning(key, urgency, _said(lead, _state(reading, expected)), covers, names_use=True, needs_help=True)
 
 
-def _jumps(samples: Sequence[QuotaSample], reading: QuotaReading) -> Iterator[QuotaWarning]:
-    figures: tuple[tuple[str, Figure], ...] = (
-        ("errors", lambda sample: sample.errors),
-        ("refusals", lambda sample: sample.refusals),
-    )
-    for name, figure in figures:
-        jump = days_of(samples, figure).jump
+def _jumps(kept: Sequence[QuotaSample], reading: QuotaReading) -> Iterator[QuotaWarning]:
+    for name in ("errors", "refusals"):
+        jump = days_of(kept, attrgetter(name)).jump
         if jump is not None:
             key = f"quota-jump:{name}:{reading.taken_at.date().isoformat()}"
             yield QuotaWarning(key, Urgency.WARNING, _jumped(name, jump, reading))
@@ -153,7 +150,7 @@ def _jumped(name: str, jump: Jump, reading: QuotaReading) -> str:
 
 def _key(reading: QuotaReading, what: str | int) -> str:
     """Another limit, such as a new plan's, makes another key."""
-    return quota_store.notice_key(reading.month, f"{what}:{reading.limit}")
+    return _notice_key(reading.month, f"{what}:{reading.limit}")
 
 
 def _state(reading: QuotaReading, expected: Forecast | None) -> str:
@@ -192,3 +189,17 @@ def _ask_for_limit(reading: QuotaReading) -> str:
         f"{plan}, so I can't say how much of the month's quota is used, nor warn before it is gone. Set MONTHLY_QUOTA "
         "to the requests that you may make in a month."
     )
+
+
+def _notice_key(month: str, what: str | int) -> str:
+    """Such as "quota:2026-11:80"."""
+    return f"quota:{month}:{what}"
+
+
+def _warned(session: Session, month: str) -> bool:
+    prefix = _notice_key(month, "")
+    of_month = or_(
+        col(Notice.key).startswith(prefix, autoescape=True), col(Notice.key) == f"refused:quota_exceeded:{month}"
+    )
+    keys = session.execute(select(col(Notice.key)).where(of_month)).scalars()
+    return any(key.removeprefix(prefix).split(":")[0] != TURNED for key in keys)

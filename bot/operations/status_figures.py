@@ -19,7 +19,7 @@ from bot.operations.jobs.job import Job
 from bot.outbox import acknowledgements, traffic
 from bot.outbox.acknowledgements import Untaken
 from bot.outbox.traffic import Sent, WaitingChannel
-from bot.racedata import quota_store
+from bot.racedata import quota_book
 from bot.racedata.forecast import Forecast
 from bot.racedata.month_quota import QuotaReading, month_key
 from bot.racedata.quota_book import expected_by
@@ -65,7 +65,7 @@ def read_status(
     # Leases and holds use the database's clock.
     database_at = database_now(session, clock)
     waiting_posts, channels = traffic.waiting(session, database_at, at_most=STATUS_CHANNELS_MAX, channel_id=channel_id)
-    reading = quota_store.latest(session, month_key(now))
+    reading = quota_book.latest(session, month_key(now))
     return Status(
         at=now,
         deliveries=inbox.count_received(session, since),

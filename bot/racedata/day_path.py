@@ -22,7 +22,7 @@ from bot.events.reading.fields import NAMES_OF, Fields, fields_of, fold
 from bot.events.reading.race_list import CARD_LISTS, MEETING_LISTS, RACE_LISTS, lists_races, read_races
 from bot.events.reading.race_record import read_race
 from bot.logs import get_logger
-from bot.racedata import quota_store, race_book_store, reference_store
+from bot.racedata import quota_book, race_book_store, reference_store
 from bot.racedata.client.records import UNREAD_SHOWN, AnyPage, Meta
 from bot.racedata.client.service_client import RacingClient
 from bot.racedata.client.service_errors import AnswerUnreadable, InvalidParam, NotFound
@@ -112,7 +112,7 @@ class PathReader:
             log.warning("path_not_read", path=path, reason=str(error))
             page = None
         now = self._clock()
-        await self._database.write(lambda session: quota_store.spend(session, 1, now, by_commands=1))
+        await self._database.write(lambda session: quota_book.spend(session, 1, now, by_commands=1))
         return page
 
     async def _keep(self, races: tuple[Race, ...], region: str | None) -> None:

@@ -83,6 +83,10 @@ class QuotaReading(Value):
         return None if self.limit is None else max(0, self.limit - self.used)
 
     @property
+    def tier(self) -> "Tier":
+        return tier_of(self.left, self.limit)
+
+    @property
     def is_spent(self) -> bool:
         return self.left == 0
 
@@ -182,7 +186,7 @@ def commands_left(reading: QuotaReading, *, spent: int, share: int) -> int | Non
     """
     if reading.limit is None:
         return None
-    if Purpose.PEOPLE not in tier_of(reading.left, reading.limit).purposes:
+    if Purpose.PEOPLE not in reading.tier.purposes:
         return 0
     available = max(0, reading.limit - reading.used + reading.spent_by_commands)
     return max(0, available * share // 100 - spent)

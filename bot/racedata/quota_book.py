@@ -1,15 +1,16 @@
-"""The quota book: this month's use from `/account/usage`, with its certainty.
+"""The quota book: this month's use from `/account/usage`, with its certainty, and its stored readings.
 
 Period and names are not shown (Spec gap G5). Dated rows are summed over the month in UTC. A total counts as the month's
 after it names the month or was seen to fall at a month's turn. Otherwise the use is a lower bound.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
 
-from sqlmodel import Session
+from sqlalchemy import delete, func, select
+from sqlmodel import Session, col
 
 from bot.clock import Clock
 from bot.db import named_values
@@ -18,7 +19,6 @@ from bot.db.named_values import Mark
 from bot.db.tables import QuotaSample
 from bot.events.races import Value
 from bot.logs import get_logger
-from bot.racedata import quota_store
 from bot.racedata.client.circuit_breakers import QUOTA
 from bot.racedata.client.records import UNREAD_SHOWN, ServicePage
 from bot.racedata.client.service_client import RACES_PATH, RacingClient
@@ -35,7 +35,6 @@ from bot.racedata.month_quota import (
     month_key,
     month_start,
     staleness_s,
-    tier_of,
 )
 from bot.racedata.usage_reading import Usage, read_usage
 from bot.settings import Settings
@@ -43,6 +42,8 @@ from bot.settings import Settings
 log = get_logger(__name__)
 
 BY_DAY, BY_ENDPOINT = "day", "endpoint"
+
+KEEP_SAMPLES = timedelta(days=100)
 
 
 class TotalSeen(Value):
@@ -106,27 +107,29 @@ class QuotaBook:
         return await self._database.read(partial(expected_by, reading=reading))
 
     async def latest(self) -> QuotaReading | None:
-        return await self._database.read(partial(quota_store.latest, month=month_key(self._clock())))
+        return await self._database.read(partial(latest, month=month_key(self._clock())))
 
     async def may_spend(self, purpose: Purpose) -> bool:
         latest = await self.latest()
-        return latest is None or purpose in tier_of(latest.left, latest.limit).purposes
+        return latest is None or purpose in latest.tier.purposes
 
     async def commands_left(self) -> int | None:
         """By COMMAND_QUOTA_SHARE; None with an unknown quota."""
-        month = month_key(self._clock())
-        reading, spent = await self._database.read(
-            lambda session: (quota_store.latest(session, month), quota_store.spent(session, month).by_commands)
-        )
-        share = self._settings.command_quota_share
-        return None if reading is None else commands_left(reading, spent=spent, share=share)
+        month, share = month_key(self._clock()), self._settings.command_quota_share
+
+        def left(session: Session) -> int | None:
+            reading = latest(session, month)
+            by_commands = spent(session, month).by_commands
+            return None if reading is None else commands_left(reading, spent=by_commands, share=share)
+
+        return await self._database.read(left)
 
     async def held_back(self) -> ServiceFailure | None:
         """The failure to tell when the month has too little left; None if only the commands' share is spent."""
         latest = await self.latest()
-        if latest and latest.is_spent:
-            return QuotaExceeded(RACES_PATH, code=QuotaExceeded.known_code)
-        return None if await self.may_spend(Purpose.PEOPLE) else Spared(RACES_PATH)
+        if latest is None or Purpose.PEOPLE in latest.tier.purposes:
+            return None
+        return QuotaExceeded(RACES_PATH, code=QuotaExceeded.known_code) if latest.is_spent else Spared(RACES_PATH)
 
     async def staleness_s(self) -> int:
         latest = await self.latest()
@@ -150,11 +153,11 @@ class QuotaBook:
             errors=sums.errors,
             refusals=sums.refusals,
             refusal_kinds=sums.refusal_kinds,
-            spent_by_commands=quota_store.spent(session, month).by_commands,
+            spent_by_commands=spent(session, month).by_commands,
             is_readable=is_readable,
         )
         is_whole_month = certain and source is QuotaSource.ROWS
-        quota_store.put_reading(session, reading, _ends_of_days(usage, now) if is_whole_month else ())
+        put_reading(session, reading, _ends_of_days(usage, now) if is_whole_month else ())
         return reading
 
     def _limit(self, plan: str | None) -> int | None:
@@ -162,14 +165,14 @@ class QuotaBook:
 
     def _figure(self, session: Session, usage: Usage, month: str) -> tuple[int, bool, QuotaSource]:
         """Requests of the month, certainty, source."""
-        own = quota_store.spent(session, month).requests
+        own = spent(session, month).requests
         dated = usage.in_month(month)
         if dated is not None and dated.requests is not None:
-            latest = quota_store.latest(session, month)
-            if latest and latest.goes_on_in(usage.counted(month)):
+            before = latest(session, month)
+            if before and before.goes_on_in(usage.counted(month)):
                 return dated.requests, True, QuotaSource.ROWS
             # Rows that reach back only some days lose the month's first days, so their sum can fall.
-            highest = quota_store.most_used(session, month)
+            highest = most_used(session, month)
             return max(dated.requests, highest), dated.requests >= highest, QuotaSource.ROWS
         total = usage.whole.requests
         if total is None:
@@ -225,6 +228,70 @@ def _has_room_again(before: QuotaReading | None, counted: Counted | None, limit:
 
 def expected_by(session: Session, reading: QuotaReading) -> Forecast | None:
     # One day more: the growth of a day begins with the sample before.
-    samples = quota_store.samples(session, reading.taken_at - timedelta(days=DAYS_KEPT + 1))
-    days = days_of(samples, lambda one: one.used).whole
+    kept = samples(session, reading.taken_at - timedelta(days=DAYS_KEPT + 1))
+    days = days_of(kept, lambda one: one.used).whole
     return forecast(reading.used, reading.limit, reading.taken_at, days)
+
+
+class Spent(Value):
+    """Requests of this bot in a month, with the commands' part."""
+
+    month: str
+    requests: int = 0
+    by_commands: int = 0
+
+
+def spent(session: Session, month: str) -> Spent:
+    kept = named_values.get(session, Mark.QUOTA_SPENT)
+    found = Spent.model_validate(kept[0]) if kept else None
+    return found if found and found.month == month else Spent(month=month)
+
+
+def spend(session: Session, requests: int, now: datetime, *, by_commands: int = 0) -> None:
+    """Count requests. Replicas at the same instant may lose a request: the figure is a lower bound anyway."""
+    before = spent(session, month_key(now))
+    after = Spent(month=before.month, requests=before.requests + requests, by_commands=before.by_commands + by_commands)
+    named_values.put(session, Mark.QUOTA_SPENT, after.model_dump(), now)
+
+
+def put_reading(session: Session, reading: QuotaReading, settled: Iterable[QuotaSample] = ()) -> None:
+    """Keep a reading as the latest, and as the sample of its day. `settled` are the samples of past days' ends."""
+    kept = reading.model_copy(update={"rows": ()}).model_dump(mode="json")
+    named_values.put(session, Mark.QUOTA_READING, kept, reading.taken_at)
+    _forget_earlier_today(session, reading)
+    known = {sample.taken_at for sample in samples(session)}
+    session.add_all(sample for sample in settled if sample.taken_at not in known)
+    session.add(QuotaSample(**reading.model_dump(include={*QuotaSample.model_fields})))
+    session.execute(delete(QuotaSample).where(col(QuotaSample.taken_at) < reading.taken_at - KEEP_SAMPLES))
+
+
+def samples(session: Session, since: datetime | None = None) -> Sequence[QuotaSample]:
+    of_these = () if since is None else (col(QuotaSample.taken_at) >= since,)
+    return session.execute(select(QuotaSample).where(*of_these).order_by(col(QuotaSample.taken_at))).scalars().all()
+
+
+def _forget_earlier_today(session: Session, reading: QuotaReading) -> None:
+    """Keep only the last sample of each day, and any higher figure. A sample at midnight ends the day before."""
+    midnight = reading.taken_at.replace(hour=0, minute=0, second=0, microsecond=0)
+    taken_at = col(QuotaSample.taken_at)
+    earlier = (taken_at > midnight, taken_at < reading.taken_at, col(QuotaSample.used) <= reading.used)
+    session.execute(delete(QuotaSample).where(*earlier))
+
+
+def latest(session: Session, month: str) -> QuotaReading | None:
+    kept = named_values.get(session, Mark.QUOTA_READING)
+    found = QuotaReading.model_validate(kept[0]) if kept else None
+    return found if found and found.month == month else None
+
+
+def last_read_at(session: Session) -> datetime | None:
+    kept = named_values.text(session, Mark.QUOTA_READING)
+    return kept[1] if kept else None
+
+
+def most_used(session: Session, month: str) -> int:
+    """The highest sampled figure of a month: use never falls within a month."""
+    highest: int | None = session.execute(
+        select(func.max(col(QuotaSample.used))).where(col(QuotaSample.month) == month)
+    ).scalar_one()
+    return highest or 0

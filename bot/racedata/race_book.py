@@ -25,7 +25,7 @@ from bot.events.days import begins_at, day_before, is_outside, utc_today, widens
 from bot.events.races import Course, Race
 from bot.events.reading.race_record import read_race
 from bot.logs import get_logger
-from bot.racedata import quota_store, race_book_store
+from bot.racedata import quota_book, race_book_store
 from bot.racedata.client.cursor_walk import Step
 from bot.racedata.client.records import RaceRecord
 from bot.racedata.client.service_client import RECORDS_PER_PAGE, RacingClient, WalkPosition
@@ -268,7 +268,7 @@ class RaceBook:
         # In the list of all regions each race names its own region; "" replaces no region.
         races = as_spelled(session, races)
         race_book_store.put(session, races, now, region=walk.region or race_book_store.REGION_UNKNOWN)
-        quota_store.spend(session, 1, now, by_commands=1)
+        quota_book.spend(session, 1, now, by_commands=1)
         kept = stored_walk(session, walk.region)
         if kept != before:
             return kept

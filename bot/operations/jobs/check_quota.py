@@ -16,7 +16,7 @@ from bot.operations.quota_warnings import QuotaWarning, find_warnings, most_used
 from bot.operations.self_notices import KEY_REFUSED
 from bot.outbox import told_once
 from bot.outbox.notices import Notices, Urgency
-from bot.racedata import quota_store
+from bot.racedata import quota_book
 from bot.racedata.client.service_errors import CircuitOpen, Unauthorized, UpgradeRequired
 from bot.racedata.month_quota import QuotaReading, UsageRow
 from bot.racedata.quota_book import QuotaBook
@@ -78,7 +78,7 @@ class QuotaCheck:
         self, session: Session, news: Sequence[QuotaWarning], reading: QuotaReading, rows: Sequence[UsageRow]
     ) -> None:
         for warning in news:
-            use = most_used(rows, quota_store.spent(session, reading.month).requests) if warning.names_use else ""
+            use = most_used(rows, quota_book.spent(session, reading.month).requests) if warning.names_use else ""
             helps = what_helps(reading, self.settings) if warning.needs_help else ""
             words = " ".join(filter(None, (warning.words, use, helps)))
             if self.notices.tell(session, warning.key, words, urgency=warning.urgency):
@@ -90,7 +90,7 @@ class QuotaCheck:
             self.notices.tell(session, f"taken-after:{withdrawn[-1]}", words, urgency=Urgency.ALL_CLEAR)
 
     def _tell_unread(self, session: Session, error: ServiceError) -> None:
-        read_at = quota_store.last_read_at(session)
+        read_at = quota_book.last_read_at(session)
         is_overdue = read_at is not None and self.clock() - read_at > UNREAD_AFTER
         if is_overdue or (read_at is None and isinstance(error, UpgradeRequired)):
             was_read = f"was last read on {read_at:%Y-%m-%d %H:%M} UTC" if read_at else "can't be read"

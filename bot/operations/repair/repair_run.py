@@ -30,7 +30,7 @@ from bot.operations.repair.missing_deliveries import days_of, find_lacking, find
 from bot.operations.repair.outage import Outage
 from bot.outbox.notices import Notices, Urgency
 from bot.outbox.resume import SUMMARY_AFTER, Reopening
-from bot.racedata import quota_store
+from bot.racedata import quota_book
 from bot.racedata.client.service_client import DELIVERIES_PATH, RacingClient
 from bot.racedata.client.service_errors import (
     PASSING,
@@ -153,7 +153,7 @@ class Repair:
     async def run(self) -> Repaired:
         """Raises ServiceError if not all records were read."""
         found = await self._find()
-        await self._database.write(lambda session: quota_store.spend(session, found.requests, self._clock()))
+        await self._database.write(lambda session: quota_book.spend(session, found.requests, self._clock()))
         missing = await self._database.read(partial(find_missing, failed=found.failed))
         await self._look_up(missing)
         made = await self._make_all_good(missing)

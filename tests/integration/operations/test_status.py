@@ -23,7 +23,7 @@ from bot.operations.status_figures import read_status
 from bot.outbox import held_queues, traffic
 from bot.outbox.ledger import LedgerOutcome
 from bot.outbox.notices import Urgency
-from bot.racedata import quota_store, race_book_store
+from bot.racedata import quota_book, race_book_store
 from bot.racedata.month_quota import QuotaReading, QuotaSource, month_key
 from bot.slack.commands.invocation import Invocation
 from bot.slack.commands.table import find_command
@@ -151,7 +151,7 @@ async def test_status_has_jobs_repair_replicas_versions_and_quota(pipeline):
         reading = QuotaReading(
             taken_at=now, month=month_key(now), used=10, certain=True, source=QuotaSource.TOTAL, limit=20
         )
-        quota_store.put_reading(session, reading)
+        quota_book.put_reading(session, reading)
         return reading
 
     reading = await pipeline.database.write(prepare)

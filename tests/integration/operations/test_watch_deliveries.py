@@ -12,7 +12,7 @@ from bot.db.tables import WebhookSubscriptionRow
 from bot.events.races import Course, OffTime, Race
 from bot.operations.jobs.watch_deliveries import REQUESTS_LEFT_TO_PEOPLE, DeliveryWatch
 from bot.operations.watchdog import read_missing, told_as_missing
-from bot.racedata import quota_store, race_book_store, webhook_subscriptions
+from bot.racedata import quota_book, race_book_store, webhook_subscriptions
 from bot.racedata.client.service_errors import ServerFault
 from bot.racedata.month_quota import QuotaReading, QuotaSource
 from bot.racedata.quota_book import QuotaBook
@@ -68,7 +68,7 @@ class Watched:
         reading = QuotaReading(
             taken_at=NOW, month="2026-11", used=used, certain=True, source=QuotaSource.TOTAL, limit=15_000
         )
-        await self.pipeline.database.write(lambda session: quota_store.put_reading(session, reading))
+        await self.pipeline.database.write(lambda session: quota_book.put_reading(session, reading))
 
     async def deliver(self, *payloads):
         for payload in payloads:

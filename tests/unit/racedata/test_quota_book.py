@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from bot.racedata import quota_store
+from bot.racedata import quota_book
 from bot.racedata.client.calls import AccountState
 from bot.racedata.client.service_errors import InvalidParam, QuotaExceeded, ServerFault, Spared
 from bot.racedata.forecast import days_of
@@ -135,7 +135,7 @@ async def test_reading_by_endpoint_keeps_the_months_figure(book, client):
 
 async def test_own_count_is_the_lower_bound_where_nothing_can_be_read(book, client, database, clock):
     client.answers["usage by day"] = "nothing of use"
-    await database.write(lambda session: quota_store.spend(session, 12, clock()))
+    await database.write(lambda session: quota_book.spend(session, 12, clock()))
     reading = await book.read()
     assert (reading.used, reading.certain, reading.source) == (12, False, QuotaSource.OWN_COUNT)
     assert not reading.is_readable
@@ -153,7 +153,7 @@ async def test_commands_have_their_share_of_what_is_left(book, client, database,
     by_day(client, ("2026-11-01", 14_000))
     await book.read()
     assert await book.commands_left() == 250
-    await database.write(lambda session: quota_store.spend(session, 100, clock(), by_commands=100))
+    await database.write(lambda session: quota_book.spend(session, 100, clock(), by_commands=100))
     assert await book.commands_left() == 150
     by_day(client, ("2026-11-01", 14_100))
     await book.read()
@@ -202,7 +202,7 @@ async def test_first_reading_forecasts_by_the_days_that_the_service_names(book, 
 async def test_use_of_a_day_is_that_of_its_row(*, book, client, database, rows, whole, today):
     by_day(client, *rows)
     await book.read()
-    days = days_of(await database.read(quota_store.samples), lambda one: one.used)
+    days = days_of(await database.read(quota_book.samples), lambda one: one.used)
     assert (days.whole, days.today) == (whole, today)
 
 
@@ -212,7 +212,7 @@ async def test_one_sample_a_day_is_kept(book, client, clock, database):
         client.answers["usage by day"]["used"] = hours * 10
         await book.read()
         clock.pass_(hours=6)
-    kept = await database.read(quota_store.samples)
+    kept = await database.read(quota_book.samples)
     assert [(sample.taken_at.day, sample.used) for sample in kept] == [
         (20, 60),
         (21, 120),

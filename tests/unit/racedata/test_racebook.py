@@ -11,7 +11,7 @@ from bot.events import event_store
 from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import VersionRemarks
 from bot.events.races import Course, OffTime, Race
-from bot.racedata import quota_store as quota_rows
+from bot.racedata import quota_book as quota_rows
 from bot.racedata.client.calls import AccountState
 from bot.racedata.client.cursor_walk import walk
 from bot.racedata.client.service_errors import CircuitOpen, QuotaExceeded, RateLimited, ServerFault, Spared
