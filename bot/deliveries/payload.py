@@ -65,6 +65,7 @@ _AFTER_RACE = re.compile(
 )
 _REST = re.compile(
     r"\b(?:remaining|remainder|rest of|part(?:ly|ial(?:ly)?)?[ _-]?(?:abandon|cancel|lost)\w*)\b"
+    r"|\bafter (?:the )?\w+ races?\b|\b(?:last|final) \w+ races\b"
     r"|^partial(?:ly)?$|(?:abandon|cancel)\w*?[ _(-]+part(?:ly|ial(?:ly)?)\b",
     re.IGNORECASE,
 )

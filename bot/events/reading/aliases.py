@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from bot.events.reading.fields import NAMES_OF, fields_of, first_of, fold
-from bot.events.reading.json_values import count, identifier, text
+from bot.events.reading.json_values import count, identifier, note_text, text
 from bot.events.reading.off_times import read_date
 from bot.events.reading.record_objects import kind_of
 
@@ -81,10 +81,14 @@ def read_short_number(value: Any) -> str | None:
     return found[1] if found else None
 
 
+def read_reason(value: Any) -> str | None:
+    return text(value) or (note_text(value) if isinstance(value, list) else None)
+
+
 _READERS: Mapping[str, Callable[[Any], Any]] = {
     "region": read_region,
     "number": read_number,
-    "reason": text,
+    "reason": read_reason,
     "field_size": count,
 }
 RACE_FIELDS: Mapping[str, Field[Any]] = {

@@ -302,6 +302,41 @@ def test_event_without_its_own_time_has_none(times):
 
 
 @pytest.mark.parametrize(
+    ("says", "races_run"),
+    [
+        *(({name: True}, 0) for name in ("partial", "is_partial", "partially_abandoned", "partial_abandonment")),
+        *(({name: "Partial"}, 0) for name in ("scope", "abandonment_type", "cancellation_scope")),
+        ({"status": "PARTIALLY_ABANDONED"}, 0),
+        ({"abandoned_from_race": 4}, 3),
+        ({"from_race": 3}, 2),
+        ({"abandoned_after": 3}, 3),
+        ({"reason": "Abandoned after race 2, fog"}, 2),
+        *(({"reason": f"Abandoned after {part}"}, 0) for part in ("three races", "the third race", "the 2nd race")),
+        *(({"note": f"{part} lost to fog"}, 0) for part in ("Last four races", "Remaining races", "Rest of the card")),
+        ({"races_abandoned": 4, "total_races": 7}, 3),
+        ({"partial": False, "scope": "Full", "reason": "Frost after a cold night"}, None),
+        ({"from_race": 1}, None),
+    ],
+)
+def test_abandoned_meeting_says_how_many_races_were_run(says, races_run):
+    (event,) = read_events(as_body({"event": "meeting.abandoned", "meeting": {"meeting_id": "m_1", **says}}))
+    assert event.races_run == races_run
+
+
+@pytest.mark.parametrize(
+    ("says", "reason"),
+    [
+        ({"reasons": ["Frost", "Fog"]}, "Frost, Fog"),
+        ({"reason": {"code": "FROST", "description": "Frozen ground"}}, "Frozen ground"),
+        ({"reason_code": "WATERLOGGED"}, "WATERLOGGED"),
+        ({"reason_code": "X4", "reason": "Fog"}, "Fog"),
+    ],
+)
+def test_reason_is_told_as_published(says, reason):
+    assert read({"event": "race.abandoned", "race": {"race_id": "rc_1", **says}}).reason == reason
+
+
+@pytest.mark.parametrize(
     ("payload", "sequence"),
     [
         ({"version": 2}, 2),

@@ -159,6 +159,7 @@ def test_placed_runners_stand_in_order_however_a_dead_heat_is_written():
             A_BEAT_B,
         ),
         ({"provisional_result": {"winner": "B"}, "official_result": {"placings": ["A", "B"]}}, A_BEAT_B),
+        ({"runners": [{"horse": "A", "fin_pos": 1}]}, [("A", "1")]),
         ({"runners": [{"horse": "A", "positions": {"provisional": 2, "official": 1}}]}, [("A", "1")]),
         ({"chart": {"race_id": "rc_1", "official_order": ["A", "B"]}}, A_BEAT_B),
         ({"horses": {"1": "A", "2": "B", "5": "C"}, "placings": {"5": 1, "2": 2, "1": 3}}, C_WON),
