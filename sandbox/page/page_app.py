@@ -128,16 +128,19 @@ class Page:
         return (utc_now() - last).total_seconds() > self.lost_after_s
 
     async def type(self, asked: Json) -> object:
-        """A person types a command, writes to the bot in a direct message, or says something in a channel."""
+        """A person types a command, writes to the bot in a direct message, or says something in a channel or thread."""
         channel_id, user_id, line = _text(asked, "channel"), _text(asked, "user"), _text(asked, "text").strip()
+        thread_ts = _text(asked, "thread_ts") if "thread_ts" in asked else None
         name, _, words = line.partition(" ")
         if channel_id not in self.stage.slack.channels or user_id not in self.stage.slack.users:
             raise Refused("no such channel or person")
+        if thread_ts is not None and (line.startswith("/") or self.stage.slack.message(channel_id, thread_ts) is None):
+            raise Refused("a reply is no command, and its thread is there")
         if not line.startswith("/"):
             if self.stage.slack.channels[channel_id].dm_user != user_id:
-                self.stage.slack.say(channel_id, user_id, line)
+                self.stage.slack.say(channel_id, user_id, line, thread_ts)
                 return None
-            answer = await self.stage.slack.write_to_bot(user_id, line, self.stage.bot.url)
+            answer = await self.stage.slack.write_to_bot(user_id, line, self.stage.bot.url, thread_ts)
             self._check(answer)
             return answer.status
         if name not in COMMANDS:

@@ -85,11 +85,12 @@ class Interactions(WorkspaceState):
         self.posted.pop(channel_id, None)
         return await self._tell_bot(bot_url, {"type": f"{_kind(channel)}_deleted", "channel": channel_id})
 
-    async def write_to_bot(self, user_id: str, text: str, bot_url: str) -> Answer:
+    async def write_to_bot(self, user_id: str, text: str, bot_url: str, thread_ts: str | None = None) -> Answer:
         """Event: `message.im`, which needs the scope im:history."""
-        said = self.say(self.direct_message(user_id).id, user_id, text)
+        said = self.say(self.direct_message(user_id).id, user_id, text, thread_ts)
         event = {"type": "message", "channel": said.channel, "channel_type": "im", "user": user_id}
-        return await self.event(bot_url, event | {"text": text, "ts": said.ts})
+        in_thread = {"thread_ts": thread_ts} if thread_ts else {}
+        return await self.event(bot_url, event | {"text": text, "ts": said.ts} | in_thread)
 
     async def open_home(self, user_id: str, bot_url: str) -> Answer:
         """Event: `app_home_opened`."""
@@ -97,10 +98,16 @@ class Interactions(WorkspaceState):
         view = self.views.get(f"VHOME{user_id}")
         return await self.event(bot_url, event | ({"view": view} if view else {}))
 
-    def say(self, channel_id: str, user_id: str, text: str) -> PostedMessage:
+    def say(self, channel_id: str, user_id: str, text: str, thread_ts: str | None = None) -> PostedMessage:
+        """A person's message; with `thread_ts` a reply in a thread."""
         return self.put(
             PostedMessage(
-                ts=self.timestamps.issue(), channel=channel_id, text=text, user=user_id, received_at=self.clock()
+                ts=self.timestamps.issue(),
+                channel=channel_id,
+                text=text,
+                user=user_id,
+                received_at=self.clock(),
+                thread_ts=thread_ts,
             )
         )
 

@@ -66,9 +66,9 @@ async def test_form_searches_courses_and_shows_its_errors(desk):
     await desk.type(page, "/racing subscribe")
     await page.wait_for_selector("#modal[open]")
     course = desk.stage.service.racing.meetings(desk.stage.service.racing.today, "GB")[0].course.name
-    search = page.locator("#modal [role=combobox]").first
+    search = page.locator("#modal").get_by_label("Only these courses")
     await search.fill(course[:4])
-    await page.locator("#modal .offers button", has_text=course).first.click()
+    await page.locator("#modal .offers li", has_text=course).first.click()
     await page.wait_for_selector(f"#modal .chosen:has-text('{course}')")
     while await page.locator("#modal input[type=checkbox]:checked").count():
         await page.locator("#modal input[type=checkbox]:checked").first.uncheck()

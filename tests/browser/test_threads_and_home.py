@@ -16,8 +16,10 @@ async def call(desk, method, **arguments):
     return answer
 
 
-async def test_replies_stand_in_their_thread(desk):
-    page = await desk.open()
+@pytest.mark.parametrize("width", [380, 1200])
+async def test_replies_stand_in_their_thread(desk, width):
+    """In light on the narrow screen, in dark on the wide screen."""
+    page = await desk.open(viewport={"width": width, "height": 800}, color_scheme="light" if width == 380 else "dark")
     parent = await call(desk, "chat.postMessage", channel=desk.channel_id, text="Ascot, today")
     for text in ("13:30 run", "ABANDONED: Ascot 14:05"):
         await call(desk, "chat.postMessage", channel=desk.channel_id, text=text, thread_ts=parent["ts"])
@@ -27,7 +29,15 @@ async def test_replies_stand_in_their_thread(desk):
     await page.keyboard.press("Enter")
     await page.wait_for_selector("#thread .message >> nth=2")
     assert await page.locator("#thread .message").count() == 3
+    await page.keyboard.type("good, thank you")
     await page.keyboard.press("Enter")
+    await page.wait_for_selector("#thread .message:has-text('alice'):has-text('good, thank you')")
+    await page.wait_for_selector("#messages .replies:has-text('3 replies')")
+    assert await page.locator("#messages .message").count() == 1
+    await page.keyboard.type("/racing list")
+    await page.keyboard.press("Enter")
+    await page.wait_for_selector("#notice:text-is('/racing is not supported in threads. Sorry!')")
+    await page.keyboard.press("Escape")
     assert await page.locator("#thread").is_hidden()
     assert await page.evaluate("document.activeElement.classList.contains('replies')")
 

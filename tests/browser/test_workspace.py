@@ -44,12 +44,18 @@ async def test_abandoned_meeting_is_one_message(desk):
     assert await page.locator(".is-alarm").count() == 1
 
 
-async def test_form_changes_the_filter(desk):
-    page = await desk.subscribed()
+@pytest.mark.parametrize("width", [380, 1200])
+async def test_form_changes_the_filter(desk, width):
+    page = await desk.subscribed(viewport={"width": width, "height": 800}, color_scheme="dark")
     await desk.type(page, "/racing subscribe")
     await page.wait_for_selector("#modal[open]")
     await page.locator("#modal").get_by_label("Racecards", exact=True).check()
-    await page.locator("#modal select").first.select_option(label="IRE")
+    regions = page.locator("#modal").get_by_label("Regions", exact=True)
+    await regions.fill("ir")
+    await page.locator("#modal [role=option]", has_text="IRE").click()
+    await regions.fill("gb")
+    await regions.press("Enter")
+    await page.locator("#modal").get_by_role("button", name="Remove GB").click()
     await page.click("#modal .primary")
     await page.wait_for_selector("#modal:has-text('results, abandonments and racecards from IRE')")
     await page.locator("#modal").get_by_role("button", name="Close").click()

@@ -1,6 +1,7 @@
 // Block Kit as DOM. A block or an element that is not known here is shown as raw JSON with a warning.
 
 import { element } from "./dom.js";
+import { drawInput } from "./forms.js";
 import { mrkdwn, unescaped } from "./mrkdwn.js";
 
 export function drawBlocks(blocks, context) {
@@ -12,7 +13,7 @@ function drawBlock(block, context) {
   return draw ? draw(block, context) : unknown("block", block);
 }
 
-function unknown(what, value) {
+export function unknown(what, value) {
   return element("div", { class: "unknown" }, element("strong", {}, `unknown ${what}: ${value.type}`), element("pre", {}, JSON.stringify(value, null, 2)));
 }
 
@@ -39,7 +40,7 @@ const BLOCKS = {
   context: (block, context) =>
     element("div", { class: "context" }, ...block.elements.map((one) => element("span", {}, text(one, context)))),
   actions: (block, context) => element("div", { class: "actions" }, ...block.elements.map((one) => drawElement(one, context))),
-  input: (block, context) => drawInput(block, context),
+  input: drawInput,
   data_table: (block) => dataTable(block),
   data_visualization: (block) => chart(block),
   container: (block, context) => {
@@ -130,9 +131,6 @@ function chart(block) {
   );
 }
 
-const optionText = (option) => option.text.text;
-const optionsOf = (one) => [...(one.options ?? []), ...(one.option_groups ?? []).flatMap((group) => group.options)];
-
 function drawElement(one, context) {
   if (one.type !== "button") return unknown("element", one);
   return element("button", { type: "button", class: `button ${one.style ?? ""}`, onclick: () => press(one, context) }, one.text.text);
@@ -169,85 +167,3 @@ function agreed(confirm, context) {
     };
   });
 }
-
-// ---- forms
-
-function drawInput(block, context) {
-  const one = block.element;
-  const id = `input-${block.block_id}`;
-  const draw = INPUTS[one.type];
-  const made = draw ? draw(one, context, id) : { node: unknown("input", one), value: () => null };
-  context.inputs?.push({ block, one, value: made.value });
-  return element(
-    "div",
-    { class: "input", "data-block": block.block_id },
-    element(made.group ? "p" : "label", made.group ? { id: `${id}-label`, class: "label" } : { for: id }, block.label.text, block.optional ? " (optional)" : ""),
-    made.node,
-    block.hint ? element("p", { class: "hint" }, block.hint.text) : null,
-    element("p", { class: "error", role: "alert", id: `${id}-error` }),
-  );
-}
-
-function several(one, id, options, chosen) {
-  const values = new Set(chosen);
-  const node = element(
-    "select",
-    { id, multiple: true, size: Math.min(6, Math.max(2, options.length)) },
-    ...options.map((option) => element("option", { value: option.value, selected: values.has(option.value) }, optionText(option))),
-  );
-  return { node, value: () => [...node.selectedOptions].map((picked) => options.find((option) => option.value === picked.value)) };
-}
-
-function pickedNames(one, id, names, initial, field) {
-  const options = Object.entries(names).map(([value, name]) => ({ value, text: { text: name } }));
-  const made = several(one, id, options, initial ?? []);
-  return { node: made.node, value: () => ({ type: one.type, [field]: made.value().map((option) => option.value) }) };
-}
-
-const channelsOf = (context) => Object.fromEntries(Object.entries(context.names).filter(([id]) => /^[CGD]/.test(id)));
-
-const INPUTS = {
-  plain_text_input: (one, _context, id) => {
-    const node = element("input", { id, maxlength: one.max_length, placeholder: one.placeholder?.text });
-    node.value = one.initial_value ?? "";
-    return { node, value: () => ({ type: one.type, value: node.value || null }) };
-  },
-  multi_static_select: (one, _context, id) => {
-    const made = several(one, id, optionsOf(one), (one.initial_options ?? []).map((option) => option.value));
-    return { node: made.node, value: () => ({ type: one.type, selected_options: made.value() }) };
-  },
-  multi_users_select: (one, context, id) => pickedNames(one, id, context.people, one.initial_users, "selected_users"),
-  multi_conversations_select: (one, context, id) => pickedNames(one, id, { ...context.people, ...channelsOf(context) }, one.initial_conversations, "selected_conversations"),
-  checkboxes: (one, _context, id) => {
-    const chosen = new Set((one.initial_options ?? []).map((option) => option.value));
-    const boxes = one.options.map((option, at) => {
-      const box = element("input", { type: "checkbox", id: `${id}-${at}`, checked: chosen.has(option.value) });
-      return { box, option, node: element("div", {}, box, element("label", { for: `${id}-${at}` }, optionText(option))) };
-    });
-    return {
-      group: true,
-      node: element("div", { role: "group", "aria-labelledby": `${id}-label` }, ...boxes.map((one_) => one_.node)),
-      value: () => ({ type: one.type, selected_options: boxes.filter((one_) => one_.box.checked).map((one_) => one_.option) }),
-    };
-  },
-  multi_external_select: (one, context, id) => {
-    const chosen = new Map((one.initial_options ?? []).map((option) => [option.value, option]));
-    const list = element("ul", { class: "chosen" });
-    const offers = element("ul", { class: "offers", role: "listbox", "aria-label": "Offers" });
-    const typed = element("input", { id, placeholder: one.placeholder?.text ?? "Type to search", role: "combobox", "aria-expanded": "false", autocomplete: "off" });
-    const draw = () =>
-      list.replaceChildren(...[...chosen.values()].map((option) => element("li", {}, optionText(option), element("button", { type: "button", "aria-label": `Remove ${optionText(option)}`, onclick: () => { chosen.delete(option.value); draw(); typed.focus(); } }, "×"))));
-    let asked = 0;
-    typed.addEventListener("input", async () => {
-      const mine = (asked += 1);
-      if (typed.value.length < (one.min_query_length ?? 3)) return offers.replaceChildren();
-      const found = await context.lookUp(one.action_id, typed.value);
-      if (mine !== asked) return undefined;
-      typed.setAttribute("aria-expanded", String(found.length > 0));
-      offers.replaceChildren(...found.map((option) => element("li", { role: "option" }, element("button", { type: "button", onclick: () => { chosen.set(option.value, option); typed.value = ""; offers.replaceChildren(); draw(); typed.focus(); } }, optionText(option)))));
-      return undefined;
-    });
-    draw();
-    return { node: element("div", {}, list, typed, offers), value: () => ({ type: one.type, selected_options: [...chosen.values()] }) };
-  },
-};

@@ -1,6 +1,6 @@
 // The composer: the list of commands with their usage while typing, and the echo of what was typed.
 
-import { at, element } from "./dom.js";
+import { at, element, offering } from "./dom.js";
 import { ask, chosen, of, quietly } from "./live.js";
 
 const COMMANDS = [
@@ -23,8 +23,6 @@ const COMMANDS = [
 const SHOWN = 8;
 const PLACED = ["/racing subscribe", "/racecard", "/results"];
 const line = at("line");
-const offers = at("offers");
-let active = -1;
 
 // The echo is a message that only the person sees, until the page is loaded anew.
 export const echoes = [];
@@ -43,51 +41,23 @@ function offered(typed) {
   return [...begun.slice(0, SHOWN - said.length), ...said];
 }
 
-function draw() {
-  const found = offered(line.value);
-  offers.hidden = found.length === 0;
-  line.setAttribute("aria-expanded", String(found.length > 0));
-  active = Math.min(active, found.length - 1);
-  if (active >= 0) line.setAttribute("aria-activedescendant", `offer-${active}`);
-  else line.removeAttribute("aria-activedescendant");
-  offers.replaceChildren(
-    ...found.map(([command, usage, what], place) =>
-      element(
-        "li",
-        { id: `offer-${place}`, role: "option", "aria-selected": String(place === active), onclick: () => complete(command) },
-        element("strong", {}, command),
-        usage ? element("span", { class: "usage" }, ` ${usage}`) : null,
-        what ? element("span", { class: "what" }, what) : null,
-      ),
-    ),
-  );
-}
+const offers = offering(line, at("offers"), {
+  find: offered,
+  row: ([command, usage, what]) => [element("strong", {}, command), usage ? element("span", { class: "usage" }, ` ${usage}`) : null, what ? element("span", { class: "what" }, what) : null],
+  pick: complete,
+});
 
-function complete(command) {
+function complete([command]) {
   line.value = `${command} `;
-  active = -1;
-  draw();
+  offers.search();
   line.focus();
 }
 
-export function hideOffers() {
-  active = -1;
-  offers.hidden = true;
-  line.setAttribute("aria-expanded", "false");
-}
-
-line.addEventListener("input", () => { active = -1; draw(); });
-line.addEventListener("blur", () => setTimeout(() => { if (document.activeElement !== line) hideOffers(); }, 150));
 line.addEventListener("keydown", (event) => {
-  const shown = offers.hidden ? [] : [...offers.querySelectorAll("strong")].map((one) => one.textContent);
-  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-  if (event.key === "Escape") hideOffers();
-  else if (step && shown.length) active = (active + step + shown.length + (active < 0 && step < 0 ? 1 : 0)) % shown.length;
-  else if (event.key === "Tab" && !event.shiftKey && shown.length && line.value.trim() !== shown[Math.max(active, 0)]) complete(shown[Math.max(active, 0)]);
-  else if (event.key === "Enter" && active >= 0) complete(shown[active]);
-  else return;
+  const best = offers.best();
+  if (event.key !== "Tab" || event.shiftKey || !best || line.value.trim() === best[0]) return;
   event.preventDefault();
-  if (step) draw();
+  complete(best);
 });
 
 let drawEcho = () => {};
@@ -106,7 +76,7 @@ export function onSent(drawn) {
   at("composer").addEventListener("submit", (event) => {
     event.preventDefault();
     const text = line.value.trim();
-    hideOffers();
+    offers.hide();
     line.value = "";
     if (text) quietly(send(chosen.channel, text));
   });

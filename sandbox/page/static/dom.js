@@ -51,3 +51,44 @@ export function arrange(list, wanted) {
     if (list.children[place] !== node) list.insertBefore(node, list.children[place] ?? null);
   });
 }
+
+// A field that offers rows in a list: typing finds them, the arrows go through them, Enter or a press picks, Escape hides.
+// `first` is the row that Enter picks before any arrow; -1 is none.
+export function offering(field, list, { find, row, pick, first = -1 }) {
+  let [rows, active, asked] = [[], -1, 0];
+  const draw = () => {
+    list.hidden = rows.length === 0;
+    field.setAttribute("aria-expanded", String(!list.hidden));
+    if (active < 0) field.removeAttribute("aria-activedescendant");
+    else field.setAttribute("aria-activedescendant", `${list.id}-${active}`);
+    list.replaceChildren(...rows.map((one, place) => element("li", { id: `${list.id}-${place}`, role: "option", "aria-selected": String(place === active), onclick: () => pick(one) }, ...row(one))));
+    list.children[Math.max(active, 0)]?.scrollIntoView({ block: "nearest" });
+  };
+  const show = (found) => {
+    rows = found;
+    active = Math.min(first, rows.length - 1);
+    draw();
+  };
+  const hide = () => { asked += 1; show([]); };
+  const search = async () => {
+    const mine = (asked += 1);
+    const found = await find(field.value);
+    if (mine === asked) show(found);
+  };
+  field.addEventListener("input", search);
+  field.addEventListener("blur", hide);
+  // The focus stays in the field.
+  list.addEventListener("mousedown", (event) => event.preventDefault());
+  field.addEventListener("keydown", (event) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step && list.hidden) search();
+    else if (step) {
+      active = active < 0 && step < 0 ? rows.length - 1 : (active + step + rows.length) % rows.length;
+      draw();
+    } else if (event.key === "Escape" && !list.hidden) hide();
+    else if (event.key === "Enter" && active >= 0) pick(rows[active]);
+    else return;
+    event.preventDefault();
+  });
+  return { search, hide, best: () => rows[Math.max(active, 0)] };
+}

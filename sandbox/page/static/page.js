@@ -4,9 +4,11 @@ import { drawBlocks } from "./blocks.js";
 import { echoes, onSent } from "./composer.js";
 import { drawPanels, drawTop, drawTour, tourWith } from "./desk.js";
 import { arrange, at, button, element, replaceWithin } from "./dom.js";
-import { ask, chosen, documents, listen, names, of, people, quietly } from "./live.js";
+import { ask, chosen, documents, listen, names, notice, of, people, quietly } from "./live.js";
 import { mrkdwn } from "./mrkdwn.js";
 
+// On a phone a focused line brings up the keyboard.
+const hasMouse = matchMedia("(hover: hover)").matches;
 const seen = new Map();
 const drawn = new Map();
 const openView = { id: null };
@@ -61,8 +63,7 @@ function choose(channelId) {
   Object.assign(chosen, { channel: channelId, thread: null, tab: "messages" });
   openDrawer(null);
   drawWorkspace();
-  // On a phone the keyboard would come up.
-  if (matchMedia("(hover: hover)").matches) at("line").focus({ preventScroll: true });
+  if (hasMouse) at("line").focus({ preventScroll: true });
 }
 
 // ---- drawers of a narrow screen
@@ -233,7 +234,7 @@ function contextOf(where) {
 function openThread(ts) {
   chosen.thread = ts;
   drawMessages();
-  at("thread").querySelector("button").focus();
+  at("thread").querySelector(hasMouse ? "input" : "button").focus();
 }
 
 function closeThread() {
@@ -251,8 +252,27 @@ function drawThread(all) {
   if (!parent) return pane.replaceChildren();
   const replies = repliesTo(parent, all);
   const list = pane.querySelector("ol") ?? element("ol", { class: "talk" });
-  if (!list.isConnected) pane.replaceChildren(element("div", { class: "title" }, element("h2", {}, "Thread"), button("×", closeThread, { "aria-label": "Close the thread" })), list);
+  if (!list.isConnected) pane.replaceChildren(element("div", { class: "title" }, element("h2", {}, "Thread"), button("×", closeThread, { "aria-label": "Close the thread" })), list, replyForm());
   arrange(list, [parent, ...replies].map((one) => kept(one, [], false, "thread/")));
+  return undefined;
+}
+
+function replyForm() {
+  const line = element("input", { class: "line", "aria-label": "A reply", placeholder: "Reply…", maxlength: 1000, autocomplete: "off" });
+  return element(
+    "form",
+    { class: "composer", onsubmit: (event) => { event.preventDefault(); reply(line); } },
+    line,
+    element("button", { "aria-label": "Send the reply" }, "➤"),
+  );
+}
+
+function reply(line) {
+  const text = line.value.trim();
+  // Slack's own words.
+  if (text.startsWith("/")) return notice(`${text.split(" ")[0]} is not supported in threads. Sorry!`, true);
+  if (text) quietly(ask("type", { channel: chosen.channel, user: chosen.person, text, thread_ts: chosen.thread }));
+  line.value = "";
   return undefined;
 }
 
