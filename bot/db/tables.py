@@ -564,6 +564,10 @@ class Touched(SQLModel, table=True):
 
     what: str = Field(sa_column=Column(Text, primary_key=True))
     name: str = Field(sa_column=Column(Text, primary_key=True))
+    attempts: int = Field(default=0, sa_column=_count())
+    """Looks that our code failed on since the last news."""
+    not_before: datetime | None = None
+    """When fan-out looks again after a failure."""
 
 
 class JobRun(SQLModel, table=True):

@@ -298,12 +298,21 @@ def _read(session: Session, chosen: Sequence[_Due]) -> list[StoredDelivery]:
 
 
 def _moments(now: datetime) -> dict[str, datetime]:
-    return {"now": now, "far": now + timedelta(seconds=LONGEST_BACKOFF_S)}
+    return {"now": now, "far": far_from(now)}
+
+
+def far_from(now: datetime) -> datetime:
+    """No failure waits for a later moment."""
+    return now + timedelta(seconds=LONGEST_BACKOFF_S)
+
+
+def again_at(now: datetime, attempts: int) -> datetime:
+    """After a failure, with so many failures before."""
+    # A power of a week's attempts is too large for a float.
+    return now + timedelta(seconds=min(FIRST_BACKOFF_S * 2 ** min(attempts, DOUBLINGS_MAX), LONGEST_BACKOFF_S))
 
 
 def mark_failed(session: Session, delivery: StoredDelivery, now: datetime, error: str) -> None:
-    # A power of a week's attempts is too large for a float.
-    wait_s = min(FIRST_BACKOFF_S * 2 ** min(delivery.attempts, DOUBLINGS_MAX), LONGEST_BACKOFF_S)
     session.execute(
         update(InboxDelivery)
         .where(col(InboxDelivery.id) == delivery.inbox_id)
@@ -311,7 +320,7 @@ def mark_failed(session: Session, delivery: StoredDelivery, now: datetime, error
             state=InboxState.NEW,
             done_at=None,
             attempts=delivery.attempts + 1,
-            not_before=now + timedelta(seconds=wait_s),
+            not_before=again_at(now, delivery.attempts),
             error=error,
         )
     )

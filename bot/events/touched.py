@@ -1,9 +1,11 @@
 """Races and events with later values: fan-out looks at the messages again, in a turn of its own."""
 
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from enum import StrEnum
+from typing import NamedTuple
 
-from sqlalchemy import delete, select, tuple_
+from sqlalchemy import ColumnElement, delete, or_, select, tuple_, update
 from sqlmodel import Session, col
 
 from bot.db.engine import insert_here
@@ -11,6 +13,9 @@ from bot.db.tables import Touched
 
 AT_ONCE = 100
 """SQLite limits the number of values."""
+
+LOOKS_MAX = 12
+"""Failed looks, an hour with the waits between the looks: later values edit the messages of the last hour."""
 
 
 class What(StrEnum):
@@ -20,17 +25,55 @@ class What(StrEnum):
     """An event, by its key."""
 
 
+class Name(NamedTuple):
+    """`attempts`: failed looks."""
+
+    what: What
+    name: str
+    attempts: int = 0
+
+    @property
+    def reference(self) -> str:
+        return f"{self.what}:{self.name}"
+
+
 def note(session: Session, what: What, names: Iterable[str]) -> None:
-    rows = [{"what": what, "name": name} for name in sorted(names)]
+    """Locks the rows until the transaction ends, so that no look before the end takes a row away."""
+    rows = [{"what": what, "name": name, "attempts": 0} for name in sorted(names)]
     if rows:
-        session.execute(insert_here(session, Touched).on_conflict_do_nothing(), rows)
+        anew = {"attempts": 0, "not_before": None}
+        again = insert_here(session, Touched).on_conflict_do_update(index_elements=["what", "name"], set_=anew)
+        session.execute(again, rows)
 
 
-def first(session: Session) -> list[tuple[What, str]]:
+def first(session: Session, now: datetime, far: datetime) -> list[Name]:
+    """The names that are due. A moment beyond `far` is ignored: a clock was set back."""
+    not_before = col(Touched.not_before)
+    of_first = select(col(Touched.what), col(Touched.name), col(Touched.attempts)).order_by(
+        col(Touched.what), col(Touched.name)
+    )
+    of_first = of_first.where(or_(not_before.is_(None), not_before <= now, not_before > far)).limit(AT_ONCE)
+    return [Name(What(what), name, attempts) for what, name, attempts in session.execute(of_first)]
+
+
+def take(session: Session, names: Sequence[Name]) -> list[Name]:
+    """The names that no other transaction is noting. The rows are deleted."""
     row = Touched
-    of_first = select(col(row.what), col(row.name)).order_by(col(row.what), col(row.name)).limit(AT_ONCE)
-    return [(What(what), name) for what, name in session.execute(of_first)]
+    free = select(col(row.what), col(row.name)).where(_is_any(names)).with_for_update(skip_locked=True)
+    taken = delete(Touched).where(tuple_(col(row.what), col(row.name)).in_(free))
+    returning = taken.returning(col(row.what), col(row.name), col(row.attempts))
+    return sorted(Name(What(what), name, attempts) for what, name, attempts in session.execute(returning))
 
 
-def forget(session: Session, looked_at: Sequence[tuple[What, str]]) -> None:
-    session.execute(delete(Touched).where(tuple_(col(Touched.what), col(Touched.name)).in_(looked_at)))
+def look_later(session: Session, failed: Name, not_before: datetime) -> None:
+    """After the last of LOOKS_MAX failures the name is dropped. News that came meanwhile stay."""
+    is_as_seen = (_is_any([failed]), col(Touched.attempts) == failed.attempts)
+    if failed.attempts + 1 < LOOKS_MAX:
+        later = {"attempts": failed.attempts + 1, "not_before": not_before}
+        session.execute(update(Touched).where(*is_as_seen).values(later))
+    else:
+        session.execute(delete(Touched).where(*is_as_seen))
+
+
+def _is_any(names: Sequence[Name]) -> ColumnElement[bool]:
+    return tuple_(col(Touched.what), col(Touched.name)).in_([(one.what, one.name) for one in names])

@@ -7,26 +7,22 @@ from typing import NamedTuple
 from sqlmodel import Session
 
 from bot.clock import Clock
-from bot.db.engine import is_unavailable
 from bot.db.tables import EventVersion
 from bot.deliveries import inbox
 from bot.events import event_bounds, event_store, named_races, touched
 from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import VersionRemarks
 from bot.events.meeting_parts import shows_the_same
-from bot.events.touched import What
+from bot.events.touched import Name, What
 from bot.events.watched import WatchedIn, WatchedRunner
 from bot.fanout.known_meetings import KnownMeetings, VersionNews
 from bot.fanout.plan import Heard, Plan
 from bot.fanout.watchers import noted_with, watched_in
-from bot.logs import get_logger
 from bot.outbox import fanout_knowledge
 from bot.outbox.claim_at_fanout import Added, QueuedOnly
 from bot.outbox.fanout_knowledge import FanoutKnowledge
 from bot.racedata import race_book_store
 from bot.racedata.event_completion import KnownElsewhere
-
-log = get_logger(__name__)
 
 EDITED_WITHIN = timedelta(hours=1)
 """After receipt, sent messages are edited for so long; later only unsent messages."""
@@ -89,36 +85,25 @@ def later_values(scene: KnownMeetings, known: FanoutKnowledge, elsewhere: KnownE
     return [one for told in lately if (one := _filled_again(known, elsewhere, *told)) is not None]
 
 
-def look_again(session: Session, *, clock: Clock, touched_since: Sequence[tuple[What, str]]) -> Added | None:
-    """Edit messages about touched races and events; None in another replica's turn. An error holds no delivery up."""
-    now = inbox.take_turn(session, clock)
-    if now is None:
+def look_again(session: Session, *, clock: Clock, names: Sequence[Name]) -> Added | None:
+    """Edit messages about touched races and events; None in another replica's turn."""
+    turn = inbox.take_turn(session, clock)
+    if turn is None:
         return None
-    touched.forget(session, touched_since)
-    try:
-        with session.begin_nested():
-            return _looked_again(session, touched_since, clock()).write(QueuedOnly().claiming(now))
-    except Exception as error:
-        if is_unavailable(error):
-            raise
-        log.exception("later_values_not_told", touched=[name for _, name in touched_since])
-        return Added()
-
-
-def _looked_again(session: Session, touched_since: Sequence[tuple[What, str]], now: datetime) -> Plan:
-    names = {what: [name for of, name in touched_since if of is what] for what in What}
+    now, taken = clock(), touched.take(session, names)
+    races_of, keys = ([one.name for one in taken if one.what is what] for what in (What.RACE, What.EVENT))
     known = fanout_knowledge.read(session, now)
     elsewhere = KnownElsewhere(session, known.lists, known.filters)
-    races = race_book_store.find(session, names[What.RACE], ())
+    races = race_book_store.find(session, races_of, ())
     elsewhere.learn(races)
     scene = KnownMeetings(session, now - EDITED_WITHIN)
     plan = Plan(session, scene, known, now)
     for race in races.values():
         plan.live.refresh(race, now)
-    around = [event_store.known(row)[0] for row in event_store.latest(session, names[What.EVENT]).values()]
+    around = [event_store.known(row)[0] for row in event_store.latest(session, keys).values()]
     elsewhere.listen([*scene.read_around(races.values()), *scene.read(around)])
     amend(plan, later_values(scene, known, elsewhere), now)
-    return plan
+    return plan.write(QueuedOnly().claiming(turn))
 
 
 def repeated(

@@ -16,7 +16,7 @@ from bot.deliveries import inbox
 from bot.deliveries.inbox import StoredDelivery
 from bot.errors import StorageError, StorageUnavailable
 from bot.events import touched
-from bot.events.touched import What
+from bot.events.touched import Name
 from bot.fanout.completion_edits import look_again
 from bot.fanout.delivery_reader import DeliveryReader, ReadDelivery, ReadEvents, fills_a_commit
 from bot.fanout.drafts import Outbox
@@ -119,12 +119,12 @@ class Fanout:
             self._is_behind = len({delivery.inbox_id for delivery, _ in handed}) < len(handed_over)
             return await self._fan_out(handed, in_order=True)
         # Reading bodies is most of the work, and does not need the writer.
-        read, touched_since = await self._database.read_for_alerts(self._read_inbox)
+        read, names = await self._database.read_for_alerts(self._read_inbox)
         self._looked_at_s = self._monotonic()
         self._is_behind = fills_a_commit(read)
         done = await self._fan_out(read) if read else 0
-        if touched_since:
-            await self._look_again(touched_since)
+        if names:
+            await self._look_again(names)
         return done
 
     def fan_out_within(self, session: Session, deliveries: Sequence[StoredDelivery], now: datetime) -> FannedOut:
@@ -139,9 +139,9 @@ class Fanout:
             return await asyncio.to_thread(self.reader.read_some, deliveries)
         return self.reader.read_some(deliveries)
 
-    def _read_inbox(self, session: Session) -> tuple[list[ReadDelivery], list[tuple[What, str]]]:
-        singly = self._refused is not None
-        return self.reader.waiting(session, self._clock(), singly=singly), touched.first(session)
+    def _read_inbox(self, session: Session) -> tuple[list[ReadDelivery], list[Name]]:
+        singly, now = self._refused is not None, self._clock()
+        return self.reader.waiting(session, now, singly=singly), touched.first(session, now, inbox.far_from(now))
 
     async def _fan_out(self, read: Sequence[ReadDelivery], *, in_order: bool = False) -> int:
         first = read[0][0].inbox_id
@@ -215,16 +215,26 @@ class Fanout:
             log.error("fanout_refused", reference=inbox.reference(delivery.inbox_id), reason=str(why))
             inbox.mark_failed(session, delivery, self._clock(), f"{type(why).__name__}: {why}")
 
-    async def _look_again(self, touched_since: Sequence[tuple[What, str]]) -> None:
-        """No delivery waits for later values."""
+    async def _look_again(self, names: Sequence[Name]) -> None:
+        """No delivery waits for later values. A name that our code fails on is looked at by itself, and again later."""
         try:
-            added = await self._database.write(partial(look_again, clock=self._clock, touched_since=touched_since))
+            added = await self._database.write(partial(look_again, clock=self._clock, names=names))
         except StorageError as error:
             log.warning("later_values_wait", reason=str(error))
+            return
+        except Exception:
+            if len(names) > 1:
+                for one in names:
+                    await self._look_again([one])
+                return
+            (failed,) = names
+            log.exception("later_values_not_told", reference=failed.reference, attempts=failed.attempts + 1)
+            not_before = inbox.again_at(self._clock(), failed.attempts)
+            await self._database.write(partial(touched.look_later, failed=failed, not_before=not_before))
             return
         if added is None:
             return
         self._outbox.begin(added)
-        if len(touched_since) == touched.AT_ONCE:
+        if len(names) == touched.AT_ONCE:
             self._is_behind = True
             self._wake.set()

@@ -123,7 +123,7 @@ class Channel:
     def fan_out(self) -> None:
         read, again = self.within(self._fanout._read_inbox)
         if again:
-            self.within(partial(look_again, clock=self.clock, touched_since=again))
+            self.within(partial(look_again, clock=self.clock, names=again))
         if read:
             self.within(lambda session: self._fanout.transactions.together(session, read))
 

@@ -9,10 +9,9 @@ from sqlmodel import col
 from structlog.testing import capture_logs
 
 from bot.db.tables import BookRace
-from bot.events import event_store, touched
+from bot.events import event_store
 from bot.events.event import Topic
 from bot.events.races import Course, Runner
-from bot.events.touched import What
 from bot.slack.messages.kit.times import weekday_and_day
 from tests.clock import DAY
 from tests.integration.pipeline.racing_day import abandonment, meeting, result, tell
@@ -318,11 +317,6 @@ async def test_damaged_row_of_the_race_book_keeps_no_other_race_from_its_fields(
     ]
     await tell(pipeline, abandonment("rc_1", date=DAY))
     assert pipeline.texts("CGB")[0].startswith("ABANDONED: Ascot 14:30 (GB)")
-
-
-async def test_lists_of_long_ago_are_no_news_for_messages(pipeline):
-    await read_list(pipeline, listed(race_date="2019-11-20"), listed("rc_2"))
-    assert await pipeline.database.read(touched.first) == [(What.RACE, "rc_2")]
 
 
 async def test_error_of_ours_in_filling_in_holds_up_no_alert(pipeline, monkeypatch):

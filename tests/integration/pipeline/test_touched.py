@@ -1,0 +1,93 @@
+"""Races and events with later values, where our code fails on some, and where a job learns more meanwhile."""
+
+import pytest
+from sqlalchemy import create_engine
+from sqlmodel import Session
+from structlog.testing import capture_logs
+
+from bot.deliveries import inbox
+from bot.events import touched
+from bot.events.touched import LOOKS_MAX, What
+from bot.fanout import completion_edits
+from tests.databases import on_both, on_postgresql
+from tests.integration.pipeline.racing_day import tell
+from tests.integration.pipeline.steps import wait, write
+from tests.integration.pipeline.stories import bare, listed, read_list
+
+
+async def names(pipeline):
+    now = pipeline.clock()
+    return [
+        one.name
+        for one in await pipeline.database.read(lambda session: touched.first(session, now, inbox.far_from(now)))
+    ]
+
+
+async def test_lists_of_long_ago_are_no_news_for_messages(pipeline):
+    await read_list(pipeline, listed(race_date="2019-11-20"), listed("rc_2"))
+    assert await names(pipeline) == ["rc_2"]
+
+
+@pytest.fixture
+def fails_on_the_first(monkeypatch):
+    """What looks again fails on the first race."""
+    shows_the_same = completion_edits.shows_the_same
+
+    def fails(event, other):
+        if event.race.race_id == "rc_1":
+            raise RuntimeError
+        return shows_the_same(event, other)
+
+    monkeypatch.setattr("bot.fanout.completion_edits.shows_the_same", fails)
+
+
+async def two_are_listed_after_their_messages(pipeline):
+    await pipeline.subscribe("CGB", "GB")
+    await tell(pipeline, bare("race.abandoned", "rc_1"), bare("race.abandoned", "rc_2"))
+    await read_list(pipeline, listed(), listed("rc_2"))
+    await pipeline.post_all()
+
+
+def filled_in(pipeline):
+    return ["Ascot" in text for text in pipeline.texts("CGB")]
+
+
+@on_both
+async def test_race_that_our_code_fails_on_is_looked_at_again_later_and_costs_no_other_race(
+    pipeline, fails_on_the_first, monkeypatch
+):
+    with capture_logs() as lines:
+        await two_are_listed_after_their_messages(pipeline)
+    failed = [line for line in lines if line["event"] == "later_values_not_told"]
+    assert [(line["reference"], line["attempts"]) for line in failed] == [("race:rc_1", 1)]
+    assert filled_in(pipeline) == [False, True]
+    monkeypatch.undo()
+    await pipeline.post_all()
+    assert filled_in(pipeline) == [False, True]
+    await wait(pipeline, 6)
+    await pipeline.post_all()
+    assert filled_in(pipeline) == [True, True]
+    assert await names(pipeline) == []
+
+
+async def test_race_that_our_code_fails_on_is_left_after_an_hour(pipeline, fails_on_the_first):
+    with capture_logs() as lines:
+        await two_are_listed_after_their_messages(pipeline)
+        for _ in range(70):
+            await wait(pipeline, 60)
+            await pipeline.fanout.run_once()
+    assert sum(line["event"] == "later_values_not_told" for line in lines) == LOOKS_MAX
+    await wait(pipeline, 3_600)
+    assert await names(pipeline) == []
+
+
+@on_postgresql
+async def test_race_that_a_job_learns_while_fanout_looks_is_looked_at_again(pipeline):
+    await write(pipeline, touched.note, What.RACE, ["rc_1"])
+    engine = create_engine(pipeline.database.url)
+    with Session(engine) as job:
+        touched.note(job, What.RACE, ["rc_1"])
+        await pipeline.fanout.run_once()
+        job.commit()
+    engine.dispose()
+    assert await names(pipeline) == ["rc_1"]
