@@ -27,7 +27,7 @@ from tests.unit.messages.kept_events import EVENTS
 FILES = Path(__file__).parent / "snapshots"
 MESSAGES = EVENTS | ANSWERS
 
-PARTS = {"alert", "day_answer", "message", "paged", "told", "with_native", "listing", "render", "superseded"}
+PARTS = {"alert", "day_answer", "framed", "message", "paged", "told", "with_native", "listing", "render", "superseded"}
 """What builders are made with: no message by themselves."""
 
 

@@ -56,7 +56,7 @@ def meeting_abandoned(event: RacingEvent, context: MessageContext) -> Message:
         facts=[joined([figures or were_run, marked, None if is_whole else reason(event)])],
         corrected=correction(context),
         in_text=[conflict],
-        listed=[f"Lost: {', '.join(times)}"] if times else [*map(line, lost)],
+        listed=times or [*map(line, lost)],
         details_filled_in=shows_filled_in(lost, line),
     )
 
@@ -86,9 +86,16 @@ def _with_reason_of(lost: Race, race: Race, event: RacingEvent) -> Race:
 
 
 def _times(lost: Sequence[Race], event: RacingEvent) -> list[str]:
-    """Of several races with a time each and without reasons of their own: a list of names would fill a phone."""
-    times = [time for race in lost if (time := off_text(race.off)) and own_reason(race.reason, event) is None]
-    return times if 1 < len(lost) == len(set(times)) else []
+    """The times of the races with one reason, in a line: a list of names would fill a phone.
+
+    Empty for one race, and where races have no time of their own.
+    """
+    by_reason: dict[str | None, list[str]] = {}
+    for race in lost:
+        by_reason.setdefault(safe(own_reason(race.reason, event)), []).append(off_text(race.off) or "")
+    times = {time for same in by_reason.values() for time in same if time}
+    lines = [joined([f"Lost: {', '.join(same)}", because]) for because, same in by_reason.items()]
+    return lines if 1 < len(lost) == len(times) else []
 
 
 def _line(race: Race, event: RacingEvent, *, named: bool) -> str:

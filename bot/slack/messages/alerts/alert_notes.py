@@ -16,7 +16,7 @@ from bot.slack.messages.alerts.corrections import DISAGREE, corrected_in_words, 
 from bot.slack.messages.alerts.watch_lines import watch_lines
 from bot.slack.messages.kit.blocks import BUTTON_VALUE_MAX, action_button, actions, command_button, header, section
 from bot.slack.messages.kit.blocks import context as context_block
-from bot.slack.messages.kit.layout import lines, message
+from bot.slack.messages.kit.layout import MessagePart, lines, message
 from bot.slack.messages.kit.marks import CONFLICTING, CORRECTED
 from bot.slack.messages.kit.names import SHORT_MAX, order_note, race_date, race_day
 from bot.slack.messages.kit.text import (
@@ -74,22 +74,29 @@ def alert(
 
     `facts` and `listed` stand in the blocks alone, `in_text` in the text alone, `said` and `corrected` in both.
     """
-    watched = watch_lines(context.watched, event, context)
+    watched = watch_lines(event, context)
     notes = [*said, *(f"{CORRECTED} {words}" for words in corrected)]
     notes += asides(context, event.race, conflict_said=conflict_said, link_said=bool(corrected))
-    head = [
-        header(title),
-        section(mentions_in_markup(context.mentions)),
-        section("\n".join(watched)),
-        *map(section, facts),
-        section(joined(notes, "\n")),
-    ]
-    beside = asides(context, event.race, in_text=True)
-    text = joined([first, *watched, *in_text, *said, *corrected, *beside], ". ") + late_mark(context)
+    text = [first, *watched, *in_text, *said, *corrected, *asides(context, event.race, in_text=True)]
     link = earlier_message(context) if corrected else None
     small = small_print(event, context, details_filled_in=details_filled_in, link=link)
-    parts = [*head, lines(listed), small, alert_buttons(event, context.asked)]
-    return message(with_mentions(text, context.mentions), parts)
+    parts = [lines(listed), small, alert_buttons(event, context.asked)]
+    sections = ["\n".join(watched), *facts, joined(notes, "\n")]
+    return framed(context, title, text, sections, parts, mentions=context.mentions)
+
+
+def framed(
+    context: MessageContext,
+    title: str | None,
+    text: Sequence[str | None],
+    said: Sequence[str | None],
+    parts: Sequence[MessagePart],
+    *,
+    mentions: Sequence[str] = (),
+) -> Message:
+    """The frame of every event's message. `text`: the notification's sentences. `said`: sections before `parts`."""
+    head = [header(title) if title else None, section(mentions_in_markup(mentions)), *map(section, said)]
+    return message(with_mentions(joined(text, ". ") + late_mark(context), mentions), [*head, *parts])
 
 
 def alert_buttons(event: RacingEvent, asked: AskedInView | None = None, *, full_result: bool = False) -> Block | None:

@@ -162,8 +162,9 @@ def _watched(summary: Backlog, event: RacingEvent, remarks: VersionRemarks) -> s
         contradicts=remarks.contradicts,
         order_unknown=remarks.order_unknown,
         card_lost=event.key in summary.lost,
+        watched=summary.watched.get(event.key, ()),
     )
-    return ". ".join(watch_lines(summary.watched.get(event.key, ()), event, circumstances))
+    return ". ".join(watch_lines(event, circumstances))
 
 
 def _parts(lines: Sequence[str], room: int) -> list[list[str]]:

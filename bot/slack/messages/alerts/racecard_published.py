@@ -8,12 +8,19 @@ from bot.events.races import Race
 from bot.events.spellings import by_card_status
 from bot.outbox.message import Block, Message
 from bot.slack.messages.alerts.alert_context import MessageContext
-from bot.slack.messages.alerts.alert_notes import alert_buttons, asides, late_mark, shows_filled_in, small_print
+from bot.slack.messages.alerts.alert_notes import (
+    alert_buttons,
+    asides,
+    earlier_message,
+    framed,
+    shows_filled_in,
+    small_print,
+)
 from bot.slack.messages.alerts.corrections import DISAGREE, changes_in_words, labelled
 from bot.slack.messages.alerts.runner_table import runner_lines
 from bot.slack.messages.alerts.watch_lines import watch_lines
-from bot.slack.messages.kit.blocks import actions, command_button, fits, header, section
-from bot.slack.messages.kit.layout import Either, fold, lines, message
+from bot.slack.messages.kit.blocks import actions, command_button, fits, section
+from bot.slack.messages.kit.layout import Either, MessagePart, fold, lines
 from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, CORRECTED, headline
 from bot.slack.messages.kit.names import (
     SHORT_MAX,
@@ -34,9 +41,7 @@ from bot.slack.messages.kit.text import (
     given,
     joined,
     listed,
-    mentions_in_markup,
     safe,
-    with_mentions,
 )
 from bot.slack.messages.kit.times import off_text
 
@@ -47,30 +52,37 @@ CARD_LABEL = "Racecard"
 
 def racecard_published(event: RacingEvent, context: MessageContext) -> Message:
     """A card that newly marks races abandoned begins with the loss."""
-    loss = _loss(event, context)
+    loss, why = _loss(event, context), _why(event)
     changed = _changed(event, context, is_loss_said=loss is not None)
+    lost, card = _lost(event, context, loss), _card(event)
+    watched, beside = watch_lines(event, context), asides(context, in_text=True)
     leads = bool(context.watched) and not (changed or loss)
     title = _headline(event, context, changed, loss)
-    lost = _lost(event, context, loss)
-    watched = watch_lines(context.watched, event, context)
-    head = [
-        None if leads else header(title),
-        section(mentions_in_markup(context.mentions)),
-        section("\n".join(watched)),
-        section(f"{title}: {declared(event)}" if leads else ""),
-        section(lost if loss or not _lost_races(event) else f"{ABANDONED} {lost}"),
-        section(joined([None if title.endswith(changed) else labelled(changed, context), *asides(context)], "\n")),
+    if loss:
+        text = [joined([loss, why], ", "), labelled(changed, context), *watched]
+    elif changed:
+        kind = DISAGREE if context.order_unknown else "CORRECTION"
+        name = _place(event) if any(one.marks_lost is False for one in context.changes) else card
+        text = [f"{kind}: {name}: {changed}", declared(event), *watched]
+    else:
+        text = [*watched, f"{card}: {declared(event)}"]
+    notes = [None if title.endswith(changed) else labelled(changed, context)]
+    said = [
+        "\n".join(watched),
+        f"{title}: {declared(event)}" if leads else None,
+        lost if loss or not _lost_races(event) else f"{ABANDONED} {lost}",
+        joined([*notes, *asides(context, link_said=bool(changed))], "\n"),
     ]
-    text = with_mentions(_text(event, context, changed, (loss, lost), watched), context.mentions)
-    small = small_print(event, context, details_filled_in=shows_filled_in(event.races, _line))
-    buttons = alert_buttons(event, context.asked)
-    card = [section(race_details(event.race)), lines(_lines(event))]
-    button = _card_button(event) if context.watched else None
-    if not button:
-        return message(text, [*head, *card, small, buttons])
-    # For a watch the card is collapsed, else behind the button.
-    pressed = actions([button, *(buttons or {"elements": []})["elements"]])
-    return message(text, [*head, Either([fold(CARD_LABEL, card)], []), small, Either([buttons], [pressed])])
+    link = earlier_message(context) if changed else None
+    small = small_print(event, context, details_filled_in=shows_filled_in(event.races, _line), link=link)
+    races, buttons = [section(race_details(event.race)), lines(_lines(event))], alert_buttons(event, context.asked)
+    parts: list[MessagePart] = [*races, small, buttons]
+    is_beside = context.watched or (changed and not (loss or _lost_races(event)))
+    if is_beside and (button := _card_button(event)):
+        # Where the card is not the news, the card is collapsed, else behind the button.
+        pressed = actions([button, *(buttons or {"elements": []})["elements"]])
+        parts = [Either([fold(CARD_LABEL, races)], []), small, Either([buttons], [pressed])]
+    return framed(context, None if leads else title, [*text, lost, *beside], said, parts, mentions=context.mentions)
 
 
 def _card_button(event: RacingEvent) -> Block | None:
@@ -78,22 +90,6 @@ def _card_button(event: RacingEvent) -> Block | None:
     race = event.race
     button = command_button(CARD_LABEL, day_line("racecard", race.region, race.race_date, race.course))
     return button if race.course.as_typed and race.region and race.race_date and fits(button) else None
-
-
-def _text(
-    event: RacingEvent, context: MessageContext, changed: str, said: tuple[str | None, str], watched: Sequence[str]
-) -> str:
-    """`said`: the loss in the header, and the words on lost races."""
-    loss, lost = said
-    if loss:
-        notes = [joined([loss, _why(event)], ", "), labelled(changed, context), *watched]
-    elif changed:
-        kind = DISAGREE if context.order_unknown else "CORRECTION"
-        name = _place(event) if any(one.marks_lost is False for one in context.changes) else _card(event)
-        notes = [f"{kind}: {name}: {changed}", declared(event), *watched]
-    else:
-        notes = [*watched, f"{_card(event)}: {declared(event)}"]
-    return joined([*notes, lost, *asides(context, in_text=True)], ". ") + late_mark(context)
 
 
 def _headline(event: RacingEvent, context: MessageContext, changed: str, loss: str | None) -> str:

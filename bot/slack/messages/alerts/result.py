@@ -13,15 +13,15 @@ from bot.slack.messages.alerts.alert_notes import (
     alert_buttons,
     asides,
     earlier_message,
-    late_mark,
+    framed,
     other_day,
     small_print,
 )
 from bot.slack.messages.alerts.corrections import DISAGREE, changes_in_words, labelled
 from bot.slack.messages.alerts.runner_table import runner_lines
 from bot.slack.messages.alerts.watch_lines import watch_lines
-from bot.slack.messages.kit.blocks import header, section
-from bot.slack.messages.kit.layout import Either, MessagePart, fold, lines, message
+from bot.slack.messages.kit.blocks import section
+from bot.slack.messages.kit.layout import Either, MessagePart, fold, lines
 from bot.slack.messages.kit.marks import (
     ABANDONED,
     CONFLICTING,
@@ -51,27 +51,28 @@ def result(event: RacingEvent, context: MessageContext) -> Message:
         return race_not_run(event, context)
     changes = [one for one in context.changes if context.order_unknown or not _is_official_now(one)]
     changed = changes_in_words(changes, race, disagree=context.order_unknown)
-    kind = _kind(changed, context, changes)
-    status = _status(race, context, changes)
-    is_news = bool(changed) or _is_conflict(race, context)
+    status, conflict = _status(race, context, changes), _conflict(race, context)
+    kind = "CONFLICT" if conflict else _kind(changed, context, changes)
     name = f"{race_name(race)}{other_day(event, context)}{region_mark(event)}"
-    watched = watch_lines(context.watched, event, context)
-    line = result_line(race, first="Result in")
+    title = joined([f"{kind}: {name}", conflict], " ")
+    abandoned_too = "Check before you act: the result says both" if race.abandoned and not context.contradicts else None
+    watched, line = watch_lines(event, context), result_line(race, first="Result in")
+    in_text = result_line(race, in_text=True)
+    now = "The later delivery says" if context.order_unknown else "Now"
+    first = f"{title}: {changed}. {now} {in_text}" if changed else f"{title}: {in_text}"
+    is_news = bool(changed or conflict)
     shown = [
         _changed(changed),
         line if is_news else f"*{name}*{GAP}{line}",
         status,
-        _abandoned_too(race, context),
+        abandoned_too,
         *asides(context, race, conflict_said=True, link_said=bool(changed)),
     ]
-    head = [
-        header(_headline(event, name, context, kind)) if is_news else None,
-        section("\n".join(watched)),
-        section(joined(shown, "\n")),
-    ]
-    text = _text(event, name, context, (kind, changed, status), watched)
+    beside = asides(context, race, in_text=True, conflict_said=True)
+    text = [*([*watched, first] if kind == RESULT else [first, *watched]), status, abandoned_too, *beside]
+    loud = f"{CORRECTED if kind == CORRECTION else CONFLICTING} {title}" if is_news else None
     small = small_print(event, context, link=earlier_message(context) if changed else None)
-    return message(text, [*head, *_runners(event, small)])
+    return framed(context, loud, text, ["\n".join(watched), joined(shown, "\n")], _runners(event, small))
 
 
 def _runners(event: RacingEvent, small: Block | None) -> list[MessagePart]:
@@ -86,38 +87,11 @@ def _runners(event: RacingEvent, small: Block | None) -> list[MessagePart]:
     return [Either([whole], older[0]), small, Either([], older[1])]
 
 
-def _text(
-    event: RacingEvent, name: str, context: MessageContext, news: tuple[str, str, str | None], watched: Sequence[str]
-) -> str:
-    """`news`: the kind of the news, the changes, and the status."""
-    race, (kind, changed, status) = event.race, news
-    line = result_line(race, in_text=True)
-    now = "The later delivery says" if context.order_unknown else "Now"
-    if _is_conflict(race, context):
-        kind = "CONFLICT"
-        name = f"{name} {_conflict_words(race, context)}"
-    first = f"{kind}: {name}: " + (f"{changed}. {now} {line}" if changed else line)
-    said = [*watched, first] if kind == RESULT else [first, *watched]
-    beside = asides(context, race, in_text=True, conflict_said=True)
-    return joined([*said, status, _abandoned_too(race, context), *beside], ". ") + late_mark(context)
-
-
-def _headline(event: RacingEvent, name: str, context: MessageContext, kind: str) -> str:
-    if _is_conflict(event.race, context):
-        return f"{CONFLICTING} CONFLICT: {name} {_conflict_words(event.race, context)}"
-    mark = {DISAGREE: f"{CONFLICTING} ", CORRECTION: f"{CORRECTED} "}.get(kind, "")
-    return f"{mark}{kind}: {name}"
-
-
-def _is_conflict(race: Race, context: MessageContext) -> bool:
+def _conflict(race: Race, context: MessageContext) -> str | None:
     """An abandonment was told before; the delivery has placings, and marks the race abandoned; or places contradict."""
-    return context.contradicts is not None or bool(race.abandoned) or race.disputed is not None
-
-
-def _conflict_words(race: Race, context: MessageContext) -> str:
-    if race.disputed is None or context.contradicts is not None or race.abandoned:
+    if context.contradicts is not None or race.abandoned:
         return "reported abandoned and run"
-    return f"the delivery contradicts itself, {safe(race.disputed, ORDER_MAX)}"
+    return given("the delivery contradicts itself, {}", safe(race.disputed, ORDER_MAX))
 
 
 def _kind(changed: str, context: MessageContext, changes: Sequence[Change]) -> str:
@@ -148,11 +122,6 @@ def unusual_status(race: Race) -> str | None:
     """For example "Status: Postponed"; None for a settled status."""
     is_said_already = is_settled_status(race.status) or walkover(race)
     return None if is_said_already else given("Status: {}", safe(race.status, SHORT_MAX))
-
-
-def _abandoned_too(race: Race, context: MessageContext) -> str | None:
-    says = race.abandoned and context.contradicts is None
-    return "Check before you act: the result says both" if says else None
 
 
 def race_not_run(event: RacingEvent, context: MessageContext) -> Message:

@@ -1,7 +1,5 @@
 """What happened to each watched runner: "⭐ Misty Ghost WON the 12:40 Wolverhampton, 11/4 · 5 ran"."""
 
-from collections.abc import Sequence
-
 from bot.events.event import EventKind, RacingEvent
 from bot.events.race_state import RaceState, state_in
 from bot.events.races import (
@@ -26,9 +24,9 @@ from bot.slack.messages.kit.times import off_text
 RUNNERS_NAMED = 8
 
 
-def watch_lines(watched: Sequence[WatchedRunner], event: RacingEvent, context: MessageContext) -> list[str]:
-    """A line for each of the first runners; the others are counted."""
-    lines = [f"{WATCHED} {what_happened(one, event, context)}" for one in watched]
+def watch_lines(event: RacingEvent, context: MessageContext) -> list[str]:
+    """A line for each of the first watched runners; the others are counted."""
+    lines = [f"{WATCHED} {what_happened(one, event, context)}" for one in context.watched]
     return first_of(lines, RUNNERS_NAMED, f"{WATCHED} and {{}} more")
 
 
