@@ -7,8 +7,8 @@ from structlog.testing import capture_logs
 
 from bot.deliveries import inbox
 from bot.events import touched
+from bot.events.meeting_parts import shows_the_same
 from bot.events.touched import LOOKS_MAX, What
-from bot.fanout import completion_edits
 from tests.databases import on_both, on_postgresql
 from tests.integration.pipeline.racing_day import tell
 from tests.integration.pipeline.steps import wait, write
@@ -31,7 +31,6 @@ async def test_lists_of_long_ago_are_no_news_for_messages(pipeline):
 @pytest.fixture
 def fails_on_the_first(monkeypatch):
     """What looks again fails on the first race."""
-    shows_the_same = completion_edits.shows_the_same
 
     def fails(event, other):
         if event.race.race_id == "rc_1":
