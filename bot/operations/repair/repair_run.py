@@ -6,10 +6,10 @@ become one summary for each channel.
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlmodel import Session
 
@@ -68,32 +68,30 @@ class Bounds:
     walk_s: float = 600.0
 
 
-@dataclass(frozen=True)
+@dataclass
 class Repaired:
-    """`known`: left alone. `unread`: names of records without an event.
+    """`records`: listed. `unread`: names of records without an event. `failed`: all others, in order.
 
-    `made`: stored and fanned out. `events`: keys with news. `requests`: spent on records.
+    `requests`: spent on records. `broken`: why the list is not whole. `missing`: of `failed`, those without a delivery
+    in the inbox. `made`: stored and fanned out. `events`: keys with news.
     """
 
     records: int = 0
-    known: int = 0
     unread: tuple[str, ...] = ()
-    made: tuple[Failed, ...] = ()
-    events: tuple[str, ...] = ()
-    requests: int = 0
-
-
-@dataclass(frozen=True)
-class _Found:
-    records: int = 0
     failed: tuple[Failed, ...] = ()
-    unread: tuple[str, ...] = ()
     requests: int = 0
     broken: ServiceError | None = None
+    missing: Sequence[Failed] = ()
+    made: list[Failed] = field(default_factory=list)
+    events: list[str] = field(default_factory=list)
+
+    @property
+    def known(self) -> int:
+        """The number of records that were left alone."""
+        return self.records - len(self.unread) - len(self.missing)
 
 
-@dataclass(frozen=True)
-class _Made:
+class _Made(NamedTuple):
     deliveries: Sequence[Failed] = ()
     events: Sequence[str] = ()
     lines: Sequence[LogLine] = ()
@@ -154,55 +152,52 @@ class Repair:
         """Raises ServiceError if not all records were read."""
         found = await self._find()
         await self._database.write(lambda session: quota_book.spend(session, found.requests, self._clock()))
-        missing = await self._database.read(partial(find_missing, failed=found.failed))
-        await self._look_up(missing)
-        made = await self._make_all_good(missing)
+        await self._look_up(found.missing)
+        await self._make_all_good(found)
         names, now = found.unread, self._clock()
         is_news = bool(names) and await self._database.write(
             lambda session: outage.tell_unread(session, self._notices, names, now)
         )
-        repaired = _repaired(found, missing, made)
-        if made:
-            log.info("failed_deliveries_made_good", deliveries=len(repaired.made), events=len(repaired.events))
-        if made or is_news:
+        if found.made:
+            log.info("failed_deliveries_made_good", deliveries=len(found.made), events=len(found.events))
+        if found.made or is_news:
             self._wake.set()
         if found.broken is not None:
             raise found.broken
-        return repaired
+        return found
 
     async def preview(self) -> Repaired:
         """What a `run` would make good, without changes and without a look-up of races."""
         found = await self._find()
-        missing = await self._database.read(partial(find_missing, failed=found.failed))
-        events = tuple(dict.fromkeys(one.event.key for one in missing))
-        return _repaired(found, missing, [_Made(missing, events)])
+        return replace(found, made=[*found.missing], events=list(dict.fromkeys(one.event.key for one in found.missing)))
 
-    async def _find(self) -> _Found:
+    async def _find(self) -> Repaired:
         """A broken walk gives the pages before the break."""
         if held_back := await self._quota_book.held_back():
             raise held_back
-        records, requests = list[dict[str, Any]](), 0
-        broken: ServiceError | None = None
+        found, records = Repaired(), list[dict[str, Any]]()
         try:
             async with asyncio.timeout(self._bounds.walk_s):
                 async for step in self._client.walk_deliveries("failed"):
                     page = [record.fields for record in step.page.data]
-                    requests += 1
-                    broken = self._broken(page, records, requests, is_last=step.is_last)
+                    found.requests += 1
+                    found.broken = self._broken(page, records, found.requests, is_last=step.is_last)
                     records += page
-                    if broken is not None:
+                    if found.broken is not None:
                         break
         except ServiceError as error:
-            if not requests:
+            if not found.requests:
                 raise
-            broken = error
+            found.broken = error
         except TimeoutError:
-            broken = WalkBroken(DELIVERIES_PATH, message=f"not read to the end within {self._bounds.walk_s:g} s")
+            found.broken = WalkBroken(DELIVERIES_PATH, message=f"not read to the end within {self._bounds.walk_s:g} s")
         # Off the event loop: hundreds of records take a while.
         read = await asyncio.to_thread(self._read, records)
-        failed = [one for _, one in read if one is not None]
-        unread = tuple(name for name, one in read if one is None)
-        return _Found(len(records), in_order(failed), unread, requests, broken)
+        found.records = len(records)
+        found.failed = in_order([one for _, one in read if one is not None])
+        found.unread = tuple(name for name, one in read if one is None)
+        found.missing = await self._database.read(partial(find_missing, failed=found.failed))
+        return found
 
     def _broken(
         self, page: Sequence[Mapping[str, Any]], before: Sequence[Mapping[str, Any]], pages: int, *, is_last: bool
@@ -251,13 +246,13 @@ class Repair:
         except ServiceError as error:
             log.info("race_not_looked_up", race_id=one.event.race.race_id, reason=str(error))
 
-    async def _make_all_good(self, missing: Sequence[Failed]) -> list[_Made]:
-        made, rest = list[_Made](), missing
-        found = outage.outage_of(missing, self._clock()) if missing else None
-        while rest and found:
-            one, rest = await self._together(rest, found)
-            made.append(one)
-        return made
+    async def _make_all_good(self, found: Repaired) -> None:
+        rest = found.missing
+        told = outage.outage_of(rest, self._clock()) if rest else None
+        while rest and told:
+            made, rest = await self._together(rest, told)
+            found.made += made.deliveries
+            found.events += [key for key in made.events if key not in found.events]
 
     async def _together(self, missing: Sequence[Failed], found: Outage) -> tuple[_Made, Sequence[Failed]]:
         size = self._bounds.deliveries
@@ -341,15 +336,3 @@ class Repair:
 
 def _arrival(one: Failed, now: datetime) -> Arrival:
     return Arrival(one.event.key, one.event.name, one.sha256, one.body, now)
-
-
-def _repaired(found: _Found, missing: Sequence[Failed], made: Sequence[_Made]) -> Repaired:
-    deliveries = tuple(one for part in made for one in part.deliveries)
-    return Repaired(
-        records=found.records,
-        known=found.records - len(found.unread) - len(missing),
-        unread=found.unread,
-        made=deliveries,
-        events=tuple(dict.fromkeys(key for part in made for key in part.events)),
-        requests=found.requests,
-    )

@@ -72,7 +72,7 @@ async def test_each_event_of_two_outages_is_told_once_in_a_summary_or_as_late(bo
     for _ in range(2):
         assert (await sent(bot)).total() == len(taken)
         assert set((await sent(bot)).values()) == {1}
-        assert (await mend(bot, outage)).made == ()
+        assert (await mend(bot, outage)).made == []
     for channel_id in TAKEN:
         _, *singly = bot.texts(channel_id)
         assert len(singly) == sum(takes(channel_id, one) for one in second)
@@ -171,9 +171,9 @@ async def test_real_delivery_after_its_record_is_no_second_message(bot, outage):
     (text,) = shown(bot, "CGB")
     assert "Frozen track" in text
     delivery.shape = "counted"
-    assert (await mend(bot, outage)).events == ()
+    assert (await mend(bot, outage)).events == []
     assert len(bot.texts("CGB")) == 1
-    assert (await mend(bot, outage)).made == ()
+    assert (await mend(bot, outage)).made == []
 
 
 async def test_delivery_that_came_by_a_retry_is_left_alone(bot, outage):
@@ -182,9 +182,9 @@ async def test_delivery_that_came_by_a_retry_is_left_alone(bot, outage):
         await bot.deliver(json.dumps(delivery.happening.payload, separators=separators).encode())
         await bot.post_all()
         repaired = await mend(bot, outage)
-        assert (repaired.known, repaired.made) == (1, ())
+        assert (repaired.known, repaired.made) == (1, [])
     delivery.shape = "bare"
-    assert (await mend(bot, outage)).made == ()
+    assert (await mend(bot, outage)).made == []
     assert bot.texts("CADMIN") == []
 
 
