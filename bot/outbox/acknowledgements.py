@@ -61,7 +61,7 @@ class Escalated(Value):
     """
 
     people: tuple[str, ...] = ()
-    minutes: int = 1
+    minutes: int
 
 
 @dataclass(frozen=True)

@@ -263,9 +263,8 @@ def divert_notices(session: Session, channel_id: str, instead: Sequence[str]) ->
 
 
 def resend_notice(session: Session, post: OutboxMessage, channel_ids: Sequence[str]) -> None:
-    content = post.content or "{}"
-    name = json.loads(content).get("notice", post.idempotency_key)
-    _add_notice(session, name, channel_ids, content, post.received_at)
+    content = post.content or ""
+    _add_notice(session, json.loads(content)["notice"], channel_ids, content, post.received_at)
 
 
 _WAITS = or_(IS_UNSENT, IS_TO_EDIT)

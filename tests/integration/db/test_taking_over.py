@@ -29,7 +29,7 @@ from bot.events.event import DEFAULT_TOPICS, RacingEvent
 from bot.events.facts import VersionRemarks
 from bot.events.races import Course, OffTime, Race, Runner
 from bot.outbox import backlog, held_queues, message_store
-from bot.outbox.acknowledgements import StoredRequest
+from bot.outbox.acknowledgements import Escalated, StoredRequest
 from bot.outbox.message import Message
 from bot.outbox.message_store import NewPost, Priority
 from tests.clock import DAY, START
@@ -98,6 +98,7 @@ ROWS = [
     Row("answer", "UALICE", "answer"),
     Row("no entry", "UALICE", "notice", given_up("no_entry")),
     Row("warning", "CADMIN", "notice"),
+    Row("known warning", "UALICE", "notice", SENT, key="warning@UALICE"),
     # A closed channel: messages of this closing waited too long, another of an earlier closing.
     Row("late", "CIRE", "event", given_up("waited_too_long", CLOSED_AT), ("late", 1)),
     Row("later", "CIRE", "event", given_up("waited_too_long", CLOSED_AT + MINUTE), ("later", 1)),
@@ -127,7 +128,7 @@ ROWS = [
     # Escalations and live messages, each with an edit made, under way, or refused because the message is gone.
     Row("escalation", "CLIVE", "escalation", SENT),
     Row("escalation's edit", "CLIVE", "escalation_edit", {}, None, "escalation"),
-    Row("new escalation", "CLIVE", "escalation"),
+    Row("new escalation", "CLIVE", "escalation", {"received_at": START + 7 * MINUTE}),
     Row("live", "CLIVE", "live", SENT),
     Row("live made", "CLIVE", "live_edit", SENT, None, "live"),
     Row("live waits", "CLIVE", "live_edit", SENDING, None, "live"),
@@ -169,10 +170,12 @@ def old_rows(events: dict[tuple[str, int], int], ts_of: dict[str, str]) -> Itera
     zeros = dict.fromkeys(("attempts", "looks", "failed_looks"), 0) | {"plain": False, "may_be_repeat": False}
     contents = {
         "live": Meeting(course=Course(name="Ascot"), race_date=DAY, region="GB").model_dump_json(),
-        "escalation": json.dumps({"message_id": IDS["taken"], "people": ["UALICE"], "minutes": 5}),
+        "escalation": f'{{"message_id":{IDS["taken"]},"people":["UALICE"],"minutes":5}}',
+        "new escalation": f'{{"message_id":{IDS["taken"]},"people":["UALICE"],"minutes":null}}',
     }
     for row in ROWS:
-        content = contents.get(row.kind.removesuffix("_edit"), json.dumps({"text": row.name}))
+        content = json.dumps({"text": row.name})
+        content = contents.get(row.name) or contents.get(row.kind.removesuffix("_edit"), content)
         values = zeros | {"state": "queued", "received_at": START - HOUR, "priority": int(Priority.OTHER)} | row.columns
         values |= {"id": IDS[row.name], "channel_id": row.channel, "kind": row.kind}
         values |= {"idempotency_key": row.idempotency_key, "content": None if row.told else content}
@@ -301,6 +304,13 @@ async def test_every_message_and_every_queue_has_the_state_that_it_had(taken_ove
         return backlog.count_given_up(session, "CIRE", held)
 
     assert await taken_over.database.read(given_up_while_closed) == 2
+    assert [Escalated.model_validate_json(found[f"{which}escalation"].content).minutes for which in ("", "new ")] == [
+        5,
+        7,
+    ]
+    await taken_over.database.write(lambda session: message_store.divert_notices(session, "CADMIN", ["UALICE"]))
+    notices = {row.idempotency_key for row in await all_of(taken_over, OutboxMessage) if row.kind == "notice"}
+    assert notices == {"no entry@UALICE", "warning@UALICE", "paused notice@CPAUSED"}
 
 
 async def run(pipeline) -> None:
