@@ -15,8 +15,14 @@ from bot.slack.language.request import FLAGS_FIELD
 from bot.slack.messages.answers.day_answer import DayQuestion
 from bot.slack.messages.answers.failure_words import NOBODY_KNOWN
 from bot.slack.messages.answers.help_answer import HelpGroup
-from bot.slack.messages.answers.next_answer import NEXT_SHOWN, coming, next_off
-from bot.slack.messages.answers.races_of_day import racecard, results_of_day, shows_readers_clock
+from bot.slack.messages.answers.races_of_day import (
+    NEXT_SHOWN,
+    coming,
+    next_off,
+    racecard,
+    results_of_day,
+    shows_readers_clock,
+)
 from bot.slack.messages.conditions.condition_view import TOPICS_FIELD
 
 _RACECARD, _RESULTS, _NEXT = "racecard", "results", "next"

@@ -11,7 +11,7 @@ import pytest
 
 from bot.racedata.day_card import Coverage
 from bot.slack.messages.answers.day_answer import DayQuestion
-from bot.slack.messages.answers.next_answer import coming, next_off
+from bot.slack.messages.answers.races_of_day import coming, next_off
 from tests.unit.commands.cards import (
     FIELD,
     NOW,
@@ -90,7 +90,7 @@ def test_next_races_read_as_kept(name):
     ],
 )
 def test_race_is_to_come(race, is_coming):
-    assert [one.race.off for one in coming([make_card([race])], NOW)] == [race.off] * is_coming
+    assert [one.race.off for _, one in coming([make_card([race])], NOW)] == [race.off] * is_coming
 
 
 def test_race_without_a_moment_is_to_come_on_its_day_alone():
@@ -99,4 +99,4 @@ def test_race_without_a_moment_is_to_come_on_its_day_alone():
 
 def test_race_with_a_moment_is_to_come_before_a_walkover():
     card = make_card([at("13:00"), at("13:30", status="Walkover", runners=WINNER), at("14:00")])
-    assert [one.race.off.text for one in coming([card], NOW)] == ["13:00", "14:00"]
+    assert [one.race.off.text for _, one in coming([card], NOW)] == ["13:00", "14:00"]

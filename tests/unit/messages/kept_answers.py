@@ -45,10 +45,9 @@ from bot.slack.messages.answers.drill_report import drill_report
 from bot.slack.messages.answers.full_result_answer import full_result
 from bot.slack.messages.answers.help_answer import command_help, usage_of
 from bot.slack.messages.answers.listings import audit_page, courses, coverage
-from bot.slack.messages.answers.next_answer import next_off
 from bot.slack.messages.answers.outcome_words import live_meeting
 from bot.slack.messages.answers.pause_and_mute import Paused, Resumed, muted, paused, resumed, unmuted
-from bot.slack.messages.answers.races_of_day import racecard, results_of_day
+from bot.slack.messages.answers.races_of_day import next_off, racecard, results_of_day
 from bot.slack.messages.answers.status_answer import status_answer
 from bot.slack.messages.answers.subscription_answers import (
     ChannelPause,

@@ -1,6 +1,5 @@
 """Shared parts of `/racecard`, `/results` and `/racing next`: the frame, meetings, abandonments, conflicts."""
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -13,7 +12,7 @@ from bot.outbox.message import Block, Message
 from bot.racedata.client.records import KnownCountry
 from bot.racedata.day_card import Card, Coverage, MeetingCard, Outcomes, RaceOutcome, order_of
 from bot.slack.messages.answers.failure_words import NOBODY_KNOWN, AnswerReader, failure_words, shown_to
-from bot.slack.messages.answers.outcome_words import is_overdue, is_to_come, marked_lost
+from bot.slack.messages.answers.outcome_words import RaceView, marked_lost
 from bot.slack.messages.kit.blocks import command_button, context, fits, section
 from bot.slack.messages.kit.layout import PAGE_LINE_MAX, Either, line_units, paged, unit
 from bot.slack.messages.kit.marks import MARKED_CONFLICT, MARKED_LOST
@@ -46,11 +45,11 @@ ON_EVERY_PAGE_MAX = 2_000
 CONFLICTS_ON_EVERY_PAGE_MAX = 1_000
 
 IN_FIGURES = {
-    frozenset({RaceOutcome.SETTLED}): "run",
-    frozenset({RaceOutcome.ABANDONED}): "abandoned",
-    frozenset({RaceOutcome.BOTH}): "reported abandoned and run",
-    frozenset({RaceOutcome.UNCERTAIN}): "with disputed places",
-    frozenset({RaceOutcome.VOID}): "void",
+    RaceOutcome.SETTLED: "run",
+    RaceOutcome.ABANDONED: "abandoned",
+    RaceOutcome.BOTH: "reported abandoned and run",
+    RaceOutcome.UNCERTAIN: "with disputed places",
+    RaceOutcome.VOID: "void",
 }
 
 
@@ -118,15 +117,10 @@ def card_title(kind: str, card: Card, today: date) -> str:
     return joined([f"{kind}: {place_of(card)}", card.off, weekday_and_day(card.day, today)], ", ")
 
 
-def in_order(places: Sequence[int], card: Card, first_regions: Collection[str]) -> list[int]:
-    """The places of meetings: those of `first_regions`, then the others, each by their first off."""
-    order = order_of([race for meeting in card.meetings for race in meeting.races])
-
-    def rank(place: int) -> tuple[bool, tuple[float, int]]:
-        meeting = card.meetings[place]
-        return meeting.region not in first_regions, order(meeting.races[0])
-
-    return sorted(places, key=rank)
+def in_order(meetings: Sequence["MeetingView"], first_regions: Collection[str]) -> list["MeetingView"]:
+    """The meetings of `first_regions`, then the others, each by their first off."""
+    order = order_of([one.race for meeting in meetings for one in meeting.races])
+    return sorted(meetings, key=lambda one: (one.meeting.region not in first_regions, order(one.meeting.races[0])))
 
 
 def missed_off_words(card: Card, listed_below: str) -> str | None:
@@ -200,52 +194,70 @@ def share(number: int, total: int, words: str) -> str | None:
     return words if total == 1 else f"{'all' if number == total else number} {words}"
 
 
-def meeting_title(place: int, card: Card) -> str:
-    """For example "*Ayr* (GB) · 🛑 *MEETING ABANDONED*, waterlogged"."""
-    meeting, outcomes = card.meetings[place], card.outcomes
-    events = [
-        event
-        for event in outcomes.lost
-        if is_same_course(event.race.course, meeting.course) and event.race.region in {meeting.region, None}
-    ]
-    lost = marked_lost(outcomes, events) or (MARKED_LOST if is_dead(outcomes, place) else None)
-    reasons = {lost_reason(race) for race, outcome in outcomes.of_meeting(place) if outcome is RaceOutcome.ABANDONED}
-    because = clip(reasons.pop() or "", SHORT_MAX * 2) if lost and len(reasons) == 1 else None
-    return joined([meeting_name(meeting, card), joined([lost, because], ", ")])
+class MeetingView:
+    """A meeting of a card, with its races."""
+
+    def __init__(self, card: Card, place: int, now: datetime) -> None:
+        self.card, self.meeting = card, card.meetings[place]
+        self.races = [RaceView(race, outcome, now) for race, outcome in card.outcomes.of_meeting(place)]
+        self.is_dead = all(one.outcome is RaceOutcome.ABANDONED for one in self.races)
+
+    def has(self, outcomes: Collection[RaceOutcome]) -> bool:
+        return any(one.outcome in outcomes for one in self.races)
+
+    @property
+    def name(self) -> str:
+        name = course_name(self.races[0].race.model_copy(update={"course": self.meeting.course})) or "course not named"
+        return joined([f"*{name}*", self.region], " ")
+
+    @property
+    def region(self) -> str | None:
+        """In brackets, where races of several regions are shown."""
+        return given("({})", safe(self.meeting.region, SHORT_MAX)) if self.card.region is None else None
+
+    @property
+    def title(self) -> str:
+        """For example "*Ayr* (GB) · 🛑 *MEETING ABANDONED*, waterlogged"."""
+        course, regions = self.meeting.course, {self.meeting.region, None}
+        outcomes = self.card.outcomes
+        events = [e for e in outcomes.lost if is_same_course(e.race.course, course) and e.race.region in regions]
+        lost = marked_lost(outcomes, events) or (MARKED_LOST if self.is_dead else None)
+        reasons = {lost_reason(one.race) for one in self.races if one.outcome is RaceOutcome.ABANDONED}
+        because = clip(reasons.pop() or "", SHORT_MAX * 2) if lost and len(reasons) == 1 else None
+        return joined([self.name, joined([lost, because], ", ")])
+
+    def button(self, label: str, name: str, off: str | None = None) -> Block | None:
+        """None without a course, or if the name is too long for a button. `off`: of a single race."""
+        region, course = self.meeting.region or self.card.region, self.meeting.course
+        button = command_button(label, day_line(name, region, self.card.day.isoformat(), course, off))
+        return button if fits(button) and course.as_typed else None
+
+    @property
+    def in_a_line(self) -> Either:
+        """For example "*Wolverhampton* (GB) · 8 races 16:30-20:30 · next 17:05 · 2 run · Going: Standard"."""
+        races, is_past = self.races, self.card.day <= utc_today(self.races[0].now)
+        offs = [one.off for one in races if one.off]
+        times = "\N{EN DASH}".join(dict.fromkeys([offs[0], offs[-1]])) if offs else None
+        coming = [one.off for one in races if one.is_to_come and aware(one.race.off.off_at) and one.off]
+        words = [
+            self.title,
+            joined([counted(len(races), "race"), times], " "),
+            given("next {}", coming[0] if coming and is_past else None),
+            *([] if self.is_dead else in_figures([one.outcome for one in races])),
+            share(sum(one.is_overdue for one in races), len(races), "without a result"),
+            given("Going: {}", safe(self.meeting.going)),
+        ]
+        return unit(section(joined(words), self.button("Card", "racecard")))
 
 
-def meeting_name(meeting: MeetingCard, card: Card) -> str:
-    name = course_name(meeting.races[0].model_copy(update={"course": meeting.course})) or "course not named"
-    region = safe(meeting.region, SHORT_MAX) if card.region is None else None
-    return joined([f"*{name}*", given("({})", region)], " ")
+def meetings_of(card: Card, now: datetime) -> list[MeetingView]:
+    return [MeetingView(card, place, now) for place in range(len(card.meetings))]
 
 
-def course_button(label: str, name: str, meeting: MeetingCard, card: Card, off: str | None = None) -> Block | None:
-    """None without a course, or if the name is too long for a button. `off`: of a single race."""
-    line = day_line(name, meeting.region or card.region, card.day.isoformat(), meeting.course, off)
-    button = command_button(label, line)
-    return button if fits(button) and meeting.course.as_typed else None
-
-
-def meeting_in_a_line(place: int, card: Card, now: datetime) -> Either:
-    """For example "*Wolverhampton* (GB) · 8 races 16:30-20:30 · next 17:05 · 2 run · Going: Standard"."""
-    meeting, races = card.meetings[place], card.outcomes.of_meeting(place)
-    offs = [off for race, _ in races if (off := off_text(race.off))]
-    times = "\N{EN DASH}".join(dict.fromkeys([offs[0], offs[-1]])) if offs else None
-    coming = (race for race, outcome in races if outcome is RaceOutcome.OPEN and is_to_come(race, now))
-    following = next((off for race in coming if aware(race.off.off_at) and (off := off_text(race.off))), None)
-    overdue = sum(is_overdue(race, outcome, now) for race, outcome in races)
-    counts = Counter(outcome for _, outcome in races)
-    figures = [share(sum(counts[one] for one in which), len(races), words) for which, words in IN_FIGURES.items()]
-    words = [
-        meeting_title(place, card),
-        joined([counted(len(races), "race"), times], " "),
-        given("next {}", following) if card.day <= utc_today(now) else None,
-        *([] if is_dead(card.outcomes, place) else figures),
-        share(overdue, len(races), "without a result"),
-        given("Going: {}", safe(meeting.going)),
-    ]
-    return unit(section(joined(words), course_button("Card", "racecard", meeting, card)))
+def in_figures(outcomes: Sequence[RaceOutcome], *unsaid: RaceOutcome) -> list[str | None]:
+    """For example "2 run" and "1 abandoned"."""
+    counts = {words: outcomes.count(which) for which, words in IN_FIGURES.items() if which not in unsaid}
+    return [share(number, len(outcomes), words) for words, number in counts.items()]
 
 
 @dataclass(frozen=True)
@@ -281,22 +293,16 @@ class Losses:
 
 def losses_of(card: Card, day: str | None = None) -> Losses:
     outcomes, region = card.outcomes, card.region
-    places = range(len(outcomes.meetings))
     whole = [_lost_meeting(event, outcomes, region) for event in outcomes.lost]
-    singly = [line for place in places for line in _lines(_lost_singly(place, outcomes), region)]
-    disputed = [line for place in places for line in _lines(_of(place, outcomes, RaceOutcome.BOTH), region)]
-    return Losses([*whole, *singly], disputed, given(" {}", day) or "")
-
-
-def is_dead(outcomes: Outcomes, place: int) -> bool:
-    """True for a meeting whose races are all abandoned."""
-    return all(outcome is RaceOutcome.ABANDONED for _, outcome in outcomes.of_meeting(place))
+    lost, disputed = (_of_each_meeting(outcomes, which) for which in (RaceOutcome.ABANDONED, RaceOutcome.BOTH))
+    singly = [[race for race in races if not _is_of_lost(race, outcomes)] for races in lost]
+    named, both = ([line for races in some for line in _lines(races, region)] for some in (singly, disputed))
+    return Losses([*whole, *named], both, given(" {}", day) or "")
 
 
 def abandoned_in_figures(outcomes: Outcomes) -> str | None:
     """For example "rest of 1 meeting (6 races) and 1 other race abandoned". Each race counts once."""
-    places = range(len(outcomes.meetings))
-    races = [race for place in places for race in _of(place, outcomes, RaceOutcome.ABANDONED)]
+    races = [race for some in _of_each_meeting(outcomes, RaceOutcome.ABANDONED) for race in some]
     of_lost = sum(_is_of_lost(race, outcomes) for race in races)
     others = len(races) - of_lost
     if not outcomes.lost:
@@ -321,17 +327,17 @@ def _part(title: str, lines: Sequence[str], on_every_page_max: int) -> tuple[Blo
     return (section(text), []) if size(text) <= on_every_page_max else (None, line_units([title, *lines]))
 
 
-def _lost_singly(place: int, outcomes: Outcomes) -> list[Race]:
-    return [race for race in _of(place, outcomes, RaceOutcome.ABANDONED) if not _is_of_lost(race, outcomes)]
+def _of_each_meeting(outcomes: Outcomes, outcome: RaceOutcome) -> list[list[Race]]:
+    return [
+        [_at(meeting, race) for race, of_race in outcomes.of_meeting(place) if of_race is outcome]
+        for place, meeting in enumerate(outcomes.meetings)
+    ]
 
 
-def _of(place: int, outcomes: Outcomes, outcome: RaceOutcome) -> Iterator[Race]:
+def _at(meeting: MeetingCard, race: Race) -> Race:
     """A race without a course or region of its own has those of the meeting."""
-    meeting = outcomes.meetings[place]
-    for race, of_race in outcomes.of_meeting(place):
-        if of_race is outcome:
-            course = race.course if course_name(race) else meeting.course
-            yield race.model_copy(update={"course": course, "region": race.region or meeting.region})
+    course = race.course if course_name(race) else meeting.course
+    return race.model_copy(update={"course": course, "region": race.region or meeting.region})
 
 
 def _lines(races: Iterable[Race], region: str | None) -> Iterator[str]:

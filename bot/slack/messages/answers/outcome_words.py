@@ -1,7 +1,9 @@
 """The outcome of a race in lists, with its mark; and the live message of a meeting, made of such lines."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import date, datetime
+from functools import partial
 from operator import itemgetter
 
 from bot.events.event import RacingEvent
@@ -48,44 +50,80 @@ OFF_NEXT = "*off next*"
 NOT_WHOLE = "I have not read the whole card yet, so races may be missing here: `{}` reads the card."
 
 
-def became(race: Race, outcome: RaceOutcome, run: Callable[[Race], str] = winner) -> str | None:
-    """None for an open race. `run`: the words of a race with a result."""
-    said: dict[RaceOutcome, Callable[[], str | None]] = {
-        RaceOutcome.OPEN: lambda: None,
-        RaceOutcome.ABANDONED: lambda: lost_words(race),
-        RaceOutcome.BOTH: lambda: conflict_words(race),
-        RaceOutcome.VOID: lambda: MARKED_VOID,
-        RaceOutcome.SETTLED: lambda: settled_words(race, run(race)),
-        RaceOutcome.UNCERTAIN: lambda: uncertain_words(race, settled_words(race, run(race))),
-    }
-    return said[outcome]()
+@dataclass(frozen=True)
+class RaceView:
+    """A race of a list in words: its name, what became of the race, its line."""
 
+    race: Race
+    outcome: RaceOutcome
+    now: datetime
 
-def settled_words(race: Race, said: str) -> str:
-    """For example "won by *Desert Crown* 5/2F, Status: Provisional"."""
-    return joined([said, not_official(race)], ", ")
+    @property
+    def off(self) -> str | None:
+        return off_text(self.race.off)
+
+    @property
+    def name(self) -> str:
+        return self.off or safe(self.race.title) or race_line(self.race)
+
+    @property
+    def is_to_come(self) -> bool:
+        """By the moment of the off, where a moment was published. Without a moment a race of a later day is to come."""
+        if (off := aware(self.race.off.off_at)) is not None:
+            return self.outcome is RaceOutcome.OPEN and off > self.now
+        return self.outcome is RaceOutcome.OPEN and (self.race.race_date or "") > self.now.date().isoformat()
+
+    @property
+    def is_overdue(self) -> bool:
+        """True for an open race whose published moment has come."""
+        off = aware(self.race.off.off_at)
+        return self.outcome is RaceOutcome.OPEN and off is not None and off <= self.now
+
+    def became(self, run: Callable[[Race], str] = winner) -> str | None:
+        """None for an open race. `run`: the words of a race with a result."""
+        race, because = self.race, safe(self.race.reason, SHORT_MAX * 2)
+        match self.outcome:
+            case RaceOutcome.OPEN:
+                return None
+            case RaceOutcome.VOID:
+                return MARKED_VOID
+            case RaceOutcome.ABANDONED:
+                return joined([lost_mark(race), because], ", ")
+            case RaceOutcome.BOTH:
+                return f"{MARKED_CONFLICT}: reported abandoned{given(' ({})', because) or ''} and as run: check"
+            case RaceOutcome.SETTLED:
+                return self.settled(run)
+            case RaceOutcome.UNCERTAIN if race.disputed:
+                return f"{MARKED_CONFLICT}: the result contradicts itself: {safe(race.disputed, ORDER_MAX)}: check"
+            case RaceOutcome.UNCERTAIN:
+                later = f"The later says {self.settled(run)}"
+                return f"{MARKED_CONFLICT}: two versions of the result disagree: check. {later}"
+
+    def settled(self, run: Callable[[Race], str]) -> str:
+        """For example "won by *Desert Crown* 5/2F, Status: Provisional"."""
+        return joined([run(self.race), not_official(self.race)], ", ")
+
+    @property
+    def said(self) -> str | None:
+        """A race to come needs no words. A race past its off without a result is marked."""
+        return self.became() or (NO_RESULT_YET if self.is_overdue else None)
+
+    @property
+    def line(self) -> str:
+        return outcome_line(self.race, self.said)
+
+    @property
+    def result(self) -> str:
+        """What became of the race, as `/results` says it."""
+        run = partial(result_line, first="result in")
+        said = self.became(run) or (TO_COME if self.is_to_come else NO_RESULT_YET)
+        return joined([said, self.settled(run)]) if self.outcome is RaceOutcome.BOTH else said
 
 
 def not_official(race: Race) -> str | None:
     """None for another status, which may be older than the result."""
     is_provisional = state_in(race.status) is RaceState.PROVISIONAL
     return given("Status: {}", safe(race.status, SHORT_MAX)) if is_provisional else None
-
-
-def lost_words(race: Race) -> str:
-    return joined([lost_mark(race), safe(race.reason, SHORT_MAX * 2)], ", ")
-
-
-def conflict_words(race: Race) -> str:
-    because = given(" ({})", safe(race.reason, SHORT_MAX * 2)) or ""
-    return f"{MARKED_CONFLICT}: reported abandoned{because} and as run: check"
-
-
-def uncertain_words(race: Race, said: str) -> str:
-    """`said`: of the later version, for example "won by *Desert Crown* 5/2F"."""
-    if race.disputed:
-        return f"{MARKED_CONFLICT}: the result contradicts itself: {safe(race.disputed, ORDER_MAX)}: check"
-    return f"{MARKED_CONFLICT}: two versions of the result disagree: check. The later says {said}"
 
 
 def marked_lost(outcomes: Outcomes, lost: Sequence[RacingEvent]) -> str | None:
@@ -100,22 +138,8 @@ def outcome_line(race: Race, said: str | None) -> str:
     off = off_text(race.off)
     if not said:
         return clip(race_line(race), CARD_LINE_MAX)
-    if not off:
-        return joined([said, clip(race_line(race), CARD_LINE_MAX)])
-    return joined([f"{off}  {said}", clip(race_line_after_off(race), CARD_LINE_MAX)])
-
-
-def is_to_come(race: Race, now: datetime) -> bool:
-    """By the moment of the off, where a moment was published. Without a moment a race of a later day is to come."""
-    if (off := aware(race.off.off_at)) is not None:
-        return off > now
-    return (race.race_date or "") > now.date().isoformat()
-
-
-def is_overdue(race: Race, outcome: RaceOutcome, now: datetime) -> bool:
-    """True for an open race whose published moment has come."""
-    off = aware(race.off.off_at)
-    return outcome is RaceOutcome.OPEN and off is not None and off <= now
+    details = race_line_after_off(race) if off else race_line(race)
+    return joined([joined([off, said], "  "), clip(details, CARD_LINE_MAX)])
 
 
 def live_meeting(live: LiveMeeting, now: datetime) -> Message:
@@ -128,18 +152,20 @@ def live_meeting(live: LiveMeeting, now: datetime) -> Message:
     day = weekday_and_day(date.fromisoformat(meeting.race_date or ""), now.date())
     lost, disputed = outcomes.count(RaceOutcome.ABANDONED), outcomes.count(*CONFLICTS)
     run = outcomes.count(RaceOutcome.SETTLED, RaceOutcome.VOID)
+    so_far = f"{run} of {counted(len(races), 'race')} run" if live.is_whole else f"{run} run so far"
     figures = joined(
         [
             marked_lost(outcomes, outcomes.lost),
-            _run_so_far(run, len(races), is_whole=live.is_whole) if races else None,
+            so_far if races else None,
             f"{ABANDONED} *{lost} ABANDONED*" if lost else None,
             f"{CONFLICTING} *{disputed} CONFLICT*" if disputed else None,
         ],
         ", ",
     )
     first = joined([f"*{place}*, {day}", figures], ": ")
-    still_open = _Open(races, now)
-    told = [(outcome, _line(race, outcome, still_open)) for race, outcome in races]
+    views = [RaceView(race, outcome, now) for race, outcome in races]
+    still_open = _Open(views, now)
+    told = [(one.outcome, _line(one, still_open)) for one in views]
     text = joined([f"{place}, {day}", without_marks(figures)], ": ")
     more = None if live.is_whole else NOT_WHOLE.format(joined(["/racecard", region], " "))
     are_all_lost = lost == len(races) and (live.is_whole or bool(outcomes.lost))
@@ -147,11 +173,9 @@ def live_meeting(live: LiveMeeting, now: datetime) -> Message:
     return message(text, [lines([first, *_marked_first(first, told, foot)]), foot])
 
 
-def _line(race: Race, outcome: RaceOutcome, still_open: "_Open") -> str:
-    said = became(race, outcome, result_line) or still_open.words(race)
-    if outcome in WAS_RUN and (off := off_text(race.off)):
-        return f"{off}  {said}"
-    return outcome_line(race, said)
+def _line(one: RaceView, still_open: "_Open") -> str:
+    said = one.became(result_line) or still_open.words(one.race)
+    return f"{one.off}  {said}" if one.outcome in WAS_RUN and one.off else outcome_line(one.race, said)
 
 
 def _marked_first(first: str, told: Sequence[tuple[RaceOutcome, str]], foot: Block | None) -> list[str]:
@@ -161,19 +185,15 @@ def _marked_first(first: str, told: Sequence[tuple[RaceOutcome, str]], foot: Blo
     return [line for _, line in told]
 
 
-def _run_so_far(run: int, races: int, *, is_whole: bool) -> str:
-    return f"{run} of {counted(races, 'race')} run" if is_whole else f"{run} run so far"
-
-
 class _Open:
     """The words of races without an outcome. "To come" is said only while certain (Spec gap G16)."""
 
-    def __init__(self, races: Sequence[tuple[Race, RaceOutcome]], now: datetime) -> None:
+    def __init__(self, races: Sequence[RaceView], now: datetime) -> None:
         self._now = now
-        settled = [race.off.minute_of_day for race, outcome in races if outcome in WAS_RUN]
+        settled = [one.race.off.minute_of_day for one in races if one.outcome in WAS_RUN]
         self._last = max((minute for minute in settled if minute is not None), default=None)
         # A race without a moment may be off before the first race with a moment.
-        left = [race for race, outcome in races if outcome is RaceOutcome.OPEN and not self._is_past(race)]
+        left = [one.race for one in races if one.outcome is RaceOutcome.OPEN and not self._is_past(one.race)]
         coming = [(until, race) for race in left if (until := to_come_until(race)) and until > now]
         has_moments = all(aware(race.off.off_at) for race in left)
         self._next = min(coming, key=itemgetter(0), default=(now, None))[1] if has_moments else None

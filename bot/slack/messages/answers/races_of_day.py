@@ -1,16 +1,15 @@
-"""The answers of `/racecard` and `/results`: each meeting in a line, or the races of a course with their runners.
+"""The answers of `/racecard`, `/results` and `/racing next`: a line for each meeting, or for each race of a course.
 
 On a card several races of a course have their runners collapsed; a single race has a table.
 """
 
 from collections.abc import Iterator, Sequence
-from datetime import datetime, tzinfo
-from functools import partial
+from datetime import datetime, timedelta, tzinfo
 
-from bot.events.races import Race
+from bot.events.days import utc_today
 from bot.events.typed_off import minutes_apart, read_off
 from bot.outbox.message import Message
-from bot.racedata.day_card import WITH_RESULT, Card, RaceOutcome
+from bot.racedata.day_card import WITH_RESULT, Card, Coverage, RaceOutcome
 from bot.slack.messages.alerts.runner_table import (
     FULL_RESULT_COLUMNS,
     HORSE,
@@ -19,47 +18,39 @@ from bot.slack.messages.alerts.runner_table import (
     runners_table,
 )
 from bot.slack.messages.answers.day_answer import (
-    IN_FIGURES,
     DayQuestion,
+    MeetingView,
     abandoned_in_figures,
     card_title,
     command_line,
     completeness,
-    course_button,
     day_answer,
+    in_figures,
     in_order,
-    is_dead,
-    meeting_in_a_line,
-    meeting_name,
-    meeting_title,
+    losses_of,
+    meetings_of,
     missed_off_words,
     nowhere_else,
+    place_of,
     share,
     unchecked_words,
 )
-from bot.slack.messages.answers.outcome_words import (
-    CARD_LINE_MAX,
-    NO_RESULT_YET,
-    TO_COME,
-    became,
-    is_overdue,
-    is_to_come,
-    outcome_line,
-    settled_words,
-)
+from bot.slack.messages.answers.failure_words import AnswerReader
+from bot.slack.messages.answers.outcome_words import CARD_LINE_MAX, NO_RESULT_YET, TO_COME, RaceView
 from bot.slack.messages.kit.blocks import command_button, section
 from bot.slack.messages.kit.layout import SCREEN, Either, section_of, unit
 from bot.slack.messages.kit.names import (
     RUNNERS_PLAUSIBLE,
+    course_name,
     order_note,
     race_details,
     race_line,
     race_line_after_off,
+    race_name,
 )
 from bot.slack.messages.kit.native_blocks import collapsed
-from bot.slack.messages.kit.result_line import result_line
 from bot.slack.messages.kit.text import MESSAGE_MAX, clip, counted, given, joined, safe, without_bold
-from bot.slack.messages.kit.times import aware, off_for_readers, off_text, weekday_and_day
+from bot.slack.messages.kit.times import aware, off_for_readers, off_text, published_day, weekday_and_day
 
 NEAREST_MAX = 6
 """Races named where no race is off at the asked time."""
@@ -71,23 +62,27 @@ CARD_COLUMNS: RunnerColumns = {
     title: value for title, value in FULL_RESULT_COLUMNS.items() if title not in {"Pos", "Why"}
 } | {HORSE: lambda runner: joined([FULL_RESULT_COLUMNS[HORSE](runner), "non-runner" if runner.is_out else None], ", ")}
 
+NEXT_SHOWN = 5
+DUE = timedelta(minutes=5)
+"""A race stays so long after its off: races go off late."""
+
+_NO_ZONE = "no time zone published"
 
 ABANDONMENTS_LIST = "abandonments"
+HAS_RUN = WITH_RESULT | {RaceOutcome.VOID}
 
 
 def racecard(card: Card, question: DayQuestion) -> Message:
-    now, zone = question.now, question.reader.zone
+    meetings, is_missed = meetings_of(card, question.now), bool(card.course and card.missed_off)
     abandoned = abandoned_in_figures(card.outcomes)
     if card.off:
         abandoned = share(card.outcomes.count(RaceOutcome.ABANDONED), len(card.outcomes.of), "abandoned")
-    is_missed = bool(card.course and card.missed_off)
     if is_missed:
-        units = _nearest(card, now)
+        units = _nearest(meetings, card.missed_off or "")
     elif card.course:
-        units = _course_units(card, now, zone)
+        units = _course_units(meetings, card, question.reader.zone)
     else:
-        places = in_order(range(len(card.meetings)), card, question.first_regions)
-        units = [meeting_in_a_line(place, card, now) for place in places]
+        units = [one.in_a_line for one in in_order(meetings, question.first_regions)]
     said = [
         missed_off_words(card, "these are the nearest" if is_missed else "this is the whole card"),
         completeness(card, question),
@@ -107,28 +102,23 @@ def racecard(card: Card, question: DayQuestion) -> Message:
 
 def shows_readers_clock(card: Card) -> bool:
     """True if the reader's time zone matters: a race's own lines on a course's card, with a time and its moment."""
-    races = (one for place in range(len(card.meetings)) for one in card.outcomes.of_meeting(place))
     return (card.course is not None and not card.missed_off) and any(
         race.off.text and aware(race.off.off_at)
-        for race, outcome in races
+        for race, outcome in card.outcomes.in_order()
         if card.off or outcome is not RaceOutcome.ABANDONED
     )
 
 
 def _summary(card: Card, *, with_lost: bool) -> str | None:
     """The title beside the notification text has the abandonments already."""
-    races = card.outcomes.in_order()
-    if all(outcome is RaceOutcome.ABANDONED for _, outcome in races):
+    races, outcomes = [race for race, _ in card.outcomes.in_order()], list(card.outcomes.of.values())
+    if card.outcomes.count(RaceOutcome.ABANDONED) == len(races):
         return None
     is_of_one = len(card.meetings) == 1 and (card.course is not None or len(races) == 1)
     counts = [None if is_of_one else counted(len(card.meetings), "meeting"), counted(len(races), "race")]
     if _is_alone(card):
-        counts = [race_line_after_off(races[0][0]) if card.off else race_line(races[0][0])]
-    figures = [
-        share(card.outcomes.count(*which), len(races), words)
-        for which, words in IN_FIGURES.items()
-        if with_lost or RaceOutcome.ABANDONED not in which
-    ]
+        counts = [race_line_after_off(races[0]) if card.off else race_line(races[0])]
+    figures = in_figures(outcomes, *([] if with_lost else [RaceOutcome.ABANDONED]))
     return joined([*counts, *figures], ", ") or None
 
 
@@ -137,65 +127,51 @@ def _is_alone(card: Card) -> bool:
     return card.course is not None and len(card.outcomes.of) == 1
 
 
-def _nearest(card: Card, now: datetime) -> list[Either]:
+def _nearest(meetings: Sequence[MeetingView], asked: str) -> list[Either]:
     """The races nearest to a time without a race, in a line with a button each; and the button of the whole card."""
-    races = [(meeting, *one) for place, meeting in enumerate(card.meetings) for one in card.outcomes.of_meeting(place)]
-    off = card.missed_off or ""
-    nearest = sorted(races, key=lambda one: minutes_apart(one[1].off, off))[:NEAREST_MAX]
+    races = [(meeting, one) for meeting in meetings for one in meeting.races]
+    nearest = sorted(races, key=lambda each: minutes_apart(each[1].race.off, asked))[:NEAREST_MAX]
     units = [
-        unit(section(_race(race, outcome, now), course_button(read, "racecard", meeting, card, read) if read else None))
-        for meeting, race, outcome in races
-        if (meeting, race, outcome) in nearest
-        for read in [read_off(race.off.text or "")]
+        unit(section(one.line, meeting.button(off, "racecard", off) if (off := _off(one)) else None))
+        for meeting, one in races
+        if (meeting, one) in nearest
     ]
-    whole = [course_button("Card", "racecard", meeting, card) for meeting in card.meetings]
     title = f"All {counted(len(races), 'race')} of the card, with their runners"
+    whole = (meeting.button("Card", "racecard") for meeting in meetings)
     return [*units, *(unit(section(title, button)) for button in whole if button)]
 
 
-def _race(race: Race, outcome: RaceOutcome, now: datetime) -> str:
-    return outcome_line(race, _said(race, outcome, now))
+def _off(one: RaceView) -> str | None:
+    """As a command reads the time."""
+    return read_off(one.race.off.text or "")
 
 
-def _said(race: Race, outcome: RaceOutcome, now: datetime) -> str | None:
-    """A race to come needs no words. A race past its off without a result is marked."""
-    return became(race, outcome) or (NO_RESULT_YET if is_overdue(race, outcome, now) else None)
-
-
-def _course_units(card: Card, now: datetime, zone: tzinfo | None) -> list[Either]:
-    several = len(card.meetings) > 1
-    races = [
-        (race, outcome, meeting_name(meeting, card) if several else None)
-        for place, meeting in enumerate(card.meetings)
-        for race, outcome in card.outcomes.of_meeting(place)
-    ]
+def _course_units(meetings: Sequence[MeetingView], card: Card, zone: tzinfo | None) -> list[Either]:
+    races = [(one, meeting.name if len(meetings) > 1 else None) for meeting in meetings for one in meeting.races]
     return [
-        unit(section(joined([at, _race(race, outcome, now)], "  ")))
-        if outcome is RaceOutcome.ABANDONED and not card.off
-        else _race_with_runners(race, outcome, at, now, zone, is_alone=len(races) == 1)
-        for race, outcome, at in races
+        unit(section(joined([at, one.line], "  ")))
+        if one.outcome is RaceOutcome.ABANDONED and not card.off
+        else _race_with_runners(one, at, zone, is_alone=len(races) == 1)
+        for one, at in races
     ]
 
 
-def _race_with_runners(
-    race: Race, outcome: RaceOutcome, at: str | None, now: datetime, zone: tzinfo | None, *, is_alone: bool
-) -> Either:
+def _race_with_runners(one: RaceView, at: str | None, zone: tzinfo | None, *, is_alone: bool) -> Either:
+    race, said, line = one.race, one.said, joined([at, one.line], "  ")
     runners = [runner for runner in race.runners if runner.horse or runner.number]
     if not runners and race.field_size:
-        return unit(section(joined([at, _race(race, outcome, now)], "  ")))
+        return unit(section(line))
     off = off_for_readers(race.off, zone)
     details = clip(race_details(race), CARD_LINE_MAX) or None
-    said = _said(race, outcome, now)
     first = joined([at, given("*{}*", off), said], "  ")
     name = joined([first, details], " · " if said else "  ") or race_line(race)
-    has_result = outcome in WITH_RESULT
+    has_result = one.outcome in WITH_RESULT
     if has_result:
         # Sorting keeps the card's order among runners without a place.
         runners = sorted(runners, key=lambda runner: runner.finishing_position or RUNNERS_PLAUSIBLE)
     in_sections = section_of([name, *runner_lines(runners, race, on_card=not has_result)])
     if runners and not is_alone:
-        title = without_bold(joined([at, _race(race, outcome, now)], "  "))
-        return Either([collapsed(title, [in_sections])], [in_sections])
+        return Either([collapsed(without_bold(line), [in_sections])], [in_sections])
     caption = joined(["Runners", off_text(race.off)], ", ")
     columns = FULL_RESULT_COLUMNS if has_result else CARD_COLUMNS
     table = runners_table(caption, runners, columns, TABLE_ROOM, result=race if has_result else None)
@@ -232,16 +208,13 @@ def results_of_day(card: Card, question: DayQuestion) -> Message:
 
 
 def _in_figures(card: Card, question: DayQuestion) -> str:
-    outcomes = card.outcomes
-    both, disputed, settled, void = (
-        outcomes.count(which)
-        for which in (RaceOutcome.BOTH, RaceOutcome.UNCERTAIN, RaceOutcome.SETTLED, RaceOutcome.VOID)
-    )
-    still_open = [race for race, outcome in outcomes.in_order() if outcome is RaceOutcome.OPEN]
-    coming = sum(is_to_come(race, question.now) for race in still_open)
-    overdue = len(still_open) - coming
+    count, races = card.outcomes.count, [one for some in meetings_of(card, question.now) for one in some.races]
+    coming = sum(one.is_to_come for one in races)
+    overdue = count(RaceOutcome.OPEN) - coming
+    both, disputed = count(RaceOutcome.BOTH), count(RaceOutcome.UNCERTAIN)
+    settled, void = count(RaceOutcome.SETTLED), count(RaceOutcome.VOID)
     lost = [
-        abandoned_in_figures(outcomes),
+        abandoned_in_figures(card.outcomes),
         f"{counted(both, 'race')} reported abandoned and run" if both else None,
         f"{counted(disputed, 'race')} with disputed places" if disputed else None,
     ]
@@ -267,59 +240,121 @@ def _meetings(card: Card, question: DayQuestion) -> list[Either]:
     """
     if _is_ahead(card, question):
         return [unit(section("The card has the runners.", command_button("Card", command_line("racecard", card))))]
-    shown: Sequence[int] = range(len(card.meetings))
+    meetings = meetings_of(card, question.now)
     if card.course is not None:
-        races = [one for place in shown for one in card.outcomes.of_meeting(place)]
-        return [_placings(race, outcome, question.now) for race, outcome in races]
+        return [_placings(one) for meeting in meetings for one in meeting.races]
+    ordered = in_order(meetings, question.first_regions)
     if card.region is None:
-        shown = [place for place in shown if _has_results(place, card) or is_dead(card.outcomes, place)]
-    ordered = in_order(shown, card, question.first_regions)
-    ordered.sort(key=lambda place: not _has_results(place, card))
-    return [_results_of(place, card, question.now) for place in ordered]
+        ordered = [one for one in ordered if one.has(HAS_RUN) or one.is_dead]
+    return [*map(_results_of, sorted(ordered, key=lambda one: not one.has(HAS_RUN)))]
 
 
-def _has_results(place: int, card: Card) -> bool:
-    return any(outcome in WITH_RESULT | {RaceOutcome.VOID} for _, outcome in card.outcomes.of_meeting(place))
+def _results_of(meeting: MeetingView) -> Either:
+    if meeting.is_dead:
+        return meeting.in_a_line
+    told = [_result(one) for one in meeting.races if one.outcome is not RaceOutcome.OPEN]
+    button = meeting.button("All placings", "results") if meeting.has({RaceOutcome.SETTLED}) else None
+    return unit(section_of([meeting.title, *told, *_open(meeting.races)], button))
 
 
-def _results_of(place: int, card: Card, now: datetime) -> Either:
-    if is_dead(card.outcomes, place):
-        return meeting_in_a_line(place, card, now)
-    meeting, races = card.meetings[place], card.outcomes.of_meeting(place)
-    told = [_result(race, outcome, now) for race, outcome in races if outcome is not RaceOutcome.OPEN]
-    is_settled = any(outcome is RaceOutcome.SETTLED for _, outcome in races)
-    button = course_button("All placings", "results", meeting, card) if is_settled else None
-    return unit(section_of([meeting_title(place, card), *told, *_open(races, now)], button))
-
-
-def _open(races: Sequence[tuple[Race, RaceOutcome]], now: datetime) -> Iterator[str]:
+def _open(races: Sequence[RaceView]) -> Iterator[str]:
     """For example "no result yet: 14:00" and "to come: 15:30, 16:00"."""
-    left = [race for race, outcome in races if outcome is RaceOutcome.OPEN]
+    left = [one for one in races if one.outcome is RaceOutcome.OPEN]
     for words, are in ((NO_RESULT_YET, False), (TO_COME, True)):
-        if named := [_name(race) for race in left if is_to_come(race, now) is are]:
+        if named := [one.name for one in left if one.is_to_come is are]:
             yield clip(f"{words}: {', '.join(named)}", CARD_LINE_MAX)
 
 
-def _name(race: Race) -> str:
-    return off_text(race.off) or safe(race.title) or race_line(race)
+def _result(one: RaceView) -> str:
+    return clip(joined([one.name, one.result], "  "), CARD_LINE_MAX)
 
 
-def _result(race: Race, outcome: RaceOutcome, now: datetime) -> str:
-    return clip(joined([_name(race), _became(race, outcome, now)], "  "), CARD_LINE_MAX)
-
-
-def _became(race: Race, outcome: RaceOutcome, now: datetime) -> str:
-    run = partial(result_line, first="result in")
-    said = became(race, outcome, run) or (TO_COME if is_to_come(race, now) else NO_RESULT_YET)
-    return joined([said, settled_words(race, run(race))]) if outcome is RaceOutcome.BOTH else said
-
-
-def _placings(race: Race, outcome: RaceOutcome, now: datetime) -> Either:
+def _placings(one: RaceView) -> Either:
+    race = one.race
     placed = [runner for runner in race.placed() if runner.finishing_position]
-    first, said = joined([given("*{}*", off_text(race.off)), safe(race.title)], "  "), _became(race, outcome, now)
-    if outcome is not RaceOutcome.SETTLED or not placed:
-        return unit(section_of([first or race_line(race), said]))
+    first = joined([given("*{}*", one.off), safe(race.title)], "  ") or race_line(race)
+    if one.outcome is not RaceOutcome.SETTLED or not placed:
+        return unit(section_of([first, one.result]))
     others = [runner for runner in race.runners if not runner.finishing_position and runner.position]
-    lines = [clip(line, CARD_LINE_MAX) for line in (said, *runner_lines([*placed, *others], race))]
-    behind, whole = section_of([first or race_line(race), *lines[1:]]), section_of([first or race_line(race), *lines])
-    return Either([collapsed(without_bold(_result(race, outcome, now)), [behind])], [whole])
+    lines = [clip(line, CARD_LINE_MAX) for line in (one.result, *runner_lines([*placed, *others], race))]
+    behind, whole = section_of([first, *lines[1:]]), section_of([first, *lines])
+    return Either([collapsed(without_bold(_result(one)), [behind])], [whole])
+
+
+Coming = tuple[MeetingView, RaceView]
+
+
+def coming(cards: Sequence[Card], now: datetime) -> list[Coming]:
+    """The next NEXT_SHOWN races of the days of `cards`, by their moment; last those without a moment (Spec gap G16).
+
+    A race without a moment is left out after a later race of its meeting was run, and on other days than today.
+    """
+    found: list[Coming] = []
+    for meeting in (meeting for card in cards for meeting in meetings_of(card, now)):
+        run = [number for number, one in enumerate(meeting.races, start=1) if one.outcome in WITH_RESULT]
+        without_moment = len(meeting.races) if meeting.card.day != utc_today(now) else max(run, default=0)
+        for number, one in enumerate(meeting.races):
+            off_at = aware(one.race.off.off_at)
+            is_coming = off_at > now - DUE if off_at else number >= without_moment
+            if one.outcome is RaceOutcome.OPEN and is_coming:
+                found.append((meeting, one))
+    return sorted(found, key=_soonest)[:NEXT_SHOWN]
+
+
+def _soonest(one: Coming) -> tuple[bool, datetime, int]:
+    off = one[1].race.off
+    return not aware(off.off_at), aware(off.off_at) or one[1].now, off.minute_of_day or 0
+
+
+def next_off(cards: Sequence[Card], line: str, question: DayQuestion) -> Message:
+    """The next races of `cards`, between the abandonments of the first day and the abandonments of the next day.
+
+    `line`: the words after /racing.
+    """
+    first, now, today = cards[0], question.now, question.today
+    races, missing = coming(cards, now), completeness(first, question)
+    later = {weekday_and_day(card.day, today): card for card in cards if card.day > first.day}
+    said = [
+        None if races or missing else f"No race to come is known {nowhere_else(first)}.",
+        missing,
+        unchecked_words(question.unchecked),
+        *(
+            f"{day}: {completeness(card, question)}"
+            for day, card in later.items()
+            if card.coverage is not Coverage.COMPLETE
+        ),
+    ]
+    return day_answer(
+        first,
+        question,
+        title=f"Next off: {place_of(first)}, {weekday_and_day(first.day, today)}",
+        in_short="; ".join(joined([race_name(one.race), _how_soon(one)], " ") for _, one in races),
+        said=said,
+        lines=said,
+        units=[
+            unit(section(_coming_line(meeting, one, question.reader), meeting.button("Runners", "racecard", _off(one))))
+            for meeting, one in races
+        ],
+        command=line,
+        later=[losses_of(card, day) for day, card in later.items()],
+    )
+
+
+def _coming_line(meeting: MeetingView, one: RaceView, reader: AnswerReader) -> str:
+    """For example "*17:05* Wolverhampton (GB) · in 12 min · Handicap · 7 runners"."""
+    course = course_name(one.race.model_copy(update={"course": meeting.meeting.course})) or "course not named"
+    off = off_for_readers(one.race.off, reader.zone)
+    day = published_day(one.race.race_date) if meeting.card.day != utc_today(one.now) else None
+    first = joined([given("*{}*", off), course, meeting.region], " ")
+    details = clip(race_line_after_off(one.race), CARD_LINE_MAX) or None
+    return joined([first, day, _how_soon(one), details])
+
+
+def _how_soon(one: RaceView) -> str:
+    off_at, now = aware(one.race.off.off_at), one.now
+    if off_at is None:
+        return _NO_ZONE
+    if off_at <= now:
+        return "due off"
+    hours, minutes = divmod(-((now - off_at) // timedelta(minutes=1)), 60)
+    return joined(["in", f"{hours} h" if hours else None, f"{minutes} min" if minutes or not hours else None], " ")

@@ -1,6 +1,6 @@
 """The answers of `/racing watch` and `/racing watching`."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -13,7 +13,7 @@ from bot.outbox.message import Message
 from bot.racedata.day_card import CONFLICTS, RaceOutcome
 from bot.racedata.declared_names import KnownName
 from bot.racedata.near_misses import question
-from bot.slack.messages.answers.outcome_words import NO_RESULT_YET, became, is_overdue
+from bot.slack.messages.answers.outcome_words import NO_RESULT_YET, RaceView
 from bot.slack.messages.kit.blocks import actions, command_button, section
 from bot.slack.messages.kit.layout import message, paged, told, unit
 from bot.slack.messages.kit.marks import without_marks
@@ -22,7 +22,6 @@ from bot.slack.messages.kit.text import counted, first_of, given, joined, listed
 from bot.slack.messages.kit.times import moment_for_readers
 
 LOST = CONFLICTS | {RaceOutcome.ABANDONED}
-RUN = frozenset({RaceOutcome.SETTLED, RaceOutcome.VOID})
 
 OUTS = IS_OUT, IS_RESERVE = "non-runner", "reserve"
 
@@ -116,32 +115,23 @@ def _known(one: NowWatched, now: datetime) -> str:
     name, has = safe(one.name.name, HORSE_MAX) or "?", "is" if one.name.kind is WatchKind.HORSE else "has"
     if not one.known.coming:
         return f"I know no race of {name} from today on."
-    lost = _of(one, one.known.coming, LOST)
-    out = {word: [each for each in one.known.coming if _out(one.name, each[0]) == word] for word in OUTS}
-    rides = [each for each in one.known.coming if _out(one.name, each[0]) is None]
-    run = _of(one, rides, RUN)
-    gone, coming = (
-        _of(one, [each for each in rides if is_overdue(*each, now) is is_gone], {RaceOutcome.OPEN})
-        for is_gone in (True, False)
-    )
-    outs = {word: named for word, races in out.items() if (named := _of(one, races, RUN | {RaceOutcome.OPEN}))}
+    races: dict[str, list[str]] = {word: [] for word in ("lost", *OUTS, "coming", "gone", "run")}
+    for race, outcome in one.known.coming:
+        view = RaceView(race, outcome, now)
+        words = joined([_race(race), _published_as(one.name, race), view.became()], ", ")
+        is_open = "gone" if view.is_overdue else "coming"
+        ride = _out(one.name, race) or (is_open if outcome is RaceOutcome.OPEN else "run")
+        races["lost" if outcome in LOST else ride].append(words)
+    first = {word: "; ".join(first_of(named, RACES_MAX)) for word, named in races.items() if named}
     said = [
-        f"{name}: {_races(lost, len(lost))}." if lost else None,
-        *(f"{name} {has} a {word}: {_races(named, RACES_MAX)}." for word, named in outs.items()),
-        f"{name} is declared: {_races(coming, RACES_MAX)}." if coming else None,
-        f"Already off, {NO_RESULT_YET}: {name}, {_races(gone, RACES_MAX)}." if gone else None,
-        f"Already run: {name}, {_races(run, RACES_MAX)}." if run else None,
-        "Earlier news brings no alert." if lost or run or outs else None,
+        f"{name}: {'; '.join(races['lost'])}." if races["lost"] else None,
+        *(f"{name} {has} a {word}: {first[word]}." for word in OUTS if word in first),
+        given(f"{name} is declared: {{}}.", first.get("coming")),
+        given(f"Already off, {NO_RESULT_YET}: {name}, {{}}.", first.get("gone")),
+        given(f"Already run: {name}, {{}}.", first.get("run")),
+        "Earlier news brings no alert." if first.keys() & {"lost", "run", *OUTS} else None,
     ]
     return joined(said, " ")
-
-
-def _of(one: NowWatched, races: Sequence[tuple[Race, RaceOutcome]], which: Collection[RaceOutcome]) -> list[str]:
-    return [
-        joined([_race(race), _published_as(one.name, race), became(race, outcome)], ", ")
-        for race, outcome in races
-        if outcome in which
-    ]
 
 
 def _published_as(watched: WatchedName, race: Race) -> str | None:
@@ -165,10 +155,6 @@ def _runners(watched: WatchedName, race: Race) -> list[tuple[Runner, str]]:
     wanted = name_key(watched.name)
     published = ((runner, getattr(runner, watched.kind)) for runner in race.runners)
     return [(runner, name) for runner, name in published if isinstance(name, str) and name_key(name).may_be(wanted)]
-
-
-def _races(each: Sequence[str], most: int) -> str:
-    return "; ".join(first_of(each, most, "and {} more"))
 
 
 def _race(race: Race) -> str:
