@@ -21,7 +21,7 @@ from bot.racedata.client.circuit_breakers import USAGE_PATH
 from bot.racedata.client.headers import http_date
 from bot.racedata.client.records import ServicePage
 from bot.racedata.client.service_client import RacingClient, open_client
-from bot.racedata.client.service_errors import ServiceUnreachable
+from bot.racedata.client.service_errors import ServiceUnreachable, UpgradeRequired
 from bot.racedata.quota_book import usage_by_day
 from bot.settings import Settings
 from bot.slack.web_client import SlackClient, make_session, make_web_client
@@ -81,14 +81,16 @@ class Deployment:
     async def read(self, work: Callable[[Session], T]) -> T:
         return await self.database.read(work)
 
-    async def usage(self) -> ServicePage[Any]:
-        """`/account/usage`, free of quota. Raises ServiceFailure."""
+    async def usage(self) -> ServicePage[Any] | UpgradeRequired:
+        """`/account/usage`, free of quota; the refusal if the plan lacks the endpoint. Raises other ServiceFailures."""
         return await self._once("usage", self._ask_usage)
 
-    async def _ask_usage(self) -> ServicePage[Any]:
+    async def _ask_usage(self) -> ServicePage[Any] | UpgradeRequired:
         try:
             async with asyncio.timeout(HTTP_TIMEOUT_S):
                 return await usage_by_day(self.racing)
+        except UpgradeRequired as error:
+            return error
         except TimeoutError:
             message = f"no answer within {HTTP_TIMEOUT_S:g} s"
             raise ServiceUnreachable(USAGE_PATH, message=message, may_have_arrived=True) from None

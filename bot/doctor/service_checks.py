@@ -6,7 +6,6 @@ from bot.db.named_values import DatabaseStateStore
 from bot.doctor.deployment import Deployment
 from bot.doctor.findings import Finding, NotApplicable, Seen, failed, warning
 from bot.racedata.client.circuit_breakers import CircuitBreakers, OpenBreaker
-from bot.racedata.client.records import Meta
 from bot.racedata.client.service_errors import (
     BREAKER_WORDS,
     UNLATCH,
@@ -23,8 +22,8 @@ UPCOMING = "upcoming"
 
 async def data_service(deployment: Deployment) -> Seen:
     address = deployment.settings.racing_api_url
-    # The next checks judge a refusal of the key or of the plan.
-    with suppress(Unauthorized, UpgradeRequired):
+    # The next check judges a refusal of the key.
+    with suppress(Unauthorized):
         await deployment.usage()
     return Seen(address)
 
@@ -36,8 +35,6 @@ async def key(deployment: Deployment) -> Seen:
         told = f"The data service does not accept RACING_API_KEY ({error})."
         mend = "Set RACING_API_KEY to the key on the data service's account page, and start the bot again."
         return Seen("refused", (failed("key_refused", told, mend),))
-    except UpgradeRequired:
-        return Seen("accepted")
     return Seen("accepted")
 
 
@@ -63,16 +60,13 @@ def _open_breaker(record: OpenBreaker) -> Finding:
 
 async def plan(deployment: Deployment) -> Seen:
     """`/account/usage` is the source of quota warnings."""
-    try:
-        meta = (await deployment.usage()).meta
-    except UpgradeRequired as error:
-        told = (
-            f"The plan {error.your_plan or ''} does not reach /account/usage: nobody is warned of the quota.".replace(
-                "  ", " "
-            )
-        )
-        plans = ", ".join(error.reaches_on) or "see the data service's account page"
+    found = await deployment.usage()
+    if isinstance(found, UpgradeRequired):
+        named = f"The plan {found.your_plan}" if found.your_plan else "The plan"
+        told = f"{named} does not reach /account/usage: nobody is warned of the quota."
+        plans = ", ".join(found.reaches_on) or "see the data service's account page"
         return Seen("without usage", (warning("plan_unknown", told, f"Take a plan with usage: {plans}."),))
+    meta = found.meta
     if meta.plan in PLANS or deployment.settings.monthly_quota is not None:
         return Seen(meta.plan or "not named")
     told = f"The allowance of the plan {meta.plan or '(not named)'} is not known, so nobody is warned of the quota."
@@ -81,24 +75,24 @@ async def plan(deployment: Deployment) -> Seen:
 
 
 async def window(deployment: Deployment) -> Seen | NotApplicable:
-    meta = await _meta(deployment)
-    if meta is None or meta.window is None:
+    found = await deployment.usage()
+    named = None if isinstance(found, UpgradeRequired) else found.meta.window
+    if named is None:
         return NotApplicable("the data service did not name the window")
-    if UPCOMING in meta.window.lower():
-        return Seen(meta.window)
-    told = f"The plan reads {meta.window}: cards of days after the window are refused, and nothing is filled in there."
+    if UPCOMING in named.lower():
+        return Seen(named)
+    told = f"The plan reads {named}: cards of days after the window are refused, and nothing is filled in there."
     mend = "Take a plan with a window that ends in `upcoming`, or expect no cards of the days ahead."
-    return Seen(meta.window, (warning("window_ends", told, mend),))
+    return Seen(named, (warning("window_ends", told, mend),))
 
 
 async def quota(deployment: Deployment) -> Seen | NotApplicable:
-    meta = await _meta(deployment)
-    if meta is None:
+    found = await deployment.usage()
+    if isinstance(found, UpgradeRequired):
         return NotApplicable("the plan does not reach /account/usage")
     month = month_key(deployment.clock())
-    limit = allowance(meta.plan, deployment.settings.monthly_quota)
-    data = (await deployment.usage()).data
-    used = 0 if data == [] else read_usage(data).used_in(month)
+    limit = allowance(found.meta.plan, deployment.settings.monthly_quota)
+    used = 0 if found.data == [] else read_usage(found.data).used_in(month)
     if used is None or limit is None:
         return NotApplicable(f"use or allowance of {month} can't be told from the answer of /account/usage")
     told = f"{used:,} of {limit:,} requests of {month} are used ({used * 100 // limit}%)"
@@ -110,10 +104,3 @@ async def quota(deployment: Deployment) -> Seen | NotApplicable:
         mend = f"Lower COMMAND_QUOTA_SHARE or take a larger plan; the month turns on {turn}."
         return Seen(told, (warning("quota_low", f"{told}.", mend),))
     return Seen(told)
-
-
-async def _meta(deployment: Deployment) -> Meta | None:
-    try:
-        return (await deployment.usage()).meta
-    except UpgradeRequired:
-        return None

@@ -246,13 +246,12 @@ class ReferenceBook:
     async def _ask_regions(self, client: RacingClient) -> list[str]:
         """Keeps the race classes of the same answer."""
         data = (await client.reference()).data
-        found = read_reference(data)
-        if not found:
+        regions, classes, now = read_reference(data, "regions"), read_reference(data, "classes"), self._clock()
+        if not regions and not classes:
             log.warning("reference_not_readable", body=str(data)[:UNREAD_SHOWN])
-        if classes := found.get("classes"):
-            now = self._clock()
+        if classes:
             await self._database.write(lambda session: reference_store.CLASSES.put(session, classes, now))
-        return found.get("regions", [])
+        return regions
 
     async def _regions_of_courses(self, client: RacingClient) -> list[str]:
         await self._read(self._courses, client)

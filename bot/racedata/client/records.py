@@ -171,21 +171,15 @@ AnyPage = ServicePage[Any]
 
 # Valid filter values from `/reference`, whose shape beyond the categories is not shown (Spec gap G6)
 
-CATEGORIES = ("goings", "classes", "run_types", "surfaces", "regions", "casualty_reasons")
 VALUE_FIELDS = ("value", "code", "name")
 
 
-def read_reference(data: Any) -> dict[str, list[str]]:
-    """The values of each category, as published and in order: lists of texts, or of objects with a value.
+def read_reference(data: Any, category: str) -> list[str]:
+    """The values of a category, as published and in order, of a list of texts or of objects with a value.
 
     Another shape gives no value.
     """
-    lists = data if isinstance(data, Mapping) else {}
-    found = {category: _values(lists.get(category)) for category in CATEGORIES}
-    return {category: values for category, values in found.items() if values}
-
-
-def _values(listed: Any) -> list[str]:
+    listed = data.get(category) if isinstance(data, Mapping) else None
     items = listed if isinstance(listed, list) else []
     return list(dict.fromkeys(value for item in items if (value := _value(item)) is not None))
 
