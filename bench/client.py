@@ -23,7 +23,7 @@ from starlette.routing import Route
 
 from bot.doctor.deployment import ForgetfulStore
 from bot.ports import Ports
-from bot.racedata.client.service_client import WalkPosition, open_client
+from bot.racedata.client.service_client import open_client
 
 ROUNDS = 5
 WORKERS = 8
@@ -75,7 +75,7 @@ async def measure(base_url, seconds):
     bare = httpx.AsyncClient(headers={"X-API-Key": "sk_bench"})
 
     async def through_the_client():
-        await anext(client.walk_races(WalkPosition(region="GB")))
+        await anext(client.walk_races("GB"))
 
     async def through_httpx():
         (await bare.get(f"{base_url}/races/search", params={"region": "GB", "limit": 200})).json()

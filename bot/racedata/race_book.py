@@ -28,7 +28,7 @@ from bot.logs import get_logger
 from bot.racedata import quota_book, race_book_store
 from bot.racedata.client.cursor_walk import Step
 from bot.racedata.client.records import RaceRecord
-from bot.racedata.client.service_client import RECORDS_PER_PAGE, RacingClient, WalkPosition
+from bot.racedata.client.service_client import RECORDS_PER_PAGE, RacingClient
 from bot.racedata.client.service_errors import (
     OutsideWindow,
     QuotaExceeded,
@@ -226,10 +226,9 @@ class RaceBook:
         start = errand.next_start(walk)
         if start is None:
             return True
-        position = WalkPosition(region=walk.region, limit=walk.limit, cursor=start.cursor)
         client = self._client_for(reading.budget.purpose, is_waiting=is_waiting)
         asked_at = self._clock()
-        async with aclosing(client.walk_races(position)) as steps:
+        async with aclosing(client.walk_races(walk.region, walk.limit, start.cursor)) as steps:
             async for step in steps:
                 walk = await self._keep_page(walk, step, asked_at, errand)
                 reading.pages += 1

@@ -6,7 +6,7 @@ from typing import TypeVar
 from urllib.parse import parse_qsl, quote
 
 import httpx
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, SecretStr
+from pydantic import JsonValue, SecretStr
 
 from bot.racedata.client.calls import AccountState, Calls, Hooks
 from bot.racedata.client.circuit_breakers import USAGE_PATH, CircuitBreakers, StateStore
@@ -34,16 +34,6 @@ RACES_PATH = "races/search"
 DELIVERIES_PATH = "webhooks/deliveries"
 RECORDS_PER_PAGE = 200
 """The larger specified page size; the maximum is not shown (Spec gap G12)."""
-
-
-class WalkPosition(BaseModel):
-    """A cursor of `/races/search`, with the query that the cursor belongs to (Interface, Limits 8)."""
-
-    model_config = ConfigDict(frozen=True)
-
-    region: str | None = None
-    limit: int = Field(RECORDS_PER_PAGE, ge=1)
-    cursor: str | None = None
 
 
 @dataclass(frozen=True)
@@ -96,10 +86,11 @@ class RacingClient:
         """As it came (Spec gap G6)."""
         return await self._whole("reference")
 
-    def walk_races(self, position: WalkPosition) -> AsyncGenerator[Step[RaceRecord]]:
-        """Keep `step.resume_at` for the next position."""
-        params = _given(region=position.region, limit=position.limit)
-        return self._walk(RACES_PATH, RacePage, params, position.cursor)
+    def walk_races(
+        self, region: str | None = None, limit: int = RECORDS_PER_PAGE, cursor: str | None = None
+    ) -> AsyncGenerator[Step[RaceRecord]]:
+        """`cursor`: the `resume_at` of a step of the same region and limit (Interface, Limits 8)."""
+        return self._walk(RACES_PATH, RacePage, _given(region=region, limit=limit), cursor)
 
     async def subscribe_webhook(
         self, url: str, events: Sequence[str], region: str | None = None

@@ -11,7 +11,6 @@ import httpx
 from bot.db.tables import QuotaSample, WebhookSubscriptionRow
 from bot.deliveries.journal import beside
 from bot.racedata import webhook_subscriptions
-from bot.racedata.client.service_client import WalkPosition
 from bot.racedata.client.service_errors import ServiceFailure
 from bot.racedata.month_quota import QuotaSource, month_key
 from sandbox.slack import failures
@@ -171,7 +170,7 @@ async def mend_the_key(bot):
 async def spend_the_quota(bot):
     bot.racing.set_used(15_000)
     with suppress(ServiceFailure):
-        await anext(bot.service.racing.walk_races(WalkPosition()))
+        await anext(bot.service.racing.walk_races())
 
 
 async def give_back_the_quota(bot):

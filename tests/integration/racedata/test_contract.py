@@ -16,7 +16,7 @@ from pydantic import SecretStr
 from bot.errors import SettingsError
 from bot.racedata.client.cursor_walk import collect
 from bot.racedata.client.records import KnownCountry, KnownCourse, read_reference
-from bot.racedata.client.service_client import RECORDS_PER_PAGE, WalkPosition, open_client
+from bot.racedata.client.service_client import RECORDS_PER_PAGE, open_client
 from bot.racedata.client.service_errors import (
     BY_CODE,
     AnswerUnreadable,
@@ -42,7 +42,7 @@ CALLS = {
     "countries": lambda client: client.countries(),
     "courses": lambda client: client.courses(),
     "reference": lambda client: client.reference(),
-    "races/search": lambda client: first_page(client.walk_races(WalkPosition(region="GB", limit=100))),
+    "races/search": lambda client: first_page(client.walk_races("GB", 100)),
     "webhooks/deliveries": lambda client: collect(client.walk_deliveries("failed")),
     "account/usage": lambda client: client.usage("endpoint"),
     "webhooks/subscribe": lambda client: client.subscribe_webhook(*HOOK),
@@ -134,27 +134,25 @@ async def test_failure_of_the_stand_in_is_the_interfaces(stand_in, client, name)
 async def test_walk_reads_every_race_once_in_one_process_or_in_one_for_each_page(stand_in, client, open_one):
     races = sorted(stand_in.racing.races(region="GB"), key=lambda race: (race.race_date, race.race_id))
     whole = [race.race_id for race in races if race.race_date.year == stand_in.racing.today.year]
-    page = await collect(client.walk_races(WalkPosition(region="GB", limit=100)))
+    page = await collect(client.walk_races("GB", 100))
     assert [race.fields["race_id"] for race in page.data] == whole
     first, *others = [dict(one.query) for one in stand_in.requests]
     cursors = [one.pop("cursor") for one in others]
     assert (first, others) == ({"region": "GB", "limit": "100"}, [first] * len(others))
     assert len(set(cursors)) == len(cursors) >= 2
-    read, stored = [], WalkPosition(region="GB", limit=100).model_dump_json()
-    while stored:
-        position = WalkPosition.model_validate_json(stored)
-        async with aclosing(open_one().walk_races(position)) as steps:
+    read, cursor, is_last = [], None, False
+    while not is_last:
+        async with aclosing(open_one().walk_races("GB", 100, cursor)) as steps:
             step = await anext(steps)
         read += [race.fields["race_id"] for race in step.page.data]
-        stored = "" if step.is_last else position.model_copy(update={"cursor": step.resume_at}).model_dump_json()
+        cursor, is_last = step.resume_at, step.is_last
     assert read == whole
 
 
 async def test_altered_cursor_is_refused_and_a_stored_one_starts_again(stand_in, client):
-    position = WalkPosition(region="GB", limit=100)
-    async with aclosing(client.walk_races(position)) as steps:
+    async with aclosing(client.walk_races("GB", 100)) as steps:
         altered = f"{(await anext(steps)).resume_at}x"
-    async with aclosing(client.walk_races(position.model_copy(update={"cursor": altered}))) as steps:
+    async with aclosing(client.walk_races("GB", 100, altered)) as steps:
         assert (await anext(steps)).started_again
     assert [request.status for request in stand_in.requests] == [200, 422, 200]
 
@@ -274,7 +272,7 @@ async def test_walk_of_100_000_races_holds_no_more_than_a_page(sleep_clock, stor
         async with httpx.AsyncClient(transport=httpx.MockTransport(page_of_races)) as http:
             timing = sleep_clock.timing()
             client = open_client("https://api.example.com/v1", SecretStr(KEY), store, http=http, timing=timing)
-            async for step in client.walk_races(WalkPosition()):
+            async for step in client.walk_races():
                 count += len(step.page.data)
                 if count // RECORDS_PER_PAGE % 50 == 0:
                     gc.collect()

@@ -18,7 +18,6 @@ from bot.racedata.client import service_errors
 from bot.racedata.client.cursor_walk import collect
 from bot.racedata.client.envelope import read_refusal
 from bot.racedata.client.retry import FOR_COMMANDS, Patience, wait_before_next_s
-from bot.racedata.client.service_client import WalkPosition
 from bot.racedata.client.service_errors import (
     AnswerUnreadable,
     InvalidParam,
@@ -130,7 +129,7 @@ async def test_errors_and_auth_5_answer_has_its_class_words_waits_and_request_id
     caplog.set_level(logging.DEBUG)
     quieten_http()
     with capture_logs() as lines:
-        error = await failure(collect(racing.walk_races(WalkPosition(region=SECRET_QUERY))))
+        error = await failure(collect(racing.walk_races(SECRET_QUERY)))
     assert type(error) is kind
     assert told in error.told
     assert (len(service.seen), sleep_clock.slept) == (1 + len(waits), waits)

@@ -9,7 +9,6 @@ import pytest
 
 from bot.errors import StorageUnavailable
 from bot.racedata.client.cursor_walk import collect
-from bot.racedata.client.service_client import WalkPosition
 from bot.racedata.client.service_errors import (
     CircuitOpen,
     InvalidParam,
@@ -33,11 +32,11 @@ READING = {
     "courses": (lambda client: client.courses(), "courses", {}),
     "reference": (lambda client: client.reference(), "reference", {}),
     "races from a cursor": (
-        lambda client: collect(client.walk_races(WalkPosition(**GB, cursor="c=1&2"))),
+        lambda client: collect(client.walk_races(**GB, cursor="c=1&2")),
         "races/search",
         GB | {"cursor": "c=1&2"},
     ),
-    "races, walked": (lambda client: collect(client.walk_races(WalkPosition(**GB))), "races/search", GB),
+    "races, walked": (lambda client: collect(client.walk_races(**GB)), "races/search", GB),
     "deliveries": (lambda client: collect(client.walk_deliveries("failed")), DELIVERIES, FAILED),
     "usage": (lambda client: client.usage("endpoint"), "account/usage", {"by": "endpoint"}),
     "path": (lambda client: client.read_path("races/{race_id}", race_id="rc_1"), "races/rc_1", {}),

@@ -326,7 +326,7 @@ async def test_person_reads_on_where_the_walk_of_a_job_is_spared(book, client):
         await go_on.wait()
         raise spared
 
-    client.for_upkeep = lambda: SimpleNamespace(walk_races=lambda _: walk("races/search", spare))
+    client.for_upkeep = lambda: SimpleNamespace(walk_races=lambda *_: walk("races/search", spare))
     upkeep = asyncio.create_task(book.card("GB", TODAY, budget=UPKEEP))
     await asked.wait()
     person = asyncio.create_task(book.card("GB", TODAY))
