@@ -6,6 +6,9 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
+from itertools import groupby
+from operator import attrgetter
+from typing import NamedTuple
 
 from sqlmodel import Session
 
@@ -49,59 +52,62 @@ LISTED_MAX = 30
 ACTION = "apply"
 
 
-@dataclass(frozen=True)
-class Difference:
-    """`filters`: a channel's filter for a region before and after. `names`: a watched name, and whether it is new."""
+Chosen = ChannelFilter | WatchedName
 
-    filters: Sequence[tuple[str, ChannelFilter | None, ChannelFilter | None]]
-    names: Sequence[tuple[str, WatchedName, bool]]
+
+class Change(NamedTuple):
+    """A channel's filter for a region, or a watched name."""
+
+    channel_id: str
+    before: Chosen | None
+    after: Chosen | None
 
     @property
-    def channels(self) -> list[str]:
-        return sorted({channel_id for channel_id, *_ in (*self.filters, *self.names)})
-
-    @property
-    def told(self) -> str:
-        """By channel, a line with - or + a filter or a name, and the counts; empty without a difference."""
-        lines: list[str] = []
-        for channel_id in self.channels:
-            lines.append(channel_id)
-            lines += [
-                f"  {'+' if new else '-'} watches {name.words}" for at, name, new in self.names if at == channel_id
-            ]
-            for _, before, after in (one for one in self.filters if one[0] == channel_id):
-                lines += [f"  - {in_words(before)}"] if before else []
-                lines += [f"  + {in_words(after)}"] if after else []
-        counts = {
-            "new": sum(before is None for _, before, _ in self.filters),
-            "changed": sum(None not in {before, after} for _, before, after in self.filters),
-            "ended": sum(after is None for *_, after in self.filters),
-        }
-        return "\n".join([*lines, ", ".join(f"{count} {what}" for what, count in counts.items() if count)]).strip()
+    def is_of_filter(self) -> bool:
+        return not isinstance(self.before or self.after, WatchedName)
 
 
-def difference(session: Session, file: SubscriptionFile) -> Difference:
-    before = {(channel_id, chosen.region): chosen for channel_id, chosen in subscriptions.every(session)}
-    after = {(channel_id, chosen.region): chosen for channel_id, chosen in file.subscriptions}
-    filters = [(key[0], before.get(key), after.get(key)) for key in sorted(before.keys() | after.keys())]
-    there = {(channel_id, name.kind, name_key(name.name)): name for channel_id, name in watches.of_channels(session)}
-    wanted = (
-        there
-        if file.watches is None
-        else {
-            (channel_id, name.kind, name_key(name.name)): name
-            for channel_id, names in file.watches.items()
-            for name in names
-        }
-    )
-    ended = [(key[0], there[key], False) for key in there if key not in wanted]
-    made = [(key[0], wanted[key], True) for key in wanted if key not in there]
-    return Difference([one for one in filters if _fingerprint(one[1]) != _fingerprint(one[2])], ended + made)
+def difference(session: Session, file: SubscriptionFile) -> list[Change]:
+    """By channel, the watches first."""
+    names = watches.of_channels(session)
+    before = _by_key(names, subscriptions.every(session))
+    after = _by_key(names if file.watches is None else file.watches, file.subscriptions)
+    changes = [Change(key[0], before.get(key), after.get(key)) for key in sorted(before.keys() | after.keys())]
+    return [one for one in changes if not _is_same(one.before, one.after)]
 
 
-def _fingerprint(chosen: ChannelFilter | None) -> str | None:
-    """Checks aside."""
-    return chosen.fingerprint() if chosen else None
+def _by_key(
+    names: Iterable[tuple[str, WatchedName]], filters: Iterable[tuple[str, ChannelFilter]]
+) -> dict[tuple[str, bool, str, str], Chosen]:
+    by_name = {(at, False, str(name.kind), str(name_key(name.name))): name for at, name in names}
+    return by_name | {(at, True, chosen.region, ""): chosen for at, chosen in filters}
+
+
+def _is_same(before: Chosen | None, after: Chosen | None) -> bool:
+    """Checks of a filter and the spelling of a name aside."""
+    if isinstance(before, ChannelFilter) and isinstance(after, ChannelFilter):
+        return before.fingerprint() == after.fingerprint()
+    return None not in {before, after}
+
+
+def told(changes: Sequence[Change]) -> str:
+    """By channel, a line with - or + a filter or a name, and the counts of filters; empty without a change."""
+    lines: list[str] = []
+    for channel_id, some in groupby(changes, key=lambda one: one.channel_id):
+        lines.append(channel_id)
+        for one in some:
+            lines += [f"  {sign} {_words(chosen)}" for sign, chosen in zip("-+", one[1:], strict=True) if chosen]
+    filters = [one for one in changes if one.is_of_filter]
+    counts = {
+        "new": sum(one.before is None for one in filters),
+        "changed": sum(None not in one for one in filters),
+        "ended": sum(one.after is None for one in filters),
+    }
+    return "\n".join([*lines, ", ".join(f"{count} {what}" for what, count in counts.items() if count)]).strip()
+
+
+def _words(chosen: Chosen) -> str:
+    return f"watches {chosen.words}" if isinstance(chosen, WatchedName) else in_words(chosen)
 
 
 @dataclass(frozen=True)
@@ -115,38 +121,35 @@ class Applying:
     is_member: Callable[[str], Awaitable[bool | None]]
     reference: str = field(default_factory=lambda: f"apply-{Ports().token(4)}")
 
-    async def difference(self, file: SubscriptionFile) -> Difference:
-        return await self.database.read(partial(difference, file=file))
-
-    async def carry_out(self, file: SubscriptionFile, shown: Difference) -> None:
+    async def carry_out(self, file: SubscriptionFile, shown: Sequence[Change]) -> None:
         """Make the shown changes, all or none. Raises SubscriptionsNotApplied after any change since the display."""
         uninvited = await self._uninvited(shown)
 
         def apply(session: Session) -> None:
-            channel_lock.take(session, *shown.channels)
+            channel_lock.take(session, *sorted({one.channel_id for one in shown}))
             found = difference(session, file)
-            if found.told != shown.told:
+            if told(found) != told(shown):
                 raise SubscriptionsNotApplied(
                     "Somebody has changed a subscription since the difference was shown, so nothing was changed. "
                     "Type the command again."
                 )
             # Before the subscriptions: a channel without both keeps no waiting message.
-            for number, (channel_id, name, is_new) in enumerate(found.names):
-                self._change_watch(session, f"{self.reference}-{number}", channel_id, name, is_new=is_new)
-            for channel_id in sorted({one[0] for one in found.filters}):
-                changes = [(before, after) for at, before, after in found.filters if at == channel_id]
-                self._change_channel(session, channel_id, changes)
+            for number, one in enumerate(found):
+                if not one.is_of_filter:
+                    self._change_watch(session, f"{self.reference}-{number}", one)
+            for channel_id, some in groupby(filter(attrgetter("is_of_filter"), found), key=lambda one: one.channel_id):
+                self._change_channel(session, channel_id, [*some])
                 if channel_id in uninvited:
                     subscriptions.let_wait(session, channel_id, self.clock())
 
         await self.database.write(apply)
-        count = len(shown.filters) + len(shown.names)
-        log.info("subscriptions_applied", reference=self.reference, changes=count, who=self.who)
+        log.info("subscriptions_applied", reference=self.reference, changes=len(shown), who=self.who)
 
-    async def _uninvited(self, shown: Difference) -> frozenset[str]:
+    async def _uninvited(self, shown: Sequence[Change]) -> frozenset[str]:
         """Channels with a new subscription and without the bot. After a silence Slack is not asked again."""
         found = set[str]()
-        for channel_id in dict.fromkeys(channel_id for channel_id, before, _ in shown.filters if before is None):
+        new = [one.channel_id for one in shown if one.is_of_filter and one.before is None]
+        for channel_id in dict.fromkeys(new):
             member = await self.is_member(channel_id)
             if member is None:
                 log.warning("slack_did_not_say", advice="new subscriptions are live; the first post finds out")
@@ -156,39 +159,36 @@ class Applying:
                 log.warning("bot_not_in_channel", channel_id=channel_id, advice="invite the bot there")
         return frozenset(found)
 
-    def _change_channel(
-        self,
-        session: Session,
-        channel_id: str,
-        changes: Sequence[tuple[ChannelFilter | None, ChannelFilter | None]],
-    ) -> None:
+    def _change_channel(self, session: Session, channel_id: str, changes: Sequence[Change]) -> None:
         now = self.clock()
         with audited(session, self, Invocation("", channel_id, self.who, self.reference), ACTION):
-            for before, after in changes:
-                if after is not None:
+            for _, before, after in changes:
+                if isinstance(after, ChannelFilter):
                     subscriptions.save(session, channel_id, _with_check(before, after), user_id=self.who, now=now)
-            ended = [before.region for before, after in changes if before is not None and after is None]
-            subscriptions.remove(session, channel_id, ended)
+            subscriptions.remove(
+                session,
+                channel_id,
+                [one.region for _, one, after in changes if isinstance(one, ChannelFilter) and not after],
+            )
         if not subscriptions.of_channel(session, channel_id):
             backlog.drop(session, channel_id, now)
 
-    def _change_watch(
-        self, session: Session, reference: str, channel_id: str, name: WatchedName, *, is_new: bool
-    ) -> None:
+    def _change_watch(self, session: Session, reference: str, change: Change) -> None:
         """`reference`: each line in the channel has a key of its own."""
+        channel_id, before, after = change
         invocation = Invocation("", channel_id, self.who, reference)
-        if is_new:
-            watches.add(session, channel_id, [name], user_id=self.who, now=self.clock())
-            note(session, self, invocation, "watch", before=None, after=name.words)
-        else:
-            watches.end_named(session, channel_id, name)
-            note(session, self, invocation, "unwatch", before=name.words, after=None)
-            announce(session, self, invocation, unwatched_by(self.who, name))
+        if isinstance(after, WatchedName):
+            watches.add(session, channel_id, [after], user_id=self.who, now=self.clock())
+            note(session, self, invocation, "watch", before=None, after=after.words)
+        elif isinstance(before, WatchedName):
+            watches.end_named(session, channel_id, before)
+            note(session, self, invocation, "unwatch", before=before.words, after=None)
+            announce(session, self, invocation, unwatched_by(self.who, before))
 
 
-def _with_check(before: ChannelFilter | None, after: ChannelFilter) -> ChannelFilter:
+def _with_check(before: Chosen | None, after: ChannelFilter) -> ChannelFilter:
     """An unchecked filter keeps its beginning: missed events are still due."""
-    if before is None or before.unchecked_since is None:
+    if not isinstance(before, ChannelFilter) or before.unchecked_since is None:
         return after
     return after.model_copy(update={"unchecked_since": before.unchecked_since, "typed_region": before.typed_region})
 
@@ -220,23 +220,16 @@ def checked(
 
 def _published(typed: ChannelFilter, lists: Lexicon, now: datetime) -> tuple[ChannelFilter, list[str]]:
     """The filter with published names, and a sentence for each region or course that is not listed."""
-    is_listed = typed.region == ALL_REGIONS or lists.is_region(typed.region)
-    region = typed.region if is_listed else lists.region_called(typed.region) or typed.region
+    region = typed.region if typed.region == ALL_REGIONS else lists.region_called(typed.region) or typed.region
     within = [one for one in lists.courses if region in {ALL_REGIONS, one.region}]
     courses = {
         one: course_of(Course(name=one.course_id or one.name), within) for one in (*typed.courses, *typed.not_courses)
     }
-    unlisted = (
-        []
-        if region in {ALL_REGIONS, *lists.regions}
-        else [_unlisted("region", region, lists.regions, is_known=bool(lists.regions))]
-    )
+    wrong = [] if region in {ALL_REGIONS, *lists.regions} else [region]
+    unlisted = [_unlisted("region", one, lists.regions, is_known=bool(lists.regions)) for one in wrong]
     names = [one.name for one in within if one.name]
-    unlisted += [
-        _unlisted("course", name_of(one), names, is_known=bool(lists.courses))
-        for one, found in courses.items()
-        if found is None
-    ]
+    misnamed = [name_of(one) for one, found in courses.items() if found is None]
+    unlisted += [_unlisted("course", one, names, is_known=bool(lists.courses)) for one in misnamed]
     update = {
         "region": region,
         "courses": tuple(courses[one] or one for one in typed.courses),
@@ -294,10 +287,10 @@ async def run_apply(settings: Settings, text: str, *, show: Say, warn: Say, agre
         file, warnings = checked(read, there, await _lists(settings, database), utc_now())
         for one in warnings:
             warn(one)
-        shown = await applying.difference(file)
-        if not shown.told:
+        shown = await database.read(partial(difference, file=file))
+        if not shown:
             return "Nothing to change: the subscriptions are as the file has them."
-        show(shown.told)
+        show(told(shown))
         if not agree():
             raise SubscriptionsNotApplied("Nothing was changed.")
         await applying.carry_out(file, shown)

@@ -25,7 +25,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import yaml
 from pydantic import (
@@ -52,17 +52,16 @@ LONGEST_WORD = 200
 
 _CHANNEL = re.compile(r"[CGD][A-Z0-9]{1,30}", re.ASCII)
 _WIDTH = 120
+T = TypeVar("T")
 _EMPTY = ("", "~", "null")
-
-WatchesByChannel = Mapping[str, Sequence[WatchedName]]
 
 
 @dataclass(frozen=True)
 class SubscriptionFile:
-    """`subscriptions`: each with its channel. `watches`: None in a file that says nothing of watches."""
+    """Each with its channel. `watches`: None in a file that says nothing of watches."""
 
     subscriptions: Sequence[tuple[str, ChannelFilter]]
-    watches: WatchesByChannel | None
+    watches: Sequence[tuple[str, WatchedName]] | None
 
 
 def as_data(
@@ -97,8 +96,11 @@ def read(text: str) -> SubscriptionFile:
         raise SubscriptionFileWrong([f"no YAML that can be read ({type(error).__name__})"]) from error
     except ValidationError as error:
         raise SubscriptionFileWrong([_told(**one) for one in error.errors(include_url=False)]) from error
-    found = [(channel_id, chosen) for channel_id, some in file.channels.items() for chosen in some]
-    return SubscriptionFile(found, file.watches)
+    return SubscriptionFile(_flat(file.channels), None if file.watches is None else _flat(file.watches))
+
+
+def _flat(by_channel: Mapping[str, Sequence[T]]) -> list[tuple[str, T]]:
+    return [(channel_id, one) for channel_id, some in by_channel.items() for one in some]
 
 
 def _told(*, type: str, loc: Sequence[str | int], msg: str, **_rest: Any) -> str:  # noqa: A002  pydantic's name
