@@ -85,9 +85,10 @@ class RacingEvent(Value):
         return self.topic is Topic.ABANDONMENTS
 
     def is_newer_than(self, other: "RacingEvent") -> bool | None:
-        """None if the payloads don't tell."""
+        """None if the payloads don't tell. Without any order, an official result is newer than a provisional result."""
         both = ((getattr(self, name), getattr(other, name)) for name in _ORDER)
-        return next((now > before for now, before in both if None not in {now, before} and now != before), None)
+        told = next((now > before for now, before in both if None not in {now, before} and now != before), None)
+        return True if told is None and self.race.makes_official(other.race) else told
 
     def latest_order(self, other: "RacingEvent") -> dict[str, Any]:
         both = {name: (getattr(self, name), getattr(other, name)) for name in _ORDER}

@@ -17,6 +17,7 @@ from bot.events.spellings import (
     by_name,
     by_not_run,
     by_place,
+    by_price,
     by_run_status,
     by_status,
 )
@@ -189,7 +190,7 @@ _RUNNERS: DeclaredFields = {
     "runner.draw": ToldField("draw"),
     "runner.jockey": ToldField("jockey"),
     "runner.trainer": ToldField("trainer"),
-    "runner.starting_price": ToldField("starting price"),
+    "runner.starting_price": ToldField("starting price", by=by_price),
     "runner.official_rating": ToldField("official rating"),
     "runner.beaten": ToldField("beaten distance"),
 }

@@ -220,6 +220,11 @@ class Race(Value):
         is_outdated = earlier.status == PROVISIONAL or state_in(earlier.status) in LOST_OR_VOID
         return self.status is None and is_outdated and self.has_places
 
+    def makes_official(self, earlier: "Race") -> bool:
+        """True for an official result in place of a provisional result."""
+        is_official = state_in(self.status) is RaceState.RUN or self.outdates_status(earlier)
+        return state_in(earlier.status) is RaceState.PROVISIONAL and is_official
+
     @property
     def is_settled(self) -> bool:
         return is_settled_status(self.status) or state_in(self.status) is RaceState.PROVISIONAL or self.has_places

@@ -3,6 +3,7 @@
 Each function gives a key. Two values with the same key are no change.
 """
 
+import re
 from collections.abc import Callable, Hashable
 
 from bot.events.race_state import RaceState, letters, state_in
@@ -11,6 +12,8 @@ from bot.events.races import finishing_position, is_settled_status, is_shared, p
 ComparedBy = Callable[[str | None], Hashable]
 
 YES, NO = "yes", "no"
+
+_FAVOURITE = re.compile(" ?[jc]?f(?:av)?$", re.IGNORECASE)
 
 _TO_COME = frozenset(
     {"declared", "declarations", "confirmed", "scheduled", "upcoming", "open", "published", "entries", "pending"}
@@ -22,7 +25,12 @@ def as_published(value: str | None) -> Hashable:
 
 
 def by_name(horse: str | None) -> Hashable:
-    return plain_name(horse) if horse else None
+    return plain_name(horse).casefold() if horse else None
+
+
+def by_price(price: str | None) -> Hashable:
+    """Without the mark of a favourite: "5/2" of "5/2JF"."""
+    return _FAVOURITE.sub("", price) if price else None
 
 
 def by_place(position: str | None) -> Hashable:

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from datetime import timedelta
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,6 +12,7 @@ from bot.desk.decide import Choices, Live, Post, Release, Telling, Withhold, dec
 from bot.desk.news import News
 from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import VersionRemarks
+from bot.events.races import Race, Runner
 from tests.clock import START
 from tests.unit.events.versions import three_versions
 
@@ -91,3 +93,30 @@ def test_message_replaces_messages_that_stand(versions, desks, contradicts):
 def test_channel_whose_filter_takes_the_event_is_told_of_the_event_or_muted_the_meeting(versions, desks):
     for desk, _, _, _, chain in chains(versions, desks):
         assert chain or not desk.takes
+
+
+def of_status(status, **more):
+    race = Race(race_id="rc_1", runners=(Runner(horse="A", position="1"),), status=status)
+    return RacingEvent(key="result.received:rc_1", kind=EventKind.RESULT_RECEIVED, race=race, **more)
+
+
+PROVISIONAL, OFFICIAL = of_status("Provisional"), of_status("Official")
+
+
+@pytest.mark.parametrize(
+    ("versions", "told"),
+    [
+        ([PROVISIONAL, OFFICIAL], [False, False]),
+        ([of_status("Photo finish"), of_status("Weighed in")], [False, False]),
+        ([PROVISIONAL, of_status(None)], [False, False]),
+        ([PROVISIONAL, OFFICIAL, PROVISIONAL, PROVISIONAL], [False, False, None, None]),
+        ([PROVISIONAL, OFFICIAL, of_status("Stewards inquiry")], [False, False, True]),
+        ([OFFICIAL, PROVISIONAL], [False, True]),
+        ([PROVISIONAL, of_status("Under review")], [False, True]),
+        ([of_status("Official", sequence=2), of_status("Provisional", sequence=1)], [False, None]),
+    ],
+)
+def test_official_result_is_newer_than_a_provisional_result(versions, told):
+    """None: no news. True: the versions disagree."""
+    news = [found for _, found, _ in reported(versions)]
+    assert [one.remarks.order_unknown if isinstance(one, News) else None for one in news] == told

@@ -83,6 +83,12 @@ RESULTS = {
         ],
         "Alpha:1",
     ),
+    "letter case of a name, and the mark of a favourite": (
+        settled(ALPHA | {"sp": "7/2"}),
+        settled(ALPHA | {"horse": "ALPHA", "sp": "7/2JF"}),
+        [],
+        "ALPHA:1",
+    ),
     "country and apostrophe of a name": (
         ALPHA_IRE,
         settled({"horse": "Alphas", "position": 1}, BRAVO),

@@ -88,7 +88,7 @@ def values_of(level, changed, hidden):
     if "off" in values:
         values["off"] = OffTime(text="14:45" if changed == "off" else "14:30")
     if level == RUNNER:
-        values["horse"] = "GOLDEN MELODY" if changed == "horse" else "Golden Melody"
+        values["horse"] = "Golden Melody"
     return {name: value for name, value in values.items() if name not in NO_VALUE | {hidden}}
 
 
@@ -96,7 +96,10 @@ def event_with(kind, path, *, changed=False):
     """An event of which one level has all its values, but for the one that hides the field of this path."""
     level, _, field = path.partition(".")
     entry = DECLARATIONS[kind][path]
-    values = values_of(level, field if changed else None, entry.unless if isinstance(entry, ToldField) else None)
+    # Horses of two names are two runners: the earlier version knows the runner by the number alone.
+    unnamed = "horse" if path == "runner.horse" and not changed else None
+    hidden = entry.unless if isinstance(entry, ToldField) else None
+    values = values_of(level, field if changed else None, unnamed or hidden)
     parts = {
         "event": values,
         "course": {"race": Race(course=Course(**values))} if level == "course" else {},
