@@ -19,7 +19,7 @@ from bot.slack.forms.home_view import POST_AGAIN
 from bot.slack.messages.alerts.acknowledge_words import ACKNOWLEDGE, GIVE_BACK, give_back_button
 from bot.slack.messages.alerts.alert_context import Corrected, corrected
 from bot.slack.messages.alerts.alert_notes import FULL_RESULT_WORD
-from bot.slack.messages.answers.full_result_answer import full_result
+from bot.slack.messages.alerts.result import full_result
 from bot.slack.messages.kit.blocks import actions, section
 from bot.slack.messages.kit.layout import message, sentence
 from bot.slack.messages.kit.names import abandonment_name

@@ -22,9 +22,8 @@ from bot.events.typed_text import SINGLE_QUOTE
 from bot.racedata.lexicon import Lexicon
 from bot.slack.language.refusals import Refusal, no_day, nothing_follows
 from bot.slack.language.tokens import Word, parted, read_page
-from bot.slack.messages.conditions.choice_views import ChoiceView, DigestView, EveView, QuietView
 from bot.slack.messages.conditions.condition_view import ConditionView
-from bot.slack.messages.conditions.table import TYPED_AS, VALUED
+from bot.slack.messages.conditions.table import TYPED_AS, VALUED, ChoiceView, DigestView, EveView, QuietView
 
 WORDS_OF_A_NAME = 6
 """The most words of a name, and of a value such as "10 pm to 7 am"."""

@@ -18,7 +18,7 @@ from bot.slack.forms.subscribe_form import SUBSCRIBE_FORM, channel_words, outdat
 from bot.slack.listeners.command_runner import CommandRunner, not_in_time
 from bot.slack.messages.answers.filter_words import in_markup
 from bot.slack.messages.answers.subscription_answers import Subscribed
-from bot.slack.messages.conditions.choice_views import ESCALATE_GROUPS_FIELD
+from bot.slack.messages.conditions.table import ESCALATE_GROUPS_FIELD
 from bot.slack.messages.conditions.taken_views import COURSES_FIELD, GROUPS_FIELD, NOT_COURSES_FIELD, REGIONS_FIELD
 from bot.slack.messages.kit.blocks import section
 

@@ -16,8 +16,8 @@ from bot.racedata.client.records import KnownCountry
 from bot.racedata.client.service_errors import ServerFault
 from bot.racedata.day_card import Coverage, RaceOutcome, outcomes_of
 from bot.racedata.race_book_store import merged
+from bot.slack.messages.alerts.result import full_result
 from bot.slack.messages.answers.day_answer import DayQuestion
-from bot.slack.messages.answers.full_result_answer import full_result
 from bot.slack.messages.answers.races_of_day import racecard, results_of_day
 from bot.slack.messages.kit.blocks import weight
 from bot.slack.messages.kit.text import BLOCKS_MAX, MESSAGE_MAX, SECTION_MAX, size

@@ -30,6 +30,7 @@ from bot.slack.forms.subscribe_form import FormOf, outdated, saved, subscribe_fo
 from bot.slack.messages.alerts.acknowledge_words import escalation
 from bot.slack.messages.alerts.backlog_summary import waited
 from bot.slack.messages.alerts.bot_notices import admin_notice, drill
+from bot.slack.messages.alerts.result import full_result
 from bot.slack.messages.answers.change_notice import (
     ended_by,
     muted_by,
@@ -42,7 +43,6 @@ from bot.slack.messages.answers.change_notice import (
 )
 from bot.slack.messages.answers.day_answer import DayQuestion
 from bot.slack.messages.answers.drill_report import drill_report
-from bot.slack.messages.answers.full_result_answer import full_result
 from bot.slack.messages.answers.help_answer import command_help, usage_of
 from bot.slack.messages.answers.listings import audit_page, courses, coverage
 from bot.slack.messages.answers.outcome_words import live_meeting

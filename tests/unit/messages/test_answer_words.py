@@ -23,8 +23,8 @@ from bot.outbox.message import Message
 from bot.racedata.recent_races import Recent
 from bot.slack.forms.home_view import CHANGES_MAX, HomeChannel, HomePage, home_view, said_of
 from bot.slack.messages.alerts.alert_notes import alert_buttons
+from bot.slack.messages.alerts.result import full_result
 from bot.slack.messages.answers.filter_words import in_words
-from bot.slack.messages.answers.full_result_answer import full_result
 from bot.slack.messages.answers.listings import audit_page
 from bot.slack.messages.answers.pause_and_mute import muted
 from bot.slack.messages.answers.subscription_answers import (

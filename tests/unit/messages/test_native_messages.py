@@ -10,8 +10,8 @@ from bot.events.event import EventKind, RacingEvent
 from bot.events.races import Race, Runner
 from bot.outbox.message import Message, NativeBlocks
 from bot.racedata.month_quota import QuotaReading, QuotaSource, UsageRow
+from bot.slack.messages.alerts.result import full_result
 from bot.slack.messages.alerts.runner_table import FULL_RESULT_COLUMNS, runners_table
-from bot.slack.messages.answers.full_result_answer import full_result
 from bot.slack.messages.answers.usage_answer import usage
 from bot.slack.messages.kit.blocks import section, weight
 from bot.slack.messages.kit.layout import message

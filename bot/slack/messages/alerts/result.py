@@ -1,13 +1,16 @@
-"""The message for result.received: race run, declared void, or walkover."""
+"""The message for result.received: race run, declared void, or walkover; and the answer to "Full result"."""
 
 from collections.abc import Sequence
+from datetime import datetime
+from functools import partial
 
 from bot.events.event import RacingEvent
-from bot.events.facts import Change
+from bot.events.facts import Change, only
 from bot.events.race_state import RaceState, state_in
 from bot.events.races import Race, is_settled_status
 from bot.outbox.message import Block, Message
-from bot.slack.messages.alerts.alert_context import MessageContext
+from bot.racedata.client.records import KnownCountry
+from bot.slack.messages.alerts.alert_context import Corrected, MessageContext
 from bot.slack.messages.alerts.alert_notes import (
     alert,
     alert_buttons,
@@ -18,10 +21,11 @@ from bot.slack.messages.alerts.alert_notes import (
     small_print,
 )
 from bot.slack.messages.alerts.corrections import DISAGREE, changes_in_words, labelled
-from bot.slack.messages.alerts.runner_table import runner_lines
+from bot.slack.messages.alerts.runner_table import FULL_RESULT_COLUMNS, runner_lines, runners_table
 from bot.slack.messages.alerts.watch_lines import watch_lines
-from bot.slack.messages.kit.blocks import section
-from bot.slack.messages.kit.layout import Either, MessagePart, fold, lines
+from bot.slack.messages.kit.blocks import context as context_block
+from bot.slack.messages.kit.blocks import header, section
+from bot.slack.messages.kit.layout import Either, MessagePart, fold, lines, message
 from bot.slack.messages.kit.marks import (
     ABANDONED,
     CONFLICTING,
@@ -31,9 +35,10 @@ from bot.slack.messages.kit.marks import (
     VOIDED,
     headline,
 )
-from bot.slack.messages.kit.names import SHORT_MAX, race_details, race_name, region_mark
+from bot.slack.messages.kit.names import SHORT_MAX, order_note, race_day, race_details, race_name, region_mark
 from bot.slack.messages.kit.result_line import GAP, ORDER_MAX, in_order, result_line, walkover
 from bot.slack.messages.kit.text import given, joined, safe
+from bot.slack.messages.kit.times import moment_for_readers
 
 IS_VOID = "Race declared void"
 RESULT, CORRECTION = "Result", "CORRECTION"
@@ -124,6 +129,12 @@ def unusual_status(race: Race) -> str | None:
     return None if is_said_already else given("Status: {}", safe(race.status, SHORT_MAX))
 
 
+def not_official(race: Race) -> str | None:
+    """None for another status, which may be older than the result."""
+    is_provisional = state_in(race.status) is RaceState.PROVISIONAL
+    return given("Status: {}", safe(race.status, SHORT_MAX)) if is_provisional else None
+
+
 def race_not_run(event: RacingEvent, context: MessageContext) -> Message:
     """A void race, or a result without placings whose status is abandoned or postponed. `text` begins with the word."""
     race = event.race
@@ -150,3 +161,42 @@ def _void_in_words(context: MessageContext) -> str:
 
 def _makes_void(change: Change) -> bool:
     return change.field == "race.status" and state_in(change.now) is RaceState.VOID
+
+
+def full_result(
+    event: RacingEvent,
+    known: Race | None,
+    received_at: datetime,
+    countries: Sequence[KnownCountry] = (),
+    changed: Corrected | None = None,
+) -> Message:
+    """`known`: the race by the race book, used if settled; else the race as delivered.
+
+    `countries`: for the label of a partial order. `changed`: differences from the first version.
+    """
+    race = known if known and (known.placed() or known.is_void) else event.race
+    corrected = _corrected(race, changed)
+    # No place of a void race counts.
+    runners = [] if race.is_void else in_order(race)
+    name = f"{race_name(race)}{region_mark(event)}"
+    line = IS_VOID if race.is_void else result_line(race, in_text=True, first="Result in")
+    is_unknown = changed is not None and changed.order_unknown
+    kind = f"{FULL_RESULT}, {DISAGREE.lower() if is_unknown else 'corrected'}" if corrected else FULL_RESULT
+    status = not_official(race)
+    text = joined([f"{kind}: {name}: {line}", status], ". ")
+    time = given("winning time {}", safe(race.winning_time, SHORT_MAX))
+    head = [header(f"{kind}: {name}"), section(joined([race_day(race), time, race_details(race)]))]
+    head += [section(corrected), None if runners and not race.disputed else section(line), section(status)]
+    received = f"Result received {moment_for_readers(received_at)}"
+    foot = context_block(order_note(countries, {event.race.region}), received)
+    listed = lines(runner_lines(runners, race))
+    table = partial(runners_table, "Every runner", runners, FULL_RESULT_COLUMNS, result=race)
+    return message(text, [*head, Either([table], [listed]), foot])
+
+
+def _corrected(race: Race, changed: Corrected | None) -> str:
+    if changed is None or not only(changed.changes, additions=False):
+        return ""
+    words = changes_in_words(changed.changes, race, disagree=changed.order_unknown)
+    kind = "Another version" if changed.order_unknown else "Corrected"
+    return f"{kind} {moment_for_readers(changed.at)}: {words}"

@@ -7,12 +7,11 @@ from functools import partial
 from operator import itemgetter
 
 from bot.events.event import RacingEvent
-from bot.events.race_state import RaceState, state_in
 from bot.events.races import Race
 from bot.outbox.live_meetings import LiveMeeting, ResultsIn
-from bot.outbox.message import Block, Message
+from bot.outbox.message import Message
 from bot.racedata.day_card import CONFLICTS, Outcomes, RaceOutcome, to_come_until
-from bot.slack.messages.alerts.result import lost_mark
+from bot.slack.messages.alerts.result import lost_mark, not_official
 from bot.slack.messages.kit.blocks import section
 from bot.slack.messages.kit.layout import all_fit, lines, message
 from bot.slack.messages.kit.marks import (
@@ -120,12 +119,6 @@ class RaceView:
         return joined([said, self.settled(run)]) if self.outcome is RaceOutcome.BOTH else said
 
 
-def not_official(race: Race) -> str | None:
-    """None for another status, which may be older than the result."""
-    is_provisional = state_in(race.status) is RaceState.PROVISIONAL
-    return given("Status: {}", safe(race.status, SHORT_MAX)) if is_provisional else None
-
-
 def marked_lost(outcomes: Outcomes, lost: Sequence[RacingEvent]) -> str | None:
     """`lost`: the abandonments of one meeting. None without any."""
     if not lost:
@@ -145,10 +138,9 @@ def outcome_line(race: Race, said: str | None) -> str:
 def live_meeting(live: LiveMeeting, now: datetime) -> Message:
     outcomes, meeting = live.outcomes, live.meeting
     races = outcomes.in_order()
-    named = course_name(Race(course=meeting.course, region=meeting.region)) or safe(meeting.course.course_id)
     # Courses of two regions share names.
     region = safe(meeting.region, SHORT_MAX)
-    place = joined([named, given("({})", region)], " ")
+    place = joined([course_name(Race(course=meeting.course)), given("({})", region)], " ")
     day = weekday_and_day(date.fromisoformat(meeting.race_date or ""), now.date())
     lost, disputed = outcomes.count(RaceOutcome.ABANDONED), outcomes.count(*CONFLICTS)
     run = outcomes.count(RaceOutcome.SETTLED, RaceOutcome.VOID)
@@ -163,50 +155,38 @@ def live_meeting(live: LiveMeeting, now: datetime) -> Message:
         ", ",
     )
     first = joined([f"*{place}*, {day}", figures], ": ")
-    views = [RaceView(race, outcome, now) for race, outcome in races]
-    still_open = _Open(views, now)
-    told = [(one.outcome, _line(one, still_open)) for one in views]
     text = joined([f"{place}, {day}", without_marks(figures)], ": ")
     more = None if live.is_whole else NOT_WHOLE.format(joined(["/racecard", region], " "))
     are_all_lost = lost == len(races) and (live.is_whole or bool(outcomes.lost))
     foot = section(joined([None if are_all_lost else RESULTS_ARE[live.results_in], more], " "))
-    return message(text, [lines([first, *_marked_first(first, told, foot)]), foot])
+    told = _lines([RaceView(race, outcome, now) for race, outcome in races])
+    if not all_fit([first, *(line for line, _ in told)], foot):
+        # By off time, but no race with a mark is cut for a race without a mark.
+        told.sort(key=lambda one: one[1] not in MARKED)
+    return message(text, [lines([first, *(line for line, _ in told)]), foot])
 
 
-def _line(one: RaceView, still_open: "_Open") -> str:
-    said = one.became(result_line) or still_open.words(one.race)
-    return f"{one.off}  {said}" if one.outcome in WAS_RUN and one.off else outcome_line(one.race, said)
+def _lines(races: Sequence[RaceView]) -> list[tuple[str, RaceOutcome]]:
+    """A race is said to come only while certain (Spec gap G16). A race without a moment may be off before the others."""
+    run = (one.race.off.minute_of_day for one in races if one.outcome in WAS_RUN)
+    last = max((minute for minute in run if minute is not None), default=-1)
+    left = [one for one in races if one.outcome is RaceOutcome.OPEN and not _is_past(one, last)]
+    coming = [(until, one) for one in left if (until := to_come_until(one.race)) and until > one.now]
+    has_moments = coming and all(aware(one.race.off.off_at) for one in left)
+    following = min(coming, key=itemgetter(0))[1] if has_moments else None
+    told = []
+    for one in races:
+        is_to_come = any(one is other for _, other in coming)
+        still_open = OFF_NEXT if one is following else TO_COME if is_to_come else NO_RESULT_YET
+        said = one.became(result_line) or still_open
+        is_short = one.outcome in WAS_RUN and one.off
+        told.append((f"{one.off}  {said}" if is_short else outcome_line(one.race, said), one.outcome))
+    return told
 
 
-def _marked_first(first: str, told: Sequence[tuple[RaceOutcome, str]], foot: Block | None) -> list[str]:
-    """By off time. Where lines are cut, no race with a mark is cut for a race without a mark."""
-    if not all_fit([first, *(line for _, line in told)], foot):
-        told = sorted(told, key=lambda one: one[0] not in MARKED)
-    return [line for _, line in told]
-
-
-class _Open:
-    """The words of races without an outcome. "To come" is said only while certain (Spec gap G16)."""
-
-    def __init__(self, races: Sequence[RaceView], now: datetime) -> None:
-        self._now = now
-        settled = [one.race.off.minute_of_day for one in races if one.outcome in WAS_RUN]
-        self._last = max((minute for minute in settled if minute is not None), default=None)
-        # A race without a moment may be off before the first race with a moment.
-        left = [one.race for one in races if one.outcome is RaceOutcome.OPEN and not self._is_past(one.race)]
-        coming = [(until, race) for race in left if (until := to_come_until(race)) and until > now]
-        has_moments = all(aware(race.off.off_at) for race in left)
-        self._next = min(coming, key=itemgetter(0), default=(now, None))[1] if has_moments else None
-
-    def words(self, race: Race) -> str:
-        if race is self._next:
-            return OFF_NEXT
-        until = to_come_until(race)
-        return TO_COME if until and until > self._now and not self._is_past(race) else NO_RESULT_YET
-
-    def _is_past(self, race: Race) -> bool:
-        """Off, as its moment says, or as a later race with a result says where no moment was published."""
-        if (off_at := aware(race.off.off_at)) is not None:
-            return off_at <= self._now
-        minute = race.off.minute_of_day
-        return minute is not None and self._last is not None and minute < self._last
+def _is_past(one: RaceView, last: int) -> bool:
+    """Off, as its moment says, or as a later race with a result says (`last`) where no moment was published."""
+    if (off_at := aware(one.race.off.off_at)) is not None:
+        return off_at <= one.now
+    minute = one.race.off.minute_of_day
+    return minute is not None and minute < last
