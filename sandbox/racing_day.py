@@ -9,39 +9,21 @@ from itertools import islice
 from random import Random
 from typing import NamedTuple
 
-from sandbox.racing_names import horse_names, person_name
-from sandbox.racing_places import (
-    FLAT_ALONE,
-    JUMPS_ALONE,
-    REGIONS,
-    WITH_CLASSES,
-    Course,
-    Region,
-    courses_of,
-    made_up_id,
-    zone_of,
-)
+from sandbox.racing_places import RACING, REGIONS, Course, Region, courses_of, made_up_id, zone_of
 
 SYNTHETIC = "(AW)"
 
 _JOCKEYS = 24
+_INITIALS = "ABCDEFGHJKLMPRSTW"
 _WEAKEST = 0.15
 
 CASUALTY_REASONS = ("PU", "F", "UR", "BD", "RR")
-_PRICES = (
-    *("1/4", "2/5", "1/2", "8/13", "4/5", "10/11", "11/10", "5/4", "11/8", "6/4", "7/4", "2/1", "9/4", "5/2", "11/4"),
-    *("3/1", "7/2", "4/1", "9/2", "5/1", "6/1", "7/1", "8/1", "9/1", "10/1", "12/1", "14/1", "16/1", "20/1", "25/1"),
-    *("33/1", "40/1", "50/1", "66/1", "100/1"),
-)
-_ODDS = [int(against) / int(stake) for against, stake in (price.split("/") for price in _PRICES)]
+_DRAWN: dict[str, list[str]] = RACING["races"] | RACING["names"]
+_JUMPS_ALONE, _FLAT_ALONE = RACING["jumps_alone"], RACING["flat_alone"]
+_ODDS = [int(against) / int(stake) for against, stake in (price.split("/") for price in _DRAWN["prices"])]
 _MARGIN = 1.1
 """A bookmaker's chances of all runners add up to more than 1."""
-_TITLES = ("Maiden Stakes", "Handicap", "Novice Stakes", "Conditions Stakes", "Fillies' Stakes", "Cup & Plate Handicap")
-_JUMP_TITLES = ("Novices' Hurdle", "Handicap Hurdle", "Handicap Chase", "Beginners' Chase", "Juvenile Hurdle")
-_DISTANCES = ("5f", "6f", "7f", "1m", "1m2f", "1m4f")
-_JUMP_DISTANCES = ("2m", "2m4f", "3m", "3m2f")
 _JUVENILE, _JUVENILE_DISTANCE = "Juvenile", "2m"
-_SPONSORS = ("Corn Exchange", "Harbour Lights", "Brasserie Célestine", "Mott & Daughters", "Turf Club", "Old Mill")
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +100,7 @@ def _meeting(rng: Random, region: Region, course: Course, *, day: date, seed: in
         course=course,
         day=day,
         going=_going(rng.choice(region.goings), course),
-        over_jumps=course.name in JUMPS_ALONE or (region.jumps and not _is_flat(course) and rng.random() < 0.5),
+        over_jumps=course.name in _JUMPS_ALONE or (region.jumps and not _is_flat(course) and rng.random() < 0.5),
         horses=horses,
         jockeys=tuple({person_name(rng): None for _ in range(_JOCKEYS)}),
         trainers=tuple({person_name(rng): None for _ in range(_JOCKEYS)}),
@@ -131,7 +113,7 @@ def _meeting(rng: Random, region: Region, course: Course, *, day: date, seed: in
 
 
 def _is_flat(course: Course) -> bool:
-    return SYNTHETIC in course.name or course.name in FLAT_ALONE
+    return SYNTHETIC in course.name or course.name in _FLAT_ALONE
 
 
 def _going(drawn: str, course: Course) -> str:
@@ -142,7 +124,7 @@ def _going(drawn: str, course: Course) -> str:
 
 
 def _race(rng: Random, card: _Card, number: int, off_at: datetime) -> Race:
-    title = rng.choice(_JUMP_TITLES if card.over_jumps else _TITLES)
+    title = rng.choice(_DRAWN["jump_titles" if card.over_jumps else "titles"])
     return Race(
         race_id=made_up_id("rc_", card.meeting_id, number),
         meeting_id=card.meeting_id,
@@ -151,8 +133,8 @@ def _race(rng: Random, card: _Card, number: int, off_at: datetime) -> Race:
         off_time=off_at.strftime("%H:%M"),
         off_at=off_at,
         number=number,
-        title=f"{rng.choice(_SPONSORS)} {title}",
-        race_class=f"Class {rng.randint(1, 6)}" if card.course.region in WITH_CLASSES else None,
+        title=f"{rng.choice(_DRAWN['sponsors'])} {title}",
+        race_class=f"Class {rng.randint(1, 6)}" if card.course.region in RACING["with_classes"] else None,
         run_type=title.rsplit(" ", 1)[-1] if card.over_jumps else "Flat",
         distance=_distance(rng, title, over_jumps=card.over_jumps),
         going=card.going,
@@ -162,7 +144,7 @@ def _race(rng: Random, card: _Card, number: int, off_at: datetime) -> Race:
 
 
 def _distance(rng: Random, title: str, *, over_jumps: bool) -> str:
-    drawn = rng.choice(_JUMP_DISTANCES if over_jumps else _DISTANCES)
+    drawn = rng.choice(_DRAWN["jump_distances" if over_jumps else "distances"])
     return _JUVENILE_DISTANCE if title.startswith(_JUVENILE) else drawn
 
 
@@ -195,7 +177,7 @@ def _runners(rng: Random, card: _Card) -> tuple[Runner, ...]:
 
 def _price(chance: float) -> str:
     """The longest price that is no longer than fair."""
-    return _PRICES[max(0, bisect_right(_ODDS, 1 / chance - 1) - 1)]
+    return _DRAWN["prices"][max(0, bisect_right(_ODDS, 1 / chance - 1) - 1)]
 
 
 def _positions(rng: Random, strengths: Sequence[float], *, over_jumps: bool) -> list[str]:
@@ -208,6 +190,18 @@ def _positions(rng: Random, strengths: Sequence[float], *, over_jumps: bool) -> 
     places += [rng.choice(CASUALTY_REASONS) for _ in range(fallen)]
     placed = dict(zip(order, places, strict=True))
     return [placed[index] for index in range(len(order))]
+
+
+def horse_names(rng: Random) -> list[str]:
+    """Every name once, in an order of its own; some 1,900, enough for a day."""
+    made = [f"{first} {second}" for first in _DRAWN["first"] for second in _DRAWN["second"]]
+    names = [f"{name}{rng.choice(_DRAWN['suffixes'])}" for name in made] + _DRAWN["awkward"]
+    return rng.sample(names, len(names))
+
+
+def person_name(rng: Random) -> str:
+    """Such as "P J O'Dowd"."""
+    return f"{' '.join(rng.sample(_INITIALS, rng.randint(1, 2)))} {rng.choice(_DRAWN['surnames'])}"
 
 
 def in_utc(moment: datetime) -> str:
