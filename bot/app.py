@@ -37,13 +37,16 @@ from bot.operations.drill_run import Drills
 from bot.operations.gauges import read_service_state
 from bot.operations.health import Health
 from bot.operations.heartbeat import HEARTBEAT_CALL_S, Heartbeat
-from bot.operations.jobs.check_channels import check_channels
 from bot.operations.jobs.check_quota import QuotaCheck
-from bot.operations.jobs.end_waits import end_pauses, tell_due
-from bot.operations.jobs.escalate import escalate
-from bot.operations.jobs.expire_queue import expire_queue
-from bot.operations.jobs.follow_off_times import follow_off_times
 from bot.operations.jobs.job import Job
+from bot.operations.jobs.outbox_jobs import (
+    check_channels,
+    end_pauses,
+    escalate,
+    expire_queue,
+    follow_off_times,
+    tell_due,
+)
 from bot.operations.jobs.prune_bodies import prune_bodies
 from bot.operations.jobs.refresh_reference import refresh_for_filters, refresh_reference
 from bot.operations.jobs.scheduler import Jobs

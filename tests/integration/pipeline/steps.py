@@ -12,7 +12,7 @@ from bot.channels.watches import WatchedName
 from bot.db.database_clock import database_now
 from bot.db.tables import OutboxMessage, WatchKind
 from bot.events.event import Topic
-from bot.operations.jobs import end_waits
+from bot.operations.jobs import outbox_jobs
 from bot.outbox import channel_queues, ledger
 from bot.outbox.channel_closing import close_channel, pause_channel
 from tests.clock import DAY, now, set_ahead
@@ -97,7 +97,7 @@ async def run_job(job, database):
 
 async def tell_due(pipeline):
     """The job that ends waits for an hour; how many channels it told."""
-    job = end_waits.tell_due(pipeline.database, pipeline.reopening, pipeline.clock, pipeline.poster.wake)
+    job = outbox_jobs.tell_due(pipeline.database, pipeline.reopening, pipeline.clock, pipeline.poster.wake)
     told = await run_job(job, pipeline.database)
     await pipeline.post_all()
     return told

@@ -11,7 +11,7 @@ from sqlmodel import col
 
 from bot.channels import subscriptions
 from bot.db.tables import Acknowledgement, AckState, EventVersion, OutboxMessage
-from bot.operations.jobs.escalate import escalate
+from bot.operations.jobs.outbox_jobs import escalate
 from bot.outbox import call_holds, channel_move, dead_letters, escalations
 from bot.outbox.channel_closing import is_used
 from bot.outbox.messenger import Call

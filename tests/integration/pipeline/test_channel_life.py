@@ -14,7 +14,7 @@ from sqlmodel import col
 
 from bot.channels import subscriptions
 from bot.db.tables import ChannelQueue
-from bot.operations.jobs.expire_queue import expire_queue
+from bot.operations.jobs.outbox_jobs import expire_queue
 from bot.outbox import backlog, message_store
 from bot.outbox.channel_move import move_channel
 from bot.outbox.message import Message

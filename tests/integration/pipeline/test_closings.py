@@ -8,8 +8,7 @@ from sqlmodel import col
 
 from bot.channels import subscriptions
 from bot.db.tables import ChannelQueue
-from bot.operations.jobs.check_channels import check_channels
-from bot.operations.jobs.expire_queue import expire_queue
+from bot.operations.jobs.outbox_jobs import check_channels, expire_queue
 from sandbox.slack import failures
 from tests.integration.pipeline.racing_day import abandonment, result
 from tests.integration.pipeline.steps import close, turns, wait

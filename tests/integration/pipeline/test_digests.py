@@ -8,7 +8,7 @@ from bot.channels import subscriptions
 from bot.channels.conditions.choices import MEETINGS
 from bot.db.tables import WatchKind
 from bot.events.event import Topic
-from bot.operations.jobs.expire_queue import expire_queue
+from bot.operations.jobs.outbox_jobs import expire_queue
 from bot.outbox import message_store
 from tests.databases import on_both
 from tests.integration.pipeline.racing_day import abandonment, meeting, result, shown, tell

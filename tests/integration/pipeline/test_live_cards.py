@@ -17,8 +17,7 @@ from bot.channels.conditions.choices import MEETINGS
 from bot.db.database_clock import database_now
 from bot.db.tables import LiveMeetingRow, MessageKind, OutboxMessage
 from bot.events.event import Topic
-from bot.operations.jobs.expire_queue import expire_queue
-from bot.operations.jobs.follow_off_times import follow_off_times
+from bot.operations.jobs.outbox_jobs import expire_queue, follow_off_times
 from bot.outbox import call_holds, channel_move, channel_queues
 from bot.outbox.channel_closing import close_channel
 from bot.outbox.messenger import Call

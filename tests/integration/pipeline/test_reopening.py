@@ -8,9 +8,7 @@ from bot.channels import subscriptions
 from bot.channels.filters import ALL_REGIONS, ChannelFilter
 from bot.db.tables import EventVersion
 from bot.events.event import DEFAULT_TOPICS
-from bot.operations.jobs.check_channels import check_channels
-from bot.operations.jobs.end_waits import end_pauses
-from bot.operations.jobs.expire_queue import expire_queue
+from bot.operations.jobs.outbox_jobs import check_channels, end_pauses, expire_queue
 from bot.outbox import ledger
 from bot.outbox.notices import Urgency
 from bot.outbox.resume import Reopening

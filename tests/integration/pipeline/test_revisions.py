@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from bot.operations.jobs.expire_queue import expire_queue
+from bot.operations.jobs.outbox_jobs import expire_queue
 from bot.outbox.ledger import LedgerOutcome
 from sandbox.slack.failures import passes, slack_error
 from tests.databases import on_both

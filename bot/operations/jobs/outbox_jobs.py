@@ -1,0 +1,146 @@
+"""The jobs of messages and of channel queues: what waited is told, kept up to date, escalated, or given up."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import timedelta
+from functools import partial
+
+from sqlmodel import Session
+
+from bot.channels import subscriptions
+from bot.clock import Clock
+from bot.db.database_clock import database_now
+from bot.db.engine import Database
+from bot.operations.jobs.job import HOUR_S, Job, write_all
+from bot.outbox import backlog, channel_queues, escalations, fanout_knowledge, held_queues, live_meetings
+from bot.outbox.escalations import Absent
+from bot.outbox.notices import Notices
+from bot.outbox.resume import Reopening
+
+CHANNELS_PER_RUN = 40
+"""conversations.info allows about fifty calls a minute."""
+
+MEMBERS_READ_S = 10.0
+"""For all channels of a run. Where time runs out, people are mentioned alone."""
+
+MEETING_FOR = timedelta(days=1)
+"""A live message or an escalation that could not be sent for so long is needless."""
+
+EXPIRED_PER_COMMIT = 200
+"""The number is small, because intake waits for the transaction."""
+
+
+def check_channels(
+    database: Database,
+    is_member: Callable[[str], Awaitable[bool | None]],
+    reopening: Reopening,
+    clock: Clock,
+    wake: asyncio.Event,
+) -> Job:
+    """Finds closed channels open to the bot again: Slack's event of the opening may be lost."""
+
+    async def run() -> None:
+        if await database.write(channel_queues.make_missing):
+            wake.set()
+        held = await database.read(partial(held_queues.held_channels, limit=CHANNELS_PER_RUN // 2))
+        closed = await database.read(partial(subscriptions.closed_channels, limit=CHANNELS_PER_RUN // 2))
+        # The admins' channel has a channel queue and no subscription.
+        for channel_id in dict.fromkeys([*held, *closed]):
+            if await is_member(channel_id):
+                await database.write(partial(reopening.try_again, channel_id=channel_id, now=clock()))
+                wake.set()
+
+    return Job("check_channels", "Closed channels tried", 600, run)
+
+
+def end_pauses(database: Database, reopening: Reopening, clock: Clock, wake: asyncio.Event) -> Job:
+    """Ends pauses whose time has come, also of channels without a subscription."""
+
+    async def run() -> int:
+        return await write_all(database, lambda session: reopening.end_pauses(session, clock()), wake)
+
+    return Job("end_pauses", "Pauses ended", 30, run, lambda session: held_queues.pauses_over(session, clock(), 1))
+
+
+def tell_due(database: Database, reopening: Reopening, clock: Clock, wake: asyncio.Event) -> Job:
+    """Tells what waited for an hour that its channel chose."""
+    run = partial(write_all, database, partial(reopening.tell_due, clock=clock), wake)
+    words = "Digests and quiet hours told"
+    return Job("tell_due", words, 30, run, lambda session: backlog.channels_due(session, clock(), 1))
+
+
+def escalate(
+    database: Database,
+    notices: Notices,
+    members: Callable[[str], Awaitable[frozenset[str] | None]],
+    clock: Clock,
+    wake: asyncio.Event,
+) -> Job:
+    """Tells more people of abandonments that nobody has acknowledged.
+
+    `members`: of a channel; None where Slack does not say.
+    """
+
+    # The outbox writes moments by the database's clock.
+    def people(session: Session) -> dict[str, set[str]]:
+        return escalations.people_to_be_told(session, database_now(session, clock))
+
+    async def run() -> int:
+        absent = await _absent(await database.read(people), members)
+
+        def tell(session: Session) -> int:
+            return escalations.escalate(session, database_now(session, clock), notices, absent)
+
+        return await write_all(database, tell, wake)
+
+    words = "Abandonments that nobody has taken told to more people"
+    return Job("escalate", words, 15, run, escalations.first_open)
+
+
+async def _absent(people: Mapping[str, set[str]], members: Callable[[str], Awaitable[frozenset[str] | None]]) -> Absent:
+    absent = set[tuple[str, str]]()
+    try:
+        async with asyncio.timeout(MEMBERS_READ_S):
+            for channel_id, named in people.items():
+                there = await members(channel_id)
+                absent |= {(channel_id, person) for person in named if there is not None and person not in there}
+    except TimeoutError:
+        pass
+    return absent
+
+
+def follow_off_times(database: Database, clock: Clock, wake: asyncio.Event) -> Job:
+    """Queues an edit of each live message that an off time, gone by, has put out of date."""
+
+    # The outbox notes the moments by the database's clock.
+    def follow(session: Session) -> int:
+        now = database_now(session, clock)
+        return live_meetings.edit_what_is_out_of_date(
+            session, lambda: fanout_knowledge.read(session, now).with_live_messages, now
+        )
+
+    async def run() -> int:
+        if count := await database.write(follow):
+            wake.set()
+        return count
+
+    def look(session: Session) -> object:
+        return live_meetings.first_out_of_date(session, database_now(session, clock))
+
+    return Job("follow_off_times", "Live messages brought up to the off times", 15, run, look)
+
+
+def expire_queue(database: Database, notices: Notices, keep_hours: int, clock: Clock) -> Job:
+    """Gives up messages held too long. The messages are kept, and admins are told."""
+
+    def expire(session: Session) -> int:
+        # The closing has the database's time, and the summary counts from the closing.
+        now = database_now(session, clock)
+        backlog.drop_of_past_meetings(session, clock() - MEETING_FOR, now)
+        given_up = backlog.give_up(session, clock() - timedelta(hours=keep_hours), EXPIRED_PER_COMMIT, now)
+        for channel_id, lost in given_up.items():
+            notices.given_up(session, channel_id, lost.held, keep_hours, has_abandonment=lost.has_abandonment)
+        return sum(lost.count for lost in given_up.values())
+
+    run = partial(write_all, database, expire)
+    return Job("expire_queue", "Messages that waited too long given up", HOUR_S, run)
