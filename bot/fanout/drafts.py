@@ -78,20 +78,17 @@ class Drafts:
         self._released: list[int] = []
         self._released_in: set[str] = set()
         self._asked_before: list[int] = []
-        self._told: dict[int, tuple[EventVersion, RacingEvent]] = {}
+        self._events: dict[int, tuple[EventVersion, RacingEvent]] = {}
         self._made: set[int] = set()
 
     def begin(self, news: VersionNews) -> None:
         """Store the version of the news with the messages, by `write`."""
         row = news.version
+        self._events[id(row)] = row, news.event
         if row.id is None and row not in self._versions:
             self._versions.append(row)
             if news.is_first:
                 self.chains.begin(row.event_key)
-
-    def is_told(self, news: VersionNews) -> None:
-        """Note that a channel is told of the event."""
-        self._told[id(news.version)] = news.version, news.event
 
     def make(
         self,
@@ -139,10 +136,10 @@ class Drafts:
         # Where a message waits no longer, or a new message already has more to show, nothing is sent at once.
         followed = {one.telling for one in self._shown}
         busy = self._released_in | {one.post.channel_id for one in self._new if one.number in followed}
-        told = self._told.values()
+        events = self._events.values()
         tells = Tells(
-            {row.id or 0: row for row, _ in told},
-            {row.id or 0: event for row, event in told},
+            {row.id or 0: row for row, _ in events},
+            {row.id or 0: event for row, event in events},
             around,
             known,
             self.chains.told,
@@ -154,9 +151,13 @@ class Drafts:
         if self._shown:
             self._write_shown()
         message_store.wait_no_longer(self._session, self._released, now=self._now)
-        return claim_at_fanout.edit(self._session, self, added, tells, claiming)
+        claiming = replace(claiming, room=claiming.room - len(added.claims))
+        begun = claim_at_fanout.lease_for_edits(self._session, self._to_edit(), claiming)
+        waiting = added.waiting + self._finish(begun.values(), claiming.now)
+        edits = claim_at_fanout.claim_edits(self._session, begun, tells, claiming)
+        return replace(added, claims=[*added.claims, *edits], waiting=waiting)
 
-    def to_edit(self) -> dict[str, int]:
+    def _to_edit(self) -> dict[str, int]:
         """Channel → its only message to be edited, if nothing has to be sent before the edit."""
         found: dict[str, list[int]] = {}
         for number, bump in self.bumps.messages.items():
@@ -165,7 +166,7 @@ class Drafts:
         shown = {number for number, _ in self.bumps.said}
         return {channel: some[0] for channel, some in found.items() if len(some) == 1 and some[0] in shown}
 
-    def finish(self, begun: Collection[int] = (), begun_at: datetime | None = None) -> int:
+    def _finish(self, begun: Collection[int], begun_at: datetime) -> int:
         """`begun`: messages whose edit is claimed. Returns how many other messages may need an edit now."""
         waiting = {number for number, bump in self.bumps.messages.items() if bump.after_id not in self._made}
         said_apart.say_unnoted(self._session, self.bumps.write(begun, begun_at), self._now)

@@ -75,7 +75,7 @@ class Plan:
             named_races.add(self.session, event.key, (race.race_id for race in event.races))
         meetings = self._related(news)
         steps = self._decided(news, heard, meetings)
-        own = self._carry(news, heard, steps)
+        own = self._carry(news, steps)
         self._tell_relatives(news, meetings, own)
         if news.is_late or event.kind in event_store.OF_MEETINGS:
             self._linked.add(event.key)
@@ -197,7 +197,7 @@ class Plan:
         filters = self.known.with_hours.get(channel)
         return kept_until(filters, event, received_at, self._now) if filters else None
 
-    def _carry(self, news: VersionNews, heard: Heard, steps: Mapping[str, Sequence[Decision]]) -> Mapping[str, int]:
+    def _carry(self, news: VersionNews, steps: Mapping[str, Sequence[Decision]]) -> Mapping[str, int]:
         """Returns the new messages by channel."""
         event, row = news.event, news.version
         posts = {channel: step for channel, found in steps.items() for step in found if isinstance(step, Post)}
@@ -230,17 +230,12 @@ class Plan:
                     at = news.received_at if by else news.at
                     is_late = news.is_late and by is None
                     self._drafts.show(Shown(step.telling, row, at, own.get(channel), is_late=is_late), step)
-            if found and self._hears(heard, channel):
-                self._drafts.is_told(news)
         return own
 
     def _is_told(self, news: VersionNews, heard: Heard, channel: str, steps: Sequence[Decision]) -> bool:
         if news.is_late:
             return any(isinstance(step, Post | Withhold) for step in steps)
-        return bool(steps) and self._hears(heard, channel)
-
-    def _hears(self, heard: Heard, channel: str) -> bool:
-        return channel in self.known.listeners or channel in heard.takes or channel in heard.watches
+        return bool(steps) and (channel in self.known.listeners or channel in heard.takes or channel in heard.watches)
 
     def _tell_relatives(self, news: VersionNews, meetings: Sequence[RacingEvent], own: Mapping[str, int]) -> None:
         event = news.event

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Protocol
 
 from sqlalchemy import Boolean, and_, bindparam, exists, or_, select, update
 from sqlalchemy.sql.dml import ReturningUpdate
@@ -12,11 +11,11 @@ from sqlmodel import Session, col
 
 from bot.db.database_clock import FAR
 from bot.db.engine import table_of
-from bot.db.tables import ChannelQueue, MessageKind, OutboxMessage, QueueState
+from bot.db.tables import ChannelQueue, EventVersion, MessageKind, OutboxMessage, QueueState
 from bot.outbox import message_store, message_view
 from bot.outbox.call_holds import is_call_free
 from bot.outbox.channel_queues import Claim, deadline_of, is_free, lease_end, waits_for_a_call, with_views
-from bot.outbox.message_store import IS_DUE, IS_TO_EDIT, IS_UNSENT, NewPost, Sending
+from bot.outbox.message_store import IS_DUE, IS_TO_EDIT, IS_UNSENT, NewPost
 from bot.outbox.message_view import Tells
 from bot.outbox.messenger import Call
 from bot.outbox.pace import Buckets
@@ -53,16 +52,6 @@ _UNLEASE = (
     .where(_QUEUE.c.channel_id.in_(bindparam("channels", expanding=True)), _QUEUE.c.lease_token == bindparam("token"))
     .values(lease_token=None, leased_until=None)
 )
-
-
-class Edits(Protocol):
-    """Of a transaction, which ends with `finish`."""
-
-    def to_edit(self) -> Mapping[str, int]:
-        """A sent message for each channel."""
-
-    def finish(self, begun: Collection[int] = (), begun_at: datetime | None = None) -> int:
-        """Note the edits. `begun`: messages whose edit is claimed. Returns how many others wait."""
 
 
 @dataclass(frozen=True)
@@ -106,66 +95,60 @@ def add(session: Session, new: Sequence[NewPost], tells: Tells, claiming: Claimi
         return Added()
     channels = frozenset(post.channel_id for post in new)
     message_store.make_queues(session, channels - tells.known.queues)
-    leased = _lease(session, Call.POST, _first(new, but), claiming)
-    sending = Sending(leased, now, deadline_of(now))
-    made = message_store.insert(session, new, sending)
-    begun = [post for post in _unsent(new) if post.channel_id in leased and post.idempotency_key in made]
-    if vain := leased - {post.channel_id for post in begun}:
-        _unlease(session, vain, claiming)
+    first = _first(new, but)
+    leased = _lease(session, Call.POST, list(first), claiming)
+    begun = {channel: replace(first[channel], sending_at=now, deadline_at=deadline_of(now)) for channel in leased}
+    new = [begun.get(post.channel_id, post) if post.is_unsent else post for post in new]
+    made = message_store.insert(session, new)
     claims = [
-        Claim(
-            post.channel_id,
-            claiming.token,
-            OutboxMessage(id=made[post.idempotency_key], **message_store.row_of(post, sending)),
+        _claim(
+            claiming,
+            OutboxMessage(id=made[post.idempotency_key], **message_store.row_of(post)),
             tells.versions[post.event_id or 0],
-            in_doubt=False,
-            claimed_at=now,
-            begun_at_s=claiming.at_s,
         )
-        for post in begun
+        for post in begun.values()
+        if post.idempotency_key in made
     ]
-    waiting = len(_unsent(new)) - len(claims)
+    _unlease(session, leased - {claim.channel_id for claim in claims}, claiming)
+    waiting = sum(post.is_unsent for post in new) - len(claims)
     return Added(with_views(session, claims, {}, tells), waiting, made, channels)
 
 
-def edit(session: Session, edits: Edits, added: Added, tells: Tells, claiming: Claiming) -> Added:
-    """Claim edits, then lock the messages. Comes last. Returns the claims of `added` too."""
-    wanted, now = edits.to_edit(), claiming.now
-    claiming = replace(claiming, room=claiming.room - len(added.claims))
-    leased = _lease(session, Call.EDIT, sorted(wanted), claiming)
-    begun = [wanted[channel] for channel in sorted(leased)]
-    added = replace(added, waiting=added.waiting + edits.finish(begun, now))
+def lease_for_edits(session: Session, edits: Mapping[str, int], claiming: Claiming) -> dict[str, int]:
+    """`edits`: channel → a sent message. Returns those whose queue is leased."""
+    leased = _lease(session, Call.EDIT, sorted(edits), claiming)
+    return {channel: edits[channel] for channel in sorted(leased)}
+
+
+def claim_edits(session: Session, begun: Mapping[str, int], tells: Tells, claiming: Claiming) -> list[Claim]:
+    """The claims of leased edits, once the edits are noted."""
     if not begun:
-        return added
-    shown = message_view.shown_beside(session, begun)
-    posts = [(some[0].message, some[0].own) for some in shown.values()]
-    if vain := leased - {post.channel_id for post, _ in posts}:
-        _unlease(session, vain, claiming)
-    claims = [
-        Claim(
-            post.channel_id,
-            claiming.token,
-            post,
-            own,
-            in_doubt=False,
-            claimed_at=now,
-            begun_at_s=claiming.at_s,
-        )
-        for post, own in posts
-    ]
-    return replace(added, claims=[*added.claims, *with_views(session, claims, shown, tells)])
+        return []
+    shown = message_view.shown_beside(session, begun.values())
+    claims = [_claim(claiming, some[0].message, some[0].own) for some in shown.values()]
+    _unlease(session, begun.keys() - {claim.channel_id for claim in claims}, claiming)
+    return with_views(session, claims, shown, tells)
 
 
-def _first(new: Sequence[NewPost], but: Collection[str]) -> list[str]:
-    """Channels whose single new message is an event's own, the most urgent first."""
-    unsent = _unsent(new)
+def _claim(claiming: Claiming, post: OutboxMessage, own: EventVersion) -> Claim:
+    return Claim(
+        post.channel_id,
+        claiming.token,
+        post,
+        own,
+        in_doubt=False,
+        claimed_at=claiming.now,
+        begun_at_s=claiming.at_s,
+    )
+
+
+def _first(new: Sequence[NewPost], but: Collection[str]) -> dict[str, NewPost]:
+    """Channel → its single new message, if an event's own. The most urgent come first."""
+    unsent = [post for post in new if post.is_unsent]
     count = Counter(post.channel_id for post in unsent)
     first = [post for post in unsent if count[post.channel_id] == 1 and post.kind is MessageKind.EVENT]
-    return [post.channel_id for post in sorted(first, key=lambda post: post.priority) if post.channel_id not in but]
-
-
-def _unsent(new: Sequence[NewPost]) -> list[NewPost]:
-    return [post for post in new if not (post.muted_by or post.not_before)]
+    by_urgency = sorted(first, key=lambda post: post.priority)
+    return {post.channel_id: post for post in by_urgency if post.channel_id not in but}
 
 
 def _lease(session: Session, call: Call, channels: Sequence[str], claiming: Claiming) -> frozenset[str]:
@@ -186,4 +169,5 @@ def _lease(session: Session, call: Call, channels: Sequence[str], claiming: Clai
 
 
 def _unlease(session: Session, channels: Collection[str], claiming: Claiming) -> None:
-    session.connection().execute(_UNLEASE, {"channels": sorted(channels), "token": claiming.token})
+    if channels:
+        session.connection().execute(_UNLEASE, {"channels": sorted(channels), "token": claiming.token})

@@ -32,24 +32,17 @@ IN_DOUBT_WAIT = timedelta(seconds=5)
 """Of a queue after an unanswered call. The first look comes later still."""
 
 
-@dataclass(frozen=True)
-class OutcomeContext:
-    """`channel_pause`: between two messages in a channel."""
+class Recording(NamedTuple):
+    """`now`: by the clock of leases. `channel_pause`: between two messages in a channel."""
 
+    session: Session
+    now: datetime
     notices: Notices
     channel_pause: timedelta
 
     def pause_after(self, claim: Claim) -> timedelta:
         """Edits are limited by method, not by channel."""
         return timedelta(0) if claim.is_edit else self.channel_pause
-
-
-class Recording(NamedTuple):
-    """`now`: by the clock of leases."""
-
-    session: Session
-    now: datetime
-    notices: Notices
 
 
 @dataclass(frozen=True)
@@ -65,12 +58,12 @@ class ClaimOutcome(ABC):
     claim: Claim
     after: timedelta = field(default=timedelta(0), kw_only=True)
 
-    def record(self, session: Session, now: datetime, context: OutcomeContext) -> bool:
+    def record(self, at: Recording) -> bool:
         """False if the lease is lost."""
-        free_at = now + self.after + (context.pause_after(self.claim) if self.pauses else timedelta(0))
-        if not _release(session, self.claim, free_at=free_at):
+        free_at = at.now + self.after + (at.pause_after(self.claim) if self.pauses else timedelta(0))
+        if not _release(at.session, self.claim, free_at=free_at):
             return False
-        self._write(Recording(session, now, context.notices))
+        self._write(at)
         return True
 
     @abstractmethod
@@ -273,18 +266,20 @@ class ChannelClosed(ClaimOutcome):
         close_channel(at.session, at.notices, self.claim.channel_id, self.code, at.now)
 
 
-def record_posted(session: Session, sent: Sequence[Posted], now: datetime, context: OutcomeContext) -> dict[str, bool]:
-    """Store simple outcomes together. Channel → whether more messages wait, for the leases still ours."""
-    ours: dict[str, bool] = {}
-    for pause in {context.pause_after(one.claim) for one in sent}:
-        leases = [
-            (one.claim.channel_id, one.claim.lease_token) for one in sent if context.pause_after(one.claim) == pause
-        ]
-        values = {"leases": leases, "free_at": now + pause}
-        ours.update((channel_id, waits) for channel_id, waits in session.connection().execute(_FREED, values))
+def record_posted(at: Recording, sent: Sequence[Posted]) -> dict[str, timedelta | None]:
+    """Store simple outcomes together. Channel → the pause before further messages; None if no message waits.
+
+    Without leases that are ours no more.
+    """
+    ours: dict[str, timedelta | None] = {}
+    for pause in {at.pause_after(one.claim) for one in sent}:
+        leases = [(one.claim.channel_id, one.claim.lease_token) for one in sent if at.pause_after(one.claim) == pause]
+        values = {"leases": leases, "free_at": at.now + pause}
+        freed = at.session.connection().execute(_FREED, values)
+        ours.update((channel_id, pause if waits else None) for channel_id, waits in freed)
     # In a fixed order, so that no deadlock is possible.
     written = sorted((one for one in sent if one.claim.channel_id in ours), key=lambda one: one.claim.post.id or 0)
-    _write_posted(Recording(session, now, context.notices), written)
+    _write_posted(at, written)
     return ours
 
 

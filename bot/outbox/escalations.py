@@ -219,7 +219,7 @@ def _step(session: Session, one: Open, asked: StoredRequest, now: datetime, abse
                 MessageKind.ESCALATION,
                 Priority.ABANDONMENT,
                 now,
-                written=Escalated(people=people, minutes=minutes).model_dump_json(),
+                content=Escalated(people=people, minutes=minutes).model_dump_json(),
                 follows_id=one.row.message_id,
             )
             for channel_id, what, people in posts

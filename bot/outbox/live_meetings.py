@@ -92,7 +92,7 @@ def make(session: Session, meeting: Meeting, channels: Iterable[str], received_a
     key = key_of(meeting)
     content = meeting.model_dump_json()
     posts = [
-        NewPost(channel, f"{key}@{channel}", MessageKind.LIVE, Priority.OTHER, received_at, written=content)
+        NewPost(channel, f"{key}@{channel}", MessageKind.LIVE, Priority.OTHER, received_at, content=content)
         for channel in channels
     ]
     message_store.add(session, posts)

@@ -77,8 +77,9 @@ class NewPost:
     """A message to be made, unless its `idempotency_key` exists.
 
     `muted_by`: who muted the meeting. `not_before`: the message waits. `due_at`: a message that waited was due then.
-    `written`: content of a message rendered when sent, as JSON. `thread_of`: a live message. `asked`: the message is to
-    be acknowledged. `follows_id`: of an escalation, the message that asks.
+    `content`: as JSON, of a message without an event. `thread_of`: a live message. `asked`: the message is to
+    be acknowledged. `follows_id`: of an escalation, the message that asks. `sending_at` and `deadline_at`: of the call,
+    where the queue is leased for the message.
     """
 
     channel_id: str
@@ -87,23 +88,19 @@ class NewPost:
     priority: Priority
     received_at: datetime
     event_id: int | None = None
-    content: Message | None = None
+    content: str | None = None
     muted_by: str | None = None
     not_before: datetime | None = None
     due_at: datetime | None = None
-    written: str | None = None
     thread_of: int | None = None
     asked: AckRequest | None = None
     follows_id: int | None = None
+    sending_at: datetime | None = None
+    deadline_at: datetime | None = None
 
-
-@dataclass(frozen=True)
-class Sending:
-    """Channels whose queue is leased for the new message, with the call's moment and deadline."""
-
-    channels: frozenset[str]
-    at: datetime
-    deadline_at: datetime
+    @property
+    def is_unsent(self) -> bool:
+        return not (self.muted_by or self.not_before)
 
 
 def add(session: Session, posts: Iterable[NewPost]) -> dict[str, int]:
@@ -122,11 +119,11 @@ def ids_of(session: Session, idempotency_keys: Collection[str]) -> dict[str, int
     return {key: number for key, number in session.execute(statement) if number}
 
 
-def insert(session: Session, posts: Sequence[NewPost], sending: Sending | None = None) -> dict[str, int]:
+def insert(session: Session, posts: Sequence[NewPost]) -> dict[str, int]:
     """New key → id, in existing queues. Messages in the channels of `sending` are "sending"."""
     if not posts:
         return {}
-    rows = [row_of(post, sending) for post in posts]
+    rows = [row_of(post) for post in posts]
     found = session.connection().execute(_insert_statement(dialect_of(session)), rows)
     made = {name: number for number, name in found}
     asking = [(made[post.idempotency_key], post.asked) for post in posts if post.asked and post.idempotency_key in made]
@@ -155,26 +152,23 @@ def _insert_statement(dialect: str) -> ReturningInsert[int, str]:
     return once.returning(row.id, row.idempotency_key)
 
 
-def row_of(post: NewPost, sending: Sending | None) -> dict[str, Any]:
-    state = MessageState.MUTED if post.muted_by else MessageState.QUEUED
-    not_before = post.not_before if state is MessageState.QUEUED else None
-    may_begin = state is MessageState.QUEUED and not_before is None
-    begun = sending if sending and may_begin and post.channel_id in sending.channels else None
+def row_of(post: NewPost) -> dict[str, Any]:
+    begun = MessageState.SENDING if post.sending_at else MessageState.QUEUED
     return {
         "channel_id": post.channel_id,
         "idempotency_key": post.idempotency_key,
         "kind": post.kind,
         "event_id": post.event_id,
-        "content": post.content.as_json() if post.content else post.written,
+        "content": post.content,
         "priority": int(post.priority),
-        "state": MessageState.SENDING if begun else state,
+        "state": MessageState.MUTED if post.muted_by else begun,
         "muted_by": post.muted_by,
         "received_at": post.received_at,
-        "not_before": not_before,
+        "not_before": None if post.muted_by else post.not_before,
         "due_at": post.due_at,
-        "attempts": 1 if begun else 0,
-        "sending_at": begun.at if begun else None,
-        "deadline_at": begun.deadline_at if begun else None,
+        "attempts": 1 if post.sending_at else 0,
+        "sending_at": post.sending_at,
+        "deadline_at": post.deadline_at,
         "thread_of": post.thread_of,
         "follows_id": post.follows_id,
     }
@@ -240,7 +234,7 @@ def add_notice(session: Session, key: str, channel_ids: Sequence[str], message: 
 def _add_notice(session: Session, name: str, channel_ids: Sequence[str], content: str, now: datetime) -> None:
     """Add a notice, once for each channel."""
     posts = [
-        NewPost(channel_id, f"{name}@{channel_id}", MessageKind.NOTICE, Priority.ADMIN, now, written=content)
+        NewPost(channel_id, f"{name}@{channel_id}", MessageKind.NOTICE, Priority.ADMIN, now, content=content)
         for channel_id in channel_ids
     ]
     add(session, posts)

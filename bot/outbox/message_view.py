@@ -134,7 +134,7 @@ class Superseded:
 
 @dataclass(frozen=True)
 class Tells:
-    """What fan-out knows. By version id, for the versions told: `versions`, and `events`, filled in.
+    """What fan-out knows. By version id, for the transaction's news: `versions`, and `events`, filled in.
 
     `around`: stored events of the same races and meetings. `told`: see `telling_store.told`. `asked`: earlier messages
     to be acknowledged.

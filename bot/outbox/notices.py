@@ -140,9 +140,9 @@ class Notices:
             "not let me post here."
         )
         key = _of_closing("admin-channel-open", self.admin_channel, since)
-        message = self._render(Urgency.ALL_CLEAR, words, [])
+        content = self._render(Urgency.ALL_CLEAR, words, []).as_json()
         # Not a notice: a notice would go to other channels where this channel closes again.
-        said = NewPost(self.admin_channel, key, MessageKind.WELCOME, Priority.ADMIN, self._clock(), content=message)
+        said = NewPost(self.admin_channel, key, MessageKind.WELCOME, Priority.ADMIN, self._clock(), content=content)
         message_store.add(session, [said])
 
     def tell_channel(self, session: Session, key: str, channel_id: str, words: str, *, urgency: Urgency) -> None:

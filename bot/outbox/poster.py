@@ -22,7 +22,7 @@ from bot.outbox import call_holds, channel_queues, claim_outcomes
 from bot.outbox.channel_move import move_person
 from bot.outbox.channel_queues import LEASE_MARGIN_S, POST_CALL_S, Claim
 from bot.outbox.claim_at_fanout import Added, Claiming
-from bot.outbox.claim_outcomes import ClaimOutcome, OutcomeContext, Posted
+from bot.outbox.claim_outcomes import ClaimOutcome, Posted, Recording
 from bot.outbox.claim_sender import ClaimSender, Render
 from bot.outbox.message import NativeBlocks
 from bot.outbox.messenger import Call, Sender
@@ -69,7 +69,6 @@ class Poster:
     def __post_init__(self) -> None:
         self._buckets = Buckets(self.pace.limits)
         self.claim_sender = ClaimSender(self.sender, self.render, self.native, self.clock, self.monotonic, self.worked)
-        self._context = OutcomeContext(self.notices, timedelta(seconds=self.pace.channel_s))
         self._under_way: set[asyncio.Task[None]] = set()
         self._is_running = False
         self._stopping = False
@@ -258,12 +257,15 @@ class Poster:
             for outcome, written in pending:
                 channel_id = outcome.claim.channel_id
                 written.set_result(channel_id in waiting)
-                if waiting.get(channel_id):
-                    self._wake_in(self._context.pause_after(outcome.claim).total_seconds())
+                if (pause := waiting.get(channel_id)) is not None:
+                    self._wake_in(pause.total_seconds())
 
-    def _record_pending(self, session: Session, *, pending: Sequence[_Pending]) -> dict[str, bool]:
+    def _record_pending(self, session: Session, *, pending: Sequence[_Pending]) -> dict[str, timedelta | None]:
         sent = [outcome for outcome, _ in pending]
-        return claim_outcomes.record_posted(session, sent, self._now(session, pending), self._context)
+        return claim_outcomes.record_posted(self.recording(session, self._now(session, pending)), sent)
+
+    def recording(self, session: Session, now: datetime) -> Recording:
+        return Recording(session, now, self.notices, timedelta(seconds=self.pace.channel_s))
 
     def _now(self, session: Session, pending: Sequence[_Pending]) -> datetime:
         """By the clock of leases: the claim's moment, and the monotonic time passed since."""
@@ -285,7 +287,7 @@ class Poster:
         while True:
             try:
                 ours = await self.database.write(
-                    lambda session: outcome.record(session, database_now(session, self.clock), self._context)
+                    lambda session: outcome.record(self.recording(session, database_now(session, self.clock)))
                 )
             except Exception as error:  # noqa: BLE001  whatever the cause: Slack may have the message
                 log.warning(

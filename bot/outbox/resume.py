@@ -204,7 +204,12 @@ class Reopening:
                 messages = self.summarise(_summary(session, channel_id, waiting, held=held, given_up=given_up))
                 made = [
                     NewPost(
-                        channel_id, f"{name}:{number}@{channel_id}", MessageKind.SUMMARY, priority, now, content=message
+                        channel_id,
+                        f"{name}:{number}@{channel_id}",
+                        MessageKind.SUMMARY,
+                        priority,
+                        now,
+                        content=message.as_json(),
                     )
                     for number, (message, _) in enumerate(messages)
                 ]

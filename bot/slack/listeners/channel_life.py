@@ -112,7 +112,7 @@ class ChannelListener:
             said = welcome(filters, is_paused=is_paused)
             key = f"welcome:{invitation}@{channel_id}"
             message_store.add(
-                session, [NewPost(channel_id, key, MessageKind.WELCOME, Priority.ADMIN, now, content=said)]
+                session, [NewPost(channel_id, key, MessageKind.WELCOME, Priority.ADMIN, now, content=said.as_json())]
             )
         return started
 

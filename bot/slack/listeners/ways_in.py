@@ -144,7 +144,12 @@ class DirectMessageListener:
         if said is None:
             return
         post = NewPost(
-            committed.invocation.channel_id, key, MessageKind.ANSWER, Priority.ADMIN, desk.clock(), content=said
+            committed.invocation.channel_id,
+            key,
+            MessageKind.ANSWER,
+            Priority.ADMIN,
+            desk.clock(),
+            content=said.as_json(),
         )
 
         def store(session: Session) -> None:

@@ -22,7 +22,12 @@ NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 
 def add(channel_id, received_at, priority=Priority.ADMIN):
     post = NewPost(
-        channel_id, f"notice:x@{channel_id}", MessageKind.NOTICE, priority, received_at, content=Message(text="x")
+        channel_id,
+        f"notice:x@{channel_id}",
+        MessageKind.NOTICE,
+        priority,
+        received_at,
+        content=Message(text="x").as_json(),
     )
     return partial(message_store.add, posts=[post])
 

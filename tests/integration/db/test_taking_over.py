@@ -324,7 +324,7 @@ async def run(pipeline) -> None:
 
 
 async def test_what_waited_is_posted_once_and_the_channels_go_on(taken_over, slack):
-    new = NewPost("CGB", "new@CGB", MessageKind.WELCOME, Priority.ADMIN, START, content=Message(text="new"))
+    new = NewPost("CGB", "new@CGB", MessageKind.WELCOME, Priority.ADMIN, START, content=Message(text="new").as_json())
 
     def add(session):
         assert message_store.add(session, [new])

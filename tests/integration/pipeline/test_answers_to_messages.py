@@ -17,7 +17,7 @@ from bot.db.database_clock import database_now
 from bot.db.tables import EventVersion, OutboxMessage, Reason
 from bot.errors import SlackDoubtful
 from bot.outbox import call_holds, channel_queues
-from bot.outbox.claim_outcomes import GivenUp, NotSent, OutcomeContext, Posted
+from bot.outbox.claim_outcomes import GivenUp, NotSent, Posted
 from bot.outbox.messenger import Call, Sender
 from bot.outbox.pace import Pace
 from bot.settings import DoubtfulPosts
@@ -184,9 +184,10 @@ async def test_worker_that_lost_its_lease_changes_nothing(pipeline):
     (taken_over,) = await claim(pipeline)
     assert taken_over.in_doubt
     now = pipeline.clock()
-    context = OutcomeContext(pipeline.notices, timedelta(0))
     for late in (Posted(lost, "1.1"), NotSent(lost, "late"), GivenUp(lost, Reason.REFUSED, "late")):
-        assert not await write(pipeline, late.record, now, context)
+        assert not await write(
+            pipeline, lambda session, late=late: late.record(pipeline.poster.recording(session, now))
+        )
     assert await pipeline.waiting() == {"in_doubt": 1}
 
 

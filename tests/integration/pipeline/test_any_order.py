@@ -24,7 +24,7 @@ from bot.fanout.completion_edits import look_again
 from bot.fanout.fanout import Fanout
 from bot.outbox import channel_queues
 from bot.outbox.claim_at_fanout import QueuedOnly
-from bot.outbox.claim_outcomes import OutcomeContext, Posted
+from bot.outbox.claim_outcomes import Posted, Recording
 from bot.outbox.notices import Notices
 from bot.racedata import race_book_store, reference_store
 from bot.racedata.client.records import KnownCourse
@@ -139,8 +139,8 @@ class Channel:
         self._count += 1
         message_ts = claim.post.message_ts or f"{self._count}.0"
         self.said[claim.post.idempotency_key] = plainly(message)
-        outcome, context = Posted(claim, message_ts, claim.rev), OutcomeContext(self.notices, timedelta(0))
-        self.within(lambda session: outcome.record(session, self.now, context))
+        outcome = Posted(claim, message_ts, claim.rev)
+        self.within(lambda session: outcome.record(Recording(session, self.now, self.notices, timedelta(0))))
 
 
 def listed():

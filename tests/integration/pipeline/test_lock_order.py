@@ -133,7 +133,7 @@ def give_up(engine, pipeline, claimed):
     with Session(engine) as session:
         session.execute(text("SET application_name = 'waiting'"))
         outcome = GivenUp(claimed, Reason.REFUSED, "msg_too_long")
-        outcome.record(session, database_now(session, pipeline.clock), pipeline.poster._context)
+        outcome.record(pipeline.poster.recording(session, database_now(session, pipeline.clock)))
         session.commit()
 
 

@@ -34,7 +34,9 @@ async def queue(pipeline, *channels, priority=Priority.OTHER, said="said"):
     # Long due, by PostgreSQL's own clock too.
     now = pipeline.clock().replace(year=2020)
     new = [
-        NewPost(one, f"{said}@{one}", MessageKind.NOTICE, priority, now, content=Message(text=f"{said} {one}"))
+        NewPost(
+            one, f"{said}@{one}", MessageKind.NOTICE, priority, now, content=Message(text=f"{said} {one}").as_json()
+        )
         for one in channels
     ]
     await write(pipeline, message_store.add, new)
