@@ -5,10 +5,10 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from enum import Enum, auto
 from hashlib import sha256
 
-from bot.channels.conditions.condition import ALL_REGIONS, EVERY_VALUE, FilterFields
+from bot.channels.conditions.condition import ALL_REGIONS, EVERY_VALUE
 from bot.channels.conditions.course_condition import has_course, takes_course
 from bot.channels.conditions.event_conditions import HERE, is_mention
-from bot.channels.conditions.table import BY_FIELD, CONDITIONS
+from bot.channels.conditions.table import BY_FIELD, CONDITIONS, AllFields
 from bot.events.event import EventKind, RacingEvent, Topic
 from bot.events.races import Course, Race, Value, is_same_course
 
@@ -32,7 +32,7 @@ QUIETED = frozenset({Topic.RESULTS, Topic.RACECARDS})
 """The topics that a mute holds back. An abandonment is never held back."""
 
 
-class ChannelFilter(FilterFields):
+class ChannelFilter(AllFields):
     """A value for each kind of condition (bot.channels.conditions)."""
 
     def matches(self, event: RacingEvent) -> bool:

@@ -13,7 +13,8 @@ from typing import NamedTuple
 from sqlmodel import Session
 
 from bot.channels import channel_lock, subscriptions, watches
-from bot.channels.conditions.race_conditions import class_keys, folded_class
+from bot.channels.conditions.course_condition import name_of
+from bot.channels.conditions.table import OF_RACES
 from bot.channels.filters import ALL_REGIONS, ChannelFilter
 from bot.channels.watches import WatchedName
 from bot.cli.opened import opened
@@ -38,7 +39,6 @@ from bot.slack.commands.invocation import Invocation
 from bot.slack.commands.subscription_changes import announce, audited, note
 from bot.slack.messages.answers.change_notice import unwatched_by
 from bot.slack.messages.answers.filter_words import in_words
-from bot.slack.messages.conditions.taken_views import name_of
 from bot.slack.web_client import SlackClient, make_session, make_web_client
 
 log = get_logger(__name__)
@@ -240,9 +240,9 @@ def _published(typed: ChannelFilter, lists: Lexicon, now: datetime) -> tuple[Cha
 
 def _unlisted_classes(typed: ChannelFilter, lists: Lexicon) -> list[str]:
     """A sentence for each unlisted class. While no list is known, every class is accepted, as in Slack."""
-    published = {key for each in lists.classes for key in class_keys(folded_class(each))}
-    unlisted = [each for each in typed.classes if published and folded_class(each) not in published]
-    return [_unlisted("race class", each, lists.classes) for each in unlisted]
+    kinds = [one for one in OF_RACES if one.is_published]
+    unlisted = [(one.noun, each) for one in kinds for each in one.unlisted(one.of(typed), lists.classes)]
+    return [_unlisted(noun, each, lists.classes) for noun, each in unlisted]
 
 
 def _unlisted(kind: str, word: str, listed: Sequence[str], *, is_known: bool = True) -> str:

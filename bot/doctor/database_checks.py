@@ -24,9 +24,9 @@ from bot.deliveries.journal import STORE_WITHIN_S, Journal
 from bot.doctor.deployment import Deployment
 from bot.doctor.findings import Finding, NotApplicable, Seen, failed, warning
 from bot.errors import SchemaUnknown, SecretsUnreadable, StorageError, reason_of
+from bot.events.sentences import counted
 from bot.racedata import webhook_subscriptions
 from bot.settings import MIB
-from bot.slack.messages.kit.text import counted
 
 PROOF = "doctor.proof"
 PROOF_BYTES = 256 * 1024

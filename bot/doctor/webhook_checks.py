@@ -17,11 +17,11 @@ from bot.db.tables import InboxDelivery, WebhookSubscriptionRow
 from bot.doctor.deployment import HTTP_TIMEOUT_S, Deployment
 from bot.doctor.findings import Finding, NotApplicable, Seen, failed, warning
 from bot.events.event import TOPIC_OF
+from bot.events.sentences import counted
 from bot.operations import public_url
 from bot.operations.public_url import Problem
 from bot.racedata import webhook_subscriptions
 from bot.slack import request_guard
-from bot.slack.messages.kit.text import counted
 from bot.web.plain_answers import WEBHOOK_PATH
 
 CERTIFICATE_LEFT_S = 14 * 24 * 3600

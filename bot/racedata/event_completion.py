@@ -12,6 +12,7 @@ from typing import NamedTuple
 from sqlmodel import Session
 
 from bot.channels import subscriptions
+from bot.channels.conditions.table import CHOSEN_BY
 from bot.channels.filters import ALL_REGIONS, ChannelFilter
 from bot.db.engine import is_damage, is_unavailable
 from bot.errors import RacingBotError
@@ -377,8 +378,8 @@ def _has_races_without_id(event: RacingEvent) -> bool:
 
 
 def _lacks(race: Race) -> bool:
-    chosen_by = (race.title, race.race_class, race.race_type, race.surface)
-    return _lacks_place(race) or race.off == OffTime() or None in chosen_by
+    read = (getattr(race, name) for name in ("title", *CHOSEN_BY))
+    return _lacks_place(race) or race.off == OffTime() or any(one is None for one in read)
 
 
 def _lacks_place(race: Race) -> bool:

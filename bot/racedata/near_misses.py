@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from rapidfuzz import fuzz, process
 
+from bot.channels.conditions.course_condition import COURSE_PREFIX
 from bot.errors import CommandError
 from bot.events.typed_text import folded
 from bot.racedata.client.records import KnownCourse
@@ -28,9 +29,6 @@ TYPED_MAX = 80
 NEAR_NAMES_MAX = 10
 
 LOOKED_UP_MAX = 10
-
-COURSE_PREFIX = "course:"
-"""Stands before a typed course among words of other kinds."""
 
 Vocabulary = Mapping[str, str]
 """The understood words, each with the text to type: the word, or `course:Name`."""

@@ -7,7 +7,8 @@ from datetime import datetime, timedelta
 from http import HTTPStatus
 from typing import Any, Generic, TypeVar
 
-from bot.channels.conditions.race_conditions import CLASS, class_keys, folded_class
+from bot.channels.conditions.condition import NarrowingCondition
+from bot.channels.conditions.course_condition import COURSE_PREFIX
 from bot.clock import Clock
 from bot.db.engine import Database
 from bot.errors import CommandError, ServiceError, StorageError
@@ -26,7 +27,6 @@ from bot.racedata.client.service_errors import (
 )
 from bot.racedata.lexicon import Lexicon, kept
 from bot.racedata.near_misses import (
-    COURSE_PREFIX,
     Vocabulary,
     find_courses,
     likely_courses,
@@ -143,19 +143,16 @@ class ReferenceBook:
             after=f"{listed} /racing courses lists the courses.".strip(),
         )
 
-    async def check_classes(self, typed: Sequence[str]) -> None:
-        """Raise CommandError, with near misses, for a race class that the service does not list.
+    async def check_listed(self, kind: NarrowingCondition, typed: Sequence[str]) -> None:
+        """Raise CommandError, with near misses, for a value that the service does not list.
 
-        Without a list every class is taken. Makes no request.
+        Without a list every value is taken. Makes no request.
         """
-        classes = await self._database.read(reference_store.CLASSES.items)
-        published = {key: one for one in classes for key in class_keys(folded_class(one))}
-        unknown = [one for one in typed if published and folded_class(one) not in published]
-        if unknown:
-            wrong = await asyncio.to_thread(wrong_words, unknown, {one: f"{CLASS}:{one}" for one in classes})
-            listed = named(classes, "or") if len(classes) <= LISTED_REGIONS else ""
-            after = f"Race classes: {listed}." if listed else ""
-            raise refusal(f"There is no race class {named(unknown)}.", wrong, after=after)
+        published = await self._database.read(reference_store.CLASSES.items) if kind.is_published else ()
+        if unknown := kind.unlisted(typed, published):
+            wrong = await asyncio.to_thread(wrong_words, unknown, {one: f"{kind.typed_as}{one}" for one in published})
+            after = f"{kind.plural.capitalize()}: {named(published)}." if len(published) <= LISTED_REGIONS else ""
+            raise refusal(f"There is no {kind.noun} {named(unknown)}.", wrong, after)
 
     async def check_course(
         self, typed: str, timeout_s: float | None = None, *, regions: Sequence[str] = (), guessing: bool = True

@@ -16,6 +16,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from bot.app import Service
+from bot.channels.conditions.table import TOPICS
 from bot.cli.main import app as command_line
 from bot.db.engine import table_of
 from bot.db.tables import WHERE, InboxDelivery
@@ -35,7 +36,6 @@ from bot.slack.language.grammar import TOPIC_WORDS
 from bot.slack.listeners.ways_in import DIRECT_MESSAGE_EVENT
 from bot.slack.messages import EVENT_MESSAGES
 from bot.slack.messages.answers.help_answer import HelpGroup
-from bot.slack.messages.conditions.condition_view import TOPIC_LABELS
 from bot.web.plain_answers import WEBHOOK_PATH
 from sandbox.racing_service.endpoints import EventName
 from sandbox.racing_service.racing_standin import RacingService
@@ -74,7 +74,7 @@ def told(declared):
 
 
 def test_every_topic_has_an_event_words_a_label_names_of_its_time_and_a_place_in_the_usage():
-    assert set(TOPIC_WORDS.values()) == set(TOPIC_LABELS) == set(TOPIC_OF.values()) == set(Topic)
+    assert set(TOPIC_WORDS.values()) == set(TOPICS.labels) == set(TOPIC_OF.values()) == set(Topic)
     assert [topic for topic in Topic if f"event.occurred_at.{topic}" not in NAMES_OF_FACTS] == []
     assert [topic for topic in Topic if {topic.value, topic.value.removesuffix("s")} - set(TOPIC_WORDS)] == []
     for name in ("subscribe", "unsubscribe"):

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from bot.channels.filters import ALL_REGIONS, HERE, ChannelFilter
 from bot.events.event import DEFAULT_TOPICS, Topic
 from bot.events.races import Course
+from bot.slack.forms.form_fields import PublishedChoices
 from bot.slack.forms.subscribe_form import FormOf, read_form, saved, subscribe_form
-from bot.slack.messages.conditions.condition_view import PublishedChoices
 from sandbox.slack import modals
 from sandbox.slack.block_rules import view_problems
 

@@ -1,25 +1,29 @@
 """Choices: when a channel is told of the events that the filter's other conditions take, and who acknowledges."""
 
 import re
-from collections.abc import Iterable, Sequence
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import Any
 
-from bot.channels.conditions.condition import Condition, FilterFields
+from bot.channels.conditions.condition import Condition, FilterFields, Loss
 from bot.channels.conditions.event_conditions import HERE, is_mention
-from bot.channels.conditions.zones import ZONE_EXAMPLE, zone_named, zone_of
+from bot.channels.conditions.zones import ZONE_EXAMPLE, zone_called, zone_named, zone_of
 from bot.events.event import RacingEvent, Topic
+from bot.events.sentences import counted, listed
 from bot.events.typed_times import read_clock, read_length
 
 
 class ChoiceCondition(Condition):
     """A choice takes no event away. Newly typed values replace present values.
 
-    `is_single`: the last of several values counts. `example`: a typed value.
+    `is_single`: the last of several values counts. `is_of_names`: values are names, and no times. `help`: what the
+    typed word does.
     """
 
     is_single = False
-    example: str
+    is_of_names = False
+    help: str
 
     def covers(self, wide: FilterFields, narrow: FilterFields) -> bool:
         return not self.of(wide) or self.of(wide) == self.of(narrow)
@@ -35,6 +39,26 @@ class ChoiceCondition(Condition):
     def of_file(self, values: Sequence[Any]) -> tuple[Any, ...]:
         return tuple(values[-1:] if self.is_single else dict.fromkeys(values))
 
+    def guesses(self, _typed: str) -> tuple[str, ...]:
+        return () if self.is_of_names else (self.example,)
+
+    def losses(self, was: FilterFields, now: FilterFields) -> Iterator[Loss]:
+        if not self.covers(now, was):
+            yield self.change(now)
+
+    @abstractmethod
+    def change(self, now: FilterFields) -> Loss:
+        """What somebody set."""
+
+
+def by_the_clock(chosen: FilterFields) -> str:
+    return chosen.zone[0] if chosen.zone else "UTC"
+
+
+def clock_named(chosen: FilterFields) -> str:
+    """For example "London time"."""
+    return f"{chosen.zone[0].rpartition('/')[2].replace('_', ' ')} time" if chosen.zone else "UTC"
+
 
 def time_of_day(typed: str) -> time | None:
     return read_clock(typed, is_hour_enough=True)
@@ -45,17 +69,32 @@ def moment_of(day: date, at: time, zone: tzinfo) -> datetime:
     return datetime.combine(day, at, tzinfo=zone).astimezone(UTC)
 
 
-class DigestCondition(ChoiceCondition):
+class HourCondition(ChoiceCondition):
+    """An hour, which a zone may follow: "6pm London time"."""
+
+
+class DigestCondition(HourCondition):
     field = file_key = "digest"
     file_noun = "an hour of a digest"
     topic: Topic | None = Topic.RESULTS
+    typed_as = "digest:"
     example = "18:00"
+    before: tuple[str, ...] = ("results together",)
+    label = "Results together, once a day at"
+    help = "a day's results come in one message at that time"
+    hint = f"For example: {example}. Abandonments, and changes of earlier news, come at once."
 
     def stored(self, typed: str) -> str:
         found: time | None = time_of_day(typed)
         if found is None:
             raise ValueError(f"{typed[:40]} is no time of day: write {self.example}, for example")
         return f"{found:%H:%M}"
+
+    def said(self, chosen: FilterFields) -> str:
+        return f"results together at {listed(chosen.digest)} {by_the_clock(chosen)}"
+
+    def change(self, now: FilterFields) -> Loss:
+        return Loss("set a results digest for", f": each day at {listed(now.digest)} {clock_named(now)}")
 
 
 class EveCondition(DigestCondition):
@@ -64,7 +103,18 @@ class EveCondition(DigestCondition):
     field = file_key = "cards"
     file_noun = "an hour for racecards"
     topic = Topic.RACECARDS
+    typed_as = "cards:"
     example = "19:00"
+    before = ("racecards together on the eve",)
+    label = "Racecards together, on the day before at"
+    help = "racecards come in one message on the eve of the racing, at that time"
+    hint = f"For example: {example}. Choose Racecards above too. A later card comes at once."
+
+    def said(self, chosen: FilterFields) -> str:
+        return f"racecards together on the eve at {listed(chosen.cards)} {by_the_clock(chosen)}"
+
+    def change(self, now: FilterFields) -> Loss:
+        return Loss("set a racecard digest for", f": on the eve at {listed(now.cards)} {clock_named(now)}")
 
 
 def told_at(chosen: FilterFields, event: RacingEvent, now: datetime) -> datetime:
@@ -93,10 +143,17 @@ def _eve(race_date: str | None) -> list[date]:
 _DASH = re.compile(" ?[-–—] ?")  # noqa: RUF001  as phones type dashes
 
 
-class QuietCondition(ChoiceCondition):
+class QuietCondition(HourCondition):
     field = file_key = "quiet"
     file_noun = "quiet hours"
+    typed_as = "quiet:"
     example = "22:00-07:00"
+    before = ("quiet hours", "no messages", "no posts")
+    label = "Quiet hours"
+    help = "results and racecards wait in these hours, and come in one message at the end; abandonments never wait"
+    hint = (
+        f"For example: {example}. Results and racecards wait, and come together at the end. Abandonments come at once."
+    )
 
     def stored(self, typed: str) -> str:
         """As "22:00-07:00"."""
@@ -104,6 +161,21 @@ class QuietCondition(ChoiceCondition):
         if None in each or len(each) != len(set(each)) or len(each) != len(("begin", "end")):
             raise ValueError(f"{typed[:40]} are no quiet hours: write start and end, {self.example} for example")
         return "-".join(f"{one:%H:%M}" for one in each if one is not None)
+
+    def guesses(self, typed: str) -> tuple[str, ...]:
+        """As `no messages after 10pm` means 10 pm until morning."""
+        begins, (begin, ends) = time_of_day(typed), self.example.split("-")
+        return (f"{begins:%H:%M}-{ends}" if begins else f"{begin}-{ends}",)
+
+    def said(self, chosen: FilterFields) -> str:
+        return f"quiet hours from {_hours(chosen)} {by_the_clock(chosen)}"
+
+    def change(self, now: FilterFields) -> Loss:
+        return Loss("set quiet hours for", f": {_hours(now)} {clock_named(now)}")
+
+
+def _hours(chosen: FilterFields) -> str:
+    return listed([one.replace("-", " to ") for one in chosen.quiet])
 
 
 def quiet_until(chosen: FilterFields, now: datetime) -> datetime | None:
@@ -139,15 +211,42 @@ ZONE = "zone"
 
 
 class ZoneCondition(ChoiceCondition):
-    """At most a single value."""
+    """At most a single value. Hours are said with their zone: the zone has words of its own only without hours."""
 
     field = file_key = ZONE
     is_single = True
+    is_of_names = True
     file_noun = "a time zone"
+    typed_as = f"{ZONE}:"
     example = ZONE_EXAMPLE
+    before = ("the clock of",)
+    label = "Time zone of these hours"
+    help = "the time zone of all these hours; your own without a zone"
+    hint = f"For example: {example}. Without a time zone new hours go by your own clock in Slack, else by UTC."
 
     def stored(self, typed: str) -> str:
         return zone_named(typed)
+
+    def value_of(self, typed: str) -> str | None:
+        return zone_called(typed)
+
+    def words(self, chosen: FilterFields, names_max: int | None = None) -> str:
+        return "" if chosen.has_hours else super().words(chosen, names_max)
+
+    def said(self, chosen: FilterFields) -> str:
+        return f"the clock of {chosen.zone[0]}"
+
+    def losses(self, was: FilterFields, now: FilterFields) -> Iterator[Loss]:
+        """Newly set hours name their clock themselves."""
+        hours = zip(_all_hours(was), _all_hours(now), strict=True)
+        return iter(()) if any(chosen not in {(), before} for before, chosen in hours) else super().losses(was, now)
+
+    def change(self, now: FilterFields) -> Loss:
+        return Loss("set the clock for", f": {clock_named(now)}")
+
+
+def _all_hours(chosen: FilterFields) -> tuple[tuple[str, ...], ...]:
+    return chosen.quiet, chosen.digest, chosen.cards
 
 
 MEETINGS = "meetings"
@@ -160,7 +259,12 @@ class ShowCondition(ChoiceCondition):
     field = file_key = "show"
     is_single = True
     file_noun = "a way to show results"
+    typed_as = "show:"
     example = MEETINGS
+    called: Mapping[str, str] = dict.fromkeys(("one message a meeting", "one message per meeting"), MEETINGS)
+    label = "One message a meeting"
+    labels: Mapping[str, str] = {MEETINGS: "Results go into its thread; abandonments stay in the channel"}
+    help = "one message a meeting is kept up to date, and the results stand in its thread"
 
     def stored(self, typed: str) -> str:
         if typed.strip().casefold() != MEETINGS:
@@ -168,7 +272,15 @@ class ShowCondition(ChoiceCondition):
         return MEETINGS
 
     def joined(self, one: FilterFields, other: FilterFields) -> tuple[str, ...]:
-        return one.show if one.show == other.show else ()
+        values: tuple[str, ...] = self.of(one)
+        return values if values == self.of(other) else ()
+
+    def said(self, chosen: FilterFields) -> str:
+        return "one message a meeting, results in its thread" if self.of(chosen) else "every result in the channel"
+
+    def change(self, now: FilterFields) -> Loss:
+        way = "one message a meeting, with results in its thread" if self.of(now) else "a message for every result"
+        return Loss("switched", f" to {way}")
 
 
 MINUTES_MAX = 720
@@ -189,7 +301,12 @@ class AckCondition(ChoiceCondition):
     ends_too = ("escalate",)
     file_noun = "a time to acknowledge"
     topic = Topic.ABANDONMENTS
+    typed_as = "ack:"
     example = "10m"
+    before = ("abandonments to be acknowledged", "acknowledge", "acknowledged")
+    label = "Abandonments to be acknowledged within"
+    help = "each abandonment has a button, and somebody is to press the button within that time"
+    hint = f"Write {example} for ten minutes. Each abandonment has a button, and everybody sees who has taken it."
 
     def stored(self, typed: str) -> str:
         word = typed.strip()
@@ -207,14 +324,41 @@ class AckCondition(ChoiceCondition):
     def joined(self, one: FilterFields, other: FilterFields) -> tuple[str, ...]:
         return min((values for values in (one.ack, other.ack) if values), key=_minutes, default=())
 
+    def words(self, chosen: FilterFields, _names_max: int | None = None) -> str:
+        return f", {self.said(chosen)}" if minutes_of(chosen) else ""
+
+    def said(self, chosen: FilterFields) -> str:
+        minutes = minutes_of(chosen)
+        if minutes is None:
+            return "no acknowledgement of abandonments"
+        return f"abandonments to be acknowledged within {counted(minutes, 'minute')}"
+
+    def change(self, now: FilterFields) -> Loss:
+        minutes = minutes_of(now)
+        if minutes is None:
+            return Loss("turned off acknowledgement for")
+        return Loss("set the time to acknowledge for", f": {counted(minutes, 'minute')}")
+
+
+ESCALATE_GROUPS_FIELD = "escalate_groups"
+
 
 class EscalateCondition(ChoiceCondition):
     """Ids of people, user groups and channels, or HERE. Newly typed ids are added to present ids."""
 
     field = file_key = "escalate"
+    is_of_names = True
     file_noun = "somebody to tell"
     topic = Topic.ABANDONMENTS
+    typed_as = "escalate:"
     example = "U0123ABCD"
+    before = ("else telling",)
+    help = "who is told of an abandonment that nobody has acknowledged: a person, a user group or a channel"
+    menus: Mapping[str, tuple[str, int]] = {
+        "escalate_people": ("If nobody acknowledges, mention", 10),
+        ESCALATE_GROUPS_FIELD: ("And mention @here or user groups", 10),
+        "escalate_channels": ("If still nobody acknowledges, post in", 10),
+    }
 
     def stored(self, typed: str) -> str:
         word = typed.strip()
@@ -224,9 +368,16 @@ class EscalateCondition(ChoiceCondition):
         if not (is_mention(told) or is_channel(told)):
             raise ValueError(
                 f"{word[:40]} is no id, and Slack looks up no name for me: Edit in /racing list offers people, groups "
-                f"and channels. An id can be typed, as {self.field}:{self.example}"
+                f"and channels. An id can be typed, as {self.typed_as}{self.example}"
             )
         return told
+
+    def said(self, chosen: FilterFields) -> str:
+        return f"else telling {listed(chosen.escalate)}" if chosen.escalate else "else telling nobody"
+
+    def change(self, now: FilterFields) -> Loss:
+        told = listed(now.escalate) or "nobody"
+        return Loss("changed who is told when nobody takes an abandonment from", f": now {told}")
 
     covers, joined, added = Condition.covers, Condition.joined, Condition.added
 

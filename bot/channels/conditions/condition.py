@@ -1,12 +1,13 @@
-"""The fields of a channel's filter, and the questions that each kind of condition answers about its field."""
+"""A kind of condition: the rule about events, and the words by which people type, read and choose the values."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from bot.events.event import EventKind, RacingEvent, Topic
 from bot.events.races import Course, Race, Value
+from bot.events.sentences import listed
 
 ALL_REGIONS = "*"
 """Every region of today and of later."""
@@ -19,11 +20,13 @@ FileData = str | Mapping[str, str]
 
 
 class FilterFields(Value):
-    """The stored fields of a filter: one for each kind of condition, and two of the check of typed words.
+    """The stored fields that several kinds of condition read, and two of the check of typed words.
+
+    The other kinds' fields stand beside the table (bot.channels.conditions.table).
 
     `mentions` are ids of people and user groups, or HERE. `digest` and `cards` are times of day as "18:00", and `quiet`
-    are hours as "22:00-07:00", by the clock of `zone`, of which there is one at most. `show` is empty or MEETINGS.
-    `ack` is a time as "10m", and `escalate` ids of people, user groups and channels, or HERE.
+    are hours as "22:00-07:00", by the clock of `zone`, of which there is one at most. `ack` is a time as "10m", and
+    `escalate` ids of people, user groups and channels, or HERE.
     `unchecked_since` is set while typed words wait for a list to be checked by (bot.fanout.unchecked_filters).
     `typed_region` is the typed region, where the region was mended and the channel has not been told.
     """
@@ -32,14 +35,11 @@ class FilterFields(Value):
     topics: frozenset[Topic]
     courses: tuple[Course, ...] = ()
     not_courses: tuple[Course, ...] = ()
-    classes: tuple[str, ...] = ()
-    codes: tuple[str, ...] = ()
     mentions: tuple[str, ...] = ()
     digest: tuple[str, ...] = ()
     cards: tuple[str, ...] = ()
     quiet: tuple[str, ...] = ()
     zone: tuple[str, ...] = ()
-    show: tuple[str, ...] = ()
     ack: tuple[str, ...] = ()
     escalate: tuple[str, ...] = ()
     unchecked_since: datetime | None = None
@@ -53,11 +53,23 @@ class FilterFields(Value):
         return self.unchecked_since is not None and event.reports_loss
 
 
+class Loss(NamedTuple):
+    """The words before and after the region: "set quiet hours for" GB ": 22:00 to 07:00 UTC"."""
+
+    words: str
+    after: str = ""
+
+    def of(self, where: str) -> str:
+        return f"{self.words} {where}{self.after}"
+
+
 class Condition(ABC):
     """A kind of condition: `field` of a filter, `file_key` in a file of subscriptions.
 
     `file_noun` is one value in the file's problems. `file_parts` are the names in a value of several parts.
     """
+
+    # The rule
 
     field: str
     file_key: str
@@ -71,6 +83,35 @@ class Condition(ABC):
     """The only topic of the values. Without the topic the values have no effect."""
     ends_too: tuple[str, ...] = ()
     """Fields of other conditions, which end where all values of this condition end."""
+    race_fields: tuple[str, ...] = ()
+    """The fields of a race that the rule reads, to be filled in from the race book."""
+
+    # The words
+
+    typed_as = ""
+    """Before a typed value, if people type values."""
+    example = "1"
+    """A typed value."""
+    called: Mapping[str, str] = {}
+    """Words of up to three that mean a value by themselves, such as "over jumps"."""
+    begins: Collection[str] = ()
+    """First words of other words that mean a value by themselves, such as "group" of "group 1"."""
+    parts: Collection[str] = ()
+    """Those of `called` that name less than the value that they are read as."""
+    before: tuple[str, ...] = ()
+    """Words that stand before a value in place of the name, such as "no messages"."""
+    plural = ""
+    """Several values of a narrowing kind."""
+
+    # The form's field: ticks by `labels`, else menus of people by `menus`, else a text with commas
+
+    label = ""
+    hint: str | None = None
+    labels: Mapping[str, str] = {}
+    """The label of each value to tick."""
+    menus: Mapping[str, tuple[str, int]] = {}
+    """By block: the label, and the most to choose, of people, of user groups, and perhaps of channels."""
+    text_max = 200
 
     def of(self, chosen: FilterFields) -> Any:
         return getattr(chosen, self.field)
@@ -119,15 +160,82 @@ class Condition(ABC):
     def of_file(self, values: Sequence[Any]) -> Any:
         return tuple(dict.fromkeys(values))
 
+    @property
+    def noun(self) -> str:
+        return self.file_noun.removeprefix("a ")
+
+    @property
+    def name(self) -> str:
+        """The typed name, without its colon."""
+        return self.typed_as.removesuffix(":")
+
+    @property
+    def usage(self) -> str:
+        """In the usage of `subscribe`, for a kind with values of its own."""
+        return f"[{self.typed_as}{self.example}]"
+
+    def meant_by(self, typed: str) -> str | None:
+        """The value that words mean by themselves, without the name of the kind."""
+        return self.called.get(typed.casefold())
+
+    def value_of(self, typed: str) -> Any:
+        """The value of words after the name; None for other words."""
+        try:
+            return self.meant_by(typed) or self.stored(typed)
+        except ValueError:
+            return None
+
+    def guesses(self, _typed: str) -> tuple[str, ...]:
+        """The values that may be meant by a wrong value, or by no value."""
+        return ()
+
+    def typed(self, chosen: FilterFields) -> list[str]:
+        """The words of a command line that ask for the condition. The name alone stands for every value."""
+        return [f"{self.typed_as}{one}".rstrip(":") for one in self.of(chosen)]
+
+    def example_of(self, chosen: FilterFields) -> str:
+        """One typed value, for people to read."""
+        return self.typed(chosen)[0]
+
+    def words(self, chosen: FilterFields, _names_max: int | None = None) -> str:
+        """The condition in a sentence; lists of names longer than `names_max` are shortened."""
+        return f", {self.said(chosen)}" if self.of(chosen) else ""
+
+    def said(self, chosen: FilterFields) -> str:
+        """The values in words, for a kind without `words` of its own."""
+        raise NotImplementedError
+
+    def named(self, _chosen: FilterFields) -> str:
+        """The values of a narrowing kind; empty for no condition."""
+        return ""
+
+    def losses(self, _was: FilterFields, _now: FilterFields) -> Iterator[Loss]:
+        """The losses of a narrowed filter."""
+        return iter(())
+
 
 class NarrowingCondition(Condition):
-    """The only races that a filter takes, by words of each race. A card is taken for any of its races."""
+    """The only races that a filter takes, by words of each race. A card is taken for any of its races.
+
+    In a sentence: "class 1 races only".
+    """
 
     is_narrowing = True
+    is_published = False
+    """Whether the data service lists the values."""
 
     def key(self, value: str) -> str:
         """What is equal of equal values."""
         return value
+
+    def keys_of(self, published: str) -> Collection[str]:
+        """The keys of the values that take a published value."""
+        return {self.key(published)}
+
+    def unlisted(self, values: Sequence[str], published: Sequence[str]) -> list[str]:
+        """The values that take none of the published values. Without a list every value is good."""
+        known = {key for one in published for key in self.keys_of(one)}
+        return [one for one in values if known and self.key(one) not in known]
 
     @abstractmethod
     def takes_race(self, keys: Collection[str], race: Race, event: RacingEvent) -> bool:
@@ -162,3 +270,24 @@ class NarrowingCondition(Condition):
         for value in values:
             each.setdefault(self.key(value), value)
         return tuple(each.values())
+
+    @property
+    def usage(self) -> str:
+        return f"[{'|'.join(self.labels)}]" if self.labels else super().usage
+
+    def said(self, chosen: FilterFields) -> str:
+        return f"{self.named(chosen)} races only"
+
+    def named(self, chosen: FilterFields) -> str:
+        return listed([self.in_words(one) for one in self.of(chosen)])
+
+    def in_words(self, value: str) -> str:
+        """For example "class 1", or "jumps"."""
+        return self.labels[value].lower() if value in self.labels else value
+
+    def losses(self, was: FilterFields, now: FilterFields) -> Iterator[Loss]:
+        left, before = self.of(now), self.of(was)
+        if left and not before:
+            yield Loss(f"ended all races but {self.named(now)} from")
+        elif ended := [self.in_words(one) for one in before if left and one not in left]:
+            yield Loss(f"ended {listed(ended)} from")

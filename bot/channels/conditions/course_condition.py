@@ -1,14 +1,26 @@
 """The courses of a filter: only some courses, or all courses but some. No filter leaves out an unknown course."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import accumulate
 from typing import Any
 
-from bot.channels.conditions.condition import Condition, FileData, FilterFields
+from bot.channels.conditions.condition import Condition, FileData, FilterFields, Loss
 from bot.events.event import RacingEvent
 from bot.events.races import Course, is_same_course, may_be_same_course
+from bot.events.sentences import counted, listed
+
+COURSES_FIELD, NOT_COURSES_FIELD = "courses", "not_courses"
+
+COURSE_PREFIX = "course:"
+"""Stands before a typed course among words of other kinds."""
+
+COURSE_NAMES_MAX = 240
+"""Characters of a list of courses, where one filter is shown; several filters share the room."""
+
+COURSE_NAME_MAX = 100
 
 
-class _Courses(Condition):
+class CoursesCondition(Condition):
     file_noun = "a course"
     file_parts = ("name", "id", "country")
 
@@ -31,11 +43,20 @@ class _Courses(Condition):
     def of_file(self, values: Sequence[Any]) -> tuple[Course, ...]:
         return tuple(values)
 
+    def typed(self, chosen: FilterFields) -> list[str]:
+        return [f"{self.typed_as}{course.as_typed or name_of(course)}" for course in self.of(chosen)]
 
-class OnlyCourses(_Courses):
-    field = "courses"
+    def example_of(self, chosen: FilterFields) -> str:
+        return f"{self.typed_as}{name_of(self.of(chosen)[0])}"
+
+
+class OnlyCourses(CoursesCondition):
+    field = COURSES_FIELD
     file_key = "only"
     is_narrowing = True
+    typed_as = COURSE_PREFIX
+    plural = "courses"
+    label = "Only these courses"
 
     def is_typed(self, chosen: FilterFields) -> bool:
         return bool(chosen.courses or chosen.not_courses)
@@ -58,10 +79,27 @@ class OnlyCourses(_Courses):
             return ()
         return but(_union(before.courses, chosen.courses), chosen.not_courses)
 
+    def words(self, chosen: FilterFields, names_max: int | None = None) -> str:
+        return f", only {courses_named(chosen.courses, names_max)}" if chosen.courses else ""
 
-class NotCourses(_Courses):
-    field = "not_courses"
+    def named(self, chosen: FilterFields) -> str:
+        return courses_named(chosen.courses)
+
+    def losses(self, was: FilterFields, now: FilterFields) -> Iterator[Loss]:
+        if now.courses and not was.courses:
+            yield Loss(f"ended all courses but {courses_named(now.courses)} from")
+            return
+        left_out = [one for one in now.not_courses if takes_course(was, one)]
+        ended = [one for one in was.courses if now.courses and not takes_course(now, one) and one not in left_out]
+        if ended:
+            yield Loss(f"ended {courses_named(ended)} from")
+
+
+class NotCourses(CoursesCondition):
+    field = NOT_COURSES_FIELD
     file_key = "except"
+    typed_as = f"-{COURSE_PREFIX}"
+    label = "Without these courses"
 
     def takes(self, chosen: FilterFields, event: RacingEvent) -> bool:
         return not has_course(chosen.not_courses, event.race.course)
@@ -77,6 +115,13 @@ class NotCourses(_Courses):
 
     def added(self, before: FilterFields, chosen: FilterFields, *, whole: bool) -> tuple[Course, ...]:  # noqa: ARG002
         return _union(but(before.not_courses, chosen.courses), chosen.not_courses)
+
+    def words(self, chosen: FilterFields, names_max: int | None = None) -> str:
+        return f", without {courses_named(chosen.not_courses, names_max)}" if chosen.not_courses else ""
+
+    def losses(self, was: FilterFields, now: FilterFields) -> Iterator[Loss]:
+        if left_out := [one for one in now.not_courses if takes_course(was, one)]:
+            yield Loss(f"left out {courses_named(left_out)} from")
 
 
 def takes_course(chosen: FilterFields, course: Course) -> bool:
@@ -99,6 +144,22 @@ def is_called(course: Course, words: Iterable[str]) -> bool:
     """Whether a word is the course's name or id, in any letter case."""
     names = {name.casefold() for name in (course.name, course.course_id) if name}
     return any(word.casefold() in names for word in words)
+
+
+def name_of(course: Course) -> str:
+    return course.name or course.course_id or "?"
+
+
+def courses_named(courses: Sequence[Course], names_max: int | None = COURSE_NAMES_MAX) -> str:
+    names = [
+        name if len(name) <= COURSE_NAME_MAX else f"{name[: COURSE_NAME_MAX - 1]}…" for name in map(name_of, courses)
+    ]
+    if names_max is None or sum(map(len, names)) <= names_max:
+        return listed(names)
+    shown = [name for name, room in zip(names, accumulate(map(len, names)), strict=True) if room <= names_max]
+    shown = shown or names[:1]
+    more = len(names) - len(shown)
+    return f"{counted(len(names), 'course')}: {', '.join(shown)}{f', and {more} more' if more else ''}"
 
 
 def _union(one: Sequence[Course], other: Sequence[Course]) -> tuple[Course, ...]:

@@ -1,11 +1,15 @@
 """The conditions on an event's region and topic, and whom an abandonment mentions."""
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from bot.channels.conditions.condition import ALL_REGIONS, Condition, FilterFields
+from bot.channels.conditions.condition import ALL_REGIONS, Condition, FilterFields, Loss
 from bot.events.event import RacingEvent, Topic
+from bot.events.sentences import listed
+
+REGIONS_FIELD, TOPICS_FIELD = "regions", "topics"
+"""Of typed lines and of the form, which name several regions."""
 
 EVERY_REGION = "all"
 """ALL_REGIONS in a file."""
@@ -20,6 +24,7 @@ class RegionCondition(Condition):
 
     field = file_key = file_noun = "region"
     is_needed = True
+    typed_as = "region:"
 
     def takes(self, chosen: FilterFields, event: RacingEvent) -> bool:
         region = event.race.region
@@ -45,7 +50,7 @@ class RegionCondition(Condition):
         return before.region
 
     def to_file(self, chosen: FilterFields) -> str:
-        return EVERY_REGION if chosen.region == ALL_REGIONS else chosen.region
+        return region_words(chosen.region)
 
     def stored(self, typed: str) -> str:
         return ALL_REGIONS if typed == EVERY_REGION else typed
@@ -53,18 +58,39 @@ class RegionCondition(Condition):
     def of_file(self, values: Sequence[Any]) -> Any:
         return values[0]
 
+    def words(self, chosen: FilterFields, _names_max: int | None = None) -> str:
+        return region_named(chosen.region)
+
+    def typed(self, chosen: FilterFields) -> list[str]:
+        return [region_words(chosen.region)]
+
+
+def region_words(region: str) -> str:
+    return EVERY_REGION if region == ALL_REGIONS else region
+
+
+def region_named(region: str) -> str:
+    return "all regions" if region == ALL_REGIONS else region
+
 
 class TopicCondition(Condition):
-    field = file_key = "topics"
+    field = file_key = TOPICS_FIELD
     file_noun = "a topic"
     is_needed = True
+    label = "What to post"
+    hint = "Abandonments come as soon as they are reported."
+    labels: Mapping[str, str] = {
+        Topic.RESULTS: "Results",
+        Topic.ABANDONMENTS: "Abandoned races and meetings",
+        Topic.RACECARDS: "Racecards",
+    }
 
     def takes(self, chosen: FilterFields, event: RacingEvent) -> bool:
         """Whoever takes abandonments hears of a lost race whichever event says so."""
         return event.topic in chosen.topics or (Topic.ABANDONMENTS in chosen.topics and event.reports_loss)
 
     def to_file(self, chosen: FilterFields) -> list[str]:
-        return [topic.value for topic in Topic if topic in chosen.topics]
+        return topics_in_order(chosen.topics)
 
     def stored(self, typed: str) -> Topic:
         if typed not in set(Topic):
@@ -74,11 +100,28 @@ class TopicCondition(Condition):
     def of_file(self, values: Sequence[Any]) -> frozenset[Topic]:
         return frozenset(values)
 
+    def typed(self, chosen: FilterFields) -> list[str]:
+        return topics_in_order(chosen.topics)
+
+    def words(self, chosen: FilterFields, _names_max: int | None = None) -> str:
+        return listed(topics_in_order(chosen.topics))
+
+    def losses(self, was: FilterFields, now: FilterFields) -> Iterator[Loss]:
+        if lost := was.topics - now.topics:
+            yield Loss(f"ended {listed(topics_in_order(lost))} from")
+
+
+def topics_in_order(topics: Collection[Topic]) -> list[str]:
+    return [topic.value for topic in Topic if topic in topics]
+
 
 HERE = "here"
 """The active people of the channel."""
 
 _MENTION = re.compile(r"here|[UWS][A-Z0-9]{1,30}", re.ASCII)
+
+
+PEOPLE_FIELD, GROUPS_FIELD = "people", "groups"
 
 
 class MentionCondition(Condition):
@@ -87,11 +130,21 @@ class MentionCondition(Condition):
     field = file_key = "mentions"
     file_noun = "a mention"
     topic = Topic.ABANDONMENTS
+    menus: Mapping[str, tuple[str, int]] = {
+        PEOPLE_FIELD: ("Mention when something is abandoned", 20),
+        GROUPS_FIELD: ("Mention @here or user groups too", 10),
+    }
 
     def stored(self, typed: str) -> str:
         if not is_mention(typed):
             raise ValueError(f"{typed[:40]} is no mention: give here, or the id of a person or of a user group")
         return typed
+
+    def typed(self, _chosen: FilterFields) -> list[str]:
+        return []
+
+    def said(self, chosen: FilterFields) -> str:
+        return f"mentioning {listed(chosen.mentions)}"
 
 
 def is_mention(mention: str) -> bool:

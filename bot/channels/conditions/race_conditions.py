@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from bot.channels.conditions.condition import EVERY_VALUE, NarrowingCondition
+from bot.channels.conditions.condition import EVERY_VALUE, FilterFields, NarrowingCondition
 from bot.events.event import RacingEvent
 from bot.events.races import Race
 
@@ -24,6 +24,8 @@ _KNOWN_SHAPE = re.compile(r"[1-9][0-9]*|(?:group|grade) [0-9]+|listed")
 _GRADE = re.compile("^(?:group|grade) ")
 """The words on the flat and over jumps. "G1" stands for both."""
 
+_IN_A_LINE = re.compile(r"(?:(?:class|group|grade) )?[0-9]{1,2}|g[1-3]|listed", re.IGNORECASE | re.ASCII)
+
 
 class RaceClassCondition(NarrowingCondition):
     """The only race classes that a filter takes; empty: all classes.
@@ -33,14 +35,28 @@ class RaceClassCondition(NarrowingCondition):
 
     field = file_key = "classes"
     file_noun = "a race class"
+    race_fields = ("race_class",)
+    is_published = True
+    typed_as = f"{CLASS}:"
+    plural = "race classes"
+    begins = frozenset({CLASS, "group", "grade", "listed", "g1", "g2", "g3"})
+    label = "Only these race classes"
+    hint = "With commas between, for example: 1, 2, Group 1. Races without a published class come too."
+    text_max = 3_000
+    """https://docs.slack.dev/reference/block-kit/block-elements/plain-text-input-element"""
 
     def key(self, value: str) -> str:
         return folded_class(value)
 
+    def keys_of(self, published: str) -> frozenset[str]:
+        """Those of "Group 1" are "group 1" and "g 1"."""
+        folded = folded_class(published)
+        return frozenset({folded, _GRADE.sub("g ", folded)})
+
     def takes_race(self, keys: Collection[str], race: Race, event: RacingEvent) -> bool:
         published = folded_class(race.race_class or "")
         is_unsure = event.reports_loss and not _KNOWN_SHAPE.fullmatch(published)
-        return not published or is_unsure or not class_keys(published).isdisjoint(keys)
+        return not published or is_unsure or not self.keys_of(published).isdisjoint(keys)
 
     def stored(self, typed: str) -> str:
         """As "Class 1" for a figure."""
@@ -51,6 +67,19 @@ class RaceClassCondition(NarrowingCondition):
             raise ValueError(f"{shown} is no race class: write 1, or the words of a card such as Group 1")
         return f"Class {folded}" if folded.isdecimal() else text
 
+    def value_of(self, typed: str) -> str | None:
+        return self.stored(typed) if _IN_A_LINE.fullmatch(typed) else None
+
+    def meant_by(self, typed: str) -> str | None:
+        """A figure alone is no class."""
+        return None if typed.isdecimal() else self.value_of(typed)
+
+    def typed(self, chosen: FilterFields) -> list[str]:
+        return [f"{self.typed_as}{_short(one)}".rstrip(":") for one in self.of(chosen)]
+
+    def in_words(self, value: str) -> str:
+        return f"{CLASS} {_short(value)}" if _short(value) != value else value
+
 
 def folded_class(race_class: str) -> str:
     """A race class for comparing: letters and figures, without the word "class"."""
@@ -58,24 +87,14 @@ def folded_class(race_class: str) -> str:
     return " ".join(words[1:] if len(words) > 1 and words[0] == CLASS else words)
 
 
-def class_keys(folded: str) -> frozenset[str]:
-    """The folded classes by which a filter takes a class: "Group 1" by "G1" too."""
-    return frozenset({folded, _GRADE.sub("g ", folded)})
+def _short(race_class: str) -> str:
+    folded = folded_class(race_class)
+    return folded if folded.isdecimal() else race_class
 
-
-CODE = "code"
 
 FLAT, JUMPS, ALL_WEATHER = "flat", "jumps", "aw"
 
-PARTS_OF_JUMPS = ("over hurdles", "over fences", "hurdle", "hurdles", "chase", "chases", "steeplechases", "bumpers")
-"""Read as all of jumps, which is more than they name."""
-
-CALLED: Mapping[str, str] = {
-    **{word: word for word in (FLAT, JUMPS, ALL_WEATHER)},
-    **dict.fromkeys(("jump", "national hunt", "nh", "over jumps", *PARTS_OF_JUMPS), JUMPS),
-    **dict.fromkeys(("all weather", "all-weather"), ALL_WEATHER),
-}
-"""What people call a code."""
+_PARTS_OF_JUMPS = ("over hurdles", "over fences", "hurdle", "hurdles", "chase", "chases", "steeplechases", "bumpers")
 
 _OVER_JUMPS = re.compile(r"\b(?:hurdles?|(?:steeple)?chases?|jumps?|bumper|n\.?h\.?f?|inh|national hunt)\b")
 _ON_THE_FLAT = re.compile(r"\bflat\b")
@@ -88,12 +107,25 @@ class RaceCodeCondition(NarrowingCondition):
 
     field = file_key = "codes"
     file_noun = "a code of racing"
+    race_fields = ("race_type", "surface")
+    typed_as = "code:"
+    example = JUMPS
+    called: Mapping[str, str] = {
+        **{word: word for word in (FLAT, JUMPS, ALL_WEATHER)},
+        **dict.fromkeys(("jump", "national hunt", "nh", "over jumps", *_PARTS_OF_JUMPS), JUMPS),
+        **dict.fromkeys(("all weather", "all-weather"), ALL_WEATHER),
+    }
+    parts = _PARTS_OF_JUMPS
+    plural = "codes of racing"
+    label = "Only this racing"
+    hint = "Races that don't say come too. Flat is on turf and all-weather alike."
+    labels: Mapping[str, str] = {FLAT: "Flat", JUMPS: "Jumps", ALL_WEATHER: "All-weather"}
 
     def takes_race(self, keys: Collection[str], race: Race, event: RacingEvent) -> bool:  # noqa: ARG002
-        return any(is_of(race, code) is not False for code in keys)
+        return any(_is_of(race, code) is not False for code in keys)
 
     def stored(self, typed: str) -> str:
-        if code := CALLED.get(typed.strip().casefold()):
+        if code := self.meant_by(typed.strip()):
             return code
         raise ValueError(f"{typed[:40]} is no code of racing: write {FLAT}, {JUMPS} or {ALL_WEATHER}")
 
@@ -101,7 +133,7 @@ class RaceCodeCondition(NarrowingCondition):
         return tuple(sorted(dict.fromkeys(values), key=(FLAT, JUMPS, ALL_WEATHER, EVERY_VALUE).index))
 
 
-def is_of(race: Race, code: str) -> bool | None:
+def _is_of(race: Race, code: str) -> bool | None:
     """None where the race does not say."""
     kind, surface = (race.race_type or "").casefold(), f"{race.surface or ''} {race.course.name or ''}".casefold()
     if code == ALL_WEATHER:

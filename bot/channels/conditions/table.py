@@ -1,7 +1,8 @@
-"""Every kind of condition, in the order of a form and of a file. A new kind is a class and a line."""
+"""Every kind of condition, in the order of a form and of a file. A new kind is a class, and here a field and a line."""
 
 from bot.channels.conditions.choices import (
     AckCondition,
+    ChoiceCondition,
     DigestCondition,
     EscalateCondition,
     EveCondition,
@@ -9,19 +10,30 @@ from bot.channels.conditions.choices import (
     ShowCondition,
     ZoneCondition,
 )
-from bot.channels.conditions.condition import Condition
+from bot.channels.conditions.condition import Condition, FilterFields, NarrowingCondition
 from bot.channels.conditions.course_condition import NotCourses, OnlyCourses
 from bot.channels.conditions.event_conditions import MentionCondition, RegionCondition, TopicCondition
 from bot.channels.conditions.race_conditions import RaceClassCondition, RaceCodeCondition
 
+
+class AllFields(FilterFields):
+    """With the fields that no other kind reads. A field has an empty default: filters are stored as JSON."""
+
+    classes: tuple[str, ...] = ()
+    codes: tuple[str, ...] = ()
+    show: tuple[str, ...] = ()
+
+
+REGION, TOPICS, ONLY_COURSES, MENTIONS = RegionCondition(), TopicCondition(), OnlyCourses(), MentionCondition()
+
 CONDITIONS: tuple[Condition, ...] = (
-    RegionCondition(),
-    TopicCondition(),
-    OnlyCourses(),
+    REGION,
+    TOPICS,
+    ONLY_COURSES,
     NotCourses(),
     RaceClassCondition(),
     RaceCodeCondition(),
-    MentionCondition(),
+    MENTIONS,
     DigestCondition(),
     EveCondition(),
     QuietCondition(),
@@ -31,4 +43,19 @@ CONDITIONS: tuple[Condition, ...] = (
     EscalateCondition(),
 )
 
-BY_FIELD: dict[str, Condition] = {condition.field: condition for condition in CONDITIONS}
+BY_FIELD: dict[str, Condition] = {one.field: one for one in CONDITIONS}
+
+TYPED_AS: dict[str, Condition] = {one.typed_as: one for one in CONDITIONS if one.typed_as}
+
+NARROWING: tuple[Condition, ...] = tuple(one for one in CONDITIONS if one.is_narrowing)
+
+OF_RACES: tuple[NarrowingCondition, ...] = tuple(one for one in CONDITIONS if isinstance(one, NarrowingCondition))
+
+CHOICES: tuple[ChoiceCondition, ...] = tuple(one for one in CONDITIONS if isinstance(one, ChoiceCondition))
+"""The name alone stands for all values: `unsubscribe quiet`."""
+
+VALUED: tuple[Condition, ...] = (*OF_RACES, *CHOICES)
+"""The kinds with values of their own, which are no places and no topics."""
+
+CHOSEN_BY = frozenset(name for one in CONDITIONS for name in one.race_fields)
+"""The fields of a race by which filters choose."""

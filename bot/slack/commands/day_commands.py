@@ -4,6 +4,7 @@ from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 
+from bot.channels.conditions.event_conditions import TOPICS_FIELD
 from bot.errors import CommandError
 from bot.events.event import Topic
 from bot.outbox.message import Message
@@ -23,7 +24,6 @@ from bot.slack.messages.answers.races_of_day import (
     results_of_day,
     shows_readers_clock,
 )
-from bot.slack.messages.conditions.condition_view import TOPICS_FIELD
 
 _RACECARD, _RESULTS, _NEXT = "racecard", "results", "next"
 

@@ -2,12 +2,12 @@
 
 from dataclasses import replace
 
+from bot.channels.conditions.event_conditions import region_named
 from bot.errors import CommandError, ServiceError, SlackError, StorageError
 from bot.logs import get_logger
 from bot.outbox.message import Message
 from bot.slack.messages.answers.failure_words import NOBODY_KNOWN, AnswerReader, failure_words
 from bot.slack.messages.answers.subscription_answers import edit_button, form_button
-from bot.slack.messages.conditions.taken_views import region_named
 from bot.slack.messages.kit.blocks import BUTTON_VALUE_MAX, actions, command_button
 from bot.slack.messages.kit.layout import sentence
 

@@ -5,28 +5,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from bot.channels.conditions.course_condition import has_course
+from bot.channels.conditions.condition import Condition
+from bot.channels.conditions.course_condition import COURSES_FIELD, NOT_COURSES_FIELD, has_course, name_of
+from bot.channels.conditions.event_conditions import REGIONS_FIELD, region_named, region_words, topics_in_order
+from bot.channels.conditions.table import NARROWING, OF_RACES, ONLY_COURSES
 from bot.channels.filters import ALL_REGIONS, ChannelFilter, added
 from bot.errors import CommandError
 from bot.events.event import Topic
 from bot.events.races import Course
+from bot.events.sentences import listed
 from bot.events.typed_text import typed_line
 from bot.racedata.lexicon import Lexicon
 from bot.racedata.near_misses import LOOKED_UP_MAX, nearest_names, quoted
 from bot.slack.commands.invocation import Desk
 from bot.slack.language.request import LineRequest
-from bot.slack.messages.conditions.condition_view import ConditionView
-from bot.slack.messages.conditions.table import NARROWING, ONLY_COURSES
-from bot.slack.messages.conditions.taken_views import (
-    COURSES_FIELD,
-    NOT_COURSES_FIELD,
-    REGIONS_FIELD,
-    name_of,
-    region_named,
-    region_words,
-    topics_in_order,
-)
-from bot.slack.messages.kit.text import listed
 
 FILTER_CHECK_S = 1.2
 """For looking up regions and courses before the ack, for which Slack allows three seconds."""
@@ -76,9 +68,12 @@ class FilterChoice:
         self.unchecked += [course.name for course in found if course.course_id is None and course.name]
         return tuple(found)
 
-    async def classes(self, name: str, typed: Sequence[str]) -> None:
-        with self._noting(name):
-            await self.desk.reference.check_classes(typed)
+    async def listed(self, values: Mapping[str, Sequence[str]], before: ChannelFilter | None = None) -> None:
+        """Look the values up that the data service lists, but for those of the filter before."""
+        for one in OF_RACES:
+            typed = [value for value in values.get(one.field, ()) if before is None or value not in one.of(before)]
+            with self._noting(one.field):
+                await self.desk.reference.check_listed(one, typed)
 
     async def regions_of(self, courses: Sequence[Course]) -> list[str]:
         regions = await self.desk.reference.regions(self.left_s()) or ()
@@ -243,8 +238,8 @@ def _merged(
     if whole:
         return after
     _check_together(before, chosen)
-    if any(view.condition.of(before) and not view.condition.of(after) for view in NARROWING):
-        named = next(view.named(before) for view in NARROWING if view.condition.of(before))
+    if any(one.of(before) and not one.of(after) for one in NARROWING):
+        named = next(one.named(before) for one in NARROWING if one.of(before))
         raise CommandError(
             f"From {region_named(before.region)} this channel receives only {named}. Without {named} nothing would be "
             "left, so nothing was changed. Remove in /racing list ends the subscription.",
@@ -259,17 +254,17 @@ def _check_together(before: ChannelFilter, chosen: ChannelFilter) -> None:
     A filter has the same value of each narrowing kind for all its events.
     """
     more, where = topics_in_order(chosen.topics - before.topics), f"From {region_named(before.region)} this channel"
-    own = [view for view in NARROWING if view.condition.of(before) and not view.condition.is_typed(chosen)]
-    new = [view for view in NARROWING if view.condition.of(chosen) and not view.condition.of(before)]
+    own = [one for one in NARROWING if one.of(before) and not one.is_typed(chosen)]
+    new = [one for one in NARROWING if one.of(chosen) and not one.of(before)]
     if more and (own or new):
-        view = (new or own)[0]
-        asked = f"{view.named(chosen)} alone" if new else f"all {view.plural}"
-        there, every = view.named(before), f"all {view.plural}"
-        values = [one.example(before) for one in NARROWING if one.condition.of(before)]
+        kind = (new or own)[0]
+        every = f"all {kind.plural}"
+        there, asked = kind.named(before), f"{kind.named(chosen)} alone" if new else every
+        values = [one.example_of(before) for one in NARROWING if one.of(before)]
         line = typed_line(["subscribe", region_words(before.region), *more, *values])
         told = (
             f"{where} receives {listed(topics_in_order(before.topics))} of {f'{there} alone' if there else every}. All "
-            f"events of a subscription have the same {view.plural}, so {listed(more)} of {asked} can't be added. "
+            f"events of a subscription have the same {kind.plural}, so {listed(more)} of {asked} can't be added. "
             f"Nothing was changed. /racing {line} would add {listed(more)} of {there or every}. Edit in /racing list "
             "changes the subscription."
         )
@@ -286,8 +281,8 @@ def _check_together(before: ChannelFilter, chosen: ChannelFilter) -> None:
 def _told_of_merge(before: ChannelFilter, chosen: ChannelFilter, *, whole: bool) -> list[str]:
     lifted = [course for course in chosen.courses if has_course(before.not_courses, course)]
     again = f"No longer left out from {region_named(chosen.region)}: {', '.join(map(name_of, lifted))}."
-    views = [view for view in NARROWING if not (lifted and view is ONLY_COURSES)]
-    each = [again if lifted else None, *(_told_of(view, before, chosen, whole=whole) for view in views)]
+    kinds = [one for one in NARROWING if not (lifted and one is ONLY_COURSES)]
+    each = [again if lifted else None, *(_told_of(one, before, chosen, whole=whole) for one in kinds)]
     if whole and before.not_courses:
         each.append(
             f"Still left out from {region_named(chosen.region)}: {', '.join(map(name_of, before.not_courses))}."
@@ -295,12 +290,12 @@ def _told_of_merge(before: ChannelFilter, chosen: ChannelFilter, *, whole: bool)
     return [told for told in each if told]
 
 
-def _told_of(view: ConditionView, before: ChannelFilter, chosen: ChannelFilter, *, whole: bool) -> str | None:
-    has, asks, where = view.condition.of(before), view.condition.of(chosen), region_named(chosen.region)
+def _told_of(kind: Condition, before: ChannelFilter, chosen: ChannelFilter, *, whole: bool) -> str | None:
+    has, asks, where = kind.of(before), kind.of(chosen), region_named(chosen.region)
     if has and whole:
-        return f"It takes all {view.plural} from {where} now, not {view.named(before)} alone."
+        return f"It takes all {kind.plural} from {where} now, not {kind.named(before)} alone."
     if has and not asks:
-        return f"Its {view.plural} from {where} stay as they were: Edit in /racing list changes them."
+        return f"Its {kind.plural} from {where} stay as they were: Edit in /racing list changes them."
     if asks and not has:
-        return f"All {view.plural} from {where} still come: Edit in /racing list leaves some out."
+        return f"All {kind.plural} from {where} still come: Edit in /racing list leaves some out."
     return None

@@ -6,17 +6,17 @@ from typing import Any
 
 from sqlmodel import Session
 
+from bot.channels.conditions.event_conditions import REGIONS_FIELD
 from bot.channels.filters import ChannelFilter
 from bot.errors import CommandError, SlackDoubtful, SlackError, SlackScopeMissing
 from bot.logs import get_logger
 from bot.racedata import reference_store
 from bot.racedata.lexicon import kept
 from bot.slack.commands.invocation import Command, Desk, Invocation, may_change
+from bot.slack.forms.form_fields import PublishedChoices
 from bot.slack.forms.subscribe_form import FormOf, subscribe_form
 from bot.slack.language.request import read
 from bot.slack.messages.answers.subscription_answers import FORM
-from bot.slack.messages.conditions.condition_view import PublishedChoices
-from bot.slack.messages.conditions.taken_views import REGIONS_FIELD
 
 log = get_logger(__name__)
 

@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 from sqlmodel import Session
 
 from bot.channels import subscriptions
+from bot.channels.conditions.course_condition import COURSES_FIELD, NOT_COURSES_FIELD
+from bot.channels.conditions.event_conditions import REGIONS_FIELD
+from bot.channels.conditions.table import CONDITIONS
 from bot.channels.filters import ALL_REGIONS, ChannelFilter
 from bot.errors import CommandError, FieldsWrong
 from bot.events.races import Course
@@ -14,18 +16,9 @@ from bot.slack.commands.channel_checks import NOT_THERE, has_left
 from bot.slack.commands.filter_choice import FilterChoice
 from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.commands.subscribe import CHANGED, store
+from bot.slack.forms.form_fields import Submitted, course_value, not_shown, problem
 from bot.slack.forms.subscribe_form import FormOf
 from bot.slack.messages.answers.subscription_answers import Subscribed
-from bot.slack.messages.conditions.condition_view import Submitted
-from bot.slack.messages.conditions.table import VIEWS
-from bot.slack.messages.conditions.taken_views import (
-    CLASSES_FIELD,
-    COURSES_FIELD,
-    NOT_COURSES_FIELD,
-    REGIONS_FIELD,
-    course_value,
-    not_shown,
-)
 
 
 async def submit(desk: Desk, invocation: Invocation, form: FormOf, submitted: Submitted) -> Subscribed:
@@ -39,28 +32,19 @@ async def submit(desk: Desk, invocation: Invocation, form: FormOf, submitted: Su
     check = FilterChoice(desk)
     named = check.instead_of_all(submitted["region"])
     regions = named if ALL_REGIONS in named else await check.regions(named)
-    values = _values(submitted, before)
+    kept = before or ChannelFilter(region="", topics=frozenset())
+    values = {one.field: one.of(kept) if submitted[one.field] is None else submitted[one.field] for one in CONDITIONS}
     for name in (COURSES_FIELD, NOT_COURSES_FIELD):
         if submitted[name] is not None:
             values[name] = await _courses(check, name, submitted[name], before, regions)
     await check.arriving(values[COURSES_FIELD], values[NOT_COURSES_FIELD], regions)
-    await check.classes(
-        CLASSES_FIELD, [one for one in values[CLASSES_FIELD] if before is None or one not in before.classes]
-    )
-    errors = {name: told for view in VIEWS for name, told in view.problems(submitted).items()}
+    await check.listed(values, before)
+    errors = {name: told for one in CONDITIONS for name, told in problem(one, submitted).items()}
     errors |= {name: str(some[0]) for name, some in check.errors.items()}
     if errors:
         raise FieldsWrong(errors)
     chosen = ChannelFilter.model_validate(values | {"region": ""})
     return await store(desk, invocation, check.filters(regions, chosen), check, instead_of=before)
-
-
-def _values(submitted: Submitted, before: ChannelFilter | None) -> dict[str, Any]:
-    kept = before or ChannelFilter(region="", topics=frozenset())
-    return {
-        view.field: view.condition.of(kept) if submitted[view.field] is None else submitted[view.field]
-        for view in VIEWS
-    }
 
 
 def _opened_with(session: Session, form: FormOf) -> ChannelFilter | None:

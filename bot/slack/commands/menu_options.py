@@ -12,7 +12,7 @@ from bot.racedata import reference_store
 from bot.racedata.client.records import KnownCourse
 from bot.racedata.near_misses import TYPED_MAX, has_words, likely_courses
 from bot.slack.commands.invocation import Desk
-from bot.slack.messages.conditions.taken_views import course_value
+from bot.slack.forms.form_fields import course_value
 from bot.slack.messages.kit.blocks import options
 
 log = get_logger(__name__)

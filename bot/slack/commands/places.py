@@ -12,13 +12,16 @@ from datetime import date
 from typing import Any
 
 from bot.channels import subscriptions
-from bot.channels.conditions.race_conditions import CALLED
+from bot.channels.conditions.course_condition import COURSES_FIELD
+from bot.channels.conditions.event_conditions import REGIONS_FIELD, TOPICS_FIELD
+from bot.channels.conditions.table import OF_RACES
 from bot.channels.filters import ALL_REGIONS
 from bot.db.engine import Database
 from bot.errors import WITHOUT_THAT, CommandError
 from bot.events.days import likely_day, utc_today
 from bot.events.event import Topic
 from bot.events.races import Course
+from bot.events.sentences import listed
 from bot.events.typed_text import SINGLE_QUOTE, folded
 from bot.racedata.day_card import MeetingCard
 from bot.racedata.lexicon import Lexicon
@@ -29,7 +32,6 @@ from bot.slack.language.grammar import (
     ALL,
     EVERYTHING,
     NO_LISTS,
-    RACE_CLASS,
     THINGS,
     TOPIC_WORDS,
     Grammar,
@@ -40,9 +42,6 @@ from bot.slack.language.grammar import (
 from bot.slack.language.refusals import Refusal, one_at_a_time, unknown_words
 from bot.slack.language.request import DAYS_FIELD, PAGES_FIELD, TIMES_FIELD, UNKNOWN_WORDS, LineRequest, request_of
 from bot.slack.language.tokens import words_of
-from bot.slack.messages.conditions.condition_view import TOPICS_FIELD
-from bot.slack.messages.conditions.taken_views import COURSES_FIELD, REGIONS_FIELD
-from bot.slack.messages.kit.text import listed
 
 USUAL_REGIONS = ("GB", "IRE")
 """Named first where a channel's subscriptions name no region."""
@@ -189,7 +188,7 @@ def _unknown(wanted: LineRequest, lexicon: Lexicon, grammar: Grammar) -> Command
     words, regions = wanted.of(UNKNOWN_WORDS), wanted.of(REGIONS_FIELD)
     if error := no_region(lexicon, words):
         return error
-    if chosen := [word for word in words if word.casefold() in CALLED or RACE_CLASS.fullmatch(word)]:
+    if chosen := [word for word in words if any(one.value_of(word) for one in OF_RACES)]:
         return CommandError(f"A day is shown with all its races. A subscription can be to {listed(chosen)} alone.")
     countries = {name: code for name, code in lexicon.names.items() if name not in lexicon.regions}
     own = {word for word, (kind, _) in grammar.own.items() if kind is Kind.FLAG or word in set(Topic)}

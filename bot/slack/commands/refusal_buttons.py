@@ -6,16 +6,16 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from bot.channels import subscriptions
+from bot.channels.conditions.event_conditions import region_named
 from bot.channels.filters import ChannelFilter
 from bot.errors import WITHOUT_LABEL, WITHOUT_THAT, CommandError, ServiceError
+from bot.events.sentences import listed
 from bot.logs import get_logger
 from bot.slack.commands.error_answers import offered_lines
 from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.commands.table import find_command
 from bot.slack.messages.answers.filter_words import describe
-from bot.slack.messages.conditions.taken_views import region_named
 from bot.slack.messages.kit.blocks import ENDING
-from bot.slack.messages.kit.text import listed
 
 log = get_logger(__name__)
 

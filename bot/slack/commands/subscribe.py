@@ -9,6 +9,9 @@ from sqlmodel import Session
 from bot.channels import pauses, subscriptions
 from bot.channels.conditions.choices import minutes_of
 from bot.channels.conditions.condition import EVERY_VALUE
+from bot.channels.conditions.course_condition import COURSE_PREFIX, COURSES_FIELD, NOT_COURSES_FIELD
+from bot.channels.conditions.event_conditions import REGIONS_FIELD, TOPICS_FIELD, region_named, topics_in_order
+from bot.channels.conditions.table import CHOICES, CONDITIONS, VALUED
 from bot.channels.conditions.zones import zone_called
 from bot.channels.filters import ALL_REGIONS, ChannelFilter, Overridden, without_abandonments
 from bot.db.tables import SubscriptionState
@@ -16,11 +19,11 @@ from bot.deliveries import inbox
 from bot.errors import WITHOUT_THAT, CommandError, FieldsWrong
 from bot.events.days import UTC_NAME
 from bot.events.event import TOPIC_OF, Topic
+from bot.events.sentences import listed
 from bot.outbox import message_store
 from bot.outbox.channel_move import move_person
 from bot.outbox.message import Message
 from bot.racedata import webhook_subscriptions
-from bot.racedata.near_misses import COURSE_PREFIX
 from bot.racedata.recent_races import recent
 from bot.slack.channel_membership import is_member
 from bot.slack.commands.channel_checks import check_escalation
@@ -35,17 +38,6 @@ from bot.slack.language.refusals import Refusal, value_wanted
 from bot.slack.language.request import UNKNOWN_WORDS, LineRequest, read, typed_values
 from bot.slack.messages.answers.help_answer import HelpGroup
 from bot.slack.messages.answers.subscription_answers import Said, Subscribed, subscribed
-from bot.slack.messages.conditions.condition_view import TOPICS_FIELD
-from bot.slack.messages.conditions.table import CHOICES, VALUED, VIEWS
-from bot.slack.messages.conditions.taken_views import (
-    CLASSES_FIELD,
-    COURSES_FIELD,
-    NOT_COURSES_FIELD,
-    REGIONS_FIELD,
-    region_named,
-    topics_in_order,
-)
-from bot.slack.messages.kit.text import listed
 
 CHANGED = (
     "Somebody has changed or ended this subscription since you opened the form, so nothing was saved. Close the form, "
@@ -262,7 +254,7 @@ async def _filters(check: FilterChoice, wanted: LineRequest, invocation: Invocat
         regions = await check.regions_of(courses)
     not_courses = await check.courses(NOT_COURSES_FIELD, wanted.out(COURSES_FIELD), regions)
     await check.arriving(courses, not_courses, regions)
-    await check.classes(CLASSES_FIELD, wanted.of(CLASSES_FIELD))
+    await check.listed(wanted.values)
     check.raise_for_all()
     chosen = ChannelFilter.model_validate(
         {
@@ -288,9 +280,9 @@ def _refused(wanted: LineRequest) -> Refusal | None:
     if values := typed_values(wanted.left_out):
         told = f"{listed(values)} can't be left out. Name what is wanted; /racing unsubscribe ends what is there."
         return Refusal(told, without)
-    if nameless := next((view for view in VIEWS if EVERY_VALUE in wanted.of(view.field)), None):
+    if nameless := next((one for one in CONDITIONS if EVERY_VALUE in wanted.of(one.field)), None):
         known = wanted.but(unknown=())
-        offers = {f"{nameless.typed_as}{one}": known.but(**{nameless.field: (one,)}) for one in nameless.meant("")}
+        offers = {f"{nameless.typed_as}{one}": known.but(**{nameless.field: (one,)}) for one in nameless.guesses("")}
         return replace(value_wanted(nameless), offers=offers)
     return (
         None if wanted.all_topics else Refusal("Nothing would be left of that. Name what this channel is to receive.")
@@ -332,7 +324,7 @@ async def _other_words(check: FilterChoice) -> dict[str, str]:
 
 SUBSCRIBE_COMMAND = Command(
     NAME,
-    " ".join([USAGE_OF_PLACES, *(view.usage for view in VALUED)]),
+    " ".join([USAGE_OF_PLACES, *(one.usage for one in VALUED)]),
     "Let this channel receive results and abandonments (unless told otherwise) of regions",
     said_of,
     _plan,
@@ -340,7 +332,7 @@ SUBSCRIBE_COMMAND = Command(
     may_change,
     _changes,
     examples=("subscribe GB and Ireland results only", "subscribe GB except Ascot"),
-    details=tuple(f"`{view.typed_as}{view.typed_example}`: {view.help}" for view in CHOICES),
+    details=tuple(f"`{one.typed_as}{one.example}`: {one.help}" for one in CHOICES),
     mistakes=(
         "`subscribe` adds to what the channel has, and `unsubscribe` takes away. A course alone, as in `subscribe "
         "York`, is that course alone. Abandonments come unless you name other topics: `subscribe GB results` has none."

@@ -13,6 +13,7 @@ from typing import Protocol
 from sqlmodel import Session
 
 from bot.channels import audit_log, pauses, subscriptions, watches
+from bot.channels.conditions.table import CHOICES
 from bot.channels.filters import ChannelFilter
 from bot.clock import Clock
 from bot.db.tables import SubscriptionState
@@ -23,7 +24,6 @@ from bot.slack.commands.filter_view import as_shown
 from bot.slack.commands.invocation import Invocation
 from bot.slack.messages.answers.change_notice import ended_by, narrowed_by, paused_by, resumed_by
 from bot.slack.messages.answers.filter_words import in_words
-from bot.slack.messages.conditions.table import CHOICES
 
 
 class Books(Protocol):
@@ -108,7 +108,7 @@ def _of_watches(until: datetime | None) -> str | None:
 
 
 def _hours(held: Iterable[_Held]) -> list[tuple[str, list[Sequence[str]]]]:
-    hours = [(one.chosen.region, [view.condition.of(one.chosen) for view in CHOICES]) for one in held]
+    hours = [(one.chosen.region, [choice.of(one.chosen) for choice in CHOICES]) for one in held]
     return [(region, values) for region, values in hours if any(values)]
 
 

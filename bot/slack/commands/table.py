@@ -5,7 +5,7 @@ A new command: a line here, a file beside this file, a line in manifest.yml and 
 
 import re
 
-from bot.channels.conditions.race_conditions import CALLED
+from bot.channels.conditions.table import VALUED
 from bot.errors import CommandError
 from bot.outbox.message import Message
 from bot.racedata.near_misses import TYPED_MAX, likely
@@ -29,7 +29,6 @@ from bot.slack.commands.trace import TRACE_COMMAND
 from bot.slack.commands.unsubscribe import UNSUBSCRIBE_COMMAND
 from bot.slack.commands.watch import UNWATCH_COMMAND, WATCH_COMMAND, WATCHING_COMMAND
 from bot.slack.messages.answers.help_answer import HelpGroup, command_help, usage_of
-from bot.slack.messages.conditions.table import CHOICES
 from bot.slack.messages.kit.blocks import ENDING
 
 HELP = "help"
@@ -43,9 +42,8 @@ _SAID = {
     **dict.fromkeys(("what's next", "whats next", "what is next"), "next"),
     **dict.fromkeys(("subscriptions", "what do we get", "what am i subscribed to", "what comes here"), "list"),
     **dict.fromkeys(("hello", "hello there", "hi", "hi there", "help me", "thanks", "thank you"), "help"),
-    **{view.typed_as.removesuffix(":"): f"subscribe {view.typed_as.removesuffix(':')}" for view in CHOICES},
-    **{code: f"subscribe {code}" for code in CALLED},
-    **{said: f"subscribe {said}" for said in ("daily", "acknowledge", "no messages", "no posts")},
+    **{said: f"subscribe {said}" for one in VALUED for said in (one.name, *one.called, *one.before)},
+    "daily": "subscribe daily",
     **dict.fromkeys(("follow", "following"), "watch"),
     **dict.fromkeys(("hold", "snooze"), "pause"),
     **{f"{said} {until}": f"pause {until}" for said in ("stop", "mute") for until in ("for", "until")},

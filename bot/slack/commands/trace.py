@@ -10,6 +10,8 @@ from itertools import islice
 from sqlalchemy import select
 from sqlmodel import Session, col
 
+from bot.channels.conditions.course_condition import COURSES_FIELD
+from bot.channels.conditions.event_conditions import REGIONS_FIELD
 from bot.db.database_clock import database_now
 from bot.db.tables import EventVersion
 from bot.errors import CommandError, ServiceError
@@ -19,6 +21,7 @@ from bot.events.event import EventKind, RacingEvent
 from bot.events.meeting_parts import is_part_of
 from bot.events.races import Race, is_same_course
 from bot.events.same_races import is_same_race
+from bot.events.sentences import listed
 from bot.events.typed_off import as_meant, in_the_afternoon, is_off_at, minutes_apart
 from bot.events.typed_text import folded, typed_line
 from bot.outbox import ledger
@@ -34,9 +37,8 @@ from bot.slack.language.request import DAYS_FIELD, TIMES_FIELD, request_of
 from bot.slack.language.tokens import words_of
 from bot.slack.messages.answers.help_answer import HelpGroup
 from bot.slack.messages.answers.trace_answer import TraceView, trace_answer
-from bot.slack.messages.conditions.taken_views import COURSES_FIELD, REGIONS_FIELD
 from bot.slack.messages.kit.names import card_name, course_name, race_day, race_name
-from bot.slack.messages.kit.text import joined, listed
+from bot.slack.messages.kit.text import joined
 from bot.slack.messages.kit.times import off_text
 
 NAME = "trace"

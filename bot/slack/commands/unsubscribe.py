@@ -7,11 +7,20 @@ from functools import partial
 from sqlmodel import Session
 
 from bot.channels import subscriptions, watches
-from bot.channels.conditions.condition import EVERY_VALUE
-from bot.channels.conditions.race_conditions import JUMPS, PARTS_OF_JUMPS, RaceCodeCondition
+from bot.channels.conditions.condition import EVERY_VALUE, Condition
+from bot.channels.conditions.course_condition import COURSES_FIELD, NOT_COURSES_FIELD
+from bot.channels.conditions.event_conditions import (
+    REGIONS_FIELD,
+    TOPICS_FIELD,
+    region_named,
+    region_words,
+    topics_in_order,
+)
+from bot.channels.conditions.table import BY_FIELD, CHOICES, NARROWING, VALUED
 from bot.channels.filters import ALL_REGIONS, ChannelFilter, without, without_abandonments
 from bot.errors import CommandError
 from bot.events.event import Topic
+from bot.events.sentences import listed
 from bot.events.typed_text import typed_line
 from bot.outbox import backlog
 from bot.outbox.message import Message
@@ -21,24 +30,13 @@ from bot.slack.commands.filter_view import as_shown
 from bot.slack.commands.invocation import Command, Desk, Invocation, may_change
 from bot.slack.commands.subscribe import USAGE_OF_PLACES
 from bot.slack.commands.subscription_changes import audited
-from bot.slack.language.grammar import ALL, SUBSCRIBING
+from bot.slack.language.grammar import ALL, SUBSCRIBING, Phrase
 from bot.slack.language.refusals import Refusal, value_wanted
 from bot.slack.language.request import UNKNOWN_WORDS, LineRequest, read, typed_values
 from bot.slack.language.tokens import NOT_COURSE
 from bot.slack.messages.answers.filter_words import in_plain_words
 from bot.slack.messages.answers.help_answer import HelpGroup
 from bot.slack.messages.answers.subscription_answers import Unsubscribed, unsubscribed
-from bot.slack.messages.conditions.condition_view import TOPICS_FIELD, ConditionView
-from bot.slack.messages.conditions.table import CHOICES, NARROWING, VALUED
-from bot.slack.messages.conditions.taken_views import (
-    COURSES_FIELD,
-    NOT_COURSES_FIELD,
-    REGIONS_FIELD,
-    region_named,
-    region_words,
-    topics_in_order,
-)
-from bot.slack.messages.kit.text import listed
 
 NAME = "unsubscribe"
 
@@ -106,9 +104,10 @@ def ended(filters: Sequence[ChannelFilter], wanted: LineRequest) -> dict[Channel
         regions = [one.region for one in filters]
         meant = [region for region in regions if region in wanted.of(REGIONS_FIELD)] or regions
         error.edits = meant[0] if len(meant) == 1 else None
-        if _parts_of_jumps(wanted):
-            # No button ends jumps without a label that says so.
-            error.lines = {label: line for label, line in error.lines.items() if JUMPS in label or JUMPS not in line}
+        if parts := _parts(wanted):
+            # No button ends a whole value, named by its part, without a label that says so.
+            whole = parts[0].value
+            error.lines = {label: line for label, line in error.lines.items() if whole in label or whole not in line}
         raise
 
 
@@ -129,22 +128,18 @@ def _ended(filters: Sequence[ChannelFilter], wanted: LineRequest) -> dict[Channe
         return dict.fromkeys(chosen)
     if absent := _absent(chosen, named):
         raise _not_there(chosen, absent)
-    if parts := _parts_of_jumps(wanted):
+    if parts := _parts(wanted):
         raise CommandError(
-            f"I can end {JUMPS} only as a whole, not {quoted(parts[0])} alone, so nothing was changed.",
-            lines={listed(wanted.of(RaceCodeCondition.field)): wanted.mended(NAME, {})},
+            f"I can end {parts[0].value} only as a whole, not {quoted(parts[0].typed)} alone, so nothing was changed.",
+            lines={listed(wanted.of(parts[0].of_field)): wanted.mended(NAME, {})},
         )
     each = {one: without(one, named) for one in chosen}
     return {before: after for before, after in each.items() if after != before}
 
 
-def _parts_of_jumps(wanted: LineRequest) -> list[str]:
-    """The typed words that name less than the jumps that they are read as."""
-    return [
-        one.typed
-        for one in wanted.phrases
-        if one.of_field == RaceCodeCondition.field and one.typed.casefold() in PARTS_OF_JUMPS
-    ]
+def _parts(wanted: LineRequest) -> list[Phrase]:
+    """The typed words that name less than the value that they are read as, such as "hurdles" of jumps."""
+    return [one for one in wanted.phrases if one.of_field and one.typed.casefold() in BY_FIELD[one.of_field].parts]
 
 
 def _lexicon(session: Session, channel_id: str) -> Lexicon:
@@ -169,7 +164,7 @@ def _refused(wanted: LineRequest, regions: Sequence[str], there: str) -> Refusal
         )
     if wanted.refused:
         return wanted.refused
-    if nameless := [view for view in NARROWING if EVERY_VALUE in wanted.of(view.field)]:
+    if nameless := [one for one in NARROWING if EVERY_VALUE in wanted.of(one.field)]:
         return value_wanted(nameless[0])
     return _of_one_kind(wanted)
 
@@ -221,10 +216,9 @@ def _not_there(filters: Sequence[ChannelFilter], absent: tuple[str, Sequence[str
     )
 
 
-def _usage(view: ConditionView) -> str:
+def _usage(kind: Condition) -> str:
     """The name alone of a choice ends all its values, but for "cards", which are racecards too."""
-    name = view.typed_as.removesuffix(":")
-    return f"[{name}]" if view in CHOICES and name not in SUBSCRIBING else view.usage
+    return f"[{kind.name}]" if kind in CHOICES and kind.name not in SUBSCRIBING else kind.usage
 
 
 UNSUBSCRIBE_COMMAND = Command(

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from bot.channels.watches import WatchedName
 from bot.db.tables import WatchKind
 from bot.errors import CommandError
+from bot.events.sentences import listed
 from bot.events.typed_text import typed_line
 from bot.events.watched import name_key
 from bot.racedata.near_misses import TYPED_MAX
 from bot.slack.language.grammar import Grammar, Kind, Phrase, PhraseReader
 from bot.slack.language.tokens import words_of
-from bot.slack.messages.kit.text import listed
 
 ME = "me"
 INSTEAD_OF = ("instead", "of")

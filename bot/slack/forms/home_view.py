@@ -6,19 +6,20 @@ from datetime import datetime
 from typing import Any
 
 from bot.channels.conditions.choices import is_channel
+from bot.channels.conditions.event_conditions import region_named
 from bot.channels.filters import ChannelFilter
 from bot.db.tables import WatchRow
+from bot.events.sentences import counted
 from bot.outbox.acknowledgements import PersonsAbandonment
 from bot.outbox.dead_letters import DeadLetter
 from bot.outbox.message import Block, Message
 from bot.slack.messages.answers.filter_words import in_markup
 from bot.slack.messages.answers.subscription_answers import EDIT
 from bot.slack.messages.answers.watch_answer import end_line
-from bot.slack.messages.conditions.taken_views import region_named
 from bot.slack.messages.kit.blocks import action_button, actions, confirmed_by, context, header, section
 from bot.slack.messages.kit.marks import ABANDONED
 from bot.slack.messages.kit.names import HORSE_MAX, abandonment_name, course_name, race_name, reason
-from bot.slack.messages.kit.text import clip, counted, given, joined, named, safe
+from bot.slack.messages.kit.text import clip, given, joined, named, safe
 from bot.slack.messages.kit.times import moment_for_readers
 
 HOME = "home"

@@ -6,15 +6,15 @@ The form is made of the database's lists, because Slack allows three seconds for
 from collections.abc import Sequence
 from typing import Any
 
+from bot.channels.conditions.course_condition import name_of
+from bot.channels.conditions.table import CONDITIONS
 from bot.channels.filters import ChannelFilter
 from bot.errors import CommandError
 from bot.events.event import DEFAULT_TOPICS
 from bot.events.races import Value
 from bot.outbox.message import Block
 from bot.slack.channel_membership import DIRECT_MESSAGE
-from bot.slack.messages.conditions.condition_view import FilledForm, PublishedChoices, Submitted
-from bot.slack.messages.conditions.table import VIEWS
-from bot.slack.messages.conditions.taken_views import name_of, not_shown
+from bot.slack.forms.form_fields import FilledForm, PublishedChoices, Submitted, fields_of, not_shown, read_field
 from bot.slack.messages.kit.blocks import plain_text, section
 from bot.slack.messages.kit.text import SECTION_MAX, clip, safe
 
@@ -43,7 +43,7 @@ def subscribe_form(form: FormOf, start: ChannelFilter | None, known: PublishedCh
         "title": plain_text("Edit subscription" if form.editing else "Subscribe"),
         "submit": plain_text("Save"),
         "close": plain_text("Cancel"),
-        "blocks": [*filter(None, blocks), *(block for view in VIEWS for block in view.form(start, known))],
+        "blocks": [*filter(None, blocks), *(block for one in CONDITIONS for block in fields_of(one, start, known))],
     }
 
 
@@ -66,7 +66,7 @@ def read_form(view: dict[str, Any]) -> tuple[FormOf, Submitted]:
     # Slack sends a block along where nothing was chosen.
     had = frozenset({*values, *(block.get("block_id") for block in view.get("blocks") or ())})
     filled = FilledForm(values, had)
-    submitted = {one.field: one.read(filled) for one in VIEWS}
+    submitted = {one.field: read_field(one, filled) for one in CONDITIONS}
     try:
         return FormOf.model_validate_json(str(view.get("private_metadata"))), submitted
     except ValueError:

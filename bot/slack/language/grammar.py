@@ -11,9 +11,9 @@ from datetime import date
 from enum import StrEnum
 from typing import Any
 
-from bot.channels.conditions.choices import MEETINGS, ZONE
-from bot.channels.conditions.condition import EVERY_VALUE
-from bot.channels.conditions.race_conditions import CALLED, CLASS
+from bot.channels.conditions.choices import ZONE, ChoiceCondition, DigestCondition, HourCondition
+from bot.channels.conditions.condition import EVERY_VALUE, Condition
+from bot.channels.conditions.table import TYPED_AS, VALUED
 from bot.channels.conditions.zones import zone_called
 from bot.events.days import is_day, parse_day
 from bot.events.event import Topic
@@ -22,8 +22,6 @@ from bot.events.typed_text import SINGLE_QUOTE
 from bot.racedata.lexicon import Lexicon
 from bot.slack.language.refusals import Refusal, no_day, nothing_follows
 from bot.slack.language.tokens import Word, parted, read_page
-from bot.slack.messages.conditions.condition_view import ConditionView
-from bot.slack.messages.conditions.table import TYPED_AS, VALUED, ChoiceView, DigestView, EveView, QuietView
 
 WORDS_OF_A_NAME = 6
 """The most words of a name, and of a value such as "10 pm to 7 am"."""
@@ -87,37 +85,20 @@ SUBSCRIBING: Mapping[str, tuple[Kind, Any]] = {
 
 THINGS = frozenset({Kind.REGION, Kind.COURSE, Kind.TOPIC, Kind.ALL, Kind.DAY, Kind.TIME, Kind.UNKNOWN})
 
-_HOURS = frozenset(view.condition.field for view in (DigestView(), EveView(), QuietView()))
-_CLASSES = TYPED_AS[f"{CLASS}:"]
-
-_CHOSEN: Mapping[str, ConditionView] = {
-    **{view.typed_as.removesuffix(":"): view for view in VALUED},
-    **dict.fromkeys(("quiet hours", "no messages", "no posts"), TYPED_AS["quiet:"]),
-    "results together": TYPED_AS["digest:"],
-    "racecards together on the eve": TYPED_AS["cards:"],
-    "the clock of": TYPED_AS["zone:"],
-    "abandonments to be acknowledged": TYPED_AS["ack:"],
-    "acknowledge": TYPED_AS["ack:"],
-    "acknowledged": TYPED_AS["ack:"],
-    "else telling": TYPED_AS["escalate:"],
-}
+_CHOSEN: Mapping[str, Condition] = {said: one for one in VALUED for said in (one.name, *one.before)}
 """What stands before a value: the name of the choice, or the words of the bot's own answers."""
 
-_SAID: Mapping[str, tuple[Kind, str, str]] = {
-    "all regions": (Kind.ALL, ALL, ""),
-    "one message a meeting": (Kind.VALUE, MEETINGS, "show"),
-    "one message per meeting": (Kind.VALUE, MEETINGS, "show"),
-    **dict.fromkeys(("results in its thread", "as they come", "as it happens"), (Kind.FILLER, "", "")),
-    "called off": (Kind.TOPIC, Topic.ABANDONMENTS, ""),
-    "finishing order": (Kind.TOPIC, Topic.RESULTS, ""),
-    **{called: (Kind.VALUE, code, "codes") for called, code in CALLED.items()},
+_SAID: Mapping[str, tuple[Kind, str]] = {
+    "all regions": (Kind.ALL, ALL),
+    **dict.fromkeys(("results in its thread", "as they come", "as it happens"), (Kind.FILLER, "")),
+    "called off": (Kind.TOPIC, Topic.ABANDONMENTS),
+    "finishing order": (Kind.TOPIC, Topic.RESULTS),
 }
-_BEGIN_SAID = frozenset(said.partition(" ")[0] for said in (*_CHOSEN, *_SAID, "group", "grade", "listed", "at"))
-_GRADED = re.compile("g[1-3]", re.IGNORECASE)
-_SAID_MAX = max(len(said.split()) for said in (*_CHOSEN, *_SAID))
+_ALL_SAID = (*_CHOSEN, *_SAID, *(said for one in VALUED for said in (*one.called, *one.begins)))
+_BEGIN_SAID = frozenset(said.partition(" ")[0] for said in (*_ALL_SAID, "at"))
+_SAID_MAX = max(len(said.split()) for said in _ALL_SAID)
 
 _BEFORE_A_VALUE = frozenset(["at", "from", "after", "within", "between", "daily", "to", "in"])
-RACE_CLASS = re.compile(r"(?:(?:class|group|grade) )?[0-9]{1,2}|g[1-3]|listed", re.IGNORECASE | re.ASCII)
 _SPAN = re.compile(r" ?(?:\b(?:to|until|till|and)\b|-) ?")
 _SOME_DAY = date(2000, 1, 1)
 _IN_BRACKETS = re.compile(r"\((.+)\)")
@@ -218,13 +199,12 @@ class PhraseReader:
         """The value after a name with a colon, also after a space: `course: Ascot`."""
         typed, value = words[start].text, words[start]._replace(text=rest)
         after = [*([value] if rest else []), *words[start + 1 :]]
-        view = TYPED_AS.get(name)
+        kind = TYPED_AS.get(name)
         if not rest and (not after or parted(after[0].text)[0] or not after[0].text):
-            field, meant = (view.field, view.meant("")) if view else ("", ())
-            return [Phrase(Kind.VALUE, typed, None, field, wrong=nothing_follows(typed, view), meant=meant)], start + 1
-        of_choice = self.grammar.has_choices and view in VALUED
-        if view and of_choice:
-            found, end = self._values(view, after, 0, before, is_named=True)
+            field, meant = (kind.field, kind.guesses("")) if kind else ("", ())
+            return [Phrase(Kind.VALUE, typed, None, field, wrong=nothing_follows(typed, kind), meant=meant)], start + 1
+        if kind in VALUED and self.grammar.has_choices:
+            found, end = self._values(kind, after, 0, before, is_named=True)
             return found, end + start + (0 if rest else 1)
         runs = [_text(after[:size]) for size in range(1, _plain_run(after, 0) + 1)] if name.endswith("course:") else []
         size = max((size for size, text in enumerate(runs, 1) if self._course(text)), default=1)
@@ -249,28 +229,27 @@ class PhraseReader:
     def _said(self, words: Sequence[Word], start: int, run: int, before: Sequence[Phrase]) -> PhrasesFound | None:
         """A choice with its values, or words of the bot's own answers."""
         first = words[start].text.casefold()
-        is_graded = bool(_GRADED.fullmatch(first))
-        if not (is_graded or first in _BEGIN_SAID) or self.lexicon.is_region(words[start].text):
+        if first not in _BEGIN_SAID or self.lexicon.is_region(words[start].text):
             return None
-        if is_graded or first == "listed" or _value(_CLASSES, _text(words[start : start + 2])):
-            return self._values(_CLASSES, words, start, before)
-        if first == "at" and (view := _of_topics(before)):
-            found, end = self._values(view, words, start, before)
+        if first == "at" and (hour := _of_topics(before)):
+            found, end = self._values(hour, words, start, before)
             if found[0].value:
                 return found, end
         for end in range(start + min(run, _SAID_MAX), start, -1):
             said = _text(words[start:end]).casefold()
             if said in _SAID:
                 return _one(_SAID[said], words, start, end)
-            if view := _CHOSEN.get(said):
-                found, after = self._values(view, words, end, before)
+            if kind := next((one for one in VALUED if one.meant_by(said)), None):
+                return self._values(kind, words, start, before)
+            if kind := _CHOSEN.get(said):
+                found, after = self._values(kind, words, end, before)
                 # "cards" alone are racecards.
                 return (found, after) if found[0].value or found[0].wrong or said not in self.grammar.own else None
         return None
 
     def _values(
         self,
-        view: ConditionView,
+        kind: Condition,
         words: Sequence[Word],
         start: int,
         before: Sequence[Phrase],
@@ -283,23 +262,23 @@ class PhraseReader:
         """
         found: list[Phrase] = []
         at, end = _past(words, start, _BEFORE_A_VALUE), start
-        while at < len(words) and (value := _longest(view, words, at)):
+        while at < len(words) and (value := _longest(kind, words, at)):
             right, end = value
-            found += _one((Kind.VALUE, right, view.field), words, at, end)[0]
+            found += _one((Kind.VALUE, right, kind.field), words, at, end)[0]
             joint = _past(words, end, {"and", "&"})
             if joint == end and not words[end - 1].has_comma:
                 break
             at = joint
         if found:
-            zone, end = self._zone(words, end, before) if view.field in _HOURS else ([], end)
+            zone, end = self._zone(words, end, before) if isinstance(kind, HourCondition) else ([], end)
             return [*(replace(one, is_named=is_named) for one in found), *zone], end
-        if at < len(words) and (is_named or self._is_meant(view, words[at])):
-            (phrase,), end = _one((Kind.VALUE, None, view.field), words, at, at + 1)
+        if at < len(words) and (is_named or self._is_meant(kind, words[at])):
+            (phrase,), end = _one((Kind.VALUE, None, kind.field), words, at, at + 1)
             try:
-                return [replace(phrase, value=view.condition.stored(words[at].text), is_named=True)], end
+                return [replace(phrase, value=kind.stored(words[at].text), is_named=True)], end
             except ValueError as error:
-                return [replace(phrase, wrong=Refusal(f"{error}."), meant=view.meant(words[at].text))], end
-        return _one((Kind.VALUE, EVERY_VALUE, view.field), words, start - 1, start)
+                return [replace(phrase, wrong=Refusal(f"{error}."), meant=kind.guesses(words[at].text))], end
+        return _one((Kind.VALUE, EVERY_VALUE, kind.field), words, start - 1, start)
 
     def _zone(self, words: Sequence[Word], end: int, before: Sequence[Phrase]) -> PhrasesFound:
         """The zone after an hour, by its city: "6pm London time". A region is a zone only beside a place."""
@@ -312,11 +291,11 @@ class PhraseReader:
                 return _one((Kind.VALUE, zone, ZONE), words, start, after)[0], _past(words, after, {"time"})
         return [], end
 
-    def _is_meant(self, view: ConditionView, word: Word) -> bool:
+    def _is_meant(self, kind: Condition, word: Word) -> bool:
         """Whether a word can only be meant as the value of a choice."""
-        if not isinstance(view, ChoiceView) or parted(word.text)[0]:
+        if not isinstance(kind, ChoiceCondition) or parted(word.text)[0]:
             return False
-        if not (view.is_of_names or any(map(str.isdecimal, word.text))):
+        if not (kind.is_of_names or any(map(str.isdecimal, word.text))):
             return False
         is_no_name = self._single(word)[0] in {Kind.UNKNOWN, Kind.TIME} and not self.lexicon.is_country(word.text)
         return word.text[0] in "@#<" or (bool(self.lexicon.regions) and is_no_name)
@@ -389,13 +368,13 @@ def _one(known: tuple[Any, ...], words: Sequence[Word], start: int, end: int) ->
     return [Phrase(kind, _text(words[start:end]), value, field, False, last.has_comma, is_quoted=last.is_quoted)], end
 
 
-def _of_topics(before: Sequence[Phrase]) -> ConditionView | None:
+def _of_topics(before: Sequence[Phrase]) -> Condition | None:
     """The choice of an hour after the topics: "results at 6pm"."""
     topics = {one.value for one in before if one.kind is Kind.TOPIC}
-    return TYPED_AS["digest:"] if Topic.RESULTS in topics else TYPED_AS["cards:"] if Topic.RACECARDS in topics else None
+    return next((one for one in VALUED if isinstance(one, DigestCondition) and one.topic in topics), None)
 
 
-def _longest(view: ConditionView, words: Sequence[Word], at: int) -> tuple[Any, int] | None:
+def _longest(kind: Condition, words: Sequence[Word], at: int) -> tuple[Any, int] | None:
     """The longest value of a choice from `at`, and the place after its words."""
     for end in range(min(len(words), at + WORDS_OF_A_NAME), at, -1):
         if any(word.has_comma for word in words[at : end - 1]):
@@ -403,20 +382,9 @@ def _longest(view: ConditionView, words: Sequence[Word], at: int) -> tuple[Any, 
         typed = _text(words[at:end])
         apart = _SPAN.sub("-", typed.casefold())
         for one in (typed, apart, apart.replace(" ", "")):
-            if (value := _value(view, one)) is not None:
+            if (value := kind.value_of(one)) is not None:
                 return value, end
     return None
-
-
-def _value(view: ConditionView, typed: str) -> Any:
-    if view is _CLASSES:
-        return view.condition.stored(typed) if RACE_CLASS.fullmatch(typed) else None
-    if view.field == ZONE:
-        return zone_called(typed)
-    try:
-        return view.condition.stored(typed)
-    except ValueError:
-        return None
 
 
 def _past(words: Sequence[Word], start: int, joining: Collection[str]) -> int:

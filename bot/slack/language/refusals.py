@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Protocol
 
+from bot.channels.conditions.condition import Condition
 from bot.errors import CommandError
+from bot.events.sentences import listed
 from bot.racedata.near_misses import named, quoted
-from bot.slack.messages.conditions.condition_view import ConditionView
-from bot.slack.messages.kit.text import listed
 
 
 class Offered(Protocol):
@@ -57,17 +57,16 @@ def unclear(readings: Sequence[Offered]) -> Refusal:
     return Refusal(told, {one.label: one for one in readings}, is_of_meaning=True)
 
 
-def nothing_follows(typed: str, view: ConditionView | None) -> Refusal:
+def nothing_follows(typed: str, kind: Condition | None) -> Refusal:
     """`typed`: the name of a value with a colon, such as "course:"."""
-    example = f"{view.typed_example if view else 1}, for example"
+    example = f"{kind.example if kind else 1}, for example"
     if typed.casefold().endswith("course:"):
         example = '"Name", as /racing courses shows the name'
     return Refusal(f'Nothing follows "{typed}". Write {typed}{example}.')
 
 
-def value_wanted(view: ConditionView) -> Refusal:
-    typed = f"{view.typed_as}{view.typed_example}"
-    return Refusal(f"Write {view.typed_as.removesuffix(':')} with a value: {typed}, for example.")
+def value_wanted(kind: Condition) -> Refusal:
+    return Refusal(f"Write {kind.name} with a value: {kind.typed_as}{kind.example}, for example.")
 
 
 NOT_ONLY = Refusal('"Not only" leaves nothing out: name all that is wanted, without these words.')

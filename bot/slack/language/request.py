@@ -10,14 +10,17 @@ from itertools import chain, groupby, pairwise, starmap
 from typing import Any
 
 from bot.channels.conditions.condition import EVERY_VALUE
-from bot.channels.conditions.table import BY_FIELD
+from bot.channels.conditions.course_condition import COURSE_PREFIX, COURSES_FIELD
+from bot.channels.conditions.event_conditions import REGIONS_FIELD, TOPICS_FIELD, topics_in_order
+from bot.channels.conditions.table import BY_FIELD, CHOICES, VALUED
 from bot.channels.filters import ALL_REGIONS, ChannelFilter
 from bot.errors import WITHOUT_LABEL
 from bot.events.event import DEFAULT_TOPICS, Topic
 from bot.events.races import Course
+from bot.events.sentences import listed
 from bot.events.typed_text import typed_line
 from bot.racedata.lexicon import Lexicon
-from bot.racedata.near_misses import COURSE_PREFIX, find_courses
+from bot.racedata.near_misses import find_courses
 from bot.slack.language.grammar import (
     ALL,
     EVERYTHING,
@@ -31,10 +34,6 @@ from bot.slack.language.grammar import (
 )
 from bot.slack.language.refusals import NOT_ONLY, Refusal, nothing_after, unclear
 from bot.slack.language.tokens import parted, words_of
-from bot.slack.messages.conditions.condition_view import TOPICS_FIELD
-from bot.slack.messages.conditions.table import CHOICES, VALUED
-from bot.slack.messages.conditions.taken_views import COURSES_FIELD, REGIONS_FIELD, topics_in_order
-from bot.slack.messages.kit.text import listed
 
 DAYS_FIELD, TIMES_FIELD, FLAGS_FIELD, PAGES_FIELD, UNKNOWN_WORDS = "days", "times", "flags", "pages", "unknown"
 
@@ -49,7 +48,7 @@ _FIELDS = {
     Kind.PAGE: PAGES_FIELD,
     Kind.UNKNOWN: UNKNOWN_WORDS,
 }
-_FIELDS_OF_VALUES = frozenset(view.field for view in VALUED)
+_FIELDS_OF_VALUES = frozenset(one.field for one in VALUED)
 
 _JOINTS = frozenset({Kind.AND, Kind.OR})
 
@@ -107,18 +106,18 @@ class LineRequest:
 
     @property
     def values(self) -> dict[str, tuple[Any, ...]]:
-        return {view.field: self.of(view.field) for view in VALUED if view.field in self.taken}
+        return {one.field: self.of(one.field) for one in VALUED if one.field in self.taken}
 
     @property
     def of_choices(self) -> frozenset[Topic] | None:
         """The topics of the choices, where choices alone were typed of regions: `GB cards:19:00`; else None."""
-        others = self.taken.keys() - {REGIONS_FIELD, ALL, UNKNOWN_WORDS, *(view.field for view in CHOICES)}
-        has_choices = any(view.field in self.taken for view in CHOICES)
+        others = self.taken.keys() - {REGIONS_FIELD, ALL, UNKNOWN_WORDS, *(one.field for one in CHOICES)}
+        has_choices = any(one.field in self.taken for one in CHOICES)
         return self.topics_of_choices if has_choices and not (others or self.left_out) else None
 
     @property
     def topics_of_choices(self) -> frozenset[Topic]:
-        return frozenset(view.condition.topic for view in CHOICES if view.condition.topic and view.field in self.taken)
+        return frozenset(one.topic for one in CHOICES if one.topic and one.field in self.taken)
 
     def but(self, **named: Sequence[Any]) -> "LineRequest":
         """The request with these fields replaced. An empty sequence removes the field."""
@@ -217,9 +216,9 @@ def _course(typed: str, regions: Sequence[str], lexicon: Lexicon) -> Course:
 
 def typed_values(named: NamedThings) -> list[str]:
     """The words of the values among named things."""
-    found = {view.field: named[view.field] for view in VALUED if view.field in named}
+    found = {one.field: named[one.field] for one in VALUED if one.field in named}
     some = ChannelFilter.model_validate({"region": "", "topics": frozenset(), **found}) if found else None
-    return [word for view in VALUED if some and view.field in found for word in view.typed(some)]
+    return [word for one in VALUED if some and one.field in found for word in one.typed(some)]
 
 
 def _typed(named: NamedThings) -> list[str]:

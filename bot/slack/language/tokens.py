@@ -6,7 +6,7 @@ The text is tidy (bot.events.typed_text).
 import re
 from typing import NamedTuple
 
-from bot.slack.messages.conditions.table import TYPED_AS
+from bot.channels.conditions.table import TYPED_AS
 
 _TOKEN = re.compile(
     r"""(?P<name>[^\s"':]*:)?'(?P<single>[^"]{1,100}?)'(?=\s|$)"""

@@ -7,6 +7,9 @@ from typing import Any
 
 from slack_bolt.async_app import AsyncAck, AsyncApp
 
+from bot.channels.conditions.choices import ESCALATE_GROUPS_FIELD
+from bot.channels.conditions.course_condition import COURSES_FIELD, NOT_COURSES_FIELD
+from bot.channels.conditions.event_conditions import GROUPS_FIELD, REGIONS_FIELD
 from bot.errors import FieldsWrong, SlackError
 from bot.logs import get_logger
 from bot.slack.commands.error_answers import explain
@@ -18,8 +21,6 @@ from bot.slack.forms.subscribe_form import SUBSCRIBE_FORM, channel_words, outdat
 from bot.slack.listeners.command_runner import CommandRunner, not_in_time
 from bot.slack.messages.answers.filter_words import in_markup
 from bot.slack.messages.answers.subscription_answers import Subscribed
-from bot.slack.messages.conditions.table import ESCALATE_GROUPS_FIELD
-from bot.slack.messages.conditions.taken_views import COURSES_FIELD, GROUPS_FIELD, NOT_COURSES_FIELD, REGIONS_FIELD
 from bot.slack.messages.kit.blocks import section
 
 log = get_logger(__name__)

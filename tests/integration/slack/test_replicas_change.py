@@ -22,6 +22,8 @@ from sqlalchemy import Engine, event
 from sqlmodel import col, select
 
 from bot.channels import subscriptions
+from bot.channels.conditions.event_conditions import REGIONS_FIELD
+from bot.channels.conditions.table import CONDITIONS
 from bot.channels.filters import ChannelFilter
 from bot.db import engine
 from bot.db.engine import Database
@@ -50,8 +52,6 @@ from bot.slack.commands.unsubscribe import UNSUBSCRIBE_COMMAND
 from bot.slack.forms.subscribe_form import FormOf
 from bot.slack.messages.alerts.backlog_summary import waited
 from bot.slack.messages.alerts.bot_notices import admin_notice
-from bot.slack.messages.conditions.table import VIEWS
-from bot.slack.messages.conditions.taken_views import REGIONS_FIELD
 from bot.slack.web_client import SlackClient, make_session, make_web_client
 from tests.clock import now
 from tests.databases import empty
@@ -92,7 +92,7 @@ class Replica:
         return await command(self.desk, typed(text))
 
     async def saves(self, form, **chosen):
-        values = dict.fromkeys((view.field for view in VIEWS), None)
+        values = dict.fromkeys((view.field for view in CONDITIONS), None)
         values |= {"region": ("GB",), "topics": DEFAULT_TOPICS, "mentions": ()}
         return await submit(self.desk, typed(""), form, values | chosen)
 

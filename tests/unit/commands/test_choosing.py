@@ -9,8 +9,8 @@ from bot.events.races import Course
 from bot.racedata import reference_store as rows
 from bot.racedata.client.records import KnownCourse
 from bot.slack.commands.error_answers import explain
+from bot.slack.forms.form_fields import PublishedChoices
 from bot.slack.messages.answers.subscription_answers import abandonments_buttons
-from bot.slack.messages.conditions.condition_view import PublishedChoices
 from tests.unit.commands.town import COURSES, NOW, buttons, option
 
 

@@ -14,7 +14,6 @@ from bot.events.event import EventKind, RacingEvent, Topic
 from bot.events.races import Course, Race
 from bot.operations.subscription_file import as_data, as_json, as_yaml, read
 from bot.slack.messages.answers.filter_words import in_words
-from bot.slack.messages.conditions.table import VIEWS
 from tests.unit.commands.town import BATH, FFOS_LAS
 
 BASE = ChannelFilter(region="GB", topics=frozenset({Topic.RESULTS, Topic.ABANDONMENTS}))
@@ -70,24 +69,23 @@ def sample(field):
 def test_every_field_of_a_filter_is_of_one_kind_with_a_view_and_a_sample():
     fields = sorted(set(ChannelFilter.model_fields) - CHECKED)
     assert fields == sorted(condition.field for condition in CONDITIONS)
-    assert fields == sorted(view.field for view in VIEWS)
     assert fields == sorted(SAMPLES)
 
 
 def test_no_two_kinds_share_a_key_of_the_file_or_a_name_to_type():
     assert len({condition.file_key for condition in CONDITIONS}) == len(CONDITIONS)
-    names = [view.typed_as for view in VIEWS if view.typed_as]
+    names = [condition.typed_as for condition in CONDITIONS if condition.typed_as]
     assert len(set(names)) == len(names)
 
 
 def test_narrowing_kind_has_words_for_its_values():
-    for view in VIEWS:
-        if view.condition.is_narrowing:
-            chosen = sample(view.field)
-            assert view.plural
-            assert view.named(chosen)
-            assert view.named(chosen) in in_words(chosen)
-            assert view.example(chosen).startswith(view.typed_as)
+    for condition in CONDITIONS:
+        if condition.is_narrowing:
+            chosen = sample(condition.field)
+            assert condition.plural
+            assert condition.named(chosen)
+            assert condition.named(chosen) in in_words(chosen)
+            assert condition.typed(chosen)[0].startswith(condition.typed_as)
 
 
 @EVERY_KIND

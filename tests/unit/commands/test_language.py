@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.channels.conditions.table import BY_FIELD
+from bot.channels.conditions.table import BY_FIELD, CONDITIONS
 from bot.channels.filters import ChannelFilter, meaningful
 from bot.errors import CommandError
 from bot.events.event import Topic
@@ -15,14 +15,12 @@ from bot.events.typed_text import typed_line
 from bot.racedata.lexicon import Lexicon
 from bot.slack.commands.form_button import FORM_BUTTON
 from bot.slack.commands.places import day_grammar
+from bot.slack.forms.form_fields import PublishedChoices, course_value, problem
 from bot.slack.forms.subscribe_form import FormOf, read_form, subscribe_form
 from bot.slack.language.grammar import SUBSCRIBING, Grammar, PhraseReader
 from bot.slack.language.request import read, request_of
 from bot.slack.language.tokens import words_of
 from bot.slack.messages.answers.filter_words import describe
-from bot.slack.messages.conditions.condition_view import PublishedChoices
-from bot.slack.messages.conditions.table import VIEWS
-from bot.slack.messages.conditions.taken_views import course_value
 from sandbox.slack import modals
 from tests.unit.commands.plain_reader import EVERY, lines, meanings
 from tests.unit.commands.town import COUNTRIES, COURSES, NOW, REGIONS, typed, unreached
@@ -136,7 +134,7 @@ def comparable(chosen):
 
 @given(filters())
 def test_any_stored_filter_is_read_back_from_its_description_and_from_its_typed_words(chosen):
-    typed_words = typed_line(word for view in VIEWS for word in view.typed(chosen))
+    typed_words = typed_line(word for view in CONDITIONS for word in view.typed(chosen))
     assert read(typed_words, LISTS).filled(LISTS) == chosen
     wanted = read(describe(chosen, None), LISTS)
     assert (wanted.refused, wanted.of("unknown")) == (None, ())
@@ -149,10 +147,10 @@ def test_any_stored_filter_can_be_saved_by_the_form(chosen, mentions):
     chosen = meaningful(chosen.model_copy(update=told))
     view = subscribe_form(FormOf(channel_id="C1"), chosen, PublishedChoices(tuple(REGIONS), courses=True))
     _, submitted = read_form({**view, "state": {"values": modals.filled_in(view, {})}})
-    assert [problem for one in VIEWS for problem in one.problems(submitted).values()] == []
+    assert not any(problem(one, submitted) for one in CONDITIONS)
     courses = {name: [course_value(one) for one in getattr(chosen, name)] for name in ("courses", "not_courses")}
     assert {name: list(submitted[name]) for name in courses} == courses
-    kept = {one.field: submitted[one.field] for one in VIEWS if one.field not in {"region", *courses}}
+    kept = {one.field: submitted[one.field] for one in CONDITIONS if one.field not in {"region", *courses}}
     saved = ChannelFilter.model_validate(kept | {"region": "GB"})
     told = {name: tuple(sorted(getattr(saved, name))) for name in ("mentions", "escalate")}
     assert saved.model_copy(update=told) == chosen.model_copy(update=dict.fromkeys(courses, ()))

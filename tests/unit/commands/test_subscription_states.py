@@ -21,9 +21,9 @@ from bot.slack.commands.invocation import COMMIT_S, begun
 from bot.slack.commands.subscribe import SUBSCRIBE_COMMAND, said_of
 from bot.slack.commands.subscription_pages import EDIT_BUTTON
 from bot.slack.commands.unsubscribe import UNSUBSCRIBE_COMMAND
+from bot.slack.forms.form_fields import PublishedChoices
 from bot.slack.forms.subscribe_form import FormOf, read_form, subscribe_form
 from bot.slack.messages.alerts.backlog_summary import waited
-from bot.slack.messages.conditions.condition_view import PublishedChoices
 from sandbox.slack import modals
 from tests.unit.commands.town import NOW, make_desk, typed
 

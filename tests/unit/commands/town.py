@@ -21,9 +21,9 @@ from bot.slack.commands.refusal_buttons import with_working_offers
 from bot.slack.commands.subscribe import SUBSCRIBE_COMMAND
 from bot.slack.commands.table import find_command
 from bot.slack.commands.unsubscribe import UNSUBSCRIBE_COMMAND
+from bot.slack.forms.form_fields import PublishedChoices
 from bot.slack.forms.subscribe_form import FormOf, read_form, subscribe_form
 from bot.slack.messages.answers.filter_words import describe
-from bot.slack.messages.conditions.condition_view import PublishedChoices
 from bot.slack.permissions import Person
 from sandbox.slack import modals
 

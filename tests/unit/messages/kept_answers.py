@@ -25,6 +25,7 @@ from bot.racedata.declared_names import KnownName
 from bot.racedata.forecast import forecast
 from bot.slack.commands.error_answers import explain
 from bot.slack.commands.table import RACING_COMMANDS
+from bot.slack.forms.form_fields import PublishedChoices
 from bot.slack.forms.home_view import HomeChannel, HomePage, home_view
 from bot.slack.forms.subscribe_form import FormOf, outdated, saved, subscribe_form
 from bot.slack.messages.alerts.acknowledge_words import escalation
@@ -61,7 +62,6 @@ from bot.slack.messages.answers.subscription_answers import (
 from bot.slack.messages.answers.trace_answer import TraceView, trace_answer
 from bot.slack.messages.answers.usage_answer import usage
 from bot.slack.messages.answers.watch_answer import unwatched, watched, watching
-from bot.slack.messages.conditions.condition_view import PublishedChoices
 from bot.slack.messages.kit.layout import sentence
 from tests.unit.messages import kept_day
 from tests.unit.messages.kept_events import ABANDONED, ON_TIME, PARTLY, RACE, RACECARD, RECEIVED_AT, RESULT

@@ -8,6 +8,7 @@ from bot.events.meeting_parts import own_reason
 from bot.events.merge import completed_race
 from bot.events.races import Race
 from bot.events.same_races import SameRaces
+from bot.events.sentences import counted, listed
 from bot.outbox.message import Message
 from bot.slack.messages.alerts.alert_context import MessageContext
 from bot.slack.messages.alerts.alert_notes import alert, other_day, shows_filled_in
@@ -25,7 +26,7 @@ from bot.slack.messages.kit.names import (
     reason,
     region_mark,
 )
-from bot.slack.messages.kit.text import counted, first_of, given, joined, listed, safe
+from bot.slack.messages.kit.text import first_of, given, joined, safe
 from bot.slack.messages.kit.times import aware, off_text
 
 DISPUTED_NAMED = 6

@@ -1,12 +1,13 @@
 """An abandonment that is to be acknowledged: button, words once somebody has, and the message of an escalation."""
 
+from bot.events.sentences import counted, listed
 from bot.outbox.acknowledgements import Escalation, Untaken
 from bot.outbox.message import Block, Message
 from bot.slack.messages.kit.blocks import action_button, actions, context, section
 from bot.slack.messages.kit.layout import message
 from bot.slack.messages.kit.marks import ABANDONED, TAKEN_OVER
 from bot.slack.messages.kit.names import abandonment_name
-from bot.slack.messages.kit.text import clip, counted, joined, listed, mentions_in_markup, named, with_mentions
+from bot.slack.messages.kit.text import clip, joined, mentions_in_markup, named, with_mentions
 from bot.slack.messages.kit.times import in_readers_zone, utc_clock
 
 ACKNOWLEDGE = "acknowledge"

@@ -8,6 +8,7 @@ from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import only
 from bot.events.kinds import DECLARATIONS
 from bot.events.races import Race
+from bot.events.sentences import listed
 from bot.outbox.message import Block, Message
 from bot.outbox.message_view import AskedInView, Superseded
 from bot.slack.messages.alerts.acknowledge_words import acknowledge_button, taken_words
@@ -19,17 +20,7 @@ from bot.slack.messages.kit.blocks import context as context_block
 from bot.slack.messages.kit.layout import MessagePart, lines, message
 from bot.slack.messages.kit.marks import CONFLICTING, CORRECTED
 from bot.slack.messages.kit.names import SHORT_MAX, order_note, race_date, race_day
-from bot.slack.messages.kit.text import (
-    TEXT_MAX,
-    clip,
-    given,
-    joined,
-    listed,
-    mentions_in_markup,
-    safe,
-    size,
-    with_mentions,
-)
+from bot.slack.messages.kit.text import TEXT_MAX, clip, given, joined, mentions_in_markup, safe, size, with_mentions
 from bot.slack.messages.kit.times import in_readers_zone, published_moment, utc_clock
 
 FULL_RESULT_WORD = "full_result"

@@ -10,6 +10,7 @@ from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import VersionRemarks
 from bot.events.kinds import ABANDONMENTS, DECLARATIONS
 from bot.events.races import Race
+from bot.events.sentences import counted, listed
 from bot.outbox.held_queues import CARDS, DIGEST, KEPT, PAUSED, QUIET, UNDELIVERED
 from bot.outbox.message import Message
 from bot.outbox.resume import Backlog
@@ -43,11 +44,9 @@ from bot.slack.messages.kit.result_line import result_line
 from bot.slack.messages.kit.text import (
     HEADER_MAX,
     code,
-    counted,
     first_of,
     given,
     joined,
-    listed,
     mentions_in_markup,
     size,
     with_mentions,

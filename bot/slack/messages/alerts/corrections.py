@@ -6,11 +6,12 @@ from bot.events.facts import HORSE_FACT, NAMED, NON_RUNNER, POSITION_FACT, Chang
 from bot.events.kinds import CARD, RUNNER
 from bot.events.race_state import LOST_OR_VOID, RaceState, state_in
 from bot.events.races import RESERVED, Race, finishing_position, is_disqualified, is_shared
+from bot.events.sentences import counted
 from bot.events.spellings import NO
 from bot.slack.messages.alerts.alert_context import Corrected, MessageContext
 from bot.slack.messages.kit.names import HORSE_MAX, SHORT_MAX, ordinal
 from bot.slack.messages.kit.result_line import RaceField
-from bot.slack.messages.kit.text import counted, first_of, given, joined, safe
+from bot.slack.messages.kit.text import first_of, given, joined, safe
 
 _VALUE_MAX = 80
 _LABEL_MAX = 120

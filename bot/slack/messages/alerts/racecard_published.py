@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from bot.events.event import RacingEvent
 from bot.events.facts import Change
 from bot.events.races import Race
+from bot.events.sentences import counted, listed
 from bot.events.spellings import by_card_status
 from bot.outbox.message import Block, Message
 from bot.slack.messages.alerts.alert_context import MessageContext
@@ -35,14 +36,7 @@ from bot.slack.messages.kit.names import (
     region_mark,
     runners_count,
 )
-from bot.slack.messages.kit.text import (
-    counted,
-    first_of,
-    given,
-    joined,
-    listed,
-    safe,
-)
+from bot.slack.messages.kit.text import first_of, given, joined, safe
 from bot.slack.messages.kit.times import off_text
 
 _LOST_NAMED, _TIMES_NAMED = 3, 8

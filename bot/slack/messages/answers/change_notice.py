@@ -3,19 +3,20 @@
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
+from bot.channels.conditions.condition import Loss
+from bot.channels.conditions.event_conditions import region_named, topics_in_order
+from bot.channels.conditions.table import CONDITIONS, TOPICS
 from bot.channels.filters import Abandonments, ChannelFilter, Meeting
 from bot.channels.pauses import UNTIL_RESUMED
 from bot.channels.watches import WatchedName
 from bot.events.event import Topic
+from bot.events.sentences import listed
 from bot.outbox.message import Message
 from bot.slack.messages.answers.filter_words import FILTER_WORDS_MAX, described, in_plain_words
 from bot.slack.messages.answers.pause_and_mute import abandonments_words, meeting_words
 from bot.slack.messages.answers.watch_answer import races_still_coming
-from bot.slack.messages.conditions.condition_view import Loss
-from bot.slack.messages.conditions.table import TOPICS, VIEWS
-from bot.slack.messages.conditions.taken_views import region_named, topics_in_order
 from bot.slack.messages.kit.layout import sentence, told
-from bot.slack.messages.kit.text import SECTION_MAX, clip, listed, named, safe
+from bot.slack.messages.kit.text import SECTION_MAX, clip, named, safe
 from bot.slack.messages.kit.times import moment_for_readers
 
 
@@ -75,8 +76,8 @@ def _losses(was: ChannelFilter, now: ChannelFilter | None) -> Iterator[Loss]:
     if now is None:
         yield Loss(f"ended {TOPICS.words(was, None)} from")
         return
-    for view in VIEWS:
-        yield from view.losses(was, now)
+    for condition in CONDITIONS:
+        yield from condition.losses(was, now)
 
 
 def _topics_lost(was: ChannelFilter, now: ChannelFilter | None) -> frozenset[Topic]:

@@ -8,6 +8,7 @@ from bot.events.days import utc_today
 from bot.events.event import RacingEvent
 from bot.events.meeting_parts import is_part_of
 from bot.events.races import Race, is_same_course
+from bot.events.sentences import counted, listed
 from bot.outbox.message import Block, Message
 from bot.racedata.client.records import KnownCountry
 from bot.racedata.day_card import Card, Coverage, MeetingCard, Outcomes, RaceOutcome, order_of
@@ -17,18 +18,7 @@ from bot.slack.messages.kit.blocks import command_button, context, fits, section
 from bot.slack.messages.kit.layout import PAGE_LINE_MAX, Either, line_units, paged, unit
 from bot.slack.messages.kit.marks import MARKED_CONFLICT, MARKED_LOST
 from bot.slack.messages.kit.names import SHORT_MAX, course_name, day_line, lost_part, lost_reason, race_name, reason
-from bot.slack.messages.kit.text import (
-    MESSAGE_MAX,
-    clip,
-    counted,
-    first_of,
-    given,
-    joined,
-    listed,
-    safe,
-    sentences,
-    size,
-)
+from bot.slack.messages.kit.text import MESSAGE_MAX, clip, first_of, given, joined, safe, sentences, size
 from bot.slack.messages.kit.times import aware, off_text, published_day, published_moment, weekday_and_day
 
 LINES_ON_PAGE = 8

@@ -3,13 +3,14 @@
 from collections.abc import Iterator, Sequence
 
 from bot.events import drill_mark
+from bot.events.sentences import counted
 from bot.operations.drill_run import DrillReport, Stop
 from bot.outbox.held_queues import PAUSED
 from bot.outbox.ledger import LedgerLine, LedgerOutcome
 from bot.outbox.message import Message
 from bot.slack.messages.answers.trace_answer import Link, TraceView, outcome_words
 from bot.slack.messages.kit.layout import listing
-from bot.slack.messages.kit.text import code, counted, given, joined, named, safe
+from bot.slack.messages.kit.text import code, given, joined, named, safe
 
 DRILL_CHANNELS_MAX = 60
 

@@ -4,9 +4,10 @@ from dataclasses import dataclass
 from datetime import date, tzinfo
 
 from bot.errors import ServiceError
+from bot.events.sentences import listed
 from bot.racedata.client.service_errors import CircuitOpen, QuotaExceeded, ServiceFailure, Unauthorized
 from bot.racedata.month_quota import month_after
-from bot.slack.messages.kit.text import listed, safe, with_names
+from bot.slack.messages.kit.text import safe, with_names
 from bot.slack.messages.kit.times import day_in_words
 
 ADMINS_NAMED = 3

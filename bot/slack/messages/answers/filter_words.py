@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable
 
+from bot.channels.conditions.course_condition import COURSE_NAMES_MAX, courses_named
+from bot.channels.conditions.event_conditions import region_named, topics_in_order
+from bot.channels.conditions.table import CONDITIONS, MENTIONS, NARROWING, ONLY_COURSES, REGION, TOPICS
 from bot.channels.filters import ALL_REGIONS, HERE, ChannelFilter, Overridden
-from bot.slack.messages.conditions.table import MENTIONS, NARROWING, ONLY_COURSES, REGION, TOPICS, VIEWS
-from bot.slack.messages.conditions.taken_views import COURSE_NAMES_MAX, courses_named, region_named, topics_in_order
-from bot.slack.messages.kit.text import given, joined, listed, mentions_in_markup, safe, with_names
+from bot.events.sentences import listed
+from bot.slack.messages.kit.text import given, joined, mentions_in_markup, safe, with_names
 
 FILTER_WORDS_MAX = 1_000
 
@@ -17,8 +19,8 @@ def describe(chosen: ChannelFilter, names_max: int | None = COURSE_NAMES_MAX, wh
     several regions in words, for filters that differ in nothing else.
     """
     first = f"{TOPICS.words(chosen, names_max)} from {where or REGION.words(chosen, names_max)}"
-    others = (view for view in VIEWS if view not in {TOPICS, REGION, MENTIONS})
-    return "".join([first, *(view.words(chosen, names_max) for view in others)])
+    others = (one for one in CONDITIONS if one not in {TOPICS, REGION, MENTIONS})
+    return "".join([first, *(one.words(chosen, names_max) for one in others)])
 
 
 def in_words(*filters: ChannelFilter) -> str:
@@ -51,14 +53,14 @@ def still_arrives(found: Overridden) -> str:
     brought = [
         f"{shared} of {courses_named(found.courses, COURSE_NAMES_MAX // 2)}" if found.courses else "",
         f"{shared} of other courses of {chosen}" if found.is_rest else "",
-        *(f"{shared} of other {view.plural} from {chosen}" for view in NARROWING if view.field in found.others),
+        *(f"{shared} of other {one.plural} from {chosen}" for one in NARROWING if one.field in found.others),
         f"{listed(topics_in_order(found.topics))} from {chosen}" if found.topics else "",
     ]
     what = joined(brought, ", and ")
     is_wide = found.is_rest or found.topics
     left_out = courses_named(found.by.not_courses, COURSE_NAMES_MAX // 2) if is_wide else ""
     without = f" without {left_out}" if left_out else ""
-    some = [view.named(found.by) for view in NARROWING if view is not ONLY_COURSES and view.condition.of(found.by)]
+    some = [one.named(found.by) for one in NARROWING if one is not ONLY_COURSES and one.of(found.by)]
     only = f" ({', '.join(some)} races only)" if some else ""
     taken = listed(topics_in_order(found.by.topics))
     words = f"This channel also takes {taken} from {region_named(found.by.region)}{without}{only}, so {what} still come"

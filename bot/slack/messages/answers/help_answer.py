@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum
 
+from bot.events.sentences import listed
 from bot.outbox.message import Message
 from bot.slack.messages.kit.blocks import context, section
 from bot.slack.messages.kit.layout import listing, message
-from bot.slack.messages.kit.text import escape, listed
+from bot.slack.messages.kit.text import escape
 
 
 class HelpGroup(StrEnum):

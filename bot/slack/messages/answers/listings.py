@@ -4,12 +4,13 @@ from collections.abc import Collection, Sequence
 
 from bot.channels.audit_log import AuditPage
 from bot.db.tables import AuditEntry
+from bot.events.sentences import counted
 from bot.outbox.message import Message
 from bot.racedata.client.records import KnownCountry, KnownCourse
 from bot.slack.messages.kit.blocks import context, section
 from bot.slack.messages.kit.layout import LISTED_TOGETHER, line_units, lines, message, page_mark, paged, told, turns
 from bot.slack.messages.kit.names import COURSE_MAX, SHORT_MAX, share_recorded
-from bot.slack.messages.kit.text import DATA_MAX, code, counted, given, joined, named, safe
+from bot.slack.messages.kit.text import DATA_MAX, code, given, joined, named, safe
 from bot.slack.messages.kit.times import moment_for_readers
 
 NOT_PUBLISHED = "not published: "

@@ -8,6 +8,7 @@ from operator import itemgetter
 
 from bot.events.event import RacingEvent
 from bot.events.races import Race
+from bot.events.sentences import counted
 from bot.outbox.live_meetings import LiveMeeting, ResultsIn
 from bot.outbox.message import Message
 from bot.racedata.day_card import CONFLICTS, Outcomes, RaceOutcome, to_come_until
@@ -25,7 +26,7 @@ from bot.slack.messages.kit.marks import (
 )
 from bot.slack.messages.kit.names import SHORT_MAX, course_name, race_line, race_line_after_off
 from bot.slack.messages.kit.result_line import ORDER_MAX, result_line, winner
-from bot.slack.messages.kit.text import clip, counted, given, joined, safe
+from bot.slack.messages.kit.text import clip, given, joined, safe
 from bot.slack.messages.kit.times import aware, off_text, weekday_and_day
 
 CARD_LINE_MAX = 300
@@ -167,7 +168,7 @@ def live_meeting(live: LiveMeeting, now: datetime) -> Message:
 
 
 def _lines(races: Sequence[RaceView]) -> list[tuple[str, RaceOutcome]]:
-    """A race is said to come only while certain (Spec gap G16). A race without a moment may be off before the others."""
+    """A race is said to come only while certain (Spec gap G16). A race without a moment may be off before others."""
     run = (one.race.off.minute_of_day for one in races if one.outcome in WAS_RUN)
     last = max((minute for minute in run if minute is not None), default=-1)
     left = [one for one in races if one.outcome is RaceOutcome.OPEN and not _is_past(one, last)]

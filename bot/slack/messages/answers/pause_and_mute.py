@@ -5,13 +5,14 @@ from datetime import datetime, timedelta
 
 from bot.channels.filters import Abandonments, Meeting
 from bot.events.days import UTC_NAME, zone_of
+from bot.events.sentences import counted
 from bot.outbox.acknowledgements import Untaken
 from bot.outbox.message import Block, Message
 from bot.outbox.resume import SUMMARY_AFTER
 from bot.slack.messages.alerts.acknowledge_words import untaken_words
 from bot.slack.messages.kit.blocks import action_button, command_button
 from bot.slack.messages.kit.layout import told
-from bot.slack.messages.kit.text import counted, joined, safe
+from bot.slack.messages.kit.text import joined, safe
 from bot.slack.messages.kit.times import moment_for_readers, published_day, weekday_and_day
 
 SUMMARY_HOURS = counted(int(SUMMARY_AFTER.total_seconds()) // 3600, "hour")

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta, tzinfo
 
 from bot.events.days import utc_today
+from bot.events.sentences import counted
 from bot.events.typed_off import minutes_apart, read_off
 from bot.outbox.message import Message
 from bot.racedata.day_card import WITH_RESULT, Card, Coverage, RaceOutcome
@@ -49,7 +50,7 @@ from bot.slack.messages.kit.names import (
     race_name,
 )
 from bot.slack.messages.kit.native_blocks import collapsed
-from bot.slack.messages.kit.text import MESSAGE_MAX, clip, counted, given, joined, safe, without_bold
+from bot.slack.messages.kit.text import MESSAGE_MAX, clip, given, joined, safe, without_bold
 from bot.slack.messages.kit.times import aware, off_for_readers, off_text, published_day, weekday_and_day
 
 NEAREST_MAX = 6

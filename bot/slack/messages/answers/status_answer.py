@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from bot.deliveries.inbox import reference
+from bot.events.sentences import counted
 from bot.operations.status_figures import Status
 from bot.outbox.message import Block, Message
 from bot.outbox.traffic import WaitingChannel
@@ -11,7 +12,7 @@ from bot.slack.messages.answers.trace_answer import why_not_posted
 from bot.slack.messages.answers.usage_answer import in_short
 from bot.slack.messages.kit.blocks import context, fields, header, section
 from bot.slack.messages.kit.layout import lines, message
-from bot.slack.messages.kit.text import code, counted, joined, named, safe
+from bot.slack.messages.kit.text import code, joined, named, safe
 from bot.slack.messages.kit.times import moment_for_readers
 
 REASON_MAX = 300

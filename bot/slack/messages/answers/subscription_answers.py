@@ -5,10 +5,13 @@ from dataclasses import dataclass
 from datetime import date, datetime
 
 from bot.channels.audit_log import pages_of
+from bot.channels.conditions.event_conditions import region_named, region_words
+from bot.channels.conditions.table import NARROWING
 from bot.channels.filters import Abandonments, ChannelFilter, Meeting, Overridden
 from bot.channels.pauses import UNTIL_RESUMED
 from bot.db.tables import AuditEntry, ChannelSubscriptionRow, MutedMeetingRow, SubscriptionState
 from bot.events.event import RacingEvent, Topic
+from bot.events.sentences import counted, listed
 from bot.events.typed_text import typed_line
 from bot.outbox.message import Block, Message
 from bot.outbox.notices import closed_words
@@ -23,13 +26,11 @@ from bot.slack.messages.answers.filter_words import (
 )
 from bot.slack.messages.answers.pause_and_mute import abandonments_words, meeting_words, resume_button, undo_button
 from bot.slack.messages.answers.watch_answer import races_still_coming
-from bot.slack.messages.conditions.table import VIEWS
-from bot.slack.messages.conditions.taken_views import region_named, region_words
 from bot.slack.messages.kit.blocks import action_button, actions, command_button, context, section
 from bot.slack.messages.kit.layout import message, page_mark, told, turns
 from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, MARKED_CONFLICT
 from bot.slack.messages.kit.names import abandonment_name, reason
-from bot.slack.messages.kit.text import TEXT_MAX, clip, code, counted, first_of, joined, listed, named, safe, size
+from bot.slack.messages.kit.text import TEXT_MAX, clip, code, first_of, joined, named, safe, size
 from bot.slack.messages.kit.times import moment_for_readers, weekday_and_day
 
 ABANDONMENTS_NAMED = 20
@@ -407,6 +408,5 @@ def remove_button(region: str) -> Block:
 
 def _same_with_abandonments(chosen: ChannelFilter) -> list[str]:
     """The words for abandonments of the same races. Excluded courses stay excluded."""
-    views = [view for view in VIEWS if view.condition.is_narrowing or view.field == "region"]
-    first, *others = [view.typed(chosen) for view in views]
-    return [*first, Topic.ABANDONMENTS, *(word for words in others for word in words)]
+    races = [word for one in NARROWING for word in one.typed(chosen)]
+    return [region_words(chosen.region), Topic.ABANDONMENTS, *races]

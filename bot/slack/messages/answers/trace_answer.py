@@ -11,6 +11,7 @@ from bot.deliveries.inbox import reference
 from bot.events import drill_mark
 from bot.events.kinds import DECLARATIONS, EventKind, Subject
 from bot.events.races import Race
+from bot.events.sentences import counted, listed
 from bot.outbox.ledger import LedgerAcknowledgement, LedgerLine, LedgerOutcome, Trace, TracedDelivery, TracedVersion
 from bot.outbox.message import Message
 from bot.slack.messages.answers.day_answer import IN_CONFLICT
@@ -18,7 +19,7 @@ from bot.slack.messages.kit.blocks import context, section
 from bot.slack.messages.kit.layout import lines, listing, message
 from bot.slack.messages.kit.marks import MARKED_CONFLICT, without_marks
 from bot.slack.messages.kit.names import ID_MAX, card_name, course_name, race_day, race_name
-from bot.slack.messages.kit.text import clip, code, counted, given, joined, listed, named, safe, sentences
+from bot.slack.messages.kit.text import clip, code, given, joined, named, safe, sentences
 from bot.slack.messages.kit.times import aware, in_readers_zone, moment_for_readers
 
 TRACE_CHANNELS_MAX = 60

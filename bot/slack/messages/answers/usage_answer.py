@@ -5,13 +5,14 @@ from contextlib import suppress
 from datetime import date
 from itertools import accumulate
 
+from bot.events.sentences import counted
 from bot.outbox.message import Block, Message
 from bot.racedata.forecast import LEAST_DAYS, MONTHS_OF_TEN_IN_RANGE, Forecast
 from bot.racedata.month_quota import Kinds, QuotaReading, QuotaSource, UsageRow, month_after, tier_of
 from bot.slack.messages.kit.blocks import context, fields, header, section
 from bot.slack.messages.kit.layout import Either, lines, message
 from bot.slack.messages.kit.native_blocks import CATEGORIES_MAX, line_chart
-from bot.slack.messages.kit.text import counted, given, joined, safe
+from bot.slack.messages.kit.text import given, joined, safe
 from bot.slack.messages.kit.times import day_in_words, in_readers_zone, month_in_words, published_day
 
 KINDS_SHOWN = 8

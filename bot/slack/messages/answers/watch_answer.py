@@ -7,6 +7,7 @@ from datetime import datetime
 from bot.channels.watches import WatchedName
 from bot.db.tables import WatchKind, WatchRow
 from bot.events.races import RESERVED, Race, Runner
+from bot.events.sentences import counted, listed
 from bot.events.typed_text import typed_line
 from bot.events.watched import name_key
 from bot.outbox.message import Message
@@ -18,7 +19,7 @@ from bot.slack.messages.kit.blocks import actions, command_button, section
 from bot.slack.messages.kit.layout import message, paged, told, unit
 from bot.slack.messages.kit.marks import without_marks
 from bot.slack.messages.kit.names import HORSE_MAX, SHORT_MAX, race_day, race_name
-from bot.slack.messages.kit.text import counted, first_of, given, joined, listed, named, safe
+from bot.slack.messages.kit.text import first_of, given, joined, named, safe
 from bot.slack.messages.kit.times import moment_for_readers
 
 LOST = CONFLICTS | {RaceOutcome.ABANDONED}

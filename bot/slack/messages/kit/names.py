@@ -4,8 +4,9 @@ from collections.abc import Collection, Sequence
 
 from bot.events.event import EventKind, RacingEvent
 from bot.events.races import Course, Race, Runner
+from bot.events.sentences import counted
 from bot.racedata.client.records import KnownCountry
-from bot.slack.messages.kit.text import counted, given, joined, safe
+from bot.slack.messages.kit.text import given, joined, safe
 from bot.slack.messages.kit.times import off_text, published_day
 
 COURSE_MAX = 80

@@ -8,8 +8,9 @@ from itertools import takewhile
 
 from bot.events.race_state import RaceState, state_in
 from bot.events.races import Race, Runner, did_not_finish, is_disqualified, is_shared, name_and_country, plain_name
+from bot.events.sentences import counted, listed
 from bot.slack.messages.kit.names import HORSE_MAX, RUNNERS_PLAUSIBLE, SHORT_MAX, horse_name
-from bot.slack.messages.kit.text import counted, first_of, given, joined, listed, safe
+from bot.slack.messages.kit.text import first_of, given, joined, safe
 
 WITHOUT_ORDER = "placings not received"
 CHECK_PLACES = "check which is true"

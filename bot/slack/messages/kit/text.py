@@ -160,11 +160,6 @@ def sentences(parts: list[str | None]) -> str:
     return " ".join([part if part.endswith(".") else f"{part}." for part in said[:-1]] + said[-1:])
 
 
-def counted(number: int, noun: str, plural: str = "") -> str:
-    """For example "1 race", "2 races", "1,234 deliveries"."""
-    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
-
-
 def given(words: str, value: str | None) -> str | None:
     """For example "draw 4", of "draw {}"; None without a value."""
     return words.format(value) if value else None
@@ -174,11 +169,6 @@ def first_of(words: Sequence[str], most: int, more: str = "and {} more") -> list
     """The first `most`, and how many others there are."""
     left = len(words) - most
     return [*words[:most], more.format(f"{left:,}")] if left > 0 else list(words)
-
-
-def listed(words: Sequence[str], joint: str = "and") -> str:
-    """For example "GB", "GB and IRE", "AUS, GB and IRE"; "" without words."""
-    return "".join(words) if len(words) <= 1 else f"{', '.join(words[:-1])} {joint} {words[-1]}"
 
 
 def mentions_in_markup(mentions: Iterable[str]) -> str:
