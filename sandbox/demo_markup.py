@@ -8,12 +8,8 @@ from rich.text import Text
 from sandbox.slack.values import Json
 
 _TOKEN = re.compile(r"<([^<>\n]+)>")
-_STYLED = re.compile(
-    r"(?<![\w*])\*(?P<bold>[^\s*](?:[^*\n]*[^\s*])?)\*(?![\w*])"
-    r"|`(?P<code>[^`\n]+)`"
-    r"|(?<!\w)_(?P<italic>[^\s_](?:[^_\n]*[^\s_])?)_(?!\w)"
-)
-_STYLES = {"bold": "bold", "code": "cyan", "italic": "italic"}
+_STYLED = re.compile(r"(?<![\w*])\*(?P<bold>[^\s*](?:[^*\n]*[^\s*])?)\*(?![\w*])|`(?P<code>[^`\n]+)`")
+_STYLES = {"bold": "bold", "code": "cyan"}
 _BETWEEN = " · "
 
 

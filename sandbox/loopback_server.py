@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Collection, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from email.utils import format_datetime
 
+import httpx
 import uvicorn
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -63,11 +64,11 @@ async def serve(app: ASGIApp, port: int = 0) -> AsyncIterator[str]:
 async def cut_connection(scope: Scope, receive: Receive) -> None:
     """Returns when the server has noticed the reset.
 
-    Without a socket (httpx.ASGITransport) raises ConnectionResetError.
+    Without a socket (httpx.ASGITransport) raises what httpx raises over a socket.
     """
     extension = (scope.get("extensions") or {}).get(_ABORT)
     if extension is None:
-        raise ConnectionResetError("the stand-in cut the connection")
+        raise httpx.RemoteProtocolError("Server disconnected without sending a response.")
     extension["abort"]()
     while (await receive())["type"] != "http.disconnect":
         continue

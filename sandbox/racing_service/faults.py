@@ -1,12 +1,8 @@
 """Scripted failures of an endpoint's next requests."""
 
 from collections import deque
-from typing import Any
 
-import httpx
 from starlette.responses import HTMLResponse
-
-from sandbox.loopback_server import cut_connection
 
 Failure = int | str
 ANY = "*"
@@ -35,18 +31,6 @@ class Faults:
             if self._scripted.get(name):
                 return self._scripted[name].popleft()
         return None
-
-
-class ConnectionCut(httpx.RemoteProtocolError):
-    """Raised without a socket, as httpx raises over a socket."""
-
-
-async def cut_off(scope: Any, receive: Any) -> None:
-    """Closes the connection without an answer."""
-    try:
-        await cut_connection(scope, receive)
-    except ConnectionResetError as error:
-        raise ConnectionCut("Server disconnected without sending a response.") from error
 
 
 def proxy_page() -> HTMLResponse:

@@ -9,6 +9,7 @@ from urllib.parse import parse_qsl, urlencode
 
 from starlette.responses import Response
 
+from sandbox.loopback_server import cut_connection
 from sandbox.racing_service import faults, refusals
 from sandbox.racing_service.account import minute_reset, month_of, month_reset, seconds_until
 from sandbox.racing_service.plan_table import PLANS
@@ -41,7 +42,7 @@ class Gate:
         call.headers = _common_headers(call)
         try:
             if failure == faults.DROP:
-                await faults.cut_off(scope, receive)
+                await cut_connection(scope, receive)
             elif failure == faults.HTML:
                 # A proxy's page has none of the service's headers.
                 await _noting(call, faults.proxy_page(), scope, receive, send)

@@ -1,12 +1,11 @@
 """The data of /countries, /courses and /reference."""
 
 from collections import Counter
-from collections.abc import Mapping
 from random import Random
 from typing import Any
 
-from sandbox.racing_day import CASUALTY_REASONS, Race
-from sandbox.racing_places import COUNTRIES, REGIONS, Course, courses_of
+from sandbox.racing_day import CASUALTY_REASONS
+from sandbox.racing_places import COUNTRIES, REGION_CODES, REGIONS, Course, courses_of
 from sandbox.racing_service.racing import Racing
 from sandbox.racing_service.switches import Switches
 
@@ -74,23 +73,17 @@ def _row(category: str, value: str, count: int) -> Record:
 
 
 def _counts(racing: Racing) -> dict[str, dict[str, int]]:
+    """Every value that a race can have, with a made-up count."""
     races = racing.races()
-    categories: Mapping[str, Counter[str]] = {
-        "goings": Counter({going: _archived(going, 50, 9_000) for region in REGIONS for going in region.goings}),
-        "classes": Counter(race.race_class for race in races if race.race_class),
-        "run_types": Counter(race.run_type for race in races),
-        "surfaces": Counter(race.surface for race in races),
-        "regions": Counter({region.code: _archived(region.code, 2_000, 90_000) for region in REGIONS}),
-        "casualty_reasons": Counter({reason: _archived(reason, 100, 5_000) for reason in CASUALTY_REASONS}),
+    categories = {
+        "goings": {*(race.going for race in races), *(going for region in REGIONS for going in region.goings)},
+        "classes": {race.race_class for race in races if race.race_class},
+        "run_types": {race.run_type for race in races},
+        "surfaces": {race.surface for race in races},
+        "regions": set(REGION_CODES),
+        "casualty_reasons": set(CASUALTY_REASONS),
     }
-    categories["goings"].update(race.going for race in races)
-    categories["regions"].update(race.course.region for race in races)
-    categories["casualty_reasons"].update(_casualties(races))
-    return {category: dict(sorted(values.items())) for category, values in categories.items()}
-
-
-def _casualties(races: list[Race]) -> list[str]:
-    return [runner.position for race in races for runner in race.runners if runner.position in CASUALTY_REASONS]
+    return {name: {value: _archived(value, 50, 9_000) for value in sorted(found)} for name, found in categories.items()}
 
 
 def _archived(name: str, low: int, high: int) -> int:

@@ -7,7 +7,7 @@ from itertools import count
 
 import httpx
 
-from bot.clock import Clock
+from bot.clock import Clock, utc_now
 from sandbox.slack.arguments import Arguments
 from sandbox.slack.changes import Changes
 from sandbox.slack.failures import Failure
@@ -15,7 +15,7 @@ from sandbox.slack.limits import RateLimiter, SlackLimits
 from sandbox.slack.short_lived import ResponseUrls, Triggers
 from sandbox.slack.sockets import Sockets
 from sandbox.slack.timestamps import Timestamps
-from sandbox.slack.values import Call, Channel, EphemeralMessage, Json, PostedMessage, User
+from sandbox.slack.values import DEFAULT_SCOPES, Call, Channel, EphemeralMessage, Json, PostedMessage, User
 
 OnMessage = Callable[[PostedMessage | EphemeralMessage], None]
 FailureOf = Callable[[str, Arguments], Failure | None]
@@ -28,7 +28,16 @@ RESPONSE_URL = "response_url"
 ACK_TIMEOUT_S = 3.0
 
 
+_HARMLESS = ("sandbox", "demo", "test")
+
+
 class WorkspaceState:
+    """Switches (`scopes`, `limits`, `history_lag_s`, …) can be set at any time.
+
+    With `socket_mode` every `bot_url` is ignored. `limits` None means no rate limits. A token without "sandbox", "demo"
+    or "test" is refused.
+    """
+
     team_id = "T0SANDBOX"
     team_domain = "sandbox"
     app_id = "A0SANDBOX"
@@ -37,20 +46,30 @@ class WorkspaceState:
     verification_token = "sandbox-verification"
 
     def __init__(
-        self, *, bot_token: str, signing_secret: str, app_token: str, clock: Clock, scopes: Iterable[str]
+        self,
+        bot_token: str = "xoxb-sandbox-token",
+        signing_secret: str = "sandbox-signing-secret",
+        *,
+        app_token: str = "xapp-sandbox-token",
+        socket_mode: bool = False,
+        clock: Clock = utc_now,
+        scopes: Iterable[str] = DEFAULT_SCOPES,
+        limits: SlackLimits | None = None,
     ) -> None:
+        if not any(word in bot_token.lower() for word in _HARMLESS):
+            raise ValueError(f"the stand-in takes made-up tokens only: one that says {', '.join(_HARMLESS)}")
         self.bot_token = bot_token
         self.signing_secret = signing_secret
         self.clock = clock
         self.scopes = set(scopes)
-        self.limits: SlackLimits | None = None
+        self.limits = limits
         self.refused_blocks: Collection[str] = ()
         self.history_lag_s = 0.0
         self.ack_timeout_s = ACK_TIMEOUT_S
         self.bot_transport: httpx.AsyncBaseTransport | None = None
         """The way to the bot; None for the network."""
         self.address: str | None = None
-        self.users: dict[str, User] = {}
+        self.users = {self.bot_user_id: User(id=self.bot_user_id, name="racing-bot", is_bot=True)}
         self.user_groups: dict[str, str] = {}
         """Handles by group id."""
         self.channels: dict[str, Channel] = {}
@@ -63,7 +82,7 @@ class WorkspaceState:
         self.triggers = Triggers(clock)
         self.response_urls = ResponseUrls(clock)
         self.changes = Changes()
-        self.socket_mode = False
+        self.socket_mode = socket_mode
         self.sockets = Sockets(app_token, self.changes)
         self.listeners: list[OnMessage] = []
         """For every message that is posted, edited or shown to one person."""
