@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import (
     BindParameter,
@@ -37,6 +37,8 @@ from bot.logs import get_logger
 
 log = get_logger(__name__)
 
+T = TypeVar("T")
+
 _EVENT = table_of(EventVersion)
 
 VERSIONS_PER_PAGE = 500
@@ -55,6 +57,9 @@ OUTCOMES_RACES_MAX = 500
 
 WAYS_MAX = 400
 """SQLite takes 500 parts of a UNION."""
+
+PADDED_MAX = 64
+"""The usual sizes are below, and the parts of larger sizes may be too many."""
 
 STORED_UNREADABLE = "its stored form can't be read"
 
@@ -105,8 +110,8 @@ def outcomes_near(
     row = EventVersion
     ways = [
         *([col(row.race_id).in_(sorted(race_ids))] if race_ids else []),
-        *(col(row.meeting_id) == meeting_id for meeting_id in sorted(meeting_ids)),
-        *(is_at(session, row, [place]) for place in sorted(places, key=str)),
+        *(col(row.meeting_id) == meeting_id for meeting_id in padded(sorted(meeting_ids))),
+        *(is_at(session, row, place) for place in padded(sorted(places, key=str))),
     ]
     if not ways:
         return []
@@ -164,63 +169,55 @@ def places_of(races: Iterable[Race]) -> frozenset[DayAndCourse]:
     return frozenset((race.race_date, race.course) for race in races if race.race_date and race.course != Course())
 
 
-def is_at(
-    session: Session, row: type[EventVersion] | type[BookRace], places: Iterable[DayAndCourse]
-) -> ColumnElement[bool]:
+def padded(values: list[T]) -> list[T]:
+    """The last value repeated, up to a power of two: each number is a statement of its own, kept in memory compiled."""
+    wanted = 1 << (len(values) - 1).bit_length() if len(values) <= PADDED_MAX else 0
+    return values + values[-1:] * (wanted - len(values))
+
+
+def is_at(session: Session, row: type[EventVersion] | type[BookRace], place: DayAndCourse) -> ColumnElement[bool]:
     """SQL for rows of a day that name a course of the day. The caller compares the courses."""
-    _, values = _words_of(places)
-    return _is_at(dialect_of(session), row, [[literal(word, Text()) for word in of_day] for of_day in values])
+    words = _words_of([place])
+    return _is_at(dialect_of(session), row, [literal(word, Text()) for word in words[0]]) if words else false()
 
 
-WordsPerPlace = tuple[int, ...]
-"""The number of each course's words."""
+def _words_of(places: Iterable[DayAndCourse]) -> list[tuple[str, str, str]]:
+    """The day, and two words of the course; of a course with a single word, that word twice."""
+    named = ((on_day, sorted({word for word in (course.course_id, course.name) if word})) for on_day, course in places)
+    in_json = ((on_day, [json.dumps(word, ensure_ascii=False) for word in words]) for on_day, words in named if words)
+    return padded(sorted((on_day, words[0], words[-1]) for on_day, words in in_json))
 
 
-def _words_of(places: Iterable[DayAndCourse]) -> tuple[WordsPerPlace, list[list[str]]]:
-    named = [(on_day, {word for word in (course.course_id, course.name) if word}) for on_day, course in places]
-    values = sorted(
-        [on_day, *sorted(json.dumps(word, ensure_ascii=False) for word in words)] for on_day, words in named if words
-    )
-    return tuple(len(of_place) - 1 for of_place in values), values
+def _named(prefix: str, places: Sequence[Sequence[str]]) -> dict[str, str]:
+    return {f"{prefix}_{number}_{word}": value for number, one in enumerate(places) for word, value in enumerate(one)}
 
 
-def _named(prefix: str, values: Sequence[Sequence[str]]) -> dict[str, str]:
-    return {
-        f"{prefix}_{number}_{word}": value for number, of_day in enumerate(values) for word, value in enumerate(of_day)
-    }
-
-
-def _parameters(prefix: str, shape: WordsPerPlace) -> list[list[BindParameter[str]]]:
-    return [
-        [bindparam(f"{prefix}_{number}_{word}", type_=Text()) for word in range(1 + words)]
-        for number, words in enumerate(shape)
-    ]
+def _parameters(prefix: str, count: int) -> list[list[BindParameter[str]]]:
+    return [[bindparam(f"{prefix}_{number}_{word}", type_=Text()) for word in range(3)] for number in range(count)]
 
 
 def _is_at(
-    dialect: str, row: type[EventVersion] | type[BookRace], days: Sequence[Sequence[ColumnElement[str]]]
+    dialect: str, row: type[EventVersion] | type[BookRace], place: Sequence[ColumnElement[str]]
 ) -> ColumnElement[bool]:
     found = func.instr if dialect == "sqlite" else func.strpos
-    day, data = col(row.race_date), col(row.data)
-    at = (and_(day == on_day, or_(*(found(data, word) > 0 for word in words))) for on_day, *words in days)
-    return or_(false(), *at)
+    on_day, *words = place
+    return and_(col(row.race_date) == on_day, or_(*(found(col(row.data), word) > 0 for word in words)))
 
 
 def around(session: Session, about: Around, recent: datetime = FAR_AHEAD) -> dict[str, list[EventVersion]]:
     """The versions of each related event, the earliest first. `recent`: places find events received since then."""
-    places, values = _words_of(names_in(about, By.PLACE))
-    whole, whole_values = _words_of(names_in(about, By.WHOLE_PLACE))
+    places, whole = _words_of(names_in(about, By.PLACE)), _words_of(names_in(about, By.WHOLE_PLACE))
     ids = {str(by): sorted(names_in(about, by)) for by in (By.KEY, By.RACE, By.MEETING)}
     asked = tuple(by for by, ids_by in ids.items() if ids_by)
     if not (asked or places or whole):
         return {}
-    statement = _around(dialect_of(session), asked, places, whole)
-    named: dict[str, object] = {**ids, "recent": recent, **_named("place", values), **_named("whole", whole_values)}
+    statement = _around(dialect_of(session), asked, len(places), len(whole))
+    named: dict[str, object] = {**ids, "recent": recent, **_named("place", places), **_named("whole", whole)}
     return _by_key(session.execute(statement, named).scalars())
 
 
 @lru_cache(maxsize=256)
-def _around(dialect: str, asked: tuple[str, ...], places: WordsPerPlace, whole: WordsPerPlace) -> Select[EventVersion]:
+def _around(dialect: str, asked: tuple[str, ...], places: int, whole: int) -> Select[EventVersion]:
     """Cached: building takes longer than running."""
     row, named = EventVersion, NamedRace
     ways: list[Select[str]] = []
@@ -235,13 +232,13 @@ def _around(dialect: str, asked: tuple[str, ...], places: WordsPerPlace, whole: 
         of_meeting = select(key).where(col(row.meeting_id).in_(_many(By.MEETING)), kind != EventKind.RESULT_RECEIVED)
         ways.append(_newest(of_meeting, RACES_EVENTS_MAX))
     for place in _parameters("place", places):
-        is_there = _is_at(dialect, row, [place])
+        is_there = _is_at(dialect, row, place)
         is_recent = col(row.received_at) > bindparam("recent")
         ways.append(_newest(select(key).where(kind == EventKind.MEETING_ABANDONED, is_there)))
         ways.append(_newest(select(key).where(kind.in_(_LINKED), is_recent, is_there)))
         ways.append(_newest(select(key).where(col(row.race_id).is_(None), is_recent, is_there)))
     ways += [
-        _newest(select(key).where(kind.in_(_LINKED), _is_at(dialect, row, [place])))
+        _newest(select(key).where(kind.in_(_LINKED), _is_at(dialect, row, place)))
         for place in _parameters("whole", whole)
     ]
     return _versions_in(ways[:WAYS_MAX])

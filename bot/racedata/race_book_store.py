@@ -129,9 +129,9 @@ def find(
     row = BookRace
     by_id = [col(row.race_id).in_(sorted(race_ids))] if race_ids else []
     bounded = [
-        *(col(row.meeting_id) == meeting_id for meeting_id in sorted(meeting_ids)),
+        *(col(row.meeting_id) == meeting_id for meeting_id in event_store.padded(sorted(meeting_ids))),
         # The caller compares the courses themselves.
-        *(event_store.is_at(session, row, [place]) for place in sorted(places, key=str)),
+        *(event_store.is_at(session, row, place) for place in event_store.padded(sorted(places, key=str))),
     ]
     ways = [
         *(_found_by(way) for way in by_id),
