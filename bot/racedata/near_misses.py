@@ -3,8 +3,6 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from rapidfuzz import fuzz, process
-
 from bot.channels.conditions.course_condition import COURSE_PREFIX
 from bot.errors import CommandError
 from bot.events.typed_text import folded
@@ -141,6 +139,8 @@ def _scored(typed: str, values: Iterable[str], alike: float) -> list[tuple[str, 
     if exact := spellings.get(spelled):
         return [(value, 1.0) for value in exact]
     cutoff = 100 * (alike if len(spelled) <= SHORT else max(alike, ALIKE_IF_LONGER))
+    from rapidfuzz import fuzz, process  # noqa: PLC0415  3 MiB, and seldom needed
+
     found = process.extract(spelled, list(spellings), scorer=fuzz.ratio, score_cutoff=cutoff, limit=LIKELY_MAX)
     return [(value, score / 100) for spelling, score, _ in found for value in spellings[spelling]]
 

@@ -45,8 +45,18 @@ class Process(Protocol):
 BOT_MODULE = "bot.cli.server"
 """The module of the bot. Its function `be_the_bot` gets the numbers of the inherited files."""
 
-_START = "import gc, sys; gc.disable(); sys.path.insert(0, {root!r}); import {bot} as bot; bot.be_the_bot(*{fds!r})"
-"""Loaded modules are no garbage, and collection takes a fifth of the start. bot.app enables gc again."""
+_START = """
+import gc, sys
+gc.disable()
+sys.modules["httpx._main"] = sys.modules["rich"] = None
+sys.path.insert(0, {root!r})
+import {bot} as bot
+bot.be_the_bot(*{fds!r})
+"""
+"""Loaded modules are no garbage, and collection takes a fifth of the start. bot.app enables gc again.
+
+httpx would load its command line, and structlog rich: 4 MiB that no bot uses.
+"""
 
 
 def spawn(fds: Sequence[int]) -> Process:

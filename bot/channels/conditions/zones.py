@@ -6,8 +6,6 @@ from datetime import UTC, tzinfo
 from functools import cache
 from zoneinfo import ZoneInfo, available_timezones
 
-from rapidfuzz import fuzz, process
-
 from bot.channels.conditions.condition import FilterFields
 
 ZONE_EXAMPLE = "Europe/London"
@@ -59,6 +57,8 @@ def zone_of(chosen: FilterFields) -> tzinfo | None:
 
 def _near(word: str) -> list[str]:
     cities = {folded: folded.rpartition("/")[2] for folded in _names() if not folded.startswith(_OFFSETS)}
+    from rapidfuzz import fuzz, process  # noqa: PLC0415  3 MiB, and seldom needed
+
     whole = process.extract(word, list(cities), scorer=fuzz.ratio, score_cutoff=NEAR_ZONE_SCORE, limit=NEAR_ZONES)
     by_city = process.extract(word, cities, scorer=fuzz.ratio, score_cutoff=NEAR_ZONE_SCORE, limit=NEAR_ZONES)
     scored = [(score, name) for name, score, _ in whole] + [(score, name) for _, score, name in by_city]
