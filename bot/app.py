@@ -34,10 +34,8 @@ from bot.fanout.fanout import Fanout
 from bot.fanout.standstill import Standstill
 from bot.logs import get_logger
 from bot.operations.drill_run import Drills
-from bot.operations.gauges import read_service_state
 from bot.operations.health import Health
 from bot.operations.heartbeat import HEARTBEAT_CALL_S, Heartbeat
-from bot.operations.jobs.check_quota import QuotaCheck
 from bot.operations.jobs.job import Job
 from bot.operations.jobs.outbox_jobs import (
     check_channels,
@@ -53,9 +51,11 @@ from bot.operations.jobs.scheduler import Jobs
 from bot.operations.jobs.watch_deliveries import DeliveryWatch
 from bot.operations.metrics import Metrics
 from bot.operations.public_url import SelfDelivery
+from bot.operations.quota_warnings import QuotaCheck
 from bot.operations.receiver_news import ReceiverNews
 from bot.operations.repair.repair_run import Repair
 from bot.operations.self_notices import SelfNotices
+from bot.operations.status_figures import read_service_state
 from bot.outbox import call_holds
 from bot.outbox.message import NativeBlocks
 from bot.outbox.notices import Notices

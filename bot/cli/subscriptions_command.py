@@ -55,7 +55,7 @@ ACTION = "apply"
 Chosen = ChannelFilter | WatchedName
 
 
-class Change(NamedTuple):
+class FileChange(NamedTuple):
     """A channel's filter for a region, or a watched name."""
 
     channel_id: str
@@ -67,12 +67,12 @@ class Change(NamedTuple):
         return not isinstance(self.before or self.after, WatchedName)
 
 
-def difference(session: Session, file: SubscriptionFile) -> list[Change]:
+def difference(session: Session, file: SubscriptionFile) -> list[FileChange]:
     """By channel, the watches first."""
     names = watches.of_channels(session)
     before = _by_key(names, subscriptions.every(session))
     after = _by_key(names if file.watches is None else file.watches, file.subscriptions)
-    changes = [Change(key[0], before.get(key), after.get(key)) for key in sorted(before.keys() | after.keys())]
+    changes = [FileChange(key[0], before.get(key), after.get(key)) for key in sorted(before.keys() | after.keys())]
     return [one for one in changes if not _is_same(one.before, one.after)]
 
 
@@ -90,7 +90,7 @@ def _is_same(before: Chosen | None, after: Chosen | None) -> bool:
     return None not in {before, after}
 
 
-def told(changes: Sequence[Change]) -> str:
+def told(changes: Sequence[FileChange]) -> str:
     """By channel, a line with - or + a filter or a name, and the counts of filters; empty without a change."""
     lines: list[str] = []
     for channel_id, some in groupby(changes, key=lambda one: one.channel_id):
@@ -121,7 +121,7 @@ class Applying:
     is_member: Callable[[str], Awaitable[bool | None]]
     reference: str = field(default_factory=lambda: f"apply-{Ports().token(4)}")
 
-    async def carry_out(self, file: SubscriptionFile, shown: Sequence[Change]) -> None:
+    async def carry_out(self, file: SubscriptionFile, shown: Sequence[FileChange]) -> None:
         """Make the shown changes, all or none. Raises SubscriptionsNotApplied after any change since the display."""
         uninvited = await self._uninvited(shown)
 
@@ -145,7 +145,7 @@ class Applying:
         await self.database.write(apply)
         log.info("subscriptions_applied", reference=self.reference, changes=len(shown), who=self.who)
 
-    async def _uninvited(self, shown: Sequence[Change]) -> frozenset[str]:
+    async def _uninvited(self, shown: Sequence[FileChange]) -> frozenset[str]:
         """Channels with a new subscription and without the bot. After a silence Slack is not asked again."""
         found = set[str]()
         new = [one.channel_id for one in shown if one.is_of_filter and one.before is None]
@@ -159,7 +159,7 @@ class Applying:
                 log.warning("bot_not_in_channel", channel_id=channel_id, advice="invite the bot there")
         return frozenset(found)
 
-    def _change_channel(self, session: Session, channel_id: str, changes: Sequence[Change]) -> None:
+    def _change_channel(self, session: Session, channel_id: str, changes: Sequence[FileChange]) -> None:
         now = self.clock()
         with audited(session, self, Invocation("", channel_id, self.who, self.reference), ACTION):
             for _, before, after in changes:
@@ -173,7 +173,7 @@ class Applying:
         if not subscriptions.of_channel(session, channel_id):
             backlog.drop(session, channel_id, now)
 
-    def _change_watch(self, session: Session, reference: str, change: Change) -> None:
+    def _change_watch(self, session: Session, reference: str, change: FileChange) -> None:
         """`reference`: each line in the channel has a key of its own."""
         channel_id, before, after = change
         invocation = Invocation("", channel_id, self.who, reference)

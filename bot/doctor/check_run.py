@@ -1,4 +1,4 @@
-"""Runs checks in parallel, each after its needs and within a time limit."""
+"""Runs checks in parallel, each after its needs and within a time limit. Known faults become findings."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -6,11 +6,30 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from bot.doctor.faults import fault_of
+from sqlalchemy.exc import SQLAlchemyError
+
 from bot.doctor.findings import CheckOutcome, Examined, Finding, NotApplicable, Seen, failed, worst_of
+from bot.errors import (
+    SlackCredentialsDead,
+    SlackError,
+    SlackRefused,
+    SlackScopeMissing,
+    SlackWait,
+    StorageError,
+    reason_of,
+)
 from bot.logs import Mask, get_logger
+from bot.racedata.client.service_errors import (
+    AnswerUnreadable,
+    NotFound,
+    RateLimited,
+    ServiceFailure,
+    ServiceUnreachable,
+)
 
 log = get_logger(__name__)
+
+REINSTALL = "on api.slack.com/apps add the scope under OAuth & Permissions, then Install App, Reinstall to Workspace"
 
 CHECK_TIMEOUT_S = 10.0
 _BLOCKING = frozenset({CheckOutcome.SKIPPED, CheckOutcome.FAILED, CheckOutcome.CRASHED})
@@ -97,3 +116,58 @@ def _place(error: Exception) -> str:
 def _masked(examined: Examined, mask: Mask) -> Examined:
     findings = tuple(replace(one, told=mask(one.told), mend=mask(one.mend)) for one in examined.findings)
     return replace(examined, told=mask(examined.told), findings=findings)
+
+
+def fault_of(error: Exception) -> Finding | None:
+    """A fault of Slack, of the data service or of the database, which any check may meet; None for an error of ours."""
+    if isinstance(error, SlackError):
+        return _slack_fault(error)
+    if isinstance(error, ServiceFailure):
+        return _service_fault(error)
+    if isinstance(error, StorageError | SQLAlchemyError):
+        reason = error if isinstance(error, StorageError) else reason_of(error)
+        mend = (
+            "Run `racing-bot doctor` again. If the fault stays, give the user in DATABASE_URL all rights. "
+            "If a table is missing, put a copy of the database back (docs/operations/README.md, Put a copy back)."
+        )
+        return failed("database_unreachable", f"The database did not answer the check ({reason}).", mend)
+    return None
+
+
+def _slack_fault(error: SlackError) -> Finding:
+    if isinstance(error, SlackCredentialsDead):
+        mend = "Set SLACK_BOT_TOKEN to the token on Slack's page Install App, and start the bot again."
+        return failed("slack_token_refused", f"Slack does not accept SLACK_BOT_TOKEN ({error}).", mend)
+    if isinstance(error, SlackWait):
+        mend = (
+            f"Run `racing-bot doctor` again in {error.retry_after_s:.0f} seconds. Messages wait, and nothing is lost."
+        )
+        return failed("slack_unusable", f"Slack limits the bot's calls ({error}).", mend)
+    if isinstance(error, SlackScopeMissing):
+        return failed("slack_unusable", f"The token may not make this call ({error}).", f"For the call, {REINSTALL}.")
+    if isinstance(error, SlackRefused):
+        mend = "Look the code up on Slack's page of the method (docs.slack.dev/reference/methods) for the cause."
+        return failed("slack_unusable", f"Slack refuses a call of the check ({error}).", mend)
+    mend = (
+        "Let this machine reach SLACK_API_URL (DNS, firewall, proxy), or correct the address. See status.slack.com: "
+        "during an outage of Slack, wait. Messages wait too, and nothing is lost."
+    )
+    return failed("slack_unusable", f"Slack gives no usable answer ({error}).", mend)
+
+
+def _service_fault(error: ServiceFailure) -> Finding:
+    if isinstance(error, ServiceUnreachable):
+        mend = (
+            "Let this machine reach RACING_API_URL (DNS, firewall, proxy), or correct the address. During an outage "
+            "of the data service wait: deliveries are taken and posted meanwhile."
+        )
+        return failed("service_unusable", f"The data service can't be reached ({error.message}).", mend)
+    if isinstance(error, NotFound | AnswerUnreadable):
+        mend = "Correct RACING_API_URL: the base address with its version segment, as the data service's pages say."
+        return failed("service_unusable", f"RACING_API_URL does not answer as the data service ({error}).", mend)
+    if isinstance(error, RateLimited):
+        wait_s = round(error.retry_after_s or 60)
+        told = "The key has made all requests of this minute."
+        return failed("service_unusable", told, f"Run `racing-bot doctor` again in {wait_s} seconds.")
+    mend = "Wait, and run `racing-bot doctor` again; report the request id to the data service if the fault stays."
+    return failed("service_unusable", f"The data service failed ({error}).", mend)

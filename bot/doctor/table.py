@@ -1,6 +1,6 @@
 """The checks of `racing-bot doctor`, in the order of the report."""
 
-from bot.doctor import clock_checks, database_checks, service_checks, slack_checks, webhook_checks
+from bot.doctor import database_checks, service_checks, slack_checks, webhook_checks
 from bot.doctor.check_run import DoctorCheck
 from bot.doctor.deployment import Deployment
 from bot.doctor.findings import Seen, failed
@@ -21,7 +21,7 @@ async def settings(patient: Deployment | SettingsError) -> Seen:
 
 CHECKS: tuple[DoctorCheck, ...] = (
     DoctorCheck(SETTINGS, settings),
-    DoctorCheck("clock", clock_checks.clock, needs=(SETTINGS,)),
+    DoctorCheck("clock", service_checks.clock, needs=(SETTINGS,)),
     DoctorCheck("database", database_checks.database, needs=(SETTINGS,)),
     DoctorCheck("schema", database_checks.schema, needs=("database",)),
     DoctorCheck("writable", database_checks.writable, needs=("schema",)),

@@ -28,8 +28,8 @@ from bot.errors import (
 )
 from bot.events import drill_mark
 from bot.events.event import EventKind
-from bot.operations.gauges import ServiceState
 from bot.operations.jobs.job import Job
+from bot.operations.status_figures import ServiceState
 from bot.racedata.client.circuit_breakers import BREAKER_CODES, USAGE_PATH
 from bot.racedata.client.service_client import DELIVERIES_PATH, RACES_PATH
 from bot.racedata.client.service_errors import (

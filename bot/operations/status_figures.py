@@ -1,7 +1,7 @@
-"""The bot's state for `/racing status`. A single transaction reads by indexes."""
+"""The bot's state for `/racing status` and for the gauges of `/metrics`. A single transaction reads each by indexes."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cache
 from importlib.metadata import version
@@ -12,11 +12,11 @@ from bot.clock import Clock
 from bot.db import migrate, replicas
 from bot.db.database_clock import database_now
 from bot.deliveries import inbox
-from bot.deliveries.inbox import FirstWaiting
+from bot.deliveries.inbox import Depth, FirstWaiting
 from bot.operations import watchdog
 from bot.operations.jobs import job_runs
 from bot.operations.jobs.job import Job
-from bot.outbox import acknowledgements, traffic
+from bot.outbox import acknowledgements, message_store, traffic
 from bot.outbox.acknowledgements import Untaken
 from bot.outbox.traffic import Sent, WaitingChannel
 from bot.racedata import quota_book
@@ -91,3 +91,31 @@ def read_status(
 @cache
 def _version() -> str:
     return version("racing-bot")
+
+
+@dataclass(frozen=True)
+class ServiceState:
+    """For the gauges. `shut`: codes of open circuit breakers. `last_done`: last success of each job."""
+
+    now: datetime
+    inbox: Mapping[str, Depth] = field(default_factory=dict)
+    messages: Mapping[str, Depth] = field(default_factory=dict)
+    quota: QuotaReading | None = None
+    forecast: Forecast | None = None
+    last_done: Mapping[str, datetime] = field(default_factory=dict)
+    shut: Collection[str] = ()
+    replicas: int = 1
+
+
+def read_service_state(session: Session, now: datetime) -> ServiceState:
+    reading = quota_book.latest(session, month_key(now))
+    return ServiceState(
+        now=now,
+        inbox=inbox.depths(session),
+        messages=message_store.depths(session),
+        quota=reading,
+        forecast=expected_by(session, reading) if reading else None,
+        last_done=job_runs.last_done(session),
+        # The reader lives, also before its first beat.
+        replicas=max(1, replicas.living(session, database_now(session, lambda: now))),
+    )

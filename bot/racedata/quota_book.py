@@ -29,14 +29,15 @@ from bot.racedata.month_quota import (
     Purpose,
     QuotaReading,
     QuotaSource,
+    Usage,
     UsageRow,
     allowance,
     commands_left,
     month_key,
     month_start,
+    read_usage,
     staleness_s,
 )
-from bot.racedata.usage_reading import Usage, read_usage
 from bot.settings import Settings
 
 log = get_logger(__name__)

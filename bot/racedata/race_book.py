@@ -65,7 +65,7 @@ class Budget:
 
 
 @dataclass(frozen=True)
-class Standing:
+class DayStanding:
     errand: Errand
     walk: Walk
     day_read: DayRead | None = None
@@ -153,7 +153,7 @@ class RaceBook:
                 raise
             return known
 
-    async def top_up(self, region: str | None, day: date, budget: Budget) -> Standing:
+    async def top_up(self, region: str | None, day: date, budget: Budget) -> DayStanding:
         """Read until the day is proven, or until budget, quota or service end the reading. Raises no ServiceError."""
         now = self._clock()
         fresh_since = now - timedelta(seconds=await self._quota.staleness_s())
@@ -186,13 +186,13 @@ class RaceBook:
         so_far = f", and it has come to {reached}" if reached else ""
         return f"Reading the data service's list of {region or 'all regions'}: {pages}{so_far}"
 
-    async def _standing(self, errand: Errand, stopped: Stopped = (None, None)) -> Standing:
+    async def _standing(self, errand: Errand, stopped: Stopped = (None, None)) -> DayStanding:
         walk, day_read = await self._walk_of(errand.region), await self._paths.load(errand)
         window = self._client.state.window or (day_read and day_read.window) or walk.window
         stopped_by, failure = stopped
         if is_outside(window, errand.day):
             stopped_by = Coverage.OUTSIDE_WINDOW
-        return Standing(errand, walk, day_read, window, stopped_by, failure)
+        return DayStanding(errand, walk, day_read, window, stopped_by, failure)
 
     async def _walk_of(self, region: str | None) -> Walk:
         return await self._database.read(partial(stored_walk, region=region))
@@ -285,7 +285,7 @@ class RaceBook:
         return await self._paths.read_day(self._client_for(budget.purpose), reading.errand, requests)
 
 
-def _card(session: Session, standing: Standing, course: Course | None) -> Card:
+def _card(session: Session, standing: DayStanding, course: Course | None) -> Card:
     errand, day_read, walk = standing.errand, standing.day_read, standing.walk
     known = known_day(session, errand.day, errand.region)
     outcomes = known.outcomes(course)

@@ -17,9 +17,9 @@ import pytest
 from pydantic import SecretStr
 
 from bot.db.named_values import DatabaseStateStore
-from bot.operations.jobs.check_quota import QuotaCheck
 from bot.operations.jobs.job import Job
 from bot.operations.jobs.scheduler import Jobs
+from bot.operations.quota_warnings import QuotaCheck
 from bot.operations.self_notices import SelfNotices
 from bot.ports import Ports
 from bot.racedata.client.calls import Hooks

@@ -16,10 +16,9 @@ from bot.deliveries import inbox
 from bot.errors import CommandError
 from bot.events.races import Course, OffTime, Race, Runner
 from bot.operations import status_figures
-from bot.operations.gauges import read_service_state
 from bot.operations.jobs import job_runs
 from bot.operations.jobs.job_runs import SlotClaim
-from bot.operations.status_figures import read_status
+from bot.operations.status_figures import read_service_state, read_status
 from bot.outbox import held_queues, traffic
 from bot.outbox.ledger import LedgerOutcome
 from bot.outbox.notices import Urgency

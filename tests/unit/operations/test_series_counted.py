@@ -12,8 +12,8 @@ from bot.app import Service
 from bot.deliveries.inbox import Depth
 from bot.errors import SlackError
 from bot.operations import metrics as declared
-from bot.operations.gauges import ServiceState
 from bot.operations.metrics import METRIC_PREFIX
+from bot.operations.status_figures import ServiceState
 from bot.outbox.claim_outcomes import ClaimOutcome
 from bot.outbox.states import UNSENT
 from bot.racedata.client.circuit_breakers import BREAKER_CODES

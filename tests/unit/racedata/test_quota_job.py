@@ -8,8 +8,8 @@ from sqlmodel import select
 from structlog.testing import capture_logs
 
 from bot.db.tables import Notice
-from bot.operations.jobs.check_quota import QuotaCheck
 from bot.operations.jobs.refresh_reference import refresh_reference
+from bot.operations.quota_warnings import QuotaCheck
 from bot.operations.self_notices import SelfNotices
 from bot.outbox.notices import Notices
 from bot.racedata.client.service_errors import ServerFault, Unauthorized, UpgradeRequired

@@ -21,11 +21,11 @@ from bot.racedata.month_quota import (
     month_end,
     month_key,
     month_start,
+    read_usage,
     staleness_s,
     thresholds_reached,
     tier_of,
 )
-from bot.racedata.usage_reading import read_usage
 
 moments = st.datetimes(min_value=datetime(2000, 1, 1), max_value=datetime(2090, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001
 
