@@ -269,7 +269,7 @@ def check(event, context):
     for form in message.forms:
         check_form(event, form)
         for newer in NEW_BLOCKS & form.kinds:
-            assert event.kind is EventKind.RESULT_RECEIVED
+            assert event.kind in {EventKind.RESULT_RECEIVED, EventKind.RACECARD_PUBLISHED}
             assert form.plainer, newer
 
 

@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import VersionRemarks
 from bot.events.kinds import ABANDONMENTS, DECLARATIONS
-from bot.events.races import Race
 from bot.events.sentences import counted, listed
 from bot.outbox.held_queues import CARDS, DIGEST, KEPT, PAUSED, QUIET, UNDELIVERED
 from bot.outbox.message import Message
@@ -75,20 +74,15 @@ _CLOSED = {"is_archived": "the channel was archived", "not_in_channel": "I was n
 
 def waited(summary: Backlog) -> list[tuple[Message, int]]:
     """Messages, each with its number of named abandonments. The last message adds results and counts."""
-    rung = mentions_in_markup(summary.mentions)
-    named = [
-        joined(
-            [_abandonment(summary, event, remarks) + _had(summary, remarks), _watched(summary, event, remarks)], ". "
-        )
-        for event, remarks in summary.abandonments
-    ]
-    parts = _parts(named, ABANDONMENTS_TEXT_MAX - size(rung))
+    named = []
+    for event, remarks in summary.abandonments:
+        conflict = RUN_TOO if _is_contradicted(summary, event, remarks) else None
+        line = joined([_place(summary, event), reason(event), conflict], ", ") + _had(summary, remarks)
+        named.append(joined([line, _watched(summary, event, remarks)], ". "))
+    parts = _parts(named, ABANDONMENTS_TEXT_MAX - size(mentions_in_markup(summary.mentions)))
     return [
-        (
-            _message(summary, named, summary.mentions if number == 1 else (), is_last=number == len(parts)),
-            len(named),
-        )
-        for number, named in enumerate(parts, start=1)
+        (_message(summary, lost, summary.mentions if number == 1 else (), is_last=number == len(parts)), len(lost))
+        for number, lost in enumerate(parts, start=1)
     ]
 
 
@@ -134,16 +128,12 @@ def _only_abandonment(summary: Backlog) -> tuple[str, list[str]] | None:
 
 def _lines(summary: Backlog) -> dict[str, str]:
     """Results and cards by event key, by day, meeting and off time."""
-    results = {
-        event.key: _result(event, remarks) + _had(summary, remarks)
-        for event, remarks in sorted(summary.results, key=_by_meeting)
-    }
-    cards = {
-        event.key: _card(event, is_lost=event.key in summary.lost)
-        for event, _ in sorted(summary.cards, key=_by_meeting)
-    }
-    watched = {event.key: _watched(summary, event, remarks) for event, remarks in (*summary.results, *summary.cards)}
-    return {key: joined([watched[key], line], ". ") for key, line in (results | cards).items()}
+    told = {}
+    for event, remarks in (*sorted(summary.results, key=_by_meeting), *sorted(summary.cards, key=_by_meeting)):
+        is_card = event.kind is EventKind.RACECARD_PUBLISHED
+        line = _card(summary, event) if is_card else _result(event, remarks) + _had(summary, remarks)
+        told[event.key] = joined([_watched(summary, event, remarks), line], ". ")
+    return told
 
 
 def _by_meeting(told: tuple[RacingEvent, VersionRemarks]) -> tuple[str, str, str, datetime, int]:
@@ -175,19 +165,11 @@ def _parts(lines: Sequence[str], room: int) -> list[list[str]]:
     return lots
 
 
-def _lost_part(summary: Backlog, event: RacingEvent) -> str:
-    return lost_part(partly_run=event.key in summary.partly_run)
-
-
-def _abandonment(summary: Backlog, event: RacingEvent, remarks: VersionRemarks) -> str:
-    conflict = RUN_TOO if _is_contradicted(summary, event, remarks) else None
-    return joined([_place(summary, event), reason(event), conflict], ", ")
-
-
 def _place(summary: Backlog, event: RacingEvent) -> str:
     """Course, time or part of the meeting, date, region. Missing values are named, because readers overlook a gap."""
     race = event.race
-    meeting = f"{course_name(race) or 'course not given'}, {_lost_part(summary, event)}"
+    part = lost_part(partly_run=event.key in summary.partly_run)
+    meeting = f"{course_name(race) or 'course not given'}, {part}"
     what = meeting if event.kind is EventKind.MEETING_ABANDONED else course_and_time(race)
     return f"{what}, {race_day(race) or 'date not given'}{region_mark(event)}"
 
@@ -199,51 +181,33 @@ def _is_contradicted(summary: Backlog, event: RacingEvent, remarks: VersionRemar
 
 
 def _result(event: RacingEvent, remarks: VersionRemarks) -> str:
-    race = event.race
-    return joined(
-        [
-            f"{joined([race_name(race), race_day(race)], ', ')}{region_mark(event)}: {_outcome(race)}",
-            reason(event) if race.is_lost else None,
-            "corrected" if remarks.changes else None,
-            f"{MARKED_CONFLICT}: {BOTH}" if remarks.contradicts and not event.race.abandoned else None,
-        ],
-        ", ",
-    )
-
-
-def _outcome(race: Race) -> str:
     """The order and an unusual status, as the result's own message says them; of a lost or void race the mark."""
-    if race.is_void:
-        return MARKED_VOID
-    if race.is_lost:
-        return lost_mark(race)
-    status = unusual_status(race)
-    order = result_line(race, in_text=True, first=None if status else "result in")
-    conflict = f"{MARKED_CONFLICT}: {BOTH}" if race.abandoned else None
-    return joined([order, conflict, status], ", ")
+    race, conflict = event.race, f"{MARKED_CONFLICT}: {BOTH}"
+    if race.is_void or race.is_lost:
+        said = [MARKED_VOID if race.is_void else lost_mark(race), reason(event) if race.is_lost else None]
+    else:
+        status = unusual_status(race)
+        order = result_line(race, in_text=True, first=None if status else "result in")
+        said = [order, conflict if race.abandoned else None, status]
+    said += ["corrected" if remarks.changes else None, conflict if remarks.contradicts and not race.abandoned else None]
+    return f"{joined([race_name(race), race_day(race)], ', ')}{region_mark(event)}: {joined(said, ', ')}"
 
 
-def _card(event: RacingEvent, *, is_lost: bool) -> str:
-    lost = MARKED_LOST if is_lost or event.race.abandoned else None
+def _card(summary: Backlog, event: RacingEvent) -> str:
+    lost = MARKED_LOST if event.key in summary.lost or event.race.abandoned else None
     return joined([f"{card_name(event.race)}{region_mark(event)}: {declared(event)}", lost], ", ")
 
 
 def _rest(summary: Backlog) -> str:
-    others = _in_figures({kind: count for kind, count in summary.counts.items() if kind not in ABANDONMENTS})
-    came = others if summary.held.because in {DIGEST, CARDS} else f"{others} came meanwhile"
-    dropped = f"{counted(summary.given_up, 'message')} had waited too long and will not be posted"
-    return joined([came if others else None, dropped if summary.given_up else None], ". ")
-
-
-def _in_figures(counts: Mapping[str | None, int]) -> str:
+    counts = {kind: count for kind, count in summary.counts.items() if kind not in ABANDONMENTS}
     said = [counted(counts[kind], *words) for kind, words in COUNTED.items() if counts.get(kind)]
-    others = {kind: count for kind, count in counts.items() if kind not in COUNTED}
-    return listed([*said, *([_others(others)] if others else [])])
-
-
-def _others(counts: Mapping[str | None, int]) -> str:
-    names = [code(name, EVENT_NAME_MAX) or "no name" for name in counts]
-    return f"{counted(sum(counts.values()), 'other event')} ({listed(first_of(names, OTHERS_NAMED, '{} more'))})"
+    if others := {kind: count for kind, count in counts.items() if kind not in COUNTED}:
+        names = [code(name, EVENT_NAME_MAX) or "no name" for name in others]
+        named = listed(first_of(names, OTHERS_NAMED, "{} more"))
+        said.append(f"{counted(sum(others.values()), 'other event')} ({named})")
+    came = listed(said) + ("" if summary.held.because in {DIGEST, CARDS} else " came meanwhile")
+    dropped = f"{counted(summary.given_up, 'message')} had waited too long and will not be posted"
+    return joined([came if said else None, dropped if summary.given_up else None], ". ")
 
 
 def _had(summary: Backlog, remarks: VersionRemarks) -> str:

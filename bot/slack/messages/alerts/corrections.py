@@ -38,8 +38,7 @@ def changes_in_words(changes: Sequence[Change], race: Race = _UNKNOWN, *, disagr
     placings = [change for change in changed if change.field == POSITION_FACT]
     field = RaceField(race)
     moved = [_Move(change, field) for change in placings if not _keeps_place(change)]
-    by_stewards = _placed_anew(moved) or _disqualified(moved) or _reinstated(moved)
-    said = (_either_way(moved) if disagree else by_stewards) or _place_by_place(moved, field, disagree=disagree)
+    said = (_either_way(moved) if disagree else _by_stewards(moved)) or _place_by_place(moved, field, disagree=disagree)
     kept = [_Move(change, field) for change in placings if _keeps_place(change)]
     shared = {one.now for one in moved if one.shares}
     said += [_rewritten(one, disagree=disagree) for one in kept if not (one.shares and one.now in shared)]
@@ -110,21 +109,31 @@ class _Move:
         self.shares = self.now and sum(runner.finishing_position == self.now for runner in runners) > 1
 
 
-def _placed_anew(moved: Sequence[_Move]) -> list[str]:
-    """Placings reversed; or a horse that is placed behind others."""
-    up, down = [one for one in moved if one.is_up], [one for one in moved if one.is_down]
-    if len(down) != 1 or not _are_all(moved, up + down) or {one.now for one in moved} != {one.was for one in moved}:
+def _by_stewards(moved: Sequence[_Move]) -> list[str]:
+    """Placings reversed, a horse placed behind others, disqualified or reinstated; empty for any other difference."""
+    up, down = [one for one in moved if one.is_up], _by_place([one for one in moved if one.is_down])
+    out = [one for one in moved if is_disqualified(one.change.now)]
+    back = [one for one in moved if one.now and is_disqualified(one.change.before)]
+    if not _is_apart(moved):
         return []
-    (back,) = down
+    if out and len(out + up) == len(moved):
+        each = [f"{one.horse} disqualified{f' from {_place(one.was)}' if one.was else ''}{one.because}" for one in out]
+        return [*first_of(each, _NAMES_MOST, "and {} more disqualified"), *_promoted(up)]
+    if back and len(back + down) == len(moved):
+        named = [f"{one.horse} reinstated in {_place(one.now)}{one.because}" for one in back]
+        return [*named, *(f"{one.horse} placed {_place(one.now)}" for one in down)]
+    if len(down) != 1 or len(up + down) != len(moved) or {one.now for one in moved} != {one.was for one in moved}:
+        return []
+    (last,) = down
     if len(up) == 1:
-        because = back.because or up[0].because
-        return [f"placings reversed: {_promoted(up)[0]}, {back.horse} placed {_place(back.now)}{because}"]
-    return [f"{back.horse} placed {_place(back.now)}, was {_place(back.was)}{back.because}", *_promoted(up)]
+        because = last.because or up[0].because
+        return [f"placings reversed: {_promoted(up)[0]}, {last.horse} placed {_place(last.now)}{because}"]
+    return [f"{last.horse} placed {_place(last.now)}, was {_place(last.was)}{last.because}", *_promoted(up)]
 
 
 def _either_way(moved: Sequence[_Move]) -> list[str]:
     """Two versions with the same two horses, the other way round."""
-    if len(moved) != _SEVERAL or not _are_all(moved, moved) or {one.now for one in moved} != {one.was for one in moved}:
+    if len(moved) != _SEVERAL or not _is_apart(moved) or {one.now for one in moved} != {one.was for one in moved}:
         return []
     first, second = _by_place(moved)
     if not (first.now and second.now):
@@ -132,29 +141,10 @@ def _either_way(moved: Sequence[_Move]) -> list[str]:
     return [f"{ordinal(first.now)} is {second.horse} or {first.horse}, {ordinal(second.now)} the other"]
 
 
-def _disqualified(moved: Sequence[_Move]) -> list[str]:
-    out = [one for one in moved if is_disqualified(one.change.now)]
-    up = [one for one in moved if one.is_up]
-    if not out or not _are_all(moved, out + up):
-        return []
-    each = [f"{one.horse} disqualified{f' from {_place(one.was)}' if one.was else ''}{one.because}" for one in out]
-    named = first_of(each, _NAMES_MOST, "and {} more disqualified")
-    return [*named, *_promoted(up)]
-
-
-def _reinstated(moved: Sequence[_Move]) -> list[str]:
-    back = [one for one in moved if one.now and is_disqualified(one.change.before)]
-    down = _by_place([one for one in moved if one.is_down])
-    if not back or not _are_all(moved, back + down):
-        return []
-    named = [f"{one.horse} reinstated in {_place(one.now)}{one.because}" for one in back]
-    return [*named, *(f"{one.horse} placed {_place(one.now)}" for one in down)]
-
-
-def _are_all(moved: Sequence[_Move], some: Sequence[_Move]) -> bool:
-    """Whether these are all the moves, and no place is shared."""
-    places = [one.now for one in some if one.now]
-    return len(some) == len(moved) and len(set(places)) == len(places) and not any(one.shares for one in some)
+def _is_apart(moved: Sequence[_Move]) -> bool:
+    """True where no place is shared."""
+    places = [one.now for one in moved if one.now]
+    return len(set(places)) == len(places) and not any(one.shares for one in moved)
 
 
 def _promoted(up: Sequence[_Move]) -> list[str]:
@@ -215,9 +205,9 @@ def _holders(horses: Sequence[str]) -> str:
 def _newly_there(place: int, now_there: str, came: Sequence[_Move], *, disagree: bool) -> str:
     """A place without a known earlier holder. A single newcomer's earlier place is told."""
     was = _position(came[0].change.before) if len(came) == 1 and came[0].change.before else None
-    if disagree:
-        return f"{now_there} is {was} or {ordinal(place)}" if was else f"{ordinal(place)} is {now_there} in one only"
-    return joined([f"{ordinal(place)} is now {now_there}", given("which was {}", was)], ", ")
+    if disagree and was:
+        return f"{now_there} is {was} or {ordinal(place)}"
+    return joined([_now(ordinal(place), now_there, disagree=disagree), given("which was {}", was)], ", ")
 
 
 def _unplaced(moved: Sequence[_Move], *, disagree: bool) -> Iterator[str]:
@@ -252,10 +242,7 @@ def _other(change: Change, *, disagree: bool) -> str:
     if change.field in {RUNNER, CARD}:
         return _listing(change, of or NOT_NAMED, disagree=disagree)
     if change.field.endswith(".abandoned"):
-        if disagree:
-            return f"{of or 'the race'} is marked abandoned in one only"
-        now = "no longer" if change.now == NO else "now"
-        return f"{of or 'the race'} is {now} marked abandoned"
+        return _now(of or "the race", "marked abandoned", disagree=disagree, still=change.now != NO)
     was, is_now = (
         state_in(status) if change.field == "race.status" else None for status in (change.before, change.now)
     )
@@ -267,9 +254,7 @@ def _other(change: Change, *, disagree: bool) -> str:
         return f"name amended: {_value(change.now)}, was {safe(change.before, _VALUE_MAX)}"
     label = _label(change)
     before, now = safe(change.before, _VALUE_MAX), _value(change.now)
-    if not before:
-        return f"{label} is {now} in one only" if disagree else f"{label} is now {now}"
-    return _differs(label, before, now, disagree=disagree)
+    return _differs(label, before, now, disagree=disagree) if before else _now(label, now, disagree=disagree)
 
 
 def _state(state: RaceState | None) -> str:
@@ -280,18 +265,18 @@ def _differs(label: str, before: str, now: str, *, disagree: bool) -> str:
     return f"{label} is {before} or {now}" if disagree else f"{label} was {before}, now {now}"
 
 
+def _now(of: str, words: str, *, disagree: bool, are: str = "is", still: bool = True) -> str:
+    """For example "A is now declared", "A is no longer declared", "A is declared in one only"."""
+    return f"{of} {are} {words} in one only" if disagree else f"{of} {are} {'now' if still else 'no longer'} {words}"
+
+
 def _listing(change: Change, of: str, *, disagree: bool) -> str:
-    are = "are" if change.several else "is"
-    if {NON_RUNNER, RESERVED} & {change.before, change.now}:
+    words, are = "declared" if change.field == RUNNER else "on the card", "are" if change.several else "is"
+    is_out = bool({NON_RUNNER, RESERVED} & {change.before, change.now})
+    if is_out:
         runner = "reserve" if change.before == RESERVED else "non-runner"
-        runner = f"{runner}s" if change.several else f"a {runner}"
-        if disagree:
-            return f"{of} {are} {runner} in one only"
-        return f"{of} {are} now {runner}" if change.now == NON_RUNNER else f"{of} {are} no longer {runner}"
-    listed = "declared" if change.field == RUNNER else "on the card"
-    if disagree:
-        return f"{of} {are} {listed} in one only"
-    return f"{of} {are} now {listed}" if change.now == NAMED else f"{of} {are} no longer {listed}"
+        words = f"{runner}s" if change.several else f"a {runner}"
+    return _now(of, words, disagree=disagree, are=are, still=change.now == (NON_RUNNER if is_out else NAMED))
 
 
 def _added(field: str, added: Sequence[Change]) -> str:
