@@ -58,6 +58,11 @@ class Telling:
         return self.id if self.stands else None
 
 
+def standing(chain: Sequence[Telling]) -> Telling | None:
+    """The newest telling with a message of its own."""
+    return next((one for one in reversed(chain) if one.stands), None)
+
+
 @dataclass(frozen=True)
 class Live:
     """The live message of the meeting. `takes`: a filter of the channel shows the event live."""
@@ -162,7 +167,7 @@ class _Told:
         told = [one for one in chain if one.tells]
         self._rings = news.rings
         self.own = [one for one in told if one.kind is kind]
-        self.last = next((one for one in reversed(self.own) if one.stands), None)
+        self.last = standing(self.own)
         others = [one for one in told if one.kind is not kind]
         self._denied = others if contradicts in CONTRADICTIONS else []
         since = min((one.id for one in chain if one.kind is kind), default=0)

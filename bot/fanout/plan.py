@@ -20,6 +20,7 @@ from bot.desk.decide import (
     Telling,
     Withhold,
     decide,
+    standing,
 )
 from bot.desk.relatives import hurried, linked, meetings_without_race
 from bot.events import event_store, named_races
@@ -95,9 +96,8 @@ class Plan:
         for meeting, part in pairs:
             here = self._chains.of({meeting.key})
             for channel, chain in self._chains.of({part.key}).items():
-                asks = channel in self.known.with_asking
-                own = _standing(here.get(channel, ()))
-                for show in linked(own, _only(_standing(chain)), asks=asks):
+                own = standing(here.get(channel, ()))
+                if show := linked(own, chain, asks=channel in self.known.with_asking):
                     self._drafts.link(self.meetings.row_of(meeting), show, own.id if own else None)
 
     def write(self, claiming: Claiming) -> Added:
@@ -249,27 +249,14 @@ class Plan:
         naming = [self._chains.of({key}) for key in self.meetings.naming(event.race.race_id)]
         lost = self._chains.of({event.contradicting_key or ""}, self._other_race(event))
         for channel in sorted({channel for found in (*of_race, *naming, lost) for channel in found}):
-            shows = meetings_without_race(
-                news,
-                [one for found in of_race for one in _only(_standing(found.get(channel, ())))],
-                [one for found in naming for one in _only(_standing(found.get(channel, ())))],
-                lost.get(channel, ()),
-            )
-            for show in shows:
+            of_meetings, of_naming = ([found.get(channel, ()) for found in chains] for chains in (of_race, naming))
+            for show in meetings_without_race(news, of_meetings, of_naming, lost.get(channel, ())):
                 self._drafts.link(news.version, show, own.get(channel))
 
 
 def _last(chain: Sequence[Telling]) -> Telling | None:
     """The newest telling with a message of its own, else the newest."""
-    return _standing(chain) or (chain[-1] if chain else None)
-
-
-def _standing(chain: Sequence[Telling]) -> Telling | None:
-    return next((one for one in reversed(chain) if one.stands), None)
-
-
-def _only(one: Telling | None) -> list[Telling]:
-    return [one] if one else []
+    return standing(chain) or (chain[-1] if chain else None)
 
 
 def _priority(event: RacingEvent) -> Priority:
