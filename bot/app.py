@@ -48,7 +48,6 @@ from bot.operations.jobs.outbox_jobs import (
 from bot.operations.jobs.prune_bodies import prune_bodies
 from bot.operations.jobs.refresh_reference import refresh_for_filters, refresh_reference
 from bot.operations.jobs.scheduler import Jobs
-from bot.operations.jobs.watch_deliveries import DeliveryWatch
 from bot.operations.metrics import Metrics
 from bot.operations.public_url import SelfDelivery
 from bot.operations.quota_warnings import QuotaCheck
@@ -56,6 +55,7 @@ from bot.operations.receiver_news import ReceiverNews
 from bot.operations.repair.repair_run import Repair
 from bot.operations.self_notices import SelfNotices
 from bot.operations.status_figures import read_service_state
+from bot.operations.watchdog import DeliveryWatch
 from bot.outbox import call_holds
 from bot.outbox.message import NativeBlocks
 from bot.outbox.notices import Notices

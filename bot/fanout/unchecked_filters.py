@@ -20,9 +20,8 @@ from bot.fanout import missed_events
 from bot.fanout.missed_events import Missed
 from bot.logs import get_logger
 from bot.outbox.notices import Notices, Urgency
-from bot.racedata import reference_store
 from bot.racedata.client.records import KnownCourse
-from bot.racedata.lexicon import Lexicon, kept
+from bot.racedata.lexicon import REGIONS, Lexicon, kept
 from bot.racedata.near_misses import likely, question
 
 log = get_logger(__name__)
@@ -41,7 +40,7 @@ def check_filters(session: Session, notices: Notices, now: datetime) -> bool:
     for row in _locked(session, subscriptions.unchecked_and_waiting):
         since_now = subscriptions.read_filter(row).model_copy(update={"unchecked_since": now})
         subscriptions.put_filter(session, row, since_now, row.updated_at)
-    if reference_store.REGIONS.kept(session) is not None:
+    if REGIONS.kept(session) is not None:
         lists = kept(session)
         rows = _locked(session, partial(subscriptions.to_be_checked, regions=lists.regions))
         found: list[Missed] = []

@@ -37,8 +37,7 @@ from bot.outbox.telling_store import Told
 from bot.racedata import event_completion, rest_of_meetings
 from bot.racedata.client.records import KnownCountry
 from bot.racedata.event_completion import KnownElsewhere
-from bot.racedata.lexicon import kept
-from bot.racedata.reference_store import COUNTRIES
+from bot.racedata.lexicon import COUNTRIES, kept
 
 log = get_logger(__name__)
 

@@ -22,12 +22,12 @@ from bot.events.reading.fields import NAMES_OF, Fields, fields_of, fold
 from bot.events.reading.race_list import CARD_LISTS, MEETING_LISTS, RACE_LISTS, lists_races, read_races
 from bot.events.reading.race_record import read_race
 from bot.logs import get_logger
-from bot.racedata import quota_book, race_book_store, reference_store
+from bot.racedata import quota_book, race_book_store
 from bot.racedata.client.records import UNREAD_SHOWN, AnyPage, Meta
 from bot.racedata.client.service_client import RacingClient
 from bot.racedata.client.service_errors import AnswerUnreadable, InvalidParam, NotFound
 from bot.racedata.day import note_whole
-from bot.racedata.lexicon import as_spelled
+from bot.racedata.lexicon import REGIONS, as_spelled
 from bot.racedata.race_walk import ALL_REGIONS_WALK, Errand
 
 log = get_logger(__name__)
@@ -70,7 +70,7 @@ class PathReader:
 
         Raises ServiceError for a failure of the service: the list of races would fail too.
         """
-        day, known = errand.day.isoformat(), await self._database.read(reference_store.REGIONS.items)
+        day, known = errand.day.isoformat(), await self._database.read(REGIONS.items)
         regions = self._regions_to_ask(errand, known)
         if self._paths.day is None or not 0 < len(regions) <= requests:
             return False

@@ -14,7 +14,6 @@ from bot.db.engine import Database
 from bot.errors import CommandError, ServiceError, StorageError
 from bot.events.races import Course
 from bot.logs import get_logger
-from bot.racedata import reference_store
 from bot.racedata.client.records import UNREAD_SHOWN, KnownCountry, KnownCourse, read_reference
 from bot.racedata.client.service_client import RacingClient
 from bot.racedata.client.service_errors import (
@@ -25,7 +24,7 @@ from bot.racedata.client.service_errors import (
     Spared,
     UpgradeRequired,
 )
-from bot.racedata.lexicon import Lexicon, kept
+from bot.racedata.lexicon import CLASSES, COUNTRIES, COURSES, REGIONS, Lexicon, StoredList, kept
 from bot.racedata.near_misses import (
     Vocabulary,
     find_courses,
@@ -36,7 +35,6 @@ from bot.racedata.near_misses import (
     several,
     wrong_words,
 )
-from bot.racedata.reference_store import StoredList
 from bot.tasks import Tasks
 
 log = get_logger(__name__)
@@ -80,9 +78,9 @@ class ReferenceBook:
         self._database = database
         self._client = client
         self._clock = clock
-        self._courses = _List("courses", reference_store.COURSES, _ask_courses)
-        self._regions = _List("regions", reference_store.REGIONS, self._ask_regions)
-        self._countries = _List("countries", reference_store.COUNTRIES, _ask_countries)
+        self._courses = _List("courses", COURSES, _ask_courses)
+        self._regions = _List("regions", REGIONS, self._ask_regions)
+        self._countries = _List("countries", COUNTRIES, _ask_countries)
         self._lists: tuple[_List[Any], ...] = (self._courses, self._regions, self._countries)
         self._readings = Tasks()
         self.aclose = self._readings.finish
@@ -105,12 +103,12 @@ class ReferenceBook:
 
     async def known_countries(self) -> tuple[KnownCountry, ...]:
         """Makes no request."""
-        return await self._database.read(reference_store.COUNTRIES.items)
+        return await self._database.read(COUNTRIES.items)
 
     async def lexicon(self, timeout_s: float | None = None) -> Lexicon:
         """`timeout_s` covers all lists. The countries come from the store."""
         regions, courses = await asyncio.gather(self.regions(timeout_s), self.courses(timeout_s))
-        classes = await self._database.read(reference_store.CLASSES.items)
+        classes = await self._database.read(CLASSES.items)
         return Lexicon(regions or (), courses or (), await self.known_countries(), classes)
 
     def why_none(self, name: str) -> Exception:
@@ -148,7 +146,7 @@ class ReferenceBook:
 
         Without a list every value is taken. Makes no request.
         """
-        published = await self._database.read(reference_store.CLASSES.items) if kind.is_published else ()
+        published = await self._database.read(CLASSES.items) if kind.is_published else ()
         if unknown := kind.unlisted(typed, published):
             wrong = await asyncio.to_thread(wrong_words, unknown, {one: f"{kind.typed_as}{one}" for one in published})
             after = f"{kind.plural.capitalize()}: {named(published)}." if len(published) <= LISTED_REGIONS else ""
@@ -247,12 +245,12 @@ class ReferenceBook:
         if not regions and not classes:
             log.warning("reference_not_readable", body=str(data)[:UNREAD_SHOWN])
         if classes:
-            await self._database.write(lambda session: reference_store.CLASSES.put(session, classes, now))
+            await self._database.write(lambda session: CLASSES.put(session, classes, now))
         return regions
 
     async def _regions_of_courses(self, client: RacingClient) -> list[str]:
         await self._read(self._courses, client)
-        kept = await self._database.read(reference_store.COURSES.kept)
+        kept = await self._database.read(COURSES.kept)
         return sorted({one.region for one in kept[0] if one.region}) if kept and self._is_fresh(kept) else []
 
     def _is_fresh(self, kept: tuple[object, datetime] | None) -> bool:

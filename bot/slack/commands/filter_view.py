@@ -7,8 +7,7 @@ from sqlmodel import Session
 
 from bot.channels import pauses, subscriptions
 from bot.channels.filters import Abandonments, ChannelFilter, Meeting, Overridden, abandonments_taken, overridden
-from bot.racedata import reference_store
-from bot.racedata.lexicon import kept
+from bot.racedata.lexicon import kept, told_apart
 
 
 def as_shown(session: Session, filters: Iterable[ChannelFilter]) -> tuple[ChannelFilter, ...]:
@@ -16,8 +15,8 @@ def as_shown(session: Session, filters: Iterable[ChannelFilter]) -> tuple[Channe
     return tuple(
         one.model_copy(
             update={
-                "courses": reference_store.told_apart(session, one.courses),
-                "not_courses": reference_store.told_apart(session, one.not_courses),
+                "courses": told_apart(session, one.courses),
+                "not_courses": told_apart(session, one.not_courses),
             }
         )
         for one in filters
@@ -45,4 +44,4 @@ def overridden_in(session: Session, pairs: Iterable[tuple[ChannelFilter, Channel
 
 def _shown(session: Session, found: Overridden) -> Overridden:
     (by,) = as_shown(session, [found.by])
-    return found.model_copy(update={"by": by, "courses": reference_store.told_apart(session, found.courses)})
+    return found.model_copy(update={"by": by, "courses": told_apart(session, found.courses)})

@@ -10,8 +10,7 @@ from bot.channels.conditions.event_conditions import REGIONS_FIELD
 from bot.channels.filters import ChannelFilter
 from bot.errors import CommandError, SlackDoubtful, SlackError, SlackScopeMissing
 from bot.logs import get_logger
-from bot.racedata import reference_store
-from bot.racedata.lexicon import kept
+from bot.racedata.lexicon import COURSES, REGIONS, kept
 from bot.slack.commands.invocation import Command, Desk, Invocation, may_change
 from bot.slack.forms.form_fields import PublishedChoices
 from bot.slack.forms.subscribe_form import FormOf, subscribe_form
@@ -89,7 +88,7 @@ def _instead(error: SlackError, chosen: ChannelFilter | None) -> str:
 
 def _known(session: Session) -> PublishedChoices:
     """The kept lists: the service is not asked while a form waits."""
-    regions, courses = reference_store.REGIONS.kept(session), reference_store.COURSES.kept(session)
+    regions, courses = REGIONS.kept(session), COURSES.kept(session)
     return PublishedChoices(regions[0] if regions and regions[0] else None, courses=bool(courses and courses[0]))
 
 

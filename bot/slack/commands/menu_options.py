@@ -8,8 +8,8 @@ from bot.errors import SlackError
 from bot.events.typed_text import folded
 from bot.logs import get_logger
 from bot.outbox.message import Block
-from bot.racedata import reference_store
 from bot.racedata.client.records import KnownCourse
+from bot.racedata.lexicon import COURSES
 from bot.racedata.near_misses import TYPED_MAX, has_words, likely_courses
 from bot.slack.commands.invocation import Desk
 from bot.slack.forms.form_fields import course_value
@@ -21,7 +21,7 @@ ASK_S = 1.5
 
 
 async def course_options(desk: Desk, typed: str) -> list[Block]:
-    courses = await desk.database.read(reference_store.COURSES.items)
+    courses = await desk.database.read(COURSES.items)
     # To look for what is alike takes as long as many deliveries do.
     found = await asyncio.to_thread(_found, courses, typed[:TYPED_MAX].strip())
     return options(_named(found))

@@ -14,7 +14,7 @@ from bot.errors import CommandError
 from bot.events.days import utc_today
 from bot.outbox import held_queues
 from bot.outbox.message import Message
-from bot.racedata import reference_store
+from bot.racedata.lexicon import COURSES, REGIONS
 from bot.racedata.near_misses import likely, question
 from bot.slack.channel_membership import members
 from bot.slack.commands.filter_view import abandonments_here, as_shown, overridden_in
@@ -78,7 +78,7 @@ def _page(session: Session, desk: Desk, channel_id: str, number: int) -> ListPag
     filters = every[on_page]
     posts = subscriptions.last_posts(session, channel_id, filters)
     lacking, now = without_abandonments(filters, every), desk.clock()
-    regions, courses = reference_store.REGIONS.kept(session), reference_store.COURSES.kept(session)
+    regions, courses = REGIONS.kept(session), COURSES.kept(session)
     published = {one.course_id for one in courses[0]} if courses else None
     muted = [(row, mutes.read(row)) for row in mutes.of_channel(session, channel_id, now)]
     return ListPage(

@@ -10,8 +10,7 @@ import pytest
 
 from bot.db.tables import WebhookSubscriptionRow
 from bot.events.races import Course, OffTime, Race
-from bot.operations.jobs.watch_deliveries import REQUESTS_LEFT_TO_PEOPLE, DeliveryWatch
-from bot.operations.watchdog import read_missing, told_as_missing
+from bot.operations.watchdog import REQUESTS_LEFT_TO_PEOPLE, DeliveryWatch, read_missing, told_as_missing
 from bot.racedata import quota_book, race_book_store, webhook_subscriptions
 from bot.racedata.client.service_errors import ServerFault
 from bot.racedata.month_quota import QuotaReading, QuotaSource

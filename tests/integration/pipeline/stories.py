@@ -20,7 +20,7 @@ import pytest
 from bot.channels import subscriptions
 from bot.events.races import Course, OffTime, Race
 from bot.outbox import backlog
-from bot.racedata import race_book_store, reference_store
+from bot.racedata import lexicon, race_book_store
 from bot.racedata.client.records import KnownCourse
 from sandbox.slack import failures
 from sandbox.slack.failures import Failure
@@ -213,9 +213,9 @@ def knows(*courses: Any, regions: Sequence[str] = ("AUS", "FR", "GB", "IRE"), co
 
     def keep(session: Any, now: Any) -> None:
         if regions:
-            reference_store.REGIONS.put(session, regions, now)
-        reference_store.COURSES.put(session, courses, now)
-        reference_store.COUNTRIES.put(session, countries, now)
+            lexicon.REGIONS.put(session, regions, now)
+        lexicon.COURSES.put(session, courses, now)
+        lexicon.COUNTRIES.put(session, countries, now)
 
     async def do(pipeline: Any) -> None:
         await pipeline.database.write(lambda session: keep(session, pipeline.clock()))

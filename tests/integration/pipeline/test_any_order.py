@@ -26,7 +26,7 @@ from bot.outbox import channel_queues
 from bot.outbox.claim_at_fanout import QueuedOnly
 from bot.outbox.claim_outcomes import Posted, Recording
 from bot.outbox.notices import Notices
-from bot.racedata import race_book_store, reference_store
+from bot.racedata import lexicon, race_book_store
 from bot.racedata.client.records import KnownCourse
 from bot.slack.bot_identity import BotIdentity
 from bot.slack.event_messages import PostRenderer
@@ -108,7 +108,7 @@ class Channel:
         chosen = ChannelFilter(region="GB", topics=frozenset(Topic))
         ascot = KnownCourse(name="Ascot", region="GB")
         self.within(lambda session: subscriptions.save(session, CHANNEL, chosen, user_id="U", now=self.now))
-        self.within(lambda session: reference_store.COURSES.put(session, [ascot], self.now))
+        self.within(lambda session: lexicon.COURSES.put(session, [ascot], self.now))
 
     def happens(self, delivery) -> None:
         self.now += timedelta(seconds=1)

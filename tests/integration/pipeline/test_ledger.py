@@ -11,7 +11,7 @@ from bot.db.tables import InboxDelivery
 from bot.errors import CommandError
 from bot.events.races import Course, OffTime, Race, Runner
 from bot.outbox.ledger import LedgerOutcome
-from bot.racedata import race_book_store, reference_store
+from bot.racedata import lexicon, race_book_store
 from bot.racedata.client.records import KnownCourse
 from bot.slack.commands.error_answers import offered_lines
 from bot.slack.commands.invocation import Invocation
@@ -185,7 +185,7 @@ async def test_lost_race_and_course_are_found_by_the_abandonment_of_their_meetin
 
 async def test_course_of_two_regions_is_found_by_its_region(pipeline):
     def keep(session):
-        reference_store.REGIONS.put(session, ["AUS", "GB"], pipeline.clock())
+        lexicon.REGIONS.put(session, ["AUS", "GB"], pipeline.clock())
 
     await pipeline.database.write(keep)
     await tell(pipeline, result("rc_1", course="Ascot"), result("rc_2", region="AUS", course="Ascot"))

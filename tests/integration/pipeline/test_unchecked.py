@@ -11,7 +11,7 @@ from bot.deliveries import inbox
 from bot.events.event import DEFAULT_TOPICS, Topic
 from bot.events.races import Course
 from bot.fanout.unchecked_filters import check_filters
-from bot.racedata import reference_store
+from bot.racedata import lexicon
 from bot.racedata.client.records import KnownCourse
 from tests.clock import DAY
 from tests.databases import on_both
@@ -38,9 +38,9 @@ async def subscribe(pipeline, channel_id, region, topics=DEFAULT_TOPICS, courses
 
 async def service_is_back(pipeline, *, courses=COURSES):
     def keep(session):
-        reference_store.REGIONS.put(session, ["AUS", "GB", "IRE"], pipeline.clock())
+        lexicon.REGIONS.put(session, ["AUS", "GB", "IRE"], pipeline.clock())
         if courses:
-            reference_store.COURSES.put(session, courses, pipeline.clock())
+            lexicon.COURSES.put(session, courses, pipeline.clock())
 
     await write(pipeline, keep)
 

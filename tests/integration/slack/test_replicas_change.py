@@ -38,7 +38,7 @@ from bot.outbox.channel_closing import pause_channel
 from bot.outbox.claim_at_fanout import QueuedOnly
 from bot.outbox.notices import Notices
 from bot.outbox.resume import Reopening
-from bot.racedata import reference_store
+from bot.racedata import lexicon
 from bot.racedata.client.records import KnownCourse
 from bot.racedata.reference_book import ReferenceBook
 from bot.slack.commands import subscribe
@@ -119,9 +119,9 @@ async def replicas(postgresql_database, slack, monkeypatch):
     other = Database(postgresql_database.url.render_as_string(hide_password=False))
 
     def publish(session):
-        reference_store.REGIONS.put(session, ["GB", "IRE"], now())
-        reference_store.COURSES.put(session, [KnownCourse(course_id="cr_1", name="Ascot", region="GB")], now())
-        reference_store.COUNTRIES.put(session, [], now())
+        lexicon.REGIONS.put(session, ["GB", "IRE"], now())
+        lexicon.COURSES.put(session, [KnownCourse(course_id="cr_1", name="Ascot", region="GB")], now())
+        lexicon.COUNTRIES.put(session, [], now())
 
     await postgresql_database.write(publish)
     yield Replica(postgresql_database, client), Replica(other, client)

@@ -12,7 +12,7 @@ from bot.channels.filters import ChannelFilter
 from bot.errors import CommandError
 from bot.events.event import DEFAULT_TOPICS
 from bot.events.races import Course
-from bot.racedata import reference_store
+from bot.racedata import lexicon
 from bot.racedata.client.records import KnownCourse
 from bot.settings import SubscribeBy
 from bot.slack.bot_identity import BotIdentity
@@ -78,8 +78,8 @@ async def test_region_and_course_that_are_published_no_longer_are_flagged(databa
     assert "⚠️" not in await listed()
 
     def publish(session):
-        reference_store.REGIONS.put(session, ["GB"], START)
-        reference_store.COURSES.put(session, [KnownCourse(course_id="cr_1", name="Ascot", region="GB")], START)
+        lexicon.REGIONS.put(session, ["GB"], START)
+        lexicon.COURSES.put(session, [KnownCourse(course_id="cr_1", name="Ascot", region="GB")], START)
 
     await database.write(publish)
     said = await listed()
@@ -92,7 +92,7 @@ async def test_region_that_was_never_one_is_flagged_as_soon_as_the_service_is_ba
     await subscribe(database, gb(region="gb"))
 
     async def reads(_timeout_s):
-        await database.write(lambda session: reference_store.REGIONS.put(session, ["GB"], START))
+        await database.write(lambda session: lexicon.REGIONS.put(session, ["GB"], START))
 
     said = await listed(book=SimpleNamespace(regions=reads))
     assert "⚠️ The data service publishes no region gb, so nothing from it arrives. Did you mean GB?" in said

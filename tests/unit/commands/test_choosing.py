@@ -6,7 +6,7 @@ from bot.channels.filters import ChannelFilter, without_abandonments
 from bot.errors import CommandError, FieldsWrong
 from bot.events.event import DEFAULT_TOPICS, Topic
 from bot.events.races import Course
-from bot.racedata import reference_store as rows
+from bot.racedata import lexicon as rows
 from bot.racedata.client.records import KnownCourse
 from bot.slack.commands.error_answers import explain
 from bot.slack.forms.form_fields import PublishedChoices

@@ -9,7 +9,7 @@ import pytest
 from bot.errors import CommandError, FieldsWrong
 from bot.events.event import Topic
 from bot.events.races import Course
-from bot.racedata import reference_store
+from bot.racedata import lexicon
 from bot.racedata.client.records import KnownCourse
 from bot.slack.bot_identity import BotIdentity
 from bot.slack.commands.subscribe import said_of
@@ -154,8 +154,8 @@ async def test_button_opens_the_form_of_the_subscription_as_it_is_by_then(channe
 
 async def test_region_of_several_words_has_its_form_at_hand(channel):
     course = KnownCourse(course_id="cr_99", name="Randwick", region="New South Wales")
-    await channel.desk.database.write(lambda session: reference_store.REGIONS.put(session, ["New South Wales"], NOW))
-    await channel.desk.database.write(lambda session: reference_store.COURSES.put(session, [course], NOW))
+    await channel.desk.database.write(lambda session: lexicon.REGIONS.put(session, ["New South Wales"], NOW))
+    await channel.desk.database.write(lambda session: lexicon.COURSES.put(session, [course], NOW))
     await told(channel, '"New South Wales" results')
     answer = await told(channel, "all results -course:Randwick")
     view = await clicks_edit(channel, buttons(answer)["Edit New South Wales"])
@@ -202,7 +202,7 @@ async def test_form_says_the_same_of_courses_before_and_after_it_is_complete(cha
 )
 async def test_course_is_told_apart_by_what_only_it_has(database, namesakes, name):
     known = [KnownCourse(course_id=f"cr_{number}", name="Ascot", **one) for number, one in enumerate(namesakes)]
-    await database.write(lambda session: reference_store.COURSES.put(session, known, NOW))
+    await database.write(lambda session: lexicon.COURSES.put(session, known, NOW))
     asked = [Course(course_id="cr_0", name="Ascot"), Course(name="Ascot"), Course(course_id="cr_9", name="Ascot")]
-    shown = await database.read(lambda session: reference_store.told_apart(session, asked))
+    shown = await database.read(lambda session: lexicon.told_apart(session, asked))
     assert [one.name for one in shown] == [name, "Ascot", "Ascot"]

@@ -11,7 +11,7 @@ from typing import Any
 from bot.channels import subscriptions
 from bot.errors import CommandError, SlackUnreached
 from bot.events.races import Course
-from bot.racedata import reference_store as rows
+from bot.racedata import lexicon as rows
 from bot.racedata.client.records import KnownCountry, KnownCourse
 from bot.racedata.client.service_errors import ServiceUnreachable
 from bot.racedata.reference_book import ReferenceBook

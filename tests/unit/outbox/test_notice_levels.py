@@ -135,7 +135,7 @@ ELSEWHERE = {
     "quota_warnings._tell": "tests/unit/racedata/test_quota_job.py",
     "quota_warnings._tell_taken": "tests/unit/racedata/test_quota_job.py",
     "quota_warnings._tell_unread": "tests/integration/operations/test_quota_month.py",
-    "watch_deliveries._note": "tests/integration/operations/test_watch_deliveries.py",
+    "watchdog._note": "tests/integration/operations/test_watch_deliveries.py",
     "repair_run._tell_refused": "tests/integration/operations/test_repair.py",
     "unchecked_filters._check": "tests/unit/racedata/test_wrong_regions.py",
 }

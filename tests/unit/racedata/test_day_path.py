@@ -3,8 +3,8 @@
 import pytest
 
 from bot.events.races import Course, Race
+from bot.racedata import lexicon
 from bot.racedata import race_book_store as rows
-from bot.racedata import reference_store
 from bot.racedata.client.service_errors import NotFound, ServerFault
 from bot.racedata.day_card import Coverage
 from tests.unit.racedata.conftest import TODAY, from_today, make_days, make_race, titles
@@ -54,14 +54,14 @@ async def test_day_path_is_read_again_when_stale_and_a_settled_day_never(make_bo
     ],
 )
 async def test_day_path_that_does_not_tell_leaves_it_to_the_walk(*, make_book, client, database, clock, answer):
-    await database.write(lambda session: reference_store.REGIONS.put(session, ["GB"], clock()))
+    await database.write(lambda session: lexicon.REGIONS.put(session, ["GB"], clock()))
     client.races, client.answers[PATH] = make_days(-3, 3), answer
     card = await make_book(day="days/{date}").card("GB", TODAY)
     assert (card.coverage, titles(card)) == (Coverage.COMPLETE, ["r05000-0"])
 
 
 async def test_day_path_of_a_region_tells_of_all_by_asking_for_each(make_book, client, database, clock):
-    await database.write(lambda session: reference_store.REGIONS.put(session, ["GB", "IRE"], clock()))
+    await database.write(lambda session: lexicon.REGIONS.put(session, ["GB", "IRE"], clock()))
     client.answers = {"d/2026-11-20/GB": [make_race("a", ISO)], "d/2026-11-20/IRE": []}
     card = await make_book(day="d/{date}/{region}").card(None, TODAY)
     assert (card.coverage, titles(card)) == (Coverage.COMPLETE, ["a"])

@@ -12,7 +12,7 @@ from bot.events.event import DEFAULT_TOPICS
 from bot.operations.jobs.refresh_reference import CHECK_EVERY_S, refresh_for_filters, refresh_reference
 from bot.outbox.message import Message
 from bot.outbox.notices import Notices
-from bot.racedata import reference_store
+from bot.racedata import lexicon
 from bot.racedata.client.service_errors import ServerFault
 from bot.racedata.reference_book import ReferenceBook
 from bot.slack.messages.alerts.bot_notices import admin_notice
@@ -159,6 +159,6 @@ async def test_service_that_is_away_is_asked_for_an_unchecked_filter_alone(desk)
 async def test_lists_that_came_by_another_way_are_used_before_the_service_is_asked_again(desk):
     await desk.subscribe("gb", unchecked_since=desk.clock())
     await desk.slots(2)
-    await desk.database.write(lambda session: reference_store.REGIONS.put(session, ["GB"], desk.clock()))
+    await desk.database.write(lambda session: lexicon.REGIONS.put(session, ["GB"], desk.clock()))
     await desk.slots(1)
     assert await desk.regions() == {"GB"}
