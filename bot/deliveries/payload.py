@@ -276,10 +276,17 @@ def _event(found: _Found, race: Race, races: tuple[Race, ...], body: bytes) -> R
         reason=race.reason,
         races_run=_races_run(found, races) if found.named.subject is Subject.MEETING else None,
         occurred_at=_occurred_at(found),
+        updated_at=_updated_at(found),
         first_attempt_at=first_of((part.fields for part in found.parts), "event.first_attempt_at", read_instant),
         sequence=first_of((part.fields for part in found.carried), "event.sequence", _read_sequence),
         data_as_of=first_of((part.fields for part in found.parts), "event.data_as_of", text),
         unreadable_because=TOO_MANY if found.stands_for_many else _why_unread(found.named),
+    )
+
+
+def _updated_at(found: _Found) -> datetime | None:
+    return first_of((part.fields for part in found.carried), "event.updated_at", read_instant) or first_of(
+        (part.fields for part in found.parts), "event.data_as_of", read_instant
     )
 
 

@@ -84,7 +84,7 @@ def absorb(event: RacingEvent, known: Known, fill_in: FillIn, *, received_at: da
     contradicts_now = contradicts is not None and last.remarks.contradicts is None
     rings = contradicts_now or any(change.rings for change in changes) or brings_placings(told, delivered)
     if rings and newer is None and (repeated := _repeated(delivered, known.reports, received_at)):
-        if repeated in _told_again(known.reports) or stored.race.makes_official(delivered.race):
+        if repeated in _told_again(known.reports) or stored.race.outranks(delivered.race):
             return SilentRepeat(event, again=True)
         # The return of a superseded version is told once. The event stays unchanged.
         again = remarks.model_copy(update={"again": repeated, "contradicts": last.remarks.contradicts})

@@ -13,7 +13,7 @@ TOPIC_OF: dict[EventKind, Topic] = {kind: DECLARATIONS[kind].topic for kind in E
 
 CONTRADICTIONS = {kind: other for kind in EventKind if (other := DECLARATIONS[kind].contradicts)}
 
-_ORDER = ("sequence", "occurred_at", "first_attempt_at")
+_ORDER = ("sequence", "occurred_at", "updated_at", "first_attempt_at")
 """Of versions, the surest field first."""
 
 
@@ -22,7 +22,8 @@ class RacingEvent(Value):
 
     `kind` is None for an unreadable payload, which is posted as a plain line. `race`: the race, or the fields of the
     meeting. `races`: of a meeting or a card. `races_run`: of an abandoned meeting, 0 for an untold number.
-    `races_from_book`: from the race book or other deliveries. `in_parts`: the `races` came in several deliveries.
+    `updated_at`: the moment of the record's data. `races_from_book`: from the race book or other deliveries.
+    `in_parts`: the `races` came in several deliveries.
     """
 
     key: str
@@ -32,6 +33,7 @@ class RacingEvent(Value):
     races: tuple[Race, ...] = ()
     reason: str | None = None
     occurred_at: datetime | None = None
+    updated_at: datetime | None = None
     first_attempt_at: datetime | None = None
     sequence: int | None = None
     data_as_of: str | None = None
@@ -85,10 +87,10 @@ class RacingEvent(Value):
         return self.topic is Topic.ABANDONMENTS
 
     def is_newer_than(self, other: "RacingEvent") -> bool | None:
-        """None if the payloads don't tell. Without any order, an official result is newer than a provisional result."""
+        """None if the payloads don't tell. Without any order, a result that outranks another is newer."""
         both = ((getattr(self, name), getattr(other, name)) for name in _ORDER)
         told = next((now > before for now, before in both if None not in {now, before} and now != before), None)
-        return True if told is None and self.race.makes_official(other.race) else told
+        return True if told is None and self.race.outranks(other.race) else told
 
     def latest_order(self, other: "RacingEvent") -> dict[str, Any]:
         both = {name: (getattr(self, name), getattr(other, name)) for name in _ORDER}

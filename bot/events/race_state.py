@@ -78,6 +78,11 @@ def state_in(status: str | None) -> RaceState | None:
     return next((state for state, pattern in _STATES if re.search(pattern, said)), None)
 
 
+def is_amended(status: str | None) -> bool:
+    """For example "Amended result". "Correct weight" is an official result in Australia."""
+    return re.search("amended|revised|corrected", letters(status)) is not None
+
+
 def reason_in(status: str | None) -> str | None:
     """Why a race is lost: "waterlogged" of "Abandoned - waterlogged"."""
     found = _WITH_REASON.fullmatch((status or "")[:LONGEST_STATUS])

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
-from bot.events.race_state import LOST_OR_VOID, RaceState, letters, state_in
+from bot.events.race_state import LOST_OR_VOID, RaceState, is_amended, letters, state_in
 
 PROVISIONAL = RaceState.PROVISIONAL.capitalize()
 """The status of places that are all provisional."""
@@ -220,10 +220,13 @@ class Race(Value):
         is_outdated = earlier.status == PROVISIONAL or state_in(earlier.status) in LOST_OR_VOID
         return self.status is None and is_outdated and self.has_places
 
-    def makes_official(self, earlier: "Race") -> bool:
-        """True for an official result in place of a provisional result."""
-        is_official = state_in(self.status) is RaceState.RUN or self.outdates_status(earlier)
-        return state_in(earlier.status) is RaceState.PROVISIONAL and is_official
+    def outranks(self, other: "Race") -> bool:
+        """True for an official result beside a provisional result, and for an amended result beside either."""
+        before = state_in(other.status)
+        if is_amended(self.status):
+            return before not in LOST_OR_VOID and not is_amended(other.status)
+        is_official = state_in(self.status) is RaceState.RUN or self.outdates_status(other)
+        return before is RaceState.PROVISIONAL and is_official
 
     @property
     def is_settled(self) -> bool:

@@ -302,6 +302,19 @@ def test_event_without_its_own_time_has_none(times):
 
 
 @pytest.mark.parametrize(
+    "payload",
+    [
+        {"race": {"updated_at": "2025-06-17T12:00:00Z"}},
+        {"data": {"race_id": "rc_1", "lastModified": "2025-06-17T13:00:00+01:00"}},
+        {"meta": {"data_as_of": "2025-06-17T12:00:00+00:00"}, "race": {"race_id": "rc_1"}},
+        {"updated": 1_750_161_600, "data_as_of": "2025-06-17T09:00:00Z"},
+    ],
+)
+def test_data_is_as_new_as_its_last_update(payload):
+    assert read({"event": "result.received", **payload}).updated_at == NOON
+
+
+@pytest.mark.parametrize(
     ("says", "races_run"),
     [
         *(({name: True}, 0) for name in ("partial", "is_partial", "partially_abandoned", "partial_abandonment")),

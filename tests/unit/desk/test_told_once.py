@@ -95,12 +95,17 @@ def test_channel_whose_filter_takes_the_event_is_told_of_the_event_or_muted_the_
         assert chain or not desk.takes
 
 
-def of_status(status, **more):
-    race = Race(race_id="rc_1", runners=(Runner(horse="A", position="1"),), status=status)
+def of_status(status, winner="A", **more):
+    race = Race(race_id="rc_1", runners=(Runner(horse=winner, position="1"),), status=status)
     return RacingEvent(key="result.received:rc_1", kind=EventKind.RESULT_RECEIVED, race=race, **more)
 
 
-PROVISIONAL, OFFICIAL = of_status("Provisional"), of_status("Official")
+PROVISIONAL, OFFICIAL, AMENDED = (
+    of_status("Provisional"),
+    of_status("Official"),
+    of_status("Amended result", winner="B"),
+)
+SOON = START + timedelta(minutes=1)
 
 
 @pytest.mark.parametrize(
@@ -113,10 +118,15 @@ PROVISIONAL, OFFICIAL = of_status("Provisional"), of_status("Official")
         ([PROVISIONAL, OFFICIAL, of_status("Stewards inquiry")], [False, False, True]),
         ([OFFICIAL, PROVISIONAL], [False, True]),
         ([PROVISIONAL, of_status("Under review")], [False, True]),
+        ([OFFICIAL, AMENDED], [False, False]),
+        ([OFFICIAL, AMENDED, OFFICIAL], [False, False, None]),
+        ([of_status("Void"), AMENDED], [False, True]),
+        ([of_status("Photo", updated_at=START), of_status("Inquiry", updated_at=SOON)], [False, False]),
+        ([of_status("Photo", updated_at=SOON), of_status("Inquiry", updated_at=START)], [False, None]),
         ([of_status("Official", sequence=2), of_status("Provisional", sequence=1)], [False, None]),
     ],
 )
-def test_official_result_is_newer_than_a_provisional_result(versions, told):
+def test_order_of_two_results_by_rank_and_update(versions, told):
     """None: no news. True: the versions disagree."""
     news = [found for _, found, _ in reported(versions)]
     assert [one.remarks.order_unknown if isinstance(one, News) else None for one in news] == told
