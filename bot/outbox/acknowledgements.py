@@ -29,6 +29,7 @@ from bot.logs import get_logger
 from bot.outbox import message_store, message_view
 from bot.outbox.message_view import MessageView
 from bot.outbox.revisions import Bump, bump
+from bot.outbox.states import in_order
 from bot.racedata import rest_of_meetings
 
 log = get_logger(__name__)
@@ -220,7 +221,7 @@ def ask_instead(session: Session, message_id: int, instead_of: int, now: datetim
     had = (*NOT_TAKEN, AckState.TAKEN)
     move(session, instead_of, had, state=AckState.REPLACED, taken_by=None, taken_at=None, asked=moved)
     bump(session, {number: Bump(now) for number in session.execute(_following([instead_of])).scalars()})
-    following = update(OutboxMessage).where(col(OutboxMessage.follows_id) == instead_of)
+    following = update(OutboxMessage).where(in_order(col(OutboxMessage.follows_id) == instead_of))
     session.execute(following.values(follows_id=message_id).execution_options(synchronize_session=False))
 
 

@@ -28,7 +28,7 @@ from bot.outbox.held_queues import Held
 from bot.outbox.message_store import COUNTS_FROM, IS_DUE, IS_UNSENT
 from bot.outbox.message_view import ShownBeside, shown_beside
 from bot.outbox.said_apart import say_apart
-from bot.outbox.states import WAITING_STATES, Happened, move, move_each
+from bot.outbox.states import WAITING_STATES, Happened, in_order, move, move_each
 
 IDS_PER_STATEMENT = 1_000
 """SQLite takes some thirty thousand parameters."""
@@ -167,7 +167,7 @@ def unfold(session: Session, channel_id: str) -> None:
     if not summaries:
         return
     waited = (col(OutboxMessage.folded_into).in_(summaries), col(OutboxMessage.due_at).is_not(None))
-    waiting = update(OutboxMessage).where(*waited).values(not_before=col(OutboxMessage.due_at))
+    waiting = update(OutboxMessage).where(in_order(*waited)).values(not_before=col(OutboxMessage.due_at))
     session.execute(waiting.execution_options(synchronize_session=False))
     message_store.unfold(session, summaries)
     session.execute(delete(OutboxMessage).where(col(OutboxMessage.id).in_(summaries)))

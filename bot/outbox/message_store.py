@@ -27,7 +27,7 @@ from bot.db.tables import (
 from bot.deliveries.inbox import Depth
 from bot.outbox import told_once
 from bot.outbox.message import Message
-from bot.outbox.states import PASSES_A_PAUSE, UNSENT, Happened, move
+from bot.outbox.states import PASSES_A_PAUSE, UNSENT, Happened, in_order, move
 
 IS_UNSENT = col(OutboxMessage.state).in_([literal_column(f"'{state}'") for state in UNSENT])
 """Literals, in the words of the index: SQLite needs the same words for a partial index."""
@@ -188,7 +188,7 @@ def waiting_in(session: Session, channel_id: str) -> list[datetime]:
 def release(session: Session, *where: ColumnElement[bool], due_at: datetime | None = None) -> None:
     """The messages wait no longer. `due_at`: now, for messages whose moment has not come."""
     ended = COUNTS_FROM if due_at is None else due_at
-    statement = update(OutboxMessage).where(~IS_DUE, *where).values(due_at=ended, not_before=None)
+    statement = update(OutboxMessage).where(in_order(~IS_DUE, *where)).values(due_at=ended, not_before=None)
     session.execute(statement.execution_options(synchronize_session=False))
 
 

@@ -17,6 +17,7 @@ from bot.db.engine import affected, dialect_of, insert_into, table_of
 from bot.db.tables import BigKey, EventVersion, MessageState, OutboxMessage, SaidRow
 from bot.events.event import RacingEvent
 from bot.outbox.message_store import IS_TO_EDIT, IS_UNSENT, Priority
+from bot.outbox.states import in_order
 
 
 @dataclass(frozen=True)
@@ -106,7 +107,7 @@ def mark_said(session: Session, message_id: int | None, rev: int, now: datetime)
 
 def cancel(session: Session, *where: ColumnElement[bool]) -> int:
     """Edits that are due are not made. Returns how many."""
-    due = update(OutboxMessage).where(IS_TO_EDIT, *where).values(sent_rev=col(OutboxMessage.wanted_rev))
+    due = update(OutboxMessage).where(in_order(IS_TO_EDIT, *where)).values(sent_rev=col(OutboxMessage.wanted_rev))
     return affected(session, due.execution_options(synchronize_session=False))
 
 

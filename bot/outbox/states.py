@@ -3,9 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from operator import itemgetter
 from typing import Any
 
-from sqlalchemy import ColumnElement, Table, Update, and_, bindparam, literal_column, or_, update
+from sqlalchemy import ColumnElement, Table, Update, and_, bindparam, literal_column, or_, select, update
 from sqlmodel import Session, col
 
 from bot.db.engine import affected, table_of
@@ -124,8 +125,15 @@ def move(session: Session, happened: Happened | QueueEvent, *where: ColumnElemen
     """
     transition = _transition(happened, written)
     table = _table(happened)
-    statement = update(table).where(_is_any(table, transition.origins), *where)
+    which = (_is_any(table, transition.origins), *where)
+    statement = update(table).where(in_order(*which)) if isinstance(happened, Happened) else update(table).where(*which)
     return affected(session, statement.values(state=transition.to.value, **written))
+
+
+def in_order(*where: ColumnElement[bool]) -> ColumnElement[bool]:
+    """Messages, to be locked in the order of their numbers: two transactions never wait for each other."""
+    number = col(OutboxMessage.id)
+    return number.in_(select(number).where(*where).order_by(number).with_for_update().correlate(None))
 
 
 def move_one(session: Session, happened: Happened, message_id: int | None, **written: Any) -> bool:
@@ -136,7 +144,7 @@ def move_one(session: Session, happened: Happened, message_id: int | None, **wri
 def move_each(session: Session, happened: Happened, rows: Sequence[Mapping[str, Any]]) -> None:
     """Each row has the message's `number` and the transition's columns."""
     if rows:
-        session.connection().execute(_BY_ID[happened], [dict(row) for row in rows])
+        session.connection().execute(_BY_ID[happened], sorted(map(dict, rows), key=itemgetter("number")))
 
 
 def _of_one(transition: Transition) -> Update:

@@ -1,9 +1,9 @@
 """In which order posts are locked: two replicas that go by numbers never wait for each other. PostgreSQL's alone."""
 
 import asyncio
-import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from secrets import token_hex
 
 import pytest
@@ -14,13 +14,15 @@ from bot.db.database_clock import database_now
 from bot.db.tables import Acknowledgement, ChannelQueue, OutboxMessage, Reason
 from bot.events.event import RacingEvent
 from bot.events.races import Race
-from bot.outbox import channel_queues, escalations, message_store
+from bot.outbox import backlog, channel_queues, escalations, message_store
 from bot.outbox.claim_outcomes import GivenUp
 from bot.outbox.message_store import ALWAYS
 from bot.outbox.revisions import Bumps
+from tests.clock import START
 from tests.databases import on_postgresql
 from tests.integration.pipeline.desk import ask
 from tests.integration.pipeline.racing_day import abandonment, meeting, result, tell
+from tests.integration.pipeline.steps import quiet_now
 
 WAITS = text("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'waiting' AND wait_event_type = 'Lock'")
 
@@ -33,48 +35,64 @@ def engine(pipeline):
     made.dispose()
 
 
-@on_postgresql
-async def test_hurried_posts_are_locked_in_the_order_of_their_numbers(pipeline, engine):
-    await pipeline.subscribe("CGB", "GB")
-    await pipeline.subscribe("CALL", "*")
+def hurry(session):
+    bumps = Bumps(session)
     for race_id in ("rc_1", "rc_2"):
+        bumps.hurry(RacingEvent(key=f"race.abandoned:{race_id}", race=Race(race_id=race_id)))
+    bumps.write()
+
+
+def drop(session):
+    backlog.drop(session, "CGB", START)
+
+
+def fold(session):
+    backlog.fold(session, backlog.of_queue(session, "CGB", START + timedelta(days=1)), 100)
+
+
+def release(session):
+    message_store.release(session, col(OutboxMessage.channel_id) == "CGB", due_at=START)
+
+
+@pytest.mark.parametrize("work", [hurry, drop, fold, release])
+@on_postgresql
+async def test_several_messages_are_locked_in_the_order_of_their_numbers(pipeline, engine, work):
+    await pipeline.subscribe("CGB", "GB", quiet=quiet_now(pipeline) if work is release else ())
+    for race_id in ("rc_1", "rc_2", "rc_3"):
         await pipeline.deliver(result(race_id))
     await pipeline.fanout.run_once()
-    await asyncio.to_thread(_hold_the_first, engine)
+    await asyncio.to_thread(_hold_the_first, engine, work)
 
 
-def _hold_the_first(engine):
-    """While another holds the first post, whoever hurries them has none of the others."""
+def _hold_the_first(engine, work):
+    """While another transaction holds the first message, the work has none of the others."""
     with Session(engine) as other, ThreadPoolExecutor(1) as pool:
         first, *others = other.execute(select(col(OutboxMessage.id)).order_by(col(OutboxMessage.id))).scalars()
         # A changed priority moves its row behind the others, in the table and in every index.
-        other.execute(update(OutboxMessage).where(col(OutboxMessage.id) == first).values(priority=1))
+        other.execute(update(OutboxMessage).where(col(OutboxMessage.id) == first).values(priority=3))
         other.commit()
         other.execute(_locking([first]))
-        begun = threading.Event()
-        hurrying = pool.submit(_hurry, engine, begun)
-        assert begun.wait(10)
+        working = pool.submit(_work, engine, work)
         try:
             _wait_for_a_lock(engine)
-            assert len(other.execute(_locking(others)).all()) == len(others) == 3
+            assert len(other.execute(_locking(others)).all()) == len(others) == 2
         finally:
             other.rollback()
-        hurrying.result(timeout=10)
+        working.result(timeout=10)
 
 
 def _locking(numbers):
     return select(col(OutboxMessage.id)).where(col(OutboxMessage.id).in_(numbers)).with_for_update(nowait=True)
 
 
-def _hurry(engine, begun):
+def _work(engine, work):
+    """Returns what the work returns, after its commit."""
     with Session(engine) as session:
         session.execute(text("SET application_name = 'waiting'"))
-        begun.set()
-        bumps = Bumps(session)
-        for race_id in ("rc_1", "rc_2"):
-            bumps.hurry(RacingEvent(key=f"race.abandoned:{race_id}", race=Race(race_id=race_id)))
-        bumps.write()
+        session.execute(text("SET lock_timeout = '30s'"))
+        done = work(session)
         session.commit()
+        return done
 
 
 def _wait_for_a_lock(engine):
@@ -130,11 +148,8 @@ async def refused(pipeline, told, payload):
 
 
 def give_up(engine, pipeline, claimed):
-    with Session(engine) as session:
-        session.execute(text("SET application_name = 'waiting'"))
-        outcome = GivenUp(claimed, Reason.REFUSED, "msg_too_long")
-        outcome.record(pipeline.poster.recording(session, database_now(session, pipeline.clock)))
-        session.commit()
+    outcome = GivenUp(claimed, Reason.REFUSED, "msg_too_long")
+    _work(engine, lambda one: outcome.record(pipeline.poster.recording(one, database_now(one, pipeline.clock))))
 
 
 @on_postgresql
@@ -192,12 +207,7 @@ async def test_change_is_told_though_the_message_is_given_up_meanwhile(pipeline,
 
 
 def escalate(engine, pipeline):
-    with Session(engine) as session:
-        session.execute(text("SET application_name = 'waiting'"))
-        session.execute(text("SET lock_timeout = '5s'"))
-        steps = escalations.escalate(session, pipeline.clock(), pipeline.notices)
-        session.commit()
-        return steps
+    return _work(engine, lambda session: escalations.escalate(session, pipeline.clock(), pipeline.notices))
 
 
 @on_postgresql
@@ -254,7 +264,4 @@ def _acknowledgement(number):
 
 
 def fan_out(engine, pipeline, read):
-    with Session(engine) as session:
-        session.execute(text("SET application_name = 'waiting'"))
-        pipeline.fanout.transactions.together(session, read)
-        session.commit()
+    _work(engine, lambda session: pipeline.fanout.transactions.together(session, read))
