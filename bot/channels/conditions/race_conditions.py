@@ -21,10 +21,12 @@ _APART = re.compile(r"[\W_]+|(?<=[^\W\d_])(?=\d)")
 """What parts words; figures stand apart from letters: "Class1"."""
 
 _KNOWN_SHAPE = re.compile(r"[1-9][0-9]*|(?:group|grade) [0-9]+|listed")
-_GRADE = re.compile("^(?:group|grade) ")
+_GRADE = re.compile("^(group|grade) ")
 """The words on the flat and over jumps. "G1" stands for both."""
+_GRADED = {"group": "group", "grade": "graded"}
+"""All group races, and all graded races, as folded classes."""
 
-_IN_A_LINE = re.compile(r"(?:(?:class|group|grade) )?[0-9]{1,2}|g[1-3]|listed", re.IGNORECASE | re.ASCII)
+_IN_A_LINE = re.compile(r"(?:(?:class|group|grade) )?[0-9]{1,2}|g[1-3]|listed|group|graded?", re.IGNORECASE | re.ASCII)
 
 
 class RaceClassCondition(NarrowingCondition):
@@ -39,7 +41,7 @@ class RaceClassCondition(NarrowingCondition):
     is_published = True
     typed_as = f"{CLASS}:"
     plural = "race classes"
-    begins = frozenset({CLASS, "group", "grade", "listed", "g1", "g2", "g3"})
+    begins = frozenset({CLASS, "group", "grade", "graded", "listed", "g1", "g2", "g3"})
     label = "Only these race classes"
     hint = "With commas between, for example: 1, 2, Group 1. Races without a published class come too."
     text_max = 3_000
@@ -49,9 +51,10 @@ class RaceClassCondition(NarrowingCondition):
         return folded_class(value)
 
     def keys_of(self, published: str) -> frozenset[str]:
-        """Those of "Group 1" are "group 1" and "g 1"."""
+        """Those of "Group 1" are "group 1", "g 1" and "group"; of "Grade 1" also "graded"."""
         folded = folded_class(published)
-        return frozenset({folded, _GRADE.sub("g ", folded)})
+        graded = _GRADE.match(folded)
+        return frozenset({folded, _GRADE.sub("g ", folded), _GRADED[graded[1]] if graded else folded})
 
     def takes_race(self, keys: Collection[str], race: Race, event: RacingEvent) -> bool:
         published = folded_class(race.race_class or "")
@@ -61,6 +64,7 @@ class RaceClassCondition(NarrowingCondition):
     def stored(self, typed: str) -> str:
         """As "Class 1" for a figure."""
         text = " ".join(typed.split())
+        text = _GRADED.get(text.casefold(), text)
         folded = folded_class(text)
         if not folded or len(text) > RACE_CLASS_MAX or not text.isprintable() or _PARTING.intersection(text):
             shown = text[:RACE_CLASS_MAX]
@@ -94,7 +98,11 @@ def _short(race_class: str) -> str:
 
 FLAT, JUMPS, ALL_WEATHER = "flat", "jumps", "aw"
 
-_PARTS_OF_JUMPS = ("over hurdles", "over fences", "hurdle", "hurdles", "chase", "chases", "steeplechases", "bumpers")
+_PARTS_OF_JUMPS = tuple(
+    f"{kind}{obstacle}"
+    for kind in ("", "novice ", "novices ", "handicap ", "maiden ", "juvenile ")
+    for obstacle in ("over hurdles", "over fences", "hurdle", "hurdles", "chase", "chases", "steeplechases", "bumpers")
+)
 
 _OVER_JUMPS = re.compile(r"\b(?:hurdles?|(?:steeple)?chases?|jumps?|bumper|n\.?h\.?f?|inh|national hunt)\b")
 _ON_THE_FLAT = re.compile(r"\bflat\b")

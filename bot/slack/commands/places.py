@@ -32,6 +32,8 @@ from bot.slack.language.grammar import (
     ALL,
     EVERYTHING,
     NO_LISTS,
+    NON_RUNNERS,
+    NOT_CHOSEN,
     THINGS,
     TOPIC_WORDS,
     Grammar,
@@ -52,6 +54,7 @@ _SHOWN_BY = {Topic.RACECARDS: "racecard", Topic.RESULTS: "results", Topic.ABANDO
 
 _OWN: Mapping[str, tuple[Kind, Any]] = {
     **{word: (Kind.TOPIC, topic) for word, topic in TOPIC_WORDS.items()},
+    **dict.fromkeys(NON_RUNNERS, (Kind.TOPIC, Topic.RACECARDS)),
     **dict.fromkeys((ALL, "everywhere", EVERYTHING, "any", "each", "every"), (Kind.ALL, ALL)),
     **dict.fromkeys(("card", "day", "this", "off", "tonight", "morning", "afternoon", "evening"), (Kind.FILLER, "")),
 }
@@ -190,6 +193,8 @@ def _unknown(wanted: LineRequest, lexicon: Lexicon, grammar: Grammar) -> Command
         return error
     if chosen := [word for word in words if any(one.value_of(word) for one in OF_RACES)]:
         return CommandError(f"A day is shown with all its races. A subscription can be to {listed(chosen)} alone.")
+    if NOT_CHOSEN.intersection(map(str.casefold, words)):
+        return CommandError("A day is shown with all its races.")
     countries = {name: code for name, code in lexicon.names.items() if name not in lexicon.regions}
     own = {word for word, (kind, _) in grammar.own.items() if kind is Kind.FLAG or word in set(Topic)}
     known = (*lexicon.regions, *own, *filter(None, map(likely_day, words[:LOOKED_UP_MAX])))

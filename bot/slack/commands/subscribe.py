@@ -33,7 +33,7 @@ from bot.slack.commands.form_button import open_form
 from bot.slack.commands.invocation import MEMBERSHIP_S, Command, Desk, Invocation, change, may_change
 from bot.slack.commands.places import USUAL_REGIONS
 from bot.slack.commands.subscription_changes import audited
-from bot.slack.language.grammar import ALL, NO_LISTS
+from bot.slack.language.grammar import ALL, NO_LISTS, Kind
 from bot.slack.language.refusals import Refusal, value_wanted
 from bot.slack.language.request import UNKNOWN_WORDS, LineRequest, read, typed_values
 from bot.slack.messages.answers.help_answer import HelpGroup
@@ -226,7 +226,7 @@ async def _asked(check: FilterChoice, invocation: Invocation) -> tuple[LineReque
     lexicon = await check.lexicon() if invocation.text.strip() else NO_LISTS
     wanted = read(invocation.text, lexicon, in_direct=invocation.is_direct)
     try:
-        if refused := wanted.refused or _refused(wanted):
+        if refused := _refused(wanted):
             raise refused.error(NAME)
         return wanted, [] if wanted.is_bare else await _filters(check, wanted, invocation)
     except CommandError as error:
@@ -269,11 +269,14 @@ async def _filters(check: FilterChoice, wanted: LineRequest, invocation: Invocat
 
 
 def _refused(wanted: LineRequest) -> Refusal | None:
-    """The refusal of what no subscription has."""
+    """The refusal of a line with several meanings, and of what no subscription has."""
     rest = replace(
         wanted, left_out={name: some for name, some in wanted.left_out.items() if name in {TOPICS_FIELD, COURSES_FIELD}}
     )
     without = {WITHOUT_THAT: rest} if rest.line() else {}
+    if wanted.refused:
+        is_of_races = any(one.kind is Kind.NOT_CHOSEN for one in wanted.phrases)
+        return replace(wanted.refused, offers=wanted.refused.offers or (without if is_of_races else {}))
     if wanted.out(ALL) or (wanted.out(REGIONS_FIELD) and not wanted.everything):
         told = f"{listed([*wanted.out(ALL), *wanted.out(REGIONS_FIELD)])} can't be left out there. "
         return Refusal(f"{told}Name the regions that this channel is to receive.", without)

@@ -20,7 +20,7 @@ from bot.events.event import Topic
 from bot.events.typed_off import read_off
 from bot.events.typed_text import SINGLE_QUOTE
 from bot.racedata.lexicon import Lexicon
-from bot.slack.language.refusals import Refusal, no_day, nothing_follows
+from bot.slack.language.refusals import Refusal, no_day, not_chosen, nothing_follows
 from bot.slack.language.tokens import Word, parted, read_page
 
 WORDS_OF_A_NAME = 6
@@ -50,6 +50,8 @@ class Kind(StrEnum):
     NOT = "not"
     ONLY = "only"
     FILLER = "filler"
+    NOT_CHOSEN = "not chosen"
+    """A word of racing by which no filter chooses."""
     UNKNOWN = "unknown"
 
 
@@ -85,6 +87,17 @@ SUBSCRIBING: Mapping[str, tuple[Kind, Any]] = {
 
 THINGS = frozenset({Kind.REGION, Kind.COURSE, Kind.TOPIC, Kind.ALL, Kind.DAY, Kind.TIME, Kind.UNKNOWN})
 
+NON_RUNNERS = ("non-runners", "nonrunners", "scratchings", "scratches", "withdrawals")
+"""Told by racecards, and of watched horses."""
+
+NOT_CHOSEN = frozenset(
+    {
+        *("handicap", "handicaps", "novice", "novices", "novice races", "maiden", "maidens", "nurseries", "sellers"),
+        *("evening", "evening racing", "evening meetings", "night racing", *NON_RUNNERS),
+    }
+)
+"""Words of racing by which no filter chooses."""
+
 _CHOSEN: Mapping[str, Condition] = {said: one for one in VALUED for said in (one.name, *one.before)}
 """What stands before a value: the name of the choice, or the words of the bot's own answers."""
 
@@ -94,7 +107,7 @@ _SAID: Mapping[str, tuple[Kind, str]] = {
     "called off": (Kind.TOPIC, Topic.ABANDONMENTS),
     "finishing order": (Kind.TOPIC, Topic.RESULTS),
 }
-_ALL_SAID = (*_CHOSEN, *_SAID, *(said for one in VALUED for said in (*one.called, *one.begins)))
+_ALL_SAID = (*_CHOSEN, *_SAID, *NOT_CHOSEN, *(said for one in VALUED for said in (*one.called, *one.begins)))
 _BEGIN_SAID = frozenset(said.partition(" ")[0] for said in (*_ALL_SAID, "at"))
 _SAID_MAX = max(len(said.split()) for said in _ALL_SAID)
 
@@ -239,6 +252,10 @@ class PhraseReader:
             said = _text(words[start:end]).casefold()
             if said in _SAID:
                 return _one(_SAID[said], words, start, end)
+            if said in NOT_CHOSEN:
+                (phrase,), _ = _one((Kind.NOT_CHOSEN, said), words, start, end)
+                is_told, cards = said in NON_RUNNERS, (Topic.RACECARDS.value,)
+                return [replace(phrase, wrong=not_chosen(said, is_told=is_told), meant=cards if is_told else ())], end
             if kind := next((one for one in VALUED if one.meant_by(said)), None):
                 return self._values(kind, words, start, before)
             if kind := _CHOSEN.get(said):

@@ -193,7 +193,8 @@ def request_of(phrases: Sequence[Phrase]) -> LineRequest:
     wrong = next((one for one in phrases if one.wrong), None)
     if wrong is None or wrong.wrong is None:
         return wanted
-    offers = {one: wanted.but(**{wrong.of_field or _FIELDS[wrong.kind]: (one,)}) for one in wrong.meant}
+    name = wrong.of_field or _FIELDS.get(wrong.kind, TOPICS_FIELD)
+    offers = {one: wanted.but(**{name: _in_order(name, [*wanted.of(name), one])}) for one in wrong.meant}
     return replace(wanted, refused=replace(wrong.wrong, offers=offers))
 
 
