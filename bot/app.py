@@ -34,8 +34,7 @@ from bot.fanout.fanout import Fanout
 from bot.fanout.standstill import Standstill
 from bot.logs import get_logger
 from bot.operations.drill_run import Drills
-from bot.operations.health import Health
-from bot.operations.heartbeat import HEARTBEAT_CALL_S, Heartbeat
+from bot.operations.health import HEARTBEAT_CALL_S, Health, Heartbeat
 from bot.operations.jobs.job import Job
 from bot.operations.jobs.outbox_jobs import (
     check_channels,
@@ -45,13 +44,11 @@ from bot.operations.jobs.outbox_jobs import (
     follow_off_times,
     tell_due,
 )
-from bot.operations.jobs.prune_bodies import prune_bodies
-from bot.operations.jobs.refresh_reference import refresh_for_filters, refresh_reference
 from bot.operations.jobs.scheduler import Jobs
-from bot.operations.metrics import Metrics
+from bot.operations.jobs.upkeep_jobs import prune_bodies, refresh_for_filters, refresh_reference
+from bot.operations.metrics import Metrics, ReceiverNews
 from bot.operations.public_url import SelfDelivery
 from bot.operations.quota_warnings import QuotaCheck
-from bot.operations.receiver_news import ReceiverNews
 from bot.operations.repair.repair_run import Repair
 from bot.operations.self_notices import SelfNotices
 from bot.operations.status_figures import read_service_state

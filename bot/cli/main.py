@@ -227,7 +227,7 @@ def apply_subscriptions(
 @app.command()
 def restored() -> None:
     """Settle an older copy of the database. Nothing old is posted again, if this is done before the bot starts."""
-    from bot.cli.restored_command import run_restored
+    from bot.cli.recovery_commands import run_restored
 
     _answer(run_restored(_settings_of_a_tool()), "Nothing is settled yet: ")
 
@@ -262,7 +262,7 @@ def repair(
     as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON, for scripts.")] = False,
 ) -> None:
     """Post the events of failed deliveries now. `serve` does so by itself every REPAIR_CHECK_S."""
-    from bot.cli.repair_command import run_repair
+    from bot.cli.recovery_commands import run_repair
 
     told = run_repair(_settings_of_a_tool(), dry_run=dry_run, as_json=as_json)
     _answer(told, "Not all failed deliveries could be made good. ")

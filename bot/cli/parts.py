@@ -5,11 +5,14 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from bot.clock import Clock
-from bot.db.engine import Database
+from bot.db import migrate
+from bot.db.engine import TOOL_BUSY_S, Database
 from bot.db.named_values import DatabaseStateStore
+from bot.db.schema import Schema, check_is_there
 from bot.deliveries.intake import Intake
 from bot.deliveries.journal import Journal
 from bot.deliveries.payload import read_events
+from bot.errors import StorageUnavailable
 from bot.fanout.fanout import Fanout
 from bot.outbox.claim_at_fanout import QueuedOnly
 from bot.outbox.notices import Notices
@@ -54,3 +57,27 @@ def for_operators(error: Exception) -> str:
     if isinstance(error, CircuitOpen):
         return f"{error.told} If the cause is gone, type: {error.unlatch}"
     return error.told if isinstance(error, ServiceFailure) else str(error)
+
+
+@asynccontextmanager
+async def opened(url: str, *, reads_only: bool = False) -> AsyncIterator[Database]:
+    """Brings SQLite up to date, except for a command that reads. Raises StorageUnavailable."""
+    database = Database(url, busy_s=TOOL_BUSY_S)
+    try:
+        if reads_only:
+            check_is_there(database)
+            is_ready = await _is_current(database)
+        else:
+            is_ready = await Schema(database).prepare()
+        if not is_ready:
+            raise StorageUnavailable("the database is not ready; see `racing-bot migrate`.")
+        yield database
+    finally:
+        await database.close()
+
+
+async def _is_current(database: Database) -> bool:
+    try:
+        return await database.read(lambda session: migrate.is_current(session.connection()))
+    except StorageUnavailable as error:
+        raise StorageUnavailable(f"the database does not answer: {error}") from error

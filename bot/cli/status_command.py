@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from bot.cli.opened import opened
+from bot.cli.parts import opened
 from bot.clock import utc_now
 from bot.operations.status_figures import Status, read_status
 

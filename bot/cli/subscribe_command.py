@@ -6,8 +6,7 @@ from functools import partial
 
 from sqlmodel import Session
 
-from bot.cli.opened import opened
-from bot.cli.parts import for_operators, opened_client
+from bot.cli.parts import for_operators, opened, opened_client
 from bot.clock import Clock, utc_now
 from bot.db import named_values
 from bot.db.engine import Database

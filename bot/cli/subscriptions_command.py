@@ -17,8 +17,7 @@ from bot.channels.conditions.course_condition import name_of
 from bot.channels.conditions.table import OF_RACES
 from bot.channels.filters import ALL_REGIONS, ChannelFilter
 from bot.channels.watches import WatchedName
-from bot.cli.opened import opened
-from bot.cli.parts import opened_client
+from bot.cli.parts import opened, opened_client
 from bot.clock import Clock, utc_now
 from bot.db.engine import Database
 from bot.errors import SubscriptionFileWrong, SubscriptionsNotApplied

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from bot.cli.opened import opened
+from bot.cli.parts import opened
 from bot.clock import utc_now
 from bot.db.named_values import DatabaseStateStore
 from bot.racedata.client.circuit_breakers import CircuitBreakers

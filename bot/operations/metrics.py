@@ -3,8 +3,10 @@
 A rate misses the fault that creates a series. `docs/operations/README.md` lists all metrics; a test compares the list.
 """
 
+import json
 import platform
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from importlib.metadata import version
 from itertools import product
 from typing import Any
@@ -13,6 +15,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.process_collector import ProcessCollector
 
 from bot.deliveries.inbox import Depth
+from bot.deliveries.signature_mismatches import Mismatches
 from bot.errors import (
     SlackChannelClosed,
     SlackCredentialsDead,
@@ -28,6 +31,7 @@ from bot.errors import (
 )
 from bot.events import drill_mark
 from bot.events.event import EventKind
+from bot.logs import get_logger
 from bot.operations.jobs.job import Job
 from bot.operations.status_figures import ServiceState
 from bot.racedata.client.circuit_breakers import BREAKER_CODES, USAGE_PATH
@@ -277,3 +281,39 @@ def part_of(name: str) -> str:
 
 def _of_class(error: Exception, names: Mapping[Any, str]) -> str:
     return next((names[kind] for kind in type(error).mro() if kind in names), OTHER)
+
+
+log = get_logger(__name__)
+
+
+@dataclass(frozen=True)
+class ReceiverNews:
+    """What the receiver tells the bot: counts for `/metrics`, and news for admins.
+
+    `wake` lets the journal be read. `tell_too_large` tells admins of a signed body of more than MAX_BODY_BYTES.
+    """
+
+    metrics: Metrics
+    mismatches: Mismatches
+    wake: Callable[[], None]
+    tell_too_large: Callable[[], Awaitable[None]]
+
+    async def hear(self, line: bytes) -> None:
+        """`[[1, "delivery", "200"], …]`: a number, and what happened so often. A line always wakes."""
+        self.wake()
+        for count, what, *labels in json.loads(line):
+            try:
+                await self._hear(count, what, labels)
+            except Exception:
+                # The next news is heard all the same.
+                log.exception("receiver_news_not_heard", what=what)
+
+    async def _hear(self, count: int, what: str, labels: list[str]) -> None:
+        if what == "signature_matched":
+            self.mismatches.matched()
+            return
+        getattr(self.metrics, what)(*labels, count=count)
+        if labels == ["mismatch"]:
+            await self.mismatches.missed(count)
+        if "too_large" in labels:
+            await self.tell_too_large()

@@ -73,7 +73,7 @@ class Line(Protocol):
 
 
 class CountsForBot:
-    """What the bot counts and tells for the receiver: `bot.operations.receiver_news` reads the lines."""
+    """What the bot counts and tells for the receiver: `bot.operations.metrics` reads the lines."""
 
     def __init__(self, tell_s: float = TELL_S) -> None:
         self._tell_s = tell_s

@@ -10,7 +10,7 @@ from pydantic import SecretStr
 
 from bot.deliveries.signing_secrets import SigningSecrets
 from bot.errors import SlackError, SlackUnreached
-from bot.operations.heartbeat import Heartbeat
+from bot.operations.health import Heartbeat
 from bot.operations.public_url import SelfDelivery
 from bot.outbox.message import Message, NativeBlocks
 from bot.racedata.client.service_errors import ServiceUnreachable

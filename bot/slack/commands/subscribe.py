@@ -24,7 +24,7 @@ from bot.outbox import message_store
 from bot.outbox.channel_move import move_person
 from bot.outbox.message import Message
 from bot.racedata import webhook_subscriptions
-from bot.racedata.recent_races import recent
+from bot.racedata.day_views import recent
 from bot.slack.channel_membership import is_member
 from bot.slack.commands.channel_checks import check_escalation
 from bot.slack.commands.filter_choice import FilterChoice, added_to

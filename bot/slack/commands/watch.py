@@ -14,7 +14,7 @@ from bot.events.days import utc_today
 from bot.events.watched import name_key
 from bot.outbox.channel_move import move_person
 from bot.outbox.message import Message
-from bot.racedata.declared_names import look_up
+from bot.racedata.day_views import look_up
 from bot.racedata.near_misses import likely, quoted
 from bot.slack.channel_membership import is_member
 from bot.slack.commands.invocation import MEMBERSHIP_S, Command, Desk, Invocation, may_change, no_words

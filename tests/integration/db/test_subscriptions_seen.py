@@ -13,8 +13,7 @@ from bot.events.event import EventKind, RacingEvent, Topic
 from bot.events.facts import VersionRemarks
 from bot.events.races import Course, Race, Runner
 from bot.racedata import race_book_store
-from bot.racedata.declared_names import look_up
-from bot.racedata.recent_races import recent
+from bot.racedata.day_views import look_up, recent
 from tests.databases import on_both
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)

@@ -10,7 +10,7 @@ from datetime import timedelta
 import pytest
 
 from bot.cli.backup_command import run_backup
-from bot.cli.restored_command import restored
+from bot.cli.recovery_commands import restored
 from bot.db.engine import Database
 from bot.db.migrate import upgrade
 from bot.deliveries import inbox

@@ -10,7 +10,7 @@ from starlette.responses import JSONResponse
 
 from bot.deliveries.signature_mismatches import Mismatches
 from bot.deliveries.signing_secrets import SigningSecrets
-from bot.operations.receiver_news import ReceiverNews
+from bot.operations.metrics import ReceiverNews
 from bot.receiver.admission import Admission
 from bot.receiver.bot_process import CountsForBot
 from bot.receiver.door import Door

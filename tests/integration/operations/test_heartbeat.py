@@ -10,8 +10,8 @@ from starlette.applications import Starlette
 from starlette.responses import Response
 from starlette.routing import Route
 
-from bot.operations import heartbeat
-from bot.operations.heartbeat import BODY_MAX, HEARTBEAT_CALL_S, Heartbeat
+from bot.operations import health
+from bot.operations.health import BODY_MAX, HEARTBEAT_CALL_S, Heartbeat
 from bot.web.outgoing import open_http
 from sandbox.loopback_server import free_port, serve
 from tests.integration.operations.running_bot import PATIENCE_S, run_bot
@@ -103,7 +103,7 @@ async def test_monitor_that_is_away_or_silent_raises_nothing_and_is_not_waited_f
     monitor, make_heartbeat, monkeypatch, caplog
 ):
     caplog.set_level(logging.DEBUG)
-    monkeypatch.setattr(heartbeat, "HEARTBEAT_CALL_S", 0.2)
+    monkeypatch.setattr(health, "HEARTBEAT_CALL_S", 0.2)
     monitor.answers.clear()
     away = f"http://127.0.0.1:{free_port()}/{SECRET_ID}"
     with structlog.testing.capture_logs() as lines:
@@ -114,7 +114,7 @@ async def test_monitor_that_is_away_or_silent_raises_nothing_and_is_not_waited_f
 
 
 async def test_running_bot_beats_and_says_why_no_post_goes_out(monitor, tmp_path, monkeypatch):
-    monkeypatch.setattr(heartbeat, "EVERY_S", 0.05)
+    monkeypatch.setattr(health, "EVERY_S", 0.05)
     async with run_bot(tmp_path, heartbeat_url=monitor.url) as bot, asyncio.timeout(PATIENCE_S):
         await bot.until(lambda _scrape: bot.service.identity.problem is None)
         for problem, call in ((None, ("POST", PATH, "")), ("revoked", ("POST", FAIL, "slack: revoked"))):

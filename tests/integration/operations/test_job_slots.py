@@ -15,8 +15,8 @@ from bot.deliveries import inbox
 from bot.deliveries.journal import Journal
 from bot.operations.jobs import job_runs, scheduler
 from bot.operations.jobs.job import Job
-from bot.operations.jobs.prune_bodies import prune_bodies
 from bot.operations.jobs.scheduler import INTERVALS_MISSED, LEASE_S, SLOT_TRY_EVERY_S, Jobs
+from bot.operations.jobs.upkeep_jobs import prune_bodies
 from bot.ports import Ports
 from bot.racedata.client.service_errors import ServerFault, UnknownRefusal
 from tests.clock import START, now, set_ahead

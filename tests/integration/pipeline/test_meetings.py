@@ -10,7 +10,7 @@ from sqlmodel import Session
 
 from bot.channels.filters import ChannelFilter
 from bot.events.event import Topic
-from bot.racedata import recent_races
+from bot.racedata import day_views
 from tests.clock import DAY
 from tests.databases import on_postgresql
 from tests.integration.pipeline.counted import counting
@@ -389,6 +389,6 @@ async def test_race_that_is_reported_lost_and_run_is_a_number_of_its_own(pipelin
     gb = ChannelFilter(region="GB", topics=frozenset(Topic))
     assert "1 race lost, 1 run" in whole.text
     assert "CONFLICT: 14:30 reported as run too" in shown(whole)
-    recent = await pipeline.database.read(lambda session: recent_races.recent(session, [gb], pipeline.clock(), None))
+    recent = await pipeline.database.read(lambda session: day_views.recent(session, [gb], pipeline.clock(), None))
     assert [event.race.meeting_id for event in recent.abandoned if event.key in recent.partly_run] == ["mt_1"]
     assert [event.race.race_id for event in recent.disputed] == ["rc_1"]

@@ -9,7 +9,7 @@ from bot.channels.filters import ChannelFilter
 from bot.events.event import Topic
 from bot.events.races import Runner
 from bot.outbox import acknowledgements
-from bot.racedata import recent_races
+from bot.racedata import day_views
 from bot.racedata.day import known_day
 from bot.racedata.day_card import Card, Coverage
 from bot.slack.commands.invocation import Invocation
@@ -44,7 +44,7 @@ async def parts_said(pipeline):
 
     def read(session):
         gb = ChannelFilter(region="GB", topics=frozenset(Topic))
-        recent = recent_races.recent(session, [gb], now, None)
+        recent = day_views.recent(session, [gb], now, None)
         card = Card(day, "GB", None, known_day(session, day, "GB").outcomes(), Coverage.COMPLETE)
         untaken = untaken_named(acknowledgements.untaken(session, long_ago))
         return [alert.text, losses_of(card).in_text, subscribed(all_well(gb, recent=recent)).text, untaken]

@@ -6,7 +6,7 @@ import subprocess
 import pytest
 import pytest_asyncio
 
-from bot.cli.restored_command import restored
+from bot.cli.recovery_commands import restored
 from bot.db.engine import Database
 from bot.outbox.notices import Notices
 from bot.settings import DoubtfulPosts

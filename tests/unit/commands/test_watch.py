@@ -12,7 +12,7 @@ from bot.errors import CommandError
 from bot.events.races import Course, OffTime, Race, Runner
 from bot.events.watched import name_key
 from bot.racedata import race_book_store
-from bot.racedata.declared_names import look_up
+from bot.racedata.day_views import look_up
 from bot.slack.commands.watch import WATCH_COMMAND
 from bot.slack.messages.answers.watch_answer import NowWatched, watched
 from tests.unit.commands.town import NOW

@@ -21,7 +21,7 @@ from bot.outbox.notices import Urgency
 from bot.outbox.resume import Backlog
 from bot.racedata.client.records import KnownCountry, KnownCourse
 from bot.racedata.day_card import at_off
-from bot.racedata.declared_names import KnownName
+from bot.racedata.day_views import KnownName
 from bot.racedata.forecast import forecast
 from bot.slack.commands.error_answers import explain
 from bot.slack.commands.table import RACING_COMMANDS

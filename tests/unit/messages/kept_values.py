@@ -36,10 +36,9 @@ from bot.outbox.resume import Backlog
 from bot.outbox.traffic import Sent, WaitingChannel
 from bot.racedata.client.records import KnownCountry
 from bot.racedata.day_card import Card, Coverage, MeetingCard, Outcomes, RaceOutcome
-from bot.racedata.declared_names import KnownName
+from bot.racedata.day_views import KnownName, Recent
 from bot.racedata.forecast import forecast
 from bot.racedata.month_quota import QuotaReading, QuotaSource, UsageRow
-from bot.racedata.recent_races import Recent
 from bot.slack.messages.answers.subscription_answers import Said
 from bot.slack.messages.answers.watch_answer import NowWatched
 from tests.unit.messages import kept_day

@@ -20,7 +20,7 @@ from bot.db.tables import AuditEntry, ChannelSubscriptionRow, MutedMeetingRow
 from bot.events.event import DEFAULT_TOPICS, EventKind, RacingEvent, Topic
 from bot.events.races import Course, OffTime, Race, Runner
 from bot.outbox.message import Message
-from bot.racedata.recent_races import Recent
+from bot.racedata.day_views import Recent
 from bot.slack.forms.home_view import CHANGES_MAX, HomeChannel, HomePage, home_view, said_of
 from bot.slack.messages.alerts.alert_notes import alert_buttons
 from bot.slack.messages.alerts.result import full_result

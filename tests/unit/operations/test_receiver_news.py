@@ -3,8 +3,7 @@
 import json
 
 from bot.deliveries.signature_mismatches import Mismatches
-from bot.operations.metrics import Metrics
-from bot.operations.receiver_news import ReceiverNews
+from bot.operations.metrics import Metrics, ReceiverNews
 
 
 async def test_millions_are_counted_at_once_and_failing_news_are_passed_over():

@@ -8,7 +8,7 @@ from sqlmodel import select
 from structlog.testing import capture_logs
 
 from bot.db.tables import Notice
-from bot.operations.jobs.refresh_reference import refresh_reference
+from bot.operations.jobs.upkeep_jobs import refresh_reference
 from bot.operations.quota_warnings import QuotaCheck
 from bot.operations.self_notices import SelfNotices
 from bot.outbox.notices import Notices

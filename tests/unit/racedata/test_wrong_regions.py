@@ -9,7 +9,7 @@ from bot.channels import audit_log, subscriptions
 from bot.channels.filters import ALL_REGIONS, ChannelFilter
 from bot.db.tables import ChannelSubscriptionRow, OutboxMessage, SubscriptionState
 from bot.events.event import DEFAULT_TOPICS
-from bot.operations.jobs.refresh_reference import CHECK_EVERY_S, refresh_for_filters, refresh_reference
+from bot.operations.jobs.upkeep_jobs import CHECK_EVERY_S, refresh_for_filters, refresh_reference
 from bot.outbox.message import Message
 from bot.outbox.notices import Notices
 from bot.racedata import lexicon

@@ -15,7 +15,7 @@ from bot.events.sentences import counted, listed
 from bot.events.typed_text import typed_line
 from bot.outbox.message import Block, Message
 from bot.outbox.notices import closed_words
-from bot.racedata.recent_races import RECENT_DAYS, Recent
+from bot.racedata.day_views import RECENT_DAYS, Recent
 from bot.slack.messages.answers.day_answer import IN_CONFLICT
 from bot.slack.messages.answers.filter_words import (
     FILTER_WORDS_MAX,

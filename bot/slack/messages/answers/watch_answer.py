@@ -12,7 +12,7 @@ from bot.events.typed_text import typed_line
 from bot.events.watched import name_key
 from bot.outbox.message import Message
 from bot.racedata.day_card import CONFLICTS, RaceOutcome
-from bot.racedata.declared_names import KnownName
+from bot.racedata.day_views import KnownName
 from bot.racedata.near_misses import question
 from bot.slack.messages.answers.outcome_words import NO_RESULT_YET, RaceView
 from bot.slack.messages.kit.blocks import actions, command_button, section

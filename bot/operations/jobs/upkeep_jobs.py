@@ -1,0 +1,98 @@
+"""The jobs of upkeep: old bodies are forgotten, and lists of regions, courses and countries are kept at hand."""
+
+import asyncio
+from datetime import timedelta
+from functools import partial
+
+from sqlmodel import Session
+
+from bot.channels import subscriptions
+from bot.clock import Clock
+from bot.db import named_values
+from bot.db.engine import Database
+from bot.db.named_values import Mark
+from bot.deliveries import inbox
+from bot.deliveries.intake import place_in
+from bot.deliveries.journal import Journal
+from bot.errors import RacingBotError
+from bot.fanout.unchecked_filters import check_filters
+from bot.logs import get_logger
+from bot.operations.jobs.job import HOUR_S, Job
+from bot.outbox.notices import Notices
+from bot.racedata.reference_book import ReferenceBook
+
+BODIES_PER_COMMIT = 200
+"""The number is small, because intake waits for the transaction."""
+
+JOURNAL_DAYS = 7
+"""How long the journal keeps letters that were read: an older copy of the database still gets its deliveries."""
+
+
+def prune_bodies(database: Database, journal: Journal, keep_days: int, clock: Clock) -> Job:
+    """Forgets bodies of old deliveries. The inbox's keys and hashes stay for ever, to recognise replays."""
+
+    async def run() -> int:
+        pruned = 0
+        if place := await database.read(place_in):
+            before = clock() - timedelta(days=min(keep_days, JOURNAL_DAYS))
+            while forgotten := await database.read_beside(partial(journal.forget, before, place)):
+                pruned += forgotten
+        while (count := await database.write(partial(_prune, keep_days=keep_days, clock=clock))) is not None:
+            pruned += count
+        return pruned
+
+    return Job("prune_bodies", "Bodies of old deliveries forgotten", HOUR_S, run)
+
+
+def _prune(session: Session, keep_days: int, clock: Clock) -> int | None:
+    """Pruned bodies in a batch; None at the end."""
+    kept = named_values.get(session, Mark.BODIES_PRUNED_TO)
+    before = clock() - timedelta(days=keep_days)
+    ids = inbox.received_before(session, before, after_id=kept[0] if kept else 0, limit=BODIES_PER_COMMIT)
+    if not ids:
+        return None
+    named_values.put(session, Mark.BODIES_PRUNED_TO, ids[-1], clock())
+    return inbox.forget_bodies(session, ids)
+
+
+log = get_logger(__name__)
+
+CHECK_EVERY_S = 30
+
+ANOTHER_TRY_S = 0.05
+"""Seconds between tries while another replica fans out."""
+
+
+def refresh_reference(reference: ReferenceBook, database: Database, notices: Notices, clock: Clock) -> Job:
+    """Refresh lists older than a day, and check stored regions. After a failed reading the kept lists stay."""
+
+    async def run() -> None:
+        try:
+            await reference.keep_fresh()
+        except RacingBotError as error:
+            log.warning("reference_not_refreshed", reason=str(error))
+        await _check_filters(database, notices, clock)
+
+    return Job("refresh_reference", "Regions and courses read", 600, run)
+
+
+def refresh_for_filters(
+    reference: ReferenceBook, database: Database, notices: Notices, clock: Clock, wake: asyncio.Event
+) -> Job:
+    async def run() -> None:
+        try:
+            await reference.refresh()
+        except RacingBotError as error:
+            log.debug("filters_not_checked", reason=str(error))
+        await _check_filters(database, notices, clock)
+        wake.set()
+
+    return Job("check_filters", "Unchecked subscriptions checked", CHECK_EVERY_S, run, subscriptions.has_unchecked)
+
+
+async def _check_filters(database: Database, notices: Notices, clock: Clock) -> None:
+    is_checked = False
+    while not is_checked:
+        check = partial(check_filters, notices=notices, now=clock())
+        is_checked = await database.write(check)
+        await asyncio.sleep(0 if is_checked else ANOTHER_TRY_S)
