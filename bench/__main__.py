@@ -11,8 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bench import acks, client, delivery, ingest, overload, postgres
-from bench.common import FULL, QUICK, Below, Measure, Plan, summary, table
+from bench import acks, delivery, footprint, ingest, overload, postgres, wide
+from bench.common import FULL, NONE, QUICK, Measure, Plan, table
 from bench.outside import Outside
 from bot.cli.server import loop_factory
 from sandbox.loopback_server import serve
@@ -29,51 +29,30 @@ async def measure_bot(plan: Plan) -> list[Measure]:
                     "taking deliveries": partial(ingest.measure, folder, outside_url, new_postgres, plan),
                     "more than it can take": partial(overload.measure, folder, outside_url, plan),
                     "posting": partial(delivery.measure, folder, outside, outside_url, plan),
+                    "one event for many channels": partial(wide.measure, folder, outside, outside_url, plan),
+                    "start and memory": partial(footprint.measure, folder, outside_url, plan),
                     "acks of commands": partial(acks.measure, folder, outside_url, plan),
                 }
                 return [line for name, part in parts.items() for line in await said(name, part)]
 
 
-def measure_client(plan: Plan) -> list[Measure]:
-    """The data service's client beside bare httpx; see bench/client.py."""
-    _say("reading races")
-    with client.serving() as base_url:
-        ours, bare = asyncio.run(client.measure(base_url, plan.client_s))
-    return [
-        Measure("reading races: bare httpx", bare, "/s"),
-        Measure("reading races: the bot's client", ours, "/s"),
-        Measure("reading races: client / httpx", ours / bare, "ratio"),
-    ]
-
-
 async def said(what: str, part: Callable[[], Awaitable[list[Measure]]]) -> list[Measure]:
     """The lines of a part; of one that failed, a line that says so. It costs no other part its own."""
-    _say(what)
+    print(f"{what} …", file=sys.stderr)
     try:
         return await part()
     except Exception as error:  # noqa: BLE001  whatever went wrong is to be read in the table
         traceback.print_exc()
-        return [Measure(f"{what}: failed, {type(error).__name__}", math.nan, "", Below(1))]
+        return [Measure(f"{what}: failed, {type(error).__name__}", math.nan, "", NONE)]
 
 
-def _say(what: str) -> None:
-    print(f"{what} …", file=sys.stderr)
-
-
-def main() -> None:
+def main(measure: Callable[[Plan], Coroutine[Any, Any, list[Measure]]] = measure_bot) -> None:
     """Measure, and print."""
-    report(measure_bot, measure_client)
-
-
-def report(bot: Callable[[Plan], Coroutine[Any, Any, list[Measure]]], *others: Callable[[Plan], list[Measure]]) -> None:
     plan = QUICK if "--quick" in sys.argv[1:] else FULL
     started = time.perf_counter()
     with asyncio.Runner(loop_factory=loop_factory()) as runner:
-        measures = runner.run(bot(plan))
-    for measure in others:
-        measures += measure(plan)
+        measures = runner.run(measure(plan))
     print(table(measures))
-    print(f"\n{summary(measures)}")
     print(f"\nin {time.perf_counter() - started:.0f} s{', quick: rough' if plan is QUICK else ''}")
 
 

@@ -151,30 +151,24 @@ class Pool:
     opened: list[Connection]
 
     def __post_init__(self) -> None:
-        self._free = list(self.opened)
+        self.free = list(self.opened)
 
     async def ask(self, request: bytes) -> int:
         """The status of the answer; 0 where there was none."""
+        self.free = [one for one in self.free if one.is_open]
         try:
-            connection = self.one_that_is_free() or await self._another()
+            connection = self.free.pop() if self.free else await self._another()
         except OSError:
             return 0
         status = await connection.ask(request)
-        if status:
-            self._free.append(connection)
+        if connection.is_open:
+            self.free.append(connection)
         return status
 
     def break_off(self) -> None:
         """Wait for no answer any longer."""
         for connection in self.opened:
             connection.close()
-
-    def one_that_is_free(self) -> Connection | None:
-        """A connection that carries nothing and has not been closed."""
-        while self._free:
-            if (connection := self._free.pop()).is_open:
-                return connection
-        return None
 
     async def _another(self) -> Connection:
         connection = await connect(self.port)

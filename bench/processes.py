@@ -1,42 +1,44 @@
 """Servers as processes of their own: started, waited for, measured, ended."""
 
 import asyncio
+import contextlib
+import json
 import multiprocessing
 import os
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import psutil
 
 from bench.load import ACCEPTED, connected
 from bench.payloads import SECRET, get
+from bot.cli.server import loop_factory
 from bot.db.engine import Database
 from bot.deliveries import inbox
+from bot.deliveries.signature import HEADER
 from sandbox.loopback_server import free_port
 
 ROOT = Path(__file__).parents[1]
 SIGNING_SECRET = "bench-signing-0123456789"
-READY_S = 20.0
+READY_S = 60.0
 T = TypeVar("T")
-CPU_CLOCK = 2
-"""The kind of a process's clock that counts what all its threads had of a processor."""
-
 PASSED_ON = ("PATH", "HOME", "LANG", "VIRTUAL_ENV", "TMPDIR")
 
 
 @dataclass(frozen=True)
 class Server:
-    """A running server. `ready_s`: from the start of the process to the first 200 of /readyz."""
+    """A running server. Seconds from the start of the process to the first 200 of /healthz, and of /readyz."""
 
     port: int
     process: "subprocess.Popen[bytes]"
+    listens_s: float
     ready_s: float
 
     @property
@@ -46,8 +48,8 @@ class Server:
 
     @property
     def cpu_s(self) -> float:
-        """The processor time it has had, in user and system mode, with that of the commands it ran and saw end."""
-        return sum(map(_cpu_s, self._family()))
+        """The processor time of both programs, with that of the commands which they ran and saw end."""
+        return sum(sum(each.cpu_times()[:4]) for each in self._family())
 
     def _family(self) -> list[psutil.Process]:
         """The bot is a child of its receiver."""
@@ -55,25 +57,20 @@ class Server:
         return [own, *own.children(recursive=True)]
 
 
-def _cpu_s(process: psutil.Process) -> float:
-    times = process.cpu_times()
-    own_s = times.user + times.system
-    if sys.platform == "linux":
-        # The same in nanoseconds, where psutil counts hundredths of a second: see clock_getcpuclockid(3).
-        own_s = time.clock_gettime(~process.pid << 3 | CPU_CLOCK)
-    return float(own_s + times.children_user + times.children_system)
-
-
 @asynccontextmanager
 async def running(
-    *module: str, port: int, folder: Path, settings: Mapping[str, str] | None = None
+    *command: str,
+    port: int,
+    folder: Path,
+    settings: Mapping[str, str] | None = None,
+    paths: Sequence[str] = ("/healthz", "/readyz"),
 ) -> AsyncIterator[Server]:
-    """A Python module as a server, from when it is ready until the block ends. Its output goes to a file."""
+    """A server, from when it answers at the paths until the block ends. Its output goes to a file."""
     started = time.perf_counter()
-    process = _start((sys.executable, "-m", *module), folder, folder / f"{port}.log", settings or {})
+    process = _start(command, folder, folder / f"{port}.log", settings or {})
     try:
-        await _ready(process, port, folder)
-        yield Server(port, process, time.perf_counter() - started)
+        listens_s, ready_s = [await _answers(path, process, port, folder) - started for path in paths]
+        yield Server(port, process, listens_s, ready_s)
     finally:
         process.terminate()
         await asyncio.to_thread(process.wait, READY_S)
@@ -82,7 +79,17 @@ async def running(
 def baseline(name: str, *rest: str, folder: Path) -> AbstractAsyncContextManager[Server]:
     """One of the servers that the bot is compared with; see bench/servers.py."""
     port = free_port()
-    return running("bench.servers", name, str(port), *rest, port=port, folder=folder)
+    return running(sys.executable, "-m", "bench.servers", name, str(port), *rest, port=port, folder=folder)
+
+
+def debian_webhook(folder: Path) -> AbstractAsyncContextManager[Server]:
+    """Checks the signature, and stores nothing."""
+    port, hooks = free_port(), folder / "hooks.json"
+    signed = {"type": "payload-hmac-sha256", "secret": SECRET, "parameter": {"source": "header", "name": HEADER}}
+    hook = {"id": "racing", "execute-command": "/bin/true", "trigger-rule": {"match": signed}}
+    hooks.write_text(json.dumps([hook | {"trigger-rule-mismatch-http-response-code": 401}]), encoding="utf-8")
+    where = ("-ip", "127.0.0.1", "-port", str(port), "-urlprefix", "webhooks")
+    return running("webhook", "-hooks", str(hooks), *where, port=port, folder=folder, paths=("/", "/"))
 
 
 def bot(
@@ -91,7 +98,7 @@ def bot(
     """The bot, or another module with its settings."""
     port = free_port()
     own = _bot_settings(port, outside_url, database_url) | settings
-    return running(*(module or ("bot", "serve")), port=port, folder=folder, settings=own)
+    return running(sys.executable, "-m", *(module or ("bot", "serve")), port=port, folder=folder, settings=own)
 
 
 def _bot_settings(port: int, outside_url: str, database_url: str) -> dict[str, str]:
@@ -125,23 +132,24 @@ def _start(command: tuple[str, ...], folder: Path, log: Path, settings: Mapping[
         return subprocess.Popen(command, cwd=folder, env=environment, stdout=output, stderr=output)
 
 
-async def _ready(process: "subprocess.Popen[bytes]", port: int, folder: Path) -> None:
+async def _answers(path: str, process: "subprocess.Popen[bytes]", port: int, folder: Path) -> float:
+    """The moment of the first 200."""
     async with asyncio.timeout(READY_S):
-        while not await _answers(port):
-            if process.poll() is not None:
-                raise RuntimeError((folder / f"{port}.log").read_text(encoding="utf-8"))
+        while process.poll() is None:
+            with contextlib.suppress(OSError):
+                async with connected(port) as (connection,):
+                    if await connection.ask(get(path)) == ACCEPTED:
+                        return time.perf_counter()
             await asyncio.sleep(0.005)
+    raise RuntimeError((folder / f"{port}.log").read_text(encoding="utf-8"))
 
 
-async def _answers(port: int) -> bool:
-    try:
-        async with connected(port) as (connection,):
-            return await connection.ask(get("/readyz")) == ACCEPTED
-    except OSError:
-        return False
-
-
-async def apart(work: Callable[..., T], *args: object) -> T:
+async def apart(work: Callable[..., Coroutine[Any, Any, T]], *args: object) -> T:
     """What `work`, a function of a module, returns in a process of its own: it shares no interpreter with the rest."""
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as process:
-        return await asyncio.get_running_loop().run_in_executor(process, work, *args)
+        return await asyncio.get_running_loop().run_in_executor(process, _run, work, args)
+
+
+def _run(work: Callable[..., Coroutine[Any, Any, T]], args: Sequence[object]) -> T:
+    with asyncio.Runner(loop_factory=loop_factory()) as runner:
+        return runner.run(work(*args))

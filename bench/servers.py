@@ -9,6 +9,7 @@ import asyncio
 import hashlib
 import json
 import sys
+from collections.abc import Callable
 
 import uvicorn
 from sqlmodel import Session
@@ -27,57 +28,44 @@ from bot.db.tables import InboxDelivery
 from bot.deliveries.signature import HEADER, is_signed
 
 
-def bare() -> Starlette:
-    """Reads the body, and answers."""
-
+def application(store: Callable[[bytes], None] | None) -> Starlette:
     async def accept(request: Request) -> Response:
-        await request.body()
+        body = await request.body()
+        if store is not None:
+            if not is_signed([SECRET], body, request.headers.get(HEADER, "")):
+                return JSONResponse({"error": "signature"}, 401)
+            await run_in_threadpool(store, body)
         return JSONResponse({"status": "accepted"})
 
-    return _app(accept)
+    async def ready(_request: Request) -> Response:
+        return JSONResponse({"status": "ready"})
+
+    return Starlette(routes=[Route(PATH, accept, methods=["POST"]), Route("/healthz", ready), Route("/readyz", ready)])
 
 
-def commit_per_request(database_url: str) -> Starlette:
-    """Checks the signature, and commits a row for each request."""
+def committing(database_url: str) -> Callable[[bytes], None]:
     database = Database(database_url)
     upgrade(database)
 
     def store(body: bytes) -> None:
+        row = InboxDelivery(
+            event_key=f"result.received:{json.loads(body)['race']['race_id']}",
+            event_name="result.received",
+            body_sha256=hashlib.sha256(body).hexdigest(),
+            body=body,
+            received_at=utc_now(),
+        )
         with Session(database.writer) as session:
-            session.add(_row(body))
+            session.add(row)
             session.commit()
 
-    async def accept(request: Request) -> Response:
-        body = await request.body()
-        if not is_signed([SECRET], body, request.headers.get(HEADER, "")):
-            return JSONResponse({"error": "signature"}, 401)
-        await run_in_threadpool(store, body)
-        return JSONResponse({"status": "accepted"})
-
-    return _app(accept)
-
-
-def _row(body: bytes) -> InboxDelivery:
-    return InboxDelivery(
-        event_key=f"result.received:{json.loads(body)['race']['race_id']}",
-        event_name="result.received",
-        body_sha256=hashlib.sha256(body).hexdigest(),
-        body=body,
-        received_at=utc_now(),
-    )
-
-
-def _app(accept: object) -> Starlette:
-    async def ready(_request: Request) -> Response:
-        return JSONResponse({"status": "ready"})
-
-    return Starlette(routes=[Route(PATH, accept, methods=["POST"]), Route("/readyz", ready)])  # type: ignore[arg-type]
+    return store
 
 
 def main() -> None:
     """Serve what the command line names, with the bot's own uvicorn configuration."""
     name, port, *rest = sys.argv[1:]
-    app = bare() if name == "bare" else commit_per_request(*rest)
+    app = application(None if name == "bare" else committing(*rest))
     with asyncio.Runner(loop_factory=loop_factory()) as runner:
         config = uvicorn_config(app, host="127.0.0.1", port=int(port))
         runner.run(uvicorn.Server(config).serve())

@@ -178,10 +178,6 @@ class Payload:
         return found if len(found) == 1 else [replace(one, number=number) for number, one in enumerate(found)]
 
 
-def identify(body: bytes) -> EventIdentity:
-    return Payload(body).identity
-
-
 def read_events(body: bytes) -> tuple[RacingEvent, ...]:
     return Payload(body).events
 

@@ -23,7 +23,7 @@ from bot.db.engine import Database
 from bot.deliveries import inbox
 from bot.deliveries.intake import Intake
 from bot.deliveries.journal import Journal
-from bot.deliveries.payload import identify, read_events
+from bot.deliveries.payload import Payload, read_events
 from bot.events.event import DEFAULT_TOPICS
 from bot.fanout.fanout import Fanout
 from bot.outbox import call_holds, channel_queues, message_store
@@ -139,7 +139,7 @@ class Pipeline:
         arrivals = []
         for payload in payloads:
             body = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
-            key, name = identify(body)
+            key, name = Payload(body).identity
             arrivals.append(inbox.Arrival(key, name, hashlib.sha256(body).hexdigest(), body, self.clock()))
         new = await self.intake.store(arrivals)
         return None not in new.values()

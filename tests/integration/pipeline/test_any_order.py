@@ -17,7 +17,7 @@ from bot.channels import subscriptions
 from bot.channels.filters import ChannelFilter
 from bot.db.engine import Database
 from bot.deliveries import inbox
-from bot.deliveries.payload import identify, read_events
+from bot.deliveries.payload import Payload, read_events
 from bot.events.event import Topic
 from bot.events.races import Course, OffTime, Race
 from bot.fanout.completion_edits import look_again
@@ -116,7 +116,7 @@ class Channel:
             self.within(lambda session: race_book_store.put(session, listed(), self.now, region="GB"))
             return
         body = json.dumps(delivery).encode()
-        key, name = identify(body)
+        key, name = Payload(body).identity
         arrival = inbox.Arrival(key, name, hashlib.sha256(body).hexdigest(), body, self.now)
         self.within(lambda session: inbox.store(session, [arrival]))
 

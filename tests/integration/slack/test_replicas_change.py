@@ -29,7 +29,7 @@ from bot.db import engine
 from bot.db.engine import Database
 from bot.db.tables import AuditEntry, SubscriptionState
 from bot.deliveries import inbox
-from bot.deliveries.payload import identify, read_events
+from bot.deliveries.payload import Payload, read_events
 from bot.errors import FieldsWrong
 from bot.events.event import DEFAULT_TOPICS, Topic
 from bot.fanout.fanout import Fanout
@@ -307,7 +307,7 @@ async def test_pause_that_begins_as_the_one_before_ends_lasts(replicas):
 async def test_meeting_that_two_people_mute_is_muted_once(replicas):
     one, other = replicas
     body = json.dumps(result("rc_1")).encode()
-    key, name = identify(body)
+    key, name = Payload(body).identity
     arrival = inbox.Arrival(key, name, hashlib.sha256(body).hexdigest(), body, now())
     await one.database.write(lambda session: inbox.store(session, [arrival]))
     intake = intake_on(one.database)

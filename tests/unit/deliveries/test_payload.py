@@ -6,7 +6,7 @@ from hashlib import sha256
 
 import pytest
 
-from bot.deliveries.payload import TOO_MANY, Payload, identify, read_events, read_payload
+from bot.deliveries.payload import TOO_MANY, Payload, read_events, read_payload
 from bot.events.event import EventKind
 from bot.events.races import Race
 
@@ -22,7 +22,7 @@ def as_body(payload):
 def read(payload):
     body = as_body(payload)
     event = read_payload(body)
-    assert identify(body) == (event.key, event.name)
+    assert Payload(body).identity == (event.key, event.name)
     return event
 
 
@@ -55,7 +55,7 @@ def test_unreadable_body_is_known_by_its_hash_and_says_why(body, because):
     event = read_payload(body)
     assert (event.key, event.kind) == (f"unreadable:{sha256(body).hexdigest()}", None)
     assert event.unreadable_because == because
-    assert identify(body).key == event.key
+    assert Payload(body).identity.key == event.key
 
 
 def test_unknown_event_keeps_its_name_and_race():
@@ -81,7 +81,7 @@ def test_unknown_event_keeps_its_name_and_race():
 )
 def test_odd_body_is_read_all_the_same(body):
     assert read_payload(body).key == "race.abandoned:rc_1"
-    assert identify(body) == ("race.abandoned:rc_1", "race.abandoned")
+    assert Payload(body).identity == ("race.abandoned:rc_1", "race.abandoned")
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ def test_more_events_than_a_delivery_may_have_are_one_abandonment_of_no_place(bo
     (event,) = read_events(as_body(body))
     assert (event.kind, event.unreadable_because) == (EventKind.RACE_ABANDONED, TOO_MANY)
     assert event.race == Race(abandoned=True)
-    assert identify(as_body(body)) == (event.key, event.name)
+    assert Payload(as_body(body)).identity == (event.key, event.name)
 
 
 def test_cards_in_a_list_are_no_more_events_than_a_delivery_may_have():

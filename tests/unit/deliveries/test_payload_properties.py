@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bot.deliveries.payload import identify, read_payload
+from bot.deliveries.payload import Payload, read_payload
 from bot.events.event import EventKind
 from bot.events.facts import changes_between
 from bot.events.reading.race_record import read_race
@@ -101,14 +101,14 @@ def renamed(race):
 @given(st.binary(max_size=200))
 @example(b'{"event":"race.abandoned","race_id":"\xff"}')
 def test_any_bytes_are_an_event_and_its_identity(body):
-    assert identify(body).key == read_payload(body).key
+    assert Payload(body).identity.key == read_payload(body).key
 
 
 @given(JSON | RACING)
 def test_any_json_is_an_event_that_can_be_stored(payload):
     body = as_body(payload)
     event = read_payload(body)
-    assert identify(body) == (event.key, event.name)
+    assert Payload(body).identity == (event.key, event.name)
     assert (event.kind is None) == (event.unreadable_because is not None)
     assert len(event.key) < 300
     assert "\x00" not in event.model_dump_json()
@@ -152,6 +152,6 @@ def test_shapes_without_an_id_have_one_natural_key(race):
     without = [
         json.loads(json.dumps(shape(race)).replace(f'"{race["race_id"]}"', "null")) for shape in (flat, nested, renamed)
     ]
-    keys = {identify(as_body(payload)).key for payload in without}
+    keys = {Payload(as_body(payload)).identity.key for payload in without}
     assert len(keys) == 1
     assert "|date=" in keys.pop()

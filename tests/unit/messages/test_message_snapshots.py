@@ -16,10 +16,10 @@ import pytest
 
 import bot.slack.forms
 import bot.slack.messages
-from bench.message_pictures import FOLDER, PAGE, WIDTHS, names
 from bot.outbox.message import Message
 from bot.slack.commands.error_answers import explain
 from bot.slack.messages import render
+from docs.pictures.draw import FOLDER, PAGE, WIDTHS, names
 from sandbox.slack.block_rules import MESSAGE_BLOCKS, VIEW_BLOCKS, block_problems
 from tests.unit.messages.kept_answers import ANSWERS, VIEWS
 from tests.unit.messages.kept_events import EVENTS

@@ -1,8 +1,16 @@
-"""`python -m bench.demo_picture`: draws the README's pictures, light and dark, from the demo's real page."""
+"""`python -m docs.pictures.draw page` draws the README's pictures, light and dark, from the demo's real page.
+
+`python -m docs.pictures.draw [KIND…]` draws a picture of each kind of message that docs/pictures/README.md shows, at a
+phone's and a desktop's width: the kept snapshots, by the demo's page in a real browser. The marks need a font with
+emoji, such as Debian's fonts-noto-color-emoji.
+"""
 
 import asyncio
 import io
+import json
+import re
 import shutil
+import sys
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -15,10 +23,29 @@ from sandbox.demo_stage import CHANNELS, PEOPLE, Stage, open_stage
 from sandbox.loopback_server import serve
 from sandbox.page.page_app import Page, build_page
 
-PICTURES = Path(__file__).parents[1] / "docs/pictures"
+PICTURES = Path(__file__).parent
 SIZE = {"width": 1280, "height": 760}
 SUBSCRIBED = {"C0GB": "GB", "C0IRE": "IRE results abandonments racecards", "C0ALL": "all abandonments"}
 CHROMIUMS = ("chromium", "chromium-browser", "google-chrome")
+
+
+SNAPSHOTS = PICTURES.parents[1] / "tests/unit/messages/snapshots"
+FOLDER = PICTURES / "messages"
+PAGE = PICTURES / "README.md"
+WIDTHS = (380, 1200)
+COLOURS = 64
+
+DRAW = """async ([blocks, text, width]) => {
+  const { drawBlocks } = await import("/static/blocks.js");
+  const { mrkdwn } = await import("/static/mrkdwn.js");
+  const context = { names: {}, people: {}, inputs: [], press() {}, lookUp: async () => [] };
+  const holder = document.createElement("div");
+  holder.id = "picture";
+  holder.style.cssText = `width: ${width}px; padding: 12px; background: var(--ground)`;
+  holder.append(blocks.length ? drawBlocks(blocks, context) : mrkdwn(text, {}));
+  document.body.replaceChildren(holder);
+  document.body.style.cssText = "height: auto; display: block; overflow: visible";
+}"""
 
 
 @dataclass(frozen=True)
@@ -58,7 +85,7 @@ async def open_stand() -> AsyncIterator[Stand]:
             await asyncio.gather(delivering, return_exceptions=True)
 
 
-async def main() -> None:
+async def draw_page() -> None:
     async with open_stand() as stand:
         for channel_id, words in SUBSCRIBED.items():
             await stand.stage.say(channel_id, "U0ALICE", f"/racing subscribe {words}")
@@ -97,5 +124,39 @@ async def opened(stand: Stand, scheme: str) -> Any:
     return page
 
 
+async def draw_messages(kinds: list[str]) -> None:
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    async with open_stand() as stand:
+        context = await stand.browser.new_context(color_scheme="light", viewport={"width": 1240, "height": 900})
+        for name in kinds or names():
+            for width in WIDTHS:
+                page = await context.new_page()
+                await page.goto(stand.address)
+                await draw(page, name, width)
+                await page.close()
+
+
+def names() -> list[str]:
+    """The snapshots that the page shows."""
+    return re.findall(rf"\[!\[\]\(messages/(\w+)-{WIDTHS[0]}\.png\)\]", PAGE.read_text(encoding="utf-8"))
+
+
+async def draw(page: Any, name: str, width: int) -> None:
+    from PIL import Image  # noqa: PLC0415  of the dependency group "browser"
+
+    said = json.loads((SNAPSHOTS / f"{name}.json").read_text("utf-8"))
+    view = said.get("view", {})
+    blocks = said.get("blocks") or [*_title(view), *view.get("blocks", [])]
+    await page.evaluate(DRAW, [blocks, said.get("text", ""), width])
+    drawn = Image.open(io.BytesIO(await page.locator("#picture").screenshot()))
+    # A third of the bytes, and no difference to the eye.
+    few = drawn.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
+    few.save(FOLDER / f"{name}-{width}.png", optimize=True)
+
+
+def _title(view: dict[str, Any]) -> list[dict[str, Any]]:
+    return [{"type": "header", "text": view["title"]}] if "title" in view else []
+
+
 if __name__ == "__main__":
-    asyncio.run(main())
+    asyncio.run(draw_page() if sys.argv[1:] == ["page"] else draw_messages(sys.argv[1:]))
