@@ -219,7 +219,7 @@ EVENTS_IN_CONTEXT: dict[str, tuple[RacingEvent, MessageContext]] = {
     "race_abandoned_corrected": (ABANDONED, ON_TIME.model_copy(update={"changes": REASON, "previous_link": LINK})),
     "meeting_abandoned_with_mentions_late": (MEETING, LATE.model_copy(update={"mentions": ("here",)})),
     "racecard_corrected": (RACECARD, ON_TIME.model_copy(update={"changes": GOING, "previous_link": LINK})),
-    "unreadable": (UNREADABLE, ON_TIME),
+    "unreadable": (UNREADABLE, ON_TIME.model_copy(update={"reference": "inbox-0123456789ab"})),
 }
 
 

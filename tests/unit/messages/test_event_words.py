@@ -15,7 +15,6 @@ from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import Change, changes_between
 from bot.events.races import Course, OffTime, Race, Runner
 from bot.slack.messages import EVENT_MESSAGES, Corrected, MessageContext, render
-from bot.slack.messages.alerts.bot_notices import reference
 from tests.unit.kept_text import as_read, check
 
 KEPT = Path(__file__).parent / "words.txt"
@@ -90,11 +89,6 @@ def test_grand_national_is_whole_behind_full_result():
     assert behind.count("A Jockey") == behind.count("A Trainer") == behind.count("100/1") == len(field)
     assert "[Full result]" in as_read(plain)
     assert "[Full result]" not in as_read(native)
-
-
-def test_runners_stand_in_the_message_where_no_button_can_carry_the_event():
-    told = result("1", "2", "3", "4").model_copy(update={"key": "k" * 2_000})
-    assert all("4  Horse D" in as_read(form) for form in render(told, CONTEXT).forms)
 
 
 def test_every_event_has_a_message():
@@ -300,9 +294,11 @@ OTHERS: dict[str, tuple[RacingEvent, dict[str, Any]]] = {
     "A card of a meeting": (event(CARD, AT_ASCOT), {}),
     "A card of a race": (event(CARD, RACE.model_copy(update={"field_size": 12})), {}),
     "A card of too many runners": (event(CARD, RACE.model_copy(update={"field_size": 10**5_000})), {}),
-    "An unreadable delivery": (RacingEvent(key=UNREADABLE), {}),
-    "An unreadable delivery with a name": (RacingEvent(key=UNREADABLE, name="<!here>"), {}),
-    "An unreadable delivery with a reference": (RacingEvent(key=UNREADABLE), {"reference": "inbox-17"}),
+    "An unreadable delivery": (RacingEvent(key=UNREADABLE), {"reference": "inbox-0123456789ab"}),
+    "An unreadable delivery with a name": (
+        RacingEvent(key=UNREADABLE, name="<!here>"),
+        {"reference": "inbox-0123456789ab"},
+    ),
 }
 
 
@@ -356,7 +352,3 @@ def test_times_of_an_abandoned_meeting_are_all_that_comes_from_the_race_book(fil
 def test_racecard_says_from_the_race_book_only_what_a_line_shows(filled_in, is_said):
     race = RACE.model_copy(update=filled_in | {"from_book": tuple(filled_in)})
     assert (FROM_BOOK in as_read(render(event(CARD, races=(race,)), CONTEXT))) is is_said
-
-
-def test_reference_of_a_key_without_a_hash_is_made_from_the_key():
-    assert reference("what:ever") == reference("what:ever") != reference("what:else")

@@ -149,7 +149,7 @@ CONTEXTS = st.builds(
     previous_link=st.sampled_from([None, "https://x.slack.com/p1?a=1&b=2", "https://x|<!channel>", "x" * 10_000]),
     order_unknown=st.booleans(),
     may_be_repeat=st.booleans(),
-    contradicts=TEXTS | st.sampled_from(EventKind),
+    contradicts=st.none() | st.sampled_from(EventKind),
     data_as_of=TEXTS,
     reference=TEXTS,
     corrected=st.none() | st.builds(Corrected, at=st.just(NOW), changes=CHANGES, order_unknown=st.booleans()),
@@ -192,7 +192,7 @@ WORST_CONTEXT = MessageContext(
     previous_link="https://" + "&" * 480,
     order_unknown=True,
     may_be_repeat=True,
-    contradicts="🐎" * 5_000,
+    contradicts=EventKind.MEETING_ABANDONED,
     data_as_of="&" * 5_000,
 )
 
@@ -259,7 +259,10 @@ def says_lost(event, context):
         case EventKind.RESULT_RECEIVED:
             return race.is_lost and not race.is_void
         case EventKind.RACECARD_PUBLISHED:
-            return bool(race.abandoned) or context.card_lost
+            lost = any(one.abandoned for one in event.races)
+            is_news = not context.changes or any(one.marks_lost for one in context.changes)
+            is_whole = bool(event.races) and all(one.abandoned for one in event.races)
+            return bool(race.abandoned) or context.card_lost or is_whole or (lost and is_news)
     return event.is_abandonment
 
 

@@ -6,7 +6,7 @@ from pydantic import AwareDatetime
 
 from bot.db.tables import EventVersion
 from bot.events import event_store
-from bot.events.event import RacingEvent
+from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import Changes, changes_between
 from bot.events.races import Race, Value
 from bot.events.watched import WatchedRunner
@@ -32,8 +32,8 @@ class MessageContext(Value):
     the hour for which the channel let the message wait. A message rendered (`now`) more than `late_after_s` seconds
     later says how late the alert is. `changes`: values that differ from the posted version (bot.events.facts).
     `previous_link`: https address of the posted version. `order_unknown`: nothing tells the newer version.
-    `may_be_repeat`: Slack may have this post already. `contradicts`: name of the contradicted event ("race.abandoned"),
-    or words. `reference`: finds the delivery for admins. `mentions`: rung by an abandonment (bot.channels.filters).
+    `may_be_repeat`: Slack may have this post already. `contradicts`: the contradicted event's kind.
+    `reference`: finds the delivery for admins. `mentions`: rung by an abandonment (bot.channels.filters).
     `watched`: the runners that the channel watches.
 
     For edits: `corrected` by a later version; `repeated`: an earlier version came again; `superseded` by a later
@@ -56,7 +56,7 @@ class MessageContext(Value):
     previous_link: str | None = None
     order_unknown: bool = False
     may_be_repeat: bool = False
-    contradicts: str | None = None
+    contradicts: EventKind | None = None
     data_as_of: str | None = None
     reference: str | None = None
     mentions: tuple[str, ...] = ()

@@ -15,18 +15,17 @@ from bot.slack.messages.alerts.acknowledge_words import acknowledge_button, take
 from bot.slack.messages.alerts.alert_context import MessageContext, minutes_late
 from bot.slack.messages.alerts.corrections import DISAGREE, corrected_in_words, repeated_in_words
 from bot.slack.messages.alerts.watch_lines import watch_lines
-from bot.slack.messages.kit.blocks import BUTTON_VALUE_MAX, action_button, actions, command_button, header, section
+from bot.slack.messages.kit.blocks import action_button, actions, command_button, header, section
 from bot.slack.messages.kit.blocks import context as context_block
 from bot.slack.messages.kit.layout import MessagePart, lines, message
 from bot.slack.messages.kit.marks import CONFLICTING, CORRECTED
 from bot.slack.messages.kit.names import SHORT_MAX, order_note, race_date, race_day
-from bot.slack.messages.kit.text import TEXT_MAX, clip, given, joined, mentions_in_markup, safe, size, with_mentions
+from bot.slack.messages.kit.text import TEXT_MAX, clip, given, joined, mentions_in_markup, safe, with_mentions
 from bot.slack.messages.kit.times import in_readers_zone, published_moment, utc_clock
 
 FULL_RESULT_WORD = "full_result"
 MUTE = "mute_meeting"
 
-EVENT_KEY_MAX = BUTTON_VALUE_MAX - len("trace ")
 
 _LINK = re.compile(r"https://[!-;=?-{}~]{1,500}")
 """Printable ASCII without the characters that end a link's address: `<`, `>` and `|`."""
@@ -71,7 +70,7 @@ def alert(
     text = [first, *watched, *in_text, *said, *corrected, *asides(context, event.race, in_text=True)]
     link = earlier_message(context) if corrected else None
     small = small_print(event, context, details_filled_in=details_filled_in, link=link)
-    parts = [lines(listed), small, alert_buttons(event, context.asked)]
+    parts = [lines(listed), small, alert_buttons(event, asked=context.asked)]
     sections = ["\n".join(watched), *facts, joined(notes, "\n")]
     return framed(context, title, text, sections, parts, mentions=context.mentions)
 
@@ -90,15 +89,13 @@ def framed(
     return message(with_mentions(joined(text, ". ") + late_mark(context), mentions), [*head, *parts])
 
 
-def alert_buttons(event: RacingEvent, asked: AskedInView | None = None, *, full_result: bool = False) -> Block | None:
-    """None where the event's key is too long for a button's value. `full_result`: no runner stands in the message."""
-    if size(event.key) > EVENT_KEY_MAX:
-        return None
+def alert_buttons(event: RacingEvent, *more: Block, asked: AskedInView | None = None) -> Block | None:
+    """`more`: of one kind of event."""
     is_quieted = event.topic in QUIETED and meeting_of(event.race).is_known
     return actions(
         [
             *([acknowledge_button(asked.key)] if asked is not None and asked.by is None else []),
-            *([action_button("Full result", FULL_RESULT_WORD, event.key)] if full_result else []),
+            *more,
             *([action_button("Mute this meeting here", MUTE, event.key)] if is_quieted else []),
             command_button("Who was told", f"trace {event.key}"),
         ]
@@ -140,7 +137,7 @@ def asides(
         # A header does not say that a whole meeting was reported abandoned.
         said_by_header = context.contradicts in {EventKind.RACE_ABANDONED, EventKind.RESULT_RECEIVED} or link
         is_said = conflict_said and said_by_header and context.contradicts != EventKind.MEETING_ABANDONED
-        other = given("see the {}", link) if is_said else _contradicted(context.contradicts)
+        other = given("see the {}", link) if is_said else DECLARATIONS[context.contradicts].contradicted
         said.append(joined([f"{kind} before you act", other], ": "))
         link = None if is_said else link
     return [*said, f"See the {link}"] if link else said
@@ -225,8 +222,3 @@ def _came(context: MessageContext) -> str:
     if not only(context.changes, additions=False):
         return "received"
     return "another version" if context.order_unknown else "corrected"
-
-
-def _contradicted(by: str) -> str:
-    known = {kind.value: declared.contradicted for kind, declared in DECLARATIONS.items()}
-    return known.get(by) or safe(by) or "what it said is not known"

@@ -1,8 +1,6 @@
 """Messages that tell of no race: notices about the bot itself, a drill, and a delivery that could not be read."""
 
-import re
 from collections.abc import Iterable
-from hashlib import sha256
 
 from bot.events.event import RacingEvent
 from bot.outbox.message import Message
@@ -13,13 +11,11 @@ from bot.slack.messages.kit.blocks import context as context_block
 from bot.slack.messages.kit.blocks import header, section
 from bot.slack.messages.kit.layout import message
 from bot.slack.messages.kit.marks import DRILLED, LEVELS, UNREAD
-from bot.slack.messages.kit.text import TEXT_MAX, code, named, safe, with_names
+from bot.slack.messages.kit.text import TEXT_MAX, code, given, joined, named, safe, with_names
 from bot.slack.messages.kit.times import in_readers_zone
 
 EVENT_NAME_MAX = 80
 HEADLINE = f"{UNREAD} A delivery could not be read: it may be an abandonment"
-_REFERENCE_LENGTH = 12
-_HASH = re.compile(r"[0-9a-f]{64}\Z")
 
 
 def admin_notice(urgency: Urgency, words: str, named_ids: Iterable[str] = ()) -> Message:
@@ -50,17 +46,9 @@ def drill(event: RacingEvent, context: MessageContext) -> Message:
 
 def unreadable(event: RacingEvent, context: MessageContext) -> Message:
     name, because = code(event.name, EVENT_NAME_MAX), safe(event.unreadable_because)
-    known_as = f"Admins were told. Reference {safe(context.reference) or reference(event.key)}"
-    known_as += f" (event {name})" if name else ""
+    known_as = joined(["Admins were told. Reference", safe(context.reference), given("(event {})", name)], " ")
     line = f"A delivery could not be read. It may be an abandonment: check your other source. {known_as}"
     text = ". ".join([line, *asides(context, in_text=True)]) + late_mark(context)
     reason = [f"Because: {because}"] if because else []
     said = "\n".join([f"Check your other source. {known_as}", *reason, *asides(context)])
     return message(text, [header(HEADLINE), section(said), small_print(event, context), alert_buttons(event)])
-
-
-def reference(key: str) -> str:
-    """For example "inbox-0123456789ab": the first digits of the key's hash."""
-    found = _HASH.search(key)
-    digest = found.group() if found else sha256(key.encode("utf-8", "replace")).hexdigest()
-    return f"inbox-{digest[:_REFERENCE_LENGTH]}"

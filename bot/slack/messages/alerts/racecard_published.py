@@ -20,7 +20,7 @@ from bot.slack.messages.alerts.alert_notes import (
 from bot.slack.messages.alerts.corrections import DISAGREE, changes_in_words, labelled
 from bot.slack.messages.alerts.runner_table import runner_lines
 from bot.slack.messages.alerts.watch_lines import watch_lines
-from bot.slack.messages.kit.blocks import actions, command_button, fits, section
+from bot.slack.messages.kit.blocks import command_button, fits, section
 from bot.slack.messages.kit.layout import Either, MessagePart, fold, lines
 from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, CORRECTED, headline
 from bot.slack.messages.kit.names import (
@@ -69,12 +69,15 @@ def racecard_published(event: RacingEvent, context: MessageContext) -> Message:
     ]
     link = earlier_message(context) if changed else None
     small = small_print(event, context, details_filled_in=shows_filled_in(event.races, _line), link=link)
-    races, buttons = [section(race_details(event.race)), lines(_lines(event))], alert_buttons(event, context.asked)
+    races, buttons = (
+        [section(race_details(event.race)), lines(_lines(event))],
+        alert_buttons(event, asked=context.asked),
+    )
     parts: list[MessagePart] = [*races, small, buttons]
     is_beside = context.watched or (changed and not (loss or _lost_races(event)))
     if is_beside and (button := _card_button(event)):
         # Where the card is not the news, the card is collapsed, else behind the button.
-        pressed = actions([button, *(buttons or {"elements": []})["elements"]])
+        pressed = alert_buttons(event, button, asked=context.asked)
         parts = [Either([fold(CARD_LABEL, races)], []), small, Either([buttons], [pressed])]
     return framed(context, None if leads else title, [*text, lost, *beside], said, parts, mentions=context.mentions)
 

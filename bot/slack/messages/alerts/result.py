@@ -12,6 +12,7 @@ from bot.outbox.message import Block, Message
 from bot.racedata.client.records import KnownCountry
 from bot.slack.messages.alerts.alert_context import Corrected, MessageContext
 from bot.slack.messages.alerts.alert_notes import (
+    FULL_RESULT_WORD,
     alert,
     alert_buttons,
     asides,
@@ -23,8 +24,8 @@ from bot.slack.messages.alerts.alert_notes import (
 from bot.slack.messages.alerts.corrections import DISAGREE, changes_in_words, labelled
 from bot.slack.messages.alerts.runner_table import FULL_RESULT_COLUMNS, runner_lines, runners_table
 from bot.slack.messages.alerts.watch_lines import watch_lines
+from bot.slack.messages.kit.blocks import action_button, header, section
 from bot.slack.messages.kit.blocks import context as context_block
-from bot.slack.messages.kit.blocks import header, section
 from bot.slack.messages.kit.layout import Either, MessagePart, fold, lines, message
 from bot.slack.messages.kit.marks import (
     ABANDONED,
@@ -82,14 +83,13 @@ def result(event: RacingEvent, context: MessageContext) -> Message:
 
 def _runners(event: RacingEvent, small: Block | None) -> list[MessagePart]:
     """Every runner and the buttons in a collapsed container; else the details, and *Full result* as a button."""
-    race, details, pressed = event.race, section(race_details(event.race)), alert_buttons(event, full_result=True)
+    race, details = event.race, section(race_details(event.race))
+    pressed = alert_buttons(event, action_button(FULL_RESULT, FULL_RESULT_WORD, event.key))
     runners = in_order(race)
-    listed = lines(runner_lines(runners, race))
-    older = [details, None if pressed else listed], [pressed]
     if not runners:
-        return [*older[0], small, *older[1]]
-    whole = fold(FULL_RESULT, [details, listed, alert_buttons(event)])
-    return [Either([whole], older[0]), small, Either([], older[1])]
+        return [details, small, pressed]
+    whole = fold(FULL_RESULT, [details, lines(runner_lines(runners, race)), alert_buttons(event)])
+    return [Either([whole], [details]), small, Either([], [pressed])]
 
 
 def _conflict(race: Race, context: MessageContext) -> str | None:
