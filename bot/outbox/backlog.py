@@ -58,6 +58,12 @@ class Lost:
     has_abandonment: bool
 
 
+def lock(session: Session, channel_id: str) -> None:
+    """Lock the channel's queued messages in the order of their numbers, for changes in several statements."""
+    queued = in_order(col(OutboxMessage.channel_id) == channel_id, *_IS_QUEUED)
+    session.execute(select(func.count()).where(queued))
+
+
 def of_queue(session: Session, channel_id: str, before: datetime) -> list[Waiting]:
     """The channel's messages older than `before`, in order, without messages that wait for an hour."""
     return _waiting(session, col(OutboxMessage.channel_id) == channel_id, IS_DUE, before > COUNTS_FROM)

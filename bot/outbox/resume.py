@@ -175,6 +175,7 @@ class Reopening:
         held = held or held_queues.resume(session, channel_id)
         if held is None:
             return False
+        backlog.lock(session, channel_id)
         # What was due since is told by the job `tell_due`.
         backlog.release(session, channel_id, now - SUMMARY_AFTER)
         waiting = backlog.of_queue(session, channel_id, now - SUMMARY_AFTER)

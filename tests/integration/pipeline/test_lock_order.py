@@ -50,11 +50,15 @@ def fold(session):
     backlog.fold(session, backlog.of_queue(session, "CGB", START + timedelta(days=1)), 100)
 
 
+def lock(session):
+    backlog.lock(session, "CGB")
+
+
 def release(session):
     message_store.release(session, col(OutboxMessage.channel_id) == "CGB", due_at=START)
 
 
-@pytest.mark.parametrize("work", [hurry, drop, fold, release])
+@pytest.mark.parametrize("work", [hurry, drop, fold, lock, release])
 @on_postgresql
 async def test_several_messages_are_locked_in_the_order_of_their_numbers(pipeline, engine, work):
     await pipeline.subscribe("CGB", "GB", quiet=quiet_now(pipeline) if work is release else ())
