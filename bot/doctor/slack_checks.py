@@ -91,14 +91,12 @@ async def scopes(deployment: Deployment) -> Seen | NotApplicable:
     wanted = read_manifest()["oauth_config"]["scopes"]
     missing = [scope for scope in wanted["bot"] if scope not in granted]
     told = f"{len(wanted['bot']) - len(missing)} of {len(wanted['bot'])} are granted"
-    return Seen(told, tuple(_missing(scope, optional=scope in wanted["bot_optional"]) for scope in missing))
-
-
-def _missing(scope: str, *, optional: bool) -> Finding:
-    told = f"Without {scope}: {LOSS_WITHOUT_SCOPE[scope]}."
-    if optional:
-        return warning("scope_missing", told, f"To have {scope}, {REINSTALL}.")
-    return failed("scope_missing", told, f"For {scope}, {REINSTALL}.")
+    how_bad = {scope: (warning, "To have") if scope in wanted["bot_optional"] else (failed, "For") for scope in missing}
+    findings = (
+        finding("scope_missing", f"Without {scope}: {LOSS_WITHOUT_SCOPE[scope]}.", f"{why} {scope}, {REINSTALL}.")
+        for scope, (finding, why) in how_bad.items()
+    )
+    return Seen(told, tuple(findings))
 
 
 async def admins(deployment: Deployment) -> Seen:
@@ -154,16 +152,12 @@ async def history(deployment: Deployment) -> Seen | NotApplicable:
         except SlackChannelClosed:
             continue
         except SlackScopeMissing as error:
-            return Seen(place, (_unread_history(deployment, error),))
+            repeats = deployment.settings.doubtful_posts is DoubtfulPosts.REPEAT
+            cost = "is repeated with a mark" if repeats else "is held until an admin looks"
+            told = f"The history can't be read ({error}): a post of unknown outcome {cost}."
+            return Seen(place, (warning("history_not_readable", told, f"For the history, {REINSTALL}."),))
         return Seen(f"the history of {place} can be read")
     return NotApplicable("there is no channel with the bot in it to try")
-
-
-def _unread_history(deployment: Deployment, error: SlackScopeMissing) -> Finding:
-    repeats = deployment.settings.doubtful_posts is DoubtfulPosts.REPEAT
-    cost = "is repeated with a mark" if repeats else "is held until an admin looks"
-    told = f"The history can't be read ({error}): a post of unknown outcome {cost}."
-    return warning("history_not_readable", told, f"For the history, {REINSTALL}.")
 
 
 async def replies(deployment: Deployment) -> Seen | NotApplicable:
@@ -180,9 +174,11 @@ async def replies(deployment: Deployment) -> Seen | NotApplicable:
             continue
         if message_ts is None:
             continue
-        problem = await _problem_of_replies(deployment, place, message_ts)
-        if problem is not None:
-            return _unread_replies(deployment, place, problem, live)
+        ask = partial(deployment.slack.web.conversations_replies, channel=place, ts=message_ts, limit=1)
+        try:
+            await deployment.slack.call(REPLIES_METHOD, ask, timeout_s=HTTP_TIMEOUT_S)
+        except (SlackChannelClosed, SlackScopeMissing, SlackRefused) as error:
+            return _unread_replies(deployment, place, error, live)
         return Seen(f"the replies to a message of {place} can be read")
     return NotApplicable("not tried: there is no channel with the bot in it and a message that the bot can see")
 
@@ -195,19 +191,6 @@ async def _newest_message(deployment: Deployment, channel_id: str) -> str | None
     listed = answer.get("messages")
     messages = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
     return next((str(one["ts"]) for one in messages if one.get("ts") and "subtype" not in one), None)
-
-
-async def _problem_of_replies(deployment: Deployment, channel_id: str, message_ts: str) -> SlackError | None:
-    """None if the replies can be read. Raises SlackError without an answer."""
-    try:
-        await deployment.slack.call(
-            REPLIES_METHOD,
-            partial(deployment.slack.web.conversations_replies, channel=channel_id, ts=message_ts, limit=1),
-            timeout_s=HTTP_TIMEOUT_S,
-        )
-    except (SlackChannelClosed, SlackScopeMissing, SlackRefused) as error:
-        return error
-    return None
 
 
 def _unread_replies(deployment: Deployment, place: str, error: SlackError, live: list[str]) -> Seen:
@@ -228,22 +211,14 @@ async def socket_mode(deployment: Deployment) -> Seen | NotApplicable:
     app_token = deployment.settings.slack_app_token
     if app_token is None:
         return NotApplicable("SLACK_APP_TOKEN is not set: Slack comes by HTTP")
-    web = deployment.slack.web
+    ask = partial(deployment.slack.web.apps_connections_open, app_token=app_token.get_secret_value())
     try:
-        await deployment.slack.call(
-            OPEN_METHOD,
-            lambda: web.apps_connections_open(app_token=app_token.get_secret_value()),
-            timeout_s=HTTP_TIMEOUT_S,
-        )
+        await deployment.slack.call(OPEN_METHOD, ask, timeout_s=HTTP_TIMEOUT_S)
     except (SlackCredentialsDead, SlackScopeMissing, SlackRefused) as error:
-        return Seen("refused", (_no_connection(error),))
+        told = f"Slack gives no connection ({error}): commands, buttons and events do not arrive."
+        mend = (
+            "Set SLACK_APP_TOKEN to an App-Level Token with connections:write (Basic Information), and paste the "
+            "manifest of `racing-bot manifest --socket`."
+        )
+        return Seen("refused", (failed("socket_mode_refused", told, mend),))
     return Seen("Slack gives a ticket for a connection")
-
-
-def _no_connection(error: SlackError) -> Finding:
-    told = f"Slack gives no connection ({error}): commands, buttons and events do not arrive."
-    mend = (
-        "Set SLACK_APP_TOKEN to an App-Level Token with connections:write (Basic Information), and paste the manifest "
-        "of `racing-bot manifest --socket`."
-    )
-    return failed("socket_mode_refused", told, mend)

@@ -36,6 +36,7 @@ class ServiceFailure(ServiceError):
     """`path` is relative and has no query. `code`, `message` and the other `extras` are the service's own."""
 
     known_code: ClassVar[str | None] = None
+    words: ClassVar[str] = "The data service did not do what was asked."
 
     def __init__(
         self,
@@ -69,7 +70,7 @@ class ServiceFailure(ServiceError):
         return self._sentences() + (f" (request {self.request_id})" if self.request_id else "")
 
     def _sentences(self) -> str:
-        return "The data service did not do what was asked."
+        return self.words
 
     def extra_text(self, *words: str) -> str | None:
         """The first extra with, or else containing, one of `words` in its name."""
@@ -80,9 +81,7 @@ class ServiceFailure(ServiceError):
 
 class Unauthorized(ServiceFailure):
     known_code = "unauthorized"
-
-    def _sentences(self) -> str:
-        return "The data service does not accept the bot's key. An admin must set the right one."
+    words = "The data service does not accept the bot's key. An admin must set the right one."
 
 
 class UpgradeRequired(ServiceFailure):
@@ -149,9 +148,7 @@ class RateLimited(ServiceFailure):
 
 class QuotaExceeded(ServiceFailure):
     known_code = "quota_exceeded"
-
-    def _sentences(self) -> str:
-        return "This month's allowance of requests is used up. It resets on the first of the month."
+    words = "This month's allowance of requests is used up. It resets on the first of the month."
 
 
 class ServerFault(ServiceFailure):
@@ -183,8 +180,7 @@ class ServiceUnreachable(ServiceFailure):
 class AnswerUnreadable(ServiceFailure):
     """`message` says how the answer differs from the interface."""
 
-    def _sentences(self) -> str:
-        return "The data service answered with something the bot can't read."
+    words = "The data service answered with something the bot can't read."
 
 
 class CircuitOpen(ServiceFailure):
@@ -204,18 +200,16 @@ class CircuitOpen(ServiceFailure):
 
 
 class Spared(ServiceFailure):
-    def _sentences(self) -> str:
-        return (
-            "Almost all of this month's requests to the data service are used, so the bot asks for nothing more until "
-            "the month turns or the plan allows more. Alerts go on."
-        )
+    words = (
+        "Almost all of this month's requests to the data service are used, so the bot asks for nothing more until "
+        "the month turns or the plan allows more. Alerts go on."
+    )
 
 
 class WalkBroken(ServiceFailure):
     """Pages read before stand; the list may be incomplete."""
 
-    def _sentences(self) -> str:
-        return "The data service's list broke off, so what was read may not be all."
+    words = "The data service's list broke off, so what was read may not be all."
 
 
 PASSING = (RateLimited, ServerFault, ServiceUnreachable)
