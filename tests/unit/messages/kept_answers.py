@@ -16,6 +16,7 @@ from bot.outbox.acknowledgements import PersonsAbandonment, Untaken
 from bot.outbox.held_queues import CARDS, DIGEST, PAUSED, QUIET, UNDELIVERED, Held
 from bot.outbox.ledger import Trace
 from bot.outbox.live_meetings import LiveMeeting
+from bot.outbox.message import Message
 from bot.outbox.message_view import AskedInView
 from bot.outbox.notices import Urgency
 from bot.outbox.resume import Backlog
@@ -369,3 +370,8 @@ VIEWS: dict[str, partial[Any]] = {
         ),
     ),
 }
+
+
+def messages_of(made: Any) -> list[Message]:
+    """The messages that a builder made: a summary can be several, which go with the number of what each names."""
+    return [made] if isinstance(made, Message) else [message for message, _named in made]

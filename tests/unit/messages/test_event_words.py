@@ -14,7 +14,7 @@ import pytest
 from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import Change, changes_between
 from bot.events.races import Course, OffTime, Race, Runner
-from bot.slack.messages import EVENT_MESSAGES, Corrected, MessageContext, render
+from bot.slack.messages import Corrected, MessageContext, render
 from tests.unit.kept_text import as_read, check
 
 KEPT = Path(__file__).parent / "words.txt"
@@ -89,10 +89,6 @@ def test_grand_national_is_whole_behind_full_result():
     assert behind.count("A Jockey") == behind.count("A Trainer") == behind.count("100/1") == len(field)
     assert "[Full result]" in as_read(plain)
     assert "[Full result]" not in as_read(native)
-
-
-def test_every_event_has_a_message():
-    assert set(EVENT_MESSAGES) == set(EventKind)
 
 
 def test_runners_that_no_message_holds_are_counted():

@@ -9,7 +9,6 @@ import pytest
 from bot.channels.filters import ALL_REGIONS, ChannelFilter
 from bot.events.event import DEFAULT_TOPICS, Topic
 from bot.events.races import Course, OffTime, Race
-from bot.outbox.message import Message
 from bot.racedata.day_card import Card, Coverage, Outcomes, RaceOutcome
 from bot.slack.messages.answers.change_notice import ended_by, welcome
 from bot.slack.messages.answers.day_answer import DayQuestion
@@ -17,7 +16,9 @@ from bot.slack.messages.answers.filter_words import described, in_markup, in_pla
 from bot.slack.messages.answers.races_of_day import racecard, results_of_day
 from bot.slack.messages.answers.subscription_answers import Unsubscribed, unsubscribed
 from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, VOIDED, without_marks
-from tests.unit.messages.kept_answers import ANSWERS, VIEWS
+from tests.unit.kept_text import as_read
+from tests.unit.messages.kept_answers import ANSWERS, VIEWS, messages_of
+from tests.unit.messages.kept_events import EVENTS
 from tests.unit.messages.kept_values import KEMPTON, NOON, TO_COME
 
 EIGHTEEN = ["AUS", "BHR", "FR", "GB", "GER", "HK", "IRE", "ITY", "JPN", "KSA", "NOR", "NZ", "QAT", "SAF", "SIN", "SWE"]
@@ -96,9 +97,7 @@ NOUNS = "abandonment|attempt|change|course|error|hour|meeting|message|race|refus
 
 @pytest.mark.parametrize("name", ANSWERS)
 def test_kept_answers_have_no_stumbling_block(name):
-    built = ANSWERS[name]()
-    messages = [one for one, _ in built] if isinstance(built, list) else [built]
-    said = " ".join(f"{one.text} {one.blocks}" for one in messages)
+    said = " ".join(f"{one.text} {one.blocks}" for one in messages_of(ANSWERS[name]()))
     assert not re.search(rf"(?<![\d,.:])1 (?:{NOUNS}|time|version|page|delivery)s\b", said)
     assert not re.search(rf"(?<![\d,.:])(?:[02-9]|\d\d+) (?:{NOUNS}|version|page)\b", said)
     for block in (" ,", "..", ":.", "  .", " and and ", "for all regions on"):
@@ -128,25 +127,58 @@ def unmarked(text):
     ]
 
 
-def built(name):
-    """The messages of a builder. A summary is several, each with a number."""
-    built = (ANSWERS | VIEWS)[name]()
-    return built if isinstance(built, list) else [(built, 0)]
-
-
 @pytest.mark.parametrize("name", [*ANSWERS, *VIEWS])
 def test_loud_word_of_an_answer_stands_behind_its_mark(name):
-    for message, _ in built(name):
-        forms = [form.blocks for form in message.forms] if isinstance(message, Message) else message["blocks"]
-        assert [where for text in texts(forms) for where in unmarked(text)] == []
+    made = (ANSWERS | VIEWS)[name]()
+    forms = [made["blocks"]] if name in VIEWS else [form.blocks for one in messages_of(made) for form in one.forms]
+    assert [where for text in texts(forms) for where in unmarked(text)] == []
 
 
 @pytest.mark.parametrize("name", ANSWERS)
 def test_text_of_an_answer_has_the_word_alone(name):
-    for message, _ in built(name):
-        assert not any(mark in message.text for mark in MARK_OF.values())
+    assert not any(mark in one.text for one in messages_of(ANSWERS[name]()) for mark in MARK_OF.values())
 
 
 def test_only_the_marks_of_our_own_words_are_taken_off():
     said = f"15:00  {ABANDONED} *ABANDONED*, {ABANDONED} frost · {CONFLICTING} *1 CONFLICT*"
     assert without_marks(said) == f"15:00  ABANDONED, {ABANDONED} frost · 1 CONFLICT"
+
+
+# What a channel reads, as far as words count: no id, no technical name, no double negative, no long sentence
+
+ABOUT_THE_BOT = re.compile(
+    "^(audit|coverage|courses|drill|error|form|help|home|notice|status|trace|usage|answer|subscri|paused|resumed|welcome|watching)"
+)
+"""Answers about the bot itself, its subscriptions and its deliveries: commands, ids and settings are their subject."""
+
+QUOTED = {"unreadable": "the reference is what a reader tells an admin"}
+
+SPOKEN = [name for name in EVENTS | ANSWERS if not ABOUT_THE_BOT.search(name)]
+ID = re.compile(r"\b(?:rc|mt|cr|cmd|inbox|drl)[_-]\w|[0-9a-f]{16}")
+TECHNICAL = re.compile(r"\b\w+_\w+\b|\b(?:null|None|JSON|payload|webhook|inbox|ts)\b")
+NEGATIVE = re.compile(r"\b(?:not|no|never|nobody|none|without|nothing|neither|nor|cannot|\w+n't)\b", re.IGNORECASE)
+SENTENCE = re.compile(r"[.;:!?·] +|\N{EM SPACE}|, (?=[0-9])")
+DATE = re.compile(r"<!date\^[^|>]*\|([^>]*)>")
+LINK = re.compile(r"<https[^|>]*\|([^>]*)>")
+WORDS_MOST = 18
+
+
+def sentences(name):
+    for message in messages_of((EVENTS | ANSWERS)[name]()):
+        for form in message.forms:
+            read = LINK.sub(r"\1", DATE.sub(r"\1", as_read(form, {"actions"})))
+            spoken = [line for line in read.split("\n") if not line.startswith(("[", "    ["))]
+            yield from (one for line in spoken for one in SENTENCE.split(re.sub("`[^`]*`", "", line)))
+
+
+@pytest.mark.parametrize("name", SPOKEN)
+def test_message_is_spoken_as_people_speak(name):
+    for sentence in sentences(name):
+        assert name in QUOTED or not ID.search(sentence), sentence
+        assert name in QUOTED or not TECHNICAL.search(sentence), sentence
+        assert all(len(NEGATIVE.findall(clause)) < 2 for clause in sentence.split(", ")), sentence
+        assert len(sentence.split()) <= WORDS_MOST, sentence
+
+
+def test_every_alert_and_summary_is_counted():
+    assert {*EVENTS, "live_meeting", "waited", "waited_for_a_digest", "results_of_day"} <= set(SPOKEN)

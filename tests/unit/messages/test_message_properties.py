@@ -14,7 +14,6 @@ from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import Change
 from bot.events.kinds import DECLARATIONS
 from bot.events.races import Course, OffTime, Race, Runner
-from bot.outbox.message import Message
 from bot.outbox.message_view import Superseded
 from bot.racedata.client.records import KnownCountry, KnownCourse
 from bot.racedata.month_quota import UsageRow
@@ -25,7 +24,7 @@ from bot.slack.messages.kit.native_blocks import CELL_MAX
 from bot.slack.messages.kit.text import MESSAGE_MAX, TEXT_MAX, size
 from sandbox.slack.block_rules import MESSAGE_BLOCKS, NEW_BLOCKS, block_problems
 from tests.said import as_posted
-from tests.unit.messages.kept_answers import ANSWERS
+from tests.unit.messages.kept_answers import ANSWERS, messages_of
 from tests.unit.messages.kept_events import EVENTS
 
 OUR_TOKENS = re.compile(
@@ -368,7 +367,7 @@ def test_message_of_a_strangers_words_holds_every_limit_and_they_do_nothing(name
 
 def check_kept(kept, words):
     made = kept.func(*(with_words(one, words) for one in kept.args), **kept.keywords)
-    for message in [made] if isinstance(made, Message) else [message for message, _named in made]:
+    for message in messages_of(made):
         assert 1 <= size(message.text) <= TEXT_MAX
         for form in message.forms:
             assert block_problems(list(form.blocks), most=MESSAGE_BLOCKS) == []

@@ -16,12 +16,11 @@ import pytest
 
 import bot.slack.forms
 import bot.slack.messages
-from bot.outbox.message import Message
 from bot.slack.commands.error_answers import explain
 from bot.slack.messages import render
 from docs.pictures.draw import FOLDER, PAGE, WIDTHS, names
 from sandbox.slack.block_rules import MESSAGE_BLOCKS, VIEW_BLOCKS, block_problems
-from tests.unit.messages.kept_answers import ANSWERS, VIEWS
+from tests.unit.messages.kept_answers import ANSWERS, VIEWS, messages_of
 from tests.unit.messages.kept_events import EVENTS
 
 FILES = Path(__file__).parent / "snapshots"
@@ -29,11 +28,6 @@ MESSAGES = EVENTS | ANSWERS
 
 PARTS = {"alert", "day_answer", "framed", "message", "paged", "told", "with_native", "listing", "render", "superseded"}
 """What builders are made with: no message by themselves."""
-
-
-def messages_of(made):
-    """The messages that a builder made: a summary can be several, which go with the number of what each names."""
-    return [made] if isinstance(made, Message) else [message for message, _named in made]
 
 
 def as_kept(message):

@@ -14,7 +14,7 @@ from bot.events.kinds import ABANDONMENTS
 from bot.events.races import Course, OffTime, Race, Runner
 from bot.outbox.held_queues import DIGEST, PAUSED, UNDELIVERED, Held
 from bot.outbox.resume import Backlog
-from bot.slack.messages.alerts.backlog_summary import COUNTED, waited
+from bot.slack.messages.alerts.backlog_summary import waited
 from bot.slack.messages.kit.blocks import weight
 from bot.slack.messages.kit.marks import MARKED_CONFLICT, MARKED_LOST, MARKED_VOID, without_marks
 from bot.slack.messages.kit.text import HEADER_MAX, MESSAGE_MAX, SECTION_MAX, TEXT_MAX, size
@@ -124,10 +124,6 @@ def test_summary_says_of_each_result_what_its_own_message_would_say(race, said, 
     # A loss is in the notification too.
     is_loud = race.get("abandoned") or race["status"] == "Void"
     assert message.text.endswith(without_marks(line)) is bool(is_loud or because == DIGEST)
-
-
-def test_every_kind_is_named_in_words():
-    assert set(COUNTED) == {*EventKind, None}
 
 
 @given(st.dictionaries(st.sampled_from([*EventKind, None]) | st.text("ab.", min_size=1), st.integers(1, 10**6)))

@@ -20,9 +20,8 @@ NATIVE = frozenset({DATA_TABLE, DATA_VISUALIZATION})
 """Blocks that count with all their words. A container counts with its title and its blocks."""
 
 TABLE_ROWS_MAX = 101
-TABLE_COLUMNS_MAX = 20
 TABLE_MAX = 8_000
-"""Limits of a table: rows with the header, columns, characters in all cells (Slack takes 10,000).
+"""Limits of a table: rows with the header, characters in all cells (Slack takes 10,000).
 
 https://docs.slack.dev/reference/block-kit/blocks/data-table-block
 """
@@ -30,11 +29,8 @@ https://docs.slack.dev/reference/block-kit/blocks/data-table-block
 ROWS_PER_PAGE = 20
 """Rows on a table's page: most fields fit. Slack allows 1 to 100."""
 
-CHART_TITLE_MAX = 50
-SERIES_MAX = 6
 CATEGORIES_MAX = 20
-CHART_LABEL_MAX = 20
-"""For series and categories: https://docs.slack.dev/reference/block-kit/blocks/data-visualization-block"""
+"""https://docs.slack.dev/reference/block-kit/blocks/data-visualization-block"""
 
 CONTAINER_TITLE_MAX = 150
 CONTAINER_BLOCKS_MAX = 10
@@ -62,10 +58,8 @@ def data_table(
     screen readers.
     """
     shown = {title: cells for title, cells in columns.items() if set(cells) - {NOTHING_CAME}}
-    header = list(shown)[:TABLE_COLUMNS_MAX]
-    rows = _that_fit(
-        header, zip(*(shown[title] for title in header), strict=True), min(room, TABLE_MAX) - size(caption)
-    )
+    header = list(shown)
+    rows = _that_fit(header, zip(*shown.values(), strict=True), min(room, TABLE_MAX) - size(caption))
     if len(rows) < 2:
         return None
     block = {
@@ -78,19 +72,17 @@ def data_table(
     return block, len(rows) - 1
 
 
-def line_chart(title: str, x_label: str, labels: Sequence[str], series: Mapping[str, Sequence[int]]) -> Block:
-    categories = [clip(label, CHART_LABEL_MAX) for label in labels[-CATEGORIES_MAX:]]
+def line_chart(title: str, x_label: str, categories: Sequence[str], series: Mapping[str, Sequence[int]]) -> Block:
+    """`categories`: at most CATEGORIES_MAX. `series`: as many values each."""
+    lines = [
+        {"name": name, "data": [{"label": at, "value": value} for at, value in zip(categories, values, strict=True)]}
+        for name, values in series.items()
+    ]
+    axes = {"categories": list(categories), "x_label": x_label}
     return {
         "type": DATA_VISUALIZATION,
-        "title": clip(title, CHART_TITLE_MAX),
-        "chart": {
-            "type": "line",
-            "series": [
-                {"name": clip(name, CHART_LABEL_MAX), "data": _points(categories, values)}
-                for name, values in list(series.items())[:SERIES_MAX]
-            ],
-            "axis_config": {"categories": categories, "x_label": clip(x_label, CHART_TITLE_MAX)},
-        },
+        "title": title,
+        "chart": {"type": "line", "series": lines, "axis_config": axes},
     }
 
 
@@ -120,11 +112,6 @@ def _made(plainer: Callable[[], Message]) -> Message | None:
         # The message is on its way. Without a plainer form Slack shows the text alone.
         log.exception("plainer_form_not_built")
         return None
-
-
-def _points(categories: Sequence[str], values: Sequence[int]) -> list[Block]:
-    shown = values[-CATEGORIES_MAX:]
-    return [{"label": label, "value": value} for label, value in zip(categories, shown, strict=True)]
 
 
 def _that_fit(header: Sequence[str], rows: Iterable[Sequence[str]], room: int) -> list[Sequence[str]]:
