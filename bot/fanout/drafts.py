@@ -41,7 +41,7 @@ class Shown(NamedTuple):
     """A version that a telling's message shows. `at`: since when the message needs an edit; None for no edit.
 
     `after`: the telling whose message goes first. `is_link`: noted once for each event. `is_late`: an edit for later
-    values, noted each time.
+    values, noted each time. `asks_no_longer`: a newer message is to be acknowledged.
     """
 
     telling: int
@@ -50,6 +50,7 @@ class Shown(NamedTuple):
     after: int | None = None
     is_link: bool = False
     is_late: bool = False
+    asks_no_longer: bool = False
 
 
 class Outbox(Protocol):
@@ -77,7 +78,6 @@ class Drafts:
         self._shown: list[Shown] = []
         self._released: list[int] = []
         self._released_in: set[str] = set()
-        self._asked_before: list[int] = []
         self._events: dict[int, tuple[EventVersion, RacingEvent]] = {}
         self._made: set[int] = set()
 
@@ -114,12 +114,11 @@ class Drafts:
             self.chains.add(told._replace(is_unsent=telling.stands))
 
     def link(self, version: EventVersion, show: Show, after: int | None) -> None:
-        self.show(Shown(show.telling, version, version.received_at, after, is_link=True), show)
+        asks_no_longer = show.asks_no_longer
+        self.show(Shown(show.telling, version, version.received_at, after, is_link=True, asks_no_longer=asks_no_longer))
 
-    def show(self, shown: Shown, show: Show | None = None) -> None:
+    def show(self, shown: Shown) -> None:
         self._shown.append(shown)
-        if show and show.asks_no_longer:
-            self._asked_before.append(show.telling)
 
     def release(self, release: Release) -> None:
         self._released.append(release.telling)
@@ -181,7 +180,6 @@ class Drafts:
         self._made.update(numbers.values())
         self.chains.renumber(numbers)
         self._released = [numbers.get(number, number) for number in self._released]
-        self._asked_before = [numbers.get(number, number) for number in self._asked_before]
         self._shown = [_renumbered(one, numbers) for one in self._shown]
 
     def _write_shown(self) -> None:
@@ -200,9 +198,10 @@ class Drafts:
         self.bumps.show(said)
         self.bumps.add(late)
         asked = self.chains.asked.intersection(one.telling for one in self._shown)
-        if locked := asked.union(self._asked_before):
+        ended = {one.telling for one in self._shown if one.asks_no_longer}
+        if locked := asked | ended:
             acknowledgements.lock(self._session, locked)
-            acknowledgements.end(self._session, self._asked_before)
+            acknowledgements.end(self._session, ended)
             # Escalations of an edited message are edited too, also after the channel has stopped asking.
             edited = {number: bump for (number, _), bump in said.items() if bump} | late
             followed = {number: bump for number, bump in edited.items() if number in asked}

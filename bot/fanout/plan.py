@@ -228,8 +228,9 @@ class Plan:
                     self._drafts.release(step)
                 else:
                     at = news.received_at if by else news.at
-                    is_late = news.is_late and by is None
-                    self._drafts.show(Shown(step.telling, row, at, own.get(channel), is_late=is_late), step)
+                    after, is_late = own.get(channel), news.is_late and by is None
+                    ends = step.asks_no_longer
+                    self._drafts.show(Shown(step.telling, row, at, after, is_late=is_late, asks_no_longer=ends))
         return own
 
     def _is_told(self, news: VersionNews, heard: Heard, channel: str, steps: Sequence[Decision]) -> bool:
