@@ -332,7 +332,7 @@ class Service:
     def _make_drills(self) -> Drills:
         monotonic = self.ports.monotonic
         deliver = SelfDelivery(self.settings.public_url, self.signing_secrets, monotonic)
-        return Drills(self.database, deliver, self.clock, self.queued, monotonic, self.ports.token)
+        return Drills(self.database, deliver, self.clock, self.queued, monotonic)
 
     def _make_standstill(self) -> Standstill:
         return Standstill(

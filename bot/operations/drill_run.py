@@ -8,7 +8,7 @@ from enum import Enum, auto
 from sqlmodel import Session
 
 from bot.channels import subscriptions
-from bot.clock import Clock, Monotonic, Token
+from bot.clock import Clock, Monotonic
 from bot.db.database_clock import database_now
 from bot.db.engine import Database
 from bot.errors import StorageError
@@ -82,22 +82,14 @@ class Drills:
     clock: Clock
     wake: asyncio.Event
     monotonic: Monotonic
-    token: Token
     pause: Callable[[float], Awaitable[None]] = field(default=asyncio.sleep)
 
-    async def begin(self, begun_by: str, only_channel: str | None) -> KeptDrill | None:
-        drill = Drill(drill_id=self.token(8), begun_by=begun_by, only_channel=only_channel)
-
-        def begin(session: Session) -> KeptDrill | None:
-            return kept_drills.begin(session, drill, database_now(session, self.clock))
-
-        kept = await self.database.write(begin)
+    def begin(self, session: Session, drill: Drill) -> KeptDrill | None:
+        """None where another drill began a moment ago."""
+        kept = kept_drills.begin(session, drill, database_now(session, self.clock))
         if kept is not None:
-            log.info("drill_begun", event_key=drill_mark.key_of(drill.drill_id), user_id=begun_by, only=only_channel)
+            log.info("drill_begun", event_key=_key(kept), user_id=drill.begun_by, only=drill.only_channel)
         return kept
-
-    async def latest(self) -> KeptDrill | None:
-        return await self.database.read(kept_drills.latest)
 
     async def run(self, kept: KeptDrill) -> DrillReport:
         """Deliver a drill, wait for the posts, end the drill. Raises StorageError."""

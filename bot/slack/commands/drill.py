@@ -3,6 +3,8 @@
 from sqlmodel import Session
 
 from bot.errors import CommandError
+from bot.events.drill_mark import Drill
+from bot.fanout import drill_records as kept_drills
 from bot.fanout.drill_records import KeptDrill
 from bot.outbox.message import Message
 from bot.racedata import webhook_subscriptions
@@ -20,8 +22,8 @@ DRILL_ANSWER_S = 60.0
 _PATH = "/webhooks/racing"
 
 
-async def _plan(_desk: Desk, invocation: Invocation) -> str | None:
-    """The only channel of the drill; None for every channel."""
+async def _plan(desk: Desk, invocation: Invocation) -> Drill:
+    """Of the typed channel alone, or of every channel."""
     word = invocation.text.strip().lower()
     if word not in {"", DRILL_HERE, f"in {DRILL_CHANNEL}", DRILL_CHANNEL}:
         raise CommandError(
@@ -29,18 +31,24 @@ async def _plan(_desk: Desk, invocation: Invocation) -> str | None:
             "alone.",
             lines={"Here alone": f"{NAME} {DRILL_HERE}"},
         )
-    return invocation.channel_id if word else None
+    only_channel = invocation.channel_id if word else None
+    return Drill(drill_id=desk.token(8), begun_by=invocation.user_id, only_channel=only_channel)
 
 
-async def _apply(desk: Desk, invocation: Invocation, only_channel: str | None) -> KeptDrill:
-    """Raises CommandError without PUBLIC_URL, and within a minute of the last drill."""
+async def _ask(desk: Desk, invocation: Invocation, planned: Drill) -> Drill:
+    """Raises CommandError without PUBLIC_URL, and where a drill can't come."""
     if desk.settings.public_url is None:
         raise CommandError(await desk.database.read(_without_address))
-    if only_channel is not None:
+    if planned.only_channel is not None:
         await _check_member(desk, invocation)
-    kept = await desk.drills.begin(invocation.user_id, only_channel)
+    return planned
+
+
+def _begin(session: Session, desk: Desk, _invocation: Invocation, planned: Drill) -> KeptDrill:
+    """Raises CommandError within a minute of the last drill."""
+    kept = desk.drills.begin(session, planned)
     if kept is None:
-        raise CommandError(_too_soon(await desk.drills.latest()))
+        raise CommandError(_too_soon(kept_drills.latest(session)))
     return kept
 
 
@@ -91,8 +99,9 @@ DRILL_COMMAND = Command(
     "A marked test alert, through the bot's public address, where abandonments go; for admins",
     _answer,
     _plan,
-    _apply,
+    _ask,
     admins_only("Only admins may begin a drill, because phones ring. /racing list works for everybody."),
+    store=_begin,
     examples=("drill", "drill here"),
     mistakes="The message begins with DRILL, and phones ring. `drill here` rings in this channel alone.",
     answer_s=DRILL_ANSWER_S,

@@ -14,18 +14,16 @@ from bot.errors import CommandError, FieldsWrong
 from bot.events.races import Course
 from bot.slack.commands.channel_checks import NOT_THERE, has_left
 from bot.slack.commands.filter_choice import FilterChoice
-from bot.slack.commands.invocation import Desk, Invocation
-from bot.slack.commands.subscribe import CHANGED, store
-from bot.slack.forms.form_fields import Submitted, course_value, not_shown, problem
+from bot.slack.commands.invocation import Command, Desk, Invocation, may_change
+from bot.slack.commands.subscribe import CHANGED, SubscribePlan, ask_slack, said_of, store
+from bot.slack.forms.form_fields import course_value, not_shown, problem
 from bot.slack.forms.subscribe_form import FormOf
-from bot.slack.messages.answers.subscription_answers import Subscribed
 
 
-async def submit(desk: Desk, invocation: Invocation, form: FormOf, submitted: Submitted) -> Subscribed:
-    try:
-        await desk.people.check_may_change(invocation, form.channel_id)
-    except CommandError as error:
-        raise FieldsWrong({REGIONS_FIELD: str(error)}) from None
+async def _plan(desk: Desk, invocation: Invocation) -> SubscribePlan:
+    if invocation.form is None:
+        raise CommandError("That is no form.")
+    form, submitted = invocation.form
     if form.from_home and await has_left(desk, form.channel_id, invocation):
         raise FieldsWrong({REGIONS_FIELD: NOT_THERE})
     before = await desk.database.read(partial(_opened_with, form=form))
@@ -44,7 +42,7 @@ async def submit(desk: Desk, invocation: Invocation, form: FormOf, submitted: Su
     if errors:
         raise FieldsWrong(errors)
     chosen = ChannelFilter.model_validate(values | {"region": ""})
-    return await store(desk, invocation, check.filters(regions, chosen), check, instead_of=before)
+    return SubscribePlan(None, check.filters(regions, chosen), check, before)
 
 
 def _opened_with(session: Session, form: FormOf) -> ChannelFilter | None:
@@ -64,3 +62,8 @@ async def _courses(
     stored = {course_value(course): course for course in there}
     kept = tuple(stored[value] for value in submitted if value in stored)
     return (*not_shown(there), *kept, *await check.courses(name, [v for v in submitted if v not in stored], regions))
+
+
+FORM_SUBMITTED = Command(
+    "submit", "", "A submitted form", said_of, _plan, apply=ask_slack, rights=may_change, store=store
+)

@@ -24,6 +24,8 @@ from bot.racedata.reference_book import ReferenceBook
 from bot.settings import Settings
 from bot.slack.bot_identity import BotIdentity
 from bot.slack.channel_membership import DIRECT_MESSAGE
+from bot.slack.forms.form_fields import Submitted
+from bot.slack.forms.subscribe_form import FormOf
 from bot.slack.language.tokens import read_list_words
 from bot.slack.messages.answers.failure_words import AnswerReader
 from bot.slack.messages.answers.help_answer import Helped
@@ -75,6 +77,8 @@ class Invocation:
     """By a button of a message that everybody in the channel sees."""
     from_home: bool = False
     """By a button of App Home, which people press in any channel's name."""
+    form: tuple[FormOf, Submitted] | None = field(default=None, compare=False)
+    """The subject and the choices of a submitted form."""
     progress: Progress = field(default_factory=Progress, compare=False)
     began_s: float = math.inf
     """When the commit began, by the loop's clock."""
@@ -142,7 +146,7 @@ Raises CommandError where nothing can change.
 """
 
 CommandApply = Callable[[Desk, Invocation, Any], Awaitable[Any]]
-"""Before the ack: asks Slack, opens a form, or stores by itself. Raises CommandError as CommandChanges does."""
+"""Before the ack: asks Slack, or opens a form; None where nothing is left to store. Raises CommandError."""
 
 CommandStore = Callable[[Session, Desk, Invocation, Any], Any]
 """Stores the change in one transaction, under the channel's lock, before the ack. Raises CommandError."""
@@ -209,7 +213,7 @@ class Command(Helped):
         done, store = await self.plan(desk, invocation), self.store
         if self.apply is not None:
             done = await self.apply(desk, invocation, done)
-        if store is None:
+        if store is None or (self.apply and done is None):
             return done
         return await change(desk, invocation, lambda session: store(session, desk, invocation, done))
 

@@ -30,7 +30,7 @@ from bot.slack.commands.channel_checks import check_escalation
 from bot.slack.commands.filter_choice import FilterChoice, added_to
 from bot.slack.commands.filter_view import as_shown, overridden_in
 from bot.slack.commands.form_button import open_form
-from bot.slack.commands.invocation import MEMBERSHIP_S, Command, Desk, Invocation, change, may_change
+from bot.slack.commands.invocation import MEMBERSHIP_S, Command, Desk, Invocation, may_change
 from bot.slack.commands.places import USUAL_REGIONS
 from bot.slack.commands.subscription_changes import audited
 from bot.slack.language.grammar import ALL, NO_LISTS, Kind
@@ -58,11 +58,16 @@ NOT_WITH_ME = (
 
 @dataclass(frozen=True)
 class SubscribePlan:
-    """The filters of a line; without filters the form is opened."""
+    """Filters to be stored beside the channel's filters, or in the place of `instead_of`. Without filters a form opens.
 
-    wanted: LineRequest
+    `wanted`: the typed line, None of a form. `is_member`: whether the bot is in the channel, as far as Slack says.
+    """
+
+    wanted: LineRequest | None
     filters: Sequence[ChannelFilter]
     checked: FilterChoice
+    instead_of: ChannelFilter | None = None
+    is_member: bool | None = None
 
 
 async def _plan(desk: Desk, invocation: Invocation) -> SubscribePlan:
@@ -75,74 +80,59 @@ def _changes(session: Session, invocation: Invocation, planned: SubscribePlan) -
     return not planned.filters or any(one.is_news for one in added_to(there, planned.filters, planned.wanted))
 
 
-async def _apply(desk: Desk, invocation: Invocation, planned: SubscribePlan) -> Subscribed | None:
+async def ask_slack(desk: Desk, invocation: Invocation, planned: SubscribePlan) -> SubscribePlan | None:
+    """Raises CommandError where the bot can never post, and for an escalation that would never arrive."""
     if not planned.filters:
         await open_form(desk, invocation, None)
         return None
-    return await store(desk, invocation, planned.filters, planned.checked, planned.wanted)
+    member = await is_member(desk.slack, invocation.channel_id, invocation.left_s(MEMBERSHIP_S))
+    if member is False and invocation.is_direct:
+        raise CommandError(NOT_WITH_ME)
+    await check_escalation(desk, invocation, planned.filters)
+    filters = await _by_the_clock_of(planned.checked, invocation, planned.filters)
+    return replace(planned, filters=filters, is_member=member)
+
+
+def store(session: Session, desk: Desk, invocation: Invocation, planned: SubscribePlan) -> Subscribed:
+    """Raises FieldsWrong where `instead_of` has changed."""
+    channel_id, now, before, check = invocation.channel_id, desk.clock(), planned.instead_of, planned.checked
+    if invocation.is_direct:
+        # Watches of the same person would tell every alert a second time, also where Slack hides the membership.
+        move_person(session, invocation.user_id, channel_id)
+    if planned.is_member:
+        desk.reopening.reopen(session, channel_id, now)
+    there = subscriptions.filters_of(session, channel_id)
+    if before is not None:
+        if before not in there:
+            raise FieldsWrong({REGIONS_FIELD: CHANGED})
+        there.remove(before)
+    edited = before.region if before else None
+    additions = added_to(there, [_unchecked_as(before, one) for one in planned.filters], planned.wanted)
+    saved = [one.after for one in additions]
+    with audited(session, desk, invocation, "edit" if edited else "subscribe"):
+        for one in saved:
+            subscriptions.save(session, channel_id, one, user_id=invocation.user_id, now=now, instead_of=edited)
+        if edited and edited not in {one.region for one in saved}:
+            subscriptions.remove(session, channel_id, [edited])
+    if planned.is_member is False:
+        subscriptions.let_wait(session, channel_id, now)
+    notes = [*check.notes, *(note for one in additions for note in one.notes)]
+    is_news = any(one.is_news for one in additions)
+    return Subscribed(as_shown(session, saved), check.unchecked, saved, notes, planned.is_member, is_news)
 
 
 async def said_of(desk: Desk, invocation: Invocation, committed: Subscribed | None) -> Message | None:
     if committed is None:
         return None
-    if committed.is_member is None:
-        # For the answer alone, now that there is time.
-        committed = replace(committed, is_member=await is_member(desk.slack, invocation.channel_id))
+    channel_id = invocation.channel_id
+    if not committed.is_member and (member := await is_member(desk.slack, channel_id)) is not None:
+        if member and committed.is_member is False:
+            # Slack told of the invitation before the subscription waited. The job `check_channels` would find it too.
+            await desk.database.write(partial(desk.reopening.reopen, channel_id=channel_id, now=desk.clock()))
+            desk.wake.set()
+        committed = replace(committed, is_member=member)
     said = partial(_said, desk=desk, invocation=invocation, committed=committed)
     return subscribed(await desk.database.read(said))
-
-
-async def store(
-    desk: Desk,
-    invocation: Invocation,
-    filters: Sequence[ChannelFilter],
-    check: FilterChoice,
-    wanted: LineRequest | None = None,
-    *,
-    instead_of: ChannelFilter | None = None,
-) -> Subscribed:
-    """Commit these filters, beside the channel's filters or in the place of `instead_of`.
-
-    `wanted`: the typed line. Raises FieldsWrong where `instead_of` has changed, CommandError where the bot can never
-    post.
-    """
-    channel_id, now = invocation.channel_id, desk.clock()
-    member = await is_member(desk.slack, channel_id, invocation.left_s(MEMBERSHIP_S))
-    if member is False and invocation.is_direct:
-        raise CommandError(NOT_WITH_ME)
-    await check_escalation(desk, invocation, filters)
-    filters = await _by_the_clock_of(check, invocation, filters)
-
-    def save(session: Session) -> Subscribed:
-        _open(session, desk, invocation, is_member=member)
-        there = subscriptions.filters_of(session, channel_id)
-        if instead_of is not None:
-            if instead_of not in there:
-                raise FieldsWrong({REGIONS_FIELD: CHANGED})
-            there.remove(instead_of)
-        edited = instead_of.region if instead_of is not None else None
-        chosen = [_unchecked_as(instead_of, one) for one in filters]
-        additions = added_to(there, chosen, wanted)
-        saved = [one.after for one in additions]
-        with audited(session, desk, invocation, "subscribe" if edited is None else "edit"):
-            for one in saved:
-                subscriptions.save(session, channel_id, one, user_id=invocation.user_id, now=now, instead_of=edited)
-            if edited is not None and edited not in {one.region for one in saved}:
-                subscriptions.remove(session, channel_id, [edited])
-        if member is False:
-            subscriptions.let_wait(session, channel_id, now)
-        notes = [*check.notes, *(note for one in additions for note in one.notes)]
-        is_news = any(one.is_news for one in additions)
-        return Subscribed(as_shown(session, saved), check.unchecked, saved, notes, member, is_news)
-
-    stored = await change(desk, invocation, save)
-    # Whoever invited the bot while Slack was asked was told of it before the subscription waited for that.
-    if member is False and await is_member(desk.slack, channel_id, invocation.left_s(MEMBERSHIP_S)):
-        await desk.database.write(partial(desk.reopening.reopen, channel_id=channel_id, now=now))
-        stored = replace(stored, is_member=True)
-    if stored.is_member:
-        desk.wake.set()
-    return stored
 
 
 async def _by_the_clock_of(
@@ -160,14 +150,6 @@ async def _by_the_clock_of(
         return filters
     check.notes.append(f"The hours go by your clock, {zone}: zone:London would be another.")
     return [one.model_copy(update={"zone": (zone,)}) if one in mine else one for one in filters]
-
-
-def _open(session: Session, desk: Desk, invocation: Invocation, *, is_member: bool | None) -> None:
-    if invocation.is_direct:
-        # Watches of the same person would tell every alert a second time, also where Slack hides the membership.
-        move_person(session, invocation.user_id, invocation.channel_id)
-    if is_member:
-        desk.reopening.reopen(session, invocation.channel_id, desk.clock())
 
 
 def _unchecked_as(before: ChannelFilter | None, chosen: ChannelFilter) -> ChannelFilter:
@@ -331,9 +313,10 @@ SUBSCRIBE_COMMAND = Command(
     "Let this channel receive results and abandonments (unless told otherwise) of regions",
     said_of,
     _plan,
-    _apply,
+    ask_slack,
     may_change,
     _changes,
+    store,
     examples=("subscribe GB and Ireland results only", "subscribe GB except Ascot"),
     details=tuple(f"`{one.typed_as}{one.example}`: {one.help}" for one in CHOICES),
     mistakes=(

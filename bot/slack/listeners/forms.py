@@ -1,6 +1,5 @@
 """Forms: a submission is committed before the ack."""
 
-import asyncio
 import re
 from dataclasses import dataclass
 from typing import Any
@@ -10,17 +9,15 @@ from slack_bolt.async_app import AsyncAck, AsyncApp
 from bot.channels.conditions.choices import ESCALATE_GROUPS_FIELD
 from bot.channels.conditions.course_condition import COURSES_FIELD, NOT_COURSES_FIELD
 from bot.channels.conditions.event_conditions import GROUPS_FIELD, REGIONS_FIELD
-from bot.errors import FieldsWrong, SlackError
+from bot.errors import CommandError, FieldsWrong, SlackError
 from bot.logs import get_logger
 from bot.slack.commands.error_answers import explain
-from bot.slack.commands.form_submission import submit
-from bot.slack.commands.invocation import COMMIT_S, Invocation, begun, team_of
+from bot.slack.commands.form_submission import FORM_SUBMITTED
+from bot.slack.commands.invocation import Invocation, team_of
 from bot.slack.commands.menu_options import course_options, group_options
-from bot.slack.commands.subscribe import said_of
 from bot.slack.forms.subscribe_form import SUBSCRIBE_FORM, channel_words, outdated, read_form, saved
-from bot.slack.listeners.command_runner import CommandRunner, not_in_time
+from bot.slack.listeners.command_runner import CommandRunner, Committed, not_in_time
 from bot.slack.messages.answers.filter_words import in_markup
-from bot.slack.messages.answers.subscription_answers import Subscribed
 from bot.slack.messages.kit.blocks import section
 
 log = get_logger(__name__)
@@ -42,33 +39,34 @@ class FormListener:
         reference = self.runner.new_reference()
         try:
             form, submitted = read_form(view)
-            user_id = str((body.get("user") or {}).get("id") or "")
-            invocation = Invocation("", form.channel_id, user_id, reference, team_id=team_of(body))
-            log.info("form", reference=reference, channel_id=form.channel_id)
-            async with asyncio.timeout(COMMIT_S):
-                committed = await submit(self.runner.desk, begun(invocation), form, submitted)
-        except Exception as error:  # noqa: BLE001  explained to the person, and logged there
+        except CommandError as error:
             await ack(response_action="errors", errors=_errors(error, view, reference))
             return
-        self.runner.desk.wake.set()
-        shown = section(f"Saved: {channel_words(form.channel_id)} receives {in_markup(*committed.filters)}.")
+        user_id = str((body.get("user") or {}).get("id") or "")
+        invocation = Invocation("", form.channel_id, user_id, reference, team_id=team_of(body), form=(form, submitted))
+        log.info("form", reference=reference, channel_id=form.channel_id)
+        committed = await self.runner.commit(FORM_SUBMITTED, invocation)
+        if committed.error is not None:
+            await ack(response_action="errors", errors=_errors(committed.error, view, reference))
+            return
+        shown = section(f"Saved: {channel_words(form.channel_id)} receives {in_markup(*committed.result.filters)}.")
         await ack(response_action="update", view=saved([shown] if shown else []))
-        self.runner.tasks.start(self._complete(invocation, committed, str(view.get("id"))), f"answer {reference}")
+        self.runner.tasks.start(self._complete(committed, str(view.get("id"))), f"answer {reference}")
 
     async def on_other(self, ack: AsyncAck, view: dict[str, Any]) -> None:
         log.info("form_outdated", callback_id=str(view.get("callback_id"))[:100])
         await ack(response_action="update", view=outdated())
 
-    async def _complete(self, invocation: Invocation, committed: Subscribed, view_id: str) -> None:
+    async def _complete(self, committed: Committed, view_id: str) -> None:
         desk = self.runner.desk
         try:
-            message = await said_of(desk, invocation, committed)
+            message = await FORM_SUBMITTED.say(desk, committed.invocation, committed.result)
             if message is not None:
                 view = saved(message.blocks)
                 await desk.slack.call("views.update", lambda: desk.slack.web.views_update(view_id=view_id, view=view))
         except SlackError as error:
             # The person has probably closed the form, which said "Saved" before.
-            log.info("form_not_completed", reference=invocation.reference, reason=str(error))
+            log.info("form_not_completed", reference=committed.invocation.reference, reason=str(error))
 
     async def on_courses(self, ack: AsyncAck, body: dict[str, Any]) -> None:
         await ack(options=await course_options(self.runner.desk, str(body.get("value") or "")))

@@ -11,7 +11,7 @@ import re
 import threading
 from collections.abc import Callable
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
 from types import SimpleNamespace
@@ -42,7 +42,7 @@ from bot.racedata import lexicon
 from bot.racedata.client.records import KnownCourse
 from bot.racedata.reference_book import ReferenceBook
 from bot.slack.commands import subscribe
-from bot.slack.commands.form_submission import submit
+from bot.slack.commands.form_submission import FORM_SUBMITTED
 from bot.slack.commands.invocation import Invocation
 from bot.slack.commands.mute import MUTE_BUTTON
 from bot.slack.commands.pause import PAUSE_COMMAND
@@ -94,7 +94,7 @@ class Replica:
     async def saves(self, form, **chosen):
         values = dict.fromkeys((view.field for view in CONDITIONS), None)
         values |= {"region": ("GB",), "topics": DEFAULT_TOPICS, "mentions": ()}
-        return await submit(self.desk, typed(""), form, values | chosen)
+        return await FORM_SUBMITTED.commit(self.desk, replace(typed(""), form=(form, values | chosen)))
 
     async def checks(self):
         work = partial(check_filters, notices=self.notices, now=now())

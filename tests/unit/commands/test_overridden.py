@@ -16,6 +16,7 @@ from bot.slack.commands.subscribe import said_of
 from bot.slack.commands.subscription_pages import LIST_COMMAND
 from bot.slack.commands.table import BUTTON_COMMANDS
 from bot.slack.forms.subscribe_form import saved
+from bot.slack.listeners.command_runner import CommandRunner
 from bot.slack.listeners.forms import FormListener
 from sandbox.slack import modals
 from sandbox.slack.block_rules import VIEW_BLOCKS, block_problems
@@ -178,7 +179,8 @@ async def test_form_that_was_saved_says_it_too_and_has_no_button(channel):
 async def test_form_says_the_same_of_courses_before_and_after_it_is_complete(channel):
     acked, later = [], []
     tasks = SimpleNamespace(start=lambda answer, _name: later.append(answer))
-    runner: Any = SimpleNamespace(desk=channel.desk, tasks=tasks, new_reference=lambda: "cmd-1")
+    channel.desk.token = lambda _bytes: "1"
+    runner = CommandRunner(channel.desk, cast("Any", None), cast("Any", tasks))
     view = await channel.opens()
     values = modals.filled_in(view, {"regions": ["GB"], "topics": ["results"], "not_courses": [option("cr_1")]})
 

@@ -1,6 +1,6 @@
 """Live, waiting or suspended: what becomes of a channel's subscriptions as they are changed, by what Slack says."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,7 +16,7 @@ from bot.outbox import held_queues
 from bot.outbox.resume import Reopening
 from bot.slack.bot_identity import BotIdentity
 from bot.slack.commands.form_button import open_form
-from bot.slack.commands.form_submission import submit
+from bot.slack.commands.form_submission import FORM_SUBMITTED
 from bot.slack.commands.invocation import COMMIT_S, begun
 from bot.slack.commands.subscribe import SUBSCRIBE_COMMAND, said_of
 from bot.slack.commands.subscription_pages import EDIT_BUTTON
@@ -149,7 +149,7 @@ async def test_edited_subscription_of_a_closed_channel_stays_closed_in_another_r
     form = FormOf(channel_id="C1", editing="GB", was=chosen.fingerprint())
     view = subscribe_form(form, chosen, PublishedChoices(("GB", "IRE"), courses=False))
     filled = {**view, "state": {"values": modals.filled_in(view, {"regions": ["IRE"]})}}
-    await submit(channel.desk, channel.typed(""), *read_form(filled))
+    await FORM_SUBMITTED.commit(channel.desk, replace(channel.typed(""), form=read_form(filled)))
     assert await channel.states() == {"IRE": ("suspended", ARCHIVED)}
 
 

@@ -15,7 +15,7 @@ from bot.racedata import lexicon as rows
 from bot.racedata.client.records import KnownCountry, KnownCourse
 from bot.racedata.client.service_errors import ServiceUnreachable
 from bot.racedata.reference_book import ReferenceBook
-from bot.slack.commands.form_submission import submit
+from bot.slack.commands.form_submission import FORM_SUBMITTED
 from bot.slack.commands.invocation import Invocation
 from bot.slack.commands.refusal_buttons import with_working_offers
 from bot.slack.commands.subscribe import SUBSCRIBE_COMMAND
@@ -217,7 +217,7 @@ class Channel:
 
     async def saves(self, view, values=None):
         form, submitted = read_form({**view, "state": {"values": modals.filled_in(view, values or {})}})
-        return await submit(self.desk, typed(), form, submitted)
+        return await FORM_SUBMITTED.commit(self.desk, typed(form=(form, submitted)))
 
 
 def option(value):
