@@ -14,7 +14,7 @@ import httpx
 
 from bot.clock import Clock, Monotonic, Token, utc_now
 from bot.db.threads import Threads, WorkRunner
-from bot.racedata.client.timing import Timing
+from bot.racedata.client.calls import Timing
 from bot.slack.web_client import make_session
 
 

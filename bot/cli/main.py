@@ -170,7 +170,7 @@ def unlatch(
     ] = None,
 ) -> None:
     """Ask the data service again. The bot stops asking after a refusal of quota, key or plan."""
-    from bot.cli.unlatch_command import run_unlatch
+    from bot.cli.recovery_commands import run_unlatch
 
     breaker = None if which is None else _one_of(Breaker, which, "quota|key|plan")
     _answer(run_unlatch(_settings_of_a_tool(), breaker), "Nothing was changed: ")

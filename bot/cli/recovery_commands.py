@@ -1,11 +1,13 @@
 """`racing-bot repair` makes failed deliveries good now, or lists them (--dry-run); `serve` may run.
 
-`racing-bot restored`, after an operator put back an older database: no message is posted twice.
+`racing-bot restored`, after an operator put back an older database: no message is posted twice. `racing-bot unlatch`
+resets circuit breakers; a running bot notices at once.
 """
 
 import asyncio
 import json
 from collections import Counter
+from collections.abc import Collection
 from contextlib import aclosing, closing
 from math import ceil
 
@@ -14,6 +16,7 @@ from bot.clock import Clock, utc_now
 from bot.db import replicas
 from bot.db.database_clock import database_now
 from bot.db.engine import Database
+from bot.db.named_values import DatabaseStateStore
 from bot.deliveries.intake import Intake
 from bot.deliveries.journal import Journal
 from bot.deliveries.payload import read_payload
@@ -23,6 +26,8 @@ from bot.outbox.notices import Notices
 from bot.outbox.restored import PutInDoubt, put_in_doubt
 from bot.outbox.resume import Reopening
 from bot.ports import Ports
+from bot.racedata.client.circuit_breakers import CircuitBreakers
+from bot.racedata.client.service_errors import BREAKER_WORDS
 from bot.racedata.day_path import Paths
 from bot.racedata.quota_book import QuotaBook
 from bot.racedata.race_book import RaceBook
@@ -131,3 +136,22 @@ def _told_of_doubt(doubted: PutInDoubt) -> str:
         f"Messages that waited in this copy: {doubted.messages}, the oldest from {doubted.oldest:%Y-%m-%d %H:%M} UTC. "
         "Start the bot: it looks for each of them in its channel, and posts those that are not there."
     )
+
+
+async def run_unlatch(settings: Settings, which: str | None) -> str:
+    """Raises StorageError. The service is not asked."""
+    async with opened(settings.database_url.get_secret_value()) as database:
+        breakers = CircuitBreakers(DatabaseStateStore(database, utc_now), utc_now, settings.racing_api_key)
+        return await unlatch(breakers, [which] if which else BREAKER_WORDS.values())
+
+
+async def unlatch(breakers: CircuitBreakers, words: Collection[str]) -> str:
+    found = [one for one in await breakers.open_now() if BREAKER_WORDS[one.code] in words]
+    for one in found:
+        await breakers.reset(one.code)
+    lines = [
+        f"{BREAKER_WORDS[one.code]}: closed again, after {one.code} on {one.since:%Y-%m-%d %H:%M} UTC (request "
+        f"{one.request_id or 'unknown'}). After another refusal the circuit breaker opens once more."
+        for one in found
+    ]
+    return "\n".join(lines) or f"No circuit breaker is open ({', '.join(words)}): the data service is asked as usual."

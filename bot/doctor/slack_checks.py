@@ -91,12 +91,14 @@ async def scopes(deployment: Deployment) -> Seen | NotApplicable:
     wanted = read_manifest()["oauth_config"]["scopes"]
     missing = [scope for scope in wanted["bot"] if scope not in granted]
     told = f"{len(wanted['bot']) - len(missing)} of {len(wanted['bot'])} are granted"
-    how_bad = {scope: (warning, "To have") if scope in wanted["bot_optional"] else (failed, "For") for scope in missing}
-    findings = (
-        finding("scope_missing", f"Without {scope}: {LOSS_WITHOUT_SCOPE[scope]}.", f"{why} {scope}, {REINSTALL}.")
-        for scope, (finding, why) in how_bad.items()
-    )
-    return Seen(told, tuple(findings))
+    return Seen(told, tuple(_missing(scope, optional=scope in wanted["bot_optional"]) for scope in missing))
+
+
+def _missing(scope: str, *, optional: bool) -> Finding:
+    told = f"Without {scope}: {LOSS_WITHOUT_SCOPE[scope]}."
+    if optional:
+        return warning("scope_missing", told, f"To have {scope}, {REINSTALL}.")
+    return failed("scope_missing", told, f"For {scope}, {REINSTALL}.")
 
 
 async def admins(deployment: Deployment) -> Seen:

@@ -19,9 +19,9 @@ import sqlalchemy.dialects.sqlite  # noqa: E402
 import uvloop  # noqa: E402
 from sqlalchemy.orm import configure_mappers  # noqa: E402
 
+import bot.cli.recovery_commands  # noqa: E402
 import bot.cli.server  # noqa: E402
 import bot.cli.subscribe_command  # noqa: E402
-import bot.cli.unlatch_command  # noqa: E402
 import bot.receiver.program  # noqa: E402
 
 LOADED = (anyio, httpcore, sqlalchemy, uvloop, bot)

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TypeVar
 
+from bot.clock import Clock, Monotonic
 from bot.errors import StorageError
 from bot.logs import get_logger
 from bot.racedata.client.circuit_breakers import USAGE_PATH, CircuitBreakers
@@ -14,12 +15,21 @@ from bot.racedata.client.headers import RateReading, read_rate
 from bot.racedata.client.records import Meta, ServicePage
 from bot.racedata.client.retry import Patience, wait_before_next_s
 from bot.racedata.client.service_errors import RateLimited, ServiceFailure, ServiceUnreachable, Spared
-from bot.racedata.client.timing import Timing
 from bot.racedata.client.transport import Answer, Request, Transport
 from bot.racedata.month_quota import PLANS, Purpose
 
 log = get_logger(__name__)
 T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Time and chance: real in production, set by hand in tests. `chance` gives 0 to 1, for the jitter of retries."""
+
+    clock: Clock
+    monotonic: Monotonic
+    sleep: Callable[[float], Awaitable[None]]
+    chance: Callable[[], float]
 
 
 @dataclass(frozen=True)

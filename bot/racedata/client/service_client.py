@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl, quote
 import httpx
 from pydantic import JsonValue, SecretStr
 
-from bot.racedata.client.calls import AccountState, Calls, Hooks
+from bot.racedata.client.calls import AccountState, Calls, Hooks, Timing
 from bot.racedata.client.circuit_breakers import USAGE_PATH, CircuitBreakers, StateStore
 from bot.racedata.client.cursor_walk import Step, collect, walk
 from bot.racedata.client.records import (
@@ -25,7 +25,6 @@ from bot.racedata.client.records import (
 )
 from bot.racedata.client.retry import FOR_BACKGROUND, FOR_COMMANDS, ONE_TRY, Patience
 from bot.racedata.client.service_errors import InvalidParam, ServiceFailure
-from bot.racedata.client.timing import Timing
 from bot.racedata.client.transport import Params, Request, Transport
 from bot.racedata.month_quota import Purpose
 

@@ -9,7 +9,7 @@ from datetime import timedelta
 
 import pytest
 
-from bot.cli.unlatch_command import run_unlatch
+from bot.cli.recovery_commands import run_unlatch
 from bot.db import migrate
 from bot.db.named_values import DatabaseStateStore
 from bot.deliveries.intake import Intake

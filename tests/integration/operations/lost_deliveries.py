@@ -22,8 +22,8 @@ from bot.db.tables import EventVersion, OutboxMessage
 from bot.deliveries.payload import read_payload
 from bot.events.event import EventKind
 from bot.operations.repair.repair_run import Bounds, Repair
+from bot.racedata.client.calls import Timing
 from bot.racedata.client.service_client import open_client
-from bot.racedata.client.timing import Timing
 from bot.racedata.day_path import Paths
 from bot.racedata.quota_book import QuotaBook
 from bot.racedata.race_book import RaceBook

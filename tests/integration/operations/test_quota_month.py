@@ -22,10 +22,9 @@ from bot.operations.jobs.scheduler import Jobs
 from bot.operations.quota_warnings import QuotaCheck
 from bot.operations.self_notices import SelfNotices
 from bot.ports import Ports
-from bot.racedata.client.calls import Hooks
+from bot.racedata.client.calls import Hooks, Timing
 from bot.racedata.client.service_client import RacingClient, open_client
 from bot.racedata.client.service_errors import ServiceFailure, Spared
-from bot.racedata.client.timing import Timing
 from bot.racedata.month_quota import Purpose
 from bot.racedata.quota_book import QuotaBook
 from bot.settings import Settings

@@ -11,7 +11,7 @@ import pytest
 from cryptography.fernet import Fernet
 from pydantic import SecretStr
 
-from bot.cli.unlatch_command import run_unlatch, unlatch
+from bot.cli.recovery_commands import run_unlatch, unlatch
 from bot.db import named_values, replicas
 from bot.db.database_clock import database_now
 from bot.db.engine import Database

@@ -12,9 +12,8 @@ import httpx
 import respx
 from pydantic import SecretStr
 
-from bot.racedata.client.calls import Hooks
+from bot.racedata.client.calls import Hooks, Timing
 from bot.racedata.client.service_client import RacingClient, open_client
-from bot.racedata.client.timing import Timing
 
 KEY = "sk_recognisable_0123456789"
 BASE_URL = "https://api.example.com/v1"
