@@ -176,9 +176,13 @@ def fill(database: Database, rows: int, now: datetime | None = None) -> None:
         if not database.is_sqlite:
             for table in _OWN_IDS:
                 session.connection().exec_driver_sql(f"SELECT setval('{table}_id_seq', {rows})")
-    # The connection that filled it has settings and a cache that the bot's have not.
+    # The connection that filled the database has settings and a cache that the bot's have not.
     database.writer.dispose()
-    _settle(database)
+    if not database.is_sqlite:
+        # As the server does by itself some time after so many rows.
+        with database.writer.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+            connection.exec_driver_sql("VACUUM ANALYZE")
+            connection.exec_driver_sql("CHECKPOINT")
 
 
 def _carry_out(connection: Connection, statement: str, dialect: str, values: Mapping[str, object]) -> None:
@@ -235,16 +239,3 @@ def _event(kind: EventKind, subject: str, race: Race) -> RacingEvent:
 
 def _stored(event: RacingEvent) -> str:
     return event.model_dump_json(exclude_defaults=True)
-
-
-def _settle(database: Database) -> None:
-    """What the database does by itself some time after so many rows: PostgreSQL counts them, SQLite empties its WAL."""
-    with database.writer.connect() as connection:
-        driver = connection.connection.driver_connection
-        assert driver is not None
-        if database.is_sqlite:
-            driver.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-            return
-    with database.writer.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-        connection.exec_driver_sql("VACUUM ANALYZE")
-        connection.exec_driver_sql("CHECKPOINT")

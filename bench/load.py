@@ -86,23 +86,21 @@ class Connection(asyncio.Protocol):
         if not found or length is None or len(body) < int(length[1]):
             return
         self._received = b""
-        self.is_open = not _LAST_ANSWER.search(head)
-        if self._status is not None and not self._status.done():
-            self._status.set_result(int(head[9:12]))
+        self._note(int(head[9:12]), is_open=not _LAST_ANSWER.search(head))
 
     def connection_lost(self, _error: Exception | None) -> None:
-        self.is_open = False
+        self._note(0, is_open=False)
+
+    def _note(self, status: int, *, is_open: bool) -> None:
+        self.is_open = is_open
         if self._status is not None and not self._status.done():
-            self._status.set_exception(ConnectionResetError("the server closed the connection"))
+            self._status.set_result(status)
 
     async def ask(self, request: bytes) -> int:
         """The status of the answer; 0 where the connection broke."""
         self._status = asyncio.get_running_loop().create_future()
         self._transport.write(request)
-        try:
-            return await self._status
-        except ConnectionResetError:
-            return 0
+        return await self._status
 
     def close(self) -> None:
         self._transport.close()
