@@ -5,8 +5,6 @@ separate transaction: a unit may run twice, and is committed once. `Threads` say
 """
 
 import asyncio
-import contextlib
-import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from importlib import import_module
@@ -22,6 +20,7 @@ if TYPE_CHECKING:
 
 from bot.addresses import shown_database
 from bot.db.postgresql import CONNECTION, conninfo
+from bot.db.sqlite_file import SqliteFile
 from bot.db.threads import READERS, Threads, WorkRunner, WorkUnit
 from bot.errors import LockTaken, StorageUnavailable, reason_of
 
@@ -91,11 +90,11 @@ class Database:
         self._writer = _make_engine(url, writes=True, busy_s=busy_s)
         self._reader = _make_engine(url, writes=False, busy_s=busy_s)
         self.file = _file_of(self.url)
-        self._opened: tuple[int, int] | None = None
-        self._log: tuple[int, int] | None = None
-        for engine in (self._writer, self._reader) if self.file else ():
-            event.listen(engine, "do_connect", self._make_file)
-            event.listen(engine, "connect", self._note_file)
+        self._kept = kept = SqliteFile(self.file, FILE_GONE) if self.file else None
+        if kept:
+            for engine in (self._writer, self._reader):
+                event.listen(engine, "do_connect", lambda *_: kept.make())
+                event.listen(engine, "connect", lambda *_: kept.note_opened())
         self.failed_writes = 0
 
     def __repr__(self) -> str:
@@ -112,48 +111,22 @@ class Database:
         return self._writer
 
     def check_file(self) -> None:
-        """Raise StorageUnavailable if SQLite's file or its log was removed or replaced.
-
-        Commits would end with the process.
-        """
-        is_gone = self._opened is not None and self._opened != self._present_file()
-        log = self._log
-        # The writer's thread may let the log go meanwhile.
-        if is_gone or (log is not None and log != self._present_log() and log is self._log):
-            raise StorageUnavailable(FILE_GONE)
+        """Raise StorageUnavailable if SQLite's file or its log was removed or replaced."""
+        if self._kept:
+            self._kept.check()
 
     def reopen(self) -> None:
         """Take the file for a new file. Before the schema is current, nothing is lost with the former file."""
         self._let_go()
-        self._opened = None
+        if self._kept:
+            self._kept.take_anew()
 
     def _let_go(self) -> None:
         """A connection of SQLite that was opened while the file was read-only stays read-only."""
-        self._log = None
+        if self._kept:
+            self._kept.let_go()
         self._writer.dispose()
         self._reader.dispose()
-
-    def _present_file(self) -> tuple[int, int] | None:
-        assert self.file is not None
-        return _identity_of(self.file, self._opened)
-
-    def _present_log(self) -> tuple[int, int] | None:
-        """Of the commits that the file lacks as yet. SQLite removes the log with the last connection."""
-        return _identity_of(Path(f"{self.file}-wal"), self._log)
-
-    def _make_file(self, *_args: object) -> None:
-        """For this user alone. SQLite gives the files beside the database the same mode."""
-        assert self.file is not None
-        # The driver reports a file that can't be written.
-        with contextlib.suppress(OSError):
-            os.close(os.open(self.file, os.O_CREAT | os.O_EXCL, 0o600))
-        for end in ("-wal", "-shm"):
-            with contextlib.suppress(OSError):
-                Path(f"{self.file}{end}").chmod(self.file.stat().st_mode)
-
-    def _note_file(self, *_args: object) -> None:
-        if self._opened is None:
-            self._opened = self._present_file()
 
     async def write(self, work: Work[T]) -> T:
         """Commit `work`, and return the result.
@@ -225,9 +198,9 @@ class Database:
                 session.flush()
                 # The next unit reads the database, not this unit's objects.
                 session.expunge_all()
-        self.check_file()
-        if self._opened is not None and self._log is None:
-            self._log = self._present_log()
+        if self._kept:
+            self._kept.check()
+            self._kept.note_commit()
 
 
 def _is_of_one_unit(error: BaseException) -> bool:
@@ -271,17 +244,6 @@ def _file_of(url: URL) -> Path | None:
     """None for PostgreSQL, for a database in memory, and for a name that is an address."""
     name = url.database if url.get_backend_name() == "sqlite" else None
     return Path(name) if name and not name.startswith((":memory:", "file:")) else None
-
-
-def _identity_of(path: Path, known: tuple[int, int] | None) -> tuple[int, int] | None:
-    """None for a missing file. A file that can't be looked at counts as the known file."""
-    try:
-        status = path.stat()
-    except FileNotFoundError:
-        return None
-    except OSError:
-        return known
-    return status.st_dev, status.st_ino
 
 
 def _make_engine(address: str, *, writes: bool, busy_s: float) -> Engine:

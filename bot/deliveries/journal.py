@@ -6,7 +6,6 @@ stays small.
 """
 
 import contextlib
-import os
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -18,6 +17,7 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from bot.db.postgresql import CONNECTION, conninfo
+from bot.db.sqlite_file import SqliteFile
 from bot.errors import StorageUnavailable, reason_of
 
 LOCKED_S = 1.0
@@ -89,8 +89,7 @@ class Journal:
         self._monotonic = monotonic
         self._lock = threading.Lock()
         self._connection: Any = None
-        self._opened: tuple[int, int] | None = None
-        self._log: tuple[int, int] | None = None
+        self._kept = SqliteFile(self.file, JOURNAL_GONE) if self.file else None
         self._proved_s: float | None = None
 
     def append(self, letters: Sequence[Letter]) -> list[bool]:
@@ -175,11 +174,12 @@ class Journal:
                 raise StorageUnavailable(reason_of(error)) from error
 
     def _begin(self, *, writes: bool) -> Run:
-        self._check_file()
+        if self._kept:
+            self._kept.check()
         if self._connection is None:
             self._connection = self._connect()
         execute = self._connection.execute
-        if self.file is not None:
+        if self._kept:
             execute("BEGIN IMMEDIATE" if writes else "BEGIN")
             return lambda statement, *values: execute(statement, values)
         try:
@@ -197,12 +197,12 @@ class Journal:
 
     def _commit(self, run: Run) -> None:
         run("COMMIT")
-        self._check_file()
-        if self.file is not None and self._log is None:
-            self._opened, self._log = self._identities()
+        if self._kept:
+            self._kept.check()
+            self._kept.note_commit()
 
     def _connect(self) -> Any:
-        if self.file is None:
+        if self._kept is None:
             connection = connect_postgresql(self.url, autocommit=True)
             # DDL takes locks, and rights that the user may lack, also where the tables are there.
             if connection.execute("SELECT to_regclass('journal_proof')").fetchone() == (None,):
@@ -210,32 +210,21 @@ class Journal:
                     connection.execute(f"SELECT pg_advisory_xact_lock({_LOCK})")
                     connection.execute(_POSTGRESQL)
             return connection
-        # For this user alone. SQLite gives the files beside the journal the same mode.
-        with contextlib.suppress(OSError):
-            os.close(os.open(self.file, os.O_CREAT | os.O_EXCL, 0o600))
-        connection = sqlite3.connect(self.file, timeout=LOCKED_S, isolation_level=None, check_same_thread=False)
+        self._kept.make()
+        connection = sqlite3.connect(f"{self.file}", timeout=LOCKED_S, isolation_level=None, check_same_thread=False)
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute(f"PRAGMA synchronous={'FULL' if self.durable else 'OFF'}")
         connection.executescript(_SQLITE)
+        self._kept.note_opened()
         return connection
 
     def _let_go(self) -> None:
         if self._connection is not None:
             with contextlib.suppress(Exception):
                 self._connection.close()
-        self._connection = self._proved_s = self._log = None
-
-    def _identities(self) -> tuple[tuple[int, int] | None, tuple[int, int] | None]:
-        """Of the file and of SQLite's log beside the file. SQLite removes the log with the last connection."""
-        return _identity(Path(f"{self.file}")), _identity(Path(f"{self.file}-wal"))
-
-    def _check_file(self) -> None:
-        """Commits to a removed or replaced file would end with the process."""
-        if self._opened is None:
-            return
-        file, log = self._identities()
-        if file != self._opened or (self._log is not None and log != self._log):
-            raise StorageUnavailable(JOURNAL_GONE)
+        self._connection = self._proved_s = None
+        if self._kept:
+            self._kept.let_go()
 
 
 def journal_file(url: str) -> Path | None:
@@ -266,11 +255,3 @@ def _number(moment: datetime) -> int:
 
 def _moment(number: int) -> datetime:
     return _EPOCH + number * _MOMENT
-
-
-def _identity(path: Path) -> tuple[int, int] | None:
-    try:
-        status = path.stat()
-    except OSError:
-        return None
-    return status.st_dev, status.st_ino

@@ -307,13 +307,13 @@ async def test_without_the_log_of_commits_nothing_is_stored_and_a_restart_loses_
 
 async def test_log_that_the_writer_lets_go_during_a_look_is_not_gone(opened, monkeypatch):
     await opened.write(note)
-    look = opened._present_log
+    look = opened._kept._present_log
 
     def let_go_first():
         opened._let_go()
         return look()
 
-    monkeypatch.setattr(opened, "_present_log", let_go_first)
+    monkeypatch.setattr(opened._kept, "_present_log", let_go_first)
     assert await opened.read(count) == 1
 
 

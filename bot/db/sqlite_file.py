@@ -1,0 +1,68 @@
+"""SQLite's file, of the database and of the journal: for one user alone, and watched while it is open.
+
+Commits to a removed or replaced file would end with the process.
+"""
+
+import contextlib
+import os
+from pathlib import Path
+
+from bot.errors import StorageUnavailable
+
+Identity = tuple[int, int] | None
+
+
+class SqliteFile:
+    def __init__(self, path: Path, gone: str) -> None:
+        """`gone`: the words for a removed or replaced file."""
+        self._path, self._gone = path, gone
+        self._opened: Identity = None
+        self._log: Identity = None
+
+    def make(self) -> None:
+        """For this user alone. SQLite gives the files beside the database the same mode."""
+        # The driver reports a file that can't be written.
+        with contextlib.suppress(OSError):
+            os.close(os.open(self._path, os.O_CREAT | os.O_EXCL, 0o600))
+        for end in ("-wal", "-shm"):
+            with contextlib.suppress(OSError):
+                Path(f"{self._path}{end}").chmod(self._path.stat().st_mode)
+
+    def note_opened(self) -> None:
+        if self._opened is None:
+            self._opened = _identity_of(self._path, None)
+
+    def note_commit(self) -> None:
+        if self._opened is not None and self._log is None:
+            self._log = self._present_log()
+
+    def check(self) -> None:
+        """Raise StorageUnavailable if the file or its log was removed or replaced."""
+        is_gone = self._opened is not None and self._opened != _identity_of(self._path, self._opened)
+        log = self._log
+        # The writer's thread may let the log go meanwhile.
+        if is_gone or (log is not None and log != self._present_log() and log is self._log):
+            raise StorageUnavailable(self._gone)
+
+    def let_go(self) -> None:
+        """The connections are closed, and with them the log."""
+        self._log = None
+
+    def take_anew(self) -> None:
+        """Take whatever file is there now for the file."""
+        self._opened = self._log = None
+
+    def _present_log(self) -> Identity:
+        """Of the commits that the file lacks as yet. SQLite removes the log with the last connection."""
+        return _identity_of(Path(f"{self._path}-wal"), self._log)
+
+
+def _identity_of(path: Path, known: Identity) -> Identity:
+    """None for a missing file. A file that can't be looked at counts as the known file."""
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return None
+    except OSError:
+        return known
+    return status.st_dev, status.st_ino
