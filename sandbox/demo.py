@@ -22,7 +22,7 @@ from sandbox.demo_stage import CHANNELS, PEOPLE, Stage, open_stage
 from sandbox.loopback_server import PortTakenError, serve
 from sandbox.page.counts import count
 from sandbox.page.page_app import Page, build_page
-from sandbox.racing_service.deliverer import SIGNATURE_HEADER
+from sandbox.racing_service.delivery_queue import SIGNATURE_HEADER
 
 STOP_SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 

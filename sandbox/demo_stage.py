@@ -16,7 +16,7 @@ from sandbox.demo_screen import Screen
 from sandbox.demo_words import Expectations
 from sandbox.loopback_server import serve
 from sandbox.racing_day import Race
-from sandbox.racing_service.deliverer import SIGNATURE_HEADER, sign
+from sandbox.racing_service.delivery_queue import SIGNATURE_HEADER, sign
 from sandbox.racing_service.racing_standin import RacingService
 from sandbox.racing_service.switches import RETRY_GAPS_S as SPECIFIED_GAPS_S
 from sandbox.racing_service.switches import Switches

@@ -1,14 +1,24 @@
 """Subscriptions and their deliveries (Interface, Events)."""
 
+import asyncio
+import hashlib
+import hmac
+import json
 import secrets
-from collections.abc import Iterator
+import ssl
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from itertools import count
+
+import httpx
 
 from sandbox.racing_service.event_payloads import Happening
-from sandbox.racing_service.switches import DeliveryShape
+from sandbox.racing_service.switches import DeliveryShape, Switches
 
+SIGNATURE_HEADER = "X-SVC-Signature"
 KEEP_RECORDS = timedelta(days=30)
+_ANSWER_KEPT = 500
+_AT_ONCE = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +74,20 @@ class Delivery:
 
 
 class DeliveryQueue:
-    def __init__(self) -> None:
+    """Sends signed deliveries by the given client, at least once, retried for about a day."""
+
+    def __init__(self, client: httpx.AsyncClient | None) -> None:
         self.subscriptions: list[Subscription] = []
         self._deliveries: list[Delivery] = []
-        self._numbered = 0
+        self._numbers = count(1)
+        self._accepted = 0
+        self._slots = asyncio.Semaphore(_AT_ONCE)
+        # Receivers are on this machine: no proxy, and no certificates are loaded.
+        own = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        self._client = client or httpx.AsyncClient(trust_env=False, verify=own)
+
+    async def aclose(self) -> None:
+        await self._client.aclose()
 
     def subscribe(self, url: str, events: frozenset[str], region: str | None) -> Subscription:
         number = len(self.subscriptions) + 1
@@ -77,25 +97,65 @@ class DeliveryQueue:
 
     def add(self, happening: Happening, now: datetime) -> list[Delivery]:
         queued = [
-            Delivery(self._next_number(), subscription, happening, now, next_at=now)
+            Delivery(next(self._numbers), subscription, happening, now, next_at=now)
             for subscription in self.subscriptions
             if subscription.wants(happening)
         ]
         self._deliveries += queued
         return queued
 
-    def take_due(self, now: datetime) -> Iterator[Delivery]:
-        """The deliveries due now. Each is taken once, also with two callers."""
-        for delivery in self._deliveries:
-            if delivery.next_at is not None and delivery.next_at <= now:
-                delivery.next_at = None
-                yield delivery
-
     def deliveries(self, now: datetime) -> list[Delivery]:
         """Oldest first. Deliveries older than 30 days are forgotten."""
         self._deliveries = [each for each in self._deliveries if each.created_at > now - KEEP_RECORDS]
         return list(self._deliveries)
 
-    def _next_number(self) -> int:
-        self._numbered += 1
-        return self._numbered
+    async def deliver_due(self, now: datetime, switches: Switches) -> int:
+        """The number of attempted deliveries. Each is attempted once, also with two callers."""
+        due = [each for each in self._deliveries if each.next_at is not None and each.next_at <= now]
+        for delivery in due:
+            delivery.next_at = None
+        await asyncio.gather(*(self._deliver(delivery, now, switches) for delivery in due))
+        return len(due)
+
+    async def _deliver(self, delivery: Delivery, now: datetime, switches: Switches) -> None:
+        try:
+            async with self._slots:
+                accepted = await self._attempt(delivery, now, switches)
+                self._accepted += accepted
+                if accepted and switches.repeat_every and self._accepted % switches.repeat_every == 0:
+                    await self._attempt(delivery, now, switches)
+        except asyncio.CancelledError:
+            # The next call takes the delivery up again.
+            delivery.next_at = now
+            raise
+        tried = len(delivery.attempts)
+        if not accepted and tried <= len(switches.retry_gaps_s):
+            delivery.next_at = now + timedelta(seconds=switches.retry_gaps_s[tried - 1])
+
+    async def _attempt(self, delivery: Delivery, now: datetime, switches: Switches) -> bool:
+        """Redirects are not followed."""
+        subscription, body = delivery.subscription, _body(delivery, switches)
+        headers = {"Content-Type": "application/json", SIGNATURE_HEADER: sign(subscription.secret, body)}
+        try:
+            async with asyncio.timeout(switches.delivery_timeout_s):
+                answer = await self._client.post(subscription.url, content=body, headers=headers, timeout=None)
+            attempt = Attempt(now, body, answer.status_code, answer.text[:_ANSWER_KEPT])
+        except TimeoutError:
+            attempt = Attempt(now, body, None, error="timeout")
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            attempt = Attempt(now, body, None, error=type(error).__name__)
+        delivery.attempts.append(attempt)
+        return attempt.accepted
+
+
+def sign(secret: str, body: bytes) -> str:
+    """Interface, Events 2: over the exact bytes."""
+    return hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
+
+
+def _body(delivery: Delivery, switches: Switches) -> bytes:
+    payload = delivery.happening.payload
+    if switches.attempt_in_body:
+        attempt = len(delivery.attempts) + 1
+        payload = {**payload, "delivery": {"delivery_id": delivery.delivery_id, "attempt": attempt}}
+    return json.dumps(payload, ensure_ascii=False).encode()

@@ -10,8 +10,7 @@ import httpx
 from bot.clock import utc_now
 from sandbox.racing_day import Meeting, Race
 from sandbox.racing_service.account import Account, KeyCounts, Tally, month_of
-from sandbox.racing_service.deliverer import Deliverer
-from sandbox.racing_service.delivery_queue import Delivery, Subscription
+from sandbox.racing_service.delivery_queue import Delivery, DeliveryQueue, Subscription
 from sandbox.racing_service.endpoints import build_app
 from sandbox.racing_service.event_payloads import Happening, meeting_happening, race_happening
 from sandbox.racing_service.faults import CONNECTION_FAILURES, Failure
@@ -42,8 +41,8 @@ class RacingService(State):
         days_ahead: int = 4,
     ) -> None:
         racing = Racing(today, seed, days_back=days_back, days_ahead=days_ahead)
-        super().__init__(clock, racing, Account(api_key, PLANS[plan]), switches or Switches())
-        self._deliverer = Deliverer(self.delivery_queue, delivery_client)
+        queue = DeliveryQueue(delivery_client)
+        super().__init__(clock, racing, Account(api_key, PLANS[plan]), queue, switches or Switches())
         self._rotated = 1
         self.app = build_app(self)
 
@@ -54,7 +53,7 @@ class RacingService(State):
         await self.aclose()
 
     async def aclose(self) -> None:
-        await self._deliverer.aclose()
+        await self.delivery_queue.aclose()
 
     @property
     def api_key(self) -> str:
@@ -163,7 +162,7 @@ class RacingService(State):
 
     async def deliver_due(self, now: datetime | None = None) -> int:
         """The number of deliveries attempted, once each."""
-        return await self._deliverer.deliver_due(now or self.clock(), self.switches)
+        return await self.delivery_queue.deliver_due(now or self.clock(), self.switches)
 
     async def run_deliveries(self, every_s: float = 0.2) -> None:
         while True:

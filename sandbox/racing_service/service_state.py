@@ -58,8 +58,8 @@ class State:
     clock: Clock
     racing: Racing
     account: Account
-    switches: Switches = field(default_factory=Switches)
-    delivery_queue: DeliveryQueue = field(default_factory=DeliveryQueue)
+    delivery_queue: DeliveryQueue
+    switches: Switches
     faults: Faults = field(default_factory=Faults)
     strangers: KeyCounts = field(default_factory=KeyCounts)
     requests: list[Call] = field(default_factory=list)
